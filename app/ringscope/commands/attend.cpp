@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+
+#include "app/ringscope/commands/attention_options.h"
+#include "app/ringscope/recording.h"
+#include "app/ringscope/stop_on_signal.h"
+#include "engine/attend/attend.h"
+#include "engine/observe/capture_policy.h"
+#include "engine/tensors/tensor_io.h"
+#include "traces/core/error.h"
+#include "traces/diff/summary.h"
+
+namespace ringscope::app {
+namespace {
+
+struct Options : AttentionOptions {
+  std::string input, output;
+};
+
+nlohmann::json report(const engine::AttendOutcome& outcome, const std::vector<traces::DiffRecord>& diffs) {
+  nlohmann::json json = {{"forward_seconds", outcome.forward_seconds},
+                         {"backward_seconds", outcome.backward_seconds},
+                         {"work", outcome.work},
+                         {"hops", nlohmann::json::array()}};
+  for (const auto& h : outcome.hops)
+    json["hops"].push_back({{"kv_forward", h.kv_forward}, {"kv_backward", h.kv_backward},
+                            {"dkv_backward", h.dkv_backward}, {"bytes_forward", h.bytes_forward},
+                            {"bytes_backward", h.bytes_backward}});
+  for (const auto& diff : diffs)
+    json["errors"][diff.tensor] = {{"max_abs", diff.error}, {"noise", diff.noise}, {"multiple", diff.multiple}};
+  return json;
+}
+
+void printText(const nlohmann::json& r, const Options& o) {
+  std::cout << "forward " << r["forward_seconds"].get<double>() * 1e3 << " ms, backward "
+            << r["backward_seconds"].get<double>() * 1e3 << " ms\n";
+  for (std::size_t rank = 0; rank < r["hops"].size(); ++rank) {
+    const auto& h = r["hops"][rank];
+    std::cout << "rank " << rank << ": " << r["work"][rank] << " pairs; hops forward KV " << h["kv_forward"]
+              << ", backward KV " << h["kv_backward"] << ", dKV " << h["dkv_backward"] << "; "
+              << h["bytes_forward"].get<std::int64_t>() + h["bytes_backward"].get<std::int64_t>() << " bytes\n";
+  }
+  if (r.contains("errors"))
+    for (const auto& [tensor, e] : r["errors"].items())
+      std::cout << tensor << ": error " << e["max_abs"] << ", " << traces::describeMultiple(e["multiple"].get<double>())
+                << " one device's own\n";
+  if (!o.output.empty()) std::cout << "written: " << o.output << "\n";
+}
+
+int run(const Options& o) {
+  const auto input = engine::AttendInput::load(o.input, o.mask);
+  engine::CapturePolicy::parse(o.capture);
+  engine::Gate gate(o.cp);
+  StopOnSignal stop(gate);
+  Recording recording(o.cp, o.trace, false, gate);
+  std::vector<traces::DiffRecord> diffs;
+  engine::AttendOutcome outcome;
+  try {
+    outcome = engine::attend(input, {o.cp, o.balance, o.capture, 1}, gate, recording.recorder());
+    if (o.verify) diffs = engine::verifyAttend(input, outcome);
+    if (recording.recorder() && o.verify) recording.recorder()->diffs(diffs);
+  } catch (const Error& error) {
+    recording.finish(error.what(), false);
+    throw;
+  }
+  recording.finish("", false);
+  engine::saveTensors(o.output, outcome.tensors);
+  const auto json = report(outcome, diffs);
+  o.json ? void(std::cout << json.dump(2) << "\n") : printText(json, o);
+  for (const auto& diff : diffs)
+    if (!(diff.multiple <= traces::kNoiseLimit)) return kAnswerIsNo;
+  return kSuccess;
+}
+
+}  // namespace
+
+void addAttend(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("attend", "One attention forward and backward under context parallelism");
+  auto options = std::make_shared<Options>();
+  command->add_option("INPUT", options->input, "safetensors with q, k, v, dout")->required();
+  command->add_option("-o,--output", options->output, "safetensors for out, lse, dq, dk, dv")->required();
+  options->addTo(*command);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace ringscope::app

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iomanip>
+#include <iostream>
+
+#include "app/ringscope/commands/command.h"
+#include "traces/core/error.h"
+#include "traces/diff/summary.h"
+
+namespace ringscope::app {
+namespace {
+
+using traces::DiffRecord;
+
+nlohmann::json toJson(const DiffRecord& diff) {
+  return {{"kind", diff.isolated ? "isolated" : "end_to_end"},
+          {"train_step", diff.place.train_step},
+          {"layer", diff.place.layer < 0 ? nlohmann::json() : nlohmann::json(diff.place.layer)},
+          {"direction", traces::name(diff.place.direction)},
+          {"tensor", diff.tensor},
+          {"error", diff.error},
+          {"noise", diff.noise},
+          {"multiple", diff.multiple},
+          {"multiple_by_rank", diff.multiple_by_rank},
+          {"worst_index", diff.worst_index}};
+}
+
+nlohmann::json orNull(const DiffRecord* diff) { return diff ? toJson(*diff) : nlohmann::json(); }
+
+void printJson(const traces::Trace& trace, const traces::DiffSummary& summary) {
+  nlohmann::json json = {{"limit", traces::kNoiseLimit}, {"compared", summary.compared},
+                         {"diverging", summary.diverging},
+                         {"first_divergence", orNull(summary.first_divergence)},
+                         {"worst_isolated", orNull(summary.worst_isolated)},
+                         {"worst_end_to_end", orNull(summary.worst_end_to_end)},
+                         {"diffs", nlohmann::json::array()}};
+  for (const auto& diff : trace.diffs()) json["diffs"].push_back(toJson(diff));
+  std::cout << json.dump(2) << "\n";
+}
+
+void printRow(const DiffRecord& diff) {
+  const bool diverges = !(diff.multiple <= traces::kNoiseLimit);
+  std::cout << (diverges ? "  ✗ " : "  ✓ ") << std::left << std::setw(11) << (diff.isolated ? "isolated" : "end to end")
+            << "step " << std::setw(4) << diff.place.train_step << std::setw(44) << traces::describe(diff)
+            << "error " << std::scientific << std::setprecision(2) << diff.error << "  noise " << diff.noise
+            << std::right << std::setw(10) << traces::describeMultiple(diff.multiple) << "\n";
+}
+
+/// The worst of all training steps for each tensor, in the order in which it was first compared.
+std::vector<const DiffRecord*> worstPerTensor(const traces::Trace& trace) {
+  std::vector<const DiffRecord*> rows;
+  for (const auto& diff : trace.diffs()) {
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const DiffRecord* row) {
+      return row->isolated == diff.isolated && row->place.layer == diff.place.layer && row->tensor == diff.tensor;
+    });
+    if (same == rows.end())
+      rows.push_back(&diff);
+    else if (!(diff.multiple <= (*same)->multiple))
+      *same = &diff;
+  }
+  return rows;
+}
+
+void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
+  std::cout << "Against unsharded attention in fp64, in multiples of one device's own error (limit "
+            << traces::kNoiseLimit << "×); the worst training step of each tensor:\n";
+  for (const DiffRecord* diff : worstPerTensor(trace)) printRow(*diff);
+  if (!summary.first_divergence) {
+    std::cout << "✓ All " << summary.compared << " comparisons are within rounding.\n";
+    return;
+  }
+  std::cout << "✗ " << summary.diverging << " of " << summary.compared << " comparisons diverge. First: "
+            << (summary.first_divergence->isolated ? "born in " : "seen end to end in ")
+            << traces::describe(*summary.first_divergence) << " of training step "
+            << summary.first_divergence->place.train_step << ", "
+            << traces::describeMultiple(summary.first_divergence->multiple) << " noise.\n";
+}
+
+int run(const std::string& path, bool json) {
+  const auto trace = traces::openTrace(path);
+  for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
+  if (trace->diffs().empty())
+    throw inputError(path + " holds no comparison with unsharded attention; record it with --verify");
+  const auto summary = traces::summarize(*trace);
+  json ? printJson(*trace, summary) : printText(*trace, summary);
+  return summary.diverging == 0 ? kSuccess : kAnswerIsNo;
+}
+
+}  // namespace
+
+void addDiff(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("diff", "Where a run leaves unsharded attention first");
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("TRACE", *path, "A .rscope file recorded with --verify")->required();
+  command->add_flag("--json", *json, "Print as JSON");
+  command->callback([=, &exit_code] { exit_code = run(*path, *json); });
+}
+
+}  // namespace ringscope::app

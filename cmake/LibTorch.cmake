@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# Imported targets for the LibTorch inside the pinned wheel. The wheel's own CMake package demands
+# the CUDA toolkit even for programs that never touch it, so these are ours.
+file(GLOB ringscope_torch_root "${RINGSCOPE_DEPS}/lib/python3*/site-packages/torch")
+if(NOT ringscope_torch_root)
+  message(FATAL_ERROR "LibTorch is not in ${RINGSCOPE_DEPS}. Run scripts/setup first, "
+                      "or configure with -DRINGSCOPE_ENGINE=OFF for the viewer alone.")
+endif()
+file(READ "${ringscope_torch_root}/version.py" ringscope_torch_version)
+if(NOT ringscope_torch_version MATCHES "__version__ = '2\\.11\\.")
+  message(FATAL_ERROR "The torch in ${RINGSCOPE_DEPS} is not 2.11.x, and c10d's headers are bound "
+                      "to that version. Run scripts/setup again.")
+endif()
+
+add_library(LibTorch::cpu INTERFACE IMPORTED)
+target_include_directories(LibTorch::cpu SYSTEM INTERFACE "${ringscope_torch_root}/include"
+                           "${ringscope_torch_root}/include/torch/csrc/api/include")
+target_compile_definitions(LibTorch::cpu INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
+target_link_directories(LibTorch::cpu INTERFACE "${ringscope_torch_root}/lib")
+target_link_options(LibTorch::cpu INTERFACE "-Wl,-rpath,${ringscope_torch_root}/lib")
+target_link_libraries(LibTorch::cpu INTERFACE torch_cpu c10 Threads::Threads)
+
+if(RINGSCOPE_CUDA)
+  # --no-as-needed: nothing of ours names a symbol of torch_cuda; loading it registers the device.
+  target_link_options(LibTorch::cpu INTERFACE "-Wl,--no-as-needed")
+  target_link_libraries(LibTorch::cpu INTERFACE torch_cuda c10_cuda)
+endif()
+
+add_library(Nvtx::headers INTERFACE IMPORTED)
+target_include_directories(Nvtx::headers SYSTEM INTERFACE
+                           "${ringscope_torch_root}/../nvidia/cu13/include")
+target_link_libraries(Nvtx::headers INTERFACE ${CMAKE_DL_LIBS})

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace ringscope::engine {
+
+/// Result of one attention forward. out: [B, Hq, S, D]; lse: [B, Hq, S], natural logarithm, -inf
+/// (and out 0) for a query without a key.
+struct AttentionResult {
+  at::Tensor out, lse;
+};
+
+/// dq: [B, Hq, S, D]; dk, dv: [B, Hkv, S, D].
+struct AttentionGradients {
+  at::Tensor dq, dk, dv;
+};
+
+/// Attention of one layer as the model sees it. S is what this rank holds. Implementations: the
+/// strategies, one device without sharding, and the fp64 reference.
+class AttentionOp {
+ public:
+  virtual ~AttentionOp() = default;
+  /// q: [B, Hq, S, D]; k, v: [B, Hkv, S, D] with Hkv dividing Hq.
+  virtual AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int layer) = 0;
+  /// `result` is what forward gave for the same q, k, v; dout: [B, Hq, S, D].
+  virtual AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
+                                      const at::Tensor& v, const AttentionResult& result, int layer) = 0;
+};
+
+}  // namespace ringscope::engine

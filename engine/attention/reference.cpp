@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/attention/reference.h"
+
+#include <ATen/ATen.h>
+
+namespace ringscope::engine {
+namespace {
+
+constexpr std::int64_t kRowsAtOnce = 256;
+
+/// [B, Hkv, S, D] to [B, Hq, S, D]: every query head gets its own copy of its group's keys.
+at::Tensor perQueryHead(const at::Tensor& t, std::int64_t query_heads) {
+  return t.to(at::kDouble).repeat_interleave(query_heads / t.size(1), 1);
+}
+
+/// The derivative of perQueryHead.
+at::Tensor perKeyHead(const at::Tensor& t, std::int64_t key_heads) {
+  return t.view({t.size(0), key_heads, t.size(1) / key_heads, t.size(2), t.size(3)}).sum(2);
+}
+
+}  // namespace
+
+at::Tensor ReferenceAttention::scores(const at::Tensor& q_rows, const at::Tensor& k,
+                                      std::int64_t first_row) const {
+  at::Tensor s = at::matmul(q_rows, k.transpose(-1, -2)) * scale_;  // [B, H, rows, S]
+  if (mask_ == Mask::kCausal) {
+    const at::Tensor row = at::arange(first_row, first_row + q_rows.size(2)).unsqueeze(1);
+    s.masked_fill_(at::arange(k.size(2)).unsqueeze(0) > row, -std::numeric_limits<double>::infinity());
+  }
+  return s;
+}
+
+AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int) {
+  const at::Tensor q64 = q.to(at::kDouble);
+  const at::Tensor k64 = perQueryHead(k, q.size(1)), v64 = perQueryHead(v, q.size(1));
+  std::vector<at::Tensor> out, lse;
+  for (std::int64_t row = 0; row < q.size(2); row += kRowsAtOnce) {
+    const at::Tensor s = scores(q64.slice(2, row, row + kRowsAtOnce), k64, row);
+    lse.push_back(at::logsumexp(s, -1));
+    out.push_back(at::matmul(at::exp(s - lse.back().unsqueeze(-1)), v64));
+  }
+  return {at::cat(out, 2), at::cat(lse, 2)};
+}
+
+AttentionGradients ReferenceAttention::backward(const at::Tensor& dout, const at::Tensor& q,
+                                                const at::Tensor& k, const at::Tensor& v,
+                                                const AttentionResult& result, int) {
+  const at::Tensor q64 = q.to(at::kDouble), dout64 = dout.to(at::kDouble);
+  const at::Tensor k64 = perQueryHead(k, q.size(1)), v64 = perQueryHead(v, q.size(1));
+  const at::Tensor delta = (dout64 * result.out.to(at::kDouble)).sum(-1, true);  // [B, H, S, 1]
+  at::Tensor dk = at::zeros_like(k64), dv = at::zeros_like(v64);
+  std::vector<at::Tensor> dq;
+  for (std::int64_t row = 0; row < q.size(2); row += kRowsAtOnce) {
+    auto rows = [&](const at::Tensor& t) { return t.slice(2, row, row + kRowsAtOnce); };
+    const at::Tensor p = at::exp(scores(rows(q64), k64, row) - rows(result.lse).to(at::kDouble).unsqueeze(-1));
+    dv += at::matmul(p.transpose(-1, -2), rows(dout64));
+    const at::Tensor ds = p * (at::matmul(rows(dout64), v64.transpose(-1, -2)) - rows(delta)) * scale_;
+    dq.push_back(at::matmul(ds, k64));
+    dk += at::matmul(ds.transpose(-1, -2), rows(q64));
+  }
+  return {at::cat(dq, 2), perKeyHead(dk, k.size(1)), perKeyHead(dv, k.size(1))};
+}
+
+}  // namespace ringscope::engine

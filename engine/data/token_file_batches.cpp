@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
+
+#include "engine/data/batch.h"
+#include "engine/tensors/tensor_io.h"
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+namespace {
+
+class TokenFileBatches : public BatchSource {
+ public:
+  explicit TokenFileBatches(const std::string& path) {
+    const auto file = traces::SafeTensorsFile::read(path);
+    auto read = [&](const char* name) { return toTensor(file.at(name), name).to(at::kLong); };
+    input_ids_ = read("input_ids");
+    labels_ = read("labels");
+    if (input_ids_.dim() != 3 || input_ids_.numel() == 0)
+      throw inputError(path + ": input_ids must have the shape [steps, B, S]");
+    if (labels_.sizes() != input_ids_.sizes()) throw inputError(path + ": labels are not shaped like input_ids");
+    position_ids_ = file.contains("position_ids")
+                        ? read("position_ids")
+                        : at::arange(input_ids_.size(2), at::kLong).expand(input_ids_.sizes().slice(1));
+    if (position_ids_.dim() == 2) position_ids_ = position_ids_.unsqueeze(0).expand_as(input_ids_);
+    if (position_ids_.sizes() != input_ids_.sizes())
+      throw inputError(path + ": position_ids must have the shape [steps, B, S] or [B, S]");
+    if (input_ids_.min().item<std::int64_t>() < 0) throw inputError(path + ": input_ids holds negative tokens");
+  }
+  Batch batch(std::int64_t train_step) const override {
+    const std::int64_t i = train_step % input_ids_.size(0);
+    return {input_ids_[i].contiguous(), labels_[i].contiguous(), position_ids_[i].contiguous()};
+  }
+  std::int64_t sequenceLength() const override { return input_ids_.size(2); }
+  std::int64_t batchSize() const override { return input_ids_.size(1); }
+  std::int64_t largestToken() const override {
+    return std::max(input_ids_.max().item<std::int64_t>(), labels_.max().item<std::int64_t>());
+  }
+
+ private:
+  at::Tensor input_ids_, labels_, position_ids_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> tokenFileBatches(const std::string& path) {
+  return std::make_unique<TokenFileBatches>(path);
+}
+
+}  // namespace ringscope::engine

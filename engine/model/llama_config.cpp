@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/llama_config.h"
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+namespace {
+
+using nlohmann::json;
+
+void refuseUnless(bool fine, const std::string& source, const std::string& what) {
+  if (!fine) throw inputError(source + ": " + what);
+}
+
+std::int64_t positive(const json& j, const char* key, const std::string& source) {
+  refuseUnless(j.contains(key) && j[key].is_number_integer(), source, std::string("lacks ") + key);
+  const auto value = j[key].get<std::int64_t>();
+  refuseUnless(value > 0 && value < (1 << 24), source, std::string(key) + " = " + std::to_string(value) + " cannot be");
+  return value;
+}
+
+double ropeTheta(const json& j, const std::string& source) {
+  const json scaling = j.value("rope_scaling", json());
+  refuseUnless(scaling.is_null(), source, "rope_scaling is not supported");
+  const json parameters = j.value("rope_parameters", json());
+  if (parameters.is_object()) {
+    const std::string type = parameters.value("rope_type", "default");
+    refuseUnless(type == "default", source, "rope_type " + type + " is not supported, only default");
+    return parameters.value("rope_theta", 10000.0);
+  }
+  return j.value("rope_theta", 10000.0);
+}
+
+LlamaConfig fromJson(const json& j, const std::string& source) {
+  refuseUnless(j.value("model_type", "") == "llama", source,
+               "model_type is '" + j.value("model_type", "") + "'; only llama is supported");
+  refuseUnless(j.value("hidden_act", "silu") == "silu", source, "hidden_act must be silu");
+  refuseUnless(!j.value("attention_bias", false), source, "attention_bias is not supported");
+  refuseUnless(!j.value("mlp_bias", false), source, "mlp_bias is not supported");
+  LlamaConfig c;
+  c.vocab_size = positive(j, "vocab_size", source);
+  c.hidden_size = positive(j, "hidden_size", source);
+  c.intermediate_size = positive(j, "intermediate_size", source);
+  c.num_hidden_layers = positive(j, "num_hidden_layers", source);
+  c.num_attention_heads = positive(j, "num_attention_heads", source);
+  c.num_key_value_heads =
+      j.contains("num_key_value_heads") ? positive(j, "num_key_value_heads", source) : c.num_attention_heads;
+  c.head_dim = j.contains("head_dim") && !j["head_dim"].is_null() ? positive(j, "head_dim", source)
+                                                                 : c.hidden_size / c.num_attention_heads;
+  refuseUnless(c.num_attention_heads % c.num_key_value_heads == 0, source,
+               std::to_string(c.num_attention_heads) + " query heads do not divide into " +
+                   std::to_string(c.num_key_value_heads) + " key-value heads");
+  refuseUnless(c.head_dim % 2 == 0, source, "head_dim must be even for the rotary embedding");
+  c.rms_norm_eps = j.value("rms_norm_eps", 1e-6);
+  c.rope_theta = ropeTheta(j, source);
+  c.initializer_range = j.value("initializer_range", 0.02);
+  c.tie_word_embeddings = j.value("tie_word_embeddings", false);
+  return c;
+}
+
+}  // namespace
+
+double LlamaConfig::attentionScale() const { return 1.0 / std::sqrt(static_cast<double>(head_dim)); }
+
+LlamaConfig LlamaConfig::parse(const std::string& text, const std::string& source) {
+  const json j = json::parse(text, nullptr, false);
+  refuseUnless(j.is_object(), source, "is not valid JSON");
+  try {
+    return fromJson(j, source);
+  } catch (const json::exception& error) {
+    throw inputError(source + ": " + error.what());
+  }
+}
+
+LlamaConfig LlamaConfig::load(const std::string& folder) {
+  const std::string path = folder + "/config.json";
+  std::ifstream in(path);
+  if (!in) throw inputError(path + ": no such file; --model takes a Hugging Face folder with config.json and model.safetensors");
+  std::stringstream text;
+  text << in.rdbuf();
+  return parse(text.str(), path);
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace ringscope::engine {
+
+/// A Llama causal LM's shape, with Hugging Face's names.
+struct LlamaConfig {
+  std::int64_t vocab_size = 256;
+  std::int64_t hidden_size = 128;
+  std::int64_t intermediate_size = 256;
+  std::int64_t num_hidden_layers = 2;
+  std::int64_t num_attention_heads = 4;
+  std::int64_t num_key_value_heads = 2;
+  std::int64_t head_dim = 32;
+  double rms_norm_eps = 1e-6;
+  double rope_theta = 10000.0;
+  double initializer_range = 0.05;
+  bool tie_word_embeddings = false;
+
+  /// Attention scores are scaled by this: 1/sqrt(head_dim).
+  double attentionScale() const;
+
+  /// From the text of config.json; `source` is what errors call it. Reads the rotary base under
+  /// rope_parameters (new) and as rope_theta (old). Throws inputError that names what is not
+  /// supported: other model types, rope scaling, biases, other activations.
+  static LlamaConfig parse(const std::string& text, const std::string& source);
+  static LlamaConfig load(const std::string& folder);
+};
+
+}  // namespace ringscope::engine

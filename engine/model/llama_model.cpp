@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/llama_model.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "engine/observe/memory_tracker.h"
+
+namespace ringscope::engine {
+
+using traces::Direction;
+using traces::EventKind;
+
+namespace {
+
+/// A new leaf with x's values: the border between two autograd segments.
+at::Tensor leaf(const at::Tensor& x) { return x.detach().requires_grad_(); }
+
+/// [B, S, H·D] to [B, H, S, D].
+at::Tensor heads(const at::Tensor& x, std::int64_t head_dim) {
+  return x.view({x.size(0), x.size(1), -1, head_dim}).transpose(1, 2);
+}
+
+}  // namespace
+
+LlamaModel::LlamaModel(const LlamaConfig& config, const LlamaWeights& weights, AttentionOp& attention, Scope scope)
+    : config_(config), weights_(weights), attention_(attention), scope_(std::move(scope)) {}
+
+at::Tensor LlamaModel::norm(const at::Tensor& x, const at::Tensor& weight) const {
+  const at::Tensor wide = x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
+  const at::Tensor scaled = wide * at::rsqrt(wide.pow(2).mean(-1, true) + config_.rms_norm_eps);
+  return weight * scaled.to(x.scalar_type());
+}
+
+at::Tensor LlamaModel::forward(const at::Tensor& input_ids, const at::Tensor& position_ids) {
+  const auto layers = static_cast<std::size_t>(config_.num_hidden_layers);
+  segments_.assign(layers, {});
+  layers_.assign(layers, {});
+  at::Tensor hidden;
+  scope_(EventKind::kEmbed, -1, Direction::kForward, [&] {
+    rotary_ = Rotary::of(position_ids, config_, weights_.outputProjection().scalar_type());
+    embedded_ = at::embedding(weights_["model.embed_tokens.weight"], input_ids);
+    hidden = embedded_;
+  });
+  for (std::size_t l = 0; l < layers; ++l) {
+    Segments& s = segments_[l];
+    const int layer = static_cast<int>(l);
+    s.input = leaf(hidden);
+    scope_(EventKind::kProject, layer, Direction::kForward, [&] { project(s, layer); });
+    attend(s, layer);
+    scope_(EventKind::kFeedForward, layer, Direction::kForward, [&] { feedForward(s, layer); });
+    hidden = s.output;
+  }
+  last_hidden_ = leaf(hidden);
+  scope_(EventKind::kLoss, -1, Direction::kForward, [&] {
+    logits_ = at::linear(norm(last_hidden_, weights_["model.norm.weight"]), weights_.outputProjection());
+  });
+  return logits_.detach();
+}
+
+void LlamaModel::project(Segments& s, std::int64_t layer) const {
+  const at::Tensor x = norm(s.input, weights_.ofLayer(layer, "input_layernorm.weight"));
+  auto projected = [&](const char* name) {
+    return heads(at::linear(x, weights_.ofLayer(layer, name)), config_.head_dim);
+  };
+  {
+    const MemoryScope memory(MemoryCategory::kQ);
+    s.q = rotary_.apply(projected("self_attn.q_proj.weight"));
+  }
+  const MemoryScope memory(MemoryCategory::kKv);
+  s.k = rotary_.apply(projected("self_attn.k_proj.weight"));
+  s.v = projected("self_attn.v_proj.weight");
+}
+
+void LlamaModel::attend(Segments& s, std::int64_t layer) {
+  LayerAttention& a = layers_[static_cast<std::size_t>(layer)];
+  a.q = s.q.detach();
+  a.k = s.k.detach();
+  a.v = s.v.detach();
+  const AttentionResult result = attention_.forward(a.q, a.k, a.v, static_cast<int>(layer));
+  a.out = result.out;
+  a.lse = result.lse;
+  s.out = leaf(result.out.to(a.q.scalar_type()));
+}
+
+void LlamaModel::feedForward(Segments& s, std::int64_t layer) const {
+  const at::Tensor joined = s.out.transpose(1, 2).reshape({s.out.size(0), s.out.size(2), -1});
+  const at::Tensor x = s.input + at::linear(joined, weights_.ofLayer(layer, "self_attn.o_proj.weight"));
+  const at::Tensor y = norm(x, weights_.ofLayer(layer, "post_attention_layernorm.weight"));
+  const at::Tensor gate = at::silu(at::linear(y, weights_.ofLayer(layer, "mlp.gate_proj.weight")));
+  const at::Tensor up = at::linear(y, weights_.ofLayer(layer, "mlp.up_proj.weight"));
+  s.output = x + at::linear(gate * up, weights_.ofLayer(layer, "mlp.down_proj.weight"));
+}
+
+at::Tensor LlamaModel::lossSum(const at::Tensor& labels) {
+  const auto type = logits_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  loss_ = at::cross_entropy_loss(logits_.view({-1, config_.vocab_size}).to(type), labels.reshape({-1}), {},
+                                 at::Reduction::Sum, -100);
+  return loss_.detach();
+}
+
+void LlamaModel::backward(double scale) {
+  scope_(EventKind::kLoss, -1, Direction::kBackward, [&] {
+    torch::autograd::backward({loss_}, {at::full_like(loss_, scale)});
+  });
+  at::Tensor grad = last_hidden_.grad();
+  for (auto l = static_cast<std::int64_t>(segments_.size()) - 1; l >= 0; --l) grad = backwardLayer(l, grad);
+  scope_(EventKind::kEmbed, -1, Direction::kBackward, [&] { torch::autograd::backward({embedded_}, {grad}); });
+  logits_ = loss_ = last_hidden_ = embedded_ = at::Tensor();
+}
+
+at::Tensor LlamaModel::backwardLayer(std::int64_t layer, const at::Tensor& grad_output) {
+  Segments& s = segments_[static_cast<std::size_t>(layer)];
+  LayerAttention& a = layers_[static_cast<std::size_t>(layer)];
+  const int l = static_cast<int>(layer);
+  scope_(EventKind::kFeedForward, l, Direction::kBackward,
+         [&] { torch::autograd::backward({s.output}, {grad_output}); });
+  a.dout = s.out.grad();
+  const AttentionGradients g = attention_.backward(a.dout, a.q, a.k, a.v, {a.out, a.lse}, l);
+  a.dq = g.dq;
+  a.dk = g.dk;
+  a.dv = g.dv;
+  const auto type = s.q.scalar_type();
+  scope_(EventKind::kProject, l, Direction::kBackward, [&] {
+    torch::autograd::backward({s.q, s.k, s.v}, {a.dq.to(type), a.dk.to(type), a.dv.to(type)});
+  });
+  const at::Tensor grad = s.input.grad();
+  s = {};
+  return grad;
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "engine/attention/attention_op.h"
+#include "engine/model/llama_config.h"
+#include "engine/model/llama_weights.h"
+#include "engine/model/rotary.h"
+#include "traces/schema/event.h"
+
+namespace ringscope::engine {
+
+/// Everything that attention of one layer saw and gave on this rank, as recorded and compared.
+/// q, out, dout, dq: [B, Hq, S, D]; k, v, dk, dv: [B, Hkv, S, D]; lse: [B, Hq, S].
+struct LayerAttention {
+  at::Tensor q, k, v, out, lse, dout, dq, dk, dv;
+};
+
+/// A Llama causal LM over one rank's tokens. Attention lies outside autograd: each layer is two
+/// autograd segments with the AttentionOp between them, and backward visits them in reverse on the
+/// calling thread. So ring steps never run on an autograd thread, and a debugger can hold them.
+/// Belongs to one thread. One forward, then one backward.
+class LlamaModel {
+ public:
+  /// Called around each part with its event kind and layer (-1 outside layers); runs `work` once.
+  using Scope = std::function<void(traces::EventKind kind, int layer, traces::Direction direction,
+                                   const std::function<void()>& work)>;
+
+  /// All references outlive this.
+  LlamaModel(const LlamaConfig& config, const LlamaWeights& weights, AttentionOp& attention, Scope scope);
+
+  /// input_ids, position_ids: [B, S]. Returns logits [B, S, vocab] in the weights' type.
+  at::Tensor forward(const at::Tensor& input_ids, const at::Tensor& position_ids);
+  /// Sum over targets of the cross entropy; labels [B, S], already shifted, -100 ignored. fp32 (fp64).
+  at::Tensor lossSum(const at::Tensor& labels);
+  /// Gradients of lossSum · `scale` into the weights' .grad.
+  void backward(double scale);
+
+  const std::vector<LayerAttention>& attention() const { return layers_; }
+  const Rotary& rotary() const { return rotary_; }
+
+ private:
+  struct Segments {
+    at::Tensor input;       // leaf [B, S, hidden]
+    at::Tensor q, k, v;     // outputs of the first segment
+    at::Tensor out;         // leaf, input of the second segment
+    at::Tensor output;      // of the second segment
+  };
+  at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
+  void project(Segments& s, std::int64_t layer) const;
+  void feedForward(Segments& s, std::int64_t layer) const;
+  void attend(Segments& s, std::int64_t layer);
+  at::Tensor backwardLayer(std::int64_t layer, const at::Tensor& grad_output);
+
+  const LlamaConfig& config_;
+  const LlamaWeights& weights_;
+  AttentionOp& attention_;
+  Scope scope_;
+  Rotary rotary_;
+  at::Tensor embedded_, last_hidden_, logits_, loss_;
+  std::vector<Segments> segments_;
+  std::vector<LayerAttention> layers_;
+};
+
+}  // namespace ringscope::engine

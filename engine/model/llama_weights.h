@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "engine/model/llama_config.h"
+
+namespace ringscope::engine {
+
+/// The parameters of a Llama by their Hugging Face names, in a fixed order.
+class LlamaWeights {
+ public:
+  /// Normal with initializer_range, norms at 1, from `seed`; the same on every rank.
+  static LlamaWeights random(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type);
+  /// From FOLDER/model.safetensors. Throws inputError that names a missing or misshapen tensor.
+  static LlamaWeights load(const LlamaConfig& config, const std::string& folder, at::ScalarType type);
+  /// Leaves with their own storage that collect gradients: each rank trains its own replica.
+  LlamaWeights replica(at::ScalarType type) const;
+
+  const std::vector<std::string>& names() const { return names_; }
+  const at::Tensor& operator[](const std::string& name) const { return tensors_.at(name); }
+  /// The parameter of one decoder layer, such as "self_attn.q_proj.weight".
+  const at::Tensor& ofLayer(std::int64_t layer, const std::string& name) const;
+  /// The output projection [vocab, hidden]: the embedding itself when they are tied.
+  const at::Tensor& outputProjection() const;
+
+ private:
+  void add(const std::string& name, at::Tensor tensor);
+
+  std::vector<std::string> names_;
+  std::map<std::string, at::Tensor> tensors_;
+};
+
+}  // namespace ringscope::engine

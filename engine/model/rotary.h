@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "engine/model/llama_config.h"
+
+namespace ringscope::engine {
+
+/// cos and sin of the rotary embedding. cos, sin: [B, 1, S, head_dim].
+struct Rotary {
+  at::Tensor cos, sin;
+
+  /// position_ids: [B, S], the *global* positions of this rank's tokens. Angles are computed in fp32
+  /// (fp64 for fp64 models) as Hugging Face's LlamaRotaryEmbedding does.
+  static Rotary of(const at::Tensor& position_ids, const LlamaConfig& config, at::ScalarType type);
+  /// x: [B, H, S, head_dim]; halves rotated as in Hugging Face's rotate_half.
+  at::Tensor apply(const at::Tensor& x) const;
+};
+
+}  // namespace ringscope::engine

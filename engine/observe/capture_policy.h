@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "traces/core/place.h"
+
+namespace ringscope::engine {
+
+/// What a recording keeps of tensors. Written on the command line as
+///   none                  events only
+///   stats                 hash and statistics of every tensor; values of position ids and buffers
+///   full                  the values of every tensor too
+///   values:steps=A-B      stats, and the values of attention tensors in training steps A to B
+class CapturePolicy {
+ public:
+  enum class Keep { kNothing, kStats, kValues };
+
+  /// Throws usageError that lists the forms above.
+  static CapturePolicy parse(const std::string& text);
+  static CapturePolicy none() { return CapturePolicy(); }
+
+  Keep keep(const std::string& tensor, const traces::Place& place) const;
+  bool keepsAnything() const { return stats_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_ = "none";
+  bool stats_ = false;
+  bool all_values_ = false;
+  std::int32_t first_step_ = 0, last_step_ = -1;  // values of attention tensors in these steps
+};
+
+}  // namespace ringscope::engine

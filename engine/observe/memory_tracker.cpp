@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/observe/memory_tracker.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+
+namespace ringscope::engine {
+namespace {
+
+thread_local MemoryCategory current_category = MemoryCategory::kOther;
+
+/// LibTorch's allocators report to whatever sits in this slot of the calling thread.
+class Reporter : public c10::MemoryReportingInfoBase {
+ public:
+  Reporter(std::shared_ptr<MemoryTracker> tracker, int rank) : tracker_(std::move(tracker)), rank_(rank) {}
+  bool memoryProfilingEnabled() const override { return true; }
+  void reportMemoryUsage(void* address, std::int64_t bytes, std::size_t, std::size_t, c10::Device) override {
+    if (bytes >= 0)
+      tracker_->allocated(rank_, address, bytes);
+    else
+      tracker_->freed(address);
+  }
+
+ private:
+  std::shared_ptr<MemoryTracker> tracker_;
+  int rank_;
+};
+
+}  // namespace
+
+MemoryScope::MemoryScope(MemoryCategory category) : previous_(current_category) { current_category = category; }
+MemoryScope::~MemoryScope() { current_category = previous_; }
+MemoryCategory MemoryScope::current() { return current_category; }
+
+MemoryTracker::MemoryTracker(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
+
+MemoryTracker::Attachment::Attachment(std::shared_ptr<MemoryTracker> tracker, int rank) {
+  c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE,
+                                   std::make_shared<Reporter>(std::move(tracker), rank));
+}
+
+MemoryTracker::Attachment::~Attachment() {
+  c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
+}
+
+void MemoryTracker::allocated(int rank, void* address, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  blocks_[address] = {rank, current_category, bytes};
+  RankUse& use = ranks_[static_cast<std::size_t>(rank)];
+  use.bytes[static_cast<std::size_t>(current_category)] += bytes;
+  use.total += bytes;
+  if (use.total > use.peak.bytes) use.peak = {use.total, use.place};
+}
+
+void MemoryTracker::freed(void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(address);
+  if (block == blocks_.end()) return;  // older than the tracker
+  RankUse& use = ranks_[static_cast<std::size_t>(block->second.rank)];
+  use.bytes[static_cast<std::size_t>(block->second.category)] -= block->second.bytes;
+  use.total -= block->second.bytes;
+  blocks_.erase(block);
+}
+
+void MemoryTracker::setPlace(int rank, const traces::Place& place) {
+  const std::lock_guard lock(mutex_);
+  ranks_[static_cast<std::size_t>(rank)].place = place;
+}
+
+std::int64_t MemoryTracker::bytes(int rank, MemoryCategory category) const {
+  const std::lock_guard lock(mutex_);
+  return ranks_[static_cast<std::size_t>(rank)].bytes[static_cast<std::size_t>(category)];
+}
+
+std::int64_t MemoryTracker::total(int rank) const {
+  const std::lock_guard lock(mutex_);
+  return ranks_[static_cast<std::size_t>(rank)].total;
+}
+
+MemoryTracker::Peak MemoryTracker::peak(int rank) const {
+  const std::lock_guard lock(mutex_);
+  return ranks_[static_cast<std::size_t>(rank)].peak;
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/schema/records.h"
+
+namespace ringscope::engine {
+
+using traces::MemoryCategory;
+
+/// Sets what the calling thread's allocations are for, until it goes out of scope.
+class MemoryScope {
+ public:
+  explicit MemoryScope(MemoryCategory category);
+  ~MemoryScope();
+  MemoryScope(const MemoryScope&) = delete;
+  MemoryScope& operator=(const MemoryScope&) = delete;
+  static MemoryCategory current();
+
+ private:
+  MemoryCategory previous_;
+};
+
+/// Bytes that virtual ranks hold, by category. One table from address to (rank, category) serves
+/// all ranks of a process, since a tensor may be freed by another rank's thread. Thread-safe.
+class MemoryTracker {
+ public:
+  static constexpr std::size_t kCategories = static_cast<std::size_t>(MemoryCategory::kCount);
+  struct Peak {
+    std::int64_t bytes = 0;
+    traces::Place place;
+  };
+
+  explicit MemoryTracker(int ranks);
+
+  /// While it lives, the calling thread's tensor allocations are counted for `rank`.
+  class Attachment {
+   public:
+    Attachment(std::shared_ptr<MemoryTracker> tracker, int rank);
+    ~Attachment();
+    Attachment(const Attachment&) = delete;
+    Attachment& operator=(const Attachment&) = delete;
+  };
+
+  void allocated(int rank, void* address, std::int64_t bytes);
+  void freed(void* address);
+  /// Where the rank is, for the place of its peak.
+  void setPlace(int rank, const traces::Place& place);
+
+  std::int64_t bytes(int rank, MemoryCategory category) const;
+  std::int64_t total(int rank) const;
+  Peak peak(int rank) const;
+
+ private:
+  struct Block {
+    int rank;
+    MemoryCategory category;
+    std::int64_t bytes;
+  };
+  struct RankUse {
+    std::array<std::int64_t, kCategories> bytes{};
+    std::int64_t total = 0;
+    Peak peak;
+    traces::Place place;
+  };
+  mutable std::mutex mutex_;
+  std::unordered_map<void*, Block> blocks_;
+  std::vector<RankUse> ranks_;
+};
+
+}  // namespace ringscope::engine

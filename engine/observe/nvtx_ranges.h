@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "traces/schema/event.h"
+
+namespace ringscope::engine {
+
+/// NVTX ranges of ring stages in the domain "RingScope", named after their event kind, with a typed
+/// payload {rank, layer, direction, ring_step, peer, source_rank, bytes}. Costs a few nanoseconds
+/// while no NVTX tool is attached.
+void nvtxBegin(const traces::Event& event);
+void nvtxEnd();
+
+}  // namespace ringscope::engine

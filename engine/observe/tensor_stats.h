@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "traces/schema/records.h"
+
+namespace ringscope::engine {
+
+/// Statistics over the finite elements; min, max and mean are 0 when there is none.
+traces::TensorStats statsOf(const at::Tensor& tensor);
+
+}  // namespace ringscope::engine

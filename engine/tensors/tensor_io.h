@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include "traces/safetensors/safetensors.h"
+#include "traces/schema/records.h"
+
+namespace ringscope::engine {
+
+/// The trace's name for a tensor's element type. Throws usageError for types that are not recorded.
+traces::DType dtypeOf(const at::Tensor& tensor);
+
+/// Contiguous copy of the elements.
+traces::Bytes bytesOf(const at::Tensor& tensor);
+
+/// A copy of a tensor of a safetensors file. Throws inputError for element types that are not used here.
+at::Tensor toTensor(const traces::SafeTensorView& view, const std::string& name);
+
+/// Writes named tensors. Throws inputError.
+void saveTensors(const std::string& path, const std::map<std::string, at::Tensor>& tensors,
+                 const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace ringscope::engine

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/train/rank_context.h"
+
+namespace ringscope::engine {
+
+void RankContext::arriveAt(const traces::Place& next) {
+  place = next;
+  if (at_gate) (*at_gate)(rank(), next);
+  const std::int64_t begin = observer.now();
+  if (!gate.arrive(rank(), next)) return;
+  traces::Event pause;
+  pause.kind = traces::EventKind::kPause;
+  pause.begin_ns = begin;
+  pause.end_ns = observer.now();
+  pause.place = next;
+  pause.rank = static_cast<std::int16_t>(rank());
+  observer.event(pause);
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+#include "engine/control/gate.h"
+#include "engine/mistakes/seams.h"
+#include "engine/observe/observer.h"
+#include "engine/transport/communicator.h"
+
+namespace ringscope::engine {
+
+/// What one rank's code works with. Belongs to its rank's thread.
+struct RankContext {
+  Communicator& cp;
+  Observer& observer;
+  Gate& gate;
+  const Seams& seams;
+  /// Called at every gate, before it; tests throw here.
+  const std::function<void(int rank, const traces::Place&)>* at_gate = nullptr;
+  traces::Place place;  ///< where this rank is, for errors
+
+  int rank() const { return cp.rank(); }
+  /// A stage border: the control connection may hold the rank here.
+  void arriveAt(const traces::Place& next);
+};
+
+}  // namespace ringscope::engine

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/train/rank_threads.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <thread>
+
+#include "engine/transport/local_backend.h"
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+namespace {
+
+/// The first failure of a run; later ones are its consequences.
+class FirstFailure {
+ public:
+  void set(int rank, const traces::Place& place, const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    if (sentence_.empty())
+      sentence_ = "rank " + std::to_string(rank) + " failed at " + traces::describe(place) + ": " + reason;
+  }
+  std::string sentence() const {
+    const std::lock_guard lock(mutex_);
+    return sentence_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string sentence_;
+};
+
+int threadsPerRank(int ranks) {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, cores / ranks);
+}
+
+}  // namespace
+
+bool runRankThreads(const RankThreadOptions& options, Gate& gate,
+                    const std::function<void(RankContext&)>& body) {
+  auto world = std::make_shared<LocalWorld>(options.ranks);
+  const Seams correct;
+  FirstFailure failure;
+  auto runRank = [&](int rank) {
+    at::set_num_threads(threadsPerRank(options.ranks));
+    std::optional<MemoryTracker::Attachment> attachment;
+    if (options.memory) attachment.emplace(options.memory, rank);
+    Communicator cp(c10::make_intrusive<LocalBackend>(rank, options.ranks, world, options.timeout));
+    Observer observer(rank, options.recorder, options.capture, options.memory);
+    RankContext context{cp, observer, gate, options.seams ? *options.seams : correct, options.at_gate, {}};
+    auto fail = [&](const std::string& reason) {
+      failure.set(rank, context.place, reason);
+      gate.stop();
+      world->mailbox.abort(failure.sentence());
+    };
+    try {
+      body(context);
+    } catch (const StopRequested&) {
+      // Every rank gets it at the same gate, so nobody is left waiting.
+    } catch (const c10::Error& error) {
+      fail(error.what_without_backtrace());
+    } catch (const std::exception& error) {
+      fail(error.what());
+    }
+    gate.leave(rank);
+  };
+  const int caller_threads = at::get_num_threads();
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < options.ranks; ++rank) threads.emplace_back(runRank, rank);
+  for (auto& thread : threads) thread.join();
+  at::set_num_threads(caller_threads);
+  if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);
+  return gate.stopRequested();
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "engine/control/gate.h"
+#include "engine/observe/observer.h"
+#include "engine/train/rank_context.h"
+
+namespace ringscope::engine {
+
+/// What rank threads of one run share.
+struct RankThreadOptions {
+  int ranks = 1;
+  std::chrono::milliseconds timeout{60'000};
+  traces::Recorder* recorder = nullptr;
+  CapturePolicy capture;
+  std::shared_ptr<MemoryTracker> memory;  ///< null: memory is not tracked
+  const Seams* seams = nullptr;
+  const std::function<void(int, const traces::Place&)>* at_gate = nullptr;
+};
+
+/// Runs `body` on one thread a rank over the local transport, with cores / ranks LibTorch threads
+/// each. Returns true when it was stopped at a gate. When a rank throws, the others are ended, and
+/// runFailed says which rank failed first, where and why.
+bool runRankThreads(const RankThreadOptions& options, Gate& gate,
+                    const std::function<void(RankContext&)>& body);
+
+}  // namespace ringscope::engine

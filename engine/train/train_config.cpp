@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/train/train_config.h"
+
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+
+nlohmann::json StepLog::toJson() const {
+  return {{"step", step},       {"loss", loss},       {"grad_norm", grad_norm},
+          {"targets", targets}, {"seconds", seconds}, {"peak_bytes", peak_bytes}};
+}
+
+Balance chooseBalance(const std::string& asked, Mask mask, int cp_size) {
+  if (asked.empty()) return mask == Mask::kCausal && cp_size > 1 ? Balance::kHeadTail : Balance::kNone;
+  if (asked == "head_tail" && mask != Mask::kCausal)
+    throw usageError("--balance head_tail evens out causal work; with a full mask every shard has the "
+                     "same work already, so use --balance none");
+  return asked == "head_tail" ? Balance::kHeadTail : Balance::kNone;
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/control/gate.h"
+#include "engine/train/train_config.h"
+#include "traces/recording/recorder.h"
+
+namespace ringscope::engine {
+
+/// Calls out of a run. on_step comes from rank 0's thread, at_gate from every rank's.
+struct TrainHooks {
+  std::function<void(const StepLog&)> on_step;
+  std::function<void(int rank, const traces::Place&)> at_gate;
+};
+
+/// What a run leaves behind.
+struct TrainOutcome {
+  std::vector<StepLog> steps;
+  bool stopped = false;               ///< ended early because it was asked to
+  at::Tensor logits;                  ///< of step 0, global order [B, S, vocab]
+  std::map<std::string, at::Tensor> gradients;  ///< of step 0, before clipping
+  std::map<std::string, at::Tensor> weights;    ///< after the last step
+  std::vector<traces::DiffRecord> diffs;        ///< with --verify, of all steps
+};
+
+/// Trains with one thread a rank. Blocks until the run is over. `recorder` may be null.
+/// Throws usageError or inputError before anything runs when the configuration cannot work, and
+/// runFailed with rank, place and reason when a rank failed; the others are then ended too.
+TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder* recorder,
+                         const TrainHooks& hooks = {});
+
+}  // namespace ringscope::engine

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/transport/communicator.h"
+
+#include "engine/transport/local_backend.h"
+#include "traces/core/clock.h"
+
+namespace ringscope::engine {
+
+std::vector<TransferReport> Exchange::wait() {
+  for (std::size_t i = 0; i < works_.size(); ++i) {
+    works_[i]->wait();
+    const auto* local = dynamic_cast<const LocalWork*>(works_[i].get());
+    reports_[i].end_ns = local ? local->parcel().completed_ns : traces::steadyNow();
+  }
+  works_.clear();
+  return std::move(reports_);
+}
+
+Communicator::Communicator(c10::intrusive_ptr<c10d::Backend> backend)
+    : backend_(std::move(backend)),
+      sent_(static_cast<std::size_t>(backend_->getSize()), 0),
+      received_(sent_) {}
+
+std::uint64_t Communicator::flowOf(int from, int to) {
+  auto& count = from == rank() ? sent_[static_cast<std::size_t>(to)] : received_[static_cast<std::size_t>(from)];
+  return (static_cast<std::uint64_t>(from + 1) << 48) | (static_cast<std::uint64_t>(to + 1) << 32) | ++count;
+}
+
+Exchange Communicator::exchange(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
+  Exchange exchange;
+  auto report = [&](bool is_send, int peer, const at::Tensor& tensor) {
+    const std::uint64_t flow = is_send ? flowOf(rank(), peer) : flowOf(peer, rank());
+    exchange.reports_.push_back(
+        {is_send, peer, static_cast<std::int64_t>(tensor.nbytes()), flow, traces::steadyNow(), 0});
+  };
+  for (const Incoming& incoming : receives) {
+    std::vector<at::Tensor> tensors{incoming.tensor};
+    report(false, incoming.from, incoming.tensor);
+    exchange.works_.push_back(backend_->recv(tensors, incoming.from, 0));
+  }
+  for (const Outgoing& outgoing : sends) {
+    std::vector<at::Tensor> tensors{outgoing.tensor};
+    report(true, outgoing.to, outgoing.tensor);
+    exchange.works_.push_back(backend_->send(tensors, outgoing.to, 0));
+  }
+  return exchange;
+}
+
+void Communicator::allReduceSum(at::Tensor& tensor) {
+  reduced_bytes_ += static_cast<std::int64_t>(tensor.nbytes());
+  std::vector<at::Tensor> tensors{tensor};
+  backend_->allreduce(tensors, c10d::AllreduceOptions())->wait();
+}
+
+void Communicator::barrier() { backend_->barrier(c10d::BarrierOptions())->wait(); }
+
+}  // namespace ringscope::engine

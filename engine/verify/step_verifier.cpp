@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verify/step_verifier.h"
+
+#include <ATen/ATen.h>
+
+#include "engine/attention/block_attention.h"
+#include "engine/attention/reference.h"
+#include "engine/data/sharded_batch.h"
+#include "engine/verify/error_measure.h"
+#include "engine/verify/unsharded_step.h"
+
+namespace ringscope::engine {
+
+using traces::DiffRecord;
+using traces::Direction;
+using traces::Place;
+
+namespace {
+
+struct TensorRow {
+  const char* name;
+  at::Tensor LayerAttention::*field;
+  Direction direction;
+};
+
+constexpr TensorRow kAttentionTensors[] = {
+    {"q", &LayerAttention::q, Direction::kForward},      {"k", &LayerAttention::k, Direction::kForward},
+    {"v", &LayerAttention::v, Direction::kForward},      {"out", &LayerAttention::out, Direction::kForward},
+    {"lse", &LayerAttention::lse, Direction::kForward},  {"dout", &LayerAttention::dout, Direction::kBackward},
+    {"dv", &LayerAttention::dv, Direction::kBackward},   {"dk", &LayerAttention::dk, Direction::kBackward},
+    {"dq", &LayerAttention::dq, Direction::kBackward},
+};
+
+bool isAttentionInput(const std::string& name) {
+  return name == "q" || name == "k" || name == "v" || name == "dout";
+}
+
+Place placeOf(std::int32_t train_step, std::size_t layer, Direction direction) {
+  return {train_step, static_cast<std::int16_t>(layer), direction, -1};
+}
+
+/// Attention forward and backward of whole tensors.
+LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
+  LayerAttention a{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
+  const AttentionResult result = op.forward(in.q, in.k, in.v, 0);
+  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, result, 0);
+  a.out = result.out;
+  a.lse = result.lse;
+  a.dq = g.dq;
+  a.dk = g.dk;
+  a.dv = g.dv;
+  return a;
+}
+
+}  // namespace
+
+LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, std::size_t layer) const {
+  LayerAttention whole;
+  for (const TensorRow& row : kAttentionTensors) {
+    std::vector<at::Tensor> shards;
+    for (const RankStep& rank : ranks) shards.push_back(rank.layers[layer].*row.field);
+    whole.*row.field = unshard(shards, 2, layout_);
+  }
+  return whole;
+}
+
+std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step, const std::vector<RankStep>& ranks) const {
+  ReferenceAttention reference(mask_, config_.attentionScale());
+  DeviceAttention device(mask_, config_.attentionScale());
+  std::vector<DiffRecord> diffs;
+  for (std::size_t layer = 0; layer < ranks.front().layers.size(); ++layer) {
+    const LayerAttention actual = joined(ranks, layer);
+    const LayerAttention exact = attended(reference, actual), one_device = attended(device, actual);
+    for (const TensorRow& row : kAttentionTensors) {
+      if (isAttentionInput(row.name)) continue;
+      DiffRecord diff;
+      diff.place = placeOf(train_step, layer, row.direction);
+      diff.tensor = row.name;
+      measureError(diff, actual.*row.field, exact.*row.field, one_device.*row.field, &layout_);
+      diffs.push_back(std::move(diff));
+    }
+  }
+  return diffs;
+}
+
+std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step, const std::vector<RankStep>& ranks,
+                                               double loss, const LlamaWeights& weights,
+                                               const Batch& batch) const {
+  ReferenceAttention reference(mask_, config_.attentionScale());
+  DeviceAttention device(mask_, config_.attentionScale());
+  const auto exact = UnshardedStep::run(config_, weights, batch, reference, at::kDouble);
+  const auto one_device = UnshardedStep::run(config_, weights, batch, device, type_);
+  std::vector<DiffRecord> diffs;
+  for (std::size_t layer = 0; layer < exact.layers.size(); ++layer) {
+    const LayerAttention actual = joined(ranks, layer);
+    for (const TensorRow& row : kAttentionTensors) {
+      DiffRecord diff;
+      diff.isolated = false;
+      diff.place = placeOf(train_step, layer, row.direction);
+      diff.tensor = row.name;
+      measureError(diff, actual.*row.field, exact.layers[layer].*row.field,
+                   one_device.layers[layer].*row.field, &layout_);
+      diffs.push_back(std::move(diff));
+    }
+  }
+  DiffRecord of_loss;
+  of_loss.isolated = false;
+  of_loss.place = {train_step};
+  of_loss.tensor = "loss";
+  // Compared in the run's type: the logged loss has no more digits than that.
+  measureError(of_loss, at::tensor({loss}, at::kDouble), at::tensor({exact.loss}, at::kDouble),
+               at::tensor({one_device.loss}, at::kDouble).to(type_));
+  diffs.push_back(std::move(of_loss));
+  compareParameters(diffs, {train_step, -1, Direction::kBackward}, ranks, exact.gradients, one_device.gradients);
+  return diffs;
+}
+
+void StepVerifier::compareParameters(std::vector<DiffRecord>& diffs, Place place,
+                                     const std::vector<RankStep>& ranks,
+                                     const std::map<std::string, at::Tensor>& reference,
+                                     const std::map<std::string, at::Tensor>& device) const {
+  for (const auto& [name, exact] : reference) {
+    DiffRecord worst;
+    std::vector<double> by_rank;
+    for (const RankStep& rank : ranks) {
+      DiffRecord diff;
+      measureError(diff, rank.gradients.at(name), exact, device.at(name));
+      by_rank.push_back(diff.multiple);
+      if (by_rank.size() == 1 || !(diff.multiple <= worst.multiple)) worst = std::move(diff);
+    }
+    worst.isolated = false;
+    worst.place = place;
+    worst.tensor = "grad." + name;
+    worst.multiple_by_rank = std::move(by_rank);
+    diffs.push_back(std::move(worst));
+  }
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/attention/pieces.h"
+#include "engine/data/batch.h"
+#include "engine/model/llama_model.h"
+#include "engine/sharding/shard_layout.h"
+#include "traces/schema/records.h"
+
+namespace ringscope::engine {
+
+/// What one rank hands in for the comparison of one training step.
+struct RankStep {
+  std::vector<LayerAttention> layers;
+  std::map<std::string, at::Tensor> gradients;  ///< after the sync, before clipping
+};
+
+/// The two diffs of a training step, with the noise floor beside each error.
+/// Isolated: the layer's own q, k, v, dout, joined from all ranks, through unsharded attention in
+/// fp64: tells where an error is born. End to end: the whole step from the same weights without
+/// sharding, in fp64.
+class StepVerifier {
+ public:
+  StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type)
+      : config_(config), layout_(layout), mask_(mask), type_(type) {}
+
+  std::vector<traces::DiffRecord> isolated(std::int32_t train_step, const std::vector<RankStep>& ranks) const;
+  /// `loss` is the loss that the run logged; `weights` are those at the beginning of the step.
+  std::vector<traces::DiffRecord> endToEnd(std::int32_t train_step, const std::vector<RankStep>& ranks,
+                                           double loss, const LlamaWeights& weights, const Batch& batch) const;
+
+ private:
+  LayerAttention joined(const std::vector<RankStep>& ranks, std::size_t layer) const;
+  void compareParameters(std::vector<traces::DiffRecord>& diffs, traces::Place place,
+                         const std::vector<RankStep>& ranks,
+                         const std::map<std::string, at::Tensor>& reference,
+                         const std::map<std::string, at::Tensor>& device) const;
+
+  LlamaConfig config_;
+  ShardLayout layout_;
+  Mask mask_;
+  at::ScalarType type_;
+};
+
+}  // namespace ringscope::engine

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verify/unsharded_step.h"
+
+#include <ATen/ATen.h>
+
+#include "engine/parallel/gradients.h"
+
+namespace ringscope::engine {
+
+UnshardedStep UnshardedStep::run(const LlamaConfig& config, const LlamaWeights& weights, const Batch& batch,
+                                 AttentionOp& attention, at::ScalarType type) {
+  const LlamaWeights replica = weights.replica(type);
+  zeroGradients(replica);
+  LlamaModel model(config, replica, attention,
+                   [](traces::EventKind, int, traces::Direction, const std::function<void()>& work) { work(); });
+  UnshardedStep step;
+  step.logits = model.forward(batch.input_ids, batch.position_ids);
+  const auto targets = static_cast<double>((batch.labels >= 0).sum().item<std::int64_t>());
+  const double scale = targets > 0 ? 1.0 / targets : 0.0;
+  step.loss = model.lossSum(batch.labels).item<double>() * scale;
+  model.backward(scale);
+  step.layers = model.attention();
+  for (const std::string& name : replica.names()) step.gradients[name] = replica[name].grad();
+  return step;
+}
+
+}  // namespace ringscope::engine

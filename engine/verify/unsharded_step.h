@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "engine/attention/attention_op.h"
+#include "engine/data/batch.h"
+#include "engine/model/llama_model.h"
+
+namespace ringscope::engine {
+
+/// One training step without sharding, up to the gradients: what a sharded one must equal.
+struct UnshardedStep {
+  std::vector<LayerAttention> layers;
+  at::Tensor logits;
+  double loss = 0;  ///< mean over targets
+  std::map<std::string, at::Tensor> gradients;
+
+  /// Runs it in `type` from (a copy of) `weights`.
+  static UnshardedStep run(const LlamaConfig& config, const LlamaWeights& weights, const Batch& batch,
+                           AttentionOp& attention, at::ScalarType type);
+};
+
+}  // namespace ringscope::engine

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/diff/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+namespace ringscope::traces {
+namespace {
+
+/// NaN counts as the largest multiple there is.
+double magnitude(const DiffRecord& diff) {
+  return std::isnan(diff.multiple) ? std::numeric_limits<double>::infinity() : diff.multiple;
+}
+
+bool diverges(const DiffRecord& diff) { return !(diff.multiple <= kNoiseLimit); }
+
+int tensorOrder(const std::string& tensor) {
+  static const std::array<std::string, 10> kOrder = {"q",  "k",  "v",   "out", "lse",
+                                                     "loss", "dout", "dv", "dk", "dq"};
+  return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), tensor) - kOrder.begin());
+}
+
+auto dependenceKey(const DiffRecord& diff) {
+  const bool backward = diff.place.direction == Direction::kBackward;
+  // Loss and gradients carry layer -1: the loss ends the forward half, gradients end the backward.
+  const int outside = 1 << 20;
+  const int layer = diff.place.layer < 0 ? outside : backward ? -diff.place.layer : diff.place.layer;
+  return std::tuple(!diff.isolated, diff.place.train_step, backward, layer, tensorOrder(diff.tensor));
+}
+
+void keepWorse(const DiffRecord*& worst, const DiffRecord& candidate) {
+  if (!worst || magnitude(candidate) > magnitude(*worst)) worst = &candidate;
+}
+
+}  // namespace
+
+std::vector<const DiffRecord*> divergences(const Trace& trace) {
+  std::vector<const DiffRecord*> found;
+  for (const DiffRecord& diff : trace.diffs())
+    if (diverges(diff)) found.push_back(&diff);
+  std::stable_sort(found.begin(), found.end(), [](const DiffRecord* a, const DiffRecord* b) {
+    return dependenceKey(*a) < dependenceKey(*b);
+  });
+  return found;
+}
+
+DiffSummary summarize(const Trace& trace) {
+  DiffSummary summary;
+  for (const DiffRecord& diff : trace.diffs()) {
+    ++summary.compared;
+    summary.diverging += diverges(diff);
+    keepWorse(diff.isolated ? summary.worst_isolated : summary.worst_end_to_end, diff);
+  }
+  const auto found = divergences(trace);
+  if (!found.empty()) summary.first_divergence = found.front();
+  return summary;
+}
+
+std::string describe(const DiffRecord& diff) {
+  return (diff.place.layer >= 0 ? "layer " + std::to_string(diff.place.layer) + ", " : "") + diff.tensor;
+}
+
+std::string describeMultiple(double multiple) {
+  if (!std::isfinite(multiple)) return "∞×";
+  char digits[64];
+  std::snprintf(digits, sizeof digits, multiple < 10 ? "%.1f" : "%.0f", multiple);
+  std::string text = digits;
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; multiple >= 1000 && at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), ",");
+  return text + "×";
+}
+
+}  // namespace ringscope::traces

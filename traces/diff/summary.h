@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/query/trace.h"
+
+namespace ringscope::traces {
+
+/// What the diffs of a run say together. Pointers are into the trace.
+struct DiffSummary {
+  const DiffRecord* worst_isolated = nullptr;
+  const DiffRecord* worst_end_to_end = nullptr;
+  /// The earliest isolated divergence in the order of dependence: where an error is born; when all
+  /// attention is right, the earliest end-to-end one.
+  const DiffRecord* first_divergence = nullptr;
+  int compared = 0;
+  int diverging = 0;
+};
+
+DiffSummary summarize(const Trace& trace);
+
+/// Diverging diffs in the order of dependence: forward layers up, loss, backward layers down.
+std::vector<const DiffRecord*> divergences(const Trace& trace);
+
+/// "layer 2, dk" or "loss": where a diff stands, for one line of text.
+std::string describe(const DiffRecord& diff);
+/// "0.9×", "8,400×": a multiple as people say it.
+std::string describeMultiple(double multiple);
+
+}  // namespace ringscope::traces

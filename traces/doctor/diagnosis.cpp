@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/doctor/diagnosis.h"
+
+#include <algorithm>
+
+#include "traces/mistakes/catalogue.h"
+
+namespace ringscope::traces {
+namespace {
+
+nlohmann::json orNull(int value) { return value < 0 ? nlohmann::json() : nlohmann::json(value); }
+
+nlohmann::json toJson(const Finding& finding) {
+  const Mistake* mistake = findMistake(finding.rule);
+  return {{"rule", finding.rule},
+          {"severity", finding.severity},
+          {"confidence", finding.confidence},
+          {"title", finding.title},
+          {"rank", orNull(finding.rank)},
+          {"train_step", finding.place.train_step},
+          {"layer", orNull(finding.place.layer)},
+          {"direction", name(finding.place.direction)},
+          {"stage", orNull(finding.place.stage)},
+          {"buffer", finding.buffer},
+          {"evidence", finding.evidence},
+          {"remedy", finding.remedy},
+          {"reported_in", mistake ? mistake->reported_in : ""}};
+}
+
+}  // namespace
+
+int Diagnosis::count(Verdict verdict) const {
+  return static_cast<int>(std::count_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return entry.result.verdict == verdict;
+  }));
+}
+
+std::vector<Finding> Diagnosis::findings() const {
+  std::vector<Finding> all;
+  for (const auto& entry : entries)
+    all.insert(all.end(), entry.result.findings.begin(), entry.result.findings.end());
+  return all;
+}
+
+Diagnosis diagnose(const Trace& trace) {
+  Diagnosis diagnosis;
+  for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, rule.check(trace)});
+  return diagnosis;
+}
+
+nlohmann::json toJson(const Diagnosis& diagnosis) {
+  nlohmann::json json = {{"findings", nlohmann::json::array()}, {"rules", nlohmann::json::array()}};
+  for (const auto& finding : diagnosis.findings()) json["findings"].push_back(toJson(finding));
+  for (const auto& entry : diagnosis.entries)
+    json["rules"].push_back({{"rule", entry.rule},
+                             {"verdict", name(entry.result.verdict)},
+                             {"would_settle", entry.result.would_settle}});
+  return json;
+}
+
+std::string toText(const Diagnosis& diagnosis) {
+  std::string text;
+  for (const auto& finding : diagnosis.findings()) {
+    text += "✗ " + finding.title + "\n  " + finding.rule + " · " + finding.confidence + " · " +
+            describe(finding.place) +
+            (finding.rank >= 0 ? " · rank " + std::to_string(finding.rank) : "") +
+            (finding.buffer.empty() ? "" : " · " + finding.buffer) + "\n  " + finding.evidence +
+            "\n  What to change: " + finding.remedy + "\n";
+    if (const Mistake* mistake = findMistake(finding.rule))
+      text += "  Reported in: " + mistake->reported_in + "\n";
+  }
+  if (text.empty()) text = "✓ Nothing found\n";
+  text += std::to_string(diagnosis.count(Verdict::kClear)) + " rules clear, " +
+          std::to_string(diagnosis.count(Verdict::kNotObservable)) + " not observable\n";
+  for (const auto& entry : diagnosis.entries)
+    if (entry.result.verdict == Verdict::kNotObservable)
+      text += "  " + entry.rule + ": " + entry.result.would_settle + "\n";
+  return text;
+}
+
+}  // namespace ringscope::traces

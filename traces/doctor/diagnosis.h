@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "traces/doctor/rule.h"
+
+namespace ringscope::traces {
+
+/// What all rules say of one trace.
+struct Diagnosis {
+  struct Entry {
+    std::string rule;
+    RuleResult result;
+  };
+  std::vector<Entry> entries;
+
+  int count(Verdict verdict) const;
+  std::vector<Finding> findings() const;
+};
+
+/// Runs every rule. Reads the trace and nothing else.
+Diagnosis diagnose(const Trace& trace);
+
+nlohmann::json toJson(const Diagnosis& diagnosis);
+/// The report for people: findings with evidence and remedy, then what was clear and what not seen.
+std::string toText(const Diagnosis& diagnosis);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "traces/query/trace.h"
+
+namespace ringscope::traces {
+
+enum class Verdict { kFound, kClear, kNotObservable };
+const char* name(Verdict verdict);
+
+/// What a rule found, where, why it says so and what to change. -1 means "no one in particular".
+struct Finding {
+  std::string rule;        ///< an id of the catalogue
+  std::string severity;    ///< "error": the numbers are wrong · "warning": they may be
+  std::string confidence;  ///< "certain" · "likely"
+  std::string title;
+  Place place;
+  int rank = -1;
+  std::string buffer;
+  std::string evidence;    ///< in numbers
+  std::string remedy;      ///< what to change
+};
+
+/// A rule's answer. `would_settle` names the capture that would make it observable.
+struct RuleResult {
+  Verdict verdict = Verdict::kClear;
+  std::vector<Finding> findings;
+  std::string would_settle;
+};
+
+RuleResult clear();
+RuleResult found(Finding finding);
+RuleResult notObservable(std::string would_settle);
+
+/// One rule: a pure function of what was recorded. It never learns what was injected.
+struct Rule {
+  std::string id;  ///< an id of the catalogue
+  RuleResult (*check)(const Trace& trace);
+};
+
+/// All rules; a new one is a file in rules/ and a line in registry.cpp.
+const std::vector<Rule>& rules();
+
+}  // namespace ringscope::traces

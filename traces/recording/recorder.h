@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "traces/recording/chunk_sink.h"
+#include "traces/recording/spsc_ring.h"
+
+namespace ringscope::traces {
+
+struct RecorderOptions {
+  std::size_t events_per_rank = std::size_t{1} << 14;   ///< ring buffer of each rank, in events
+  std::size_t queue_bytes = std::size_t{256} << 20;     ///< values waiting for the writer thread
+  std::chrono::milliseconds commit_interval{50};        ///< the most that a kill can lose
+};
+
+/// What is known to be written: everything up to chunk `chunk_watermark` at `run_clock_ns`.
+struct Watermark {
+  std::uint64_t chunk_watermark = 0;
+  std::int64_t run_clock_ns = 0;
+};
+
+struct RecorderStats {
+  std::uint64_t events = 0;
+  std::uint64_t dropped_events = 0;   ///< a rank's ring buffer was full
+  std::uint64_t dropped_tensors = 0;  ///< the queue was full: hash and statistics kept, values not
+  std::vector<std::string> failed_sinks;
+};
+
+/// Collects what ranks record and writes it as chunks, in one thread of its own.
+/// event() and memory() are wait-free and belong to their rank's thread; everything else may be
+/// called from any thread and holds a lock for the time of a move.
+class Recorder {
+ public:
+  Recorder(int world_size, std::vector<std::unique_ptr<ChunkSink>> sinks, RecorderOptions options = {});
+  ~Recorder();  ///< closes
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Nanoseconds since the recorder was made: the run clock.
+  std::int64_t now() const;
+  /// The run clock's reading at a steadyNow() time.
+  std::int64_t toRunClock(std::int64_t steady_ns) const { return steady_ns - start_ns_; }
+
+  void event(const Event& event) noexcept;
+  void memory(const MemorySample& sample) noexcept;
+
+  /// Assigns the id. `values` are the contiguous elements, or empty when only the record is kept.
+  void tensor(TensorRecord record, Bytes values);
+  void shard(ShardRecord shard);
+  void diffs(std::vector<DiffRecord> diffs);
+  void note(std::string key, std::string json);
+
+  /// Returns when everything recorded before the call has been written and made durable.
+  Watermark flush();
+  /// Flushes, writes the end record and closes the sinks. Later calls do nothing.
+  void close();
+  RecorderStats stats() const;
+
+ private:
+  struct TensorItem {
+    TensorRecord record;
+    Bytes values;
+  };
+  using Item = std::variant<TensorItem, ShardRecord, std::vector<DiffRecord>, Note>;
+  struct RankBuffers {
+    explicit RankBuffers(std::size_t capacity) : events(capacity), memory(capacity) {}
+    SpscRing<Event> events;
+    SpscRing<MemorySample> memory;
+  };
+
+  void enqueue(Item item, std::size_t bytes);
+  void writerLoop();
+  void drainOnce();
+  void writeRank(std::size_t rank);
+  void writeItems(std::vector<Item> items);
+  void writeChunk(ChunkKind kind, int rank, std::uint64_t key, std::size_t rows, Bytes body);
+  template <typename Call>
+  void eachSink(Call call);
+
+  const std::int64_t start_ns_;
+  const RecorderOptions options_;
+  std::vector<std::unique_ptr<ChunkSink>> sinks_;  // writer thread only
+  std::vector<std::unique_ptr<RankBuffers>> ranks_;
+  std::atomic<std::uint64_t> dropped_events_{0};
+  std::atomic<std::uint64_t> written_events_{0};
+  std::uint64_t next_seq_ = 1;  // writer thread only
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_writer_;
+  std::condition_variable drained_;
+  std::vector<Item> items_;
+  std::size_t item_bytes_ = 0;
+  std::uint64_t next_tensor_id_ = 1;
+  std::uint64_t dropped_tensors_ = 0;
+  std::uint64_t flush_requested_ = 0;
+  std::uint64_t flush_done_ = 0;
+  Watermark watermark_;
+  bool closing_ = false;
+  std::vector<std::string> failed_sinks_;
+  std::thread writer_;
+};
+
+}  // namespace ringscope::traces

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/safetensors/safetensors.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+namespace ringscope::traces {
+namespace {
+
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
+
+std::uint64_t shapeBytes(const SafeTensorView& view, const std::string& source,
+                         const std::string& name) {
+  std::uint64_t bytes = safeTensorElementSize(view.dtype);
+  if (bytes == 0) throw inputError(source + ": '" + name + "' has the unknown type " + view.dtype);
+  for (const std::int64_t extent : view.shape) {
+    if (extent < 0) throw inputError(source + ": '" + name + "' has a negative extent");
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes))
+      throw inputError(source + ": '" + name + "' is impossibly large");
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t safeTensorElementSize(const std::string& dtype) {
+  static const std::map<std::string, std::size_t> kSizes = {
+      {"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4},
+      {"I16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
+  const auto at = kSizes.find(dtype);
+  return at == kSizes.end() ? 0 : at->second;
+}
+
+SafeTensorsFile SafeTensorsFile::read(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) throw inputError(path + ": no such file");
+  std::ifstream in(path, std::ios::binary);
+  Bytes bytes(std::filesystem::file_size(path));
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!in) throw inputError(path + ": cannot be read");
+  return parse(std::move(bytes), path);
+}
+
+SafeTensorsFile SafeTensorsFile::parse(Bytes bytes, const std::string& source) {
+  SafeTensorsFile file;
+  file.source_ = source;
+  file.bytes_ = std::move(bytes);
+  if (file.bytes_.size() < 8) throw inputError(source + " is too short to be a safetensors file");
+  std::uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, file.bytes_.data(), 8);
+  if (header_bytes > kMaxHeaderBytes || header_bytes > file.bytes_.size() - 8)
+    throw inputError(source + " is not a safetensors file: its header claims " +
+                     std::to_string(header_bytes) + " bytes");
+  file.parseEntries(std::string(reinterpret_cast<const char*>(file.bytes_.data()) + 8, header_bytes),
+                    8 + header_bytes);
+  return file;
+}
+
+void SafeTensorsFile::parseEntries(const std::string& header, std::size_t data_begin) {
+  using nlohmann::json;
+  const json entries = json::parse(header, nullptr, false);
+  if (!entries.is_object()) throw inputError(source_ + ": the safetensors header is not valid JSON");
+  const std::uint64_t data_bytes = bytes_.size() - data_begin;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  try {
+    for (const auto& [name, entry] : entries.items()) {
+      if (name == "__metadata__") {
+        metadata_ = entry.get<std::map<std::string, std::string>>();
+        continue;
+      }
+      SafeTensorView view;
+      view.dtype = entry.at("dtype").get<std::string>();
+      view.shape = entry.at("shape").get<std::vector<std::int64_t>>();
+      const auto begin = entry.at("data_offsets").at(0).get<std::uint64_t>();
+      const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
+      if (begin > end || end > data_bytes)
+        throw inputError(source_ + ": '" + name + "' lies outside the file");
+      if (end - begin != shapeBytes(view, source_, name))
+        throw inputError(source_ + ": the size of '" + name + "' does not fit its shape");
+      view.data = bytes_.data() + data_begin + begin;
+      view.size_bytes = end - begin;
+      ranges.emplace_back(begin, end);
+      tensors_.emplace(name, std::move(view));
+    }
+  } catch (const json::exception&) {
+    throw inputError(source_ + ": the safetensors header is not as the format says");
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (std::size_t i = 1; i < ranges.size(); ++i)
+    if (ranges[i].first < ranges[i - 1].second)
+      throw inputError(source_ + ": two tensors overlap");
+}
+
+const SafeTensorView& SafeTensorsFile::at(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) throw inputError(source_ + " has no tensor '" + name + "'");
+  return found->second;
+}
+
+void writeSafeTensors(const std::string& path, const std::map<std::string, SafeTensorView>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  nlohmann::json header = nlohmann::json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::uint64_t offset = 0;
+  for (const auto& [name, view] : tensors) {
+    header[name] = {{"dtype", view.dtype},
+                    {"shape", view.shape},
+                    {"data_offsets", {offset, offset + view.size_bytes}}};
+    offset += view.size_bytes;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const std::uint64_t header_bytes = text.size();
+  const std::string temporary = path + ".part";
+  std::ofstream out(temporary, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&header_bytes), 8);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  for (const auto& [name, view] : tensors)
+    out.write(reinterpret_cast<const char*>(view.data), static_cast<std::streamsize>(view.size_bytes));
+  out.close();
+  std::error_code error;
+  if (out) std::filesystem::rename(temporary, path, error);
+  if (!out || error) {
+    std::filesystem::remove(temporary, error);
+    throw inputError(path + " cannot be written");
+  }
+}
+
+}  // namespace ringscope::traces

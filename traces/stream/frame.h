@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "traces/schema/chunk.h"
+
+namespace ringscope::traces {
+
+/// Version of the control connection; both sides say theirs in `hello`.
+inline constexpr int kControlVersion = 0;
+/// No frame is larger; a reader refuses one that claims to be.
+inline constexpr std::uint32_t kMaxFrameBytes = 512u << 20;
+
+enum class FrameType : std::uint8_t { kJson = 'J', kChunk = 'C' };
+
+/// One message of the control connection. On the wire: u32 length of what follows, u8 type, body.
+struct Frame {
+  FrameType type = FrameType::kJson;
+  Bytes body;
+};
+
+Bytes encodeFrame(FrameType type, const Bytes& body);
+Bytes encodeJsonFrame(const std::string& json);
+Bytes encodeChunkFrame(const Chunk& chunk);
+/// Verifies the checksum. Throws inputError.
+Chunk decodeChunkFrame(const Frame& frame);
+
+/// Cuts a byte stream into frames. Throws inputError on a length or type that cannot be; the
+/// stream is then of no further use.
+class FrameDecoder {
+ public:
+  void feed(const void* data, std::size_t size);
+  std::optional<Frame> next();
+
+ private:
+  Bytes buffer_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace ringscope::traces

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/stream/frame_writer.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace ringscope::traces {
+
+FrameWriter::FrameWriter(int descriptor, std::size_t queue_bytes)
+    : descriptor_(descriptor), queue_limit_(queue_bytes), thread_([this] { loop(); }) {}
+
+FrameWriter::~FrameWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+  ::close(descriptor_);
+}
+
+void FrameWriter::send(Bytes frame) {
+  const std::lock_guard lock(mutex_);
+  if (broken_ || closing_) return;
+  queued_ += frame.size();
+  queue_.push_back(std::move(frame));
+  changed_.notify_all();
+}
+
+bool FrameWriter::offer(Bytes frame) {
+  const std::lock_guard lock(mutex_);
+  if (broken_ || closing_ || queued_ + frame.size() > queue_limit_) return false;
+  queued_ += frame.size();
+  queue_.push_back(std::move(frame));
+  changed_.notify_all();
+  return true;
+}
+
+bool FrameWriter::broken() const {
+  const std::lock_guard lock(mutex_);
+  return broken_;
+}
+
+void FrameWriter::loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return closing_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const Bytes frame = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    const bool written = writeAll(frame);
+    lock.lock();
+    queued_ -= frame.size();
+    if (!written) {
+      broken_ = true;
+      queue_.clear();
+      queued_ = 0;
+      return;
+    }
+  }
+}
+
+bool FrameWriter::writeAll(const Bytes& frame) {
+  std::size_t done = 0;
+  int idle_rounds = 0;
+  while (done < frame.size()) {
+    pollfd ready{descriptor_, POLLOUT, 0};
+    if (::poll(&ready, 1, 200) == 0) {
+      const std::lock_guard lock(mutex_);
+      if (closing_ && ++idle_rounds > 10) return false;
+      continue;
+    }
+    // A pipe takes PIPE_BUF bytes without blocking once poll has said so.
+    const std::size_t piece = std::min<std::size_t>(frame.size() - done, 4096);
+    const ssize_t n = ::write(descriptor_, frame.data() + done, piece);
+    if (n < 0 && errno != EINTR && errno != EAGAIN) return false;
+    if (n > 0) done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "traces/core/bytes.h"
+
+namespace ringscope::traces {
+
+/// Sends frames through a file descriptor from a thread of its own, so that no caller ever waits
+/// for the reader at the other end. Owns the descriptor. Thread-safe.
+class FrameWriter {
+ public:
+  FrameWriter(int descriptor, std::size_t queue_bytes);
+  /// Sends what is queued, then closes. Waits at most two seconds for a reader that does not read.
+  ~FrameWriter();
+  FrameWriter(const FrameWriter&) = delete;
+  FrameWriter& operator=(const FrameWriter&) = delete;
+
+  /// Always queued: replies and states are small.
+  void send(Bytes frame);
+  /// Queued only when there is room; false when it was left out.
+  bool offer(Bytes frame);
+  /// True once the reader has gone away.
+  bool broken() const;
+
+ private:
+  void loop();
+  bool writeAll(const Bytes& frame);
+
+  const int descriptor_;
+  const std::size_t queue_limit_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Bytes> queue_;
+  std::size_t queued_ = 0;
+  bool closing_ = false;
+  bool broken_ = false;
+  std::thread thread_;
+};
+
+}  // namespace ringscope::traces
