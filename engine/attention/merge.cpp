@@ -41,10 +41,13 @@ void mergeRows(RunningResult& running, const AttentionResult& block, std::int64_
       if (theirs == -std::numeric_limits<Acc>::infinity()) continue;
       Acc& mine = lse[lse_at.at(b, h, q_begin + s)];
       const Acc m = std::max(mine, theirs);
-      const Acc merged = m + std::log(std::exp(mine - m) + std::exp(theirs - m));
+      const Acc my_weight = std::exp(mine - m), their_weight = std::exp(theirs - m);
+      const Acc sum = my_weight + their_weight;
+      // Dividing by the sum instead of by exp(lse' − m) keeps the weights at 1 together: lse' is
+      // rounded to a unit of lse, which for wide scores is far more than a unit of the weights.
       blend(out + out_at.at(b, h, q_begin + s), block_out + block_out_at.at(b, h, s), width,
-            std::exp(mine - merged), std::exp(theirs - merged));
-      mine = merged;
+            my_weight / sum, their_weight / sum);
+      mine = m + std::log(sum);
     }
   });
 }

@@ -10,8 +10,8 @@ namespace ringscope::engine {
 using RunningResult = AttentionResult;
 
 /// Merges a block's result into rows [q_begin, q_begin + block rows) of `running`:
-///   m = max(lse, block_lse), lse' = m + log(exp(lse − m) + exp(block_lse − m)),
-///   out' = exp(lse − lse')·out + exp(block_lse − lse')·block_out,
+///   m = max(lse, block_lse), w = exp(lse − m), block_w = exp(block_lse − m),
+///   out' = (w·out + block_w·block_out) / (w + block_w), lse' = m + log(w + block_w),
 /// in one pass over memory. Rows whose block_lse is -inf are left as they are.
 /// (Transformer Engine's correction of out and lse by steps; ring-flash-attention writes it as a
 /// sigmoid, which is NaN for two rows without keys.)
