@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include <limits>
+#include <cmath>
 
 #include "engine/attention/block_attention.h"
 #include "engine/attention/reference.h"
@@ -47,11 +47,6 @@ void checkShapes(const AttendInput& in, const std::string& source) {
 /// What the ranks hand in: one list of shards per result.
 using Shards = std::map<std::string, std::vector<at::Tensor>>;
 
-struct RankTimes {
-  double forward = std::numeric_limits<double>::infinity();
-  double backward = std::numeric_limits<double>::infinity();
-};
-
 nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config, const ShardLayout& layout) {
   return {{"command", "attend"}, {"world_size", config.cp}, {"dp", 1}, {"tp", 1}, {"cp", config.cp},
           {"strategy", "ring"}, {"rotate", "p2p"}, {"balance", name(layout.balance())}, {"mask", name(in.mask)},
@@ -62,9 +57,9 @@ nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config, co
                      {"head_dim", in.q.size(3)}}}};
 }
 
-/// One rank: shard, forward, backward; keeps the fastest times and the last results.
+/// One rank: shard, forward, backward; hands in the last results. Rank 0 keeps the times.
 void runRank(RankContext& context, const AttendInput& in, const AttendConfig& config, const ShardLayout& layout,
-             Shards& shards, RankTimes& times, HopTotals& hops) {
+             Shards& shards, AttendOutcome& outcome) {
   const int rank = context.rank();
   auto local = [&](const at::Tensor& t) { return shardOf(t, kSeqDim, layout, rank); };
   const at::Tensor q = local(in.q), k = local(in.k), v = local(in.v), dout = local(in.dout);
@@ -81,9 +76,10 @@ void runRank(RankContext& context, const AttendInput& in, const AttendConfig& co
     const std::int64_t middle = traces::steadyNow();
     g = ring.backward(dout, q, k, v, result, 0);
     context.cp.barrier();
-    times.forward = std::min(times.forward, static_cast<double>(middle - begin) * 1e-9);
-    times.backward = std::min(times.backward, static_cast<double>(traces::steadyNow() - middle) * 1e-9);
-    hops = ring.hops();
+    outcome.hops[static_cast<std::size_t>(rank)] = ring.hops();
+    if (rank != 0) continue;
+    outcome.forward_seconds.push_back(static_cast<double>(middle - begin) * 1e-9);
+    outcome.backward_seconds.push_back(static_cast<double>(traces::steadyNow() - middle) * 1e-9);
   }
   const at::Tensor* all[] = {&result.out, &result.lse, &g.dq, &g.dk, &g.dv};
   for (std::size_t i = 0; i < std::size(kResults); ++i) {
@@ -120,7 +116,6 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   const auto ranks = static_cast<std::size_t>(config.cp);
   Shards shards;
   for (const char* name : kResults) shards[name].resize(ranks);
-  std::vector<RankTimes> times(ranks);
   AttendOutcome outcome;
   outcome.hops.resize(ranks);
   RankThreadOptions options;
@@ -132,17 +127,12 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
     recorder->note("run", describeRun(input, config, layout).dump());
   }
   const bool stopped = runRankThreads(options, gate, [&](RankContext& context) {
-    const auto r = static_cast<std::size_t>(context.rank());
-    runRank(context, input, config, layout, shards, times[r], outcome.hops[r]);
+    runRank(context, input, config, layout, shards, outcome);
   });
   if (stopped) throw runFailed("stopped before the end");
   for (const char* name : kResults) outcome.tensors[name] = unshard(shards[name], kSeqDim, layout);
-  for (int rank = 0; rank < config.cp; ++rank) {
+  for (int rank = 0; rank < config.cp; ++rank)
     outcome.work.push_back(ringSchedule(layout, input.mask, rank).work());
-    const RankTimes& t = times[static_cast<std::size_t>(rank)];
-    outcome.forward_seconds = std::max(outcome.forward_seconds, t.forward);
-    outcome.backward_seconds = std::max(outcome.backward_seconds, t.backward);
-  }
   return outcome;
 }
 

@@ -29,13 +29,13 @@ struct AttendConfig {
   int cp = 4;
   std::string balance;  ///< none | head_tail; empty: head_tail where it makes sense
   std::string capture = "values:steps=0";
-  int repeat = 1;       ///< runs; times are of the fastest
+  int repeat = 1;       ///< runs in a row; every one is timed
 };
 
 /// Results in global order and in the input's type (lse in fp32 or fp64), and what it took.
 struct AttendOutcome {
   std::map<std::string, at::Tensor> tensors;  ///< out, lse, dq, dk, dv
-  double forward_seconds = 0, backward_seconds = 0;
+  std::vector<double> forward_seconds, backward_seconds;  ///< of each run, all ranks together
   std::vector<HopTotals> hops;                ///< per rank, of one run
   std::vector<std::int64_t> work;             ///< per rank: (query, key) pairs
 };

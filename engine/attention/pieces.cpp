@@ -63,6 +63,18 @@ std::int64_t Piece::work() const {
   return rows * (k_end - k_begin);
 }
 
+std::vector<Piece> cutDiagonal(const Piece& piece) {
+  constexpr std::int64_t kSmallestCut = 256;
+  const std::int64_t rows = piece.q_end - piece.q_begin;
+  if (piece.mask != PieceMask::kCausal || rows < kSmallestCut || rows % 2 != 0) return {piece};
+  const std::int64_t q = piece.q_begin + rows / 2, k = piece.k_begin + rows / 2;
+  std::vector<Piece> cut = cutDiagonal({piece.q_begin, q, piece.k_begin, k, PieceMask::kCausal});
+  cut.push_back({q, piece.q_end, piece.k_begin, k, PieceMask::kFull});
+  const auto lower = cutDiagonal({q, piece.q_end, k, piece.k_end, PieceMask::kCausal});
+  cut.insert(cut.end(), lower.begin(), lower.end());
+  return cut;
+}
+
 std::vector<Piece> piecesFor(const ShardLayout& layout, Mask mask, int query_rank, int source_rank) {
   // A rank's own tokens are in global order, so its own block is one causal square whatever the runs.
   if (mask == Mask::kCausal && query_rank == source_rank) {

@@ -18,8 +18,8 @@ struct Options : AttentionOptions {
 };
 
 nlohmann::json report(const engine::AttendOutcome& outcome, const std::vector<traces::DiffRecord>& diffs) {
-  nlohmann::json json = {{"forward_seconds", outcome.forward_seconds},
-                         {"backward_seconds", outcome.backward_seconds},
+  nlohmann::json json = {{"forward_seconds", outcome.forward_seconds.front()},
+                         {"backward_seconds", outcome.backward_seconds.front()},
                          {"work", outcome.work},
                          {"hops", nlohmann::json::array()}};
   for (const auto& h : outcome.hops)

@@ -132,10 +132,12 @@ void RingAttention::attendStageBackward(const RingStage& stage, const Place& pla
   for (const Piece& piece : stage.pieces) {
     StageScope scope(context_.observer, EventKind::kAttend, place, stage.source_rank);
     setPiece(scope.event(), piece);
-    const AttentionGradients part = attendPieceBackward(dout, q, kv[0], kv[1], result, piece, scale_);
-    dq.slice(2, piece.q_begin, piece.q_end).add_(part.dq);
-    dkv[0].slice(2, piece.k_begin, piece.k_end).add_(part.dk);
-    dkv[1].slice(2, piece.k_begin, piece.k_end).add_(part.dv);
+    for (const Piece& cut : cutDiagonal(piece)) {
+      const AttentionGradients part = attendPieceBackward(dout, q, kv[0], kv[1], result, cut, scale_);
+      dq.slice(2, cut.q_begin, cut.q_end).add_(part.dq);
+      dkv[0].slice(2, cut.k_begin, cut.k_end).add_(part.dk);
+      dkv[1].slice(2, cut.k_begin, cut.k_end).add_(part.dv);
+    }
   }
 }
 
