@@ -3,13 +3,13 @@
 # the CUDA toolkit even for programs that never touch it, so these are ours.
 file(GLOB ringscope_torch_root "${RINGSCOPE_DEPS}/lib/python3*/site-packages/torch")
 if(NOT ringscope_torch_root)
-  message(FATAL_ERROR "LibTorch is not in ${RINGSCOPE_DEPS}. Run scripts/setup first, "
+  message(FATAL_ERROR "LibTorch is not in ${RINGSCOPE_DEPS}. Run scripts/run first, "
                       "or configure with -DRINGSCOPE_ENGINE=OFF for the viewer alone.")
 endif()
 file(READ "${ringscope_torch_root}/version.py" ringscope_torch_version)
 if(NOT ringscope_torch_version MATCHES "__version__ = '2\\.11\\.")
   message(FATAL_ERROR "The torch in ${RINGSCOPE_DEPS} is not 2.11.x, and c10d's headers are bound "
-                      "to that version. Run scripts/setup again.")
+                      "to that version. Run scripts/run again.")
 endif()
 
 add_library(LibTorch::cpu INTERFACE IMPORTED)

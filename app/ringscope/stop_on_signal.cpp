@@ -12,7 +12,6 @@ StopOnSignal::StopOnSignal(engine::Gate& gate) {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is no reason to lose the trace
   watcher_ = std::thread([this, &gate, signals] {
     const timespec patience{0, 50'000'000};
     while (!done_)

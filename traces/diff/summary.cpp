@@ -58,6 +58,19 @@ DiffSummary summarize(const Trace& trace) {
   return summary;
 }
 
+void WorstDiffs::update(const Trace& trace) {
+  for (; seen_ < trace.diffs().size(); ++seen_) {
+    auto& worst = trace.diffs()[seen_].isolated ? isolated_ : end_to_end_;
+    if (!worst || magnitude(trace.diffs()[seen_]) > magnitude(trace.diffs()[*worst])) worst = seen_;
+  }
+}
+
+const DiffRecord* WorstDiffs::overall(const Trace& trace) const {
+  const DiffRecord* worst = isolated(trace);
+  if (const DiffRecord* other = endToEnd(trace)) keepWorse(worst, *other);
+  return worst;
+}
+
 std::string describe(const DiffRecord& diff) {
   return (diff.place.layer >= 0 ? "layer " + std::to_string(diff.place.layer) + ", " : "") + diff.tensor;
 }

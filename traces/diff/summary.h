@@ -22,6 +22,24 @@ struct DiffSummary {
 
 DiffSummary summarize(const Trace& trace);
 
+/// The worst diffs of a growing trace; update() looks only at what is new.
+class WorstDiffs {
+ public:
+  void update(const Trace& trace);
+  /// Null when nothing of this kind has been compared. Valid until the trace grows.
+  const DiffRecord* isolated(const Trace& trace) const { return at(trace, isolated_); }
+  const DiffRecord* endToEnd(const Trace& trace) const { return at(trace, end_to_end_); }
+  /// The worse of the two.
+  const DiffRecord* overall(const Trace& trace) const;
+
+ private:
+  static const DiffRecord* at(const Trace& trace, std::optional<std::size_t> index) {
+    return index ? &trace.diffs()[*index] : nullptr;
+  }
+  std::size_t seen_ = 0;
+  std::optional<std::size_t> isolated_, end_to_end_;
+};
+
 /// Diverging diffs in the order of dependence: forward layers up, loss, backward layers down.
 std::vector<const DiffRecord*> divergences(const Trace& trace);
 

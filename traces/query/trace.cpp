@@ -82,7 +82,7 @@ void Trace::add(const Chunk& chunk) {
     case ChunkKind::kEvents: addEvents(chunk); break;
     case ChunkKind::kTensors:
       for (auto& tensor : decodeTensors(chunk)) {
-        tensors_by_name_[tensor.name].push_back(tensors_.size());
+        tensor_index_[tensor.name].try_emplace({tensor.place, tensor.rank}, tensors_.size());
         tensors_.push_back(std::move(tensor));
       }
       break;
@@ -90,7 +90,12 @@ void Trace::add(const Chunk& chunk) {
     case ChunkKind::kMemory:
       for (const auto& sample : decodeMemory(chunk)) memory_[checkedRank(sample.rank)].push_back(sample);
       break;
-    case ChunkKind::kShards: shards_.push_back(decodeShard(chunk)); break;
+    case ChunkKind::kShards: {
+      ShardRecord shard = decodeShard(chunk);
+      shard_index_.try_emplace({shard.buffer, shard.train_step, shard.rank}, shards_.size());
+      shards_.push_back(std::move(shard));
+      break;
+    }
     case ChunkKind::kDiffs:
       for (auto& diff : decodeDiffs(chunk)) diffs_.push_back(std::move(diff));
       break;
@@ -131,6 +136,11 @@ nlohmann::json Trace::note(const std::string& key) const {
   return at == notes_.rend() ? nlohmann::json() : at->second;
 }
 
+nlohmann::json Trace::run() const {
+  const nlohmann::json run = note("run");
+  return run.is_object() ? run : nlohmann::json::object();
+}
+
 std::vector<nlohmann::json> Trace::notesWithPrefix(const std::string& prefix) const {
   std::vector<nlohmann::json> found;
   for (const auto& [key, json] : notes_)
@@ -138,20 +148,21 @@ std::vector<nlohmann::json> Trace::notesWithPrefix(const std::string& prefix) co
   return found;
 }
 
+bool Trace::PlaceAndRankBefore::operator()(const std::pair<Place, int>& a, const std::pair<Place, int>& b) const {
+  if (before(a.first, b.first)) return true;
+  return !before(b.first, a.first) && a.second < b.second;
+}
+
 const TensorRecord* Trace::findTensor(const std::string& name, const Place& place, int rank) const {
-  const auto named = tensors_by_name_.find(name);
-  if (named == tensors_by_name_.end()) return nullptr;
-  for (const std::size_t index : named->second) {
-    const TensorRecord& tensor = tensors_[index];
-    if (tensor.place == place && tensor.rank == rank) return &tensor;
-  }
-  return nullptr;
+  const auto named = tensor_index_.find(name);
+  if (named == tensor_index_.end()) return nullptr;
+  const auto found = named->second.find({place, rank});
+  return found == named->second.end() ? nullptr : &tensors_[found->second];
 }
 
 const ShardRecord* Trace::findShard(const std::string& buffer, int train_step, int rank) const {
-  for (const auto& shard : shards_)
-    if (shard.rank == rank && shard.train_step == train_step && shard.buffer == buffer) return &shard;
-  return nullptr;
+  const auto found = shard_index_.find({buffer, train_step, rank});
+  return found == shard_index_.end() ? nullptr : &shards_[found->second];
 }
 
 std::optional<std::vector<double>> Trace::values(const TensorRecord& tensor) const {

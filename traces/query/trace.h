@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -40,6 +41,8 @@ class Trace {
   const std::optional<EndRecord>& end() const { return end_; }
   /// The last note of this key, or null.
   nlohmann::json note(const std::string& key) const;
+  /// The run's configuration as recorded; an empty object when it is not.
+  nlohmann::json run() const;
   std::vector<nlohmann::json> notesWithPrefix(const std::string& prefix) const;
 
   const TensorRecord* findTensor(const std::string& name, const Place& place, int rank) const;
@@ -61,8 +64,12 @@ class Trace {
   std::vector<std::vector<Event>> events_;
   std::vector<std::vector<MemorySample>> memory_;
   std::vector<TensorRecord> tensors_;
-  std::map<std::string, std::vector<std::size_t>> tensors_by_name_;
+  struct PlaceAndRankBefore {
+    bool operator()(const std::pair<Place, int>& a, const std::pair<Place, int>& b) const;
+  };
+  std::map<std::string, std::map<std::pair<Place, int>, std::size_t, PlaceAndRankBefore>> tensor_index_;
   std::vector<ShardRecord> shards_;
+  std::map<std::tuple<std::string, int, int>, std::size_t> shard_index_;
   std::vector<DiffRecord> diffs_;
   std::vector<std::pair<std::string, nlohmann::json>> notes_;
   std::map<std::uint64_t, Bytes> kept_values_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 namespace ringscope::traces {
 
@@ -44,6 +45,11 @@ bool FrameWriter::broken() const {
 }
 
 void FrameWriter::loop() {
+  // A reader that has gone away is an error of write(), not a signal that ends the process.
+  sigset_t pipe_signal;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return closing_ || !queue_.empty(); });

@@ -79,7 +79,7 @@ Finding finding(const Drift& grads, const Drift& weights, bool reduced) {
 }  // namespace
 
 RuleResult checkMissingCpGradReduce(const Trace& trace) {
-  if (trace.note("run").value("cp", 0) == 1) return clear();
+  if (trace.run().value("cp", 0) == 1) return clear();
   const Drift grads = drift(collect(trace, "grad."));
   const Drift weights = drift(collect(trace, "weight."));
   if (grads.parameters == 0)

@@ -56,7 +56,7 @@ Finding finding(const Place& place, int rank, const Count& all) {
 
 RuleResult checkMissingPositionIds(const Trace& trace) {
   // Packed documents that count from 0 each have a rule of their own.
-  if (trace.note("run").value("positions", "global") != "global") return clear();
+  if (trace.run().value("positions", "global") != "global") return clear();
   Count all;
   Place first_place;
   int first_rank = -1;

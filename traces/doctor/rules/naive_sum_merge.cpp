@@ -119,7 +119,7 @@ RuleResult checkNaiveSumMerge(const Trace& trace) {
     if (c->weighted_error > tolerance && c->plain_error < c->weighted_error / 10)
       return found(finding(out, *c));
   }
-  if (compared || (ring && trace.note("run").value("cp", 0) == 1)) return clear();
+  if (compared || (ring && trace.run().value("cp", 0) == 1)) return clear();
   return notObservable("needs out, lse, block_out and block_lse of one layer; --capture full records them");
 }
 

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QFileInfo>
+#include <QRegularExpression>
+#include <QTimer>
+
+#include <iostream>
+
+#include "traces/core/error.h"
+#include "traces/core/resources.h"
+#include "viz/window/main_window.h"
+
+namespace {
+
+using namespace ringscope;
+
+struct Options {
+  QString trace, run, screenshot, view = "ring", at, size, theme;
+};
+
+Options parse(const QApplication& app) {
+  QCommandLineParser parser;
+  parser.setApplicationDescription("The RingScope window. Without a TRACE it starts a live run of the sample model.");
+  parser.addPositionalArgument("TRACE", "A .rscope file to open", "[TRACE]");
+  parser.addOptions({{"run", "Start a live run as this JSON file says", "CONFIG"},
+                     {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
+                     {"view", "The view to show", "NAME", "ring"},
+                     {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},
+                     {"size", "Size of a screenshot", "WxH", "1920x1080"},
+                     {"theme", "dark, light, contrast-dark or contrast-light", "NAME"}});
+  parser.addOption({"list-views", "Print the names that --view takes"});
+  parser.addHelpOption();
+  if (!parser.parse(app.arguments())) throw usageError(parser.errorText().toStdString());
+  if (parser.isSet("help")) parser.showHelp();
+  if (parser.isSet("list-views")) {
+    for (const auto& entry : viz::viewRegistry()) std::cout << entry.name.toStdString() << "\n";
+    std::exit(0);
+  }
+  if (parser.positionalArguments().size() > 1) throw usageError("only one trace can be opened");
+  return {parser.positionalArguments().value(0), parser.value("run"), parser.value("screenshot"), parser.value("view"),
+          parser.value("at"), parser.value("size"), parser.value("theme")};
+}
+
+QSize parseSize(const QString& text) {
+  const QStringList parts = text.split('x');
+  const QSize size = parts.size() == 2 ? QSize(parts[0].toInt(), parts[1].toInt()) : QSize();
+  if (size.width() < 640 || size.height() < 400 || size.width() > 7680 || size.height() > 4320)
+    throw usageError("--size " + text.toStdString() + " is not WxH between 640x400 and 7680x4320");
+  return size;
+}
+
+/// The moment that --at names; the middle of the recording's second ring step without it.
+void goTo(viz::Hub& hub, const QString& at) {
+  if (at.isEmpty()) return hub.setMoment(1, 0.55);
+  const QStringList parts = at.split(',');
+  bool fine = parts.size() >= 4 && (parts[2] == "forward" || parts[2] == "backward");
+  viz::Place place;
+  bool a = false, b = false, c = false, d = true;
+  if (fine) {
+    place.train_step = parts[0].toInt(&a);
+    place.layer = parts[1].toShort(&b);
+    place.direction = parts[2] == "backward" ? traces::Direction::kBackward : traces::Direction::kForward;
+    place.stage = parts[3].toShort(&c);
+  }
+  const double phase = parts.size() > 4 ? parts[4].toDouble(&d) : 0.55;
+  if (!fine || !a || !b || !c || !d)
+    throw usageError("--at " + at.toStdString() + " is not STEP,LAYER,forward|backward,RINGSTEP[,PHASE]");
+  hub.setPlace(place);
+  hub.setMoment(hub.moment(), phase);
+}
+
+int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) {
+  const double ratio = window.devicePixelRatioF();
+  window.resize((QSizeF(size) / ratio).toSize());
+  window.show();
+  window.hub().setPlaying(false);
+  goTo(window.hub(), options.at);
+  QApplication::processEvents();
+  QApplication::processEvents();
+  if (!window.grab().save(options.screenshot)) throw inputError(options.screenshot.toStdString() + " cannot be written");
+  return 0;
+}
+
+/// Opens the trace, waits for the doctor, draws, leaves.
+int runScreenshot(QApplication& app, viz::MainWindow& window, const Options& options, QSize size) {
+  int code = 2;
+  auto finish = [&](auto work) {
+    try {
+      code = work();
+    } catch (const Error& error) {
+      std::cerr << "ringscope-gui: " << error.what() << "\n";
+    }
+    app.quit();
+  };
+  QObject::connect(&window, &viz::MainWindow::opened, &app, [&](const QString& failure) {
+    if (failure.isEmpty()) return;
+    std::cerr << "ringscope-gui: " << failure.toStdString() << "\n";
+    app.quit();
+  });
+  QObject::connect(&window.hub(), &viz::Hub::stateChanged, &app, [&, drawn = false]() mutable {
+    if (drawn || !window.hub().diagnosis()) return;
+    drawn = true;
+    finish([&] { return takeScreenshot(window, options, size); });
+  });
+  window.openTrace(options.trace);
+  app.exec();
+  return code;
+}
+
+int run(QApplication& app, const Options& options) {
+  const QString engine = QString::fromStdString(traces::executableFolder()) + "/ringscope";
+  viz::loadFonts();
+  viz::MainWindow window(QFileInfo(engine).isExecutable() ? engine : QString());
+  if (!options.theme.isEmpty()) window.setTheme(viz::Theme::named(options.theme));
+  window.showView(options.view);
+  if (!options.screenshot.isEmpty()) {
+    if (options.trace.isEmpty()) throw usageError("--screenshot needs a TRACE");
+    return runScreenshot(app, window, options, parseSize(options.size));
+  }
+  const viz::RunConfig config = options.run.isEmpty() ? viz::RunConfig() : viz::RunConfig::load(options.run);
+  window.show();
+  if (options.trace.isEmpty())
+    QTimer::singleShot(0, &window, [&] { window.startRun(config); });  // after the first picture
+  else
+    window.openTrace(options.trace);
+  return app.exec();
+}
+
+/// Screenshots need no display, and large ones are drawn at twice the density, as such screens are.
+void prepareEnvironment(int argc, char** argv) {
+  const QStringList arguments(argv, argv + argc);
+  const int at = static_cast<int>(arguments.indexOf(QRegularExpression("^--(screenshot(=.*)?|list-views|help)$")));
+  if (at < 0) return;
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  const int size = static_cast<int>(arguments.indexOf("--size"));
+  if (size > 0 && arguments.value(size + 1).section('x', 0, 0).toInt() >= 3000) qputenv("QT_SCALE_FACTOR", "2");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  prepareEnvironment(argc, argv);
+  QApplication app(argc, argv);
+  QApplication::setApplicationName("RingScope");
+  QApplication::setOrganizationName("RingScope");
+  try {
+    return run(app, parse(app));
+  } catch (const Error& error) {
+    std::cerr << "ringscope-gui: " << error.what() << "\n";
+    return error.code() == ErrorCode::kRunFailed ? 3 : 2;
+  }
+}

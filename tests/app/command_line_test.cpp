@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line as scripts use it: exit codes, sentences, files, signals, the control connection.
+#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/files.h"
+#include "traces/query/trace.h"
+#include "traces/safetensors/safetensors.h"
+#include "traces/storage/sealed.h"
+#include "traces/stream/frame.h"
+
+namespace ringscope {
+namespace {
+
+using nlohmann::json;
+using test::reference;
+using test::sampleText;
+
+struct Result {
+  int code = -1;
+  std::string out, err;
+};
+
+std::string slurp(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Result ringscope(const std::string& arguments) {
+  test::TempDir dir;
+  const std::string command = std::string(RINGSCOPE_PROGRAM) + " " + arguments + " >" + dir.file("out") + " 2>" + dir.file("err") + " </dev/null";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(dir.file("out")), slurp(dir.file("err"))};
+}
+
+std::string sampleRun(const std::string& trace, const std::string& more = "") {
+  return "train --text " + sampleText() + " --steps 2 --seq-len 64 --verify --trace " + trace + " " + more;
+}
+
+void expectOneSentence(const Result& result, const std::string& words) {
+  EXPECT_EQ(result.code, 2) << result.err;
+  EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(CommandLineTest, EveryCommandHasHelp) {
+  for (const char* command : {"", "train", "attend", "diff", "doctor", "mistakes", "info", "gui"}) {
+    const auto result = ringscope(std::string(command) + " --help");
+    EXPECT_EQ(result.code, 0) << command;
+    EXPECT_NE(result.out.find("Usage"), std::string::npos) << command;
+  }
+}
+
+TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
+  test::TempDir dir;
+  std::ofstream(dir.file("broken.safetensors")) << "0123456789";
+  const std::string text = "train --text " + sampleText() + " ";
+  expectOneSentence(ringscope("train --text /no/such/file"), "no such file");
+  expectOneSentence(ringscope(text + "--cp 3"), "does not divide");
+  expectOneSentence(ringscope("train --tokens " + dir.file("broken.safetensors")), "not a safetensors file");
+  expectOneSentence(ringscope("train"), "nothing to train on");
+  expectOneSentence(ringscope(text + "--trace /no/such/folder/t.rscope"), "cannot be written");
+  expectOneSentence(ringscope(text + "--trace " + sampleText()), "is not a trace");
+  expectOneSentence(ringscope(text + "--log /no/such/folder/l"), "cannot be written");
+  expectOneSentence(ringscope(text + "--mistake lse_overflow"), "cannot be injected");
+  expectOneSentence(ringscope(text + "--mistake nonsense"), "not in the catalogue");
+  expectOneSentence(ringscope(text + "--capture everything"), "none, stats, full");
+  expectOneSentence(ringscope(text + "--mask full --balance head_tail"), "use --balance none");
+  expectOneSentence(ringscope(text + "--dp 2"), "--dp");
+  expectOneSentence(ringscope(text + "--strategy ulysses"), "ulysses");
+  expectOneSentence(ringscope("attend " + reference("attention/causal_window.safetensors") + " -o " + dir.file("o")), "mask 'window'");
+  expectOneSentence(ringscope("attend " + dir.file("none") + " -o " + dir.file("o")), "no such file");
+  expectOneSentence(ringscope("info " + sampleText()), "not a RingScope trace");
+  expectOneSentence(ringscope("doctor /no/such.rscope"), "no such file");
+  expectOneSentence(ringscope("nonsense"), "");
+}
+
+TEST(CommandLineTest, ACorrectRunIsClearForDoctorAndDiff) {
+  test::TempDir dir;
+  const std::string trace = dir.file("a.rscope");
+  const auto train = ringscope(sampleRun(trace, "--json --log " + dir.file("log") + " --export-state " + dir.file("s.safetensors")));
+  ASSERT_EQ(train.code, 0) << train.err;
+  EXPECT_EQ(json::parse(train.out)["steps"].size(), 2u);
+  std::ifstream log(dir.file("log"));
+  std::string line;
+  for (int step = 0; std::getline(log, line); ++step) {
+    const json entry = json::parse(line);
+    EXPECT_EQ(entry["step"], step);
+    for (const char* key : {"loss", "grad_norm", "targets", "peak_bytes"}) EXPECT_TRUE(entry.contains(key)) << key;
+  }
+  const auto state = traces::SafeTensorsFile::read(dir.file("s.safetensors"));
+  for (const char* name : {"logits", "grad.lm_head.weight", "weight.model.norm.weight"}) EXPECT_TRUE(state.contains(name)) << name;
+  EXPECT_EQ(ringscope("diff " + trace).code, 0);
+  const auto doctor = ringscope("doctor --json " + trace);
+  EXPECT_EQ(doctor.code, 0);
+  EXPECT_TRUE(json::parse(doctor.out)["findings"].empty());
+  const auto info = json::parse(ringscope("info --json " + trace).out);
+  EXPECT_EQ(info["ranks"], 4);
+  EXPECT_EQ(info["complete"], true);
+}
+
+TEST(CommandLineTest, AMistakeIsFoundWithExitCode1AndStaysSealed) {
+  test::TempDir dir;
+  const std::string trace = dir.file("a.rscope");
+  for (const char* id : {"missing_position_ids", "naive_sum_merge", "missing_cp_grad_reduce"}) {
+    ASSERT_EQ(ringscope(sampleRun(trace, std::string("--mistake ") + id)).code, 0);
+    const auto doctor = ringscope("doctor --json " + trace);
+    EXPECT_EQ(doctor.code, 1);
+    const auto finding = json::parse(doctor.out)["findings"].at(0);
+    EXPECT_EQ(finding["rule"], id);
+    for (const char* key : {"severity", "rank", "layer", "stage", "buffer", "evidence", "remedy"}) EXPECT_TRUE(finding.contains(key)) << key;
+    EXPECT_EQ(ringscope("diff " + trace).code, 1);
+    // What names the mistake is there for Reveal, and what the doctor reads is the same without it.
+    EXPECT_NE(traces::readSealed(trace).at(0).find(id), std::string::npos);
+    ASSERT_EQ(std::system(("sqlite3 " + trace + " 'DELETE FROM sealed; VACUUM'").c_str()), 0);
+    EXPECT_EQ(slurp(trace).find(id), std::string::npos);
+    EXPECT_EQ(ringscope("doctor --json " + trace).out, doctor.out);
+  }
+}
+
+TEST(CommandLineTest, DiffOfATraceWithoutComparisonSaysWhatToDo) {
+  test::TempDir dir;
+  ASSERT_EQ(ringscope("train --text " + sampleText() + " --steps 1 --seq-len 64 --trace " + dir.file("a.rscope")).code, 0);
+  expectOneSentence(ringscope("diff " + dir.file("a.rscope")), "record it with --verify");
+}
+
+TEST(CommandLineTest, AttendWritesResultsAndReportsHops) {
+  test::TempDir dir;
+  const auto result = ringscope("attend " + reference("attention/causal.safetensors") + " -o " + dir.file("o.safetensors") + " --cp 4 --verify --json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto report = json::parse(result.out);
+  EXPECT_EQ(report["hops"][0]["kv_forward"], 3);
+  EXPECT_EQ(report["hops"][0]["dkv_backward"], 4);
+  EXPECT_LE(report["errors"]["dk"]["multiple"].get<double>(), 2.5);
+  const auto out = traces::SafeTensorsFile::read(dir.file("o.safetensors"));
+  EXPECT_EQ(out.at("lse").shape, (std::vector<std::int64_t>{2, 4, 128}));
+}
+
+TEST(CommandLineTest, TheCatalogueIsPrinted) {
+  const auto list = json::parse(ringscope("mistakes --json").out);
+  EXPECT_EQ(list.size(), 46u);
+  int injectable = 0;
+  for (const auto& mistake : list) injectable += mistake["injectable"].get<bool>();
+  EXPECT_EQ(injectable, 3);
+}
+
+/// A child process with pipes on its standard streams.
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& arguments) {
+    int in[2], out[2];
+    EXPECT_EQ(pipe(in) + pipe(out), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      dup2(in[0], 0);
+      dup2(out[1], 1);
+      dup2(open("/dev/null", O_WRONLY), 2);
+      for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
+      std::vector<char*> argv{const_cast<char*>(RINGSCOPE_PROGRAM)};
+      for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+      argv.push_back(nullptr);
+      execv(RINGSCOPE_PROGRAM, argv.data());
+      _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    input = in[1];
+    output = out[0];
+  }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    wait();
+    close(output);
+    if (input >= 0) close(input);
+  }
+  void signal(int number) const { kill(pid_, number); }
+  int wait() {
+    if (!waited_) waitpid(pid_, &status_, 0);
+    waited_ = true;
+    return WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_);
+  }
+  int input = -1, output = -1;
+
+ private:
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool waited_ = false;
+};
+
+std::vector<std::string> longRun(const std::string& trace) {
+  return {"train", "--text", sampleText(), "--steps", "100000", "--seq-len", "64", "--trace", trace};
+}
+
+void waitForEvents(const std::string& trace) {
+  for (int i = 0; i < 500; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    try {
+      if (traces::openTrace(trace)->eventCount() > 200) return;
+    } catch (const Error&) {
+    }
+  }
+  FAIL() << "nothing was recorded in 5 s";
+}
+
+TEST(CommandLineFaultTest, CtrlCStopsCleanlyAndLeavesACompleteTrace) {
+  test::TempDir dir;
+  Child child(longRun(dir.file("a.rscope")));
+  waitForEvents(dir.file("a.rscope"));
+  child.signal(SIGINT);
+  EXPECT_EQ(child.wait(), 0);
+  const auto trace = traces::openTrace(dir.file("a.rscope"));
+  EXPECT_TRUE(trace->problems().empty());
+  EXPECT_TRUE(trace->end().has_value());
+}
+
+TEST(CommandLineFaultTest, ARunKilledAtAnyMomentLeavesATraceThatOpens) {
+  test::TempDir dir;
+  for (int round = 0; round < 5; ++round) {
+    const std::string path = dir.file("k" + std::to_string(round) + ".rscope");
+    Child child(longRun(path));
+    waitForEvents(path);
+    std::this_thread::sleep_for(std::chrono::milliseconds(13 * round));
+    child.signal(SIGKILL);
+    EXPECT_EQ(child.wait(), -SIGKILL);
+    const auto trace = traces::openTrace(path);
+    EXPECT_GT(trace->eventCount(), 200u);
+    EXPECT_NE(trace->problems().back().find("cut"), std::string::npos);
+  }
+}
+
+/// The other end of the control connection, as the window has it.
+class Debugger {
+ public:
+  explicit Debugger(Child& child) : child_(child) {}
+  void send(const json& message) {
+    const auto frame = traces::encodeJsonFrame(message.dump());
+    EXPECT_EQ(write(child_.input, frame.data(), frame.size()), static_cast<ssize_t>(frame.size()));
+  }
+  /// Takes chunks in until a JSON frame with this key comes.
+  json await(const std::string& key) {
+    for (;;) {
+      while (auto frame = decoder_.next()) {
+        if (frame->type == traces::FrameType::kChunk) {
+          const auto chunk = traces::decodeChunkFrame(*frame);
+          trace.add(chunk);
+          last_seq = chunk.seq;
+          continue;
+        }
+        const json message = json::parse(frame->body.begin(), frame->body.end());
+        if (message.contains(key)) return message;
+      }
+      char buffer[65536];
+      const ssize_t n = read(child_.output, buffer, sizeof buffer);
+      if (n <= 0) return {};
+      decoder_.feed(buffer, static_cast<std::size_t>(n));
+    }
+  }
+  json ask(const json& message) {
+    send(message);
+    return await("reply");
+  }
+  traces::Trace trace;
+  std::uint64_t last_seq = 0;
+
+ private:
+  Child& child_;
+  traces::FrameDecoder decoder_;
+};
+
+TEST(ControlConnectionTest, PauseStepContinueAndStopKeepTheWatermarkRule) {
+  test::TempDir dir;
+  auto arguments = longRun(dir.file("a.rscope"));
+  arguments.insert(arguments.end(), {"--control", "stdio"});
+  Child child(arguments);
+  Debugger debugger(child);
+  EXPECT_EQ(debugger.await("hello")["hello"]["control"], 0);
+  EXPECT_EQ(debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}})["ok"], true);
+  EXPECT_EQ(debugger.ask({{"cmd", "step"}, {"unit", "stage"}})["ok"], false) << "not paused yet";
+  EXPECT_EQ(debugger.ask({{"cmd", "dance"}})["ok"], false);
+
+  const json stop = debugger.ask({{"cmd", "pause"}, {"id", 7}});
+  EXPECT_EQ(stop["id"], 7);
+  EXPECT_FALSE(stop["run_id"].get<std::string>().empty());
+  EXPECT_GT(stop["run_clock_ns"].get<std::int64_t>(), 0);
+  EXPECT_EQ(debugger.last_seq, stop["chunk_watermark"].get<std::uint64_t>()) << "all chunks before the answer have come";
+  EXPECT_EQ(debugger.ask({{"cmd", "state"}})["state"]["paused"], true);
+
+  json place = stop["place"];
+  for (int i = 0; i < 6; ++i) {
+    const json next = debugger.ask({{"cmd", "step"}, {"unit", "stage"}});
+    EXPECT_NE(next["place"], place);
+    place = next["place"];
+  }
+  const json layer = debugger.ask({{"cmd", "step"}, {"unit", "layer"}})["place"];
+  EXPECT_TRUE(layer["layer"] != place["layer"] || layer["direction"] != place["direction"]);
+  const json step = debugger.ask({{"cmd", "step"}, {"unit", "train_step"}})["place"];
+  EXPECT_EQ(step["train_step"].get<int>(), layer["train_step"].get<int>() + 1);
+
+  const json again = debugger.ask({{"cmd", "resend"}, {"first", 1}, {"last", 3}});
+  EXPECT_EQ(again["sent"], 3);
+  EXPECT_EQ(debugger.ask({{"cmd", "continue"}})["ok"], true);
+  EXPECT_EQ(debugger.ask({{"cmd", "stop"}})["ok"], true);
+  EXPECT_EQ(debugger.await("end")["end"]["stopped"], true);
+  EXPECT_EQ(child.wait(), 0);
+  EXPECT_TRUE(traces::openTrace(dir.file("a.rscope"))->problems().empty());
+}
+
+TEST(ControlConnectionTest, ClosingTheInputEndsTheRunWhenHelloSaidSo) {
+  test::TempDir dir;
+  auto arguments = longRun(dir.file("a.rscope"));
+  arguments.insert(arguments.end(), {"--control", "stdio"});
+  Child child(arguments);
+  Debugger debugger(child);
+  debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
+  close(child.input);
+  child.input = -1;
+  EXPECT_EQ(debugger.await("end")["end"]["stopped"], true);
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(ControlConnectionTest, RubbishOnTheInputIsAnsweredAndNeverEndsTheRun) {
+  test::TempDir dir;
+  auto arguments = longRun(dir.file("a.rscope"));
+  arguments.insert(arguments.end(), {"--control", "stdio"});
+  Child child(arguments);
+  Debugger debugger(child);
+  debugger.await("hello");
+  debugger.send({{"no", "cmd"}});
+  EXPECT_TRUE(debugger.await("error").contains("error"));
+  const std::string rubbish(64, '\xff');
+  EXPECT_EQ(write(child.input, rubbish.data(), rubbish.size()), 64);
+  EXPECT_NE(debugger.await("error")["error"].get<std::string>().find("impossible length"), std::string::npos);
+  child.signal(SIGINT);
+  EXPECT_EQ(debugger.await("end")["end"]["ok"], true);
+}
+
+}  // namespace
+}  // namespace ringscope

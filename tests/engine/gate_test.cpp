@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/control/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+namespace ringscope::engine {
+namespace {
+
+using traces::Direction;
+using traces::Place;
+
+constexpr int kStages = 4, kLayers = 2;
+
+/// Rank threads that pass gates at their own pace, as a training run does.
+class Runners {
+ public:
+  Runners(Gate& gate, int ranks, int steps) : gate_(gate), passed_(static_cast<std::size_t>(ranks)) {
+    for (int r = 0; r < ranks; ++r) threads_.emplace_back([=, this] { run(r, steps); });
+  }
+  ~Runners() {
+    for (auto& thread : threads_) thread.join();
+  }
+  std::vector<int> passed() const { return {passed_.begin(), passed_.end()}; }
+
+ private:
+  void run(int rank, int steps) {
+    std::mt19937 random(static_cast<unsigned>(rank));
+    try {
+      for (int step = 0; step < steps; ++step)
+        for (std::int16_t layer = 0; layer < kLayers; ++layer)
+          for (std::int16_t stage = 0; stage < kStages; ++stage) {
+            if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 50));
+            gate_.arrive(rank, {step, layer, Direction::kForward, stage});
+            ++passed_[static_cast<std::size_t>(rank)];
+          }
+    } catch (const StopRequested&) {
+    }
+    gate_.leave(rank);
+  }
+  Gate& gate_;
+  std::vector<std::atomic<int>> passed_;
+  std::vector<std::thread> threads_;
+};
+
+void expectAllEqual(const std::vector<int>& counts) {
+  for (const int count : counts) EXPECT_EQ(count, counts.front());
+}
+
+TEST(GateTest, APauseStopsAllRanksAtTheSameGate) {
+  Gate gate(4);
+  Runners runners(gate, 4, 2000);
+  for (int round = 0; round < 50; ++round) {
+    gate.pause();
+    const auto place = gate.waitUntilStopped();
+    ASSERT_TRUE(place);
+    expectAllEqual(runners.passed());
+    gate.resume();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  gate.stop();
+}
+
+TEST(GateTest, StepsGoToTheNextStageLayerAndTrainingStep) {
+  Gate gate(3);
+  gate.pause();
+  Runners runners(gate, 3, 100);
+  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, 0, Direction::kForward, 0}));
+  EXPECT_TRUE(gate.step(StepUnit::kStage));
+  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, 0, Direction::kForward, 1}));
+  EXPECT_TRUE(gate.step(StepUnit::kLayer));
+  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, 1, Direction::kForward, 0}));
+  EXPECT_TRUE(gate.step(StepUnit::kTrainStep));
+  EXPECT_EQ(gate.waitUntilStopped(), (Place{1, 0, Direction::kForward, 0}));
+  expectAllEqual(runners.passed());
+  gate.resume();
+  EXPECT_FALSE(gate.step(StepUnit::kStage)) << "a running run cannot be stepped";
+}
+
+TEST(GateTest, StopEndsAllRanksAtTheSameGateWhereverTheyAre) {
+  for (int round = 0; round < 30; ++round) {
+    Gate gate(4);
+    std::vector<int> passed;
+    {
+      Runners runners(gate, 4, 100000);
+      std::this_thread::sleep_for(std::chrono::microseconds(100 * round));
+      if (round % 2) {
+        gate.pause();
+        gate.waitUntilStopped();
+      }
+      gate.stop();
+      while (!gate.over()) std::this_thread::yield();
+      passed = runners.passed();
+    }
+    expectAllEqual(passed);
+  }
+}
+
+TEST(GateTest, APauseAfterTheEndSaysThatThereIsNothingToStop) {
+  Gate gate(2);
+  { Runners runners(gate, 2, 1); }
+  gate.pause();
+  EXPECT_FALSE(gate.waitUntilStopped());
+  EXPECT_TRUE(gate.over());
+}
+
+}  // namespace
+}  // namespace ringscope::engine

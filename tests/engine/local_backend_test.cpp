@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conformance of a transport: what every c10d backend behind the Communicator must do.
+#include "engine/transport/local_backend.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "engine/transport/communicator.h"
+#include "tests/support/expect_error.h"
+
+namespace ringscope::engine {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Runs `body` on one thread a rank; returns what each threw.
+std::vector<std::string> onRanks(int ranks, const std::function<void(Communicator&)>& body, milliseconds timeout = milliseconds(5000)) {
+  auto world = std::make_shared<LocalWorld>(ranks);
+  std::vector<std::string> errors(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r)
+    threads.emplace_back([&, r] {
+      Communicator cp(c10::make_intrusive<LocalBackend>(r, ranks, world, timeout));
+      try {
+        body(cp);
+      } catch (const std::exception& error) {
+        errors[static_cast<std::size_t>(r)] = error.what();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  return errors;
+}
+
+TEST(LocalBackendTest, ARingExchangeDeliversTheNeighboursTensorByOneCopy) {
+  for (const std::int64_t size : {0, 1, 1000, 1 << 20}) {
+    const auto errors = onRanks(4, [&](Communicator& cp) {
+      const int next = (cp.rank() + 1) % 4, previous = (cp.rank() + 3) % 4;
+      const at::Tensor mine = at::full({size}, cp.rank(), at::kFloat);
+      at::Tensor theirs = at::empty({size});
+      const void* storage = theirs.data_ptr();
+      auto exchange = cp.exchange({{mine, next}}, {{theirs, previous}});
+      const auto reports = exchange.wait();
+      ASSERT_EQ(reports.size(), 2u);
+      EXPECT_TRUE((theirs == previous).all().item<bool>());
+      EXPECT_EQ(theirs.data_ptr(), storage);
+      EXPECT_TRUE(size == 0 || theirs.data_ptr() != mine.data_ptr());
+      for (const auto& report : reports) EXPECT_EQ(report.bytes, size * 4);
+    });
+    for (const auto& error : errors) EXPECT_EQ(error, "");
+  }
+}
+
+TEST(LocalBackendTest, BothSidesOfAMessageHaveTheSameFlow) {
+  std::vector<std::vector<TransferReport>> reports(2);
+  onRanks(2, [&](Communicator& cp) {
+    for (int i = 0; i < 3; ++i) {
+      at::Tensor a = at::zeros({4}), b = at::empty({4});
+      auto part = cp.exchange({{a, 1 - cp.rank()}}, {{b, 1 - cp.rank()}});
+      for (auto& r : part.wait()) reports[static_cast<std::size_t>(cp.rank())].push_back(r);
+    }
+  });
+  std::map<std::uint64_t, int> sides;
+  for (const auto& of_rank : reports)
+    for (const auto& r : of_rank) ++sides[r.flow];
+  EXPECT_EQ(sides.size(), 6u);
+  for (const auto& [flow, count] : sides) EXPECT_EQ(count, 2);
+}
+
+TEST(LocalBackendTest, SumsAreReducedInRankOrderOnEveryRank) {
+  const std::vector<float> parts = {1e8f, 1.0f, -1e8f, 1.0f};  // the order of addition shows
+  const float in_order = ((parts[0] + parts[1]) + parts[2]) + parts[3];
+  for (int round = 0; round < 20; ++round)
+    for (const auto& error : onRanks(4, [&](Communicator& cp) {
+           at::Tensor t = at::full({7}, parts[static_cast<std::size_t>(cp.rank())]);
+           cp.allReduceSum(t);
+           EXPECT_TRUE((t == in_order).all().item<bool>());
+         }))
+      EXPECT_EQ(error, "");
+}
+
+TEST(LocalBackendTest, AllGatherPutsRanksInOrder) {
+  auto world = std::make_shared<LocalWorld>(3);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < 3; ++r)
+    threads.emplace_back([&, r] {
+      LocalBackend backend(r, 3, world, milliseconds(5000));
+      at::Tensor in = at::full({2}, r, at::kFloat), out = at::empty({6});
+      backend._allgather_base(out, in, c10d::AllgatherOptions());
+      EXPECT_TRUE(at::equal(out, at::tensor({0.f, 0.f, 1.f, 1.f, 2.f, 2.f})));
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(LocalBackendTest, MisuseThrowsInsteadOfHanging) {
+  const auto shapes = onRanks(2, [](Communicator& cp) {
+    at::Tensor t = at::zeros({cp.rank() + 1});
+    cp.allReduceSum(t);
+  });
+  EXPECT_NE(shapes[0].find("different shapes"), std::string::npos) << shapes[0];
+  const auto silent = onRanks(2, [](Communicator& cp) {
+    at::Tensor t = at::zeros({4});
+    if (cp.rank() == 0) cp.exchange({}, {{t, 1}}).wait();
+  }, milliseconds(30));
+  EXPECT_NE(silent[0].find("waited 30 ms for rank 1"), std::string::npos) << silent[0];
+  const auto strided = onRanks(1, [](Communicator& cp) {
+    at::Tensor t = at::zeros({4, 4}).t();
+    cp.exchange({{t, 0}}, {}).wait();
+  });
+  EXPECT_NE(strided[0].find("contiguous"), std::string::npos) << strided[0];
+}
+
+}  // namespace
+}  // namespace ringscope::engine

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace ringscope::test {
+
+/// A folder that is removed at the end of the test.
+class TempDir {
+ public:
+  TempDir() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "ringscope-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TempDir() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A file of tests/reference.
+inline std::string reference(const std::string& name) { return std::string(RINGSCOPE_SOURCE_DIR) + "/tests/reference/" + name; }
+inline std::string sampleText() { return std::string(RINGSCOPE_SOURCE_DIR) + "/resources/sample/text.txt"; }
+
+}  // namespace ringscope::test

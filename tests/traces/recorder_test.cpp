@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/recording/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace ringscope::traces {
+namespace {
+
+/// Keeps what it is given; fails from the n-th write on when asked to.
+class MemorySink : public ChunkSink {
+ public:
+  struct Kept {
+    std::vector<Chunk> chunks;
+    int flushes = 0;
+    bool closed = false;
+  };
+  explicit MemorySink(std::shared_ptr<Kept> kept, int fail_at = -1) : kept_(std::move(kept)), fail_at_(fail_at) {}
+  void write(const Chunk& chunk) override {
+    if (fail_at_ >= 0 && static_cast<int>(kept_->chunks.size()) >= fail_at_) throw inputError("disk full");
+    kept_->chunks.push_back(chunk);
+  }
+  void flush() override { ++kept_->flushes; }
+  void close() override { kept_->closed = true; }
+
+ private:
+  std::shared_ptr<Kept> kept_;
+  int fail_at_;
+};
+
+std::unique_ptr<Recorder> recorderInto(std::shared_ptr<MemorySink::Kept> kept, int ranks, RecorderOptions options = {}, int fail_at = -1) {
+  std::vector<std::unique_ptr<ChunkSink>> sinks;
+  sinks.push_back(std::make_unique<MemorySink>(std::move(kept), fail_at));
+  return std::make_unique<Recorder>(ranks, std::move(sinks), options);
+}
+
+std::size_t eventsIn(const MemorySink::Kept& kept) {
+  std::size_t count = 0;
+  for (const Chunk& chunk : kept.chunks)
+    if (chunk.kind == ChunkKind::kEvents) count += decodeEvents(chunk).size();
+  return count;
+}
+
+TEST(RecorderTest, EventsOfAllRanksArriveInTheirOrder) {
+  auto kept = std::make_shared<MemorySink::Kept>();
+  constexpr int kRanks = 4, kEvents = 5000;
+  {
+    auto recorder = recorderInto(kept, kRanks);
+    std::vector<std::thread> ranks;
+    for (int r = 0; r < kRanks; ++r)
+      ranks.emplace_back([&, r] {
+        for (int i = 0; i < kEvents; ++i) {
+          Event e;
+          e.rank = static_cast<std::int16_t>(r);
+          e.begin_ns = e.end_ns = i;
+          recorder->event(e);
+          if (i % 1000 == 0) recorder->tensor({0, "t", {}, e.rank, DType::kFloat32, {1}, 0, {}, false}, Bytes(4));
+        }
+      });
+    for (auto& rank : ranks) rank.join();
+  }
+  std::vector<std::int64_t> last(kRanks, -1);
+  for (const Chunk& chunk : kept->chunks) {
+    EXPECT_EQ(chunk.checksum, computeChecksum(chunk));
+    if (chunk.kind != ChunkKind::kEvents) continue;
+    for (const Event& e : decodeEvents(chunk)) {
+      EXPECT_EQ(e.begin_ns, last[static_cast<std::size_t>(e.rank)] + 1);
+      last[static_cast<std::size_t>(e.rank)] = e.begin_ns;
+    }
+  }
+  EXPECT_EQ(last, std::vector<std::int64_t>(kRanks, kEvents - 1));
+  EXPECT_TRUE(kept->closed);
+  EXPECT_EQ(kept->chunks.back().kind, ChunkKind::kEnd);
+}
+
+TEST(RecorderTest, EventsThatFindNoRoomAreCountedAndNothingElseIsLost) {
+  auto kept = std::make_shared<MemorySink::Kept>();
+  RecorderOptions options;
+  options.events_per_rank = 8;
+  options.commit_interval = std::chrono::seconds(60);
+  auto recorder = recorderInto(kept, 1, options);
+  for (int i = 0; i < 20; ++i) recorder->event({});
+  recorder->close();
+  EXPECT_EQ(recorder->stats().dropped_events, 12u);
+  EXPECT_EQ(eventsIn(*kept), 8u);
+  EXPECT_EQ(decodeEnd(kept->chunks.back()).dropped_events, 12u);
+}
+
+TEST(RecorderTest, ValuesBeyondTheQueueAreCountedAndTheirRecordStays) {
+  auto kept = std::make_shared<MemorySink::Kept>();
+  RecorderOptions options;
+  options.queue_bytes = 100;
+  options.commit_interval = std::chrono::seconds(60);
+  auto recorder = recorderInto(kept, 1, options);
+  for (int i = 0; i < 3; ++i) recorder->tensor({0, "t", {}, 0, DType::kFloat32, {20}, 0, {}, false}, Bytes(80));
+  recorder->close();
+  EXPECT_EQ(recorder->stats().dropped_tensors, 2u);
+  int with_values = 0, records = 0;
+  for (const Chunk& chunk : kept->chunks)
+    if (chunk.kind == ChunkKind::kTensors)
+      for (const auto& t : decodeTensors(chunk)) ++records, with_values += t.has_values;
+  EXPECT_EQ(records, 3);
+  EXPECT_EQ(with_values, 1);
+}
+
+TEST(RecorderTest, FlushReturnsTheWatermarkOfAllThatCameBefore) {
+  auto kept = std::make_shared<MemorySink::Kept>();
+  RecorderOptions options;
+  options.commit_interval = std::chrono::seconds(60);
+  auto recorder = recorderInto(kept, 1, options);
+  recorder->event({});
+  recorder->note("a", "{}");
+  const Watermark mark = recorder->flush();
+  EXPECT_EQ(mark.chunk_watermark, 2u);
+  EXPECT_EQ(kept->chunks.size(), 2u);
+  EXPECT_GE(kept->flushes, 1);
+  EXPECT_GT(mark.run_clock_ns, 0);
+}
+
+TEST(RecorderTest, ASinkThatFailsIsDroppedAndTheRunGoesOn) {
+  auto kept = std::make_shared<MemorySink::Kept>();
+  auto recorder = recorderInto(kept, 1, {}, 1);
+  for (int i = 0; i < 3; ++i) {
+    recorder->event({});
+    recorder->flush();
+  }
+  recorder->close();
+  EXPECT_EQ(recorder->stats().failed_sinks, std::vector<std::string>{"disk full"});
+  EXPECT_FALSE(kept->closed);
+}
+
+}  // namespace
+}  // namespace ringscope::traces

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "viz/hub/hub.h"
+#include "viz/maths/ring_layout.h"
+#include "viz/maths/time_scale.h"
+#include "viz/scene/memory_series.h"
+#include "viz/scene/position_rows.h"
+#include "tests/viz/sample_trace.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+namespace {
+
+using traces::Direction;
+
+TEST(RingSceneTest, ShowsWhatEachRankHoldsAttendsAndSends) {
+  Hub hub;
+  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
+  hub.setPlace({0, 1, Direction::kForward, 1});
+  const RingScene& scene = hub.scene();
+  ASSERT_EQ(scene.ranks.size(), 4u);
+  EXPECT_EQ(scene.ring_steps, 4);
+  EXPECT_EQ(scene.chunk_count, 8);
+  for (int r = 0; r < 4; ++r) {
+    const RankScene& rank = scene.ranks[static_cast<std::size_t>(r)];
+    EXPECT_EQ(rank.held_source, (r + 3) % 4);
+    EXPECT_EQ(rank.chunks, (std::vector<int>{r, 7 - r}));
+    EXPECT_TRUE(std::isfinite(rank.lse_before));
+    EXPECT_TRUE(std::isfinite(rank.lse_after));
+  }
+  EXPECT_EQ(scene.ranks[0].attending, "queries 7 × keys 3, 4");
+  EXPECT_EQ(scene.ranks[2].attending, "queries 2, 5 × keys 1");
+  EXPECT_EQ(scene.packets.size(), 4u);
+  for (const auto& packet : scene.packets) {
+    EXPECT_EQ(packet.to, (packet.from + 1) % 4);
+    EXPECT_EQ(packet.source_rank, (packet.from + 3) % 4);
+    EXPECT_GE(packet.end - packet.begin, kShortestHop - 1e-9);
+    EXPECT_LE(packet.end, 1.0 + 1e-9);
+  }
+  EXPECT_NE(scene.sentence.find("rank 0 attends its 16 queries to block 3"), std::string::npos) << scene.sentence;
+}
+
+TEST(RingSceneTest, BackwardCarriesGradientsBesideTheBlocks) {
+  Hub hub;
+  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
+  hub.setPlace({0, 0, Direction::kBackward, 3});
+  int kv = 0, dkv = 0;
+  for (const auto& packet : hub.scene().packets) (packet.payload == traces::Payload::kDkv ? dkv : kv) += 1;
+  EXPECT_EQ(kv, 0) << "the last block goes nowhere";
+  EXPECT_EQ(dkv, 4) << "the last hop brings dK and dV home";
+  for (const auto& packet : hub.scene().packets) EXPECT_EQ(packet.source_rank, packet.to);
+}
+
+TEST(PositionRowsTest, RestartedPositionsAreMarkedAndCounted) {
+  const auto right = positionRows(*test::sampleTrace(4, {}), 0);
+  EXPECT_EQ(wrongPositions(right), (std::pair<std::int64_t, std::int64_t>{0, 128}));
+  EXPECT_EQ(right[1].runs.size(), 2u);
+  const auto wrong = positionRows(*test::sampleTrace(4, {"missing_position_ids"}), 0);
+  EXPECT_EQ(wrongPositions(wrong), (std::pair<std::int64_t, std::int64_t>{112, 128}));
+  EXPECT_TRUE(wrong[1].runs[0].wrong);
+  EXPECT_EQ(wrong[1].runs[0].begin, 0);
+  EXPECT_EQ(wrong[1].runs[0].should_begin, 16);
+}
+
+TEST(MemorySeriesTest, AddsCategoriesUpAndKeepsPeaks) {
+  const auto series = memorySeries(*test::sampleTrace(4, {}), 2, 100);
+  EXPECT_EQ(series.columns.size(), 100u);
+  EXPECT_GT(series.columns.back()[static_cast<std::size_t>(traces::MemoryCategory::kWeights)], 100'000);
+  EXPECT_GT(series.peak_bytes, 1'000'000);
+}
+
+TEST(HubTest, MovesStopAtBothEndsAndRememberTheMoment) {
+  Hub hub;
+  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
+  hub.move(-1);
+  EXPECT_EQ(hub.moment(), 0);
+  hub.move(3);
+  EXPECT_EQ(hub.moment(), 3);
+  hub.moveTrainStep(1);
+  EXPECT_EQ(hub.place().train_step, 1);
+  EXPECT_EQ(hub.place().stage, 3);
+  hub.move(100000);
+  EXPECT_EQ(hub.moment(), static_cast<int>(hub.trace().moments().size()) - 1);
+}
+
+TEST(HubTest, TheAnimationClockTakesARingStepIn1200ms) {
+  Hub hub;
+  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
+  hub.setPlaying(true);
+  for (int i = 0; i < 6; ++i) hub.advance(0.1);
+  EXPECT_EQ(hub.moment(), 0);
+  EXPECT_NEAR(hub.phase(), 0.5, 1e-9);
+  hub.setSpeed(4);
+  hub.advance(0.3);
+  EXPECT_EQ(hub.moment(), 1);
+  EXPECT_NEAR(hub.phase(), 0.5, 1e-9);
+  hub.advance(1e6);
+  EXPECT_FALSE(hub.playing()) << "a finished recording ends";
+}
+
+TEST(HubTest, OnTheTimeAxisEveryRankStandsWhereItWasAtThatInstant) {
+  Hub hub;
+  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
+  hub.setPlace({1, 0, Direction::kForward, 2});
+  hub.setMoment(hub.moment(), 0.5);
+  hub.setAxis(Axis::kTime);
+  const auto instant = hub.instant();
+  for (const RankScene& rank : hub.scene().ranks) {
+    EXPECT_LE(rank.begin_ns, instant);
+    EXPECT_GE(hub.phaseOf(rank), 0.0);
+    EXPECT_LE(hub.phaseOf(rank), 1.0);
+  }
+}
+
+TEST(RingLayoutTest, CardsOfUpToSixteenRanksDoNotOverlapAndLieInTheArea) {
+  for (const QSizeF size : {QSizeF(708, 313), QSizeF(1212, 562), QSizeF(2400, 1300)})
+    for (const int ranks : {1, 2, 4, 8, 16}) {
+      const QRectF area(QPointF(0, 0), size);
+      const RingLayout layout(area, ranks);
+      for (int a = 0; a < ranks; ++a) {
+        EXPECT_TRUE(area.contains(layout.card(a))) << ranks << " ranks on " << size.width();
+        for (int b = 0; b < a; ++b) EXPECT_FALSE(layout.card(a).intersects(layout.card(b))) << ranks << ": " << a << " and " << b << " on " << size.width();
+      }
+    }
+}
+
+TEST(TimeScaleTest, PixelsAndTimesAreInverse) {
+  const TimeScale scale{1000, 901'000, 100, 900};
+  EXPECT_DOUBLE_EQ(scale.x(1000), 100);
+  EXPECT_EQ(scale.ns(scale.x(450'000)), 450'000);
+  EXPECT_EQ(scale.tick(10), 100'000);
+  EXPECT_EQ(scale.tick(18), 50'000);
+}
+
+TEST(UnitsTest, SizesAndTimesAreSaidAsPeopleDo) {
+  EXPECT_EQ(describeBytes(131072), "128 KiB");
+  EXPECT_EQ(describeBytes(2202010), "2.1 MiB");
+  EXPECT_EQ(describeDuration(38'000), "38.0 µs");
+  EXPECT_EQ(describeDuration(412), "412 ns");
+}
+
+/// Text on its ground must reach 4.5 : 1; faint is for what may be missed.
+TEST(ThemeTest, EveryTextTokenIsReadableOnEveryGround) {
+  for (const Theme& theme : Theme::all()) {
+    for (const QColor& ground : {theme.background, theme.panel, theme.raised})
+      for (const QColor& ink : {theme.text, theme.dim, theme.accent, theme.right, theme.wait, theme.wrong})
+        EXPECT_GE(contrast(ink, ground), 4.5) << theme.name.toStdString() << " " << ink.name().toStdString() << " on " << ground.name().toStdString();
+    EXPECT_GE(contrast(theme.on_accent, theme.accent), 4.5) << theme.name.toStdString();
+    EXPECT_GE(contrast(theme.on_plate, theme.plate), 4.5);
+  }
+}
+
+}  // namespace
+}  // namespace ringscope::viz

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QObject>
+#include <QProcess>
+#include <QString>
+#include <QStringList>
+
+#include <nlohmann/json.hpp>
+
+#include "traces/stream/frame.h"
+
+namespace ringscope::viz {
+
+/// A live run: the engine as a child process, its chunks and answers as signals. A hung or dying
+/// engine never blocks the window. GUI thread only.
+class EngineLink : public QObject {
+  Q_OBJECT
+ public:
+  enum class State { kIdle, kStarting, kRunning, kPausing, kPaused, kStopping };
+
+  explicit EngineLink(QObject* parent = nullptr);
+  ~EngineLink() override;  ///< ends the engine
+
+  /// Starts `program train ARGUMENTS --control stdio`. A run that is under way is ended first.
+  void start(const QString& program, const QStringList& arguments);
+  void pause();
+  void resume();
+  /// unit: stage, layer or train_step.
+  void step(const QString& unit);
+  /// Asks for a clean stop; a second call, or 5 s without one, kills.
+  void stop();
+
+  State state() const { return state_; }
+  bool active() const { return state_ != State::kIdle; }
+  /// What there is to say about the run, in one sentence.
+  const QString& sentence() const { return sentence_; }
+
+ Q_SIGNALS:
+  void chunkArrived(const traces::Chunk& chunk);
+  /// Every rank stands at one gate and all chunks before it have arrived.
+  void paused(const QString& place);
+  void stateChanged();
+  /// `failure` is empty when the run ended well.
+  void ended(const QString& failure);
+
+ private:
+  void readFrames();
+  void handleJson(const nlohmann::json& message);
+  void handleChunk(const traces::Chunk& chunk);
+  void handleStopReply(const nlohmann::json& message);
+  void announcePauseWhenComplete();
+  void processFinished(int code, QProcess::ExitStatus status);
+  void send(nlohmann::json message);
+  void setState(State state, const QString& sentence);
+
+  QProcess* process_ = nullptr;
+  traces::FrameDecoder decoder_;
+  State state_ = State::kIdle;
+  QString sentence_;
+  QString failure_;
+  std::uint64_t next_seq_ = 1;
+  std::uint64_t watermark_ = 0;  // of the pause that is being waited for; 0: none
+  QString paused_at_;
+  int next_id_ = 1;
+};
+
+}  // namespace ringscope::viz

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "traces/query/trace.h"
+
+namespace ringscope::viz {
+
+inline constexpr std::size_t kMemoryCategories = static_cast<std::size_t>(traces::MemoryCategory::kCount);
+
+/// Bytes of one rank by category, sampled at equally distant times of the run.
+struct MemorySeries {
+  std::vector<std::array<std::int64_t, kMemoryCategories>> columns;
+  std::int64_t peak_bytes = 0;  ///< largest sum of the categories that are the run's own
+};
+
+/// `columns` samples from time 0 to the end of the recording. What was held for verification is left
+/// out of the peak and of the columns: a run without --verify does not hold it.
+MemorySeries memorySeries(const traces::Trace& trace, int rank, std::size_t columns);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/views/positions_painter.h"
+
+#include "viz/style/face.h"
+
+namespace ringscope::viz {
+namespace {
+
+void drawRun(QPainter& p, const QRectF& bar, const PositionRun& run, int rank, const Theme& theme) {
+  p.setBrushOrigin(bar.topLeft());
+  if (run.wrong) {
+    p.setPen(QPen(theme.wrong, 1));
+    p.setBrush(theme.raised);
+    p.drawRoundedRect(bar, 3, 3);
+    QColor hatch = theme.wrong;
+    hatch.setAlpha(90);
+    p.setPen(Qt::NoPen);
+    p.setBrush(QBrush(hatch, Qt::BDiagPattern));
+    p.drawRoundedRect(bar, 3, 3);
+  } else {
+    p.setPen(Qt::NoPen);
+    p.setBrush(rankColor(rank));
+    p.drawRoundedRect(bar, 3, 3);
+  }
+  const QColor ink = run.wrong ? theme.wrong : contrast(rankColor(rank), QColor("#0E1116")) > 4.5 ? QColor("#0E1116") : QColor("#FFFFFF");
+  p.setPen(ink);
+  p.setFont(monoFont(11, QFont::Bold));
+  const QRectF inside = bar.adjusted(7, 0, -7, 0);
+  p.drawText(inside, Qt::AlignVCenter | Qt::AlignLeft, QString::number(run.begin));
+  p.drawText(inside, Qt::AlignVCenter | Qt::AlignRight, QString::number(run.end));
+  if (run.wrong && bar.width() > 190) {
+    p.setFont(textFont(11, QFont::DemiBold));
+    p.drawText(inside, Qt::AlignCenter, QString("≠ should be %1 … %2").arg(run.should_begin).arg(run.should_begin + run.tokens - 1));
+  }
+}
+
+}  // namespace
+
+void paintPositionStrip(QPainter& p, const QRectF& area, const std::vector<PositionRow>& rows, const Theme& theme) {
+  p.save();
+  p.setRenderHint(QPainter::Antialiasing);
+  p.fillRect(area, theme.background);
+  p.setFont(textFont(11, QFont::DemiBold));
+  p.setPen(theme.dim);
+  const QRectF head(area.left() + 24, area.top() + 6, area.width() - 48, 18);
+  p.drawText(head, Qt::AlignVCenter | Qt::AlignLeft, "POSITION IDS PER RANK");
+  const auto [wrong, all] = wrongPositions(rows);
+  p.setFont(textFont(12, wrong > 0 ? QFont::DemiBold : QFont::Normal));
+  p.setPen(all == 0 ? theme.dim : wrong > 0 ? theme.wrong : theme.right);
+  p.drawText(head, Qt::AlignVCenter | Qt::AlignRight,
+             all == 0    ? QString("not recorded; --capture stats would show them")
+             : wrong > 0 ? QString("▲ %1 of %2 position ids differ").arg(wrong).arg(all)
+                         : QString("✓ all %1 as they should be").arg(all));
+  const double left = area.left() + 84, width = area.right() - 24 - left;
+  const double pitch = rows.empty() ? 0 : std::min(22.0, (area.bottom() - head.bottom() - 8) / static_cast<double>(rows.size()));
+  double y = head.bottom() + 3;
+  for (const PositionRow& row : rows) {
+    if (pitch >= 12) {
+      p.setPen(theme.dim);
+      p.setFont(textFont(12));
+      p.drawText(QRectF(area.left() + 24, y, 56, pitch - 3), Qt::AlignVCenter | Qt::AlignLeft, QString("rank %1").arg(row.rank));
+    }
+    std::int64_t tokens = 0;
+    for (const auto& run : row.runs) tokens += run.tokens;
+    double x = left;
+    for (const auto& run : row.runs) {
+      const double w = width * static_cast<double>(run.tokens) / static_cast<double>(tokens);
+      drawRun(p, QRectF(x, y, w - 4, pitch - 4), run, row.rank, theme);
+      x += w;
+    }
+    y += pitch;
+  }
+  p.restore();
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QAccessible>
+#include <QMouseEvent>
+#include <QPainter>
+
+#include "viz/views/positions_painter.h"
+#include "viz/views/ring_painter.h"
+#include "viz/views/view.h"
+
+namespace ringscope::viz {
+namespace {
+
+/// The ring, and under it each rank's position ids.
+class RingView : public View {
+ public:
+  RingView(Hub& hub, QWidget* parent) : View(hub, parent) {
+    setAccessibleName("Ring: what each rank holds and attends, and the blocks on their way");
+    setMinimumSize(480, 300);
+    connect(&hub, &Hub::traceChanged, this, [this] { rows_step_ = -1; });
+    connect(&hub, &Hub::cursorChanged, this, [this] { setAccessibleDescription(QString::fromStdString(hub_.scene().sentence)); });
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    paintRing(painter, ringArea(), hub_, *theme_);
+    if (hub_.empty()) return;
+    refreshRows();
+    painter.setPen(QPen(theme_->line, 1));
+    painter.drawLine(QPointF(0, ringArea().bottom()), QPointF(width(), ringArea().bottom()));
+    paintPositionStrip(painter, QRectF(0, ringArea().bottom() + 1, width(), height() - ringArea().bottom() - 1), rows_, *theme_);
+  }
+  void mousePressEvent(QMouseEvent* event) override {
+    const int rank = rankAt(event->position(), ringArea(), hub_.trace().worldSize());
+    if (rank >= 0) hub_.selectRank(rank);
+  }
+
+ private:
+  QRectF ringArea() const {
+    const double strip = 30 + 22.0 * std::clamp(hub_.trace().worldSize(), 1, 4) + 8;
+    return {0, 0, static_cast<double>(width()), height() - std::min(strip, height() * 0.3)};
+  }
+  void refreshRows() {
+    const int step = hub_.place().train_step;
+    if (rows_step_ == step) return;
+    rows_ = positionRows(hub_.trace(), step);
+    rows_step_ = step;
+  }
+
+  std::vector<PositionRow> rows_;
+  int rows_step_ = -1;
+};
+
+}  // namespace
+
+View* makeRingView(Hub& hub, QWidget* parent) { return new RingView(hub, parent); }
+
+}  // namespace ringscope::viz

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPainter>
+
+#include "viz/hub/hub.h"
+#include "viz/maths/time_scale.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// The time that one layer's pass in one direction took over all ranks, on the given width.
+TimeScale passScale(const Hub& hub, double left, double width);
+
+/// Draws the pass around the viewed moment: a lane a rank with blocks attended, merges and waits, hops
+/// as flows between lanes, and the viewed instant.
+void paintTimeline(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme);
+
+/// Where a point of the timeline leads: the ring step and phase of the rank whose lane it is in.
+struct TimelineHit {
+  int rank = -1;
+  Place place;
+  double phase = 0;
+};
+TimelineHit timelineHit(const QPointF& point, const QRectF& area, const Hub& hub);
+
+}  // namespace ringscope::viz

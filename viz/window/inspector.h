@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <optional>
+
+#include "viz/scene/memory_series.h"
+#include "viz/views/view.h"
+
+namespace ringscope::viz {
+
+/// What is known of the selected rank at the viewed moment: log-sum-exp by block, memory, and what the
+/// diff and the doctor say of the run.
+class Inspector : public View {
+  Q_OBJECT
+ public:
+  explicit Inspector(Hub& hub, QWidget* parent = nullptr);
+  QSize sizeHint() const override { return {320, 640}; }
+
+ protected:
+  void paintEvent(QPaintEvent*) override;
+
+ private:
+  class Page;
+  void drawRank(Page& page) const;
+  void drawLse(Page& page) const;
+  void drawMemory(Page& page);
+  void drawDiff(Page& page) const;
+  void drawDoctor(Page& page) const;
+
+  std::optional<MemorySeries> memory_;
+  int memory_rank_ = -1;
+};
+
+}  // namespace ringscope::viz

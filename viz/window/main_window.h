@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QElapsedTimer>
+#include <QLabel>
+#include <QMainWindow>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QToolButton>
+
+#include <thread>
+#include <vector>
+
+#include "viz/hub/hub.h"
+#include "viz/link/engine_link.h"
+#include "viz/views/view.h"
+#include "viz/window/inspector.h"
+#include "viz/window/run_panel.h"
+#include "viz/window/timeline_view.h"
+#include "viz/window/transport_bar.h"
+
+namespace ringscope::viz {
+
+/// The window: run panel, stage, inspector, transport bar, timeline, status line.
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+ public:
+  /// `engine_program` is the command-line program; empty: this installation only views.
+  explicit MainWindow(const QString& engine_program, QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  /// Reads the file on a worker thread; the window stays usable.
+  void openTrace(const QString& path);
+  void startRun(const RunConfig& config);
+  void setTheme(const Theme& theme);
+  /// Throws inputError when there is no such view.
+  void showView(const QString& name);
+
+  Hub& hub() { return hub_; }
+  EngineLink& engine() { return engine_; }
+
+ Q_SIGNALS:
+  /// The file asked for last is shown, or could not be opened.
+  void opened(const QString& failure);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  QWidget* makeTopBar();
+  QWidget* makeStage();
+  void makeShortcuts();
+  void frame();
+  void refreshStatus();
+  void runEnded(const QString& failure);
+  void diagnoseFile(const QString& path);
+  void chooseFile();
+  void nextTheme();
+  template <typename Make, typename Use>
+  void inBackground(Make make, Use use);
+
+  Hub hub_;
+  EngineLink engine_;
+  QString engine_program_;
+  QString trace_path_;
+  QString message_;  ///< what went wrong last
+  const Theme* theme_;
+  QLabel *headline_, *status_, *status_right_;
+  RunPanel* run_panel_;
+  QStackedWidget* stage_;
+  QList<QToolButton*> tabs_;
+  QList<View*> views_;
+  TimelineView* timeline_;
+  QTimer frames_;
+  QElapsedTimer frame_clock_;
+  int request_ = 0;  ///< of background work; only the newest one's result is used
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace ringscope::viz

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+#include <nlohmann/json.hpp>
+
+namespace ringscope::viz {
+
+/// What a live run is asked to do; the same as the options of `ringscope train`.
+struct RunConfig {
+  QStringList text;         ///< files; empty: the sample text
+  int cp = 4;
+  int steps = 10;
+  int seq_len = 256;
+  QString balance = "head_tail";
+  QString mask = "causal";
+  QString dtype = "float32";
+  QStringList mistakes;
+  QString trace;            ///< where the run is recorded
+
+  /// Arguments of `ringscope train`.
+  QStringList arguments() const;
+  /// From a JSON file with these keys. Throws inputError that names the file and the key.
+  static RunConfig load(const QString& path);
+  static RunConfig fromJson(const nlohmann::json& json, const std::string& source);
+};
+
+}  // namespace ringscope::viz

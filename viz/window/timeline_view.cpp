@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/timeline_view.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+
+#include "viz/views/timeline_painter.h"
+
+namespace ringscope::viz {
+
+TimelineView::TimelineView(Hub& hub, QWidget* parent) : View(hub, parent) {
+  setAccessibleName("Timeline: a lane a rank, blocks attended, merges, waits and hops");
+  setMinimumHeight(112);
+}
+
+void TimelineView::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  paintTimeline(painter, rect(), hub_, *theme_);
+}
+
+void TimelineView::mousePressEvent(QMouseEvent* event) { scrub(event->position()); }
+
+void TimelineView::mouseMoveEvent(QMouseEvent* event) {
+  if (event->buttons() & Qt::LeftButton) scrub(event->position());
+}
+
+void TimelineView::scrub(const QPointF& point) {
+  const TimelineHit hit = timelineHit(point, rect(), hub_);
+  if (hit.rank < 0) return;
+  hub_.setFollowing(false);
+  hub_.selectRank(hit.rank);
+  hub_.setPlace(hit.place);
+  hub_.setMoment(hub_.moment(), hit.phase);
+}
+
+}  // namespace ringscope::viz

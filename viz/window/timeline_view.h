@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "viz/views/view.h"
+
+namespace ringscope::viz {
+
+/// The timeline of the viewed pass; a click or a drag scrubs.
+class TimelineView : public View {
+  Q_OBJECT
+ public:
+  explicit TimelineView(Hub& hub, QWidget* parent = nullptr);
+
+ protected:
+  void paintEvent(QPaintEvent*) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+
+ private:
+  void scrub(const QPointF& point);
+};
+
+}  // namespace ringscope::viz
