@@ -36,21 +36,23 @@ void drawTrack(const Canvas& c) {
   c.p.drawEllipse(c.layout.center(), c.layout.radius().x(), c.layout.radius().y());
 }
 
-/// One cell of the small coverage matrix: a square, or its causal half.
+/// One attended cell of the small coverage matrix: a square, or its causal half; outlined while it is
+/// being attended. Small cells are plain rectangles: there are a thousand of them in a ring of 16 ranks.
 void drawCell(const Canvas& c, const QRectF& cell, const CoverageCell& what) {
-  QColor color = rankColor(what.source_rank);
-  c.p.setPen(Qt::NoPen);
-  if (what.diagonal) {
-    c.p.setBrush(what.now ? rankBrush(what.source_rank) : QBrush(faded(color, 170)));
+  const bool fine = cell.width() >= 6;
+  const QBrush brush = what.now && fine ? rankBrush(what.source_rank)
+                                        : QBrush(faded(rankColor(what.source_rank), what.now ? 255 : 170));
+  if (what.diagonal && fine) {
+    c.p.setPen(Qt::NoPen);
+    c.p.setBrush(brush);
     c.p.drawPolygon(QPolygonF{cell.topLeft(), cell.bottomLeft(), cell.bottomRight()});
-  } else {
-    c.p.setBrush(what.now ? rankBrush(what.source_rank) : QBrush(faded(color, 170)));
-    c.p.drawRoundedRect(cell, 1.5, 1.5);
+    return;
   }
-  if (!what.now) return;
+  c.p.fillRect(cell, brush);
+  if (!what.now || !fine) return;
   c.p.setBrush(Qt::NoBrush);
   c.p.setPen(QPen(c.theme.text, std::max(1.0, c.s(1.4))));
-  if (!what.diagonal) c.p.drawRoundedRect(cell, 1.5, 1.5);
+  c.p.drawRect(cell);
 }
 
 void drawMatrix(const Canvas& c, const QRectF& box, const RankScene& rank) {
@@ -58,12 +60,13 @@ void drawMatrix(const Canvas& c, const QRectF& box, const RankScene& rank) {
   if (n == 0 || box.width() < 24) return;
   const double pitch = box.width() / n, size = pitch * 0.84;
   auto cell = [&](int q, int k) { return QRectF(box.left() + k * pitch, box.top() + q * pitch, size, size); };
-  c.p.setPen(Qt::NoPen);
+  // The ground is one rectangle a row, cut into cells by lines of the card's colour.
   for (int q = 0; q < n; ++q) {
     const bool own = std::find(rank.chunks.begin(), rank.chunks.end(), q) != rank.chunks.end();
-    c.p.setBrush(own ? c.theme.line : c.theme.raised);
-    for (int k = 0; k < n; ++k) c.p.drawRoundedRect(cell(q, k), 1.5, 1.5);
+    c.p.fillRect(QRectF(box.left(), box.top() + q * pitch, box.width() - pitch + size, size), own ? c.theme.line : c.theme.raised);
   }
+  for (int k = 1; k < n; ++k)
+    c.p.fillRect(QRectF(box.left() + k * pitch - (pitch - size), box.top(), pitch - size, box.height()), c.theme.panel);
   for (const CoverageCell& what : rank.cells) drawCell(c, cell(what.query_chunk, what.key_chunk), what);
 }
 

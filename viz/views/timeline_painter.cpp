@@ -50,6 +50,10 @@ void drawEvent(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Ev
   const QRectF bar = lanes.bar(event.rank, scale.x(event.begin_ns), scale.x(event.end_ns));
   switch (event.kind) {
     case EventKind::kAttend:
+      if (bar.width() < 4) {
+        p.fillRect(bar, rankColor(event.source_rank));
+        break;
+      }
       paintFace(p, bar, event.source_rank, QString("KV %1").arg(event.source_rank), theme);
       break;
     case EventKind::kMerge:
@@ -121,12 +125,15 @@ void paintTimeline(QPainter& p, const QRectF& area, const Hub& hub, const Theme&
     forPass(hub, [&](const Event& event) {
       if (event.kind == EventKind::kSend) drawFlow(p, lanes, scale, event);
     });
-    p.setClipping(false);
-    const double x = scale.x(hub.instant());
-    p.setPen(QPen(theme.text, 2));
-    p.drawLine(QPointF(x, area.top() + kHeader - 6), QPointF(x, area.bottom()));
   }
   p.restore();
+}
+
+void paintInstant(QPainter& p, const QRectF& area, const Hub& hub, const Theme& theme) {
+  if (hub.empty()) return;
+  const double x = passScale(hub, area.left() + kLabelWidth, area.width() - kLabelWidth - 24).x(hub.instant());
+  p.setPen(QPen(theme.text, 2));
+  p.drawLine(QPointF(x, area.top() + kHeader - 6), QPointF(x, area.bottom()));
 }
 
 TimelineHit timelineHit(const QPointF& point, const QRectF& area, const Hub& hub) {

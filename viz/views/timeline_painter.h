@@ -12,9 +12,11 @@ namespace ringscope::viz {
 /// The time that one layer's pass in one direction took over all ranks, on the given width.
 TimeScale passScale(const Hub& hub, double left, double width);
 
-/// Draws the pass around the viewed moment: a lane a rank with blocks attended, merges and waits, hops
-/// as flows between lanes, and the viewed instant.
+/// Draws the pass around the viewed moment: a lane a rank with blocks attended, merges and waits, and
+/// hops as flows between lanes.
 void paintTimeline(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme);
+/// Draws the viewed instant over it; the only part that moves within a pass.
+void paintInstant(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme);
 
 /// Where a point of the timeline leads: the ring step and phase of the rank whose lane it is in.
 struct TimelineHit {

@@ -16,7 +16,7 @@ class View : public QWidget {
   Q_OBJECT
  public:
   explicit View(Hub& hub, QWidget* parent = nullptr) : QWidget(parent), hub_(hub) {
-    connect(&hub, &Hub::cursorChanged, this, qOverload<>(&QWidget::update));
+    connect(&hub, &Hub::cursorChanged, this, [this] { cursorMoved(); });
     connect(&hub, &Hub::stateChanged, this, qOverload<>(&QWidget::update));
     setFocusPolicy(Qt::StrongFocus);
   }
@@ -26,6 +26,9 @@ class View : public QWidget {
   }
 
  protected:
+  /// The viewed moment or the selection has changed.
+  virtual void cursorMoved() { update(); }
+
   Hub& hub_;
   const Theme* theme_ = &Theme::all().front();
 };

@@ -75,6 +75,14 @@ Inspector::Inspector(Hub& hub, QWidget* parent) : View(hub, parent) {
   connect(&hub, &Hub::traceChanged, this, [this] { memory_.reset(); });
 }
 
+void Inspector::cursorMoved() {
+  const std::pair now{hub_.moment(), hub_.selectedRank()};
+  if (now == shown_ && since_shown_.isValid() && since_shown_.elapsed() < 100) return;
+  shown_ = now;
+  since_shown_.start();
+  update();
+}
+
 void Inspector::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);

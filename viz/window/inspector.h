@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QElapsedTimer>
+
 #include <optional>
 
 #include "viz/scene/memory_series.h"
@@ -18,6 +20,8 @@ class Inspector : public View {
 
  protected:
   void paintEvent(QPaintEvent*) override;
+  /// Within a ring step only the marks in the charts move; they may lag behind by a tenth of a second.
+  void cursorMoved() override;
 
  private:
   class Page;
@@ -29,6 +33,8 @@ class Inspector : public View {
 
   std::optional<MemorySeries> memory_;
   int memory_rank_ = -1;
+  std::pair<int, int> shown_{-1, -1};  // moment and rank of the last picture
+  QElapsedTimer since_shown_;
 };
 
 }  // namespace ringscope::viz

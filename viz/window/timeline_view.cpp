@@ -11,11 +11,29 @@ namespace ringscope::viz {
 TimelineView::TimelineView(Hub& hub, QWidget* parent) : View(hub, parent) {
   setAccessibleName("Timeline: a lane a rank, blocks attended, merges, waits and hops");
   setMinimumHeight(112);
+  connect(&hub, &Hub::traceChanged, this, [this] { pass_ = QPixmap(); });
+}
+
+void TimelineView::refreshPass() {
+  Place pass = hub_.place();
+  pass.stage = 0;
+  const QSize pixels = size() * devicePixelRatioF();
+  if (pass_.size() == pixels && pass == drawn_pass_ && drawn_rank_ == hub_.selectedRank() && drawn_theme_ == theme_) return;
+  drawn_pass_ = pass;
+  drawn_rank_ = hub_.selectedRank();
+  drawn_theme_ = theme_;
+  pass_ = QPixmap(pixels);
+  pass_.setDevicePixelRatio(devicePixelRatioF());
+  QPainter painter(&pass_);
+  paintTimeline(painter, rect(), hub_, *theme_);
 }
 
 void TimelineView::paintEvent(QPaintEvent*) {
+  refreshPass();
   QPainter painter(this);
-  paintTimeline(painter, rect(), hub_, *theme_);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.drawPixmap(0, 0, pass_);
+  paintInstant(painter, rect(), hub_, *theme_);
 }
 
 void TimelineView::mousePressEvent(QMouseEvent* event) { scrub(event->position()); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QPixmap>
+
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
@@ -18,6 +20,12 @@ class TimelineView : public View {
 
  private:
   void scrub(const QPointF& point);
+  void refreshPass();
+
+  QPixmap pass_;           // the timeline without the viewed instant, of the pass below
+  Place drawn_pass_;
+  int drawn_rank_ = -1;
+  const Theme* drawn_theme_ = nullptr;
 };
 
 }  // namespace ringscope::viz
