@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/util/Logging.h>
 
 #include <malloc.h>
 
@@ -41,6 +42,12 @@ void keepFreedMemory() {
 #endif
 }
 
+/// LibTorch warns of every tensor that is older than the memory tracker; that is no news to a user.
+void silenceLibraryWarnings() {
+  constexpr int kErrorsOnly = 2;  // the levels of glog
+  FLAGS_caffe2_log_level = kErrorsOnly;
+}
+
 int threadsPerRank(int ranks) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, cores / ranks);
@@ -51,6 +58,7 @@ int threadsPerRank(int ranks) {
 bool runRankThreads(const RankThreadOptions& options, Gate& gate,
                     const std::function<void(RankContext&)>& body) {
   keepFreedMemory();
+  silenceLibraryWarnings();
   auto world = std::make_shared<LocalWorld>(options.ranks);
   const Seams correct;
   FirstFailure failure;

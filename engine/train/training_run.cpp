@@ -2,7 +2,9 @@
 #include "engine/train/training_run.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
+#include <future>
 #include <thread>
 
 #include "engine/data/sharded_batch.h"
@@ -119,8 +121,12 @@ class SharedProgress {
   }
 
   void verify(const RankTrainer& trainer, const RankTrainer::Result& result, std::int32_t step) {
-    auto diffs = verifier_.isolated(step, reports_);
-    auto more = verifier_.endToEnd(step, reports_, result.loss, trainer.weights(), setup_.batches.batch(step));
+    auto isolated = std::async(std::launch::async, [&] {
+      at::set_num_threads(1);
+      return verifier_.isolated(step, reports_);
+    });
+    const auto more = verifier_.endToEnd(step, reports_, result.loss, trainer.weights(), setup_.batches.batch(step));
+    auto diffs = isolated.get();
     diffs.insert(diffs.end(), more.begin(), more.end());
     outcome.diffs.insert(outcome.diffs.end(), diffs.begin(), diffs.end());
     if (recorder_) recorder_->diffs(std::move(diffs));

@@ -131,14 +131,16 @@ std::size_t Trace::eventCount() const {
   return count;
 }
 
-nlohmann::json Trace::note(const std::string& key) const {
+const nlohmann::json& Trace::note(const std::string& key) const {
+  static const nlohmann::json kNull;
   const auto at = std::find_if(notes_.rbegin(), notes_.rend(), [&](auto& n) { return n.first == key; });
-  return at == notes_.rend() ? nlohmann::json() : at->second;
+  return at == notes_.rend() ? kNull : at->second;
 }
 
-nlohmann::json Trace::run() const {
-  const nlohmann::json run = note("run");
-  return run.is_object() ? run : nlohmann::json::object();
+const nlohmann::json& Trace::run() const {
+  static const nlohmann::json kEmpty = nlohmann::json::object();
+  const nlohmann::json& run = note("run");
+  return run.is_object() ? run : kEmpty;
 }
 
 std::vector<nlohmann::json> Trace::notesWithPrefix(const std::string& prefix) const {

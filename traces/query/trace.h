@@ -40,9 +40,9 @@ class Trace {
   const std::vector<std::string>& problems() const { return problems_; }
   const std::optional<EndRecord>& end() const { return end_; }
   /// The last note of this key, or null.
-  nlohmann::json note(const std::string& key) const;
+  const nlohmann::json& note(const std::string& key) const;
   /// The run's configuration as recorded; an empty object when it is not.
-  nlohmann::json run() const;
+  const nlohmann::json& run() const;
   std::vector<nlohmann::json> notesWithPrefix(const std::string& prefix) const;
 
   const TensorRecord* findTensor(const std::string& name, const Place& place, int rank) const;

@@ -16,7 +16,9 @@ class RingView : public View {
   RingView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Ring: what each rank holds and attends, and the blocks on their way");
     setMinimumSize(480, 300);
-    connect(&hub, &Hub::traceChanged, this, [this] { rows_step_ = -1; });
+    connect(&hub, &Hub::traceChanged, this, [this] {
+      if (wrongPositions(rows_).second == 0) rows_step_ = -1;  // they may have arrived now
+    });
     connect(&hub, &Hub::cursorChanged, this, [this] { setAccessibleDescription(QString::fromStdString(hub_.scene().sentence)); });
   }
 
@@ -42,13 +44,15 @@ class RingView : public View {
   }
   void refreshRows() {
     const int step = hub_.place().train_step;
-    if (rows_step_ == step) return;
+    if (rows_step_ == step && rows_trace_ == &hub_.trace()) return;
+    rows_trace_ = &hub_.trace();
     rows_ = positionRows(hub_.trace(), step);
     rows_step_ = step;
   }
 
   std::vector<PositionRow> rows_;
   int rows_step_ = -1;
+  const traces::Trace* rows_trace_ = nullptr;
 };
 
 }  // namespace

@@ -104,6 +104,12 @@ TimeScale passScale(const Hub& hub, double left, double width) {
   return end > begin ? TimeScale{begin, end, left, width} : TimeScale{0, 1, left, width};
 }
 
+std::size_t passEvents(const Hub& hub) {
+  std::size_t count = 0;
+  forPass(hub, [&](const Event&) { ++count; });
+  return count;
+}
+
 void paintTimeline(QPainter& p, const QRectF& area, const Hub& hub, const Theme& theme) {
   p.save();
   p.setRenderHint(QPainter::Antialiasing);

@@ -12,6 +12,9 @@ namespace ringscope::viz {
 /// The time that one layer's pass in one direction took over all ranks, on the given width.
 TimeScale passScale(const Hub& hub, double left, double width);
 
+/// How many events the viewed pass has; grows while it is being recorded.
+std::size_t passEvents(const Hub& hub);
+
 /// Draws the pass around the viewed moment: a lane a rank with blocks attended, merges and waits, and
 /// hops as flows between lanes.
 void paintTimeline(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme);

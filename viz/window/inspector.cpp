@@ -72,7 +72,7 @@ class Inspector::Page {
 
 Inspector::Inspector(Hub& hub, QWidget* parent) : View(hub, parent) {
   setAccessibleName("Inspector of the selected rank");
-  connect(&hub, &Hub::traceChanged, this, [this] { memory_.reset(); });
+  connect(&hub, &Hub::traceChanged, this, [this] { memory_stale_ = true; });
 }
 
 void Inspector::cursorMoved() {
@@ -157,8 +157,13 @@ void Inspector::drawLse(Page& page) const {
 void Inspector::drawMemory(Page& page) {
   const int rank = hub_.selectedRank();
   const auto columns = static_cast<std::size_t>(std::max(40.0, page.w - 2 * kMargin));
-  if (!memory_ || memory_rank_ != rank || memory_->columns.size() != columns) memory_ = memorySeries(hub_.trace(), rank, columns);
-  memory_rank_ = rank;
+  const bool due = memory_stale_ && (!hub_.live() || !since_memory_.isValid() || since_memory_.elapsed() > 500);
+  if (!memory_ || due || memory_rank_ != rank || memory_->columns.size() != columns) {
+    memory_ = memorySeries(hub_.trace(), rank, columns);
+    memory_rank_ = rank;
+    memory_stale_ = false;
+    since_memory_.start();
+  }
   page.section(QString("MEMORY, RANK %1").arg(rank));
   if (memory_->peak_bytes == 0) {
     page.text("not recorded", textFont(12), theme_->dim, 22);

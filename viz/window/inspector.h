@@ -33,6 +33,8 @@ class Inspector : public View {
 
   std::optional<MemorySeries> memory_;
   int memory_rank_ = -1;
+  bool memory_stale_ = false;    // the trace has grown; drawn again at most twice a second
+  QElapsedTimer since_memory_;
   std::pair<int, int> shown_{-1, -1};  // moment and rank of the last picture
   QElapsedTimer since_shown_;
 };

@@ -335,8 +335,8 @@ void MainWindow::setTheme(const Theme& theme) {
 }
 
 void MainWindow::refreshStatus() {
-  const auto run = hub_.trace().note("run");
-  if (run.is_object()) {
+  const auto& run = hub_.trace().run();
+  if (!run.empty()) {
     const auto model = run.value("model", nlohmann::json::object());
     headline_->setText(QString("%1, %2 layers · %3 tokens · %4 ranks · %5, %6, %7")
                            .arg(QString::fromStdString(model.value("name", "model"))).arg(model.value("layers", 0))
@@ -349,7 +349,7 @@ void MainWindow::refreshStatus() {
   QStringList parts;
   parts << (hub_.live() ? engine_.sentence() : engine_program_.isEmpty() || hub_.name() != "run.rscope" ? "recorded" : "run ended");
   if (const int ranks = hub_.trace().worldSize(); ranks > 0) {
-    const int cores = run.is_object() ? run.value("cores", 0) : 0;
+    const int cores = run.value("cores", 0);
     parts << (cores > 0 && ranks > cores ? QString("%1 ranks on %2 cores (virtual: overlap is the scheduler’s)").arg(ranks).arg(cores)
                                          : QString("%1 ranks").arg(ranks));
     parts << QString("%L1 events").arg(hub_.trace().eventCount());
@@ -364,7 +364,8 @@ void MainWindow::refreshStatus() {
   status_->setText(parts.join(" · "));
   const QFileInfo file(trace_path_);
   status_right_->setText(!message_.isEmpty() ? "▲ " + message_ : file.exists() ? QString("%1 · %2").arg(file.fileName(), describeBytes(file.size()).c_str()) : "");
-  status_right_->setStyleSheet(message_.isEmpty() ? "" : QString("color: %1").arg(theme_->wrong.name()));
+  const QString color = message_.isEmpty() ? "" : QString("color: %1").arg(theme_->wrong.name());
+  if (status_right_->styleSheet() != color) status_right_->setStyleSheet(color);
 }
 
 }  // namespace ringscope::viz

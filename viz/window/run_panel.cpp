@@ -173,8 +173,8 @@ void RunPanel::setConfig(const RunConfig& config) {
 /// A recording that was opened says itself how it was made.
 void RunPanel::showRecorded() {
   if (hub_.live()) return;
-  const auto run = hub_.trace().note("run");
-  if (!run.is_object()) return;
+  const auto& run = hub_.trace().run();
+  if (run.empty()) return;
   RunConfig config = this->config();
   config.cp = run.value("cp", config.cp);
   config.steps = run.value("steps", config.steps);

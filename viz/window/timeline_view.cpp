@@ -11,15 +11,16 @@ namespace ringscope::viz {
 TimelineView::TimelineView(Hub& hub, QWidget* parent) : View(hub, parent) {
   setAccessibleName("Timeline: a lane a rank, blocks attended, merges, waits and hops");
   setMinimumHeight(112);
-  connect(&hub, &Hub::traceChanged, this, [this] { pass_ = QPixmap(); });
 }
 
 void TimelineView::refreshPass() {
   Place pass = hub_.place();
   pass.stage = 0;
   const QSize pixels = size() * devicePixelRatioF();
-  if (pass_.size() == pixels && pass == drawn_pass_ && drawn_rank_ == hub_.selectedRank() && drawn_theme_ == theme_) return;
+  const std::size_t events = passEvents(hub_);
+  if (pass_.size() == pixels && pass == drawn_pass_ && events == drawn_events_ && drawn_rank_ == hub_.selectedRank() && drawn_theme_ == theme_) return;
   drawn_pass_ = pass;
+  drawn_events_ = events;
   drawn_rank_ = hub_.selectedRank();
   drawn_theme_ = theme_;
   pass_ = QPixmap(pixels);

@@ -24,6 +24,7 @@ class TimelineView : public View {
 
   QPixmap pass_;           // the timeline without the viewed instant, of the pass below
   Place drawn_pass_;
+  std::size_t drawn_events_ = 0;
   int drawn_rank_ = -1;
   const Theme* drawn_theme_ = nullptr;
 };
