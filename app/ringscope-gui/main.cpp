@@ -4,7 +4,6 @@
 #include <QFileInfo>
 #include <QRegularExpression>
 #include <QTimer>
-
 #include <iostream>
 
 #include "traces/core/error.h"
@@ -21,14 +20,16 @@ struct Options {
 
 Options parse(const QApplication& app) {
   QCommandLineParser parser;
-  parser.setApplicationDescription("The RingScope window. Without a TRACE it starts a live run of the sample model.");
+  parser.setApplicationDescription(
+      "The RingScope window. Without a TRACE it starts a live run of the sample model.");
   parser.addPositionalArgument("TRACE", "A .rscope file to open", "[TRACE]");
-  parser.addOptions({{"run", "Start a live run as this JSON file says", "CONFIG"},
-                     {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
-                     {"view", "The view to show", "NAME", "ring"},
-                     {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},
-                     {"size", "Size of a screenshot", "WxH", "1920x1080"},
-                     {"theme", "dark, light, contrast-dark or contrast-light", "NAME"}});
+  parser.addOptions(
+      {{"run", "Start a live run as this JSON file says", "CONFIG"},
+       {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
+       {"view", "The view to show", "NAME", "ring"},
+       {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},
+       {"size", "Size of a screenshot", "WxH", "1920x1080"},
+       {"theme", "dark, light, contrast-dark or contrast-light", "NAME"}});
   parser.addOption({"list-views", "Print the names that --view takes"});
   parser.addHelpOption();
   if (!parser.parse(app.arguments())) throw usageError(parser.errorText().toStdString());
@@ -38,8 +39,13 @@ Options parse(const QApplication& app) {
     std::exit(0);
   }
   if (parser.positionalArguments().size() > 1) throw usageError("only one trace can be opened");
-  return {parser.positionalArguments().value(0), parser.value("run"), parser.value("screenshot"), parser.value("view"),
-          parser.value("at"), parser.value("size"), parser.value("theme")};
+  return {parser.positionalArguments().value(0),
+          parser.value("run"),
+          parser.value("screenshot"),
+          parser.value("view"),
+          parser.value("at"),
+          parser.value("size"),
+          parser.value("theme")};
 }
 
 QSize parseSize(const QString& text) {
@@ -60,12 +66,14 @@ void goTo(viz::Hub& hub, const QString& at) {
   if (fine) {
     place.train_step = parts[0].toInt(&a);
     place.layer = parts[1].toShort(&b);
-    place.direction = parts[2] == "backward" ? traces::Direction::kBackward : traces::Direction::kForward;
+    place.direction =
+        parts[2] == "backward" ? traces::Direction::kBackward : traces::Direction::kForward;
     place.stage = parts[3].toShort(&c);
   }
   const double phase = parts.size() > 4 ? parts[4].toDouble(&d) : 0.55;
   if (!fine || !a || !b || !c || !d)
-    throw usageError("--at " + at.toStdString() + " is not STEP,LAYER,forward|backward,RINGSTEP[,PHASE]");
+    throw usageError("--at " + at.toStdString() +
+                     " is not STEP,LAYER,forward|backward,RINGSTEP[,PHASE]");
   hub.setPlace(place);
   hub.setMoment(hub.moment(), phase);
 }
@@ -78,7 +86,8 @@ int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) 
   goTo(window.hub(), options.at);
   QApplication::processEvents();
   QApplication::processEvents();
-  if (!window.grab().save(options.screenshot)) throw inputError(options.screenshot.toStdString() + " cannot be written");
+  if (!window.grab().save(options.screenshot))
+    throw inputError(options.screenshot.toStdString() + " cannot be written");
   return 0;
 }
 
@@ -118,7 +127,8 @@ int run(QApplication& app, const Options& options) {
     if (options.trace.isEmpty()) throw usageError("--screenshot needs a TRACE");
     return runScreenshot(app, window, options, parseSize(options.size));
   }
-  const viz::RunConfig config = options.run.isEmpty() ? viz::RunConfig() : viz::RunConfig::load(options.run);
+  const viz::RunConfig config =
+      options.run.isEmpty() ? viz::RunConfig() : viz::RunConfig::load(options.run);
   window.show();
   if (options.trace.isEmpty())
     QTimer::singleShot(0, &window, [&] { window.startRun(config); });  // after the first picture
@@ -130,11 +140,13 @@ int run(QApplication& app, const Options& options) {
 /// Screenshots need no display, and large ones are drawn at twice the density, as such screens are.
 void prepareEnvironment(int argc, char** argv) {
   const QStringList arguments(argv, argv + argc);
-  const int at = static_cast<int>(arguments.indexOf(QRegularExpression("^--(screenshot(=.*)?|list-views|help)$")));
+  const int at = static_cast<int>(
+      arguments.indexOf(QRegularExpression("^--(screenshot(=.*)?|list-views|help)$")));
   if (at < 0) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const int size = static_cast<int>(arguments.indexOf("--size"));
-  if (size > 0 && arguments.value(size + 1).section('x', 0, 0).toInt() >= 3000) qputenv("QT_SCALE_FACTOR", "2");
+  if (size > 0 && arguments.value(size + 1).section('x', 0, 0).toInt() >= 3000)
+    qputenv("QT_SCALE_FACTOR", "2");
 }
 
 }  // namespace

@@ -38,11 +38,13 @@ Recording::Recording(int ranks, const std::string& trace_path, bool control, eng
   }
   if (sinks.empty()) return;
   traces::RecorderOptions options;
-  if (control) options.commit_interval = std::chrono::milliseconds(20);  // what the window sees of a live run
+  if (control)
+    options.commit_interval = std::chrono::milliseconds(20);  // what the window sees of a live run
   recorder_ = std::make_unique<traces::Recorder>(ranks, std::move(sinks), options);
   if (control)
     control_ = std::make_unique<engine::ControlServer>(
-        gate, *recorder_, writer_, engine::ControlServer::Options{newRunId(), trace_path, STDIN_FILENO});
+        gate, *recorder_, writer_,
+        engine::ControlServer::Options{newRunId(), trace_path, STDIN_FILENO});
 }
 
 void Recording::seal(const std::string& json) {

@@ -8,8 +8,8 @@
 
 namespace ringscope::app {
 
-/// While it lives, Ctrl-C (or SIGTERM) stops the run cleanly at the next gate instead of killing the
-/// process. Make it before any other thread, so that they inherit the blocked signals.
+/// While it lives, Ctrl-C (or SIGTERM) stops the run cleanly at the next gate instead of killing
+/// the process. Make it before any other thread, so that they inherit the blocked signals.
 class StopOnSignal {
  public:
   explicit StopOnSignal(engine::Gate& gate);

@@ -32,12 +32,15 @@ void checkShapes(const AttendInput& in, const std::string& source) {
     if (!fine) throw inputError(source + ": " + what);
   };
   require(in.q.dim() == 4, "q must have the shape [B, Hq, S, D]");
-  require(in.k.dim() == 4 && in.k.sizes() == in.v.sizes(), "k and v must both have the shape [B, Hkv, S, D]");
+  require(in.k.dim() == 4 && in.k.sizes() == in.v.sizes(),
+          "k and v must both have the shape [B, Hkv, S, D]");
   require(in.dout.sizes() == in.q.sizes(), "dout must be shaped like q");
-  require(in.q.size(0) == in.k.size(0) && in.q.size(2) == in.k.size(2) && in.q.size(3) == in.k.size(3),
-          "q and k differ in batch, length or head size");
+  require(
+      in.q.size(0) == in.k.size(0) && in.q.size(2) == in.k.size(2) && in.q.size(3) == in.k.size(3),
+      "q and k differ in batch, length or head size");
   require(in.q.numel() > 0 && in.k.numel() > 0, "q, k and v must not be empty");
-  require(in.q.size(1) % in.k.size(1) == 0, std::to_string(in.q.size(1)) + " query heads do not divide into " +
+  require(in.q.size(1) % in.k.size(1) == 0, std::to_string(in.q.size(1)) +
+                                                " query heads do not divide into " +
                                                 std::to_string(in.k.size(1)) + " key-value heads");
   require(in.q.is_floating_point(), "q must be float32, float64, bfloat16 or float16");
   for (const at::Tensor* t : {&in.k, &in.v, &in.dout})
@@ -47,24 +50,42 @@ void checkShapes(const AttendInput& in, const std::string& source) {
 /// What the ranks hand in: one list of shards per result.
 using Shards = std::map<std::string, std::vector<at::Tensor>>;
 
-nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config, const ShardLayout& layout) {
-  return {{"command", "attend"}, {"world_size", config.cp}, {"dp", 1}, {"tp", 1}, {"cp", config.cp},
-          {"strategy", "ring"}, {"rotate", "p2p"}, {"balance", name(layout.balance())}, {"mask", name(in.mask)},
-          {"dtype", traces::name(dtypeOf(in.q))}, {"transport", "local"}, {"launch", "threads"}, {"device", "cpu"},
-          {"positions", "global"}, {"seq_len", in.q.size(2)}, {"batch", in.q.size(0)}, {"steps", 1},
+nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config,
+                           const ShardLayout& layout) {
+  return {{"command", "attend"},
+          {"world_size", config.cp},
+          {"dp", 1},
+          {"tp", 1},
+          {"cp", config.cp},
+          {"strategy", "ring"},
+          {"rotate", "p2p"},
+          {"balance", name(layout.balance())},
+          {"mask", name(in.mask)},
+          {"dtype", traces::name(dtypeOf(in.q))},
+          {"transport", "local"},
+          {"launch", "threads"},
+          {"device", "cpu"},
+          {"positions", "global"},
+          {"seq_len", in.q.size(2)},
+          {"batch", in.q.size(0)},
+          {"steps", 1},
           {"capture", config.capture},
-          {"model", {{"name", "attention"}, {"layers", 1}, {"heads", in.q.size(1)}, {"kv_heads", in.k.size(1)},
-                     {"head_dim", in.q.size(3)}}}};
+          {"model",
+           {{"name", "attention"},
+            {"layers", 1},
+            {"heads", in.q.size(1)},
+            {"kv_heads", in.k.size(1)},
+            {"head_dim", in.q.size(3)}}}};
 }
 
 /// One rank: shard, forward, backward; hands in the last results. Rank 0 keeps the times.
-void runRank(RankContext& context, const AttendInput& in, const AttendConfig& config, const ShardLayout& layout,
-             Shards& shards, AttendOutcome& outcome) {
+void runRank(RankContext& context, const AttendInput& in, const AttendConfig& config,
+             const ShardLayout& layout, Shards& shards, AttendOutcome& outcome) {
   const int rank = context.rank();
   auto local = [&](const at::Tensor& t) { return shardOf(t, kSeqDim, layout, rank); };
   const at::Tensor q = local(in.q), k = local(in.k), v = local(in.v), dout = local(in.dout);
-  context.observer.shard({"q", 0, static_cast<std::int16_t>(rank), true, kSeqDim, in.q.sizes().vec(),
-                          q.sizes().vec(), layout.runs(rank)});
+  context.observer.shard({"q", 0, static_cast<std::int16_t>(rank), true, kSeqDim,
+                          in.q.sizes().vec(), q.sizes().vec(), layout.runs(rank)});
   AttentionResult result;
   AttentionGradients g;
   for (int round = 0; round < config.repeat; ++round) {
@@ -106,13 +127,16 @@ AttendInput AttendInput::load(const std::string& path, const std::string& mask) 
   if (const std::string scale = metadata("scale"); !scale.empty()) {
     char* end = nullptr;
     in.scale = std::strtod(scale.c_str(), &end);
-    if (*end != 0 || !std::isfinite(in.scale)) throw inputError(path + ": scale '" + scale + "' is not a number");
+    if (*end != 0 || !std::isfinite(in.scale))
+      throw inputError(path + ": scale '" + scale + "' is not a number");
   }
   return in;
 }
 
-AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate, traces::Recorder* recorder) {
-  const ShardLayout layout(input.q.size(2), config.cp, chooseBalance(config.balance, input.mask, config.cp));
+AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate,
+                     traces::Recorder* recorder) {
+  const ShardLayout layout(input.q.size(2), config.cp,
+                           chooseBalance(config.balance, input.mask, config.cp));
   const auto ranks = static_cast<std::size_t>(config.cp);
   Shards shards;
   for (const char* name : kResults) shards[name].resize(ranks);

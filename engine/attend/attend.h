@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
 #include <ATen/core/Tensor.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "engine/attention/strategies/ring.h"
 #include "traces/recording/recorder.h"
@@ -29,15 +28,15 @@ struct AttendConfig {
   int cp = 4;
   std::string balance;  ///< none | head_tail; empty: head_tail where it makes sense
   std::string capture = "values:steps=0";
-  int repeat = 1;       ///< runs in a row; every one is timed
+  int repeat = 1;  ///< runs in a row; every one is timed
 };
 
 /// Results in global order and in the input's type (lse in fp32 or fp64), and what it took.
 struct AttendOutcome {
-  std::map<std::string, at::Tensor> tensors;  ///< out, lse, dq, dk, dv
+  std::map<std::string, at::Tensor> tensors;              ///< out, lse, dq, dk, dv
   std::vector<double> forward_seconds, backward_seconds;  ///< of each run, all ranks together
-  std::vector<HopTotals> hops;                ///< per rank, of one run
-  std::vector<std::int64_t> work;             ///< per rank: (query, key) pairs
+  std::vector<HopTotals> hops;                            ///< per rank, of one run
+  std::vector<std::int64_t> work;                         ///< per rank: (query, key) pairs
 };
 
 /// Runs forward and backward under ring attention on cp rank threads. `recorder` may be null.
@@ -45,6 +44,7 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
                      traces::Recorder* recorder = nullptr);
 
 /// The diffs of out, lse, dq, dk, dv against fp64, with one device's error as the noise floor.
-std::vector<traces::DiffRecord> verifyAttend(const AttendInput& input, const AttendOutcome& outcome);
+std::vector<traces::DiffRecord> verifyAttend(const AttendInput& input,
+                                             const AttendOutcome& outcome);
 
 }  // namespace ringscope::engine

@@ -22,10 +22,12 @@ class AttentionOp {
  public:
   virtual ~AttentionOp() = default;
   /// q: [B, Hq, S, D]; k, v: [B, Hkv, S, D] with Hkv dividing Hq.
-  virtual AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int layer) = 0;
+  virtual AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                  int layer) = 0;
   /// `result` is what forward gave for the same q, k, v; dout: [B, Hq, S, D].
-  virtual AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
-                                      const at::Tensor& v, const AttentionResult& result, int layer) = 0;
+  virtual AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q,
+                                      const at::Tensor& k, const at::Tensor& v,
+                                      const AttentionResult& result, int layer) = 0;
 };
 
 }  // namespace ringscope::engine

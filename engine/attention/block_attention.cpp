@@ -6,8 +6,12 @@
 namespace ringscope::engine {
 namespace {
 
-at::Tensor queryRows(const at::Tensor& t, const Piece& piece) { return t.slice(2, piece.q_begin, piece.q_end); }
-at::Tensor keyRows(const at::Tensor& t, const Piece& piece) { return t.slice(2, piece.k_begin, piece.k_end); }
+at::Tensor queryRows(const at::Tensor& t, const Piece& piece) {
+  return t.slice(2, piece.q_begin, piece.q_end);
+}
+at::Tensor keyRows(const at::Tensor& t, const Piece& piece) {
+  return t.slice(2, piece.k_begin, piece.k_end);
+}
 
 bool isCausal(const Piece& piece) {
   TORCH_CHECK(piece.mask == traces::PieceMask::kFull || piece.mask == traces::PieceMask::kCausal,
@@ -24,9 +28,10 @@ AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::
   return {out, lse};
 }
 
-AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
-                                       const at::Tensor& v, const AttentionResult& merged,
-                                       const Piece& piece, double scale) {
+AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor& q,
+                                       const at::Tensor& k, const at::Tensor& v,
+                                       const AttentionResult& merged, const Piece& piece,
+                                       double scale) {
   auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
       queryRows(dout, piece), queryRows(q, piece), keyRows(k, piece), keyRows(v, piece),
       queryRows(merged.out, piece), queryRows(merged.lse, piece), 0.0, isCausal(piece), {}, scale);
@@ -38,7 +43,8 @@ Piece DeviceAttention::wholePiece(std::int64_t rows) const {
           mask_ == Mask::kCausal ? traces::PieceMask::kCausal : traces::PieceMask::kFull};
 }
 
-AttentionResult DeviceAttention::forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int) {
+AttentionResult DeviceAttention::forward(const at::Tensor& q, const at::Tensor& k,
+                                         const at::Tensor& v, int) {
   return attendPiece(q, k, v, wholePiece(q.size(2)), scale_);
 }
 

@@ -13,23 +13,25 @@ namespace {
 /// Where row (b, h, s) of a [B, H, S, D] or [B, H, S] tensor begins.
 struct RowStrides {
   std::int64_t batch, head, row;
-  explicit RowStrides(const at::Tensor& t) : batch(t.stride(0)), head(t.stride(1)), row(t.stride(2)) {}
+  explicit RowStrides(const at::Tensor& t)
+      : batch(t.stride(0)), head(t.stride(1)), row(t.stride(2)) {}
   std::int64_t at(std::int64_t b, std::int64_t h, std::int64_t s) const {
     return b * batch + h * head + s * row;
   }
 };
 
 template <typename Acc, typename Block>
-__attribute__((target_clones("default", "avx2", "avx512f"))) void blend(Acc* __restrict out,
-                                                                        const Block* __restrict block,
-                                                                        std::int64_t width, Acc keep, Acc add) {
-  for (std::int64_t d = 0; d < width; ++d) out[d] = keep * out[d] + add * static_cast<Acc>(block[d]);
+__attribute__((target_clones("default", "avx2", "avx512f"))) void blend(
+    Acc* __restrict out, const Block* __restrict block, std::int64_t width, Acc keep, Acc add) {
+  for (std::int64_t d = 0; d < width; ++d)
+    out[d] = keep * out[d] + add * static_cast<Acc>(block[d]);
 }
 
 template <typename Acc, typename Block>
 void mergeRows(RunningResult& running, const AttentionResult& block, std::int64_t q_begin) {
   const std::int64_t heads = block.lse.size(1), rows = block.lse.size(2), width = block.out.size(3);
-  const RowStrides out_at(running.out), lse_at(running.lse), block_out_at(block.out), block_lse_at(block.lse);
+  const RowStrides out_at(running.out), lse_at(running.lse), block_out_at(block.out),
+      block_lse_at(block.lse);
   auto* out = running.out.data_ptr<Acc>();
   auto* lse = running.lse.data_ptr<Acc>();
   const auto* block_out = block.out.const_data_ptr<Block>();
@@ -56,19 +58,24 @@ void mergeRows(RunningResult& running, const AttentionResult& block, std::int64_
 
 void mergeBlock(RunningResult& running, const AttentionResult& block, std::int64_t q_begin) {
   TORCH_CHECK(running.out.stride(3) == 1 && block.out.stride(3) == 1, "rows must be contiguous");
-  if (running.out.scalar_type() == at::kDouble) return mergeRows<double, double>(running, block, q_begin);
+  if (running.out.scalar_type() == at::kDouble)
+    return mergeRows<double, double>(running, block, q_begin);
   switch (block.out.scalar_type()) {
-    case at::kFloat: return mergeRows<float, float>(running, block, q_begin);
-    case at::kBFloat16: return mergeRows<float, at::BFloat16>(running, block, q_begin);
-    case at::kHalf: return mergeRows<float, at::Half>(running, block, q_begin);
-    default: TORCH_CHECK(false, "blocks of type ", block.out.scalar_type(), " cannot be merged");
+    case at::kFloat:
+      return mergeRows<float, float>(running, block, q_begin);
+    case at::kBFloat16:
+      return mergeRows<float, at::BFloat16>(running, block, q_begin);
+    case at::kHalf:
+      return mergeRows<float, at::Half>(running, block, q_begin);
+    default:
+      TORCH_CHECK(false, "blocks of type ", block.out.scalar_type(), " cannot be merged");
   }
 }
 
 RunningResult emptyRunningResult(const at::Tensor& q) {
   const auto type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  return {at::zeros(q.sizes(), type),
-          at::full({q.size(0), q.size(1), q.size(2)}, -std::numeric_limits<double>::infinity(), type)};
+  return {at::zeros(q.sizes(), type), at::full({q.size(0), q.size(1), q.size(2)},
+                                               -std::numeric_limits<double>::infinity(), type)};
 }
 
 }  // namespace ringscope::engine

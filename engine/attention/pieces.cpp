@@ -9,7 +9,8 @@ namespace {
 
 /// Pieces of one (query run, key run) pair each. Runs of one layout are aligned and equally long,
 /// so a pair is before, on or after the diagonal and nothing between.
-std::vector<Piece> piecesPerRun(const ShardLayout& layout, Mask mask, int query_rank, int source_rank) {
+std::vector<Piece> piecesPerRun(const ShardLayout& layout, Mask mask, int query_rank,
+                                int source_rank) {
   std::vector<Piece> pieces;
   std::int64_t q = 0;
   for (const TokenRun& q_run : layout.runs(query_rank)) {
@@ -18,7 +19,8 @@ std::vector<Piece> piecesPerRun(const ShardLayout& layout, Mask mask, int query_
     for (const TokenRun& k_run : layout.runs(source_rank)) {
       const bool diagonal = mask == Mask::kCausal && k_run == q_run;
       if (mask == Mask::kFull || diagonal || k_run.begin < q_run.begin)
-        pieces.push_back({q, q + size, k, k + size, diagonal ? PieceMask::kCausal : PieceMask::kFull});
+        pieces.push_back(
+            {q, q + size, k, k + size, diagonal ? PieceMask::kCausal : PieceMask::kFull});
       k += size;
     }
     q += size;
@@ -54,7 +56,9 @@ std::vector<Piece> joined(std::vector<Piece> pieces) {
 
 }  // namespace
 
-const char* name(Mask mask) { return mask == Mask::kFull ? "full" : "causal"; }
+const char* name(Mask mask) {
+  return mask == Mask::kFull ? "full" : "causal";
+}
 
 std::int64_t Piece::work() const {
   const std::int64_t rows = q_end - q_begin;
@@ -75,8 +79,10 @@ std::vector<Piece> cutDiagonal(const Piece& piece) {
   return cut;
 }
 
-std::vector<Piece> piecesFor(const ShardLayout& layout, Mask mask, int query_rank, int source_rank) {
-  // A rank's own tokens are in global order, so its own block is one causal square whatever the runs.
+std::vector<Piece> piecesFor(const ShardLayout& layout, Mask mask, int query_rank,
+                             int source_rank) {
+  // A rank's own tokens are in global order, so its own block is one causal square whatever the
+  // runs.
   if (mask == Mask::kCausal && query_rank == source_rank) {
     const std::int64_t size = layout.localLength();
     return {{0, size, 0, size, PieceMask::kCausal}};

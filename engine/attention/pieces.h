@@ -33,9 +33,9 @@ struct Piece {
 /// empties the block. Pure; every strategy, work count and coverage check uses this list.
 std::vector<Piece> piecesFor(const ShardLayout& layout, Mask mask, int query_rank, int source_rank);
 
-/// A causal square cut into small causal squares and the full rectangles between them; other pieces as
-/// they are. ATen's kernel steps through keys 512 at a time, so of a causal square of n rows it computes
-/// up to 256·n pairs that the mask then drops; cut, it computes far fewer.
+/// A causal square cut into small causal squares and the full rectangles between them; other pieces
+/// as they are. ATen's kernel steps through keys 512 at a time, so of a causal square of n rows it
+/// computes up to 256·n pairs that the mask then drops; cut, it computes far fewer.
 std::vector<Piece> cutDiagonal(const Piece& piece);
 
 }  // namespace ringscope::engine

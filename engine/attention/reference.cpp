@@ -25,12 +25,14 @@ at::Tensor ReferenceAttention::scores(const at::Tensor& q_rows, const at::Tensor
   at::Tensor s = at::matmul(q_rows, k.transpose(-1, -2)) * scale_;  // [B, H, rows, S]
   if (mask_ == Mask::kCausal) {
     const at::Tensor row = at::arange(first_row, first_row + q_rows.size(2)).unsqueeze(1);
-    s.masked_fill_(at::arange(k.size(2)).unsqueeze(0) > row, -std::numeric_limits<double>::infinity());
+    s.masked_fill_(at::arange(k.size(2)).unsqueeze(0) > row,
+                   -std::numeric_limits<double>::infinity());
   }
   return s;
 }
 
-AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int) {
+AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tensor& k,
+                                            const at::Tensor& v, int) {
   const at::Tensor q64 = q.to(at::kDouble);
   const at::Tensor k64 = perQueryHead(k, q.size(1)), v64 = perQueryHead(v, q.size(1));
   std::vector<at::Tensor> out, lse;
@@ -52,9 +54,11 @@ AttentionGradients ReferenceAttention::backward(const at::Tensor& dout, const at
   std::vector<at::Tensor> dq;
   for (std::int64_t row = 0; row < q.size(2); row += kRowsAtOnce) {
     auto rows = [&](const at::Tensor& t) { return t.slice(2, row, row + kRowsAtOnce); };
-    const at::Tensor p = at::exp(scores(rows(q64), k64, row) - rows(result.lse).to(at::kDouble).unsqueeze(-1));
+    const at::Tensor p =
+        at::exp(scores(rows(q64), k64, row) - rows(result.lse).to(at::kDouble).unsqueeze(-1));
     dv += at::matmul(p.transpose(-1, -2), rows(dout64));
-    const at::Tensor ds = p * (at::matmul(rows(dout64), v64.transpose(-1, -2)) - rows(delta)) * scale_;
+    const at::Tensor ds =
+        p * (at::matmul(rows(dout64), v64.transpose(-1, -2)) - rows(delta)) * scale_;
     dq.push_back(at::matmul(ds, k64));
     dk += at::matmul(ds.transpose(-1, -2), rows(q64));
   }

@@ -6,15 +6,17 @@
 
 namespace ringscope::engine {
 
-/// Attention written down plainly in fp64, over the whole sequence: softmax(q·kᵀ·scale + mask)·v and
-/// its derivative. The oracle of every comparison; shares no code with the strategies. Works through
-/// blocks of query rows, so its memory is O(rows · S) and not O(S²).
+/// Attention written down plainly in fp64, over the whole sequence: softmax(q·kᵀ·scale + mask)·v
+/// and its derivative. The oracle of every comparison; shares no code with the strategies. Works
+/// through blocks of query rows, so its memory is O(rows · S) and not O(S²).
 class ReferenceAttention : public AttentionOp {
  public:
   ReferenceAttention(Mask mask, double scale) : mask_(mask), scale_(scale) {}
-  AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int layer) override;
+  AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          int layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
-                              const at::Tensor& v, const AttentionResult& result, int layer) override;
+                              const at::Tensor& v, const AttentionResult& result,
+                              int layer) override;
 
  private:
   at::Tensor scores(const at::Tensor& q_rows, const at::Tensor& k, std::int64_t first_row) const;

@@ -14,17 +14,21 @@ namespace ringscope::engine {
 using nlohmann::json;
 
 json toJson(const traces::Place& place) {
-  return {{"train_step", place.train_step}, {"layer", place.layer},
-          {"direction", traces::name(place.direction)}, {"stage", place.stage},
+  return {{"train_step", place.train_step},
+          {"layer", place.layer},
+          {"direction", traces::name(place.direction)},
+          {"stage", place.stage},
           {"text", traces::describe(place)}};
 }
 
 ControlServer::ControlServer(Gate& gate, traces::Recorder& recorder,
                              std::shared_ptr<traces::FrameWriter> writer, Options options)
     : gate_(gate), recorder_(recorder), writer_(std::move(writer)), options_(std::move(options)) {
-  send({{"hello", {{"control", traces::kControlVersion}, {"format", traces::kFormatVersion},
-                   {"run_id", options_.run_id},
-                   {"capabilities", {"pause", "continue", "step", "stop", "state", "resend"}}}}});
+  send({{"hello",
+         {{"control", traces::kControlVersion},
+          {"format", traces::kFormatVersion},
+          {"run_id", options_.run_id},
+          {"capabilities", {"pause", "continue", "step", "stop", "state", "resend"}}}}});
   thread_ = std::thread([this] { loop(); });
 }
 
@@ -33,7 +37,9 @@ ControlServer::~ControlServer() {
   thread_.join();
 }
 
-void ControlServer::send(const json& message) { writer_->send(traces::encodeJsonFrame(message.dump())); }
+void ControlServer::send(const json& message) {
+  writer_->send(traces::encodeJsonFrame(message.dump()));
+}
 
 void ControlServer::loop() {
   while (!closing_) {
@@ -95,10 +101,12 @@ void ControlServer::dispatch(const json& request, json& reply) {
   const auto cmd = request["cmd"].get<std::string>();
   if (cmd == "hello") {
     if (request.value("control", -1) != traces::kControlVersion)
-      throw usageError("this engine speaks version " + std::to_string(traces::kControlVersion) + " of the control connection");
+      throw usageError("this engine speaks version " + std::to_string(traces::kControlVersion) +
+                       " of the control connection");
     stop_at_end_of_input_ = request.value("at_end_of_input", "finish") == "stop";
   } else if (cmd == "pause" || cmd == "step") {
-    if (pending_) throw usageError("another " + (*pending_)["reply"].get<std::string>() + " is under way");
+    if (pending_)
+      throw usageError("another " + (*pending_)["reply"].get<std::string>() + " is under way");
     if (cmd == "pause") {
       gate_.pause();
     } else {
@@ -128,10 +136,15 @@ void ControlServer::dispatch(const json& request, json& reply) {
 json ControlServer::state() const {
   const auto place = gate_.stoppedAt();
   const auto stats = recorder_.stats();
-  return {{"running", !place && !gate_.over()}, {"paused", place.has_value()}, {"over", gate_.over()},
-          {"place", place ? toJson(*place) : json()}, {"run_id", options_.run_id},
-          {"run_clock_ns", recorder_.now()}, {"events", stats.events},
-          {"dropped_events", stats.dropped_events}, {"failed_sinks", stats.failed_sinks}};
+  return {{"running", !place && !gate_.over()},
+          {"paused", place.has_value()},
+          {"over", gate_.over()},
+          {"place", place ? toJson(*place) : json()},
+          {"run_id", options_.run_id},
+          {"run_clock_ns", recorder_.now()},
+          {"events", stats.events},
+          {"dropped_events", stats.dropped_events},
+          {"failed_sinks", stats.failed_sinks}};
 }
 
 void ControlServer::answerPending() {
@@ -151,11 +164,12 @@ void ControlServer::answerPending() {
 }
 
 void ControlServer::resend(const json& request, json& reply) {
-  if (options_.trace_path.empty()) throw usageError("this run keeps no file, so chunks cannot be sent again");
+  if (options_.trace_path.empty())
+    throw usageError("this run keeps no file, so chunks cannot be sent again");
   traces::SqliteSource source(options_.trace_path);
   int sent = 0;
-  source.readRange(request.value("first", std::uint64_t{0}), request.value("last", std::uint64_t{0}),
-                   [&](const traces::Chunk& chunk) {
+  source.readRange(request.value("first", std::uint64_t{0}),
+                   request.value("last", std::uint64_t{0}), [&](const traces::Chunk& chunk) {
                      writer_->send(traces::encodeChunkFrame(chunk));
                      ++sent;
                    });
@@ -163,7 +177,11 @@ void ControlServer::resend(const json& request, json& reply) {
 }
 
 void ControlServer::announceEnd(const std::string& failure, bool stopped) {
-  send({{"end", {{"run_id", options_.run_id}, {"ok", failure.empty()}, {"stopped", stopped}, {"reason", failure}}}});
+  send({{"end",
+         {{"run_id", options_.run_id},
+          {"ok", failure.empty()},
+          {"stopped", stopped},
+          {"reason", failure}}}});
 }
 
 }  // namespace ringscope::engine

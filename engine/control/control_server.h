@@ -3,11 +3,10 @@
 
 #include <atomic>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
-
-#include <nlohmann/json.hpp>
 
 #include "engine/control/gate.h"
 #include "traces/recording/recorder.h"
@@ -23,8 +22,8 @@ namespace ringscope::engine {
 ///   {"cmd": "resend", "first": SEQ, "last": SEQ, "id": N}
 /// and every one is answered by {"reply": cmd, "id": N, "ok": true | false, …}. A pause or step is
 /// answered when every rank stands at the same gate and all before it is flushed, with
-/// {run_id, place, chunk_watermark, run_clock_ns}; whoever shows "stopped" waits for that watermark.
-/// A failure in a request is an answer with "error"; it never ends the run.
+/// {run_id, place, chunk_watermark, run_clock_ns}; whoever shows "stopped" waits for that
+/// watermark. A failure in a request is an answer with "error"; it never ends the run.
 class ControlServer {
  public:
   struct Options {

@@ -10,16 +10,21 @@ Gate::Gate(int ranks)
       waiting_(static_cast<std::size_t>(ranks), false),
       left_(static_cast<std::size_t>(ranks), false) {}
 
-std::int64_t Gate::firstCommonGate() const { return *std::max_element(passed_.begin(), passed_.end()) + 1; }
+std::int64_t Gate::firstCommonGate() const {
+  return *std::max_element(passed_.begin(), passed_.end()) + 1;
+}
 
 /// True when `place` is where the step that is under way should end.
 bool Gate::reached(std::int64_t number, const traces::Place& place) const {
   if (halt_) return number >= *halt_;
   if (!stepping_) return false;
   switch (*stepping_) {
-    case StepUnit::kStage: return true;
-    case StepUnit::kLayer: return place.layer != place_.layer || place.direction != place_.direction;
-    case StepUnit::kTrainStep: return place.train_step != place_.train_step;
+    case StepUnit::kStage:
+      return true;
+    case StepUnit::kLayer:
+      return place.layer != place_.layer || place.direction != place_.direction;
+    case StepUnit::kTrainStep:
+      return place.train_step != place_.train_step;
   }
   return true;
 }
@@ -84,7 +89,9 @@ bool Gate::allStopped() const {
   return true;
 }
 
-bool Gate::anyWaiting() const { return std::find(waiting_.begin(), waiting_.end(), true) != waiting_.end(); }
+bool Gate::anyWaiting() const {
+  return std::find(waiting_.begin(), waiting_.end(), true) != waiting_.end();
+}
 
 std::optional<traces::Place> Gate::stoppedAt() const {
   const std::lock_guard lock(mutex_);

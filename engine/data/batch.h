@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 namespace ringscope::engine {
 
@@ -29,11 +29,12 @@ class BatchSource {
 /// Text files as bytes, joined, cut into blocks of `seq_len` tokens with the byte after each as its
 /// label; blocks are dealt in a seeded random order, again from the start when used up.
 /// Throws inputError when a file is missing or there is less than one block of text.
-std::unique_ptr<BatchSource> textBatches(const std::vector<std::string>& files, std::int64_t seq_len,
-                                         std::int64_t batch_size, std::uint64_t seed);
+std::unique_ptr<BatchSource> textBatches(const std::vector<std::string>& files,
+                                         std::int64_t seq_len, std::int64_t batch_size,
+                                         std::uint64_t seed);
 
-/// A safetensors file with input_ids, labels [steps, B, S] and position_ids [steps, B, S] or [B, S].
-/// Throws inputError when they are missing or do not fit each other.
+/// A safetensors file with input_ids, labels [steps, B, S] and position_ids [steps, B, S] or [B,
+/// S]. Throws inputError when they are missing or do not fit each other.
 std::unique_ptr<BatchSource> tokenFileBatches(const std::string& path);
 
 }  // namespace ringscope::engine

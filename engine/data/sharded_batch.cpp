@@ -12,25 +12,28 @@ constexpr std::int64_t kSeqDim = 1;
 
 }  // namespace
 
-at::Tensor shardOf(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout, int rank) {
+at::Tensor shardOf(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout,
+                   int rank) {
   std::vector<at::Tensor> parts;
-  for (const TokenRun& run : layout.runs(rank)) parts.push_back(full.slice(seq_dim, run.begin, run.end));
+  for (const TokenRun& run : layout.runs(rank))
+    parts.push_back(full.slice(seq_dim, run.begin, run.end));
   return at::cat(parts, seq_dim);
 }
 
-at::Tensor unshard(const std::vector<at::Tensor>& shards, std::int64_t seq_dim, const ShardLayout& layout) {
+at::Tensor unshard(const std::vector<at::Tensor>& shards, std::int64_t seq_dim,
+                   const ShardLayout& layout) {
   return at::cat(shards, seq_dim).index_select(seq_dim, at::tensor(layout.restore(), at::kLong));
 }
 
-Batch shardBatch(const Batch& batch, const std::set<std::string>& sharded, const ShardLayout& layout,
-                 Observer& observer, std::int32_t train_step) {
+Batch shardBatch(const Batch& batch, const std::set<std::string>& sharded,
+                 const ShardLayout& layout, Observer& observer, std::int32_t train_step) {
   const int rank = observer.rank();
   auto cut = [&](const char* name, const at::Tensor& full) {
     const bool is_sharded = sharded.count(name) > 0;
     at::Tensor local = is_sharded ? shardOf(full, kSeqDim, layout, rank) : at::Tensor();
     if (!is_sharded) return local;
-    observer.shard({name, train_step, static_cast<std::int16_t>(rank), true, kSeqDim, full.sizes().vec(),
-                    local.sizes().vec(), layout.runs(rank)});
+    observer.shard({name, train_step, static_cast<std::int16_t>(rank), true, kSeqDim,
+                    full.sizes().vec(), local.sizes().vec(), layout.runs(rank)});
     observer.tensor(std::string("buffer.") + name, {train_step}, local);
     return local;
   };

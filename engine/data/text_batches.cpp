@@ -32,7 +32,8 @@ class TextBatches : public BatchSource {
   }
 
   Batch batch(std::int64_t train_step) const override {
-    Batch batch{at::empty({batch_size_, seq_len_}, at::kLong), at::empty({batch_size_, seq_len_}, at::kLong),
+    Batch batch{at::empty({batch_size_, seq_len_}, at::kLong),
+                at::empty({batch_size_, seq_len_}, at::kLong),
                 at::arange(seq_len_, at::kLong).expand({batch_size_, seq_len_}).contiguous()};
     for (std::int64_t row = 0; row < batch_size_; ++row) {
       const std::int64_t begin = blockAt(train_step * batch_size_ + row) * seq_len_;
@@ -69,8 +70,9 @@ class TextBatches : public BatchSource {
 
 }  // namespace
 
-std::unique_ptr<BatchSource> textBatches(const std::vector<std::string>& files, std::int64_t seq_len,
-                                         std::int64_t batch_size, std::uint64_t seed) {
+std::unique_ptr<BatchSource> textBatches(const std::vector<std::string>& files,
+                                         std::int64_t seq_len, std::int64_t batch_size,
+                                         std::uint64_t seed) {
   if (seq_len < 1 || batch_size < 1) throw usageError("--seq-len and --batch must be at least 1");
   return std::make_unique<TextBatches>(files, seq_len, batch_size, seed);
 }

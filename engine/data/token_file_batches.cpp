@@ -17,14 +17,17 @@ class TokenFileBatches : public BatchSource {
     labels_ = read("labels");
     if (input_ids_.dim() != 3 || input_ids_.numel() == 0)
       throw inputError(path + ": input_ids must have the shape [steps, B, S]");
-    if (labels_.sizes() != input_ids_.sizes()) throw inputError(path + ": labels are not shaped like input_ids");
-    position_ids_ = file.contains("position_ids")
-                        ? read("position_ids")
-                        : at::arange(input_ids_.size(2), at::kLong).expand(input_ids_.sizes().slice(1));
+    if (labels_.sizes() != input_ids_.sizes())
+      throw inputError(path + ": labels are not shaped like input_ids");
+    position_ids_ =
+        file.contains("position_ids")
+            ? read("position_ids")
+            : at::arange(input_ids_.size(2), at::kLong).expand(input_ids_.sizes().slice(1));
     if (position_ids_.dim() == 2) position_ids_ = position_ids_.unsqueeze(0).expand_as(input_ids_);
     if (position_ids_.sizes() != input_ids_.sizes())
       throw inputError(path + ": position_ids must have the shape [steps, B, S] or [B, S]");
-    if (input_ids_.min().item<std::int64_t>() < 0) throw inputError(path + ": input_ids holds negative tokens");
+    if (input_ids_.min().item<std::int64_t>() < 0)
+      throw inputError(path + ": input_ids holds negative tokens");
   }
   Batch batch(std::int64_t train_step) const override {
     const std::int64_t i = train_step % input_ids_.size(0);

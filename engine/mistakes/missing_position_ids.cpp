@@ -4,6 +4,8 @@
 namespace ringscope::engine {
 
 /// position_ids is left out of the buffers, so each rank's model numbers its own tokens from 0.
-void injectMissingPositionIds(Seams& seams) { seams.sharded_buffers.erase("position_ids"); }
+void injectMissingPositionIds(Seams& seams) {
+  seams.sharded_buffers.erase("position_ids");
+}
 
 }  // namespace ringscope::engine

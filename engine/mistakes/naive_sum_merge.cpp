@@ -16,6 +16,8 @@ void sumBlocks(RunningResult& running, const AttentionResult& block, std::int64_
 }  // namespace
 
 /// The outs of the blocks are added as they are, A_i = Σ_j A_ij, without their log-sum-exp weights.
-void injectNaiveSumMerge(Seams& seams) { seams.merge = sumBlocks; }
+void injectNaiveSumMerge(Seams& seams) {
+  seams.merge = sumBlocks;
+}
 
 }  // namespace ringscope::engine

@@ -25,9 +25,10 @@ void inject(const std::string& id, Seams& seams) {
     known += (known.empty() ? "" : ", ") + mistake.id;
   }
   const bool listed = traces::findMistake(id) != nullptr;
-  throw usageError("the mistake '" + id + "' " +
-                   (listed ? "is in the catalogue but cannot be injected" : "is not in the catalogue") +
-                   "; these can be: " + known);
+  throw usageError(
+      "the mistake '" + id + "' " +
+      (listed ? "is in the catalogue but cannot be injected" : "is not in the catalogue") +
+      "; these can be: " + known);
 }
 
 }  // namespace ringscope::engine

@@ -20,7 +20,9 @@ struct Seams {
   MergeRule merge = mergeBlock;
   /// Buffers of a batch that are cut along the sequence before the step.
   std::set<std::string> sharded_buffers = {"input_ids", "labels", "position_ids"};
-  GradientReduction reduce_gradients = [](Communicator& cp, at::Tensor& flat) { cp.allReduceSum(flat); };
+  GradientReduction reduce_gradients = [](Communicator& cp, at::Tensor& flat) {
+    cp.allReduceSum(flat);
+  };
 };
 
 /// A mistake that can be injected: an id of the catalogue and what it does to the seams.
@@ -32,7 +34,8 @@ struct InjectableMistake {
 /// All of them; a new one is a file in this folder and a line in registry.cpp.
 const std::vector<InjectableMistake>& injectableMistakes();
 
-/// Throws usageError when the id is not in the catalogue, or cannot be injected; lists those that can.
+/// Throws usageError when the id is not in the catalogue, or cannot be injected; lists those that
+/// can.
 void inject(const std::string& id, Seams& seams);
 
 }  // namespace ringscope::engine

@@ -19,7 +19,8 @@ void refuseUnless(bool fine, const std::string& source, const std::string& what)
 std::int64_t positive(const json& j, const char* key, const std::string& source) {
   refuseUnless(j.contains(key) && j[key].is_number_integer(), source, std::string("lacks ") + key);
   const auto value = j[key].get<std::int64_t>();
-  refuseUnless(value > 0 && value < (1 << 24), source, std::string(key) + " = " + std::to_string(value) + " cannot be");
+  refuseUnless(value > 0 && value < (1 << 24), source,
+               std::string(key) + " = " + std::to_string(value) + " cannot be");
   return value;
 }
 
@@ -29,7 +30,8 @@ double ropeTheta(const json& j, const std::string& source) {
   const json parameters = j.value("rope_parameters", json());
   if (parameters.is_object()) {
     const std::string type = parameters.value("rope_type", "default");
-    refuseUnless(type == "default", source, "rope_type " + type + " is not supported, only default");
+    refuseUnless(type == "default", source,
+                 "rope_type " + type + " is not supported, only default");
     return parameters.value("rope_theta", 10000.0);
   }
   return j.value("rope_theta", 10000.0);
@@ -47,10 +49,12 @@ LlamaConfig fromJson(const json& j, const std::string& source) {
   c.intermediate_size = positive(j, "intermediate_size", source);
   c.num_hidden_layers = positive(j, "num_hidden_layers", source);
   c.num_attention_heads = positive(j, "num_attention_heads", source);
-  c.num_key_value_heads =
-      j.contains("num_key_value_heads") ? positive(j, "num_key_value_heads", source) : c.num_attention_heads;
-  c.head_dim = j.contains("head_dim") && !j["head_dim"].is_null() ? positive(j, "head_dim", source)
-                                                                 : c.hidden_size / c.num_attention_heads;
+  c.num_key_value_heads = j.contains("num_key_value_heads")
+                              ? positive(j, "num_key_value_heads", source)
+                              : c.num_attention_heads;
+  c.head_dim = j.contains("head_dim") && !j["head_dim"].is_null()
+                   ? positive(j, "head_dim", source)
+                   : c.hidden_size / c.num_attention_heads;
   refuseUnless(c.num_attention_heads % c.num_key_value_heads == 0, source,
                std::to_string(c.num_attention_heads) + " query heads do not divide into " +
                    std::to_string(c.num_key_value_heads) + " key-value heads");
@@ -64,7 +68,9 @@ LlamaConfig fromJson(const json& j, const std::string& source) {
 
 }  // namespace
 
-double LlamaConfig::attentionScale() const { return 1.0 / std::sqrt(static_cast<double>(head_dim)); }
+double LlamaConfig::attentionScale() const {
+  return 1.0 / std::sqrt(static_cast<double>(head_dim));
+}
 
 LlamaConfig LlamaConfig::parse(const std::string& text, const std::string& source) {
   const json j = json::parse(text, nullptr, false);
@@ -79,7 +85,10 @@ LlamaConfig LlamaConfig::parse(const std::string& text, const std::string& sourc
 LlamaConfig LlamaConfig::load(const std::string& folder) {
   const std::string path = folder + "/config.json";
   std::ifstream in(path);
-  if (!in) throw inputError(path + ": no such file; --model takes a Hugging Face folder with config.json and model.safetensors");
+  if (!in)
+    throw inputError(path +
+                     ": no such file; --model takes a Hugging Face folder with config.json and "
+                     "model.safetensors");
   std::stringstream text;
   text << in.rdbuf();
   return parse(text.str(), path);

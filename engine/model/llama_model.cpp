@@ -14,7 +14,9 @@ using traces::EventKind;
 namespace {
 
 /// A new leaf with x's values: the border between two autograd segments.
-at::Tensor leaf(const at::Tensor& x) { return x.detach().requires_grad_(); }
+at::Tensor leaf(const at::Tensor& x) {
+  return x.detach().requires_grad_();
+}
 
 /// [B, S, H·D] to [B, H, S, D].
 at::Tensor heads(const at::Tensor& x, std::int64_t head_dim) {
@@ -23,7 +25,8 @@ at::Tensor heads(const at::Tensor& x, std::int64_t head_dim) {
 
 }  // namespace
 
-LlamaModel::LlamaModel(const LlamaConfig& config, const LlamaWeights& weights, AttentionOp& attention, Scope scope)
+LlamaModel::LlamaModel(const LlamaConfig& config, const LlamaWeights& weights,
+                       AttentionOp& attention, Scope scope)
     : config_(config), weights_(weights), attention_(attention), scope_(std::move(scope)) {}
 
 at::Tensor LlamaModel::norm(const at::Tensor& x, const at::Tensor& weight) const {
@@ -53,7 +56,8 @@ at::Tensor LlamaModel::forward(const at::Tensor& input_ids, const at::Tensor& po
   }
   last_hidden_ = leaf(hidden);
   scope_(EventKind::kLoss, -1, Direction::kForward, [&] {
-    logits_ = at::linear(norm(last_hidden_, weights_["model.norm.weight"]), weights_.outputProjection());
+    logits_ =
+        at::linear(norm(last_hidden_, weights_["model.norm.weight"]), weights_.outputProjection());
   });
   return logits_.detach();
 }
@@ -85,7 +89,8 @@ void LlamaModel::attend(Segments& s, std::int64_t layer) {
 
 void LlamaModel::feedForward(Segments& s, std::int64_t layer) const {
   const at::Tensor joined = s.out.transpose(1, 2).reshape({s.out.size(0), s.out.size(2), -1});
-  const at::Tensor x = s.input + at::linear(joined, weights_.ofLayer(layer, "self_attn.o_proj.weight"));
+  const at::Tensor x =
+      s.input + at::linear(joined, weights_.ofLayer(layer, "self_attn.o_proj.weight"));
   const at::Tensor y = norm(x, weights_.ofLayer(layer, "post_attention_layernorm.weight"));
   const at::Tensor gate = at::silu(at::linear(y, weights_.ofLayer(layer, "mlp.gate_proj.weight")));
   const at::Tensor up = at::linear(y, weights_.ofLayer(layer, "mlp.up_proj.weight"));
@@ -94,18 +99,19 @@ void LlamaModel::feedForward(Segments& s, std::int64_t layer) const {
 
 at::Tensor LlamaModel::lossSum(const at::Tensor& labels) {
   const auto type = logits_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  loss_ = at::cross_entropy_loss(logits_.view({-1, config_.vocab_size}).to(type), labels.reshape({-1}), {},
-                                 at::Reduction::Sum, -100);
+  loss_ = at::cross_entropy_loss(logits_.view({-1, config_.vocab_size}).to(type),
+                                 labels.reshape({-1}), {}, at::Reduction::Sum, -100);
   return loss_.detach();
 }
 
 void LlamaModel::backward(double scale) {
-  scope_(EventKind::kLoss, -1, Direction::kBackward, [&] {
-    torch::autograd::backward({loss_}, {at::full_like(loss_, scale)});
-  });
+  scope_(EventKind::kLoss, -1, Direction::kBackward,
+         [&] { torch::autograd::backward({loss_}, {at::full_like(loss_, scale)}); });
   at::Tensor grad = last_hidden_.grad();
-  for (auto l = static_cast<std::int64_t>(segments_.size()) - 1; l >= 0; --l) grad = backwardLayer(l, grad);
-  scope_(EventKind::kEmbed, -1, Direction::kBackward, [&] { torch::autograd::backward({embedded_}, {grad}); });
+  for (auto l = static_cast<std::int64_t>(segments_.size()) - 1; l >= 0; --l)
+    grad = backwardLayer(l, grad);
+  scope_(EventKind::kEmbed, -1, Direction::kBackward,
+         [&] { torch::autograd::backward({embedded_}, {grad}); });
   logits_ = loss_ = last_hidden_ = embedded_ = at::Tensor();
 }
 

@@ -29,11 +29,13 @@ class LlamaModel {
                                    const std::function<void()>& work)>;
 
   /// All references outlive this.
-  LlamaModel(const LlamaConfig& config, const LlamaWeights& weights, AttentionOp& attention, Scope scope);
+  LlamaModel(const LlamaConfig& config, const LlamaWeights& weights, AttentionOp& attention,
+             Scope scope);
 
   /// input_ids, position_ids: [B, S]. Returns logits [B, S, vocab] in the weights' type.
   at::Tensor forward(const at::Tensor& input_ids, const at::Tensor& position_ids);
-  /// Sum over targets of the cross entropy; labels [B, S], already shifted, -100 ignored. fp32 (fp64).
+  /// Sum over targets of the cross entropy; labels [B, S], already shifted, -100 ignored. fp32
+  /// (fp64).
   at::Tensor lossSum(const at::Tensor& labels);
   /// Gradients of lossSum · `scale` into the weights' .grad.
   void backward(double scale);
@@ -43,10 +45,10 @@ class LlamaModel {
 
  private:
   struct Segments {
-    at::Tensor input;       // leaf [B, S, hidden]
-    at::Tensor q, k, v;     // outputs of the first segment
-    at::Tensor out;         // leaf, input of the second segment
-    at::Tensor output;      // of the second segment
+    at::Tensor input;    // leaf [B, S, hidden]
+    at::Tensor q, k, v;  // outputs of the first segment
+    at::Tensor out;      // leaf, input of the second segment
+    at::Tensor output;   // of the second segment
   };
   at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
   void project(Segments& s, std::int64_t layer) const;

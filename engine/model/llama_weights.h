@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <map>
 #include <string>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 #include "engine/model/llama_config.h"
 
@@ -17,7 +17,8 @@ class LlamaWeights {
   /// Normal with initializer_range, norms at 1, from `seed`; the same on every rank.
   static LlamaWeights random(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type);
   /// From FOLDER/model.safetensors. Throws inputError that names a missing or misshapen tensor.
-  static LlamaWeights load(const LlamaConfig& config, const std::string& folder, at::ScalarType type);
+  static LlamaWeights load(const LlamaConfig& config, const std::string& folder,
+                           at::ScalarType type);
   /// Leaves with their own storage that collect gradients: each rank trains its own replica.
   LlamaWeights replica(at::ScalarType type) const;
 

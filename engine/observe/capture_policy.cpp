@@ -20,15 +20,18 @@ CapturePolicy CapturePolicy::parse(const std::string& text) {
   std::smatch match;
   static const std::regex kSteps("values:steps=([0-9]{1,7})(?:-([0-9]{1,7}))?");
   if (!std::regex_match(text, match, kSteps))
-    throw usageError("--capture " + text + " is not understood; use none, stats, full or values:steps=A-B");
+    throw usageError("--capture " + text +
+                     " is not understood; use none, stats, full or values:steps=A-B");
   policy.first_step_ = std::stoi(match[1]);
   policy.last_step_ = match[2].matched ? std::stoi(match[2]) : policy.first_step_;
   return policy;
 }
 
-CapturePolicy::Keep CapturePolicy::keep(const std::string& tensor, const traces::Place& place) const {
+CapturePolicy::Keep CapturePolicy::keep(const std::string& tensor,
+                                        const traces::Place& place) const {
   if (!stats_) return Keep::kNothing;
-  if (all_values_ || tensor == "position_ids" || tensor.starts_with("buffer.")) return Keep::kValues;
+  if (all_values_ || tensor == "position_ids" || tensor.starts_with("buffer."))
+    return Keep::kValues;
   const bool parameter = tensor.starts_with("grad.") || tensor.starts_with("weight.");
   const bool in_steps = place.train_step >= first_step_ && place.train_step <= last_step_;
   return in_steps && !parameter && tensor != "logits" ? Keep::kValues : Keep::kStats;

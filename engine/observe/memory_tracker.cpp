@@ -12,9 +12,11 @@ thread_local MemoryCategory current_category = MemoryCategory::kOther;
 /// LibTorch's allocators report to whatever sits in this slot of the calling thread.
 class Reporter : public c10::MemoryReportingInfoBase {
  public:
-  Reporter(std::shared_ptr<MemoryTracker> tracker, int rank) : tracker_(std::move(tracker)), rank_(rank) {}
+  Reporter(std::shared_ptr<MemoryTracker> tracker, int rank)
+      : tracker_(std::move(tracker)), rank_(rank) {}
   bool memoryProfilingEnabled() const override { return true; }
-  void reportMemoryUsage(void* address, std::int64_t bytes, std::size_t, std::size_t, c10::Device) override {
+  void reportMemoryUsage(void* address, std::int64_t bytes, std::size_t, std::size_t,
+                         c10::Device) override {
     if (bytes >= 0)
       tracker_->allocated(rank_, address, bytes);
     else
@@ -28,9 +30,15 @@ class Reporter : public c10::MemoryReportingInfoBase {
 
 }  // namespace
 
-MemoryScope::MemoryScope(MemoryCategory category) : previous_(current_category) { current_category = category; }
-MemoryScope::~MemoryScope() { current_category = previous_; }
-MemoryCategory MemoryScope::current() { return current_category; }
+MemoryScope::MemoryScope(MemoryCategory category) : previous_(current_category) {
+  current_category = category;
+}
+MemoryScope::~MemoryScope() {
+  current_category = previous_;
+}
+MemoryCategory MemoryScope::current() {
+  return current_category;
+}
 
 MemoryTracker::MemoryTracker(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 

@@ -42,10 +42,10 @@ struct Domain {
 
   Domain() {
     nvtxPayloadSchemaAttr_t attributes{};
-    attributes.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
-                           NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-                           NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
-                           NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
+    attributes.fieldMask =
+        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
     attributes.name = "ring_stage";
     attributes.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
     attributes.entries = kEntries.data();
@@ -66,8 +66,10 @@ const Domain& domain() {
 
 void nvtxBegin(const traces::Event& event) {
   const Domain& d = domain();
-  StagePayload payload{event.rank, event.place.layer, static_cast<int>(event.place.direction),
-                       event.place.stage, event.peer, event.source_rank, event.bytes};
+  StagePayload payload{
+      event.rank,        event.place.layer, static_cast<int>(event.place.direction),
+      event.place.stage, event.peer,        event.source_rank,
+      event.bytes};
   nvtxPayloadData_t data{};
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;
@@ -78,6 +80,8 @@ void nvtxBegin(const traces::Event& event) {
   nvtxDomainRangePushEx(d.handle, &attributes);
 }
 
-void nvtxEnd() { nvtxDomainRangePop(domain().handle); }
+void nvtxEnd() {
+  nvtxDomainRangePop(domain().handle);
+}
 
 }  // namespace ringscope::engine

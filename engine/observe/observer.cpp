@@ -38,7 +38,8 @@ void Observer::transfers(const std::vector<TransferReport>& reports, traces::Pay
   }
 }
 
-void Observer::tensor(const std::string& name, const traces::Place& place, const at::Tensor& tensor) {
+void Observer::tensor(const std::string& name, const traces::Place& place,
+                      const at::Tensor& tensor) {
   if (!recorder_) return;
   const auto keep = policy_.keep(name, place);
   if (keep == CapturePolicy::Keep::kNothing) return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <array>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 #include "engine/observe/capture_policy.h"
 #include "engine/observe/memory_tracker.h"
@@ -20,7 +20,8 @@ namespace ringscope::engine {
 class Observer {
  public:
   /// `recorder` may be null and outlives the observer; `memory` may be null.
-  Observer(int rank, traces::Recorder* recorder, CapturePolicy policy, std::shared_ptr<MemoryTracker> memory);
+  Observer(int rank, traces::Recorder* recorder, CapturePolicy policy,
+           std::shared_ptr<MemoryTracker> memory);
 
   int rank() const { return rank_; }
   bool recording() const { return recorder_ != nullptr; }
@@ -28,8 +29,8 @@ class Observer {
 
   void event(const traces::Event& event);
   /// Records each transfer as a send or receive of this place.
-  void transfers(const std::vector<TransferReport>& reports, traces::Payload payload, int source_rank,
-                 const traces::Place& place);
+  void transfers(const std::vector<TransferReport>& reports, traces::Payload payload,
+                 int source_rank, const traces::Place& place);
   /// Hash and statistics, and the values if the policy keeps them.
   void tensor(const std::string& name, const traces::Place& place, const at::Tensor& tensor);
   void shard(traces::ShardRecord shard);

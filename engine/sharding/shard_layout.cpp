@@ -17,7 +17,9 @@ void requireDivisible(std::int64_t length, std::int64_t parts, const std::string
 
 }  // namespace
 
-const char* name(Balance balance) { return balance == Balance::kNone ? "none" : "head_tail"; }
+const char* name(Balance balance) {
+  return balance == Balance::kNone ? "none" : "head_tail";
+}
 
 ShardLayout::ShardLayout(std::int64_t length, int cp_size, Balance balance)
     : length_(length), cp_size_(cp_size), balance_(balance) {

@@ -14,7 +14,8 @@ using traces::TokenRun;
 /// How the tokens of a sequence are dealt to the cp ranks.
 enum class Balance {
   kNone,      ///< rank r owns the r-th of cp_size equal parts
-  kHeadTail,  ///< of 2·cp_size chunks rank r owns r and 2·cp_size − 1 − r (Transformer Engine, PyTorch)
+  kHeadTail,  ///< of 2·cp_size chunks rank r owns r and 2·cp_size − 1 − r (Transformer Engine,
+              ///< PyTorch)
 };
 const char* name(Balance balance);
 
@@ -30,7 +31,9 @@ class ShardLayout {
   std::int64_t localLength() const { return length_ / cp_size_; }
 
   /// Runs of consecutive global indices, in local order. All runs of a layout are equally long.
-  const std::vector<TokenRun>& runs(int rank) const { return runs_[static_cast<std::size_t>(rank)]; }
+  const std::vector<TokenRun>& runs(int rank) const {
+    return runs_[static_cast<std::size_t>(rank)];
+  }
   /// global_from_local[i]: the global index of the rank's i-th token.
   std::vector<std::int64_t> globalFromLocal(int rank) const;
   /// Indices that put a global sequence into rank order: x[rearrange] is all shards joined.

@@ -15,20 +15,26 @@ struct TypeRow {
 };
 
 constexpr TypeRow kTypes[] = {
-    {at::kFloat, traces::DType::kFloat32, "F32"},      {at::kDouble, traces::DType::kFloat64, "F64"},
-    {at::kBFloat16, traces::DType::kBFloat16, "BF16"}, {at::kHalf, traces::DType::kFloat16, "F16"},
-    {at::kInt, traces::DType::kInt32, "I32"},          {at::kLong, traces::DType::kInt64, "I64"},
+    {at::kFloat, traces::DType::kFloat32, "F32"},
+    {at::kDouble, traces::DType::kFloat64, "F64"},
+    {at::kBFloat16, traces::DType::kBFloat16, "BF16"},
+    {at::kHalf, traces::DType::kFloat16, "F16"},
+    {at::kInt, traces::DType::kInt32, "I32"},
+    {at::kLong, traces::DType::kInt64, "I64"},
 };
 
 const TypeRow& rowOf(const at::Tensor& tensor) {
   for (const TypeRow& row : kTypes)
     if (row.torch == tensor.scalar_type()) return row;
-  throw usageError(std::string("tensors of type ") + c10::toString(tensor.scalar_type()) + " are not recorded");
+  throw usageError(std::string("tensors of type ") + c10::toString(tensor.scalar_type()) +
+                   " are not recorded");
 }
 
 }  // namespace
 
-traces::DType dtypeOf(const at::Tensor& tensor) { return rowOf(tensor).trace; }
+traces::DType dtypeOf(const at::Tensor& tensor) {
+  return rowOf(tensor).trace;
+}
 
 traces::Bytes bytesOf(const at::Tensor& tensor) {
   const at::Tensor contiguous = tensor.detach().contiguous();
@@ -43,7 +49,8 @@ at::Tensor toTensor(const traces::SafeTensorView& view, const std::string& name)
     if (view.size_bytes > 0) std::memcpy(tensor.data_ptr(), view.data, view.size_bytes);
     return tensor;
   }
-  throw inputError("'" + name + "' is of type " + view.dtype + "; F32, F64, BF16, F16, I32 and I64 can be read");
+  throw inputError("'" + name + "' is of type " + view.dtype +
+                   "; F32, F64, BF16, F16, I32 and I64 can be read");
 }
 
 void saveTensors(const std::string& path, const std::map<std::string, at::Tensor>& tensors,
@@ -53,7 +60,8 @@ void saveTensors(const std::string& path, const std::map<std::string, at::Tensor
   for (const auto& [name, tensor] : tensors) {
     keep_alive.push_back(tensor.detach().contiguous());
     const at::Tensor& t = keep_alive.back();
-    views[name] = {rowOf(t).file, t.sizes().vec(), static_cast<const std::uint8_t*>(t.const_data_ptr()),
+    views[name] = {rowOf(t).file, t.sizes().vec(),
+                   static_cast<const std::uint8_t*>(t.const_data_ptr()),
                    static_cast<std::size_t>(t.nbytes())};
   }
   traces::writeSafeTensors(path, views, metadata);

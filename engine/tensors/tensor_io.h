@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <map>
 #include <string>
-
-#include <ATen/core/Tensor.h>
 
 #include "traces/safetensors/safetensors.h"
 #include "traces/schema/records.h"
@@ -17,7 +17,8 @@ traces::DType dtypeOf(const at::Tensor& tensor);
 /// Contiguous copy of the elements.
 traces::Bytes bytesOf(const at::Tensor& tensor);
 
-/// A copy of a tensor of a safetensors file. Throws inputError for element types that are not used here.
+/// A copy of a tensor of a safetensors file. Throws inputError for element types that are not used
+/// here.
 at::Tensor toTensor(const traces::SafeTensorView& view, const std::string& name);
 
 /// Writes named tensors. Throws inputError.

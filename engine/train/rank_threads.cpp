@@ -4,7 +4,6 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/util/Logging.h>
-
 #include <malloc.h>
 
 #include <thread>
@@ -21,7 +20,8 @@ class FirstFailure {
   void set(int rank, const traces::Place& place, const std::string& reason) {
     const std::lock_guard lock(mutex_);
     if (sentence_.empty())
-      sentence_ = "rank " + std::to_string(rank) + " failed at " + traces::describe(place) + ": " + reason;
+      sentence_ =
+          "rank " + std::to_string(rank) + " failed at " + traces::describe(place) + ": " + reason;
   }
   std::string sentence() const {
     const std::lock_guard lock(mutex_);
@@ -33,8 +33,8 @@ class FirstFailure {
   std::string sentence_;
 };
 
-/// Keeps freed tensors in the process. By default glibc gives every large one back to the kernel, and
-/// each ring step then pays for fresh pages again (4 % of a step at 4,096 tokens).
+/// Keeps freed tensors in the process. By default glibc gives every large one back to the kernel,
+/// and each ring step then pays for fresh pages again (4 % of a step at 4,096 tokens).
 void keepFreedMemory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -68,7 +68,8 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
     if (options.memory) attachment.emplace(options.memory, rank);
     Communicator cp(c10::make_intrusive<LocalBackend>(rank, options.ranks, world, options.timeout));
     Observer observer(rank, options.recorder, options.capture, options.memory);
-    RankContext context{cp, observer, gate, options.seams ? *options.seams : correct, options.at_gate, {}};
+    RankContext context{
+        cp, observer, gate, options.seams ? *options.seams : correct, options.at_gate, {}};
     auto fail = [&](const std::string& reason) {
       failure.set(rank, context.place, reason);
       gate.stop();

@@ -28,7 +28,8 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
       attention_(context, ringSchedule(setup.layout, setup.config.mask, context.rank()),
                  setup.model.attentionScale()),
       model_(setup.model, weights_, attention_,
-             [this](EventKind kind, int layer, Direction direction, const std::function<void()>& work) {
+             [this](EventKind kind, int layer, Direction direction,
+                    const std::function<void()>& work) {
                const Place place{train_step_, static_cast<std::int16_t>(layer), direction, -1};
                context_.arriveAt(place);
                const StageScope scope(context_.observer, kind, place);
@@ -45,8 +46,8 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   Batch local;
   {
     const StageScope scope(observer, EventKind::kShard, begin);
-    local = shardBatch(setup_.batches.batch(train_step), context_.seams.sharded_buffers, setup_.layout,
-                       observer, train_step);
+    local = shardBatch(setup_.batches.batch(train_step), context_.seams.sharded_buffers,
+                       setup_.layout, observer, train_step);
   }
   observer.tensor("position_ids", begin, local.position_ids);
   zeroGradients(weights_);
@@ -56,8 +57,10 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   observer.tensor("cos", begin, model_.rotary().cos);
   observer.tensor("sin", begin, model_.rotary().sin);
   const at::Tensor loss_sum = model_.lossSum(local.labels);
-  at::Tensor totals = at::tensor({loss_sum.item<double>(),
-                                  static_cast<double>((local.labels >= 0).sum().item<std::int64_t>())}, at::kDouble);
+  at::Tensor totals =
+      at::tensor({loss_sum.item<double>(),
+                  static_cast<double>((local.labels >= 0).sum().item<std::int64_t>())},
+                 at::kDouble);
   context_.cp.allReduceSum(totals);
   result.targets = static_cast<std::int64_t>(totals[1].item<double>());
   const double scale = result.targets > 0 ? 1.0 / static_cast<double>(result.targets) : 0.0;

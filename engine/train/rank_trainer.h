@@ -18,8 +18,8 @@ struct TrainSetup {
   const BatchSource& batches;
 };
 
-/// One rank's part of a training run: forward, backward, gradient sync, clip, update. Belongs to its
-/// rank's thread.
+/// One rank's part of a training run: forward, backward, gradient sync, clip, update. Belongs to
+/// its rank's thread.
 class RankTrainer {
  public:
   /// Copies the weights into a replica of its own. References outlive this.

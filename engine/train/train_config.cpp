@@ -11,10 +11,12 @@ nlohmann::json StepLog::toJson() const {
 }
 
 Balance chooseBalance(const std::string& asked, Mask mask, int cp_size) {
-  if (asked.empty()) return mask == Mask::kCausal && cp_size > 1 ? Balance::kHeadTail : Balance::kNone;
+  if (asked.empty())
+    return mask == Mask::kCausal && cp_size > 1 ? Balance::kHeadTail : Balance::kNone;
   if (asked == "head_tail" && mask != Mask::kCausal)
-    throw usageError("--balance head_tail evens out causal work; with a full mask every shard has the "
-                     "same work already, so use --balance none");
+    throw usageError(
+        "--balance head_tail evens out causal work; with a full mask every shard has the "
+        "same work already, so use --balance none");
   return asked == "head_tail" ? Balance::kHeadTail : Balance::kNone;
 }
 

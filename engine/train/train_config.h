@@ -2,10 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "engine/attention/pieces.h"
 #include "engine/train/adamw.h"
@@ -14,18 +13,18 @@ namespace ringscope::engine {
 
 /// What a training run is asked to do.
 struct TrainConfig {
-  std::string model_dir;                 ///< empty: the small sample model
-  std::vector<std::string> text_files;   ///< either these or token_file
+  std::string model_dir;                ///< empty: the small sample model
+  std::vector<std::string> text_files;  ///< either these or token_file
   std::string token_file;
   int cp = 4;
   int steps = 10;
   std::int64_t seq_len = 256;
   std::int64_t batch = 1;
-  std::string dtype = "float32";         ///< float32 | float64
+  std::string dtype = "float32";  ///< float32 | float64
   std::uint64_t seed = 0;
   AdamW::Options optimizer;
   double max_norm = 1.0;
-  std::string balance;                   ///< none | head_tail; empty: head_tail where it makes sense
+  std::string balance;  ///< none | head_tail; empty: head_tail where it makes sense
   Mask mask = Mask::kCausal;
   std::vector<std::string> mistakes;
   bool verify = false;
@@ -39,14 +38,14 @@ struct StepLog {
   double loss = 0;
   double grad_norm = 0;
   std::int64_t targets = 0;
-  double seconds = 0;                        ///< wall time of the step, verification left out
-  std::vector<std::int64_t> peak_bytes;      ///< per rank, since the beginning
+  double seconds = 0;                    ///< wall time of the step, verification left out
+  std::vector<std::int64_t> peak_bytes;  ///< per rank, since the beginning
 
   nlohmann::json toJson() const;
 };
 
-/// The balance that a run uses: what was asked, or head_tail for causal attention over several ranks.
-/// Throws usageError for head_tail without a causal mask.
+/// The balance that a run uses: what was asked, or head_tail for causal attention over several
+/// ranks. Throws usageError for head_tail without a causal mask.
 Balance chooseBalance(const std::string& asked, Mask mask, int cp_size);
 
 }  // namespace ringscope::engine

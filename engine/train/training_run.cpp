@@ -19,12 +19,14 @@ namespace {
 at::ScalarType scalarType(const std::string& name) {
   if (name == "float32") return at::kFloat;
   if (name == "float64") return at::kDouble;
-  throw usageError("--dtype " + name + " is not a type that training runs in; use float32 or float64");
+  throw usageError("--dtype " + name +
+                   " is not a type that training runs in; use float32 or float64");
 }
 
 std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
   if (!config.token_file.empty()) return tokenFileBatches(config.token_file);
-  if (config.text_files.empty()) throw usageError("there is nothing to train on; give --text FILE or --tokens FILE");
+  if (config.text_files.empty())
+    throw usageError("there is nothing to train on; give --text FILE or --tokens FILE");
   return textBatches(config.text_files, config.seq_len, config.batch, config.seed);
 }
 
@@ -35,7 +37,9 @@ nlohmann::json describeSchedule(const TrainSetup& setup) {
     for (const RingStage& stage : ringSchedule(setup.layout, setup.config.mask, rank).stages) {
       nlohmann::json pieces = nlohmann::json::array();
       for (const Piece& p : stage.pieces)
-        pieces.push_back({{"q", {p.q_begin, p.q_end}}, {"k", {p.k_begin, p.k_end}}, {"mask", traces::name(p.mask)}});
+        pieces.push_back({{"q", {p.q_begin, p.q_end}},
+                          {"k", {p.k_begin, p.k_end}},
+                          {"mask", traces::name(p.mask)}});
       stages.push_back({{"source_rank", stage.source_rank}, {"pieces", pieces}});
     }
     ranks.push_back(stages);
@@ -47,16 +51,36 @@ nlohmann::json describeSchedule(const TrainSetup& setup) {
 nlohmann::json describeRun(const TrainSetup& setup) {
   const TrainConfig& c = setup.config;
   const LlamaConfig& m = setup.model;
-  return {{"command", "train"}, {"world_size", c.cp}, {"dp", 1}, {"tp", 1}, {"cp", c.cp},
-          {"strategy", "ring"}, {"rotate", "p2p"}, {"balance", name(setup.layout.balance())},
-          {"mask", name(c.mask)}, {"dtype", c.dtype}, {"transport", "local"}, {"launch", "threads"},
-          {"device", "cpu"}, {"cores", std::thread::hardware_concurrency()}, {"positions", "global"},
-          {"seq_len", setup.layout.length()}, {"batch", setup.batches.batchSize()}, {"steps", c.steps},
-          {"capture", c.capture}, {"verify", c.verify},
-          {"text", c.text_files}, {"tokens", c.token_file},
-          {"model", {{"name", c.model_dir.empty() ? "sample" : c.model_dir}, {"layers", m.num_hidden_layers},
-                     {"hidden_size", m.hidden_size}, {"heads", m.num_attention_heads},
-                     {"kv_heads", m.num_key_value_heads}, {"head_dim", m.head_dim}, {"vocab_size", m.vocab_size}}}};
+  return {{"command", "train"},
+          {"world_size", c.cp},
+          {"dp", 1},
+          {"tp", 1},
+          {"cp", c.cp},
+          {"strategy", "ring"},
+          {"rotate", "p2p"},
+          {"balance", name(setup.layout.balance())},
+          {"mask", name(c.mask)},
+          {"dtype", c.dtype},
+          {"transport", "local"},
+          {"launch", "threads"},
+          {"device", "cpu"},
+          {"cores", std::thread::hardware_concurrency()},
+          {"positions", "global"},
+          {"seq_len", setup.layout.length()},
+          {"batch", setup.batches.batchSize()},
+          {"steps", c.steps},
+          {"capture", c.capture},
+          {"verify", c.verify},
+          {"text", c.text_files},
+          {"tokens", c.token_file},
+          {"model",
+           {{"name", c.model_dir.empty() ? "sample" : c.model_dir},
+            {"layers", m.num_hidden_layers},
+            {"hidden_size", m.hidden_size},
+            {"heads", m.num_attention_heads},
+            {"kv_heads", m.num_key_value_heads},
+            {"head_dim", m.head_dim},
+            {"vocab_size", m.vocab_size}}}};
 }
 
 /// What the ranks of one run put together, step by step.
@@ -91,8 +115,12 @@ class SharedProgress {
     const std::int64_t resumed = traces::steadyNow();
     const double norm = trainer.update(step);
     if (context.rank() != 0) return;
-    StepLog log{step, result.loss, norm, result.targets,
-                static_cast<double>(computed - begin + traces::steadyNow() - resumed) * 1e-9, {}};
+    StepLog log{step,
+                result.loss,
+                norm,
+                result.targets,
+                static_cast<double>(computed - begin + traces::steadyNow() - resumed) * 1e-9,
+                {}};
     for (int r = 0; r < setup_.config.cp; ++r) log.peak_bytes.push_back(memory_->peak(r).bytes);
     outcome.steps.push_back(log);
     if (recorder_) recorder_->note("step." + std::to_string(step), log.toJson().dump());
@@ -100,13 +128,15 @@ class SharedProgress {
   }
 
   /// Every rank hands in what it has; rank 0 compares while the others wait.
-  void collect(RankContext& context, RankTrainer& trainer, const RankTrainer::Result& result, std::int32_t step) {
+  void collect(RankContext& context, RankTrainer& trainer, const RankTrainer::Result& result,
+               std::int32_t step) {
     const auto rank = static_cast<std::size_t>(context.rank());
     reports_[rank] = trainer.report();
     logits_[rank] = result.logits;
     context.cp.barrier();
     if (rank == 0) {
-      const StageScope scope(context.observer, traces::EventKind::kVerify, {step, -1, traces::Direction::kBackward});
+      const StageScope scope(context.observer, traces::EventKind::kVerify,
+                             {step, -1, traces::Direction::kBackward});
       const MemoryScope memory(MemoryCategory::kVerify);
       if (step == 0) keepFirstStep();
       if (setup_.config.verify) verify(trainer, result, step);
@@ -117,7 +147,8 @@ class SharedProgress {
 
   void keepFirstStep() {
     outcome.logits = unshard(logits_, 1, setup_.layout);
-    for (const auto& [name, grad] : reports_.front().gradients) outcome.gradients[name] = grad.clone();
+    for (const auto& [name, grad] : reports_.front().gradients)
+      outcome.gradients[name] = grad.clone();
   }
 
   void verify(const RankTrainer& trainer, const RankTrainer::Result& result, std::int32_t step) {
@@ -125,7 +156,8 @@ class SharedProgress {
       at::set_num_threads(1);
       return verifier_.isolated(step, reports_);
     });
-    const auto more = verifier_.endToEnd(step, reports_, result.loss, trainer.weights(), setup_.batches.batch(step));
+    const auto more = verifier_.endToEnd(step, reports_, result.loss, trainer.weights(),
+                                         setup_.batches.batch(step));
     auto diffs = isolated.get();
     diffs.insert(diffs.end(), more.begin(), more.end());
     outcome.diffs.insert(outcome.diffs.end(), diffs.begin(), diffs.end());
@@ -145,7 +177,8 @@ void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, int ra
   nlohmann::json peaks = nlohmann::json::array();
   for (int rank = 0; rank < ranks; ++rank) {
     const auto peak = memory.peak(rank);
-    peaks.push_back({{"rank", rank}, {"bytes", peak.bytes}, {"place", traces::describe(peak.place)}});
+    peaks.push_back(
+        {{"rank", rank}, {"bytes", peak.bytes}, {"place", traces::describe(peak.place)}});
   }
   recorder.note("memory.peaks", peaks.dump());
 }
@@ -155,16 +188,19 @@ void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, int ra
 TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder* recorder,
                          const TrainHooks& hooks) {
   const at::ScalarType type = scalarType(config.dtype);
-  const LlamaConfig model = config.model_dir.empty() ? LlamaConfig() : LlamaConfig::load(config.model_dir);
+  const LlamaConfig model =
+      config.model_dir.empty() ? LlamaConfig() : LlamaConfig::load(config.model_dir);
   const auto batches = openBatches(config);
   if (batches->largestToken() >= model.vocab_size)
-    throw inputError("token " + std::to_string(batches->largestToken()) + " is outside the model's vocabulary of " +
-                     std::to_string(model.vocab_size));
-  const ShardLayout layout(batches->sequenceLength(), config.cp, chooseBalance(config.balance, config.mask, config.cp));
+    throw inputError("token " + std::to_string(batches->largestToken()) +
+                     " is outside the model's vocabulary of " + std::to_string(model.vocab_size));
+  const ShardLayout layout(batches->sequenceLength(), config.cp,
+                           chooseBalance(config.balance, config.mask, config.cp));
   Seams seams;
   for (const std::string& mistake : config.mistakes) inject(mistake, seams);
-  const LlamaWeights initial = config.model_dir.empty() ? LlamaWeights::random(model, config.seed, type)
-                                                        : LlamaWeights::load(model, config.model_dir, type);
+  const LlamaWeights initial = config.model_dir.empty()
+                                   ? LlamaWeights::random(model, config.seed, type)
+                                   : LlamaWeights::load(model, config.model_dir, type);
   const TrainSetup setup{config, model, layout, type, *batches};
   RankThreadOptions options;
   options.ranks = config.cp;
@@ -179,8 +215,8 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
     recorder->note("schedule", describeSchedule(setup).dump());
   }
   SharedProgress progress(setup, recorder, hooks, options.memory);
-  progress.outcome.stopped =
-      runRankThreads(options, gate, [&](RankContext& context) { progress.runRank(context, initial); });
+  progress.outcome.stopped = runRankThreads(
+      options, gate, [&](RankContext& context) { progress.runRank(context, initial); });
   if (recorder) recordPeaks(*recorder, *options.memory, config.cp);
   return std::move(progress.outcome);
 }

@@ -21,8 +21,8 @@ struct TrainHooks {
 /// What a run leaves behind.
 struct TrainOutcome {
   std::vector<StepLog> steps;
-  bool stopped = false;               ///< ended early because it was asked to
-  at::Tensor logits;                  ///< of step 0, global order [B, S, vocab]
+  bool stopped = false;                         ///< ended early because it was asked to
+  at::Tensor logits;                            ///< of step 0, global order [B, S, vocab]
   std::map<std::string, at::Tensor> gradients;  ///< of step 0, before clipping
   std::map<std::string, at::Tensor> weights;    ///< after the last step
   std::vector<traces::DiffRecord> diffs;        ///< with --verify, of all steps

@@ -22,11 +22,14 @@ Communicator::Communicator(c10::intrusive_ptr<c10d::Backend> backend)
       received_(sent_) {}
 
 std::uint64_t Communicator::flowOf(int from, int to) {
-  auto& count = from == rank() ? sent_[static_cast<std::size_t>(to)] : received_[static_cast<std::size_t>(from)];
-  return (static_cast<std::uint64_t>(from + 1) << 48) | (static_cast<std::uint64_t>(to + 1) << 32) | ++count;
+  auto& count = from == rank() ? sent_[static_cast<std::size_t>(to)]
+                               : received_[static_cast<std::size_t>(from)];
+  return (static_cast<std::uint64_t>(from + 1) << 48) | (static_cast<std::uint64_t>(to + 1) << 32) |
+         ++count;
 }
 
-Exchange Communicator::exchange(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
+Exchange Communicator::exchange(const std::vector<Outgoing>& sends,
+                                const std::vector<Incoming>& receives) {
   Exchange exchange;
   auto report = [&](bool is_send, int peer, const at::Tensor& tensor) {
     const std::uint64_t flow = is_send ? flowOf(rank(), peer) : flowOf(peer, rank());
@@ -52,6 +55,8 @@ void Communicator::allReduceSum(at::Tensor& tensor) {
   backend_->allreduce(tensors, c10d::AllreduceOptions())->wait();
 }
 
-void Communicator::barrier() { backend_->barrier(c10d::BarrierOptions())->wait(); }
+void Communicator::barrier() {
+  backend_->barrier(c10d::BarrierOptions())->wait();
+}
 
 }  // namespace ringscope::engine

@@ -16,11 +16,14 @@ at::Tensor& only(std::vector<at::Tensor>& tensors) {
   if (tensors.size() != 1) throw usageError("the local transport moves one tensor a call");
   at::Tensor& tensor = tensors.front();
   if (!tensor.device().is_cpu()) throw usageError("the local transport moves CPU tensors only");
-  if (!tensor.is_contiguous()) throw usageError("the local transport moves contiguous tensors only");
+  if (!tensor.is_contiguous())
+    throw usageError("the local transport moves contiguous tensors only");
   return tensor;
 }
 
-std::size_t bytesOf(const at::Tensor& tensor) { return static_cast<std::size_t>(tensor.nbytes()); }
+std::size_t bytesOf(const at::Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.nbytes());
+}
 
 }  // namespace
 
@@ -28,13 +31,15 @@ LocalBackend::LocalBackend(int rank, int size, std::shared_ptr<LocalWorld> world
                            std::chrono::milliseconds timeout)
     : Backend(rank, size), world_(std::move(world)), timeout_(timeout) {}
 
-c10::intrusive_ptr<c10d::Work> LocalBackend::send(std::vector<at::Tensor>& tensors, int to, int tag) {
+c10::intrusive_ptr<c10d::Work> LocalBackend::send(std::vector<at::Tensor>& tensors, int to,
+                                                  int tag) {
   at::Tensor& tensor = only(tensors);
   auto parcel = world_->mailbox.send(getRank(), to, tag, tensor.data_ptr(), bytesOf(tensor));
   return c10::make_intrusive<LocalWork>(world_, std::move(parcel), getRank(), tensor, timeout_);
 }
 
-c10::intrusive_ptr<c10d::Work> LocalBackend::recv(std::vector<at::Tensor>& tensors, int from, int tag) {
+c10::intrusive_ptr<c10d::Work> LocalBackend::recv(std::vector<at::Tensor>& tensors, int from,
+                                                  int tag) {
   at::Tensor& tensor = only(tensors);
   auto parcel = world_->mailbox.receive(getRank(), from, tag, tensor.data_ptr(), bytesOf(tensor));
   return c10::make_intrusive<LocalWork>(world_, std::move(parcel), getRank(), tensor, timeout_);
@@ -47,7 +52,8 @@ std::vector<at::Tensor*> LocalBackend::gatherAddresses(at::Tensor& mine) {
   for (void* address : world_->board) {
     all.push_back(static_cast<at::Tensor*>(address));
     if (all.back()->sizes() != mine.sizes() || all.back()->dtype() != mine.dtype()) {
-      const std::string reason = "the ranks of a collective hold tensors of different shapes or types";
+      const std::string reason =
+          "the ranks of a collective hold tensors of different shapes or types";
       world_->mailbox.abort(reason);
       throw runFailed(reason);
     }
@@ -57,7 +63,8 @@ std::vector<at::Tensor*> LocalBackend::gatherAddresses(at::Tensor& mine) {
 
 c10::intrusive_ptr<c10d::Work> LocalBackend::allreduce(std::vector<at::Tensor>& tensors,
                                                        const c10d::AllreduceOptions& options) {
-  if (options.reduceOp != c10d::ReduceOp::SUM) throw usageError("the local transport reduces by sum only");
+  if (options.reduceOp != c10d::ReduceOp::SUM)
+    throw usageError("the local transport reduces by sum only");
   at::Tensor& mine = only(tensors);
   const auto all = gatherAddresses(mine);
   // Every rank reduces its own slice of all tensors, in rank order, and writes it to all of them.
@@ -76,7 +83,8 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::allreduce(std::vector<at::Tensor>& 
 
 c10::intrusive_ptr<c10d::Work> LocalBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
                                                              const c10d::AllgatherOptions&) {
-  if (output.numel() != input.numel() * getSize() || !output.is_contiguous() || !input.is_contiguous())
+  if (output.numel() != input.numel() * getSize() || !output.is_contiguous() ||
+      !input.is_contiguous())
     throw usageError("all-gather needs a contiguous output of world_size times the input");
   const auto all = gatherAddresses(input);
   const auto parts = output.view({getSize(), input.numel()});
@@ -91,7 +99,9 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::barrier(const c10d::BarrierOptions&
   return c10::make_intrusive<FinishedWork>();
 }
 
-void LocalBackend::abort() { world_->mailbox.abort("rank " + std::to_string(getRank()) + " aborted"); }
+void LocalBackend::abort() {
+  world_->mailbox.abort("rank " + std::to_string(getRank()) + " aborted");
+}
 
 LocalWork::LocalWork(std::shared_ptr<LocalWorld> world, std::shared_ptr<Parcel> parcel, int rank,
                      at::Tensor keep_alive, std::chrono::milliseconds timeout)
@@ -101,7 +111,9 @@ LocalWork::LocalWork(std::shared_ptr<LocalWorld> world, std::shared_ptr<Parcel> 
       keep_alive_(std::move(keep_alive)),
       default_timeout_(timeout) {}
 
-bool LocalWork::isCompleted() { return world_->mailbox.done(*parcel_); }
+bool LocalWork::isCompleted() {
+  return world_->mailbox.done(*parcel_);
+}
 
 bool LocalWork::wait(std::chrono::milliseconds timeout) {
   world_->mailbox.wait(*parcel_, waiting_rank_, timeout == kNoTimeout ? default_timeout_ : timeout);

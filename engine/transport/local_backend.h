@@ -2,9 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <vector>
-
 #include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <vector>
 
 #include "engine/transport/mailbox.h"
 
@@ -23,7 +22,8 @@ struct LocalWorld {
 /// Each rank's thread has its own instance.
 class LocalBackend : public c10d::Backend {
  public:
-  LocalBackend(int rank, int size, std::shared_ptr<LocalWorld> world, std::chrono::milliseconds timeout);
+  LocalBackend(int rank, int size, std::shared_ptr<LocalWorld> world,
+               std::chrono::milliseconds timeout);
 
   const std::string getBackendName() const override { return "local"; }
   c10::intrusive_ptr<c10d::Work> send(std::vector<at::Tensor>& tensors, int to, int tag) override;

@@ -17,7 +17,8 @@ void Mailbox::checkRank(int rank) const {
                      " ranks of this group");
 }
 
-std::shared_ptr<Parcel> Mailbox::send(int from, int to, int tag, const void* data, std::size_t bytes) {
+std::shared_ptr<Parcel> Mailbox::send(int from, int to, int tag, const void* data,
+                                      std::size_t bytes) {
   auto parcel = std::make_shared<Parcel>();
   *parcel = {from, to, tag, data, nullptr, bytes, traces::steadyNow()};
   return post(std::move(parcel), true);
@@ -99,7 +100,9 @@ void Mailbox::barrier(int rank, std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   const std::uint64_t mine = ++arrivals_[static_cast<std::size_t>(rank)];
   changed_.notify_all();
-  auto late = [&] { return std::find_if(arrivals_.begin(), arrivals_.end(), [&](auto a) { return a < mine; }); };
+  auto late = [&] {
+    return std::find_if(arrivals_.begin(), arrivals_.end(), [&](auto a) { return a < mine; });
+  };
   changed_.wait_for(lock, timeout, [&] { return late() == arrivals_.end() || !aborted_.empty(); });
   if (late() == arrivals_.end()) return;
   if (aborted_.empty()) {

@@ -23,7 +23,7 @@ struct Parcel {
   std::size_t bytes = 0;
   std::int64_t posted_ns = 0;
   std::int64_t completed_ns = 0;
-  bool copying = false;          ///< matched: the copy is being made, and nothing may free the memory
+  bool copying = false;  ///< matched: the copy is being made, and nothing may free the memory
   bool done = false;
   std::string error;
 };
@@ -36,7 +36,8 @@ class Mailbox {
  public:
   explicit Mailbox(int size);
 
-  /// Both return at once. The memory must stay valid and, for a send, unchanged until wait() returns.
+  /// Both return at once. The memory must stay valid and, for a send, unchanged until wait()
+  /// returns.
   std::shared_ptr<Parcel> send(int from, int to, int tag, const void* data, std::size_t bytes);
   std::shared_ptr<Parcel> receive(int to, int from, int tag, void* data, std::size_t bytes);
 

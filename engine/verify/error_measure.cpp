@@ -17,14 +17,20 @@ at::Tensor difference(const at::Tensor& a, const at::Tensor& b) {
 }
 
 /// The largest entry; NaN when there is one.
-double largest(const at::Tensor& t) { return t.numel() == 0 ? 0 : t.max().item<double>(); }
+double largest(const at::Tensor& t) {
+  return t.numel() == 0 ? 0 : t.max().item<double>();
+}
 
 double unitRoundoff(at::ScalarType type) {
   switch (type) {
-    case at::kDouble: return std::numeric_limits<double>::epsilon() / 2;
-    case at::kBFloat16: return 0x1p-8;
-    case at::kHalf: return 0x1p-11;
-    default: return std::numeric_limits<float>::epsilon() / 2;
+    case at::kDouble:
+      return std::numeric_limits<double>::epsilon() / 2;
+    case at::kBFloat16:
+      return 0x1p-8;
+    case at::kHalf:
+      return 0x1p-11;
+    default:
+      return std::numeric_limits<float>::epsilon() / 2;
   }
 }
 
@@ -43,7 +49,8 @@ void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::
   diff.error = largest(error);
   diff.scale = largest(finite);
   // A single number may be exact by luck; the largest error of many elements hardly ever is.
-  const double floor = unitRoundoff(device.scalar_type()) * diff.scale * (reference.numel() == 1 ? 2 : 0.25);
+  const double floor =
+      unitRoundoff(device.scalar_type()) * diff.scale * (reference.numel() == 1 ? 2 : 0.25);
   diff.noise = std::max(largest(difference(device, reference)), floor);
   auto multiple = [&](double value) { return value == 0 ? 0 : value / diff.noise; };
   diff.multiple = multiple(diff.error);

@@ -27,10 +27,14 @@ struct TensorRow {
 };
 
 constexpr TensorRow kAttentionTensors[] = {
-    {"q", &LayerAttention::q, Direction::kForward},      {"k", &LayerAttention::k, Direction::kForward},
-    {"v", &LayerAttention::v, Direction::kForward},      {"out", &LayerAttention::out, Direction::kForward},
-    {"lse", &LayerAttention::lse, Direction::kForward},  {"dout", &LayerAttention::dout, Direction::kBackward},
-    {"dv", &LayerAttention::dv, Direction::kBackward},   {"dk", &LayerAttention::dk, Direction::kBackward},
+    {"q", &LayerAttention::q, Direction::kForward},
+    {"k", &LayerAttention::k, Direction::kForward},
+    {"v", &LayerAttention::v, Direction::kForward},
+    {"out", &LayerAttention::out, Direction::kForward},
+    {"lse", &LayerAttention::lse, Direction::kForward},
+    {"dout", &LayerAttention::dout, Direction::kBackward},
+    {"dv", &LayerAttention::dv, Direction::kBackward},
+    {"dk", &LayerAttention::dk, Direction::kBackward},
     {"dq", &LayerAttention::dq, Direction::kBackward},
 };
 
@@ -67,7 +71,8 @@ LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, std::siz
   return whole;
 }
 
-std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step, const std::vector<RankStep>& ranks) const {
+std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step,
+                                               const std::vector<RankStep>& ranks) const {
   ReferenceAttention reference(mask_, config_.attentionScale());
   DeviceAttention device(mask_, config_.attentionScale());
   std::vector<DiffRecord> diffs;
@@ -86,8 +91,9 @@ std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step, const st
   return diffs;
 }
 
-std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step, const std::vector<RankStep>& ranks,
-                                               double loss, const LlamaWeights& weights,
+std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
+                                               const std::vector<RankStep>& ranks, double loss,
+                                               const LlamaWeights& weights,
                                                const Batch& batch) const {
   // The ranks wait meanwhile, so the two steps run on two of their cores.
   auto exact_step = std::async(std::launch::async, [&] {
@@ -119,7 +125,8 @@ std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step, const st
   measureError(of_loss, at::tensor({loss}, at::kDouble), at::tensor({exact.loss}, at::kDouble),
                at::tensor({one_device.loss}, at::kDouble).to(type_));
   diffs.push_back(std::move(of_loss));
-  compareParameters(diffs, {train_step, -1, Direction::kBackward}, ranks, exact.gradients, one_device.gradients);
+  compareParameters(diffs, {train_step, -1, Direction::kBackward}, ranks, exact.gradients,
+                    one_device.gradients);
   return diffs;
 }
 

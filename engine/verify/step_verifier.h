@@ -28,10 +28,12 @@ class StepVerifier {
   StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type)
       : config_(config), layout_(layout), mask_(mask), type_(type) {}
 
-  std::vector<traces::DiffRecord> isolated(std::int32_t train_step, const std::vector<RankStep>& ranks) const;
+  std::vector<traces::DiffRecord> isolated(std::int32_t train_step,
+                                           const std::vector<RankStep>& ranks) const;
   /// `loss` is the loss that the run logged; `weights` are those at the beginning of the step.
-  std::vector<traces::DiffRecord> endToEnd(std::int32_t train_step, const std::vector<RankStep>& ranks,
-                                           double loss, const LlamaWeights& weights, const Batch& batch) const;
+  std::vector<traces::DiffRecord> endToEnd(std::int32_t train_step,
+                                           const std::vector<RankStep>& ranks, double loss,
+                                           const LlamaWeights& weights, const Batch& batch) const;
 
  private:
   LayerAttention joined(const std::vector<RankStep>& ranks, std::size_t layer) const;

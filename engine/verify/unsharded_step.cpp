@@ -7,12 +7,13 @@
 
 namespace ringscope::engine {
 
-UnshardedStep UnshardedStep::run(const LlamaConfig& config, const LlamaWeights& weights, const Batch& batch,
-                                 AttentionOp& attention, at::ScalarType type) {
+UnshardedStep UnshardedStep::run(const LlamaConfig& config, const LlamaWeights& weights,
+                                 const Batch& batch, AttentionOp& attention, at::ScalarType type) {
   const LlamaWeights replica = weights.replica(type);
   zeroGradients(replica);
-  LlamaModel model(config, replica, attention,
-                   [](traces::EventKind, int, traces::Direction, const std::function<void()>& work) { work(); });
+  LlamaModel model(
+      config, replica, attention,
+      [](traces::EventKind, int, traces::Direction, const std::function<void()>& work) { work(); });
   UnshardedStep step;
   step.logits = model.forward(batch.input_ids, batch.position_ids);
   const auto targets = static_cast<double>((batch.labels >= 0).sum().item<std::int64_t>());

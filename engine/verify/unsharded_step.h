@@ -18,8 +18,8 @@ struct UnshardedStep {
   std::map<std::string, at::Tensor> gradients;
 
   /// Runs it in `type` from (a copy of) `weights`.
-  static UnshardedStep run(const LlamaConfig& config, const LlamaWeights& weights, const Batch& batch,
-                           AttentionOp& attention, at::ScalarType type);
+  static UnshardedStep run(const LlamaConfig& config, const LlamaWeights& weights,
+                           const Batch& batch, AttentionOp& attention, at::ScalarType type);
 };
 
 }  // namespace ringscope::engine

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as scripts use it: exit codes, sentences, files, signals, the control connection.
-#include <gtest/gtest.h>
+// The command line as scripts use it: exit codes, sentences, files, signals, the control
+// connection.
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <fstream>
-#include <thread>
-
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/support/files.h"
 #include "traces/query/trace.h"
@@ -37,13 +37,16 @@ std::string slurp(const std::string& path) {
 
 Result ringscope(const std::string& arguments) {
   test::TempDir dir;
-  const std::string command = std::string(RINGSCOPE_PROGRAM) + " " + arguments + " >" + dir.file("out") + " 2>" + dir.file("err") + " </dev/null";
+  const std::string command = std::string(RINGSCOPE_PROGRAM) + " " + arguments + " >" +
+                              dir.file("out") + " 2>" + dir.file("err") + " </dev/null";
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(dir.file("out")), slurp(dir.file("err"))};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(dir.file("out")),
+          slurp(dir.file("err"))};
 }
 
 std::string sampleRun(const std::string& trace, const std::string& more = "") {
-  return "train --text " + sampleText() + " --steps 2 --seq-len 64 --verify --trace " + trace + " " + more;
+  return "train --text " + sampleText() + " --steps 2 --seq-len 64 --verify --trace " + trace +
+         " " + more;
 }
 
 void expectOneSentence(const Result& result, const std::string& words) {
@@ -67,7 +70,8 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   const std::string text = "train --text " + sampleText() + " ";
   expectOneSentence(ringscope("train --text /no/such/file"), "no such file");
   expectOneSentence(ringscope(text + "--cp 3"), "does not divide");
-  expectOneSentence(ringscope("train --tokens " + dir.file("broken.safetensors")), "not a safetensors file");
+  expectOneSentence(ringscope("train --tokens " + dir.file("broken.safetensors")),
+                    "not a safetensors file");
   expectOneSentence(ringscope("train"), "nothing to train on");
   expectOneSentence(ringscope(text + "--trace /no/such/folder/t.rscope"), "cannot be written");
   expectOneSentence(ringscope(text + "--trace " + sampleText()), "is not a trace");
@@ -78,8 +82,11 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope(text + "--mask full --balance head_tail"), "use --balance none");
   expectOneSentence(ringscope(text + "--dp 2"), "--dp");
   expectOneSentence(ringscope(text + "--strategy ulysses"), "ulysses");
-  expectOneSentence(ringscope("attend " + reference("attention/causal_window.safetensors") + " -o " + dir.file("o")), "mask 'window'");
-  expectOneSentence(ringscope("attend " + dir.file("none") + " -o " + dir.file("o")), "no such file");
+  expectOneSentence(ringscope("attend " + reference("attention/causal_window.safetensors") +
+                              " -o " + dir.file("o")),
+                    "mask 'window'");
+  expectOneSentence(ringscope("attend " + dir.file("none") + " -o " + dir.file("o")),
+                    "no such file");
   expectOneSentence(ringscope("info " + sampleText()), "not a RingScope trace");
   expectOneSentence(ringscope("doctor /no/such.rscope"), "no such file");
   expectOneSentence(ringscope("nonsense"), "");
@@ -88,7 +95,8 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
 TEST(CommandLineTest, ACorrectRunIsClearForDoctorAndDiff) {
   test::TempDir dir;
   const std::string trace = dir.file("a.rscope");
-  const auto train = ringscope(sampleRun(trace, "--json --log " + dir.file("log") + " --export-state " + dir.file("s.safetensors")));
+  const auto train = ringscope(sampleRun(
+      trace, "--json --log " + dir.file("log") + " --export-state " + dir.file("s.safetensors")));
   ASSERT_EQ(train.code, 0) << train.err;
   EXPECT_EQ(json::parse(train.out)["steps"].size(), 2u);
   std::ifstream log(dir.file("log"));
@@ -96,10 +104,12 @@ TEST(CommandLineTest, ACorrectRunIsClearForDoctorAndDiff) {
   for (int step = 0; std::getline(log, line); ++step) {
     const json entry = json::parse(line);
     EXPECT_EQ(entry["step"], step);
-    for (const char* key : {"loss", "grad_norm", "targets", "peak_bytes"}) EXPECT_TRUE(entry.contains(key)) << key;
+    for (const char* key : {"loss", "grad_norm", "targets", "peak_bytes"})
+      EXPECT_TRUE(entry.contains(key)) << key;
   }
   const auto state = traces::SafeTensorsFile::read(dir.file("s.safetensors"));
-  for (const char* name : {"logits", "grad.lm_head.weight", "weight.model.norm.weight"}) EXPECT_TRUE(state.contains(name)) << name;
+  for (const char* name : {"logits", "grad.lm_head.weight", "weight.model.norm.weight"})
+    EXPECT_TRUE(state.contains(name)) << name;
   EXPECT_EQ(ringscope("diff " + trace).code, 0);
   const auto doctor = ringscope("doctor --json " + trace);
   EXPECT_EQ(doctor.code, 0);
@@ -118,7 +128,8 @@ TEST(CommandLineTest, AMistakeIsFoundWithExitCode1AndStaysSealed) {
     EXPECT_EQ(doctor.code, 1);
     const auto finding = json::parse(doctor.out)["findings"].at(0);
     EXPECT_EQ(finding["rule"], id);
-    for (const char* key : {"severity", "rank", "layer", "stage", "buffer", "evidence", "remedy"}) EXPECT_TRUE(finding.contains(key)) << key;
+    for (const char* key : {"severity", "rank", "layer", "stage", "buffer", "evidence", "remedy"})
+      EXPECT_TRUE(finding.contains(key)) << key;
     EXPECT_EQ(ringscope("diff " + trace).code, 1);
     // What names the mistake is there for Reveal, and what the doctor reads is the same without it.
     EXPECT_NE(traces::readSealed(trace).at(0).find(id), std::string::npos);
@@ -130,13 +141,17 @@ TEST(CommandLineTest, AMistakeIsFoundWithExitCode1AndStaysSealed) {
 
 TEST(CommandLineTest, DiffOfATraceWithoutComparisonSaysWhatToDo) {
   test::TempDir dir;
-  ASSERT_EQ(ringscope("train --text " + sampleText() + " --steps 1 --seq-len 64 --trace " + dir.file("a.rscope")).code, 0);
+  ASSERT_EQ(ringscope("train --text " + sampleText() + " --steps 1 --seq-len 64 --trace " +
+                      dir.file("a.rscope"))
+                .code,
+            0);
   expectOneSentence(ringscope("diff " + dir.file("a.rscope")), "record it with --verify");
 }
 
 TEST(CommandLineTest, AttendWritesResultsAndReportsHops) {
   test::TempDir dir;
-  const auto result = ringscope("attend " + reference("attention/causal.safetensors") + " -o " + dir.file("o.safetensors") + " --cp 4 --verify --json");
+  const auto result = ringscope("attend " + reference("attention/causal.safetensors") + " -o " +
+                                dir.file("o.safetensors") + " --cp 4 --verify --json");
   ASSERT_EQ(result.code, 0) << result.err;
   const auto report = json::parse(result.out);
   EXPECT_EQ(report["hops"][0]["kv_forward"], 3);
@@ -198,7 +213,8 @@ class Child {
 };
 
 std::vector<std::string> longRun(const std::string& trace) {
-  return {"train", "--text", sampleText(), "--steps", "100000", "--seq-len", "64", "--trace", trace};
+  return {"train",     "--text", sampleText(), "--steps", "100000",
+          "--seq-len", "64",     "--trace",    trace};
 }
 
 void waitForEvents(const std::string& trace) {
@@ -284,7 +300,8 @@ TEST(ControlConnectionTest, PauseStepContinueAndStopKeepTheWatermarkRule) {
   Child child(arguments);
   Debugger debugger(child);
   EXPECT_EQ(debugger.await("hello")["hello"]["control"], 0);
-  EXPECT_EQ(debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}})["ok"], true);
+  EXPECT_EQ(debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}})["ok"],
+            true);
   EXPECT_EQ(debugger.ask({{"cmd", "step"}, {"unit", "stage"}})["ok"], false) << "not paused yet";
   EXPECT_EQ(debugger.ask({{"cmd", "dance"}})["ok"], false);
 
@@ -292,7 +309,8 @@ TEST(ControlConnectionTest, PauseStepContinueAndStopKeepTheWatermarkRule) {
   EXPECT_EQ(stop["id"], 7);
   EXPECT_FALSE(stop["run_id"].get<std::string>().empty());
   EXPECT_GT(stop["run_clock_ns"].get<std::int64_t>(), 0);
-  EXPECT_EQ(debugger.last_seq, stop["chunk_watermark"].get<std::uint64_t>()) << "all chunks before the answer have come";
+  EXPECT_EQ(debugger.last_seq, stop["chunk_watermark"].get<std::uint64_t>())
+      << "all chunks before the answer have come";
   EXPECT_EQ(debugger.ask({{"cmd", "state"}})["state"]["paused"], true);
 
   json place = stop["place"];
@@ -339,7 +357,8 @@ TEST(ControlConnectionTest, RubbishOnTheInputIsAnsweredAndNeverEndsTheRun) {
   EXPECT_TRUE(debugger.await("error").contains("error"));
   const std::string rubbish(64, '\xff');
   EXPECT_EQ(write(child.input, rubbish.data(), rubbish.size()), 64);
-  EXPECT_NE(debugger.await("error")["error"].get<std::string>().find("impossible length"), std::string::npos);
+  EXPECT_NE(debugger.await("error")["error"].get<std::string>().find("impossible length"),
+            std::string::npos);
   child.signal(SIGINT);
   EXPECT_EQ(debugger.await("end")["end"]["ok"], true);
 }

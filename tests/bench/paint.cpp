@@ -4,7 +4,6 @@
 #include <QElapsedTimer>
 #include <QImage>
 #include <QPainter>
-
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -18,7 +17,8 @@ namespace {
 
 using namespace ringscope;
 
-void measure(const char* what, QSize size, viz::Hub& hub, const std::function<void(QPainter&, const QRectF&)>& paint) {
+void measure(const char* what, QSize size, viz::Hub& hub,
+             const std::function<void(QPainter&, const QRectF&)>& paint) {
   QImage image(size, QImage::Format_ARGB32_Premultiplied);
   std::vector<double> times;
   const int moments = std::min<int>(60, static_cast<int>(hub.trace().moments().size()));
@@ -33,7 +33,8 @@ void measure(const char* what, QSize size, viz::Hub& hub, const std::function<vo
       times.push_back(static_cast<double>(clock.nsecsElapsed()) * 1e-6);
     }
   std::sort(times.begin(), times.end());
-  std::printf("%-10s %4dx%-4d median %6.2f ms, p99 %6.2f ms\n", what, size.width(), size.height(), times[times.size() / 2], times[times.size() * 99 / 100]);
+  std::printf("%-10s %4dx%-4d median %6.2f ms, p99 %6.2f ms\n", what, size.width(), size.height(),
+              times[times.size() / 2], times[times.size() * 99 / 100]);
 }
 
 }  // namespace
@@ -51,8 +52,10 @@ int main(int argc, char** argv) {
     hub.setTrace(traces::openTrace(argv[1]), "trace", false);
     const viz::Theme& theme = viz::Theme::all().front();
     for (const int scale : {1, 2}) {
-      measure("ring", QSize(1350, 560) * scale, hub, [&](QPainter& p, const QRectF& area) { viz::paintRing(p, area, hub, theme); });
-      measure("timeline", QSize(1920, 190) * scale, hub, [&](QPainter& p, const QRectF& area) { viz::paintTimeline(p, area, hub, theme); });
+      measure("ring", QSize(1350, 560) * scale, hub,
+              [&](QPainter& p, const QRectF& area) { viz::paintRing(p, area, hub, theme); });
+      measure("timeline", QSize(1920, 190) * scale, hub,
+              [&](QPainter& p, const QRectF& area) { viz::paintTimeline(p, area, hub, theme); });
     }
     viz::MainWindow window{QString()};
     window.hub().setTrace(traces::openTrace(argv[1]), "trace", false);
@@ -61,7 +64,10 @@ int main(int argc, char** argv) {
       window.show();
       QApplication::processEvents();
       // What one tick of the animation repaints, through Qt's own damage tracking.
-      measure("frame", size, window.hub(), [&](QPainter&, const QRectF&) { QApplication::sendPostedEvents(); QApplication::processEvents(); });
+      measure("frame", size, window.hub(), [&](QPainter&, const QRectF&) {
+        QApplication::sendPostedEvents();
+        QApplication::processEvents();
+      });
     }
   } catch (const Error& error) {
     std::fprintf(stderr, "bench_paint: %s\n", error.what());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring attention on four rank threads against unsharded flash attention on the same cores, in one run.
+// Ring attention on four rank threads against unsharded flash attention on the same cores, in one
+// run.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -23,7 +24,8 @@ double seconds(const std::function<void()>& work) {
 }
 
 double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -46,15 +48,22 @@ void compare(std::int64_t batch, std::int64_t length, int rounds) {
     }
     engine::Gate gate(4);
     const auto ring = engine::attend(in, {4, "head_tail", "none", rounds + 1}, gate);
-    ring_forward.insert(ring_forward.end(), ring.forward_seconds.begin() + 1, ring.forward_seconds.end());
-    ring_backward.insert(ring_backward.end(), ring.backward_seconds.begin() + 1, ring.backward_seconds.end());
+    ring_forward.insert(ring_forward.end(), ring.forward_seconds.begin() + 1,
+                        ring.forward_seconds.end());
+    ring_backward.insert(ring_backward.end(), ring.backward_seconds.begin() + 1,
+                         ring.backward_seconds.end());
   }
   const double wf = median(whole_forward), wb = median(whole_backward);
   const double rf = median(ring_forward), rb = median(ring_backward);
-  std::printf("batch %lld, length %lld, 8 heads of 64, causal, head_tail, 4 rank threads on %d cores, median of %d\n",
-              static_cast<long long>(batch), static_cast<long long>(length), at::get_num_threads(), 3 * rounds);
-  std::printf("  forward : unsharded %7.1f ms, ring %7.1f ms, %.2f× its time\n", wf * 1e3, rf * 1e3, rf / wf);
-  std::printf("  backward: unsharded %7.1f ms, ring %7.1f ms, %.2f× its time\n", wb * 1e3, rb * 1e3, rb / wb);
+  std::printf(
+      "batch %lld, length %lld, 8 heads of 64, causal, head_tail, 4 rank threads on %d cores, "
+      "median of %d\n",
+      static_cast<long long>(batch), static_cast<long long>(length), at::get_num_threads(),
+      3 * rounds);
+  std::printf("  forward : unsharded %7.1f ms, ring %7.1f ms, %.2f× its time\n", wf * 1e3, rf * 1e3,
+              rf / wf);
+  std::printf("  backward: unsharded %7.1f ms, ring %7.1f ms, %.2f× its time\n", wb * 1e3, rb * 1e3,
+              rb / wb);
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ TEST_P(ReferenceCases, RingEqualsUnshardedAttentionWithinItsNoise) {
   DeviceAttention device(input.mask, input.scale);
   const auto one = device.forward(input.q, input.k, input.v, 0);
   const auto g = device.backward(input.dout, input.q, input.k, input.v, one, 0);
-  const std::map<std::string, at::Tensor> one_device = {{"out", one.out}, {"lse", one.lse}, {"dq", g.dq}, {"dk", g.dk}, {"dv", g.dv}};
+  const std::map<std::string, at::Tensor> one_device = {
+      {"out", one.out}, {"lse", one.lse}, {"dq", g.dq}, {"dk", g.dk}, {"dv", g.dv}};
   const auto file = traces::SafeTensorsFile::read(path);
   for (const auto& [name, plain] : one_device) {
     const at::Tensor exact = toTensor(file.at(name), name);
@@ -45,7 +46,9 @@ TEST_P(ReferenceCases, RingEqualsUnshardedAttentionWithinItsNoise) {
     EXPECT_LE(error, 2.5 * largestDifference(plain, exact) + 1e-7) << name;
     if (input.q.scalar_type() == at::kFloat && c.file != "causal_wide_scores") {
       const at::Tensor allowed = exact.abs() * 1e-5 + 2e-6;
-      EXPECT_TRUE(((outcome.tensors.at(name).to(at::kDouble) - exact).abs() <= allowed).all().item<bool>()) << name;
+      EXPECT_TRUE(
+          ((outcome.tensors.at(name).to(at::kDouble) - exact).abs() <= allowed).all().item<bool>())
+          << name;
     }
   }
   const ExpectedHops expected = expectedHops(c.cp);
@@ -55,7 +58,9 @@ TEST_P(ReferenceCases, RingEqualsUnshardedAttentionWithinItsNoise) {
     EXPECT_EQ(hops.dkv_backward, expected.dkv_backward);
     const std::int64_t block = 2 * input.k.numel() / c.cp;
     EXPECT_EQ(hops.bytes_forward, block * expected.kv_forward * input.k.element_size());
-    EXPECT_EQ(hops.bytes_backward, block * (expected.kv_backward * input.k.element_size() + expected.dkv_backward * 4)) << "dK, dV travel in fp32";
+    EXPECT_EQ(hops.bytes_backward,
+              block * (expected.kv_backward * input.k.element_size() + expected.dkv_backward * 4))
+        << "dK, dV travel in fp32";
   }
 }
 
@@ -69,9 +74,11 @@ std::vector<Case> allCases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(AllCases, ReferenceCases, testing::ValuesIn(allCases()), [](const auto& test) {
-  return test.param.file + "_cp" + std::to_string(test.param.cp) + "_" + test.param.balance;
-});
+INSTANTIATE_TEST_SUITE_P(AllCases, ReferenceCases, testing::ValuesIn(allCases()),
+                         [](const auto& test) {
+                           return test.param.file + "_cp" + std::to_string(test.param.cp) + "_" +
+                                  test.param.balance;
+                         });
 
 TEST(ReferenceAttentionTest, EqualsTheFilesInFp64) {
   for (const char* name : {"full", "causal", "causal_gqa", "causal_wide_scores"}) {
@@ -81,8 +88,10 @@ TEST(ReferenceAttentionTest, EqualsTheFilesInFp64) {
     const auto r = op.forward(in.q, in.k, in.v, 0);
     const auto g = op.backward(in.dout, in.q, in.k, in.v, r, 0);
     const auto file = traces::SafeTensorsFile::read(path);
-    for (const auto& [tensor, value] : std::map<std::string, at::Tensor>{{"out", r.out}, {"lse", r.lse}, {"dq", g.dq}, {"dk", g.dk}, {"dv", g.dv}})
-      EXPECT_LE(largestDifference(value, toTensor(file.at(tensor), tensor)), 1e-11) << name << " " << tensor;
+    for (const auto& [tensor, value] : std::map<std::string, at::Tensor>{
+             {"out", r.out}, {"lse", r.lse}, {"dq", g.dq}, {"dk", g.dk}, {"dv", g.dv}})
+      EXPECT_LE(largestDifference(value, toTensor(file.at(tensor), tensor)), 1e-11)
+          << name << " " << tensor;
   }
 }
 
@@ -132,7 +141,8 @@ TEST(AttendTest, RandomShapesEqualFp64) {
   for (int round = 0; round < 40; ++round) {
     const int cp = 1 << random() % 4;
     AttendInput in;
-    const std::int64_t kv = 1 << random() % 2, heads = kv * (1 + random() % 3), length = 2 * cp * (1 + static_cast<int>(random() % 20));
+    const std::int64_t kv = 1 << random() % 2, heads = kv * (1 + random() % 3),
+                       length = 2 * cp * (1 + static_cast<int>(random() % 20));
     const std::int64_t batch = 1 + static_cast<int>(random() % 2), width = 8 << random() % 3;
     const auto type = random() % 4 == 0 ? at::kDouble : at::kFloat;
     in.q = at::randn({batch, heads, length, width}, type);
@@ -142,9 +152,11 @@ TEST(AttendTest, RandomShapesEqualFp64) {
     in.mask = random() % 3 ? Mask::kCausal : Mask::kFull;
     in.scale = 0.3;
     Gate gate(cp);
-    const auto outcome = attend(in, {cp, random() % 2 && in.mask == Mask::kCausal ? "head_tail" : "none", "none", 1}, gate);
+    const auto outcome = attend(
+        in, {cp, random() % 2 && in.mask == Mask::kCausal ? "head_tail" : "none", "none", 1}, gate);
     for (const auto& diff : verifyAttend(in, outcome))
-      EXPECT_LE(diff.error, traces::kNoiseLimit * diff.noise + 1e-6 * diff.scale) << diff.tensor << " round " << round;
+      EXPECT_LE(diff.error, traces::kNoiseLimit * diff.noise + 1e-6 * diff.scale)
+          << diff.tensor << " round " << round;
   }
 }
 
@@ -152,21 +164,27 @@ TEST(AttendTest, TwoRunsAreBitIdentical) {
   const auto in = AttendInput::load(test::reference("attention/causal.safetensors"), "");
   Gate a(4), b(4);
   const auto first = attend(in, {4, "", "none", 1}, a), second = attend(in, {4, "", "none", 1}, b);
-  for (const auto& [name, tensor] : first.tensors) EXPECT_TRUE(at::equal(tensor, second.tensors.at(name))) << name;
+  for (const auto& [name, tensor] : first.tensors)
+    EXPECT_TRUE(at::equal(tensor, second.tensors.at(name))) << name;
 }
 
 TEST(AttendTest, BadInputIsOneClearSentence) {
   test::TempDir dir;
   const std::string path = dir.file("in.safetensors");
   auto save = [&](at::IntArrayRef q, at::IntArrayRef k) {
-    saveTensors(path, {{"q", at::zeros(q)}, {"dout", at::zeros(q)}, {"k", at::zeros(k)}, {"v", at::zeros(k)}});
+    saveTensors(
+        path,
+        {{"q", at::zeros(q)}, {"dout", at::zeros(q)}, {"k", at::zeros(k)}, {"v", at::zeros(k)}});
   };
   save({1, 3, 8, 4}, {1, 2, 8, 4});
-  EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput, "3 query heads do not divide into 2 key-value heads");
+  EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput,
+               "3 query heads do not divide into 2 key-value heads");
   save({1, 2, 8, 4}, {1, 2, 9, 4});
-  EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput, "differ in batch, length or head size");
+  EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput,
+               "differ in batch, length or head size");
   save({1, 2, 8, 4}, {1, 2, 8, 4});
-  EXPECT_ERROR(AttendInput::load(path, "window"), ErrorCode::kInput, "mask 'window' is not supported");
+  EXPECT_ERROR(AttendInput::load(path, "window"), ErrorCode::kInput,
+               "mask 'window' is not supported");
   saveTensors(path, {{"q", at::zeros({1, 2, 8, 4})}});
   EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput, "no tensor 'k'");
 }

@@ -18,7 +18,8 @@ constexpr int kStages = 4, kLayers = 2;
 /// Rank threads that pass gates at their own pace, as a training run does.
 class Runners {
  public:
-  Runners(Gate& gate, int ranks, int steps) : gate_(gate), passed_(static_cast<std::size_t>(ranks)) {
+  Runners(Gate& gate, int ranks, int steps)
+      : gate_(gate), passed_(static_cast<std::size_t>(ranks)) {
     for (int r = 0; r < ranks; ++r) threads_.emplace_back([=, this] { run(r, steps); });
   }
   ~Runners() {
@@ -33,7 +34,8 @@ class Runners {
       for (int step = 0; step < steps; ++step)
         for (std::int16_t layer = 0; layer < kLayers; ++layer)
           for (std::int16_t stage = 0; stage < kStages; ++stage) {
-            if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 50));
+            if (random() % 3 == 0)
+              std::this_thread::sleep_for(std::chrono::microseconds(random() % 50));
             gate_.arrive(rank, {step, layer, Direction::kForward, stage});
             ++passed_[static_cast<std::size_t>(rank)];
           }

@@ -16,7 +16,8 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Runs `body` on one thread a rank; returns what each threw.
-std::vector<std::string> onRanks(int ranks, const std::function<void(Communicator&)>& body, milliseconds timeout = milliseconds(5000)) {
+std::vector<std::string> onRanks(int ranks, const std::function<void(Communicator&)>& body,
+                                 milliseconds timeout = milliseconds(5000)) {
   auto world = std::make_shared<LocalWorld>(ranks);
   std::vector<std::string> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
@@ -99,10 +100,13 @@ TEST(LocalBackendTest, MisuseThrowsInsteadOfHanging) {
     cp.allReduceSum(t);
   });
   EXPECT_NE(shapes[0].find("different shapes"), std::string::npos) << shapes[0];
-  const auto silent = onRanks(2, [](Communicator& cp) {
-    at::Tensor t = at::zeros({4});
-    if (cp.rank() == 0) cp.exchange({}, {{t, 1}}).wait();
-  }, milliseconds(30));
+  const auto silent = onRanks(
+      2,
+      [](Communicator& cp) {
+        at::Tensor t = at::zeros({4});
+        if (cp.rank() == 0) cp.exchange({}, {{t, 1}}).wait();
+      },
+      milliseconds(30));
   EXPECT_NE(silent[0].find("waited 30 ms for rank 1"), std::string::npos) << silent[0];
   const auto strided = onRanks(1, [](Communicator& cp) {
     at::Tensor t = at::zeros({4, 4}).t();

@@ -29,7 +29,8 @@ TEST(MailboxTest, MessagesArriveInOrderWhicheverSideComesFirst) {
 
 TEST(MailboxTest, AllSizesFromNothingTo64MiBArriveWhole) {
   Mailbox box(2);
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4097}, std::size_t{64} << 20}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{4097}, std::size_t{64} << 20}) {
     std::vector<unsigned char> sent(size), got(size);
     std::iota(sent.begin(), sent.end(), static_cast<unsigned char>(3));
     auto s = box.send(0, 1, 0, sent.data(), size);
@@ -49,8 +50,10 @@ TEST(MailboxTest, ARingOfThreadsNeverMixesMessages) {
     for (int i = 0; i < kRounds; ++i) {
       const int kv = r * kRounds + i, dkv = -kv;
       int got_kv = 0, got_dkv = 0;
-      auto a = box.receive(r, previous, 0, &got_kv, sizeof(int)), b = box.send(r, next, 0, &kv, sizeof(int));
-      auto c = box.receive(r, previous, 1, &got_dkv, sizeof(int)), d = box.send(r, next, 1, &dkv, sizeof(int));
+      auto a = box.receive(r, previous, 0, &got_kv, sizeof(int)),
+           b = box.send(r, next, 0, &kv, sizeof(int));
+      auto c = box.receive(r, previous, 1, &got_dkv, sizeof(int)),
+           d = box.send(r, next, 1, &dkv, sizeof(int));
       for (auto* parcel : {&c, &a, &b, &d}) box.wait(**parcel, r, milliseconds(10000));
       ASSERT_EQ(got_kv, previous * kRounds + i);
       ASSERT_EQ(got_dkv, -got_kv);
@@ -66,7 +69,8 @@ TEST(MailboxTest, ASilentPeerIsNamedAfterTheTimeout) {
   Mailbox box(3);
   int x = 0;
   auto parcel = box.receive(2, 1, 0, &x, sizeof x);
-  EXPECT_ERROR(box.wait(*parcel, 2, milliseconds(20)), ErrorCode::kRunFailed, "rank 2 waited 20 ms for rank 1");
+  EXPECT_ERROR(box.wait(*parcel, 2, milliseconds(20)), ErrorCode::kRunFailed,
+               "rank 2 waited 20 ms for rank 1");
   EXPECT_THROW(box.send(0, 1, 0, &x, sizeof x), Error) << "a lost message cannot be taken back";
 }
 

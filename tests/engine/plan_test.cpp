@@ -4,9 +4,8 @@
 
 #include <fstream>
 #include <map>
-#include <set>
-
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/attention/schedule.h"
 #include "tests/support/expect_error.h"
@@ -35,7 +34,8 @@ TEST(ShardLayoutTest, EveryTokenHasOneOwner) {
       const auto order = layout.rearrange();
       EXPECT_EQ(std::set<std::int64_t>(order.begin(), order.end()).size(), 48u);
       const auto back = layout.restore();
-      for (std::size_t g = 0; g < 48; ++g) EXPECT_EQ(order[static_cast<std::size_t>(back[g])], static_cast<std::int64_t>(g));
+      for (std::size_t g = 0; g < 48; ++g)
+        EXPECT_EQ(order[static_cast<std::size_t>(back[g])], static_cast<std::int64_t>(g));
     }
 }
 
@@ -46,8 +46,10 @@ TEST(ShardLayoutTest, ALengthThatDoesNotDivideIsRefusedWithOnesThatDo) {
   EXPECT_ERROR(ShardLayout(8, 0, Balance::kNone), ErrorCode::kUsage, "at least 1");
 }
 
-/// How often each (global query, global key) pair is attended when all ranks follow their schedules.
-std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(const ShardLayout& layout, Mask mask) {
+/// How often each (global query, global key) pair is attended when all ranks follow their
+/// schedules.
+std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(const ShardLayout& layout,
+                                                              Mask mask) {
   std::map<std::pair<std::int64_t, std::int64_t>, int> count;
   for (int rank = 0; rank < layout.cpSize(); ++rank) {
     const auto queries = layout.globalFromLocal(rank);
@@ -87,7 +89,8 @@ TEST(PiecesTest, LargeDiagonalsAreCutWithoutLosingAPair) {
 TEST(PiecesTest, HeadTailGivesEveryRankTheSameWork) {
   const ShardLayout balanced(64, 4, Balance::kHeadTail), plain(64, 4, Balance::kNone);
   std::set<std::int64_t> work;
-  for (int rank = 0; rank < 4; ++rank) work.insert(ringSchedule(balanced, Mask::kCausal, rank).work());
+  for (int rank = 0; rank < 4; ++rank)
+    work.insert(ringSchedule(balanced, Mask::kCausal, rank).work());
   EXPECT_EQ(work.size(), 1u);
   EXPECT_EQ(ringSchedule(plain, Mask::kCausal, 0).work(), 16 * 17 / 2);
   EXPECT_EQ(ringSchedule(plain, Mask::kCausal, 3).work(), 16 * 17 / 2 + 3 * 16 * 16);
@@ -100,7 +103,8 @@ TEST(ScheduleTest, EveryBlockVisitsEveryRankAndTheLastHopIsSaved) {
       const auto schedule = ringSchedule(layout, Mask::kFull, rank);
       std::set<int> sources;
       int hops = 0;
-      for (const auto& stage : schedule.stages) sources.insert(stage.source_rank), hops += stage.forwards_kv;
+      for (const auto& stage : schedule.stages)
+        sources.insert(stage.source_rank), hops += stage.forwards_kv;
       EXPECT_EQ(schedule.stages.front().source_rank, rank) << "step 0 is local";
       EXPECT_EQ(static_cast<int>(sources.size()), cp);
       EXPECT_EQ(hops, expectedHops(cp).kv_forward);
@@ -111,7 +115,8 @@ TEST(ScheduleTest, EveryBlockVisitsEveryRankAndTheLastHopIsSaved) {
 TEST(ScheduleTest, WhatARankHoldsIsWhatItsNeighbourHeldBefore) {
   const ShardLayout layout(32, 4, Balance::kNone);
   for (int rank = 0; rank < 4; ++rank) {
-    const auto mine = ringSchedule(layout, Mask::kFull, rank), theirs = ringSchedule(layout, Mask::kFull, mine.previous_rank);
+    const auto mine = ringSchedule(layout, Mask::kFull, rank),
+               theirs = ringSchedule(layout, Mask::kFull, mine.previous_rank);
     for (std::size_t step = 1; step < 4; ++step)
       EXPECT_EQ(mine.stages[step].source_rank, theirs.stages[step - 1].source_rank);
   }

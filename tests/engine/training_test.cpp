@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/train/training_run.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "engine/attention/schedule.h"
 #include "engine/observe/memory_tracker.h"
 #include "engine/tensors/tensor_io.h"
+#include "engine/train/training_run.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "traces/diff/summary.h"
@@ -29,7 +28,8 @@ TrainConfig sampleConfig(int cp, int steps) {
   return config;
 }
 
-TrainOutcome run(const TrainConfig& config, traces::Recorder* recorder = nullptr, const TrainHooks& hooks = {}) {
+TrainOutcome run(const TrainConfig& config, traces::Recorder* recorder = nullptr,
+                 const TrainHooks& hooks = {}) {
   Gate gate(config.cp);
   return runTraining(config, gate, recorder, hooks);
 }
@@ -70,12 +70,15 @@ TEST_P(LlamaReference, LossGradientsAndWeightsAreThoseOfTransformers) {
     EXPECT_EQ(outcome.steps[i].targets, log[i]["targets"].get<std::int64_t>());
   }
   const auto file = traces::SafeTensorsFile::read(test::reference("llama/ref.safetensors"));
-  EXPECT_LE((outcome.logits - toTensor(file.at("logits"), "logits")).abs().max().item<double>(), 1e-5);
+  EXPECT_LE((outcome.logits - toTensor(file.at("logits"), "logits")).abs().max().item<double>(),
+            1e-5);
   std::int64_t entries = 0, beyond = 0;
   for (const auto& [name, grad] : outcome.gradients) {
     const at::Tensor exact = toTensor(file.at("grad." + name), name);
-    EXPECT_LE((grad - exact).abs().max().item<double>(), 1e-5 * exact.abs().max().item<double>()) << name;
-    const at::Tensor weight_error = (outcome.weights.at(name) - toTensor(file.at("weight." + name), name)).abs();
+    EXPECT_LE((grad - exact).abs().max().item<double>(), 1e-5 * exact.abs().max().item<double>())
+        << name;
+    const at::Tensor weight_error =
+        (outcome.weights.at(name) - toTensor(file.at("weight." + name), name)).abs();
     EXPECT_LE(weight_error.max().item<double>(), 1e-4) << name;
     entries += weight_error.numel();
     beyond += (weight_error > 2e-6).sum().item<std::int64_t>();
@@ -85,9 +88,12 @@ TEST_P(LlamaReference, LossGradientsAndWeightsAreThoseOfTransformers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Meshes, LlamaReference,
-                         testing::Values(Mesh{1, "none"}, Mesh{2, "none"}, Mesh{4, "none"}, Mesh{1, "head_tail"}, Mesh{2, "head_tail"},
+                         testing::Values(Mesh{1, "none"}, Mesh{2, "none"}, Mesh{4, "none"},
+                                         Mesh{1, "head_tail"}, Mesh{2, "head_tail"},
                                          Mesh{4, "head_tail"}),
-                         [](const auto& test) { return "cp" + std::to_string(test.param.cp) + "_" + test.param.balance; });
+                         [](const auto& test) {
+                           return "cp" + std::to_string(test.param.cp) + "_" + test.param.balance;
+                         });
 
 TEST(TrainingTest, LossFallsOnTheSampleText) {
   TrainConfig config = sampleConfig(4, 50);
@@ -98,7 +104,8 @@ TEST(TrainingTest, LossFallsOnTheSampleText) {
 
 TEST(TrainingTest, TwoRunsWithOneSeedAreBitIdentical) {
   const auto a = run(sampleConfig(4, 3)), b = run(sampleConfig(4, 3));
-  for (const auto& [name, weight] : a.weights) EXPECT_TRUE(at::equal(weight, b.weights.at(name))) << name;
+  for (const auto& [name, weight] : a.weights)
+    EXPECT_TRUE(at::equal(weight, b.weights.at(name))) << name;
 }
 
 TEST(TrainingTest, RecordingChangesNoNumber) {
@@ -111,7 +118,8 @@ TEST(TrainingTest, RecordingChangesNoNumber) {
   sinks.push_back(std::make_unique<traces::SqliteSink>(dir.file("a.rscope")));
   traces::Recorder recorder(4, std::move(sinks));
   const auto watched = run(config, &recorder);
-  for (const auto& [name, weight] : plain.weights) EXPECT_TRUE(at::equal(weight, watched.weights.at(name))) << name;
+  for (const auto& [name, weight] : plain.weights)
+    EXPECT_TRUE(at::equal(weight, watched.weights.at(name))) << name;
 }
 
 TEST(TrainingTest, SteppingRingStepByRingStepChangesNoNumber) {
@@ -124,12 +132,17 @@ TEST(TrainingTest, SteppingRingStepByRingStepChangesNoNumber) {
   });
   const auto stepped = runTraining(config, gate, nullptr);
   debugger.join();
-  for (const auto& [name, weight] : plain.weights) EXPECT_TRUE(at::equal(weight, stepped.weights.at(name))) << name;
+  for (const auto& [name, weight] : plain.weights)
+    EXPECT_TRUE(at::equal(weight, stepped.weights.at(name))) << name;
 }
 
 TEST(TrainingTest, StopEndsTheRunCleanly) {
   Gate gate(4);
-  const auto outcome = runTraining(sampleConfig(4, 1000), gate, nullptr, {[&](const StepLog& s) { if (s.step == 2) gate.stop(); }, {}});
+  const auto outcome = runTraining(sampleConfig(4, 1000), gate, nullptr,
+                                   {[&](const StepLog& s) {
+                                      if (s.step == 2) gate.stop();
+                                    },
+                                    {}});
   EXPECT_TRUE(outcome.stopped);
   EXPECT_LT(outcome.steps.size(), 10u);
 }
@@ -143,10 +156,12 @@ TEST(TrainingFaultTest, ARankThatThrowsEndsTheRunWithItsRankPlaceAndReasonAndThe
       sinks.push_back(std::make_unique<traces::SqliteSink>(dir.file("a.rscope")));
       traces::Recorder recorder(4, std::move(sinks));
       const TrainHooks hooks{{}, [&](int r, const traces::Place& at) {
-                               if (r == rank && at == place) throw std::runtime_error("the cable was pulled");
+                               if (r == rank && at == place)
+                                 throw std::runtime_error("the cable was pulled");
                              }};
       EXPECT_ERROR(run(sampleConfig(4, 3), &recorder, hooks), ErrorCode::kRunFailed,
-                   "rank " + std::to_string(rank) + " failed at " + traces::describe(place) + ": the cable was pulled");
+                   "rank " + std::to_string(rank) + " failed at " + traces::describe(place) +
+                       ": the cable was pulled");
       recorder.close();
       EXPECT_GT(traces::openTrace(dir.file("a.rscope"))->eventCount(), 100u);
     }
@@ -181,11 +196,17 @@ TEST(RecordedRunTest, HopsAndBytesAreThoseOfTheTableAndEveryOneIsMatched) {
     const std::int64_t block = 2 * 2 * (128 / cp) * 32 * 4;  // K and V, 2 heads of 32, float32
     for (int rank = 0; rank < cp; ++rank)
       for (int layer = 0; layer < 2; ++layer) {
-        auto hops = [&](traces::Payload p, traces::Direction d) { return traces::countHops(*trace, rank, p, 0, layer, d); };
-        EXPECT_EQ(hops(traces::Payload::kKv, traces::Direction::kForward).hops, expected.kv_forward);
-        EXPECT_EQ(hops(traces::Payload::kKv, traces::Direction::kForward).bytes, expected.kv_forward * block);
-        EXPECT_EQ(hops(traces::Payload::kKv, traces::Direction::kBackward).hops, expected.kv_backward);
-        EXPECT_EQ(hops(traces::Payload::kDkv, traces::Direction::kBackward).hops, expected.dkv_backward);
+        auto hops = [&](traces::Payload p, traces::Direction d) {
+          return traces::countHops(*trace, rank, p, 0, layer, d);
+        };
+        EXPECT_EQ(hops(traces::Payload::kKv, traces::Direction::kForward).hops,
+                  expected.kv_forward);
+        EXPECT_EQ(hops(traces::Payload::kKv, traces::Direction::kForward).bytes,
+                  expected.kv_forward * block);
+        EXPECT_EQ(hops(traces::Payload::kKv, traces::Direction::kBackward).hops,
+                  expected.kv_backward);
+        EXPECT_EQ(hops(traces::Payload::kDkv, traces::Direction::kBackward).hops,
+                  expected.dkv_backward);
       }
     for (const auto payload : {traces::Payload::kKv, traces::Payload::kDkv})
       for (const auto& flow : traces::matchFlows(*trace, payload)) {
@@ -217,7 +238,9 @@ TEST(RecordedRunTest, ShardsPositionsLseAndMemoryAreThere) {
     for (const char* buffer : {"input_ids", "labels", "position_ids"}) {
       const auto* shard = trace->findShard(buffer, 0, rank);
       ASSERT_NE(shard, nullptr);
-      EXPECT_EQ(shard->global_from_local, (std::vector<traces::TokenRun>{{rank * 16, rank * 16 + 16}, {(7 - rank) * 16, (8 - rank) * 16}}));
+      EXPECT_EQ(shard->global_from_local,
+                (std::vector<traces::TokenRun>{{rank * 16, rank * 16 + 16},
+                                               {(7 - rank) * 16, (8 - rank) * 16}}));
     }
     const auto positions = trace->values(*trace->findTensor("position_ids", {0}, rank));
     EXPECT_EQ(positions->front(), rank * 16);
@@ -240,8 +263,9 @@ TEST(RecordedRunTest, CorrectRunsHaveNoFindingAndStayWithinNoise) {
       EXPECT_TRUE(diagnosis.findings().empty()) << traces::toText(diagnosis);
       EXPECT_EQ(diagnosis.count(traces::Verdict::kNotObservable), 0);
       const auto summary = traces::summarize(*trace);
-      EXPECT_EQ(summary.diverging, 0) << "cp " << cp << " " << balance << ": "
-                                      << (summary.first_divergence ? traces::describe(*summary.first_divergence) : "");
+      EXPECT_EQ(summary.diverging, 0)
+          << "cp " << cp << " " << balance << ": "
+          << (summary.first_divergence ? traces::describe(*summary.first_divergence) : "");
     }
 }
 
@@ -268,9 +292,13 @@ TEST_P(InjectedMistake, IsNamedByTheDoctorAndSeenByTheDiffAndNowhereWritten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, InjectedMistake,
-                         testing::Combine(testing::Values("missing_position_ids", "naive_sum_merge", "missing_cp_grad_reduce"),
+                         testing::Combine(testing::Values("missing_position_ids", "naive_sum_merge",
+                                                          "missing_cp_grad_reduce"),
                                           testing::Values(2, 4, 8)),
-                         [](const auto& test) { return std::get<0>(test.param) + "_cp" + std::to_string(std::get<1>(test.param)); });
+                         [](const auto& test) {
+                           return std::get<0>(test.param) + "_cp" +
+                                  std::to_string(std::get<1>(test.param));
+                         });
 
 TEST(DiffTest, TheBirthplaceOfAnErrorIsNamed) {
   test::TempDir dir;

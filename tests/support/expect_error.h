@@ -6,11 +6,11 @@
 #include "traces/core/error.h"
 
 /// The statement throws ringscope::Error of this code, and its sentence holds `words`.
-#define EXPECT_ERROR(statement, expected_code, words)                                          \
-  try {                                                                                        \
-    statement;                                                                                 \
-    ADD_FAILURE() << "nothing was thrown";                                                     \
-  } catch (const ringscope::Error& error) {                                                    \
-    EXPECT_EQ(error.code(), expected_code);                                                    \
-    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();       \
+#define EXPECT_ERROR(statement, expected_code, words)                                    \
+  try {                                                                                  \
+    statement;                                                                           \
+    ADD_FAILURE() << "nothing was thrown";                                               \
+  } catch (const ringscope::Error& error) {                                              \
+    EXPECT_EQ(error.code(), expected_code);                                              \
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what(); \
   }

@@ -25,7 +25,11 @@ class TempDir {
 };
 
 /// A file of tests/reference.
-inline std::string reference(const std::string& name) { return std::string(RINGSCOPE_SOURCE_DIR) + "/tests/reference/" + name; }
-inline std::string sampleText() { return std::string(RINGSCOPE_SOURCE_DIR) + "/resources/sample/text.txt"; }
+inline std::string reference(const std::string& name) {
+  return std::string(RINGSCOPE_SOURCE_DIR) + "/tests/reference/" + name;
+}
+inline std::string sampleText() {
+  return std::string(RINGSCOPE_SOURCE_DIR) + "/resources/sample/text.txt";
+}
 
 }  // namespace ringscope::test

@@ -20,7 +20,8 @@ std::vector<Event> someEvents(int count) {
     e.cpu_ns = static_cast<std::int64_t>(random() % 800);
     e.bytes = static_cast<std::int64_t>(random() >> 20);
     e.flow = random();
-    e.place = {i / 10, static_cast<std::int16_t>(i % 3 - 1), i % 2 ? Direction::kBackward : Direction::kForward,
+    e.place = {i / 10, static_cast<std::int16_t>(i % 3 - 1),
+               i % 2 ? Direction::kBackward : Direction::kForward,
                static_cast<std::int16_t>(i % 5 - 1)};
     e.q_end = i;
     e.k_end = 2 * i;
@@ -57,7 +58,9 @@ TEST(ChunkTest, EventsComeBackAsTheyWere) {
 }
 
 TEST(ChunkTest, TensorsShardsDiffsAndNotesComeBackAsTheyWere) {
-  TensorRecord tensor{7, "block_lse", {3, 1, Direction::kBackward, 2}, 5, DType::kBFloat16, {2, 4, 64}, 99, {-1, 2, 0.5, 2, 1, 3}, true};
+  TensorRecord tensor{7,  "block_lse",           {3, 1, Direction::kBackward, 2},
+                      5,  DType::kBFloat16,      {2, 4, 64},
+                      99, {-1, 2, 0.5, 2, 1, 3}, true};
   Chunk chunk{1, ChunkKind::kTensors, -1, 0, 1, 0, encodeTensors(std::vector{tensor})};
   const auto t = decodeTensors(chunk).front();
   EXPECT_EQ(t.name, "block_lse");
@@ -107,20 +110,24 @@ TEST(ChunkTest, ChecksumCoversHeaderAndBody) {
   EXPECT_NE(computeChecksum(chunk), sum);
 }
 
-/// Decoders of untrusted bodies either return or throw Error; under ASan and UBSan this finds the rest.
+/// Decoders of untrusted bodies either return or throw Error; under ASan and UBSan this finds the
+/// rest.
 TEST(ChunkFuzzTest, RandomlyDamagedBodiesNeverCrash) {
   std::mt19937 random(11);
   const Chunk events = eventChunk(50);
   TensorRecord tensor{7, "q", {}, 0, DType::kFloat32, {2, 3}, 1, {}, false};
   for (int round = 0; round < 20000; ++round) {
     Chunk chunk = events;
-    if (round % 2) chunk = {1, ChunkKind::kTensors, -1, 0, 2, 0, encodeTensors(std::vector{tensor, tensor})};
-    for (int flips = 0; flips < 3; ++flips) chunk.body[random() % chunk.body.size()] ^= static_cast<std::uint8_t>(1u << random() % 8);
+    if (round % 2)
+      chunk = {1, ChunkKind::kTensors, -1, 0, 2, 0, encodeTensors(std::vector{tensor, tensor})};
+    for (int flips = 0; flips < 3; ++flips)
+      chunk.body[random() % chunk.body.size()] ^= static_cast<std::uint8_t>(1u << random() % 8);
     if (round % 7 == 0) chunk.body.resize(random() % chunk.body.size());
-    for (auto decode : {+[](const Chunk& c) { decodeEvents(c); }, +[](const Chunk& c) { decodeTensors(c); },
-                        +[](const Chunk& c) { decodeMemory(c); }, +[](const Chunk& c) { decodeShard(c); },
-                        +[](const Chunk& c) { decodeDiffs(c); }, +[](const Chunk& c) { decodeNote(c); },
-                        +[](const Chunk& c) { decodeEnd(c); }}) {
+    for (auto decode :
+         {+[](const Chunk& c) { decodeEvents(c); }, +[](const Chunk& c) { decodeTensors(c); },
+          +[](const Chunk& c) { decodeMemory(c); }, +[](const Chunk& c) { decodeShard(c); },
+          +[](const Chunk& c) { decodeDiffs(c); }, +[](const Chunk& c) { decodeNote(c); },
+          +[](const Chunk& c) { decodeEnd(c); }}) {
       try {
         decode(chunk);
       } catch (const Error&) {

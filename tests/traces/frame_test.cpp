@@ -37,7 +37,8 @@ TEST(FrameTest, FramesComeOutHoweverTheStreamIsCut) {
 }
 
 TEST(FrameTest, ImpossibleLengthsAndTypesAreRefused) {
-  for (const Bytes& bad : {Bytes{0, 0, 0, 0, 'J'}, Bytes{255, 255, 255, 255, 'J'}, Bytes{2, 0, 0, 0, 'Z'}}) {
+  for (const Bytes& bad :
+       {Bytes{0, 0, 0, 0, 'J'}, Bytes{255, 255, 255, 255, 'J'}, Bytes{2, 0, 0, 0, 'Z'}}) {
     FrameDecoder decoder;
     decoder.feed(bad.data(), bad.size());
     EXPECT_THROW(decoder.next(), Error);
@@ -56,7 +57,8 @@ TEST(FrameFuzzTest, RandomStreamsNeverCrash) {
   std::mt19937 random(5);
   for (int round = 0; round < 5000; ++round) {
     Bytes bytes = encodeChunkFrame(noteChunk());
-    for (int i = 0; i < 4; ++i) bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
+    for (int i = 0; i < 4; ++i)
+      bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
     FrameDecoder decoder;
     try {
       decoder.feed(bytes.data(), bytes.size());

@@ -16,9 +16,11 @@ class MemorySink : public ChunkSink {
     int flushes = 0;
     bool closed = false;
   };
-  explicit MemorySink(std::shared_ptr<Kept> kept, int fail_at = -1) : kept_(std::move(kept)), fail_at_(fail_at) {}
+  explicit MemorySink(std::shared_ptr<Kept> kept, int fail_at = -1)
+      : kept_(std::move(kept)), fail_at_(fail_at) {}
   void write(const Chunk& chunk) override {
-    if (fail_at_ >= 0 && static_cast<int>(kept_->chunks.size()) >= fail_at_) throw inputError("disk full");
+    if (fail_at_ >= 0 && static_cast<int>(kept_->chunks.size()) >= fail_at_)
+      throw inputError("disk full");
     kept_->chunks.push_back(chunk);
   }
   void flush() override { ++kept_->flushes; }
@@ -29,7 +31,8 @@ class MemorySink : public ChunkSink {
   int fail_at_;
 };
 
-std::unique_ptr<Recorder> recorderInto(std::shared_ptr<MemorySink::Kept> kept, int ranks, RecorderOptions options = {}, int fail_at = -1) {
+std::unique_ptr<Recorder> recorderInto(std::shared_ptr<MemorySink::Kept> kept, int ranks,
+                                       RecorderOptions options = {}, int fail_at = -1) {
   std::vector<std::unique_ptr<ChunkSink>> sinks;
   sinks.push_back(std::make_unique<MemorySink>(std::move(kept), fail_at));
   return std::make_unique<Recorder>(ranks, std::move(sinks), options);
@@ -55,7 +58,8 @@ TEST(RecorderTest, EventsOfAllRanksArriveInTheirOrder) {
           e.rank = static_cast<std::int16_t>(r);
           e.begin_ns = e.end_ns = i;
           recorder->event(e);
-          if (i % 1000 == 0) recorder->tensor({0, "t", {}, e.rank, DType::kFloat32, {1}, 0, {}, false}, Bytes(4));
+          if (i % 1000 == 0)
+            recorder->tensor({0, "t", {}, e.rank, DType::kFloat32, {1}, 0, {}, false}, Bytes(4));
         }
       });
     for (auto& rank : ranks) rank.join();
@@ -93,7 +97,8 @@ TEST(RecorderTest, ValuesBeyondTheQueueAreCountedAndTheirRecordStays) {
   options.queue_bytes = 100;
   options.commit_interval = std::chrono::seconds(60);
   auto recorder = recorderInto(kept, 1, options);
-  for (int i = 0; i < 3; ++i) recorder->tensor({0, "t", {}, 0, DType::kFloat32, {20}, 0, {}, false}, Bytes(80));
+  for (int i = 0; i < 3; ++i)
+    recorder->tensor({0, "t", {}, 0, DType::kFloat32, {20}, 0, {}, false}, Bytes(80));
   recorder->close();
   EXPECT_EQ(recorder->stats().dropped_tensors, 2u);
   int with_values = 0, records = 0;

@@ -23,8 +23,10 @@ Bytes fileWith(const std::string& header, std::size_t data_bytes) {
 TEST(SafeTensorsTest, WhatIsWrittenIsRead) {
   test::TempDir dir;
   const float values[] = {1, 2, 3, 4};
-  writeSafeTensors(dir.file("a.safetensors"),
-                   {{"x", {"F32", {2, 2}, reinterpret_cast<const std::uint8_t*>(values), sizeof values}}}, {{"mask", "full"}});
+  writeSafeTensors(
+      dir.file("a.safetensors"),
+      {{"x", {"F32", {2, 2}, reinterpret_cast<const std::uint8_t*>(values), sizeof values}}},
+      {{"mask", "full"}});
   const auto file = SafeTensorsFile::read(dir.file("a.safetensors"));
   EXPECT_EQ(file.at("x").shape, (std::vector<std::int64_t>{2, 2}));
   EXPECT_EQ(std::memcmp(file.at("x").data, values, sizeof values), 0);
@@ -37,23 +39,33 @@ TEST(SafeTensorsTest, BrokenHeadersAreOneClearSentence) {
       {Bytes(3), "too short"},
       {Bytes(8, 0xFF), "header claims"},
       {fileWith("{", 0), "not valid JSON"},
-      {fileWith(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,16]}})", 8), "outside the file"},
-      {fileWith(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), "does not fit its shape"},
+      {fileWith(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,16]}})", 8),
+       "outside the file"},
+      {fileWith(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
+       "does not fit its shape"},
       {fileWith(R"({"x":{"dtype":"Q9","shape":[2],"data_offsets":[0,8]}})", 8), "unknown type"},
       {fileWith(R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), "negative"},
-      {fileWith(R"({"x":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,8]}})", 8), "impossibly large"},
+      {fileWith(R"({"x":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,8]}})", 8),
+       "impossibly large"},
       {fileWith(R"({"x":{"dtype":"F32"}})", 8), "not as the format says"},
-      {fileWith(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12), "overlap"},
+      {fileWith(
+           R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+           12),
+       "overlap"},
   };
-  for (const auto& [bytes, words] : cases) EXPECT_ERROR(SafeTensorsFile::parse(bytes, "in.safetensors"), ErrorCode::kInput, words);
+  for (const auto& [bytes, words] : cases)
+    EXPECT_ERROR(SafeTensorsFile::parse(bytes, "in.safetensors"), ErrorCode::kInput, words);
 }
 
 TEST(SafeTensorsFuzzTest, RandomlyDamagedFilesNeverCrash) {
-  const Bytes good = fileWith(R"({"__metadata__":{"mask":"causal"},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
+  const Bytes good = fileWith(
+      R"({"__metadata__":{"mask":"causal"},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+      8);
   std::mt19937 random(1);
   for (int round = 0; round < 20000; ++round) {
     Bytes bytes = good;
-    for (int i = 0; i < 3; ++i) bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
+    for (int i = 0; i < 3; ++i)
+      bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
     try {
       SafeTensorsFile::parse(std::move(bytes), "fuzz");
     } catch (const Error&) {

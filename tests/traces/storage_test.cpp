@@ -22,7 +22,8 @@ namespace {
 void execute(const std::string& path, const std::string& sql) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(db);
   sqlite3_close(db);
 }
 
@@ -48,7 +49,8 @@ std::unique_ptr<Recorder> record(const std::string& path, int events) {
   }
   const float values[] = {1, 2, 3};
   recorder->tensor({0, "q", {}, 0, DType::kFloat32, {3}, 0, {}, false},
-                   Bytes(reinterpret_cast<const std::uint8_t*>(values), reinterpret_cast<const std::uint8_t*>(values + 3)));
+                   Bytes(reinterpret_cast<const std::uint8_t*>(values),
+                         reinterpret_cast<const std::uint8_t*>(values + 3)));
   return recorder;
 }
 
@@ -79,7 +81,8 @@ TEST(StorageTest, AFileThatIsNoTraceIsNeverReplaced) {
 }
 
 TEST(StorageTest, AnUnwritablePathIsOneClearSentence) {
-  EXPECT_ERROR(SqliteSink sink("/nonexistent/folder/a.rscope"), ErrorCode::kInput, "cannot be written");
+  EXPECT_ERROR(SqliteSink sink("/nonexistent/folder/a.rscope"), ErrorCode::kInput,
+               "cannot be written");
 }
 
 TEST(StorageTest, ForeignAndMissingFilesAreRefusedByName) {
@@ -152,7 +155,9 @@ TEST(StorageTest, WhatIsSealedCannotBeReadThroughTheSource) {
   EXPECT_NE(readSealed(path).front().find("naive_sum_merge"), std::string::npos);
   const auto trace = openTrace(path);
   std::string everything;
-  SqliteSource(path).readAll([&](Chunk chunk) { everything.append(chunk.body.begin(), chunk.body.end()); }, [](std::string) {});
+  SqliteSource(path).readAll(
+      [&](Chunk chunk) { everything.append(chunk.body.begin(), chunk.body.end()); },
+      [](std::string) {});
   EXPECT_EQ(everything.find("naive_sum_merge"), std::string::npos);
 }
 

@@ -30,8 +30,10 @@ Event at(int rank, Place place, EventKind kind = EventKind::kAttend) {
 TEST(TraceTest, MomentsAreInTheOrderOfVisitingWhateverTheOrderOfArrival) {
   Trace trace;
   const Place first{0, 0, Direction::kForward, 0}, second{0, 1, Direction::kForward, 0};
-  const Place third{0, 1, Direction::kBackward, 1}, fourth{0, 0, Direction::kBackward, 0}, fifth{1, 0, Direction::kForward, 0};
-  trace.add(chunkOf({at(1, fourth), at(0, second), at(2, fifth), at(0, first), at(0, third), at(1, first)}));
+  const Place third{0, 1, Direction::kBackward, 1}, fourth{0, 0, Direction::kBackward, 0},
+      fifth{1, 0, Direction::kForward, 0};
+  trace.add(chunkOf(
+      {at(1, fourth), at(0, second), at(2, fifth), at(0, first), at(0, third), at(1, first)}));
   EXPECT_EQ(trace.moments(), (std::vector<Place>{first, second, third, fourth, fifth}));
   EXPECT_EQ(trace.worldSize(), 3);
 }
@@ -66,7 +68,8 @@ TEST(FlowsTest, SendsFindTheirReceivesAndLonelyOnesAreKept) {
     e.payload = Payload::kKv;
     return e;
   };
-  trace.add(chunkOf({message(0, 1, EventKind::kSend, 7), message(1, 0, EventKind::kReceive, 7), message(1, 0, EventKind::kSend, 8)}));
+  trace.add(chunkOf({message(0, 1, EventKind::kSend, 7), message(1, 0, EventKind::kReceive, 7),
+                     message(1, 0, EventKind::kSend, 8)}));
   const auto flows = matchFlows(trace, Payload::kKv);
   ASSERT_EQ(flows.size(), 2u);
   EXPECT_EQ(flows[0].send->peer, flows[0].receive->rank);
@@ -75,7 +78,8 @@ TEST(FlowsTest, SendsFindTheirReceivesAndLonelyOnesAreKept) {
 
 TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
   Trace trace;
-  auto diff = [](bool isolated, int layer, Direction direction, const char* tensor, double multiple) {
+  auto diff = [](bool isolated, int layer, Direction direction, const char* tensor,
+                 double multiple) {
     DiffRecord d;
     d.isolated = isolated;
     d.place = {0, static_cast<std::int16_t>(layer), direction, -1};
@@ -83,10 +87,12 @@ TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
     d.multiple = multiple;
     return d;
   };
-  std::vector<DiffRecord> diffs = {diff(false, 0, Direction::kForward, "q", 9000), diff(true, 0, Direction::kBackward, "dk", 50),
-                                   diff(true, 1, Direction::kBackward, "dk", 40),  diff(true, 1, Direction::kForward, "out", 1.2),
-                                   diff(true, 1, Direction::kForward, "lse", std::numeric_limits<double>::quiet_NaN())};
-  Chunk chunk{1, ChunkKind::kDiffs, -1, 0, static_cast<std::uint32_t>(diffs.size()), 0, encodeDiffs(diffs)};
+  std::vector<DiffRecord> diffs = {
+      diff(false, 0, Direction::kForward, "q", 9000), diff(true, 0, Direction::kBackward, "dk", 50),
+      diff(true, 1, Direction::kBackward, "dk", 40), diff(true, 1, Direction::kForward, "out", 1.2),
+      diff(true, 1, Direction::kForward, "lse", std::numeric_limits<double>::quiet_NaN())};
+  Chunk chunk{1, ChunkKind::kDiffs, -1, 0, static_cast<std::uint32_t>(diffs.size()),
+              0, encodeDiffs(diffs)};
   trace.add(chunk);
   const auto summary = summarize(trace);
   EXPECT_EQ(summary.compared, 5);

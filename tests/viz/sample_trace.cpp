@@ -17,8 +17,9 @@ std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes) {
   auto found = made.find(key);
   if (found == made.end()) {
     const std::string path = dir.file(key + ".rscope");
-    const std::string command = std::string(RINGSCOPE_PROGRAM) + " train --text " + sampleText() + " --steps 2 --seq-len 128 --verify --cp " +
-                                std::to_string(cp) + options + " --trace " + path + " >/dev/null";
+    const std::string command = std::string(RINGSCOPE_PROGRAM) + " train --text " + sampleText() +
+                                " --steps 2 --seq-len 128 --verify --cp " + std::to_string(cp) +
+                                options + " --trace " + path + " >/dev/null";
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
     found = made.emplace(key, path).first;
   }

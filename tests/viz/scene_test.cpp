@@ -3,12 +3,12 @@
 
 #include <cmath>
 
+#include "tests/viz/sample_trace.h"
 #include "viz/hub/hub.h"
 #include "viz/maths/ring_layout.h"
 #include "viz/maths/time_scale.h"
 #include "viz/scene/memory_series.h"
 #include "viz/scene/position_rows.h"
-#include "tests/viz/sample_trace.h"
 #include "viz/style/theme.h"
 
 namespace ringscope::viz {
@@ -40,7 +40,8 @@ TEST(RingSceneTest, ShowsWhatEachRankHoldsAttendsAndSends) {
     EXPECT_GE(packet.end - packet.begin, kShortestHop - 1e-9);
     EXPECT_LE(packet.end, 1.0 + 1e-9);
   }
-  EXPECT_NE(scene.sentence.find("rank 0 attends its 16 queries to block 3"), std::string::npos) << scene.sentence;
+  EXPECT_NE(scene.sentence.find("rank 0 attends its 16 queries to block 3"), std::string::npos)
+      << scene.sentence;
 }
 
 TEST(RingSceneTest, BackwardCarriesGradientsBesideTheBlocks) {
@@ -48,7 +49,8 @@ TEST(RingSceneTest, BackwardCarriesGradientsBesideTheBlocks) {
   hub.setTrace(test::sampleTrace(4, {}), "sample", false);
   hub.setPlace({0, 0, Direction::kBackward, 3});
   int kv = 0, dkv = 0;
-  for (const auto& packet : hub.scene().packets) (packet.payload == traces::Payload::kDkv ? dkv : kv) += 1;
+  for (const auto& packet : hub.scene().packets)
+    (packet.payload == traces::Payload::kDkv ? dkv : kv) += 1;
   EXPECT_EQ(kv, 0) << "the last block goes nowhere";
   EXPECT_EQ(dkv, 4) << "the last hop brings dK and dV home";
   for (const auto& packet : hub.scene().packets) EXPECT_EQ(packet.source_rank, packet.to);
@@ -68,7 +70,8 @@ TEST(PositionRowsTest, RestartedPositionsAreMarkedAndCounted) {
 TEST(MemorySeriesTest, AddsCategoriesUpAndKeepsPeaks) {
   const auto series = memorySeries(*test::sampleTrace(4, {}), 2, 100);
   EXPECT_EQ(series.columns.size(), 100u);
-  EXPECT_GT(series.columns.back()[static_cast<std::size_t>(traces::MemoryCategory::kWeights)], 100'000);
+  EXPECT_GT(series.columns.back()[static_cast<std::size_t>(traces::MemoryCategory::kWeights)],
+            100'000);
   EXPECT_GT(series.peak_bytes, 1'000'000);
 }
 
@@ -122,7 +125,9 @@ TEST(RingLayoutTest, CardsOfUpToSixteenRanksDoNotOverlapAndLieInTheArea) {
       const RingLayout layout(area, ranks);
       for (int a = 0; a < ranks; ++a) {
         EXPECT_TRUE(area.contains(layout.card(a))) << ranks << " ranks on " << size.width();
-        for (int b = 0; b < a; ++b) EXPECT_FALSE(layout.card(a).intersects(layout.card(b))) << ranks << ": " << a << " and " << b << " on " << size.width();
+        for (int b = 0; b < a; ++b)
+          EXPECT_FALSE(layout.card(a).intersects(layout.card(b)))
+              << ranks << ": " << a << " and " << b << " on " << size.width();
       }
     }
 }
@@ -146,8 +151,11 @@ TEST(UnitsTest, SizesAndTimesAreSaidAsPeopleDo) {
 TEST(ThemeTest, EveryTextTokenIsReadableOnEveryGround) {
   for (const Theme& theme : Theme::all()) {
     for (const QColor& ground : {theme.background, theme.panel, theme.raised})
-      for (const QColor& ink : {theme.text, theme.dim, theme.accent, theme.right, theme.wait, theme.wrong})
-        EXPECT_GE(contrast(ink, ground), 4.5) << theme.name.toStdString() << " " << ink.name().toStdString() << " on " << ground.name().toStdString();
+      for (const QColor& ink :
+           {theme.text, theme.dim, theme.accent, theme.right, theme.wait, theme.wrong})
+        EXPECT_GE(contrast(ink, ground), 4.5)
+            << theme.name.toStdString() << " " << ink.name().toStdString() << " on "
+            << ground.name().toStdString();
     EXPECT_GE(contrast(theme.on_accent, theme.accent), 4.5) << theme.name.toStdString();
     EXPECT_GE(contrast(theme.on_plate, theme.plate), 4.5);
   }

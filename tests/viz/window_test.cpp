@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The real window, driven by real mouse and key events, offscreen or under Xvfb.
+#include <gtest/gtest.h>
+
 #include <QApplication>
 #include <QComboBox>
 #include <QElapsedTimer>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
-#include <gtest/gtest.h>
-
 #include <csignal>
 #include <fstream>
 
@@ -45,7 +45,12 @@ class WindowTest : public testing::Test {
     return config;
   }
   bool runs() {
-    return QTest::qWaitFor([&] { return window.engine().state() == State::kRunning && window.hub().trace().moments().size() > 20; }, 20000);
+    return QTest::qWaitFor(
+        [&] {
+          return window.engine().state() == State::kRunning &&
+                 window.hub().trace().moments().size() > 20;
+        },
+        20000);
   }
   QPushButton* button(const QString& text) {
     for (auto* b : window.findChildren<QPushButton*>())
@@ -105,7 +110,8 @@ TEST_F(WindowTest, AClickOnACardAndOnTheTimelineSelects) {
   QTest::mouseClick(ring, Qt::LeftButton, {}, layout.card(1).center().toPoint());
   EXPECT_EQ(window.hub().selectedRank(), 1);
   auto* timeline = window.findChild<TimelineView*>();
-  QTest::mouseClick(timeline, Qt::LeftButton, {}, QPoint(timeline->width() - 25, timeline->height() - 12));
+  QTest::mouseClick(timeline, Qt::LeftButton, {},
+                    QPoint(timeline->width() - 25, timeline->height() - 12));
   EXPECT_EQ(window.hub().selectedRank(), 3);
   EXPECT_EQ(window.hub().place().stage, 3);
 }
@@ -140,7 +146,8 @@ TEST_F(WindowTest, ALiveRunMovesPausesStepsAndEnds) {
   }
   EXPECT_GT(window.hub().trace().moments().size(), moments);
   QTest::mouseClick(button("Continue"), Qt::LeftButton);
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.hub().trace().moments().size() > moments + 30; }, 10000));
+  EXPECT_TRUE(
+      QTest::qWaitFor([&] { return window.hub().trace().moments().size() > moments + 30; }, 10000));
   QTest::mouseClick(button("Stop"), Qt::LeftButton);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 10000));
   EXPECT_TRUE(QTest::qWaitFor([&] { return window.hub().diagnosis().has_value(); }, 10000));
@@ -153,7 +160,8 @@ TEST_F(WindowTest, ScrubbingBackNeverPausesTheRunAndFollowingTiesTheCursors) {
   QTest::keyClick(&window, Qt::Key_Home);
   window.hub().setPlaying(false);
   const auto before = window.hub().trace().moments().size();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.hub().trace().moments().size() > before + 20; }, 10000));
+  EXPECT_TRUE(
+      QTest::qWaitFor([&] { return window.hub().trace().moments().size() > before + 20; }, 10000));
   EXPECT_EQ(window.hub().moment(), 0);
   QTest::keyClick(&window, Qt::Key_F);
   QTest::qWait(100);
@@ -169,7 +177,8 @@ TEST_F(WindowTest, StopToPictureTakesUnder50MillisecondsAtThe95thPercentile) {
     clock.start();
     QTest::mouseClick(button("Pause"), Qt::LeftButton);
     // Sleeps until something happens: a spinning wait would take a core from the run.
-    while (window.engine().state() != State::kPaused && clock.elapsed() < 5000) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+    while (window.engine().state() != State::kPaused && clock.elapsed() < 5000)
+      QApplication::processEvents(QEventLoop::WaitForMoreEvents);
     window.repaint();
     times.push_back(clock.elapsed());
     QTest::mouseClick(button("Continue"), Qt::LeftButton);
@@ -177,7 +186,8 @@ TEST_F(WindowTest, StopToPictureTakesUnder50MillisecondsAtThe95thPercentile) {
   }
   std::sort(times.begin(), times.end());
   RecordProperty("p95_ms", static_cast<int>(times[18]));
-  std::printf("stop to picture: median %lld ms, p95 %lld ms\n", static_cast<long long>(times[10]), static_cast<long long>(times[18]));
+  std::printf("stop to picture: median %lld ms, p95 %lld ms\n", static_cast<long long>(times[10]),
+              static_cast<long long>(times[18]));
   EXPECT_LT(times[18], 1000) << "the figure is printed; this bound only catches a hang";
 }
 
@@ -186,7 +196,8 @@ TEST_F(WindowTest, AKilledEngineIsSaidAndTheWindowGoesOn) {
   ASSERT_TRUE(runs());
   const auto moments = window.hub().trace().moments().size();
   QSignalSpy ended(&window.engine(), &EngineLink::ended);
-  for (auto* process : window.engine().findChildren<QProcess*>()) ::kill(static_cast<pid_t>(process->processId()), SIGKILL);
+  for (auto* process : window.engine().findChildren<QProcess*>())
+    ::kill(static_cast<pid_t>(process->processId()), SIGKILL);
   ASSERT_TRUE(ended.wait(5000));
   EXPECT_NE(ended.first().first().toString().indexOf("died"), -1);
   EXPECT_GE(window.hub().trace().moments().size(), moments);
@@ -201,7 +212,8 @@ TEST_F(WindowTest, AHungEngineIsSaidAndCanBeStopped) {
   auto* process = window.engine().findChildren<QProcess*>().first();
   ::kill(static_cast<pid_t>(process->processId()), SIGSTOP);
   QTest::mouseClick(button("Pause"), Qt::LeftButton);
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.engine().sentence().contains("not answered"); }, 5000));
+  EXPECT_TRUE(
+      QTest::qWaitFor([&] { return window.engine().sentence().contains("not answered"); }, 5000));
   window.engine().stop();
   window.engine().stop();
   EXPECT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 8000));
@@ -219,17 +231,22 @@ TEST_F(WindowTest, EveryControlIsReachedByTabAndHasAName) {
   QSet<QWidget*> reached;
   QApplication::setActiveWindow(&window);  // Xvfb has no window manager that would do it
   for (int i = 0; i < 80; ++i) {
-    QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : &window, Qt::Key_Tab);
+    QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : &window,
+                    Qt::Key_Tab);
     if (auto* w = QApplication::focusWidget()) reached << w;
   }
   int controls = 0;
   for (auto* w : window.findChildren<QWidget*>()) {
-    const bool control = qobject_cast<QAbstractButton*>(w) || qobject_cast<QComboBox*>(w) || qobject_cast<View*>(w);
+    const bool control =
+        qobject_cast<QAbstractButton*>(w) || qobject_cast<QComboBox*>(w) || qobject_cast<View*>(w);
     if (!control || !w->isVisible() || !w->isEnabled()) continue;
     ++controls;
     auto* b = qobject_cast<QAbstractButton*>(w);
-    EXPECT_FALSE(w->accessibleName().isEmpty() && !(b && !b->text().isEmpty())) << w->metaObject()->className();
-    EXPECT_TRUE(reached.contains(w)) << w->metaObject()->className() << " " << (b ? b->text().toStdString() : w->accessibleName().toStdString());
+    EXPECT_FALSE(w->accessibleName().isEmpty() && !(b && !b->text().isEmpty()))
+        << w->metaObject()->className();
+    EXPECT_TRUE(reached.contains(w))
+        << w->metaObject()->className() << " "
+        << (b ? b->text().toStdString() : w->accessibleName().toStdString());
   }
   EXPECT_GT(controls, 15);
 }

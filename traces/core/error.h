@@ -23,8 +23,14 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-inline Error usageError(const std::string& sentence) { return {ErrorCode::kUsage, sentence}; }
-inline Error inputError(const std::string& sentence) { return {ErrorCode::kInput, sentence}; }
-inline Error runFailed(const std::string& sentence) { return {ErrorCode::kRunFailed, sentence}; }
+inline Error usageError(const std::string& sentence) {
+  return {ErrorCode::kUsage, sentence};
+}
+inline Error inputError(const std::string& sentence) {
+  return {ErrorCode::kInput, sentence};
+}
+inline Error runFailed(const std::string& sentence) {
+  return {ErrorCode::kRunFailed, sentence};
+}
 
 }  // namespace ringscope

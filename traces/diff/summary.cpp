@@ -14,11 +14,13 @@ double magnitude(const DiffRecord& diff) {
   return std::isnan(diff.multiple) ? std::numeric_limits<double>::infinity() : diff.multiple;
 }
 
-bool diverges(const DiffRecord& diff) { return !(diff.multiple <= kNoiseLimit); }
+bool diverges(const DiffRecord& diff) {
+  return !(diff.multiple <= kNoiseLimit);
+}
 
 int tensorOrder(const std::string& tensor) {
-  static const std::array<std::string, 10> kOrder = {"q",  "k",  "v",   "out", "lse",
-                                                     "loss", "dout", "dv", "dk", "dq"};
+  static const std::array<std::string, 10> kOrder = {"q",    "k",    "v",  "out", "lse",
+                                                     "loss", "dout", "dv", "dk",  "dq"};
   return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), tensor) - kOrder.begin());
 }
 
@@ -26,8 +28,11 @@ auto dependenceKey(const DiffRecord& diff) {
   const bool backward = diff.place.direction == Direction::kBackward;
   // Loss and gradients carry layer -1: the loss ends the forward half, gradients end the backward.
   const int outside = 1 << 20;
-  const int layer = diff.place.layer < 0 ? outside : backward ? -diff.place.layer : diff.place.layer;
-  return std::tuple(!diff.isolated, diff.place.train_step, backward, layer, tensorOrder(diff.tensor));
+  const int layer = diff.place.layer < 0 ? outside
+                    : backward           ? -diff.place.layer
+                                         : diff.place.layer;
+  return std::tuple(!diff.isolated, diff.place.train_step, backward, layer,
+                    tensorOrder(diff.tensor));
 }
 
 void keepWorse(const DiffRecord*& worst, const DiffRecord& candidate) {
@@ -72,7 +77,8 @@ const DiffRecord* WorstDiffs::overall(const Trace& trace) const {
 }
 
 std::string describe(const DiffRecord& diff) {
-  return (diff.place.layer >= 0 ? "layer " + std::to_string(diff.place.layer) + ", " : "") + diff.tensor;
+  return (diff.place.layer >= 0 ? "layer " + std::to_string(diff.place.layer) + ", " : "") +
+         diff.tensor;
 }
 
 std::string describeMultiple(double multiple) {

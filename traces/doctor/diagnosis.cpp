@@ -8,7 +8,9 @@
 namespace ringscope::traces {
 namespace {
 
-nlohmann::json orNull(int value) { return value < 0 ? nlohmann::json() : nlohmann::json(value); }
+nlohmann::json orNull(int value) {
+  return value < 0 ? nlohmann::json() : nlohmann::json(value);
+}
 
 nlohmann::json toJson(const Finding& finding) {
   const Mistake* mistake = findMistake(finding.rule);

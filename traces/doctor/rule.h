@@ -20,8 +20,8 @@ struct Finding {
   Place place;
   int rank = -1;
   std::string buffer;
-  std::string evidence;    ///< in numbers
-  std::string remedy;      ///< what to change
+  std::string evidence;  ///< in numbers
+  std::string remedy;    ///< what to change
 };
 
 /// A rule's answer. `would_settle` names the capture that would make it observable.

@@ -36,14 +36,20 @@ T load(const Bytes& bytes, std::size_t index) {
 
 double element(DType dtype, const Bytes& bytes, std::size_t i) {
   switch (dtype) {
-    case DType::kFloat32: return load<float>(bytes, i);
-    case DType::kFloat64: return load<double>(bytes, i);
+    case DType::kFloat32:
+      return load<float>(bytes, i);
+    case DType::kFloat64:
+      return load<double>(bytes, i);
     case DType::kBFloat16:
       return std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(bytes, i)) << 16);
-    case DType::kFloat16: return halfToDouble(load<std::uint16_t>(bytes, i));
-    case DType::kInt32: return load<std::int32_t>(bytes, i);
-    case DType::kInt64: return static_cast<double>(load<std::int64_t>(bytes, i));
-    case DType::kCount: break;
+    case DType::kFloat16:
+      return halfToDouble(load<std::uint16_t>(bytes, i));
+    case DType::kInt32:
+      return load<std::int32_t>(bytes, i);
+    case DType::kInt64:
+      return static_cast<double>(load<std::int64_t>(bytes, i));
+    case DType::kCount:
+      break;
   }
   return 0;
 }
@@ -79,16 +85,21 @@ std::size_t Trace::checkedRank(int rank) {
 
 void Trace::add(const Chunk& chunk) {
   switch (chunk.kind) {
-    case ChunkKind::kEvents: addEvents(chunk); break;
+    case ChunkKind::kEvents:
+      addEvents(chunk);
+      break;
     case ChunkKind::kTensors:
       for (auto& tensor : decodeTensors(chunk)) {
         tensor_index_[tensor.name].try_emplace({tensor.place, tensor.rank}, tensors_.size());
         tensors_.push_back(std::move(tensor));
       }
       break;
-    case ChunkKind::kValues: kept_values_[chunk.key] = chunk.body; break;
+    case ChunkKind::kValues:
+      kept_values_[chunk.key] = chunk.body;
+      break;
     case ChunkKind::kMemory:
-      for (const auto& sample : decodeMemory(chunk)) memory_[checkedRank(sample.rank)].push_back(sample);
+      for (const auto& sample : decodeMemory(chunk))
+        memory_[checkedRank(sample.rank)].push_back(sample);
       break;
     case ChunkKind::kShards: {
       ShardRecord shard = decodeShard(chunk);
@@ -104,8 +115,11 @@ void Trace::add(const Chunk& chunk) {
       notes_.emplace_back(note.key, parsed(note));
       break;
     }
-    case ChunkKind::kEnd: end_ = decodeEnd(chunk); break;
-    case ChunkKind::kCount: break;
+    case ChunkKind::kEnd:
+      end_ = decodeEnd(chunk);
+      break;
+    case ChunkKind::kCount:
+      break;
   }
 }
 
@@ -133,7 +147,8 @@ std::size_t Trace::eventCount() const {
 
 const nlohmann::json& Trace::note(const std::string& key) const {
   static const nlohmann::json kNull;
-  const auto at = std::find_if(notes_.rbegin(), notes_.rend(), [&](auto& n) { return n.first == key; });
+  const auto at =
+      std::find_if(notes_.rbegin(), notes_.rend(), [&](auto& n) { return n.first == key; });
   return at == notes_.rend() ? kNull : at->second;
 }
 
@@ -150,7 +165,8 @@ std::vector<nlohmann::json> Trace::notesWithPrefix(const std::string& prefix) co
   return found;
 }
 
-bool Trace::PlaceAndRankBefore::operator()(const std::pair<Place, int>& a, const std::pair<Place, int>& b) const {
+bool Trace::PlaceAndRankBefore::operator()(const std::pair<Place, int>& a,
+                                           const std::pair<Place, int>& b) const {
   if (before(a.first, b.first)) return true;
   return !before(b.first, a.first) && a.second < b.second;
 }
@@ -179,7 +195,8 @@ std::optional<std::vector<double>> Trace::values(const TensorRecord& tensor) con
 
 std::shared_ptr<Trace> openTrace(const std::string& path) {
   auto source = std::make_shared<SqliteSource>(path);
-  auto trace = std::make_shared<Trace>([source](std::uint64_t id) { return source->readValues(id); });
+  auto trace =
+      std::make_shared<Trace>([source](std::uint64_t id) { return source->readValues(id); });
   source->readAll(
       [&](Chunk chunk) {
         try {

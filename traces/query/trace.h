@@ -4,12 +4,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "traces/schema/chunk.h"
 
@@ -31,11 +30,15 @@ class Trace {
 
   int worldSize() const { return static_cast<int>(events_.size()); }
   /// Events of one rank in the order of their ends, as they were recorded.
-  const std::vector<Event>& events(int rank) const { return events_.at(static_cast<std::size_t>(rank)); }
+  const std::vector<Event>& events(int rank) const {
+    return events_.at(static_cast<std::size_t>(rank));
+  }
   std::size_t eventCount() const;
   const std::vector<TensorRecord>& tensors() const { return tensors_; }
   const std::vector<ShardRecord>& shards() const { return shards_; }
-  const std::vector<MemorySample>& memory(int rank) const { return memory_.at(static_cast<std::size_t>(rank)); }
+  const std::vector<MemorySample>& memory(int rank) const {
+    return memory_.at(static_cast<std::size_t>(rank));
+  }
   const std::vector<DiffRecord>& diffs() const { return diffs_; }
   const std::vector<std::string>& problems() const { return problems_; }
   const std::optional<EndRecord>& end() const { return end_; }
@@ -67,7 +70,8 @@ class Trace {
   struct PlaceAndRankBefore {
     bool operator()(const std::pair<Place, int>& a, const std::pair<Place, int>& b) const;
   };
-  std::map<std::string, std::map<std::pair<Place, int>, std::size_t, PlaceAndRankBefore>> tensor_index_;
+  std::map<std::string, std::map<std::pair<Place, int>, std::size_t, PlaceAndRankBefore>>
+      tensor_index_;
   std::vector<ShardRecord> shards_;
   std::map<std::tuple<std::string, int, int>, std::size_t> shard_index_;
   std::vector<DiffRecord> diffs_;

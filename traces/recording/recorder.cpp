@@ -13,9 +13,13 @@ Recorder::Recorder(int world_size, std::vector<std::unique_ptr<ChunkSink>> sinks
   writer_ = std::thread([this] { writerLoop(); });
 }
 
-Recorder::~Recorder() { close(); }
+Recorder::~Recorder() {
+  close();
+}
 
-std::int64_t Recorder::now() const { return steadyNow() - start_ns_; }
+std::int64_t Recorder::now() const {
+  return steadyNow() - start_ns_;
+}
 
 void Recorder::event(const Event& event) noexcept {
   if (!ranks_[static_cast<std::size_t>(event.rank)]->events.push(event)) ++dropped_events_;
@@ -45,8 +49,12 @@ void Recorder::tensor(TensorRecord record, Bytes values) {
   items_.push_back(TensorItem{std::move(record), std::move(values)});
 }
 
-void Recorder::shard(ShardRecord shard) { enqueue(std::move(shard), 0); }
-void Recorder::diffs(std::vector<DiffRecord> diffs) { enqueue(std::move(diffs), 0); }
+void Recorder::shard(ShardRecord shard) {
+  enqueue(std::move(shard), 0);
+}
+void Recorder::diffs(std::vector<DiffRecord> diffs) {
+  enqueue(std::move(diffs), 0);
+}
 void Recorder::note(std::string key, std::string json) {
   enqueue(Note{std::move(key), std::move(json)}, 0);
 }
@@ -126,7 +134,8 @@ void Recorder::writeRank(std::size_t rank) {
   std::vector<MemorySample> samples;
   ranks_[rank]->memory.drain(samples);
   if (!samples.empty())
-    writeChunk(ChunkKind::kMemory, static_cast<int>(rank), 0, samples.size(), encodeMemory(samples));
+    writeChunk(ChunkKind::kMemory, static_cast<int>(rank), 0, samples.size(),
+               encodeMemory(samples));
 }
 
 void Recorder::writeItems(std::vector<Item> items) {
@@ -150,7 +159,8 @@ void Recorder::writeItems(std::vector<Item> items) {
     writeChunk(ChunkKind::kTensors, -1, 0, records.size(), encodeTensors(records));
 }
 
-void Recorder::writeChunk(ChunkKind kind, int rank, std::uint64_t key, std::size_t rows, Bytes body) {
+void Recorder::writeChunk(ChunkKind kind, int rank, std::uint64_t key, std::size_t rows,
+                          Bytes body) {
   Chunk chunk;
   chunk.seq = next_seq_++;
   chunk.kind = kind;

@@ -17,9 +17,9 @@
 namespace ringscope::traces {
 
 struct RecorderOptions {
-  std::size_t events_per_rank = std::size_t{1} << 14;   ///< ring buffer of each rank, in events
-  std::size_t queue_bytes = std::size_t{256} << 20;     ///< values waiting for the writer thread
-  std::chrono::milliseconds commit_interval{50};        ///< the most that a kill can lose
+  std::size_t events_per_rank = std::size_t{1} << 14;  ///< ring buffer of each rank, in events
+  std::size_t queue_bytes = std::size_t{256} << 20;    ///< values waiting for the writer thread
+  std::chrono::milliseconds commit_interval{50};       ///< the most that a kill can lose
 };
 
 /// What is known to be written: everything up to chunk `chunk_watermark` at `run_clock_ns`.
@@ -40,7 +40,8 @@ struct RecorderStats {
 /// called from any thread and holds a lock for the time of a move.
 class Recorder {
  public:
-  Recorder(int world_size, std::vector<std::unique_ptr<ChunkSink>> sinks, RecorderOptions options = {});
+  Recorder(int world_size, std::vector<std::unique_ptr<ChunkSink>> sinks,
+           RecorderOptions options = {});
   ~Recorder();  ///< closes
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

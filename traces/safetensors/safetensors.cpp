@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-
 #include <nlohmann/json.hpp>
 
 namespace ringscope::traces {
@@ -29,8 +28,8 @@ std::uint64_t shapeBytes(const SafeTensorView& view, const std::string& source,
 
 std::size_t safeTensorElementSize(const std::string& dtype) {
   static const std::map<std::string, std::size_t> kSizes = {
-      {"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4},
-      {"I16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
+      {"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8},
+      {"I32", 4}, {"I16", 2}, {"I8", 1},  {"U8", 1},   {"BOOL", 1}};
   const auto at = kSizes.find(dtype);
   return at == kSizes.end() ? 0 : at->second;
 }
@@ -55,15 +54,17 @@ SafeTensorsFile SafeTensorsFile::parse(Bytes bytes, const std::string& source) {
   if (header_bytes > kMaxHeaderBytes || header_bytes > file.bytes_.size() - 8)
     throw inputError(source + " is not a safetensors file: its header claims " +
                      std::to_string(header_bytes) + " bytes");
-  file.parseEntries(std::string(reinterpret_cast<const char*>(file.bytes_.data()) + 8, header_bytes),
-                    8 + header_bytes);
+  file.parseEntries(
+      std::string(reinterpret_cast<const char*>(file.bytes_.data()) + 8, header_bytes),
+      8 + header_bytes);
   return file;
 }
 
 void SafeTensorsFile::parseEntries(const std::string& header, std::size_t data_begin) {
   using nlohmann::json;
   const json entries = json::parse(header, nullptr, false);
-  if (!entries.is_object()) throw inputError(source_ + ": the safetensors header is not valid JSON");
+  if (!entries.is_object())
+    throw inputError(source_ + ": the safetensors header is not valid JSON");
   const std::uint64_t data_bytes = bytes_.size() - data_begin;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   try {
@@ -91,8 +92,7 @@ void SafeTensorsFile::parseEntries(const std::string& header, std::size_t data_b
   }
   std::sort(ranges.begin(), ranges.end());
   for (std::size_t i = 1; i < ranges.size(); ++i)
-    if (ranges[i].first < ranges[i - 1].second)
-      throw inputError(source_ + ": two tensors overlap");
+    if (ranges[i].first < ranges[i - 1].second) throw inputError(source_ + ": two tensors overlap");
 }
 
 const SafeTensorView& SafeTensorsFile::at(const std::string& name) const {
@@ -120,7 +120,8 @@ void writeSafeTensors(const std::string& path, const std::map<std::string, SafeT
   out.write(reinterpret_cast<const char*>(&header_bytes), 8);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
   for (const auto& [name, view] : tensors)
-    out.write(reinterpret_cast<const char*>(view.data), static_cast<std::streamsize>(view.size_bytes));
+    out.write(reinterpret_cast<const char*>(view.data),
+              static_cast<std::streamsize>(view.size_bytes));
   out.close();
   std::error_code error;
   if (out) std::filesystem::rename(temporary, path, error);

@@ -130,8 +130,10 @@ std::vector<Event> decodeEvents(const Chunk& chunk) {
   column([](Event& e, I v) { e.kind = checkedEnum<EventKind>(v, "event kind"); });
   column([](Event& e, I v) { e.begin_ns = v; });
   column([](Event& e, I v) {
-    e.end_ns = static_cast<I>(static_cast<std::uint64_t>(e.begin_ns) + static_cast<std::uint64_t>(v));
-    if (v < 0 || e.end_ns < e.begin_ns) throw inputError("an event of the trace ends before it begins");
+    e.end_ns =
+        static_cast<I>(static_cast<std::uint64_t>(e.begin_ns) + static_cast<std::uint64_t>(v));
+    if (v < 0 || e.end_ns < e.begin_ns)
+      throw inputError("an event of the trace ends before it begins");
   });
   column([](Event& e, I v) { e.cpu_ns = v; });
   column([](Event& e, I v) { e.bytes = v; });
@@ -242,7 +244,8 @@ ShardRecord decodeShard(const Chunk& chunk) {
   for (auto& run : shard.global_from_local) {
     run.begin = in.zigzag();
     run.end = in.zigzag();
-    if (run.begin < 0 || run.end < run.begin) throw inputError("a shard in the trace has a negative run");
+    if (run.begin < 0 || run.end < run.begin)
+      throw inputError("a shard in the trace has a negative run");
   }
   return shard;
 }
@@ -270,7 +273,8 @@ std::vector<DiffRecord> decodeDiffs(const Chunk& chunk) {
     d.tensor = in.text();
     for (double* v : {&d.error, &d.noise, &d.scale, &d.multiple}) *v = in.fixed<double>();
     const std::uint64_t ranks = in.varint();
-    if (ranks > in.left() / sizeof(double)) throw inputError("a diff in the trace lists too many ranks");
+    if (ranks > in.left() / sizeof(double))
+      throw inputError("a diff in the trace lists too many ranks");
     d.multiple_by_rank.resize(ranks);
     for (double& v : d.multiple_by_rank) v = in.fixed<double>();
     d.worst_index = decodeInts(in);

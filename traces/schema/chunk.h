@@ -20,13 +20,21 @@ inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 30;
 
 /// Values are serialized: append, never renumber.
 enum class ChunkKind : std::uint8_t {
-  kEvents = 0, kTensors, kValues, kMemory, kShards, kDiffs, kNotes, kEnd, kCount
+  kEvents = 0,
+  kTensors,
+  kValues,
+  kMemory,
+  kShards,
+  kDiffs,
+  kNotes,
+  kEnd,
+  kCount
 };
 const char* name(ChunkKind kind);
 
 /// The unit of a recording: written to a file and sent over the control connection unchanged.
 struct Chunk {
-  std::uint64_t seq = 0;   ///< 1, 2, 3 … in the order of writing; a gap means something was lost
+  std::uint64_t seq = 0;  ///< 1, 2, 3 … in the order of writing; a gap means something was lost
   ChunkKind kind = ChunkKind::kEvents;
   std::int16_t rank = -1;  ///< the rank that it is about, -1 for none in particular
   std::uint64_t key = 0;   ///< values: the tensor's id

@@ -7,8 +7,8 @@ namespace ringscope::traces {
 
 const char* name(EventKind kind) {
   static constexpr std::array<const char*, static_cast<std::size_t>(EventKind::kCount)> kNames = {
-      "attend", "send",         "receive", "merge",     "wait", "shard",     "embed", "project",
-      "feed_forward", "loss", "grad_sync", "clip", "optimizer", "pause", "verify"};
+      "attend",       "send", "receive",   "merge", "wait",      "shard", "embed", "project",
+      "feed_forward", "loss", "grad_sync", "clip",  "optimizer", "pause", "verify"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

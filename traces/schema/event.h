@@ -41,9 +41,9 @@ const char* name(PieceMask mask);
 struct Event {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t cpu_ns = 0;   ///< thread CPU time within; 0 for send and receive
-  std::int64_t bytes = 0;    ///< payload of a send, a receive or a collective
-  std::uint64_t flow = 0;    ///< equal on a send and its receive, 0 elsewhere
+  std::int64_t cpu_ns = 0;  ///< thread CPU time within; 0 for send and receive
+  std::int64_t bytes = 0;   ///< payload of a send, a receive or a collective
+  std::uint64_t flow = 0;   ///< equal on a send and its receive, 0 elsewhere
   Place place;
   std::int32_t q_begin = 0;  ///< attend: local query rows [q_begin, q_end) of this rank's shard
   std::int32_t q_end = 0;

@@ -12,7 +12,15 @@
 namespace ringscope::traces {
 
 /// Element types of recorded values. Values are serialized: append, never renumber.
-enum class DType : std::uint8_t { kFloat32 = 0, kFloat64, kBFloat16, kFloat16, kInt32, kInt64, kCount };
+enum class DType : std::uint8_t {
+  kFloat32 = 0,
+  kFloat64,
+  kBFloat16,
+  kFloat16,
+  kInt32,
+  kInt64,
+  kCount
+};
 const char* name(DType dtype);
 std::size_t sizeOf(DType dtype);
 
@@ -48,16 +56,26 @@ struct ShardRecord {
   std::string buffer;
   std::int32_t train_step = 0;
   std::int16_t rank = 0;
-  bool sharded = true;                      ///< false: the rank made the buffer by itself
+  bool sharded = true;  ///< false: the rank made the buffer by itself
   std::int32_t seq_dim = 0;
-  std::vector<std::int64_t> full_shape;     ///< empty when there was no whole buffer
+  std::vector<std::int64_t> full_shape;  ///< empty when there was no whole buffer
   std::vector<std::int64_t> local_shape;
-  std::vector<TokenRun> global_from_local;  ///< runs of global indices in local order; empty: unknown
+  std::vector<TokenRun>
+      global_from_local;  ///< runs of global indices in local order; empty: unknown
 };
 
 /// What a byte of memory is used for. Values are serialized: append, never renumber.
 enum class MemoryCategory : std::uint8_t {
-  kWeights = 0, kGradients, kOptimizer, kActivations, kQ, kKv, kInFlight, kOutLse, kOther, kVerify,
+  kWeights = 0,
+  kGradients,
+  kOptimizer,
+  kActivations,
+  kQ,
+  kKv,
+  kInFlight,
+  kOutLse,
+  kOther,
+  kVerify,
   kCount
 };
 const char* name(MemoryCategory category);
@@ -72,15 +90,15 @@ struct MemorySample {
 
 /// The error of one tensor against unsharded attention computed in fp64.
 struct DiffRecord {
-  bool isolated = true;     ///< false: end to end, against the unsharded training step
-  Place place;              ///< train_step and layer; layer -1 for loss and parameter gradients
-  std::string tensor;       ///< "out", "dk", "loss", "grad.<name>"
-  double error = 0;         ///< largest absolute difference from the fp64 reference
-  double noise = 0;         ///< the same for one device in the run's type: the noise floor
-  double scale = 0;         ///< largest absolute value of the reference
-  double multiple = 0;      ///< error in multiples of the noise floor
-  std::vector<double> multiple_by_rank;    ///< per cp rank, of the rows that it owns
-  std::vector<std::int64_t> worst_index;   ///< global index of the largest difference
+  bool isolated = true;  ///< false: end to end, against the unsharded training step
+  Place place;           ///< train_step and layer; layer -1 for loss and parameter gradients
+  std::string tensor;    ///< "out", "dk", "loss", "grad.<name>"
+  double error = 0;      ///< largest absolute difference from the fp64 reference
+  double noise = 0;      ///< the same for one device in the run's type: the noise floor
+  double scale = 0;      ///< largest absolute value of the reference
+  double multiple = 0;   ///< error in multiples of the noise floor
+  std::vector<double> multiple_by_rank;   ///< per cp rank, of the rows that it owns
+  std::vector<std::int64_t> worst_index;  ///< global index of the largest difference
 };
 
 /// Error beyond this multiple of the noise floor is a divergence.

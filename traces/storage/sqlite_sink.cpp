@@ -16,7 +16,8 @@ namespace {
 void removeOldTrace(const std::string& path) {
   namespace fs = std::filesystem;
   if (!fs::exists(path)) return;
-  if (!fs::is_regular_file(path)) throw inputError(path + " is not a file that a trace can replace");
+  if (!fs::is_regular_file(path))
+    throw inputError(path + " is not a file that a trace can replace");
   if (fs::file_size(path) > 0) {
     std::array<char, 72> header{};
     std::ifstream(path, std::ios::binary).read(header.data(), header.size());
@@ -122,8 +123,8 @@ class ChunkJoiner {
 
   /// Returns the finished chunk when `next` does not fit any more.
   bool add(const Chunk& next, Chunk& finished) {
-    const bool full = !rows_.empty() &&
-                      (next.rank != head_.rank || rows_.size() + next.rows > kRowsPerChunk);
+    const bool full =
+        !rows_.empty() && (next.rank != head_.rank || rows_.size() + next.rows > kRowsPerChunk);
     if (full) finished = finish();
     if (rows_.empty()) head_ = next;
     const auto rows = decode_(next);

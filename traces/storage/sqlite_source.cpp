@@ -80,7 +80,8 @@ void SqliteSource::checkSchema() {
   Statement select(db_.handle(), "SELECT sql FROM sqlite_schema");
   while (select.step()) {
     if (expected.erase(select.text(0)) == 0)
-      throw inputError(db_.path() + " holds tables that a RingScope trace does not have; not opened");
+      throw inputError(db_.path() +
+                       " holds tables that a RingScope trace does not have; not opened");
   }
   if (!expected.empty()) throw inputError(db_.path() + " lacks tables of a RingScope trace");
 }

@@ -5,6 +5,8 @@
 
 namespace ringscope::traces {
 
-void StreamSink::write(const Chunk& chunk) { writer_->offer(encodeChunkFrame(chunk)); }
+void StreamSink::write(const Chunk& chunk) {
+  writer_->offer(encodeChunkFrame(chunk));
+}
 
 }  // namespace ringscope::traces

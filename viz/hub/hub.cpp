@@ -28,14 +28,16 @@ void Hub::setTrace(std::shared_ptr<traces::Trace> trace, const QString& name, bo
 }
 
 void Hub::addChunk(const traces::Chunk& chunk) {
-  // A ring step that finished earlier on another rank may sort before the viewed one: keep the place.
+  // A ring step that finished earlier on another rank may sort before the viewed one: keep the
+  // place.
   const bool had_moments = !empty();
   const Place viewed = place();
   trace_->add(chunk);
   last_chunk_ = std::max(last_chunk_, chunk.seq);
   if (had_moments && chunk.kind == traces::ChunkKind::kEvents) {
     const auto& moments = trace_->moments();
-    moment_ = static_cast<int>(std::lower_bound(moments.begin(), moments.end(), viewed, traces::before) - moments.begin());
+    moment_ = static_cast<int>(
+        std::lower_bound(moments.begin(), moments.end(), viewed, traces::before) - moments.begin());
   }
   dirty_ = true;
 }
@@ -59,7 +61,9 @@ void Hub::setLive(bool live) {
   Q_EMIT stateChanged();
 }
 
-Place Hub::place() const { return empty() ? Place{} : trace_->moments()[static_cast<std::size_t>(moment_)]; }
+Place Hub::place() const {
+  return empty() ? Place{} : trace_->moments()[static_cast<std::size_t>(moment_)];
+}
 
 void Hub::setMoment(int moment, double phase) {
   if (empty()) return;
@@ -107,7 +111,8 @@ void Hub::advance(double seconds) {
 }
 
 void Hub::setPlaying(bool playing) {
-  if (playing && !empty() && !live_ && moment_ + 1 == static_cast<int>(trace_->moments().size()) && phase_ >= 1)
+  if (playing && !empty() && !live_ && moment_ + 1 == static_cast<int>(trace_->moments().size()) &&
+      phase_ >= 1)
     setMoment(0, 0);
   if (playing) following_ = false;
   playing_ = playing;
@@ -155,7 +160,8 @@ Place Hub::placeAt(int rank, std::int64_t instant) const {
   const int reach = trace_->worldSize() + 1;
   int at = std::min(moment_ + reach, static_cast<int>(moments.size()) - 1);
   for (; at > std::max(0, moment_ - reach); --at) {
-    const auto [begin, end] = stageWindow(*trace_, index_, moments[static_cast<std::size_t>(at)], rank);
+    const auto [begin, end] =
+        stageWindow(*trace_, index_, moments[static_cast<std::size_t>(at)], rank);
     if (end > 0 && begin <= instant) break;
   }
   return moments[static_cast<std::size_t>(at)];
@@ -165,18 +171,22 @@ std::vector<Place> Hub::placesOfRanks() const {
   std::vector<Place> places(static_cast<std::size_t>(trace_->worldSize()), place());
   if (axis_ == Axis::kTime)
     for (std::size_t rank = 0; rank < places.size(); ++rank)
-      if (static_cast<int>(rank) != selected_rank_) places[rank] = placeAt(static_cast<int>(rank), instant());
+      if (static_cast<int>(rank) != selected_rank_)
+        places[rank] = placeAt(static_cast<int>(rank), instant());
   return places;
 }
 
 const RingScene& Hub::scene() const {
-  if (!scene_) scene_ = empty() ? RingScene() : ringScene(*trace_, index_, placesOfRanks(), selected_rank_);
+  if (!scene_)
+    scene_ = empty() ? RingScene() : ringScene(*trace_, index_, placesOfRanks(), selected_rank_);
   return *scene_;
 }
 
 double Hub::phaseOf(const RankScene& rank) const {
   if (axis_ == Axis::kRingStep || rank.end_ns <= rank.begin_ns) return phase_;
-  return std::clamp(static_cast<double>(instant() - rank.begin_ns) / static_cast<double>(rank.end_ns - rank.begin_ns), 0.0, 1.0);
+  return std::clamp(static_cast<double>(instant() - rank.begin_ns) /
+                        static_cast<double>(rank.end_ns - rank.begin_ns),
+                    0.0, 1.0);
 }
 
 void Hub::setDiagnosis(traces::Diagnosis diagnosis) {

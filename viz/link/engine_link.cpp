@@ -45,7 +45,8 @@ void EngineLink::start(const QString& program, const QStringList& arguments) {
 void EngineLink::send(json message) {
   message["id"] = next_id_++;
   const auto frame = traces::encodeJsonFrame(message.dump());
-  if (process_) process_->write(reinterpret_cast<const char*>(frame.data()), static_cast<qint64>(frame.size()));
+  if (process_)
+    process_->write(reinterpret_cast<const char*>(frame.data()), static_cast<qint64>(frame.size()));
 }
 
 void EngineLink::pause() {
@@ -53,7 +54,8 @@ void EngineLink::pause() {
   setState(State::kPausing, "pausing at the next ring step");
   send({{"cmd", "pause"}});
   QTimer::singleShot(2000, process_, [this] {
-    if (state_ == State::kPausing) setState(state_, "the engine has not answered for 2 s; Stop ends it");
+    if (state_ == State::kPausing)
+      setState(state_, "the engine has not answered for 2 s; Stop ends it");
   });
 }
 
@@ -99,7 +101,8 @@ void EngineLink::readFrames() {
 }
 
 void EngineLink::handleChunk(const traces::Chunk& chunk) {
-  if (chunk.seq > next_seq_) send({{"cmd", "resend"}, {"first", next_seq_}, {"last", chunk.seq - 1}});
+  if (chunk.seq > next_seq_)
+    send({{"cmd", "resend"}, {"first", next_seq_}, {"last", chunk.seq - 1}});
   next_seq_ = std::max(next_seq_, chunk.seq + 1);
   Q_EMIT chunkArrived(chunk);
   announcePauseWhenComplete();
@@ -139,8 +142,10 @@ void EngineLink::processFinished(int code, QProcess::ExitStatus status) {
   const QString errors = QString::fromLocal8Bit(process_->readAllStandardError()).trimmed();
   const QString last_line = errors.section('\n', -1);
   if (status == QProcess::CrashExit && failure_.isEmpty())
-    failure_ = state_ == State::kStopping ? "the engine did not stop and was killed" : "the engine died: killed or crashed";
-  if (code != 0 && failure_.isEmpty()) failure_ = last_line.isEmpty() ? QString("the engine ended with code %1").arg(code) : last_line;
+    failure_ = state_ == State::kStopping ? "the engine did not stop and was killed"
+                                          : "the engine died: killed or crashed";
+  if (code != 0 && failure_.isEmpty())
+    failure_ = last_line.isEmpty() ? QString("the engine ended with code %1").arg(code) : last_line;
   setState(State::kIdle, failure_.isEmpty() ? "finished" : failure_);
   Q_EMIT ended(failure_);
 }

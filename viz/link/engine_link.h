@@ -5,7 +5,6 @@
 #include <QProcess>
 #include <QString>
 #include <QStringList>
-
 #include <nlohmann/json.hpp>
 
 #include "traces/stream/frame.h"

@@ -3,7 +3,6 @@
 
 #include <QPointF>
 #include <QRectF>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -26,11 +25,14 @@ class RingLayout {
   QPointF radius() const { return ranks_ == 1 ? QPointF(0, 0) : radius_; }
 
   /// Angle of a place between ranks: rank 0 at the top, growing clockwise. In radians.
-  double angle(double rank) const { return 2 * std::numbers::pi * rank / ranks_ - std::numbers::pi / 2; }
+  double angle(double rank) const {
+    return 2 * std::numbers::pi * rank / ranks_ - std::numbers::pi / 2;
+  }
   /// A point of the ring; `inward` pixels nearer to the centre.
   QPointF point(double rank, double inward = 0) const {
     const double a = angle(rank);
-    return center() + QPointF((radius().x() - inward) * std::cos(a), (radius().y() - inward) * std::sin(a));
+    return center() +
+           QPointF((radius().x() - inward) * std::cos(a), (radius().y() - inward) * std::sin(a));
   }
   QRectF card(int rank) const {
     const QPointF p = point(rank);

@@ -12,12 +12,15 @@ struct TimeScale {
   double left = 0, width = 1;
 
   double x(std::int64_t ns) const {
-    return left + width * static_cast<double>(ns - begin_ns) / static_cast<double>(end_ns - begin_ns);
+    return left +
+           width * static_cast<double>(ns - begin_ns) / static_cast<double>(end_ns - begin_ns);
   }
   std::int64_t ns(double pixel) const {
-    return begin_ns + static_cast<std::int64_t>((pixel - left) / width * static_cast<double>(end_ns - begin_ns));
+    return begin_ns + static_cast<std::int64_t>((pixel - left) / width *
+                                                static_cast<double>(end_ns - begin_ns));
   }
-  /// A round distance between ticks, so that there are at most `most` of them: 1, 2 or 5 times a power of 10.
+  /// A round distance between ticks, so that there are at most `most` of them: 1, 2 or 5 times a
+  /// power of 10.
   std::int64_t tick(int most) const {
     const double raw = static_cast<double>(end_ns - begin_ns) / most;
     const double power = std::pow(10.0, std::floor(std::log10(std::max(1.0, raw))));

@@ -12,9 +12,12 @@ MemorySeries memorySeries(const traces::Trace& trace, int rank, std::size_t colu
   const auto& samples = trace.memory(rank);
   std::size_t next = 0;
   for (std::size_t c = 0; c < columns; ++c) {
-    const std::int64_t until = trace.endNs() * static_cast<std::int64_t>(c + 1) / static_cast<std::int64_t>(columns);
+    const std::int64_t until =
+        trace.endNs() * static_cast<std::int64_t>(c + 1) / static_cast<std::int64_t>(columns);
     auto largest = now;
-    auto sum = [](const auto& values) { return std::accumulate(values.begin(), values.end(), std::int64_t{0}); };
+    auto sum = [](const auto& values) {
+      return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+    };
     for (; next < samples.size() && samples[next].time_ns <= until; ++next) {
       if (samples[next].category == traces::MemoryCategory::kVerify) continue;
       now[static_cast<std::size_t>(samples[next].category)] = samples[next].bytes;

@@ -8,7 +8,8 @@
 
 namespace ringscope::viz {
 
-inline constexpr std::size_t kMemoryCategories = static_cast<std::size_t>(traces::MemoryCategory::kCount);
+inline constexpr std::size_t kMemoryCategories =
+    static_cast<std::size_t>(traces::MemoryCategory::kCount);
 
 /// Bytes of one rank by category, sampled at equally distant times of the run.
 struct MemorySeries {
@@ -16,8 +17,8 @@ struct MemorySeries {
   std::int64_t peak_bytes = 0;  ///< largest sum of the categories that are the run's own
 };
 
-/// `columns` samples from time 0 to the end of the recording. What was held for verification is left
-/// out of the peak and of the columns: a run without --verify does not hold it.
+/// `columns` samples from time 0 to the end of the recording. What was held for verification is
+/// left out of the peak and of the columns: a run without --verify does not hold it.
 MemorySeries memorySeries(const traces::Trace& trace, int rank, std::size_t columns);
 
 }  // namespace ringscope::viz

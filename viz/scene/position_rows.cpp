@@ -4,11 +4,14 @@
 namespace ringscope::viz {
 namespace {
 
-/// The runs of one chunk of a shard: split where positions stop rising by one or turn right or wrong.
-void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_t offset, const traces::TokenRun& chunk) {
+/// The runs of one chunk of a shard: split where positions stop rising by one or turn right or
+/// wrong.
+void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_t offset,
+              const traces::TokenRun& chunk) {
   PositionRun run;
   for (std::int64_t i = 0; i < chunk.end - chunk.begin; ++i) {
-    const auto position = static_cast<std::int64_t>(positions[offset + static_cast<std::size_t>(i)]);
+    const auto position =
+        static_cast<std::int64_t>(positions[offset + static_cast<std::size_t>(i)]);
     const std::int64_t should = chunk.begin + i;
     const bool wrong = position != should;
     if (run.tokens > 0 && (wrong != run.wrong || position != run.end + 1)) {

@@ -43,10 +43,12 @@ std::vector<LocalRun> localRuns(const Trace& trace, int train_step, int rank) {
   return runs;
 }
 
-bool overlaps(const LocalRun& run, std::int64_t begin, std::int64_t end) { return run.begin < end && begin < run.end; }
+bool overlaps(const LocalRun& run, std::int64_t begin, std::int64_t end) {
+  return run.begin < end && begin < run.end;
+}
 
-void addCells(std::vector<CoverageCell>& cells, const Event& attend, const std::vector<LocalRun>& queries,
-              const std::vector<LocalRun>& keys, bool now) {
+void addCells(std::vector<CoverageCell>& cells, const Event& attend,
+              const std::vector<LocalRun>& queries, const std::vector<LocalRun>& keys, bool now) {
   for (const LocalRun& q : queries) {
     if (!overlaps(q, attend.q_begin, attend.q_end)) continue;
     for (const LocalRun& k : keys) {
@@ -73,7 +75,8 @@ std::string describeCells(const std::vector<CoverageCell>& cells) {
     queries.push_back(cell.query_chunk);
     keys.push_back(cell.key_chunk);
   }
-  return queries.empty() ? "nothing to attend here" : "queries " + listed(queries) + " × keys " + listed(keys);
+  return queries.empty() ? "nothing to attend here"
+                         : "queries " + listed(queries) + " × keys " + listed(keys);
 }
 
 double meanLse(const Trace& trace, Place place, int rank) {
@@ -82,7 +85,8 @@ double meanLse(const Trace& trace, Place place, int rank) {
   return lse ? lse->stats.mean : kUnknown;
 }
 
-/// From the first to the last moment of a rank's own work in a ring step; hops of dK, dV go on after.
+/// From the first to the last moment of a rank's own work in a ring step; hops of dK, dV go on
+/// after.
 struct Window {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = 0;
@@ -94,11 +98,15 @@ struct Window {
     end = std::max(end, event.end_ns);
   }
   double fraction(std::int64_t ns) const {
-    return end <= begin ? 0.0 : std::clamp(static_cast<double>(ns - begin) / static_cast<double>(end - begin), 0.0, 1.0);
+    return end <= begin
+               ? 0.0
+               : std::clamp(static_cast<double>(ns - begin) / static_cast<double>(end - begin), 0.0,
+                            1.0);
   }
 };
 
-Window windowOf(const Trace& trace, const traces::MomentIndex& index, const Place& place, int rank) {
+Window windowOf(const Trace& trace, const traces::MomentIndex& index, const Place& place,
+                int rank) {
   Window window;
   for (const auto i : index.eventsOf(place, rank)) window.include(trace.events(rank)[i]);
   return window;
@@ -132,7 +140,8 @@ void fillRank(RankScene& scene, std::vector<MovingPacket>& packets, const Trace&
       const Event& event = trace.events(scene.rank)[i];
       const bool now = step == place;
       if (event.kind == EventKind::kAttend)
-        addCells(scene.cells, event, queries, localRuns(trace, place.train_step, event.source_rank), now);
+        addCells(scene.cells, event, queries, localRuns(trace, place.train_step, event.source_rank),
+                 now);
       if (!now) continue;
       if (event.kind == EventKind::kAttend) {
         scene.held_source = event.source_rank;
@@ -164,7 +173,8 @@ std::string describeKeys(const RankScene& scene, std::size_t chunks_of_source) {
   for (const auto& cell : scene.cells) {
     if (!cell.now) continue;
     diagonal = diagonal || cell.diagonal;
-    if (std::find(keys.begin(), keys.end(), cell.key_chunk) == keys.end()) keys.push_back(cell.key_chunk);
+    if (std::find(keys.begin(), keys.end(), cell.key_chunk) == keys.end())
+      keys.push_back(cell.key_chunk);
   }
   const std::string block = "block " + std::to_string(scene.held_source);
   if (diagonal) return "its own " + block + ", causally";
@@ -179,14 +189,18 @@ std::string number(double value) {
 
 std::string sentenceFor(const RankScene& scene, std::size_t chunks_of_source, const Place& place) {
   const std::string who = "rank " + std::to_string(scene.rank);
-  if (scene.queries == 0) return who + " passes block " + std::to_string(scene.held_source) + " on; all of it lies in its queries’ future";
+  if (scene.queries == 0)
+    return who + " passes block " + std::to_string(scene.held_source) +
+           " on; all of it lies in its queries’ future";
   if (place.direction == traces::Direction::kBackward)
-    return who + " adds to dK and dV of block " + std::to_string(scene.held_source) + "; dQ of its " +
-           std::to_string(scene.queries) + " queries stays";
-  std::string text = who + " attends its " + std::to_string(scene.queries) + " queries to " + describeKeys(scene, chunks_of_source);
+    return who + " adds to dK and dV of block " + std::to_string(scene.held_source) +
+           "; dQ of its " + std::to_string(scene.queries) + " queries stays";
+  std::string text = who + " attends its " + std::to_string(scene.queries) + " queries to " +
+                     describeKeys(scene, chunks_of_source);
   if (std::isfinite(scene.lse_after))
     text += std::isfinite(scene.lse_before)
-                ? "; its log‑sum‑exp rises from " + number(scene.lse_before) + " to " + number(scene.lse_after)
+                ? "; its log‑sum‑exp rises from " + number(scene.lse_before) + " to " +
+                      number(scene.lse_after)
                 : "; its log‑sum‑exp is " + number(scene.lse_after);
   return text;
 }
@@ -207,8 +221,8 @@ static int ringStepsOf(const Trace& trace, Place place) {
   return after == moments.begin() ? 0 : std::prev(after)->stage + 1;
 }
 
-RingScene ringScene(const Trace& trace, const traces::MomentIndex& index, const std::vector<Place>& places,
-                    int selected) {
+RingScene ringScene(const Trace& trace, const traces::MomentIndex& index,
+                    const std::vector<Place>& places, int selected) {
   RingScene scene;
   if (places.empty()) return scene;
   selected = std::clamp(selected, 0, static_cast<int>(places.size()) - 1);
@@ -220,20 +234,25 @@ RingScene ringScene(const Trace& trace, const traces::MomentIndex& index, const 
     of_rank.place = places[rank];
     of_rank.lse_before = of_rank.lse_after = kUnknown;
     fillRank(of_rank, scene.packets, trace, index, places[rank]);
-    for (const int chunk : of_rank.chunks) scene.chunk_count = std::max(scene.chunk_count, chunk + 1);
+    for (const int chunk : of_rank.chunks)
+      scene.chunk_count = std::max(scene.chunk_count, chunk + 1);
     scene.ranks.push_back(std::move(of_rank));
   }
   const RankScene& chosen = scene.ranks[static_cast<std::size_t>(selected)];
-  const bool known = chosen.held_source >= 0 && chosen.held_source < static_cast<int>(scene.ranks.size());
-  const std::size_t chunks = known ? scene.ranks[static_cast<std::size_t>(chosen.held_source)].chunks.size() : 1;
+  const bool known =
+      chosen.held_source >= 0 && chosen.held_source < static_cast<int>(scene.ranks.size());
+  const std::size_t chunks =
+      known ? scene.ranks[static_cast<std::size_t>(chosen.held_source)].chunks.size() : 1;
   scene.sentence = sentenceFor(chosen, chunks, scene.place);
   return scene;
 }
 
-std::pair<std::int64_t, std::int64_t> stageWindow(const Trace& trace, const traces::MomentIndex& index,
+std::pair<std::int64_t, std::int64_t> stageWindow(const Trace& trace,
+                                                  const traces::MomentIndex& index,
                                                   const Place& place, int rank) {
   const Window window = windowOf(trace, index, place, rank);
-  return window.end > 0 ? std::pair(window.begin, window.end) : std::pair<std::int64_t, std::int64_t>(0, 0);
+  return window.end > 0 ? std::pair(window.begin, window.end)
+                        : std::pair<std::int64_t, std::int64_t>(0, 0);
 }
 
 std::string describeBytes(std::int64_t bytes) {
@@ -242,7 +261,9 @@ std::string describeBytes(std::int64_t bytes) {
   std::size_t unit = 0;
   while (value >= 1024 && unit + 1 < std::size(units)) value /= 1024, ++unit;
   char text[32];
-  std::snprintf(text, sizeof text, unit == 0 || value >= 100 || value == std::floor(value) ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  std::snprintf(text, sizeof text,
+                unit == 0 || value >= 100 || value == std::floor(value) ? "%.0f %s" : "%.1f %s",
+                value, units[unit]);
   return text;
 }
 
@@ -252,7 +273,8 @@ std::string describeDuration(std::int64_t ns) {
   std::size_t unit = 0;
   while (value >= 1000 && unit + 1 < std::size(units)) value /= 1000, ++unit;
   char text[32];
-  std::snprintf(text, sizeof text, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  std::snprintf(text, sizeof text, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value,
+                units[unit]);
   return text;
 }
 

@@ -24,39 +24,40 @@ struct MovingPacket {
   traces::Payload payload = traces::Payload::kKv;
   int from = 0, to = 0, source_rank = 0;
   std::int64_t bytes = 0;
-  double begin = 0, end = 1;   ///< of the ring step, between which it travels on screen
-  bool stretched = false;      ///< recorded shorter than can be seen: not to scale
+  double begin = 0, end = 1;  ///< of the ring step, between which it travels on screen
+  bool stretched = false;     ///< recorded shorter than can be seen: not to scale
 };
 
 /// What one rank does in a ring step.
 struct RankScene {
   int rank = 0;
-  Place place;                   ///< the same for all on the logical axis; may differ on the time axis
-  std::int64_t begin_ns = 0, end_ns = 0;  ///< of its own work in this ring step; 0, 0: none recorded
-  std::vector<int> chunks;       ///< that it owns
-  int held_source = -1;          ///< whose KV block it holds; -1: not recorded
+  Place place;  ///< the same for all on the logical axis; may differ on the time axis
+  std::int64_t begin_ns = 0,
+               end_ns = 0;  ///< of its own work in this ring step; 0, 0: none recorded
+  std::vector<int> chunks;  ///< that it owns
+  int held_source = -1;     ///< whose KV block it holds; -1: not recorded
   std::vector<CoverageCell> cells;
-  std::string attending;         ///< "queries 2, 5 × keys 1", or why nothing is attended
-  std::int64_t queries = 0;      ///< query rows attended in this step
+  std::string attending;                 ///< "queries 2, 5 × keys 1", or why nothing is attended
+  std::int64_t queries = 0;              ///< query rows attended in this step
   double lse_before = 0, lse_after = 0;  ///< mean over rows; NaN when not recorded or not risen yet
   std::int64_t wait_ns = 0;
   int waits_for = -1;
   std::int64_t attend_ns = 0;
-  double wait_begin = 1;         ///< of the ring step, when waiting starts
+  double wait_begin = 1;  ///< of the ring step, when waiting starts
 };
 
 /// One ring step of all ranks, as recorded; a finished value that a painter draws.
 struct RingScene {
   Place place;
-  int ring_steps = 0;            ///< of this layer and direction
+  int ring_steps = 0;  ///< of this layer and direction
   int chunk_count = 0;
   std::vector<RankScene> ranks;
   std::vector<MovingPacket> packets;
-  std::string sentence;          ///< what happens, with real numbers
+  std::string sentence;  ///< what happens, with real numbers
 };
 
-/// On screen a ring step takes this long, and a hop at least that part of it: an eye needs half a second
-/// to follow a block from card to card, and loses it in less.
+/// On screen a ring step takes this long, and a hop at least that part of it: an eye needs half a
+/// second to follow a block from card to card, and loses it in less.
 inline constexpr double kStepSeconds = 1.2;
 inline constexpr double kShortestHop = 0.5 / kStepSeconds;
 
@@ -66,7 +67,8 @@ RingScene ringScene(const traces::Trace& trace, const traces::MomentIndex& index
                     const std::vector<Place>& places, int selected);
 
 /// From the begin to the end of a rank's own work in a ring step; {0, 0} when none is recorded.
-std::pair<std::int64_t, std::int64_t> stageWindow(const traces::Trace& trace, const traces::MomentIndex& index,
+std::pair<std::int64_t, std::int64_t> stageWindow(const traces::Trace& trace,
+                                                  const traces::MomentIndex& index,
                                                   const Place& place, int rank);
 
 /// Chunks of the sequence that a rank owns, from its recorded shard; empty when not recorded.

@@ -2,7 +2,6 @@
 #include "viz/style/face.h"
 
 #include <QImage>
-
 #include <map>
 
 namespace ringscope::viz {
@@ -12,14 +11,34 @@ constexpr int kTile = 8;
 
 void paintPattern(QPainter& p, int pattern) {
   switch (pattern) {
-    case 0: p.setBrush(p.pen().color()); p.setPen(Qt::NoPen); p.drawEllipse(QPointF(4, 4), 1.1, 1.1); break;
-    case 1: for (int d = -8; d <= 8; d += 8) p.drawLine(d, 8, d + 8, 0); break;
-    case 2: p.drawLine(0, 4, 8, 4); p.drawLine(4, 0, 4, 8); break;
-    case 3: p.drawLine(0, 2, 8, 2); p.drawLine(0, 6, 8, 6); break;
-    case 4: for (int d = -8; d <= 8; d += 8) p.drawLine(d, 0, d + 8, 8); break;
-    case 5: p.drawEllipse(QPointF(4, 4), 2.4, 2.4); break;
-    case 6: p.fillRect(0, 0, 4, 4, p.pen().color()); p.fillRect(4, 4, 4, 4, p.pen().color()); break;
-    default: break;
+    case 0:
+      p.setBrush(p.pen().color());
+      p.setPen(Qt::NoPen);
+      p.drawEllipse(QPointF(4, 4), 1.1, 1.1);
+      break;
+    case 1:
+      for (int d = -8; d <= 8; d += 8) p.drawLine(d, 8, d + 8, 0);
+      break;
+    case 2:
+      p.drawLine(0, 4, 8, 4);
+      p.drawLine(4, 0, 4, 8);
+      break;
+    case 3:
+      p.drawLine(0, 2, 8, 2);
+      p.drawLine(0, 6, 8, 6);
+      break;
+    case 4:
+      for (int d = -8; d <= 8; d += 8) p.drawLine(d, 0, d + 8, 8);
+      break;
+    case 5:
+      p.drawEllipse(QPointF(4, 4), 2.4, 2.4);
+      break;
+    case 6:
+      p.fillRect(0, 0, 4, 4, p.pen().color());
+      p.fillRect(4, 4, 4, 4, p.pen().color());
+      break;
+    default:
+      break;
   }
 }
 
@@ -47,7 +66,8 @@ QBrush rankBrush(int rank) {
   return found->second;
 }
 
-void paintFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label, const Theme& theme) {
+void paintFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label,
+               const Theme& theme) {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
@@ -60,8 +80,10 @@ void paintFace(QPainter& painter, const QRectF& rect, int source_rank, const QSt
   const double label_width = painter.fontMetrics().horizontalAdvance(label) + size;
   const double inset = std::max(2.0, rect.height() * 0.16);
   if (!label.isEmpty() && label_width <= rect.width() - inset) {
-    const QRectF plate(rect.left() + inset, rect.top() + inset, std::max(label_width, std::min(rect.width() - 2 * inset, rect.height() * 2.6)),
-                       rect.height() - 2 * inset);
+    const QRectF plate(
+        rect.left() + inset, rect.top() + inset,
+        std::max(label_width, std::min(rect.width() - 2 * inset, rect.height() * 2.6)),
+        rect.height() - 2 * inset);
     painter.setBrush(theme.plate);
     painter.drawRoundedRect(plate, radius - 2, radius - 2);
     painter.setPen(theme.on_plate);

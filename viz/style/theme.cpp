@@ -3,7 +3,6 @@
 
 #include <QDirIterator>
 #include <QFontDatabase>
-
 #include <cmath>
 
 #include "traces/core/error.h"
@@ -12,26 +11,42 @@ namespace ringscope::viz {
 namespace {
 
 Theme makeDark() {
-  return {"dark", "#0E1116", "#151A21", "#1C232C", "#2B343F", "#E8EDF2", "#93A1B0", "#5C6A79",
+  return {"dark",    "#0E1116", "#151A21", "#1C232C", "#2B343F", "#E8EDF2", "#93A1B0", "#5C6A79",
           "#7CC4F2", "#0E1116", "#5FC9A0", "#F0B45A", "#F2836B", "#F4F6F8", "#16202B", true};
 }
 
 Theme makeLight() {
-  return {"light", "#F3F5F7", "#FFFFFF", "#EEF1F4", "#D3DAE1", "#16202B", "#55636F", "#8A97A3",
+  return {"light",   "#F3F5F7", "#FFFFFF", "#EEF1F4", "#D3DAE1", "#16202B", "#55636F", "#8A97A3",
           "#0B6FB8", "#FFFFFF", "#0B7956", "#9A5B00", "#B5371F", "#FFFFFF", "#16202B", false};
 }
 
 Theme makeContrast(bool dark) {
   const QColor ground = dark ? "#000000" : "#FFFFFF", ink = dark ? "#FFFFFF" : "#000000";
   const QColor accent = dark ? "#FFD400" : "#0000C8";
-  return {dark ? "contrast-dark" : "contrast-light", ground, ground, ground, ink, ink, ink, ink, accent, ground,
-          dark ? QColor("#5FE0B0") : QColor("#00583C"), dark ? QColor("#FFC56B") : QColor("#6B3F00"),
-          dark ? QColor("#FF9C88") : QColor("#8F1D08"), "#FFFFFF", "#000000", dark};
+  return {dark ? "contrast-dark" : "contrast-light",
+          ground,
+          ground,
+          ground,
+          ink,
+          ink,
+          ink,
+          ink,
+          accent,
+          ground,
+          dark ? QColor("#5FE0B0") : QColor("#00583C"),
+          dark ? QColor("#FFC56B") : QColor("#6B3F00"),
+          dark ? QColor("#FF9C88") : QColor("#8F1D08"),
+          "#FFFFFF",
+          "#000000",
+          dark};
 }
 
 double luminance(const QColor& color) {
-  auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
-  return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+  auto linear = [](double c) {
+    return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) +
+         0.0722 * linear(color.blueF());
 }
 
 QFont font(const QString& family, int size, QFont::Weight weight) {
@@ -45,7 +60,8 @@ QFont font(const QString& family, int size, QFont::Weight weight) {
 }  // namespace
 
 const std::vector<Theme>& Theme::all() {
-  static const std::vector<Theme> kThemes = {makeDark(), makeLight(), makeContrast(true), makeContrast(false)};
+  static const std::vector<Theme> kThemes = {makeDark(), makeLight(), makeContrast(true),
+                                             makeContrast(false)};
   return kThemes;
 }
 
@@ -59,10 +75,13 @@ const Theme& Theme::named(const QString& name) {
 }
 
 QColor rankColor(int rank) {
-  static const QColor kColors[] = {"#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#D55E00", "#0072B2", "#F0E442", "#9AA3AD"};
+  static const QColor kColors[] = {"#E69F00", "#56B4E9", "#009E73", "#CC79A7",
+                                   "#D55E00", "#0072B2", "#F0E442", "#9AA3AD"};
   const int round = rank / 8;
   const QColor base = kColors[rank % 8];
-  return round == 0 ? base : round % 2 ? base.lighter(100 + 15 * round) : base.darker(100 + 15 * round);
+  return round == 0  ? base
+         : round % 2 ? base.lighter(100 + 15 * round)
+                     : base.darker(100 + 15 * round);
 }
 
 double contrast(const QColor& a, const QColor& b) {
@@ -75,8 +94,12 @@ void loadFonts() {
   while (fonts.hasNext()) QFontDatabase::addApplicationFont(fonts.next());
 }
 
-QFont textFont(int size, QFont::Weight weight) { return font("Inter", size, weight); }
-QFont monoFont(int size, QFont::Weight weight) { return font("JetBrains Mono", size, weight); }
+QFont textFont(int size, QFont::Weight weight) {
+  return font("Inter", size, weight);
+}
+QFont monoFont(int size, QFont::Weight weight) {
+  return font("JetBrains Mono", size, weight);
+}
 
 QString themeStyleSheet(const Theme& t) {
   QString sheet = R"(
@@ -122,10 +145,18 @@ QString themeStyleSheet(const Theme& t) {
     QToolTip { background: @raised; color: @text; border: 1px solid @line; padding: 4px; }
     QMessageBox { background: @panel; }
   )";
-  const std::pair<const char*, QColor> tokens[] = {
-      {"@background", t.background}, {"@onaccent", t.on_accent}, {"@panel", t.panel}, {"@raised", t.raised},
-      {"@line", t.line}, {"@text", t.text}, {"@dim", t.dim}, {"@faint", t.faint}, {"@accent", t.accent},
-      {"@right", t.right}, {"@wait", t.wait}, {"@wrong", t.wrong}};
+  const std::pair<const char*, QColor> tokens[] = {{"@background", t.background},
+                                                   {"@onaccent", t.on_accent},
+                                                   {"@panel", t.panel},
+                                                   {"@raised", t.raised},
+                                                   {"@line", t.line},
+                                                   {"@text", t.text},
+                                                   {"@dim", t.dim},
+                                                   {"@faint", t.faint},
+                                                   {"@accent", t.accent},
+                                                   {"@right", t.right},
+                                                   {"@wait", t.wait},
+                                                   {"@wrong", t.wrong}};
   for (const auto& [token, color] : tokens) sheet.replace(token, color.name());
   return sheet;
 }

@@ -4,7 +4,6 @@
 #include <QColor>
 #include <QFont>
 #include <QString>
-
 #include <vector>
 
 namespace ringscope::viz {

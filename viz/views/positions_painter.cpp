@@ -22,7 +22,9 @@ void drawRun(QPainter& p, const QRectF& bar, const PositionRun& run, int rank, c
     p.setBrush(rankColor(rank));
     p.drawRoundedRect(bar, 3, 3);
   }
-  const QColor ink = run.wrong ? theme.wrong : contrast(rankColor(rank), QColor("#0E1116")) > 4.5 ? QColor("#0E1116") : QColor("#FFFFFF");
+  const QColor ink = run.wrong                                            ? theme.wrong
+                     : contrast(rankColor(rank), QColor("#0E1116")) > 4.5 ? QColor("#0E1116")
+                                                                          : QColor("#FFFFFF");
   p.setPen(ink);
   p.setFont(monoFont(11, QFont::Bold));
   const QRectF inside = bar.adjusted(7, 0, -7, 0);
@@ -30,13 +32,17 @@ void drawRun(QPainter& p, const QRectF& bar, const PositionRun& run, int rank, c
   p.drawText(inside, Qt::AlignVCenter | Qt::AlignRight, QString::number(run.end));
   if (run.wrong && bar.width() > 190) {
     p.setFont(textFont(11, QFont::DemiBold));
-    p.drawText(inside, Qt::AlignCenter, QString("≠ should be %1 … %2").arg(run.should_begin).arg(run.should_begin + run.tokens - 1));
+    p.drawText(inside, Qt::AlignCenter,
+               QString("≠ should be %1 … %2")
+                   .arg(run.should_begin)
+                   .arg(run.should_begin + run.tokens - 1));
   }
 }
 
 }  // namespace
 
-void paintPositionStrip(QPainter& p, const QRectF& area, const std::vector<PositionRow>& rows, const Theme& theme) {
+void paintPositionStrip(QPainter& p, const QRectF& area, const std::vector<PositionRow>& rows,
+                        const Theme& theme) {
   p.save();
   p.setRenderHint(QPainter::Antialiasing);
   p.fillRect(area, theme.background);
@@ -52,13 +58,17 @@ void paintPositionStrip(QPainter& p, const QRectF& area, const std::vector<Posit
              : wrong > 0 ? QString("▲ %1 of %2 position ids differ").arg(wrong).arg(all)
                          : QString("✓ all %1 as they should be").arg(all));
   const double left = area.left() + 84, width = area.right() - 24 - left;
-  const double pitch = rows.empty() ? 0 : std::min(22.0, (area.bottom() - head.bottom() - 8) / static_cast<double>(rows.size()));
+  const double pitch =
+      rows.empty()
+          ? 0
+          : std::min(22.0, (area.bottom() - head.bottom() - 8) / static_cast<double>(rows.size()));
   double y = head.bottom() + 3;
   for (const PositionRow& row : rows) {
     if (pitch >= 12) {
       p.setPen(theme.dim);
       p.setFont(textFont(12));
-      p.drawText(QRectF(area.left() + 24, y, 56, pitch - 3), Qt::AlignVCenter | Qt::AlignLeft, QString("rank %1").arg(row.rank));
+      p.drawText(QRectF(area.left() + 24, y, 56, pitch - 3), Qt::AlignVCenter | Qt::AlignLeft,
+                 QString("rank %1").arg(row.rank));
     }
     std::int64_t tokens = 0;
     for (const auto& run : row.runs) tokens += run.tokens;

@@ -9,7 +9,9 @@
 
 namespace ringscope::viz {
 
-/// Draws each rank's position ids as bars over its shard; wrong ones outlined, hatched, counted and said.
-void paintPositionStrip(QPainter& painter, const QRectF& area, const std::vector<PositionRow>& rows, const Theme& theme);
+/// Draws each rank's position ids as bars over its shard; wrong ones outlined, hatched, counted and
+/// said.
+void paintPositionStrip(QPainter& painter, const QRectF& area, const std::vector<PositionRow>& rows,
+                        const Theme& theme);
 
 }  // namespace ringscope::viz

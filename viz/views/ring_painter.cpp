@@ -2,7 +2,6 @@
 #include "viz/views/ring_painter.h"
 
 #include <QPainterPath>
-
 #include <cmath>
 
 #include "viz/maths/ring_layout.h"
@@ -23,7 +22,9 @@ struct Canvas {
   int font(double px) const { return std::max(8, static_cast<int>(std::lround(s(px)))); }
 };
 
-double eased(double t) { return t * t * (3 - 2 * t); }
+double eased(double t) {
+  return t * t * (3 - 2 * t);
+}
 
 QColor faded(QColor color, int alpha) {
   color.setAlpha(alpha);
@@ -36,12 +37,14 @@ void drawTrack(const Canvas& c) {
   c.p.drawEllipse(c.layout.center(), c.layout.radius().x(), c.layout.radius().y());
 }
 
-/// One attended cell of the small coverage matrix: a square, or its causal half; outlined while it is
-/// being attended. Small cells are plain rectangles: there are a thousand of them in a ring of 16 ranks.
+/// One attended cell of the small coverage matrix: a square, or its causal half; outlined while it
+/// is being attended. Small cells are plain rectangles: there are a thousand of them in a ring of
+/// 16 ranks.
 void drawCell(const Canvas& c, const QRectF& cell, const CoverageCell& what) {
   const bool fine = cell.width() >= 6;
-  const QBrush brush = what.now && fine ? rankBrush(what.source_rank)
-                                        : QBrush(faded(rankColor(what.source_rank), what.now ? 255 : 170));
+  const QBrush brush = what.now && fine
+                           ? rankBrush(what.source_rank)
+                           : QBrush(faded(rankColor(what.source_rank), what.now ? 255 : 170));
   if (what.diagonal && fine) {
     c.p.setPen(Qt::NoPen);
     c.p.setBrush(brush);
@@ -59,33 +62,48 @@ void drawMatrix(const Canvas& c, const QRectF& box, const RankScene& rank) {
   const int n = c.scene.chunk_count;
   if (n == 0 || box.width() < 24) return;
   const double pitch = box.width() / n, size = pitch * 0.84;
-  auto cell = [&](int q, int k) { return QRectF(box.left() + k * pitch, box.top() + q * pitch, size, size); };
+  auto cell = [&](int q, int k) {
+    return QRectF(box.left() + k * pitch, box.top() + q * pitch, size, size);
+  };
   // The ground is one rectangle a row, cut into cells by lines of the card's colour.
   for (int q = 0; q < n; ++q) {
     const bool own = std::find(rank.chunks.begin(), rank.chunks.end(), q) != rank.chunks.end();
-    c.p.fillRect(QRectF(box.left(), box.top() + q * pitch, box.width() - pitch + size, size), own ? c.theme.line : c.theme.raised);
+    c.p.fillRect(QRectF(box.left(), box.top() + q * pitch, box.width() - pitch + size, size),
+                 own ? c.theme.line : c.theme.raised);
   }
   for (int k = 1; k < n; ++k)
-    c.p.fillRect(QRectF(box.left() + k * pitch - (pitch - size), box.top(), pitch - size, box.height()), c.theme.panel);
-  for (const CoverageCell& what : rank.cells) drawCell(c, cell(what.query_chunk, what.key_chunk), what);
+    c.p.fillRect(
+        QRectF(box.left() + k * pitch - (pitch - size), box.top(), pitch - size, box.height()),
+        c.theme.panel);
+  for (const CoverageCell& what : rank.cells)
+    drawCell(c, cell(what.query_chunk, what.key_chunk), what);
 }
 
 /// What the rank is doing now, in words and a colour that repeats them.
 std::pair<QString, QColor> activity(const Canvas& c, const RankScene& rank) {
   const double phase = c.hub.phaseOf(rank);
   if (rank.wait_ns > 0 && phase >= rank.wait_begin && phase < 1)
-    return {QString("waits for rank %1 · %2").arg(rank.waits_for).arg(describeDuration(rank.wait_ns).c_str()), c.theme.wait};
+    return {QString("waits for rank %1 · %2")
+                .arg(rank.waits_for)
+                .arg(describeDuration(rank.wait_ns).c_str()),
+            c.theme.wait};
   if (rank.queries == 0) return {"passes it on · all in the future", c.theme.dim};
   if (std::isfinite(rank.lse_after) && std::isfinite(rank.lse_before))
-    return {QString("attending · lse %1 → %2").arg(rank.lse_before, 0, 'f', 2).arg(rank.lse_after, 0, 'f', 2), c.theme.right};
-  if (std::isfinite(rank.lse_after)) return {QString("attending · lse %1").arg(rank.lse_after, 0, 'f', 2), c.theme.right};
+    return {QString("attending · lse %1 → %2")
+                .arg(rank.lse_before, 0, 'f', 2)
+                .arg(rank.lse_after, 0, 'f', 2),
+            c.theme.right};
+  if (std::isfinite(rank.lse_after))
+    return {QString("attending · lse %1").arg(rank.lse_after, 0, 'f', 2), c.theme.right};
   return {QString("attending · %1").arg(describeDuration(rank.attend_ns).c_str()), c.theme.right};
 }
 
 QString ownedText(const RankScene& rank) {
   QStringList chunks;
   for (const int chunk : rank.chunks) chunks << QString::number(chunk);
-  return chunks.isEmpty() ? "chunks not recorded" : "owns chunk" + QString(chunks.size() > 1 ? "s " : " ") + chunks.join(", ");
+  return chunks.isEmpty()
+             ? "chunks not recorded"
+             : "owns chunk" + QString(chunks.size() > 1 ? "s " : " ") + chunks.join(", ");
 }
 
 void drawCard(const Canvas& c, const RankScene& rank) {
@@ -103,7 +121,9 @@ void drawCard(const Canvas& c, const RankScene& rank) {
   c.p.restore();
 
   const double left = card.left() + c.s(20);
-  auto line = [&](double top, double height) { return QRectF(left, card.top() + c.s(top), card.width() - c.s(30), c.s(height)); };
+  auto line = [&](double top, double height) {
+    return QRectF(left, card.top() + c.s(top), card.width() - c.s(30), c.s(height));
+  };
   c.p.setPen(c.theme.text);
   c.p.setFont(textFont(c.font(16), QFont::DemiBold));
   c.p.drawText(line(12, 22), Qt::AlignVCenter | Qt::AlignLeft, QString("rank %1").arg(rank.rank));
@@ -117,7 +137,8 @@ void drawCard(const Canvas& c, const RankScene& rank) {
     paintFace(c.p, face, rank.held_source, QString("KV %1").arg(rank.held_source), c.theme);
     c.p.setPen(c.theme.dim);
     c.p.setFont(textFont(c.font(12)));
-    c.p.drawText(QRectF(face.right() + c.s(8), face.top(), c.s(50), face.height()), Qt::AlignVCenter, "held");
+    c.p.drawText(QRectF(face.right() + c.s(8), face.top(), c.s(50), face.height()),
+                 Qt::AlignVCenter, "held");
   } else {
     c.p.setPen(c.theme.dim);
     c.p.setFont(textFont(c.font(12)));
@@ -136,7 +157,8 @@ void drawCard(const Canvas& c, const RankScene& rank) {
 }
 
 void drawPacket(const Canvas& c, const MovingPacket& packet) {
-  const auto sender = std::find_if(c.scene.ranks.begin(), c.scene.ranks.end(), [&](auto& r) { return r.rank == packet.from; });
+  const auto sender = std::find_if(c.scene.ranks.begin(), c.scene.ranks.end(),
+                                   [&](auto& r) { return r.rank == packet.from; });
   if (sender == c.scene.ranks.end()) return;
   const double phase = c.hub.phaseOf(*sender);
   if (phase < packet.begin || phase > packet.end) return;
@@ -156,25 +178,32 @@ void drawPacket(const Canvas& c, const MovingPacket& packet) {
   QPainterPath trail(c.layout.point(tail, inward));
   for (int i = 1; i <= 12; ++i) trail.lineTo(c.layout.point(tail + (at - tail) * i / 12, inward));
   c.p.setBrush(Qt::NoBrush);
-  c.p.setPen(QPen(faded(rankColor(packet.source_rank), 150), c.s(6), gradient ? Qt::DotLine : Qt::SolidLine, Qt::RoundCap));
+  c.p.setPen(QPen(faded(rankColor(packet.source_rank), 150), c.s(6),
+                  gradient ? Qt::DotLine : Qt::SolidLine, Qt::RoundCap));
   c.p.drawPath(trail);
 
   const QPointF center = c.layout.point(at, inward);
   const QSizeF size(c.s(gradient ? 84 : 76), c.s(28));
-  const QRectF face(center.x() - size.width() / 2, center.y() - size.height() / 2, size.width(), size.height());
-  paintFace(c.p, face, packet.source_rank, QString(gradient ? "dKV %1" : "KV %1").arg(packet.source_rank), c.theme);
+  const QRectF face(center.x() - size.width() / 2, center.y() - size.height() / 2, size.width(),
+                    size.height());
+  paintFace(c.p, face, packet.source_rank,
+            QString(gradient ? "dKV %1" : "KV %1").arg(packet.source_rank), c.theme);
   if (gradient) {
     c.p.setPen(QPen(c.theme.text, std::max(1.0, c.s(1.5)), Qt::DashLine));
     c.p.setBrush(Qt::NoBrush);
     c.p.drawRoundedRect(face.adjusted(-2, -2, 2, 2), c.s(7), c.s(7));
   }
-  const bool docking = c.layout.card(packet.from).intersects(face) || c.layout.card(packet.to).intersects(face);
+  const bool docking =
+      c.layout.card(packet.from).intersects(face) || c.layout.card(packet.to).intersects(face);
   if (docking) return;  // its words would lie on the card
   c.p.setPen(c.theme.dim);
   c.p.setFont(textFont(c.font(12)));
-  c.p.drawText(QRectF(center.x() - c.s(140), face.bottom() + c.s(3), c.s(280), c.s(18)), Qt::AlignCenter,
-               QString("%1 → %2 · %3%4").arg(packet.from).arg(packet.to).arg(describeBytes(packet.bytes).c_str(),
-                                                                               packet.stretched ? " · not to scale" : ""));
+  c.p.drawText(
+      QRectF(center.x() - c.s(140), face.bottom() + c.s(3), c.s(280), c.s(18)), Qt::AlignCenter,
+      QString("%1 → %2 · %3%4")
+          .arg(packet.from)
+          .arg(packet.to)
+          .arg(describeBytes(packet.bytes).c_str(), packet.stretched ? " · not to scale" : ""));
 }
 
 void drawCenter(const Canvas& c) {
@@ -182,25 +211,34 @@ void drawCenter(const Canvas& c) {
   const QPointF center = c.layout.center();
   const double zoom = c.scene.ranks.size() > 4 ? 1.25 : 1.0;
   // With one or two ranks cards stand on the centre line; the words go beside them.
-  const double top = c.scene.ranks.size() == 1 ? c.layout.card(0).bottom() + c.s(12) : center.y() - c.s(50) * zoom;
-  auto row = [&](double y, double height) { return QRectF(center.x() - width / 2, top + c.s(y) * zoom, width, c.s(height) * zoom); };
+  const double top =
+      c.scene.ranks.size() == 1 ? c.layout.card(0).bottom() + c.s(12) : center.y() - c.s(50) * zoom;
+  auto row = [&](double y, double height) {
+    return QRectF(center.x() - width / 2, top + c.s(y) * zoom, width, c.s(height) * zoom);
+  };
   c.p.setPen(c.theme.text);
   c.p.setFont(textFont(c.font(22 * zoom), QFont::DemiBold));
-  c.p.drawText(row(0, 30), Qt::AlignCenter, QString("ring step %1 of %2").arg(c.scene.place.stage).arg(c.scene.ring_steps));
+  c.p.drawText(row(0, 30), Qt::AlignCenter,
+               QString("ring step %1 of %2").arg(c.scene.place.stage).arg(c.scene.ring_steps));
   c.p.setPen(c.theme.dim);
   c.p.setFont(textFont(c.font(14 * zoom)));
-  c.p.drawText(row(31, 22), Qt::AlignCenter, QString("%1 · layer %2 · step %3").arg(traces::name(c.scene.place.direction))
-                                                .arg(c.scene.place.layer).arg(c.scene.place.train_step));
+  c.p.drawText(row(31, 22), Qt::AlignCenter,
+               QString("%1 · layer %2 · step %3")
+                   .arg(traces::name(c.scene.place.direction))
+                   .arg(c.scene.place.layer)
+                   .arg(c.scene.place.train_step));
   c.p.setPen(c.theme.text);
   c.p.setFont(textFont(c.font(15 * zoom)));
-  c.p.drawText(row(60, 66), Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, QString::fromStdString(c.scene.sentence));
+  c.p.drawText(row(60, 66), Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
+               QString::fromStdString(c.scene.sentence));
 }
 
 void drawEmpty(QPainter& p, const QRectF& area, const Hub& hub, const Theme& theme) {
   p.setPen(theme.dim);
   p.setFont(textFont(15));
-  p.drawText(area, Qt::AlignCenter, hub.live() ? "The run is starting; its first ring step appears here."
-                                               : "No ring step is recorded. Start a run, or open a trace.");
+  p.drawText(area, Qt::AlignCenter,
+             hub.live() ? "The run is starting; its first ring step appears here."
+                        : "No ring step is recorded. Start a run, or open a trace.");
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ class RingView : public View {
     connect(&hub, &Hub::traceChanged, this, [this] {
       if (wrongPositions(rows_).second == 0) rows_step_ = -1;  // they may have arrived now
     });
-    connect(&hub, &Hub::cursorChanged, this, [this] { setAccessibleDescription(QString::fromStdString(hub_.scene().sentence)); });
+    connect(&hub, &Hub::cursorChanged, this,
+            [this] { setAccessibleDescription(QString::fromStdString(hub_.scene().sentence)); });
   }
 
  protected:
@@ -30,7 +31,9 @@ class RingView : public View {
     refreshRows();
     painter.setPen(QPen(theme_->line, 1));
     painter.drawLine(QPointF(0, ringArea().bottom()), QPointF(width(), ringArea().bottom()));
-    paintPositionStrip(painter, QRectF(0, ringArea().bottom() + 1, width(), height() - ringArea().bottom() - 1), rows_, *theme_);
+    paintPositionStrip(
+        painter, QRectF(0, ringArea().bottom() + 1, width(), height() - ringArea().bottom() - 1),
+        rows_, *theme_);
   }
   void mousePressEvent(QMouseEvent* event) override {
     const int rank = rankAt(event->position(), ringArea(), hub_.trace().worldSize());
@@ -57,6 +60,8 @@ class RingView : public View {
 
 }  // namespace
 
-View* makeRingView(Hub& hub, QWidget* parent) { return new RingView(hub, parent); }
+View* makeRingView(Hub& hub, QWidget* parent) {
+  return new RingView(hub, parent);
+}
 
 }  // namespace ringscope::viz

@@ -31,7 +31,8 @@ void forPass(const Hub& hub, Use use) {
   const int steps = hub.scene().ring_steps;
   for (place.stage = 0; place.stage < steps; ++place.stage)
     for (int rank = 0; rank < hub.trace().worldSize(); ++rank)
-      for (const std::size_t i : hub.index().eventsOf(place, rank)) use(hub.trace().events(rank)[i]);
+      for (const std::size_t i : hub.index().eventsOf(place, rank))
+        use(hub.trace().events(rank)[i]);
 }
 
 void drawTicks(QPainter& p, const QRectF& area, const TimeScale& scale, const Theme& theme) {
@@ -40,13 +41,15 @@ void drawTicks(QPainter& p, const QRectF& area, const TimeScale& scale, const Th
   for (std::int64_t t = 0; scale.begin_ns + t <= scale.end_ns; t += tick) {
     const double x = scale.x(scale.begin_ns + t);
     p.setPen(theme.dim);
-    p.drawText(QRectF(x + 3, area.top(), 80, kHeader - 3), Qt::AlignVCenter | Qt::AlignLeft, describeDuration(t).c_str());
+    p.drawText(QRectF(x + 3, area.top(), 80, kHeader - 3), Qt::AlignVCenter | Qt::AlignLeft,
+               describeDuration(t).c_str());
     p.setPen(QPen(theme.line, 1));
     p.drawLine(QPointF(x, area.top() + kHeader - 3), QPointF(x, area.bottom()));
   }
 }
 
-void drawEvent(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Event& event, const Theme& theme) {
+void drawEvent(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Event& event,
+               const Theme& theme) {
   const QRectF bar = lanes.bar(event.rank, scale.x(event.begin_ns), scale.x(event.end_ns));
   switch (event.kind) {
     case EventKind::kAttend:
@@ -77,7 +80,8 @@ void drawEvent(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Ev
   }
 }
 
-/// A message: a thin bar under the sender's lane while it is under way, and a curve to the receiver.
+/// A message: a thin bar under the sender's lane while it is under way, and a curve to the
+/// receiver.
 void drawFlow(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Event& send) {
   const double x0 = scale.x(send.begin_ns), x1 = scale.x(send.end_ns);
   const double from = lanes.wire(send.rank), to = lanes.top(send.peer) + lanes.pitch() * 0.34;
@@ -116,13 +120,16 @@ void paintTimeline(QPainter& p, const QRectF& area, const Hub& hub, const Theme&
   p.fillRect(area, theme.panel);
   const int ranks = std::max(1, hub.trace().worldSize());
   const Lanes lanes{area, ranks};
-  const TimeScale scale = passScale(hub, area.left() + kLabelWidth, area.width() - kLabelWidth - 24);
+  const TimeScale scale =
+      passScale(hub, area.left() + kLabelWidth, area.width() - kLabelWidth - 24);
   for (int rank = 0; rank < ranks; ++rank) {
-    p.fillRect(QRectF(scale.left, lanes.top(rank), scale.width, lanes.pitch() - 4), theme.background);
+    p.fillRect(QRectF(scale.left, lanes.top(rank), scale.width, lanes.pitch() - 4),
+               theme.background);
     p.setPen(rank == hub.selectedRank() ? theme.text : theme.dim);
     p.setFont(textFont(12, rank == hub.selectedRank() ? QFont::DemiBold : QFont::Normal));
     if (lanes.pitch() >= 12)
-      p.drawText(QRectF(area.left() + 20, lanes.top(rank), kLabelWidth - 24, lanes.pitch() - 4), Qt::AlignVCenter, QString("rank %1").arg(rank));
+      p.drawText(QRectF(area.left() + 20, lanes.top(rank), kLabelWidth - 24, lanes.pitch() - 4),
+                 Qt::AlignVCenter, QString("rank %1").arg(rank));
   }
   if (!hub.empty()) {
     drawTicks(p, area, scale, theme);
@@ -137,7 +144,8 @@ void paintTimeline(QPainter& p, const QRectF& area, const Hub& hub, const Theme&
 
 void paintInstant(QPainter& p, const QRectF& area, const Hub& hub, const Theme& theme) {
   if (hub.empty()) return;
-  const double x = passScale(hub, area.left() + kLabelWidth, area.width() - kLabelWidth - 24).x(hub.instant());
+  const double x =
+      passScale(hub, area.left() + kLabelWidth, area.width() - kLabelWidth - 24).x(hub.instant());
   p.setPen(QPen(theme.text, 2));
   p.drawLine(QPointF(x, area.top() + kHeader - 6), QPointF(x, area.bottom()));
 }
@@ -146,15 +154,19 @@ TimelineHit timelineHit(const QPointF& point, const QRectF& area, const Hub& hub
   TimelineHit hit;
   if (hub.empty()) return hit;
   const Lanes lanes{area, std::max(1, hub.trace().worldSize())};
-  const TimeScale scale = passScale(hub, area.left() + kLabelWidth, area.width() - kLabelWidth - 24);
-  hit.rank = std::clamp(static_cast<int>((point.y() - lanes.top(0)) / lanes.pitch()), 0, lanes.ranks - 1);
+  const TimeScale scale =
+      passScale(hub, area.left() + kLabelWidth, area.width() - kLabelWidth - 24);
+  hit.rank =
+      std::clamp(static_cast<int>((point.y() - lanes.top(0)) / lanes.pitch()), 0, lanes.ranks - 1);
   const std::int64_t at = scale.ns(point.x());
   Place place = hub.place();
   for (place.stage = 0; place.stage < hub.scene().ring_steps; ++place.stage) {
     const auto [begin, end] = stageWindow(hub.trace(), hub.index(), place, hit.rank);
     if (end == 0 || (place.stage > 0 && begin > at)) continue;
     hit.place = place;
-    hit.phase = std::clamp(static_cast<double>(at - begin) / static_cast<double>(std::max<std::int64_t>(1, end - begin)), 0.0, 1.0);
+    hit.phase = std::clamp(static_cast<double>(at - begin) /
+                               static_cast<double>(std::max<std::int64_t>(1, end - begin)),
+                           0.0, 1.0);
   }
   return hit;
 }

@@ -15,8 +15,8 @@ TimeScale passScale(const Hub& hub, double left, double width);
 /// How many events the viewed pass has; grows while it is being recorded.
 std::size_t passEvents(const Hub& hub);
 
-/// Draws the pass around the viewed moment: a lane a rank with blocks attended, merges and waits, and
-/// hops as flows between lanes.
+/// Draws the pass around the viewed moment: a lane a rank with blocks attended, merges and waits,
+/// and hops as flows between lanes.
 void paintTimeline(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme);
 /// Draws the viewed instant over it; the only part that moves within a pass.
 void paintInstant(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme);

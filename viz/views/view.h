@@ -3,7 +3,6 @@
 
 #include <QString>
 #include <QWidget>
-
 #include <vector>
 
 #include "viz/hub/hub.h"
@@ -11,7 +10,8 @@
 
 namespace ringscope::viz {
 
-/// A view on the stage: observes the hub, repaints on its signals, is drawn in the theme that it is given.
+/// A view on the stage: observes the hub, repaints on its signals, is drawn in the theme that it is
+/// given.
 class View : public QWidget {
   Q_OBJECT
  public:
@@ -40,7 +40,8 @@ struct ViewEntry {
   View* (*make)(Hub& hub, QWidget* parent);
 };
 
-/// All of them, in the order of their tabs; a new one is a file in views/ and a line in registry.cpp.
+/// All of them, in the order of their tabs; a new one is a file in views/ and a line in
+/// registry.cpp.
 const std::vector<ViewEntry>& viewRegistry();
 
 }  // namespace ringscope::viz

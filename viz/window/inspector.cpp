@@ -3,7 +3,6 @@
 
 #include <QPainter>
 #include <QPainterPath>
-
 #include <cmath>
 
 #include "traces/diff/summary.h"
@@ -20,10 +19,14 @@ struct CategoryStyle {
   const char* color;
 };
 constexpr CategoryStyle kCategoryStyles[] = {
-    {traces::MemoryCategory::kWeights, "weights", "#5B8DBE"},     {traces::MemoryCategory::kGradients, "gradients", "#7FA7A0"},
-    {traces::MemoryCategory::kOptimizer, "optimizer", "#8C97A4"}, {traces::MemoryCategory::kActivations, "activations", "#5FA98C"},
-    {traces::MemoryCategory::kQ, "Q", "#D9B45B"},                 {traces::MemoryCategory::kKv, "KV", "#C89A3C"},
-    {traces::MemoryCategory::kInFlight, "in flight", "#C7849F"},  {traces::MemoryCategory::kOutLse, "out, lse", "#8F86D0"},
+    {traces::MemoryCategory::kWeights, "weights", "#5B8DBE"},
+    {traces::MemoryCategory::kGradients, "gradients", "#7FA7A0"},
+    {traces::MemoryCategory::kOptimizer, "optimizer", "#8C97A4"},
+    {traces::MemoryCategory::kActivations, "activations", "#5FA98C"},
+    {traces::MemoryCategory::kQ, "Q", "#D9B45B"},
+    {traces::MemoryCategory::kKv, "KV", "#C89A3C"},
+    {traces::MemoryCategory::kInFlight, "in flight", "#C7849F"},
+    {traces::MemoryCategory::kOutLse, "out, lse", "#8F86D0"},
     {traces::MemoryCategory::kOther, "other", "#6B7785"},
 };
 
@@ -66,7 +69,8 @@ class Inspector::Page {
     const double room = r.width() - p.fontMetrics().horizontalAdvance(value) - 10;
     p.setFont(textFont(12));
     p.setPen(theme.dim);
-    p.drawText(r, Qt::AlignVCenter | Qt::AlignLeft, p.fontMetrics().elidedText(name, Qt::ElideMiddle, static_cast<int>(room)));
+    p.drawText(r, Qt::AlignVCenter | Qt::AlignLeft,
+               p.fontMetrics().elidedText(name, Qt::ElideMiddle, static_cast<int>(room)));
   }
 };
 
@@ -104,11 +108,15 @@ void Inspector::paintEvent(QPaintEvent*) {
 
 void Inspector::drawRank(Page& page) const {
   const RankScene& rank = hub_.scene().ranks.at(static_cast<std::size_t>(hub_.selectedRank()));
-  page.text(QString("rank %1 · layer %2 · %3").arg(rank.rank).arg(rank.place.layer).arg(traces::name(rank.place.direction)),
+  page.text(QString("rank %1 · layer %2 · %3")
+                .arg(rank.rank)
+                .arg(rank.place.layer)
+                .arg(traces::name(rank.place.direction)),
             textFont(17, QFont::DemiBold), theme_->text, 26);
   page.text(QString::fromStdString(rank.attending), textFont(12), theme_->dim, 20);
   page.pair("attends for", describeDuration(rank.attend_ns).c_str(), theme_->text);
-  page.pair("waits for KV", describeDuration(rank.wait_ns).c_str(), rank.wait_ns > rank.attend_ns / 4 ? theme_->wait : theme_->text);
+  page.pair("waits for KV", describeDuration(rank.wait_ns).c_str(),
+            rank.wait_ns > rank.attend_ns / 4 ? theme_->wait : theme_->text);
   page.gap(10);
 }
 
@@ -124,12 +132,18 @@ void Inspector::drawLse(Page& page) const {
     const auto* block = hub_.trace().findTensor("block_lse", place, selected);
     int source = -1;
     for (const auto i : hub_.index().eventsOf(place, selected))
-      if (const auto& e = hub_.trace().events(selected)[i]; e.source_rank >= 0 && e.kind != traces::EventKind::kReceive) { source = e.source_rank; break; }
+      if (const auto& e = hub_.trace().events(selected)[i];
+          e.source_rank >= 0 && e.kind != traces::EventKind::kReceive) {
+        source = e.source_rank;
+        break;
+      }
     const QRectF r = page.row(31);
     page.p.setFont(monoFont(12));
     page.p.setPen(theme_->dim);
     page.p.drawText(r, Qt::AlignVCenter | Qt::AlignLeft, QString("step %1").arg(step));
-    if (source >= 0) paintFace(page.p, QRectF(r.left() + 62, r.top() + 3, 66, 24), source, QString("KV %1").arg(source), *theme_);
+    if (source >= 0)
+      paintFace(page.p, QRectF(r.left() + 62, r.top() + 3, 66, 24), source,
+                QString("KV %1").arg(source), *theme_);
     const bool come = step <= now || hub_.place().direction == traces::Direction::kBackward;
     if (block && come) {
       const QRectF track(r.left() + 140, r.top() + 8, r.width() - 140 - 56, 15);
@@ -138,14 +152,19 @@ void Inspector::drawLse(Page& page) const {
       page.p.drawRoundedRect(track, 3, 3);
       const double full = std::max(1.0, std::abs(block->stats.max));
       page.p.setBrush(source >= 0 ? rankBrush(source) : QBrush(theme_->accent));
-      page.p.drawRoundedRect(QRectF(track.left(), track.top(), track.width() * std::clamp(block->stats.mean / full, 0.02, 1.0), 15), 3, 3);
+      page.p.drawRoundedRect(
+          QRectF(track.left(), track.top(),
+                 track.width() * std::clamp(block->stats.mean / full, 0.02, 1.0), 15),
+          3, 3);
       page.p.setFont(monoFont(12));
       page.p.setPen(theme_->text);
-      page.p.drawText(r, Qt::AlignVCenter | Qt::AlignRight, QString::number(block->stats.mean, 'f', 2));
+      page.p.drawText(r, Qt::AlignVCenter | Qt::AlignRight,
+                      QString::number(block->stats.mean, 'f', 2));
     } else {
       page.p.setPen(theme_->dim);
       page.p.setFont(textFont(12));
-      page.p.drawText(r.adjusted(140, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, !come ? "to come" : "nothing attended");
+      page.p.drawText(r.adjusted(140, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                      !come ? "to come" : "nothing attended");
     }
   }
   place.stage = static_cast<std::int16_t>(now);
@@ -157,7 +176,8 @@ void Inspector::drawLse(Page& page) const {
 void Inspector::drawMemory(Page& page) {
   const int rank = hub_.selectedRank();
   const auto columns = static_cast<std::size_t>(std::max(40.0, page.w - 2 * kMargin));
-  const bool due = memory_stale_ && (!hub_.live() || !since_memory_.isValid() || since_memory_.elapsed() > 500);
+  const bool due =
+      memory_stale_ && (!hub_.live() || !since_memory_.isValid() || since_memory_.elapsed() > 500);
   if (!memory_ || due || memory_rank_ != rank || memory_->columns.size() != columns) {
     memory_ = memorySeries(hub_.trace(), rank, columns);
     memory_rank_ = rank;
@@ -176,16 +196,20 @@ void Inspector::drawMemory(Page& page) {
     QPolygonF area;
     std::vector<double> top = base;
     for (std::size_t c = 0; c < columns; ++c) {
-      top[c] -= static_cast<double>(memory_->columns[c][static_cast<std::size_t>(style.category)]) * scale;
+      top[c] -= static_cast<double>(memory_->columns[c][static_cast<std::size_t>(style.category)]) *
+                scale;
       area << QPointF(chart.left() + static_cast<double>(c), top[c]);
     }
-    for (std::size_t c = columns; c-- > 0;) area << QPointF(chart.left() + static_cast<double>(c), base[c]);
+    for (std::size_t c = columns; c-- > 0;)
+      area << QPointF(chart.left() + static_cast<double>(c), base[c]);
     page.p.setPen(Qt::NoPen);
     page.p.setBrush(QColor(style.color));
     page.p.drawPolygon(area);
     base = std::move(top);
   }
-  const double x = chart.left() + chart.width() * static_cast<double>(hub_.instant()) / static_cast<double>(std::max<std::int64_t>(1, hub_.trace().endNs()));
+  const double x =
+      chart.left() + chart.width() * static_cast<double>(hub_.instant()) /
+                         static_cast<double>(std::max<std::int64_t>(1, hub_.trace().endNs()));
   page.p.setPen(QPen(theme_->text, 1.5));
   page.p.drawLine(QPointF(x, chart.top()), QPointF(x, chart.bottom()));
   page.gap(6);
@@ -213,8 +237,10 @@ void Inspector::drawDiff(Page& page) const {
   auto line = [&](const char* title, const traces::DiffRecord* worst) {
     if (!worst) return;
     const bool wrong = !(worst->multiple <= traces::kNoiseLimit);
-    page.pair(QString("%1 %2 (%3)").arg(wrong ? "▲" : "✓", title, QString::fromStdString(traces::describe(*worst))),
-              QString::fromStdString(traces::describeMultiple(worst->multiple)) + " noise", wrong ? theme_->wrong : theme_->right);
+    page.pair(QString("%1 %2 (%3)")
+                  .arg(wrong ? "▲" : "✓", title, QString::fromStdString(traces::describe(*worst))),
+              QString::fromStdString(traces::describeMultiple(worst->multiple)) + " noise",
+              wrong ? theme_->wrong : theme_->right);
   };
   line("isolated", hub_.worst().isolated(hub_.trace()));
   line("end to end", hub_.worst().endToEnd(hub_.trace()));
@@ -224,21 +250,29 @@ void Inspector::drawDiff(Page& page) const {
 void Inspector::drawDoctor(Page& page) const {
   page.section("DOCTOR");
   if (!hub_.diagnosis()) {
-    page.wrapped(hub_.live() ? "looks at the recording when the run has ended" : "looking …", textFont(12), theme_->dim);
+    page.wrapped(hub_.live() ? "looks at the recording when the run has ended" : "looking …",
+                 textFont(12), theme_->dim);
     return;
   }
   const auto& diagnosis = *hub_.diagnosis();
   const auto findings = diagnosis.findings();
-  if (findings.empty()) page.text("✓ Nothing found", textFont(14, QFont::DemiBold), theme_->right, 24);
+  if (findings.empty())
+    page.text("✓ Nothing found", textFont(14, QFont::DemiBold), theme_->right, 24);
   for (const auto& finding : findings) {
-    page.wrapped("▲ " + QString::fromStdString(finding.title), textFont(14, QFont::DemiBold), theme_->wrong);
-    page.wrapped(QString::fromStdString(finding.rule + " · " + finding.confidence + " · " + traces::describe(finding.place)), textFont(11), theme_->dim);
+    page.wrapped("▲ " + QString::fromStdString(finding.title), textFont(14, QFont::DemiBold),
+                 theme_->wrong);
+    page.wrapped(QString::fromStdString(finding.rule + " · " + finding.confidence + " · " +
+                                        traces::describe(finding.place)),
+                 textFont(11), theme_->dim);
     page.wrapped(QString::fromStdString(finding.evidence), textFont(12), theme_->text);
-    page.wrapped("What to change: " + QString::fromStdString(finding.remedy), textFont(12), theme_->text);
+    page.wrapped("What to change: " + QString::fromStdString(finding.remedy), textFont(12),
+                 theme_->text);
     page.gap(6);
   }
-  page.text(QString("%1 rules clear · %2 not observable with this capture").arg(diagnosis.count(traces::Verdict::kClear))
-                .arg(diagnosis.count(traces::Verdict::kNotObservable)), textFont(12), theme_->dim, 22);
+  page.text(QString("%1 rules clear · %2 not observable with this capture")
+                .arg(diagnosis.count(traces::Verdict::kClear))
+                .arg(diagnosis.count(traces::Verdict::kNotObservable)),
+            textFont(12), theme_->dim, 22);
 }
 
 }  // namespace ringscope::viz

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <QElapsedTimer>
-
 #include <optional>
 
 #include "viz/scene/memory_series.h"
@@ -10,8 +9,8 @@
 
 namespace ringscope::viz {
 
-/// What is known of the selected rank at the viewed moment: log-sum-exp by block, memory, and what the
-/// diff and the doctor say of the run.
+/// What is known of the selected rank at the viewed moment: log-sum-exp by block, memory, and what
+/// the diff and the doctor say of the run.
 class Inspector : public View {
   Q_OBJECT
  public:
@@ -20,7 +19,8 @@ class Inspector : public View {
 
  protected:
   void paintEvent(QPaintEvent*) override;
-  /// Within a ring step only the marks in the charts move; they may lag behind by a tenth of a second.
+  /// Within a ring step only the marks in the charts move; they may lag behind by a tenth of a
+  /// second.
   void cursorMoved() override;
 
  private:
@@ -33,7 +33,7 @@ class Inspector : public View {
 
   std::optional<MemorySeries> memory_;
   int memory_rank_ = -1;
-  bool memory_stale_ = false;    // the trace has grown; drawn again at most twice a second
+  bool memory_stale_ = false;  // the trace has grown; drawn again at most twice a second
   QElapsedTimer since_memory_;
   std::pair<int, int> shown_{-1, -1};  // moment and rank of the last picture
   QElapsedTimer since_shown_;

@@ -14,11 +14,11 @@
 #include <QShortcut>
 #include <QStandardPaths>
 #include <QVBoxLayout>
-
 #include <thread>
 
 #include "traces/core/error.h"
-#include "traces/diff/summary.h"
+#include "viz/window/keys.h"
+#include "viz/window/status_text.h"
 
 namespace ringscope::viz {
 namespace {
@@ -31,7 +31,8 @@ QWidget* separator(QWidget* parent) {
 }
 
 QString runsFolder() {
-  const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/runs";
+  const QString folder =
+      QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/runs";
   QDir().mkpath(folder);
   return folder;
 }
@@ -191,27 +192,16 @@ void MainWindow::showView(const QString& name) {
 }
 
 void MainWindow::makeShortcuts() {
-  auto on = [this](const QKeySequence& keys, auto action) { connect(new QShortcut(keys, this), &QShortcut::activated, this, action); };
+  auto on = [this](const QKeySequence& keys, auto action) {
+    connect(new QShortcut(keys, this), &QShortcut::activated, this, action);
+  };
   on(QKeySequence::Open, [this] { chooseFile(); });
   on(QKeySequence("Ctrl+T"), [this] { nextTheme(); });
   on(QKeySequence::Quit, [this] { close(); });
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
-  const int key = event->key();
-  const bool shift = event->modifiers() & Qt::ShiftModifier, control = event->modifiers() & Qt::ControlModifier;
-  if (key == Qt::Key_Space) hub_.setPlaying(!hub_.playing());
-  else if (key == Qt::Key_Left || key == Qt::Key_Right) {
-    const int direction = key == Qt::Key_Left ? -1 : 1;
-    control ? hub_.moveTrainStep(direction) : hub_.move(direction * (shift ? std::max(1, hub_.scene().ring_steps) : 1));
-  } else if (key == Qt::Key_Home) hub_.setMoment(0, 0);
-  else if (key == Qt::Key_End) hub_.setMoment(static_cast<int>(hub_.trace().moments().size()) - 1, 1);
-  else if (key >= Qt::Key_1 && key <= Qt::Key_8) hub_.selectRank(key - Qt::Key_1);
-  else if (key == Qt::Key_F) hub_.setFollowing(!hub_.following());
-  else if (key == Qt::Key_T) hub_.setAxis(hub_.axis() == Axis::kTime ? Axis::kRingStep : Axis::kTime);
-  else if (key == Qt::Key_Plus || key == Qt::Key_Equal) hub_.setSpeed(std::min(8.0, hub_.speed() * 2));
-  else if (key == Qt::Key_Minus) hub_.setSpeed(std::max(0.25, hub_.speed() / 2));
-  else QMainWindow::keyPressEvent(event);
+  if (!applyKey(hub_, *event)) QMainWindow::keyPressEvent(event);
 }
 
 /// The animation clock. Data that has come in since the last frame is shown with it.
@@ -258,7 +248,12 @@ void MainWindow::inBackground(Make make, Use use) {
   QPointer<MainWindow> self(this);
   workers_.emplace_back([=, this] {
     auto value = make();
-    QMetaObject::invokeMethod(this, [=, this] { if (self && request == request_) use(value); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        this,
+        [=, this] {
+          if (self && request == request_) use(value);
+        },
+        Qt::QueuedConnection);
   });
 }
 
@@ -299,7 +294,8 @@ void MainWindow::openTrace(const QString& path) {
           engine_.stop();
           trace_path_ = path;
           hub_.setTrace(result.trace, QFileInfo(path).fileName(), false);
-          if (!result.trace->problems().empty()) message_ = QString::fromStdString(result.trace->problems().front());
+          if (!result.trace->problems().empty())
+            message_ = QString::fromStdString(result.trace->problems().front());
           hub_.setPlaying(true);
           diagnoseFile(path);
         }
@@ -309,7 +305,8 @@ void MainWindow::openTrace(const QString& path) {
 }
 
 void MainWindow::chooseFile() {
-  const QString path = QFileDialog::getOpenFileName(this, "Open a recording", runsFolder(), "RingScope traces (*.rscope);;All files (*)");
+  const QString path = QFileDialog::getOpenFileName(this, "Open a recording", runsFolder(),
+                                                    "RingScope traces (*.rscope);;All files (*)");
   if (!path.isEmpty()) openTrace(path);
 }
 
@@ -318,7 +315,8 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-  if (!event->mimeData()->urls().isEmpty()) openTrace(event->mimeData()->urls().first().toLocalFile());
+  if (!event->mimeData()->urls().isEmpty())
+    openTrace(event->mimeData()->urls().first().toLocalFile());
 }
 
 void MainWindow::nextTheme() {
@@ -329,41 +327,20 @@ void MainWindow::nextTheme() {
 
 void MainWindow::setTheme(const Theme& theme) {
   theme_ = &theme;
-  setStyleSheet(themeStyleSheet(theme) + QString("QWidget#separator { background: %1; }").arg(theme.line.name()));
+  setStyleSheet(themeStyleSheet(theme) +
+                QString("QWidget#separator { background: %1; }").arg(theme.line.name()));
   for (View* view : views_) view->setTheme(theme);
   refreshStatus();
 }
 
 void MainWindow::refreshStatus() {
-  const auto& run = hub_.trace().run();
-  if (!run.empty()) {
-    const auto model = run.value("model", nlohmann::json::object());
-    headline_->setText(QString("%1, %2 layers · %3 tokens · %4 ranks · %5, %6, %7")
-                           .arg(QString::fromStdString(model.value("name", "model"))).arg(model.value("layers", 0))
-                           .arg(run.value("seq_len", 0)).arg(run.value("cp", 0))
-                           .arg(QString::fromStdString(run.value("strategy", "")), QString::fromStdString(run.value("balance", "")),
-                                QString::fromStdString(run.value("mask", ""))));
-  } else {
-    headline_->setText(hub_.live() ? "a run is starting" : "");
-  }
-  QStringList parts;
-  parts << (hub_.live() ? engine_.sentence() : engine_program_.isEmpty() || hub_.name() != "run.rscope" ? "recorded" : "run ended");
-  if (const int ranks = hub_.trace().worldSize(); ranks > 0) {
-    const int cores = run.value("cores", 0);
-    parts << (cores > 0 && ranks > cores ? QString("%1 ranks on %2 cores (virtual: overlap is the scheduler’s)").arg(ranks).arg(cores)
-                                         : QString("%1 ranks").arg(ranks));
-    parts << QString("%L1 events").arg(hub_.trace().eventCount());
-    parts << QString("%1 dropped").arg(hub_.trace().end() ? hub_.trace().end()->dropped_events : 0);
-    if (const auto* worst = hub_.worst().overall(hub_.trace()))
-      parts << QString("%1worst %2 noise (%3)").arg(worst->multiple <= traces::kNoiseLimit ? "" : "▲ ",
-                       QString::fromStdString(traces::describeMultiple(worst->multiple)), QString::fromStdString(traces::describe(*worst)));
-    else
-      parts << "not compared with unsharded attention";
-    if (hub_.diagnosis() && !hub_.diagnosis()->findings().empty()) parts << QString("%1 finding").arg(hub_.diagnosis()->findings().size());
-  }
-  status_->setText(parts.join(" · "));
+  headline_->setText(headlineText(hub_));
+  status_->setText(statusText(hub_, engine_));
   const QFileInfo file(trace_path_);
-  status_right_->setText(!message_.isEmpty() ? "▲ " + message_ : file.exists() ? QString("%1 · %2").arg(file.fileName(), describeBytes(file.size()).c_str()) : "");
+  status_right_->setText(
+      !message_.isEmpty() ? "▲ " + message_
+      : file.exists() ? QString("%1 · %2").arg(file.fileName(), describeBytes(file.size()).c_str())
+                      : "");
   const QString color = message_.isEmpty() ? "" : QString("color: %1").arg(theme_->wrong.name());
   if (status_right_->styleSheet() != color) status_right_->setStyleSheet(color);
 }

@@ -7,7 +7,6 @@
 #include <QStackedWidget>
 #include <QTimer>
 #include <QToolButton>
-
 #include <thread>
 #include <vector>
 

@@ -19,9 +19,12 @@ QStringList strings(const nlohmann::json& value) {
 
 QStringList RunConfig::arguments() const {
   QStringList args{"--text"};
-  args << (text.isEmpty() ? QStringList{QString::fromStdString(traces::resourcePath("sample/text.txt"))} : text);
-  args << "--cp" << QString::number(cp) << "--steps" << QString::number(steps) << "--seq-len" << QString::number(seq_len)
-       << "--balance" << balance << "--mask" << mask << "--dtype" << dtype << "--verify";
+  args << (text.isEmpty()
+               ? QStringList{QString::fromStdString(traces::resourcePath("sample/text.txt"))}
+               : text);
+  args << "--cp" << QString::number(cp) << "--steps" << QString::number(steps) << "--seq-len"
+       << QString::number(seq_len) << "--balance" << balance << "--mask" << mask << "--dtype"
+       << dtype << "--verify";
   for (const QString& mistake : mistakes) args << "--mistake" << mistake;
   if (!trace.isEmpty()) args << "--trace" << trace;
   return args;
@@ -33,16 +36,26 @@ RunConfig RunConfig::fromJson(const nlohmann::json& json, const std::string& sou
   for (const auto& [key, value] : json.items()) {
     try {
       auto text_of = [&] { return QString::fromStdString(value.get<std::string>()); };
-      if (key == "text") config.text = strings(value);
-      else if (key == "cp") config.cp = value.get<int>();
-      else if (key == "steps") config.steps = value.get<int>();
-      else if (key == "seq_len") config.seq_len = value.get<int>();
-      else if (key == "balance") config.balance = text_of();
-      else if (key == "mask") config.mask = text_of();
-      else if (key == "dtype") config.dtype = text_of();
-      else if (key == "mistakes") config.mistakes = strings(value);
-      else if (key == "trace") config.trace = text_of();
-      else throw inputError(source + ": there is no setting '" + key + "'");
+      if (key == "text")
+        config.text = strings(value);
+      else if (key == "cp")
+        config.cp = value.get<int>();
+      else if (key == "steps")
+        config.steps = value.get<int>();
+      else if (key == "seq_len")
+        config.seq_len = value.get<int>();
+      else if (key == "balance")
+        config.balance = text_of();
+      else if (key == "mask")
+        config.mask = text_of();
+      else if (key == "dtype")
+        config.dtype = text_of();
+      else if (key == "mistakes")
+        config.mistakes = strings(value);
+      else if (key == "trace")
+        config.trace = text_of();
+      else
+        throw inputError(source + ": there is no setting '" + key + "'");
     } catch (const nlohmann::json::exception&) {
       throw inputError(source + ": '" + key + "' has the wrong type");
     }
@@ -54,7 +67,8 @@ RunConfig RunConfig::load(const QString& path) {
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) throw inputError(path.toStdString() + ": no such file");
   const QByteArray bytes = file.readAll();
-  return fromJson(nlohmann::json::parse(bytes.begin(), bytes.end(), nullptr, false), path.toStdString());
+  return fromJson(nlohmann::json::parse(bytes.begin(), bytes.end(), nullptr, false),
+                  path.toStdString());
 }
 
 }  // namespace ringscope::viz

@@ -3,14 +3,13 @@
 
 #include <QString>
 #include <QStringList>
-
 #include <nlohmann/json.hpp>
 
 namespace ringscope::viz {
 
 /// What a live run is asked to do; the same as the options of `ringscope train`.
 struct RunConfig {
-  QStringList text;         ///< files; empty: the sample text
+  QStringList text;  ///< files; empty: the sample text
   int cp = 4;
   int steps = 10;
   int seq_len = 256;
@@ -18,7 +17,7 @@ struct RunConfig {
   QString mask = "causal";
   QString dtype = "float32";
   QStringList mistakes;
-  QString trace;            ///< where the run is recorded
+  QString trace;  ///< where the run is recorded
 
   /// Arguments of `ringscope train`.
   QStringList arguments() const;

@@ -56,7 +56,8 @@ void RunPanel::addRow(QGridLayout* grid, const QString& name, QWidget* widget) {
   grid->addWidget(widget, row, 1);
 }
 
-RunPanel::RunPanel(Hub& hub, EngineLink& engine, QWidget* parent) : QWidget(parent), hub_(hub), engine_(engine) {
+RunPanel::RunPanel(Hub& hub, EngineLink& engine, QWidget* parent)
+    : QWidget(parent), hub_(hub), engine_(engine) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
   auto* column = new QVBoxLayout(this);
@@ -121,7 +122,8 @@ RunPanel::RunPanel(Hub& hub, EngineLink& engine, QWidget* parent) : QWidget(pare
   for (const auto& [id, title] : kMistakes) {
     auto* box = new QCheckBox(title, this);
     box->setProperty("id", id);
-    if (const auto* mistake = traces::findMistake(id)) box->setToolTip(QString::fromStdString(mistake->title));
+    if (const auto* mistake = traces::findMistake(id))
+      box->setToolTip(QString::fromStdString(mistake->title));
     mistakes_ << box;
     connect(box, &QCheckBox::toggled, this, &RunPanel::refresh);
     column->addWidget(box);
@@ -167,7 +169,8 @@ void RunPanel::setConfig(const RunConfig& config) {
   balance_->setCurrentText(config.balance);
   mask_->setCurrentText(config.mask);
   dtype_->setCurrentText(config.dtype);
-  for (QCheckBox* box : mistakes_) box->setChecked(config.mistakes.contains(box->property("id").toString()));
+  for (QCheckBox* box : mistakes_)
+    box->setChecked(config.mistakes.contains(box->property("id").toString()));
 }
 
 /// A recording that was opened says itself how it was made.

@@ -14,8 +14,8 @@
 
 namespace ringscope::viz {
 
-/// What is run: settings, mistakes, and the run's own controls. Shows the configuration of an opened
-/// recording when there is no live run.
+/// What is run: settings, mistakes, and the run's own controls. Shows the configuration of an
+/// opened recording when there is no live run.
 class RunPanel : public QWidget {
   Q_OBJECT
  public:

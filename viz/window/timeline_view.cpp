@@ -18,7 +18,9 @@ void TimelineView::refreshPass() {
   pass.stage = 0;
   const QSize pixels = size() * devicePixelRatioF();
   const std::size_t events = passEvents(hub_);
-  if (pass_.size() == pixels && pass == drawn_pass_ && events == drawn_events_ && drawn_rank_ == hub_.selectedRank() && drawn_theme_ == theme_) return;
+  if (pass_.size() == pixels && pass == drawn_pass_ && events == drawn_events_ &&
+      drawn_rank_ == hub_.selectedRank() && drawn_theme_ == theme_)
+    return;
   drawn_pass_ = pass;
   drawn_events_ = events;
   drawn_rank_ = hub_.selectedRank();
@@ -37,7 +39,9 @@ void TimelineView::paintEvent(QPaintEvent*) {
   paintInstant(painter, rect(), hub_, *theme_);
 }
 
-void TimelineView::mousePressEvent(QMouseEvent* event) { scrub(event->position()); }
+void TimelineView::mousePressEvent(QMouseEvent* event) {
+  scrub(event->position());
+}
 
 void TimelineView::mouseMoveEvent(QMouseEvent* event) {
   if (event->buttons() & Qt::LeftButton) scrub(event->position());

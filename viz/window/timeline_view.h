@@ -22,7 +22,7 @@ class TimelineView : public View {
   void scrub(const QPointF& point);
   void refreshPass();
 
-  QPixmap pass_;           // the timeline without the viewed instant, of the pass below
+  QPixmap pass_;  // the timeline without the viewed instant, of the pass below
   Place drawn_pass_;
   std::size_t drawn_events_ = 0;
   int drawn_rank_ = -1;

@@ -2,7 +2,6 @@
 #include "viz/window/transport_bar.h"
 
 #include <QHBoxLayout>
-
 #include <array>
 #include <cmath>
 
@@ -49,7 +48,8 @@ TransportBar::TransportBar(Hub& hub, QWidget* parent) : QWidget(parent), hub_(hu
   place_->setMinimumWidth(280);
   scrub_ = new QSlider(Qt::Horizontal, this);
   scrub_->setAccessibleName("Ring step");
-  for (QWidget* w : std::initializer_list<QWidget*>{first_, back_, play_, forward_, last_, speed_}) row->addWidget(w);
+  for (QWidget* w : std::initializer_list<QWidget*>{first_, back_, play_, forward_, last_, speed_})
+    row->addWidget(w);
   row->addSpacing(8);
   row->addWidget(place_);
   row->addWidget(step_axis_);
@@ -59,8 +59,12 @@ TransportBar::TransportBar(Hub& hub, QWidget* parent) : QWidget(parent), hub_(hu
   row->addSpacing(8);
   row->addWidget(follow_);
 
-  connect(first_, &QToolButton::clicked, &hub, [&hub] { hub.setFollowing(false); hub.setMoment(0, 0); });
-  connect(last_, &QToolButton::clicked, &hub, [&hub] { hub.setMoment(static_cast<int>(hub.trace().moments().size()) - 1, 1); });
+  connect(first_, &QToolButton::clicked, &hub, [&hub] {
+    hub.setFollowing(false);
+    hub.setMoment(0, 0);
+  });
+  connect(last_, &QToolButton::clicked, &hub,
+          [&hub] { hub.setMoment(static_cast<int>(hub.trace().moments().size()) - 1, 1); });
   connect(back_, &QToolButton::clicked, &hub, [&hub] { hub.move(-1); });
   connect(forward_, &QToolButton::clicked, &hub, [&hub] { hub.move(1); });
   connect(play_, &QToolButton::clicked, &hub, [&hub] { hub.setPlaying(!hub.playing()); });
@@ -73,7 +77,8 @@ TransportBar::TransportBar(Hub& hub, QWidget* parent) : QWidget(parent), hub_(hu
   connect(follow_, &QToolButton::clicked, &hub, [&hub] { hub.setFollowing(!hub.following()); });
   connect(scrub_, &QSlider::valueChanged, &hub, [&hub](int value) {
     hub.setFollowing(false);
-    hub.setMoment(value / kTicksPerMoment, value % kTicksPerMoment / static_cast<double>(kTicksPerMoment));
+    hub.setMoment(value / kTicksPerMoment,
+                  value % kTicksPerMoment / static_cast<double>(kTicksPerMoment));
   });
   connect(&hub, &Hub::cursorChanged, this, &TransportBar::refresh);
   connect(&hub, &Hub::stateChanged, this, &TransportBar::refresh);
@@ -82,7 +87,8 @@ TransportBar::TransportBar(Hub& hub, QWidget* parent) : QWidget(parent), hub_(hu
 
 void TransportBar::refresh() {
   const bool usable = !hub_.empty();
-  for (QWidget* w : std::initializer_list<QWidget*>{first_, back_, play_, forward_, last_, scrub_}) w->setEnabled(usable);
+  for (QWidget* w : std::initializer_list<QWidget*>{first_, back_, play_, forward_, last_, scrub_})
+    w->setEnabled(usable);
   play_->setText(hub_.playing() ? "❙❙ hold" : "▶ play");
   play_->setChecked(hub_.playing());
   speed_->setText("×" + QString::number(hub_.speed()));
@@ -90,13 +96,15 @@ void TransportBar::refresh() {
   time_axis_->setChecked(hub_.axis() == Axis::kTime);
   follow_->setChecked(hub_.following());
   follow_->setEnabled(hub_.live());
-  place_->setText(usable ? QString::fromStdString(traces::describe(hub_.place())) : QString("no ring step yet"));
+  place_->setText(usable ? QString::fromStdString(traces::describe(hub_.place()))
+                         : QString("no ring step yet"));
   const QSignalBlocker quiet(scrub_);
   const auto moments = static_cast<int>(hub_.trace().moments().size());
   scrub_->setRange(0, std::max(0, moments * kTicksPerMoment - 1));
   scrub_->setSingleStep(kTicksPerMoment);
   scrub_->setPageStep(kTicksPerMoment * 4);
-  scrub_->setValue(static_cast<int>((hub_.moment() + std::min(hub_.phase(), 0.99)) * kTicksPerMoment));
+  scrub_->setValue(
+      static_cast<int>((hub_.moment() + std::min(hub_.phase(), 0.99)) * kTicksPerMoment));
 }
 
 }  // namespace ringscope::viz

@@ -21,7 +21,8 @@ class TransportBar : public QWidget {
   QToolButton* button(const QString& text, const QString& name, const QString& tip);
 
   Hub& hub_;
-  QToolButton *first_, *back_, *play_, *forward_, *last_, *speed_, *step_axis_, *time_axis_, *follow_;
+  QToolButton *first_, *back_, *play_, *forward_, *last_, *speed_, *step_axis_, *time_axis_,
+      *follow_;
   QLabel* place_;
   QSlider* scrub_;
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "engine/attend/attend.h"
+
 #include <iostream>
 
 #include "app/ringscope/commands/attention_options.h"
 #include "app/ringscope/recording.h"
 #include "app/ringscope/stop_on_signal.h"
-#include "engine/attend/attend.h"
 #include "engine/observe/capture_policy.h"
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/error.h"
@@ -17,17 +18,21 @@ struct Options : AttentionOptions {
   std::string input, output;
 };
 
-nlohmann::json report(const engine::AttendOutcome& outcome, const std::vector<traces::DiffRecord>& diffs) {
+nlohmann::json report(const engine::AttendOutcome& outcome,
+                      const std::vector<traces::DiffRecord>& diffs) {
   nlohmann::json json = {{"forward_seconds", outcome.forward_seconds.front()},
                          {"backward_seconds", outcome.backward_seconds.front()},
                          {"work", outcome.work},
                          {"hops", nlohmann::json::array()}};
   for (const auto& h : outcome.hops)
-    json["hops"].push_back({{"kv_forward", h.kv_forward}, {"kv_backward", h.kv_backward},
-                            {"dkv_backward", h.dkv_backward}, {"bytes_forward", h.bytes_forward},
+    json["hops"].push_back({{"kv_forward", h.kv_forward},
+                            {"kv_backward", h.kv_backward},
+                            {"dkv_backward", h.dkv_backward},
+                            {"bytes_forward", h.bytes_forward},
                             {"bytes_backward", h.bytes_backward}});
   for (const auto& diff : diffs)
-    json["errors"][diff.tensor] = {{"max_abs", diff.error}, {"noise", diff.noise}, {"multiple", diff.multiple}};
+    json["errors"][diff.tensor] = {
+        {"max_abs", diff.error}, {"noise", diff.noise}, {"multiple", diff.multiple}};
   return json;
 }
 
@@ -36,14 +41,16 @@ void printText(const nlohmann::json& r, const Options& o) {
             << r["backward_seconds"].get<double>() * 1e3 << " ms\n";
   for (std::size_t rank = 0; rank < r["hops"].size(); ++rank) {
     const auto& h = r["hops"][rank];
-    std::cout << "rank " << rank << ": " << r["work"][rank] << " pairs; hops forward KV " << h["kv_forward"]
-              << ", backward KV " << h["kv_backward"] << ", dKV " << h["dkv_backward"] << "; "
-              << h["bytes_forward"].get<std::int64_t>() + h["bytes_backward"].get<std::int64_t>() << " bytes\n";
+    std::cout << "rank " << rank << ": " << r["work"][rank] << " pairs; hops forward KV "
+              << h["kv_forward"] << ", backward KV " << h["kv_backward"] << ", dKV "
+              << h["dkv_backward"] << "; "
+              << h["bytes_forward"].get<std::int64_t>() + h["bytes_backward"].get<std::int64_t>()
+              << " bytes\n";
   }
   if (r.contains("errors"))
     for (const auto& [tensor, e] : r["errors"].items())
-      std::cout << tensor << ": error " << e["max_abs"] << ", " << traces::describeMultiple(e["multiple"].get<double>())
-                << " one device's own\n";
+      std::cout << tensor << ": error " << e["max_abs"] << ", "
+                << traces::describeMultiple(e["multiple"].get<double>()) << " one device's own\n";
   if (!o.output.empty()) std::cout << "written: " << o.output << "\n";
 }
 
@@ -75,10 +82,12 @@ int run(const Options& o) {
 }  // namespace
 
 void addAttend(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("attend", "One attention forward and backward under context parallelism");
+  auto* command =
+      app.add_subcommand("attend", "One attention forward and backward under context parallelism");
   auto options = std::make_shared<Options>();
   command->add_option("INPUT", options->input, "safetensors with q, k, v, dout")->required();
-  command->add_option("-o,--output", options->output, "safetensors for out, lse, dq, dk, dv")->required();
+  command->add_option("-o,--output", options->output, "safetensors for out, lse, dq, dk, dv")
+      ->required();
   options->addTo(*command);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

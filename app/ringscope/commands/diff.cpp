@@ -24,10 +24,13 @@ nlohmann::json toJson(const DiffRecord& diff) {
           {"worst_index", diff.worst_index}};
 }
 
-nlohmann::json orNull(const DiffRecord* diff) { return diff ? toJson(*diff) : nlohmann::json(); }
+nlohmann::json orNull(const DiffRecord* diff) {
+  return diff ? toJson(*diff) : nlohmann::json();
+}
 
 void printJson(const traces::Trace& trace, const traces::DiffSummary& summary) {
-  nlohmann::json json = {{"limit", traces::kNoiseLimit}, {"compared", summary.compared},
+  nlohmann::json json = {{"limit", traces::kNoiseLimit},
+                         {"compared", summary.compared},
                          {"diverging", summary.diverging},
                          {"first_divergence", orNull(summary.first_divergence)},
                          {"worst_isolated", orNull(summary.worst_isolated)},
@@ -39,9 +42,10 @@ void printJson(const traces::Trace& trace, const traces::DiffSummary& summary) {
 
 void printRow(const DiffRecord& diff) {
   const bool diverges = !(diff.multiple <= traces::kNoiseLimit);
-  std::cout << (diverges ? "  ✗ " : "  ✓ ") << std::left << std::setw(11) << (diff.isolated ? "isolated" : "end to end")
-            << "step " << std::setw(4) << diff.place.train_step << std::setw(44) << traces::describe(diff)
-            << "error " << std::scientific << std::setprecision(2) << diff.error << "  noise " << diff.noise
+  std::cout << (diverges ? "  ✗ " : "  ✓ ") << std::left << std::setw(11)
+            << (diff.isolated ? "isolated" : "end to end") << "step " << std::setw(4)
+            << diff.place.train_step << std::setw(44) << traces::describe(diff) << "error "
+            << std::scientific << std::setprecision(2) << diff.error << "  noise " << diff.noise
             << std::right << std::setw(10) << traces::describeMultiple(diff.multiple) << "\n";
 }
 
@@ -50,7 +54,8 @@ std::vector<const DiffRecord*> worstPerTensor(const traces::Trace& trace) {
   std::vector<const DiffRecord*> rows;
   for (const auto& diff : trace.diffs()) {
     const auto same = std::find_if(rows.begin(), rows.end(), [&](const DiffRecord* row) {
-      return row->isolated == diff.isolated && row->place.layer == diff.place.layer && row->tensor == diff.tensor;
+      return row->isolated == diff.isolated && row->place.layer == diff.place.layer &&
+             row->tensor == diff.tensor;
     });
     if (same == rows.end())
       rows.push_back(&diff);
@@ -68,7 +73,8 @@ void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
     std::cout << "✓ All " << summary.compared << " comparisons are within rounding.\n";
     return;
   }
-  std::cout << "✗ " << summary.diverging << " of " << summary.compared << " comparisons diverge. First: "
+  std::cout << "✗ " << summary.diverging << " of " << summary.compared
+            << " comparisons diverge. First: "
             << (summary.first_divergence->isolated ? "born in " : "seen end to end in ")
             << traces::describe(*summary.first_divergence) << " of training step "
             << summary.first_divergence->place.train_step << ", "
@@ -79,7 +85,8 @@ int run(const std::string& path, bool json) {
   const auto trace = traces::openTrace(path);
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   if (trace->diffs().empty())
-    throw inputError(path + " holds no comparison with unsharded attention; record it with --verify");
+    throw inputError(path +
+                     " holds no comparison with unsharded attention; record it with --verify");
   const auto summary = traces::summarize(*trace);
   json ? printJson(*trace, summary) : printText(*trace, summary);
   return summary.diverging == 0 ? kSuccess : kAnswerIsNo;

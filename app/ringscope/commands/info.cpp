@@ -9,12 +9,18 @@ namespace ringscope::app {
 namespace {
 
 nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
-  nlohmann::json json = {{"path", path}, {"bytes", std::filesystem::file_size(path)},
-                         {"format", traces::kFormatVersion}, {"run", trace.note("run")},
-                         {"ranks", trace.worldSize()}, {"events", trace.eventCount()},
-                         {"tensors", trace.tensors().size()}, {"shards", trace.shards().size()},
-                         {"diffs", trace.diffs().size()}, {"ring_steps", trace.moments().size()},
-                         {"duration_ns", trace.endNs()}, {"complete", trace.end().has_value()},
+  nlohmann::json json = {{"path", path},
+                         {"bytes", std::filesystem::file_size(path)},
+                         {"format", traces::kFormatVersion},
+                         {"run", trace.note("run")},
+                         {"ranks", trace.worldSize()},
+                         {"events", trace.eventCount()},
+                         {"tensors", trace.tensors().size()},
+                         {"shards", trace.shards().size()},
+                         {"diffs", trace.diffs().size()},
+                         {"ring_steps", trace.moments().size()},
+                         {"duration_ns", trace.endNs()},
+                         {"complete", trace.end().has_value()},
                          {"problems", trace.problems()}};
   if (trace.end()) {
     json["dropped_events"] = trace.end()->dropped_events;
@@ -26,17 +32,20 @@ nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
 void printText(const nlohmann::json& info) {
   const auto& run = info["run"];
   if (run.is_object())
-    std::cout << run.value("command", "") << " · " << run.value("strategy", "") << " · cp " << run.value("cp", 0)
-              << " · balance " << run.value("balance", "") << " · mask " << run.value("mask", "") << " · "
-              << run.value("dtype", "") << " · length " << run.value("seq_len", 0) << " · capture "
-              << run.value("capture", "") << "\n";
+    std::cout << run.value("command", "") << " · " << run.value("strategy", "") << " · cp "
+              << run.value("cp", 0) << " · balance " << run.value("balance", "") << " · mask "
+              << run.value("mask", "") << " · " << run.value("dtype", "") << " · length "
+              << run.value("seq_len", 0) << " · capture " << run.value("capture", "") << "\n";
   std::cout << info["events"] << " events of " << info["ranks"] << " ranks over "
-            << info["duration_ns"].get<double>() / 1e6 << " ms, " << info["ring_steps"] << " ring steps\n"
-            << info["tensors"] << " tensors, " << info["shards"] << " shards, " << info["diffs"] << " diffs, "
-            << info["bytes"] << " bytes\n";
+            << info["duration_ns"].get<double>() / 1e6 << " ms, " << info["ring_steps"]
+            << " ring steps\n"
+            << info["tensors"] << " tensors, " << info["shards"] << " shards, " << info["diffs"]
+            << " diffs, " << info["bytes"] << " bytes\n";
   if (info.contains("dropped_events"))
-    std::cout << info["dropped_events"] << " events dropped, " << info["dropped_tensors"] << " tensors without values\n";
-  for (const auto& problem : info["problems"]) std::cout << "note: " << problem.get<std::string>() << "\n";
+    std::cout << info["dropped_events"] << " events dropped, " << info["dropped_tensors"]
+              << " tensors without values\n";
+  for (const auto& problem : info["problems"])
+    std::cout << "note: " << problem.get<std::string>() << "\n";
 }
 
 }  // namespace

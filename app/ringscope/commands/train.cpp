@@ -31,12 +31,13 @@ class StepPrinter {
   void operator()(const engine::StepLog& step) {
     if (log_.is_open()) log_ << step.toJson().dump() << std::endl;
     if (!table_) return;
-    if (step.step == 0) std::cout << "  step        loss   grad norm   targets       time   peak a rank\n";
+    if (step.step == 0)
+      std::cout << "  step        loss   grad norm   targets       time   peak a rank\n";
     std::int64_t peak = 0;
     for (const auto bytes : step.peak_bytes) peak = std::max(peak, bytes);
-    std::cout << std::setw(6) << step.step << std::fixed << std::setprecision(6) << std::setw(12) << step.loss
-              << std::setw(12) << step.grad_norm << std::setw(10) << step.targets << std::setprecision(1)
-              << std::setw(8) << step.seconds * 1e3 << " ms" << std::setw(9)
+    std::cout << std::setw(6) << step.step << std::fixed << std::setprecision(6) << std::setw(12)
+              << step.loss << std::setw(12) << step.grad_norm << std::setw(10) << step.targets
+              << std::setprecision(1) << std::setw(8) << step.seconds * 1e3 << " ms" << std::setw(9)
               << static_cast<double>(peak) / (1 << 20) << " MiB" << std::endl;
   }
 
@@ -56,13 +57,16 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
   double worst = 0;
   for (const auto& diff : outcome.diffs) worst = diff.multiple <= worst ? worst : diff.multiple;
   if (o.json) {
-    nlohmann::json json = {{"steps", nlohmann::json::array()}, {"stopped", outcome.stopped}, {"trace", o.trace}};
+    nlohmann::json json = {
+        {"steps", nlohmann::json::array()}, {"stopped", outcome.stopped}, {"trace", o.trace}};
     for (const auto& step : outcome.steps) json["steps"].push_back(step.toJson());
     if (o.verify) json["worst_multiple"] = worst;
     std::cout << json.dump(2) << "\n";
   } else if (o.control.empty()) {
     if (outcome.stopped) std::cout << "stopped after " << outcome.steps.size() << " steps\n";
-    if (o.verify) std::cout << "worst error " << worst << "× noise over " << outcome.diffs.size() << " comparisons\n";
+    if (o.verify)
+      std::cout << "worst error " << worst << "× noise over " << outcome.diffs.size()
+                << " comparisons\n";
     if (!o.trace.empty()) std::cout << "trace: " << o.trace << "\n";
   }
 }
@@ -87,7 +91,8 @@ int run(Options& o) {
   StopOnSignal stop(gate);
   StepPrinter printer(o);
   Recording recording(o.cp, o.trace, !o.control.empty(), gate);
-  recording.seal(nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.config.mistakes}}).dump());
+  recording.seal(
+      nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.config.mistakes}}).dump());
   engine::TrainOutcome outcome;
   try {
     outcome = engine::runTraining(o.config, gate, recording.recorder(),
@@ -115,21 +120,35 @@ void addTrain(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("train", "Training steps under context parallelism");
   auto o = std::make_shared<Options>();
   auto& c = o->config;
-  command->add_option("--model", c.model_dir, "A Hugging Face Llama folder; without it a small model is made");
+  command->add_option("--model", c.model_dir,
+                      "A Hugging Face Llama folder; without it a small model is made");
   command->add_option("--text", c.text_files, "Text files to train on, as bytes");
   command->add_option("--tokens", c.token_file, "safetensors with input_ids, labels, position_ids");
-  command->add_option("--steps", c.steps, "Training steps")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-  command->add_option("--seq-len", c.seq_len, "Tokens in a sequence, with --text")->check(CLI::Range(1, 1 << 24))->capture_default_str();
-  command->add_option("--batch", c.batch, "Sequences in a batch, with --text")->check(CLI::Range(1, 1 << 16))->capture_default_str();
-  command->add_option("--dtype", c.dtype, "float32 or float64")->check(CLI::IsMember({"float32", "float64"}))->capture_default_str();
-  command->add_option("--seed", c.seed, "For weights and the order of blocks")->capture_default_str();
+  command->add_option("--steps", c.steps, "Training steps")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--seq-len", c.seq_len, "Tokens in a sequence, with --text")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  command->add_option("--batch", c.batch, "Sequences in a batch, with --text")
+      ->check(CLI::Range(1, 1 << 16))
+      ->capture_default_str();
+  command->add_option("--dtype", c.dtype, "float32 or float64")
+      ->check(CLI::IsMember({"float32", "float64"}))
+      ->capture_default_str();
+  command->add_option("--seed", c.seed, "For weights and the order of blocks")
+      ->capture_default_str();
   command->add_option("--lr", c.optimizer.lr, "Learning rate")->capture_default_str();
-  command->add_option("--weight-decay", c.optimizer.weight_decay, "AdamW's weight decay")->capture_default_str();
-  command->add_option("--max-norm", c.max_norm, "Gradients are clipped at this norm")->capture_default_str();
+  command->add_option("--weight-decay", c.optimizer.weight_decay, "AdamW's weight decay")
+      ->capture_default_str();
+  command->add_option("--max-norm", c.max_norm, "Gradients are clipped at this norm")
+      ->capture_default_str();
   command->add_option("--mistake", c.mistakes, "Inject a mistake of the catalogue");
   command->add_option("--log", o->log, "A JSON line a step");
-  command->add_option("--export-state", o->export_state, "safetensors for logits, gradients and weights");
-  command->add_option("--control", o->control, "Speak the control connection on stdin and stdout")->check(CLI::IsMember({"stdio"}));
+  command->add_option("--export-state", o->export_state,
+                      "safetensors for logits, gradients and weights");
+  command->add_option("--control", o->control, "Speak the control connection on stdin and stdout")
+      ->check(CLI::IsMember({"stdio"}));
   o->addTo(*command);
   command->callback([o, &exit_code] { exit_code = run(*o); });
 }

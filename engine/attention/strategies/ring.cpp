@@ -29,7 +29,9 @@ at::Tensor packed(const at::Tensor& k, const at::Tensor& v) {
   return at::stack({k, v});
 }
 
-bool coversAll(const Piece& piece, const at::Tensor& q) { return piece.q_begin == 0 && piece.q_end == q.size(2); }
+bool coversAll(const Piece& piece, const at::Tensor& q) {
+  return piece.q_begin == 0 && piece.q_end == q.size(2);
+}
 
 /// The first block of a row is its running result as it is; no merge needs to read zeros for it.
 RunningResult takenOver(const AttentionResult& block) {
@@ -44,10 +46,12 @@ RingAttention::RingAttention(RankContext& context, RingSchedule schedule, double
     : context_(context), schedule_(std::move(schedule)), scale_(scale) {}
 
 Place RingAttention::placeOf(const RingStage& stage, int layer, Direction direction) const {
-  return {train_step_, static_cast<std::int16_t>(layer), direction, static_cast<std::int16_t>(stage.ring_step)};
+  return {train_step_, static_cast<std::int16_t>(layer), direction,
+          static_cast<std::int16_t>(stage.ring_step)};
 }
 
-AttentionResult RingAttention::forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int layer) {
+AttentionResult RingAttention::forward(const at::Tensor& q, const at::Tensor& k,
+                                       const at::Tensor& v, int layer) {
   Rotation kv(context_.cp, schedule_.next_rank, schedule_.previous_rank, packed(k, v));
   RunningResult running;
   for (const RingStage& stage : schedule_.stages) {
@@ -89,8 +93,9 @@ void RingAttention::attendStage(const RingStage& stage, const Place& place, cons
   if (running.lse.defined()) observer.tensor("running_lse", place, running.lse);
 }
 
-AttentionGradients RingAttention::backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
-                                           const at::Tensor& v, const AttentionResult& result, int layer) {
+AttentionGradients RingAttention::backward(const at::Tensor& dout, const at::Tensor& q,
+                                           const at::Tensor& k, const at::Tensor& v,
+                                           const AttentionResult& result, int layer) {
   const auto sum_type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const int home = schedule_.next_rank;  // dK, dV of the last stage belong to the next rank
   Rotation kv(context_.cp, home, schedule_.previous_rank, packed(k, v));
@@ -125,15 +130,17 @@ AttentionGradients RingAttention::backward(const at::Tensor& dout, const at::Ten
   return {dq.to(type), dkv.held()[0].to(type), dkv.held()[1].to(type)};
 }
 
-void RingAttention::attendStageBackward(const RingStage& stage, const Place& place, const at::Tensor& dout,
-                                        const at::Tensor& q, const at::Tensor& kv,
-                                        const AttentionResult& result, at::Tensor& dq, at::Tensor& dkv) {
+void RingAttention::attendStageBackward(const RingStage& stage, const Place& place,
+                                        const at::Tensor& dout, const at::Tensor& q,
+                                        const at::Tensor& kv, const AttentionResult& result,
+                                        at::Tensor& dq, at::Tensor& dkv) {
   context_.observer.tensor("kv", place, kv);
   for (const Piece& piece : stage.pieces) {
     StageScope scope(context_.observer, EventKind::kAttend, place, stage.source_rank);
     setPiece(scope.event(), piece);
     for (const Piece& cut : cutDiagonal(piece)) {
-      const AttentionGradients part = attendPieceBackward(dout, q, kv[0], kv[1], result, cut, scale_);
+      const AttentionGradients part =
+          attendPieceBackward(dout, q, kv[0], kv[1], result, cut, scale_);
       dq.slice(2, cut.q_begin, cut.q_end).add_(part.dq);
       dkv[0].slice(2, cut.k_begin, cut.k_end).add_(part.dk);
       dkv[1].slice(2, cut.k_begin, cut.k_end).add_(part.dv);
@@ -141,7 +148,8 @@ void RingAttention::attendStageBackward(const RingStage& stage, const Place& pla
   }
 }
 
-void RingAttention::finish(Exchange& exchange, Payload payload, int source_rank, const Place& place) {
+void RingAttention::finish(Exchange& exchange, Payload payload, int source_rank,
+                           const Place& place) {
   std::vector<TransferReport> reports;
   {
     StageScope scope(context_.observer, EventKind::kWait, place, source_rank);
@@ -160,7 +168,9 @@ void RingAttention::finish(Exchange& exchange, Payload payload, int source_rank,
 
 void RingAttention::count(const TransferReport& sent, Payload payload, Direction direction) {
   const bool forward = direction == Direction::kForward;
-  (payload == Payload::kDkv ? hops_.dkv_backward : forward ? hops_.kv_forward : hops_.kv_backward) += 1;
+  (payload == Payload::kDkv ? hops_.dkv_backward
+   : forward                ? hops_.kv_forward
+                            : hops_.kv_backward) += 1;
   (forward ? hops_.bytes_forward : hops_.bytes_backward) += sent.bytes;
 }
 

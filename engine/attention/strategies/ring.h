@@ -24,19 +24,22 @@ class RingAttention : public AttentionOp {
   void setTrainStep(std::int32_t step) { train_step_ = step; }
   const HopTotals& hops() const { return hops_; }
 
-  AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int layer) override;
+  AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          int layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
-                              const at::Tensor& v, const AttentionResult& result, int layer) override;
+                              const at::Tensor& v, const AttentionResult& result,
+                              int layer) override;
 
  private:
   traces::Place placeOf(const RingStage& stage, int layer, traces::Direction direction) const;
   void attendStage(const RingStage& stage, const traces::Place& place, const at::Tensor& q,
                    const at::Tensor& kv, RunningResult& running);
-  void attendStageBackward(const RingStage& stage, const traces::Place& place, const at::Tensor& dout,
-                           const at::Tensor& q, const at::Tensor& kv, const AttentionResult& result,
-                           at::Tensor& dq, at::Tensor& dkv);
+  void attendStageBackward(const RingStage& stage, const traces::Place& place,
+                           const at::Tensor& dout, const at::Tensor& q, const at::Tensor& kv,
+                           const AttentionResult& result, at::Tensor& dq, at::Tensor& dkv);
   void count(const TransferReport& sent, traces::Payload payload, traces::Direction direction);
-  void finish(Exchange& exchange, traces::Payload payload, int source_rank, const traces::Place& place);
+  void finish(Exchange& exchange, traces::Payload payload, int source_rank,
+              const traces::Place& place);
 
   RankContext& context_;
   RingSchedule schedule_;

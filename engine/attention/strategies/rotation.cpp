@@ -21,6 +21,8 @@ Exchange Rotation::start() {
   return cp_.exchange({{held_, next_rank_}}, {{arriving_, previous_rank_}});
 }
 
-void Rotation::advance() { held_ = arriving_; }
+void Rotation::advance() {
+  held_ = arriving_;
+}
 
 }  // namespace ringscope::engine

@@ -16,13 +16,16 @@ RuleResult checkDroppedHop(const Trace& trace) {
       f.rule = "dropped_hop";
       f.severity = "error";
       f.confidence = "certain";
-      f.title = flow.send ? "A block was sent and never received" : "A block was received that nobody sent";
+      f.title = flow.send ? "A block was sent and never received"
+                          : "A block was received that nobody sent";
       f.place = event.place;
       f.rank = event.rank;
       f.buffer = name(payload);
-      f.evidence = std::to_string(event.bytes) + " bytes between rank " + std::to_string(event.rank) +
-                   " and rank " + std::to_string(event.peer) + " have no counterpart.";
-      f.remedy = "Post one receive for each send, with the same group and the same peers on both sides.";
+      f.evidence = std::to_string(event.bytes) + " bytes between rank " +
+                   std::to_string(event.rank) + " and rank " + std::to_string(event.peer) +
+                   " have no counterpart.";
+      f.remedy =
+          "Post one receive for each send, with the same group and the same peers on both sides.";
       return found(std::move(f));
     }
   }

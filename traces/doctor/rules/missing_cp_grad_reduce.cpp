@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// After gradient sync every cp rank must hold the same gradients, and after the step the same weights.
+// After gradient sync every cp rank must hold the same gradients, and after the step the same
+// weights.
 #include <cmath>
 #include <map>
 
@@ -9,12 +10,14 @@ namespace ringscope::traces {
 namespace {
 
 /// The same parameter in the same training step, as each rank has it.
-using ByParameter = std::map<std::pair<std::int32_t, std::string>, std::vector<const TensorRecord*>>;
+using ByParameter =
+    std::map<std::pair<std::int32_t, std::string>, std::vector<const TensorRecord*>>;
 
 ByParameter collect(const Trace& trace, const std::string& prefix) {
   ByParameter found;
   for (const TensorRecord& tensor : trace.tensors())
-    if (tensor.name.starts_with(prefix)) found[{tensor.place.train_step, tensor.name}].push_back(&tensor);
+    if (tensor.name.starts_with(prefix))
+      found[{tensor.place.train_step, tensor.name}].push_back(&tensor);
   return found;
 }
 
@@ -64,14 +67,16 @@ Finding finding(const Drift& grads, const Drift& weights, bool reduced) {
   f.buffer = grads.first->name;
   char ratio[32];
   std::snprintf(ratio, sizeof ratio, "%.3g", grads.ratio);
-  f.evidence = std::to_string(grads.differing) + " of " + std::to_string(grads.parameters) +
-               " gradients differ between cp ranks after the sync (largest entries by a factor of up to " +
-               ratio + "), and " + std::to_string(weights.differing) + " of " +
-               std::to_string(weights.parameters) + " weights differ after the step; " +
-               (reduced ? "a reduction of gradients was recorded, but not over these ranks."
-                        : "no reduction of gradients was recorded.");
+  f.evidence =
+      std::to_string(grads.differing) + " of " + std::to_string(grads.parameters) +
+      " gradients differ between cp ranks after the sync (largest entries by a factor of up to " +
+      ratio + "), and " + std::to_string(weights.differing) + " of " +
+      std::to_string(weights.parameters) + " weights differ after the step; " +
+      (reduced ? "a reduction of gradients was recorded, but not over these ranks."
+               : "no reduction of gradients was recorded.");
   f.remedy =
-      "Every cp rank saw other tokens, so its gradients are a part of the whole: all-reduce them over "
+      "Every cp rank saw other tokens, so its gradients are a part of the whole: all-reduce them "
+      "over "
       "dp×cp (mesh[('dp', 'cp')]._flatten()) before clipping, not over dp alone.";
   return f;
 }
@@ -83,8 +88,10 @@ RuleResult checkMissingCpGradReduce(const Trace& trace) {
   const Drift grads = drift(collect(trace, "grad."));
   const Drift weights = drift(collect(trace, "weight."));
   if (grads.parameters == 0)
-    return notObservable("needs the hashes of gradients after the sync; --capture stats records them");
-  return grads.differing == 0 ? clear() : found(finding(grads, weights, gradientsWereReduced(trace)));
+    return notObservable(
+        "needs the hashes of gradients after the sync; --capture stats records them");
+  return grads.differing == 0 ? clear()
+                              : found(finding(grads, weights, gradientsWereReduced(trace)));
 }
 
 }  // namespace ringscope::traces

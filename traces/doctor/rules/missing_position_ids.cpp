@@ -44,7 +44,8 @@ Finding finding(const Place& place, int rank, const Count& all) {
   f.evidence = std::to_string(all.wrong) + " of " + std::to_string(all.tokens) +
                " position ids differ from the global index of their token, by up to " +
                std::to_string(static_cast<std::int64_t>(all.max_offset)) + "; " +
-               std::to_string(all.restarting) + " of them count the rank's own tokens from 0, so the "
+               std::to_string(all.restarting) +
+               " of them count the rank's own tokens from 0, so the "
                "rotary embedding turns keys and queries by the angles of other places.";
   f.remedy =
       "Build position_ids for the whole sequence before the context is entered and shard them with "

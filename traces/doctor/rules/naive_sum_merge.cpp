@@ -65,9 +65,11 @@ std::optional<Comparison> compare(const Trace& trace, const TensorRecord& out) {
     if (!block_out || !block_lse) return std::nullopt;
     const auto block_values = trace.values(*block_out);
     const auto block_lse_values = trace.values(*block_lse);
-    const auto covered = static_cast<std::size_t>((event.q_end - event.q_begin) * out.shape[0] * out.shape[1]);
+    const auto covered =
+        static_cast<std::size_t>((event.q_end - event.q_begin) * out.shape[0] * out.shape[1]);
     if (!block_values || !block_lse_values || event.q_begin < 0 || event.q_end > merge.seq ||
-        block_lse_values->size() != covered || block_values->size() != covered * static_cast<std::size_t>(merge.width))
+        block_lse_values->size() != covered ||
+        block_values->size() != covered * static_cast<std::size_t>(merge.width))
       return std::nullopt;
     merge.addBlock(*block_values, *block_lse_values, *lse_values, event.q_begin, event.q_end);
     ++result.blocks;
@@ -95,8 +97,10 @@ Finding finding(const TensorRecord& out, const Comparison& c) {
   f.rank = out.rank;
   f.buffer = "out";
   f.evidence = "The recorded out equals the plain sum of its " + std::to_string(c.blocks) +
-               " blocks within " + number(c.plain_error) + "; from the sum weighted by exp(block_lse − lse) "
-               "it differs by " + number(c.weighted_error) + ", where its largest value is " + number(c.scale) + ".";
+               " blocks within " + number(c.plain_error) +
+               "; from the sum weighted by exp(block_lse − lse) "
+               "it differs by " +
+               number(c.weighted_error) + ", where its largest value is " + number(c.scale) + ".";
   f.remedy =
       "Each block's out is normalised by its own sum. Merge with m = max(lse, block_lse), "
       "lse' = m + log(exp(lse − m) + exp(block_lse − m)), out' = exp(lse − lse')·out + "
@@ -120,7 +124,8 @@ RuleResult checkNaiveSumMerge(const Trace& trace) {
       return found(finding(out, *c));
   }
   if (compared || (ring && trace.run().value("cp", 0) == 1)) return clear();
-  return notObservable("needs out, lse, block_out and block_lse of one layer; --capture full records them");
+  return notObservable(
+      "needs out, lse, block_out and block_lse of one layer; --capture full records them");
 }
 
 }  // namespace ringscope::traces

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QString>
+
+#include "viz/hub/hub.h"
+#include "viz/link/engine_link.h"
+
+namespace ringscope::viz {
+
+/// "sample, 2 layers · 256 tokens · 4 ranks · ring, head_tail, causal": what is on show.
+QString headlineText(const Hub& hub);
+
+/// "live · 4 ranks on 2 cores … · 1,204 events · 0 dropped · worst 0.9× noise (layer 2, dk)".
+QString statusText(const Hub& hub, const EngineLink& engine);
+
+}  // namespace ringscope::viz
