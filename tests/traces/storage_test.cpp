@@ -65,9 +65,8 @@ TEST(StorageTest, WhatWasRecordedIsReadAndOneFileIsLeft) {
   EXPECT_EQ(trace->moments().size(), 1000u);
   EXPECT_EQ(trace->note("run")["cp"], 1);
   EXPECT_EQ(trace->values(trace->tensors().front()), (std::vector<double>{1, 2, 3}));
-  sqlite3* db = nullptr;
-  sqlite3_open(path.c_str(), &db);
-  Statement count(db, "SELECT count(*) FROM chunk WHERE kind=0");
+  Database db(path, Database::Mode::kReadOnly);
+  Statement count(db.handle(), "SELECT count(*) FROM chunk WHERE kind=0");
   EXPECT_TRUE(count.step());
   EXPECT_EQ(count.integer(0), 1) << "small chunks are merged at close";
 }

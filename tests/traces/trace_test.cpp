@@ -102,6 +102,8 @@ TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
   EXPECT_EQ(divergences(trace).back()->tensor, "q") << "end to end comes after isolated";
   EXPECT_EQ(describeMultiple(8400.2), "8,400×");
   EXPECT_EQ(describeMultiple(0.94), "0.9×");
+  EXPECT_EQ(describeMultiple(12), "12×");
+  EXPECT_EQ(describeMultiple(7775751), "7.8 M×");
 }
 
 TEST(DoctorTest, ASparseTraceSaysWhatWouldSettleEachRule) {

@@ -7,7 +7,9 @@
 #include "viz/hub/hub.h"
 #include "viz/maths/ring_layout.h"
 #include "viz/maths/time_scale.h"
+#include "viz/scene/coverage_scene.h"
 #include "viz/scene/memory_series.h"
+#include "viz/scene/merge_history.h"
 #include "viz/scene/position_rows.h"
 #include "viz/style/theme.h"
 
@@ -54,6 +56,71 @@ TEST(RingSceneTest, BackwardCarriesGradientsBesideTheBlocks) {
   EXPECT_EQ(kv, 0) << "the last block goes nowhere";
   EXPECT_EQ(dkv, 4) << "the last hop brings dK and dV home";
   for (const auto& packet : hub.scene().packets) EXPECT_EQ(packet.source_rank, packet.to);
+}
+
+TEST(CoverageSceneTest, FillsStepByStepUntilEveryPairWasAttendedOnce) {
+  Hub hub;
+  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
+  int before = 0;
+  for (std::int16_t step = 0; step < 4; ++step) {
+    const auto scene = coverageScene(hub.trace(), hub.index(), {0, 0, Direction::kForward, step});
+    int attended = 0;
+    for (const auto& cell : scene.cells) attended += cell.attended;
+    EXPECT_GT(attended, before);
+    before = attended;
+    EXPECT_EQ(scene.complete, step == 3);
+    EXPECT_EQ(scene.doubled + scene.missing + scene.unwanted, 0);
+  }
+  const auto whole = coverageScene(hub.trace(), hub.index(), {0, 0, Direction::kForward, 3});
+  EXPECT_EQ(before, 8 * 9 / 2);
+  EXPECT_DOUBLE_EQ(whole.efficiency(), 1.0);
+  EXPECT_EQ(whole.at(5, 1).rank, 2);
+  EXPECT_EQ(whole.at(5, 1).ring_step, 1);
+  EXPECT_DOUBLE_EQ(contiguousCap(4), 4.0 / 7);
+}
+
+TEST(MergeHistoryTest, TheBlocksOfARowGiveTheRecordedRowAndAPlainSumDoesNot) {
+  Hub hub;
+  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
+  const auto right =
+      mergeHistory(hub.trace(), hub.index(), {0, 1, Direction::kForward, 0}, 2, 1, 31);
+  ASSERT_EQ(right.missing, "");
+  ASSERT_EQ(right.steps.size(), 4u);
+  EXPECT_LT(right.largest_error_merged, 1e-5);
+  EXPECT_GT(right.largest_error_naive, 1e-2);
+  double weights = 0;
+  for (const auto& step : right.steps) weights += step.weight;
+  EXPECT_NEAR(weights, 1.0, 1e-5);
+  EXPECT_NEAR(right.steps.back().running_lse, right.lse, 1e-5);
+  // A query of the first chunk of rank 0 sees nothing of the blocks that come after its own.
+  const auto first =
+      mergeHistory(hub.trace(), hub.index(), {0, 0, Direction::kForward, 0}, 0, 0, 0);
+  EXPECT_TRUE(first.steps[0].attended);
+  EXPECT_FALSE(first.steps[1].attended);
+  // Values are kept of the first step alone.
+  EXPECT_NE(mergeHistory(hub.trace(), hub.index(), {1, 0, Direction::kForward, 0}, 0, 0, 0).missing,
+            "");
+}
+
+TEST(MergeHistoryTest, OnANaiveSumItIsThePlainSumThatEqualsTheRecording) {
+  Hub hub;
+  hub.setTrace(test::sampleTrace(4, {"naive_sum_merge"}), "sample", false);
+  const auto wrong =
+      mergeHistory(hub.trace(), hub.index(), {0, 0, Direction::kForward, 0}, 3, 0, 31);
+  EXPECT_LT(wrong.largest_error_naive, 1e-5);
+  EXPECT_GT(wrong.largest_error_merged, 1e-2);
+}
+
+TEST(HubTest, NextDivergenceGoesWhereAnErrorIsBorn) {
+  Hub hub;
+  hub.setTrace(test::sampleTrace(4, {"naive_sum_merge"}), "sample", false);
+  hub.setPlace({1, 1, Direction::kBackward, 0});
+  hub.nextDivergence();
+  EXPECT_EQ(hub.place(), (Place{0, 0, Direction::kForward, 0}));
+  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
+  hub.setMoment(5, 0);
+  hub.nextDivergence();
+  EXPECT_EQ(hub.moment(), 5) << "there is none";
 }
 
 TEST(PositionRowsTest, RestartedPositionsAreMarkedAndCounted) {

@@ -84,10 +84,13 @@ std::string describe(const DiffRecord& diff) {
 std::string describeMultiple(double multiple) {
   if (!std::isfinite(multiple)) return "∞×";
   char digits[64];
+  if (multiple >= 1e6) {
+    std::snprintf(digits, sizeof digits, "%.1f M×", multiple / 1e6);
+    return digits;
+  }
   std::snprintf(digits, sizeof digits, multiple < 10 ? "%.1f" : "%.0f", multiple);
   std::string text = digits;
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; multiple >= 1000 && at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
+  if (text.size() > 3) text.insert(text.size() - 3, ",");
   return text + "×";
 }
 

@@ -45,7 +45,7 @@ std::vector<const DiffRecord*> divergences(const Trace& trace);
 
 /// "layer 2, dk" or "loss": where a diff stands, for one line of text.
 std::string describe(const DiffRecord& diff);
-/// "0.9×", "8,400×": a multiple as people say it.
+/// "0.9×", "8,400×", "7.8 M×": a multiple as people say it.
 std::string describeMultiple(double multiple);
 
 }  // namespace ringscope::traces

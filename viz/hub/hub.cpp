@@ -20,6 +20,7 @@ void Hub::setTrace(std::shared_ptr<traces::Trace> trace, const QString& name, bo
   moment_ = 0;
   phase_ = 0;
   selected_rank_ = 0;
+  next_divergence_ = 0;
   diagnosis_.reset();
   scene_.reset();
   Q_EMIT traceChanged();
@@ -91,6 +92,16 @@ void Hub::moveTrainStep(int steps) {
   Place target = place();
   target.train_step += steps;
   if (!empty()) setPlace(target);
+}
+
+void Hub::nextDivergence() {
+  const auto found = traces::divergences(*trace_);
+  if (found.empty()) return;
+  setFollowing(false);
+  Place target = found[next_divergence_++ % found.size()]->place;
+  target.layer = std::max<std::int16_t>(target.layer, 0);  // loss and gradients belong to no layer
+  target.stage = 0;
+  setPlace(target);
 }
 
 void Hub::advance(double seconds) {

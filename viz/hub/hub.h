@@ -48,6 +48,9 @@ class Hub : public QObject {
   void move(int moments);
   /// To the same ring step of another training step.
   void moveTrainStep(int steps);
+  /// To the layer and direction of the next divergence, in the order of dependence; round again at
+  /// the end.
+  void nextDivergence();
   /// On the animation clock; stops playing at the end of a finished recording.
   void advance(double seconds);
 
@@ -94,6 +97,7 @@ class Hub : public QObject {
   double speed_ = 1;
   Axis axis_ = Axis::kRingStep;
   int selected_rank_ = 0;
+  std::size_t next_divergence_ = 0;
   std::optional<traces::Diagnosis> diagnosis_;
   mutable std::optional<RingScene> scene_;
 };

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/scene/coverage_scene.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ringscope::viz {
+namespace {
+
+double work(const CoverageCell& cell) {
+  return cell.diagonal ? 0.5 : 1.0;
+}
+
+RingScene sceneAt(const traces::Trace& trace, const traces::MomentIndex& index,
+                  const Place& place) {
+  return ringScene(trace, index,
+                   std::vector<Place>(static_cast<std::size_t>(trace.worldSize()), place), 0);
+}
+
+void countFaults(CoverageScene& scene) {
+  for (const PairCell& cell : scene.cells) {
+    scene.doubled += cell.attended > 1;
+    scene.unwanted += cell.attended > 0 && !cell.expected;
+    scene.missing += scene.complete && cell.attended == 0 && cell.expected;
+  }
+}
+
+}  // namespace
+
+double CoverageScene::efficiency() const {
+  const double largest =
+      work_total.empty() ? 0 : *std::max_element(work_total.begin(), work_total.end());
+  if (largest <= 0) return 1;
+  return std::accumulate(work_total.begin(), work_total.end(), 0.0) /
+         static_cast<double>(work_total.size()) / largest;
+}
+
+CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentIndex& index,
+                            const Place& place) {
+  CoverageScene scene;
+  Place step = place;
+  for (step.stage = 0; step.stage <= place.stage; ++step.stage) {
+    const RingScene ring = sceneAt(trace, index, step);
+    if (scene.cells.empty()) {
+      scene.chunks = ring.chunk_count;
+      scene.cells.resize(static_cast<std::size_t>(scene.chunks * scene.chunks));
+      scene.work_done.assign(ring.ranks.size(), 0);
+      const bool causal = trace.run().value("mask", "causal") == "causal";
+      for (int q = 0; q < scene.chunks; ++q)
+        for (int k = 0; k < scene.chunks; ++k)
+          scene.cells[static_cast<std::size_t>(q * scene.chunks + k)].expected = !causal || k <= q;
+    }
+    for (const RankScene& rank : ring.ranks)
+      for (const CoverageCell& cell : rank.cells) {
+        if (!cell.now) continue;
+        PairCell& pair =
+            scene.cells[static_cast<std::size_t>(cell.query_chunk * scene.chunks + cell.key_chunk)];
+        ++pair.attended;
+        pair.rank = rank.rank;
+        pair.ring_step = step.stage;
+        pair.diagonal = cell.diagonal;
+        pair.now = step.stage == place.stage;
+        scene.work_done[static_cast<std::size_t>(rank.rank)] += work(cell);
+      }
+    scene.complete = step.stage + 1 == ring.ring_steps;
+  }
+  Place last = place;
+  last.stage = static_cast<std::int16_t>(std::max(0, sceneAt(trace, index, place).ring_steps - 1));
+  for (const RankScene& rank : sceneAt(trace, index, last).ranks) {
+    scene.work_total.push_back(0);
+    for (const CoverageCell& cell : rank.cells) scene.work_total.back() += work(cell);
+  }
+  countFaults(scene);
+  return scene;
+}
+
+}  // namespace ringscope::viz

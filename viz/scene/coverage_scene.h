@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <vector>
+
+#include "viz/scene/ring_scene.h"
+
+namespace ringscope::viz {
+
+/// One (query chunk, key chunk) pair of a pass.
+struct PairCell {
+  int attended = 0;    ///< how often, up to the viewed ring step
+  int rank = -1;       ///< who attended it last; -1: nobody
+  int ring_step = -1;  ///< when
+  bool diagonal = false;
+  bool now = false;
+  bool expected = true;  ///< the mask wants it
+};
+
+/// The (query chunk × key chunk) matrix of one layer and direction up to the viewed ring step.
+struct CoverageScene {
+  int chunks = 0;
+  std::vector<PairCell> cells;     ///< row by query chunk
+  std::vector<double> work_done;   ///< per rank, in chunk pairs; half for a diagonal
+  std::vector<double> work_total;  ///< per rank, of the whole pass
+  bool complete = false;           ///< the viewed ring step is the last
+  int doubled = 0, missing = 0, unwanted = 0;
+
+  const PairCell& at(int query, int key) const {
+    return cells[static_cast<std::size_t>(query * chunks + key)];
+  }
+  /// Mean work over largest work: 1 is balanced.
+  double efficiency() const;
+};
+
+CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentIndex& index,
+                            const Place& place);
+
+/// The efficiency that contiguous shards cannot pass under a causal mask: N / (2N − 1).
+inline double contiguousCap(int ranks) {
+  return ranks / (2.0 * ranks - 1);
+}
+
+}  // namespace ringscope::viz
