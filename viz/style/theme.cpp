@@ -121,7 +121,7 @@ QString themeStyleSheet(const Theme& t) {
     QComboBox QAbstractItemView { background: @raised; border: 1px solid @line; selection-background-color: @accent; selection-color: @onaccent; }
     QPushButton { background: @raised; border: 1px solid @line; border-radius: 6px; padding: 3px 12px; min-height: 23px; }
     QPushButton:hover, QToolButton:hover { border: 1px solid @dim; }
-    QPushButton:disabled, QToolButton:disabled { color: @faint; }
+    QPushButton:disabled, QToolButton:disabled { color: @faint; border: 1px dashed @line; }
     QPushButton#primary { background: @accent; border: 1px solid @accent; color: @onaccent; font-weight: 600; }
     QPushButton#primary:disabled { background: @raised; border: 1px solid @line; color: @faint; }
     QPushButton#primary:focus { border: 2px solid @text; }

@@ -27,6 +27,7 @@ void drawRun(QPainter& p, const QRectF& bar, const PositionRun& run, int rank, c
                                                                           : QColor("#FFFFFF");
   p.setPen(ink);
   p.setFont(monoFont(11, QFont::Bold));
+  if (bar.height() < 10) return;  // too thin for numbers; colour and hatching still tell
   const QRectF inside = bar.adjusted(7, 0, -7, 0);
   p.drawText(inside, Qt::AlignVCenter | Qt::AlignLeft, QString::number(run.begin));
   p.drawText(inside, Qt::AlignVCenter | Qt::AlignRight, QString::number(run.end));

@@ -18,6 +18,7 @@ struct Canvas {
   const Hub& hub;
   const Theme& theme;
 
+  bool compact() const { return scene.ranks.size() > 8; }
   double s(double px) const { return px * layout.scale(); }
   int font(double px) const { return std::max(8, static_cast<int>(std::lround(s(px)))); }
 };
@@ -106,9 +107,9 @@ QString ownedText(const RankScene& rank) {
              : "owns chunk" + QString(chunks.size() > 1 ? "s " : " ") + chunks.join(", ");
 }
 
-void drawCard(const Canvas& c, const RankScene& rank) {
-  const QRectF card = c.layout.card(rank.rank);
-  const bool selected = rank.rank == c.hub.selectedRank();
+/// The card itself, with the rank's own colour and pattern down its left side.
+void drawCardGround(const Canvas& c, const QRectF& card, int rank) {
+  const bool selected = rank == c.hub.selectedRank();
   c.p.setPen(QPen(selected ? c.theme.accent : c.theme.line, selected ? std::max(1.5, c.s(2)) : 1));
   c.p.setBrush(c.theme.panel);
   c.p.drawRoundedRect(card, c.s(8), c.s(8));
@@ -117,42 +118,60 @@ void drawCard(const Canvas& c, const RankScene& rank) {
   c.p.save();
   c.p.setClipPath(clip);
   c.p.setBrushOrigin(card.topLeft());
-  c.p.fillRect(QRectF(card.left(), card.top(), c.s(6), card.height()), rankBrush(rank.rank));
+  c.p.fillRect(QRectF(card.left(), card.top(), std::max(3.0, c.s(6)), card.height()),
+               rankBrush(rank));
   c.p.restore();
+}
 
+/// From nine ranks on a card is too small for more than who, what it holds, and whether it waits.
+void drawCompactCard(const Canvas& c, const RankScene& rank) {
+  const QRectF card = c.layout.card(rank.rank);
+  drawCardGround(c, card, rank.rank);
+  const QRectF inside = card.adjusted(c.s(24), c.s(8), -c.s(16), -c.s(8));
+  c.p.setPen(c.theme.text);
+  c.p.setFont(textFont(c.font(34), QFont::DemiBold));
+  c.p.drawText(QRectF(inside.topLeft(), QSizeF(inside.width() * 0.4, inside.height() * 0.5)),
+               Qt::AlignVCenter | Qt::AlignLeft, QString::number(rank.rank));
+  if (rank.held_source >= 0)
+    paintFace(c.p,
+              QRectF(inside.left() + inside.width() * 0.36, inside.top() + c.s(2),
+                     inside.width() * 0.64, c.s(62)),
+              rank.held_source, QString("KV %1").arg(rank.held_source), c.theme);
+  const auto [words, color] = activity(c, rank);
+  c.p.setPen(color);
+  c.p.setFont(textFont(c.font(28), QFont::Medium));
+  c.p.drawText(QRectF(inside.left(), inside.center().y() + c.s(6), inside.width(),
+                      inside.height() / 2 - c.s(6)),
+               Qt::AlignVCenter | Qt::AlignLeft, words.section(' ', 0, 0));
+}
+
+void drawCard(const Canvas& c, const RankScene& rank) {
+  const QRectF card = c.layout.card(rank.rank);
+  drawCardGround(c, card, rank.rank);
   const double left = card.left() + c.s(20);
   auto line = [&](double top, double height) {
     return QRectF(left, card.top() + c.s(top), card.width() - c.s(30), c.s(height));
   };
-  c.p.setPen(c.theme.text);
-  c.p.setFont(textFont(c.font(16), QFont::DemiBold));
-  c.p.drawText(line(12, 22), Qt::AlignVCenter | Qt::AlignLeft, QString("rank %1").arg(rank.rank));
-  if (c.layout.scale() >= 0.42) {
-    c.p.setPen(c.theme.dim);
-    c.p.setFont(textFont(c.font(12)));
-    c.p.drawText(line(34, 18), Qt::AlignVCenter | Qt::AlignLeft, ownedText(rank));
-  }
+  auto say = [&](const QRectF& where, const QString& words, const QColor& color, QFont font) {
+    c.p.setPen(color);
+    c.p.setFont(font);
+    c.p.drawText(where, Qt::AlignVCenter | Qt::AlignLeft, words);
+  };
+  const QFont small = textFont(c.font(12));
+  say(line(12, 22), QString("rank %1").arg(rank.rank), c.theme.text,
+      textFont(c.font(16), QFont::DemiBold));
+  say(line(34, 18), ownedText(rank), c.theme.dim, small);
   const QRectF face(left, card.top() + c.s(59), c.s(76), c.s(28));
   if (rank.held_source >= 0) {
     paintFace(c.p, face, rank.held_source, QString("KV %1").arg(rank.held_source), c.theme);
-    c.p.setPen(c.theme.dim);
-    c.p.setFont(textFont(c.font(12)));
-    c.p.drawText(QRectF(face.right() + c.s(8), face.top(), c.s(50), face.height()),
-                 Qt::AlignVCenter, "held");
+    say(QRectF(face.right() + c.s(8), face.top(), c.s(50), face.height()), "held", c.theme.dim,
+        small);
   } else {
-    c.p.setPen(c.theme.dim);
-    c.p.setFont(textFont(c.font(12)));
-    c.p.drawText(line(59, 28), Qt::AlignVCenter, "not recorded here");
+    say(line(59, 28), "not recorded here", c.theme.dim, small);
   }
-  if (c.layout.scale() >= 0.42) {
-    c.p.setPen(c.theme.text);
-    c.p.setFont(textFont(c.font(12)));
-    c.p.drawText(line(97, 18), Qt::AlignVCenter, QString::fromStdString(rank.attending));
-  }
+  say(line(97, 18), QString::fromStdString(rank.attending), c.theme.text, small);
   const auto [words, color] = activity(c, rank);
-  c.p.setPen(color);
-  c.p.setFont(textFont(c.font(12), QFont::Medium));
-  c.p.drawText(line(118, 18), Qt::AlignVCenter, words);
+  say(line(118, 18), words, color, textFont(c.font(12), QFont::Medium));
   drawMatrix(c, QRectF(card.right() - c.s(120), card.top() + c.s(18), c.s(104), c.s(104)), rank);
 }
 
@@ -183,7 +202,8 @@ void drawPacket(const Canvas& c, const MovingPacket& packet) {
   c.p.drawPath(trail);
 
   const QPointF center = c.layout.point(at, inward);
-  const QSizeF size(c.s(gradient ? 84 : 76), c.s(28));
+  const double large = c.compact() ? 1.7 : 1;
+  const QSizeF size(c.s(gradient ? 84 : 76) * large, c.s(28) * large);
   const QRectF face(center.x() - size.width() / 2, center.y() - size.height() / 2, size.width(),
                     size.height());
   paintFace(c.p, face, packet.source_rank,
@@ -193,23 +213,26 @@ void drawPacket(const Canvas& c, const MovingPacket& packet) {
     c.p.setBrush(Qt::NoBrush);
     c.p.drawRoundedRect(face.adjusted(-2, -2, 2, 2), c.s(7), c.s(7));
   }
-  const bool docking =
-      c.layout.card(packet.from).intersects(face) || c.layout.card(packet.to).intersects(face);
-  if (docking) return;  // its words would lie on the card
-  c.p.setPen(c.theme.dim);
-  c.p.setFont(textFont(c.font(12)));
-  c.p.drawText(
-      QRectF(center.x() - c.s(140), face.bottom() + c.s(3), c.s(280), c.s(18)), Qt::AlignCenter,
+  if (c.compact()) return;
+  const QString words =
       QString("%1 → %2 · %3%4")
           .arg(packet.from)
           .arg(packet.to)
-          .arg(describeBytes(packet.bytes).c_str(), packet.stretched ? " · not to scale" : ""));
+          .arg(describeBytes(packet.bytes).c_str(), packet.stretched ? " · not to scale" : "");
+  c.p.setFont(textFont(c.font(12)));
+  const double width = c.p.fontMetrics().horizontalAdvance(words) + c.s(8);
+  const QRectF label(center.x() - width / 2, face.bottom() + c.s(3), width, c.s(18));
+  for (const int rank : {packet.from, packet.to})
+    if (c.layout.card(rank).intersects(face) || c.layout.card(rank).intersects(label)) return;
+  c.p.setPen(c.theme.dim);
+  c.p.drawText(label, Qt::AlignCenter, words);
 }
 
 void drawCenter(const Canvas& c) {
-  const double width = c.s(c.scene.ranks.size() > 4 ? 560 : 400);
+  // Cards get smaller with more ranks; the words in the middle do not.
+  const double zoom = c.compact() ? 2.6 : c.scene.ranks.size() > 4 ? 1.4 : 1.0;
+  const double width = c.s(400 * zoom);
   const QPointF center = c.layout.center();
-  const double zoom = c.scene.ranks.size() > 4 ? 1.25 : 1.0;
   // With one or two ranks cards stand on the centre line; the words go beside them.
   const double top =
       c.scene.ranks.size() == 1 ? c.layout.card(0).bottom() + c.s(12) : center.y() - c.s(50) * zoom;
@@ -254,7 +277,8 @@ void paintRing(QPainter& painter, const QRectF& area, const Hub& hub, const Them
     const RingLayout layout(area, static_cast<int>(scene.ranks.size()));
     const Canvas canvas{painter, layout, scene, hub, theme};
     if (scene.ranks.size() > 1) drawTrack(canvas);
-    for (const RankScene& rank : scene.ranks) drawCard(canvas, rank);
+    for (const RankScene& rank : scene.ranks)
+      canvas.compact() ? drawCompactCard(canvas, rank) : drawCard(canvas, rank);
     drawCenter(canvas);
     for (const MovingPacket& packet : scene.packets) drawPacket(canvas, packet);
   }
