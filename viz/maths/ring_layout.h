@@ -39,13 +39,19 @@ class RingLayout {
     const QSizeF s = cardSize();
     return {p.x() - s.width() / 2, p.y() - s.height() / 2, s.width(), s.height()};
   }
-  /// How far along the ring a card covers it, in ranks, towards the next rank: where a packet comes
-  /// into sight. Found by walking until the point leaves the card.
-  double edge(int rank, int direction) const {
-    const QRectF box = card(rank).adjusted(-6, -6, 6, 6);
-    for (double d = 0; d < 0.5; d += 0.01)
-      if (!box.contains(point(rank + direction * d))) return d;
-    return 0.5;
+  /// How far from a card, in ranks towards the next one, a packet of this size comes clear of it;
+  /// where the ring is too crowded for that, how far its centre does.
+  double edge(int rank, int direction, const QSizeF& packet, double inward = 0) const {
+    const QRectF box = card(rank);
+    auto clear = [&](double d, const QSizeF& size) {
+      const QPointF p = point(rank + direction * d, inward);
+      return !box.intersects(
+          QRectF(p.x() - size.width() / 2, p.y() - size.height() / 2, size.width(), size.height()));
+    };
+    for (const QSizeF& size : {packet, QSizeF(8, 8)})
+      for (double d = 0; d < 0.46; d += 0.01)
+        if (clear(d, size)) return d;
+    return 0.46;
   }
 
  private:

@@ -187,10 +187,13 @@ void drawPacket(const Canvas& c, const MovingPacket& packet) {
   if (distance > ranks / 2.0) distance -= ranks;
   if (distance < -ranks / 2.0) distance += ranks;
   const int direction = distance >= 0 ? 1 : -1;
-  const double from = packet.from + direction * c.layout.edge(packet.from, direction);
-  const double to = packet.from + distance - direction * c.layout.edge(packet.to, -direction);
   const bool gradient = packet.payload == traces::Payload::kDkv;
   const double inward = gradient ? c.s(46) : 0;
+  const double large = c.compact() ? 1.7 : 1;
+  const QSizeF size(c.s(gradient ? 84 : 76) * large, c.s(28) * large);
+  const double from = packet.from + direction * c.layout.edge(packet.from, direction, size, inward);
+  const double to =
+      packet.from + distance - direction * c.layout.edge(packet.to, -direction, size, inward);
   const double at = from + (to - from) * t;
 
   const double tail = at - direction * std::min(0.16, std::abs(at - from));
@@ -202,8 +205,6 @@ void drawPacket(const Canvas& c, const MovingPacket& packet) {
   c.p.drawPath(trail);
 
   const QPointF center = c.layout.point(at, inward);
-  const double large = c.compact() ? 1.7 : 1;
-  const QSizeF size(c.s(gradient ? 84 : 76) * large, c.s(28) * large);
   const QRectF face(center.x() - size.width() / 2, center.y() - size.height() / 2, size.width(),
                     size.height());
   paintFace(c.p, face, packet.source_rank,
