@@ -68,9 +68,10 @@ has_nvcc13() {
   [ -x "$nvcc" ] && "$nvcc" --version | grep -q 'release 13\.'
 }
 
+# build [CMAKE ARGUMENTS]: configures when that has not been done, or with reconfigure=yes, then builds.
 build() {
   local build=build/$preset
-  if [ ! -f "$build/build.ninja" ]; then
+  if [ ! -f "$build/build.ninja" ] || [ "${reconfigure:-no}" = yes ]; then
     say "configuring ($preset)"
     cmake --preset "$preset" "$@" >&2
   fi

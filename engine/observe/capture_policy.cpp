@@ -9,7 +9,6 @@ namespace ringscope::engine {
 
 CapturePolicy CapturePolicy::parse(const std::string& text) {
   CapturePolicy policy;
-  policy.text_ = text;
   if (text == "none") return policy;
   policy.stats_ = true;
   if (text == "stats") return policy;

@@ -23,10 +23,8 @@ class CapturePolicy {
 
   Keep keep(const std::string& tensor, const traces::Place& place) const;
   bool keepsAnything() const { return stats_; }
-  const std::string& text() const { return text_; }
 
  private:
-  std::string text_ = "none";
   bool stats_ = false;
   bool all_values_ = false;
   std::int32_t first_step_ = 0, last_step_ = -1;  // values of attention tensors in these steps

@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <limits>
 
 #include "engine/data/sharded_batch.h"
@@ -34,6 +35,16 @@ double unitRoundoff(at::ScalarType type) {
   }
 }
 
+/// What one device's errors say of rounding in general. The largest error of a few elements may be
+/// small by luck: of normally distributed ones it nears four times their root mean square only
+/// among ten thousand, so it counts for at least that. A single number may even be exact.
+double noiseFloor(const at::Tensor& device_error, double scale, at::ScalarType type) {
+  const double rms =
+      device_error.numel() == 0 ? 0 : std::sqrt(device_error.pow(2).mean().item<double>());
+  const double floor = unitRoundoff(type) * scale * (device_error.numel() == 1 ? 2 : 0.25);
+  return std::max({largest(device_error), 4 * rms, floor});
+}
+
 std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef sizes) {
   std::vector<std::int64_t> index(sizes.size());
   for (std::size_t d = sizes.size(); d-- > 0; flat /= sizes[d]) index[d] = flat % sizes[d];
@@ -48,10 +59,7 @@ void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::
   const at::Tensor finite = reference.detach().to(at::kDouble).nan_to_num(0, 0, 0).abs();
   diff.error = largest(error);
   diff.scale = largest(finite);
-  // A single number may be exact by luck; the largest error of many elements hardly ever is.
-  const double floor =
-      unitRoundoff(device.scalar_type()) * diff.scale * (reference.numel() == 1 ? 2 : 0.25);
-  diff.noise = std::max(largest(difference(device, reference)), floor);
+  diff.noise = noiseFloor(difference(device, reference), diff.scale, device.scalar_type());
   auto multiple = [&](double value) { return value == 0 ? 0 : value / diff.noise; };
   diff.multiple = multiple(diff.error);
   diff.worst_index = unravel(error.reshape({-1}).argmax().item<std::int64_t>(), error.sizes());

@@ -10,10 +10,10 @@ namespace ringscope::engine {
 
 /// Fills error, noise, scale, multiple and worst_index of a diff.
 /// actual: what the run computed, in global order; reference: the same in fp64; device: the same by
-/// one device in the run's type, whose error is the noise floor. The floor is never below a part of
-/// a unit in the last place of the largest reference value, so that a lucky exact device result is
-/// no standard. With a layout, multiple_by_rank is filled from the rows that each rank owns along
-/// `seq_dim`.
+/// one device in the run's type, whose error is the noise floor: its largest, but at least four
+/// times its root mean square and a quarter of the unit roundoff of the largest reference value, so
+/// that a device result that is exact by luck is no standard. With a layout, multiple_by_rank is
+/// filled from the rows that each rank owns along `seq_dim`.
 void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::Tensor& reference,
                   const at::Tensor& device, const ShardLayout* layout = nullptr,
                   std::int64_t seq_dim = 2);

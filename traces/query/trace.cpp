@@ -158,13 +158,6 @@ const nlohmann::json& Trace::run() const {
   return run.is_object() ? run : kEmpty;
 }
 
-std::vector<nlohmann::json> Trace::notesWithPrefix(const std::string& prefix) const {
-  std::vector<nlohmann::json> found;
-  for (const auto& [key, json] : notes_)
-    if (key.starts_with(prefix)) found.push_back(json);
-  return found;
-}
-
 bool Trace::PlaceAndRankBefore::operator()(const std::pair<Place, int>& a,
                                            const std::pair<Place, int>& b) const {
   if (before(a.first, b.first)) return true;

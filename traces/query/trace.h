@@ -46,7 +46,6 @@ class Trace {
   const nlohmann::json& note(const std::string& key) const;
   /// The run's configuration as recorded; an empty object when it is not.
   const nlohmann::json& run() const;
-  std::vector<nlohmann::json> notesWithPrefix(const std::string& prefix) const;
 
   const TensorRecord* findTensor(const std::string& name, const Place& place, int rank) const;
   const ShardRecord* findShard(const std::string& buffer, int train_step, int rank) const;

@@ -39,11 +39,6 @@ bool FrameWriter::offer(Bytes frame) {
   return true;
 }
 
-bool FrameWriter::broken() const {
-  const std::lock_guard lock(mutex_);
-  return broken_;
-}
-
 void FrameWriter::loop() {
   // A reader that has gone away is an error of write(), not a signal that ends the process.
   sigset_t pipe_signal;

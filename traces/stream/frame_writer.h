@@ -24,8 +24,6 @@ class FrameWriter {
   void send(Bytes frame);
   /// Queued only when there is room; false when it was left out.
   bool offer(Bytes frame);
-  /// True once the reader has gone away.
-  bool broken() const;
 
  private:
   void loop();

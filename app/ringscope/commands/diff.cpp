@@ -44,7 +44,7 @@ void printRow(const DiffRecord& diff) {
   const bool diverges = !(diff.multiple <= traces::kNoiseLimit);
   std::cout << (diverges ? "  ✗ " : "  ✓ ") << std::left << std::setw(11)
             << (diff.isolated ? "isolated" : "end to end") << "step " << std::setw(4)
-            << diff.place.train_step << std::setw(44) << traces::describe(diff) << "error "
+            << diff.place.train_step << std::setw(49) << traces::describe(diff) << "error "
             << std::scientific << std::setprecision(2) << diff.error << "  noise " << diff.noise
             << std::right << std::setw(10) << traces::describeMultiple(diff.multiple) << "\n";
 }
