@@ -205,21 +205,15 @@ std::string sentenceFor(const RankScene& scene, std::size_t chunks_of_source, co
   return text;
 }
 
-}  // namespace
-
-std::vector<int> ownedChunks(const Trace& trace, int train_step, int rank) {
-  std::vector<int> chunks;
-  for (const LocalRun& run : localRuns(trace, train_step, rank)) chunks.push_back(run.chunk);
-  return chunks;
-}
-
 /// Ring steps of the pass that a place belongs to.
-static int ringStepsOf(const Trace& trace, Place place) {
+int ringStepsOf(const Trace& trace, Place place) {
   place.stage = std::numeric_limits<std::int16_t>::max();
   const auto& moments = trace.moments();
   const auto after = std::lower_bound(moments.begin(), moments.end(), place, traces::before);
   return after == moments.begin() ? 0 : std::prev(after)->stage + 1;
 }
+
+}  // namespace
 
 RingScene ringScene(const Trace& trace, const traces::MomentIndex& index,
                     const std::vector<Place>& places, int selected) {

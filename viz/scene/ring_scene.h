@@ -71,9 +71,6 @@ std::pair<std::int64_t, std::int64_t> stageWindow(const traces::Trace& trace,
                                                   const traces::MomentIndex& index,
                                                   const Place& place, int rank);
 
-/// Chunks of the sequence that a rank owns, from its recorded shard; empty when not recorded.
-std::vector<int> ownedChunks(const traces::Trace& trace, int train_step, int rank);
-
 /// "128 KiB", "2.1 MiB"; "38 µs", "1.2 ms": as people say it.
 std::string describeBytes(std::int64_t bytes);
 std::string describeDuration(std::int64_t ns);

@@ -151,7 +151,7 @@ class CoverageView : public View {
                  QString::number(i));
     }
     p.setFont(textFont(12));
-    p.drawText(QRectF(m.left(), m.bottom() + 6, m.width(), 18), Qt::AlignCenter,
+    p.drawText(QRectF(m.left(), m.bottom() + 6, width() - m.left() - 24, 18), Qt::AlignVCenter,
                "key chunks across, query chunks down; the number is the ring step");
   }
 

@@ -180,6 +180,7 @@ class MergeView : public View {
                  QString::number(value, 'f', 6));
       if (judged) {
         const bool equal = error < 1e-4;
+        p.setFont(textFont(13));
         p.setPen(equal ? theme_->right : theme_->wrong);
         p.drawText(QRectF(width() * 0.5 + 132, y, width() * 0.5 - 156, 24), Qt::AlignVCenter,
                    equal ? "✓ equals what was recorded"
