@@ -40,7 +40,15 @@ void Hub::addChunk(const traces::Chunk& chunk) {
     moment_ = static_cast<int>(
         std::lower_bound(moments.begin(), moments.end(), viewed, traces::before) - moments.begin());
   }
+  if (following_) tieToHead();
   dirty_ = true;
+}
+
+void Hub::tieToHead() {
+  if (empty()) return;
+  moment_ = static_cast<int>(trace_->moments().size()) - 1;
+  phase_ = 1;
+  scene_.reset();
 }
 
 void Hub::publish() {
@@ -49,10 +57,6 @@ void Hub::publish() {
   index_.update(*trace_);
   worst_.update(*trace_);
   scene_.reset();
-  if (following_ && !empty()) {
-    moment_ = static_cast<int>(trace_->moments().size()) - 1;
-    phase_ = 1;
-  }
   Q_EMIT traceChanged();
   Q_EMIT cursorChanged();
 }
@@ -147,7 +151,8 @@ void Hub::setFollowing(bool following) {
   following_ = following;
   if (following) {
     playing_ = false;
-    setMoment(static_cast<int>(trace_->moments().size()) - 1, 1);
+    tieToHead();
+    Q_EMIT cursorChanged();
   }
   Q_EMIT stateChanged();
 }

@@ -80,6 +80,7 @@ class Hub : public QObject {
   void stateChanged();
 
  private:
+  void tieToHead();
   std::vector<Place> placesOfRanks() const;
   Place placeAt(int rank, std::int64_t instant) const;
 
