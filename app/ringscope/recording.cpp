@@ -44,7 +44,11 @@ Recording::Recording(int ranks, const std::string& trace_path, bool control, eng
   if (control)
     control_ = std::make_unique<engine::ControlServer>(
         gate, *recorder_, writer_,
-        engine::ControlServer::Options{newRunId(), trace_path, STDIN_FILENO});
+        engine::ControlServer::Options{newRunId(), trace_path, STDIN_FILENO, &live_});
+}
+
+void Recording::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {
+  if (control_) control_->diffsArrived(diffs);
 }
 
 void Recording::seal(const std::string& json) {

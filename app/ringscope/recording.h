@@ -21,6 +21,10 @@ class Recording {
 
   /// Null when nothing is recorded.
   traces::Recorder* recorder() { return recorder_.get(); }
+  /// What `read` requests of the control connection see.
+  engine::LiveTensors* live() { return control_ ? &live_ : nullptr; }
+  /// For breaks on divergences. Any thread.
+  void diffsArrived(const std::vector<traces::DiffRecord>& diffs);
   /// Puts the command line and what it injects where the doctor cannot see them.
   void seal(const std::string& json);
   /// Ends the recording and tells the other side. Warns on stderr when the file could not be kept.
@@ -30,6 +34,7 @@ class Recording {
   traces::SqliteSink* file_ = nullptr;  // owned by the recorder
   std::shared_ptr<traces::FrameWriter> writer_;
   std::unique_ptr<traces::Recorder> recorder_;
+  engine::LiveTensors live_;
   std::unique_ptr<engine::ControlServer> control_;
 };
 

@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "engine/control/break_request.h"
+#include "engine/control/tensor_read.h"
 #include "traces/core/error.h"
 #include "traces/storage/sqlite_source.h"
 
@@ -28,7 +30,7 @@ ControlServer::ControlServer(Gate& gate, traces::Recorder& recorder,
          {{"control", traces::kControlVersion},
           {"format", traces::kFormatVersion},
           {"run_id", options_.run_id},
-          {"capabilities", {"pause", "continue", "step", "stop", "state", "resend"}}}}});
+          {"capabilities", {"pause", "continue", "step", "stop", "state", "break", "read", "resend"}}}}});
   thread_ = std::thread([this] { loop(); });
 }
 
@@ -44,6 +46,7 @@ void ControlServer::send(const json& message) {
 void ControlServer::loop() {
   while (!closing_) {
     answerPending();
+    announceBreak();
     const int patience_ms = pending_ ? 1 : 50;
     if (!input_open_) {
       std::this_thread::sleep_for(std::chrono::milliseconds(patience_ms));
@@ -121,11 +124,16 @@ void ControlServer::dispatch(const json& request, json& reply) {
     pending_ = reply;
     reply = json();
   } else if (cmd == "continue") {
+    stop_is_known_ = false;
     gate_.resume();
   } else if (cmd == "stop") {
     gate_.stop();
   } else if (cmd == "state") {
     reply["state"] = state();
+  } else if (cmd == "break") {
+    setBreak(request);
+  } else if (cmd == "read" || cmd == "tensors") {
+    read(request, reply);
   } else if (cmd == "resend") {
     resend(request, reply);
   } else {
@@ -152,15 +160,51 @@ void ControlServer::answerPending() {
   const auto place = gate_.stoppedAt();
   const bool over = gate_.over();
   if (!place && !over) return;
-  const traces::Watermark watermark = recorder_.flush();
   json reply = *pending_;
   pending_.reset();
-  reply["run_id"] = options_.run_id;
   reply["over"] = over;
-  reply["place"] = place ? toJson(*place) : json();
-  reply["chunk_watermark"] = watermark.chunk_watermark;
-  reply["run_clock_ns"] = watermark.run_clock_ns;
+  addStop(reply, place);
+  stop_is_known_ = place.has_value();
   send(reply);
+}
+
+void ControlServer::addStop(json& message, const std::optional<traces::Place>& place) {
+  const traces::Watermark watermark = recorder_.flush();
+  message["run_id"] = options_.run_id;
+  message["place"] = place ? toJson(*place) : json();
+  message["chunk_watermark"] = watermark.chunk_watermark;
+  message["run_clock_ns"] = watermark.run_clock_ns;
+}
+
+void ControlServer::announceBreak() {
+  const auto place = gate_.stoppedAt();
+  if (!place) stop_is_known_ = false;
+  if (!place || pending_ || stop_is_known_) return;
+  json message = {{"stopped", "break"}};
+  addStop(message, place);
+  stop_is_known_ = true;
+  send(message);
+}
+
+void ControlServer::setBreak(const json& request) {
+  const BreakRequest asked = BreakRequest::fromJson(request);
+  gate_.setBreak(asked.place);
+  break_on_divergence_ = asked.on_divergence;
+}
+
+void ControlServer::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {
+  if (!break_on_divergence_) return;
+  for (const auto& diff : diffs)
+    if (!(diff.multiple <= traces::kNoiseLimit)) return gate_.pause();
+}
+
+void ControlServer::read(const json& request, json& reply) {
+  if (!options_.live) throw usageError("this run cannot be read");
+  if (!gate_.stoppedAt()) throw usageError("tensors are read from a paused run; pause it first");
+  if (request["cmd"] == "tensors")
+    reply["tensors"] = listLiveTensors(*options_.live);
+  else
+    reply.update(readLiveTensor(*options_.live, request));
 }
 
 void ControlServer::resend(const json& request, json& reply) {

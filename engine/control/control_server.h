@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/control/gate.h"
+#include "engine/observe/live_tensors.h"
 #include "traces/recording/recorder.h"
 #include "traces/stream/frame.h"
 #include "traces/stream/frame_writer.h"
@@ -19,22 +20,28 @@ namespace ringscope::engine {
 ///   {"cmd": "hello", "control": 0, "at_end_of_input": "finish" | "stop"}
 ///   {"cmd": "pause" | "continue" | "stop" | "state", "id": N}
 ///   {"cmd": "step", "unit": "stage" | "layer" | "train_step", "id": N}
+///   {"cmd": "break", "at": {"train_step", "layer", "direction", "stage"}, "on": "divergence",
+///    "id": N}; without both, none
+///   {"cmd": "tensors" | "read", …, "id": N}: of a paused run, see tensor_read.h
 ///   {"cmd": "resend", "first": SEQ, "last": SEQ, "id": N}
 /// and every one is answered by {"reply": cmd, "id": N, "ok": true | false, …}. A pause or step is
 /// answered when every rank stands at the same gate and all before it is flushed, with
 /// {run_id, place, chunk_watermark, run_clock_ns}; whoever shows "stopped" waits for that
-/// watermark. A failure in a request is an answer with "error"; it never ends the run.
+/// watermark. A run that stops at a break says so with {"stopped": "break", …}. A failure in a request is an answer with "error"; it never ends the run.
 class ControlServer {
  public:
   struct Options {
     std::string run_id;
     std::string trace_path;  ///< where lost chunks are read again; empty: they cannot be
     int input = 0;           ///< descriptor that requests come from
+    const LiveTensors* live = nullptr;  ///< what `read` reads; null: it is refused
   };
   ControlServer(Gate& gate, traces::Recorder& recorder, std::shared_ptr<traces::FrameWriter> writer,
                 Options options);
   ~ControlServer();
 
+  /// Pauses the run when a break on divergences is set and one of these is one. Any thread.
+  void diffsArrived(const std::vector<traces::DiffRecord>& diffs);
   /// Tells the other side how the run ended. `failure` is empty when it ended well.
   void announceEnd(const std::string& failure, bool stopped);
 
@@ -44,7 +51,11 @@ class ControlServer {
   void handle(const nlohmann::json& request);
   void dispatch(const nlohmann::json& request, nlohmann::json& reply);
   void resend(const nlohmann::json& request, nlohmann::json& reply);
+  void read(const nlohmann::json& request, nlohmann::json& reply);
+  void setBreak(const nlohmann::json& request);
   void answerPending();
+  void announceBreak();
+  void addStop(nlohmann::json& message, const std::optional<traces::Place>& place);
   void send(const nlohmann::json& message);
   nlohmann::json state() const;
 
@@ -54,6 +65,8 @@ class ControlServer {
   Options options_;
   traces::FrameDecoder decoder_;
   std::optional<nlohmann::json> pending_;  // the pause or step that waits for its answer
+  std::atomic<bool> break_on_divergence_{false};
+  bool stop_is_known_ = false;  // the other side has been told where the ranks stand
   bool stop_at_end_of_input_ = false;
   bool input_open_ = true;
   std::atomic<bool> closing_{false};

@@ -8,15 +8,26 @@ namespace ringscope::engine {
 Gate::Gate(int ranks)
     : passed_(static_cast<std::size_t>(ranks), 0),
       waiting_(static_cast<std::size_t>(ranks), false),
-      left_(static_cast<std::size_t>(ranks), false) {}
+      left_(static_cast<std::size_t>(ranks), false),
+      holding_(static_cast<std::size_t>(ranks), false) {}
 
+bool BreakPoint::matches(const traces::Place& place) const {
+  return (!train_step || *train_step == place.train_step) && (!layer || *layer == place.layer) &&
+         (!direction || *direction == place.direction) && (!stage || *stage == place.stage);
+}
+
+/// A rank that is held at its gate has not passed it.
 std::int64_t Gate::firstCommonGate() const {
-  return *std::max_element(passed_.begin(), passed_.end()) + 1;
+  std::int64_t last = 0;
+  for (std::size_t r = 0; r < passed_.size(); ++r)
+    last = std::max(last, passed_[r] - (holding_[r] ? 1 : 0));
+  return last + 1;
 }
 
 /// True when `place` is where the step that is under way should end.
 bool Gate::reached(std::int64_t number, const traces::Place& place) const {
   if (halt_) return number >= *halt_;
+  if (break_ && number >= break_from_ && break_->matches(place)) return true;
   if (!stepping_) return false;
   switch (*stepping_) {
     case StepUnit::kStage:
@@ -29,11 +40,26 @@ bool Gate::reached(std::int64_t number, const traces::Place& place) const {
   return true;
 }
 
-bool Gate::arrive(int rank, const traces::Place& place) {
+bool Gate::arrive(int rank, const traces::Place& place, const std::function<bool()>& hold) {
   const auto r = static_cast<std::size_t>(rank);
   std::unique_lock lock(mutex_);
   const std::int64_t number = ++passed_[r];
-  if (!reached(number, place)) return false;
+  bool stood = reached(number, place);
+  if (stood) standAt(lock, r, number, place);
+  // Steps and breaks end here once; only a new pause or stop halts the same gate again.
+  auto halted = [&] { return stood ? halt_ && number >= *halt_ : reached(number, place); };
+  while (hold && hold()) {
+    holding_[r] = true;
+    changed_.wait(lock, [&] { return halted() || !hold(); });
+    holding_[r] = false;
+    if (halted()) stood = standAt(lock, r, number, place);
+  }
+  return stood;
+}
+
+/// Stands here until the run goes on.
+bool Gate::standAt(std::unique_lock<std::mutex>& lock, std::size_t r, std::int64_t number,
+                   const traces::Place& place) {
   if (!halt_) halt_ = number;
   stepping_.reset();
   if (stopping_) throw StopRequested();
@@ -46,6 +72,17 @@ bool Gate::arrive(int rank, const traces::Place& place) {
   return true;
 }
 
+void Gate::poke() {
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void Gate::setBreak(const std::optional<BreakPoint>& at) {
+  const std::lock_guard lock(mutex_);
+  break_ = at;
+  break_from_ = firstCommonGate();
+}
+
 void Gate::leave(int rank) {
   const std::lock_guard lock(mutex_);
   left_[static_cast<std::size_t>(rank)] = true;
@@ -55,12 +92,14 @@ void Gate::leave(int rank) {
 void Gate::pause() {
   const std::lock_guard lock(mutex_);
   if (!halt_ && !stepping_) halt_ = firstCommonGate();
+  changed_.notify_all();
 }
 
 void Gate::resume() {
   const std::lock_guard lock(mutex_);
   halt_.reset();
   stepping_.reset();
+  break_from_ = std::max(break_from_, *std::max_element(passed_.begin(), passed_.end()) + 1);
   std::fill(waiting_.begin(), waiting_.end(), false);
   changed_.notify_all();
 }

@@ -12,8 +12,12 @@
 namespace ringscope::engine {
 
 Observer::Observer(int rank, traces::Recorder* recorder, CapturePolicy policy,
-                   std::shared_ptr<MemoryTracker> memory)
-    : rank_(rank), recorder_(recorder), policy_(std::move(policy)), memory_(std::move(memory)) {}
+                   std::shared_ptr<MemoryTracker> memory, LiveTensors* live)
+    : rank_(rank),
+      recorder_(recorder),
+      policy_(std::move(policy)),
+      memory_(std::move(memory)),
+      live_(live) {}
 
 void Observer::event(const traces::Event& event) {
   if (recorder_) recorder_->event(event);
@@ -40,6 +44,7 @@ void Observer::transfers(const std::vector<TransferReport>& reports, traces::Pay
 
 void Observer::tensor(const std::string& name, const traces::Place& place,
                       const at::Tensor& tensor) {
+  if (live_) live_->put(rank_, name, place, tensor);
   if (!recorder_) return;
   const auto keep = policy_.keep(name, place);
   if (keep == CapturePolicy::Keep::kNothing) return;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/observe/capture_policy.h"
+#include "engine/observe/live_tensors.h"
 #include "engine/observe/memory_tracker.h"
 #include "engine/transport/communicator.h"
 #include "traces/recording/recorder.h"
@@ -19,9 +20,9 @@ namespace ringscope::engine {
 /// Belongs to its rank's thread.
 class Observer {
  public:
-  /// `recorder` may be null and outlives the observer; `memory` may be null.
+  /// `recorder` and `live` may be null and outlive the observer; `memory` may be null.
   Observer(int rank, traces::Recorder* recorder, CapturePolicy policy,
-           std::shared_ptr<MemoryTracker> memory);
+           std::shared_ptr<MemoryTracker> memory, LiveTensors* live = nullptr);
 
   int rank() const { return rank_; }
   bool recording() const { return recorder_ != nullptr; }
@@ -42,6 +43,7 @@ class Observer {
   traces::Recorder* recorder_;
   CapturePolicy policy_;
   std::shared_ptr<MemoryTracker> memory_;
+  LiveTensors* live_;
   std::array<std::int64_t, MemoryTracker::kCategories> last_sample_{};
 };
 

@@ -3,11 +3,11 @@
 
 namespace ringscope::engine {
 
-void RankContext::arriveAt(const traces::Place& next) {
+void RankContext::arriveAt(const traces::Place& next, const std::function<bool()>& hold) {
   place = next;
   if (at_gate) (*at_gate)(rank(), next);
   const std::int64_t begin = observer.now();
-  if (!gate.arrive(rank(), next)) return;
+  if (!gate.arrive(rank(), next, hold)) return;
   traces::Event pause;
   pause.kind = traces::EventKind::kPause;
   pause.begin_ns = begin;

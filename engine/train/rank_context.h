@@ -22,7 +22,8 @@ struct RankContext {
 
   int rank() const { return cp.rank(); }
   /// A stage border: the control connection may hold the rank here.
-  void arriveAt(const traces::Place& next);
+  /// With `hold`, also waits until that is false; see Gate::arrive.
+  void arriveAt(const traces::Place& next, const std::function<bool()>& hold = {});
 };
 
 }  // namespace ringscope::engine

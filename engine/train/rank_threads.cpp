@@ -67,7 +67,7 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
     std::optional<MemoryTracker::Attachment> attachment;
     if (options.memory) attachment.emplace(options.memory, rank);
     Communicator cp(c10::make_intrusive<LocalBackend>(rank, options.ranks, world, options.timeout));
-    Observer observer(rank, options.recorder, options.capture, options.memory);
+    Observer observer(rank, options.recorder, options.capture, options.memory, options.live);
     RankContext context{
         cp, observer, gate, options.seams ? *options.seams : correct, options.at_gate, {}};
     auto fail = [&](const std::string& reason) {

@@ -17,6 +17,7 @@ struct RankThreadOptions {
   traces::Recorder* recorder = nullptr;
   CapturePolicy capture;
   std::shared_ptr<MemoryTracker> memory;  ///< null: memory is not tracked
+  LiveTensors* live = nullptr;
   const Seams* seams = nullptr;
   const std::function<void(int, const traces::Place&)>* at_gate = nullptr;
 };

@@ -93,7 +93,8 @@ void RankTrainer::recordAttention(std::int32_t train_step) {
 
 RankStep RankTrainer::report() const {
   RankStep step{model_.attention(), {}};
-  for (const std::string& name : weights_.names()) step.gradients[name] = weights_[name].grad();
+  for (const std::string& name : weights_.names())
+    step.gradients[name] = weights_[name].grad().clone();
   return step;
 }
 

@@ -4,12 +4,12 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
-#include <future>
 #include <thread>
 
 #include "engine/data/sharded_batch.h"
 #include "engine/train/rank_threads.h"
 #include "engine/train/rank_trainer.h"
+#include "engine/verify/verification_queue.h"
 #include "traces/core/clock.h"
 #include "traces/core/error.h"
 
@@ -87,12 +87,17 @@ nlohmann::json describeRun(const TrainSetup& setup) {
 class SharedProgress {
  public:
   SharedProgress(const TrainSetup& setup, traces::Recorder* recorder, const TrainHooks& hooks,
-                 std::shared_ptr<MemoryTracker> memory)
+                 std::shared_ptr<MemoryTracker> memory, Gate& gate)
       : setup_(setup),
         recorder_(recorder),
         hooks_(hooks),
         memory_(std::move(memory)),
-        verifier_(setup.model, setup.layout, setup.config.mask, setup.type),
+        verification_(StepVerifier(setup.model, setup.layout, setup.config.mask, setup.type),
+                      recorder, CapturePolicy::parse(setup.config.capture),
+                      [this, &gate](const auto& diffs) {
+                        if (hooks_.on_diffs) hooks_.on_diffs(diffs);
+                        gate.poke();
+                      }),
         reports_(static_cast<std::size_t>(setup.config.cp)),
         logits_(reports_.size()) {}
 
@@ -105,6 +110,7 @@ class SharedProgress {
       for (const std::string& name : trainer.weights().names())
         outcome.weights[name] = trainer.weights()[name].detach().clone();
   }
+  void finish() { outcome.diffs = verification_.finish(); }
 
  private:
   void runStep(RankContext& context, RankTrainer& trainer, std::int32_t step) {
@@ -131,18 +137,22 @@ class SharedProgress {
   void collect(RankContext& context, RankTrainer& trainer, const RankTrainer::Result& result,
                std::int32_t step) {
     const auto rank = static_cast<std::size_t>(context.rank());
+    const traces::Place place{step, -1, traces::Direction::kBackward};
+    const StageScope scope(context.observer, traces::EventKind::kVerify, place);
+    const MemoryScope memory(MemoryCategory::kVerify);
+    context.arriveAt(place, [this, step] { return verification_.busyBefore(step); });
     reports_[rank] = trainer.report();
     logits_[rank] = result.logits;
     context.cp.barrier();
     if (rank == 0) {
-      const StageScope scope(context.observer, traces::EventKind::kVerify,
-                             {step, -1, traces::Direction::kBackward});
-      const MemoryScope memory(MemoryCategory::kVerify);
       if (step == 0) keepFirstStep();
-      if (setup_.config.verify) verify(trainer, result, step);
+      if (setup_.config.verify)
+        verification_.submit({step, std::move(reports_), result.loss,
+                              trainer.weights().replica(setup_.type),
+                              setup_.batches.batch(step)});
+      reports_.assign(static_cast<std::size_t>(setup_.config.cp), {});
     }
     context.cp.barrier();
-    reports_[rank] = {};
   }
 
   void keepFirstStep() {
@@ -151,24 +161,11 @@ class SharedProgress {
       outcome.gradients[name] = grad.clone();
   }
 
-  void verify(const RankTrainer& trainer, const RankTrainer::Result& result, std::int32_t step) {
-    auto isolated = std::async(std::launch::async, [&] {
-      at::set_num_threads(1);
-      return verifier_.isolated(step, reports_);
-    });
-    const auto more = verifier_.endToEnd(step, reports_, result.loss, trainer.weights(),
-                                         setup_.batches.batch(step));
-    auto diffs = isolated.get();
-    diffs.insert(diffs.end(), more.begin(), more.end());
-    outcome.diffs.insert(outcome.diffs.end(), diffs.begin(), diffs.end());
-    if (recorder_) recorder_->diffs(std::move(diffs));
-  }
-
   const TrainSetup& setup_;
   traces::Recorder* recorder_;
   const TrainHooks& hooks_;
   std::shared_ptr<MemoryTracker> memory_;
-  StepVerifier verifier_;
+  VerificationQueue verification_;
   std::vector<RankStep> reports_;
   std::vector<at::Tensor> logits_;
 };
@@ -208,15 +205,17 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   options.recorder = recorder;
   options.capture = CapturePolicy::parse(config.capture);
   options.memory = std::make_shared<MemoryTracker>(config.cp);
+  options.live = hooks.live;
   options.seams = &seams;
   options.at_gate = hooks.at_gate ? &hooks.at_gate : nullptr;
   if (recorder) {
     recorder->note("run", describeRun(setup).dump());
     recorder->note("schedule", describeSchedule(setup).dump());
   }
-  SharedProgress progress(setup, recorder, hooks, options.memory);
+  SharedProgress progress(setup, recorder, hooks, options.memory, gate);
   progress.outcome.stopped = runRankThreads(
       options, gate, [&](RankContext& context) { progress.runRank(context, initial); });
+  progress.finish();
   if (recorder) recordPeaks(*recorder, *options.memory, config.cp);
   return std::move(progress.outcome);
 }

@@ -45,6 +45,18 @@ double noiseFloor(const at::Tensor& device_error, double scale, at::ScalarType t
   return std::max({largest(device_error), 4 * rms, floor});
 }
 
+/// [B, H, S] or [B, H, S, D] to its largest entries as float32 [H, S].
+at::Tensor largestByRow(const at::Tensor& error) {
+  const at::Tensor rows = error.dim() == 4 ? error.amax(3) : error;
+  return rows.amax(0).to(at::kFloat);
+}
+
+/// The distance from |x| to the next larger number of a type with this unit roundoff.
+at::Tensor unitInLastPlace(const at::Tensor& x, at::ScalarType type) {
+  const at::Tensor exponent = at::floor(at::log2(x.abs().clamp_min(0x1p-126)));
+  return at::exp2(exponent) * (2 * unitRoundoff(type));
+}
+
 std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef sizes) {
   std::vector<std::int64_t> index(sizes.size());
   for (std::size_t d = sizes.size(); d-- > 0; flat /= sizes[d]) index[d] = flat % sizes[d];
@@ -66,6 +78,17 @@ void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::
   if (!layout) return;
   for (int rank = 0; rank < layout->cpSize(); ++rank)
     diff.multiple_by_rank.push_back(multiple(largest(shardOf(error, seq_dim, *layout, rank))));
+}
+
+ErrorMaps errorMaps(const at::Tensor& actual, const at::Tensor& reference) {
+  const at::Tensor error = difference(actual, reference);
+  const at::Tensor exact = reference.detach().to(at::kDouble);
+  const at::Tensor same = error == 0;
+  auto part = [&](const at::Tensor& unit) {
+    return largestByRow(at::where(same, at::zeros_like(error), error / unit));
+  };
+  return {largestByRow(error), part(exact.abs()),
+          part(unitInLastPlace(exact, actual.scalar_type()))};
 }
 
 }  // namespace ringscope::engine

@@ -18,4 +18,14 @@ void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::
                   const at::Tensor& device, const ShardLayout* layout = nullptr,
                   std::int64_t seq_dim = 2);
 
+/// The largest error of each (head, position) over batch and head dimension, float32 [H, S].
+struct ErrorMaps {
+  at::Tensor absolute;
+  at::Tensor relative;  ///< |error| / |reference|; infinite where only the reference is 0
+  at::Tensor ulp;       ///< in units in the last place of the reference in the type of `actual`
+};
+
+/// actual and reference: [B, H, S] or [B, H, S, D], in global order.
+ErrorMaps errorMaps(const at::Tensor& actual, const at::Tensor& reference);
+
 }  // namespace ringscope::engine

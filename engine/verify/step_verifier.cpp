@@ -72,7 +72,8 @@ LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, std::siz
 }
 
 std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step,
-                                               const std::vector<RankStep>& ranks) const {
+                                               const std::vector<RankStep>& ranks,
+                                               const MapSink& maps) const {
   ReferenceAttention reference(mask_, config_.attentionScale());
   DeviceAttention device(mask_, config_.attentionScale());
   std::vector<DiffRecord> diffs;
@@ -85,6 +86,10 @@ std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step,
       diff.place = placeOf(train_step, layer, row.direction);
       diff.tensor = row.name;
       measureError(diff, actual.*row.field, exact.*row.field, one_device.*row.field, &layout_);
+      const ErrorMaps map = errorMaps(actual.*row.field, exact.*row.field);
+      maps("error.abs." + diff.tensor, diff.place, map.absolute);
+      maps("error.rel." + diff.tensor, diff.place, map.relative);
+      maps("error.ulp." + diff.tensor, diff.place, map.ulp);
       diffs.push_back(std::move(diff));
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,8 +29,13 @@ class StepVerifier {
   StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type)
       : config_(config), layout_(layout), mask_(mask), type_(type) {}
 
+  /// Takes the error maps of errorMaps(), named "error.abs.dk" and so on.
+  using MapSink = std::function<void(const std::string& name, const traces::Place& place,
+                                     const at::Tensor& map)>;
+
   std::vector<traces::DiffRecord> isolated(std::int32_t train_step,
-                                           const std::vector<RankStep>& ranks) const;
+                                           const std::vector<RankStep>& ranks,
+                                           const MapSink& maps) const;
   /// `loss` is the loss that the run logged; `weights` are those at the beginning of the step.
   std::vector<traces::DiffRecord> endToEnd(std::int32_t train_step,
                                            const std::vector<RankStep>& ranks, double loss,

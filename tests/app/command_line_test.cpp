@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/support/files.h"
+#include "traces/diff/summary.h"
 #include "traces/query/trace.h"
 #include "traces/safetensors/safetensors.h"
 #include "traces/storage/sealed.h"
@@ -361,6 +362,55 @@ TEST(ControlConnectionTest, RubbishOnTheInputIsAnsweredAndNeverEndsTheRun) {
             std::string::npos);
   child.signal(SIGINT);
   EXPECT_EQ(debugger.await("end")["end"]["ok"], true);
+}
+
+TEST(ControlConnectionTest, ABreakStopsTheRunAndItsTensorsCanBeRead) {
+  test::TempDir dir;
+  auto arguments = longRun(dir.file("a.rscope"));
+  arguments.insert(arguments.end(), {"--control", "stdio"});
+  Child child(arguments);
+  Debugger debugger(child);
+  debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
+  EXPECT_EQ(debugger.ask({{"cmd", "read"}, {"tensor", "q"}, {"layer", 1}})["ok"], false)
+      << "a run that moves is not read";
+  EXPECT_EQ(debugger.ask({{"cmd", "break"}, {"at", {{"hour", 3}}}})["ok"], false);
+  EXPECT_EQ(debugger.ask({{"cmd", "break"},
+                          {"at", {{"layer", 1}, {"direction", "backward"}, {"stage", 2}}}})["ok"],
+            true);
+  for (int round = 0; round < 3; ++round) {
+    const json stopped = debugger.await("stopped");
+    EXPECT_EQ(stopped["stopped"], "break");
+    EXPECT_EQ(stopped["place"]["layer"], 1);
+    EXPECT_EQ(stopped["place"]["direction"], "backward");
+    EXPECT_EQ(stopped["place"]["stage"], 2);
+    EXPECT_EQ(debugger.last_seq, stopped["chunk_watermark"].get<std::uint64_t>());
+    if (round < 2) debugger.ask({{"cmd", "continue"}});
+  }
+  EXPECT_GT(debugger.ask({{"cmd", "tensors"}})["tensors"].size(), 20u);
+  const json read = debugger.ask({{"cmd", "read"},
+                                  {"rank", 2},
+                                  {"tensor", "weight.model.norm.weight"},
+                                  {"layer", -1},
+                                  {"begin", {3}},
+                                  {"end", {7}}});
+  ASSERT_EQ(read["ok"], true) << read;
+  EXPECT_EQ(read["values"].size(), 4u);
+  for (const auto& value : read["values"]) EXPECT_NEAR(value.get<double>(), 1, 0.2);
+  EXPECT_EQ(debugger.ask({{"cmd", "read"}, {"tensor", "nothing"}})["ok"], false);
+  debugger.ask({{"cmd", "stop"}});
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(ControlConnectionTest, ABreakOnDivergenceStopsTheRunThatDiverges) {
+  test::TempDir dir;
+  auto arguments = longRun(dir.file("a.rscope"));
+  arguments.insert(arguments.end(),
+                   {"--control", "stdio", "--verify", "--mistake", "naive_sum_merge"});
+  Child child(arguments);
+  Debugger debugger(child);
+  debugger.ask({{"cmd", "break"}, {"on", "divergence"}});
+  EXPECT_EQ(debugger.await("stopped")["stopped"], "break");
+  EXPECT_FALSE(traces::divergences(debugger.trace).empty());
 }
 
 }  // namespace

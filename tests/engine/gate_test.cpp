@@ -109,5 +109,54 @@ TEST(GateTest, APauseAfterTheEndSaysThatThereIsNothingToStop) {
   EXPECT_TRUE(gate.over());
 }
 
+TEST(GateTest, ARankThatIsHeldAtItsGateCanBePausedAndGoesOnWhenItIsLetGo) {
+  Gate gate(2);
+  std::atomic<bool> busy{true};
+  std::atomic<int> through{0};
+  auto run = [&](int rank) {
+    gate.arrive(rank, {0, 0, Direction::kForward, 0});
+    gate.arrive(rank, {0, -1, Direction::kBackward, -1}, [&] { return busy.load(); });
+    ++through;
+    gate.arrive(rank, {1, 0, Direction::kForward, 0});
+    gate.leave(rank);
+  };
+  std::thread a(run, 0), b(run, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  gate.pause();
+  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, -1, Direction::kBackward, -1}));
+  EXPECT_EQ(through, 0);
+  gate.resume();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(through, 0) << "what it waits for has not come yet";
+  busy = false;
+  gate.poke();
+  a.join();
+  b.join();
+  EXPECT_EQ(through, 2);
+}
+
+TEST(GateTest, ABreakStopsAllRanksAtEveryPlaceThatMatches) {
+  Gate gate(3);
+  gate.setBreak(BreakPoint{{}, std::int16_t{1}, {}, std::int16_t{2}});
+  Runners runners(gate, 3, 4);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_EQ(gate.waitUntilStopped(), (Place{step, 1, Direction::kForward, 2}));
+    expectAllEqual(runners.passed());
+    gate.resume();
+  }
+  EXPECT_EQ(gate.waitUntilStopped(), std::nullopt);
+}
+
+TEST(GateTest, ABreakThatIsLiftedStopsNobody) {
+  Gate gate(3);
+  gate.pause();
+  Runners runners(gate, 3, 4);
+  ASSERT_TRUE(gate.waitUntilStopped());
+  gate.setBreak(BreakPoint{{}, std::int16_t{1}, {}, {}});
+  gate.setBreak({});
+  gate.resume();
+  EXPECT_EQ(gate.waitUntilStopped(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace ringscope::engine

@@ -207,6 +207,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 /// The animation clock. Data that has come in since the last frame is shown with it.
 void MainWindow::frame() {
   const double seconds = std::min(0.1, static_cast<double>(frame_clock_.restart()) * 1e-3);
+  // While a pause is awaited the picture stands still, and the cores belong to the run.
+  if (engine_.state() == EngineLink::State::kPausing) return;
   hub_.publish();
   hub_.advance(seconds);
 }

@@ -95,8 +95,12 @@ int run(Options& o) {
       nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.config.mistakes}}).dump());
   engine::TrainOutcome outcome;
   try {
-    outcome = engine::runTraining(o.config, gate, recording.recorder(),
-                                  {[&](const engine::StepLog& step) { printer(step); }, {}});
+    outcome = engine::runTraining(
+        o.config, gate, recording.recorder(),
+        {[&](const engine::StepLog& step) { printer(step); },
+         {},
+         [&](const std::vector<traces::DiffRecord>& diffs) { recording.diffsArrived(diffs); },
+         recording.live()});
   } catch (const Error& error) {
     recording.finish(error.what(), false);
     throw;

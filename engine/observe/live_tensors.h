@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "traces/core/place.h"
+
+namespace ringscope::engine {
+
+/// Where each rank's tensors lie while it works, so that a paused run can be looked into. Keeps no
+/// tensor alive: one that its rank has let go is gone from here too. Thread-safe; values may only be
+/// read while every rank stands at a gate.
+class LiveTensors {
+ public:
+  struct Entry {
+    int rank = 0;
+    std::string name;
+    traces::Place place;  ///< where the rank had it last
+    at::Tensor tensor;
+  };
+
+  void put(int rank, const std::string& name, const traces::Place& place, const at::Tensor& tensor);
+  /// Those that still exist, by rank, name and layer.
+  std::vector<Entry> list() const;
+  /// `layer` -1 for those outside the decoder layers.
+  std::optional<Entry> find(int rank, const std::string& name, int layer) const;
+
+ private:
+  struct Handle {
+    traces::Place place;
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+    caffe2::TypeMeta dtype;
+    std::vector<std::int64_t> sizes, strides;
+    std::int64_t offset = 0;
+  };
+  using Key = std::tuple<int, std::string, int>;
+  static std::optional<Entry> lock(const Key& key, const Handle& handle);
+
+  mutable std::mutex mutex_;
+  std::map<Key, Handle> handles_;
+};
+
+}  // namespace ringscope::engine
