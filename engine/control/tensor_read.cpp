@@ -25,7 +25,8 @@ std::vector<std::int64_t> bounds(const json& request, const char* key,
   if (!request.contains(key)) return otherwise;
   auto asked = request[key].get<std::vector<std::int64_t>>();
   if (asked.size() != otherwise.size())
-    throw usageError(std::string("\"") + key + "\" needs one number a dimension, and the tensor has " +
+    throw usageError(std::string("\"") + key +
+                     "\" needs one number a dimension, and the tensor has " +
                      std::to_string(otherwise.size()));
   return asked;
 }
@@ -52,8 +53,13 @@ json readLiveTensor(const LiveTensors& live, const json& request) {
     throw usageError("rank " + std::to_string(rank) + " has no live tensor '" + name +
                      "' of layer " + std::to_string(layer) + " now");
   const auto sizes = entry->tensor.sizes().vec();
-  const auto begin = bounds(request, "begin", std::vector<std::int64_t>(sizes.size(), 0));
-  const auto end = bounds(request, "end", sizes);
+  auto begin = bounds(request, "begin", std::vector<std::int64_t>(sizes.size(), 0));
+  auto end = bounds(request, "end", sizes);
+  const auto lead = request.value("lead", std::vector<std::int64_t>());
+  for (std::size_t d = 0; d < std::min(lead.size(), sizes.size()); ++d) {
+    begin[d] = lead[d];
+    end[d] = lead[d] + 1;
+  }
   at::Tensor slice = entry->tensor.detach();
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (begin[d] < 0 || end[d] > sizes[d] || begin[d] >= end[d])

@@ -87,7 +87,7 @@ ErrorMaps errorMaps(const at::Tensor& actual, const at::Tensor& reference) {
   auto part = [&](const at::Tensor& unit) {
     return largestByRow(at::where(same, at::zeros_like(error), error / unit));
   };
-  return {largestByRow(error), part(exact.abs()),
+  return {largestByRow(error), part(exact.abs().clamp_min(0x1p-126)),
           part(unitInLastPlace(exact, actual.scalar_type()))};
 }
 

@@ -21,7 +21,7 @@ void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::
 /// The largest error of each (head, position) over batch and head dimension, float32 [H, S].
 struct ErrorMaps {
   at::Tensor absolute;
-  at::Tensor relative;  ///< |error| / |reference|; infinite where only the reference is 0
+  at::Tensor relative;  ///< |error| / |reference|; of at least the smallest normal float
   at::Tensor ulp;       ///< in units in the last place of the reference in the type of `actual`
 };
 

@@ -103,6 +103,7 @@ TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
   EXPECT_EQ(describeMultiple(8400.2), "8,400×");
   EXPECT_EQ(describeMultiple(0.94), "0.9×");
   EXPECT_EQ(describeMultiple(12), "12×");
+  EXPECT_EQ(describeMultiple(583265), "583 k×");
   EXPECT_EQ(describeMultiple(7775751), "7.8 M×");
 }
 

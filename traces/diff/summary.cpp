@@ -84,8 +84,10 @@ std::string describe(const DiffRecord& diff) {
 std::string describeMultiple(double multiple) {
   if (!std::isfinite(multiple)) return "∞×";
   char digits[64];
-  if (multiple >= 1e6) {
-    std::snprintf(digits, sizeof digits, "%.1f M×", multiple / 1e6);
+  if (multiple >= 1e5) {
+    const bool millions = multiple >= 1e6;
+    std::snprintf(digits, sizeof digits, millions ? "%.1f M×" : "%.0f k×",
+                  multiple / (millions ? 1e6 : 1e3));
     return digits;
   }
   std::snprintf(digits, sizeof digits, multiple < 10 ? "%.1f" : "%.0f", multiple);

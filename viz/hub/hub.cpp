@@ -84,6 +84,21 @@ void Hub::setPlace(const Place& place) {
   setMoment(static_cast<int>(at - moments.begin()), 0);
 }
 
+void Hub::setInstant(std::int64_t ns) {
+  setFollowing(false);
+  const auto& moments = trace_->moments();
+  int at = 0;
+  std::pair<std::int64_t, std::int64_t> window{0, 0};
+  for (std::size_t m = 0; m < moments.size(); ++m) {
+    const auto here = stageWindow(*trace_, index_, moments[m], selected_rank_);
+    if (here.second == 0 || here.first > ns) continue;
+    at = static_cast<int>(m);
+    window = here;
+  }
+  const auto length = static_cast<double>(std::max<std::int64_t>(1, window.second - window.first));
+  setMoment(at, static_cast<double>(ns - window.first) / length);
+}
+
 void Hub::move(int moments) {
   setFollowing(false);
   // One step back inside a step goes to its beginning first, as players do.
@@ -101,15 +116,59 @@ void Hub::moveTrainStep(int steps) {
 void Hub::nextDivergence() {
   const auto found = traces::divergences(*trace_);
   if (found.empty()) return;
+  Q_EMIT leaving(place());
   setFollowing(false);
-  Place target = found[next_divergence_++ % found.size()]->place;
+  const auto* diff = found[next_divergence_++ % found.size()];
+  tensor_ = QString::fromStdString(diff->tensor);
+  Place target = diff->place;
   target.layer = std::max<std::int16_t>(target.layer, 0);  // loss and gradients belong to no layer
   target.stage = 0;
   setPlace(target);
 }
 
+void Hub::selectTensor(const QString& name) {
+  tensor_ = name;
+  Q_EMIT cursorChanged();
+}
+
+void Hub::lead(const QString& view, const Place& place) {
+  Q_EMIT leaving(this->place());
+  setFollowing(false);
+  setPlaying(false);
+  setPlace(place);
+  Q_EMIT viewRequested(view);
+}
+
+void Hub::setPaused(bool paused) {
+  if (paused_ == paused) return;
+  paused_ = paused;
+  live_read_.reset();
+  Q_EMIT stateChanged();
+}
+
+void Hub::setLiveRead(LiveRead read) {
+  live_read_ = std::move(read);
+  Q_EMIT liveReadArrived();
+}
+
+void Hub::setReducedMotion(bool reduced) {
+  reduced_motion_ = reduced;
+  if (reduced && !empty()) phase_ = 1;
+  Q_EMIT stateChanged();
+  Q_EMIT cursorChanged();
+}
+
+void Hub::advanceWithoutMotion(double seconds) {
+  still_for_ += seconds * speed_;
+  if (still_for_ < kStepSeconds) return;
+  still_for_ = 0;
+  if (moment_ + 1 < static_cast<int>(trace_->moments().size())) return setMoment(moment_ + 1, 1);
+  if (!live_) setPlaying(false);
+}
+
 void Hub::advance(double seconds) {
   if (!playing_ || empty()) return;
+  if (reduced_motion_) return advanceWithoutMotion(seconds);
   const double at = moment_ + phase_ + seconds * speed_ / kStepSeconds;
   const auto end = static_cast<double>(trace_->moments().size());
   if (at >= end) {

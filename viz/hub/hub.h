@@ -10,6 +10,7 @@
 #include "traces/doctor/diagnosis.h"
 #include "traces/query/moment_index.h"
 #include "traces/query/trace.h"
+#include "viz/hub/live_read.h"
 #include "viz/scene/ring_scene.h"
 
 namespace ringscope::viz {
@@ -30,6 +31,8 @@ class Hub : public QObject {
   void publish();
 
   const traces::Trace& trace() const { return *trace_; }
+  /// The same trace for another hub; only while no chunks are being added.
+  std::shared_ptr<traces::Trace> shareTrace() const { return trace_; }
   const traces::MomentIndex& index() const { return index_; }
   const traces::WorstDiffs& worst() const { return worst_; }
   const QString& name() const { return name_; }
@@ -44,6 +47,8 @@ class Hub : public QObject {
   Place place() const;
   void setMoment(int moment, double phase);
   void setPlace(const Place& place);
+  /// To the ring step that the selected rank was in at this time, and as far into it.
+  void setInstant(std::int64_t ns);
   /// By whole ring steps; stops at both ends.
   void move(int moments);
   /// To the same ring step of another training step.
@@ -64,6 +69,23 @@ class Hub : public QObject {
   void setFollowing(bool following);
   int selectedRank() const { return selected_rank_; }
   void selectRank(int rank);
+  /// The tensor that the Diff and Tensor views show.
+  const QString& tensor() const { return tensor_; }
+  void selectTensor(const QString& name);
+  /// Leads to a place in a view.
+  void lead(const QString& view, const Place& place);
+
+  /// True while the live run stands still and its tensors can be read.
+  bool paused() const { return paused_; }
+  void setPaused(bool paused);
+  void requestLiveRead(const LiveRead& asked) { Q_EMIT liveReadRequested(asked); }
+  /// The last answer.
+  const std::optional<LiveRead>& liveRead() const { return live_read_; }
+  void setLiveRead(LiveRead read);
+
+  /// Without motion a ring step is shown as it ends, and playing goes from one to the next.
+  bool reducedMotion() const { return reduced_motion_; }
+  void setReducedMotion(bool reduced);
 
   /// What all ranks do at the viewed moment, and how far each is in its own ring step.
   const RingScene& scene() const;
@@ -78,9 +100,15 @@ class Hub : public QObject {
   void traceChanged();
   void cursorChanged();
   void stateChanged();
+  /// Something leads the cursor away from here; the window can come back.
+  void leaving(const Place& from);
+  void viewRequested(const QString& name);
+  void liveReadRequested(const LiveRead& asked);
+  void liveReadArrived();
 
  private:
   void tieToHead();
+  void advanceWithoutMotion(double seconds);
   std::vector<Place> placesOfRanks() const;
   Place placeAt(int rank, std::int64_t instant) const;
 
@@ -98,6 +126,11 @@ class Hub : public QObject {
   double speed_ = 1;
   Axis axis_ = Axis::kRingStep;
   int selected_rank_ = 0;
+  QString tensor_ = "out";
+  bool paused_ = false;
+  std::optional<LiveRead> live_read_;
+  bool reduced_motion_ = false;
+  double still_for_ = 0;  // seconds that the shown ring step has stood, without motion
   std::size_t next_divergence_ = 0;
   std::optional<traces::Diagnosis> diagnosis_;
   mutable std::optional<RingScene> scene_;

@@ -71,6 +71,39 @@ void EngineLink::step(const QString& unit) {
   send({{"cmd", "step"}, {"unit", unit.toStdString()}});
 }
 
+void EngineLink::setBreak(const json& request) {
+  if (!active() || state_ == State::kStopping) return;
+  json message = request;
+  message["cmd"] = "break";
+  send(message);
+}
+
+void EngineLink::read(const LiveRead& asked) {
+  if (state_ != State::kPaused) return;
+  reading_ = asked;
+  json message = {{"cmd", "read"},
+                  {"rank", asked.rank},
+                  {"tensor", asked.tensor.toStdString()},
+                  {"layer", asked.layer},
+                  {"lead", asked.lead}};
+  send(message);
+}
+
+/// What is not finite comes as a word, since JSON has no number for it.
+void EngineLink::handleRead(const json& message) {
+  if (!reading_) return;
+  LiveRead read = *std::exchange(reading_, std::nullopt);
+  read.failure = QString::fromStdString(message.value("error", ""));
+  read.place = QString::fromStdString(message.value("place", ""));
+  read.shape = message.value("shape", std::vector<std::int64_t>());
+  for (const auto& value : message.value("values", json::array()))
+    read.values.push_back(value.is_number() ? value.get<double>()
+                          : value == "inf"  ? std::numeric_limits<double>::infinity()
+                          : value == "-inf" ? -std::numeric_limits<double>::infinity()
+                                            : std::numeric_limits<double>::quiet_NaN());
+  Q_EMIT tensorRead(read);
+}
+
 void EngineLink::stop() {
   if (!active()) return;
   if (state_ == State::kStopping) {
@@ -112,6 +145,9 @@ void EngineLink::handleJson(const json& message) {
   if (!message.is_object()) return;
   if (message.contains("hello")) {
     setState(State::kRunning, "running");
+    Q_EMIT started();
+  } else if (message.value("reply", "") == "read") {
+    handleRead(message);
   } else if (message.contains("end")) {
     failure_ = QString::fromStdString(message["end"].value("reason", ""));
   } else if (message.contains("chunk_watermark")) {
@@ -123,6 +159,7 @@ void EngineLink::handleJson(const json& message) {
 
 void EngineLink::handleStopReply(const json& message) {
   if (message.value("over", false)) return;
+  stopped_by_itself_ = message.contains("stopped");
   watermark_ = message.value("chunk_watermark", std::uint64_t{0});
   const json place = message.value("place", json());
   paused_at_ = place.is_object() ? QString::fromStdString(place.value("text", "")) : QString();
@@ -133,7 +170,8 @@ void EngineLink::handleStopReply(const json& message) {
 void EngineLink::announcePauseWhenComplete() {
   if (watermark_ == 0 || next_seq_ <= watermark_) return;
   watermark_ = 0;
-  setState(State::kPaused, "paused at " + paused_at_);
+  setState(State::kPaused,
+           (stopped_by_itself_ ? "stopped by the break at " : "paused at ") + paused_at_);
   Q_EMIT paused(paused_at_);
 }
 

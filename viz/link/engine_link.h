@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "traces/stream/frame.h"
+#include "viz/hub/live_read.h"
 
 namespace ringscope::viz {
 
@@ -25,6 +26,10 @@ class EngineLink : public QObject {
   void start(const QString& program, const QStringList& arguments);
   void pause();
   void resume();
+  /// Where the run should stop by itself: the fields of a `break` request. Kept for later runs too.
+  void setBreak(const nlohmann::json& request);
+  /// Asks a paused run for a slice; the answer comes as tensorRead().
+  void read(const LiveRead& asked);
   /// unit: stage, layer or train_step.
   void step(const QString& unit);
   /// Asks for a clean stop; a second call, or 5 s without one, kills.
@@ -36,6 +41,9 @@ class EngineLink : public QObject {
   const QString& sentence() const { return sentence_; }
 
  Q_SIGNALS:
+  /// The engine has said hello.
+  void started();
+  void tensorRead(const LiveRead& read);
   void chunkArrived(const traces::Chunk& chunk);
   /// Every rank stands at one gate and all chunks before it have arrived.
   void paused(const QString& place);
@@ -48,6 +56,7 @@ class EngineLink : public QObject {
   void handleJson(const nlohmann::json& message);
   void handleChunk(const traces::Chunk& chunk);
   void handleStopReply(const nlohmann::json& message);
+  void handleRead(const nlohmann::json& message);
   void announcePauseWhenComplete();
   void processFinished(int code, QProcess::ExitStatus status);
   void send(nlohmann::json message);
@@ -61,6 +70,8 @@ class EngineLink : public QObject {
   std::uint64_t next_seq_ = 1;
   std::uint64_t watermark_ = 0;  // of the pause that is being waited for; 0: none
   QString paused_at_;
+  bool stopped_by_itself_ = false;
+  std::optional<LiveRead> reading_;
   int next_id_ = 1;
 };
 

@@ -101,7 +101,7 @@ QFont monoFont(int size, QFont::Weight weight) {
   return font("JetBrains Mono", size, weight);
 }
 
-QString themeStyleSheet(const Theme& t) {
+QString themeStyleSheet(const Theme& t, double zoom) {
   QString sheet = R"(
     QWidget { color: @text; font-family: "Inter"; font-size: 13px; }
     QMainWindow, QWidget#stage { background: @background; }
@@ -142,6 +142,19 @@ QString themeStyleSheet(const Theme& t) {
     QScrollBar:vertical { background: transparent; width: 8px; }
     QScrollBar::handle:vertical { background: @line; border-radius: 4px; min-height: 24px; }
     QScrollBar::add-line, QScrollBar::sub-line { height: 0; }
+    QScrollBar:horizontal { background: transparent; height: 8px; }
+    QScrollBar::handle:horizontal { background: @line; border-radius: 4px; min-width: 24px; }
+    QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+    QLineEdit { background: @raised; border: 1px solid @line; border-radius: 6px; padding: 3px 8px; }
+    QLineEdit:focus { border: 1px solid @accent; }
+    QTableView { background: @panel; border: 1px solid @line; border-radius: 6px; selection-background-color: @accent; selection-color: @onaccent; font-size: 12px; }
+    QTableView:focus, QListView:focus { border: 1px solid @accent; }
+    QHeaderView, QHeaderView::section { background: @raised; color: @dim; border: none; padding: 4px 6px; font-size: 11px; font-weight: 600; }
+    QTableCornerButton::section { background: @raised; border: none; }
+    QListView#cards { background: @background; border: 1px solid transparent; }
+    QPushButton#picker { text-align: left; padding: 3px 8px; min-height: 21px; }
+    QGraphicsView { background: @background; border: none; }
+    QDialog { background: @panel; }
     QToolTip { background: @raised; color: @text; border: 1px solid @line; padding: 4px; }
     QMessageBox { background: @panel; }
   )";
@@ -158,6 +171,10 @@ QString themeStyleSheet(const Theme& t) {
                                                    {"@wait", t.wait},
                                                    {"@wrong", t.wrong}};
   for (const auto& [token, color] : tokens) sheet.replace(token, color.name());
+  for (const int size : {11, 12, 13, 16})
+    sheet.replace(QString("font-size: %1px").arg(size),
+                  QString("font-size: %1 px").arg(std::lround(size * zoom)));
+  sheet.replace(" px;", "px;");
   return sheet;
 }
 

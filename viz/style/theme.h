@@ -35,7 +35,7 @@ void loadFonts();
 QFont textFont(int size, QFont::Weight weight = QFont::Normal);
 QFont monoFont(int size, QFont::Weight weight = QFont::Normal);
 
-/// The style sheet of all standard controls.
-QString themeStyleSheet(const Theme& theme);
+/// The style sheet of all standard controls; `zoom` makes their type larger.
+QString themeStyleSheet(const Theme& theme, double zoom = 1);
 
 }  // namespace ringscope::viz

@@ -23,14 +23,14 @@ class CoverageView : public View {
 
  protected:
   void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.fillRect(rect(), theme_->background);
+    QPainter painter;
+    begin(painter);
+    painter.fillRect(page(), theme_->background);
     refresh();
     if (scene_.chunks == 0) {
       painter.setPen(theme_->dim);
       painter.setFont(textFont(15));
-      painter.drawText(rect(), Qt::AlignCenter,
+      painter.drawText(page(), Qt::AlignCenter,
                        "No shards are recorded; --capture stats would show them.");
       return;
     }
@@ -60,7 +60,7 @@ class CoverageView : public View {
   }
 
   QRectF matrix() const {
-    const double side = std::min(width() * 0.62 - 110, height() - 130.0);
+    const double side = std::min(pageWidth() * 0.62 - 110, pageHeight() - 130.0);
     return {84, 84, side, side};
   }
   QRectF cellRect(int q, int k) const {
@@ -98,11 +98,12 @@ class CoverageView : public View {
   void drawHead(QPainter& p) const {
     p.setPen(theme_->text);
     p.setFont(textFont(15, QFont::DemiBold));
-    p.drawText(QRectF(24, 12, width() - 48, 24), Qt::AlignVCenter, "Who attended what, and when");
+    p.drawText(QRectF(24, 12, pageWidth() - 48, 24), Qt::AlignVCenter,
+               "Who attended what, and when");
     const bool fault = scene_.doubled + scene_.missing + scene_.unwanted > 0;
     p.setPen(fault ? theme_->wrong : scene_.complete ? theme_->right : theme_->dim);
     p.setFont(textFont(13, QFont::Medium));
-    p.drawText(QRectF(24, 34, width() - 48, 22), Qt::AlignVCenter, verdict());
+    p.drawText(QRectF(24, 34, pageWidth() - 48, 22), Qt::AlignVCenter, verdict());
   }
 
   void drawCell(QPainter& p, const QRectF& box, const PairCell& cell) const {
@@ -151,12 +152,12 @@ class CoverageView : public View {
                  QString::number(i));
     }
     p.setFont(textFont(12));
-    p.drawText(QRectF(m.left(), m.bottom() + 6, width() - m.left() - 24, 18), Qt::AlignVCenter,
+    p.drawText(QRectF(m.left(), m.bottom() + 6, pageWidth() - m.left() - 24, 18), Qt::AlignVCenter,
                "key chunks across, query chunks down; the number is the ring step");
   }
 
   void drawWork(QPainter& p) const {
-    const double left = matrix().right() + 56, right = width() - 24.0;
+    const double left = matrix().right() + 56, right = pageWidth() - 24.0;
     if (right - left < 120) return;
     p.setPen(theme_->dim);
     p.setFont(textFont(11, QFont::DemiBold));
@@ -166,7 +167,7 @@ class CoverageView : public View {
                                                      : *std::max_element(scene_.work_total.begin(),
                                                                          scene_.work_total.end());
     const auto ranks = static_cast<int>(scene_.work_total.size());
-    const double pitch = std::clamp((height() - 210.0) / std::max(1, ranks), 12.0, 40.0);
+    const double pitch = std::clamp((pageHeight() - 210.0) / std::max(1, ranks), 12.0, 40.0);
     for (int r = 0; r < ranks; ++r) {
       const QRectF bar(left + 60, 92 + r * pitch, right - left - 116, pitch * 0.62);
       const auto i = static_cast<std::size_t>(r);

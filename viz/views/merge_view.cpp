@@ -22,9 +22,9 @@ class MergeView : public View {
 
  protected:
   void paintEvent(QPaintEvent*) override {
-    QPainter p(this);
-    p.setRenderHint(QPainter::Antialiasing);
-    p.fillRect(rect(), theme_->background);
+    QPainter p;
+    begin(p);
+    p.fillRect(page(), theme_->background);
     if (hub_.empty()) return;
     clampRow();
     const MergeHistory history =
@@ -33,7 +33,7 @@ class MergeView : public View {
     if (!history.missing.empty()) {
       p.setPen(theme_->dim);
       p.setFont(textFont(14));
-      p.drawText(QRectF(24, 90, width() - 48, 60), Qt::TextWordWrap,
+      p.drawText(QRectF(24, 90, pageWidth() - 48, 60), Qt::TextWordWrap,
                  "Not recorded here. It needs " + QString::fromStdString(history.missing) + ".");
       return;
     }
@@ -65,7 +65,7 @@ class MergeView : public View {
 
  private:
   double rowHeight() const {
-    return std::clamp((height() - 300.0) / std::max(1, hub_.scene().ring_steps), 22.0, 44.0);
+    return std::clamp((pageHeight() - 300.0) / std::max(1, hub_.scene().ring_steps), 22.0, 44.0);
   }
 
   void clampRow() {
@@ -94,7 +94,7 @@ class MergeView : public View {
   void drawHead(QPainter& p) const {
     p.setPen(theme_->text);
     p.setFont(textFont(17, QFont::DemiBold));
-    p.drawText(QRectF(24, 12, width() - 48, 26), Qt::AlignVCenter,
+    p.drawText(QRectF(24, 12, pageWidth() - 48, 26), Qt::AlignVCenter,
                QString("rank %1 · layer %2 · head %3 · query %4, token %5 of the sequence")
                    .arg(hub_.selectedRank())
                    .arg(hub_.place().layer)
@@ -103,13 +103,13 @@ class MergeView : public View {
                    .arg(globalIndex()));
     p.setPen(theme_->dim);
     p.setFont(textFont(12));
-    p.drawText(QRectF(24, 38, width() - 48, 20), Qt::AlignVCenter,
+    p.drawText(QRectF(24, 38, pageWidth() - 48, 20), Qt::AlignVCenter,
                "↑ ↓ another query · Page Up, Page Down another head · 1–8 another rank");
   }
 
   QRectF column(int i, double y) const {
     static constexpr double kShares[] = {0, 0.10, 0.21, 0.34, 0.47, 0.78, 0.89, 1};
-    const double w = width() - 48;
+    const double w = pageWidth() - 48;
     return {24 + w * kShares[i], y, w * (kShares[i + 1] - kShares[i]) - 8, rowHeight() - 6};
   }
 
@@ -130,7 +130,7 @@ class MergeView : public View {
     if (now) {
       p.setPen(Qt::NoPen);
       p.setBrush(theme_->panel);
-      p.drawRoundedRect(QRectF(16, y - 3, width() - 32, rowHeight()), 6, 6);
+      p.drawRoundedRect(QRectF(16, y - 3, pageWidth() - 32, rowHeight()), 6, 6);
     }
     auto number = [&](int c, double value, const QColor& color) {
       p.setFont(monoFont(13));
@@ -174,22 +174,23 @@ class MergeView : public View {
     auto line = [&](const QString& name, double value, double error, bool judged) {
       p.setFont(textFont(13));
       p.setPen(theme_->text);
-      p.drawText(QRectF(24, y, width() * 0.5, 24), Qt::AlignVCenter, name);
+      p.drawText(QRectF(24, y, pageWidth() * 0.5, 24), Qt::AlignVCenter, name);
       p.setFont(monoFont(13));
-      p.drawText(QRectF(width() * 0.5, y, 120, 24), Qt::AlignVCenter | Qt::AlignRight,
+      p.drawText(QRectF(pageWidth() * 0.5, y, 120, 24), Qt::AlignVCenter | Qt::AlignRight,
                  QString::number(value, 'f', 6));
       if (judged) {
         const bool equal = error < 1e-4;
         p.setFont(textFont(13));
         p.setPen(equal ? theme_->right : theme_->wrong);
-        p.drawText(QRectF(width() * 0.5 + 132, y, width() * 0.5 - 156, 24), Qt::AlignVCenter,
+        p.drawText(QRectF(pageWidth() * 0.5 + 132, y, pageWidth() * 0.5 - 156, 24),
+                   Qt::AlignVCenter,
                    equal ? "✓ equals what was recorded"
                          : QString("≠ off by up to %1").arg(error, 0, 'g', 2));
       }
       y += 26;
     };
     p.setPen(QPen(theme_->line, 1));
-    p.drawLine(QPointF(24, y - 10), QPointF(width() - 24, y - 10));
+    p.drawLine(QPointF(24, y - 10), QPointF(pageWidth() - 24, y - 10));
     line("recorded out[0]", h.out, 0, false);
     line("blocks merged by their weights", h.merged, h.largest_error_merged, true);
     line("blocks simply added", h.naive, h.largest_error_naive, true);
@@ -197,7 +198,7 @@ class MergeView : public View {
     for (const MergeStep& step : h.steps) weights += step.weight;
     p.setFont(textFont(13));
     p.setPen(theme_->dim);
-    p.drawText(QRectF(24, y + 2, width() - 48, 48), Qt::TextWordWrap,
+    p.drawText(QRectF(24, y + 2, pageWidth() - 48, 48), Qt::TextWordWrap,
                QString("Each block's out is an average by itself. Weighted by exp(block lse − lse) "
                        "they add up to %1 %; simply added, every block would count in full.")
                    .arg(weights * 100, 0, 'f', 2));

@@ -25,25 +25,28 @@ class RingView : public View {
 
  protected:
   void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
+    QPainter painter;
+    begin(painter);
     paintRing(painter, ringArea(), hub_, *theme_);
     if (hub_.empty()) return;
     refreshRows();
     painter.setPen(QPen(theme_->line, 1));
-    painter.drawLine(QPointF(0, ringArea().bottom()), QPointF(width(), ringArea().bottom()));
+    painter.drawLine(QPointF(0, ringArea().bottom()), QPointF(pageWidth(), ringArea().bottom()));
     paintPositionStrip(
-        painter, QRectF(0, ringArea().bottom() + 1, width(), height() - ringArea().bottom() - 1),
+        painter,
+        QRectF(0, ringArea().bottom() + 1, pageWidth(), pageHeight() - ringArea().bottom() - 1),
         rows_, *theme_);
   }
   void mousePressEvent(QMouseEvent* event) override {
-    const int rank = rankAt(event->position(), ringArea(), hub_.trace().worldSize());
+    const int rank = rankAt(onPage(event->position()), ringArea(), hub_.trace().worldSize());
     if (rank >= 0) hub_.selectRank(rank);
   }
 
  private:
   QRectF ringArea() const {
     const double strip = 30 + 22.0 * std::clamp(hub_.trace().worldSize(), 1, 4) + 8;
-    return {0, 0, static_cast<double>(width()), height() - std::min(strip, height() * 0.3)};
+    return {0, 0, static_cast<double>(pageWidth()),
+            pageHeight() - std::min(strip, pageHeight() * 0.3)};
   }
   void refreshRows() {
     const int step = hub_.place().train_step;

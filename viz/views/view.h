@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QPainter>
 #include <QString>
 #include <QWidget>
 #include <vector>
@@ -22,14 +23,40 @@ class View : public QWidget {
   }
   void setTheme(const Theme& theme) {
     theme_ = &theme;
+    themeChanged();
+    update();
+  }
+  /// Presenter mode draws everything larger; 1 is normal.
+  void setZoom(double zoom) {
+    zoom_ = zoom;
+    themeChanged();
     update();
   }
 
  protected:
+  /// What is painted lies in this rectangle, with a painter from paintPage().
+  QRectF page() const { return {0, 0, QWidget::width() / zoom_, QWidget::height() / zoom_}; }
+  double pageWidth() const { return page().width(); }
+  double pageHeight() const { return page().height(); }
+  QPointF onPage(const QPointF& position) const { return position / zoom_; }
+  void begin(QPainter& painter) {
+    painter.begin(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.scale(zoom_, zoom_);
+  }
+  /// A sentence in place of what cannot be shown.
+  void note(QPainter& painter, const QRectF& area, const QString& sentence) const {
+    painter.setPen(theme_->dim);
+    painter.setFont(textFont(15));
+    painter.drawText(area.adjusted(24, 12, -24, -12), Qt::AlignCenter | Qt::TextWordWrap, sentence);
+  }
+  /// For views with controls of their own.
+  virtual void themeChanged() {}
   /// The viewed moment or the selection has changed.
   virtual void cursorMoved() { update(); }
 
   Hub& hub_;
+  double zoom_ = 1;
   const Theme* theme_ = &Theme::all().front();
 };
 

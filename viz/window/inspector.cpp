@@ -6,29 +6,13 @@
 #include <cmath>
 
 #include "traces/diff/summary.h"
+#include "viz/style/category_style.h"
 #include "viz/style/face.h"
 
 namespace ringscope::viz {
 namespace {
 
 constexpr double kMargin = 20;
-
-struct CategoryStyle {
-  traces::MemoryCategory category;
-  const char* title;
-  const char* color;
-};
-constexpr CategoryStyle kCategoryStyles[] = {
-    {traces::MemoryCategory::kWeights, "weights", "#5B8DBE"},
-    {traces::MemoryCategory::kGradients, "gradients", "#7FA7A0"},
-    {traces::MemoryCategory::kOptimizer, "optimizer", "#8C97A4"},
-    {traces::MemoryCategory::kActivations, "activations", "#5FA98C"},
-    {traces::MemoryCategory::kQ, "Q", "#D9B45B"},
-    {traces::MemoryCategory::kKv, "KV", "#C89A3C"},
-    {traces::MemoryCategory::kInFlight, "in flight", "#C7849F"},
-    {traces::MemoryCategory::kOutLse, "out, lse", "#8F86D0"},
-    {traces::MemoryCategory::kOther, "other", "#6B7785"},
-};
 
 }  // namespace
 
@@ -88,10 +72,10 @@ void Inspector::cursorMoved() {
 }
 
 void Inspector::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.fillRect(rect(), theme_->panel);
-  Page page(painter, width(), *theme_);
+  QPainter painter;
+  begin(painter);
+  painter.fillRect(page(), theme_->panel);
+  Page page(painter, pageWidth(), *theme_);
   page.section("INSPECTOR");
   if (hub_.empty()) {
     page.wrapped("Nothing is recorded yet.", textFont(13), theme_->dim);

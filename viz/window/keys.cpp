@@ -46,6 +46,9 @@ bool applyKey(Hub& hub, const QKeyEvent& event) {
     case Qt::Key_T:
       hub.setAxis(hub.axis() == Axis::kTime ? Axis::kRingStep : Axis::kTime);
       break;
+    case Qt::Key_M:
+      hub.setReducedMotion(!hub.reducedMotion());
+      break;
     case Qt::Key_N:
       hub.nextDivergence();
       break;

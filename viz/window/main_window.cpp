@@ -17,11 +17,15 @@
 #include <thread>
 
 #include "traces/core/error.h"
+#include "viz/style/motion.h"
+#include "viz/window/key_help.h"
 #include "viz/window/keys.h"
 #include "viz/window/status_text.h"
 
 namespace ringscope::viz {
 namespace {
+
+constexpr double kPresenterZoom = 1.6;
 
 QWidget* separator(QWidget* parent) {
   auto* line = new QWidget(parent);
@@ -50,46 +54,65 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent)
   auto* rows = new QVBoxLayout(page);
   rows->setContentsMargins(0, 0, 0, 0);
   rows->setSpacing(0);
-  rows->addWidget(makeTopBar());
+  top_bar_ = makeTopBar();
+  rows->addWidget(top_bar_);
   rows->addWidget(separator(page));
   auto* middle = new QHBoxLayout;
   middle->setSpacing(1);
   run_panel_ = new RunPanel(hub_, engine_, page);
   run_panel_->setFixedWidth(248);
-  auto* left = new QScrollArea(page);
-  left->setWidget(run_panel_);
-  left->setWidgetResizable(true);
-  left->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  left->setFixedWidth(250);
-  left->setFocusPolicy(Qt::NoFocus);
   auto* inspector = new Inspector(hub_, page);
-  auto* right = new QScrollArea(page);
-  right->setWidget(inspector);
-  right->setWidgetResizable(true);
-  right->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  right->setFixedWidth(320);
-  middle->addWidget(left);
+  left_ = scrolled(run_panel_, 250);
+  left_->setFocusPolicy(Qt::NoFocus);
+  right_ = scrolled(inspector, 320);
+  middle->addWidget(left_);
   middle->addWidget(makeStage(), 1);
-  middle->addWidget(right);
+  middle->addWidget(right_);
   rows->addLayout(middle, 4);
   rows->addWidget(separator(page));
   rows->addWidget(new TransportBar(hub_, page));
   timeline_ = new TimelineView(hub_, page);
   rows->addWidget(timeline_, 1);
   rows->addWidget(separator(page));
-  auto* status_row = new QHBoxLayout;
-  status_row->setContentsMargins(20, 4, 20, 4);
+  rows->addLayout(makeStatusLine(page));
+  setCentralWidget(page);
+  views_ << stage_->views() << inspector << timeline_;
+  connectEngine();
+  connectHub();
+  frames_.setTimerType(Qt::PreciseTimer);
+  frames_.start(16);
+  frame_clock_.start();
+  makeShortcuts();
+  setTheme(Theme::all().front());
+  hub_.setReducedMotion(desktopReducesMotion());
+  refreshStatus();
+  stage_->currentWidget()->setFocus();
+}
+
+QScrollArea* MainWindow::scrolled(QWidget* widget, int width) {
+  auto* area = new QScrollArea(this);
+  area->setWidget(widget);
+  area->setWidgetResizable(true);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setFixedWidth(width);
+  return area;
+}
+
+QLayout* MainWindow::makeStatusLine(QWidget* page) {
+  auto* row = new QHBoxLayout;
+  row->setContentsMargins(20, 4, 20, 4);
   status_ = new QLabel(page);
   status_right_ = new QLabel(page);
   status_->setObjectName("dim");
   status_right_->setObjectName("dim");
-  status_row->addWidget(status_, 1);
-  status_row->addWidget(status_right_);
-  rows->addLayout(status_row);
-  setCentralWidget(page);
-  views_ << inspector << timeline_;
+  row->addWidget(status_, 1);
+  row->addWidget(status_right_);
+  return row;
+}
 
+void MainWindow::connectEngine() {
   connect(run_panel_, &RunPanel::runRequested, this, [this] { startRun(run_panel_->config()); });
+  connect(run_panel_, &RunPanel::whatIfRequested, this, &MainWindow::whatIf);
   connect(&engine_, &EngineLink::chunkArrived, this, [this](const traces::Chunk& chunk) {
     try {
       hub_.addChunk(chunk);
@@ -103,18 +126,30 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent)
     hub_.setMoment(static_cast<int>(hub_.trace().moments().size()) - 1, 1);
     hub_.setPlaying(false);
   });
+  connect(&engine_, &EngineLink::tensorRead, &hub_, &Hub::setLiveRead);
   connect(&engine_, &EngineLink::ended, this, &MainWindow::runEnded);
-  connect(&engine_, &EngineLink::stateChanged, this, &MainWindow::refreshStatus);
+  connect(&engine_, &EngineLink::stateChanged, this, [this] {
+    hub_.setPaused(engine_.state() == EngineLink::State::kPaused);
+    refreshStatus();
+  });
+}
+
+void MainWindow::connectHub() {
   connect(&hub_, &Hub::stateChanged, this, &MainWindow::refreshStatus);
   connect(&hub_, &Hub::traceChanged, this, &MainWindow::refreshStatus);
+  connect(&hub_, &Hub::leaving, this,
+          [this](const Place& from) { visited_.emplace_back(stage_->shown(), from); });
+  connect(&hub_, &Hub::viewRequested, this, &MainWindow::showView);
+  connect(&hub_, &Hub::liveReadRequested, &engine_, &EngineLink::read);
+  // What is shown beside moves with it.
+  connect(&hub_, &Hub::cursorChanged, this, [this] {
+    if (!before_stage_ || !before_stage_->isVisible() || before_.empty() || hub_.empty()) return;
+    before_.setPlace(hub_.place());
+    before_.setMoment(before_.moment(), hub_.phase());
+    before_.selectRank(hub_.selectedRank());
+    if (before_.tensor() != hub_.tensor()) before_.selectTensor(hub_.tensor());
+  });
   connect(&frames_, &QTimer::timeout, this, &MainWindow::frame);
-  frames_.setTimerType(Qt::PreciseTimer);
-  frames_.start(16);
-  frame_clock_.start();
-  makeShortcuts();
-  setTheme(Theme::all().front());
-  refreshStatus();
-  stage_->currentWidget()->setFocus();
 }
 
 MainWindow::~MainWindow() {
@@ -150,45 +185,62 @@ QWidget* MainWindow::makeTopBar() {
   return bar;
 }
 
+QWidget* MainWindow::makeTabs() {
+  auto* box = new QWidget(this);
+  auto* bar = new QHBoxLayout(box);
+  bar->setContentsMargins(12, 4, 12, 0);
+  bar->setSpacing(0);
+  for (const ViewEntry& entry : viewRegistry()) {
+    auto* tab = new QToolButton(box);
+    tab->setObjectName("tab");
+    tab->setText(entry.title);
+    tab->setCheckable(true);
+    connect(tab, &QToolButton::clicked, this, [this, name = entry.name] { showView(name); });
+    tabs_ << tab;
+    bar->addWidget(tab);
+  }
+  tabs_.first()->setChecked(true);
+  bar->addStretch(1);
+  return box;
+}
+
 QWidget* MainWindow::makeStage() {
   auto* box = new QWidget(this);
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  auto* bar = new QHBoxLayout;
-  bar->setContentsMargins(16, 4, 16, 0);
-  stage_ = new QStackedWidget(box);
-  for (const ViewEntry& entry : viewRegistry()) {
-    View* view = entry.make(hub_, stage_);
-    views_ << view;
-    const int page = stage_->addWidget(view);
-    auto* tab = new QToolButton(box);
-    tab->setObjectName("tab");
-    tab->setText(entry.title);
-    tab->setCheckable(true);
-    tab->setChecked(page == 0);
-    connect(tab, &QToolButton::clicked, this, [this, name = entry.name] { showView(name); });
-    tabs_ << tab;
-    bar->addWidget(tab);
-  }
-  bar->addStretch(1);
-  column->addLayout(bar);
+  column->addWidget(makeTabs());
   column->addWidget(separator(box));
-  column->addWidget(stage_, 1);
+  compare_ = new CompareBar(before_, hub_, box);
+  compare_->hide();
+  connect(compare_, &CompareBar::closed, this, &MainWindow::closeComparison);
+  column->addWidget(compare_);
+  stages_ = new QHBoxLayout;
+  stages_->setSpacing(1);
+  stage_ = new Stage(hub_, box);
+  stages_->addWidget(stage_, 1);
+  column->addLayout(stages_, 1);
   return box;
 }
 
-void MainWindow::showView(const QString& name) {
-  const auto& entries = viewRegistry();
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].name != name) continue;
-    stage_->setCurrentIndex(static_cast<int>(i));
-    for (int t = 0; t < tabs_.size(); ++t) tabs_[t]->setChecked(t == static_cast<int>(i));
-    return;
+/// Most sessions never compare: the second set of views is made when it is first asked for.
+void MainWindow::showBeforeStage() {
+  if (!before_stage_) {
+    before_stage_ = new Stage(before_, stage_->parentWidget());
+    stages_->insertWidget(0, before_stage_, 1);
+    views_ << before_stage_->views();
+    setTheme(*theme_);
   }
-  QStringList known;
-  for (const auto& entry : entries) known << entry.name;
-  throw usageError(("there is no view '" + name + "'; use " + known.join(", ")).toStdString());
+  before_stage_->show(stage_->shown());
+  before_stage_->setVisible(true);
+  compare_->setVisible(true);
+}
+
+void MainWindow::showView(const QString& name) {
+  stage_->show(name);
+  if (before_stage_) before_stage_->show(name);
+  for (int t = 0; t < tabs_.size(); ++t) tabs_[t]->setChecked(t == stage_->currentIndex());
+  stage_->currentWidget()->setFocus();
 }
 
 void MainWindow::makeShortcuts() {
@@ -197,11 +249,46 @@ void MainWindow::makeShortcuts() {
   };
   on(QKeySequence::Open, [this] { chooseFile(); });
   on(QKeySequence("Ctrl+T"), [this] { nextTheme(); });
+  on(QKeySequence("F1"), [this] { showKeyHelp(this); });
+  on(QKeySequence("F5"), [this] { startRun(run_panel_->config()); });
+  on(QKeySequence("F6"), [this] { whatIf(); });
+  on(QKeySequence("F8"), [this] {
+    engine_.state() == EngineLink::State::kPaused ? engine_.resume() : engine_.pause();
+  });
+  on(QKeySequence("F10"), [this] { engine_.step("stage"); });
+  on(QKeySequence("F11"), [this] { setPresenting(!presenting_); });
+  on(QKeySequence("Alt+Left"), [this] { goBack(); });
+  on(QKeySequence("Esc"), [this] { presenting_ ? setPresenting(false) : closeComparison(); });
   on(QKeySequence::Quit, [this] { close(); });
+  const auto& entries = viewRegistry();
+  for (std::size_t i = 0; i < entries.size() && i < 9; ++i)
+    on(QKeySequence(QString("Ctrl+%1").arg(i + 1)),
+       [this, name = entries[i].name] { showView(name); });
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (presenting_ && event->key() == Qt::Key_Space) {
+    hub_.setPlaying(false);
+    return hub_.move(1);
+  }
   if (!applyKey(hub_, *event)) QMainWindow::keyPressEvent(event);
+}
+
+void MainWindow::goBack() {
+  if (visited_.empty()) return;
+  const auto [view, place] = visited_.back();
+  visited_.pop_back();
+  hub_.setPlace(place);
+  showView(view);
+}
+
+void MainWindow::setPresenting(bool presenting) {
+  presenting_ = presenting;
+  for (QWidget* quiet : std::initializer_list<QWidget*>{top_bar_, left_, right_, timeline_})
+    quiet->setVisible(!presenting);
+  setTheme(*theme_);
+  const auto state = windowState();
+  setWindowState(presenting ? state | Qt::WindowFullScreen : state & ~Qt::WindowFullScreen);
 }
 
 /// The animation clock. Data that has come in since the last frame is shown with it.
@@ -210,22 +297,40 @@ void MainWindow::frame() {
   // While a pause is awaited the picture stands still, and the cores belong to the run.
   if (engine_.state() == EngineLink::State::kPausing) return;
   hub_.publish();
+  keepPlace();
   hub_.advance(seconds);
 }
 
-void MainWindow::startRun(const RunConfig& asked) {
+/// Once a what-if has come as far as the run before it stood, its cursor stands there too.
+void MainWindow::keepPlace() {
+  if (!kept_place_) return;
+  const auto& moments = hub_.trace().moments();
+  if (moments.empty() || traces::before(moments.back(), *kept_place_)) return;
+  hub_.setPlace(*kept_place_);
+  hub_.setMoment(hub_.moment(), before_.phase());
+  kept_place_.reset();
+}
+
+void MainWindow::startRun(const RunConfig& config) {
+  closeComparison();
+  beginRun(config);
+  hub_.setPlaying(true);
+}
+
+void MainWindow::beginRun(RunConfig config) {
   if (engine_program_.isEmpty()) {
     message_ = "this installation only views recordings: the engine is not installed";
     return refreshStatus();
   }
-  RunConfig config = asked;
+  last_config_ = config;
   if (config.trace.isEmpty()) config.trace = runsFolder() + "/run.rscope";
   message_.clear();
   trace_path_ = config.trace;
+  visited_.clear();
   ++request_;
-  run_panel_->setConfig(asked);
+  run_panel_->setConfig(last_config_);
+  run_panel_->setRecording({});
   hub_.setTrace(std::make_shared<traces::Trace>(), QFileInfo(trace_path_).fileName(), true);
-  hub_.setPlaying(true);
   try {
     engine_.start(engine_program_, config.arguments());
   } catch (const Error& error) {
@@ -234,12 +339,39 @@ void MainWindow::startRun(const RunConfig& asked) {
   }
 }
 
+void MainWindow::whatIf() {
+  if (hub_.empty() || engine_.active()) return;
+  RunConfig config = run_panel_->config();
+  const QString change = changes(last_config_, config);
+  const Place place = hub_.place();
+  // A recording of the run before keeps its file; this one goes beside it.
+  config.steps = place.train_step + 1;
+  config.capture = QString("values:steps=%1").arg(place.train_step);
+  config.trace = runsFolder() + "/what-if.rscope";
+  before_.setTrace(hub_.shareTrace(), hub_.name(), false);
+  before_.setPlace(place);
+  before_.setMoment(before_.moment(), hub_.phase());
+  showBeforeStage();
+  beginRun(config);
+  kept_place_ = place;
+  compare_->setChange(change);
+}
+
+void MainWindow::closeComparison() {
+  if (before_stage_) before_stage_->hide();
+  compare_->hide();
+  kept_place_.reset();
+}
+
 void MainWindow::runEnded(const QString& failure) {
   hub_.publish();
   hub_.setLive(false);
+  keepPlace();
   message_ = failure;
   refreshStatus();
-  if (QFileInfo::exists(trace_path_)) diagnoseFile(trace_path_);
+  if (!QFileInfo::exists(trace_path_)) return;
+  run_panel_->setRecording(trace_path_);
+  diagnoseFile(trace_path_);
 }
 
 /// Runs `make` on a worker thread and hands its value to `use` on this one, unless something newer
@@ -294,11 +426,15 @@ void MainWindow::openTrace(const QString& path) {
         message_ = result.failure;
         if (result.trace) {
           engine_.stop();
+          closeComparison();
+          visited_.clear();
           trace_path_ = path;
           hub_.setTrace(result.trace, QFileInfo(path).fileName(), false);
           if (!result.trace->problems().empty())
             message_ = QString::fromStdString(result.trace->problems().front());
           hub_.setPlaying(true);
+          run_panel_->setRecording(path);
+          last_config_ = run_panel_->config();
           diagnoseFile(path);
         }
         refreshStatus();
@@ -329,9 +465,13 @@ void MainWindow::nextTheme() {
 
 void MainWindow::setTheme(const Theme& theme) {
   theme_ = &theme;
-  setStyleSheet(themeStyleSheet(theme) +
+  const double zoom = presenting_ ? kPresenterZoom : 1;
+  setStyleSheet(themeStyleSheet(theme, zoom) +
                 QString("QWidget#separator { background: %1; }").arg(theme.line.name()));
-  for (View* view : views_) view->setTheme(theme);
+  for (View* view : views_) {
+    view->setZoom(zoom);
+    view->setTheme(theme);
+  }
   refreshStatus();
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <QElapsedTimer>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QMainWindow>
-#include <QStackedWidget>
+#include <QScrollArea>
 #include <QTimer>
 #include <QToolButton>
 #include <thread>
@@ -13,8 +14,10 @@
 #include "viz/hub/hub.h"
 #include "viz/link/engine_link.h"
 #include "viz/views/view.h"
+#include "viz/window/compare_bar.h"
 #include "viz/window/inspector.h"
 #include "viz/window/run_panel.h"
+#include "viz/window/stage.h"
 #include "viz/window/timeline_view.h"
 #include "viz/window/transport_bar.h"
 
@@ -31,6 +34,11 @@ class MainWindow : public QMainWindow {
   /// Reads the file on a worker thread; the window stays usable.
   void openTrace(const QString& path);
   void startRun(const RunConfig& config);
+  /// Runs the panel's settings again, and shows what was on show before beside it, at the same
+  /// place.
+  void whatIf();
+  /// Full screen for a projector: the stage alone, everything larger, Space goes on.
+  void setPresenting(bool presenting);
   void setTheme(const Theme& theme);
   /// Throws inputError when there is no such view.
   void showView(const QString& name);
@@ -49,8 +57,18 @@ class MainWindow : public QMainWindow {
 
  private:
   QWidget* makeTopBar();
+  QWidget* makeTabs();
   QWidget* makeStage();
+  QLayout* makeStatusLine(QWidget* page);
+  QScrollArea* scrolled(QWidget* widget, int width);
+  void connectEngine();
+  void connectHub();
   void makeShortcuts();
+  void beginRun(RunConfig config);
+  void showBeforeStage();
+  void closeComparison();
+  void goBack();
+  void keepPlace();
   void frame();
   void refreshStatus();
   void runEnded(const QString& failure);
@@ -61,6 +79,7 @@ class MainWindow : public QMainWindow {
   void inBackground(Make make, Use use);
 
   Hub hub_;
+  Hub before_;  ///< what a what-if is compared with
   EngineLink engine_;
   QString engine_program_;
   QString trace_path_;
@@ -68,12 +87,21 @@ class MainWindow : public QMainWindow {
   const Theme* theme_;
   QLabel *headline_, *status_, *status_right_;
   RunPanel* run_panel_;
-  QStackedWidget* stage_;
+  QHBoxLayout* stages_;
+  Stage* stage_;
+  Stage* before_stage_ = nullptr;
+  CompareBar* compare_;
+  QWidget* top_bar_;
+  QScrollArea *left_, *right_;
   QList<QToolButton*> tabs_;
   QList<View*> views_;
   TimelineView* timeline_;
   QTimer frames_;
   QElapsedTimer frame_clock_;
+  bool presenting_ = false;
+  RunConfig last_config_;            ///< of what is on show
+  std::optional<Place> kept_place_;  ///< where the cursor goes once a what-if has come so far
+  std::vector<std::pair<QString, Place>> visited_;  ///< where findings and N led away from
   int request_ = 0;  ///< of background work; only the newest one's result is used
   std::vector<std::thread> workers_;
 };

@@ -2,6 +2,7 @@
 #include "viz/window/run_config.h"
 
 #include <QFile>
+#include <variant>
 
 #include "traces/core/error.h"
 #include "traces/core/resources.h"
@@ -9,53 +10,90 @@
 namespace ringscope::viz {
 namespace {
 
-QStringList strings(const nlohmann::json& value) {
-  QStringList list;
-  for (const auto& item : value) list << QString::fromStdString(item.get<std::string>());
-  return list;
+/// One setting: its key in JSON, its option on the command line, and where it lies.
+struct Setting {
+  const char* key;
+  const char* option;
+  std::variant<int RunConfig::*, QString RunConfig::*, QStringList RunConfig::*> field;
+};
+
+const Setting kSettings[] = {
+    {"model", "--model", &RunConfig::model},
+    {"text", "--text", &RunConfig::text},
+    {"cp", "--cp", &RunConfig::cp},
+    {"steps", "--steps", &RunConfig::steps},
+    {"seq_len", "--seq-len", &RunConfig::seq_len},
+    {"strategy", "--strategy", &RunConfig::strategy},
+    {"balance", "--balance", &RunConfig::balance},
+    {"mask", "--mask", &RunConfig::mask},
+    {"dtype", "--dtype", &RunConfig::dtype},
+    {"capture", "--capture", &RunConfig::capture},
+    {"mistakes", "--mistake", &RunConfig::mistakes},
+    {"trace", "--trace", &RunConfig::trace},
+};
+
+QString textOf(const RunConfig& config, const Setting& setting) {
+  return std::visit(
+      [&](auto field) -> QString {
+        const auto& value = config.*field;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, int>)
+          return QString::number(value);
+        else if constexpr (std::is_same_v<Value, QStringList>)
+          return value.join(", ");
+        else
+          return value;
+      },
+      setting.field);
+}
+
+void addArguments(QStringList& args, const RunConfig& config, const Setting& setting) {
+  if (const auto* list = std::get_if<QStringList RunConfig::*>(&setting.field)) {
+    for (const QString& item : config.**list) args << setting.option << item;
+    return;
+  }
+  const QString text = textOf(config, setting);
+  if (!text.isEmpty()) args << setting.option << text;
+}
+
+void assign(RunConfig& config, const Setting& setting, const nlohmann::json& json) {
+  std::visit(
+      [&](auto field) {
+        auto& value = config.*field;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, int>) {
+          value = json.get<int>();
+        } else if constexpr (std::is_same_v<Value, QStringList>) {
+          value.clear();
+          for (const auto& item : json) value << QString::fromStdString(item.get<std::string>());
+        } else {
+          value = QString::fromStdString(json.get<std::string>());
+        }
+      },
+      setting.field);
 }
 
 }  // namespace
 
 QStringList RunConfig::arguments() const {
-  QStringList args{"--text"};
-  args << (text.isEmpty()
-               ? QStringList{QString::fromStdString(traces::resourcePath("sample/text.txt"))}
-               : text);
-  args << "--cp" << QString::number(cp) << "--steps" << QString::number(steps) << "--seq-len"
-       << QString::number(seq_len) << "--balance" << balance << "--mask" << mask << "--dtype"
-       << dtype << "--verify";
-  for (const QString& mistake : mistakes) args << "--mistake" << mistake;
-  if (!trace.isEmpty()) args << "--trace" << trace;
-  return args;
+  RunConfig config = *this;
+  if (text.isEmpty())
+    config.text = {QString::fromStdString(traces::resourcePath("sample/text.txt"))};
+  QStringList args;
+  for (const Setting& setting : kSettings) addArguments(args, config, setting);
+  return args << "--verify";
 }
 
 RunConfig RunConfig::fromJson(const nlohmann::json& json, const std::string& source) {
   RunConfig config;
   if (!json.is_object()) throw inputError(source + " is not a JSON object");
   for (const auto& [key, value] : json.items()) {
+    const auto* setting = std::find_if(std::begin(kSettings), std::end(kSettings),
+                                       [&, k = key](const Setting& s) { return k == s.key; });
+    if (setting == std::end(kSettings))
+      throw inputError(source + ": there is no setting '" + key + "'");
     try {
-      auto text_of = [&] { return QString::fromStdString(value.get<std::string>()); };
-      if (key == "text")
-        config.text = strings(value);
-      else if (key == "cp")
-        config.cp = value.get<int>();
-      else if (key == "steps")
-        config.steps = value.get<int>();
-      else if (key == "seq_len")
-        config.seq_len = value.get<int>();
-      else if (key == "balance")
-        config.balance = text_of();
-      else if (key == "mask")
-        config.mask = text_of();
-      else if (key == "dtype")
-        config.dtype = text_of();
-      else if (key == "mistakes")
-        config.mistakes = strings(value);
-      else if (key == "trace")
-        config.trace = text_of();
-      else
-        throw inputError(source + ": there is no setting '" + key + "'");
+      assign(config, *setting, value);
     } catch (const nlohmann::json::exception&) {
       throw inputError(source + ": '" + key + "' has the wrong type");
     }
@@ -69,6 +107,26 @@ RunConfig RunConfig::load(const QString& path) {
   const QByteArray bytes = file.readAll();
   return fromJson(nlohmann::json::parse(bytes.begin(), bytes.end(), nullptr, false),
                   path.toStdString());
+}
+
+QString refusal(const RunConfig& config) {
+  if (config.balance == "head_tail" && config.mask == "full")
+    return "head_tail evens out causal work; with a full mask choose balance none";
+  const int chunks = config.balance == "head_tail" ? 2 * config.cp : config.cp;
+  if (config.seq_len % chunks != 0)
+    return QString("%1 tokens do not divide into %2 equal parts").arg(config.seq_len).arg(chunks);
+  return {};
+}
+
+QString changes(const RunConfig& before, const RunConfig& after) {
+  QStringList words;
+  for (const Setting& setting : kSettings) {
+    const QString key = setting.key, was = textOf(before, setting), is = textOf(after, setting);
+    if (was == is || key == "steps" || key == "trace" || key == "capture") continue;
+    words << QString("%1: %2 → %3")
+                 .arg(key, was.isEmpty() ? "none" : was, is.isEmpty() ? "none" : is);
+  }
+  return words.join(" · ");
 }
 
 }  // namespace ringscope::viz

@@ -9,13 +9,16 @@ namespace ringscope::viz {
 
 /// What a live run is asked to do; the same as the options of `ringscope train`.
 struct RunConfig {
+  QString model;     ///< a Hugging Face Llama folder; empty: the sample model
   QStringList text;  ///< files; empty: the sample text
   int cp = 4;
   int steps = 10;
   int seq_len = 256;
+  QString strategy = "ring";
   QString balance = "head_tail";
   QString mask = "causal";
   QString dtype = "float32";
+  QString capture = "values:steps=0";
   QStringList mistakes;
   QString trace;  ///< where the run is recorded
 
@@ -25,5 +28,12 @@ struct RunConfig {
   static RunConfig load(const QString& path);
   static RunConfig fromJson(const nlohmann::json& json, const std::string& source);
 };
+
+/// Why a run of this configuration cannot work, and what would; empty when nothing is known
+/// against it.
+QString refusal(const RunConfig& config);
+
+/// What the second changes of the first: "balance: head_tail → none"; empty when nothing.
+QString changes(const RunConfig& before, const RunConfig& after);
 
 }  // namespace ringscope::viz

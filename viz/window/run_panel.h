@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <QCheckBox>
-#include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
-#include <QSpinBox>
 #include <QWidget>
 
 #include "viz/hub/hub.h"
 #include "viz/link/engine_link.h"
+#include "viz/window/break_box.h"
+#include "viz/window/mistakes_box.h"
 #include "viz/window/run_config.h"
+#include "viz/window/settings_form.h"
 
 namespace ringscope::viz {
 
-/// What is run: settings, mistakes, and the run's own controls. Shows the configuration of an
-/// opened recording when there is no live run.
+/// What is run and how it is held: settings, controls, breaks, mistakes. Shows the configuration of
+/// an opened recording when there is no live run.
 class RunPanel : public QWidget {
   Q_OBJECT
  public:
@@ -23,25 +23,27 @@ class RunPanel : public QWidget {
 
   RunConfig config() const;
   void setConfig(const RunConfig& config);
+  /// The recording that is on show, for Reveal.
+  void setRecording(const QString& path) { mistakes_->setRecording(path); }
 
  Q_SIGNALS:
   void runRequested();
+  /// Run again with what has been changed, beside what is on show.
+  void whatIfRequested();
 
  private:
-  QComboBox* choice(const QString& name, const QStringList& options);
-  void addRow(class QGridLayout* grid, const QString& name, QWidget* widget);
+  QLayout* makeButtons();
+  void connectControls();
   void refresh();
   void showRecorded();
 
   Hub& hub_;
   EngineLink& engine_;
-  QStringList text_;
-  QLabel *model_, *text_label_, *transport_, *run_state_;
-  QSpinBox *cp_, *steps_;
-  QComboBox *seq_len_, *balance_, *mask_, *dtype_;
-  QList<QCheckBox*> mistakes_;
-  QLabel* injected_;
-  QPushButton *run_, *pause_, *step_, *stop_;
+  SettingsForm* settings_;
+  BreakBox* break_;
+  MistakesBox* mistakes_;
+  QLabel* run_state_;
+  QPushButton *run_, *what_if_, *pause_, *step_, *stop_;
 };
 
 }  // namespace ringscope::viz

@@ -48,7 +48,9 @@ QString statusText(const Hub& hub, const EngineLink& engine) {
     parts << ranksText(hub) << QString("%L1 events").arg(hub.trace().eventCount())
           << QString("%1 dropped").arg(end ? end->dropped_events : 0) << worstText(hub);
     if (const auto& diagnosis = hub.diagnosis(); diagnosis && !diagnosis->findings().empty())
-      parts << QString("%1 finding").arg(diagnosis->findings().size());
+      parts << (diagnosis->findings().size() == 1
+                    ? QString("1 finding")
+                    : QString("%1 findings").arg(diagnosis->findings().size()));
   }
   return parts.join(" · ");
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/scene/error_map.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ringscope::viz {
+namespace {
+
+const char* prefix(ErrorUnit unit) {
+  switch (unit) {
+    case ErrorUnit::kRelative:
+      return "error.rel.";
+    case ErrorUnit::kUlp:
+      return "error.ulp.";
+    default:
+      return "error.abs.";
+  }
+}
+
+std::vector<OwnedSpan> owners(const traces::Trace& trace, int train_step) {
+  std::vector<OwnedSpan> spans;
+  for (int rank = 0; rank < trace.worldSize(); ++rank)
+    if (const auto* shard = trace.findShard("input_ids", train_step, rank))
+      for (const auto& run : shard->global_from_local) spans.push_back({run.begin, run.end, rank});
+  std::sort(spans.begin(), spans.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  return spans;
+}
+
+}  // namespace
+
+traces::Direction directionOf(const std::string& tensor) {
+  return tensor.starts_with("d") ? traces::Direction::kBackward : traces::Direction::kForward;
+}
+
+ErrorMap errorMap(const traces::Trace& trace, const traces::Place& place, const std::string& tensor,
+                  ErrorUnit unit) {
+  ErrorMap map;
+  traces::Place pass = place;
+  pass.direction = directionOf(tensor);
+  pass.stage = -1;
+  const auto* record = trace.findTensor(prefix(unit) + tensor, pass, 0);
+  const auto values = record ? trace.values(*record) : std::nullopt;
+  if (!values || record->shape.size() != 2) {
+    map.missing = "--verify with --capture values:steps=" + std::to_string(place.train_step);
+    return map;
+  }
+  map.heads = record->shape[0];
+  map.positions = record->shape[1];
+  map.values = *values;
+  map.owners = owners(trace, place.train_step);
+  if (unit == ErrorUnit::kAbsolute)
+    for (const auto& diff : trace.diffs())
+      if (diff.isolated && diff.tensor == tensor && diff.place == pass) map.noise = diff.noise;
+  return map;
+}
+
+std::vector<std::int64_t> logHistogram(const std::vector<double>& values, double unit, int decades,
+                                       int bins_a_decade) {
+  const int count = (decades + 1) * bins_a_decade;
+  std::vector<std::int64_t> bins(static_cast<std::size_t>(count), 0);
+  for (const double v : values) {
+    const double share = v / unit;
+    const int bin = std::isnan(v) || std::isinf(v) ? count - 1
+                    : share <= 0.1                 ? 0
+                                   : static_cast<int>((std::log10(share) + 1) * bins_a_decade);
+    ++bins[static_cast<std::size_t>(std::clamp(bin, 0, count - 1))];
+  }
+  return bins;
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/query/trace.h"
+
+namespace ringscope::viz {
+
+enum class ErrorUnit { kAbsolute, kRelative, kUlp };
+
+/// Consecutive positions of the sequence that one rank owns.
+struct OwnedSpan {
+  std::int64_t begin = 0, end = 0;
+  int rank = 0;
+};
+
+/// The largest error of each (head, position) of one tensor, isolated, against fp64.
+struct ErrorMap {
+  std::int64_t heads = 0, positions = 0;
+  std::vector<double> values;  ///< row by head
+  std::vector<OwnedSpan> owners;
+  double noise = 0;     ///< absolute: the noise floor of the whole tensor; 0 in other units
+  std::string missing;  ///< what would have to be recorded; empty when all is there
+};
+
+/// `place` names the training step and layer.
+ErrorMap errorMap(const traces::Trace& trace, const traces::Place& place, const std::string& tensor,
+                  ErrorUnit unit);
+
+/// How many values lie in each bin of a tenth to ten to the `decades` of `unit`, equally wide in
+/// the logarithm; smaller ones count in the first, larger ones in the last.
+std::vector<std::int64_t> logHistogram(const std::vector<double>& values, double unit, int decades,
+                                       int bins_a_decade);
+
+/// The direction in which attention has this tensor.
+traces::Direction directionOf(const std::string& tensor);
+
+}  // namespace ringscope::viz

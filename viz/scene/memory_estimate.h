@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace ringscope::viz {
+
+/// The shape of a Llama model, as its config.json says it; without one, the sample model's.
+struct ModelShape {
+  std::string name = "sample";
+  std::int64_t vocabulary = 256, hidden = 128, intermediate = 256, layers = 2;
+  std::int64_t heads = 4, kv_heads = 2, head_dim = 32;
+  bool tied = false;
+
+  std::int64_t parameters() const;
+  /// Reads config.json of a Hugging Face folder. Throws inputError that says what is missing.
+  static ModelShape load(const std::string& folder);
+};
+
+/// Bytes that one rank will hold at its peak: weights, gradients and two optimizer moments, all
+/// whole on every rank, and what the layers keep for backward, which shrinks as L / P.
+struct MemoryEstimate {
+  std::int64_t replicated_bytes = 0, sharded_bytes = 0;
+  std::int64_t total() const { return replicated_bytes + sharded_bytes; }
+};
+
+/// `tokens`: sequence length × batch. `element_bytes`: 4 for float32.
+MemoryEstimate estimateMemory(const ModelShape& model, std::int64_t tokens, int cp,
+                              std::int64_t element_bytes);
+
+}  // namespace ringscope::viz

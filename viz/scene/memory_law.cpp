@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/scene/memory_law.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "viz/scene/ring_scene.h"
+
+namespace ringscope::viz {
+namespace {
+
+using traces::MemoryCategory;
+
+bool isReplicated(MemoryCategory category) {
+  return category == MemoryCategory::kWeights || category == MemoryCategory::kGradients ||
+         category == MemoryCategory::kOptimizer;
+}
+
+/// What the rank was doing then, and the largest part of what it does not always hold.
+std::string describeCause(const traces::Trace& trace, int rank, const MemoryPeak& peak) {
+  const traces::Event* doing = nullptr;
+  for (const traces::Event& event : trace.events(rank))
+    if (event.begin_ns <= peak.time_ns && (!doing || event.begin_ns >= doing->begin_ns) &&
+        event.kind != traces::EventKind::kSend && event.kind != traces::EventKind::kReceive)
+      doing = &event;
+  std::size_t largest = static_cast<std::size_t>(MemoryCategory::kOther);
+  for (std::size_t c = 0; c < kMemoryCategories; ++c)
+    if (!isReplicated(static_cast<MemoryCategory>(c)) &&
+        peak.by_category[c] > peak.by_category[largest])
+      largest = c;
+  std::string words;
+  if (doing)
+    words = std::string(traces::name(doing->kind)) + " at " + traces::describe(doing->place) + "; ";
+  return words + traces::name(static_cast<MemoryCategory>(largest)) + " are " +
+         describeBytes(peak.by_category[largest]) + " of it";
+}
+
+}  // namespace
+
+MemoryPeak memoryPeak(const traces::Trace& trace, int rank) {
+  MemoryPeak peak;
+  std::array<std::int64_t, kMemoryCategories> now{};
+  for (const auto& sample : trace.memory(rank)) {
+    if (sample.category == MemoryCategory::kVerify) continue;
+    now[static_cast<std::size_t>(sample.category)] = sample.bytes;
+    const auto sum = std::accumulate(now.begin(), now.end(), std::int64_t{0});
+    if (sum > peak.bytes) peak = {sum, sample.time_ns, now, {}};
+  }
+  if (peak.bytes > 0) peak.cause = describeCause(trace, rank, peak);
+  return peak;
+}
+
+MemoryLaw memoryLaw(const MemoryPeak& peak, int ranks) {
+  MemoryLaw law{ranks, 0, 0};
+  for (std::size_t c = 0; c < kMemoryCategories; ++c)
+    (isReplicated(static_cast<MemoryCategory>(c)) ? law.replicated_bytes : law.sharded_bytes) +=
+        static_cast<double>(peak.by_category[c]);
+  return law;
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "viz/scene/memory_series.h"
+
+namespace ringscope::viz {
+
+/// When a rank held the most, what it was doing, and what of.
+struct MemoryPeak {
+  std::int64_t bytes = 0, time_ns = 0;
+  std::array<std::int64_t, kMemoryCategories> by_category{};
+  std::string cause;  ///< "attend at step 0 › layer 1 › …: activations 1.1 MiB, KV 96 KiB"
+};
+
+MemoryPeak memoryPeak(const traces::Trace& trace, int rank);
+
+/// What context parallelism does to memory: tensors along the sequence shrink as L / P, what every
+/// rank keeps whole (weights, gradients, optimizer) stays.
+struct MemoryLaw {
+  int ranks = 1;             ///< of this run
+  double sharded_bytes = 0;  ///< of one rank at its peak
+  double replicated_bytes = 0;
+
+  double bytesAt(double ranks_then) const {
+    return replicated_bytes + sharded_bytes * ranks / ranks_then;
+  }
+};
+
+MemoryLaw memoryLaw(const MemoryPeak& peak, int ranks);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPainter>
+
+#include "viz/scene/error_map.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// Draws errors as heads × positions, with the shard borders and their ranks beneath; what lies
+/// beyond the noise limit is in the colour of what is wrong.
+void paintErrorMap(QPainter& painter, const QRectF& area, const ErrorMap& map, ErrorUnit unit,
+                   const Theme& theme);
+
+/// Draws how many rows have which error, on a logarithmic axis.
+void paintErrorHistogram(QPainter& painter, const QRectF& area, const ErrorMap& map, ErrorUnit unit,
+                         const Theme& theme);
+
+}  // namespace ringscope::viz

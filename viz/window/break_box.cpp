@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/break_box.h"
+
+#include <QGridLayout>
+#include <QLabel>
+
+namespace ringscope::viz {
+namespace {
+
+/// "any" and the numbers below `count`; keeps the choice where it can.
+void fill(QComboBox* box, int count) {
+  if (box->count() == count + 1) return;
+  const QSignalBlocker quiet(box);
+  const int chosen = box->currentIndex();
+  box->clear();
+  box->addItem("any");
+  for (int i = 0; i < count; ++i) box->addItem(QString::number(i));
+  box->setCurrentIndex(std::clamp(chosen, 0, count));
+}
+
+}  // namespace
+
+BreakBox::BreakBox(QWidget* parent) : QWidget(parent) {
+  auto* grid = new QGridLayout(this);
+  grid->setContentsMargins(0, 0, 0, 0);
+  grid->setSpacing(6);
+  at_place_ = new QCheckBox("Break at a place", this);
+  on_divergence_ = new QCheckBox("Break at an error beyond 2.5× noise", this);
+  on_divergence_->setText("Break on divergence");
+  on_divergence_->setToolTip("Stops when an error is beyond 2.5 times the noise floor");
+  layer_ = new QComboBox(this);
+  direction_ = new QComboBox(this);
+  direction_->addItems({"any", "forward", "backward"});
+  ring_step_ = new QComboBox(this);
+  layer_->setAccessibleName("Break at layer");
+  direction_->setAccessibleName("Break in direction");
+  ring_step_->setAccessibleName("Break at ring step");
+  setRanges(2, 4);
+  grid->addWidget(at_place_, 0, 0, 1, 3);
+  const std::pair<const char*, QComboBox*> columns[] = {
+      {"layer", layer_}, {"direction", direction_}, {"ring step", ring_step_}};
+  int column = 0;
+  for (const auto& [name, box] : columns) {
+    auto* label = new QLabel(name, this);
+    label->setObjectName("dim");
+    grid->addWidget(label, 1, column);
+    grid->addWidget(box, 2, column++);
+    connect(box, &QComboBox::currentIndexChanged, this, &BreakBox::changed);
+  }
+  grid->addWidget(on_divergence_, 3, 0, 1, 3);
+  for (QCheckBox* box : {at_place_, on_divergence_})
+    connect(box, &QCheckBox::toggled, this, &BreakBox::changed);
+}
+
+void BreakBox::setRanges(int layers, int ring_steps) {
+  fill(layer_, layers);
+  fill(ring_step_, ring_steps);
+}
+
+nlohmann::json BreakBox::request() const {
+  nlohmann::json request = nlohmann::json::object();
+  if (at_place_->isChecked()) {
+    nlohmann::json at = nlohmann::json::object();
+    if (layer_->currentIndex() > 0) at["layer"] = layer_->currentIndex() - 1;
+    if (direction_->currentIndex() > 0) at["direction"] = direction_->currentText().toStdString();
+    // Outside attention there are gates too; a break is at ring steps unless one is named.
+    if (ring_step_->currentIndex() > 0) at["stage"] = ring_step_->currentIndex() - 1;
+    request["at"] = at;
+  }
+  if (on_divergence_->isChecked()) request["on"] = "divergence";
+  return request;
+}
+
+}  // namespace ringscope::viz

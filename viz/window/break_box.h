@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QWidget>
+#include <nlohmann/json.hpp>
+
+namespace ringscope::viz {
+
+/// Where a live run should stop by itself.
+class BreakBox : public QWidget {
+  Q_OBJECT
+ public:
+  explicit BreakBox(QWidget* parent = nullptr);
+
+  /// The fields of a `break` request: "at" and "on".
+  nlohmann::json request() const;
+  void setRanges(int layers, int ring_steps);
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  QComboBox *layer_, *direction_, *ring_step_;
+  QCheckBox *at_place_, *on_divergence_;
+};
+
+}  // namespace ringscope::viz

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QLabel>
+#include <QToolButton>
+#include <QWidget>
+
+#include "viz/hub/hub.h"
+
+namespace ringscope::viz {
+
+/// Says over two stages what was changed between them, and what came of it.
+class CompareBar : public QWidget {
+  Q_OBJECT
+ public:
+  CompareBar(Hub& before, Hub& after, QWidget* parent = nullptr);
+  void setChange(const QString& change);
+
+ Q_SIGNALS:
+  void closed();
+
+ private:
+  void refresh();
+
+  Hub &before_, &after_;
+  QLabel *change_, *before_text_, *after_text_;
+};
+
+}  // namespace ringscope::viz

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/key_help.h"
+
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QGridLayout>
+#include <QLabel>
+
+namespace ringscope::viz {
+namespace {
+
+const std::pair<const char*, const char*> kKeys[] = {
+    {"Space", "play or hold; in presenter mode and in Now: the next ring step"},
+    {"← →", "a ring step; Shift: a whole pass; Ctrl: a training step"},
+    {"Home End", "the first, the last ring step"},
+    {"1 … 8", "select a rank"},
+    {"Ctrl+1 … Ctrl+9", "the views, in the order of their tabs"},
+    {"N", "the next divergence, in the order of dependence"},
+    {"Alt+←", "back to where a finding or N led away from"},
+    {"T", "ring step axis or time axis"},
+    {"F", "follow the live head"},
+    {"+ −", "speed of the animation"},
+    {"M", "with or without motion"},
+    {"F5", "run again with these settings"},
+    {"F6", "what if: run again beside what is on show"},
+    {"F8", "pause or continue the live run"},
+    {"F10", "one ring step of the paused run"},
+    {"F11", "presenter mode"},
+    {"Ctrl+O", "open a recording"},
+    {"Ctrl+T", "theme: dark, light, high contrast"},
+    {"F1", "this list"},
+};
+
+}  // namespace
+
+void showKeyHelp(QWidget* parent) {
+  QDialog dialog(parent);
+  dialog.setWindowTitle("Keys");
+  auto* grid = new QGridLayout(&dialog);
+  grid->setContentsMargins(24, 20, 24, 16);
+  grid->setHorizontalSpacing(24);
+  for (const auto& [keys, meaning] : kKeys) {
+    auto* name = new QLabel(keys, &dialog);
+    name->setObjectName("mono");
+    const int row = grid->rowCount();
+    grid->addWidget(name, row, 0);
+    grid->addWidget(new QLabel(meaning, &dialog), row, 1);
+  }
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, &dialog);
+  QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
+  grid->addWidget(buttons, grid->rowCount(), 0, 1, 2);
+  dialog.exec();
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/settings_form.h"
+
+#include <QFileDialog>
+#include <QMessageBox>
+#include <QPainter>
+
+#include "traces/core/error.h"
+#include "viz/scene/ring_scene.h"
+
+namespace ringscope::viz {
+namespace {
+
+/// A choice that shows that it is one: style sheets leave the standard arrow out.
+class Choice : public QComboBox {
+ public:
+  using QComboBox::QComboBox;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override {
+    QComboBox::paintEvent(event);
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(palette().color(QPalette::WindowText), 1.4));
+    const QPointF tip(width() - 13, height() / 2.0 + 2);
+    painter.drawPolyline(QPolygonF{tip + QPointF(-3.5, -3.5), tip, tip + QPointF(3.5, -3.5)});
+  }
+};
+
+}  // namespace
+
+QComboBox* SettingsForm::choice(const QString& name, const QStringList& options) {
+  auto* box = new Choice(this);
+  box->addItems(options);
+  box->setAccessibleName(name);
+  connect(box, &QComboBox::currentTextChanged, this, &SettingsForm::refreshEstimate);
+  return box;
+}
+
+QSpinBox* SettingsForm::number(const QString& name, int most, int value) {
+  auto* box = new QSpinBox(this);
+  box->setRange(1, most);
+  box->setValue(value);
+  box->setAccessibleName(name);
+  connect(box, &QSpinBox::valueChanged, this, &SettingsForm::refreshEstimate);
+  return box;
+}
+
+QPushButton* SettingsForm::picker(const QString& name) {
+  auto* button = new QPushButton(this);
+  button->setObjectName("picker");
+  button->setAccessibleName(name);
+  return button;
+}
+
+void SettingsForm::addRow(const QString& name, QWidget* widget) {
+  auto* label = new QLabel(name, this);
+  label->setObjectName("dim");
+  const int row = grid_->rowCount();
+  grid_->addWidget(label, row, 0);
+  grid_->addWidget(widget, row, 1);
+}
+
+SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
+  grid_ = new QGridLayout(this);
+  grid_->setContentsMargins(0, 0, 0, 0);
+  grid_->setVerticalSpacing(6);
+  grid_->setColumnStretch(1, 1);
+  model_ = picker("Model");
+  model_->setToolTip("Choose a Hugging Face Llama folder (config.json, model.safetensors)");
+  text_button_ = picker("Text");
+  text_button_->setToolTip("Choose text files to train on");
+  estimate_ = new QLabel(this);
+  estimate_->setObjectName("dim");
+  estimate_->setWordWrap(true);
+  cp_ = number("Ranks", 16, 4);
+  steps_ = number("Training steps", 1000, 10);
+  seq_len_ = choice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
+  strategy_ = choice("Strategy", {"ring"});
+  balance_ = choice("Balance", {"head_tail", "none"});
+  mask_ = choice("Mask", {"causal", "full"});
+  dtype_ = choice("Type", {"float32", "float64"});
+  addRow("Model", model_);
+  addRow("Text", text_button_);
+  addRow("Ranks (cp)", cp_);
+  addRow("Tokens", seq_len_);
+  addRow("Strategy", strategy_);
+  addRow("Balance", balance_);
+  addRow("Mask", mask_);
+  addRow("Type", dtype_);
+  addRow("Steps", steps_);
+  grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 2);
+  connect(model_, &QPushButton::clicked, this, &SettingsForm::chooseModel);
+  connect(text_button_, &QPushButton::clicked, this, &SettingsForm::chooseText);
+  seq_len_->setCurrentText("256");
+  setModel("");
+  setText({});
+}
+
+void SettingsForm::chooseModel() {
+  const QString folder = QFileDialog::getExistingDirectory(
+      this, "A Hugging Face Llama folder; cancel for the sample model", model_path_);
+  setModel(folder);
+}
+
+void SettingsForm::chooseText() {
+  setText(QFileDialog::getOpenFileNames(this, "Text files; cancel for the sample text"));
+}
+
+void SettingsForm::setModel(const QString& folder) {
+  try {
+    shape_ = folder.isEmpty() ? ModelShape() : ModelShape::load(folder.toStdString());
+    model_path_ = folder;
+  } catch (const Error& error) {
+    QMessageBox::warning(this, "Model", error.what());
+    return;
+  }
+  model_->setText(
+      QString("%1, %2 layers").arg(QString::fromStdString(shape_.name)).arg(shape_.layers));
+  refreshEstimate();
+}
+
+void SettingsForm::setText(const QStringList& files) {
+  text_ = files;
+  text_button_->setText(files.isEmpty()     ? QString("sample text")
+                        : files.size() == 1 ? files.first().section('/', -1)
+                                            : QString("%1 files").arg(files.size()));
+}
+
+void SettingsForm::refreshEstimate() {
+  // Not every control is there yet while the first of them are made.
+  if (!dtype_) return;
+  const auto bytes = estimateMemory(shape_, seq_len_->currentText().toInt(), cp_->value(),
+                                    dtype_->currentText() == "float64" ? 8 : 4);
+  estimate_->setText(
+      QString("about %1 a rank, %2 of it sharded")
+          .arg(describeBytes(bytes.total()).c_str(), describeBytes(bytes.sharded_bytes).c_str()));
+  Q_EMIT changed();
+}
+
+RunConfig SettingsForm::config() const {
+  RunConfig config;
+  config.model = model_path_;
+  config.text = text_;
+  config.cp = cp_->value();
+  config.steps = steps_->value();
+  config.seq_len = seq_len_->currentText().toInt();
+  config.strategy = strategy_->currentText();
+  config.balance = balance_->currentText();
+  config.mask = mask_->currentText();
+  config.dtype = dtype_->currentText();
+  return config;
+}
+
+void SettingsForm::setConfig(const RunConfig& config) {
+  if (config.model != model_path_) setModel(config.model);
+  setText(config.text);
+  cp_->setValue(config.cp);
+  steps_->setValue(config.steps);
+  const QString seq_len = QString::number(config.seq_len);
+  if (seq_len_->findText(seq_len) < 0) seq_len_->addItem(seq_len);
+  seq_len_->setCurrentText(seq_len);
+  strategy_->setCurrentText(config.strategy);
+  balance_->setCurrentText(config.balance);
+  mask_->setCurrentText(config.mask);
+  dtype_->setCurrentText(config.dtype);
+}
+
+}  // namespace ringscope::viz

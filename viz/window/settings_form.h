@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QComboBox>
+#include <QGridLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QWidget>
+
+#include "viz/scene/memory_estimate.h"
+#include "viz/window/run_config.h"
+
+namespace ringscope::viz {
+
+/// What is run: model, text, mesh, attention, types; and what a rank will need for it.
+class SettingsForm : public QWidget {
+  Q_OBJECT
+ public:
+  explicit SettingsForm(QWidget* parent = nullptr);
+
+  /// Without mistakes and trace, which are not settings of this form.
+  RunConfig config() const;
+  void setConfig(const RunConfig& config);
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  QComboBox* choice(const QString& name, const QStringList& options);
+  QSpinBox* number(const QString& name, int most, int value);
+  QPushButton* picker(const QString& name);
+  void addRow(const QString& name, QWidget* widget);
+  void chooseModel();
+  void chooseText();
+  void setModel(const QString& folder);
+  void setText(const QStringList& files);
+  void refreshEstimate();
+
+  QString model_path_;
+  QStringList text_;
+  ModelShape shape_;
+  QGridLayout* grid_;
+  QPushButton *model_, *text_button_;
+  QSpinBox *cp_, *steps_;
+  QComboBox *seq_len_, *strategy_, *balance_, *mask_, *dtype_;
+  QLabel* estimate_;
+};
+
+}  // namespace ringscope::viz

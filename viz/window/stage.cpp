@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/stage.h"
+
+#include "traces/core/error.h"
+
+namespace ringscope::viz {
+
+Stage::Stage(Hub& hub, QWidget* parent) : QStackedWidget(parent) {
+  for (const ViewEntry& entry : viewRegistry()) {
+    views_ << entry.make(hub, this);
+    addWidget(views_.last());
+  }
+}
+
+QString Stage::shown() const {
+  return viewRegistry()[static_cast<std::size_t>(currentIndex())].name;
+}
+
+void Stage::show(const QString& name) {
+  QStringList known;
+  for (const ViewEntry& entry : viewRegistry()) {
+    if (entry.name == name) return setCurrentIndex(static_cast<int>(known.size()));
+    known << entry.name;
+  }
+  throw usageError(("there is no view '" + name + "'; use " + known.join(", ")).toStdString());
+}
+
+}  // namespace ringscope::viz

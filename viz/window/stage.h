@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QStackedWidget>
+
+#include "viz/views/view.h"
+
+namespace ringscope::viz {
+
+/// All views over one hub, one of them on show.
+class Stage : public QStackedWidget {
+  Q_OBJECT
+ public:
+  explicit Stage(Hub& hub, QWidget* parent = nullptr);
+
+  const QList<View*>& views() const { return views_; }
+  /// The name of the view on show.
+  QString shown() const;
+  /// Throws usageError that lists the names.
+  void show(const QString& name);
+
+ private:
+  QList<View*> views_;
+};
+
+}  // namespace ringscope::viz
