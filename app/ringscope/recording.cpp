@@ -30,7 +30,7 @@ Recording::Recording(int ranks, const std::string& trace_path, bool control, eng
     sinks.push_back(std::move(file));
   }
   if (control) {
-    (void)!::nice(5);  // the window at the other end shares these cores and must stay smooth
+    (void)!::nice(10);  // the window at the other end shares these cores and must stay smooth
     const int frames = ::dup(STDOUT_FILENO);
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
     writer_ = std::make_shared<traces::FrameWriter>(frames, kStreamQueueBytes);

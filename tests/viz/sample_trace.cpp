@@ -26,6 +26,16 @@ std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes) {
   return found->second;
 }
 
+std::string sparseTraceFile() {
+  static TempDir dir;
+  const std::string path = dir.file("sparse.rscope");
+  const std::string command = std::string(RINGSCOPE_PROGRAM) + " train --text " + sampleText() +
+                              " --steps 1 --seq-len 64 --capture none --trace " + path +
+                              " >/dev/null";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  return path;
+}
+
 std::shared_ptr<traces::Trace> sampleTrace(int cp, const std::vector<std::string>& mistakes) {
   return traces::openTrace(sampleTraceFile(cp, mistakes));
 }

@@ -4,14 +4,23 @@
 #include <cmath>
 
 #include "tests/viz/sample_trace.h"
+#include "traces/core/error.h"
 #include "viz/hub/hub.h"
 #include "viz/maths/ring_layout.h"
 #include "viz/maths/time_scale.h"
 #include "viz/scene/coverage_scene.h"
+#include "viz/scene/error_map.h"
+#include "viz/scene/memory_estimate.h"
+#include "viz/scene/memory_law.h"
 #include "viz/scene/memory_series.h"
 #include "viz/scene/merge_history.h"
 #include "viz/scene/position_rows.h"
+#include "viz/scene/run_summary.h"
+#include "viz/scene/tensor_slice.h"
+#include "viz/scene/token_table.h"
+#include "viz/style/colormap.h"
 #include "viz/style/theme.h"
+#include "viz/window/run_config.h"
 
 namespace ringscope::viz {
 namespace {
@@ -226,6 +235,147 @@ TEST(ThemeTest, EveryTextTokenIsReadableOnEveryGround) {
     EXPECT_GE(contrast(theme.on_accent, theme.accent), 4.5) << theme.name.toStdString();
     EXPECT_GE(contrast(theme.on_plate, theme.plate), 4.5);
   }
+}
+
+TEST(TokenTableTest, ShowsEachTokenItsPositionAndTheTokenThatItPredicts) {
+  const TokenTable table = tokenTable(*test::sampleTrace(4, {}), 0, 1);
+  EXPECT_EQ(table.missing, "");
+  EXPECT_EQ(table.sequence_length, 128);
+  ASSERT_EQ(table.cells.size(), 32u);
+  EXPECT_EQ(table.cells[0].global, 16);
+  EXPECT_EQ(table.cells[16].global, 96);
+  EXPECT_TRUE(table.cells[16].begins_chunk);
+  EXPECT_EQ(table.cells[15].label, table.cells[15].should_label)
+      << "the next token is on another rank";
+  ASSERT_EQ(table.buffers.size(), 3u);
+  for (const auto& lane : table.buffers) {
+    EXPECT_TRUE(lane.sharded) << lane.name;
+    EXPECT_EQ(lane.wrong, 0) << lane.name;
+    EXPECT_EQ(lane.compared, 32) << lane.name;
+  }
+}
+
+TEST(TokenTableTest, CountsThePositionsThatARankMadeByItself) {
+  const TokenTable table = tokenTable(*test::sampleTrace(4, {"missing_position_ids"}), 0, 1);
+  const BufferLane& positions = table.buffers.back();
+  EXPECT_EQ(positions.name, "position_ids");
+  EXPECT_FALSE(positions.sharded);
+  EXPECT_EQ(positions.wrong, 32);
+  EXPECT_EQ(table.cells[3].position, 3);
+  EXPECT_EQ(table.cells[3].should_position, 19);
+}
+
+TEST(TokenTableTest, BytesReadAsPeopleReadThem) {
+  EXPECT_EQ(tokenText('a', 256), "a");
+  EXPECT_EQ(tokenText(' ', 256), "␣");
+  EXPECT_EQ(tokenText('\n', 256), "↵");
+  EXPECT_EQ(tokenText(200, 256), "·200");
+  EXPECT_EQ(tokenText(97, 32000), "97");
+}
+
+TEST(ErrorMapTest, HasAnErrorForEachHeadAndPositionAndTheRanksThatOwnThem) {
+  const auto trace = test::sampleTrace(4, {});
+  const ErrorMap map = errorMap(*trace, {0, 1}, "dk", ErrorUnit::kAbsolute);
+  EXPECT_EQ(map.missing, "");
+  EXPECT_EQ(map.heads, 2);
+  EXPECT_EQ(map.positions, 128);
+  ASSERT_EQ(map.owners.size(), 8u);
+  EXPECT_EQ(map.owners[0].rank, 0);
+  EXPECT_EQ(map.owners[7].rank, 0);
+  double largest = 0;
+  for (const double v : map.values) largest = std::max(largest, v);
+  for (const auto& diff : trace->diffs())
+    if (diff.isolated && diff.tensor == "dk" && diff.place.layer == 1 &&
+        diff.place.train_step == 0) {
+      EXPECT_FLOAT_EQ(static_cast<float>(largest), static_cast<float>(diff.error));
+      EXPECT_EQ(map.noise, diff.noise);
+    }
+  const ErrorMap ulp = errorMap(*trace, {0, 1}, "out", ErrorUnit::kUlp);
+  for (const double v : ulp.values) EXPECT_TRUE(std::isfinite(v));
+  EXPECT_EQ(errorMap(*trace, {1, 0}, "out", ErrorUnit::kUlp).missing,
+            "--verify with --capture values:steps=1");
+}
+
+TEST(ErrorMapTest, TheHistogramCountsByTheLogarithm) {
+  const auto bins = logHistogram({0, 0.05, 0.2, 1.5, 15, 1e9, NAN}, 1, 1, 1);
+  EXPECT_EQ(bins, (std::vector<std::int64_t>{3, 4}));
+}
+
+TEST(TensorSliceTest, TakesTheLastTwoDimensionsAtAnIndexOfTheOthers) {
+  std::vector<double> values(2 * 3 * 4);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+  const TensorSlice slice = tensorSlice({2, 3, 4}, values, {1});
+  EXPECT_EQ(slice.rows, 3);
+  EXPECT_EQ(slice.columns, 4);
+  EXPECT_EQ(slice.at(2, 3), 23);
+  EXPECT_EQ(tensorSlice({2, 3, 4}, values, {99}).at(0, 0), 12) << "clamped";
+  EXPECT_EQ(tensorSlice({4}, {1, 2, 3, 4}, {}).rows, 4);
+  EXPECT_EQ(tensorSlice({}, {7}, {}).at(0, 0), 7);
+  EXPECT_TRUE(tensorSlice({2, 3}, {1}, {}).values.empty()) << "fewer values than the shape says";
+}
+
+TEST(TensorSliceTest, FitsTheRangeToMostOfTheValuesAndCountsWhatIsNotFinite) {
+  std::vector<double> values(1000, 0.5);
+  for (std::size_t i = 0; i < 500; ++i) values[i] = -0.5;
+  values[0] = 1e6;
+  values.push_back(NAN);
+  values.push_back(INFINITY);
+  const ValueRange range = autoFit(values);
+  EXPECT_EQ(range.low, -0.5);
+  EXPECT_EQ(range.high, 0.5);
+  const ValueHistogram histogram = valueHistogram(values, 10);
+  EXPECT_EQ(histogram.nan, 1);
+  EXPECT_EQ(histogram.inf, 1);
+  EXPECT_EQ(histogram.bins.front(), 999);
+  EXPECT_EQ(histogram.bins.back(), 1);
+}
+
+TEST(MemoryLawTest, TheMeasuredPeakLiesOnTheCurveAndTheEstimateIsNearIt) {
+  const auto trace = test::sampleTrace(4, {});
+  const MemoryPeak peak = memoryPeak(*trace, 2);
+  ASSERT_GT(peak.bytes, 0);
+  EXPECT_NE(peak.cause.find("of it"), std::string::npos);
+  const MemoryLaw law = memoryLaw(peak, 4);
+  EXPECT_NEAR(law.bytesAt(4), static_cast<double>(peak.bytes), 1);
+  EXPECT_GT(law.bytesAt(1), law.bytesAt(2));
+  EXPECT_NEAR(law.bytesAt(1) - law.replicated_bytes, 4 * law.sharded_bytes, 1);
+  const auto estimate = estimateMemory(ModelShape(), 128, 4, 4);
+  EXPECT_NEAR(static_cast<double>(estimate.total()) / static_cast<double>(peak.bytes), 1, 0.15);
+}
+
+TEST(RunSummaryTest, PutsARunIntoALine) {
+  const auto good = describe(runSummary(*test::sampleTrace(4, {}), 0));
+  EXPECT_EQ(good.find("✓ worst"), 0u) << good;
+  const auto bad = describe(runSummary(*test::sampleTrace(4, {"naive_sum_merge"}), 0));
+  EXPECT_EQ(bad.find("▲ worst"), 0u) << bad;
+}
+
+TEST(ColormapTest, MagnitudeRisesInBrightnessAndTheSignedMapIsSymmetric) {
+  double last = -1;
+  for (int i = 0; i <= 20; ++i) {
+    const QColor color = magnitudeColor(i / 20.0);
+    const double brightness = 0.3 * color.redF() + 0.59 * color.greenF() + 0.11 * color.blueF();
+    EXPECT_GT(brightness, last - 0.02);
+    last = brightness;
+  }
+  EXPECT_EQ(signedColor(0), signedColor(0.1, 0.2));
+  EXPECT_GT(signedColor(-1).blue(), signedColor(-1).red());
+  EXPECT_GT(signedColor(1).red(), signedColor(1).blue());
+  EXPECT_FALSE(magnitudeColor(NAN).isValid());
+}
+
+TEST(RunConfigTest, EveryKeyIsReadAndWhatChangedIsSaid) {
+  const RunConfig before;
+  RunConfig after = RunConfig::fromJson(
+      {{"cp", 2}, {"balance", "none"}, {"mistakes", {"naive_sum_merge"}}, {"steps", 3}}, "test");
+  EXPECT_EQ(after.cp, 2);
+  EXPECT_TRUE(after.arguments().join(' ').contains("--mistake naive_sum_merge"));
+  EXPECT_EQ(changes(before, after),
+            "cp: 4 → 2 · balance: head_tail → none · mistakes: none → naive_sum_merge");
+  EXPECT_THROW(RunConfig::fromJson({{"cp", "two"}}, "test"), Error);
+  EXPECT_THROW(RunConfig::fromJson({{"color", 1}}, "test"), Error);
+  after.seq_len = 63;
+  EXPECT_TRUE(refusal(after).contains("do not divide"));
 }
 
 }  // namespace

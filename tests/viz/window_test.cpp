@@ -1,72 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The real window, driven by real mouse and key events, offscreen or under Xvfb.
-#include <gtest/gtest.h>
-
-#include <QApplication>
 #include <QComboBox>
 #include <QElapsedTimer>
-#include <QPushButton>
-#include <QSignalSpy>
-#include <QTest>
-#include <csignal>
-#include <fstream>
 
-#include "tests/support/files.h"
-#include "tests/viz/sample_trace.h"
+#include "tests/viz/window_fixture.h"
 #include "viz/maths/ring_layout.h"
 #include "viz/views/timeline_painter.h"
-#include "viz/window/main_window.h"
 
 namespace ringscope::viz {
 namespace {
-
-using State = EngineLink::State;
-
-class WindowTest : public testing::Test {
- protected:
-  WindowTest() : window(RINGSCOPE_PROGRAM) {
-    window.resize(1280, 800);
-    window.show();
-    EXPECT_TRUE(QTest::qWaitForWindowExposed(&window));
-  }
-  void open(const std::vector<std::string>& mistakes = {}) {
-    QSignalSpy opened(&window, &MainWindow::opened);
-    window.openTrace(QString::fromStdString(test::sampleTraceFile(4, mistakes)));
-    ASSERT_TRUE(opened.wait(10000));
-    ASSERT_EQ(opened.first().first().toString(), "");
-    ASSERT_TRUE(QTest::qWaitFor([&] { return window.hub().diagnosis().has_value(); }, 10000));
-    window.hub().setPlaying(false);
-  }
-  RunConfig longRun() {
-    RunConfig config;
-    config.text = {QString::fromStdString(test::sampleText())};
-    config.steps = 1000;
-    config.seq_len = 64;
-    config.trace = QString::fromStdString(dir.file("live.rscope"));
-    return config;
-  }
-  bool runs() {
-    return QTest::qWaitFor(
-        [&] {
-          return window.engine().state() == State::kRunning &&
-                 window.hub().trace().moments().size() > 20;
-        },
-        20000);
-  }
-  QPushButton* button(const QString& text) {
-    for (auto* b : window.findChildren<QPushButton*>())
-      if (b->text() == text) return b;
-    return nullptr;
-  }
-  QString status() {
-    QStringList all;
-    for (auto* label : window.findChildren<QLabel*>()) all << label->text();
-    return all.join("\n");
-  }
-
-  test::TempDir dir;
-  MainWindow window;
-};
 
 TEST_F(WindowTest, KeysMoveTheMomentAndChooseRanks) {
   open();
@@ -144,94 +85,6 @@ TEST_F(WindowTest, AFileThatIsNoTraceIsASentenceAndTheWindowGoesOn) {
   EXPECT_NE(opened.first().first().toString().indexOf("not a RingScope trace"), -1);
   open();
   EXPECT_FALSE(window.hub().empty());
-}
-
-TEST_F(WindowTest, ALiveRunMovesPausesStepsAndEnds) {
-  window.startRun(longRun());
-  ASSERT_TRUE(runs()) << status().toStdString();
-  EXPECT_TRUE(window.hub().live());
-  QTest::mouseClick(button("Pause"), Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kPaused; }, 10000));
-  const auto moments = window.hub().trace().moments().size();
-  QTest::qWait(100);
-  EXPECT_EQ(window.hub().trace().moments().size(), moments) << "a paused run stands still";
-  for (int i = 0; i < 12; ++i) {
-    QTest::mouseClick(button("Ring step"), Qt::LeftButton);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kPaused; }, 10000));
-  }
-  EXPECT_GT(window.hub().trace().moments().size(), moments);
-  QTest::mouseClick(button("Continue"), Qt::LeftButton);
-  EXPECT_TRUE(
-      QTest::qWaitFor([&] { return window.hub().trace().moments().size() > moments + 30; }, 10000));
-  QTest::mouseClick(button("Stop"), Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 10000));
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.hub().diagnosis().has_value(); }, 10000));
-  EXPECT_TRUE(window.hub().diagnosis()->findings().empty());
-}
-
-TEST_F(WindowTest, ScrubbingBackNeverPausesTheRunAndFollowingTiesTheCursors) {
-  window.startRun(longRun());
-  ASSERT_TRUE(runs());
-  QTest::keyClick(&window, Qt::Key_Home);
-  window.hub().setPlaying(false);
-  const auto before = window.hub().trace().moments().size();
-  EXPECT_TRUE(
-      QTest::qWaitFor([&] { return window.hub().trace().moments().size() > before + 20; }, 10000));
-  EXPECT_EQ(window.hub().moment(), 0);
-  QTest::keyClick(&window, Qt::Key_F);
-  QTest::qWait(100);
-  EXPECT_EQ(window.hub().moment() + 1, static_cast<int>(window.hub().trace().moments().size()));
-}
-
-TEST_F(WindowTest, StopToPictureTakesUnder50MillisecondsAtThe95thPercentile) {
-  window.startRun(longRun());
-  ASSERT_TRUE(runs());
-  std::vector<qint64> times;
-  for (int i = 0; i < 20; ++i) {
-    QElapsedTimer clock;
-    clock.start();
-    QTest::mouseClick(button("Pause"), Qt::LeftButton);
-    // Sleeps until something happens: a spinning wait would take a core from the run.
-    while (window.engine().state() != State::kPaused && clock.elapsed() < 5000)
-      QApplication::processEvents(QEventLoop::WaitForMoreEvents);
-    window.repaint();
-    times.push_back(clock.elapsed());
-    QTest::mouseClick(button("Continue"), Qt::LeftButton);
-    QTest::qWait(20);
-  }
-  std::sort(times.begin(), times.end());
-  RecordProperty("p95_ms", static_cast<int>(times[18]));
-  std::printf("stop to picture: median %lld ms, p95 %lld ms\n", static_cast<long long>(times[10]),
-              static_cast<long long>(times[18]));
-  EXPECT_LT(times[18], 1000) << "the figure is printed; this bound only catches a hang";
-}
-
-TEST_F(WindowTest, AKilledEngineIsSaidAndTheWindowGoesOn) {
-  window.startRun(longRun());
-  ASSERT_TRUE(runs());
-  const auto moments = window.hub().trace().moments().size();
-  QSignalSpy ended(&window.engine(), &EngineLink::ended);
-  for (auto* process : window.engine().findChildren<QProcess*>())
-    ::kill(static_cast<pid_t>(process->processId()), SIGKILL);
-  ASSERT_TRUE(ended.wait(5000));
-  EXPECT_NE(ended.first().first().toString().indexOf("died"), -1);
-  EXPECT_GE(window.hub().trace().moments().size(), moments);
-  QTest::keyClick(&window, Qt::Key_Home);
-  EXPECT_EQ(window.hub().moment(), 0);
-  EXPECT_NE(status().indexOf("died"), -1);
-}
-
-TEST_F(WindowTest, AHungEngineIsSaidAndCanBeStopped) {
-  window.startRun(longRun());
-  ASSERT_TRUE(runs());
-  auto* process = window.engine().findChildren<QProcess*>().first();
-  ::kill(static_cast<pid_t>(process->processId()), SIGSTOP);
-  QTest::mouseClick(button("Pause"), Qt::LeftButton);
-  EXPECT_TRUE(
-      QTest::qWaitFor([&] { return window.engine().sentence().contains("not answered"); }, 5000));
-  window.engine().stop();
-  window.engine().stop();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 8000));
 }
 
 TEST_F(WindowTest, WhatCannotWorkIsRefusedWithTheReason) {

@@ -48,10 +48,17 @@ class RingLayout {
       return !box.intersects(
           QRectF(p.x() - size.width() / 2, p.y() - size.height() / 2, size.width(), size.height()));
     };
-    for (const QSizeF& size : {packet, QSizeF(8, 8)})
-      for (double d = 0; d < 0.46; d += 0.01)
-        if (clear(d, size)) return d;
-    return 0.46;
+    constexpr double kFarthest = 0.46, kFine = 0.01;
+    for (const QSizeF& size : {packet, QSizeF(8, 8)}) {
+      if (!clear(kFarthest, size)) continue;
+      double inside = 0, outside = kFarthest;  // once clear of the card, it stays clear
+      while (outside - inside > kFine) {
+        const double middle = (inside + outside) / 2;
+        (clear(middle, size) ? outside : inside) = middle;
+      }
+      return outside;
+    }
+    return kFarthest;
   }
 
  private:

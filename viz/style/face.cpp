@@ -2,6 +2,8 @@
 #include "viz/style/face.h"
 
 #include <QImage>
+#include <QPixmapCache>
+#include <cmath>
 #include <map>
 
 namespace ringscope::viz {
@@ -64,6 +66,30 @@ QBrush rankBrush(int rank) {
   auto found = cache.find(rank);
   if (found == cache.end()) found = cache.emplace(rank, QBrush(makeTile(rank))).first;
   return found->second;
+}
+
+void paintMovingFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label,
+                     const Theme& theme) {
+  const double ratio = painter.device()->devicePixelRatioF() * painter.transform().m11();
+  const QSize pixels = (rect.size() * ratio).toSize().expandedTo({1, 1});
+  const QString key = QString("face %1 %2 %3 %4 %5")
+                          .arg(source_rank)
+                          .arg(label, theme.name)
+                          .arg(pixels.width())
+                          .arg(pixels.height());
+  QPixmap face;
+  if (!QPixmapCache::find(key, &face)) {
+    face = QPixmap(pixels);
+    face.fill(Qt::transparent);
+    face.setDevicePixelRatio(ratio);
+    QPainter on_face(&face);
+    paintFace(on_face, QRectF(QPointF(0, 0), rect.size()), source_rank, label, theme);
+    on_face.end();
+    QPixmapCache::insert(key, face);
+  }
+  // On whole pixels, so that it stays sharp.
+  painter.drawPixmap(
+      QPointF(std::round(rect.left() * ratio), std::round(rect.top() * ratio)) / ratio, face);
 }
 
 void paintFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label,

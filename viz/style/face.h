@@ -18,4 +18,8 @@ QBrush rankBrush(int rank);
 void paintFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label,
                const Theme& theme);
 
+/// The same for a face that moves: drawn once, then copied to where it is.
+void paintMovingFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label,
+                     const Theme& theme);
+
 }  // namespace ringscope::viz

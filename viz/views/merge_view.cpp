@@ -30,13 +30,9 @@ class MergeView : public View {
     const MergeHistory history =
         mergeHistory(hub_.trace(), hub_.index(), hub_.place(), hub_.selectedRank(), head_, query_);
     drawHead(p);
-    if (!history.missing.empty()) {
-      p.setPen(theme_->dim);
-      p.setFont(textFont(14));
-      p.drawText(QRectF(24, 90, pageWidth() - 48, 60), Qt::TextWordWrap,
-                 "Not recorded here. It needs " + QString::fromStdString(history.missing) + ".");
-      return;
-    }
+    if (!history.missing.empty())
+      return note(p, page().adjusted(0, 60, 0, 0),
+                  "Not recorded; " + QString::fromStdString(history.missing) + " would show it.");
     double y = 84;
     drawColumns(p, y);
     for (const MergeStep& step : history.steps) drawStep(p, step, y += rowHeight());

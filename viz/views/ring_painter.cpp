@@ -3,6 +3,7 @@
 
 #include <QPainterPath>
 #include <cmath>
+#include <optional>
 
 #include "viz/maths/ring_layout.h"
 #include "viz/style/face.h"
@@ -17,7 +18,11 @@ struct Canvas {
   const RingScene& scene;
   const Hub& hub;
   const Theme& theme;
+  QRegion dirty;  ///< what has to be drawn again; empty: all
 
+  bool touches(const QRectF& box) const {
+    return dirty.isEmpty() || dirty.intersects(box.toAlignedRect());
+  }
   bool compact() const { return scene.ranks.size() > 8; }
   double s(double px) const { return px * layout.scale(); }
   int font(double px) const { return std::max(8, static_cast<int>(std::lround(s(px)))); }
@@ -32,10 +37,21 @@ QColor faded(QColor color, int alpha) {
   return color;
 }
 
+QRectF cardBounds(const Canvas& c, int rank) {
+  return c.layout.card(rank).adjusted(-3, -3, 3, 3);
+}
+
+/// Only the stretches that are dirty: an ellipse as large as a screen is slow to draw.
 void drawTrack(const Canvas& c) {
+  constexpr int kPointsARank = 24;
   c.p.setPen(QPen(c.theme.line, c.s(1.5)));
   c.p.setBrush(Qt::NoBrush);
-  c.p.drawEllipse(c.layout.center(), c.layout.radius().x(), c.layout.radius().y());
+  for (std::size_t rank = 0; rank < c.scene.ranks.size(); ++rank) {
+    QPolygonF stretch;
+    for (int i = 0; i <= kPointsARank; ++i)
+      stretch << c.layout.point(static_cast<double>(rank) + static_cast<double>(i) / kPointsARank);
+    if (c.touches(stretch.boundingRect())) c.p.drawPolyline(stretch);
+  }
 }
 
 /// One attended cell of the small coverage matrix: a square, or its causal half; outlined while it
@@ -175,70 +191,107 @@ void drawCard(const Canvas& c, const RankScene& rank) {
   drawMatrix(c, QRectF(card.right() - c.s(120), card.top() + c.s(18), c.s(104), c.s(104)), rank);
 }
 
-void drawPacket(const Canvas& c, const MovingPacket& packet) {
+/// Where a packet is drawn at the viewed moment.
+struct PacketShape {
+  QPainterPath trail;
+  QRectF face, label;
+  QString words;
+  bool gradient = false;
+
+  QRectF bounds() const {
+    return trail.boundingRect().united(face).united(label).adjusted(-6, -6, 6, 6);
+  }
+};
+
+/// The label under a packet; left out where it would lie on a card.
+void placeLabel(const Canvas& c, const MovingPacket& packet, PacketShape& shape) {
+  if (c.compact()) return;
+  shape.words =
+      QString("%1 → %2 · %3%4")
+          .arg(packet.from)
+          .arg(packet.to)
+          .arg(describeBytes(packet.bytes).c_str(), packet.stretched ? " · not to scale" : "");
+  const double width = QFontMetricsF(textFont(c.font(12))).horizontalAdvance(shape.words) + c.s(8);
+  const QRectF label(shape.face.center().x() - width / 2, shape.face.bottom() + c.s(3), width,
+                     c.s(18));
+  for (const int rank : {packet.from, packet.to})
+    if (c.layout.card(rank).intersects(shape.face) || c.layout.card(rank).intersects(label)) return;
+  shape.label = label;
+}
+
+/// Nothing while the packet is not under way.
+std::optional<PacketShape> shapeOf(const Canvas& c, const MovingPacket& packet) {
   const auto sender = std::find_if(c.scene.ranks.begin(), c.scene.ranks.end(),
                                    [&](auto& r) { return r.rank == packet.from; });
-  if (sender == c.scene.ranks.end()) return;
+  if (sender == c.scene.ranks.end()) return std::nullopt;
   const double phase = c.hub.phaseOf(*sender);
-  if (phase < packet.begin || phase > packet.end) return;
+  if (phase < packet.begin || phase > packet.end) return std::nullopt;
   const double t = eased((phase - packet.begin) / (packet.end - packet.begin));
   const auto ranks = static_cast<int>(c.scene.ranks.size());
   int distance = packet.to - packet.from;
   if (distance > ranks / 2.0) distance -= ranks;
   if (distance < -ranks / 2.0) distance += ranks;
   const int direction = distance >= 0 ? 1 : -1;
-  const bool gradient = packet.payload == traces::Payload::kDkv;
-  const double inward = gradient ? c.s(46) : 0;
+  PacketShape shape;
+  shape.gradient = packet.payload == traces::Payload::kDkv;
+  const double inward = shape.gradient ? c.s(46) : 0;
   const double large = c.compact() ? 1.7 : 1;
-  const QSizeF size(c.s(gradient ? 84 : 76) * large, c.s(28) * large);
+  const QSizeF size(c.s(shape.gradient ? 84 : 76) * large, c.s(28) * large);
   const double from = packet.from + direction * c.layout.edge(packet.from, direction, size, inward);
   const double to =
       packet.from + distance - direction * c.layout.edge(packet.to, -direction, size, inward);
   const double at = from + (to - from) * t;
-
   const double tail = at - direction * std::min(0.16, std::abs(at - from));
-  QPainterPath trail(c.layout.point(tail, inward));
-  for (int i = 1; i <= 12; ++i) trail.lineTo(c.layout.point(tail + (at - tail) * i / 12, inward));
+  shape.trail.moveTo(c.layout.point(tail, inward));
+  constexpr int kBends = 5;
+  for (int i = 1; i <= kBends; ++i)
+    shape.trail.lineTo(c.layout.point(tail + (at - tail) * i / kBends, inward));
+  const QPointF center = c.layout.point(at, inward);
+  shape.face = QRectF(center - QPointF(size.width() / 2, size.height() / 2), size);
+  placeLabel(c, packet, shape);
+  return shape;
+}
+
+void drawPacket(const Canvas& c, const MovingPacket& packet) {
+  const auto shape = shapeOf(c, packet);
+  if (!shape || !c.touches(shape->bounds())) return;
   c.p.setBrush(Qt::NoBrush);
   c.p.setPen(QPen(faded(rankColor(packet.source_rank), 150), c.s(6),
-                  gradient ? Qt::DotLine : Qt::SolidLine, Qt::RoundCap));
-  c.p.drawPath(trail);
-
-  const QPointF center = c.layout.point(at, inward);
-  const QRectF face(center.x() - size.width() / 2, center.y() - size.height() / 2, size.width(),
-                    size.height());
-  paintFace(c.p, face, packet.source_rank,
-            QString(gradient ? "dKV %1" : "KV %1").arg(packet.source_rank), c.theme);
-  if (gradient) {
+                  shape->gradient ? Qt::DotLine : Qt::SolidLine, Qt::FlatCap));
+  c.p.drawPath(shape->trail);
+  paintMovingFace(c.p, shape->face, packet.source_rank,
+                  QString(shape->gradient ? "dKV %1" : "KV %1").arg(packet.source_rank), c.theme);
+  if (shape->gradient) {
     c.p.setPen(QPen(c.theme.text, std::max(1.0, c.s(1.5)), Qt::DashLine));
     c.p.setBrush(Qt::NoBrush);
-    c.p.drawRoundedRect(face.adjusted(-2, -2, 2, 2), c.s(7), c.s(7));
+    c.p.drawRoundedRect(shape->face.adjusted(-2, -2, 2, 2), c.s(7), c.s(7));
   }
-  if (c.compact()) return;
-  const QString words =
-      QString("%1 → %2 · %3%4")
-          .arg(packet.from)
-          .arg(packet.to)
-          .arg(describeBytes(packet.bytes).c_str(), packet.stretched ? " · not to scale" : "");
+  if (shape->label.isEmpty()) return;
   c.p.setFont(textFont(c.font(12)));
-  const double width = c.p.fontMetrics().horizontalAdvance(words) + c.s(8);
-  const QRectF label(center.x() - width / 2, face.bottom() + c.s(3), width, c.s(18));
-  for (const int rank : {packet.from, packet.to})
-    if (c.layout.card(rank).intersects(face) || c.layout.card(rank).intersects(label)) return;
   c.p.setPen(c.theme.dim);
-  c.p.drawText(label, Qt::AlignCenter, words);
+  c.p.drawText(shape->label, Qt::AlignCenter, shape->words);
+}
+
+/// Cards get smaller with more ranks; the words in the middle do not.
+double centerZoom(const Canvas& c) {
+  return c.compact() ? 2.6 : c.scene.ranks.size() > 4 ? 1.4 : 1.0;
+}
+
+/// The words in the middle; with one rank, whose card stands there, under it.
+QRectF centerBox(const Canvas& c) {
+  const double zoom = centerZoom(c), width = c.s(400 * zoom);
+  const QPointF center = c.layout.center();
+  const double top =
+      c.scene.ranks.size() == 1 ? c.layout.card(0).bottom() + c.s(12) : center.y() - c.s(50) * zoom;
+  return {center.x() - width / 2, top, width, c.s(126) * zoom};
 }
 
 void drawCenter(const Canvas& c) {
-  // Cards get smaller with more ranks; the words in the middle do not.
-  const double zoom = c.compact() ? 2.6 : c.scene.ranks.size() > 4 ? 1.4 : 1.0;
-  const double width = c.s(400 * zoom);
-  const QPointF center = c.layout.center();
-  // With one or two ranks cards stand on the centre line; the words go beside them.
-  const double top =
-      c.scene.ranks.size() == 1 ? c.layout.card(0).bottom() + c.s(12) : center.y() - c.s(50) * zoom;
+  const double zoom = centerZoom(c);
+  const QRectF box = centerBox(c);
+  if (!c.touches(box)) return;
   auto row = [&](double y, double height) {
-    return QRectF(center.x() - width / 2, top + c.s(y) * zoom, width, c.s(height) * zoom);
+    return QRectF(box.left(), box.top() + c.s(y) * zoom, box.width(), c.s(height) * zoom);
   };
   c.p.setPen(c.theme.text);
   c.p.setFont(textFont(c.font(22 * zoom), QFont::DemiBold));
@@ -267,7 +320,8 @@ void drawEmpty(QPainter& p, const QRectF& area, const Hub& hub, const Theme& the
 
 }  // namespace
 
-void paintRing(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme) {
+void paintRing(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme,
+               const QRegion& dirty) {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   painter.fillRect(area, theme.background);
@@ -276,14 +330,47 @@ void paintRing(QPainter& painter, const QRectF& area, const Hub& hub, const Them
     drawEmpty(painter, area, hub, theme);
   } else {
     const RingLayout layout(area, static_cast<int>(scene.ranks.size()));
-    const Canvas canvas{painter, layout, scene, hub, theme};
+    const Canvas canvas{painter, layout, scene, hub, theme, dirty};
     if (scene.ranks.size() > 1) drawTrack(canvas);
     for (const RankScene& rank : scene.ranks)
-      canvas.compact() ? drawCompactCard(canvas, rank) : drawCard(canvas, rank);
+      if (canvas.touches(cardBounds(canvas, rank.rank)))
+        canvas.compact() ? drawCompactCard(canvas, rank) : drawCard(canvas, rank);
     drawCenter(canvas);
     for (const MovingPacket& packet : scene.packets) drawPacket(canvas, packet);
   }
   painter.restore();
+}
+
+QRegion RingDamage::update(const QRectF& area, const Hub& hub, const Theme& theme) {
+  const RingScene& scene = hub.scene();
+  QPainter none;
+  const RingLayout layout(area, static_cast<int>(scene.ranks.size()));
+  const Canvas c{none, layout, scene, hub, theme, {}};
+  std::vector<Part> parts;
+  for (const RankScene& rank : scene.ranks) {
+    const QString state = QString("%1 %2 %3 %4 %5 %6")
+                              .arg(activity(c, rank).first, rank.attending.c_str(),
+                                   traces::describe(rank.place).c_str())
+                              .arg(rank.held_source)
+                              .arg(rank.cells.size())
+                              .arg(rank.rank == hub.selectedRank());
+    parts.push_back({state, cardBounds(c, rank.rank)});
+  }
+  parts.push_back(
+      {QString("%1 %2").arg(traces::describe(scene.place).c_str(), scene.sentence.c_str()),
+       centerBox(c)});
+  QRegion damage;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (i >= parts_.size() || parts_.size() != parts.size() || parts_[i].state != parts[i].state ||
+        parts_[i].box != parts[i].box)
+      damage += parts[i].box.toAlignedRect();
+  if (parts_.size() != parts.size()) damage = area.toAlignedRect();
+  parts_ = std::move(parts);
+  damage += packets_;
+  packets_ = {};
+  for (const MovingPacket& packet : scene.packets)
+    if (const auto shape = shapeOf(c, packet)) packets_ += shape->bounds().toAlignedRect();
+  return damage + packets_;
 }
 
 int rankAt(const QPointF& point, const QRectF& area, int ranks) {

@@ -16,26 +16,36 @@ class RingView : public View {
   RingView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Ring: what each rank holds and attends, and the blocks on their way");
     setMinimumSize(480, 300);
+    setAttribute(Qt::WA_OpaquePaintEvent);
     connect(&hub, &Hub::traceChanged, this, [this] {
-      if (wrongPositions(rows_).second == 0) rows_step_ = -1;  // they may have arrived now
+      if (wrongPositions(rows_).second > 0) return;
+      rows_step_ = -1;  // they may have arrived now
+      update();
     });
     connect(&hub, &Hub::cursorChanged, this,
             [this] { setAccessibleDescription(QString::fromStdString(hub_.scene().sentence)); });
   }
 
  protected:
-  void paintEvent(QPaintEvent*) override {
+  void paintEvent(QPaintEvent* event) override {
     QPainter painter;
     begin(painter);
-    paintRing(painter, ringArea(), hub_, *theme_);
-    if (hub_.empty()) return;
+    const QRegion dirty = zoom_ == 1 ? event->region() : QRegion();
+    paintRing(painter, ringArea(), hub_, *theme_, dirty);
+    const QRectF strip(0, ringArea().bottom(), pageWidth(), pageHeight() - ringArea().bottom());
+    if (!dirty.isEmpty() && !dirty.intersects(strip.toAlignedRect())) return;
+    if (hub_.empty()) return painter.fillRect(strip, theme_->background);
     refreshRows();
+    paintPositionStrip(painter, strip.adjusted(0, 1, 0, 0), rows_, *theme_);
     painter.setPen(QPen(theme_->line, 1));
-    painter.drawLine(QPointF(0, ringArea().bottom()), QPointF(pageWidth(), ringArea().bottom()));
-    paintPositionStrip(
-        painter,
-        QRectF(0, ringArea().bottom() + 1, pageWidth(), pageHeight() - ringArea().bottom() - 1),
-        rows_, *theme_);
+    painter.drawLine(strip.topLeft(), strip.topRight());
+  }
+
+  /// Only what has changed is drawn again; the rest of the picture stays.
+  void cursorMoved() override {
+    const bool other_rows = hub_.place().train_step != rows_step_ || rows_trace_ != &hub_.trace();
+    if (zoom_ != 1 || hub_.empty() || other_rows) return update();
+    update(damage_.update(ringArea(), hub_, *theme_));
   }
   void mousePressEvent(QMouseEvent* event) override {
     const int rank = rankAt(onPage(event->position()), ringArea(), hub_.trace().worldSize());
@@ -56,6 +66,7 @@ class RingView : public View {
     rows_step_ = step;
   }
 
+  RingDamage damage_;
   std::vector<PositionRow> rows_;
   int rows_step_ = -1;
   const traces::Trace* rows_trace_ = nullptr;

@@ -142,12 +142,18 @@ void paintTimeline(QPainter& p, const QRectF& area, const Hub& hub, const Theme&
   p.restore();
 }
 
-void paintInstant(QPainter& p, const QRectF& area, const Hub& hub, const Theme& theme) {
-  if (hub.empty()) return;
+QRectF instantBox(const QRectF& area, const Hub& hub) {
+  if (hub.empty()) return {};
   const double x =
       passScale(hub, area.left() + kLabelWidth, area.width() - kLabelWidth - 24).x(hub.instant());
+  return {x - 2, area.top() + kHeader - 8, 4, area.height() - kHeader + 8};
+}
+
+void paintInstant(QPainter& p, const QRectF& area, const Hub& hub, const Theme& theme) {
+  if (hub.empty()) return;
+  const QRectF box = instantBox(area, hub);
   p.setPen(QPen(theme.text, 2));
-  p.drawLine(QPointF(x, area.top() + kHeader - 6), QPointF(x, area.bottom()));
+  p.drawLine(QPointF(box.center().x(), box.top() + 2), QPointF(box.center().x(), area.bottom()));
 }
 
 TimelineHit timelineHit(const QPointF& point, const QRectF& area, const Hub& hub) {

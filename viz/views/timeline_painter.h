@@ -20,6 +20,8 @@ std::size_t passEvents(const Hub& hub);
 void paintTimeline(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme);
 /// Draws the viewed instant over it; the only part that moves within a pass.
 void paintInstant(QPainter& painter, const QRectF& area, const Hub& hub, const Theme& theme);
+/// What paintInstant() draws into.
+QRectF instantBox(const QRectF& area, const Hub& hub);
 
 /// Where a point of the timeline leads: the ring step and phase of the rank whose lane it is in.
 struct TimelineHit {

@@ -44,8 +44,9 @@ class View : public QWidget {
     painter.setRenderHint(QPainter::Antialiasing);
     painter.scale(zoom_, zoom_);
   }
-  /// A sentence in place of what cannot be shown.
-  void note(QPainter& painter, const QRectF& area, const QString& sentence) const {
+  /// A sentence in place of what cannot be shown; read out, too.
+  void note(QPainter& painter, const QRectF& area, const QString& sentence) {
+    if (accessibleDescription() != sentence) setAccessibleDescription(sentence);
     painter.setPen(theme_->dim);
     painter.setFont(textFont(15));
     painter.drawText(area.adjusted(24, 12, -24, -12), Qt::AlignCenter | Qt::TextWordWrap, sentence);

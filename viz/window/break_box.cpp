@@ -4,6 +4,8 @@
 #include <QGridLayout>
 #include <QLabel>
 
+#include "viz/window/choice.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -28,10 +30,10 @@ BreakBox::BreakBox(QWidget* parent) : QWidget(parent) {
   on_divergence_ = new QCheckBox("Break at an error beyond 2.5× noise", this);
   on_divergence_->setText("Break on divergence");
   on_divergence_->setToolTip("Stops when an error is beyond 2.5 times the noise floor");
-  layer_ = new QComboBox(this);
-  direction_ = new QComboBox(this);
+  layer_ = new Choice(this);
+  direction_ = new Choice(this);
   direction_->addItems({"any", "forward", "backward"});
-  ring_step_ = new QComboBox(this);
+  ring_step_ = new Choice(this);
   layer_->setAccessibleName("Break at layer");
   direction_->setAccessibleName("Break in direction");
   ring_step_->setAccessibleName("Break at ring step");

@@ -60,15 +60,18 @@ class Inspector::Page {
 
 Inspector::Inspector(Hub& hub, QWidget* parent) : View(hub, parent) {
   setAccessibleName("Inspector of the selected rank");
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  late_.setSingleShot(true);
+  late_.setInterval(40);
+  connect(&late_, &QTimer::timeout, this, qOverload<>(&QWidget::update));
   connect(&hub, &Hub::traceChanged, this, [this] { memory_stale_ = true; });
 }
 
 void Inspector::cursorMoved() {
   const std::pair now{hub_.moment(), hub_.selectedRank()};
-  if (now == shown_ && since_shown_.isValid() && since_shown_.elapsed() < 100) return;
+  if (now == shown_ && !memory_stale_) return;
   shown_ = now;
-  since_shown_.start();
-  update();
+  late_.start();
 }
 
 void Inspector::paintEvent(QPaintEvent*) {

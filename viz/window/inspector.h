@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QElapsedTimer>
+#include <QTimer>
 #include <optional>
 
 #include "viz/scene/memory_series.h"
@@ -19,8 +20,8 @@ class Inspector : public View {
 
  protected:
   void paintEvent(QPaintEvent*) override;
-  /// Within a ring step only the marks in the charts move; they may lag behind by a tenth of a
-  /// second.
+  /// Drawn again once a ring step, a little later than the stage: two large pictures in one frame
+  /// would be one too many.
   void cursorMoved() override;
 
  private:
@@ -36,7 +37,7 @@ class Inspector : public View {
   bool memory_stale_ = false;  // the trace has grown; drawn again at most twice a second
   QElapsedTimer since_memory_;
   std::pair<int, int> shown_{-1, -1};  // moment and rank of the last picture
-  QElapsedTimer since_shown_;
+  QTimer late_;
 };
 
 }  // namespace ringscope::viz

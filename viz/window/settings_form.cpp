@@ -3,32 +3,12 @@
 
 #include <QFileDialog>
 #include <QMessageBox>
-#include <QPainter>
 
 #include "traces/core/error.h"
 #include "viz/scene/ring_scene.h"
+#include "viz/window/choice.h"
 
 namespace ringscope::viz {
-namespace {
-
-/// A choice that shows that it is one: style sheets leave the standard arrow out.
-class Choice : public QComboBox {
- public:
-  using QComboBox::QComboBox;
-
- protected:
-  void paintEvent(QPaintEvent* event) override {
-    QComboBox::paintEvent(event);
-    QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(palette().color(QPalette::WindowText), 1.4));
-    const QPointF tip(width() - 13, height() / 2.0 + 2);
-    painter.drawPolyline(QPolygonF{tip + QPointF(-3.5, -3.5), tip, tip + QPointF(3.5, -3.5)});
-  }
-};
-
-}  // namespace
-
 QComboBox* SettingsForm::choice(const QString& name, const QStringList& options) {
   auto* box = new Choice(this);
   box->addItems(options);

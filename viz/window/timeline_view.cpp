@@ -11,16 +11,30 @@ namespace ringscope::viz {
 TimelineView::TimelineView(Hub& hub, QWidget* parent) : View(hub, parent) {
   setAccessibleName("Timeline: a lane a rank, blocks attended, merges, waits and hops");
   setMinimumHeight(112);
+  setAttribute(Qt::WA_OpaquePaintEvent);
+}
+
+bool TimelineView::passIsDrawn() const {
+  Place pass = hub_.place();
+  pass.stage = 0;
+  return pass_.size() == size() * devicePixelRatioF() && pass == drawn_pass_ &&
+         passEvents(hub_) == drawn_events_ && drawn_rank_ == hub_.selectedRank() &&
+         drawn_theme_ == theme_;
+}
+
+void TimelineView::cursorMoved() {
+  if (!passIsDrawn()) return update();
+  update(instant_);
+  instant_ = instantBox(rect(), hub_).toAlignedRect();
+  update(instant_);
 }
 
 void TimelineView::refreshPass() {
+  if (passIsDrawn()) return;
   Place pass = hub_.place();
   pass.stage = 0;
   const QSize pixels = size() * devicePixelRatioF();
   const std::size_t events = passEvents(hub_);
-  if (pass_.size() == pixels && pass == drawn_pass_ && events == drawn_events_ &&
-      drawn_rank_ == hub_.selectedRank() && drawn_theme_ == theme_)
-    return;
   drawn_pass_ = pass;
   drawn_events_ = events;
   drawn_rank_ = hub_.selectedRank();
@@ -31,11 +45,13 @@ void TimelineView::refreshPass() {
   paintTimeline(painter, rect(), hub_, *theme_);
 }
 
-void TimelineView::paintEvent(QPaintEvent*) {
+void TimelineView::paintEvent(QPaintEvent* event) {
   refreshPass();
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.drawPixmap(0, 0, pass_);
+  const QRectF box = event->rect();
+  const double ratio = devicePixelRatioF();
+  painter.drawPixmap(box, pass_, QRectF(box.topLeft() * ratio, box.size() * ratio));
   paintInstant(painter, rect(), hub_, *theme_);
 }
 

@@ -21,12 +21,16 @@ class TimelineView : public View {
  private:
   void scrub(const QPointF& point);
   void refreshPass();
+  bool passIsDrawn() const;
+  /// Within a pass only the viewed instant moves.
+  void cursorMoved() override;
 
   QPixmap pass_;  // the timeline without the viewed instant, of the pass below
   Place drawn_pass_;
   std::size_t drawn_events_ = 0;
   int drawn_rank_ = -1;
   const Theme* drawn_theme_ = nullptr;
+  QRect instant_;  // where it was drawn last
 };
 
 }  // namespace ringscope::viz

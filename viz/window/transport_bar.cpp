@@ -103,8 +103,14 @@ void TransportBar::refresh() {
   scrub_->setRange(0, std::max(0, moments * kTicksPerMoment - 1));
   scrub_->setSingleStep(kTicksPerMoment);
   scrub_->setPageStep(kTicksPerMoment * 4);
-  scrub_->setValue(
-      static_cast<int>((hub_.moment() + std::min(hub_.phase(), 0.99)) * kTicksPerMoment));
+  const auto value =
+      static_cast<int>((hub_.moment() + std::min(hub_.phase(), 0.99)) * kTicksPerMoment);
+  // A move of less than a pixel is none, and drawing the slider costs as much as all packets.
+  auto pixel = [&](int ticks) {
+    return static_cast<std::int64_t>(ticks) * scrub_->width() / std::max(1, scrub_->maximum());
+  };
+  if (pixel(value) != pixel(scrub_->value()) || value % kTicksPerMoment == 0)
+    scrub_->setValue(value);
 }
 
 }  // namespace ringscope::viz

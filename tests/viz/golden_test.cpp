@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Each view's picture of one committed recording against the picture that was looked at and found
+// good. RINGSCOPE_WRITE_GOLDEN=1 writes them anew; look at them before they are committed.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QImage>
+#include <cmath>
+
+#include "traces/query/trace.h"
+#include "viz/views/view.h"
+
+namespace ringscope::viz {
+namespace {
+
+const std::string kFolder = std::string(RINGSCOPE_SOURCE_DIR) + "/tests/golden/";
+const std::string kRecording =
+    std::string(RINGSCOPE_SOURCE_DIR) + "/resources/sample/missing_position_ids.rscope";
+
+/// The share of pixels whose colour is off by more than an edge's worth of antialiasing.
+double difference(const QImage& a, const QImage& b) {
+  if (a.size() != b.size()) return 1;
+  constexpr int kEdge = 48;
+  int off = 0;
+  for (int y = 0; y < a.height(); ++y)
+    for (int x = 0; x < a.width(); ++x) {
+      const QRgb p = a.pixel(x, y), q = b.pixel(x, y);
+      off += std::abs(qRed(p) - qRed(q)) > kEdge || std::abs(qGreen(p) - qGreen(q)) > kEdge ||
+             std::abs(qBlue(p) - qBlue(q)) > kEdge;
+    }
+  return off / static_cast<double>(a.width() * a.height());
+}
+
+/// The view over the recording in the middle of its third ring step.
+QImage picture(const ViewEntry& entry, const Theme& theme) {
+  Hub hub;
+  hub.setTrace(traces::openTrace(kRecording), "recording", false);
+  const std::unique_ptr<View> view(entry.make(hub, nullptr));
+  view->setStyleSheet(themeStyleSheet(theme));
+  view->setTheme(theme);
+  view->resize(900, 560);
+  hub.setDiagnosis(traces::diagnose(hub.trace()));
+  hub.selectRank(1);
+  hub.setMoment(2, 0.5);
+  view->show();
+  QApplication::processEvents();
+  QImage image(view->size(), QImage::Format_RGB32);
+  view->render(&image);
+  QApplication::processEvents();
+  view->render(&image);
+  return image;
+}
+
+class GoldenTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenTest, LooksAsItDidWhenItWasFoundGood) {
+  constexpr double kTolerance = 0.002;
+  for (const char* theme : {"dark", "light"})
+    for (const ViewEntry& entry : viewRegistry()) {
+      if (entry.name.toStdString() != GetParam()) continue;
+      if (std::string(theme) == "light" && entry.name != "ring") continue;
+      const QImage now = picture(entry, Theme::named(theme));
+      const QString file = QString::fromStdString(kFolder) + entry.name + "-" + theme + ".png";
+      if (qEnvironmentVariableIsSet("RINGSCOPE_WRITE_GOLDEN")) now.save(file);
+      const QImage good = QImage(file).convertToFormat(QImage::Format_RGB32);
+      ASSERT_FALSE(good.isNull()) << file.toStdString();
+      const double off = difference(now, good);
+      if (off > kTolerance)
+        now.save(QString::fromStdString(testing::TempDir()) + entry.name + "-now.png");
+      EXPECT_LE(off, kTolerance) << file.toStdString() << "; the picture is in "
+                                 << testing::TempDir();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Views, GoldenTest,
+                         testing::Values("ring", "coverage", "positions", "merge", "memory", "diff",
+                                         "tensor", "doctor", "now"),
+                         [](const auto& view) { return view.param; });
+
+TEST(GoldenSetTest, HasAPictureOfEveryView) {
+  for (const ViewEntry& entry : viewRegistry())
+    EXPECT_FALSE(QImage(QString::fromStdString(kFolder) + entry.name + "-dark.png").isNull())
+        << entry.name.toStdString();
+}
+
+}  // namespace
+}  // namespace ringscope::viz

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every view over recordings: what it draws, what it says when something is not recorded, and what
+// its keys and clicks do.
+#include <QCheckBox>
+#include <QListView>
+
+#include "tests/viz/window_fixture.h"
+#include "viz/views/tensor_canvas.h"
+
+namespace ringscope::viz {
+namespace {
+
+class ViewsTest : public WindowTest {
+ protected:
+  View* show(const QString& name) {
+    window.showView(name);
+    QTest::qWait(20);
+    auto* stage = window.findChild<Stage*>();
+    return qobject_cast<View*>(stage->currentWidget());
+  }
+  void sendKey(QWidget* to, Qt::Key key) {
+    QTest::keyClick(to, key);
+    QTest::qWait(10);
+  }
+};
+
+TEST_F(ViewsTest, EveryViewDrawsACorrectRunAndEachMistake) {
+  const std::vector<std::vector<std::string>> runs = {
+      {}, {"missing_position_ids"}, {"naive_sum_merge"}, {"missing_cp_grad_reduce"}};
+  for (const auto& mistakes : runs) {
+    open(mistakes);
+    for (const ViewEntry& entry : viewRegistry()) {
+      View* view = show(entry.name);
+      EXPECT_GT(distinctColors(view->grab().toImage()), 12)
+          << entry.name.toStdString() << " of " << (mistakes.empty() ? "" : mistakes[0]);
+      EXPECT_FALSE(view->accessibleName().isEmpty()) << entry.name.toStdString();
+    }
+  }
+}
+
+TEST_F(ViewsTest, WhatIsNotRecordedIsSaidInEveryViewThatNeedsIt) {
+  QSignalSpy opened(&window, &MainWindow::opened);
+  window.openTrace(QString::fromStdString(test::sparseTraceFile()));
+  ASSERT_TRUE(opened.wait(10000));
+  ASSERT_EQ(opened.first().first().toString(), "");
+  window.hub().setPlaying(false);
+  for (const char* name : {"positions", "merge", "diff", "tensor"}) {
+    const QString sentence = show(name)->accessibleDescription();
+    EXPECT_TRUE(sentence.contains("ecorded") && sentence.contains("would show"))
+        << name << ": " << sentence.toStdString();
+  }
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.hub().diagnosis().has_value(); }, 10000));
+  auto* findings = show("doctor")->findChild<QListView*>();
+  EXPECT_TRUE(findings->model()
+                  ->index(0, 0)
+                  .data(Qt::AccessibleTextRole)
+                  .toString()
+                  .contains("would settle"));
+}
+
+TEST_F(ViewsTest, AFindingLeadsToItsPlaceAndAltLeftComesBack) {
+  open({"missing_position_ids"});
+  View* doctor = show("doctor");
+  auto* list = doctor->findChild<QListView*>();
+  list->setFocus();
+  const Place before = window.hub().place();
+  sendKey(list, Qt::Key_Return);
+  auto* stage = window.findChild<Stage*>();
+  EXPECT_EQ(stage->shown(), "positions");
+  QTest::keyClick(&window, Qt::Key_Left, Qt::AltModifier);
+  EXPECT_EQ(stage->shown(), "doctor");
+  EXPECT_EQ(window.hub().place(), before);
+}
+
+TEST_F(ViewsTest, SpaceInNowAndInPresenterModeGoesOnByOneRingStep) {
+  open();
+  window.hub().setMoment(0, 0);
+  View* now = show("now");
+  sendKey(now, Qt::Key_Space);
+  EXPECT_EQ(window.hub().moment(), 1);
+  EXPECT_FALSE(window.hub().playing());
+  QTest::keyClick(&window, Qt::Key_F11);
+  View* ring = show("ring");
+  sendKey(ring, Qt::Key_Space);
+  EXPECT_EQ(window.hub().moment(), 2);
+  EXPECT_GT(distinctColors(ring->grab().toImage()), 20);
+  QTest::keyClick(&window, Qt::Key_Escape);
+  sendKey(ring, Qt::Key_Space);
+  EXPECT_TRUE(window.hub().playing());
+}
+
+TEST_F(ViewsTest, WithoutMotionPlayingGoesFromRingStepToRingStep) {
+  open();
+  window.hub().setMoment(0, 0);
+  QTest::keyClick(&window, Qt::Key_M);
+  EXPECT_TRUE(window.hub().reducedMotion());
+  window.hub().setSpeed(8);
+  window.hub().setPlaying(true);
+  for (int i = 0; i < 10; ++i) {
+    QTest::qWait(20);
+    EXPECT_EQ(window.hub().phase(), 1) << "nothing is ever between two steps";
+  }
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window.hub().moment() >= 2; }, 5000));
+}
+
+TEST_F(ViewsTest, ArrowsPickACellOfTheTensorAndTheRangeFollowsItsHandle) {
+  open();
+  window.hub().setMoment(0, 0);
+  window.hub().selectTensor("q");
+  View* view = show("tensor");
+  const QImage before = view->grab().toImage();
+  view->setFocus();
+  sendKey(view, Qt::Key_Down);
+  sendKey(view, Qt::Key_Right);
+  EXPECT_NE(view->grab().toImage(), before) << "the picked cell moves";
+  EXPECT_EQ(window.hub().moment(), 0) << "and the cursor of the run does not";
+  sendKey(view, Qt::Key_BracketRight);
+  const QImage other_head = view->grab().toImage();
+  EXPECT_NE(other_head, before);
+  const double left = std::clamp(view->QWidget::width() * 0.36, 210.0, 460.0) + 8;
+  const TensorAreas areas = tensorAreas(
+      QRectF(left, 64, view->QWidget::width() - left - 8, view->QWidget::height() - 68));
+  const QPoint from = areas.range.center().toPoint();
+  QTest::mousePress(view, Qt::LeftButton, {}, from);
+  QTest::mouseMove(view, from + QPoint(60, 0));
+  QTest::mouseRelease(view, Qt::LeftButton, {}, from + QPoint(60, 0));
+  EXPECT_NE(view->grab().toImage(), other_head) << "another range has other colours";
+  sendKey(view, Qt::Key_A);
+  EXPECT_EQ(view->grab().toImage(), other_head) << "auto-fit brings them back";
+}
+
+TEST_F(ViewsTest, UChangesTheUnitOfTheErrorMap) {
+  open();
+  View* view = show("diff");
+  const QImage absolute = view->grab().toImage();
+  sendKey(view, Qt::Key_U);
+  const QImage relative = view->grab().toImage();
+  EXPECT_NE(absolute, relative);
+  sendKey(view, Qt::Key_U);
+  EXPECT_NE(view->grab().toImage(), relative);
+  sendKey(view, Qt::Key_U);
+  EXPECT_EQ(view->grab().toImage(), absolute);
+}
+
+TEST_F(ViewsTest, AClickOnAnErrorChoosesItsTensorAndLayer) {
+  open();
+  View* view = show("diff");
+  QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(110, 100));
+  EXPECT_EQ(window.hub().tensor(), "out");
+  EXPECT_EQ(window.hub().place().layer, 1);
+}
+
+TEST_F(ViewsTest, AClickOnTheMemoryChartGoesToThatMoment) {
+  open();
+  window.hub().setMoment(0, 0);
+  View* view = show("memory");
+  QTest::qWait(50);
+  auto charts = view->findChildren<QAbstractScrollArea*>();
+  ASSERT_EQ(charts.size(), 2);
+  QTest::mouseClick(charts[0]->viewport(), Qt::LeftButton, {},
+                    QPoint(charts[0]->width() * 9 / 10, charts[0]->height() / 2));
+  EXPECT_GT(window.hub().moment(), 8);
+}
+
+TEST_F(ViewsTest, DownGoesAlongTheTokensOfThePositions) {
+  open();
+  window.resize(1280, 720);
+  View* view = show("positions");
+  const QImage before = view->grab().toImage();
+  sendKey(view, Qt::Key_Down);
+  EXPECT_NE(view->grab().toImage(), before);
+  sendKey(view, Qt::Key_Up);
+  EXPECT_EQ(view->grab().toImage(), before);
+}
+
+TEST_F(ViewsTest, RevealSaysWhatWasInjectedAndNothingSaysItBefore) {
+  open({"naive_sum_merge"});
+  for (auto* box : window.findChildren<QCheckBox*>())
+    EXPECT_FALSE(box->isChecked()) << box->text().toStdString();
+  EXPECT_EQ(status().indexOf("Injected"), -1);
+  QTest::mouseClick(button("Reveal"), Qt::LeftButton);
+  EXPECT_NE(status().indexOf("▲ Injected: Block outputs are added without LSE weights"), -1)
+      << status().toStdString();
+}
+
+TEST_F(ViewsTest, ControlAndANumberShowTheViewsInTheOrderOfTheirTabs) {
+  auto* stage = window.findChild<Stage*>();
+  const auto& entries = viewRegistry();
+  for (std::size_t i = 0; i < entries.size() && i < 9; ++i) {
+    QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
+    EXPECT_EQ(stage->shown(), entries[i].name);
+  }
+}
+
+}  // namespace
+}  // namespace ringscope::viz
