@@ -378,5 +378,13 @@ TEST(RunConfigTest, EveryKeyIsReadAndWhatChangedIsSaid) {
   EXPECT_TRUE(refusal(after).contains("do not divide"));
 }
 
+TEST(RingSceneTest, WithoutShardsItSaysRowsAndNotThatNothingIsAttended) {
+  Hub hub;
+  hub.setTrace(traces::openTrace(test::sparseTraceFile()), "sparse", false);
+  hub.setPlace({0, 0, Direction::kForward, 1});
+  for (const RankScene& rank : hub.scene().ranks)
+    EXPECT_NE(rank.attending.find("query rows × block"), std::string::npos) << rank.attending;
+}
+
 }  // namespace
 }  // namespace ringscope::viz

@@ -33,6 +33,7 @@ class WindowTest : public testing::Test {
     window.resize(1280, 800);
     window.show();
     EXPECT_TRUE(QTest::qWaitForWindowExposed(&window));
+    QApplication::setActiveWindow(&window);  // Xvfb has no window manager that would do it
   }
   void open(const std::vector<std::string>& mistakes = {}) {
     QSignalSpy opened(&window, &MainWindow::opened);

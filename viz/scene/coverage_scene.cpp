@@ -35,6 +35,12 @@ double CoverageScene::efficiency() const {
          static_cast<double>(work_total.size()) / largest;
 }
 
+int CoverageScene::longestWaiting() const {
+  const auto longest = std::max_element(wait_ns.begin(), wait_ns.end());
+  return longest == wait_ns.end() || *longest == 0 ? -1
+                                                   : static_cast<int>(longest - wait_ns.begin());
+}
+
 CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentIndex& index,
                             const Place& place) {
   CoverageScene scene;
@@ -64,6 +70,13 @@ CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentInde
       }
     scene.complete = step.stage + 1 == ring.ring_steps;
   }
+  scene.wait_ns.assign(scene.work_done.size(), 0);
+  for (step.stage = 0; step.stage < sceneAt(trace, index, place).ring_steps; ++step.stage)
+    for (std::size_t rank = 0; rank < scene.wait_ns.size(); ++rank)
+      for (const auto i : index.eventsOf(step, static_cast<int>(rank)))
+        if (const auto& event = trace.events(static_cast<int>(rank))[i];
+            event.kind == traces::EventKind::kWait)
+          scene.wait_ns[rank] += event.duration();
   Place last = place;
   last.stage = static_cast<std::int16_t>(std::max(0, sceneAt(trace, index, place).ring_steps - 1));
   for (const RankScene& rank : sceneAt(trace, index, last).ranks) {

@@ -23,12 +23,15 @@ struct CoverageScene {
   std::vector<PairCell> cells;     ///< row by query chunk
   std::vector<double> work_done;   ///< per rank, in chunk pairs; half for a diagonal
   std::vector<double> work_total;  ///< per rank, of the whole pass
+  std::vector<std::int64_t> wait_ns;  ///< per rank, for blocks, of the whole pass
   bool complete = false;           ///< the viewed ring step is the last
   int doubled = 0, missing = 0, unwanted = 0;
 
   const PairCell& at(int query, int key) const {
     return cells[static_cast<std::size_t>(query * chunks + key)];
   }
+  /// The rank that waits longest; -1: nobody waits.
+  int longestWaiting() const;
   /// Mean work over largest work: 1 is balanced.
   double efficiency() const;
 };

@@ -72,8 +72,7 @@ MergeHistory mergeHistory(const Trace& trace, const traces::MomentIndex& index, 
   pass.stage = -1;
   const auto out = Rows::load(trace, "out", pass, rank), lse = Rows::load(trace, "lse", pass, rank);
   if (!out || !lse || !out->holds(head, query)) {
-    history.missing =
-        "the values of out and lse of this step; --capture values:steps=A-B or full records them";
+    history.missing = "--capture values:steps=" + std::to_string(pass.train_step);
     return history;
   }
   history.lse = lse->at(head, query);
@@ -101,8 +100,7 @@ MergeHistory mergeHistory(const Trace& trace, const traces::MomentIndex& index, 
     history.steps.push_back(step);
   }
   if (all.out.empty()) {
-    history.missing =
-        "block_out and block_lse of this step; --capture values:steps=A-B or full records them";
+    history.missing = "--capture values:steps=" + std::to_string(pass.train_step);
     return history;
   }
   history.merged = all.out.front();

@@ -157,7 +157,11 @@ void fillRank(RankScene& scene, std::vector<MovingPacket>& packets, const Trace&
       }
     }
   }
-  scene.attending = describeCells(scene.cells);
+  // Without the shards it is not known which chunks the rows belong to.
+  scene.attending = scene.cells.empty() && scene.queries > 0
+                        ? std::to_string(scene.queries) + " query rows × block " +
+                              std::to_string(scene.held_source)
+                        : describeCells(scene.cells);
   if (place.direction == traces::Direction::kForward) {
     Place previous = place;
     --previous.stage;
@@ -265,7 +269,7 @@ std::string describeDuration(std::int64_t ns) {
   const char* units[] = {"ns", "µs", "ms", "s"};
   double value = static_cast<double>(ns);
   std::size_t unit = 0;
-  while (value >= 1000 && unit + 1 < std::size(units)) value /= 1000, ++unit;
+  while (value >= 999.5 && unit + 1 < std::size(units)) value /= 1000, ++unit;
   char text[32];
   std::snprintf(text, sizeof text, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value,
                 units[unit]);

@@ -17,7 +17,7 @@ class CoverageView : public View {
   CoverageView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName(
         "Coverage: which query chunk has attended which key chunk, and each rank's work");
-    setMinimumSize(480, 300);
+    setMinimumSize(320, 240);
     connect(&hub, &Hub::traceChanged, this, [this] { moment_ = -1; });
   }
 
@@ -161,42 +161,50 @@ class CoverageView : public View {
     if (right - left < 120) return;
     p.setPen(theme_->dim);
     p.setFont(textFont(11, QFont::DemiBold));
-    p.drawText(QRectF(left, 70, right - left, 16), Qt::AlignVCenter,
-               "WORK PER RANK, IN CHUNK PAIRS");
-    const double largest = scene_.work_total.empty() ? 1
-                                                     : *std::max_element(scene_.work_total.begin(),
-                                                                         scene_.work_total.end());
+    p.drawText(QRectF(left, 70, right - left, 16), Qt::AlignVCenter, "WORK IN CHUNK PAIRS");
+    p.drawText(QRectF(left, 70, right - left, 16), Qt::AlignVCenter | Qt::AlignRight, "WAITS");
     const auto ranks = static_cast<int>(scene_.work_total.size());
     const double pitch = std::clamp((pageHeight() - 210.0) / std::max(1, ranks), 12.0, 40.0);
-    for (int r = 0; r < ranks; ++r) {
-      const QRectF bar(left + 60, 92 + r * pitch, right - left - 116, pitch * 0.62);
-      const auto i = static_cast<std::size_t>(r);
-      p.setPen(r == hub_.selectedRank() ? theme_->text : theme_->dim);
-      p.setFont(textFont(12));
-      p.drawText(QRectF(left, bar.top(), 56, bar.height()), Qt::AlignVCenter,
-                 QString("rank %1").arg(r));
-      p.setPen(QPen(theme_->line, 1));
-      p.setBrush(theme_->raised);
-      p.drawRect(QRectF(bar.left(), bar.top(), bar.width() * scene_.work_total[i] / largest,
-                        bar.height()));
-      p.setPen(Qt::NoPen);
-      p.setBrushOrigin(bar.topLeft());
-      p.setBrush(rankBrush(r));
-      p.drawRect(
-          QRectF(bar.left(), bar.top(), bar.width() * scene_.work_done[i] / largest, bar.height()));
-      p.setPen(theme_->text);
-      p.setFont(monoFont(12));
-      p.drawText(QRectF(bar.right() + 6, bar.top(), 50, bar.height()),
-                 Qt::AlignVCenter | Qt::AlignRight, QString::number(scene_.work_total[i]));
-    }
+    for (int r = 0; r < ranks; ++r)
+      drawRank(p, QRectF(left, 92 + r * pitch, right - left, pitch * 0.62), r);
     const double y = 92 + ranks * pitch + 12;
     p.setFont(textFont(13));
     p.setPen(theme_->text);
-    p.drawText(QRectF(left, y, right - left, 60), Qt::TextWordWrap,
-               QString("Balance %1 %: the mean over the largest share. Contiguous causal shards "
-                       "cannot pass N / (2N − 1) = %2 %.")
-                   .arg(scene_.efficiency() * 100, 0, 'f', 0)
-                   .arg(contiguousCap(ranks) * 100, 0, 'f', 0));
+    QString words = QString(
+                        "Balance %1 %: the mean over the largest share. Contiguous causal "
+                        "shards cannot pass N / (2N − 1) = %2 %.")
+                        .arg(scene_.efficiency() * 100, 0, 'f', 0)
+                        .arg(contiguousCap(ranks) * 100, 0, 'f', 0);
+    if (const int rank = scene_.longestWaiting(); rank >= 0)
+      words += QString(" Rank %1 waits most.").arg(rank);
+    p.drawText(QRectF(left, y, right - left, 90), Qt::TextWordWrap, words);
+  }
+
+  void drawRank(QPainter& p, const QRectF& row, int rank) const {
+    const auto i = static_cast<std::size_t>(rank);
+    const double largest =
+        std::max(1e-9, *std::max_element(scene_.work_total.begin(), scene_.work_total.end()));
+    const QRectF bar = row.adjusted(60, 0, -130, 0);
+    p.setPen(rank == hub_.selectedRank() ? theme_->text : theme_->dim);
+    p.setFont(textFont(12));
+    p.drawText(row, Qt::AlignVCenter, QString("rank %1").arg(rank));
+    p.setPen(QPen(theme_->line, 1));
+    p.setBrush(theme_->raised);
+    p.drawRect(
+        QRectF(bar.topLeft(), QSizeF(bar.width() * scene_.work_total[i] / largest, bar.height())));
+    p.setPen(Qt::NoPen);
+    p.setBrushOrigin(bar.topLeft());
+    p.setBrush(rankBrush(rank));
+    p.drawRect(
+        QRectF(bar.topLeft(), QSizeF(bar.width() * scene_.work_done[i] / largest, bar.height())));
+    p.setPen(theme_->text);
+    p.setFont(monoFont(12));
+    p.drawText(QRectF(bar.right() + 6, row.top(), 34, row.height()),
+               Qt::AlignVCenter | Qt::AlignRight, QString::number(scene_.work_total[i]));
+    const bool most = rank == scene_.longestWaiting();
+    p.setFont(monoFont(12, most ? QFont::Bold : QFont::Normal));
+    p.setPen(most ? theme_->wait : theme_->dim);
+    p.drawText(row, Qt::AlignVCenter | Qt::AlignRight, describeDuration(scene_.wait_ns[i]).c_str());
   }
 
   CoverageScene scene_;

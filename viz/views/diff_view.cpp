@@ -40,7 +40,7 @@ class DiffView : public View {
  public:
   DiffView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Diff: errors against unsharded attention in multiples of one device's own");
-    setMinimumSize(480, 300);
+    setMinimumSize(320, 240);
   }
 
  protected:

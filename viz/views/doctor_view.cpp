@@ -97,7 +97,7 @@ class DoctorView : public View {
  public:
   DoctorView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Doctor: findings with evidence and remedy");
-    setMinimumSize(480, 300);
+    setMinimumSize(320, 240);
     model_ = new FindingsModel(this);
     card_ = new FindingCard(*model_, this);
     list_ = new QListView(this);

@@ -46,7 +46,7 @@ class MemoryView : public View {
  public:
   MemoryView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Memory: bytes of the selected rank by category, peak and law");
-    setMinimumSize(480, 300);
+    setMinimumSize(320, 240);
     over_time_ = new ClickableChart(
         this, [this](QPointF at) { hub_.setInstant(static_cast<std::int64_t>(at.x() * 1e6)); });
     law_ = new ClickableChart(this, [](QPointF) {});

@@ -17,7 +17,7 @@ class MergeView : public View {
  public:
   MergeView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Merge: how one output row came together, block by block");
-    setMinimumSize(480, 300);
+    setMinimumSize(320, 240);
   }
 
  protected:

@@ -14,7 +14,7 @@ class NowView : public View {
  public:
   NowView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Now: what happens in this ring step, in words");
-    setMinimumSize(480, 300);
+    setMinimumSize(320, 240);
     connect(&hub, &Hub::cursorChanged, this,
             [this] { setAccessibleDescription(QString::fromStdString(hub_.scene().sentence)); });
   }

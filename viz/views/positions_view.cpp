@@ -27,7 +27,7 @@ class PositionsView : public View {
  public:
   PositionsView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Positions: tokens, position ids and labels of each rank's shard");
-    setMinimumSize(480, 300);
+    setMinimumSize(320, 240);
     setMouseTracking(true);
     connect(&hub, &Hub::traceChanged, this, [this] { shown_ = {-1, -1}; });
   }

@@ -23,7 +23,8 @@ struct Canvas {
   bool touches(const QRectF& box) const {
     return dirty.isEmpty() || dirty.intersects(box.toAlignedRect());
   }
-  bool compact() const { return scene.ranks.size() > 8; }
+  /// Cards are too small for more than who, what it holds, and whether it waits.
+  bool compact() const { return scene.ranks.size() > 8 || layout.scale() < 0.6; }
   double s(double px) const { return px * layout.scale(); }
   int font(double px) const { return std::max(8, static_cast<int>(std::lround(s(px)))); }
 };
@@ -139,7 +140,6 @@ void drawCardGround(const Canvas& c, const QRectF& card, int rank) {
   c.p.restore();
 }
 
-/// From nine ranks on a card is too small for more than who, what it holds, and whether it waits.
 void drawCompactCard(const Canvas& c, const RankScene& rank) {
   const QRectF card = c.layout.card(rank.rank);
   drawCardGround(c, card, rank.rank);
@@ -274,12 +274,19 @@ void drawPacket(const Canvas& c, const MovingPacket& packet) {
 
 /// Cards get smaller with more ranks; the words in the middle do not.
 double centerZoom(const Canvas& c) {
-  return c.compact() ? 2.6 : c.scene.ranks.size() > 4 ? 1.4 : 1.0;
+  return c.compact()                ? std::min(2.6, 0.95 / c.layout.scale())
+         : c.scene.ranks.size() > 4 ? 1.4
+                                    : 1.0;
 }
 
 /// The words in the middle; with one rank, whose card stands there, under it.
 QRectF centerBox(const Canvas& c) {
-  const double zoom = centerZoom(c), width = c.s(400 * zoom);
+  const double zoom = centerZoom(c);
+  // Between the cards at the left and at the right.
+  const double room = c.scene.ranks.size() < 3
+                          ? c.s(400 * zoom)
+                          : 2 * c.layout.radius().x() - c.layout.cardSize().width() - c.s(24);
+  const double width = std::min(c.s(400 * zoom), room);
   const QPointF center = c.layout.center();
   const double top =
       c.scene.ranks.size() == 1 ? c.layout.card(0).bottom() + c.s(12) : center.y() - c.s(50) * zoom;

@@ -15,7 +15,7 @@ class RingView : public View {
  public:
   RingView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Ring: what each rank holds and attends, and the blocks on their way");
-    setMinimumSize(480, 300);
+    setMinimumSize(320, 240);
     setAttribute(Qt::WA_OpaquePaintEvent);
     connect(&hub, &Hub::traceChanged, this, [this] {
       if (wrongPositions(rows_).second > 0) return;
@@ -31,6 +31,7 @@ class RingView : public View {
     QPainter painter;
     begin(painter);
     const QRegion dirty = zoom_ == 1 ? event->region() : QRegion();
+    if (dirty.isEmpty()) painter.fillRect(page(), theme_->background);
     paintRing(painter, ringArea(), hub_, *theme_, dirty);
     const QRectF strip(0, ringArea().bottom(), pageWidth(), pageHeight() - ringArea().bottom());
     if (!dirty.isEmpty() && !dirty.intersects(strip.toAlignedRect())) return;

@@ -24,7 +24,7 @@ class TensorView : public View {
  public:
   TensorView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Tensor: values of a recorded tensor, slice by slice");
-    setMinimumSize(480, 300);
+    setMinimumSize(320, 240);
     makeList();
     connect(&hub, &Hub::traceChanged, this, [this] { listed_ = {}; });
     connect(&hub, &Hub::stateChanged, this, [this] { live_->setEnabled(hub_.paused()); });

@@ -107,6 +107,14 @@ void Inspector::drawRank(Page& page) const {
   page.gap(10);
 }
 
+/// Something was attended there, whether or not its log-sum-exp was recorded.
+bool Inspector::attended(const Place& place, int rank) const {
+  const auto& events = hub_.index().eventsOf(place, rank);
+  return std::any_of(events.begin(), events.end(), [&](std::size_t i) {
+    return hub_.trace().events(rank)[i].kind == traces::EventKind::kAttend;
+  });
+}
+
 void Inspector::drawLse(Page& page) const {
   const int selected = hub_.selectedRank();
   const RingScene& scene = hub_.scene();
@@ -151,7 +159,9 @@ void Inspector::drawLse(Page& page) const {
       page.p.setPen(theme_->dim);
       page.p.setFont(textFont(12));
       page.p.drawText(r.adjusted(140, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                      !come ? "to come" : "nothing attended");
+                      !come                       ? "to come"
+                      : attended(place, selected) ? "not recorded"
+                                                  : "nothing attended");
     }
   }
   place.stage = static_cast<std::int16_t>(now);

@@ -27,6 +27,7 @@ class Inspector : public View {
  private:
   class Page;
   void drawRank(Page& page) const;
+  bool attended(const Place& place, int rank) const;
   void drawLse(Page& page) const;
   void drawMemory(Page& page);
   void drawDiff(Page& page) const;

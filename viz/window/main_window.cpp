@@ -231,6 +231,7 @@ void MainWindow::showBeforeStage() {
     views_ << before_stage_->views();
     setTheme(*theme_);
   }
+  right_->hide();  // two stages need its room
   before_stage_->show(stage_->shown());
   before_stage_->setVisible(true);
   compare_->setVisible(true);
@@ -313,6 +314,8 @@ void MainWindow::keepPlace() {
 
 void MainWindow::startRun(const RunConfig& config) {
   closeComparison();
+  last_config_ = config;
+  run_panel_->setConfig(config);
   beginRun(config);
   hub_.setPlaying(true);
 }
@@ -322,13 +325,11 @@ void MainWindow::beginRun(RunConfig config) {
     message_ = "this installation only views recordings: the engine is not installed";
     return refreshStatus();
   }
-  last_config_ = config;
   if (config.trace.isEmpty()) config.trace = runsFolder() + "/run.rscope";
   message_.clear();
   trace_path_ = config.trace;
   visited_.clear();
   ++request_;
-  run_panel_->setConfig(last_config_);
   run_panel_->setRecording({});
   hub_.setTrace(std::make_shared<traces::Trace>(), QFileInfo(trace_path_).fileName(), true);
   try {
@@ -343,11 +344,13 @@ void MainWindow::whatIf() {
   if (hub_.empty() || engine_.active()) return;
   RunConfig config = run_panel_->config();
   const QString change = changes(last_config_, config);
+  last_config_ = config;
   const Place place = hub_.place();
-  // A recording of the run before keeps its file; this one goes beside it.
+  // What is on show keeps its file: values are read from it when they are looked at.
+  const QString other = runsFolder() + "/what-if-1.rscope";
   config.steps = place.train_step + 1;
   config.capture = QString("values:steps=%1").arg(place.train_step);
-  config.trace = runsFolder() + "/what-if.rscope";
+  config.trace = trace_path_ == other ? runsFolder() + "/what-if-2.rscope" : other;
   before_.setTrace(hub_.shareTrace(), hub_.name(), false);
   before_.setPlace(place);
   before_.setMoment(before_.moment(), hub_.phase());
@@ -360,6 +363,7 @@ void MainWindow::whatIf() {
 void MainWindow::closeComparison() {
   if (before_stage_) before_stage_->hide();
   compare_->hide();
+  right_->setVisible(!presenting_);
   kept_place_.reset();
 }
 
