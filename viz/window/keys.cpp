@@ -19,7 +19,8 @@ void moveBy(Hub& hub, int direction, Qt::KeyboardModifiers modifiers) {
 bool applyKey(Hub& hub, const QKeyEvent& event) {
   const int last = static_cast<int>(hub.trace().moments().size()) - 1;
   const int key = event.key();
-  if (key >= Qt::Key_1 && key <= Qt::Key_8) {
+  const bool plain = (event.modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier;
+  if (key >= Qt::Key_1 && key <= Qt::Key_8 && plain) {
     hub.selectRank(key - Qt::Key_1);
     return true;
   }

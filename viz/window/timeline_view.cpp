@@ -47,6 +47,7 @@ void TimelineView::refreshPass() {
 
 void TimelineView::paintEvent(QPaintEvent* event) {
   refreshPass();
+  instant_ = instantBox(rect(), hub_).toAlignedRect();
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   const QRectF box = event->rect();
