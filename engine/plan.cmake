@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Index maths, schedules, the gate and the mailbox: plain C++, no LibTorch.
 add_library(ringscope_plan STATIC
+  ${CMAKE_SOURCE_DIR}/engine/attention/mask.cpp
   ${CMAKE_SOURCE_DIR}/engine/attention/pieces.cpp
   ${CMAKE_SOURCE_DIR}/engine/attention/schedule.cpp
   ${CMAKE_SOURCE_DIR}/engine/control/gate.cpp

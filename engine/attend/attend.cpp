@@ -5,8 +5,10 @@
 
 #include <cmath>
 
+#include "engine/attend/padding.h"
 #include "engine/attention/block_attention.h"
 #include "engine/attention/reference.h"
+#include "engine/attention/strategies/kv_wire.h"
 #include "engine/data/sharded_batch.h"
 #include "engine/tensors/tensor_io.h"
 #include "engine/train/rank_threads.h"
@@ -21,10 +23,34 @@ namespace {
 constexpr std::int64_t kSeqDim = 2;
 constexpr const char* kResults[] = {"out", "lse", "dq", "dk", "dv"};
 
-Mask parseMask(const std::string& name, const std::string& source) {
-  if (name == "full") return Mask::kFull;
-  if (name == "causal") return Mask::kCausal;
-  throw inputError(source + ": mask '" + name + "' is not supported; full and causal are");
+/// q, k, v, dout as [B, H, S, D], whatever order the file has them in.
+at::Tensor toBhsd(const at::Tensor& t, const std::string& layout, const std::string& source) {
+  const auto permuted = [&](std::int64_t dims, at::IntArrayRef order) {
+    if (t.dim() != dims)
+      throw inputError(source + ": a tensor of layout " + layout + " has " + std::to_string(dims) +
+                       " dimensions, not " + std::to_string(t.dim()));
+    return t.permute(order).contiguous();
+  };
+  if (layout.empty() || layout == "BHSD") return t;
+  if (layout == "BSHD") return permuted(4, {0, 2, 1, 3});
+  if (layout == "SBHD") return permuted(4, {1, 2, 0, 3});
+  if (layout == "THD") return permuted(3, {1, 0, 2}).unsqueeze(0);
+  throw inputError(source + ": layout '" + layout + "' is not BHSD, BSHD, SBHD or THD");
+}
+
+/// The mask of a file: named, with its window and its documents.
+Mask readMask(const traces::SafeTensorsFile& file, const std::string& named, std::int64_t window,
+              std::int64_t length, const std::string& source) {
+  if (named == "full") return Mask::full();
+  if (named == "causal") return Mask::causalMask();
+  if (named == "window") return Mask::slidingWindow(window);
+  if (named != "documents")
+    throw inputError(source + ": mask '" + named + "' is not full, causal, window or documents");
+  const at::Tensor cu = toTensor(file.at("cu_seqlens"), "cu_seqlens").to(at::kLong).contiguous();
+  Mask mask = Mask::packed(
+      {cu.const_data_ptr<std::int64_t>(), cu.const_data_ptr<std::int64_t>() + cu.numel()}, length);
+  mask.window = window;
+  return mask;
 }
 
 void checkShapes(const AttendInput& in, const std::string& source) {
@@ -57,16 +83,20 @@ nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config,
           {"dp", 1},
           {"tp", 1},
           {"cp", config.cp},
-          {"strategy", "ring"},
-          {"rotate", "p2p"},
+          {"strategy", config.attention.strategy},
+          {"ulysses", config.attention.ulyssesSize(config.cp, in.q.size(1))},
+          {"rotate", config.attention.rotate},
+          {"order", config.attention.order},
+          {"fp8", config.attention.fp8},
           {"balance", name(layout.balance())},
-          {"mask", name(in.mask)},
+          {"mask", in.mask.name()},
+          {"window", in.mask.window},
           {"dtype", traces::name(dtypeOf(in.q))},
           {"transport", "local"},
           {"launch", "threads"},
           {"device", "cpu"},
           {"positions", "global"},
-          {"seq_len", in.q.size(2)},
+          {"seq_len", layout.length()},
           {"batch", in.q.size(0)},
           {"steps", 1},
           {"capture", config.capture},
@@ -78,33 +108,45 @@ nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config,
             {"head_dim", in.q.size(3)}}}};
 }
 
+/// What all ranks of one call have in common.
+struct AttendSetup {
+  const AttendConfig& config;
+  AttendInput in;  ///< padded where that was asked for
+  ShardLayout layout;
+};
+
 /// One rank: shard, forward, backward; hands in the last results. Rank 0 keeps the times.
-void runRank(RankContext& context, const AttendInput& in, const AttendConfig& config,
-             const ShardLayout& layout, Shards& shards, AttendOutcome& outcome) {
+void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
+             AttendOutcome& outcome) {
   const int rank = context.rank();
-  auto local = [&](const at::Tensor& t) { return shardOf(t, kSeqDim, layout, rank); };
+  const auto at_rank = static_cast<std::size_t>(rank);
+  const AttendInput& in = setup.in;
+  auto local = [&](const at::Tensor& t) { return shardOf(t, kSeqDim, setup.layout, rank); };
   const at::Tensor q = local(in.q), k = local(in.k), v = local(in.v), dout = local(in.dout);
   context.observer.shard({"q", 0, static_cast<std::int16_t>(rank), true, kSeqDim,
-                          in.q.sizes().vec(), q.sizes().vec(), layout.runs(rank)});
+                          in.q.sizes().vec(), q.sizes().vec(), setup.layout.runs(rank)});
   AttentionResult result;
   AttentionGradients g;
-  for (int round = 0; round < config.repeat; ++round) {
-    RingAttention ring(context, ringSchedule(layout, in.mask, rank), in.scale);
+  for (int round = 0; round < setup.config.repeat; ++round) {
+    const auto op = makeAttention(context, setup.config.attention, setup.layout, in.mask, in.scale,
+                                  in.q.size(1));
     context.cp.barrier();
     const std::int64_t begin = traces::steadyNow();
-    result = ring.forward(q, k, v, 0);
+    result = op->forward(q, k, v, 0);
     context.cp.barrier();
     const std::int64_t middle = traces::steadyNow();
-    g = ring.backward(dout, q, k, v, result, 0);
+    if (!setup.config.forward_only) g = op->backward(dout, q, k, v, result, 0);
     context.cp.barrier();
-    outcome.hops[static_cast<std::size_t>(rank)] = ring.hops();
+    outcome.hops[at_rank] = op->hops();
+    outcome.work[at_rank] = op->work();
     if (rank != 0) continue;
     outcome.forward_seconds.push_back(static_cast<double>(middle - begin) * 1e-9);
     outcome.backward_seconds.push_back(static_cast<double>(traces::steadyNow() - middle) * 1e-9);
   }
   const at::Tensor* all[] = {&result.out, &result.lse, &g.dq, &g.dk, &g.dv};
   for (std::size_t i = 0; i < std::size(kResults); ++i) {
-    shards.at(kResults[i])[static_cast<std::size_t>(rank)] = *all[i];
+    if (!all[i]->defined()) continue;
+    shards.at(kResults[i])[at_rank] = *all[i];
     const auto direction = i < 2 ? traces::Direction::kForward : traces::Direction::kBackward;
     context.observer.tensor(kResults[i], {0, 0, direction, -1}, *all[i]);
   }
@@ -112,57 +154,71 @@ void runRank(RankContext& context, const AttendInput& in, const AttendConfig& co
 
 }  // namespace
 
-AttendInput AttendInput::load(const std::string& path, const std::string& mask) {
+AttendInput AttendInput::load(const std::string& path, const std::string& mask,
+                              std::int64_t window) {
   const auto file = traces::SafeTensorsFile::read(path);
-  auto read = [&](const char* name) { return toTensor(file.at(name), name); };
-  AttendInput in{read("q"), read("k"), read("v"), read("dout")};
-  checkShapes(in, path);
   auto metadata = [&](const char* key) {
     const auto found = file.metadata().find(key);
     return found == file.metadata().end() ? std::string() : found->second;
   };
-  const std::string asked = !mask.empty() ? mask : metadata("mask");
-  in.mask = asked.empty() ? Mask::kFull : parseMask(asked, path);
-  in.scale = 1.0 / std::sqrt(static_cast<double>(in.q.size(3)));
-  if (const std::string scale = metadata("scale"); !scale.empty()) {
+  auto number = [&](const char* key, double otherwise) {
+    const std::string text = metadata(key);
+    if (text.empty()) return otherwise;
     char* end = nullptr;
-    in.scale = std::strtod(scale.c_str(), &end);
-    if (*end != 0 || !std::isfinite(in.scale))
-      throw inputError(path + ": scale '" + scale + "' is not a number");
-  }
+    const double value = std::strtod(text.c_str(), &end);
+    if (*end != 0 || !std::isfinite(value))
+      throw inputError(path + ": " + key + " '" + text + "' is not a number");
+    return value;
+  };
+  const std::string layout = metadata("layout");
+  auto read = [&](const char* name) { return toBhsd(toTensor(file.at(name), name), layout, path); };
+  AttendInput in{read("q"), read("k"), read("v"), read("dout")};
+  checkShapes(in, path);
+  const std::string asked = !mask.empty() ? mask : metadata("mask");
+  const auto seen = window > 0 ? window : static_cast<std::int64_t>(number("window", 0));
+  in.mask = readMask(file, asked.empty() ? "full" : asked, seen, in.q.size(2), path);
+  in.scale = number("scale", 1.0 / std::sqrt(static_cast<double>(in.q.size(3))));
   return in;
 }
 
 AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate,
                      traces::Recorder* recorder) {
-  const ShardLayout layout(input.q.size(2), config.cp,
-                           chooseBalance(config.balance, input.mask, config.cp));
+  checkStrategy(config.attention, config.cp, input.q.size(1), input.k.size(1));
+  const Balance balance = chooseBalance(config.balance, input.mask, config.cp);
+  const Padding padding = paddingFor(input.q.size(2), input.mask, balance, config.cp, config.pad);
+  auto padded = [&](const at::Tensor& t) { return padding.padded(t, kSeqDim); };
+  const AttendSetup setup{config,
+                          {padded(input.q), padded(input.k), padded(input.v), padded(input.dout),
+                           padding.mask, input.scale},
+                          ShardLayout(padding.length, config.cp, balance, padding.slots)};
   const auto ranks = static_cast<std::size_t>(config.cp);
   Shards shards;
   for (const char* name : kResults) shards[name].resize(ranks);
   AttendOutcome outcome;
   outcome.hops.resize(ranks);
+  outcome.work.resize(ranks);
   RankThreadOptions options;
   options.ranks = config.cp;
   options.recorder = recorder;
   options.capture = CapturePolicy::parse(config.capture);
-  if (recorder) {
-    options.memory = std::make_shared<MemoryTracker>(config.cp);
-    recorder->note("run", describeRun(input, config, layout).dump());
-  }
-  const bool stopped = runRankThreads(options, gate, [&](RankContext& context) {
-    runRank(context, input, config, layout, shards, outcome);
-  });
+  if (recorder || config.track_memory) options.memory = std::make_shared<MemoryTracker>(config.cp);
+  if (recorder) recorder->note("run", describeRun(setup.in, config, setup.layout).dump());
+  const bool stopped = runRankThreads(
+      options, gate, [&](RankContext& context) { runRank(context, setup, shards, outcome); });
   if (stopped) throw runFailed("stopped before the end");
-  for (const char* name : kResults) outcome.tensors[name] = unshard(shards[name], kSeqDim, layout);
-  for (int rank = 0; rank < config.cp; ++rank)
-    outcome.work.push_back(ringSchedule(layout, input.mask, rank).work());
+  for (const char* name : kResults)
+    if (shards[name].front().defined())
+      outcome.tensors[name] =
+          padding.unpadded(unshard(shards[name], kSeqDim, setup.layout), kSeqDim);
+  for (int rank = 0; options.memory && rank < config.cp; ++rank)
+    outcome.peak_bytes.push_back(options.memory->peak(rank).bytes);
   return outcome;
 }
 
-std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const AttendOutcome& outcome) {
+std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const AttendOutcome& outcome,
+                                             bool fp8) {
   ReferenceAttention reference(in.mask, in.scale);
-  DeviceAttention device(in.mask, in.scale);
+  DeviceAttention device(in.mask, in.scale, fp8);
   auto run = [&](AttentionOp& op) {
     const AttentionResult r = op.forward(in.q, in.k, in.v, 0);
     const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, r, 0);
@@ -171,6 +227,10 @@ std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const Attend
   const auto exact = run(reference), one_device = run(device);
   std::vector<traces::DiffRecord> diffs(std::size(kResults));
   for (std::size_t i = 0; i < diffs.size(); ++i) {
+    if (!outcome.tensors.contains(kResults[i])) {
+      diffs.resize(i);
+      break;
+    }
     diffs[i].place = {0, 0, i < 2 ? traces::Direction::kForward : traces::Direction::kBackward, -1};
     diffs[i].tensor = kResults[i];
     measureError(diffs[i], outcome.tensors.at(kResults[i]), exact[i], one_device[i]);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/attention/strategies/ring.h"
+#include "engine/attention/strategies/registry.h"
 #include "traces/recording/recorder.h"
 
 namespace ringscope::engine {
@@ -16,19 +16,26 @@ namespace ringscope::engine {
 /// One attention over a whole sequence. q, dout: [B, Hq, S, D]; k, v: [B, Hkv, S, D].
 struct AttendInput {
   at::Tensor q, k, v, dout;
-  Mask mask = Mask::kCausal;
+  Mask mask = Mask::causalMask();
   double scale = 0;
 
-  /// From a safetensors file with string metadata `mask` and `scale`; `mask` overrides the file's
-  /// unless it is empty. Throws inputError that says what is missing, misshapen or not supported.
-  static AttendInput load(const std::string& path, const std::string& mask);
+  /// From a safetensors file with string metadata `mask`, `window`, `scale` and `layout` (BHSD,
+  /// BSHD, SBHD or THD), and cu_seqlens for documents; `mask` and `window` override the file's
+  /// unless empty or 0. Tensors are turned to BHSD. Throws inputError that says what is missing,
+  /// misshapen or not supported.
+  static AttendInput load(const std::string& path, const std::string& mask,
+                          std::int64_t window = 0);
 };
 
 struct AttendConfig {
   int cp = 4;
-  std::string balance;  ///< none | head_tail; empty: head_tail where it makes sense
+  std::string balance;  ///< a name of Balance; empty: head_tail where it makes sense
   std::string capture = "values:steps=0";
   int repeat = 1;  ///< runs in a row; every one is timed
+  StrategyConfig attention;
+  bool pad = false;  ///< make the sequence, or each document, as long as the balance needs
+  bool track_memory = false;
+  bool forward_only = false;  ///< dq, dk, dv are then not computed
 };
 
 /// Results in global order and in the input's type (lse in fp32 or fp64), and what it took.
@@ -36,15 +43,17 @@ struct AttendOutcome {
   std::map<std::string, at::Tensor> tensors;              ///< out, lse, dq, dk, dv
   std::vector<double> forward_seconds, backward_seconds;  ///< of each run, all ranks together
   std::vector<HopTotals> hops;                            ///< per rank, of one run
-  std::vector<std::int64_t> work;                         ///< per rank: (query, key) pairs
+  std::vector<std::int64_t> work;                         ///< per rank: (query, key) pairs a head
+  std::vector<std::int64_t> peak_bytes;                   ///< per rank; empty: not tracked
 };
 
-/// Runs forward and backward under ring attention on cp rank threads. `recorder` may be null.
+/// Runs forward and backward under context parallelism on cp rank threads. `recorder` may be null.
 AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate,
                      traces::Recorder* recorder = nullptr);
 
-/// The diffs of out, lse, dq, dk, dv against fp64, with one device's error as the noise floor.
-std::vector<traces::DiffRecord> verifyAttend(const AttendInput& input,
-                                             const AttendOutcome& outcome);
+/// With `fp8`, that one device rounds q, k and v as the ranks do. The diffs of out, lse, dq, dk, dv
+/// against fp64, with one device's error as the noise floor.
+std::vector<traces::DiffRecord> verifyAttend(const AttendInput& input, const AttendOutcome& outcome,
+                                             bool fp8 = false);
 
 }  // namespace ringscope::engine

@@ -3,6 +3,9 @@
 
 #include <ATen/ATen.h>
 
+#include "engine/attention/merge.h"
+#include "engine/attention/strategies/kv_wire.h"
+
 namespace ringscope::engine {
 namespace {
 
@@ -14,44 +17,107 @@ at::Tensor keyRows(const at::Tensor& t, const Piece& piece) {
 }
 
 bool isCausal(const Piece& piece) {
-  TORCH_CHECK(piece.mask == traces::PieceMask::kFull || piece.mask == traces::PieceMask::kCausal,
-              "no kernel for a piece with mask ", traces::name(piece.mask));
   return piece.mask == traces::PieceMask::kCausal;
+}
+
+/// What a tile mask adds to scores: 0 where it allows a pair, -inf elsewhere; [1, 1, rows, keys],
+/// which is as little as the kernel takes. Nothing for other pieces.
+std::optional<at::Tensor> additiveMask(const Piece& piece, at::ScalarType type) {
+  if (piece.mask != traces::PieceMask::kTileMask) return std::nullopt;
+  const at::Tensor q = at::arange(piece.q_begin, piece.q_end).unsqueeze(1);
+  const at::Tensor k = at::arange(piece.k_begin, piece.k_end).unsqueeze(0);
+  const at::Tensor ahead = k - q;
+  const at::Tensor refused = at::logical_or(ahead<piece.band_low, ahead> piece.band_high);
+  return at::zeros(refused.sizes(), type)
+      .masked_fill_(refused, -std::numeric_limits<double>::infinity())
+      .unsqueeze(0)
+      .unsqueeze(0);
+}
+
+/// The kernel's answer for a row whose keys are all masked is out 0 or NaN with lse 0, -inf or
+/// +inf, by type and version; here it is out 0 and lse -inf.
+void clearRowsWithoutKeys(AttentionResult& block, const at::Tensor& mask) {
+  const at::Tensor empty = at::isneginf(mask[0][0]).all(-1);  // [rows]
+  if (!empty.any().item<bool>()) return;
+  block.out.masked_fill_(empty.view({1, 1, -1, 1}), 0);
+  block.lse.masked_fill_(empty.view({1, 1, -1}), -std::numeric_limits<double>::infinity());
+}
+
+bool isSmall(const at::Tensor& q, const Piece& piece) {
+  constexpr std::int64_t kSmallPiece = 128 * 128;
+  const bool reduced = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
+  return reduced && (piece.q_end - piece.q_begin) * (piece.k_end - piece.k_begin) <= kSmallPiece;
 }
 
 }  // namespace
 
 AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const Piece& piece, double scale) {
+                            const Piece& piece, double scale, bool small_in_float) {
+  const at::ScalarType type = small_in_float && isSmall(q, piece) ? at::kFloat : q.scalar_type();
+  const auto mask = additiveMask(piece, type);
   auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
-      queryRows(q, piece), keyRows(k, piece), keyRows(v, piece), 0.0, isCausal(piece), {}, scale);
-  return {out, lse};
+      queryRows(q, piece).to(type), keyRows(k, piece).to(type), keyRows(v, piece).to(type), 0.0,
+      isCausal(piece), mask, scale);
+  AttentionResult block{out, lse};
+  if (mask) clearRowsWithoutKeys(block, *mask);
+  return block;
 }
 
 AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor& q,
                                        const at::Tensor& k, const at::Tensor& v,
                                        const AttentionResult& merged, const Piece& piece,
-                                       double scale) {
+                                       double scale, bool small_in_float) {
+  const at::ScalarType type = small_in_float && isSmall(q, piece) ? at::kFloat : q.scalar_type();
+  const auto mask = additiveMask(piece, type);
+  at::Tensor lse = queryRows(merged.lse, piece);
+  // A row without any key has lse -inf, and exp(-inf - -inf) would be NaN; with 0 it is exp(-inf).
+  if (mask) lse = lse.masked_fill(at::isneginf(lse), 0);
+  auto rows = [&](const at::Tensor& t) { return queryRows(t, piece).to(type); };
+  auto keys = [&](const at::Tensor& t) { return keyRows(t, piece).to(type); };
   auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-      queryRows(dout, piece), queryRows(q, piece), keyRows(k, piece), keyRows(v, piece),
-      queryRows(merged.out, piece), queryRows(merged.lse, piece), 0.0, isCausal(piece), {}, scale);
+      rows(dout), rows(q), keys(k), keys(v), rows(merged.out), lse, 0.0, isCausal(piece), mask,
+      scale);
   return {dq, dk, dv};
 }
 
-Piece DeviceAttention::wholePiece(std::int64_t rows) const {
-  return {0, rows, 0, rows,
-          mask_ == Mask::kCausal ? traces::PieceMask::kCausal : traces::PieceMask::kFull};
+at::Tensor DeviceAttention::rounded(const at::Tensor& t) const {
+  return fp8_ ? roundedToFp8(t) : t;
 }
 
-AttentionResult DeviceAttention::forward(const at::Tensor& q, const at::Tensor& k,
-                                         const at::Tensor& v, int) {
-  return attendPiece(q, k, v, wholePiece(q.size(2)), scale_);
+/// The same pieces as one rank that owns everything.
+std::vector<Piece> DeviceAttention::pieces(std::int64_t rows) const {
+  return piecesFor(ShardLayout(rows, 1, Balance::kNone), mask_, 0, 0);
 }
 
-AttentionGradients DeviceAttention::backward(const at::Tensor& dout, const at::Tensor& q,
-                                             const at::Tensor& k, const at::Tensor& v,
+AttentionResult DeviceAttention::forward(const at::Tensor& q_in, const at::Tensor& k_in,
+                                         const at::Tensor& v_in, int) {
+  const at::Tensor q = rounded(q_in), k = rounded(k_in), v = rounded(v_in);
+  const auto all = pieces(q.size(2));
+  if (all.size() == 1 && all.front().q_end - all.front().q_begin == q.size(2))
+    return attendPiece(q, k, v, all.front(), scale_);
+  RunningResult running = emptyRunningResult(q);
+  for (const Piece& piece : all)
+    mergeBlock(running, attendPiece(q, k, v, piece, scale_), piece.q_begin);
+  return {running.out.to(q.scalar_type()), running.lse};
+}
+
+AttentionGradients DeviceAttention::backward(const at::Tensor& dout, const at::Tensor& q_in,
+                                             const at::Tensor& k_in, const at::Tensor& v_in,
                                              const AttentionResult& result, int) {
-  return attendPieceBackward(dout, q, k, v, result, wholePiece(q.size(2)), scale_);
+  const at::Tensor q = rounded(q_in), k = rounded(k_in), v = rounded(v_in);
+  const auto all = pieces(q.size(2));
+  if (all.size() == 1 && all.front().q_end - all.front().q_begin == q.size(2))
+    return attendPieceBackward(dout, q, k, v, result, all.front(), scale_);
+  const auto type = q.scalar_type(), sums = type == at::kDouble ? at::kDouble : at::kFloat;
+  at::Tensor dq = at::zeros(q.sizes(), sums), dk = at::zeros(k.sizes(), sums),
+             dv = at::zeros(v.sizes(), sums);
+  for (const Piece& piece : all) {
+    const auto part = attendPieceBackward(dout, q, k, v, result, piece, scale_);
+    dq.slice(2, piece.q_begin, piece.q_end).add_(part.dq);
+    dk.slice(2, piece.k_begin, piece.k_end).add_(part.dk);
+    dv.slice(2, piece.k_begin, piece.k_end).add_(part.dv);
+  }
+  return {dq.to(type), dk.to(type), dv.to(type)};
 }
 
 }  // namespace ringscope::engine

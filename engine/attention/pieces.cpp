@@ -1,31 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/attention/pieces.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace ringscope::engine {
 
 using traces::PieceMask;
 
 namespace {
 
-/// Pieces of one (query run, key run) pair each. Runs of one layout are aligned and equally long,
-/// so a pair is before, on or after the diagonal and nothing between.
-std::vector<Piece> piecesPerRun(const ShardLayout& layout, Mask mask, int query_rank,
-                                int source_rank) {
-  std::vector<Piece> pieces;
-  std::int64_t q = 0;
-  for (const TokenRun& q_run : layout.runs(query_rank)) {
-    const std::int64_t size = q_run.end - q_run.begin;
-    std::int64_t k = 0;
-    for (const TokenRun& k_run : layout.runs(source_rank)) {
-      const bool diagonal = mask == Mask::kCausal && k_run == q_run;
-      if (mask == Mask::kFull || diagonal || k_run.begin < q_run.begin)
-        pieces.push_back(
-            {q, q + size, k, k + size, diagonal ? PieceMask::kCausal : PieceMask::kFull});
-      k += size;
-    }
-    q += size;
+constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max() / 4;
+
+/// Rows and keys in local indices, and the band of keys that row i may attend: i + low … i + high.
+struct Band {
+  std::int64_t q_begin, q_end, k_begin, k_end;
+  std::int64_t low, high;
+
+  std::int64_t firstKey(std::int64_t row) const { return std::max(k_begin, row + low); }
+  std::int64_t endKey(std::int64_t row) const { return std::min(k_end, row + high + 1); }
+};
+
+std::int64_t floorDiv(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+void add(std::vector<Piece>& pieces, std::int64_t q_begin, std::int64_t q_end, std::int64_t k_begin,
+         std::int64_t k_end, PieceMask mask) {
+  if (q_begin < q_end && k_begin < k_end)
+    pieces.push_back({q_begin, q_end, k_begin, k_end, mask, 0, 0});
+}
+
+/// A band without a lower edge: full keys at the left, a causal square, full rows beneath.
+void cutCausal(std::vector<Piece>& pieces, const Band& b) {
+  const std::int64_t first = std::max(b.q_begin, b.k_begin - b.high);  // row with the first key
+  const std::int64_t whole = std::clamp(b.k_end - b.high, first, b.q_end);  // sees all and more
+  const std::int64_t left = first + b.high;
+  add(pieces, first, whole, b.k_begin, left, PieceMask::kFull);
+  add(pieces, first, whole, left, left + (whole - first), PieceMask::kCausal);
+  add(pieces, whole, b.q_end, b.k_begin, b.k_end, PieceMask::kFull);
+}
+
+/// A few rows of a band with a lower edge: what all rows see is full, the edges are tile masks.
+void cutRows(std::vector<Piece>& pieces, const Band& b, std::int64_t begin, std::int64_t end) {
+  const std::int64_t from = b.firstKey(begin), to = b.endKey(end - 1);
+  if (from >= to) return;
+  const std::int64_t full_from = std::max(from, b.firstKey(end - 1));
+  const std::int64_t full_to = std::min(to, b.endKey(begin));
+  auto tile = [&](std::int64_t k_begin, std::int64_t k_end) {
+    if (k_begin < k_end)
+      pieces.push_back({begin, end, k_begin, k_end, PieceMask::kTileMask, b.low, b.high});
+  };
+  if (full_from >= full_to) return tile(from, to);
+  tile(from, full_from);
+  add(pieces, begin, end, full_from, full_to, PieceMask::kFull);
+  tile(full_to, to);
+}
+
+void cutBand(std::vector<Piece>& pieces, Band b) {
+  if (b.low > b.high) return;
+  // Rows without a key, and keys without a row, are left out first.
+  b.q_begin = std::max(b.q_begin, b.k_begin - b.high);
+  b.q_end = std::min(b.q_end, b.k_end - b.low);
+  if (b.q_begin >= b.q_end) return;
+  b.k_begin = std::max(b.k_begin, b.q_begin + b.low);
+  b.k_end = std::min(b.k_end, b.q_end + b.high);
+  if (b.k_begin >= b.k_end) return;
+  const bool lower_edge = b.q_end - 1 + b.low > b.k_begin;
+  if (!lower_edge) return cutCausal(pieces, b);
+  // With both edges in one tile the mask is as wide as the band, so half a tile of rows at a time.
+  for (std::int64_t row = b.q_begin; row < b.q_end; row += kTile / 2)
+    cutRows(pieces, b, row, std::min(b.q_end, row + kTile / 2));
+}
+
+/// The part of a run that lies in a document, in run indices.
+std::pair<std::int64_t, std::int64_t> within(const ShardRun& run, const TokenRun& document) {
+  const std::int64_t first = -floorDiv(run.begin - document.begin, run.stride);
+  const std::int64_t end = -floorDiv(run.begin - document.end, run.stride);
+  return {std::clamp<std::int64_t>(first, 0, run.count),
+          std::clamp<std::int64_t>(end, 0, run.count)};
+}
+
+/// One (query run, key run) pair; q_at and k_at are where the runs begin in their shards.
+void cutRunPair(std::vector<Piece>& pieces, const Mask& mask, const ShardRun& q, std::int64_t q_at,
+                const ShardRun& k, std::int64_t k_at) {
+  const std::int64_t shift = k_at - q_at, ahead = q.begin - k.begin;
+  const std::int64_t high = mask.causal ? floorDiv(ahead, q.stride) + shift : kNoBound;
+  const std::int64_t low =
+      mask.window > 0 ? shift - floorDiv(mask.window - ahead - 1, q.stride) : -kNoBound;
+  auto cut = [&](std::pair<std::int64_t, std::int64_t> rows,
+                 std::pair<std::int64_t, std::int64_t> keys) {
+    cutBand(pieces, {q_at + rows.first, q_at + rows.second, k_at + keys.first, k_at + keys.second,
+                     low, high});
+  };
+  if (mask.documents.empty()) return cut({0, q.count}, {0, k.count});
+  for (const TokenRun& document : mask.documents) {
+    const auto rows = within(q, document), keys = within(k, document);
+    if (rows.first < rows.second && keys.first < keys.second) cut(rows, keys);
   }
-  return pieces;
 }
 
 /// Joins full neighbours, first along the keys, then along the queries: fewer, larger calls.
@@ -54,17 +126,35 @@ std::vector<Piece> joined(std::vector<Piece> pieces) {
   return pieces;
 }
 
+bool ascending(const std::vector<ShardRun>& runs) {
+  return std::adjacent_find(runs.begin(), runs.end(), [](const ShardRun& a, const ShardRun& b) {
+           return a.global(a.count - 1) >= b.begin;
+         }) == runs.end();
+}
+
 }  // namespace
 
-const char* name(Mask mask) {
-  return mask == Mask::kFull ? "full" : "causal";
+bool Piece::allows(std::int64_t q, std::int64_t k) const {
+  if (q < q_begin || q >= q_end || k < k_begin || k >= k_end) return false;
+  switch (mask) {
+    case PieceMask::kCausal:
+      return k - k_begin <= q - q_begin;
+    case PieceMask::kTileMask:
+      return k - q >= band_low && k - q <= band_high;
+    default:
+      return true;
+  }
 }
 
 std::int64_t Piece::work() const {
   const std::int64_t rows = q_end - q_begin;
   if (mask == PieceMask::kCausal) return rows * (rows + 1) / 2;
-  if (mask == PieceMask::kStrict) return rows * (rows - 1) / 2;
-  return rows * (k_end - k_begin);
+  if (mask != PieceMask::kTileMask) return rows * (k_end - k_begin);
+  std::int64_t pairs = 0;
+  for (std::int64_t q = q_begin; q < q_end; ++q)
+    pairs += std::max<std::int64_t>(
+        0, std::min(k_end, q + band_high + 1) - std::max(k_begin, q + band_low));
+  return pairs;
 }
 
 std::vector<Piece> cutDiagonal(const Piece& piece) {
@@ -72,22 +162,33 @@ std::vector<Piece> cutDiagonal(const Piece& piece) {
   const std::int64_t rows = piece.q_end - piece.q_begin;
   if (piece.mask != PieceMask::kCausal || rows < kSmallestCut || rows % 2 != 0) return {piece};
   const std::int64_t q = piece.q_begin + rows / 2, k = piece.k_begin + rows / 2;
-  std::vector<Piece> cut = cutDiagonal({piece.q_begin, q, piece.k_begin, k, PieceMask::kCausal});
-  cut.push_back({q, piece.q_end, piece.k_begin, k, PieceMask::kFull});
-  const auto lower = cutDiagonal({q, piece.q_end, k, piece.k_end, PieceMask::kCausal});
+  std::vector<Piece> cut =
+      cutDiagonal({piece.q_begin, q, piece.k_begin, k, PieceMask::kCausal, 0, 0});
+  cut.push_back({q, piece.q_end, piece.k_begin, k, PieceMask::kFull, 0, 0});
+  const auto lower = cutDiagonal({q, piece.q_end, k, piece.k_end, PieceMask::kCausal, 0, 0});
   cut.insert(cut.end(), lower.begin(), lower.end());
   return cut;
 }
 
-std::vector<Piece> piecesFor(const ShardLayout& layout, Mask mask, int query_rank,
+std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, int query_rank,
                              int source_rank) {
-  // A rank's own tokens are in global order, so its own block is one causal square whatever the
-  // runs.
-  if (mask == Mask::kCausal && query_rank == source_rank) {
+  const auto& queries = layout.shard(query_rank);
+  // A rank's own tokens in global order are one causal square whatever the runs.
+  if (mask == Mask::causalMask() && query_rank == source_rank && ascending(queries)) {
     const std::int64_t size = layout.localLength();
-    return {{0, size, 0, size, PieceMask::kCausal}};
+    return {{0, size, 0, size, PieceMask::kCausal, 0, 0}};
   }
-  return joined(piecesPerRun(layout, mask, query_rank, source_rank));
+  std::vector<Piece> pieces;
+  std::int64_t q_at = 0;
+  for (const ShardRun& q : queries) {
+    std::int64_t k_at = 0;
+    for (const ShardRun& k : layout.shard(source_rank)) {
+      cutRunPair(pieces, mask, q, q_at, k, k_at);
+      k_at += k.count;
+    }
+    q_at += q.count;
+  }
+  return joined(std::move(pieces));
 }
 
 }  // namespace ringscope::engine

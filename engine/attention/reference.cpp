@@ -23,12 +23,20 @@ at::Tensor perKeyHead(const at::Tensor& t, std::int64_t key_heads) {
 at::Tensor ReferenceAttention::scores(const at::Tensor& q_rows, const at::Tensor& k,
                                       std::int64_t first_row) const {
   at::Tensor s = at::matmul(q_rows, k.transpose(-1, -2)) * scale_;  // [B, H, rows, S]
-  if (mask_ == Mask::kCausal) {
-    const at::Tensor row = at::arange(first_row, first_row + q_rows.size(2)).unsqueeze(1);
-    s.masked_fill_(at::arange(k.size(2)).unsqueeze(0) > row,
+  if (!mask_.isFull())
+    s.masked_fill_(refused(first_row, q_rows.size(2), k.size(2)),
                    -std::numeric_limits<double>::infinity());
-  }
   return s;
+}
+
+/// Pair by pair, as Mask::allows says; nothing here knows of pieces.
+at::Tensor ReferenceAttention::refused(std::int64_t first_row, std::int64_t rows,
+                                       std::int64_t keys) const {
+  at::Tensor refused = at::empty({rows, keys}, at::kBool);
+  bool* at = refused.data_ptr<bool>();
+  for (std::int64_t q = first_row; q < first_row + rows; ++q)
+    for (std::int64_t k = 0; k < keys; ++k) *at++ = !mask_.allows(q, k);
+  return refused;
 }
 
 AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tensor& k,
@@ -39,7 +47,9 @@ AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tenso
   for (std::int64_t row = 0; row < q.size(2); row += kRowsAtOnce) {
     const at::Tensor s = scores(q64.slice(2, row, row + kRowsAtOnce), k64, row);
     lse.push_back(at::logsumexp(s, -1));
-    out.push_back(at::matmul(at::exp(s - lse.back().unsqueeze(-1)), v64));
+    // A row without a key is out 0; exp(-inf - -inf) would be NaN.
+    const at::Tensor base = lse.back().masked_fill(at::isneginf(lse.back()), 0).unsqueeze(-1);
+    out.push_back(at::matmul(at::exp(s - base), v64));
   }
   return {at::cat(out, 2), at::cat(lse, 2)};
 }
@@ -55,7 +65,10 @@ AttentionGradients ReferenceAttention::backward(const at::Tensor& dout, const at
   for (std::int64_t row = 0; row < q.size(2); row += kRowsAtOnce) {
     auto rows = [&](const at::Tensor& t) { return t.slice(2, row, row + kRowsAtOnce); };
     const at::Tensor p =
-        at::exp(scores(rows(q64), k64, row) - rows(result.lse).to(at::kDouble).unsqueeze(-1));
+        at::exp(scores(rows(q64), k64, row) - rows(result.lse)
+                                                  .to(at::kDouble)
+                                                  .masked_fill(at::isneginf(rows(result.lse)), 0)
+                                                  .unsqueeze(-1));
     dv += at::matmul(p.transpose(-1, -2), rows(dout64));
     const at::Tensor ds =
         p * (at::matmul(rows(dout64), v64.transpose(-1, -2)) - rows(delta)) * scale_;

@@ -11,7 +11,7 @@ namespace ringscope::engine {
 /// through blocks of query rows, so its memory is O(rows · S) and not O(S²).
 class ReferenceAttention : public AttentionOp {
  public:
-  ReferenceAttention(Mask mask, double scale) : mask_(mask), scale_(scale) {}
+  ReferenceAttention(Mask mask, double scale) : mask_(std::move(mask)), scale_(scale) {}
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           int layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
@@ -20,6 +20,8 @@ class ReferenceAttention : public AttentionOp {
 
  private:
   at::Tensor scores(const at::Tensor& q_rows, const at::Tensor& k, std::int64_t first_row) const;
+  /// True where the mask refuses a pair: [rows, S].
+  at::Tensor refused(std::int64_t first_row, std::int64_t rows, std::int64_t keys) const;
   Mask mask_;
   double scale_;
 };

@@ -1,57 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/sharding/shard_layout.h"
 
+#include <algorithm>
+
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
 namespace {
 
-void requireDivisible(std::int64_t length, std::int64_t parts, const std::string& parts_text) {
+constexpr std::pair<Balance, const char*> kNames[] = {{Balance::kNone, "none"},
+                                                      {Balance::kHeadTail, "head_tail"},
+                                                      {Balance::kStriped, "striped"},
+                                                      {Balance::kPerDocument, "per_document"}};
+
+void requireDivisible(const std::string& what, std::int64_t length, std::int64_t parts,
+                      const std::string& parts_text) {
   if (length > 0 && length % parts == 0) return;
   const std::int64_t below = length / parts * parts;
   std::string remedy = "use a multiple of " + std::to_string(parts) + ", such as ";
   if (below > 0) remedy += std::to_string(below) + " or ";
-  throw usageError("a length of " + std::to_string(length) + " does not divide into " + parts_text +
-                   "; " + remedy + std::to_string(below + parts));
+  throw usageError(what + " of " + std::to_string(length) + " does not divide into " + parts_text +
+                   "; " + remedy + std::to_string(below + parts) + ", or pad it with --pad");
+}
+
+std::string partsText(Balance balance, int cp_size) {
+  const std::string cp = std::to_string(cp_size);
+  if (lengthUnit(balance, cp_size) == cp_size) return "cp = " + cp + " shards";
+  return "2·cp = " + std::to_string(2 * cp_size) + " chunks, which " + name(balance) + " needs";
 }
 
 }  // namespace
 
 const char* name(Balance balance) {
-  return balance == Balance::kNone ? "none" : "head_tail";
+  for (const auto& [value, text] : kNames)
+    if (value == balance) return text;
+  return "";
 }
 
-ShardLayout::ShardLayout(std::int64_t length, int cp_size, Balance balance)
-    : length_(length), cp_size_(cp_size), balance_(balance) {
-  if (cp_size < 1) throw usageError("cp must be at least 1, not " + std::to_string(cp_size));
-  const std::string cp = std::to_string(cp_size);
-  const std::int64_t chunks = balance == Balance::kNone ? cp_size : 2 * cp_size;
-  requireDivisible(length, chunks,
-                   balance == Balance::kNone
-                       ? "cp = " + cp + " shards"
-                       : "2·cp = " + std::to_string(chunks) + " chunks, which head_tail needs");
-  const std::int64_t size = length / chunks;
-  for (int rank = 0; rank < cp_size; ++rank) {
-    auto chunk = [&](std::int64_t c) { return TokenRun{c * size, (c + 1) * size}; };
-    if (balance == Balance::kNone)
-      runs_.push_back({chunk(rank)});
-    else
-      runs_.push_back({chunk(rank), chunk(chunks - 1 - rank)});
+Balance parseBalance(const std::string& asked) {
+  std::string known;
+  for (const auto& [value, text] : kNames) {
+    if (asked == text) return value;
+    known += (known.empty() ? "" : ", ") + std::string(text);
   }
+  throw usageError("there is no balance '" + asked + "'; use " + known);
+}
+
+std::int64_t lengthUnit(Balance balance, int cp_size) {
+  const bool halves = balance == Balance::kHeadTail || balance == Balance::kPerDocument;
+  return halves ? 2 * cp_size : cp_size;
+}
+
+ShardLayout::ShardLayout(std::int64_t length, int cp_size, Balance balance,
+                         const std::vector<TokenRun>& documents)
+    : length_(length), balance_(balance) {
+  if (cp_size < 1) throw usageError("cp must be at least 1, not " + std::to_string(cp_size));
+  shards_.resize(static_cast<std::size_t>(cp_size));
+  if (balance == Balance::kPerDocument) {
+    dealDocuments(documents);
+    return;
+  }
+  requireDivisible("a length", length, lengthUnit(balance, cp_size), partsText(balance, cp_size));
+  if (balance == Balance::kHeadTail) {
+    dealHeadTail(0, length);
+    return;
+  }
+  const std::int64_t size = length / cp_size;
+  for (int rank = 0; rank < cp_size; ++rank)
+    shards_[static_cast<std::size_t>(rank)] = {balance == Balance::kStriped
+                                                   ? ShardRun{rank, size, cp_size}
+                                                   : ShardRun{rank * size, size, 1}};
+}
+
+void ShardLayout::dealHeadTail(std::int64_t begin, std::int64_t length) {
+  const auto chunks = static_cast<std::int64_t>(2 * shards_.size());
+  const std::int64_t size = length / chunks;
+  for (std::size_t rank = 0; rank < shards_.size(); ++rank) {
+    const auto head = static_cast<std::int64_t>(rank), tail = chunks - 1 - head;
+    shards_[rank].push_back({begin + head * size, size, 1});
+    shards_[rank].push_back({begin + tail * size, size, 1});
+  }
+}
+
+void ShardLayout::dealDocuments(const std::vector<TokenRun>& documents) {
+  if (documents.empty())
+    throw usageError(
+        "per_document deals documents out, and there are none; choose balance none, "
+        "head_tail or striped, or give cu_seqlens");
+  std::int64_t next = 0;
+  for (const TokenRun& document : documents) {
+    if (document.begin != next)
+      throw usageError("the documents leave a gap before token " + std::to_string(document.begin));
+    next = document.end;
+    requireDivisible("a document", document.end - document.begin, lengthUnit(balance_, cpSize()),
+                     partsText(balance_, cpSize()));
+    dealHeadTail(document.begin, document.end - document.begin);
+  }
+  if (next != length_)
+    throw usageError("the documents end at token " + std::to_string(next) + " of " +
+                     std::to_string(length_));
+}
+
+ShardLayout ShardLayout::joined(int group) const {
+  ShardLayout layout;
+  layout.length_ = length_;
+  layout.balance_ = balance_;
+  layout.shards_.resize(shards_.size() / static_cast<std::size_t>(group));
+  for (std::size_t rank = 0; rank < shards_.size(); ++rank) {
+    auto& together = layout.shards_[rank / static_cast<std::size_t>(group)];
+    together.insert(together.end(), shards_[rank].begin(), shards_[rank].end());
+  }
+  return layout;
+}
+
+std::vector<TokenRun> ShardLayout::runs(int rank) const {
+  std::vector<TokenRun> runs;
+  for (const ShardRun& run : shard(rank)) {
+    if (run.stride == 1) {
+      runs.push_back({run.begin, run.begin + run.count});
+      continue;
+    }
+    for (std::int64_t i = 0; i < run.count; ++i) runs.push_back({run.global(i), run.global(i) + 1});
+  }
+  return runs;
 }
 
 std::vector<std::int64_t> ShardLayout::globalFromLocal(int rank) const {
   std::vector<std::int64_t> indices;
-  for (const TokenRun& run : runs(rank))
-    for (std::int64_t g = run.begin; g < run.end; ++g) indices.push_back(g);
+  for (const ShardRun& run : shard(rank))
+    for (std::int64_t i = 0; i < run.count; ++i) indices.push_back(run.global(i));
   return indices;
 }
 
 std::vector<std::int64_t> ShardLayout::rearrange() const {
   std::vector<std::int64_t> indices;
-  for (int rank = 0; rank < cp_size_; ++rank) {
-    const auto shard = globalFromLocal(rank);
-    indices.insert(indices.end(), shard.begin(), shard.end());
+  for (int rank = 0; rank < cpSize(); ++rank) {
+    const auto local = globalFromLocal(rank);
+    indices.insert(indices.end(), local.begin(), local.end());
   }
   return indices;
 }

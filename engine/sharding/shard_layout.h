@@ -16,24 +16,44 @@ enum class Balance {
   kNone,      ///< rank r owns the r-th of cp_size equal parts
   kHeadTail,  ///< of 2·cp_size chunks rank r owns r and 2·cp_size − 1 − r (Transformer Engine,
               ///< PyTorch)
+  kStriped,      ///< rank r owns every cp_size-th token from r on (Striped Attention,
+                 ///< arXiv:2311.09431)
+  kPerDocument,  ///< head_tail within each document (PyTorch's per-document balancer)
 };
 const char* name(Balance balance);
+/// Throws usageError that lists the names.
+Balance parseBalance(const std::string& name);
+
+/// `count` tokens at global indices begin, begin + stride, …; consecutive in local order.
+struct ShardRun {
+  std::int64_t begin = 0, count = 0, stride = 1;
+  std::int64_t global(std::int64_t i) const { return begin + i * stride; }
+  friend bool operator==(const ShardRun&, const ShardRun&) = default;
+};
 
 /// Which global token indices each cp rank owns, and in which local order. Integers only.
 class ShardLayout {
  public:
-  /// Throws usageError when `length` tokens cannot be dealt evenly, and says what would work.
-  ShardLayout(std::int64_t length, int cp_size, Balance balance);
+  /// `documents`: the cut of the whole length that kPerDocument deals by, without gaps.
+  /// Throws usageError when the tokens cannot be dealt evenly, and says what would work.
+  ShardLayout(std::int64_t length, int cp_size, Balance balance,
+              const std::vector<TokenRun>& documents = {});
+
+  /// The layout of `group` neighbouring ranks taken as one: what each of them holds once a sequence
+  /// has been turned into heads among them. Its runs need not be in global order.
+  ShardLayout joined(int group) const;
 
   std::int64_t length() const { return length_; }
-  int cpSize() const { return cp_size_; }
+  int cpSize() const { return static_cast<int>(shards_.size()); }
   Balance balance() const { return balance_; }
-  std::int64_t localLength() const { return length_ / cp_size_; }
+  std::int64_t localLength() const { return length_ / cpSize(); }
 
-  /// Runs of consecutive global indices, in local order. All runs of a layout are equally long.
-  const std::vector<TokenRun>& runs(int rank) const {
-    return runs_[static_cast<std::size_t>(rank)];
+  /// In local order. All runs of a layout have the same stride.
+  const std::vector<ShardRun>& shard(int rank) const {
+    return shards_[static_cast<std::size_t>(rank)];
   }
+  /// The same as half-open runs of consecutive global indices, as recordings keep them.
+  std::vector<TokenRun> runs(int rank) const;
   /// global_from_local[i]: the global index of the rank's i-th token.
   std::vector<std::int64_t> globalFromLocal(int rank) const;
   /// Indices that put a global sequence into rank order: x[rearrange] is all shards joined.
@@ -42,10 +62,16 @@ class ShardLayout {
   std::vector<std::int64_t> restore() const;
 
  private:
-  std::int64_t length_;
-  int cp_size_;
-  Balance balance_;
-  std::vector<std::vector<TokenRun>> runs_;
+  ShardLayout() = default;
+  void dealHeadTail(std::int64_t begin, std::int64_t length);
+  void dealDocuments(const std::vector<TokenRun>& documents);
+
+  std::int64_t length_ = 0;
+  Balance balance_ = Balance::kNone;
+  std::vector<std::vector<ShardRun>> shards_;
 };
+
+/// What a length must be a multiple of for a balance: cp, or 2·cp.
+std::int64_t lengthUnit(Balance balance, int cp_size);
 
 }  // namespace ringscope::engine

@@ -25,9 +25,9 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
     : context_(context),
       setup_(setup),
       weights_(replicaForRank(initial, setup.type)),
-      attention_(context, ringSchedule(setup.layout, setup.config.mask, context.rank()),
-                 setup.model.attentionScale()),
-      model_(setup.model, weights_, attention_,
+      attention_(makeAttention(context, setup.config.attention, setup.layout, setup.config.mask,
+                               setup.model.attentionScale(), setup.model.num_attention_heads)),
+      model_(setup.model, weights_, *attention_,
              [this](EventKind kind, int layer, Direction direction,
                     const std::function<void()>& work) {
                const Place place{train_step_, static_cast<std::int16_t>(layer), direction, -1};
@@ -40,7 +40,7 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
 
 RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   train_step_ = train_step;
-  attention_.setTrainStep(train_step);
+  attention_->setTrainStep(train_step);
   Observer& observer = context_.observer;
   const Place begin{train_step};
   Batch local;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/attention/strategies/ring.h"
+#include "engine/attention/strategies/registry.h"
 #include "engine/data/batch.h"
 #include "engine/model/llama_model.h"
 #include "engine/train/train_config.h"
@@ -45,7 +45,7 @@ class RankTrainer {
   RankContext& context_;
   const TrainSetup& setup_;
   LlamaWeights weights_;
-  RingAttention attention_;
+  std::unique_ptr<ContextParallelOp> attention_;
   LlamaModel model_;
   AdamW optimizer_;
   std::int32_t train_step_ = 0;

@@ -10,14 +10,14 @@ nlohmann::json StepLog::toJson() const {
           {"targets", targets}, {"seconds", seconds}, {"peak_bytes", peak_bytes}};
 }
 
-Balance chooseBalance(const std::string& asked, Mask mask, int cp_size) {
-  if (asked.empty())
-    return mask == Mask::kCausal && cp_size > 1 ? Balance::kHeadTail : Balance::kNone;
-  if (asked == "head_tail" && mask != Mask::kCausal)
-    throw usageError(
-        "--balance head_tail evens out causal work; with a full mask every shard has the "
-        "same work already, so use --balance none");
-  return asked == "head_tail" ? Balance::kHeadTail : Balance::kNone;
+Balance chooseBalance(const std::string& asked, const Mask& mask, int cp_size) {
+  if (asked.empty()) return mask.causal && cp_size > 1 ? Balance::kHeadTail : Balance::kNone;
+  const Balance balance = parseBalance(asked);
+  if (!mask.causal && (balance == Balance::kHeadTail || balance == Balance::kStriped))
+    throw usageError("--balance " + asked +
+                     " evens out causal work; with a full mask every shard has the same work "
+                     "already, so use --balance none");
+  return balance;
 }
 
 }  // namespace ringscope::engine

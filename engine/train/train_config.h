@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/attention/pieces.h"
+#include "engine/attention/mask.h"
+#include "engine/attention/strategies/registry.h"
 #include "engine/train/adamw.h"
 
 namespace ringscope::engine {
@@ -24,8 +25,9 @@ struct TrainConfig {
   std::uint64_t seed = 0;
   AdamW::Options optimizer;
   double max_norm = 1.0;
-  std::string balance;  ///< none | head_tail; empty: head_tail where it makes sense
-  Mask mask = Mask::kCausal;
+  StrategyConfig attention;
+  std::string balance;  ///< none | head_tail | striped; empty: head_tail where it makes sense
+  Mask mask = Mask::causalMask();
   std::vector<std::string> mistakes;
   bool verify = false;
   std::string capture = "values:steps=0";
@@ -46,6 +48,6 @@ struct StepLog {
 
 /// The balance that a run uses: what was asked, or head_tail for causal attention over several
 /// ranks. Throws usageError for head_tail without a causal mask.
-Balance chooseBalance(const std::string& asked, Mask mask, int cp_size);
+Balance chooseBalance(const std::string& asked, const Mask& mask, int cp_size);
 
 }  // namespace ringscope::engine

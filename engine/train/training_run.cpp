@@ -30,11 +30,21 @@ std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
   return textBatches(config.text_files, config.seq_len, config.batch, config.seed);
 }
 
+int ulyssesSize(const TrainSetup& setup) {
+  return setup.config.attention.ulyssesSize(setup.config.cp, setup.model.num_attention_heads);
+}
+
+/// What the ranks of a ring hold once the sequence has been turned into heads.
+ShardLayout attendedLayout(const TrainSetup& setup) {
+  return setup.layout.joined(ulyssesSize(setup));
+}
+
 nlohmann::json describeSchedule(const TrainSetup& setup) {
   nlohmann::json ranks = nlohmann::json::array();
   for (int rank = 0; rank < setup.config.cp; ++rank) {
     nlohmann::json stages = nlohmann::json::array();
-    for (const RingStage& stage : ringSchedule(setup.layout, setup.config.mask, rank).stages) {
+    for (const RingStage& stage :
+         ringSchedule(attendedLayout(setup), setup.config.mask, rank / ulyssesSize(setup)).stages) {
       nlohmann::json pieces = nlohmann::json::array();
       for (const Piece& p : stage.pieces)
         pieces.push_back({{"q", {p.q_begin, p.q_end}},
@@ -56,10 +66,14 @@ nlohmann::json describeRun(const TrainSetup& setup) {
           {"dp", 1},
           {"tp", 1},
           {"cp", c.cp},
-          {"strategy", "ring"},
-          {"rotate", "p2p"},
+          {"strategy", c.attention.strategy},
+          {"ulysses", ulyssesSize(setup)},
+          {"rotate", c.attention.rotate},
+          {"order", c.attention.order},
+          {"fp8", c.attention.fp8},
           {"balance", name(setup.layout.balance())},
-          {"mask", name(c.mask)},
+          {"mask", c.mask.name()},
+          {"window", c.mask.window},
           {"dtype", c.dtype},
           {"transport", "local"},
           {"launch", "threads"},
@@ -92,7 +106,8 @@ class SharedProgress {
         recorder_(recorder),
         hooks_(hooks),
         memory_(std::move(memory)),
-        verification_(StepVerifier(setup.model, setup.layout, setup.config.mask, setup.type),
+        verification_(StepVerifier(setup.model, setup.layout, setup.config.mask, setup.type,
+                                   setup.config.attention.fp8),
                       recorder, CapturePolicy::parse(setup.config.capture),
                       [this, &gate](const auto& diffs) {
                         if (hooks_.on_diffs) hooks_.on_diffs(diffs);
@@ -148,8 +163,7 @@ class SharedProgress {
       if (step == 0) keepFirstStep();
       if (setup_.config.verify)
         verification_.submit({step, std::move(reports_), result.loss,
-                              trainer.weights().replica(setup_.type),
-                              setup_.batches.batch(step)});
+                              trainer.weights().replica(setup_.type), setup_.batches.batch(step)});
       reports_.assign(static_cast<std::size_t>(setup_.config.cp), {});
     }
     context.cp.barrier();
@@ -191,6 +205,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   if (batches->largestToken() >= model.vocab_size)
     throw inputError("token " + std::to_string(batches->largestToken()) +
                      " is outside the model's vocabulary of " + std::to_string(model.vocab_size));
+  checkStrategy(config.attention, config.cp, model.num_attention_heads, model.num_key_value_heads);
   const ShardLayout layout(batches->sequenceLength(), config.cp,
                            chooseBalance(config.balance, config.mask, config.cp));
   Seams seams;

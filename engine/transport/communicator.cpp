@@ -16,6 +16,12 @@ std::vector<TransferReport> Exchange::wait() {
   return std::move(reports_);
 }
 
+int Exchange::firstSource() const {
+  for (const TransferReport& report : reports_)
+    if (!report.is_send) return report.peer;
+  return -1;
+}
+
 Communicator::Communicator(c10::intrusive_ptr<c10d::Backend> backend)
     : backend_(std::move(backend)),
       sent_(static_cast<std::size_t>(backend_->getSize()), 0),

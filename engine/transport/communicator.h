@@ -30,6 +30,8 @@ struct TransferReport {
 class Exchange {
  public:
   bool pending() const { return !works_.empty(); }
+  /// The first peer that something comes from; -1: nothing does.
+  int firstSource() const;
   /// Blocks until all are done. Throws runFailed when a peer is lost or silent past the timeout.
   std::vector<TransferReport> wait();
 

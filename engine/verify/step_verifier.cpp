@@ -75,7 +75,7 @@ std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step,
                                                const std::vector<RankStep>& ranks,
                                                const MapSink& maps) const {
   ReferenceAttention reference(mask_, config_.attentionScale());
-  DeviceAttention device(mask_, config_.attentionScale());
+  DeviceAttention device(mask_, config_.attentionScale(), fp8_);
   std::vector<DiffRecord> diffs;
   for (std::size_t layer = 0; layer < ranks.front().layers.size(); ++layer) {
     const LayerAttention actual = joined(ranks, layer);
@@ -106,7 +106,7 @@ std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
     ReferenceAttention reference(mask_, config_.attentionScale());
     return UnshardedStep::run(config_, weights, batch, reference, at::kDouble);
   });
-  DeviceAttention device(mask_, config_.attentionScale());
+  DeviceAttention device(mask_, config_.attentionScale(), fp8_);
   const auto one_device = UnshardedStep::run(config_, weights, batch, device, type_);
   const auto exact = exact_step.get();
   std::vector<DiffRecord> diffs;

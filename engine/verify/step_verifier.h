@@ -26,8 +26,10 @@ struct RankStep {
 /// sharding, in fp64.
 class StepVerifier {
  public:
-  StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type)
-      : config_(config), layout_(layout), mask_(mask), type_(type) {}
+  /// `fp8`: the run rounds q, k and v to e4m3, and so does the one device of the noise floor.
+  StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type,
+               bool fp8 = false)
+      : config_(config), layout_(layout), mask_(std::move(mask)), type_(type), fp8_(fp8) {}
 
   /// Takes the error maps of errorMaps(), named "error.abs.dk" and so on.
   using MapSink = std::function<void(const std::string& name, const traces::Place& place,
@@ -52,6 +54,7 @@ class StepVerifier {
   ShardLayout layout_;
   Mask mask_;
   at::ScalarType type_;
+  bool fp8_;
 };
 
 }  // namespace ringscope::engine

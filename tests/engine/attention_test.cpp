@@ -51,7 +51,7 @@ TEST_P(ReferenceCases, RingEqualsUnshardedAttentionWithinItsNoise) {
           << name;
     }
   }
-  const ExpectedHops expected = expectedHops(c.cp);
+  const ExpectedHops expected = expectedHops(false, Order::kDiagonalFirst, c.cp, 1);
   for (const HopTotals& hops : outcome.hops) {
     EXPECT_EQ(hops.kv_forward, expected.kv_forward);
     EXPECT_EQ(hops.kv_backward, expected.kv_backward);
@@ -149,11 +149,11 @@ TEST(AttendTest, RandomShapesEqualFp64) {
     in.dout = at::randn_like(in.q);
     in.k = at::randn({batch, kv, length, width}, type);
     in.v = at::randn_like(in.k);
-    in.mask = random() % 3 ? Mask::kCausal : Mask::kFull;
+    in.mask = random() % 3 ? Mask::causalMask() : Mask::full();
     in.scale = 0.3;
     Gate gate(cp);
-    const auto outcome = attend(
-        in, {cp, random() % 2 && in.mask == Mask::kCausal ? "head_tail" : "none", "none", 1}, gate);
+    const auto outcome =
+        attend(in, {cp, random() % 2 && in.mask.causal ? "head_tail" : "none", "none", 1}, gate);
     for (const auto& diff : verifyAttend(in, outcome))
       EXPECT_LE(diff.error, traces::kNoiseLimit * diff.noise + 1e-6 * diff.scale)
           << diff.tensor << " round " << round;
@@ -183,8 +183,9 @@ TEST(AttendTest, BadInputIsOneClearSentence) {
   EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput,
                "differ in batch, length or head size");
   save({1, 2, 8, 4}, {1, 2, 8, 4});
-  EXPECT_ERROR(AttendInput::load(path, "window"), ErrorCode::kInput,
-               "mask 'window' is not supported");
+  EXPECT_ERROR(AttendInput::load(path, "window"), ErrorCode::kUsage, "at least 1 key");
+  EXPECT_ERROR(AttendInput::load(path, "documents"), ErrorCode::kInput, "no tensor 'cu_seqlens'");
+  EXPECT_ERROR(AttendInput::load(path, "round"), ErrorCode::kInput, "is not full, causal, window");
   saveTensors(path, {{"q", at::zeros({1, 2, 8, 4})}});
   EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput, "no tensor 'k'");
 }

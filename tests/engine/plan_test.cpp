@@ -49,7 +49,7 @@ TEST(ShardLayoutTest, ALengthThatDoesNotDivideIsRefusedWithOnesThatDo) {
 /// How often each (global query, global key) pair is attended when all ranks follow their
 /// schedules.
 std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(const ShardLayout& layout,
-                                                              Mask mask) {
+                                                              const Mask& mask) {
   std::map<std::pair<std::int64_t, std::int64_t>, int> count;
   for (int rank = 0; rank < layout.cpSize(); ++rank) {
     const auto queries = layout.globalFromLocal(rank);
@@ -59,29 +59,137 @@ std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(const ShardLayout&
         for (const Piece& p : cutDiagonal(whole))
           for (auto q = p.q_begin; q < p.q_end; ++q)
             for (auto k = p.k_begin; k < p.k_end; ++k)
-              if (p.mask == traces::PieceMask::kFull || k - p.k_begin <= q - p.q_begin)
+              if (p.allows(q, k))
                 ++count[{queries[static_cast<std::size_t>(q)], keys[static_cast<std::size_t>(k)]}];
     }
   }
   return count;
 }
 
+/// Masks over 48 tokens: documents that cross shards, uneven, with padding between and behind.
+std::vector<Mask> manyMasks() {
+  std::vector<Mask> masks = {Mask::full(), Mask::causalMask()};
+  for (const int window : {1, 2, 5, 17, 48}) masks.push_back(Mask::slidingWindow(window));
+  masks.push_back(Mask::packed({0, 5, 7, 30, 48}, 48));
+  masks.push_back({true, 0, {{0, 9}, {12, 13}, {20, 41}}});
+  masks.push_back({true, 6, {{0, 9}, {12, 13}, {20, 48}}});
+  masks.push_back({false, 0, {{0, 16}, {16, 40}}});
+  return masks;
+}
+
+std::vector<ShardLayout> manyLayouts(int cp) {
+  std::vector<ShardLayout> layouts;
+  for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
+    layouts.emplace_back(48, cp, balance);
+  if (48 % (4 * cp) == 0)
+    layouts.emplace_back(48, cp, Balance::kPerDocument, std::vector<TokenRun>{{0, 24}, {24, 48}});
+  return layouts;
+}
+
+TEST(PiecesTest, EveryMaskAndLayoutIsAttendedPairByPairExactlyOnce) {
+  for (const int cp : {1, 2, 3, 4, 6, 8})
+    for (const ShardLayout& whole : manyLayouts(cp))
+      for (const int group : {1, 2})
+        for (const Mask& mask : manyMasks()) {
+          if (cp % group) continue;
+          const ShardLayout layout = whole.joined(group);
+          const auto count = coverage(layout, mask);
+          for (std::int64_t q = 0; q < 48; ++q)
+            for (std::int64_t k = 0; k < 48; ++k) {
+              const auto found = count.find({q, k});
+              ASSERT_EQ(found == count.end() ? 0 : found->second, mask.allows(q, k) ? 1 : 0)
+                  << "query " << q << " key " << k << " cp " << cp << " joined " << group << " "
+                  << name(layout.balance()) << " " << mask.name() << " " << mask.window;
+            }
+        }
+}
+
+TEST(PiecesTest, TileMasksAreAtMostATileAndEmptyPiecesAreNotComputed) {
+  for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
+    for (const int window : {1, 7, 100, 1000}) {
+      const ShardLayout layout(4096, 4, balance);
+      std::int64_t work = 0;
+      for (int q = 0; q < 4; ++q)
+        for (int k = 0; k < 4; ++k)
+          for (const Piece& p : piecesFor(layout, Mask::slidingWindow(window), q, k)) {
+            EXPECT_GT(p.work(), 0);
+            work += p.work();
+            if (p.mask != traces::PieceMask::kTileMask) continue;
+            EXPECT_LE(p.q_end - p.q_begin, kTile);
+            EXPECT_LE(p.k_end - p.k_begin, kTile);
+          }
+      EXPECT_EQ(work, 4096 * window - window * (window - 1) / 2);
+    }
+}
+
+TEST(PiecesTest, StripedGivesEveryRankNearlyTheSameWorkUnderACausalMask) {
+  const ShardLayout layout(1024, 8, Balance::kStriped);
+  std::int64_t least = 1 << 30, most = 0;
+  for (int rank = 0; rank < 8; ++rank) {
+    const auto work = ringSchedule(layout, Mask::causalMask(), rank).work();
+    least = std::min(least, work);
+    most = std::max(most, work);
+  }
+  EXPECT_LT(static_cast<double>(most) / static_cast<double>(least), 1.02);
+}
+
+TEST(ShardLayoutTest, PerDocumentDealsEachDocumentAsPyTorchsTablesDo) {
+  std::ifstream in(test::reference("sharding.json"));
+  int compared = 0;
+  for (const auto& row : nlohmann::json::parse(in)) {
+    if (row["balance"] != "per_document_head_tail") continue;
+    std::vector<TokenRun> documents;
+    std::int64_t length = 0;
+    for (const std::int64_t size : row["documents"]) {
+      documents.push_back({length, length + size});
+      length += size;
+    }
+    const ShardLayout layout(length, row["cp_size"], Balance::kPerDocument, documents);
+    // PyTorch's table goes document by document; ours rank by rank.
+    std::vector<std::int64_t> by_document;
+    for (std::size_t d = 0; d < documents.size(); ++d)
+      for (int rank = 0; rank < layout.cpSize(); ++rank)
+        for (std::size_t half = 0; half < 2; ++half) {
+          const ShardRun& run = layout.shard(rank)[2 * d + half];
+          for (std::int64_t i = 0; i < run.count; ++i) by_document.push_back(run.global(i));
+        }
+    EXPECT_EQ(by_document, row["indices"].get<std::vector<std::int64_t>>());
+    ++compared;
+  }
+  EXPECT_GT(compared, 3);
+}
+
+TEST(ShardLayoutTest, WhatCannotBeDealtPerDocumentIsRefusedWithWhatWouldWork) {
+  EXPECT_ERROR(ShardLayout(16, 2, Balance::kPerDocument), ErrorCode::kUsage, "give cu_seqlens");
+  EXPECT_ERROR(ShardLayout(16, 2, Balance::kPerDocument, {{0, 6}, {6, 16}}), ErrorCode::kUsage,
+               "pad it with --pad");
+}
+
+TEST(MaskTest, CuSeqlensThatCannotBeAreRefused) {
+  EXPECT_ERROR(Mask::packed({}, 8), ErrorCode::kUsage, "begins with 0");
+  EXPECT_ERROR(Mask::packed({1, 8}, 8), ErrorCode::kUsage, "begins with 0");
+  EXPECT_ERROR(Mask::packed({0, 5, 3}, 8), ErrorCode::kUsage, "must not fall");
+  EXPECT_ERROR(Mask::packed({0, 9}, 8), ErrorCode::kUsage, "ends at 9");
+  EXPECT_ERROR(Mask::slidingWindow(0), ErrorCode::kUsage, "at least 1 key");
+  EXPECT_EQ(Mask::packed({0, 3, 3, 8}, 8).documents.size(), 2u) << "empty documents have no token";
+}
+
 TEST(PiecesTest, EveryPairOfTheMaskIsAttendedExactlyOnce) {
-  for (const Mask mask : {Mask::kFull, Mask::kCausal})
+  for (const Mask& mask : {Mask::full(), Mask::causalMask()})
     for (const Balance balance : {Balance::kNone, Balance::kHeadTail})
       for (const int cp : {1, 2, 3, 4, 8}) {
         const ShardLayout layout(48, cp, balance);
         const auto count = coverage(layout, mask);
-        EXPECT_EQ(count.size(), mask == Mask::kFull ? 48u * 48 : 48u * 49 / 2);
+        EXPECT_EQ(count.size(), mask.isFull() ? 48u * 48 : 48u * 49 / 2);
         for (const auto& [pair, times] : count) {
           ASSERT_EQ(times, 1) << pair.first << " " << pair.second;
-          ASSERT_TRUE(mask == Mask::kFull || pair.second <= pair.first);
+          ASSERT_TRUE(mask.isFull() || pair.second <= pair.first);
         }
       }
 }
 
 TEST(PiecesTest, LargeDiagonalsAreCutWithoutLosingAPair) {
-  const auto count = coverage(ShardLayout(1024, 1, Balance::kNone), Mask::kCausal);
+  const auto count = coverage(ShardLayout(1024, 1, Balance::kNone), Mask::causalMask());
   EXPECT_EQ(count.size(), 1024u * 1025 / 2);
   for (const auto& [pair, times] : count) ASSERT_EQ(times, 1);
 }
@@ -90,24 +198,42 @@ TEST(PiecesTest, HeadTailGivesEveryRankTheSameWork) {
   const ShardLayout balanced(64, 4, Balance::kHeadTail), plain(64, 4, Balance::kNone);
   std::set<std::int64_t> work;
   for (int rank = 0; rank < 4; ++rank)
-    work.insert(ringSchedule(balanced, Mask::kCausal, rank).work());
+    work.insert(ringSchedule(balanced, Mask::causalMask(), rank).work());
   EXPECT_EQ(work.size(), 1u);
-  EXPECT_EQ(ringSchedule(plain, Mask::kCausal, 0).work(), 16 * 17 / 2);
-  EXPECT_EQ(ringSchedule(plain, Mask::kCausal, 3).work(), 16 * 17 / 2 + 3 * 16 * 16);
+  EXPECT_EQ(ringSchedule(plain, Mask::causalMask(), 0).work(), 16 * 17 / 2);
+  EXPECT_EQ(ringSchedule(plain, Mask::causalMask(), 3).work(), 16 * 17 / 2 + 3 * 16 * 16);
 }
 
 TEST(ScheduleTest, EveryBlockVisitsEveryRankAndTheLastHopIsSaved) {
   for (const int cp : {1, 2, 4, 8}) {
     const ShardLayout layout(32, cp, Balance::kNone);
     for (int rank = 0; rank < cp; ++rank) {
-      const auto schedule = ringSchedule(layout, Mask::kFull, rank);
+      const auto schedule = ringSchedule(layout, Mask::full(), rank);
       std::set<int> sources;
       int hops = 0;
       for (const auto& stage : schedule.stages)
         sources.insert(stage.source_rank), hops += stage.forwards_kv;
       EXPECT_EQ(schedule.stages.front().source_rank, rank) << "step 0 is local";
       EXPECT_EQ(static_cast<int>(sources.size()), cp);
-      EXPECT_EQ(hops, expectedHops(cp).kv_forward);
+      EXPECT_EQ(hops, expectedHops(false, Order::kDiagonalFirst, cp, 1).kv_forward);
+    }
+  }
+}
+
+TEST(ScheduleTest, DiagonalLastEndsAtHomeAgainstTheDirectionOfForward) {
+  for (const int cp : {1, 2, 3, 8}) {
+    const ShardLayout layout(48, cp, Balance::kNone);
+    for (int rank = 0; rank < cp; ++rank) {
+      const auto forward = ringSchedule(layout, Mask::full(), rank);
+      const auto backward = ringBackwardSchedule(layout, Mask::full(), rank, Order::kDiagonalLast);
+      EXPECT_EQ(backward.stages.back().source_rank, rank);
+      EXPECT_EQ(backward.stages.front().source_rank, forward.stages.back().source_rank)
+          << "forward ends with the block that backward begins with";
+      EXPECT_EQ(backward.next_rank, forward.previous_rank);
+      const auto from =
+          ringBackwardSchedule(layout, Mask::full(), backward.previous_rank, Order::kDiagonalLast);
+      for (std::size_t step = 1; step < backward.stages.size(); ++step)
+        EXPECT_EQ(backward.stages[step].source_rank, from.stages[step - 1].source_rank);
     }
   }
 }
@@ -115,8 +241,8 @@ TEST(ScheduleTest, EveryBlockVisitsEveryRankAndTheLastHopIsSaved) {
 TEST(ScheduleTest, WhatARankHoldsIsWhatItsNeighbourHeldBefore) {
   const ShardLayout layout(32, 4, Balance::kNone);
   for (int rank = 0; rank < 4; ++rank) {
-    const auto mine = ringSchedule(layout, Mask::kFull, rank),
-               theirs = ringSchedule(layout, Mask::kFull, mine.previous_rank);
+    const auto mine = ringSchedule(layout, Mask::full(), rank),
+               theirs = ringSchedule(layout, Mask::full(), mine.previous_rank);
     for (std::size_t step = 1; step < 4; ++step)
       EXPECT_EQ(mine.stages[step].source_rank, theirs.stages[step - 1].source_rank);
   }

@@ -192,7 +192,7 @@ TEST(RecordedRunTest, HopsAndBytesAreThoseOfTheTableAndEveryOneIsMatched) {
   test::TempDir dir;
   for (const int cp : {2, 4}) {
     const auto trace = recorded(sampleConfig(cp, 1), dir.file("a.rscope"));
-    const ExpectedHops expected = expectedHops(cp);
+    const ExpectedHops expected = expectedHops(false, Order::kDiagonalFirst, cp, 1);
     const std::int64_t block = 2 * 2 * (128 / cp) * 32 * 4;  // K and V, 2 heads of 32, float32
     for (int rank = 0; rank < cp; ++rank)
       for (int layer = 0; layer < 2; ++layer) {

@@ -27,8 +27,9 @@ enum class EventKind : std::uint8_t {
   kCount
 };
 
-/// What a message carries.
-enum class Payload : std::uint8_t { kNone = 0, kKv, kDkv, kGrads, kScalars, kCount };
+/// What a message carries; kHeads: what turns a sequence into heads, or back (Ulysses). Values are
+/// serialized: append, never renumber.
+enum class Payload : std::uint8_t { kNone = 0, kKv, kDkv, kGrads, kScalars, kHeads, kCount };
 
 /// Which pairs of a piece's query and key ranges are attended.
 enum class PieceMask : std::uint8_t { kFull = 0, kCausal, kStrict, kTileMask, kCount };

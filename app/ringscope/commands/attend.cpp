@@ -16,6 +16,7 @@ namespace {
 
 struct Options : AttentionOptions {
   std::string input, output;
+  bool pad = false;
 };
 
 nlohmann::json report(const engine::AttendOutcome& outcome,
@@ -23,11 +24,15 @@ nlohmann::json report(const engine::AttendOutcome& outcome,
   nlohmann::json json = {{"forward_seconds", outcome.forward_seconds.front()},
                          {"backward_seconds", outcome.backward_seconds.front()},
                          {"work", outcome.work},
+                         {"peak_bytes", outcome.peak_bytes},
                          {"hops", nlohmann::json::array()}};
   for (const auto& h : outcome.hops)
     json["hops"].push_back({{"kv_forward", h.kv_forward},
                             {"kv_backward", h.kv_backward},
                             {"dkv_backward", h.dkv_backward},
+                            {"heads_forward", h.heads_forward},
+                            {"heads_backward", h.heads_backward},
+                            {"wait_seconds", static_cast<double>(h.wait_ns) * 1e-9},
                             {"bytes_forward", h.bytes_forward},
                             {"bytes_backward", h.bytes_backward}});
   for (const auto& diff : diffs)
@@ -43,7 +48,10 @@ void printText(const nlohmann::json& r, const Options& o) {
     const auto& h = r["hops"][rank];
     std::cout << "rank " << rank << ": " << r["work"][rank] << " pairs; hops forward KV "
               << h["kv_forward"] << ", backward KV " << h["kv_backward"] << ", dKV "
-              << h["dkv_backward"] << "; "
+              << h["dkv_backward"];
+    if (const int heads = h["heads_forward"].get<int>() + h["heads_backward"].get<int>())
+      std::cout << ", heads " << heads;
+    std::cout << "; "
               << h["bytes_forward"].get<std::int64_t>() + h["bytes_backward"].get<std::int64_t>()
               << " bytes\n";
   }
@@ -55,7 +63,7 @@ void printText(const nlohmann::json& r, const Options& o) {
 }
 
 int run(const Options& o) {
-  const auto input = engine::AttendInput::load(o.input, o.mask);
+  const auto input = engine::AttendInput::load(o.input, o.mask, o.window);
   engine::CapturePolicy::parse(o.capture);
   engine::Gate gate(o.cp);
   StopOnSignal stop(gate);
@@ -63,8 +71,10 @@ int run(const Options& o) {
   std::vector<traces::DiffRecord> diffs;
   engine::AttendOutcome outcome;
   try {
-    outcome = engine::attend(input, {o.cp, o.balance, o.capture, 1}, gate, recording.recorder());
-    if (o.verify) diffs = engine::verifyAttend(input, outcome);
+    engine::AttendConfig config{o.cp, o.balance, o.capture, 1, o.attention, o.pad};
+    config.track_memory = true;
+    outcome = engine::attend(input, config, gate, recording.recorder());
+    if (o.verify) diffs = engine::verifyAttend(input, outcome, o.attention.fp8);
     if (recording.recorder() && o.verify) recording.recorder()->diffs(diffs);
   } catch (const Error& error) {
     recording.finish(error.what(), false);
@@ -89,6 +99,8 @@ void addAttend(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", options->output, "safetensors for out, lse, dq, dk, dv")
       ->required();
   options->addTo(*command);
+  command->add_flag("--pad", options->pad,
+                    "Pad the sequence, or each document, to what the balance needs");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

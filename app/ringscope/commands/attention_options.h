@@ -2,35 +2,50 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/ringscope/commands/command.h"
+#include "engine/attention/strategies/registry.h"
 
 namespace ringscope::app {
 
 /// The options that attend and train share. Values that are not built yet are refused by name.
 struct AttentionOptions {
   int cp = 4;
+  std::int64_t window = 0;
   std::string balance, mask, capture = "values:steps=0", trace;
-  std::string strategy = "ring", rotate = "p2p", transport = "local", launch = "threads",
-              device = "cpu";
+  std::string transport = "local", launch = "threads", device = "cpu";
+  engine::StrategyConfig attention;
   bool verify = false, json = false;
 
   void addTo(CLI::App& command) {
     command.add_option("--cp", cp, "Ranks that share a sequence")
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
-    command.add_option("--strategy", strategy, "How attention is shared")
-        ->check(CLI::IsMember({"ring"}))
+    std::vector<std::string> names;
+    for (const auto& entry : engine::strategies()) names.push_back(entry.name);
+    command.add_option("--strategy", attention.strategy, "How attention is shared")
+        ->check(CLI::IsMember(names))
         ->capture_default_str();
-    command.add_option("--rotate", rotate, "How KV blocks travel")
-        ->check(CLI::IsMember({"p2p"}))
+    command
+        .add_option("--ulysses", attention.ulysses,
+                    "Ranks that share heads, with --strategy hybrid (default: chosen)")
+        ->check(CLI::Range(1, 64));
+    command.add_option("--rotate", attention.rotate, "How KV blocks travel round a ring")
+        ->check(CLI::IsMember({"p2p", "allgather", "alltoall"}))
         ->capture_default_str();
+    command.add_option("--order", attention.order, "Which block backward begins with")
+        ->check(CLI::IsMember({"diagonal_first", "diagonal_last"}))
+        ->capture_default_str();
+    command.add_flag("--fp8", attention.fp8, "KV travels as e4m3 with a scale for each row");
     command
         .add_option("--balance", balance,
                     "How tokens are dealt (default: head_tail for causal masks)")
-        ->check(CLI::IsMember({"none", "head_tail"}));
+        ->check(CLI::IsMember({"none", "head_tail", "striped", "per_document"}));
     command.add_option("--mask", mask, "Which keys a query sees")
-        ->check(CLI::IsMember({"full", "causal"}));
+        ->check(CLI::IsMember({"full", "causal", "window", "documents"}));
+    command.add_option("--window", window, "Keys seen to the left, the query's own included")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32));
     command.add_option("--transport", transport, "What carries messages")
         ->check(CLI::IsMember({"local"}))
         ->capture_default_str();

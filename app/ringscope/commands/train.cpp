@@ -80,10 +80,19 @@ void validate(const engine::TrainConfig& config) {
     throw usageError("give either --text or --tokens, not both");
 }
 
+engine::Mask maskOf(const Options& o) {
+  if (o.mask == "full") return engine::Mask::full();
+  if (o.mask == "window") return engine::Mask::slidingWindow(o.window);
+  if (o.mask == "documents")
+    throw usageError("training packs no documents yet; use --mask causal, window or full");
+  return engine::Mask::causalMask();
+}
+
 int run(Options& o) {
   o.config.cp = o.cp;
   o.config.balance = o.balance;
-  o.config.mask = o.mask == "full" ? engine::Mask::kFull : engine::Mask::kCausal;
+  o.config.mask = maskOf(o);
+  o.config.attention = o.attention;
   o.config.verify = o.verify;
   o.config.capture = o.capture;
   validate(o.config);

@@ -3,9 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include "engine/attention/block_attention.h"
-#include "engine/attention/strategies/rotation.h"
-
 namespace ringscope::engine {
 
 using traces::Direction;
@@ -13,165 +10,112 @@ using traces::EventKind;
 using traces::Payload;
 using traces::Place;
 
-namespace {
+RingAttention::RingAttention(RankContext& context, Group group, const ShardLayout& layout,
+                             const Mask& mask, double scale, RingOptions options)
+    : ContextParallelOp(context),
+      group_(std::move(group)),
+      options_(options),
+      forward_(ringSchedule(layout, mask, group_.rank())),
+      backward_(ringBackwardSchedule(layout, mask, group_.rank(), options.order)),
+      worker_(context, scale) {}
 
-void setPiece(traces::Event& event, const Piece& piece) {
-  event.q_begin = static_cast<std::int32_t>(piece.q_begin);
-  event.q_end = static_cast<std::int32_t>(piece.q_end);
-  event.k_begin = static_cast<std::int32_t>(piece.k_begin);
-  event.k_end = static_cast<std::int32_t>(piece.k_end);
-  event.mask = piece.mask;
+std::unique_ptr<KvWire> RingAttention::makeWire(const at::Tensor& k) const {
+  return options_.fp8 ? fp8KvWire(k) : plainKvWire();
 }
 
-/// k, v: [B, Hkv, S, D] to one contiguous [2, B, Hkv, S, D]: a hop is one message.
-at::Tensor packed(const at::Tensor& k, const at::Tensor& v) {
-  const MemoryScope scope(MemoryCategory::kKv);
-  return at::stack({k, v});
+/// A hop carries the held block on and brings the next; a gather brings each peer's own.
+void RingAttention::finishKv(Exchange& moving, const RingSchedule& schedule, const RingStage& stage,
+                             const Place& place) {
+  if (options_.rotate == Rotate::kAllGather)
+    return finish(moving, Payload::kKv, context_.rank(), -1, place);
+  const auto& next = schedule.stages[static_cast<std::size_t>(stage.ring_step) + 1];
+  finish(moving, Payload::kKv, worldSource(stage.source_rank), worldSource(next.source_rank),
+         place);
 }
 
-bool coversAll(const Piece& piece, const at::Tensor& q) {
-  return piece.q_begin == 0 && piece.q_end == q.size(2);
-}
-
-/// The first block of a row is its running result as it is; no merge needs to read zeros for it.
-RunningResult takenOver(const AttentionResult& block) {
-  const MemoryScope scope(MemoryCategory::kOutLse);
-  const auto type = block.lse.scalar_type();
-  return {block.out.scalar_type() == type ? block.out : block.out.to(type), block.lse};
-}
-
-}  // namespace
-
-RingAttention::RingAttention(RankContext& context, RingSchedule schedule, double scale)
-    : context_(context), schedule_(std::move(schedule)), scale_(scale) {}
-
-Place RingAttention::placeOf(const RingStage& stage, int layer, Direction direction) const {
-  return {train_step_, static_cast<std::int16_t>(layer), direction,
-          static_cast<std::int16_t>(stage.ring_step)};
-}
-
-AttentionResult RingAttention::forward(const at::Tensor& q, const at::Tensor& k,
+AttentionResult RingAttention::forward(const at::Tensor& queries, const at::Tensor& k,
                                        const at::Tensor& v, int layer) {
-  Rotation kv(context_.cp, schedule_.next_rank, schedule_.previous_rank, packed(k, v));
+  const at::Tensor q = options_.fp8 ? roundedToFp8(queries) : queries;
+  const auto wire = makeWire(k);
+  const auto kv = makeRotation(options_.rotate, group_, forward_, wire->packed(k, v));
   RunningResult running;
-  for (const RingStage& stage : schedule_.stages) {
-    const Place place = placeOf(stage, layer, Direction::kForward);
+  for (const RingStage& stage : forward_.stages) {
+    const Place place = placeOf(stage.ring_step, layer, Direction::kForward);
     context_.arriveAt(place);
-    Exchange moving = stage.forwards_kv ? kv.start() : Exchange();
-    attendStage(stage, place, q, kv.held(), running);
-    if (!moving.pending()) continue;
-    finish(moving, Payload::kKv, stage.source_rank, place);
-    kv.advance();
+    Exchange moving = stage.forwards_kv ? kv->start() : Exchange();
+    const at::Tensor held = wire->unpacked(kv->held());
+    context_.observer.tensor("kv", place, held);
+    worker_.attend(stage.pieces, place, worldSource(stage.source_rank), q, held[0], held[1],
+                   running);
+    if (!stage.forwards_kv) break;
+    finishKv(moving, forward_, stage, place);
+    kv->advance();
   }
-  return {running.out.to(q.scalar_type()), running.lse};
+  if (keepsLastPacket()) last_packet_[layer] = kv->held();
+  return BlockWorker::finished(std::move(running), q);
 }
 
-void RingAttention::attendStage(const RingStage& stage, const Place& place, const at::Tensor& q,
-                                const at::Tensor& kv, RunningResult& running) {
-  Observer& observer = context_.observer;
-  observer.tensor("kv", place, kv);
-  for (const Piece& piece : stage.pieces) {
-    AttentionResult block;
-    {
-      StageScope scope(observer, EventKind::kAttend, place, stage.source_rank);
-      setPiece(scope.event(), piece);
-      const MemoryScope memory(MemoryCategory::kOutLse);
-      block = attendPiece(q, kv[0], kv[1], piece, scale_);
-    }
-    observer.tensor("block_out", place, block.out);
-    observer.tensor("block_lse", place, block.lse);
-    StageScope scope(observer, EventKind::kMerge, place, stage.source_rank);
-    setPiece(scope.event(), piece);
-    const MemoryScope memory(MemoryCategory::kOutLse);
-    if (!running.out.defined() && coversAll(piece, q)) {
-      running = takenOver(block);
-    } else {
-      if (!running.out.defined()) running = emptyRunningResult(q);
-      context_.seams.merge(running, block, piece.q_begin);
-    }
-  }
-  if (running.lse.defined()) observer.tensor("running_lse", place, running.lse);
+/// Diagonal last begins with what forward held last, and so needs no hop to get it.
+at::Tensor RingAttention::firstBackwardPacket(const at::Tensor& k, const at::Tensor& v,
+                                              const KvWire& wire, int layer) {
+  const auto kept = last_packet_.find(layer);
+  if (kept == last_packet_.end()) return wire.packed(k, v);
+  const at::Tensor packet = kept->second;
+  last_packet_.erase(kept);
+  return packet;
 }
 
-AttentionGradients RingAttention::backward(const at::Tensor& dout, const at::Tensor& q,
-                                           const at::Tensor& k, const at::Tensor& v,
-                                           const AttentionResult& result, int layer) {
-  const auto sum_type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const int home = schedule_.next_rank;  // dK, dV of the last stage belong to the next rank
-  Rotation kv(context_.cp, home, schedule_.previous_rank, packed(k, v));
-  at::Tensor dq = at::zeros(q.sizes(), sum_type);
-  Rotation dkv(context_.cp, home, schedule_.previous_rank, at::zeros(kv.held().sizes(), sum_type));
+AttentionGradients RingAttention::backwardSums(const at::Tensor& dout, const at::Tensor& queries,
+                                               const at::Tensor& k, const at::Tensor& v,
+                                               const AttentionResult& result, int layer) {
+  const at::Tensor q = options_.fp8 ? roundedToFp8(queries) : queries;
+  const auto type = sumTypeOf(q);
+  const auto wire = makeWire(k);
+  const auto kv =
+      makeRotation(options_.rotate, group_, backward_, firstBackwardPacket(k, v, *wire, layer));
+  const at::Tensor dq = at::zeros(q.sizes(), type);
+  const at::Tensor zeros = at::zeros({2, k.size(0), k.size(1), k.size(2), k.size(3)}, type);
+  const auto dkv = makeRotation(Rotate::kP2p, group_, backward_, zeros);
+  at::Tensor contribution = group_.size() > 1 ? at::empty_like(zeros) : at::Tensor();
   Exchange returning;
   Place place;
-  for (const RingStage& stage : schedule_.stages) {
+  int carried = -1;  // whose dK, dV are under way
+  if (backward_.stages.front().source_rank != group_.rank() && !keepsLastPacket()) {
+    // Gathered blocks, and the first is another rank's: nothing can be attended before they come.
+    Exchange gathering = kv->start();
+    finish(gathering, Payload::kKv, context_.rank(), -1, placeOf(0, layer, Direction::kBackward));
+  }
+  for (const RingStage& stage : backward_.stages) {
     const Place previous = place;
-    place = placeOf(stage, layer, Direction::kBackward);
+    const int source = worldSource(stage.source_rank);
+    const bool first = stage.ring_step == 0;
+    place = placeOf(stage.ring_step, layer, Direction::kBackward);
     context_.arriveAt(place);
-    Exchange moving = stage.forwards_kv ? kv.start() : Exchange();
-    at::Tensor contribution = stage.ring_step == 0 ? dkv.held() : at::zeros_like(dkv.held());
-    attendStageBackward(stage, place, dout, q, kv.held(), result, dq, contribution);
+    Exchange moving = stage.forwards_kv ? kv->start() : Exchange();
+    const at::Tensor held = wire->unpacked(kv->held());
+    context_.observer.tensor("kv", place, held);
+    const at::Tensor sums = first ? dkv->held() : contribution.zero_();
+    worker_.attendBackward(stage.pieces, place, source, dout, q, held[0], held[1], result,
+                           {dq, sums[0], sums[1]});
     if (returning.pending()) {
-      finish(returning, Payload::kDkv, (stage.source_rank + 1) % context_.cp.size(), previous);
-      dkv.advance();
-      const StageScope scope(context_.observer, EventKind::kMerge, place, stage.source_rank);
-      dkv.held().add_(contribution);
+      finish(returning, Payload::kDkv, carried, source, previous);
+      dkv->advance();
+      const StageScope scope(context_.observer, EventKind::kMerge, place, source);
+      dkv->held().add_(contribution);
     }
-    context_.observer.tensor("dkv", place, dkv.held());
-    if (context_.cp.size() > 1) returning = dkv.start();
-    if (!moving.pending()) continue;
-    finish(moving, Payload::kKv, stage.source_rank, place);
-    kv.advance();
+    context_.observer.tensor("dkv", place, dkv->held());
+    carried = source;
+    if (group_.size() > 1 && (stage.forwards_kv || options_.order == Order::kDiagonalFirst))
+      returning = dkv->start();
+    if (!stage.forwards_kv) break;
+    finishKv(moving, backward_, stage, place);
+    kv->advance();
   }
   if (returning.pending()) {
-    finish(returning, Payload::kDkv, home, place);
-    dkv.advance();
+    finish(returning, Payload::kDkv, carried, context_.rank(), place);
+    dkv->advance();
   }
-  const auto type = q.scalar_type();
-  return {dq.to(type), dkv.held()[0].to(type), dkv.held()[1].to(type)};
-}
-
-void RingAttention::attendStageBackward(const RingStage& stage, const Place& place,
-                                        const at::Tensor& dout, const at::Tensor& q,
-                                        const at::Tensor& kv, const AttentionResult& result,
-                                        at::Tensor& dq, at::Tensor& dkv) {
-  context_.observer.tensor("kv", place, kv);
-  for (const Piece& piece : stage.pieces) {
-    StageScope scope(context_.observer, EventKind::kAttend, place, stage.source_rank);
-    setPiece(scope.event(), piece);
-    for (const Piece& cut : cutDiagonal(piece)) {
-      const AttentionGradients part =
-          attendPieceBackward(dout, q, kv[0], kv[1], result, cut, scale_);
-      dq.slice(2, cut.q_begin, cut.q_end).add_(part.dq);
-      dkv[0].slice(2, cut.k_begin, cut.k_end).add_(part.dk);
-      dkv[1].slice(2, cut.k_begin, cut.k_end).add_(part.dv);
-    }
-  }
-}
-
-void RingAttention::finish(Exchange& exchange, Payload payload, int source_rank,
-                           const Place& place) {
-  std::vector<TransferReport> reports;
-  {
-    StageScope scope(context_.observer, EventKind::kWait, place, source_rank);
-    scope.event().payload = payload;
-    scope.event().peer = static_cast<std::int16_t>(schedule_.previous_rank);
-    reports = exchange.wait();
-  }
-  // The report of a receive is about the block that came, which is the previous rank's.
-  for (const TransferReport& report : reports) {
-    const int cp = context_.cp.size();
-    const int source = report.is_send ? source_rank : (source_rank + cp - 1) % cp;
-    context_.observer.transfers({report}, payload, source, place);
-    if (report.is_send) count(report, payload, place.direction);
-  }
-}
-
-void RingAttention::count(const TransferReport& sent, Payload payload, Direction direction) {
-  const bool forward = direction == Direction::kForward;
-  (payload == Payload::kDkv ? hops_.dkv_backward
-   : forward                ? hops_.kv_forward
-                            : hops_.kv_backward) += 1;
-  (forward ? hops_.bytes_forward : hops_.bytes_backward) += sent.bytes;
+  return {dq, dkv->held()[0], dkv->held()[1]};
 }
 
 }  // namespace ringscope::engine

@@ -1,51 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/attention/attention_op.h"
-#include "engine/attention/schedule.h"
-#include "engine/train/rank_context.h"
+#include "engine/attention/strategies/block_worker.h"
+#include "engine/attention/strategies/context_parallel_op.h"
+#include "engine/attention/strategies/kv_wire.h"
+#include "engine/attention/strategies/rotation.h"
 
 namespace ringscope::engine {
 
-/// Messages that one rank has sent, and their bytes.
-struct HopTotals {
-  int kv_forward = 0, kv_backward = 0, dkv_backward = 0;
-  std::int64_t bytes_forward = 0, bytes_backward = 0;
+/// How a ring is run.
+struct RingOptions {
+  Rotate rotate = Rotate::kP2p;
+  Order order = Order::kDiagonalFirst;
+  bool fp8 = false;  ///< KV on the wire as e4m3
 };
 
-/// Ring attention over the cp ranks (Liu et al. 2023, arXiv:2310.01889), rotate p2p: KV blocks go
-/// round while each rank attends its queries to the block that it holds; in backward they go round
-/// again with dK and dV, which are at home after cp hops, while dQ stays.
-class RingAttention : public AttentionOp {
+/// Ring attention over a group (Liu et al. 2023, arXiv:2310.01889): KV blocks go round while each
+/// rank attends its queries to the block that it holds; in backward they go round again with dK and
+/// dV, while dQ stays.
+class RingAttention : public ContextParallelOp {
  public:
-  /// `context` outlives this. `schedule` is that of the context's rank.
-  RingAttention(RankContext& context, RingSchedule schedule, double scale);
+  /// `layout` is that of the group's ranks.
+  RingAttention(RankContext& context, Group group, const ShardLayout& layout, const Mask& mask,
+                double scale, RingOptions options);
 
-  void setTrainStep(std::int32_t step) { train_step_ = step; }
-  const HopTotals& hops() const { return hops_; }
-
+  std::int64_t work() const override { return forward_.work(); }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           int layer) override;
-  AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
-                              const at::Tensor& v, const AttentionResult& result,
-                              int layer) override;
+  AttentionGradients backwardSums(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
+                                  const at::Tensor& v, const AttentionResult& result,
+                                  int layer) override;
 
  private:
-  traces::Place placeOf(const RingStage& stage, int layer, traces::Direction direction) const;
-  void attendStage(const RingStage& stage, const traces::Place& place, const at::Tensor& q,
-                   const at::Tensor& kv, RunningResult& running);
-  void attendStageBackward(const RingStage& stage, const traces::Place& place,
-                           const at::Tensor& dout, const at::Tensor& q, const at::Tensor& kv,
-                           const AttentionResult& result, at::Tensor& dq, at::Tensor& dkv);
-  void count(const TransferReport& sent, traces::Payload payload, traces::Direction direction);
-  void finish(Exchange& exchange, traces::Payload payload, int source_rank,
-              const traces::Place& place);
+  std::unique_ptr<KvWire> makeWire(const at::Tensor& k) const;
+  at::Tensor firstBackwardPacket(const at::Tensor& k, const at::Tensor& v, const KvWire& wire,
+                                 int layer);
+  /// Diagonal last begins where forward ended; gathered blocks are gathered again.
+  bool keepsLastPacket() const {
+    return options_.order == Order::kDiagonalLast && options_.rotate != Rotate::kAllGather;
+  }
+  int worldSource(int source) const { return group_.worldRank(source); }
+  void finishKv(Exchange& moving, const RingSchedule& schedule, const RingStage& stage,
+                const traces::Place& place);
 
-  RankContext& context_;
-  RingSchedule schedule_;
-  double scale_;
-  std::int32_t train_step_ = 0;
-  HopTotals hops_;
+  Group group_;
+  RingOptions options_;
+  RingSchedule forward_, backward_;
+  BlockWorker worker_;
+  std::map<int, at::Tensor> last_packet_;  // by layer: where diagonal-last begins
 };
 
 }  // namespace ringscope::engine

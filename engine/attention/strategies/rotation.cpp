@@ -6,23 +6,89 @@
 #include "engine/observe/memory_tracker.h"
 
 namespace ringscope::engine {
+namespace {
 
-Rotation::Rotation(Communicator& cp, int next_rank, int previous_rank, at::Tensor first)
-    : cp_(cp), next_rank_(next_rank), previous_rank_(previous_rank), held_(std::move(first)) {}
-
-Exchange Rotation::start() {
-  at::Tensor& buffer = buffers_[static_cast<std::size_t>(turn_)];
-  if (!buffer.defined()) {
-    const MemoryScope scope(MemoryCategory::kInFlight);
-    buffer = at::empty_like(held_);
-  }
-  arriving_ = buffer;
-  turn_ ^= 1;
-  return cp_.exchange({{held_, next_rank_}}, {{arriving_, previous_rank_}});
+at::Tensor inFlightLike(const at::Tensor& packet) {
+  const MemoryScope scope(MemoryCategory::kInFlight);
+  return at::empty_like(packet);
 }
 
-void Rotation::advance() {
-  held_ = arriving_;
+/// To the next rank, by a message or by an all-to-all with one part.
+class HopRotation : public Rotation {
+ public:
+  HopRotation(bool all_to_all, const Group& group, int next, int previous, at::Tensor first)
+      : all_to_all_(all_to_all),
+        group_(group),
+        next_(next),
+        previous_(previous),
+        held_(std::move(first)) {}
+
+  at::Tensor& held() override { return held_; }
+  Exchange start() override {
+    at::Tensor& buffer = buffers_[static_cast<std::size_t>(turn_)];
+    if (!buffer.defined()) buffer = inFlightLike(held_);
+    arriving_ = buffer;
+    turn_ ^= 1;
+    if (!all_to_all_) return group_.exchange({{held_, next_}}, {{arriving_, previous_}});
+    std::vector<at::Tensor> sends(static_cast<std::size_t>(group_.size())), receives(sends);
+    sends[static_cast<std::size_t>(next_)] = held_;
+    receives[static_cast<std::size_t>(previous_)] = arriving_;
+    return group_.allToAll(sends, receives);
+  }
+  void advance() override { held_ = arriving_; }
+
+ private:
+  bool all_to_all_;
+  const Group& group_;
+  int next_, previous_;
+  at::Tensor held_, arriving_;
+  std::array<at::Tensor, 2> buffers_;
+  int turn_ = 0;
+};
+
+/// All packets at the first start; later ones are only pointed to.
+class GatherRotation : public Rotation {
+ public:
+  GatherRotation(const Group& group, const RingSchedule& schedule, at::Tensor first)
+      : group_(group), schedule_(schedule), packets_(static_cast<std::size_t>(group.size())) {
+    mine() = std::move(first);
+  }
+
+  at::Tensor& held() override {
+    return packets_[static_cast<std::size_t>(schedule_.stages[step_].source_rank)];
+  }
+  Exchange start() override {
+    if (gathered_) return {};
+    gathered_ = true;
+    std::vector<at::Tensor> sends(packets_.size(), mine()), receives(packets_.size());
+    for (int r = 0; r < group_.size(); ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      if (r != group_.rank()) packets_[i] = inFlightLike(mine());
+      receives[i] = packets_[i];
+    }
+    sends[static_cast<std::size_t>(group_.rank())] = at::Tensor();
+    return group_.allToAll(sends, receives);
+  }
+  void advance() override { ++step_; }
+
+ private:
+  at::Tensor& mine() { return packets_[static_cast<std::size_t>(group_.rank())]; }
+
+  const Group& group_;
+  const RingSchedule& schedule_;
+  std::vector<at::Tensor> packets_;
+  std::size_t step_ = 0;
+  bool gathered_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Rotation> makeRotation(Rotate rotate, const Group& group,
+                                       const RingSchedule& schedule, at::Tensor first) {
+  if (rotate == Rotate::kAllGather)
+    return std::make_unique<GatherRotation>(group, schedule, std::move(first));
+  return std::make_unique<HopRotation>(rotate == Rotate::kAllToAll, group, schedule.next_rank,
+                                       schedule.previous_rank, std::move(first));
 }
 
 }  // namespace ringscope::engine

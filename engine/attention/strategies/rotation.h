@@ -2,31 +2,28 @@
 #pragma once
 
 #include <array>
+#include <memory>
 
-#include "engine/transport/communicator.h"
+#include "engine/attention/schedule.h"
+#include "engine/transport/group.h"
 
 namespace ringscope::engine {
 
-/// A packet that goes round the ring by double buffering: while the one that is held is used and
-/// sent on, the next one arrives in the other buffer. The first packet stays untouched.
+/// A packet that goes round a ring. While the held one is used, the next one is under way.
 class Rotation {
  public:
-  /// `first` is this rank's own packet, contiguous.
-  Rotation(Communicator& cp, int next_rank, int previous_rank, at::Tensor first);
-
+  virtual ~Rotation() = default;
   /// The packet that is held now.
-  at::Tensor& held() { return held_; }
-  /// Starts sending the held packet on and receiving the next one.
-  Exchange start();
-  /// The received packet becomes the held one. Call when start()'s exchange is complete.
-  void advance();
-
- private:
-  Communicator& cp_;
-  int next_rank_, previous_rank_;
-  at::Tensor held_, arriving_;
-  std::array<at::Tensor, 2> buffers_;
-  int turn_ = 0;
+  virtual at::Tensor& held() = 0;
+  /// Starts what brings the next packet; not pending when it is here already.
+  virtual Exchange start() = 0;
+  /// The next packet becomes the held one. Call when start()'s exchange is complete.
+  virtual void advance() = 0;
 };
+
+/// `first` is this rank's own packet, contiguous; it stays untouched. Packets go to the schedule's
+/// next rank by double buffering, except with kAllGather: then the first start() gathers them all.
+std::unique_ptr<Rotation> makeRotation(Rotate rotate, const Group& group,
+                                       const RingSchedule& schedule, at::Tensor first);
 
 }  // namespace ringscope::engine

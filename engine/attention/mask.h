@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/sharding/shard_layout.h"
+
+namespace ringscope::engine {
+
+/// Which keys a query may attend, by global indices.
+struct Mask {
+  bool causal = false;      ///< keys of its own and earlier indices only
+  std::int64_t window = 0;  ///< of those the last `window`, itself included; 0: all
+  /// Keys of its own document only, in ascending order; tokens between documents are padding, which
+  /// attends nothing and is attended by nothing. Empty: the sequence is one document.
+  std::vector<TokenRun> documents;
+
+  static Mask full() { return {}; }
+  static Mask causalMask() { return {true, 0, {}}; }
+  /// Throws usageError when the window is not positive.
+  static Mask slidingWindow(std::int64_t window);
+  /// From cumulative lengths [0, …, S], as cu_seqlens has them; causal within each document.
+  /// Throws usageError when they do not rise from 0 to at most `length`.
+  static Mask packed(const std::vector<std::int64_t>& cu_seqlens, std::int64_t length);
+
+  /// Plain and full: every query attends every key.
+  bool isFull() const { return !causal && window == 0 && documents.empty(); }
+  bool allows(std::int64_t query, std::int64_t key) const;
+  /// The document of a token, or -1 for padding.
+  int documentOf(std::int64_t token) const;
+  /// full | causal | window | documents, as the command line names them.
+  std::string name() const;
+
+  friend bool operator==(const Mask&, const Mask&) = default;
+};
+
+}  // namespace ringscope::engine

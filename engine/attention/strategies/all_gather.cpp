@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/attention/strategies/all_gather.h"
+
+#include <ATen/ATen.h>
+
+namespace ringscope::engine {
+
+using traces::Direction;
+using traces::EventKind;
+using traces::Payload;
+using traces::Place;
+
+AllGatherAttention::AllGatherAttention(RankContext& context, Group group, const ShardLayout& layout,
+                                       const Mask& mask, double scale, bool fp8)
+    : ContextParallelOp(context),
+      group_(std::move(group)),
+      fp8_(fp8),
+      schedule_(ringSchedule(layout, mask, group_.rank())),
+      worker_(context, scale) {}
+
+std::vector<at::Tensor> AllGatherAttention::gather(const at::Tensor& k, const at::Tensor& v,
+                                                   const Place& place) {
+  const auto size = static_cast<std::size_t>(group_.size());
+  const auto wire = fp8_ ? fp8KvWire(k) : plainKvWire();
+  const at::Tensor mine = wire->packed(k, v);
+  std::vector<at::Tensor> sends(size, mine), packets(size);
+  {
+    const MemoryScope scope(MemoryCategory::kInFlight);
+    for (auto& packet : packets) packet = at::empty_like(mine);
+  }
+  Exchange exchange = group_.allToAll(sends, packets);
+  finish(exchange, Payload::kKv, context_.rank(), -1, place);
+  for (auto& packet : packets) {
+    packet = wire->unpacked(packet);
+    if (fp8_) packet = packet.clone();  // the wire unpacks into one buffer
+  }
+  return packets;
+}
+
+AttentionResult AllGatherAttention::forward(const at::Tensor& queries, const at::Tensor& k,
+                                            const at::Tensor& v, int layer) {
+  const at::Tensor q = fp8_ ? roundedToFp8(queries) : queries;
+  const Place place = placeOf(0, layer, Direction::kForward);
+  context_.arriveAt(place);
+  const auto blocks = gather(k, v, place);
+  RunningResult running;
+  for (const RingStage& stage : schedule_.stages) {
+    const at::Tensor& kv = blocks[static_cast<std::size_t>(stage.source_rank)];
+    worker_.attend(stage.pieces, place, group_.worldRank(stage.source_rank), q, kv[0], kv[1],
+                   running);
+  }
+  return BlockWorker::finished(std::move(running), q);
+}
+
+AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout,
+                                                    const at::Tensor& queries, const at::Tensor& k,
+                                                    const at::Tensor& v,
+                                                    const AttentionResult& result, int layer) {
+  const at::Tensor q = fp8_ ? roundedToFp8(queries) : queries;
+  const Place place = placeOf(0, layer, Direction::kBackward);
+  context_.arriveAt(place);
+  const auto blocks = gather(k, v, place);
+  const auto type = sumTypeOf(q);
+  const at::Tensor dq = at::zeros(q.sizes(), type);
+  std::vector<at::Tensor> parts(blocks.size());
+  for (const RingStage& stage : schedule_.stages) {
+    const auto source = static_cast<std::size_t>(stage.source_rank);
+    parts[source] = at::zeros(blocks[source].sizes(), type);
+    worker_.attendBackward(stage.pieces, place, group_.worldRank(stage.source_rank), dout, q,
+                           blocks[source][0], blocks[source][1], result,
+                           {dq, parts[source][0], parts[source][1]});
+  }
+  const at::Tensor sum = reduce(parts, place);
+  return {dq, sum[0], sum[1]};
+}
+
+at::Tensor AllGatherAttention::reduce(const std::vector<at::Tensor>& parts, const Place& place) {
+  std::vector<at::Tensor> received(parts.size());
+  {
+    const MemoryScope scope(MemoryCategory::kInFlight);
+    for (auto& part : received) part = at::empty_like(parts.front());
+  }
+  Exchange exchange = group_.allToAll(parts, received);
+  finish(exchange, Payload::kDkv, -1, context_.rank(), place);
+  const StageScope scope(context_.observer, EventKind::kMerge, place, context_.rank());
+  at::Tensor sum = received.front();
+  for (std::size_t r = 1; r < received.size(); ++r) sum.add_(received[r]);
+  return sum;
+}
+
+}  // namespace ringscope::engine

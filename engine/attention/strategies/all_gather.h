@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/attention/strategies/block_worker.h"
+#include "engine/attention/strategies/context_parallel_op.h"
+#include "engine/attention/strategies/kv_wire.h"
+
+namespace ringscope::engine {
+
+/// All ranks' K and V are gathered before attention, and dK, dV reduced to their owners after it
+/// (Llama 3, arXiv:2407.21783, section 3.3.2). One stage; memory for KV does not shrink with ranks.
+class AllGatherAttention : public ContextParallelOp {
+ public:
+  AllGatherAttention(RankContext& context, Group group, const ShardLayout& layout, const Mask& mask,
+                     double scale, bool fp8);
+
+  std::int64_t work() const override { return schedule_.work(); }
+  AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          int layer) override;
+  AttentionGradients backwardSums(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
+                                  const at::Tensor& v, const AttentionResult& result,
+                                  int layer) override;
+
+ private:
+  /// [2, B, H, S, D] of every rank of the group.
+  std::vector<at::Tensor> gather(const at::Tensor& k, const at::Tensor& v,
+                                 const traces::Place& place);
+  /// Sends each rank the gradients of its own block and adds up those of this rank's, in the order
+  /// of ranks.
+  at::Tensor reduce(const std::vector<at::Tensor>& parts, const traces::Place& place);
+
+  Group group_;
+  bool fp8_;
+  RingSchedule schedule_;
+  BlockWorker worker_;
+};
+
+}  // namespace ringscope::engine

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/attention/strategies/kv_wire.h"
+
+#include <ATen/ATen.h>
+
+#include "engine/observe/memory_tracker.h"
+
+namespace ringscope::engine {
+namespace {
+
+constexpr double kLargestE4m3 = 448;
+
+struct Quantised {
+  at::Tensor values;  ///< e4m3
+  at::Tensor scales;  ///< fp32, last dimension 1
+};
+
+Quantised quantise(const at::Tensor& x) {
+  const at::Tensor largest = x.detach().abs().amax(-1, true).to(at::kFloat);
+  const at::Tensor scales = at::where(largest > 0, largest / kLargestE4m3, at::ones_like(largest));
+  return {(x.to(at::kFloat) / scales).to(at::kFloat8_e4m3fn), scales};
+}
+
+at::Tensor bytesOf(const at::Tensor& t) {
+  return t.contiguous().view(at::kByte).reshape({-1});
+}
+
+class PlainWire : public KvWire {
+ public:
+  at::Tensor packed(const at::Tensor& k, const at::Tensor& v) const override {
+    const MemoryScope scope(MemoryCategory::kKv);
+    return at::stack({k, v});
+  }
+  at::Tensor unpacked(const at::Tensor& message) override { return message; }
+};
+
+class Fp8Wire : public KvWire {
+ public:
+  explicit Fp8Wire(const at::Tensor& k)
+      : shape_{2, k.size(0), k.size(1), k.size(2), k.size(3)}, type_(k.scalar_type()) {}
+
+  at::Tensor packed(const at::Tensor& k, const at::Tensor& v) const override {
+    const MemoryScope scope(MemoryCategory::kKv);
+    const Quantised q = quantise(at::stack({k, v}));
+    return at::cat({bytesOf(q.scales), bytesOf(q.values)});  // scales first: they need alignment
+  }
+  at::Tensor unpacked(const at::Tensor& message) override {
+    const MemoryScope scope(MemoryCategory::kKv);
+    auto scale_shape = shape_;
+    scale_shape.back() = 1;
+    const std::int64_t rows = shape_[0] * shape_[1] * shape_[2] * shape_[3];
+    const auto scale_bytes = rows * static_cast<std::int64_t>(sizeof(float));
+    const at::Tensor scales = message.slice(0, 0, scale_bytes).view(at::kFloat).view(scale_shape);
+    const at::Tensor values = message.slice(0, scale_bytes).view(at::kFloat8_e4m3fn).view(shape_);
+    if (!buffer_.defined()) buffer_ = at::empty(shape_, at::TensorOptions().dtype(type_));
+    buffer_.copy_(values.to(at::kFloat) * scales);
+    return buffer_;
+  }
+
+ private:
+  std::vector<std::int64_t> shape_;
+  at::ScalarType type_;
+  at::Tensor buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<KvWire> plainKvWire() {
+  return std::make_unique<PlainWire>();
+}
+std::unique_ptr<KvWire> fp8KvWire(const at::Tensor& k) {
+  return std::make_unique<Fp8Wire>(k);
+}
+
+at::Tensor roundedToFp8(const at::Tensor& x) {
+  const Quantised q = quantise(x);
+  return (q.values.to(at::kFloat) * q.scales).to(x.scalar_type());
+}
+
+}  // namespace ringscope::engine

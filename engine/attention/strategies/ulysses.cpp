@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/attention/strategies/ulysses.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace ringscope::engine {
+
+using traces::Direction;
+using traces::Payload;
+using traces::Place;
+
+namespace {
+
+at::Tensor heads(const at::Tensor& t, const std::vector<std::int64_t>& which) {
+  return t.index_select(1, at::tensor(which, at::kLong));
+}
+
+/// The KV head of each of a rank's query heads.
+std::vector<std::int64_t> headOfEach(std::int64_t first_query, std::int64_t query_heads,
+                                     std::int64_t group) {
+  std::vector<std::int64_t> each;
+  for (std::int64_t h = first_query; h < first_query + query_heads; ++h) each.push_back(h / group);
+  return each;
+}
+
+std::vector<std::int64_t> distinctHeads(std::int64_t first_query, std::int64_t query_heads,
+                                        std::int64_t group) {
+  auto each = headOfEach(first_query, query_heads, group);
+  each.erase(std::unique(each.begin(), each.end()), each.end());
+  return each;
+}
+
+}  // namespace
+
+HeadSplit HeadSplit::of(std::int64_t query_heads, std::int64_t kv_heads, int ranks) {
+  HeadSplit split;
+  split.query_heads = query_heads / ranks;
+  const std::int64_t group = query_heads / kv_heads;
+  for (int r = 0; r < ranks; ++r)
+    split.kv_heads.push_back(distinctHeads(r * split.query_heads, split.query_heads, group));
+  // Messages have one shape: when ranks need unequal groups, each query head gets its own copy.
+  const bool equal = split.query_heads % group == 0 || group % split.query_heads == 0;
+  for (int r = 0; r < ranks && !equal; ++r)
+    split.kv_heads[static_cast<std::size_t>(r)] =
+        headOfEach(r * split.query_heads, split.query_heads, group);
+  return split;
+}
+
+UlyssesAttention::UlyssesAttention(RankContext& context, Group group,
+                                   std::unique_ptr<ContextParallelOp> inner)
+    : ContextParallelOp(context), group_(std::move(group)), inner_(std::move(inner)) {}
+
+void UlyssesAttention::setTrainStep(std::int32_t step) {
+  train_step_ = step;
+  inner_->setTrainStep(step);
+}
+
+HopTotals UlyssesAttention::hops() const {
+  HopTotals all = inner_->hops();
+  all.heads_forward += hops_.heads_forward;
+  all.heads_backward += hops_.heads_backward;
+  all.bytes_forward += hops_.bytes_forward;
+  all.bytes_backward += hops_.bytes_backward;
+  all.wait_ns += hops_.wait_ns;
+  return all;
+}
+
+std::vector<std::vector<at::Tensor>> UlyssesAttention::swap(
+    const std::vector<std::vector<at::Tensor>>& parts,
+    const std::vector<std::vector<std::int64_t>>& shapes, const Place& place) {
+  const MemoryScope scope(MemoryCategory::kInFlight);
+  std::vector<at::Tensor> sends, receives;
+  std::int64_t elements = 0;
+  for (const auto& shape : shapes) elements += c10::multiply_integers(shape);
+  for (const auto& part : parts) {
+    std::vector<at::Tensor> flat;
+    for (const at::Tensor& t : part) flat.push_back(t.reshape({-1}));
+    sends.push_back(at::cat(flat));
+    receives.push_back(at::empty({elements}, sends.back().options()));
+  }
+  Exchange exchange = group_.allToAll(sends, receives);
+  finish(exchange, Payload::kHeads, context_.rank(), -1, place);
+  std::vector<std::vector<at::Tensor>> result;
+  for (const at::Tensor& message : receives) {
+    std::vector<at::Tensor> tensors;
+    std::int64_t offset = 0;
+    for (const auto& shape : shapes) {
+      const std::int64_t count = c10::multiply_integers(shape);
+      tensors.push_back(message.slice(0, offset, offset + count).view(shape));
+      offset += count;
+    }
+    result.push_back(std::move(tensors));
+  }
+  return result;
+}
+
+at::Tensor UlyssesAttention::toHeads(const at::Tensor& t, const Place& place) {
+  const std::int64_t mine = t.size(1) / group_.size();
+  std::vector<std::vector<at::Tensor>> parts;
+  for (int r = 0; r < group_.size(); ++r) parts.push_back({t.slice(1, r * mine, (r + 1) * mine)});
+  auto shape = t.sizes().vec();
+  shape[1] = mine;
+  std::vector<at::Tensor> pieces;
+  for (auto& from : swap(parts, {shape}, place)) pieces.push_back(from.front());
+  return at::cat(pieces, 2);
+}
+
+at::Tensor UlyssesAttention::toSequence(const at::Tensor& t, const Place& place) {
+  const std::int64_t local = t.size(2) / group_.size();
+  std::vector<std::vector<at::Tensor>> parts;
+  for (int r = 0; r < group_.size(); ++r) parts.push_back({t.slice(2, r * local, (r + 1) * local)});
+  auto shape = t.sizes().vec();
+  shape[2] = local;
+  std::vector<at::Tensor> pieces;
+  for (auto& from : swap(parts, {shape}, place)) pieces.push_back(from.front());
+  return at::cat(pieces, 1);
+}
+
+UlyssesAttention::ByHeads UlyssesAttention::turned(const at::Tensor& q, const at::Tensor& k,
+                                                   const at::Tensor& v, const HeadSplit& split,
+                                                   const Place& place) {
+  std::vector<std::vector<at::Tensor>> parts;
+  for (int r = 0; r < group_.size(); ++r) {
+    const auto& kv = split.kv_heads[static_cast<std::size_t>(r)];
+    parts.push_back({q.slice(1, r * split.query_heads, (r + 1) * split.query_heads), heads(k, kv),
+                     heads(v, kv)});
+  }
+  auto q_shape = q.sizes().vec(), kv_shape = k.sizes().vec();
+  q_shape[1] = split.query_heads;
+  kv_shape[1] =
+      static_cast<std::int64_t>(split.kv_heads[static_cast<std::size_t>(group_.rank())].size());
+  std::vector<at::Tensor> joined[3];
+  for (auto& from : swap(parts, {q_shape, kv_shape, kv_shape}, place))
+    for (std::size_t i = 0; i < 3; ++i) joined[i].push_back(from[i]);
+  return {at::cat(joined[0], 2), at::cat(joined[1], 2), at::cat(joined[2], 2), {}};
+}
+
+AttentionResult UlyssesAttention::forward(const at::Tensor& q, const at::Tensor& k,
+                                          const at::Tensor& v, int layer) {
+  const auto split = HeadSplit::of(q.size(1), k.size(1), group_.size());
+  const Place place = placeOf(0, layer, Direction::kForward);
+  context_.arriveAt(place);
+  ByHeads by_heads = turned(q, k, v, split, place);
+  by_heads.result = inner_->forward(by_heads.q, by_heads.k, by_heads.v, layer);
+  AttentionResult result{toSequence(by_heads.result.out, place),
+                         toSequence(by_heads.result.lse, place)};
+  kept_[layer] = std::move(by_heads);
+  return result;
+}
+
+AttentionGradients UlyssesAttention::backwardSums(const at::Tensor& dout, const at::Tensor& q,
+                                                  const at::Tensor& k, const at::Tensor&,
+                                                  const AttentionResult&, int layer) {
+  const auto split = HeadSplit::of(q.size(1), k.size(1), group_.size());
+  const Place place = placeOf(0, layer, Direction::kBackward);
+  context_.arriveAt(place);
+  const ByHeads by_heads = std::move(kept_.at(layer));
+  kept_.erase(layer);
+  const AttentionGradients g = inner_->backwardSums(toHeads(dout, place), by_heads.q, by_heads.k,
+                                                    by_heads.v, by_heads.result, layer);
+  std::vector<std::vector<at::Tensor>> parts;
+  const std::int64_t local = q.size(2);
+  for (int r = 0; r < group_.size(); ++r) {
+    auto rows = [&](const at::Tensor& t) { return t.slice(2, r * local, (r + 1) * local); };
+    parts.push_back({rows(g.dq), rows(g.dk), rows(g.dv)});
+  }
+  return fromHeads(parts, split, q, k, place);
+}
+
+AttentionGradients UlyssesAttention::fromHeads(const std::vector<std::vector<at::Tensor>>& parts,
+                                               const HeadSplit& split, const at::Tensor& q,
+                                               const at::Tensor& k, const Place& place) {
+  auto q_shape = q.sizes().vec(), kv_shape = k.sizes().vec();
+  q_shape[1] = split.query_heads;
+  kv_shape[1] = static_cast<std::int64_t>(split.kv_heads.front().size());
+  const auto received = swap(parts, {q_shape, kv_shape, kv_shape}, place);
+  const auto type = received.front().front().options();
+  AttentionGradients sums{at::empty(q.sizes(), type), at::zeros(k.sizes(), type),
+                          at::zeros(k.sizes(), type)};
+  for (int r = 0; r < group_.size(); ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    sums.dq.slice(1, r * split.query_heads, (r + 1) * split.query_heads).copy_(received[i][0]);
+    // A head that several ranks attended gets the sum of what they found.
+    const at::Tensor index = at::tensor(split.kv_heads[i], at::kLong);
+    sums.dk.index_add_(1, index, received[i][1]);
+    sums.dv.index_add_(1, index, received[i][2]);
+  }
+  return sums;
+}
+
+}  // namespace ringscope::engine

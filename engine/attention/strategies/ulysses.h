@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/attention/strategies/context_parallel_op.h"
+
+namespace ringscope::engine {
+
+/// Which heads each rank of a group attends once the sequence has been turned into heads.
+struct HeadSplit {
+  std::int64_t query_heads = 0;  ///< of each rank
+  /// kv_heads[r]: the KV heads that rank r needs, in the order of its query heads' groups; a head
+  /// may be needed by several ranks (fewer KV heads than ranks).
+  std::vector<std::vector<std::int64_t>> kv_heads;
+
+  /// query_heads divides by ranks and by kv_heads.
+  static HeadSplit of(std::int64_t query_heads, std::int64_t kv_heads, int ranks);
+};
+
+/// Ulysses (Jacobs et al. 2023, arXiv:2309.14509): an all-to-all turns a shard of the sequence with
+/// all heads into the group's whole part of the sequence with some heads; another attention works
+/// on that (on the spot, or as a ring over other groups); an all-to-all turns its result back.
+class UlyssesAttention : public ContextParallelOp {
+ public:
+  /// `inner` attends the joined shards of the group.
+  UlyssesAttention(RankContext& context, Group group, std::unique_ptr<ContextParallelOp> inner);
+
+  void setTrainStep(std::int32_t step) override;
+  HopTotals hops() const override;
+  std::int64_t work() const override { return inner_->work(); }
+  AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          int layer) override;
+  AttentionGradients backwardSums(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
+                                  const at::Tensor& v, const AttentionResult& result,
+                                  int layer) override;
+
+ private:
+  /// What forward keeps for backward: the same tensors by heads.
+  struct ByHeads {
+    at::Tensor q, k, v;
+    AttentionResult result;
+  };
+  /// One message to each rank: `parts[r]` are the tensors for rank r, of one type; gives, for each
+  /// rank, what it sent, shaped like `shapes`.
+  std::vector<std::vector<at::Tensor>> swap(const std::vector<std::vector<at::Tensor>>& parts,
+                                            const std::vector<std::vector<std::int64_t>>& shapes,
+                                            const traces::Place& place);
+  /// [B, H, S_local, …] to [B, H / size, S_local · size, …], queries' heads.
+  at::Tensor toHeads(const at::Tensor& t, const traces::Place& place);
+  /// The inverse.
+  at::Tensor toSequence(const at::Tensor& t, const traces::Place& place);
+  ByHeads turned(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                 const HeadSplit& split, const traces::Place& place);
+
+  AttentionGradients fromHeads(const std::vector<std::vector<at::Tensor>>& parts,
+                               const HeadSplit& split, const at::Tensor& q, const at::Tensor& k,
+                               const traces::Place& place);
+
+  Group group_;
+  std::unique_ptr<ContextParallelOp> inner_;
+  std::map<int, ByHeads> kept_;  // by layer
+};
+
+}  // namespace ringscope::engine

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/transport/group.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace ringscope::engine {
+
+Group::Group(Communicator& world, std::vector<int> ranks)
+    : world_(&world), ranks_(std::move(ranks)) {
+  const auto mine = std::find(ranks_.begin(), ranks_.end(), world.rank());
+  TORCH_CHECK(mine != ranks_.end(), "a rank is not in its own group");
+  rank_ = static_cast<int>(mine - ranks_.begin());
+}
+
+Exchange Group::exchange(std::vector<Outgoing> sends, std::vector<Incoming> receives) const {
+  for (Outgoing& send : sends) send.to = worldRank(send.to);
+  for (Incoming& receive : receives) receive.from = worldRank(receive.from);
+  return world_->exchange(sends, receives);
+}
+
+Exchange Group::allToAll(const std::vector<at::Tensor>& sends,
+                         const std::vector<at::Tensor>& receives) const {
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  auto used = [](const at::Tensor& t) { return t.defined() && t.numel() > 0; };
+  for (int r = 0; r < size(); ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    if (r == rank_) {
+      if (used(sends[i])) at::Tensor(receives[i]).copy_(sends[i]);
+      continue;
+    }
+    if (used(sends[i])) out.push_back({sends[i], r});
+    if (used(receives[i])) in.push_back({receives[i], r});
+  }
+  return exchange(std::move(out), std::move(in));
+}
+
+}  // namespace ringscope::engine
