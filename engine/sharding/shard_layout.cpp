@@ -101,14 +101,36 @@ void ShardLayout::dealDocuments(const std::vector<TokenRun>& documents) {
                      std::to_string(length_));
 }
 
+std::vector<ShardLayout::Segment> ShardLayout::segments(int first_rank, int group) const {
+  std::vector<Segment> all;
+  for (int member = 0; member < group; ++member) {
+    std::int64_t offset = 0;
+    for (const ShardRun& run : shard(first_rank + member)) {
+      all.push_back({member, offset, run});
+      offset += run.count;
+    }
+  }
+  if (balance_ != Balance::kStriped)
+    std::sort(all.begin(), all.end(),
+              [](const Segment& a, const Segment& b) { return a.run.begin < b.run.begin; });
+  return all;
+}
+
 ShardLayout ShardLayout::joined(int group) const {
   ShardLayout layout;
   layout.length_ = length_;
   layout.balance_ = balance_;
-  layout.shards_.resize(shards_.size() / static_cast<std::size_t>(group));
-  for (std::size_t rank = 0; rank < shards_.size(); ++rank) {
-    auto& together = layout.shards_[rank / static_cast<std::size_t>(group)];
-    together.insert(together.end(), shards_[rank].begin(), shards_[rank].end());
+  for (int rank = 0; rank < cpSize(); rank += group) {
+    layout.shards_.emplace_back();
+    for (const Segment& segment : segments(rank, group)) {
+      auto& runs = layout.shards_.back();
+      // Runs that follow each other are one.
+      if (!runs.empty() && segment.run.stride == 1 &&
+          runs.back().begin + runs.back().count == segment.run.begin)
+        runs.back().count += segment.run.count;
+      else
+        runs.push_back(segment.run);
+    }
   }
   return layout;
 }

@@ -39,8 +39,17 @@ class ShardLayout {
   ShardLayout(std::int64_t length, int cp_size, Balance balance,
               const std::vector<TokenRun>& documents = {});
 
+  /// Where a run of a joined shard lies: the member of the group, and its local rows there.
+  struct Segment {
+    int member = 0;
+    std::int64_t offset = 0;
+    ShardRun run;
+  };
+  /// The runs of the `group` neighbouring ranks that begin with `first_rank`, in global order where
+  /// they do not interleave.
+  std::vector<Segment> segments(int first_rank, int group) const;
   /// The layout of `group` neighbouring ranks taken as one: what each of them holds once a sequence
-  /// has been turned into heads among them. Its runs need not be in global order.
+  /// has been turned into heads among them, in the order of segments().
   ShardLayout joined(int group) const;
 
   std::int64_t length() const { return length_; }

@@ -375,7 +375,7 @@ TEST(RunConfigTest, EveryKeyIsReadAndWhatChangedIsSaid) {
   EXPECT_THROW(RunConfig::fromJson({{"cp", "two"}}, "test"), Error);
   EXPECT_THROW(RunConfig::fromJson({{"color", 1}}, "test"), Error);
   after.seq_len = 63;
-  EXPECT_TRUE(refusal(after).contains("do not divide"));
+  EXPECT_TRUE(refusal(after, 4).contains("do not divide"));
 }
 
 TEST(RingSceneTest, WithoutShardsItSaysRowsAndNotThatNothingIsAttended) {

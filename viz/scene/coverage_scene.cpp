@@ -17,6 +17,35 @@ RingScene sceneAt(const traces::Trace& trace, const traces::MomentIndex& index,
                    std::vector<Place>(static_cast<std::size_t>(trace.worldSize()), place), 0);
 }
 
+/// The tokens of every chunk, in order; empty when chunks are interleaved.
+std::vector<traces::TokenRun> chunkRanges(const traces::Trace& trace, int train_step) {
+  std::vector<traces::TokenRun> ranges;
+  if (trace.run().value("balance", "") == "striped") return ranges;
+  for (int rank = 0; rank < trace.worldSize(); ++rank)
+    for (const char* buffer : {"input_ids", "q"})
+      if (const auto* shard = trace.findShard(buffer, train_step, rank)) {
+        ranges.insert(ranges.end(), shard->global_from_local.begin(),
+                      shard->global_from_local.end());
+        break;
+      }
+  std::sort(ranges.begin(), ranges.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  return ranges;
+}
+
+/// Some query of one chunk may attend some key of the other. Where documents lie is not recorded
+/// with attention, so for them every earlier chunk may be wanted.
+bool maskWants(const traces::Trace& trace, const std::vector<traces::TokenRun>& ranges, int query,
+               int key) {
+  const auto& run = trace.run();
+  if (run.value("mask", "causal") == "full" || ranges.empty()) return true;
+  if (key > query) return false;
+  const auto window = run.value("window", std::int64_t{0});
+  if (window == 0 || std::max(query, key) >= static_cast<int>(ranges.size())) return true;
+  return ranges[static_cast<std::size_t>(query)].begin -
+             (ranges[static_cast<std::size_t>(key)].end - 1) <
+         window;
+}
+
 void countFaults(CoverageScene& scene) {
   for (const PairCell& cell : scene.cells) {
     scene.doubled += cell.attended > 1;
@@ -51,10 +80,11 @@ CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentInde
       scene.chunks = ring.chunk_count;
       scene.cells.resize(static_cast<std::size_t>(scene.chunks * scene.chunks));
       scene.work_done.assign(ring.ranks.size(), 0);
-      const bool causal = trace.run().value("mask", "causal") == "causal";
+      const auto ranges = chunkRanges(trace, place.train_step);
       for (int q = 0; q < scene.chunks; ++q)
         for (int k = 0; k < scene.chunks; ++k)
-          scene.cells[static_cast<std::size_t>(q * scene.chunks + k)].expected = !causal || k <= q;
+          scene.cells[static_cast<std::size_t>(q * scene.chunks + k)].expected =
+              maskWants(trace, ranges, q, k);
     }
     for (const RankScene& rank : ring.ranks)
       for (const CoverageCell& cell : rank.cells) {

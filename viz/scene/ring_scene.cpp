@@ -27,18 +27,57 @@ const traces::ShardRecord* anyShard(const Trace& trace, int train_step, int rank
 struct LocalRun {
   std::int64_t begin = 0, end = 0;
   int chunk = 0;
+  bool interleaved = false;  ///< every cp-th token: earlier and later than every other chunk
 };
 
-std::vector<LocalRun> localRuns(const Trace& trace, int train_step, int rank) {
-  std::vector<LocalRun> runs;
+int headsSharedBy(const Trace& trace) {
+  return std::max(1, trace.run().value("ulysses", 1));
+}
+
+/// The first token of every run of all ranks, in order: a run's place among them is its chunk.
+std::vector<std::int64_t> chunkBegins(const Trace& trace, int train_step) {
+  std::vector<std::int64_t> begins;
+  for (int rank = 0; rank < trace.worldSize(); ++rank)
+    if (const auto* shard = anyShard(trace, train_step, rank))
+      for (const auto& run : shard->global_from_local) begins.push_back(run.begin);
+  std::sort(begins.begin(), begins.end());
+  return begins;
+}
+
+void appendRuns(std::vector<LocalRun>& runs, const Trace& trace, int train_step, int rank,
+                const std::vector<std::int64_t>& begins) {
   const auto* shard = anyShard(trace, train_step, rank);
-  if (!shard) return runs;
-  std::int64_t at = 0;
+  if (!shard) return;
+  std::int64_t at = runs.empty() ? 0 : runs.back().end;
+  if (trace.run().value("balance", "") == "striped") {
+    const auto count = static_cast<std::int64_t>(shard->global_from_local.size());
+    runs.push_back({at, at + count, rank, true});
+    return;
+  }
   for (const auto& run : shard->global_from_local) {
     const std::int64_t size = run.end - run.begin;
     if (size <= 0) continue;
-    runs.push_back({at, at + size, static_cast<int>(run.begin / size)});
+    const auto chunk = std::lower_bound(begins.begin(), begins.end(), run.begin) - begins.begin();
+    runs.push_back({at, at + size, static_cast<int>(chunk), false});
     at += size;
+  }
+}
+
+/// What a rank attends with, or what comes from it: its own shard, or that of its whole group when
+/// the sequence has been turned into heads.
+std::vector<LocalRun> localRuns(const Trace& trace, int train_step, int rank,
+                                const std::vector<std::int64_t>& begins) {
+  std::vector<LocalRun> runs;
+  const int group = headsSharedBy(trace), first = rank / group * group;
+  for (int r = first; r < first + group; ++r) appendRuns(runs, trace, train_step, r, begins);
+  const bool interleaved = !runs.empty() && runs.front().interleaved;
+  if (group == 1 || interleaved) return runs;
+  // A group joins its runs in the order of the sequence.
+  std::sort(runs.begin(), runs.end(), [](auto& a, auto& b) { return a.chunk < b.chunk; });
+  std::int64_t at = 0;
+  for (LocalRun& run : runs) {
+    run = {at, at + run.end - run.begin, run.chunk, false};
+    at = run.end;
   }
   return runs;
 }
@@ -53,19 +92,18 @@ void addCells(std::vector<CoverageCell>& cells, const Event& attend,
     if (!overlaps(q, attend.q_begin, attend.q_end)) continue;
     for (const LocalRun& k : keys) {
       if (!overlaps(k, attend.k_begin, attend.k_end)) continue;
-      const bool causal = attend.mask != PieceMask::kFull;
-      if (causal && k.chunk > q.chunk) continue;
-      cells.push_back({q.chunk, k.chunk, attend.source_rank, causal && k.chunk == q.chunk, now});
+      const bool causal = attend.mask == PieceMask::kCausal;
+      if (causal && k.chunk > q.chunk && !k.interleaved) continue;
+      const CoverageCell cell{q.chunk, k.chunk, attend.source_rank,
+                              causal && (k.chunk == q.chunk || k.interleaved), now};
+      // A window cuts a pair of chunks into several pieces; together they are one cell.
+      const bool known = std::any_of(cells.begin(), cells.end(), [&](const CoverageCell& c) {
+        return c.query_chunk == cell.query_chunk && c.key_chunk == cell.key_chunk && c.now == now &&
+               c.source_rank == cell.source_rank;
+      });
+      if (!known) cells.push_back(cell);
     }
   }
-}
-
-std::string listed(std::vector<int> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  std::string text;
-  for (const int n : numbers) text += (text.empty() ? "" : ", ") + std::to_string(n);
-  return text;
 }
 
 std::string describeCells(const std::vector<CoverageCell>& cells) {
@@ -76,7 +114,7 @@ std::string describeCells(const std::vector<CoverageCell>& cells) {
     keys.push_back(cell.key_chunk);
   }
   return queries.empty() ? "nothing to attend here"
-                         : "queries " + listed(queries) + " × keys " + listed(keys);
+                         : "queries " + listedChunks(queries) + " × keys " + listedChunks(keys);
 }
 
 double meanLse(const Trace& trace, Place place, int rank) {
@@ -131,7 +169,8 @@ MovingPacket packetOf(const Event& send, const Window& window) {
 
 void fillRank(RankScene& scene, std::vector<MovingPacket>& packets, const Trace& trace,
               const traces::MomentIndex& index, const Place& place) {
-  const auto queries = localRuns(trace, place.train_step, scene.rank);
+  const auto begins = chunkBegins(trace, place.train_step);
+  const auto queries = localRuns(trace, place.train_step, scene.rank, begins);
   for (const LocalRun& run : queries) scene.chunks.push_back(run.chunk);
   const Window window = windowOf(trace, index, place, scene.rank);
   if (window.end > 0) scene.begin_ns = window.begin, scene.end_ns = window.end;
@@ -140,17 +179,20 @@ void fillRank(RankScene& scene, std::vector<MovingPacket>& packets, const Trace&
       const Event& event = trace.events(scene.rank)[i];
       const bool now = step == place;
       if (event.kind == EventKind::kAttend)
-        addCells(scene.cells, event, queries, localRuns(trace, place.train_step, event.source_rank),
-                 now);
+        addCells(scene.cells, event, queries,
+                 localRuns(trace, place.train_step, event.source_rank, begins), now);
       if (!now) continue;
       if (event.kind == EventKind::kAttend) {
+        if (std::find(scene.sources.begin(), scene.sources.end(), event.source_rank) ==
+            scene.sources.end())
+          scene.sources.push_back(event.source_rank);
         scene.held_source = event.source_rank;
-        scene.queries += event.q_end - event.q_begin;
+        scene.queries = std::max<std::int64_t>(scene.queries, event.q_end - event.q_begin);
         scene.attend_ns += event.duration();
       } else if (event.kind == EventKind::kSend) {
         if (event.payload == Payload::kKv) scene.held_source = event.source_rank;
         packets.push_back(packetOf(event, window));
-      } else if (event.kind == EventKind::kWait && event.payload == Payload::kKv) {
+      } else if (event.kind == EventKind::kWait && event.payload != Payload::kDkv) {
         scene.wait_ns += event.duration();
         scene.waits_for = event.peer;
         scene.wait_begin = window.fraction(event.begin_ns);
@@ -200,7 +242,9 @@ std::string sentenceFor(const RankScene& scene, std::size_t chunks_of_source, co
     return who + " adds to dK and dV of block " + std::to_string(scene.held_source) +
            "; dQ of its " + std::to_string(scene.queries) + " queries stays";
   std::string text = who + " attends its " + std::to_string(scene.queries) + " queries to " +
-                     describeKeys(scene, chunks_of_source);
+                     (scene.sources.size() > 1
+                          ? "all " + std::to_string(scene.sources.size()) + " blocks that it needs"
+                          : describeKeys(scene, chunks_of_source));
   if (std::isfinite(scene.lse_after))
     text += std::isfinite(scene.lse_before)
                 ? "; its log‑sum‑exp rises from " + number(scene.lse_before) + " to " +
@@ -219,6 +263,19 @@ int ringStepsOf(const Trace& trace, Place place) {
 
 }  // namespace
 
+std::string listedChunks(std::vector<int> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::size_t last = i;  // three or more in a row are told as a range
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
+    if (last >= i + 2) text += "–" + std::to_string(numbers[i = last]);
+  }
+  return text;
+}
+
 RingScene ringScene(const Trace& trace, const traces::MomentIndex& index,
                     const std::vector<Place>& places, int selected) {
   RingScene scene;
@@ -226,6 +283,7 @@ RingScene ringScene(const Trace& trace, const traces::MomentIndex& index,
   selected = std::clamp(selected, 0, static_cast<int>(places.size()) - 1);
   scene.place = places[static_cast<std::size_t>(selected)];
   scene.ring_steps = ringStepsOf(trace, scene.place);
+  scene.heads_shared_by = headsSharedBy(trace);
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
     RankScene of_rank;
     of_rank.rank = static_cast<int>(rank);

@@ -33,9 +33,10 @@ struct RankScene {
   int rank = 0;
   Place place;  ///< the same for all on the logical axis; may differ on the time axis
   std::int64_t begin_ns = 0,
-               end_ns = 0;  ///< of its own work in this ring step; 0, 0: none recorded
-  std::vector<int> chunks;  ///< that it owns
-  int held_source = -1;     ///< whose KV block it holds; -1: not recorded
+               end_ns = 0;   ///< of its own work in this ring step; 0, 0: none recorded
+  std::vector<int> chunks;   ///< that it owns
+  int held_source = -1;      ///< whose KV block it holds; -1: not recorded
+  std::vector<int> sources;  ///< whose blocks it attends in this step: all of them when gathered
   std::vector<CoverageCell> cells;
   std::string attending;                 ///< "queries 2, 5 × keys 1", or why nothing is attended
   std::int64_t queries = 0;              ///< query rows attended in this step
@@ -51,6 +52,7 @@ struct RingScene {
   Place place;
   int ring_steps = 0;  ///< of this layer and direction
   int chunk_count = 0;
+  int heads_shared_by = 1;  ///< ranks among which Ulysses has turned the sequence into heads
   std::vector<RankScene> ranks;
   std::vector<MovingPacket> packets;
   std::string sentence;  ///< what happens, with real numbers
@@ -70,6 +72,9 @@ RingScene ringScene(const traces::Trace& trace, const traces::MomentIndex& index
 std::pair<std::int64_t, std::int64_t> stageWindow(const traces::Trace& trace,
                                                   const traces::MomentIndex& index,
                                                   const Place& place, int rank);
+
+/// "0, 7" or "0–7": three or more in a row as a range.
+std::string listedChunks(std::vector<int> numbers);
 
 /// "128 KiB", "2.1 MiB"; "38 µs", "1.2 ms": as people say it.
 std::string describeBytes(std::int64_t bytes);

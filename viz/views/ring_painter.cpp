@@ -117,11 +117,9 @@ std::pair<QString, QColor> activity(const Canvas& c, const RankScene& rank) {
 }
 
 QString ownedText(const RankScene& rank) {
-  QStringList chunks;
-  for (const int chunk : rank.chunks) chunks << QString::number(chunk);
-  return chunks.isEmpty()
-             ? "chunks not recorded"
-             : "owns chunk" + QString(chunks.size() > 1 ? "s " : " ") + chunks.join(", ");
+  if (rank.chunks.empty()) return "chunks not recorded";
+  return QString(rank.chunks.size() > 1 ? "chunks %1" : "chunk %1")
+      .arg(QString::fromStdString(listedChunks(rank.chunks)));
 }
 
 /// The card itself, with the rank's own colour and pattern down its left side.
@@ -161,6 +159,24 @@ void drawCompactCard(const Canvas& c, const RankScene& rank) {
                Qt::AlignVCenter | Qt::AlignLeft, words.section(' ', 0, 0));
 }
 
+/// All blocks that lie here at once, side by side.
+void drawGathered(const Canvas& c, const QRectF& box, const RankScene& rank) {
+  const double width = box.width() / static_cast<double>(rank.sources.size());
+  double x = box.left();
+  for (const int source : rank.sources) {
+    paintFace(c.p, QRectF(x, box.top(), width - c.s(2), box.height()), source,
+              QString::number(source), c.theme);
+    x += width;
+  }
+}
+
+/// "held"; or, where the sequence has been turned into heads, which part of them this rank has.
+QString heldText(const Canvas& c, const RankScene& rank) {
+  const int shared = c.scene.heads_shared_by;
+  if (shared == 1) return "held";
+  return QString("heads %1/%2").arg(rank.rank % shared + 1).arg(shared);
+}
+
 void drawCard(const Canvas& c, const RankScene& rank) {
   const QRectF card = c.layout.card(rank.rank);
   drawCardGround(c, card, rank.rank);
@@ -178,10 +194,12 @@ void drawCard(const Canvas& c, const RankScene& rank) {
       textFont(c.font(16), QFont::DemiBold));
   say(line(34, 18), ownedText(rank), c.theme.dim, small);
   const QRectF face(left, card.top() + c.s(59), c.s(76), c.s(28));
-  if (rank.held_source >= 0) {
+  if (rank.sources.size() > 1) {
+    drawGathered(c, QRectF(left, face.top(), c.s(150), face.height()), rank);
+  } else if (rank.held_source >= 0) {
     paintFace(c.p, face, rank.held_source, QString("KV %1").arg(rank.held_source), c.theme);
-    say(QRectF(face.right() + c.s(8), face.top(), c.s(50), face.height()), "held", c.theme.dim,
-        small);
+    say(QRectF(face.right() + c.s(8), face.top(), c.s(72), face.height()), heldText(c, rank),
+        c.theme.dim, small);
   } else {
     say(line(59, 28), "not recorded here", c.theme.dim, small);
   }
@@ -219,6 +237,31 @@ void placeLabel(const Canvas& c, const MovingPacket& packet, PacketShape& shape)
   shape.label = label;
 }
 
+/// To a neighbour, along the track.
+QPointF alongRing(const Canvas& c, const MovingPacket& packet, int distance, double t,
+                  double inward, const QSizeF& size, QPainterPath& trail) {
+  const int direction = distance >= 0 ? 1 : -1;
+  const double from = packet.from + direction * c.layout.edge(packet.from, direction, size, inward);
+  const double to =
+      packet.from + distance - direction * c.layout.edge(packet.to, -direction, size, inward);
+  const double at = from + (to - from) * t;
+  const double tail = at - direction * std::min(0.16, std::abs(at - from));
+  trail.moveTo(c.layout.point(tail, inward));
+  constexpr int kBends = 5;
+  for (int i = 1; i <= kBends; ++i)
+    trail.lineTo(c.layout.point(tail + (at - tail) * i / kBends, inward));
+  return c.layout.point(at, inward);
+}
+
+/// To any rank at once, as gathers and all-to-alls do: straight across.
+QPointF acrossRing(const Canvas& c, const MovingPacket& packet, double t, QPainterPath& trail) {
+  const QPointF from = c.layout.card(packet.from).center(), to = c.layout.card(packet.to).center();
+  auto point = [&](double share) { return from + (to - from) * (0.22 + 0.56 * share); };
+  trail.moveTo(point(std::max(0.0, t - 0.14)));
+  trail.lineTo(point(t));
+  return point(t);
+}
+
 /// Nothing while the packet is not under way.
 std::optional<PacketShape> shapeOf(const Canvas& c, const MovingPacket& packet) {
   const auto sender = std::find_if(c.scene.ranks.begin(), c.scene.ranks.end(),
@@ -231,25 +274,24 @@ std::optional<PacketShape> shapeOf(const Canvas& c, const MovingPacket& packet) 
   int distance = packet.to - packet.from;
   if (distance > ranks / 2.0) distance -= ranks;
   if (distance < -ranks / 2.0) distance += ranks;
-  const int direction = distance >= 0 ? 1 : -1;
   PacketShape shape;
   shape.gradient = packet.payload == traces::Payload::kDkv;
   const double inward = shape.gradient ? c.s(46) : 0;
   const double large = c.compact() ? 1.7 : 1;
   const QSizeF size(c.s(shape.gradient ? 84 : 76) * large, c.s(28) * large);
-  const double from = packet.from + direction * c.layout.edge(packet.from, direction, size, inward);
-  const double to =
-      packet.from + distance - direction * c.layout.edge(packet.to, -direction, size, inward);
-  const double at = from + (to - from) * t;
-  const double tail = at - direction * std::min(0.16, std::abs(at - from));
-  shape.trail.moveTo(c.layout.point(tail, inward));
-  constexpr int kBends = 5;
-  for (int i = 1; i <= kBends; ++i)
-    shape.trail.lineTo(c.layout.point(tail + (at - tail) * i / kBends, inward));
-  const QPointF center = c.layout.point(at, inward);
+  const QPointF center = std::abs(distance) == 1 && packet.payload != traces::Payload::kHeads
+                             ? alongRing(c, packet, distance, t, inward, size, shape.trail)
+                             : acrossRing(c, packet, t, shape.trail);
   shape.face = QRectF(center - QPointF(size.width() / 2, size.height() / 2), size);
   placeLabel(c, packet, shape);
   return shape;
+}
+
+QString packetText(const MovingPacket& packet) {
+  const char* what = packet.payload == traces::Payload::kDkv     ? "dKV %1"
+                     : packet.payload == traces::Payload::kHeads ? "heads %1"
+                                                                 : "KV %1";
+  return QString(what).arg(packet.source_rank);
 }
 
 void drawPacket(const Canvas& c, const MovingPacket& packet) {
@@ -259,8 +301,7 @@ void drawPacket(const Canvas& c, const MovingPacket& packet) {
   c.p.setPen(QPen(faded(rankColor(packet.source_rank), 150), c.s(6),
                   shape->gradient ? Qt::DotLine : Qt::SolidLine, Qt::FlatCap));
   c.p.drawPath(shape->trail);
-  paintMovingFace(c.p, shape->face, packet.source_rank,
-                  QString(shape->gradient ? "dKV %1" : "KV %1").arg(packet.source_rank), c.theme);
+  paintMovingFace(c.p, shape->face, packet.source_rank, packetText(packet), c.theme);
   if (shape->gradient) {
     c.p.setPen(QPen(c.theme.text, std::max(1.0, c.s(1.5)), Qt::DashLine));
     c.p.setBrush(Qt::NoBrush);

@@ -26,6 +26,7 @@ const Setting kSettings[] = {
     {"strategy", "--strategy", &RunConfig::strategy},
     {"balance", "--balance", &RunConfig::balance},
     {"mask", "--mask", &RunConfig::mask},
+    {"window", "--window", &RunConfig::window},
     {"dtype", "--dtype", &RunConfig::dtype},
     {"capture", "--capture", &RunConfig::capture},
     {"mistakes", "--mistake", &RunConfig::mistakes},
@@ -53,7 +54,8 @@ void addArguments(QStringList& args, const RunConfig& config, const Setting& set
     return;
   }
   const QString text = textOf(config, setting);
-  if (!text.isEmpty()) args << setting.option << text;
+  const bool unused = std::string(setting.key) == "window" && config.mask != "window";
+  if (!text.isEmpty() && !unused) args << setting.option << text;
 }
 
 void assign(RunConfig& config, const Setting& setting, const nlohmann::json& json) {
@@ -109,9 +111,13 @@ RunConfig RunConfig::load(const QString& path) {
                   path.toStdString());
 }
 
-QString refusal(const RunConfig& config) {
-  if (config.balance == "head_tail" && config.mask == "full")
-    return "head_tail evens out causal work; with a full mask choose balance none";
+QString refusal(const RunConfig& config, int query_heads) {
+  if (config.balance != "none" && config.mask == "full")
+    return config.balance + " evens out causal work; with a full mask choose balance none";
+  if (config.strategy == "ulysses" && query_heads % config.cp != 0)
+    return QString("%1 query heads do not divide among %2 Ulysses ranks; choose hybrid or ring")
+        .arg(query_heads)
+        .arg(config.cp);
   const int chunks = config.balance == "head_tail" ? 2 * config.cp : config.cp;
   if (config.seq_len % chunks != 0)
     return QString("%1 tokens do not divide into %2 equal parts").arg(config.seq_len).arg(chunks);

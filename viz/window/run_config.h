@@ -17,6 +17,7 @@ struct RunConfig {
   QString strategy = "ring";
   QString balance = "head_tail";
   QString mask = "causal";
+  int window = 0;  ///< keys seen to the left, with mask window
   QString dtype = "float32";
   QString capture = "values:steps=0";
   QStringList mistakes;
@@ -31,7 +32,7 @@ struct RunConfig {
 
 /// Why a run of this configuration cannot work, and what would; empty when nothing is known
 /// against it.
-QString refusal(const RunConfig& config);
+QString refusal(const RunConfig& config, int query_heads);
 
 /// What the second changes of the first: "balance: head_tail → none"; empty when nothing.
 QString changes(const RunConfig& before, const RunConfig& after);

@@ -96,6 +96,7 @@ void RunPanel::showRecorded() {
   config.strategy = text("strategy", config.strategy);
   config.balance = text("balance", config.balance);
   config.mask = text("mask", config.mask);
+  config.window = run.value("window", config.window);
   config.dtype = text("dtype", config.dtype);
   setConfig(config);
 }
@@ -104,7 +105,7 @@ void RunPanel::refresh() {
   using State = EngineLink::State;
   const State state = engine_.state();
   // What cannot work is refused here, with the reason, before anything starts.
-  const QString reason = refusal(config());
+  const QString reason = refusal(config(), settings_->queryHeads());
   run_->setEnabled(reason.isEmpty() && state != State::kStopping);
   run_->setText(hub_.empty() && !engine_.active() ? "Run" : "Run again");
   what_if_->setEnabled(reason.isEmpty() && !engine_.active() && !hub_.empty());

@@ -56,9 +56,11 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   cp_ = number("Ranks", 16, 4);
   steps_ = number("Training steps", 1000, 10);
   seq_len_ = choice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
-  strategy_ = choice("Strategy", {"ring"});
-  balance_ = choice("Balance", {"head_tail", "none"});
-  mask_ = choice("Mask", {"causal", "full"});
+  strategy_ = choice("Strategy", {"ring", "all_gather", "ulysses", "hybrid"});
+  balance_ = choice("Balance", {"head_tail", "none", "striped"});
+  mask_ = choice("Mask", {"causal", "full", "window"});
+  window_ = number("Window", 1 << 20, 64);
+  window_->setToolTip("Keys seen to the left, the query's own included");
   dtype_ = choice("Type", {"float32", "float64"});
   addRow("Model", model_);
   addRow("Text", text_button_);
@@ -67,6 +69,7 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   addRow("Strategy", strategy_);
   addRow("Balance", balance_);
   addRow("Mask", mask_);
+  addRow("Window", window_);
   addRow("Type", dtype_);
   addRow("Steps", steps_);
   grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 2);
@@ -110,6 +113,7 @@ void SettingsForm::setText(const QStringList& files) {
 void SettingsForm::refreshEstimate() {
   // Not every control is there yet while the first of them are made.
   if (!dtype_) return;
+  window_->setEnabled(mask_->currentText() == "window");
   const auto bytes = estimateMemory(shape_, seq_len_->currentText().toInt(), cp_->value(),
                                     dtype_->currentText() == "float64" ? 8 : 4);
   estimate_->setText(
@@ -128,6 +132,7 @@ RunConfig SettingsForm::config() const {
   config.strategy = strategy_->currentText();
   config.balance = balance_->currentText();
   config.mask = mask_->currentText();
+  config.window = mask_->currentText() == "window" ? window_->value() : 0;
   config.dtype = dtype_->currentText();
   return config;
 }
@@ -143,6 +148,7 @@ void SettingsForm::setConfig(const RunConfig& config) {
   strategy_->setCurrentText(config.strategy);
   balance_->setCurrentText(config.balance);
   mask_->setCurrentText(config.mask);
+  if (config.window > 0) window_->setValue(config.window);
   dtype_->setCurrentText(config.dtype);
 }
 

@@ -22,6 +22,7 @@ class SettingsForm : public QWidget {
   /// Without mistakes and trace, which are not settings of this form.
   RunConfig config() const;
   void setConfig(const RunConfig& config);
+  int queryHeads() const { return static_cast<int>(shape_.heads); }
 
  Q_SIGNALS:
   void changed();
@@ -42,8 +43,8 @@ class SettingsForm : public QWidget {
   ModelShape shape_;
   QGridLayout* grid_;
   QPushButton *model_, *text_button_;
-  QSpinBox *cp_, *steps_;
-  QComboBox *seq_len_, *strategy_, *balance_, *mask_, *dtype_;
+  QSpinBox *cp_, *steps_, *window_;
+  QComboBox *seq_len_, *strategy_, *balance_, *mask_, *dtype_ = nullptr;
   QLabel* estimate_;
 };
 

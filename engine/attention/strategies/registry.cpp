@@ -43,7 +43,8 @@ std::unique_ptr<ContextParallelOp> makeUlysses(RankContext& context, const Strat
       context, Group(context.cp, ranksFrom(inside, rings, ulysses)), layout.joined(ulysses), mask,
       scale, RingOptions{parseRotate(config.rotate), parseOrder(config.order), config.fp8});
   return std::make_unique<UlyssesAttention>(
-      context, Group(context.cp, ranksFrom(rank - inside, ulysses, 1)), std::move(ring));
+      context, Group(context.cp, ranksFrom(rank - inside, ulysses, 1)),
+      layout.segments(rank - inside, ulysses), std::move(ring));
 }
 
 const StrategyEntry& entryOf(const std::string& name) {

@@ -49,8 +49,37 @@ HeadSplit HeadSplit::of(std::int64_t query_heads, std::int64_t kv_heads, int ran
 }
 
 UlyssesAttention::UlyssesAttention(RankContext& context, Group group,
+                                   std::vector<ShardLayout::Segment> segments,
                                    std::unique_ptr<ContextParallelOp> inner)
-    : ContextParallelOp(context), group_(std::move(group)), inner_(std::move(inner)) {}
+    : ContextParallelOp(context),
+      group_(std::move(group)),
+      segments_(std::move(segments)),
+      inner_(std::move(inner)) {}
+
+at::Tensor UlyssesAttention::join(const std::vector<at::Tensor>& members) const {
+  std::vector<at::Tensor> rows;
+  for (const auto& s : segments_)
+    rows.push_back(
+        members[static_cast<std::size_t>(s.member)].slice(2, s.offset, s.offset + s.run.count));
+  return at::cat(rows, 2);
+}
+
+std::vector<at::Tensor> UlyssesAttention::split(const at::Tensor& joined) const {
+  std::vector<std::map<std::int64_t, at::Tensor>> by_offset(
+      static_cast<std::size_t>(group_.size()));
+  std::int64_t at = 0;
+  for (const auto& s : segments_) {
+    by_offset[static_cast<std::size_t>(s.member)][s.offset] = joined.slice(2, at, at + s.run.count);
+    at += s.run.count;
+  }
+  std::vector<at::Tensor> members;
+  for (const auto& parts : by_offset) {
+    std::vector<at::Tensor> rows;
+    for (const auto& [offset, part] : parts) rows.push_back(part);
+    members.push_back(at::cat(rows, 2));
+  }
+  return members;
+}
 
 void UlyssesAttention::setTrainStep(std::int32_t step) {
   train_step_ = step;
@@ -104,13 +133,13 @@ at::Tensor UlyssesAttention::toHeads(const at::Tensor& t, const Place& place) {
   shape[1] = mine;
   std::vector<at::Tensor> pieces;
   for (auto& from : swap(parts, {shape}, place)) pieces.push_back(from.front());
-  return at::cat(pieces, 2);
+  return join(pieces);
 }
 
 at::Tensor UlyssesAttention::toSequence(const at::Tensor& t, const Place& place) {
   const std::int64_t local = t.size(2) / group_.size();
   std::vector<std::vector<at::Tensor>> parts;
-  for (int r = 0; r < group_.size(); ++r) parts.push_back({t.slice(2, r * local, (r + 1) * local)});
+  for (const at::Tensor& member : split(t)) parts.push_back({member});
   auto shape = t.sizes().vec();
   shape[2] = local;
   std::vector<at::Tensor> pieces;
@@ -119,30 +148,30 @@ at::Tensor UlyssesAttention::toSequence(const at::Tensor& t, const Place& place)
 }
 
 UlyssesAttention::ByHeads UlyssesAttention::turned(const at::Tensor& q, const at::Tensor& k,
-                                                   const at::Tensor& v, const HeadSplit& split,
+                                                   const at::Tensor& v, const HeadSplit& heads_of,
                                                    const Place& place) {
   std::vector<std::vector<at::Tensor>> parts;
   for (int r = 0; r < group_.size(); ++r) {
-    const auto& kv = split.kv_heads[static_cast<std::size_t>(r)];
-    parts.push_back({q.slice(1, r * split.query_heads, (r + 1) * split.query_heads), heads(k, kv),
-                     heads(v, kv)});
+    const auto& kv = heads_of.kv_heads[static_cast<std::size_t>(r)];
+    parts.push_back({q.slice(1, r * heads_of.query_heads, (r + 1) * heads_of.query_heads),
+                     heads(k, kv), heads(v, kv)});
   }
   auto q_shape = q.sizes().vec(), kv_shape = k.sizes().vec();
-  q_shape[1] = split.query_heads;
+  q_shape[1] = heads_of.query_heads;
   kv_shape[1] =
-      static_cast<std::int64_t>(split.kv_heads[static_cast<std::size_t>(group_.rank())].size());
+      static_cast<std::int64_t>(heads_of.kv_heads[static_cast<std::size_t>(group_.rank())].size());
   std::vector<at::Tensor> joined[3];
   for (auto& from : swap(parts, {q_shape, kv_shape, kv_shape}, place))
     for (std::size_t i = 0; i < 3; ++i) joined[i].push_back(from[i]);
-  return {at::cat(joined[0], 2), at::cat(joined[1], 2), at::cat(joined[2], 2), {}};
+  return {join(joined[0]), join(joined[1]), join(joined[2]), {}};
 }
 
 AttentionResult UlyssesAttention::forward(const at::Tensor& q, const at::Tensor& k,
                                           const at::Tensor& v, int layer) {
-  const auto split = HeadSplit::of(q.size(1), k.size(1), group_.size());
+  const auto heads_of = HeadSplit::of(q.size(1), k.size(1), group_.size());
   const Place place = placeOf(0, layer, Direction::kForward);
   context_.arriveAt(place);
-  ByHeads by_heads = turned(q, k, v, split, place);
+  ByHeads by_heads = turned(q, k, v, heads_of, place);
   by_heads.result = inner_->forward(by_heads.q, by_heads.k, by_heads.v, layer);
   AttentionResult result{toSequence(by_heads.result.out, place),
                          toSequence(by_heads.result.lse, place)};
@@ -153,37 +182,35 @@ AttentionResult UlyssesAttention::forward(const at::Tensor& q, const at::Tensor&
 AttentionGradients UlyssesAttention::backwardSums(const at::Tensor& dout, const at::Tensor& q,
                                                   const at::Tensor& k, const at::Tensor&,
                                                   const AttentionResult&, int layer) {
-  const auto split = HeadSplit::of(q.size(1), k.size(1), group_.size());
+  const auto heads_of = HeadSplit::of(q.size(1), k.size(1), group_.size());
   const Place place = placeOf(0, layer, Direction::kBackward);
   context_.arriveAt(place);
   const ByHeads by_heads = std::move(kept_.at(layer));
   kept_.erase(layer);
   const AttentionGradients g = inner_->backwardSums(toHeads(dout, place), by_heads.q, by_heads.k,
                                                     by_heads.v, by_heads.result, layer);
+  const auto dq = split(g.dq), dk = split(g.dk), dv = split(g.dv);
   std::vector<std::vector<at::Tensor>> parts;
-  const std::int64_t local = q.size(2);
-  for (int r = 0; r < group_.size(); ++r) {
-    auto rows = [&](const at::Tensor& t) { return t.slice(2, r * local, (r + 1) * local); };
-    parts.push_back({rows(g.dq), rows(g.dk), rows(g.dv)});
-  }
-  return fromHeads(parts, split, q, k, place);
+  for (std::size_t r = 0; r < dq.size(); ++r) parts.push_back({dq[r], dk[r], dv[r]});
+  return fromHeads(parts, heads_of, q, k, place);
 }
 
 AttentionGradients UlyssesAttention::fromHeads(const std::vector<std::vector<at::Tensor>>& parts,
-                                               const HeadSplit& split, const at::Tensor& q,
+                                               const HeadSplit& heads_of, const at::Tensor& q,
                                                const at::Tensor& k, const Place& place) {
   auto q_shape = q.sizes().vec(), kv_shape = k.sizes().vec();
-  q_shape[1] = split.query_heads;
-  kv_shape[1] = static_cast<std::int64_t>(split.kv_heads.front().size());
+  q_shape[1] = heads_of.query_heads;
+  kv_shape[1] = static_cast<std::int64_t>(heads_of.kv_heads.front().size());
   const auto received = swap(parts, {q_shape, kv_shape, kv_shape}, place);
   const auto type = received.front().front().options();
   AttentionGradients sums{at::empty(q.sizes(), type), at::zeros(k.sizes(), type),
                           at::zeros(k.sizes(), type)};
   for (int r = 0; r < group_.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
-    sums.dq.slice(1, r * split.query_heads, (r + 1) * split.query_heads).copy_(received[i][0]);
+    sums.dq.slice(1, r * heads_of.query_heads, (r + 1) * heads_of.query_heads)
+        .copy_(received[i][0]);
     // A head that several ranks attended gets the sum of what they found.
-    const at::Tensor index = at::tensor(split.kv_heads[i], at::kLong);
+    const at::Tensor index = at::tensor(heads_of.kv_heads[i], at::kLong);
     sums.dk.index_add_(1, index, received[i][1]);
     sums.dv.index_add_(1, index, received[i][2]);
   }

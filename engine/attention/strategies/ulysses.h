@@ -21,8 +21,9 @@ struct HeadSplit {
 /// on that (on the spot, or as a ring over other groups); an all-to-all turns its result back.
 class UlyssesAttention : public ContextParallelOp {
  public:
-  /// `inner` attends the joined shards of the group.
-  UlyssesAttention(RankContext& context, Group group, std::unique_ptr<ContextParallelOp> inner);
+  /// `inner` attends the joined shards of the group, whose rows lie as `segments` says.
+  UlyssesAttention(RankContext& context, Group group, std::vector<ShardLayout::Segment> segments,
+                   std::unique_ptr<ContextParallelOp> inner);
 
   void setTrainStep(std::int32_t step) override;
   HopTotals hops() const override;
@@ -49,13 +50,18 @@ class UlyssesAttention : public ContextParallelOp {
   /// The inverse.
   at::Tensor toSequence(const at::Tensor& t, const traces::Place& place);
   ByHeads turned(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                 const HeadSplit& split, const traces::Place& place);
+                 const HeadSplit& heads_of, const traces::Place& place);
 
   AttentionGradients fromHeads(const std::vector<std::vector<at::Tensor>>& parts,
-                               const HeadSplit& split, const at::Tensor& q, const at::Tensor& k,
+                               const HeadSplit& heads_of, const at::Tensor& q, const at::Tensor& k,
                                const traces::Place& place);
 
+  /// Each member's rows to the joined order, and back.
+  at::Tensor join(const std::vector<at::Tensor>& members) const;
+  std::vector<at::Tensor> split(const at::Tensor& joined) const;
+
   Group group_;
+  std::vector<ShardLayout::Segment> segments_;
   std::unique_ptr<ContextParallelOp> inner_;
   std::map<int, ByHeads> kept_;  // by layer
 };
