@@ -92,8 +92,8 @@ nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config,
           {"mask", in.mask.name()},
           {"window", in.mask.window},
           {"dtype", traces::name(dtypeOf(in.q))},
-          {"transport", "local"},
-          {"launch", "threads"},
+          {"transport", config.transport},
+          {"launch", config.from_environment ? "env" : "threads"},
           {"device", "cpu"},
           {"positions", "global"},
           {"seq_len", layout.length()},
@@ -152,6 +152,51 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
   }
 }
 
+/// The numbers of one rank as one tensor, and back.
+at::Tensor packedNumbers(const HopTotals& h, std::int64_t work) {
+  return at::tensor(
+      {std::int64_t{h.kv_forward}, std::int64_t{h.kv_backward}, std::int64_t{h.dkv_backward},
+       std::int64_t{h.heads_forward}, std::int64_t{h.heads_backward}, h.bytes_forward,
+       h.bytes_backward, h.wait_ns, work},
+      at::kLong);
+}
+void unpackNumbers(const at::Tensor& t, HopTotals& h, std::int64_t& work) {
+  const auto* n = t.const_data_ptr<std::int64_t>();
+  h = {static_cast<int>(n[0]),
+       static_cast<int>(n[1]),
+       static_cast<int>(n[2]),
+       static_cast<int>(n[3]),
+       static_cast<int>(n[4]),
+       n[5],
+       n[6],
+       n[7]};
+  work = n[8];
+}
+
+/// Ranks of other processes hand their results in to rank 0.
+void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
+  const auto mine = static_cast<std::size_t>(context.rank());
+  if (mine != 0) {
+    for (const char* name : kResults)
+      if (const at::Tensor& t = shards.at(name)[mine]; t.defined())
+        context.cp.exchange({{t.contiguous(), 0}}, {}).wait();
+    context.cp.exchange({{packedNumbers(outcome.hops[mine], outcome.work[mine]), 0}}, {}).wait();
+    return;
+  }
+  for (std::size_t r = 1; r < outcome.hops.size(); ++r) {
+    const int from = static_cast<int>(r);
+    for (const char* name : kResults) {
+      auto& of_ranks = shards.at(name);
+      if (!of_ranks[0].defined()) continue;
+      of_ranks[r] = at::empty(of_ranks[0].sizes(), of_ranks[0].options());
+      context.cp.exchange({}, {{of_ranks[r], from}}).wait();
+    }
+    at::Tensor numbers = packedNumbers({}, 0);
+    context.cp.exchange({}, {{numbers, from}}).wait();
+    unpackNumbers(numbers, outcome.hops[r], outcome.work[r]);
+  }
+}
+
 }  // namespace
 
 AttendInput AttendInput::load(const std::string& path, const std::string& mask,
@@ -203,14 +248,22 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   options.capture = CapturePolicy::parse(config.capture);
   if (recorder || config.track_memory) options.memory = std::make_shared<MemoryTracker>(config.cp);
   if (recorder) recorder->note("run", describeRun(setup.in, config, setup.layout).dump());
-  const bool stopped = runRankThreads(
-      options, gate, [&](RankContext& context) { runRank(context, setup, shards, outcome); });
+  options.transport = config.transport;
+  options.timeout = config.timeout;
+  auto body = [&](RankContext& context) {
+    runRank(context, setup, shards, outcome);
+    if (config.from_environment) collect(context, shards, outcome);
+  };
+  const bool stopped = config.from_environment
+                           ? runRankProcess(options, RankEnvironment::read(config.cp), gate, body)
+                           : runRankThreads(options, gate, body);
   if (stopped) throw runFailed("stopped before the end");
+  if (!shards["out"].back().defined() || !shards["out"].front().defined()) return outcome;
   for (const char* name : kResults)
     if (shards[name].front().defined())
       outcome.tensors[name] =
           padding.unpadded(unshard(shards[name], kSeqDim, setup.layout), kSeqDim);
-  for (int rank = 0; options.memory && rank < config.cp; ++rank)
+  for (int rank = 0; options.memory && !config.from_environment && rank < config.cp; ++rank)
     outcome.peak_bytes.push_back(options.memory->peak(rank).bytes);
   return outcome;
 }

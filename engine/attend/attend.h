@@ -34,6 +34,9 @@ struct AttendConfig {
   int repeat = 1;  ///< runs in a row; every one is timed
   StrategyConfig attention;
   bool pad = false;  ///< make the sequence, or each document, as long as the balance needs
+  std::string transport = "local";
+  bool from_environment = false;  ///< this process is one rank; only rank 0's outcome is whole
+  std::chrono::milliseconds timeout{60'000};
   bool track_memory = false;
   bool forward_only = false;  ///< dq, dk, dv are then not computed
 };

@@ -8,7 +8,6 @@
 
 #include <thread>
 
-#include "engine/transport/local_backend.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -53,44 +52,68 @@ int threadsPerRank(int ranks) {
   return std::max(1, cores / ranks);
 }
 
+/// One rank from its first message to its last. `gate_rank` is its number at this process's gate.
+void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate, int rank,
+             int gate_rank, int threads, FirstFailure& failure,
+             const std::function<void(RankContext&)>& body) {
+  static const Seams kCorrect;
+  at::set_num_threads(threads);
+  std::optional<MemoryTracker::Attachment> attachment;
+  if (options.memory) attachment.emplace(options.memory, rank);
+  traces::Place place;
+  auto fail = [&](const std::string& reason) {
+    failure.set(rank, place, reason);
+    gate.stop();
+    transport.abort(failure.sentence());
+  };
+  try {
+    Communicator cp(transport.backendOf(rank));
+    Observer observer(rank, options.recorder, options.capture, options.memory, options.live);
+    RankContext context{
+        cp, observer, gate, options.seams ? *options.seams : kCorrect, options.at_gate, {}};
+    try {
+      body(context);
+    } catch (const StopRequested&) {
+      // Every rank gets it at the same gate, so nobody is left waiting.
+    } catch (...) {
+      place = context.place;
+      throw;
+    }
+  } catch (const c10::Error& error) {
+    fail(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  gate.leave(gate_rank);
+}
+
 }  // namespace
 
 bool runRankThreads(const RankThreadOptions& options, Gate& gate,
                     const std::function<void(RankContext&)>& body) {
   keepFreedMemory();
   silenceLibraryWarnings();
-  auto world = std::make_shared<LocalWorld>(options.ranks);
-  const Seams correct;
+  const auto transport = threadTransport(options.transport, options.ranks, options.timeout);
   FirstFailure failure;
-  auto runRank = [&](int rank) {
-    at::set_num_threads(threadsPerRank(options.ranks));
-    std::optional<MemoryTracker::Attachment> attachment;
-    if (options.memory) attachment.emplace(options.memory, rank);
-    Communicator cp(c10::make_intrusive<LocalBackend>(rank, options.ranks, world, options.timeout));
-    Observer observer(rank, options.recorder, options.capture, options.memory, options.live);
-    RankContext context{
-        cp, observer, gate, options.seams ? *options.seams : correct, options.at_gate, {}};
-    auto fail = [&](const std::string& reason) {
-      failure.set(rank, context.place, reason);
-      gate.stop();
-      world->mailbox.abort(failure.sentence());
-    };
-    try {
-      body(context);
-    } catch (const StopRequested&) {
-      // Every rank gets it at the same gate, so nobody is left waiting.
-    } catch (const c10::Error& error) {
-      fail(error.what_without_backtrace());
-    } catch (const std::exception& error) {
-      fail(error.what());
-    }
-    gate.leave(rank);
-  };
   const int caller_threads = at::get_num_threads();
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < options.ranks; ++rank) threads.emplace_back(runRank, rank);
+  for (int rank = 0; rank < options.ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      runRank(options, *transport, gate, rank, rank, threadsPerRank(options.ranks), failure, body);
+    });
   for (auto& thread : threads) thread.join();
   at::set_num_threads(caller_threads);
+  if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);
+  return gate.stopRequested();
+}
+
+bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& here, Gate& gate,
+                    const std::function<void(RankContext&)>& body) {
+  keepFreedMemory();
+  silenceLibraryWarnings();
+  const auto transport = processTransport(options.transport, here, options.timeout);
+  FirstFailure failure;
+  runRank(options, *transport, gate, here.rank, 0, threadsPerRank(options.ranks), failure, body);
   if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);
   return gate.stopRequested();
 }

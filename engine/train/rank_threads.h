@@ -7,6 +7,7 @@
 #include "engine/control/gate.h"
 #include "engine/observe/observer.h"
 #include "engine/train/rank_context.h"
+#include "engine/transport/transport.h"
 
 namespace ringscope::engine {
 
@@ -14,6 +15,7 @@ namespace ringscope::engine {
 struct RankThreadOptions {
   int ranks = 1;
   std::chrono::milliseconds timeout{60'000};
+  std::string transport = "local";
   traces::Recorder* recorder = nullptr;
   CapturePolicy capture;
   std::shared_ptr<MemoryTracker> memory;  ///< null: memory is not tracked
@@ -22,10 +24,15 @@ struct RankThreadOptions {
   const std::function<void(int, const traces::Place&)>* at_gate = nullptr;
 };
 
-/// Runs `body` on one thread a rank over the local transport, with cores / ranks LibTorch threads
-/// each. Returns true when it was stopped at a gate. When a rank throws, the others are ended, and
-/// runFailed says which rank failed first, where and why.
+/// Runs `body` on one thread a rank, with cores / ranks LibTorch threads each. Returns true when it
+/// was stopped at a gate. When a rank throws, the others are ended, and runFailed says which rank
+/// failed first, where and why.
 bool runRankThreads(const RankThreadOptions& options, Gate& gate,
+                    const std::function<void(RankContext&)>& body);
+
+/// Runs `body` as one rank of several processes, which find each other as the environment says.
+/// Returns and throws as runRankThreads does.
+bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& here, Gate& gate,
                     const std::function<void(RankContext&)>& body);
 
 }  // namespace ringscope::engine

@@ -29,6 +29,7 @@ struct TrainConfig {
   std::string balance;  ///< none | head_tail | striped; empty: head_tail where it makes sense
   Mask mask = Mask::causalMask();
   std::vector<std::string> mistakes;
+  std::string transport = "local";
   bool verify = false;
   std::string capture = "values:steps=0";
   std::chrono::milliseconds timeout{60'000};

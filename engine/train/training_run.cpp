@@ -75,7 +75,7 @@ nlohmann::json describeRun(const TrainSetup& setup) {
           {"mask", c.mask.name()},
           {"window", c.mask.window},
           {"dtype", c.dtype},
-          {"transport", "local"},
+          {"transport", c.transport},
           {"launch", "threads"},
           {"device", "cpu"},
           {"cores", std::thread::hardware_concurrency()},
@@ -217,6 +217,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   RankThreadOptions options;
   options.ranks = config.cp;
   options.timeout = config.timeout;
+  options.transport = config.transport;
   options.recorder = recorder;
   options.capture = CapturePolicy::parse(config.capture);
   options.memory = std::make_shared<MemoryTracker>(config.cp);

@@ -4,10 +4,12 @@
 #include <iostream>
 
 #include "app/ringscope/commands/attention_options.h"
+#include "app/ringscope/rank_processes.h"
 #include "app/ringscope/recording.h"
 #include "app/ringscope/stop_on_signal.h"
 #include "engine/observe/capture_policy.h"
 #include "engine/tensors/tensor_io.h"
+#include "engine/transport/rank_environment.h"
 #include "traces/core/error.h"
 #include "traces/diff/summary.h"
 
@@ -63,24 +65,33 @@ void printText(const nlohmann::json& r, const Options& o) {
 }
 
 int run(const Options& o) {
+  if (o.launch == "processes") return runRankProcesses(o.cp);
+  const bool from_environment = o.launch == "env";
+  const int rank = from_environment ? engine::RankEnvironment::read(o.cp).rank : 0;
   const auto input = engine::AttendInput::load(o.input, o.mask, o.window);
   engine::CapturePolicy::parse(o.capture);
-  engine::Gate gate(o.cp);
+  engine::Gate gate(from_environment ? 1 : o.cp);
   StopOnSignal stop(gate);
-  Recording recording(o.cp, o.trace, false, gate);
+  // Every rank process writes a file of its own.
+  const std::string trace =
+      from_environment && !o.trace.empty() ? o.trace + "." + std::to_string(rank) : o.trace;
+  Recording recording(o.cp, trace, false, gate);
   std::vector<traces::DiffRecord> diffs;
   engine::AttendOutcome outcome;
   try {
     engine::AttendConfig config{o.cp, o.balance, o.capture, 1, o.attention, o.pad};
     config.track_memory = true;
+    config.transport = o.transport;
+    config.from_environment = from_environment;
     outcome = engine::attend(input, config, gate, recording.recorder());
-    if (o.verify) diffs = engine::verifyAttend(input, outcome, o.attention.fp8);
-    if (recording.recorder() && o.verify) recording.recorder()->diffs(diffs);
+    if (o.verify && rank == 0) diffs = engine::verifyAttend(input, outcome, o.attention.fp8);
+    if (recording.recorder() && !diffs.empty()) recording.recorder()->diffs(diffs);
   } catch (const Error& error) {
     recording.finish(error.what(), false);
     throw;
   }
   recording.finish("", false);
+  if (rank != 0) return kSuccess;
   engine::saveTensors(o.output, outcome.tensors);
   const auto json = report(outcome, diffs);
   o.json ? void(std::cout << json.dump(2) << "\n") : printText(json, o);

@@ -72,7 +72,10 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
 }
 
 /// Everything that can be refused is refused before a file is touched or a thread started.
-void validate(const engine::TrainConfig& config) {
+void validate(const Options& o) {
+  const engine::TrainConfig& config = o.config;
+  if (o.launch != "threads")
+    throw usageError("training runs its ranks as threads so far; use --launch threads");
   engine::Seams seams;
   for (const auto& mistake : config.mistakes) engine::inject(mistake, seams);
   engine::CapturePolicy::parse(config.capture);
@@ -95,7 +98,8 @@ int run(Options& o) {
   o.config.attention = o.attention;
   o.config.verify = o.verify;
   o.config.capture = o.capture;
-  validate(o.config);
+  o.config.transport = o.transport;
+  validate(o);
   engine::Gate gate(o.cp);
   StopOnSignal stop(gate);
   StepPrinter printer(o);

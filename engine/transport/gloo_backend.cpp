@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/transport/gloo_backend.h"
+
+#if RINGSCOPE_GLOO
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#endif
+
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+
+#if RINGSCOPE_GLOO
+
+bool hasGloo() {
+  return true;
+}
+
+c10::intrusive_ptr<c10d::Backend> makeGlooBackend(const c10::intrusive_ptr<c10d::Store>& store,
+                                                  int rank, int size,
+                                                  const std::string& interface_addr,
+                                                  std::chrono::milliseconds timeout) {
+  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
+  options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(interface_addr));
+  options->threads = 1;
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
+}
+
+#else
+
+bool hasGloo() {
+  return false;
+}
+
+c10::intrusive_ptr<c10d::Backend> makeGlooBackend(const c10::intrusive_ptr<c10d::Store>&, int, int,
+                                                  const std::string&, std::chrono::milliseconds) {
+  throw usageError("this build has no gloo; install libgloo-dev and build again");
+}
+
+#endif
+
+}  // namespace ringscope::engine

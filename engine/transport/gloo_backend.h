@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace ringscope::engine {
+
+/// False in a build without Gloo's headers.
+bool hasGloo();
+
+/// c10d's own Gloo backend over TCP. `interface_addr`: the address of this side's connections.
+/// Gloo's headers are those of the distribution and its code that of LibTorch: only opaque pointers
+/// cross between them, and only in this file's implementation.
+c10::intrusive_ptr<c10d::Backend> makeGlooBackend(const c10::intrusive_ptr<c10d::Store>& store,
+                                                  int rank, int size,
+                                                  const std::string& interface_addr,
+                                                  std::chrono::milliseconds timeout);
+
+}  // namespace ringscope::engine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/transport/rank_environment.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+namespace {
+
+std::string textOf(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value ? value : otherwise;
+}
+
+int numberOf(const char* name, int otherwise) {
+  const std::string text = textOf(name, "");
+  if (text.empty()) {
+    if (otherwise >= 0) return otherwise;
+    throw usageError(std::string(name) +
+                     " is not set; --launch env takes it from the environment, "
+                     "as torchrun sets it");
+  }
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    throw usageError(std::string(name) + "='" + text + "' is not a number");
+  return value;
+}
+
+}  // namespace
+
+RankEnvironment RankEnvironment::read(int expected_ranks) {
+  constexpr int kRequired = -1;
+  RankEnvironment here;
+  here.rank = numberOf("RANK", kRequired);
+  here.world_size = numberOf("WORLD_SIZE", kRequired);
+  here.local_rank = numberOf("LOCAL_RANK", 0);
+  here.master_addr = textOf("MASTER_ADDR", here.master_addr);
+  here.master_port = numberOf("MASTER_PORT", here.master_port);
+  here.interface_addr = textOf("RINGSCOPE_INTERFACE", "");
+  if (here.world_size != expected_ranks)
+    throw usageError("WORLD_SIZE=" + std::to_string(here.world_size) +
+                     " but dp × tp × cp = 1 × 1 × " + std::to_string(expected_ranks) + " = " +
+                     std::to_string(expected_ranks) + "; they must be equal");
+  if (here.rank >= here.world_size)
+    throw usageError("RANK=" + std::to_string(here.rank) +
+                     " is outside WORLD_SIZE=" + std::to_string(here.world_size));
+  return here;
+}
+
+}  // namespace ringscope::engine

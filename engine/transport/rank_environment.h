@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace ringscope::engine {
+
+/// Which rank this process is, as torchrun says it.
+struct RankEnvironment {
+  int rank = 0, world_size = 1, local_rank = 0;
+  std::string master_addr = "127.0.0.1";
+  int master_port = 29500;
+  /// The address that this host's side of connections has; empty: found from master_addr.
+  std::string interface_addr;
+
+  /// From RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and RINGSCOPE_INTERFACE. Throws
+  /// usageError that names what is missing or not a number, or shows the arithmetic when the world
+  /// is not `expected_ranks`.
+  static RankEnvironment read(int expected_ranks);
+};
+
+}  // namespace ringscope::engine

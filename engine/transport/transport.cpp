@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/transport/transport.h"
+
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "engine/transport/gloo_backend.h"
+#include "engine/transport/local_backend.h"
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+namespace {
+
+class LocalTransport : public Transport {
+ public:
+  LocalTransport(int ranks, std::chrono::milliseconds timeout)
+      : ranks_(ranks), timeout_(timeout), world_(std::make_shared<LocalWorld>(ranks)) {}
+  c10::intrusive_ptr<c10d::Backend> backendOf(int rank) override {
+    return c10::make_intrusive<LocalBackend>(rank, ranks_, world_, timeout_);
+  }
+  void abort(const std::string& reason) override { world_->mailbox.abort(reason); }
+
+ private:
+  int ranks_;
+  std::chrono::milliseconds timeout_;
+  std::shared_ptr<LocalWorld> world_;
+};
+
+/// Ranks meet in a store; a rank that ends closes its connections, and its peers' waits then fail.
+class GlooTransport : public Transport {
+ public:
+  GlooTransport(c10::intrusive_ptr<c10d::Store> store, int ranks, std::string interface_addr,
+                std::chrono::milliseconds timeout)
+      : store_(std::move(store)),
+        ranks_(ranks),
+        interface_(std::move(interface_addr)),
+        timeout_(timeout) {}
+  c10::intrusive_ptr<c10d::Backend> backendOf(int rank) override {
+    try {
+      return makeGlooBackend(store_, rank, ranks_, interface_, timeout_);
+    } catch (const c10::Error& error) {
+      throw runFailed(std::string("the ranks did not find each other: ") +
+                      error.what_without_backtrace());
+    }
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::Store> store_;
+  int ranks_;
+  std::string interface_;
+  std::chrono::milliseconds timeout_;
+};
+
+c10::intrusive_ptr<c10d::Store> meetAtMaster(const RankEnvironment& here,
+                                             std::chrono::milliseconds timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(here.master_port);
+  options.isServer = here.rank == 0;
+  options.numWorkers = static_cast<std::size_t>(here.world_size);
+  options.timeout = timeout;
+  try {
+    return c10::make_intrusive<c10d::TCPStore>(here.master_addr, options);
+  } catch (const std::exception& error) {
+    throw runFailed("rank " + std::to_string(here.rank) + " did not reach " + here.master_addr +
+                    ":" + std::to_string(here.master_port) + " (" +
+                    std::string(error.what()).substr(0, 200) + ")");
+  }
+}
+
+std::string nothing() {
+  return {};
+}
+std::string glooUnavailable() {
+  return hasGloo() ? "" : "this build has no gloo; install libgloo-dev and build again";
+}
+
+const TransportEntry& entryOf(const std::string& name) {
+  std::string known;
+  for (const TransportEntry& entry : transports()) {
+    if (entry.name != name) {
+      known += (known.empty() ? "" : ", ") + entry.name;
+      continue;
+    }
+    if (const std::string reason = entry.unavailable(); !reason.empty()) throw usageError(reason);
+    return entry;
+  }
+  throw usageError("there is no transport '" + name + "'; use " + known);
+}
+
+}  // namespace
+
+const std::vector<TransportEntry>& transports() {
+  static const std::vector<TransportEntry> kTransports = {{"local", true, false, nothing},
+                                                          {"gloo", true, true, glooUnavailable}};
+  return kTransports;
+}
+
+std::shared_ptr<Transport> threadTransport(const std::string& name, int ranks,
+                                           std::chrono::milliseconds timeout) {
+  if (entryOf(name).name == "local") return std::make_shared<LocalTransport>(ranks, timeout);
+  return std::make_shared<GlooTransport>(c10::make_intrusive<c10d::HashStore>(), ranks, "127.0.0.1",
+                                         timeout);
+}
+
+std::shared_ptr<Transport> processTransport(const std::string& name, const RankEnvironment& here,
+                                            std::chrono::milliseconds timeout) {
+  if (!entryOf(name).between_processes)
+    throw usageError("--transport " + name +
+                     " joins threads of one process; processes need --transport gloo");
+  return std::make_shared<GlooTransport>(
+      meetAtMaster(here, timeout), here.world_size,
+      here.interface_addr.empty() ? here.master_addr : here.interface_addr, timeout);
+}
+
+}  // namespace ringscope::engine

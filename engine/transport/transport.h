@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "engine/transport/rank_environment.h"
+
+namespace ringscope::engine {
+
+/// What carries messages between the ranks of one run.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  /// The backend of one rank; called on that rank's thread. Throws runFailed when the ranks do not
+  /// find each other.
+  virtual c10::intrusive_ptr<c10d::Backend> backendOf(int rank) = 0;
+  /// Ends what other ranks of this process wait for, as far as the transport can.
+  virtual void abort(const std::string& reason) { (void)reason; }
+};
+
+/// A transport as the command line names it, and what it can do.
+struct TransportEntry {
+  std::string name;
+  bool between_threads, between_processes;
+  /// Why this build cannot use it; empty: it can.
+  std::string (*unavailable)();
+};
+const std::vector<TransportEntry>& transports();
+
+/// For `ranks` threads of this process. Throws usageError when there is no such transport, when it
+/// does not join threads, or when this build or machine does not have it.
+std::shared_ptr<Transport> threadTransport(const std::string& name, int ranks,
+                                           std::chrono::milliseconds timeout);
+/// For one rank of several processes, which meet at the environment's master.
+std::shared_ptr<Transport> processTransport(const std::string& name, const RankEnvironment& here,
+                                            std::chrono::milliseconds timeout);
+
+}  // namespace ringscope::engine
