@@ -7,7 +7,7 @@ void RankContext::arriveAt(const traces::Place& next, const std::function<bool()
   place = next;
   if (at_gate) (*at_gate)(rank(), next);
   const std::int64_t begin = observer.now();
-  if (!gate.arrive(rank(), next, hold)) return;
+  if (!gate.arrive(gate_rank, next, hold)) return;
   traces::Event pause;
   pause.kind = traces::EventKind::kPause;
   pause.begin_ns = begin;

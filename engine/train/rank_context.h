@@ -18,6 +18,7 @@ struct RankContext {
   const Seams& seams;
   /// Called at every gate, before it; tests throw here.
   const std::function<void(int rank, const traces::Place&)>* at_gate = nullptr;
+  int gate_rank = 0;    ///< of the ranks that pass this process's gate
   traces::Place place;  ///< where this rank is, for errors
 
   int rank() const { return cp.rank(); }

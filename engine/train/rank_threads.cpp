@@ -70,7 +70,8 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
     Communicator cp(transport.backendOf(rank));
     Observer observer(rank, options.recorder, options.capture, options.memory, options.live);
     RankContext context{
-        cp, observer, gate, options.seams ? *options.seams : kCorrect, options.at_gate, {}};
+        cp,        observer, gate, options.seams ? *options.seams : kCorrect, options.at_gate,
+        gate_rank, {}};
     try {
       body(context);
     } catch (const StopRequested&) {
