@@ -16,6 +16,7 @@ void addCommands(CLI::App& cli, int& exit_code) {
 #ifdef RINGSCOPE_WITH_ENGINE
   app::addTrain(cli, exit_code);
   app::addAttend(cli, exit_code);
+  app::addBench(cli, exit_code);
 #endif
   app::addDiff(cli, exit_code);
   app::addDoctor(cli, exit_code);

@@ -58,7 +58,8 @@ void expectOneSentence(const Result& result, const std::string& words) {
 }
 
 TEST(CommandLineTest, EveryCommandHasHelp) {
-  for (const char* command : {"", "train", "attend", "diff", "doctor", "mistakes", "info", "gui"}) {
+  for (const char* command :
+       {"", "train", "attend", "bench", "diff", "doctor", "mistakes", "info", "gui"}) {
     const auto result = ringscope(std::string(command) + " --help");
     EXPECT_EQ(result.code, 0) << command;
     EXPECT_NE(result.out.find("Usage"), std::string::npos) << command;
@@ -82,10 +83,11 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope(text + "--capture everything"), "none, stats, full");
   expectOneSentence(ringscope(text + "--mask full --balance head_tail"), "use --balance none");
   expectOneSentence(ringscope(text + "--dp 2"), "--dp");
-  expectOneSentence(ringscope(text + "--strategy ulysses"), "ulysses");
-  expectOneSentence(ringscope("attend " + reference("attention/causal_window.safetensors") +
-                              " -o " + dir.file("o")),
-                    "mask 'window'");
+  expectOneSentence(ringscope(text + "--strategy ulysses --cp 8"), "8 Ulysses ranks");
+  expectOneSentence(ringscope(text + "--launch processes"), "--launch threads");
+  expectOneSentence(ringscope("attend " + reference("attention/documents.safetensors") + " -o " +
+                              dir.file("o") + " --balance per_document"),
+                    "pad it with --pad");
   expectOneSentence(ringscope("attend " + dir.file("none") + " -o " + dir.file("o")),
                     "no such file");
   expectOneSentence(ringscope("info " + sampleText()), "not a RingScope trace");
@@ -253,6 +255,45 @@ TEST(CommandLineFaultTest, ARunKilledAtAnyMomentLeavesATraceThatOpens) {
     EXPECT_GT(trace->eventCount(), 200u);
     EXPECT_NE(trace->problems().back().find("cut"), std::string::npos);
   }
+}
+
+TEST(AttendCommandTest, RankProcessesOverGlooEqualOneDeviceWithEveryStrategy) {
+  test::TempDir dir;
+  for (const char* strategy : {"ring", "all_gather", "ulysses", "hybrid"})
+    for (const int cp : {2, 4, 8}) {
+      const auto result =
+          ringscope("attend " + reference("attention/causal_gqa.safetensors") + " -o " +
+                    dir.file("out") + " --cp " + std::to_string(cp) + " --strategy " + strategy +
+                    " --transport gloo --launch processes --verify --json");
+      ASSERT_EQ(result.code, 0) << strategy << " cp " << cp << " " << result.err;
+      const json report = json::parse(result.out);
+      EXPECT_EQ(report["hops"].size(), static_cast<std::size_t>(cp));
+      for (const auto& [tensor, e] : report["errors"].items())
+        EXPECT_LE(e["multiple"].get<double>(), 2.5) << tensor << " " << strategy << " cp " << cp;
+    }
+}
+
+TEST(AttendCommandTest, WhatTheEnvironmentCannotMeanIsRefusedWithTheArithmetic) {
+  test::TempDir dir;
+  const std::string attend = "attend " + reference("attention/causal.safetensors") + " -o " +
+                             dir.file("out") + " --transport gloo --launch env";
+  expectOneSentence(ringscope(attend), "RANK is not set");
+  setenv("RANK", "0", 1);
+  setenv("WORLD_SIZE", "3", 1);
+  expectOneSentence(ringscope(attend), "dp × tp × cp = 1 × 1 × 4 = 4");
+  setenv("WORLD_SIZE", "four", 1);
+  expectOneSentence(ringscope(attend), "is not a number");
+  unsetenv("RANK");
+  unsetenv("WORLD_SIZE");
+}
+
+TEST(BenchCommandTest, PutsAllStrategiesSideBySide) {
+  const auto result = ringscope("bench attention --length 256 --rounds 1 --heads 4 --json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json report = json::parse(result.out);
+  ASSERT_EQ(report["rows"].size(), 4u);
+  for (const auto& row : report["rows"]) EXPECT_GT(row["forward_of_unsharded"].get<double>(), 0);
+  expectOneSentence(ringscope("bench nothing"), "use attention, memory");
 }
 
 /// The other end of the control connection, as the window has it.

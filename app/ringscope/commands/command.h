@@ -14,6 +14,7 @@ inline constexpr int kRunFailed = 3;
 /// Each adds one subcommand; its callback sets `exit_code`. A new command is a file here and a line
 /// in main.cpp.
 void addAttend(CLI::App& app, int& exit_code);
+void addBench(CLI::App& app, int& exit_code);
 void addDiff(CLI::App& app, int& exit_code);
 void addDoctor(CLI::App& app, int& exit_code);
 void addGui(CLI::App& app, int& exit_code);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conformance: what every transport between threads must do.
+#include "engine/transport/transport.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "engine/transport/group.h"
+#include "tests/support/expect_error.h"
+
+namespace ringscope::engine {
+namespace {
+
+using std::chrono::milliseconds;
+
+class TransportConformance : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    for (const TransportEntry& entry : transports())
+      if (entry.name == GetParam() && !entry.unavailable().empty())
+        GTEST_SKIP() << entry.unavailable();
+  }
+  /// Runs `body` on one thread a rank; returns what each threw.
+  std::vector<std::string> onRanks(int ranks, const std::function<void(Communicator&)>& body,
+                                   milliseconds timeout = milliseconds(10000)) {
+    const auto transport = threadTransport(GetParam(), ranks, timeout);
+    std::vector<std::string> errors(static_cast<std::size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (int r = 0; r < ranks; ++r)
+      threads.emplace_back([&, r] {
+        try {
+          Communicator cp(transport->backendOf(r));
+          body(cp);
+        } catch (const std::exception& error) {
+          errors[static_cast<std::size_t>(r)] = error.what();
+          transport->abort("rank " + std::to_string(r) + " is gone");
+        }
+      });
+    for (auto& thread : threads) thread.join();
+    return errors;
+  }
+  void fine(const std::vector<std::string>& errors) {
+    for (const auto& error : errors) EXPECT_EQ(error, "");
+  }
+};
+
+TEST_P(TransportConformance, ARingDeliversEverySizeFromNothingTo64MiB) {
+  for (const std::int64_t bytes : {0, 1, 4096, 1 << 20, 64 << 20})
+    fine(onRanks(bytes > 1 << 20 ? 2 : 4, [&](Communicator& cp) {
+      const int n = cp.size(), next = (cp.rank() + 1) % n, previous = (cp.rank() + n - 1) % n;
+      const at::Tensor mine = at::full({bytes}, cp.rank() + 1, at::kByte);
+      at::Tensor theirs = at::zeros({bytes}, at::kByte);
+      cp.exchange({{mine, next}}, {{theirs, previous}}).wait();
+      EXPECT_TRUE((theirs == previous + 1).all().item<bool>()) << bytes;
+    }));
+}
+
+TEST_P(TransportConformance, MessagesBetweenTwoRanksKeepTheirOrder) {
+  fine(onRanks(2, [](Communicator& cp) {
+    std::vector<at::Tensor> sent, received;
+    std::vector<Exchange> all;
+    for (int i = 0; i < 50; ++i) {
+      sent.push_back(at::full({1 + i % 7}, cp.rank() * 100 + i, at::kInt));
+      received.push_back(at::zeros_like(sent.back()));
+      all.push_back(cp.exchange({{sent[static_cast<std::size_t>(i)], 1 - cp.rank()}},
+                                {{received[static_cast<std::size_t>(i)], 1 - cp.rank()}}));
+    }
+    for (auto& exchange : all) exchange.wait();
+    for (int i = 0; i < 50; ++i)
+      EXPECT_EQ(received[static_cast<std::size_t>(i)][0].item<int>(), (1 - cp.rank()) * 100 + i);
+  }));
+}
+
+TEST_P(TransportConformance, ConcurrentTrafficBetweenAllPairsArrivesWhole) {
+  fine(onRanks(4, [](Communicator& cp) {
+    Group group(cp, {0, 1, 2, 3});
+    for (int round = 0; round < 20; ++round) {
+      std::vector<at::Tensor> sends, receives;
+      for (int r = 0; r < 4; ++r) {
+        sends.push_back(at::full({1000 + r}, cp.rank() * 10 + r, at::kFloat));
+        receives.push_back(at::zeros({1000 + cp.rank()}));
+      }
+      group.allToAll(sends, receives).wait();
+      for (int r = 0; r < 4; ++r)
+        EXPECT_TRUE(
+            (receives[static_cast<std::size_t>(r)] == r * 10 + cp.rank()).all().item<bool>());
+    }
+  }));
+}
+
+TEST_P(TransportConformance, SumsReachEveryRankAlike) {
+  fine(onRanks(4, [](Communicator& cp) {
+    at::Tensor t = at::full({1000}, cp.rank() + 1.0, at::kDouble);
+    cp.allReduceSum(t);
+    EXPECT_TRUE((t == 10).all().item<bool>());
+    cp.barrier();
+  }));
+}
+
+TEST_P(TransportConformance, AMessageToARankThatIsNotThereThrows) {
+  const auto errors = onRanks(2, [](Communicator& cp) {
+    at::Tensor t = at::zeros({4});
+    cp.exchange({{t, 5}}, {}).wait();
+  });
+  for (const auto& error : errors) EXPECT_NE(error, "");
+}
+
+TEST_P(TransportConformance, APeerThatDiesIsAnErrorAndNotAHang) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = onRanks(2, [](Communicator& cp) {
+    if (cp.rank() == 1) throw std::runtime_error("died");
+    at::Tensor t = at::zeros({4});
+    cp.exchange({}, {{t, 1}}).wait();
+  });
+  EXPECT_EQ(errors[1], "died");
+  EXPECT_NE(errors[0], "");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+}
+
+TEST_P(TransportConformance, APeerSilentPastTheTimeoutIsAnError) {
+  std::atomic<bool> done{false};
+  const auto errors = onRanks(
+      2,
+      [&](Communicator& cp) {
+        if (cp.rank() == 1) {
+          while (!done) std::this_thread::sleep_for(milliseconds(5));
+          return;
+        }
+        at::Tensor t = at::zeros({4});
+        struct Release {
+          std::atomic<bool>& done;
+          ~Release() { done = true; }
+        } release{done};
+        cp.exchange({}, {{t, 1}}).wait();
+      },
+      milliseconds(300));
+  EXPECT_NE(errors[0], "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::Values("local", "gloo"),
+                         [](const auto& name) { return name.param; });
+
+TEST(TransportTest, WhatThereIsNotIsRefusedByName) {
+  EXPECT_ERROR(threadTransport("pigeon", 2, milliseconds(10)), ErrorCode::kUsage,
+               "use local, gloo");
+  EXPECT_ERROR(processTransport("local", {}, milliseconds(10)), ErrorCode::kUsage,
+               "processes need --transport gloo");
+}
+
+}  // namespace
+}  // namespace ringscope::engine
