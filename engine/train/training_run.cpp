@@ -57,6 +57,12 @@ nlohmann::json describeSchedule(const TrainSetup& setup) {
   return ranks;
 }
 
+/// Position ids are global indices, as against counting from 0 in each packed document.
+bool countsWholeSequence(const BatchSource& batches) {
+  const at::Tensor ids = batches.batch(0).position_ids;
+  return at::equal(ids, at::arange(ids.size(1), ids.options()).expand(ids.sizes()));
+}
+
 /// The run's public configuration. Nothing here may tell what was injected.
 nlohmann::json describeRun(const TrainSetup& setup) {
   const TrainConfig& c = setup.config;
@@ -79,7 +85,7 @@ nlohmann::json describeRun(const TrainSetup& setup) {
           {"launch", "threads"},
           {"device", "cpu"},
           {"cores", std::thread::hardware_concurrency()},
-          {"positions", "global"},
+          {"positions", countsWholeSequence(setup.batches) ? "global" : "documents"},
           {"seq_len", setup.layout.length()},
           {"batch", setup.batches.batchSize()},
           {"steps", c.steps},

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/files.h"
 
@@ -31,6 +33,50 @@ std::string sparseTraceFile() {
   const std::string path = dir.file("sparse.rscope");
   const std::string command = std::string(RINGSCOPE_PROGRAM) + " train --text " + sampleText() +
                               " --steps 1 --seq-len 64 --capture none --trace " + path +
+                              " >/dev/null";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  return path;
+}
+
+namespace {
+
+/// A safetensors file of int64 tensors [1, 1, 32].
+void writeTokens(const std::string& path,
+                 const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& tensors) {
+  nlohmann::json header;
+  std::size_t at = 0;
+  for (const auto& [name, values] : tensors) {
+    const std::size_t bytes = values.size() * sizeof(std::int64_t);
+    header[name] = {
+        {"dtype", "I64"}, {"shape", {1, 1, values.size()}}, {"data_offsets", {at, at + bytes}}};
+    at += bytes;
+  }
+  const std::string text = header.dump();
+  const std::uint64_t size = text.size();
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&size), sizeof size);
+  out << text;
+  // nlohmann sorts keys, but the offsets are what counts.
+  for (const auto& [name, values] : tensors)
+    out.write(reinterpret_cast<const char*>(values.data()),
+              static_cast<std::streamsize>(values.size() * sizeof(std::int64_t)));
+}
+
+}  // namespace
+
+std::string packedTraceFile() {
+  static TempDir dir;
+  std::vector<std::int64_t> tokens, labels, positions;
+  for (std::int64_t i = 0; i < 32; ++i) {
+    tokens.push_back('a' + i % 26);
+    labels.push_back(i == 31 ? -100 : 'a' + (i + 1) % 26);
+    positions.push_back(i < 20 ? i : i - 20);
+  }
+  writeTokens(dir.file("tokens"),
+              {{"input_ids", tokens}, {"labels", labels}, {"position_ids", positions}});
+  const std::string path = dir.file("packed.rscope");
+  const std::string command = std::string(RINGSCOPE_PROGRAM) + " train --tokens " +
+                              dir.file("tokens") + " --steps 1 --cp 2 --verify --trace " + path +
                               " >/dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   return path;

@@ -14,6 +14,8 @@ namespace ringscope::test {
 std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes);
 /// One training step with nothing but events.
 std::string sparseTraceFile();
+/// Two ranks, one step, 32 tokens of two packed documents: 20 and 12, each counted from 0.
+std::string packedTraceFile();
 std::shared_ptr<traces::Trace> sampleTrace(int cp, const std::vector<std::string>& mistakes);
 
 }  // namespace ringscope::test

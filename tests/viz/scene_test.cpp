@@ -265,6 +265,24 @@ TEST(TokenTableTest, CountsThePositionsThatARankMadeByItself) {
   EXPECT_EQ(table.cells[3].should_position, 19);
 }
 
+TEST(TokenTableTest, PackedDocumentsCountFromZeroEachAndTheirBordersAreMarked) {
+  const auto trace = traces::openTrace(test::packedTraceFile());
+  EXPECT_EQ(trace->run()["positions"], "documents");
+  int borders = 0;
+  for (int rank = 0; rank < 2; ++rank) {
+    const TokenTable table = tokenTable(*trace, 0, rank);
+    for (const TokenCell& cell : table.cells) {
+      borders += cell.begins_document;
+      EXPECT_EQ(cell.begins_document, cell.global == 20) << cell.global;
+      EXPECT_FALSE(cell.positionWrong()) << cell.global;
+      EXPECT_EQ(cell.should_position, cell.global < 20 ? cell.global : cell.global - 20);
+    }
+  }
+  EXPECT_EQ(borders, 1);
+  EXPECT_EQ(wrongPositions(positionRows(*trace, 0)).first, 0);
+  EXPECT_TRUE(traces::diagnose(*trace).findings().empty());
+}
+
 TEST(TokenTableTest, BytesReadAsPeopleReadThem) {
   EXPECT_EQ(tokenText('a', 256), "a");
   EXPECT_EQ(tokenText(' ', 256), "␣");

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/position_rows.h"
 
+#include "viz/scene/documents.h"
+
 namespace ringscope::viz {
 namespace {
 
 /// The runs of one chunk of a shard: split where positions stop rising by one or turn right or
 /// wrong.
 void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_t offset,
-              const traces::TokenRun& chunk) {
+              const traces::TokenRun& chunk, const DocumentStarts& documents) {
   PositionRun run;
   for (std::int64_t i = 0; i < chunk.end - chunk.begin; ++i) {
     const auto position =
         static_cast<std::int64_t>(positions[offset + static_cast<std::size_t>(i)]);
-    const std::int64_t should = chunk.begin + i;
+    const std::int64_t should = documents.positionOf(chunk.begin + i);
     const bool wrong = position != should;
     if (run.tokens > 0 && (wrong != run.wrong || position != run.end + 1)) {
       row.runs.push_back(run);
@@ -29,6 +31,7 @@ void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_
 
 std::vector<PositionRow> positionRows(const traces::Trace& trace, int train_step) {
   std::vector<PositionRow> rows;
+  const DocumentStarts documents(trace, train_step);
   for (int rank = 0; rank < trace.worldSize(); ++rank) {
     PositionRow row{rank, {}};
     const auto* tensor = trace.findTensor("position_ids", {train_step}, rank);
@@ -39,7 +42,7 @@ std::vector<PositionRow> positionRows(const traces::Trace& trace, int train_step
       for (const auto& chunk : shard->global_from_local) {
         const auto size = static_cast<std::size_t>(chunk.end - chunk.begin);
         if (offset + size > values->size()) break;
-        addChunk(row, *values, offset, chunk);  // the first sequence of the batch
+        addChunk(row, *values, offset, chunk, documents);  // the first sequence of the batch
         offset += size;
       }
     }

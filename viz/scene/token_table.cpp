@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "viz/scene/documents.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -77,11 +79,14 @@ TokenTable tokenTable(const Trace& trace, int train_step, int rank) {
   const auto positions = bufferValues(trace, "position_ids", train_step, rank);
   const auto labels = bufferValues(trace, "labels", train_step, rank);
   const auto whole = wholeSequence(trace, train_step);
+  const DocumentStarts documents(trace, train_step);
   for (const auto& run : shard->global_from_local)
     for (std::int64_t g = run.begin; g < run.end; ++g) {
       const std::size_t i = table.cells.size();
       TokenCell cell;
-      cell.global = cell.should_position = g;
+      cell.global = g;
+      cell.should_position = documents.positionOf(g);
+      cell.begins_document = documents.beginsAt(g);
       cell.token = at(tokens, i);
       cell.position = at(positions, i);
       cell.label = at(labels, i);

@@ -17,6 +17,7 @@ struct TokenCell {
   std::int64_t should_position = 0;
   std::optional<std::int64_t> should_label;  ///< the next token, where some rank recorded it
   bool begins_chunk = false;                 ///< a shard border lies before it
+  bool begins_document = false;              ///< a document border lies before it
 
   bool positionWrong() const { return position && *position != should_position; }
   /// −100 is not a wrong label: it is left out of the loss.

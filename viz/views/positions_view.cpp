@@ -188,7 +188,7 @@ class PositionsView : public View {
     auto box = [&](int lane) {
       return QRectF(x + 1, laneY(top, pitch, lane) + 1, kCell - 2, pitch - 2);
     };
-    if (cell.begins_chunk) drawBorder(p, x, top, pitch, cell);
+    if (cell.begins_chunk || cell.begins_document) drawBorder(p, x, top, pitch, cell);
     text(p, box(0), QString::number(cell.global), theme_->dim);
     p.setPen(Qt::NoPen);
     p.setBrush(theme_->raised);
@@ -220,12 +220,16 @@ class PositionsView : public View {
   }
 
   void drawBorder(QPainter& p, double x, double top, double pitch, const TokenCell& cell) const {
-    p.setPen(QPen(rankColor(table_.rank), 2));
+    p.setPen(cell.begins_chunk ? QPen(rankColor(table_.rank), 2)
+                               : QPen(theme_->text, 1.5, Qt::DashLine));
     p.drawLine(QPointF(x, top - 4), QPointF(x, laneY(top, pitch, 5) + pitch));
     p.setFont(textFont(11, QFont::DemiBold));
     p.setPen(theme_->dim);
     p.drawText(QRectF(x + 4, top - 20, 240, 16), Qt::AlignVCenter,
-               QString("chunk begins at %1").arg(cell.global));
+               QString(cell.begins_chunk && cell.begins_document ? "chunk and document begin at %1"
+                       : cell.begins_chunk                       ? "chunk begins at %1"
+                                                                 : "document begins at %1")
+                   .arg(cell.global));
   }
 
   void drawValue(QPainter& p, const QRectF& box, const QString& words, bool wrong) const {
