@@ -11,13 +11,12 @@
 #include "engine/tensors/tensor_io.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
+#include "tests/support/largest_difference.h"
 
 namespace ringscope::engine {
 namespace {
 
-double largestDifference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
+using test::largestDifference;
 
 struct Case {
   std::string file;

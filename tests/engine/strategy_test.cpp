@@ -13,9 +13,12 @@
 #include "engine/tensors/tensor_io.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
+#include "tests/support/largest_difference.h"
 
 namespace ringscope::engine {
 namespace {
+
+using test::largestDifference;
 
 struct Combination {
   std::string file, strategy, balance, rotate = "p2p", order = "diagonal_first";
@@ -36,11 +39,6 @@ struct Combination {
     return c;
   }
 };
-
-double largestDifference(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor a64 = a.to(at::kDouble), b64 = b.to(at::kDouble);
-  return at::where(a64 == b64, at::zeros_like(a64), (a64 - b64).abs()).max().item<double>();
-}
 
 void expectHops(const AttendOutcome& outcome, const StrategyConfig& attention, int cp,
                 std::int64_t heads, bool forward_only) {
