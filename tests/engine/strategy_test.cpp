@@ -14,6 +14,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
+#include "tests/support/one_device.h"
 
 namespace ringscope::engine {
 namespace {
@@ -66,11 +67,7 @@ TEST_P(StrategyCases, EqualUnshardedAttentionWithinOneDevicesNoise) {
   Gate gate(c.cp);
   const AttendConfig config = c.config();
   const auto outcome = attend(input, config, gate);
-  DeviceAttention device(input.mask, input.scale);
-  const auto one = device.forward(input.q, input.k, input.v, 0);
-  const auto g = device.backward(input.dout, input.q, input.k, input.v, one, 0);
-  const std::map<std::string, at::Tensor> one_device = {
-      {"out", one.out}, {"lse", one.lse}, {"dq", g.dq}, {"dk", g.dk}, {"dv", g.dv}};
+  const auto one_device = test::oneDevice(input);
   const auto file = traces::SafeTensorsFile::read(path);
   for (const auto& [name, plain] : one_device) {
     const at::Tensor exact = toTensor(file.at(name), name);

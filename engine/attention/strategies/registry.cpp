@@ -66,6 +66,14 @@ const std::vector<StrategyEntry>& strategies() {
   return kStrategies;
 }
 
+nlohmann::json StrategyConfig::describe(int cp, std::int64_t query_heads) const {
+  return {{"strategy", strategy},
+          {"ulysses", ulyssesSize(cp, query_heads)},
+          {"rotate", rotate},
+          {"order", order},
+          {"fp8", fp8}};
+}
+
 int StrategyConfig::ulyssesSize(int cp, std::int64_t query_heads) const {
   entryOf(strategy);
   if (strategy == "ulysses") return cp;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "engine/attention/strategies/context_parallel_op.h"
@@ -15,6 +16,8 @@ struct StrategyConfig {
   std::string order = "diagonal_first";
   bool fp8 = false;  ///< KV on the wire as e4m3, q rounded to e4m3
 
+  /// How recordings name these settings.
+  nlohmann::json describe(int cp, std::int64_t query_heads) const;
   /// Ranks that share heads: 1 for ring and all_gather, cp for ulysses. Throws usageError when cp
   /// cannot be split so.
   int ulyssesSize(int cp, std::int64_t query_heads) const;
