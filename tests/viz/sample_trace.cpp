@@ -28,14 +28,19 @@ std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes) {
   return found->second;
 }
 
-std::string sparseTraceFile() {
+std::string traceFileWith(const std::string& options) {
   static TempDir dir;
-  const std::string path = dir.file("sparse.rscope");
+  static int made = 0;
+  const std::string path = dir.file(std::to_string(made++) + ".rscope");
   const std::string command = std::string(RINGSCOPE_PROGRAM) + " train --text " + sampleText() +
-                              " --steps 1 --seq-len 64 --capture none --trace " + path +
+                              " --steps 1 --seq-len 64 " + options + " --trace " + path +
                               " >/dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   return path;
+}
+
+std::string sparseTraceFile() {
+  return traceFileWith("--capture none");
 }
 
 namespace {

@@ -12,6 +12,8 @@ namespace ringscope::test {
 /// A recording made now by the command-line program: two training steps of the sample model over
 /// 128 tokens with --verify. Made once per kind and process.
 std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes);
+/// One training step of four ranks over 64 tokens with more options of `ringscope train`.
+std::string traceFileWith(const std::string& options);
 /// One training step with nothing but events.
 std::string sparseTraceFile();
 /// Two ranks, one step, 32 tokens of two packed documents: 20 and 12, each counted from 0.

@@ -237,6 +237,22 @@ TEST(ThemeTest, EveryTextTokenIsReadableOnEveryGround) {
   }
 }
 
+TEST(CoverageSceneTest, EveryStrategyAndBalanceCoversTheMaskOnce) {
+  for (const char* options : {"--strategy all_gather", "--strategy ulysses", "--strategy hybrid",
+                              "--balance striped", "--mask window --window 20"}) {
+    const auto trace = traces::openTrace(test::traceFileWith(options));
+    Hub hub;
+    hub.setTrace(trace, "sample", false);
+    hub.setPlace({0, 1, Direction::kForward, 0});
+    const auto last = static_cast<std::int16_t>(hub.scene().ring_steps - 1);
+    const auto scene = coverageScene(hub.trace(), hub.index(), {0, 1, Direction::kForward, last});
+    EXPECT_TRUE(scene.complete) << options;
+    EXPECT_EQ(scene.doubled, 0) << options;
+    EXPECT_EQ(scene.missing, 0) << options;
+    EXPECT_EQ(scene.unwanted, 0) << options;
+  }
+}
+
 TEST(TokenTableTest, ShowsEachTokenItsPositionAndTheTokenThatItPredicts) {
   const TokenTable table = tokenTable(*test::sampleTrace(4, {}), 0, 1);
   EXPECT_EQ(table.missing, "");

@@ -17,21 +17,6 @@ RingScene sceneAt(const traces::Trace& trace, const traces::MomentIndex& index,
                    std::vector<Place>(static_cast<std::size_t>(trace.worldSize()), place), 0);
 }
 
-/// The tokens of every chunk, in order; empty when chunks are interleaved.
-std::vector<traces::TokenRun> chunkRanges(const traces::Trace& trace, int train_step) {
-  std::vector<traces::TokenRun> ranges;
-  if (trace.run().value("balance", "") == "striped") return ranges;
-  for (int rank = 0; rank < trace.worldSize(); ++rank)
-    for (const char* buffer : {"input_ids", "q"})
-      if (const auto* shard = trace.findShard(buffer, train_step, rank)) {
-        ranges.insert(ranges.end(), shard->global_from_local.begin(),
-                      shard->global_from_local.end());
-        break;
-      }
-  std::sort(ranges.begin(), ranges.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
-  return ranges;
-}
-
 /// Some query of one chunk may attend some key of the other. Where documents lie is not recorded
 /// with attention, so for them every earlier chunk may be wanted.
 bool maskWants(const traces::Trace& trace, const std::vector<traces::TokenRun>& ranges, int query,
@@ -45,6 +30,24 @@ bool maskWants(const traces::Trace& trace, const std::vector<traces::TokenRun>& 
              (ranges[static_cast<std::size_t>(key)].end - 1) <
          window;
 }
+
+/// How often each pair was attended by each rank that shares the heads: they attend the same pairs,
+/// each for its own heads.
+struct HeadCounts {
+  int members = 1, chunks = 0;
+  std::vector<int> attended;
+
+  int& of(const CoverageCell& cell, int rank) {
+    const int pair = cell.query_chunk * chunks + cell.key_chunk;
+    return attended[static_cast<std::size_t>(pair * members + rank % members)];
+  }
+  /// The most of any head when that is more than once, otherwise the least.
+  int together(std::size_t pair) const {
+    const auto first = attended.begin() + static_cast<std::ptrdiff_t>(pair) * members;
+    const auto [least, most] = std::minmax_element(first, first + members);
+    return *most > 1 ? *most : *least;
+  }
+};
 
 void countFaults(CoverageScene& scene) {
   for (const PairCell& cell : scene.cells) {
@@ -73,13 +76,17 @@ int CoverageScene::longestWaiting() const {
 CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentIndex& index,
                             const Place& place) {
   CoverageScene scene;
+  HeadCounts counts{headsSharedBy(trace), 0, {}};
   Place step = place;
+  int ring_steps = 0;
   for (step.stage = 0; step.stage <= place.stage; ++step.stage) {
     const RingScene ring = sceneAt(trace, index, step);
     if (scene.cells.empty()) {
       scene.chunks = ring.chunk_count;
       scene.cells.resize(static_cast<std::size_t>(scene.chunks * scene.chunks));
       scene.work_done.assign(ring.ranks.size(), 0);
+      counts.chunks = scene.chunks;
+      counts.attended.assign(scene.cells.size() * static_cast<std::size_t>(counts.members), 0);
       const auto ranges = chunkRanges(trace, place.train_step);
       for (int q = 0; q < scene.chunks; ++q)
         for (int k = 0; k < scene.chunks; ++k)
@@ -91,24 +98,27 @@ CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentInde
         if (!cell.now) continue;
         PairCell& pair =
             scene.cells[static_cast<std::size_t>(cell.query_chunk * scene.chunks + cell.key_chunk)];
-        ++pair.attended;
+        ++counts.of(cell, rank.rank);
         pair.rank = rank.rank;
         pair.ring_step = step.stage;
         pair.diagonal = cell.diagonal;
         pair.now = step.stage == place.stage;
         scene.work_done[static_cast<std::size_t>(rank.rank)] += work(cell);
       }
-    scene.complete = step.stage + 1 == ring.ring_steps;
+    ring_steps = ring.ring_steps;
+    scene.complete = step.stage + 1 == ring_steps;
   }
+  for (std::size_t cell = 0; cell < scene.cells.size(); ++cell)
+    scene.cells[cell].attended = counts.together(cell);
   scene.wait_ns.assign(scene.work_done.size(), 0);
-  for (step.stage = 0; step.stage < sceneAt(trace, index, place).ring_steps; ++step.stage)
+  for (step.stage = 0; step.stage < ring_steps; ++step.stage)
     for (std::size_t rank = 0; rank < scene.wait_ns.size(); ++rank)
       for (const auto i : index.eventsOf(step, static_cast<int>(rank)))
         if (const auto& event = trace.events(static_cast<int>(rank))[i];
             event.kind == traces::EventKind::kWait)
           scene.wait_ns[rank] += event.duration();
   Place last = place;
-  last.stage = static_cast<std::int16_t>(std::max(0, sceneAt(trace, index, place).ring_steps - 1));
+  last.stage = static_cast<std::int16_t>(std::max(0, ring_steps - 1));
   for (const RankScene& rank : sceneAt(trace, index, last).ranks) {
     scene.work_total.push_back(0);
     for (const CoverageCell& cell : rank.cells) scene.work_total.back() += work(cell);

@@ -9,7 +9,7 @@ namespace ringscope::viz {
 
 /// One (query chunk, key chunk) pair of a pass.
 struct PairCell {
-  int attended = 0;    ///< how often, up to the viewed ring step
+  int attended = 0;    ///< how often by each head, up to the viewed ring step
   int rank = -1;       ///< who attended it last; -1: nobody
   int ring_step = -1;  ///< when
   bool diagonal = false;
@@ -20,11 +20,11 @@ struct PairCell {
 /// The (query chunk × key chunk) matrix of one layer and direction up to the viewed ring step.
 struct CoverageScene {
   int chunks = 0;
-  std::vector<PairCell> cells;     ///< row by query chunk
-  std::vector<double> work_done;   ///< per rank, in chunk pairs; half for a diagonal
-  std::vector<double> work_total;  ///< per rank, of the whole pass
+  std::vector<PairCell> cells;        ///< row by query chunk
+  std::vector<double> work_done;      ///< per rank, in chunk pairs; half for a diagonal
+  std::vector<double> work_total;     ///< per rank, of the whole pass
   std::vector<std::int64_t> wait_ns;  ///< per rank, for blocks, of the whole pass
-  bool complete = false;           ///< the viewed ring step is the last
+  bool complete = false;              ///< the viewed ring step is the last
   int doubled = 0, missing = 0, unwanted = 0;
 
   const PairCell& at(int query, int key) const {

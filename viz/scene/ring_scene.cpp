@@ -30,26 +30,16 @@ struct LocalRun {
   bool interleaved = false;  ///< every cp-th token: earlier and later than every other chunk
 };
 
-int headsSharedBy(const Trace& trace) {
-  return std::max(1, trace.run().value("ulysses", 1));
-}
-
-/// The first token of every run of all ranks, in order: a run's place among them is its chunk.
-std::vector<std::int64_t> chunkBegins(const Trace& trace, int train_step) {
-  std::vector<std::int64_t> begins;
-  for (int rank = 0; rank < trace.worldSize(); ++rank)
-    if (const auto* shard = anyShard(trace, train_step, rank))
-      for (const auto& run : shard->global_from_local) begins.push_back(run.begin);
-  std::sort(begins.begin(), begins.end());
-  return begins;
+bool isStriped(const Trace& trace) {
+  return trace.run().value("balance", "") == "striped";
 }
 
 void appendRuns(std::vector<LocalRun>& runs, const Trace& trace, int train_step, int rank,
-                const std::vector<std::int64_t>& begins) {
+                const std::vector<traces::TokenRun>& chunks) {
   const auto* shard = anyShard(trace, train_step, rank);
   if (!shard) return;
   std::int64_t at = runs.empty() ? 0 : runs.back().end;
-  if (trace.run().value("balance", "") == "striped") {
+  if (isStriped(trace)) {
     const auto count = static_cast<std::int64_t>(shard->global_from_local.size());
     runs.push_back({at, at + count, rank, true});
     return;
@@ -57,7 +47,10 @@ void appendRuns(std::vector<LocalRun>& runs, const Trace& trace, int train_step,
   for (const auto& run : shard->global_from_local) {
     const std::int64_t size = run.end - run.begin;
     if (size <= 0) continue;
-    const auto chunk = std::lower_bound(begins.begin(), begins.end(), run.begin) - begins.begin();
+    const auto chunk =
+        std::lower_bound(chunks.begin(), chunks.end(), run.begin,
+                         [](const auto& c, std::int64_t begin) { return c.begin < begin; }) -
+        chunks.begin();
     runs.push_back({at, at + size, static_cast<int>(chunk), false});
     at += size;
   }
@@ -66,10 +59,10 @@ void appendRuns(std::vector<LocalRun>& runs, const Trace& trace, int train_step,
 /// What a rank attends with, or what comes from it: its own shard, or that of its whole group when
 /// the sequence has been turned into heads.
 std::vector<LocalRun> localRuns(const Trace& trace, int train_step, int rank,
-                                const std::vector<std::int64_t>& begins) {
+                                const std::vector<traces::TokenRun>& chunks) {
   std::vector<LocalRun> runs;
   const int group = headsSharedBy(trace), first = rank / group * group;
-  for (int r = first; r < first + group; ++r) appendRuns(runs, trace, train_step, r, begins);
+  for (int r = first; r < first + group; ++r) appendRuns(runs, trace, train_step, r, chunks);
   const bool interleaved = !runs.empty() && runs.front().interleaved;
   if (group == 1 || interleaved) return runs;
   // A group joins its runs in the order of the sequence.
@@ -168,9 +161,9 @@ MovingPacket packetOf(const Event& send, const Window& window) {
 }
 
 void fillRank(RankScene& scene, std::vector<MovingPacket>& packets, const Trace& trace,
-              const traces::MomentIndex& index, const Place& place) {
-  const auto begins = chunkBegins(trace, place.train_step);
-  const auto queries = localRuns(trace, place.train_step, scene.rank, begins);
+              const traces::MomentIndex& index, const Place& place,
+              const std::vector<traces::TokenRun>& chunks) {
+  const auto queries = localRuns(trace, place.train_step, scene.rank, chunks);
   for (const LocalRun& run : queries) scene.chunks.push_back(run.chunk);
   const Window window = windowOf(trace, index, place, scene.rank);
   if (window.end > 0) scene.begin_ns = window.begin, scene.end_ns = window.end;
@@ -180,7 +173,7 @@ void fillRank(RankScene& scene, std::vector<MovingPacket>& packets, const Trace&
       const bool now = step == place;
       if (event.kind == EventKind::kAttend)
         addCells(scene.cells, event, queries,
-                 localRuns(trace, place.train_step, event.source_rank, begins), now);
+                 localRuns(trace, place.train_step, event.source_rank, chunks), now);
       if (!now) continue;
       if (event.kind == EventKind::kAttend) {
         if (std::find(scene.sources.begin(), scene.sources.end(), event.source_rank) ==
@@ -276,6 +269,19 @@ std::string listedChunks(std::vector<int> numbers) {
   return text;
 }
 
+int headsSharedBy(const Trace& trace) {
+  return std::max(1, trace.run().value("ulysses", 1));
+}
+
+std::vector<traces::TokenRun> chunkRanges(const Trace& trace, int train_step) {
+  std::vector<traces::TokenRun> chunks;
+  for (int rank = 0; rank < trace.worldSize() && !isStriped(trace); ++rank)
+    if (const auto* shard = anyShard(trace, train_step, rank))
+      chunks.insert(chunks.end(), shard->global_from_local.begin(), shard->global_from_local.end());
+  std::sort(chunks.begin(), chunks.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  return chunks;
+}
+
 RingScene ringScene(const Trace& trace, const traces::MomentIndex& index,
                     const std::vector<Place>& places, int selected) {
   RingScene scene;
@@ -284,12 +290,13 @@ RingScene ringScene(const Trace& trace, const traces::MomentIndex& index,
   scene.place = places[static_cast<std::size_t>(selected)];
   scene.ring_steps = ringStepsOf(trace, scene.place);
   scene.heads_shared_by = headsSharedBy(trace);
+  const auto chunks = chunkRanges(trace, scene.place.train_step);
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
     RankScene of_rank;
     of_rank.rank = static_cast<int>(rank);
     of_rank.place = places[rank];
     of_rank.lse_before = of_rank.lse_after = kUnknown;
-    fillRank(of_rank, scene.packets, trace, index, places[rank]);
+    fillRank(of_rank, scene.packets, trace, index, places[rank], chunks);
     for (const int chunk : of_rank.chunks)
       scene.chunk_count = std::max(scene.chunk_count, chunk + 1);
     scene.ranks.push_back(std::move(of_rank));
@@ -297,9 +304,9 @@ RingScene ringScene(const Trace& trace, const traces::MomentIndex& index,
   const RankScene& chosen = scene.ranks[static_cast<std::size_t>(selected)];
   const bool known =
       chosen.held_source >= 0 && chosen.held_source < static_cast<int>(scene.ranks.size());
-  const std::size_t chunks =
+  const std::size_t chunks_of_source =
       known ? scene.ranks[static_cast<std::size_t>(chosen.held_source)].chunks.size() : 1;
-  scene.sentence = sentenceFor(chosen, chunks, scene.place);
+  scene.sentence = sentenceFor(chosen, chunks_of_source, scene.place);
   return scene;
 }
 

@@ -68,6 +68,12 @@ inline constexpr double kShortestHop = 0.5 / kStepSeconds;
 RingScene ringScene(const traces::Trace& trace, const traces::MomentIndex& index,
                     const std::vector<Place>& places, int selected);
 
+/// Ranks among which Ulysses has turned the sequence into heads; 1: it has not.
+int headsSharedBy(const traces::Trace& trace);
+
+/// The tokens of every chunk, in the order of the sequence; empty when chunks are interleaved.
+std::vector<traces::TokenRun> chunkRanges(const traces::Trace& trace, int train_step);
+
 /// From the begin to the end of a rank's own work in a ring step; {0, 0} when none is recorded.
 std::pair<std::int64_t, std::int64_t> stageWindow(const traces::Trace& trace,
                                                   const traces::MomentIndex& index,
