@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/attention/merge.h"
+#include "engine/attention/sinks.h"
 #include "engine/attention/strategies/kv_wire.h"
 
 namespace ringscope::engine {
@@ -89,16 +90,23 @@ std::vector<Piece> DeviceAttention::pieces(std::int64_t rows) const {
   return piecesFor(ShardLayout(rows, 1, Balance::kNone), mask_, 0, 0);
 }
 
-AttentionResult DeviceAttention::forward(const at::Tensor& q_in, const at::Tensor& k_in,
-                                         const at::Tensor& v_in, int) {
-  const at::Tensor q = rounded(q_in), k = rounded(k_in), v = rounded(v_in);
+AttentionResult DeviceAttention::forward(const at::Tensor& q, const at::Tensor& k,
+                                         const at::Tensor& v, int) {
+  AttentionResult result = withoutSinks(rounded(q), rounded(k), rounded(v));
+  applySinks(result, sinks_);
+  return {result.out.to(q.scalar_type()), result.lse};
+}
+
+/// out in q's type where one call covers all rows, else in the type of the merges.
+AttentionResult DeviceAttention::withoutSinks(const at::Tensor& q, const at::Tensor& k,
+                                              const at::Tensor& v) const {
   const auto all = pieces(q.size(2));
   if (all.size() == 1 && all.front().q_end - all.front().q_begin == q.size(2))
     return attendPiece(q, k, v, all.front(), scale_);
   RunningResult running = emptyRunningResult(q);
   for (const Piece& piece : all)
     mergeBlock(running, attendPiece(q, k, v, piece, scale_), piece.q_begin);
-  return {running.out.to(q.scalar_type()), running.lse};
+  return running;
 }
 
 AttentionGradients DeviceAttention::backward(const at::Tensor& dout, const at::Tensor& q_in,

@@ -32,9 +32,9 @@ AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor&
 /// Attention of a whole sequence on one device: what a run without context parallelism computes.
 class DeviceAttention : public AttentionOp {
  public:
-  /// `fp8`: q, k and v are rounded to e4m3 first.
-  DeviceAttention(Mask mask, double scale, bool fp8 = false)
-      : mask_(std::move(mask)), scale_(scale), fp8_(fp8) {}
+  /// `fp8`: q, k and v are rounded to e4m3 first. `sinks`: [Hq], or undefined.
+  DeviceAttention(Mask mask, double scale, bool fp8 = false, at::Tensor sinks = {})
+      : mask_(std::move(mask)), scale_(scale), fp8_(fp8), sinks_(std::move(sinks)) {}
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           int layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
@@ -42,11 +42,13 @@ class DeviceAttention : public AttentionOp {
                               int layer) override;
 
  private:
+  AttentionResult withoutSinks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) const;
   std::vector<Piece> pieces(std::int64_t rows) const;
   at::Tensor rounded(const at::Tensor& t) const;
   Mask mask_;
   double scale_;
   bool fp8_;
+  at::Tensor sinks_;
 };
 
 }  // namespace ringscope::engine

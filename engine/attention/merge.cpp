@@ -42,13 +42,19 @@ void mergeRows(RunningResult& running, const AttentionResult& block, std::int64_
       const Acc theirs = block_lse[block_lse_at.at(b, h, s)];
       if (theirs == -std::numeric_limits<Acc>::infinity()) continue;
       Acc& mine = lse[lse_at.at(b, h, q_begin + s)];
+      Acc* const row = out + out_at.at(b, h, q_begin + s);
+      const Block* const block_row = block_out + block_out_at.at(b, h, s);
+      if (mine == -std::numeric_limits<Acc>::infinity()) {  // the row's first keys
+        std::copy_n(block_row, width, row);
+        mine = theirs;
+        continue;
+      }
       const Acc m = std::max(mine, theirs);
       const Acc my_weight = std::exp(mine - m), their_weight = std::exp(theirs - m);
       const Acc sum = my_weight + their_weight;
       // Dividing by the sum instead of by exp(lse' − m) keeps the weights at 1 together: lse' is
       // rounded to a unit of lse, which for wide scores is far more than a unit of the weights.
-      blend(out + out_at.at(b, h, q_begin + s), block_out + block_out_at.at(b, h, s), width,
-            my_weight / sum, their_weight / sum);
+      blend(row, block_row, width, my_weight / sum, their_weight / sum);
       mine = m + std::log(sum);
     }
   });

@@ -18,6 +18,13 @@ at::Tensor perKeyHead(const at::Tensor& t, std::int64_t key_heads) {
   return t.view({t.size(0), key_heads, t.size(1) / key_heads, t.size(2), t.size(3)}).sum(2);
 }
 
+/// A sink is one more key for every row of its head: [B, H, rows, S] to [B, H, rows, S + 1].
+at::Tensor withSinks(const at::Tensor& scores, const at::Tensor& sinks) {
+  if (!sinks.defined()) return scores;
+  const at::Tensor column = sinks.to(at::kDouble).view({1, -1, 1, 1});
+  return at::cat({scores, column.expand({scores.size(0), -1, scores.size(2), 1})}, -1);
+}
+
 }  // namespace
 
 at::Tensor ReferenceAttention::scores(const at::Tensor& q_rows, const at::Tensor& k,
@@ -46,7 +53,7 @@ AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tenso
   std::vector<at::Tensor> out, lse;
   for (std::int64_t row = 0; row < q.size(2); row += kRowsAtOnce) {
     const at::Tensor s = scores(q64.slice(2, row, row + kRowsAtOnce), k64, row);
-    lse.push_back(at::logsumexp(s, -1));
+    lse.push_back(at::logsumexp(withSinks(s, sinks_), -1));
     // A row without a key is out 0; exp(-inf - -inf) would be NaN.
     const at::Tensor base = lse.back().masked_fill(at::isneginf(lse.back()), 0).unsqueeze(-1);
     out.push_back(at::matmul(at::exp(s - base), v64));

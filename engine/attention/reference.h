@@ -11,7 +11,9 @@ namespace ringscope::engine {
 /// through blocks of query rows, so its memory is O(rows · S) and not O(S²).
 class ReferenceAttention : public AttentionOp {
  public:
-  ReferenceAttention(Mask mask, double scale) : mask_(std::move(mask)), scale_(scale) {}
+  /// `sinks`: [Hq], or undefined.
+  ReferenceAttention(Mask mask, double scale, at::Tensor sinks = {})
+      : mask_(std::move(mask)), scale_(scale), sinks_(std::move(sinks)) {}
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           int layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
@@ -24,6 +26,7 @@ class ReferenceAttention : public AttentionOp {
   at::Tensor refused(std::int64_t first_row, std::int64_t rows, std::int64_t keys) const;
   Mask mask_;
   double scale_;
+  at::Tensor sinks_;
 };
 
 }  // namespace ringscope::engine

@@ -17,6 +17,8 @@ namespace {
 
 using namespace ringscope;
 
+constexpr int kBlocks = 7, kWarmUp = 3;
+
 double seconds(const std::function<void()>& work) {
   const auto begin = traces::steadyNow();
   work();
@@ -29,7 +31,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Unsharded and ring take turns in blocks of `rounds` runs; the first run of a block warms up.
+/// Unsharded and ring take turns in blocks of `rounds` runs; the first runs of a block warm up.
 void compare(std::int64_t batch, std::int64_t length, int rounds) {
   at::manual_seed(1);
   engine::AttendInput in;
@@ -37,20 +39,20 @@ void compare(std::int64_t batch, std::int64_t length, int rounds) {
   in.scale = 0.125;
   engine::DeviceAttention device(in.mask, in.scale);
   std::vector<double> whole_forward, whole_backward, ring_forward, ring_backward;
-  for (int block = 0; block < 3; ++block) {
-    for (int round = 0; round <= rounds; ++round) {
+  for (int block = 0; block < kBlocks; ++block) {
+    for (int round = 0; round < kWarmUp + rounds; ++round) {
       engine::AttentionResult result;
       const double f = seconds([&] { result = device.forward(in.q, in.k, in.v, 0); });
       const double b = seconds([&] { device.backward(in.dout, in.q, in.k, in.v, result, 0); });
-      if (round == 0) continue;
+      if (round < kWarmUp) continue;
       whole_forward.push_back(f);
       whole_backward.push_back(b);
     }
     engine::Gate gate(4);
-    const auto ring = engine::attend(in, {4, "head_tail", "none", rounds + 1}, gate);
-    ring_forward.insert(ring_forward.end(), ring.forward_seconds.begin() + 1,
+    const auto ring = engine::attend(in, {4, "head_tail", "none", rounds + kWarmUp}, gate);
+    ring_forward.insert(ring_forward.end(), ring.forward_seconds.begin() + kWarmUp,
                         ring.forward_seconds.end());
-    ring_backward.insert(ring_backward.end(), ring.backward_seconds.begin() + 1,
+    ring_backward.insert(ring_backward.end(), ring.backward_seconds.begin() + kWarmUp,
                          ring.backward_seconds.end());
   }
   const double wf = median(whole_forward), wb = median(whole_backward);
@@ -59,7 +61,7 @@ void compare(std::int64_t batch, std::int64_t length, int rounds) {
       "batch %lld, length %lld, 8 heads of 64, causal, head_tail, 4 rank threads on %d cores, "
       "median of %d\n",
       static_cast<long long>(batch), static_cast<long long>(length), at::get_num_threads(),
-      3 * rounds);
+      kBlocks * rounds);
   std::printf("  forward : unsharded %7.1f ms, ring %7.1f ms, %.2f× its time\n", wf * 1e3, rf * 1e3,
               rf / wf);
   std::printf("  backward: unsharded %7.1f ms, ring %7.1f ms, %.2f× its time\n", wb * 1e3, rb * 1e3,
@@ -69,6 +71,6 @@ void compare(std::int64_t batch, std::int64_t length, int rounds) {
 }  // namespace
 
 int main() {
-  compare(1, 4096, 5);
-  compare(2, 1024, 15);
+  compare(1, 4096, 4);
+  compare(2, 1024, 30);
 }

@@ -49,7 +49,7 @@ AttentionResult AllGatherAttention::forward(const at::Tensor& queries, const at:
     worker_.attend(stage.pieces, place, group_.worldRank(stage.source_rank), q, kv[0], kv[1],
                    running);
   }
-  return BlockWorker::finished(std::move(running), q);
+  return BlockWorker::finished(std::move(running), q, sinks_);
 }
 
 AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout,
@@ -66,9 +66,9 @@ AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout,
   for (const RingStage& stage : schedule_.stages) {
     const auto source = static_cast<std::size_t>(stage.source_rank);
     parts[source] = at::zeros(blocks[source].sizes(), type);
-    worker_.attendBackward(stage.pieces, place, group_.worldRank(stage.source_rank), dout, q,
-                           blocks[source][0], blocks[source][1], result,
-                           {dq, parts[source][0], parts[source][1]});
+    addTo(parts[source],
+          worker_.attendBackward(stage.pieces, place, group_.worldRank(stage.source_rank), dout, q,
+                                 blocks[source][0], blocks[source][1], result, dq));
   }
   const at::Tensor sum = reduce(parts, place);
   return {dq, sum[0], sum[1]};

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/attention/block_attention.h"
+#include "engine/attention/sinks.h"
 
 namespace ringscope::engine {
 
@@ -18,6 +19,17 @@ void setPiece(traces::Event& event, const Piece& piece) {
   event.k_begin = static_cast<std::int32_t>(piece.k_begin);
   event.k_end = static_cast<std::int32_t>(piece.k_end);
   event.mask = piece.mask;
+}
+
+/// A causal square is attended in cuts (cutDiagonal) that are merged into one block result.
+AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                  const Piece& piece, double scale) {
+  const auto cuts = cutDiagonal(piece);
+  if (cuts.size() == 1) return attendPiece(q, k, v, piece, scale, true);
+  RunningResult block = emptyRunningResult(q.slice(2, piece.q_begin, piece.q_end));
+  for (const Piece& cut : cuts)
+    mergeBlock(block, attendPiece(q, k, v, cut, scale, true), cut.q_begin - piece.q_begin);
+  return block;
 }
 
 bool coversAll(const Piece& piece, const at::Tensor& q) {
@@ -48,7 +60,7 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place, i
       StageScope scope(observer, EventKind::kAttend, place, source_rank);
       setPiece(scope.event(), piece);
       const MemoryScope memory(MemoryCategory::kOutLse);
-      block = attendPiece(q, k, v, piece, scale_, true);
+      block = attendPieceByCuts(q, k, v, piece, scale_);
     }
     observer.tensor("block_out", place, block.out);
     observer.tensor("block_lse", place, block.lse);
@@ -65,25 +77,34 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place, i
   if (running.lse.defined()) observer.tensor("running_lse", place, running.lse);
 }
 
-void BlockWorker::attendBackward(const std::vector<Piece>& pieces, const Place& place,
-                                 int source_rank, const at::Tensor& dout, const at::Tensor& q,
-                                 const at::Tensor& k, const at::Tensor& v,
-                                 const AttentionResult& result,
-                                 const AttentionGradients& sums) const {
+void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts) {
+  for (const KeyGradients& part : parts) {
+    dkv[0].slice(2, part.k_begin, part.k_end).add_(part.dk);
+    dkv[1].slice(2, part.k_begin, part.k_end).add_(part.dv);
+  }
+}
+
+std::vector<KeyGradients> BlockWorker::attendBackward(
+    const std::vector<Piece>& pieces, const Place& place, int source_rank, const at::Tensor& dout,
+    const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionResult& result,
+    const at::Tensor& dq) const {
+  std::vector<KeyGradients> parts;
   for (const Piece& piece : pieces) {
     StageScope scope(context_.observer, EventKind::kAttend, place, source_rank);
     setPiece(scope.event(), piece);
     for (const Piece& cut : cutDiagonal(piece)) {
       const AttentionGradients part = attendPieceBackward(dout, q, k, v, result, cut, scale_, true);
-      sums.dq.slice(2, cut.q_begin, cut.q_end).add_(part.dq);
-      sums.dk.slice(2, cut.k_begin, cut.k_end).add_(part.dk);
-      sums.dv.slice(2, cut.k_begin, cut.k_end).add_(part.dv);
+      dq.slice(2, cut.q_begin, cut.q_end).add_(part.dq);
+      parts.push_back({cut.k_begin, cut.k_end, part.dk, part.dv});
     }
   }
+  return parts;
 }
 
-AttentionResult BlockWorker::finished(RunningResult running, const at::Tensor& q) {
+AttentionResult BlockWorker::finished(RunningResult running, const at::Tensor& q,
+                                      const at::Tensor& sinks) {
   if (!running.out.defined()) running = emptyRunningResult(q);
+  applySinks(running, sinks);
   return {running.out.to(q.scalar_type()), running.lse};
 }
 

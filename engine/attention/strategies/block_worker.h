@@ -7,6 +7,14 @@
 
 namespace ringscope::engine {
 
+/// dk and dv of key rows [k_begin, k_end) of a block.
+struct KeyGradients {
+  std::int64_t k_begin = 0, k_end = 0;
+  at::Tensor dk, dv;
+};
+/// Adds into dkv: [2, B, Hkv, S, D].
+void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts);
+
 /// Attends queries to one block at a time and merges, recording both; the part that all strategies
 /// have in common.
 class BlockWorker {
@@ -18,13 +26,17 @@ class BlockWorker {
   void attend(const std::vector<Piece>& pieces, const traces::Place& place, int source_rank,
               const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
               RunningResult& running) const;
-  /// Adds into dq, dk, dv, which are fp32 (fp64 for fp64 inputs).
-  void attendBackward(const std::vector<Piece>& pieces, const traces::Place& place, int source_rank,
-                      const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
-                      const at::Tensor& v, const AttentionResult& result,
-                      const AttentionGradients& sums) const;
-  /// The running result in q's type; rows without a key are out 0, lse -inf.
-  static AttentionResult finished(RunningResult running, const at::Tensor& q);
+  /// Adds into dq, which is fp32 (fp64 for fp64 inputs), and returns what is to be added into dk
+  /// and dv: they belong to the block, which may still be on its way here.
+  std::vector<KeyGradients> attendBackward(const std::vector<Piece>& pieces,
+                                           const traces::Place& place, int source_rank,
+                                           const at::Tensor& dout, const at::Tensor& q,
+                                           const at::Tensor& k, const at::Tensor& v,
+                                           const AttentionResult& result,
+                                           const at::Tensor& dq) const;
+  /// The running result with sinks, in q's type; rows without a key are out 0, lse -inf (or sink).
+  static AttentionResult finished(RunningResult running, const at::Tensor& q,
+                                  const at::Tensor& sinks);
 
  private:
   RankContext& context_;

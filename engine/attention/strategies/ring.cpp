@@ -52,7 +52,7 @@ AttentionResult RingAttention::forward(const at::Tensor& queries, const at::Tens
     kv->advance();
   }
   if (keepsLastPacket()) last_packet_[layer] = kv->held();
-  return BlockWorker::finished(std::move(running), q);
+  return BlockWorker::finished(std::move(running), q, sinks_);
 }
 
 /// Diagonal last begins with what forward held last, and so needs no hop to get it.
@@ -76,7 +76,6 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout, const at:
   const at::Tensor dq = at::zeros(q.sizes(), type);
   const at::Tensor zeros = at::zeros({2, k.size(0), k.size(1), k.size(2), k.size(3)}, type);
   const auto dkv = makeRotation(Rotate::kP2p, group_, backward_, zeros);
-  at::Tensor contribution = group_.size() > 1 ? at::empty_like(zeros) : at::Tensor();
   Exchange returning;
   Place place;
   int carried = -1;  // whose dK, dV are under way
@@ -88,20 +87,20 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout, const at:
   for (const RingStage& stage : backward_.stages) {
     const Place previous = place;
     const int source = worldSource(stage.source_rank);
-    const bool first = stage.ring_step == 0;
     place = placeOf(stage.ring_step, layer, Direction::kBackward);
     context_.arriveAt(place);
     Exchange moving = stage.forwards_kv ? kv->start() : Exchange();
     const at::Tensor held = wire->unpacked(kv->held());
     context_.observer.tensor("kv", place, held);
-    const at::Tensor sums = first ? dkv->held() : contribution.zero_();
-    worker_.attendBackward(stage.pieces, place, source, dout, q, held[0], held[1], result,
-                           {dq, sums[0], sums[1]});
+    const auto parts = worker_.attendBackward(stage.pieces, place, source, dout, q, held[0],
+                                              held[1], result, dq);
     if (returning.pending()) {
       finish(returning, Payload::kDkv, carried, source, previous);
       dkv->advance();
+    }
+    {
       const StageScope scope(context_.observer, EventKind::kMerge, place, source);
-      dkv->held().add_(contribution);
+      addTo(dkv->held(), parts);
     }
     context_.observer.tensor("dkv", place, dkv->held());
     carried = source;

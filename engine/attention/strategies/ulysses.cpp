@@ -86,6 +86,11 @@ void UlyssesAttention::setTrainStep(std::int32_t step) {
   inner_->setTrainStep(step);
 }
 
+void UlyssesAttention::setSinks(at::Tensor sinks) {
+  if (sinks.defined()) sinks = sinks.chunk(group_.size())[static_cast<std::size_t>(group_.rank())];
+  inner_->setSinks(std::move(sinks));
+}
+
 HopTotals UlyssesAttention::hops() const {
   HopTotals all = inner_->hops();
   all.heads_forward += hops_.heads_forward;

@@ -26,6 +26,7 @@ class UlyssesAttention : public ContextParallelOp {
                    std::unique_ptr<ContextParallelOp> inner);
 
   void setTrainStep(std::int32_t step) override;
+  void setSinks(at::Tensor sinks) override;
   HopTotals hops() const override;
   std::int64_t work() const override { return inner_->work(); }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

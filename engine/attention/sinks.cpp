@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/attention/sinks.h"
+
+#include <ATen/ATen.h>
+
+namespace ringscope::engine {
+
+void applySinks(AttentionResult& result, const at::Tensor& sinks) {
+  if (!sinks.defined()) return;
+  const at::Tensor logit = sinks.to(result.lse.scalar_type()).view({1, -1, 1});
+  const at::Tensor lse = at::logaddexp(result.lse, logit);
+  result.out = result.out * at::exp(result.lse - lse).unsqueeze(-1);
+  result.lse = lse;
+}
+
+at::Tensor sinkGradient(const at::Tensor& sinks, const at::Tensor& dout,
+                        const AttentionResult& result) {
+  const at::Tensor share =
+      at::exp(sinks.to(at::kDouble).view({1, -1, 1}) - result.lse.to(at::kDouble));
+  const at::Tensor delta = (dout.to(at::kDouble) * result.out.to(at::kDouble)).sum(-1);
+  return -(share * delta).sum(at::IntArrayRef{0, 2});
+}
+
+}  // namespace ringscope::engine
