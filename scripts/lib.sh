@@ -94,5 +94,7 @@ parse_flavour() {
     esac
   done
   if [ "$use" = cuda ] || { [ "$use" = auto ] && has_nvcc13; }; then flavour=cuda preset=cuda; fi
+  [ "$flavour" = cpu ] || has_nvcc13 ||
+    die "--cuda compiles kernels and needs nvcc of CUDA 13; install the CUDA 13 toolkit, or use --cpu"
   deps=$root/.deps/$flavour
 }

@@ -8,6 +8,7 @@
 #include "engine/attend/padding.h"
 #include "engine/attention/block_attention.h"
 #include "engine/attention/reference.h"
+#include "engine/attention/sinks.h"
 #include "engine/attention/strategies/kv_wire.h"
 #include "engine/data/sharded_batch.h"
 #include "engine/tensors/tensor_io.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::int64_t kSeqDim = 2;
 constexpr const char* kResults[] = {"out", "lse", "dq", "dk", "dv"};
+constexpr const char* kSinkGradient = "dsinks";  // not of the sequence: the ranks' parts add up
 
 /// q, k, v, dout as [B, H, S, D], whatever order the file has them in.
 at::Tensor toBhsd(const at::Tensor& t, const std::string& layout, const std::string& source) {
@@ -69,6 +71,9 @@ void checkShapes(const AttendInput& in, const std::string& source) {
                                                 " query heads do not divide into " +
                                                 std::to_string(in.k.size(1)) + " key-value heads");
   require(in.q.is_floating_point(), "q must be float32, float64, bfloat16 or float16");
+  require(!in.sinks.defined() || (in.sinks.dim() == 1 && in.sinks.size(0) == in.q.size(1) &&
+                                  in.sinks.is_floating_point()),
+          "sinks must hold one floating-point logit for each query head, [Hq]");
   for (const at::Tensor* t : {&in.k, &in.v, &in.dout})
     require(t->scalar_type() == in.q.scalar_type(), "q, k, v and dout must have the same type");
 }
@@ -89,7 +94,7 @@ nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config,
                         {"dtype", traces::name(dtypeOf(in.q))},
                         {"transport", config.transport},
                         {"launch", config.from_environment ? "env" : "threads"},
-                        {"device", "cpu"},
+                        {"device", config.device},
                         {"positions", "global"},
                         {"seq_len", layout.length()},
                         {"batch", in.q.size(0)},
@@ -118,22 +123,29 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
   const int rank = context.rank();
   const auto at_rank = static_cast<std::size_t>(rank);
   const AttendInput& in = setup.in;
-  auto local = [&](const at::Tensor& t) { return shardOf(t, kSeqDim, setup.layout, rank); };
+  auto local = [&](const at::Tensor& t) {
+    return shardOf(t, kSeqDim, setup.layout, rank).to(context.device);
+  };
+  auto together = [&] {
+    context.finishDeviceWork();
+    context.cp.barrier();
+  };
   const at::Tensor q = local(in.q), k = local(in.k), v = local(in.v), dout = local(in.dout);
   context.observer.shard({"q", 0, static_cast<std::int16_t>(rank), true, kSeqDim,
                           in.q.sizes().vec(), q.sizes().vec(), setup.layout.runs(rank)});
   AttentionResult result;
   AttentionGradients g;
   for (int round = 0; round < setup.config.repeat; ++round) {
-    const auto op = makeAttention(context, setup.config.attention, setup.layout, in.mask, in.scale,
-                                  in.q.size(1));
-    context.cp.barrier();
+    const auto op = makeAttention(context, setup.config.attention, setup.layout, in.mask,
+                                  Softmax{in.scale, setup.config.dropout}, in.q.size(1));
+    if (in.sinks.defined()) op->setSinks(in.sinks.to(context.device));
+    together();
     const std::int64_t begin = traces::steadyNow();
     result = op->forward(q, k, v, 0);
-    context.cp.barrier();
+    together();
     const std::int64_t middle = traces::steadyNow();
     if (!setup.config.forward_only) g = op->backward(dout, q, k, v, result, 0);
-    context.cp.barrier();
+    together();
     outcome.hops[at_rank] = op->hops();
     outcome.work[at_rank] = op->work();
     if (rank != 0) continue;
@@ -143,10 +155,13 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
   const at::Tensor* all[] = {&result.out, &result.lse, &g.dq, &g.dk, &g.dv};
   for (std::size_t i = 0; i < std::size(kResults); ++i) {
     if (!all[i]->defined()) continue;
-    shards.at(kResults[i])[at_rank] = *all[i];
+    shards.at(kResults[i])[at_rank] = all[i]->cpu();
     const auto direction = i < 2 ? traces::Direction::kForward : traces::Direction::kBackward;
     context.observer.tensor(kResults[i], {0, 0, direction, -1}, *all[i]);
   }
+  if (in.sinks.defined() && g.dq.defined())
+    shards.at(kSinkGradient)[at_rank] =
+        sinkGradient(in.sinks.to(context.device), dout, result).cpu();
 }
 
 /// The numbers of one rank as one tensor, and back.
@@ -173,24 +188,24 @@ void unpackNumbers(const at::Tensor& t, HopTotals& h, std::int64_t& work) {
 /// Ranks of other processes hand their results in to rank 0.
 void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
   const auto mine = static_cast<std::size_t>(context.rank());
+  auto send = [&](const at::Tensor& t) {
+    context.cp.exchange({{t.contiguous().to(context.device), 0}}, {}).wait();
+  };
+  auto receive = [&](const at::Tensor& like, int from) {
+    const at::Tensor t = at::empty(like.sizes(), like.options().device(context.device));
+    context.cp.exchange({}, {{t, from}}).wait();
+    return t.cpu();
+  };
   if (mine != 0) {
-    for (const char* name : kResults)
-      if (const at::Tensor& t = shards.at(name)[mine]; t.defined())
-        context.cp.exchange({{t.contiguous(), 0}}, {}).wait();
-    context.cp.exchange({{packedNumbers(outcome.hops[mine], outcome.work[mine]), 0}}, {}).wait();
-    return;
+    for (const auto& [name, of_ranks] : shards)
+      if (of_ranks[mine].defined()) send(of_ranks[mine]);
+    return send(packedNumbers(outcome.hops[mine], outcome.work[mine]));
   }
   for (std::size_t r = 1; r < outcome.hops.size(); ++r) {
     const int from = static_cast<int>(r);
-    for (const char* name : kResults) {
-      auto& of_ranks = shards.at(name);
-      if (!of_ranks[0].defined()) continue;
-      of_ranks[r] = at::empty(of_ranks[0].sizes(), of_ranks[0].options());
-      context.cp.exchange({}, {{of_ranks[r], from}}).wait();
-    }
-    at::Tensor numbers = packedNumbers({}, 0);
-    context.cp.exchange({}, {{numbers, from}}).wait();
-    unpackNumbers(numbers, outcome.hops[r], outcome.work[r]);
+    for (auto& [name, of_ranks] : shards)
+      if (of_ranks[0].defined()) of_ranks[r] = receive(of_ranks[0], from);
+    unpackNumbers(receive(packedNumbers({}, 0), from), outcome.hops[r], outcome.work[r]);
   }
 }
 
@@ -215,6 +230,7 @@ AttendInput AttendInput::load(const std::string& path, const std::string& mask,
   const std::string layout = metadata("layout");
   auto read = [&](const char* name) { return toBhsd(toTensor(file.at(name), name), layout, path); };
   AttendInput in{read("q"), read("k"), read("v"), read("dout")};
+  if (file.contains("sinks")) in.sinks = toTensor(file.at("sinks"), "sinks");
   checkShapes(in, path);
   const std::string asked = !mask.empty() ? mask : metadata("mask");
   const auto seen = window > 0 ? window : static_cast<std::int64_t>(number("window", 0));
@@ -231,11 +247,12 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   auto padded = [&](const at::Tensor& t) { return padding.padded(t, kSeqDim); };
   const AttendSetup setup{config,
                           {padded(input.q), padded(input.k), padded(input.v), padded(input.dout),
-                           padding.mask, input.scale},
+                           padding.mask, input.scale, input.sinks},
                           ShardLayout(padding.length, config.cp, balance, padding.slots)};
   const auto ranks = static_cast<std::size_t>(config.cp);
   Shards shards;
   for (const char* name : kResults) shards[name].resize(ranks);
+  shards[kSinkGradient].resize(ranks);
   AttendOutcome outcome;
   outcome.hops.resize(ranks);
   outcome.work.resize(ranks);
@@ -246,6 +263,7 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   if (recorder || config.track_memory) options.memory = std::make_shared<MemoryTracker>(config.cp);
   if (recorder) recorder->note("run", describeRun(setup.in, config, setup.layout).dump());
   options.transport = config.transport;
+  options.device = config.device;
   options.timeout = config.timeout;
   auto body = [&](RankContext& context) {
     runRank(context, setup, shards, outcome);
@@ -260,6 +278,8 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
     if (shards[name].front().defined())
       outcome.tensors[name] =
           padding.unpadded(unshard(shards[name], kSeqDim, setup.layout), kSeqDim);
+  if (const auto& parts = shards[kSinkGradient]; parts.front().defined())
+    outcome.tensors[kSinkGradient] = at::stack(parts).sum(0).to(input.sinks.scalar_type());
   for (int rank = 0; options.memory && !config.from_environment && rank < config.cp; ++rank)
     outcome.peak_bytes.push_back(options.memory->peak(rank).bytes);
   return outcome;
@@ -267,23 +287,36 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
 
 std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const AttendOutcome& outcome,
                                              bool fp8) {
-  ReferenceAttention reference(in.mask, in.scale);
-  DeviceAttention device(in.mask, in.scale, fp8);
+  ReferenceAttention reference(in.mask, in.scale, in.sinks);
+  DeviceAttention device(in.mask, in.scale, fp8, in.sinks);
   auto run = [&](AttentionOp& op) {
     const AttentionResult r = op.forward(in.q, in.k, in.v, 0);
     const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, r, 0);
-    return std::vector<at::Tensor>{r.out, r.lse, g.dq, g.dk, g.dv};
+    return std::map<std::string, at::Tensor>{
+        {"out", r.out},
+        {"lse", r.lse},
+        {"dq", g.dq},
+        {"dk", g.dk},
+        {"dv", g.dv},
+        {kSinkGradient, in.sinks.defined() ? sinkGradient(in.sinks, in.dout, r) : at::Tensor()}};
   };
   const auto exact = run(reference), one_device = run(device);
-  std::vector<traces::DiffRecord> diffs(std::size(kResults));
-  for (std::size_t i = 0; i < diffs.size(); ++i) {
-    if (!outcome.tensors.contains(kResults[i])) {
-      diffs.resize(i);
-      break;
+  std::vector<traces::DiffRecord> diffs;
+  for (const char* tensor : {"out", "lse", "dq", "dk", "dv", kSinkGradient}) {
+    if (!outcome.tensors.contains(tensor)) continue;
+    traces::DiffRecord diff;
+    const bool forward = std::string_view(tensor) == "out" || std::string_view(tensor) == "lse";
+    diff.place = {0, 0, forward ? traces::Direction::kForward : traces::Direction::kBackward, -1};
+    diff.tensor = tensor;
+    const at::Tensor& actual = outcome.tensors.at(tensor);
+    measureError(diff, actual, exact.at(tensor), one_device.at(tensor).to(actual.scalar_type()));
+    if (diff.tensor == kSinkGradient) {
+      const at::Tensor rounding = sinkGradientRounding(
+          in.sinks, in.dout, {exact.at("out"), exact.at("lse")}, unitRoundoff(in.q.scalar_type()));
+      diff.noise = std::max(diff.noise, 4 * rounding.max().item<double>());
+      diff.multiple = diff.error == 0 ? 0 : diff.error / diff.noise;
     }
-    diffs[i].place = {0, 0, i < 2 ? traces::Direction::kForward : traces::Direction::kBackward, -1};
-    diffs[i].tensor = kResults[i];
-    measureError(diffs[i], outcome.tensors.at(kResults[i]), exact[i], one_device[i]);
+    diffs.push_back(std::move(diff));
   }
   return diffs;
 }

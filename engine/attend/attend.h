@@ -18,11 +18,12 @@ struct AttendInput {
   at::Tensor q, k, v, dout;
   Mask mask = Mask::causalMask();
   double scale = 0;
+  at::Tensor sinks;  ///< [Hq] logits of attention sinks, or undefined
 
-  /// From a safetensors file with string metadata `mask`, `window`, `scale` and `layout` (BHSD,
-  /// BSHD, SBHD or THD), and cu_seqlens for documents; `mask` and `window` override the file's
-  /// unless empty or 0. Tensors are turned to BHSD. Throws inputError that says what is missing,
-  /// misshapen or not supported.
+  /// From a safetensors file (q, k, v, dout, and sinks if there are any) with string metadata
+  /// `mask`, `window`, `scale` and `layout` (BHSD, BSHD, SBHD or THD), and cu_seqlens for
+  /// documents; `mask` and `window` override the file's unless empty or 0. Tensors are turned to
+  /// BHSD. Throws inputError that says what is missing, misshapen or not supported.
   static AttendInput load(const std::string& path, const std::string& mask,
                           std::int64_t window = 0);
 };
@@ -35,6 +36,8 @@ struct AttendConfig {
   StrategyConfig attention;
   bool pad = false;  ///< make the sequence, or each document, as long as the balance needs
   std::string transport = "local";
+  std::string device = "cpu";  ///< or cuda
+  Dropout dropout;
   bool from_environment = false;  ///< this process is one rank; only rank 0's outcome is whole
   std::chrono::milliseconds timeout{60'000};
   bool track_memory = false;
@@ -43,7 +46,7 @@ struct AttendConfig {
 
 /// Results in global order and in the input's type (lse in fp32 or fp64), and what it took.
 struct AttendOutcome {
-  std::map<std::string, at::Tensor> tensors;              ///< out, lse, dq, dk, dv
+  std::map<std::string, at::Tensor> tensors;              ///< out, lse, dq, dk, dv, dsinks
   std::vector<double> forward_seconds, backward_seconds;  ///< of each run, all ranks together
   std::vector<HopTotals> hops;                            ///< per rank, of one run
   std::vector<std::int64_t> work;                         ///< per rank: (query, key) pairs a head

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/attention/merge.h"
+#include "engine/attention/plain_attention.h"
 #include "engine/attention/sinks.h"
 #include "engine/attention/strategies/kv_wire.h"
 
@@ -25,10 +26,7 @@ bool isCausal(const Piece& piece) {
 /// which is as little as the kernel takes. Nothing for other pieces.
 std::optional<at::Tensor> additiveMask(const Piece& piece, at::ScalarType type) {
   if (piece.mask != traces::PieceMask::kTileMask) return std::nullopt;
-  const at::Tensor q = at::arange(piece.q_begin, piece.q_end).unsqueeze(1);
-  const at::Tensor k = at::arange(piece.k_begin, piece.k_end).unsqueeze(0);
-  const at::Tensor ahead = k - q;
-  const at::Tensor refused = at::logical_or(ahead<piece.band_low, ahead> piece.band_high);
+  const at::Tensor refused = refusedPairs(piece);
   return at::zeros(refused.sizes(), type)
       .masked_fill_(refused, -std::numeric_limits<double>::infinity())
       .unsqueeze(0)
@@ -50,10 +48,42 @@ bool isSmall(const at::Tensor& q, const Piece& piece) {
   return reduced && (piece.q_end - piece.q_begin) * (piece.k_end - piece.k_begin) <= kSmallPiece;
 }
 
+/// What CUDA's flash operator takes: half types, no mask of its own, head sizes that divide by 8.
+bool flashOnGpu(const at::Tensor& q, const Piece& piece) {
+  const bool half = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
+  return half && piece.mask != traces::PieceMask::kTileMask && q.size(3) % 8 == 0 &&
+         q.size(3) <= 256;
+}
+
+AttentionResult attendPieceOnGpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                 const Piece& piece, double scale) {
+  if (!flashOnGpu(q, piece)) return attendPiecePlain(q, k, v, piece, scale);
+  const auto result = at::_scaled_dot_product_flash_attention(queryRows(q, piece),
+                                                              keyRows(k, piece), keyRows(v, piece),
+                                                              0.0, isCausal(piece), false, scale);
+  return {std::get<0>(result), std::get<1>(result)};
+}
+
+AttentionGradients attendPieceBackwardOnGpu(const at::Tensor& dout, const at::Tensor& q,
+                                            const at::Tensor& k, const at::Tensor& v,
+                                            const AttentionResult& merged, const Piece& piece,
+                                            double scale) {
+  if (!flashOnGpu(q, piece)) return attendPiecePlainBackward(dout, q, k, v, merged, piece, scale);
+  const at::Tensor no_lengths;  // all sequences of a batch are equally long
+  const at::Tensor no_random_state = at::zeros({}, q.options().dtype(at::kLong));
+  auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_backward(
+      queryRows(dout, piece), queryRows(q, piece), keyRows(k, piece), keyRows(v, piece),
+      queryRows(merged.out, piece), queryRows(merged.lse, piece).contiguous(), no_lengths,
+      no_lengths, piece.q_end - piece.q_begin, piece.k_end - piece.k_begin, 0.0, isCausal(piece),
+      no_random_state, no_random_state, scale);
+  return {dq, dk, dv};
+}
+
 }  // namespace
 
 AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const Piece& piece, double scale, bool small_in_float) {
+  if (q.is_cuda()) return attendPieceOnGpu(q, k, v, piece, scale);
   const at::ScalarType type = small_in_float && isSmall(q, piece) ? at::kFloat : q.scalar_type();
   const auto mask = additiveMask(piece, type);
   auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
@@ -68,6 +98,7 @@ AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor&
                                        const at::Tensor& k, const at::Tensor& v,
                                        const AttentionResult& merged, const Piece& piece,
                                        double scale, bool small_in_float) {
+  if (q.is_cuda()) return attendPieceBackwardOnGpu(dout, q, k, v, merged, piece, scale);
   const at::ScalarType type = small_in_float && isSmall(q, piece) ? at::kFloat : q.scalar_type();
   const auto mask = additiveMask(piece, type);
   at::Tensor lse = queryRows(merged.lse, piece);
@@ -117,8 +148,10 @@ AttentionGradients DeviceAttention::backward(const at::Tensor& dout, const at::T
   if (all.size() == 1 && all.front().q_end - all.front().q_begin == q.size(2))
     return attendPieceBackward(dout, q, k, v, result, all.front(), scale_);
   const auto type = q.scalar_type(), sums = type == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor dq = at::zeros(q.sizes(), sums), dk = at::zeros(k.sizes(), sums),
-             dv = at::zeros(v.sizes(), sums);
+  auto zeros = [&](const at::Tensor& like) {
+    return at::zeros(like.sizes(), like.options().dtype(sums));
+  };
+  const at::Tensor dq = zeros(q), dk = zeros(k), dv = zeros(v);
   for (const Piece& piece : all) {
     const auto part = attendPieceBackward(dout, q, k, v, result, piece, scale_);
     dq.slice(2, piece.q_begin, piece.q_end).add_(part.dq);

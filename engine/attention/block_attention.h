@@ -8,7 +8,8 @@
 
 namespace ringscope::engine {
 
-/// Attention of the query rows of one piece to its keys, by ATen's flash operator for CPU.
+/// Attention of the query rows of one piece to its keys, by ATen's flash operator of the device
+/// (on a GPU for bf16 and fp16 without tile mask; the rest there is plain_attention's).
 /// q: [B, Hq, S, D] (whole shard); k, v: [B, Hkv, S_k, D] (whole block). Returns out of the piece's
 /// rows in q's type and lse in fp32 (fp64 for fp64 inputs); out 0 and lse -inf where a tile mask
 /// leaves a row without a key. The kernel rounds out, and in backward the gradients, to its inputs'

@@ -7,6 +7,8 @@
 
 #include <cmath>
 
+#include "engine/gpu/gpu.h"
+
 namespace ringscope::engine {
 namespace {
 
@@ -64,6 +66,7 @@ void mergeRows(RunningResult& running, const AttentionResult& block, std::int64_
 
 void mergeBlock(RunningResult& running, const AttentionResult& block, std::int64_t q_begin) {
   TORCH_CHECK(running.out.stride(3) == 1 && block.out.stride(3) == 1, "rows must be contiguous");
+  if (running.out.is_cuda()) return gpu::mergeBlock(running, block, q_begin);
   if (running.out.scalar_type() == at::kDouble)
     return mergeRows<double, double>(running, block, q_begin);
   switch (block.out.scalar_type()) {
@@ -80,8 +83,10 @@ void mergeBlock(RunningResult& running, const AttentionResult& block, std::int64
 
 RunningResult emptyRunningResult(const at::Tensor& q) {
   const auto type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  return {at::zeros(q.sizes(), type), at::full({q.size(0), q.size(1), q.size(2)},
-                                               -std::numeric_limits<double>::infinity(), type)};
+  const auto options = q.options().dtype(type).requires_grad(false);
+  return {at::zeros(q.sizes(), options),
+          at::full({q.size(0), q.size(1), q.size(2)}, -std::numeric_limits<double>::infinity(),
+                   options)};
 }
 
 }  // namespace ringscope::engine

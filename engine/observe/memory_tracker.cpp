@@ -56,6 +56,7 @@ void MemoryTracker::allocated(int rank, void* address, std::int64_t bytes) {
   blocks_[address] = {rank, current_category, bytes};
   RankUse& use = ranks_[static_cast<std::size_t>(rank)];
   use.bytes[static_cast<std::size_t>(current_category)] += bytes;
+  ++use.allocations[static_cast<std::size_t>(current_category)];
   use.total += bytes;
   if (use.total > use.peak.bytes) use.peak = {use.total, use.place};
 }
@@ -83,6 +84,11 @@ std::int64_t MemoryTracker::bytes(int rank, MemoryCategory category) const {
 std::int64_t MemoryTracker::total(int rank) const {
   const std::lock_guard lock(mutex_);
   return ranks_[static_cast<std::size_t>(rank)].total;
+}
+
+std::int64_t MemoryTracker::allocations(int rank, MemoryCategory category) const {
+  const std::lock_guard lock(mutex_);
+  return ranks_[static_cast<std::size_t>(rank)].allocations[static_cast<std::size_t>(category)];
 }
 
 MemoryTracker::Peak MemoryTracker::peak(int rank) const {

@@ -55,6 +55,8 @@ class MemoryTracker {
 
   std::int64_t bytes(int rank, MemoryCategory category) const;
   std::int64_t total(int rank) const;
+  /// How often the rank has allocated in this category so far.
+  std::int64_t allocations(int rank, MemoryCategory category) const;
   Peak peak(int rank) const;
 
  private:
@@ -64,7 +66,7 @@ class MemoryTracker {
     std::int64_t bytes;
   };
   struct RankUse {
-    std::array<std::int64_t, kCategories> bytes{};
+    std::array<std::int64_t, kCategories> bytes{}, allocations{};
     std::int64_t total = 0;
     Peak peak;
     traces::Place place;

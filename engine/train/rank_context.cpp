@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/train/rank_context.h"
 
+#include "engine/gpu/gpu.h"
+
 namespace ringscope::engine {
+
+void RankContext::finishDeviceWork() const {
+  if (device.is_cuda()) gpu::synchronize();
+}
 
 void RankContext::arriveAt(const traces::Place& next, const std::function<bool()>& hold) {
   place = next;

@@ -18,9 +18,12 @@ struct RankContext {
   const Seams& seams;
   /// Called at every gate, before it; tests throw here.
   const std::function<void(int rank, const traces::Place&)>* at_gate = nullptr;
-  int gate_rank = 0;    ///< of the ranks that pass this process's gate
+  int gate_rank = 0;  ///< of the ranks that pass this process's gate
+  at::Device device = at::kCPU;
   traces::Place place;  ///< where this rank is, for errors
 
+  /// Until what this rank has given its device to do is done; a CPU has done it already.
+  void finishDeviceWork() const;
   int rank() const { return cp.rank(); }
   /// A stage border: the control connection may hold the rank here.
   /// With `hold`, also waits until that is false; see Gate::arrive.

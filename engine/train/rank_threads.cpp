@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "engine/gpu/gpu.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -54,7 +55,7 @@ int threadsPerRank(int ranks) {
 
 /// One rank from its first message to its last. `gate_rank` is its number at this process's gate.
 void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate, int rank,
-             int gate_rank, int threads, FirstFailure& failure,
+             int local_rank, int gate_rank, int threads, FirstFailure& failure,
              const std::function<void(RankContext&)>& body) {
   static const Seams kCorrect;
   at::set_num_threads(threads);
@@ -67,11 +68,19 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
     transport.abort(failure.sentence());
   };
   try {
+    if (options.device == "cuda") gpu::useOwnStream(gpuOfRank(options.transport, local_rank));
     Communicator cp(transport.backendOf(rank));
     Observer observer(rank, options.recorder, options.capture, options.memory, options.live);
-    RankContext context{
-        cp,        observer, gate, options.seams ? *options.seams : kCorrect, options.at_gate,
-        gate_rank, {}};
+    RankContext context{cp,
+                        observer,
+                        gate,
+                        options.seams ? *options.seams : kCorrect,
+                        options.at_gate,
+                        gate_rank,
+                        options.device == "cuda"
+                            ? at::Device(at::kCUDA, gpuOfRank(options.transport, local_rank))
+                            : at::Device(at::kCPU),
+                        {}};
     try {
       body(context);
     } catch (const StopRequested&) {
@@ -94,13 +103,15 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
                     const std::function<void(RankContext&)>& body) {
   keepFreedMemory();
   silenceLibraryWarnings();
+  checkTransport(options.transport, options.device, options.ranks);
   const auto transport = threadTransport(options.transport, options.ranks, options.timeout);
   FirstFailure failure;
   const int caller_threads = at::get_num_threads();
   std::vector<std::thread> threads;
   for (int rank = 0; rank < options.ranks; ++rank)
     threads.emplace_back([&, rank] {
-      runRank(options, *transport, gate, rank, rank, threadsPerRank(options.ranks), failure, body);
+      runRank(options, *transport, gate, rank, rank, rank, threadsPerRank(options.ranks), failure,
+              body);
     });
   for (auto& thread : threads) thread.join();
   at::set_num_threads(caller_threads);
@@ -112,9 +123,11 @@ bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& her
                     const std::function<void(RankContext&)>& body) {
   keepFreedMemory();
   silenceLibraryWarnings();
+  checkTransport(options.transport, options.device, 1);
   const auto transport = processTransport(options.transport, here, options.timeout);
   FirstFailure failure;
-  runRank(options, *transport, gate, here.rank, 0, threadsPerRank(options.ranks), failure, body);
+  runRank(options, *transport, gate, here.rank, here.local_rank, 0, threadsPerRank(options.ranks),
+          failure, body);
   if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);
   return gate.stopRequested();
 }

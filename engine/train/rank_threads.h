@@ -16,6 +16,7 @@ struct RankThreadOptions {
   int ranks = 1;
   std::chrono::milliseconds timeout{60'000};
   std::string transport = "local";
+  std::string device = "cpu";  ///< or cuda
   traces::Recorder* recorder = nullptr;
   CapturePolicy capture;
   std::shared_ptr<MemoryTracker> memory;  ///< null: memory is not tracked

@@ -26,7 +26,8 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
       setup_(setup),
       weights_(replicaForRank(initial, setup.type)),
       attention_(makeAttention(context, setup.config.attention, setup.layout, setup.config.mask,
-                               setup.model.attentionScale(), setup.model.num_attention_heads)),
+                               Softmax{setup.model.attentionScale(), {}},
+                               setup.model.num_attention_heads)),
       model_(setup.model, weights_, *attention_,
              [this](EventKind kind, int layer, Direction direction,
                     const std::function<void()>& work) {

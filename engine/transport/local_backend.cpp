@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/transport/local_backend.h"
 
+#include "engine/gpu/gpu.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -15,10 +16,17 @@ class FinishedWork : public c10d::Work {
 at::Tensor& only(std::vector<at::Tensor>& tensors) {
   if (tensors.size() != 1) throw usageError("the local transport moves one tensor a call");
   at::Tensor& tensor = tensors.front();
-  if (!tensor.device().is_cpu()) throw usageError("the local transport moves CPU tensors only");
+  if (!tensor.is_cpu() && !tensor.is_cuda())
+    throw usageError("the local transport moves tensors of CPUs and NVIDIA GPUs only");
   if (!tensor.is_contiguous())
     throw usageError("the local transport moves contiguous tensors only");
   return tensor;
+}
+
+/// Whoever reads a tensor of another rank must find it complete: a GPU works behind the thread's
+/// back, and each rank has a stream of its own.
+void complete(const at::Tensor& tensor) {
+  if (tensor.is_cuda()) gpu::synchronize();
 }
 
 std::size_t bytesOf(const at::Tensor& tensor) {
@@ -34,24 +42,31 @@ LocalBackend::LocalBackend(int rank, int size, std::shared_ptr<LocalWorld> world
 c10::intrusive_ptr<c10d::Work> LocalBackend::send(std::vector<at::Tensor>& tensors, int to,
                                                   int tag) {
   at::Tensor& tensor = only(tensors);
-  auto parcel = world_->mailbox.send(getRank(), to, tag, tensor.data_ptr(), bytesOf(tensor));
-  return c10::make_intrusive<LocalWork>(world_, std::move(parcel), getRank(), tensor, timeout_);
+  complete(tensor);
+  auto parcel = world_->mailbox.send(getRank(), to, tag, tensor.data_ptr(), bytesOf(tensor),
+                                     tensor.is_cuda() ? gpu::copyBytes : copyOnHost,
+                                     std::make_shared<at::Tensor>(tensor));
+  return c10::make_intrusive<LocalWork>(world_, std::move(parcel), getRank(), timeout_);
 }
 
 c10::intrusive_ptr<c10d::Work> LocalBackend::recv(std::vector<at::Tensor>& tensors, int from,
                                                   int tag) {
   at::Tensor& tensor = only(tensors);
-  auto parcel = world_->mailbox.receive(getRank(), from, tag, tensor.data_ptr(), bytesOf(tensor));
-  return c10::make_intrusive<LocalWork>(world_, std::move(parcel), getRank(), tensor, timeout_);
+  complete(tensor);  // what still reads the buffer
+  auto parcel = world_->mailbox.receive(getRank(), from, tag, tensor.data_ptr(), bytesOf(tensor),
+                                        std::make_shared<at::Tensor>(tensor));
+  return c10::make_intrusive<LocalWork>(world_, std::move(parcel), getRank(), timeout_);
 }
 
 std::vector<at::Tensor*> LocalBackend::gatherAddresses(at::Tensor& mine) {
-  world_->board[static_cast<std::size_t>(getRank())] = &mine;
+  complete(mine);
+  world_->board[static_cast<std::size_t>(getRank())] = {&mine, mine.sizes().vec(),
+                                                        mine.scalar_type()};
   world_->mailbox.barrier(getRank(), timeout_);
   std::vector<at::Tensor*> all;
-  for (void* address : world_->board) {
-    all.push_back(static_cast<at::Tensor*>(address));
-    if (all.back()->sizes() != mine.sizes() || all.back()->dtype() != mine.dtype()) {
+  for (const LocalWorld::Entry& entry : world_->board) {
+    all.push_back(entry.tensor);
+    if (mine.sizes() != entry.sizes || mine.scalar_type() != entry.type) {
       const std::string reason =
           "the ranks of a collective hold tensors of different shapes or types";
       world_->mailbox.abort(reason);
@@ -77,6 +92,7 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::allreduce(std::vector<at::Tensor>& 
     for (std::size_t r = 1; r < all.size(); ++r) sum += slice(all[r]);
     for (at::Tensor* tensor : all) slice(tensor).copy_(sum);
   }
+  complete(mine);
   world_->mailbox.barrier(getRank(), timeout_);
   return c10::make_intrusive<FinishedWork>();
 }
@@ -90,6 +106,7 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::_allgather_base(at::Tensor& output,
   const auto parts = output.view({getSize(), input.numel()});
   for (std::size_t r = 0; r < all.size(); ++r)
     parts[static_cast<std::int64_t>(r)].copy_(all[r]->view(-1));
+  complete(output);
   world_->mailbox.barrier(getRank(), timeout_);
   return c10::make_intrusive<FinishedWork>();
 }
@@ -104,11 +121,10 @@ void LocalBackend::abort() {
 }
 
 LocalWork::LocalWork(std::shared_ptr<LocalWorld> world, std::shared_ptr<Parcel> parcel, int rank,
-                     at::Tensor keep_alive, std::chrono::milliseconds timeout)
+                     std::chrono::milliseconds timeout)
     : world_(std::move(world)),
       parcel_(std::move(parcel)),
       waiting_rank_(rank),
-      keep_alive_(std::move(keep_alive)),
       default_timeout_(timeout) {}
 
 bool LocalWork::isCompleted() {

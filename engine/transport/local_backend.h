@@ -10,14 +10,22 @@
 namespace ringscope::engine {
 
 /// What the virtual ranks of one process share: a mailbox, and a board on which the ranks of a
-/// collective put the addresses of their tensors.
+/// collective put their tensors.
 struct LocalWorld {
-  explicit LocalWorld(int size) : mailbox(size), board(static_cast<std::size_t>(size), nullptr) {}
+  /// Shape and type lie here by value: when they differ every rank leaves, and takes its tensor
+  /// with it while others may still compare.
+  struct Entry {
+    at::Tensor* tensor = nullptr;
+    std::vector<std::int64_t> sizes;
+    at::ScalarType type = at::kFloat;
+  };
+  explicit LocalWorld(int size) : mailbox(size), board(static_cast<std::size_t>(size)) {}
   Mailbox mailbox;
-  std::vector<void*> board;
+  std::vector<Entry> board;
 };
 
-/// c10d backend for several virtual ranks in one process (CPU tensors): point to point by exactly
+/// c10d backend for several virtual ranks in one process (CPU tensors, or
+/// those of one GPU, on which each rank has its own stream): point to point by exactly
 /// one copy; collectives reduce in rank order, so results do not depend on who comes first.
 /// Each rank's thread has its own instance.
 class LocalBackend : public c10d::Backend {
@@ -46,7 +54,7 @@ class LocalBackend : public c10d::Backend {
 class LocalWork : public c10d::Work {
  public:
   LocalWork(std::shared_ptr<LocalWorld> world, std::shared_ptr<Parcel> parcel, int rank,
-            at::Tensor keep_alive, std::chrono::milliseconds timeout);
+            std::chrono::milliseconds timeout);
   bool isCompleted() override;
   bool wait(std::chrono::milliseconds timeout) override;
   const Parcel& parcel() const { return *parcel_; }
@@ -55,7 +63,6 @@ class LocalWork : public c10d::Work {
   std::shared_ptr<LocalWorld> world_;
   std::shared_ptr<Parcel> parcel_;
   int waiting_rank_;
-  at::Tensor keep_alive_;
   std::chrono::milliseconds default_timeout_;
 };
 

@@ -9,6 +9,10 @@
 
 namespace ringscope::engine {
 
+void copyOnHost(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
 Mailbox::Mailbox(int size) : size_(size), arrivals_(static_cast<std::size_t>(size), 0) {}
 
 void Mailbox::checkRank(int rank) const {
@@ -18,68 +22,84 @@ void Mailbox::checkRank(int rank) const {
 }
 
 std::shared_ptr<Parcel> Mailbox::send(int from, int to, int tag, const void* data,
-                                      std::size_t bytes) {
+                                      std::size_t bytes, CopyBytes copy,
+                                      std::shared_ptr<void> keeps) {
   auto parcel = std::make_shared<Parcel>();
-  *parcel = {from, to, tag, data, nullptr, bytes, traces::steadyNow()};
-  return post(std::move(parcel), true);
+  *parcel = {from, to, tag, data, nullptr, bytes, copy, traces::steadyNow()};
+  parcel->keeps = std::move(keeps);
+  parcel->is_send = true;
+  return post(std::move(parcel));
 }
 
-std::shared_ptr<Parcel> Mailbox::receive(int to, int from, int tag, void* data, std::size_t bytes) {
+std::shared_ptr<Parcel> Mailbox::receive(int to, int from, int tag, void* data, std::size_t bytes,
+                                         std::shared_ptr<void> keeps) {
   auto parcel = std::make_shared<Parcel>();
-  *parcel = {from, to, tag, nullptr, data, bytes, traces::steadyNow()};
-  return post(std::move(parcel), false);
+  *parcel = {from, to, tag, nullptr, data, bytes, copyOnHost, traces::steadyNow()};
+  parcel->keeps = std::move(keeps);
+  return post(std::move(parcel));
 }
 
-std::shared_ptr<Parcel> Mailbox::post(std::shared_ptr<Parcel> parcel, bool is_send) {
+std::shared_ptr<Parcel> Mailbox::post(std::shared_ptr<Parcel> parcel) {
   checkRank(parcel->from);
   checkRank(parcel->to);
-  std::shared_ptr<Parcel> other;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!aborted_.empty()) throw runFailed(aborted_);
-    Queue& queue = queues_[{parcel->from, parcel->to, parcel->tag}];
-    auto& opposite = is_send ? queue.receives : queue.sends;
-    if (opposite.empty()) {
-      (is_send ? queue.sends : queue.receives).push_back(parcel);
-      return parcel;
-    }
-    other = opposite.front();
-    opposite.pop_front();
-    other->copying = parcel->copying = true;
+  const std::lock_guard lock(mutex_);
+  if (!aborted_.empty()) throw runFailed(aborted_);
+  Queue& queue = queues_[{parcel->from, parcel->to, parcel->tag}];
+  auto& opposite = parcel->is_send ? queue.receives : queue.sends;
+  if (opposite.empty()) {
+    (parcel->is_send ? queue.sends : queue.receives).push_back(parcel);
+    return parcel;
   }
-  if (is_send)
-    deliver(*parcel, *other);
-  else
-    deliver(*other, *parcel);
+  parcel->other = opposite.front();
+  parcel->other->other = parcel;
+  opposite.pop_front();
+  changed_.notify_all();
   return parcel;
 }
 
-void Mailbox::deliver(Parcel& send, Parcel& receive) {
-  std::string error;
+/// What went wrong; empty: nothing.
+std::string Mailbox::copied(const Parcel& send, const Parcel& receive) {
   if (send.bytes != receive.bytes)
-    error = "rank " + std::to_string(send.from) + " sent " + std::to_string(send.bytes) +
-            " bytes to rank " + std::to_string(send.to) + ", which expects " +
-            std::to_string(receive.bytes);
-  else if (send.bytes > 0)
-    std::memcpy(receive.target, send.source, send.bytes);
+    return "rank " + std::to_string(send.from) + " sent " + std::to_string(send.bytes) +
+           " bytes to rank " + std::to_string(send.to) + ", which expects " +
+           std::to_string(receive.bytes);
+  try {
+    if (send.bytes > 0) send.copy(receive.target, send.source, send.bytes);
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// The lock is open while the copy is made.
+void Mailbox::deliver(Parcel& parcel, std::unique_lock<std::mutex>& lock) {
+  const std::shared_ptr<Parcel> other = parcel.other;
+  parcel.copying = other->copying = true;
+  lock.unlock();
+  const std::string error = parcel.is_send ? copied(parcel, *other) : copied(*other, parcel);
   const std::int64_t now = traces::steadyNow();
-  const std::lock_guard lock(mutex_);
-  for (Parcel* side : {&send, &receive}) {
+  lock.lock();
+  for (Parcel* side : {&parcel, other.get()}) {
     side->completed_ns = now;
     side->error = error;
     side->done = true;
+    side->other.reset();
+    side->keeps.reset();
   }
   changed_.notify_all();
 }
 
-bool Mailbox::done(const Parcel& parcel) const {
-  const std::lock_guard lock(mutex_);
+bool Mailbox::done(Parcel& parcel) {
+  std::unique_lock lock(mutex_);
+  if (ready(parcel)) deliver(parcel, lock);
   return parcel.done;
 }
 
 void Mailbox::wait(Parcel& parcel, int waiting_rank, std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [&] { return parcel.done || !aborted_.empty(); });
+  changed_.wait_for(lock, timeout,
+                    [&] { return parcel.done || parcel.other || !aborted_.empty(); });
+  if (ready(parcel)) deliver(parcel, lock);
   // A copy under way ends by itself, and its memory must not be freed before.
   if (parcel.copying) changed_.wait(lock, [&] { return parcel.done; });
   if (parcel.done) {

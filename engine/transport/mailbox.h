@@ -15,21 +15,30 @@
 
 namespace ringscope::engine {
 
+/// Copies between two ranks' memories, complete when it returns.
+using CopyBytes = void (*)(void* to, const void* from, std::size_t bytes);
+void copyOnHost(void* to, const void* from, std::size_t bytes);
+
 /// One side of a message between two virtual ranks. Times are steadyNow() nanoseconds.
 struct Parcel {
   int from = 0, to = 0, tag = 0;
   const void* source = nullptr;  ///< the sender's memory
   void* target = nullptr;        ///< the receiver's memory
   std::size_t bytes = 0;
+  CopyBytes copy = copyOnHost;  ///< the sender's
   std::int64_t posted_ns = 0;
   std::int64_t completed_ns = 0;
-  bool copying = false;  ///< matched: the copy is being made, and nothing may free the memory
+  std::shared_ptr<void> keeps;    ///< what keeps the memory, should its rank be gone by then
+  std::shared_ptr<Parcel> other;  ///< the other side, from when both are there until the copy
+  bool is_send = false;
+  bool copying = false;
   bool done = false;
   std::string error;
 };
 
 /// Moves bytes between the ranks of one process. A message is exactly one copy, from the sender's
-/// memory into the receiver's own buffer, made by whichever side comes second; nothing is buffered
+/// memory into the receiver's own buffer, made by whichever side first waits for it once both are
+/// there, so that ranks that wait for their own messages copy side by side; nothing is buffered
 /// between. Messages of one (from, to, tag) arrive in the order of sending. Knows no tensors.
 /// Thread-safe.
 class Mailbox {
@@ -38,14 +47,17 @@ class Mailbox {
 
   /// Both return at once. The memory must stay valid and, for a send, unchanged until wait()
   /// returns.
-  std::shared_ptr<Parcel> send(int from, int to, int tag, const void* data, std::size_t bytes);
-  std::shared_ptr<Parcel> receive(int to, int from, int tag, void* data, std::size_t bytes);
+  std::shared_ptr<Parcel> send(int from, int to, int tag, const void* data, std::size_t bytes,
+                               CopyBytes copy = copyOnHost, std::shared_ptr<void> keeps = {});
+  std::shared_ptr<Parcel> receive(int to, int from, int tag, void* data, std::size_t bytes,
+                                  std::shared_ptr<void> keeps = {});
 
   /// Blocks until the parcel's copy is made. Throws runFailed when it was aborted, when the two
   /// sides disagree about the size, or after `timeout`, and names the peer that was waited for. A
   /// timeout aborts the mailbox: the message can no longer be taken back.
   void wait(Parcel& parcel, int waiting_rank, std::chrono::milliseconds timeout);
-  bool done(const Parcel& parcel) const;
+  /// Whether the copy is made; makes it when both sides are there.
+  bool done(Parcel& parcel);
 
   /// Blocks until all ranks have come. Throws like wait().
   void barrier(int rank, std::chrono::milliseconds timeout);
@@ -58,8 +70,10 @@ class Mailbox {
   struct Queue {
     std::deque<std::shared_ptr<Parcel>> sends, receives;
   };
-  std::shared_ptr<Parcel> post(std::shared_ptr<Parcel> parcel, bool is_send);
-  void deliver(Parcel& send, Parcel& receive);
+  std::shared_ptr<Parcel> post(std::shared_ptr<Parcel> parcel);
+  static bool ready(const Parcel& parcel) { return parcel.other && !parcel.copying; }
+  static std::string copied(const Parcel& send, const Parcel& receive);
+  void deliver(Parcel& parcel, std::unique_lock<std::mutex>& lock);
   void checkRank(int rank) const;
 
   const int size_;

@@ -2,10 +2,13 @@
 #include "engine/transport/transport.h"
 
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "engine/gpu/gpu.h"
 #include "engine/transport/gloo_backend.h"
 #include "engine/transport/local_backend.h"
+#include "engine/transport/nccl_backend.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -24,6 +27,21 @@ class LocalTransport : public Transport {
   int ranks_;
   std::chrono::milliseconds timeout_;
   std::shared_ptr<LocalWorld> world_;
+};
+
+/// Ranks meet in a store; operations of a rank that is gone fail at their deadline.
+class NcclTransport : public Transport {
+ public:
+  NcclTransport(c10::intrusive_ptr<c10d::Store> store, int ranks, std::chrono::milliseconds timeout)
+      : store_(std::move(store)), ranks_(ranks), timeout_(timeout) {}
+  c10::intrusive_ptr<c10d::Backend> backendOf(int rank) override {
+    return makeNcclBackend(store_, rank, ranks_, timeout_);
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::Store> store_;
+  int ranks_;
+  std::chrono::milliseconds timeout_;
 };
 
 /// Ranks meet in a store; a rank that ends closes its connections, and its peers' waits then fail.
@@ -67,6 +85,14 @@ c10::intrusive_ptr<c10d::Store> meetAtMaster(const RankEnvironment& here,
   }
 }
 
+/// A process meets its master once; every run in it has a part of the store for itself.
+c10::intrusive_ptr<c10d::Store> storeOfRun(const RankEnvironment& here,
+                                           std::chrono::milliseconds timeout) {
+  static const auto kStore = meetAtMaster(here, timeout);
+  static int runs = 0;
+  return c10::make_intrusive<c10d::PrefixStore>("run" + std::to_string(runs++), kStore);
+}
+
 std::string nothing() {
   return {};
 }
@@ -90,14 +116,36 @@ const TransportEntry& entryOf(const std::string& name) {
 }  // namespace
 
 const std::vector<TransportEntry>& transports() {
-  static const std::vector<TransportEntry> kTransports = {{"local", true, false, nothing},
-                                                          {"gloo", true, true, glooUnavailable}};
+  static const std::vector<TransportEntry> kTransports = {
+      {"local", true, false, true, true, false, nothing},
+      {"gloo", true, true, true, false, false, glooUnavailable},
+      {"nccl", true, true, false, true, true, ncclUnavailable}};
   return kTransports;
+}
+
+void checkTransport(const std::string& name, const std::string& device, int ranks) {
+  const TransportEntry& entry = entryOf(name);
+  const bool cuda = device == "cuda";
+  if (cuda && !gpu::unavailable().empty()) throw usageError(gpu::unavailable());
+  if (cuda ? !entry.moves_gpu : !entry.moves_cpu)
+    throw usageError("--transport " + name + " does not move tensors of --device " + device +
+                     (cuda ? "; use local (virtual ranks on one GPU) or nccl (a GPU a rank)"
+                           : "; use local or gloo"));
+  if (entry.gpu_each && gpu::count() < ranks)
+    throw usageError("nccl needs a GPU for each of " + std::to_string(ranks) +
+                     " ranks, and this machine has " + std::to_string(gpu::count()) +
+                     "; use --transport local for virtual ranks on one");
+}
+
+int gpuOfRank(const std::string& transport, int local_rank) {
+  return entryOf(transport).gpu_each ? local_rank : 0;
 }
 
 std::shared_ptr<Transport> threadTransport(const std::string& name, int ranks,
                                            std::chrono::milliseconds timeout) {
   if (entryOf(name).name == "local") return std::make_shared<LocalTransport>(ranks, timeout);
+  if (name == "nccl")
+    return std::make_shared<NcclTransport>(c10::make_intrusive<c10d::HashStore>(), ranks, timeout);
   return std::make_shared<GlooTransport>(c10::make_intrusive<c10d::HashStore>(), ranks, "127.0.0.1",
                                          timeout);
 }
@@ -106,9 +154,11 @@ std::shared_ptr<Transport> processTransport(const std::string& name, const RankE
                                             std::chrono::milliseconds timeout) {
   if (!entryOf(name).between_processes)
     throw usageError("--transport " + name +
-                     " joins threads of one process; processes need --transport gloo");
+                     " joins threads of one process; processes need --transport gloo or nccl");
+  if (name == "nccl")
+    return std::make_shared<NcclTransport>(storeOfRun(here, timeout), here.world_size, timeout);
   return std::make_shared<GlooTransport>(
-      meetAtMaster(here, timeout), here.world_size,
+      storeOfRun(here, timeout), here.world_size,
       here.interface_addr.empty() ? here.master_addr : here.interface_addr, timeout);
 }
 

@@ -25,10 +25,19 @@ class Transport {
 struct TransportEntry {
   std::string name;
   bool between_threads, between_processes;
+  bool moves_cpu, moves_gpu;  ///< which tensors
+  bool gpu_each;              ///< each rank needs a GPU of its own
   /// Why this build cannot use it; empty: it can.
   std::string (*unavailable)();
 };
 const std::vector<TransportEntry>& transports();
+
+/// Throws usageError unless the transport is there and moves tensors of this device ("cpu" or
+/// "cuda") between this many ranks of this host; the sentence says which would.
+void checkTransport(const std::string& name, const std::string& device, int ranks);
+
+/// The GPU of a rank of this host: its own, or the one that virtual ranks share.
+int gpuOfRank(const std::string& transport, int local_rank);
 
 /// For `ranks` threads of this process. Throws usageError when there is no such transport, when it
 /// does not join threads, or when this build or machine does not have it.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/data/sharded_batch.h"
+#include "engine/verify/difference.h"
 
 namespace ringscope::engine {
 namespace {
@@ -17,32 +18,15 @@ at::Tensor difference(const at::Tensor& a, const at::Tensor& b) {
   return at::where(a64 == b64, at::zeros_like(b64), (a64 - b64).abs());
 }
 
-/// The largest entry; NaN when there is one.
-double largest(const at::Tensor& t) {
-  return t.numel() == 0 ? 0 : t.max().item<double>();
-}
-
-double unitRoundoff(at::ScalarType type) {
-  switch (type) {
-    case at::kDouble:
-      return std::numeric_limits<double>::epsilon() / 2;
-    case at::kBFloat16:
-      return 0x1p-8;
-    case at::kHalf:
-      return 0x1p-11;
-    default:
-      return std::numeric_limits<float>::epsilon() / 2;
-  }
-}
-
 /// What one device's errors say of rounding in general. The largest error of a few elements may be
 /// small by luck: of normally distributed ones it nears four times their root mean square only
 /// among ten thousand, so it counts for at least that. A single number may even be exact.
-double noiseFloor(const at::Tensor& device_error, double scale, at::ScalarType type) {
-  const double rms =
-      device_error.numel() == 0 ? 0 : std::sqrt(device_error.pow(2).mean().item<double>());
-  const double floor = unitRoundoff(type) * scale * (device_error.numel() == 1 ? 2 : 0.25);
-  return std::max({largest(device_error), 4 * rms, floor});
+double noiseFloor(const at::Tensor& device, const at::Tensor& reference) {
+  const DifferenceTotals error = differenceTotals(device, reference);
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, device.numel()));
+  const double floor =
+      unitRoundoff(device.scalar_type()) * error.scale * (device.numel() == 1 ? 2 : 0.25);
+  return std::max({error.largest, 4 * std::sqrt(error.sum_squares / count), floor});
 }
 
 /// [B, H, S] or [B, H, S, D] to its largest entries as float32 [H, S].
@@ -65,19 +49,35 @@ std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef sizes) {
 
 }  // namespace
 
+double unitRoundoff(at::ScalarType type) {
+  switch (type) {
+    case at::kDouble:
+      return std::numeric_limits<double>::epsilon() / 2;
+    case at::kBFloat16:
+      return 0x1p-8;
+    case at::kHalf:
+      return 0x1p-11;
+    default:
+      return std::numeric_limits<float>::epsilon() / 2;
+  }
+}
+
 void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::Tensor& reference,
                   const at::Tensor& device, const ShardLayout* layout, std::int64_t seq_dim) {
-  const at::Tensor error = difference(actual, reference);
-  const at::Tensor finite = reference.detach().to(at::kDouble).nan_to_num(0, 0, 0).abs();
-  diff.error = largest(error);
-  diff.scale = largest(finite);
-  diff.noise = noiseFloor(difference(device, reference), diff.scale, device.scalar_type());
+  const at::Tensor exact = reference.detach().to(at::kDouble);
+  const DifferenceTotals error = differenceTotals(actual, exact);
+  diff.error = error.largest;
+  diff.scale = error.scale;
+  diff.noise = noiseFloor(device, exact);
   auto multiple = [&](double value) { return value == 0 ? 0 : value / diff.noise; };
   diff.multiple = multiple(diff.error);
-  diff.worst_index = unravel(error.reshape({-1}).argmax().item<std::int64_t>(), error.sizes());
+  diff.worst_index = unravel(error.worst, exact.sizes());
   if (!layout) return;
   for (int rank = 0; rank < layout->cpSize(); ++rank)
-    diff.multiple_by_rank.push_back(multiple(largest(shardOf(error, seq_dim, *layout, rank))));
+    diff.multiple_by_rank.push_back(
+        multiple(differenceTotals(shardOf(actual, seq_dim, *layout, rank),
+                                  shardOf(exact, seq_dim, *layout, rank))
+                     .largest));
 }
 
 ErrorMaps errorMaps(const at::Tensor& actual, const at::Tensor& reference) {

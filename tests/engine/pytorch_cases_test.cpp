@@ -8,6 +8,8 @@
 
 #include "engine/attend/attend.h"
 #include "engine/attention/block_attention.h"
+#include "engine/data/sharded_batch.h"
+#include "tests/support/one_device.h"
 
 namespace ringscope::engine {
 namespace {
@@ -83,6 +85,103 @@ INSTANTIATE_TEST_SUITE_P(All, PyTorchCases, testing::ValuesIn(pytorchCases()), [
   return std::string(c.param.causal ? "causal" : "full") + (c.param.balanced ? "_balanced_" : "_") +
          c.param.rotate + (c.param.forward_only ? "_forward" : "");
 });
+
+/// What a rank does with the block of a ring step, in upstream's words.
+std::string behaviour(const RingStage& stage) {
+  if (stage.pieces.empty()) return "SKIP";
+  for (const Piece& piece : stage.pieces)
+    if (piece.mask == traces::PieceMask::kCausal) return "IS_CAUSAL";
+  return "NOT_IS_CAUSAL";
+}
+
+/// Upstream's test_is_causal_behavior: its table by (rank, ring step).
+TEST(PyTorchTablesTest, TheStepCasesAreThoseOfUpstreamsTable) {
+  using Table = std::vector<std::vector<std::string>>;
+  auto table = [](int world, Balance balance, const Mask& mask) {
+    Table rows;
+    for (int rank = 0; rank < world; ++rank) {
+      rows.emplace_back();
+      for (const RingStage& s :
+           ringSchedule(ShardLayout(16 * world, world, balance), mask, rank).stages)
+        rows.back().push_back(behaviour(s));
+    }
+    return rows;
+  };
+  EXPECT_EQ(table(4, Balance::kNone, Mask::full())[0][0], "NOT_IS_CAUSAL");
+  EXPECT_EQ(table(2, Balance::kNone, Mask::causalMask()),
+            (Table{{"IS_CAUSAL", "SKIP"}, {"IS_CAUSAL", "NOT_IS_CAUSAL"}}));
+  EXPECT_EQ(table(2, Balance::kHeadTail, Mask::causalMask()),
+            (Table{{"IS_CAUSAL", "NOT_IS_CAUSAL"}, {"IS_CAUSAL", "NOT_IS_CAUSAL"}}));
+}
+
+/// Under balance upstream attends, after step 0, either all queries to the first half of the block
+/// or the second half of the queries to all of it.
+TEST(PyTorchTablesTest, BalancedStepsAttendHalfAsUpstreamDoes) {
+  const ShardLayout layout(64, 4, Balance::kHeadTail);
+  for (int rank = 0; rank < 4; ++rank)
+    for (const RingStage& stage : ringSchedule(layout, Mask::causalMask(), rank).stages) {
+      if (stage.ring_step == 0) continue;
+      ASSERT_EQ(stage.pieces.size(), 1u);
+      const Piece& p = stage.pieces.front();
+      const Piece expected = stage.ring_step <= rank ? Piece{0, 16, 0, 8} : Piece{8, 16, 0, 16};
+      EXPECT_EQ(p, expected) << rank << " " << stage.ring_step;
+    }
+}
+
+/// Upstream's test_context_parallel_shard: buffers of several shapes, cut along their own sequence
+/// dimensions; with balance a rank has chunks r and 2·world − 1 − r.
+TEST(PyTorchTablesTest, BuffersAreCutAsUpstreamCutsThem) {
+  constexpr std::int64_t kRanks = 4, kLocal = 8, kLength = kRanks * kLocal;
+  const std::vector<std::pair<at::Tensor, std::int64_t>> buffers = {
+      {at::randn({2, 3, kLength, 5}), 2},
+      {at::randn({4, kLength}), 1},
+      {at::randn({kLength, 7}), 0}};
+  for (const bool balanced : {false, true}) {
+    const ShardLayout layout(kLength, kRanks, balanced ? Balance::kHeadTail : Balance::kNone);
+    for (const auto& [full, dim] : buffers) {
+      std::vector<at::Tensor> shards;
+      for (int rank = 0; rank < kRanks; ++rank) {
+        shards.push_back(shardOf(full, dim, layout, rank));
+        const auto halves = full.chunk(2 * kRanks, dim);
+        const auto r = static_cast<std::size_t>(rank);
+        const at::Tensor expected = balanced ? at::cat({halves[r], halves[2 * kRanks - 1 - r]}, dim)
+                                             : full.chunk(kRanks, dim)[r];
+        EXPECT_TRUE(at::equal(shards.back(), expected));
+      }
+      EXPECT_TRUE(at::equal(unshard(shards, dim, layout), full));  // context_parallel_unshard
+    }
+  }
+}
+
+/// Upstream's document masks: random documents whose lengths divide by 2·world, with the head-tail
+/// and the per-document balancer, forward and backward.
+TEST(PyTorchTablesTest, DocumentMasksEqualOneDeviceUnderBothBalancers) {
+  at::manual_seed(12);
+  constexpr std::int64_t kLength = 1024 * kWorld, kUnit = 2 * kWorld, kDocuments = 28;
+  std::vector<std::int64_t> cu_seqlens = {0};
+  for (std::int64_t d = 1; d < kDocuments; ++d) {
+    const std::int64_t left = (kLength - cu_seqlens.back()) / kUnit - (kDocuments - d);
+    const auto draw = at::randint(1, std::max<std::int64_t>(2, left / 4), {1}).item<std::int64_t>();
+    cu_seqlens.push_back(cu_seqlens.back() + draw * kUnit);
+  }
+  cu_seqlens.push_back(kLength);
+  AttendInput in;
+  for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.dout}) *t = at::randn({2, 8, kLength, 32});
+  in.scale = 1 / std::sqrt(32.0);
+  in.mask = Mask::packed(cu_seqlens, kLength);
+  const auto expected = test::oneDevice(in);
+  for (const char* balance : {"head_tail", "per_document"})
+    for (const char* strategy : {"ring", "all_gather"}) {
+      AttendConfig config{kWorld, balance, "none", 1};
+      config.attention.strategy = strategy;
+      Gate gate(kWorld);
+      const auto outcome = attend(in, config, gate);
+      for (const auto& [name, tensor] : expected)
+        EXPECT_TRUE(at::allclose(outcome.tensors.at(name), tensor, 1e-5, 2e-6 * kWorld))
+            << name << " " << balance << " " << strategy << " "
+            << (outcome.tensors.at(name) - tensor).abs().max().item<double>();
+    }
+}
 
 }  // namespace
 }  // namespace ringscope::engine

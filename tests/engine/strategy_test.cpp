@@ -11,103 +11,27 @@
 #include "engine/attention/block_attention.h"
 #include "engine/attention/strategies/kv_wire.h"
 #include "engine/tensors/tensor_io.h"
+#include "engine/train/rank_threads.h"
+#include "tests/engine/strategy_cases.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
-#include "tests/support/one_device.h"
 
 namespace ringscope::engine {
 namespace {
 
+using test::Combination;
+using test::expectEqualsReference;
+using test::expectHops;
 using test::largestDifference;
 
-struct Combination {
-  std::string file, strategy, balance, rotate = "p2p", order = "diagonal_first";
-  int cp = 4, ulysses = 0;
-  bool pad = false;
+class StrategyCases : public testing::TestWithParam<test::Combination> {};
 
-  std::string name() const {
-    return file + "_" + strategy + (ulysses ? std::to_string(ulysses) : "") + "_" + balance + "_" +
-           rotate + "_" + order + "_cp" + std::to_string(cp) + (pad ? "_pad" : "");
-  }
-  AttendConfig config() const {
-    AttendConfig c{cp, balance, "none", 1};
-    c.attention.strategy = strategy;
-    c.attention.rotate = rotate;
-    c.attention.order = order;
-    c.attention.ulysses = ulysses;
-    c.pad = pad;
-    return c;
-  }
-};
-
-void expectHops(const AttendOutcome& outcome, const StrategyConfig& attention, int cp,
-                std::int64_t heads, bool forward_only) {
-  const int ulysses = attention.ulyssesSize(cp, heads);
-  const ExpectedHops expected = expectedHops(attention.strategy == "all_gather",
-                                             parseOrder(attention.order), cp / ulysses, ulysses);
-  // Gathered blocks of another order are gathered before the first stage, all the same once.
-  for (const HopTotals& hops : outcome.hops) {
-    EXPECT_EQ(hops.kv_forward, expected.kv_forward);
-    EXPECT_EQ(hops.heads_forward, expected.heads_forward);
-    if (forward_only) continue;
-    EXPECT_EQ(hops.kv_backward, expected.kv_backward);
-    EXPECT_EQ(hops.dkv_backward, expected.dkv_backward);
-    EXPECT_EQ(hops.heads_backward, expected.heads_backward);
-  }
-}
-
-class StrategyCases : public testing::TestWithParam<Combination> {};
-
-/// The results in the files were computed by PyTorch in fp64, with nothing of this project.
 TEST_P(StrategyCases, EqualUnshardedAttentionWithinOneDevicesNoise) {
-  const Combination& c = GetParam();
-  const std::string path = test::reference("attention/" + c.file + ".safetensors");
-  const auto input = AttendInput::load(path, "");
-  Gate gate(c.cp);
-  const AttendConfig config = c.config();
-  const auto outcome = attend(input, config, gate);
-  const auto one_device = test::oneDevice(input);
-  const auto file = traces::SafeTensorsFile::read(path);
-  for (const auto& [name, plain] : one_device) {
-    const at::Tensor exact = toTensor(file.at(name), name);
-    EXPECT_LE(largestDifference(outcome.tensors.at(name), exact),
-              2.5 * largestDifference(plain, exact) + 1e-7)
-        << name;
-  }
-  expectHops(outcome, config.attention, c.cp, input.q.size(1), false);
+  expectEqualsReference(GetParam(), GetParam().config());
 }
 
-/// What can run: heads must divide among Ulysses ranks; per_document needs documents, and lengths
-/// that divide or padding.
-std::vector<Combination> combinations() {
-  std::vector<Combination> all;
-  auto add = [&](Combination c) { all.push_back(std::move(c)); };
-  const std::map<std::string, int> heads = {
-      {"full", 4},          {"causal", 4},      {"causal_gqa", 8}, {"causal_wide_scores", 4},
-      {"causal_window", 4}, {"causal_bf16", 4}, {"documents", 4},  {"documents_even", 8}};
-  for (const auto& [file, count] : heads)
-    for (const int cp : {2, 4, 8}) {
-      std::vector<std::pair<std::string, bool>> balances = {{"none", false}};
-      if (file != "full")
-        balances.insert(balances.end(), {{"head_tail", false}, {"striped", false}});
-      if (file == "documents") balances.push_back({"per_document", true});
-      if (file == "documents_even") balances.push_back({"per_document", cp == 8 ? true : false});
-      for (const auto& [balance, pad] : balances) {
-        for (const char* rotate : {"p2p", "allgather", "alltoall"})
-          for (const char* order : {"diagonal_first", "diagonal_last"})
-            add({file, "ring", balance, rotate, order, cp, 0, pad});
-        add({file, "all_gather", balance, "p2p", "diagonal_first", cp, 0, pad});
-        if (count % cp == 0) add({file, "ulysses", balance, "p2p", "diagonal_first", cp, 0, pad});
-        if (cp > 2)
-          for (const char* order : {"diagonal_first", "diagonal_last"})
-            add({file, "hybrid", balance, "p2p", order, cp, 2, pad});
-      }
-    }
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Matrix, StrategyCases, testing::ValuesIn(combinations()),
+INSTANTIATE_TEST_SUITE_P(Matrix, StrategyCases, testing::ValuesIn(test::combinations()),
                          [](const auto& test) { return test.param.name(); });
 
 TEST(StrategyMatrixTest, WhatCannotRunIsRefusedByASentenceThatSaysWhatWould) {
@@ -170,6 +94,7 @@ RandomCase randomCase(std::mt19937& random) {
         .to(type);
   };
   c.in = {tensor(heads), tensor(kv), tensor(kv), tensor(heads), randomMask(random, length), 0.4};
+  if (random() % 4 == 0) c.in.sinks = at::randn({heads}) * 2;
   c.config = {cp, "", "none", 1};
   auto& a = c.config.attention;
   std::vector<std::string> strategies = {"ring", "all_gather", "hybrid"};
@@ -187,7 +112,8 @@ RandomCase randomCase(std::mt19937& random) {
   c.text = a.strategy + " " + a.rotate + " " + a.order + " " + c.config.balance + " cp " +
            std::to_string(cp) + " heads " + std::to_string(heads) + "/" + std::to_string(kv) +
            " length " + std::to_string(length) + " " + c.in.mask.name() + " window " +
-           std::to_string(c.in.mask.window) + " " + c10::toString(type);
+           std::to_string(c.in.mask.window) + " " + c10::toString(type) +
+           (c.in.sinks.defined() ? " sinks" : "");
   return c;
 }
 
@@ -277,6 +203,36 @@ TEST(StrategyFp8Test, RoundingKeepsZerosAndTheLargestElementOfEachRow) {
   const at::Tensor y = roundedToFp8(x);
   EXPECT_TRUE(at::equal(y[0], x[0]));
   EXPECT_FLOAT_EQ(y[1][1].item<float>(), -3);
+}
+
+/// Packets lie in two buffers, however many ring steps there are.
+TEST(StrategyMemoryTest, RingStepsAllocateNoPacketsAndSteadyStateBytesAreConstant) {
+  std::map<int, std::int64_t> packets;
+  for (const int cp : {4, 8}) {
+    RankThreadOptions options;
+    options.ranks = cp;
+    options.memory = std::make_shared<MemoryTracker>(cp);
+    const ShardLayout layout(64 * cp, cp, Balance::kHeadTail);
+    Gate gate(cp);
+    runRankThreads(options, gate, [&](RankContext& context) {
+      const at::Tensor q = at::randn({1, 4, 64, 16});
+      const auto op = makeAttention(context, {}, layout, Mask::causalMask(), {0.25, {}}, 4);
+      std::vector<std::int64_t> bytes, allocations;
+      for (int round = 0; round < 3; ++round) {
+        const auto result = op->forward(q, q, q, 0);
+        const auto gradients = op->backward(q, q, q, q, result, 0);
+        context.cp.barrier();
+        bytes.push_back(options.memory->total(context.rank()));
+        allocations.push_back(
+            options.memory->allocations(context.rank(), MemoryCategory::kInFlight));
+      }
+      EXPECT_EQ(bytes[1], bytes[2]);
+      EXPECT_EQ(allocations[2] - allocations[1], allocations[1] - allocations[0]);
+      if (context.rank() == 0) packets[cp] = allocations[0];
+    });
+  }
+  EXPECT_EQ(packets[4], packets[8]);
+  EXPECT_EQ(packets[4], 6) << "two buffers each for KV forward, KV backward and dK, dV";
 }
 
 TEST(StrategyTest, EveryStrategyIsBitIdenticalOverRepeats) {

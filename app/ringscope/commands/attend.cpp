@@ -2,6 +2,7 @@
 #include "engine/attend/attend.h"
 
 #include <iostream>
+#include <thread>
 
 #include "app/ringscope/commands/attention_options.h"
 #include "app/ringscope/rank_processes.h"
@@ -19,11 +20,17 @@ namespace {
 struct Options : AttentionOptions {
   std::string input, output;
   bool pad = false;
+  engine::Dropout dropout;
 };
 
 nlohmann::json report(const engine::AttendOutcome& outcome,
-                      const std::vector<traces::DiffRecord>& diffs) {
-  nlohmann::json json = {{"forward_seconds", outcome.forward_seconds.front()},
+                      const std::vector<traces::DiffRecord>& diffs, const Options& o) {
+  // Waits of virtual ranks that share cores or a GPU are the scheduler's, not a cluster's.
+  const bool shared = o.device == "cuda"
+                          ? o.transport == "local"
+                          : o.cp > static_cast<int>(std::thread::hardware_concurrency());
+  nlohmann::json json = {{"virtual_ranks_share_device", shared},
+                         {"forward_seconds", outcome.forward_seconds.front()},
                          {"backward_seconds", outcome.backward_seconds.front()},
                          {"work", outcome.work},
                          {"peak_bytes", outcome.peak_bytes},
@@ -65,6 +72,10 @@ void printText(const nlohmann::json& r, const Options& o) {
 }
 
 int run(const Options& o) {
+  if (o.verify && o.dropout.p > 0)
+    throw usageError(
+        "--verify compares with unsharded attention, which drops other pairs than --dropout; leave "
+        "one out");
   if (o.launch == "processes") return runRankProcesses(o.cp);
   const bool from_environment = o.launch == "env";
   const int rank = from_environment ? engine::RankEnvironment::read(o.cp).rank : 0;
@@ -82,6 +93,8 @@ int run(const Options& o) {
     engine::AttendConfig config{o.cp, o.balance, o.capture, 1, o.attention, o.pad};
     config.track_memory = true;
     config.transport = o.transport;
+    config.device = o.device;
+    config.dropout = o.dropout;
     config.from_environment = from_environment;
     outcome = engine::attend(input, config, gate, recording.recorder());
     if (o.verify && rank == 0) diffs = engine::verifyAttend(input, outcome, o.attention.fp8);
@@ -93,7 +106,7 @@ int run(const Options& o) {
   recording.finish("", false);
   if (rank != 0) return kSuccess;
   engine::saveTensors(o.output, outcome.tensors);
-  const auto json = report(outcome, diffs);
+  const auto json = report(outcome, diffs, o);
   o.json ? void(std::cout << json.dump(2) << "\n") : printText(json, o);
   for (const auto& diff : diffs)
     if (!(diff.multiple <= traces::kNoiseLimit)) return kAnswerIsNo;
@@ -112,6 +125,12 @@ void addAttend(CLI::App& app, int& exit_code) {
   options->addTo(*command);
   command->add_flag("--pad", options->pad,
                     "Pad the sequence, or each document, to what the balance needs");
+  command
+      ->add_option("--dropout", options->dropout.p,
+                   "Chance that a pair of query and key is dropped (by plain matrix products: no "
+                   "fused CPU kernel offers it)")
+      ->check(CLI::Range(0.0, 0.99));
+  command->add_option("--seed", options->dropout.seed, "Random state of --dropout");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -47,13 +47,13 @@ struct AttentionOptions {
     command.add_option("--window", window, "Keys seen to the left, the query's own included")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32));
     command.add_option("--transport", transport, "What carries messages")
-        ->check(CLI::IsMember({"local", "gloo"}))
+        ->check(CLI::IsMember({"local", "gloo", "nccl"}))
         ->capture_default_str();
     command.add_option("--launch", launch, "What a rank is")
         ->check(CLI::IsMember({"threads", "processes", "env"}))
         ->capture_default_str();
     command.add_option("--device", device, "Where tensors are")
-        ->check(CLI::IsMember({"cpu"}))
+        ->check(CLI::IsMember({"cpu", "cuda"}))
         ->capture_default_str();
     command.add_option("--trace", trace, "Record into this .rscope file");
     command

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/ringscope/commands/bench.h"
+
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -15,14 +17,6 @@
 #include "traces/core/error.h"
 
 namespace ringscope::app {
-namespace {
-
-struct Options {
-  std::string name;
-  int cp = 4, heads = 8, width = 64, rounds = 5;
-  std::int64_t length = 4096, batch = 1;
-  bool json = false;
-};
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
@@ -35,6 +29,10 @@ double seconds(const std::function<void()>& work) {
   work();
   return static_cast<double>(traces::steadyNow() - begin) * 1e-9;
 }
+
+namespace {
+
+using Options = BenchOptions;
 
 engine::AttendInput randomInput(const Options& o, std::int64_t length, std::int64_t heads) {
   at::manual_seed(1);
@@ -191,7 +189,8 @@ struct Bench {
   void (*print)(const nlohmann::json&);
 };
 constexpr Bench kBenches[] = {{"attention", benchAttention, printAttention},
-                              {"memory", benchMemory, printMemory}};
+                              {"memory", benchMemory, printMemory},
+                              {"hop", benchHop, printHop}};
 
 int run(const Options& o) {
   std::string known;
@@ -211,9 +210,10 @@ void addBench(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "bench",
       "Named benchmarks with their peers in one run: attention (all strategies beside "
-      "unsharded flash attention), memory (peak a rank over length and ranks)");
+      "unsharded flash attention), memory (peak a rank over length and ranks), hop (a KV block "
+      "between two ranks beside memcpy and raw gloo)");
   auto o = std::make_shared<Options>();
-  command->add_option("NAME", o->name, "attention or memory")->required();
+  command->add_option("NAME", o->name, "attention, memory or hop")->required();
   command->add_option("--cp", o->cp, "Ranks")->check(CLI::Range(1, 64))->capture_default_str();
   command->add_option("--length", o->length, "Tokens")
       ->check(CLI::Range(64, 1 << 24))

@@ -11,12 +11,12 @@ using traces::Payload;
 using traces::Place;
 
 AllGatherAttention::AllGatherAttention(RankContext& context, Group group, const ShardLayout& layout,
-                                       const Mask& mask, double scale, bool fp8)
+                                       const Mask& mask, const Softmax& softmax, bool fp8)
     : ContextParallelOp(context),
       group_(std::move(group)),
       fp8_(fp8),
       schedule_(ringSchedule(layout, mask, group_.rank())),
-      worker_(context, scale) {}
+      worker_(context, softmax) {}
 
 std::vector<at::Tensor> AllGatherAttention::gather(const at::Tensor& k, const at::Tensor& v,
                                                    const Place& place) {
@@ -61,11 +61,12 @@ AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout,
   context_.arriveAt(place);
   const auto blocks = gather(k, v, place);
   const auto type = sumTypeOf(q);
-  const at::Tensor dq = at::zeros(q.sizes(), type);
+  const auto options = q.options().dtype(type);
+  const at::Tensor dq = at::zeros(q.sizes(), options);
   std::vector<at::Tensor> parts(blocks.size());
   for (const RingStage& stage : schedule_.stages) {
     const auto source = static_cast<std::size_t>(stage.source_rank);
-    parts[source] = at::zeros(blocks[source].sizes(), type);
+    parts[source] = at::zeros(blocks[source].sizes(), options);
     addTo(parts[source],
           worker_.attendBackward(stage.pieces, place, group_.worldRank(stage.source_rank), dout, q,
                                  blocks[source][0], blocks[source][1], result, dq));

@@ -12,7 +12,7 @@ namespace ringscope::engine {
 class AllGatherAttention : public ContextParallelOp {
  public:
   AllGatherAttention(RankContext& context, Group group, const ShardLayout& layout, const Mask& mask,
-                     double scale, bool fp8);
+                     const Softmax& softmax, bool fp8);
 
   std::int64_t work() const override { return schedule_.work(); }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

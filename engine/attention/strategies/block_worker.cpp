@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/attention/block_attention.h"
+#include "engine/attention/plain_attention.h"
 #include "engine/attention/sinks.h"
 
 namespace ringscope::engine {
@@ -21,10 +22,16 @@ void setPiece(traces::Event& event, const Piece& piece) {
   event.mask = piece.mask;
 }
 
+/// The CPU kernel is quicker in cuts; CUDA's skips what a causal mask drops by itself.
+std::vector<Piece> cutsFor(const at::Tensor& q, const Piece& piece) {
+  return q.is_cpu() ? cutDiagonal(piece) : std::vector<Piece>{piece};
+}
+
 /// A causal square is attended in cuts (cutDiagonal) that are merged into one block result.
 AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                  const Piece& piece, double scale) {
-  const auto cuts = cutDiagonal(piece);
+                                  const Piece& piece, double scale, const Dropout& dropout) {
+  if (dropout.p > 0) return attendPiecePlain(q, k, v, piece, scale, dropout);
+  const auto cuts = cutsFor(q, piece);
   if (cuts.size() == 1) return attendPiece(q, k, v, piece, scale, true);
   RunningResult block = emptyRunningResult(q.slice(2, piece.q_begin, piece.q_end));
   for (const Piece& cut : cuts)
@@ -50,17 +57,34 @@ at::ScalarType sumTypeOf(const at::Tensor& input) {
   return input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
+Dropout BlockWorker::dropoutOf(const Place& place, int source_rank, std::size_t piece) const {
+  // Numbers next to each other must not give states next to each other (Steele et al. 2014,
+  // SplitMix64).
+  std::uint64_t state = softmax_.dropout.seed;
+  for (const auto part :
+       {static_cast<std::uint64_t>(place.train_step), static_cast<std::uint64_t>(place.layer),
+        static_cast<std::uint64_t>(context_.rank()), static_cast<std::uint64_t>(source_rank),
+        static_cast<std::uint64_t>(piece)}) {
+    state += part + 0x9e3779b97f4a7c15ULL;
+    state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    state = (state ^ (state >> 27)) * 0x94d049bb133111ebULL;
+    state ^= state >> 31;
+  }
+  return {softmax_.dropout.p, state};
+}
+
 void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place, int source_rank,
                          const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                          RunningResult& running) const {
   Observer& observer = context_.observer;
-  for (const Piece& piece : pieces) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
     AttentionResult block;
     {
       StageScope scope(observer, EventKind::kAttend, place, source_rank);
       setPiece(scope.event(), piece);
       const MemoryScope memory(MemoryCategory::kOutLse);
-      block = attendPieceByCuts(q, k, v, piece, scale_);
+      block = attendPieceByCuts(q, k, v, piece, softmax_.scale, dropoutOf(place, source_rank, i));
     }
     observer.tensor("block_out", place, block.out);
     observer.tensor("block_lse", place, block.lse);
@@ -84,16 +108,22 @@ void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts) {
   }
 }
 
-std::vector<KeyGradients> BlockWorker::attendBackward(
-    const std::vector<Piece>& pieces, const Place& place, int source_rank, const at::Tensor& dout,
-    const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionResult& result,
-    const at::Tensor& dq) const {
+std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& pieces,
+                                                      const Place& place, int source_rank,
+                                                      const at::Tensor& dout, const at::Tensor& q,
+                                                      const at::Tensor& k, const at::Tensor& v,
+                                                      const AttentionResult& result,
+                                                      const at::Tensor& dq) const {
   std::vector<KeyGradients> parts;
-  for (const Piece& piece : pieces) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
     StageScope scope(context_.observer, EventKind::kAttend, place, source_rank);
-    setPiece(scope.event(), piece);
-    for (const Piece& cut : cutDiagonal(piece)) {
-      const AttentionGradients part = attendPieceBackward(dout, q, k, v, result, cut, scale_, true);
+    setPiece(scope.event(), pieces[i]);
+    const Dropout dropout = dropoutOf(place, source_rank, i);
+    for (const Piece& cut : dropout.p > 0 ? std::vector{pieces[i]} : cutsFor(q, pieces[i])) {
+      const AttentionGradients part =
+          dropout.p > 0
+              ? attendPiecePlainBackward(dout, q, k, v, result, cut, softmax_.scale, dropout)
+              : attendPieceBackward(dout, q, k, v, result, cut, softmax_.scale, true);
       dq.slice(2, cut.q_begin, cut.q_end).add_(part.dq);
       parts.push_back({cut.k_begin, cut.k_end, part.dk, part.dv});
     }

@@ -3,6 +3,7 @@
 
 #include "engine/attention/merge.h"
 #include "engine/attention/pieces.h"
+#include "engine/attention/softmax.h"
 #include "engine/train/rank_context.h"
 
 namespace ringscope::engine {
@@ -19,7 +20,8 @@ void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts);
 /// have in common.
 class BlockWorker {
  public:
-  BlockWorker(RankContext& context, double scale) : context_(context), scale_(scale) {}
+  BlockWorker(RankContext& context, const Softmax& softmax)
+      : context_(context), softmax_(softmax) {}
 
   /// q: [B, Hq, S, D]; k, v: [B, Hkv, S_k, D] of `source_rank`. A running result without tensors
   /// has seen nothing yet.
@@ -40,7 +42,10 @@ class BlockWorker {
 
  private:
   RankContext& context_;
-  double scale_;
+  /// The random state of one piece; the same in forward and backward.
+  Dropout dropoutOf(const traces::Place& place, int source_rank, std::size_t piece) const;
+
+  Softmax softmax_;
 };
 
 /// The type in which gradients of inputs of this type are summed.

@@ -6,6 +6,7 @@
 
 #include "engine/attention/attention_op.h"
 #include "engine/attention/schedule.h"
+#include "engine/attention/softmax.h"
 #include "engine/train/rank_context.h"
 #include "engine/transport/group.h"
 

@@ -3,23 +3,13 @@
 
 #include <ATen/ATen.h>
 
+#include "engine/gpu/gpu.h"
 #include "engine/observe/memory_tracker.h"
 
 namespace ringscope::engine {
 namespace {
 
 constexpr double kLargestE4m3 = 448;
-
-struct Quantised {
-  at::Tensor values;  ///< e4m3
-  at::Tensor scales;  ///< fp32, last dimension 1
-};
-
-Quantised quantise(const at::Tensor& x) {
-  const at::Tensor largest = x.detach().abs().amax(-1, true).to(at::kFloat);
-  const at::Tensor scales = at::where(largest > 0, largest / kLargestE4m3, at::ones_like(largest));
-  return {(x.to(at::kFloat) / scales).to(at::kFloat8_e4m3fn), scales};
-}
 
 at::Tensor bytesOf(const at::Tensor& t) {
   return t.contiguous().view(at::kByte).reshape({-1});
@@ -41,7 +31,7 @@ class Fp8Wire : public KvWire {
 
   at::Tensor packed(const at::Tensor& k, const at::Tensor& v) const override {
     const MemoryScope scope(MemoryCategory::kKv);
-    const Quantised q = quantise(at::stack({k, v}));
+    const Quantised q = quantiseRows(at::stack({k, v}));
     return at::cat({bytesOf(q.scales), bytesOf(q.values)});  // scales first: they need alignment
   }
   at::Tensor unpacked(const at::Tensor& message) override {
@@ -52,7 +42,7 @@ class Fp8Wire : public KvWire {
     const auto scale_bytes = rows * static_cast<std::int64_t>(sizeof(float));
     const at::Tensor scales = message.slice(0, 0, scale_bytes).view(at::kFloat).view(scale_shape);
     const at::Tensor values = message.slice(0, scale_bytes).view(at::kFloat8_e4m3fn).view(shape_);
-    if (!buffer_.defined()) buffer_ = at::empty(shape_, at::TensorOptions().dtype(type_));
+    if (!buffer_.defined()) buffer_ = at::empty(shape_, message.options().dtype(type_));
     buffer_.copy_(values.to(at::kFloat) * scales);
     return buffer_;
   }
@@ -65,6 +55,13 @@ class Fp8Wire : public KvWire {
 
 }  // namespace
 
+Quantised quantiseRows(const at::Tensor& x) {
+  if (x.is_cuda()) return gpu::quantiseRows(x);
+  const at::Tensor largest = x.detach().abs().amax(-1, true).to(at::kFloat);
+  const at::Tensor scales = at::where(largest > 0, largest / kLargestE4m3, at::ones_like(largest));
+  return {(x.to(at::kFloat) / scales).to(at::kFloat8_e4m3fn), scales};
+}
+
 std::unique_ptr<KvWire> plainKvWire() {
   return std::make_unique<PlainWire>();
 }
@@ -73,7 +70,7 @@ std::unique_ptr<KvWire> fp8KvWire(const at::Tensor& k) {
 }
 
 at::Tensor roundedToFp8(const at::Tensor& x) {
-  const Quantised q = quantise(x);
+  const Quantised q = quantiseRows(x);
   return (q.values.to(at::kFloat) * q.scales).to(x.scalar_type());
 }
 

@@ -19,29 +19,29 @@ std::vector<int> ranksFrom(int first, int count, int distance) {
 
 std::unique_ptr<ContextParallelOp> makeRing(RankContext& context, const StrategyConfig& config, int,
                                             const ShardLayout& layout, const Mask& mask,
-                                            double scale) {
+                                            const Softmax& softmax) {
   return std::make_unique<RingAttention>(
-      context, Group(context.cp, ranksFrom(0, context.cp.size(), 1)), layout, mask, scale,
+      context, Group(context.cp, ranksFrom(0, context.cp.size(), 1)), layout, mask, softmax,
       RingOptions{parseRotate(config.rotate), parseOrder(config.order), config.fp8});
 }
 
 std::unique_ptr<ContextParallelOp> makeAllGather(RankContext& context, const StrategyConfig& config,
                                                  int, const ShardLayout& layout, const Mask& mask,
-                                                 double scale) {
+                                                 const Softmax& softmax) {
   return std::make_unique<AllGatherAttention>(context,
                                               Group(context.cp, ranksFrom(0, context.cp.size(), 1)),
-                                              layout, mask, scale, config.fp8);
+                                              layout, mask, softmax, config.fp8);
 }
 
 /// Neighbouring ranks share heads; KV goes round between those groups.
 std::unique_ptr<ContextParallelOp> makeUlysses(RankContext& context, const StrategyConfig& config,
                                                int ulysses, const ShardLayout& layout,
-                                               const Mask& mask, double scale) {
+                                               const Mask& mask, const Softmax& softmax) {
   const int rank = context.rank(), inside = rank % ulysses;
   const int rings = context.cp.size() / ulysses;
   auto ring = std::make_unique<RingAttention>(
       context, Group(context.cp, ranksFrom(inside, rings, ulysses)), layout.joined(ulysses), mask,
-      scale, RingOptions{parseRotate(config.rotate), parseOrder(config.order), config.fp8});
+      softmax, RingOptions{parseRotate(config.rotate), parseOrder(config.order), config.fp8});
   return std::make_unique<UlyssesAttention>(
       context, Group(context.cp, ranksFrom(rank - inside, ulysses, 1)),
       layout.segments(rank - inside, ulysses), std::move(ring));
@@ -104,10 +104,10 @@ void checkStrategy(const StrategyConfig& config, int cp, std::int64_t query_head
 
 std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const StrategyConfig& config,
                                                  const ShardLayout& layout, const Mask& mask,
-                                                 double scale, std::int64_t query_heads) {
+                                                 const Softmax& softmax, std::int64_t query_heads) {
   return entryOf(config.strategy)
       .make(context, config, config.ulyssesSize(context.cp.size(), query_heads), layout, mask,
-            scale);
+            softmax);
 }
 
 }  // namespace ringscope::engine

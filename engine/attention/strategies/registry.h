@@ -29,14 +29,14 @@ struct StrategyEntry {
   std::string name;
   std::unique_ptr<ContextParallelOp> (*make)(RankContext& context, const StrategyConfig& config,
                                              int ulysses, const ShardLayout& layout,
-                                             const Mask& mask, double scale);
+                                             const Mask& mask, const Softmax& softmax);
 };
 const std::vector<StrategyEntry>& strategies();
 
 /// The strategy of this configuration over all cp ranks of the context. Throws usageError.
 std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const StrategyConfig& config,
                                                  const ShardLayout& layout, const Mask& mask,
-                                                 double scale, std::int64_t query_heads);
+                                                 const Softmax& softmax, std::int64_t query_heads);
 
 /// Refuses what cannot work with the reason, before anything starts. Throws usageError.
 void checkStrategy(const StrategyConfig& config, int cp, std::int64_t query_heads,

@@ -11,13 +11,13 @@ using traces::Payload;
 using traces::Place;
 
 RingAttention::RingAttention(RankContext& context, Group group, const ShardLayout& layout,
-                             const Mask& mask, double scale, RingOptions options)
+                             const Mask& mask, const Softmax& softmax, RingOptions options)
     : ContextParallelOp(context),
       group_(std::move(group)),
       options_(options),
       forward_(ringSchedule(layout, mask, group_.rank())),
       backward_(ringBackwardSchedule(layout, mask, group_.rank(), options.order)),
-      worker_(context, scale) {}
+      worker_(context, softmax) {}
 
 std::unique_ptr<KvWire> RingAttention::makeWire(const at::Tensor& k) const {
   return options_.fp8 ? fp8KvWire(k) : plainKvWire();
@@ -73,8 +73,9 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout, const at:
   const auto wire = makeWire(k);
   const auto kv =
       makeRotation(options_.rotate, group_, backward_, firstBackwardPacket(k, v, *wire, layer));
-  const at::Tensor dq = at::zeros(q.sizes(), type);
-  const at::Tensor zeros = at::zeros({2, k.size(0), k.size(1), k.size(2), k.size(3)}, type);
+  const auto options = q.options().dtype(type);
+  const at::Tensor dq = at::zeros(q.sizes(), options);
+  const at::Tensor zeros = at::zeros({2, k.size(0), k.size(1), k.size(2), k.size(3)}, options);
   const auto dkv = makeRotation(Rotate::kP2p, group_, backward_, zeros);
   Exchange returning;
   Place place;
@@ -92,8 +93,8 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout, const at:
     Exchange moving = stage.forwards_kv ? kv->start() : Exchange();
     const at::Tensor held = wire->unpacked(kv->held());
     context_.observer.tensor("kv", place, held);
-    const auto parts = worker_.attendBackward(stage.pieces, place, source, dout, q, held[0],
-                                              held[1], result, dq);
+    const auto parts =
+        worker_.attendBackward(stage.pieces, place, source, dout, q, held[0], held[1], result, dq);
     if (returning.pending()) {
       finish(returning, Payload::kDkv, carried, source, previous);
       dkv->advance();

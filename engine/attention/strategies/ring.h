@@ -22,7 +22,7 @@ class RingAttention : public ContextParallelOp {
  public:
   /// `layout` is that of the group's ranks.
   RingAttention(RankContext& context, Group group, const ShardLayout& layout, const Mask& mask,
-                double scale, RingOptions options);
+                const Softmax& softmax, RingOptions options);
 
   std::int64_t work() const override { return forward_.work(); }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

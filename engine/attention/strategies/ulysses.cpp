@@ -14,7 +14,7 @@ using traces::Place;
 namespace {
 
 at::Tensor heads(const at::Tensor& t, const std::vector<std::int64_t>& which) {
-  return t.index_select(1, at::tensor(which, at::kLong));
+  return t.index_select(1, at::tensor(which, at::kLong).to(t.device()));
 }
 
 /// The KV head of each of a rank's query heads.
@@ -215,7 +215,7 @@ AttentionGradients UlyssesAttention::fromHeads(const std::vector<std::vector<at:
     sums.dq.slice(1, r * heads_of.query_heads, (r + 1) * heads_of.query_heads)
         .copy_(received[i][0]);
     // A head that several ranks attended gets the sum of what they found.
-    const at::Tensor index = at::tensor(heads_of.kv_heads[i], at::kLong);
+    const at::Tensor index = at::tensor(heads_of.kv_heads[i], at::kLong).to(k.device());
     sums.dk.index_add_(1, index, received[i][1]);
     sums.dv.index_add_(1, index, received[i][2]);
   }

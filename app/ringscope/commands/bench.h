@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace ringscope::app {
+
+/// What the benchmarks are asked; each uses what it needs.
+struct BenchOptions {
+  std::string name;
+  int cp = 4, heads = 8, width = 64, rounds = 5;
+  std::int64_t length = 4096, batch = 1;
+  bool json = false;
+};
+
+double median(std::vector<double> values);
+double seconds(const std::function<void()>& work);
+
+/// One hop of a KV block between two ranks: `local` beside memcpy, gloo beside c10d's own send and
+/// receive without anything of ours.
+nlohmann::json benchHop(const BenchOptions& o);
+void printHop(const nlohmann::json& report);
+
+}  // namespace ringscope::app

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/attention/plain_attention.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <limits>
+#include <optional>
+
+namespace ringscope::engine {
+namespace {
+
+constexpr std::int64_t kRowsAtOnce = 512;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A piece in the type of its sums, with a key head for each query head.
+class PlainPiece {
+ public:
+  PlainPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Piece& piece,
+             double scale, const Dropout& dropout)
+      : type_(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat),
+        q_(q.slice(2, piece.q_begin, piece.q_end).to(type_)),
+        k_(perQueryHead(k, piece, q.size(1))),
+        v_(perQueryHead(v, piece, q.size(1))),
+        refused_(piece.mask == traces::PieceMask::kFull ? at::Tensor()
+                                                        : refusedPairs(piece).to(q.device())),
+        scale_(scale),
+        dropout_(dropout),
+        generator_(at::detail::createCPUGenerator(dropout.seed)) {}
+
+  std::int64_t rows() const { return q_.size(2); }
+  at::ScalarType type() const { return type_; }
+  const at::Tensor& k() const { return k_; }
+  const at::Tensor& v() const { return v_; }
+  at::Tensor q(std::int64_t row) const { return cut(q_, row); }
+  static at::Tensor cut(const at::Tensor& t, std::int64_t row) {
+    return t.slice(2, row, std::min(t.size(2), row + kRowsAtOnce));
+  }
+  /// [B, Hq, rows, keys], -inf where refused.
+  at::Tensor scores(std::int64_t row) const {
+    at::Tensor s = at::matmul(q(row), k_.transpose(-1, -2)) * scale_;
+    if (refused_.defined())
+      s.masked_fill_(refused_.slice(0, row, std::min(rows(), row + kRowsAtOnce)), -kInfinity);
+    return s;
+  }
+  /// What each pair's weight is multiplied with, of the next rows; call once for each, in order.
+  at::Tensor kept(const at::Tensor& like) {
+    const at::Tensor draw = at::rand(like.sizes(), generator_, at::kFloat).to(like.device());
+    return (draw >= dropout_.p).to(type_) / (1 - dropout_.p);
+  }
+  bool drops() const { return dropout_.p > 0; }
+
+ private:
+  at::Tensor perQueryHead(const at::Tensor& t, const Piece& piece, std::int64_t heads) const {
+    return t.slice(2, piece.k_begin, piece.k_end).to(type_).repeat_interleave(heads / t.size(1), 1);
+  }
+
+  at::ScalarType type_;
+  at::Tensor q_, k_, v_, refused_;
+  double scale_;
+  Dropout dropout_;
+  at::Generator generator_;
+};
+
+/// lse with 0 where it is -inf: exp(-inf − -inf) would be NaN, and exp(-inf − 0) is 0.
+at::Tensor base(const at::Tensor& lse) {
+  return lse.masked_fill(at::isneginf(lse), 0).unsqueeze(-1);
+}
+
+}  // namespace
+
+at::Tensor refusedPairs(const Piece& piece) {
+  const at::Tensor q = at::arange(piece.q_begin, piece.q_end).unsqueeze(1);
+  const at::Tensor k = at::arange(piece.k_begin, piece.k_end).unsqueeze(0);
+  const at::Tensor ahead = k - q;
+  if (piece.mask == traces::PieceMask::kCausal) return ahead > piece.k_begin - piece.q_begin;
+  return at::logical_or(ahead<piece.band_low, ahead> piece.band_high);
+}
+
+AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                 const Piece& piece, double scale, const Dropout& dropout) {
+  PlainPiece p(q, k, v, piece, scale, dropout);
+  std::vector<at::Tensor> out, lse;
+  for (std::int64_t row = 0; row < p.rows(); row += kRowsAtOnce) {
+    const at::Tensor s = p.scores(row);
+    lse.push_back(at::logsumexp(s, -1));
+    at::Tensor weights = at::exp(s - base(lse.back()));
+    if (p.drops()) weights = weights * p.kept(weights);
+    out.push_back(at::matmul(weights, p.v()));
+  }
+  return {at::cat(out, 2), at::cat(lse, 2)};
+}
+
+AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Tensor& q,
+                                            const at::Tensor& k, const at::Tensor& v,
+                                            const AttentionResult& merged, const Piece& piece,
+                                            double scale, const Dropout& dropout) {
+  PlainPiece p(q, k, v, piece, scale, dropout);
+  auto rows = [&](const at::Tensor& t) {
+    return t.slice(2, piece.q_begin, piece.q_end).to(p.type());
+  };
+  const at::Tensor dout_rows = rows(dout), lse = rows(merged.lse);
+  const at::Tensor delta = (dout_rows * rows(merged.out)).sum(-1, true);
+  at::Tensor dk = at::zeros_like(p.k()), dv = at::zeros_like(p.v());
+  std::vector<at::Tensor> dq;
+  for (std::int64_t row = 0; row < p.rows(); row += kRowsAtOnce) {
+    const at::Tensor weights = at::exp(p.scores(row) - base(PlainPiece::cut(lse, row)));
+    const at::Tensor d = PlainPiece::cut(dout_rows, row);
+    at::Tensor used = weights, dp = at::matmul(d, p.v().transpose(-1, -2));
+    if (p.drops()) {
+      const at::Tensor kept = p.kept(weights);
+      used = weights * kept;
+      dp = dp * kept;
+    }
+    dv += at::matmul(used.transpose(-1, -2), d);
+    const at::Tensor ds = weights * (dp - PlainPiece::cut(delta, row)) * scale;
+    dq.push_back(at::matmul(ds, p.k()));
+    dk += at::matmul(ds.transpose(-1, -2), p.q(row));
+  }
+  auto perKeyHead = [&](const at::Tensor& t) {
+    return t.unflatten(1, {k.size(1), t.size(1) / k.size(1)}).sum(2);
+  };
+  return {at::cat(dq, 2), perKeyHead(dk), perKeyHead(dv)};
+}
+
+}  // namespace ringscope::engine

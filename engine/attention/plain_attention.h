@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/attention/attention_op.h"
+#include "engine/attention/pieces.h"
+#include "engine/attention/softmax.h"
+
+namespace ringscope::engine {
+
+/// The pairs of a piece that its mask refuses: [rows, keys], local to the piece.
+at::Tensor refusedPairs(const Piece& piece);
+
+/// Attention of one piece written with matrix products, a few rows at a time: for what no fused
+/// kernel of the device offers (dropout; tile masks and fp32 on a GPU). Shapes and results as
+/// attendPiece, with out in fp32 (fp64 for fp64 inputs).
+AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                 const Piece& piece, double scale, const Dropout& dropout = {});
+
+/// As attendPieceBackward; gradients in fp32 (fp64 for fp64 inputs). The merged out holds what was
+/// dropped, so rowsum(dout · out) is the right delta with dropout too.
+AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Tensor& q,
+                                            const at::Tensor& k, const at::Tensor& v,
+                                            const AttentionResult& merged, const Piece& piece,
+                                            double scale, const Dropout& dropout = {});
+
+}  // namespace ringscope::engine

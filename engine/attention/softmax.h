@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace ringscope::engine {
+
+/// Dropout of attention weights. The random state belongs to one piece of one ring step, so that
+/// backward drops the pairs that forward dropped, whatever lies between them.
+struct Dropout {
+  double p = 0;  ///< chance that a pair is dropped; the others weigh 1 / (1 − p)
+  std::uint64_t seed = 0;
+};
+
+/// How scores become weights.
+struct Softmax {
+  double scale = 1;
+  Dropout dropout;
+};
+
+}  // namespace ringscope::engine

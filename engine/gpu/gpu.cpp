@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/gpu/gpu.h"
+
+#include <ATen/ATen.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <cmath>
+
+#include "engine/gpu/kernels.h"
+#include "traces/core/error.h"
+
+namespace ringscope::engine::gpu {
+namespace {
+
+void require(cudaError_t status, const char* what) {
+  if (status != cudaSuccess)
+    throw runFailed(std::string(what) + " failed on the GPU: " + cudaGetErrorString(status));
+}
+
+cudaStream_t stream() {
+  return c10::cuda::getCurrentCUDAStream().stream();
+}
+
+Element elementOf(const at::Tensor& t) {
+  switch (t.scalar_type()) {
+    case at::kFloat:
+      return Element::kFloat;
+    case at::kDouble:
+      return Element::kDouble;
+    case at::kBFloat16:
+      return Element::kBFloat16;
+    case at::kHalf:
+      return Element::kHalf;
+    default:
+      throw usageError(std::string("no kernel for type ") + c10::toString(t.scalar_type()));
+  }
+}
+
+RowPlace placeOf(const at::Tensor& t) {
+  return {t.stride(0), t.stride(1), t.stride(2)};
+}
+
+}  // namespace
+
+std::string unavailable() {
+  return count() > 0 ? "" : "no NVIDIA GPU was found; use --device cpu";
+}
+
+int count() {
+  return c10::cuda::device_count();
+}
+
+void useOwnStream(int index) {
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
+  c10::cuda::setCurrentCUDAStream(
+      c10::cuda::getStreamFromPool(false, static_cast<c10::DeviceIndex>(index)));
+}
+
+void synchronize() {
+  require(cudaStreamSynchronize(stream()), "work");
+}
+
+void copyBytes(void* to, const void* from, std::size_t bytes) {
+  require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "a copy");
+  synchronize();
+}
+
+void mergeBlock(RunningResult& running, const AttentionResult& block, std::int64_t q_begin) {
+  const at::Tensor out = running.out.slice(2, q_begin), lse = running.lse.slice(2, q_begin);
+  MergeArguments a{out.data_ptr(),    lse.data_ptr(),    block.out.data_ptr(), block.lse.data_ptr(),
+                   placeOf(out),      placeOf(lse),      placeOf(block.out),   placeOf(block.lse),
+                   block.out.size(0), block.out.size(1), block.out.size(2),    block.out.size(3)};
+  require(launchMerge(a, elementOf(block.out), stream()), "a merge");
+}
+
+Quantised quantiseRows(const at::Tensor& x) {
+  const at::Tensor rows = x.detach().contiguous();
+  auto scale_shape = x.sizes().vec();
+  scale_shape.back() = 1;
+  Quantised q{at::empty(x.sizes(), x.options().dtype(at::kFloat8_e4m3fn)),
+              at::empty(scale_shape, x.options().dtype(at::kFloat))};
+  const std::int64_t width = x.size(-1);
+  require(launchQuantise(rows.data_ptr(), elementOf(rows), width ? rows.numel() / width : 0, width,
+                         static_cast<std::uint8_t*>(q.values.data_ptr()),
+                         q.scales.data_ptr<float>(), stream()),
+          "quantising");
+  return q;
+}
+
+DifferenceTotals differenceTotals(const at::Tensor& actual, const at::Tensor& reference) {
+  const at::Tensor a = actual.detach().contiguous(), r = reference.detach().contiguous();
+  constexpr auto kBytes = static_cast<std::int64_t>(kDifferenceBlocks * sizeof(DifferencePart));
+  const at::Tensor parts = at::empty({kBytes}, a.options().dtype(at::kByte));
+  require(launchDifference(a.data_ptr(), elementOf(a), r.const_data_ptr<double>(), a.numel(),
+                           static_cast<DifferencePart*>(parts.data_ptr()), stream()),
+          "a comparison");
+  const at::Tensor host = parts.cpu();
+  DifferenceTotals totals;
+  const auto* part = static_cast<const DifferencePart*>(host.data_ptr());
+  for (int i = 0; i < kDifferenceBlocks; ++i) {
+    const DifferencePart& p = part[i];
+    totals.sum_squares += p.sum_squares;
+    totals.scale = std::max(totals.scale, p.scale);
+    const bool nan = std::isnan(p.largest), had_nan = std::isnan(totals.largest);
+    const bool worse = nan != had_nan ? nan
+                       : !nan && p.largest != totals.largest
+                           ? p.largest > totals.largest
+                           : p.largest != 0 && p.worst < totals.worst;
+    if (!worse) continue;
+    totals.largest = p.largest;
+    totals.worst = p.worst;
+  }
+  return totals;
+}
+
+}  // namespace ringscope::engine::gpu

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include "engine/gpu/kernels.h"
+
+namespace ringscope::engine::gpu {
+namespace {
+
+constexpr int kWarp = 32, kWarpsPerBlock = 8, kThreads = kWarp * kWarpsPerBlock;
+
+/// Calls f with a value of the C++ type of `type`.
+template <typename F>
+cudaError_t withType(Element type, F f) {
+  switch (type) {
+    case Element::kFloat:
+      return f(float{});
+    case Element::kDouble:
+      return f(double{});
+    case Element::kBFloat16:
+      return f(__nv_bfloat16{});
+    case Element::kHalf:
+      return f(__half{});
+  }
+  return cudaErrorInvalidValue;
+}
+
+template <typename To>
+__device__ To as(float x) {
+  return static_cast<To>(x);
+}
+template <typename To>
+__device__ To as(double x) {
+  return static_cast<To>(x);
+}
+template <typename To>
+__device__ To as(__nv_bfloat16 x) {
+  return static_cast<To>(__bfloat162float(x));
+}
+template <typename To>
+__device__ To as(__half x) {
+  return static_cast<To>(__half2float(x));
+}
+
+__device__ std::int64_t placeOf(const RowPlace& p, std::int64_t b, std::int64_t h, std::int64_t s) {
+  return b * p.batch + h * p.head + s * p.row;
+}
+
+/// A warp a row; the formula of mergeBlock (merge.h).
+template <typename Acc, typename Block>
+__global__ void mergeRows(MergeArguments a) {
+  const std::int64_t i = blockIdx.x * std::int64_t{kWarpsPerBlock} + threadIdx.x / kWarp;
+  if (i >= a.batch * a.heads * a.rows) return;
+  const int lane = threadIdx.x % kWarp;
+  const std::int64_t s = i % a.rows, h = i / a.rows % a.heads, b = i / a.rows / a.heads;
+  const Acc theirs = static_cast<const Acc*>(a.block_lse)[placeOf(a.block_lse_at, b, h, s)];
+  if (isinf(theirs) && theirs < 0) return;
+  Acc* lse = static_cast<Acc*>(a.lse) + placeOf(a.lse_at, b, h, s);
+  const Acc mine = *lse;
+  const Acc m = mine > theirs ? mine : theirs;
+  const Acc my_weight = exp(mine - m), their_weight = exp(theirs - m);
+  const Acc sum = my_weight + their_weight;
+  const Acc keep = my_weight / sum, add = their_weight / sum;
+  Acc* out = static_cast<Acc*>(a.out) + placeOf(a.out_at, b, h, s);
+  const Block* block = static_cast<const Block*>(a.block_out) + placeOf(a.block_out_at, b, h, s);
+  for (std::int64_t d = lane; d < a.width; d += kWarp)
+    out[d] = keep * out[d] + add * as<Acc>(block[d]);
+  __syncwarp();  // every lane has read lse
+  if (lane == 0) *lse = m + log(sum);
+}
+
+/// A warp a row: its largest magnitude becomes 448.
+template <typename T>
+__global__ void quantiseRows(const T* x, std::int64_t rows, std::int64_t width,
+                             std::uint8_t* values, float* scales) {
+  const std::int64_t row = blockIdx.x * std::int64_t{kWarpsPerBlock} + threadIdx.x / kWarp;
+  if (row >= rows) return;
+  const int lane = threadIdx.x % kWarp;
+  float largest = 0;
+  for (std::int64_t d = lane; d < width; d += kWarp)
+    largest = fmaxf(largest, fabsf(as<float>(x[row * width + d])));
+  for (int offset = kWarp / 2; offset > 0; offset /= 2)
+    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+  const float scale = largest > 0 ? largest / 448.0f : 1.0f;
+  if (lane == 0) scales[row] = scale;
+  for (std::int64_t d = lane; d < width; d += kWarp)
+    values[row * width + d] =
+        __nv_cvt_float_to_fp8(as<float>(x[row * width + d]) / scale, __NV_SATFINITE, __NV_E4M3);
+}
+
+/// The larger one; NaN before all numbers, and the first of equal ones.
+__device__ bool worse(double a, std::int64_t at, double b, std::int64_t bt) {
+  if (isnan(a) != isnan(b)) return isnan(a);
+  if (!isnan(a) && a != b) return a > b;
+  return at < bt;
+}
+
+template <typename T>
+__global__ void differenceParts(const T* actual, const double* reference, std::int64_t count,
+                                DifferencePart* parts) {
+  __shared__ DifferencePart of_thread[kThreads];
+  DifferencePart mine{0, count, 0, 0};
+  const std::int64_t step = std::int64_t{gridDim.x} * kThreads;
+  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < count; i += step) {
+    const double value = as<double>(actual[i]), exact = reference[i];
+    const double error = value == exact ? 0 : fabs(value - exact);
+    mine.sum_squares += error * error;
+    if (isfinite(exact)) mine.scale = fmax(mine.scale, fabs(exact));
+    if (worse(error, i, mine.largest, mine.worst)) mine.largest = error, mine.worst = i;
+  }
+  of_thread[threadIdx.x] = mine;
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= half) continue;
+    DifferencePart& a = of_thread[threadIdx.x];
+    const DifferencePart& b = of_thread[threadIdx.x + half];
+    if (worse(b.largest, b.worst, a.largest, a.worst)) a.largest = b.largest, a.worst = b.worst;
+    a.sum_squares += b.sum_squares;
+    a.scale = fmax(a.scale, b.scale);
+  }
+  if (threadIdx.x == 0) parts[blockIdx.x] = of_thread[0];
+}
+
+unsigned blocksForRows(std::int64_t rows) {
+  return static_cast<unsigned>((rows + kWarpsPerBlock - 1) / kWarpsPerBlock);
+}
+
+}  // namespace
+
+cudaError_t launchMerge(const MergeArguments& a, Element block_type, cudaStream_t stream) {
+  const unsigned blocks = blocksForRows(a.batch * a.heads * a.rows);
+  if (blocks == 0) return cudaSuccess;
+  return withType(block_type, [&](auto block) {
+    using Block = decltype(block);
+    if constexpr (std::is_same_v<Block, double>)
+      mergeRows<double, double><<<blocks, kThreads, 0, stream>>>(a);
+    else
+      mergeRows<float, Block><<<blocks, kThreads, 0, stream>>>(a);
+    return cudaGetLastError();
+  });
+}
+
+cudaError_t launchQuantise(const void* x, Element type, std::int64_t rows, std::int64_t width,
+                           std::uint8_t* values, float* scales, cudaStream_t stream) {
+  const unsigned blocks = blocksForRows(rows);
+  if (blocks == 0) return cudaSuccess;
+  return withType(type, [&](auto element) {
+    using T = decltype(element);
+    quantiseRows<<<blocks, kThreads, 0, stream>>>(static_cast<const T*>(x), rows, width, values,
+                                                  scales);
+    return cudaGetLastError();
+  });
+}
+
+cudaError_t launchDifference(const void* actual, Element type, const double* reference,
+                             std::int64_t count, DifferencePart* parts, cudaStream_t stream) {
+  return withType(type, [&](auto element) {
+    using T = decltype(element);
+    differenceParts<<<kDifferenceBlocks, kThreads, 0, stream>>>(static_cast<const T*>(actual),
+                                                                reference, count, parts);
+    return cudaGetLastError();
+  });
+}
+
+}  // namespace ringscope::engine::gpu

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+/// Kernels on raw memory, for sm_80 and sm_90. Each function queues its work on `stream` and
+/// returns what the launch said.
+namespace ringscope::engine::gpu {
+
+enum class Element { kFloat, kDouble, kBFloat16, kHalf };
+
+/// Where row (b, h, s) of a [B, H, S, …] tensor begins, in elements.
+struct RowPlace {
+  std::int64_t batch, head, row;
+};
+
+struct MergeArguments {
+  void *out, *lse;                    ///< fp32, or fp64 with fp64 blocks
+  const void *block_out, *block_lse;  ///< block_lse in the type of lse
+  RowPlace out_at, lse_at, block_out_at, block_lse_at;
+  std::int64_t batch, heads, rows, width;
+};
+cudaError_t launchMerge(const MergeArguments& a, Element block_type, cudaStream_t stream);
+
+/// values: e4m3 bytes [rows, width]; scales: [rows]. x is contiguous.
+cudaError_t launchQuantise(const void* x, Element type, std::int64_t rows, std::int64_t width,
+                           std::uint8_t* values, float* scales, cudaStream_t stream);
+
+/// What a block of threads found; the host joins kDifferenceBlocks of them.
+struct DifferencePart {
+  double largest;
+  std::int64_t worst;
+  double sum_squares, scale;
+};
+inline constexpr int kDifferenceBlocks = 256;
+cudaError_t launchDifference(const void* actual, Element type, const double* reference,
+                             std::int64_t count, DifferencePart* parts, cudaStream_t stream);
+
+}  // namespace ringscope::engine::gpu

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU of a build without CUDA.
+#include "engine/gpu/gpu.h"
+#include "traces/core/error.h"
+
+namespace ringscope::engine::gpu {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw usageError(unavailable());
+}
+
+}  // namespace
+
+std::string unavailable() {
+  return "this build has no CUDA; where nvcc 13 is, scripts/run --cuda makes one that has";
+}
+int count() {
+  return 0;
+}
+void useOwnStream(int) {
+  refuse();
+}
+void synchronize() {
+  refuse();
+}
+void copyBytes(void*, const void*, std::size_t) {
+  refuse();
+}
+void mergeBlock(RunningResult&, const AttentionResult&, std::int64_t) {
+  refuse();
+}
+Quantised quantiseRows(const at::Tensor&) {
+  refuse();
+}
+DifferenceTotals differenceTotals(const at::Tensor&, const at::Tensor&) {
+  refuse();
+}
+
+}  // namespace ringscope::engine::gpu

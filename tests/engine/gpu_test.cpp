@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our kernels against their twins on the CPU, and virtual ranks on one GPU against fp64. Every test
+// is skipped, with the reason, where there is no GPU.
+#include "engine/gpu/gpu.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "engine/attend/attend.h"
+#include "engine/transport/transport.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/largest_difference.h"
+
+namespace ringscope::engine {
+namespace {
+
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = gpu::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+    at::manual_seed(11);
+  }
+};
+
+AttentionResult onGpu(const AttentionResult& r) {
+  return {r.out.to(at::kCUDA), r.lse.to(at::kCUDA)};
+}
+
+TEST_F(GpuTest, TheMergeEqualsItsTwin) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf, at::kDouble}) {
+    const auto sums = type == at::kDouble ? at::kDouble : at::kFloat;
+    RunningResult host{at::randn({2, 3, 40, 72}, sums), at::randn({2, 3, 40}, sums) * 20};
+    AttentionResult block{at::randn({2, 3, 17, 72}).to(type), at::randn({2, 3, 17}, sums) * 20};
+    host.lse.select(2, 5).fill_(-inf);  // a row that has seen nothing
+    host.out.select(2, 5).zero_();
+    block.lse.select(2, 6).fill_(-inf);  // a block without a key
+    RunningResult device = onGpu(host);
+    gpu::mergeBlock(device, onGpu(block), 3);
+    mergeBlock(host, block, 3);
+    EXPECT_TRUE(at::allclose(device.out.cpu(), host.out, 1e-5, 1e-6)) << type;
+    EXPECT_TRUE(at::allclose(device.lse.cpu(), host.lse, 1e-5, 1e-6)) << type;
+  }
+}
+
+TEST_F(GpuTest, QuantisingEqualsItsTwinBitForBit) {
+  for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    at::Tensor x = at::randn({2, 3, 50, 72}).to(type);
+    x[0][0][0].zero_();
+    const Quantised host = quantiseRows(x), device = quantiseRows(x.to(at::kCUDA));
+    EXPECT_TRUE(at::equal(device.scales.cpu(), host.scales)) << type;
+    EXPECT_TRUE(at::equal(device.values.cpu().view(at::kByte), host.values.view(at::kByte)))
+        << type;
+  }
+}
+
+TEST_F(GpuTest, TheDifferenceEqualsItsTwin) {
+  for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf, at::kDouble}) {
+    const at::Tensor a = at::randn({300, 1001}).to(type), r = at::randn({300, 1001}, at::kDouble);
+    const auto host = differenceTotals(a, r),
+               device = differenceTotals(a.to(at::kCUDA), r.to(at::kCUDA));
+    EXPECT_EQ(device.largest, host.largest);
+    EXPECT_EQ(device.worst, host.worst);
+    EXPECT_EQ(device.scale, host.scale);
+    EXPECT_NEAR(device.sum_squares, host.sum_squares, 1e-9 * host.sum_squares);
+  }
+}
+
+TEST_F(GpuTest, VirtualRanksOnOneGpuEqualFp64) {
+  for (const auto type : {at::kBFloat16, at::kFloat})
+    for (const int cp : {4, 8})
+      for (const char* strategy : {"ring", "all_gather", "ulysses", "hybrid"}) {
+        AttendInput in;
+        for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.dout})
+          *t = at::randn({1, 8, 1024, 64}).to(type);
+        in.scale = 0.125;
+        AttendConfig config{cp, "head_tail", "none", 1};
+        config.attention.strategy = strategy;
+        config.device = "cuda";
+        Gate gate(cp);
+        for (const auto& diff : verifyAttend(in, attend(in, config, gate)))
+          EXPECT_LE(diff.multiple, traces::kNoiseLimit) << diff.tensor << " " << strategy << cp;
+      }
+}
+
+TEST(GpuRefusalTest, WithoutAGpuTheDeviceIsRefusedByTheReason) {
+  if (gpu::count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_ERROR(checkTransport("local", "cuda", 4), ErrorCode::kUsage, gpu::unavailable());
+  EXPECT_ERROR(checkTransport("nccl", "cpu", 4), ErrorCode::kUsage, "nccl needs one GPU a rank");
+}
+
+}  // namespace
+}  // namespace ringscope::engine

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "engine/attend/attend.h"
+#include "engine/tensors/tensor_io.h"
+#include "tests/support/files.h"
+#include "tests/support/largest_difference.h"
+#include "tests/support/one_device.h"
+
+namespace ringscope::test {
+
+using engine::AttendConfig;
+using engine::AttendInput;
+using engine::AttendOutcome;
+using engine::HopTotals;
+
+struct Combination {
+  std::string file, strategy, balance, rotate = "p2p", order = "diagonal_first";
+  int cp = 4, ulysses = 0;
+  bool pad = false;
+
+  std::string name() const {
+    return file + "_" + strategy + (ulysses ? std::to_string(ulysses) : "") + "_" + balance + "_" +
+           rotate + "_" + order + "_cp" + std::to_string(cp) + (pad ? "_pad" : "");
+  }
+  AttendConfig config() const {
+    AttendConfig c{cp, balance, "none", 1};
+    c.attention.strategy = strategy;
+    c.attention.rotate = rotate;
+    c.attention.order = order;
+    c.attention.ulysses = ulysses;
+    c.pad = pad;
+    return c;
+  }
+};
+
+inline void expectHops(const AttendOutcome& outcome, const engine::StrategyConfig& attention,
+                       int cp, std::int64_t heads, bool forward_only) {
+  const int ulysses = attention.ulyssesSize(cp, heads);
+  const engine::ExpectedHops expected =
+      engine::expectedHops(attention.strategy == "all_gather", engine::parseOrder(attention.order),
+                           cp / ulysses, ulysses);
+  // Gathered blocks of another order are gathered before the first stage, all the same once.
+  for (const HopTotals& hops : outcome.hops) {
+    EXPECT_EQ(hops.kv_forward, expected.kv_forward);
+    EXPECT_EQ(hops.heads_forward, expected.heads_forward);
+    if (forward_only) continue;
+    EXPECT_EQ(hops.kv_backward, expected.kv_backward);
+    EXPECT_EQ(hops.dkv_backward, expected.dkv_backward);
+    EXPECT_EQ(hops.heads_backward, expected.heads_backward);
+  }
+}
+
+/// The results in the files were computed by PyTorch in fp64, with nothing of this project. In a
+/// rank process only rank 0 has an outcome to judge.
+inline void expectEqualsReference(const Combination& c, const AttendConfig& config) {
+  const std::string path = reference("attention/" + c.file + ".safetensors");
+  const auto input = AttendInput::load(path, "");
+  engine::Gate gate(config.from_environment ? 1 : c.cp);
+  const auto outcome = engine::attend(input, config, gate);
+  if (!outcome.tensors.contains("dv")) return;
+  const auto file = traces::SafeTensorsFile::read(path);
+  for (const auto& [name, plain] : oneDevice(input)) {
+    const at::Tensor exact = engine::toTensor(file.at(name), name);
+    EXPECT_LE(largestDifference(outcome.tensors.at(name), exact),
+              2.5 * largestDifference(plain, exact) + 1e-7)
+        << name << " of " << c.name();
+  }
+  expectHops(outcome, config.attention, c.cp, input.q.size(1), false);
+}
+
+/// What can run: heads must divide among Ulysses ranks; per_document needs documents, and lengths
+/// that divide or padding.
+inline std::vector<Combination> combinations() {
+  std::vector<Combination> all;
+  auto add = [&](Combination c) { all.push_back(std::move(c)); };
+  const std::map<std::string, int> heads = {
+      {"full", 4},          {"causal", 4},      {"causal_gqa", 8}, {"causal_wide_scores", 4},
+      {"causal_window", 4}, {"causal_bf16", 4}, {"documents", 4},  {"documents_even", 8}};
+  for (const auto& [file, count] : heads)
+    for (const int cp : {2, 4, 8}) {
+      std::vector<std::pair<std::string, bool>> balances = {{"none", false}};
+      if (file != "full")
+        balances.insert(balances.end(), {{"head_tail", false}, {"striped", false}});
+      if (file == "documents") balances.push_back({"per_document", true});
+      if (file == "documents_even") balances.push_back({"per_document", cp == 8 ? true : false});
+      for (const auto& [balance, pad] : balances) {
+        for (const char* rotate : {"p2p", "allgather", "alltoall"})
+          for (const char* order : {"diagonal_first", "diagonal_last"})
+            add({file, "ring", balance, rotate, order, cp, 0, pad});
+        add({file, "all_gather", balance, "p2p", "diagonal_first", cp, 0, pad});
+        if (count % cp == 0) add({file, "ulysses", balance, "p2p", "diagonal_first", cp, 0, pad});
+        if (cp > 2)
+          for (const char* order : {"diagonal_first", "diagonal_last"})
+            add({file, "hybrid", balance, "p2p", order, cp, 2, pad});
+      }
+    }
+  return all;
+}
+
+}  // namespace ringscope::test
