@@ -82,9 +82,15 @@ void mergeBlock(RunningResult& running, const AttentionResult& block, std::int64
 }
 
 RunningResult emptyRunningResult(const at::Tensor& q) {
+  RunningResult running = unwrittenRunningResult(q);
+  running.out.zero_();
+  return running;
+}
+
+RunningResult unwrittenRunningResult(const at::Tensor& q) {
   const auto type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const auto options = q.options().dtype(type).requires_grad(false);
-  return {at::zeros(q.sizes(), options),
+  return {at::empty(q.sizes(), options),
           at::full({q.size(0), q.size(1), q.size(2)}, -std::numeric_limits<double>::infinity(),
                    options)};
 }

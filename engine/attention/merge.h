@@ -19,6 +19,8 @@ void mergeBlock(RunningResult& running, const AttentionResult& block, std::int64
 
 /// A running result in which no row has seen a key.
 RunningResult emptyRunningResult(const at::Tensor& q);
+/// The same with nothing in out yet: for merges that reach every row.
+RunningResult unwrittenRunningResult(const at::Tensor& q);
 
 /// The same seam with another rule; the mistakes put theirs here.
 using MergeRule = void (*)(RunningResult&, const AttentionResult&, std::int64_t);

@@ -33,7 +33,7 @@ AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, cons
   if (dropout.p > 0) return attendPiecePlain(q, k, v, piece, scale, dropout);
   const auto cuts = cutsFor(q, piece);
   if (cuts.size() == 1) return attendPiece(q, k, v, piece, scale, true);
-  RunningResult block = emptyRunningResult(q.slice(2, piece.q_begin, piece.q_end));
+  RunningResult block = unwrittenRunningResult(q.slice(2, piece.q_begin, piece.q_end));
   for (const Piece& cut : cuts)
     mergeBlock(block, attendPiece(q, k, v, cut, scale, true), cut.q_begin - piece.q_begin);
   return block;
