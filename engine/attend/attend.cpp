@@ -257,7 +257,7 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   outcome.hops.resize(ranks);
   outcome.work.resize(ranks);
   RankThreadOptions options;
-  options.ranks = config.cp;
+  options.mesh.cp = config.cp;
   options.recorder = recorder;
   options.capture = CapturePolicy::parse(config.capture);
   if (recorder || config.track_memory) options.memory = std::make_shared<MemoryTracker>(config.cp);
@@ -269,9 +269,10 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
     runRank(context, setup, shards, outcome);
     if (config.from_environment) collect(context, shards, outcome);
   };
-  const bool stopped = config.from_environment
-                           ? runRankProcess(options, RankEnvironment::read(config.cp), gate, body)
-                           : runRankThreads(options, gate, body);
+  const bool stopped =
+      config.from_environment
+          ? runRankProcess(options, RankEnvironment::read(Mesh{1, 1, config.cp}), gate, body)
+          : runRankThreads(options, gate, body);
   if (stopped) throw runFailed("stopped before the end");
   if (!shards["out"].back().defined() || !shards["out"].front().defined()) return outcome;
   for (const char* name : kResults)

@@ -26,8 +26,7 @@ at::Tensor unshard(const std::vector<at::Tensor>& shards, std::int64_t seq_dim,
 }
 
 Batch shardBatch(const Batch& batch, const std::set<std::string>& sharded,
-                 const ShardLayout& layout, Observer& observer, std::int32_t train_step) {
-  const int rank = observer.rank();
+                 const ShardLayout& layout, int rank, Observer& observer, std::int32_t train_step) {
   auto cut = [&](const char* name, const at::Tensor& full) {
     const bool is_sharded = sharded.count(name) > 0;
     at::Tensor local = is_sharded ? shardOf(full, kSeqDim, layout, rank) : at::Tensor();

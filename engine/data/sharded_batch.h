@@ -22,6 +22,6 @@ at::Tensor unshard(const std::vector<at::Tensor>& shards, std::int64_t seq_dim,
 /// buffers=[…], buffer_seq_dims=[1, 1, 1], and records how each was cut. position_ids that are not
 /// among them are what a model makes by itself from the length that it sees: 0 … S_local − 1.
 Batch shardBatch(const Batch& batch, const std::set<std::string>& sharded,
-                 const ShardLayout& layout, Observer& observer, std::int32_t train_step);
+                 const ShardLayout& layout, int rank, Observer& observer, std::int32_t train_step);
 
 }  // namespace ringscope::engine

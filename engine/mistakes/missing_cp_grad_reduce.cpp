@@ -3,9 +3,11 @@
 
 namespace ringscope::engine {
 
-/// Gradients are reduced over dp alone: with cp ranks only, each keeps those of its own tokens.
+/// Gradients are reduced over dp alone, so each cp rank keeps those of its own tokens.
 void injectMissingCpGradReduce(Seams& seams) {
-  seams.reduce_gradients = [](Communicator&, at::Tensor&) {};
+  seams.reduce_gradients = [](MeshGroups& groups, at::Tensor& flat) {
+    if (groups.dp().size() > 1) groups.dp().allReduceSum(flat);
+  };
 }
 
 }  // namespace ringscope::engine

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "engine/attention/merge.h"
-#include "engine/transport/communicator.h"
+#include "engine/parallel/mesh_groups.h"
 
 namespace ringscope::engine {
 
-/// Reduces the flattened gradients of one rank over the cp ranks, in place.
-using GradientReduction = std::function<void(Communicator& cp, at::Tensor& flat_gradients)>;
+/// Reduces the flattened gradients of one rank over the dp × cp ranks, in place.
+using GradientReduction = std::function<void(MeshGroups& groups, at::Tensor& flat_gradients)>;
 
 /// The places of the engine where a mistake can be made, with what a correct run does there. A
 /// mistake replaces one of these; the engine itself never asks whether one is injected.
@@ -20,8 +20,8 @@ struct Seams {
   MergeRule merge = mergeBlock;
   /// Buffers of a batch that are cut along the sequence before the step.
   std::set<std::string> sharded_buffers = {"input_ids", "labels", "position_ids"};
-  GradientReduction reduce_gradients = [](Communicator& cp, at::Tensor& flat) {
-    cp.allReduceSum(flat);
+  GradientReduction reduce_gradients = [](MeshGroups& groups, at::Tensor& flat) {
+    groups.dpCp().allReduceSum(flat);
   };
 };
 

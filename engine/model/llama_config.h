@@ -3,9 +3,17 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 namespace ringscope::engine {
+
+/// Llama 3's scaling of rotary frequencies: long wavelengths are stretched by `factor`, short ones
+/// stay, those between are blended (transformers, modeling_rope_utils.py).
+struct RopeScaling {
+  double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
+  double original_max_position_embeddings = 8192;
+};
 
 /// A Llama causal LM's shape, with Hugging Face's names.
 struct LlamaConfig {
@@ -20,15 +28,20 @@ struct LlamaConfig {
   double rope_theta = 10000.0;
   double initializer_range = 0.05;
   bool tie_word_embeddings = false;
+  bool attention_bias = false;  ///< of q, k, v and o
+  std::optional<RopeScaling> rope_scaling;
 
   /// Attention scores are scaled by this: 1/sqrt(head_dim).
   double attentionScale() const;
 
   /// From the text of config.json; `source` is what errors call it. Reads the rotary base under
   /// rope_parameters (new) and as rope_theta (old). Throws inputError that names what is not
-  /// supported: other model types, rope scaling, biases, other activations.
+  /// supported: other model types, other rope scalings than llama3, biases of the MLP, other
+  /// activations.
   static LlamaConfig parse(const std::string& text, const std::string& source);
   static LlamaConfig load(const std::string& folder);
+  /// As config.json has it.
+  nlohmann::json toJson(const std::string& dtype) const;
 };
 
 }  // namespace ringscope::engine

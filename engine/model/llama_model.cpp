@@ -26,8 +26,18 @@ at::Tensor heads(const at::Tensor& x, std::int64_t head_dim) {
 }  // namespace
 
 LlamaModel::LlamaModel(const LlamaConfig& config, const LlamaWeights& weights,
-                       AttentionOp& attention, Scope scope)
-    : config_(config), weights_(weights), attention_(attention), scope_(std::move(scope)) {}
+                       AttentionOp& attention, Scope scope, LlamaOptions options)
+    : config_(config),
+      weights_(weights),
+      attention_(attention),
+      scope_(std::move(scope)),
+      options_(options) {}
+
+at::Tensor LlamaModel::linear(const at::Tensor& x, std::int64_t layer,
+                              const std::string& projection) const {
+  return at::linear(x, weights_.ofLayer(layer, projection + ".weight"),
+                    weights_.biasOf(layer, projection));
+}
 
 at::Tensor LlamaModel::norm(const at::Tensor& x, const at::Tensor& weight) const {
   const at::Tensor wide = x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
@@ -42,38 +52,41 @@ at::Tensor LlamaModel::forward(const at::Tensor& input_ids, const at::Tensor& po
   at::Tensor hidden;
   scope_(EventKind::kEmbed, -1, Direction::kForward, [&] {
     rotary_ = Rotary::of(position_ids, config_, weights_.outputProjection().scalar_type());
-    embedded_ = at::embedding(weights_["model.embed_tokens.weight"], input_ids);
+    embedded_ = options_.tp.embedding(weights_["model.embed_tokens.weight"], input_ids);
     hidden = embedded_;
   });
   for (std::size_t l = 0; l < layers; ++l) {
     Segments& s = segments_[l];
     const int layer = static_cast<int>(l);
     s.input = leaf(hidden);
+    const at::AutoGradMode keeps_graph(!options_.recompute);
     scope_(EventKind::kProject, layer, Direction::kForward, [&] { project(s, layer); });
     attend(s, layer);
     scope_(EventKind::kFeedForward, layer, Direction::kForward, [&] { feedForward(s, layer); });
     hidden = s.output;
+    if (options_.recompute) forget(l);
   }
   last_hidden_ = leaf(hidden);
   scope_(EventKind::kLoss, -1, Direction::kForward, [&] {
-    logits_ =
-        at::linear(norm(last_hidden_, weights_["model.norm.weight"]), weights_.outputProjection());
+    logits_ = at::linear(options_.tp.copied(norm(last_hidden_, weights_["model.norm.weight"])),
+                         weights_.outputProjection());
   });
   return logits_.detach();
 }
 
 void LlamaModel::project(Segments& s, std::int64_t layer) const {
-  const at::Tensor x = norm(s.input, weights_.ofLayer(layer, "input_layernorm.weight"));
+  const at::Tensor x =
+      options_.tp.copied(norm(s.input, weights_.ofLayer(layer, "input_layernorm.weight")));
   auto projected = [&](const char* name) {
-    return heads(at::linear(x, weights_.ofLayer(layer, name)), config_.head_dim);
+    return heads(linear(x, layer, name), config_.head_dim);
   };
   {
     const MemoryScope memory(MemoryCategory::kQ);
-    s.q = rotary_.apply(projected("self_attn.q_proj.weight"));
+    s.q = rotary_.apply(projected("self_attn.q_proj"));
   }
   const MemoryScope memory(MemoryCategory::kKv);
-  s.k = rotary_.apply(projected("self_attn.k_proj.weight"));
-  s.v = projected("self_attn.v_proj.weight");
+  s.k = rotary_.apply(projected("self_attn.k_proj"));
+  s.v = projected("self_attn.v_proj");
 }
 
 void LlamaModel::attend(Segments& s, std::int64_t layer) {
@@ -89,18 +102,39 @@ void LlamaModel::attend(Segments& s, std::int64_t layer) {
 
 void LlamaModel::feedForward(Segments& s, std::int64_t layer) const {
   const at::Tensor joined = s.out.transpose(1, 2).reshape({s.out.size(0), s.out.size(2), -1});
-  const at::Tensor x =
-      s.input + at::linear(joined, weights_.ofLayer(layer, "self_attn.o_proj.weight"));
-  const at::Tensor y = norm(x, weights_.ofLayer(layer, "post_attention_layernorm.weight"));
-  const at::Tensor gate = at::silu(at::linear(y, weights_.ofLayer(layer, "mlp.gate_proj.weight")));
-  const at::Tensor up = at::linear(y, weights_.ofLayer(layer, "mlp.up_proj.weight"));
-  s.output = x + at::linear(gate * up, weights_.ofLayer(layer, "mlp.down_proj.weight"));
+  at::Tensor attended =
+      options_.tp.reduced(at::linear(joined, weights_.ofLayer(layer, "self_attn.o_proj.weight")));
+  if (const at::Tensor bias = weights_.biasOf(layer, "self_attn.o_proj"); bias.defined())
+    attended = attended + bias;
+  const at::Tensor x = s.input + attended;
+  const at::Tensor y =
+      options_.tp.copied(norm(x, weights_.ofLayer(layer, "post_attention_layernorm.weight")));
+  const at::Tensor gate = at::silu(linear(y, layer, "mlp.gate_proj"));
+  s.output = x + options_.tp.reduced(
+                     linear(gate * linear(y, layer, "mlp.up_proj"), layer, "mlp.down_proj"));
+}
+
+void LlamaModel::forget(std::size_t layer) {
+  Segments& s = segments_[layer];
+  LayerAttention& a = layers_[layer];
+  s.q = s.k = s.v = s.output = a.q = a.k = a.v = at::Tensor();
+}
+
+/// What forward computed, with its graph; the attention result is the one that was kept.
+void LlamaModel::remember(std::size_t layer) {
+  Segments& s = segments_[layer];
+  LayerAttention& a = layers_[layer];
+  const auto l = static_cast<std::int64_t>(layer);
+  project(s, l);
+  feedForward(s, l);
+  a.q = s.q.detach();
+  a.k = s.k.detach();
+  a.v = s.v.detach();
 }
 
 at::Tensor LlamaModel::lossSum(const at::Tensor& labels) {
   const auto type = logits_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  loss_ = at::cross_entropy_loss(logits_.view({-1, config_.vocab_size}).to(type),
-                                 labels.reshape({-1}), {}, at::Reduction::Sum, -100);
+  loss_ = options_.tp.crossEntropySum(logits_.flatten(0, 1).to(type), labels.reshape({-1}));
   return loss_.detach();
 }
 
@@ -119,8 +153,10 @@ at::Tensor LlamaModel::backwardLayer(std::int64_t layer, const at::Tensor& grad_
   Segments& s = segments_[static_cast<std::size_t>(layer)];
   LayerAttention& a = layers_[static_cast<std::size_t>(layer)];
   const int l = static_cast<int>(layer);
-  scope_(EventKind::kFeedForward, l, Direction::kBackward,
-         [&] { torch::autograd::backward({s.output}, {grad_output}); });
+  scope_(EventKind::kFeedForward, l, Direction::kBackward, [&] {
+    if (options_.recompute) remember(static_cast<std::size_t>(layer));
+    torch::autograd::backward({s.output}, {grad_output});
+  });
   a.dout = s.out.grad();
   const AttentionGradients g = attention_.backward(a.dout, a.q, a.k, a.v, {a.out, a.lse}, l);
   a.dq = g.dq;

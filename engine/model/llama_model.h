@@ -8,6 +8,7 @@
 #include "engine/model/llama_config.h"
 #include "engine/model/llama_weights.h"
 #include "engine/model/rotary.h"
+#include "engine/parallel/tensor_parallel.h"
 #include "traces/schema/event.h"
 
 namespace ringscope::engine {
@@ -16,6 +17,14 @@ namespace ringscope::engine {
 /// q, out, dout, dq: [B, Hq, S, D]; k, v, dk, dv: [B, Hkv, S, D]; lse: [B, Hq, S].
 struct LayerAttention {
   at::Tensor q, k, v, out, lse, dout, dq, dk, dv;
+};
+
+/// How a rank runs the model.
+struct LlamaOptions {
+  TensorParallel tp;
+  /// Keep each layer's input and attention result only, and compute the rest again in backward
+  /// (Chen et al. 2016, arXiv:1604.06174). Changes no number.
+  bool recompute = false;
 };
 
 /// A Llama causal LM over one rank's tokens. Attention lies outside autograd: each layer is two
@@ -30,9 +39,9 @@ class LlamaModel {
 
   /// All references outlive this.
   LlamaModel(const LlamaConfig& config, const LlamaWeights& weights, AttentionOp& attention,
-             Scope scope);
+             Scope scope, LlamaOptions options = {});
 
-  /// input_ids, position_ids: [B, S]. Returns logits [B, S, vocab] in the weights' type.
+  /// input_ids, position_ids: [B, S]. Returns logits [B, S, vocab / tp] in the weights' type.
   at::Tensor forward(const at::Tensor& input_ids, const at::Tensor& position_ids);
   /// Sum over targets of the cross entropy; labels [B, S], already shifted, -100 ignored. fp32
   /// (fp64).
@@ -51,15 +60,19 @@ class LlamaModel {
     at::Tensor output;   // of the second segment
   };
   at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
+  at::Tensor linear(const at::Tensor& x, std::int64_t layer, const std::string& projection) const;
   void project(Segments& s, std::int64_t layer) const;
   void feedForward(Segments& s, std::int64_t layer) const;
   void attend(Segments& s, std::int64_t layer);
+  void forget(std::size_t layer);
+  void remember(std::size_t layer);
   at::Tensor backwardLayer(std::int64_t layer, const at::Tensor& grad_output);
 
   const LlamaConfig& config_;
   const LlamaWeights& weights_;
   AttentionOp& attention_;
   Scope scope_;
+  LlamaOptions options_;
   Rotary rotary_;
   at::Tensor embedded_, last_hidden_, logits_, loss_;
   std::vector<Segments> segments_;

@@ -4,6 +4,9 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/error.h"
 
@@ -16,8 +19,27 @@ std::string layerName(std::int64_t layer, const std::string& name) {
   return "model.layers." + std::to_string(layer) + "." + name;
 }
 
-/// Every parameter with its shape, in the order of use.
-std::vector<std::pair<std::string, Shape>> parameterList(const LlamaConfig& c) {
+/// The file of each tensor.
+std::map<std::string, std::string> filesOf(const std::string& folder) {
+  const std::string index = folder + "/model.safetensors.index.json";
+  std::ifstream in(index);
+  if (!in) return {};
+  const auto json = nlohmann::json::parse(in, nullptr, false);
+  if (!json.is_object() || !json.value("weight_map", nlohmann::json()).is_object())
+    throw inputError(index + ": has no weight_map");
+  std::map<std::string, std::string> files;
+  for (const auto& [name, file] : json["weight_map"].items()) {
+    const std::string text = file.is_string() ? file.get<std::string>() : "";
+    if (text.empty() || text.find('/') != std::string::npos)
+      throw inputError(index + ": the file of '" + name + "' is not a file of this folder");
+    files[name] = text;
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, Shape>> LlamaWeights::parameters(const LlamaConfig& c) {
   const std::int64_t q = c.num_attention_heads * c.head_dim,
                      kv = c.num_key_value_heads * c.head_dim;
   std::vector<std::pair<std::string, Shape>> list = {
@@ -33,14 +55,17 @@ std::vector<std::pair<std::string, Shape>> parameterList(const LlamaConfig& c) {
                  {layerName(l, "mlp.gate_proj.weight"), {c.intermediate_size, c.hidden_size}},
                  {layerName(l, "mlp.up_proj.weight"), {c.intermediate_size, c.hidden_size}},
                  {layerName(l, "mlp.down_proj.weight"), {c.hidden_size, c.intermediate_size}}});
+    if (c.attention_bias)
+      list.insert(list.end(), {{layerName(l, "self_attn.q_proj.bias"), {q}},
+                               {layerName(l, "self_attn.k_proj.bias"), {kv}},
+                               {layerName(l, "self_attn.v_proj.bias"), {kv}},
+                               {layerName(l, "self_attn.o_proj.bias"), {c.hidden_size}}});
   }
   list.emplace_back("model.norm.weight", Shape{c.hidden_size});
   if (!c.tie_word_embeddings)
     list.emplace_back("lm_head.weight", Shape{c.vocab_size, c.hidden_size});
   return list;
 }
-
-}  // namespace
 
 void LlamaWeights::add(const std::string& name, at::Tensor tensor) {
   names_.push_back(name);
@@ -51,20 +76,26 @@ LlamaWeights LlamaWeights::random(const LlamaConfig& config, std::uint64_t seed,
                                   at::ScalarType type) {
   auto generator = at::detail::createCPUGenerator(seed);
   LlamaWeights weights;
-  for (const auto& [name, shape] : parameterList(config))
+  for (const auto& [name, shape] : parameters(config))
     weights.add(name, shape.size() == 1
-                          ? at::ones(shape, type)
+                          ? at::full(shape, name.ends_with(".bias") ? 0 : 1, type)
                           : (at::randn(shape, generator) * config.initializer_range).to(type));
   return weights;
 }
 
 LlamaWeights LlamaWeights::load(const LlamaConfig& config, const std::string& folder,
                                 at::ScalarType type) {
-  const std::string path = folder + "/model.safetensors";
-  const auto file = traces::SafeTensorsFile::read(path);
+  const auto files = filesOf(folder);
+  std::map<std::string, traces::SafeTensorsFile> open;
   LlamaWeights weights;
-  for (const auto& [name, shape] : parameterList(config)) {
-    const traces::SafeTensorView& view = file.at(name);
+  for (const auto& [name, shape] : parameters(config)) {
+    const auto listed = files.find(name);
+    if (!files.empty() && listed == files.end())
+      throw inputError(folder + "/model.safetensors.index.json: does not list '" + name + "'");
+    const std::string path = folder + "/" + (files.empty() ? "model.safetensors" : listed->second);
+    auto file = open.find(path);
+    if (file == open.end()) file = open.emplace(path, traces::SafeTensorsFile::read(path)).first;
+    const traces::SafeTensorView& view = file->second.at(name);
     if (view.shape != shape)
       throw inputError(path + ": '" + name + "' does not have the shape that config.json says");
     weights.add(name, toTensor(view, name).to(type));
@@ -72,11 +103,20 @@ LlamaWeights LlamaWeights::load(const LlamaConfig& config, const std::string& fo
   return weights;
 }
 
-LlamaWeights LlamaWeights::replica(at::ScalarType type) const {
+LlamaWeights LlamaWeights::replica(at::ScalarType type, const Slicer& slice,
+                                   at::Device device) const {
   LlamaWeights copy;
-  for (const std::string& name : names_)
-    copy.add(name, tensors_.at(name).detach().to(type, false, true).requires_grad_());
+  for (const std::string& name : names_) {
+    const at::Tensor full = tensors_.at(name).detach();
+    copy.add(name,
+             (slice ? slice(name, full) : full).to(device, type, false, true).requires_grad_());
+  }
   return copy;
+}
+
+at::Tensor LlamaWeights::biasOf(std::int64_t layer, const std::string& projection) const {
+  const auto found = tensors_.find(layerName(layer, projection + ".bias"));
+  return found == tensors_.end() ? at::Tensor() : found->second;
 }
 
 const at::Tensor& LlamaWeights::ofLayer(std::int64_t layer, const std::string& name) const {

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,16 +17,26 @@ class LlamaWeights {
  public:
   /// Normal with initializer_range, norms at 1, from `seed`; the same on every rank.
   static LlamaWeights random(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type);
-  /// From FOLDER/model.safetensors. Throws inputError that names a missing or misshapen tensor.
+  /// From FOLDER/model.safetensors, or from the files that FOLDER/model.safetensors.index.json
+  /// names. Throws inputError that names a missing or misshapen tensor.
   static LlamaWeights load(const LlamaConfig& config, const std::string& folder,
                            at::ScalarType type);
-  /// Leaves with their own storage that collect gradients: each rank trains its own replica.
-  LlamaWeights replica(at::ScalarType type) const;
+  /// What a rank holds of a full parameter.
+  using Slicer = std::function<at::Tensor(const std::string& name, const at::Tensor& full)>;
+  /// Leaves with their own storage that collect gradients: each rank trains its own replica, of
+  /// whole parameters or of slices.
+  LlamaWeights replica(at::ScalarType type, const Slicer& slice = {},
+                       at::Device device = at::kCPU) const;
+  /// The names and shapes of a model's parameters, in order.
+  static std::vector<std::pair<std::string, std::vector<std::int64_t>>> parameters(
+      const LlamaConfig& config);
 
   const std::vector<std::string>& names() const { return names_; }
   const at::Tensor& operator[](const std::string& name) const { return tensors_.at(name); }
   /// The parameter of one decoder layer, such as "self_attn.q_proj.weight".
   const at::Tensor& ofLayer(std::int64_t layer, const std::string& name) const;
+  /// Undefined where the model has none.
+  at::Tensor biasOf(std::int64_t layer, const std::string& projection) const;
   /// The output projection [vocab, hidden]: the embedding itself when they are tied.
   const at::Tensor& outputProjection() const;
 

@@ -5,11 +5,29 @@
 
 namespace ringscope::engine {
 
+namespace {
+
+at::Tensor scaled(const at::Tensor& inverse, const RopeScaling& s) {
+  constexpr double kTurn = 6.283185307179586;
+  const double longest = s.original_max_position_embeddings / s.low_freq_factor,
+               shortest = s.original_max_position_embeddings / s.high_freq_factor;
+  const at::Tensor wavelength = kTurn / inverse, stretched = inverse / s.factor;
+  const at::Tensor smooth = (s.original_max_position_embeddings / wavelength - s.low_freq_factor) /
+                            (s.high_freq_factor - s.low_freq_factor);
+  const at::Tensor blended = (1 - smooth) * stretched + smooth * inverse;
+  return at::where(wavelength > longest, stretched,
+                   at::where(wavelength < shortest, inverse, blended));
+}
+
+}  // namespace
+
 Rotary Rotary::of(const at::Tensor& position_ids, const LlamaConfig& config, at::ScalarType type) {
   const auto angle_type = type == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor exponent =
       at::arange(0, config.head_dim, 2, angle_type) / static_cast<double>(config.head_dim);
-  const at::Tensor inverse = 1.0 / at::pow(config.rope_theta, exponent);  // [head_dim / 2]
+  at::Tensor inverse = 1.0 / at::pow(config.rope_theta, exponent);  // [head_dim / 2]
+  if (config.rope_scaling) inverse = scaled(inverse, *config.rope_scaling);
+  inverse = inverse.to(position_ids.device());
   const at::Tensor half =
       position_ids.to(angle_type).unsqueeze(-1) * inverse;  // [B, S, head_dim / 2]
   const at::Tensor angles = at::cat({half, half}, -1).unsqueeze(1);

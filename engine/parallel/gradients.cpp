@@ -18,35 +18,49 @@ void zeroGradients(const LlamaWeights& weights) {
   }
 }
 
-void syncGradients(const LlamaWeights& weights, RankContext& context, const traces::Place& place) {
+Gradients syncGradients(const LlamaWeights& weights, const LlamaConfig& config,
+                        const TensorParallel& tp, RankContext& context,
+                        const traces::Place& place) {
   StageScope scope(context.observer, traces::EventKind::kGradSync, place);
   scope.event().payload = traces::Payload::kGrads;
   const MemoryScope memory(MemoryCategory::kGradients);
   std::vector<at::Tensor> flat;
-  for (const std::string& name : weights.names()) flat.push_back(weights[name].grad().view(-1));
+  for (const std::string& name : weights.names()) {
+    at::Tensor grad = weights[name].grad();
+    const auto sums = grad.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    grad = grad.to(sums).contiguous();
+    tp.sumReplicas(name, grad, config);
+    flat.push_back(grad.view(-1));
+  }
   at::Tensor joined = at::cat(flat);
-  const std::int64_t before = context.cp.reducedBytes();
-  context.seams.reduce_gradients(context.cp, joined);
-  scope.event().bytes = context.cp.reducedBytes() - before;
+  Communicator& ranks = context.groups.dpCp();
+  const std::int64_t before = ranks.reducedBytes();
+  context.seams.reduce_gradients(context.groups, joined);
+  scope.event().bytes = ranks.reducedBytes() - before;
+  Gradients gradients;
   std::int64_t offset = 0;
   for (const std::string& name : weights.names()) {
-    at::Tensor& grad = weights[name].mutable_grad();
-    grad.copy_(joined.slice(0, offset, offset + grad.numel()).view(grad.sizes()));
-    offset += grad.numel();
+    const at::Tensor& parameter = weights[name];
+    gradients[name] = joined.slice(0, offset, offset + parameter.numel()).view(parameter.sizes());
+    offset += parameter.numel();
   }
+  return gradients;
 }
 
-double gradientNorm(const LlamaWeights& weights) {
+double gradientNorm(const Gradients& gradients, const LlamaConfig& config, const TensorParallel& tp,
+                    RankContext& context) {
   double squares = 0;
-  for (const std::string& name : weights.names())
-    squares += weights[name].grad().to(at::kDouble).pow(2).sum().item<double>();
-  return std::sqrt(squares);
+  for (const auto& [name, grad] : gradients)
+    if (tp.countsInNorm(name, config)) squares += grad.to(at::kDouble).pow(2).sum().item<double>();
+  at::Tensor total = at::tensor({squares}, at::kDouble);
+  if (tp.size() > 1) context.groups.tp().allReduceSum(total);
+  return std::sqrt(total.item<double>());
 }
 
-void clipGradients(const LlamaWeights& weights, double norm, double max_norm) {
+void clipGradients(Gradients& gradients, double norm, double max_norm) {
   const double coefficient = max_norm / (norm + 1e-6);
   if (coefficient >= 1.0) return;
-  for (const std::string& name : weights.names()) weights[name].mutable_grad().mul_(coefficient);
+  for (auto& [name, grad] : gradients) grad.mul_(coefficient);
 }
 
 }  // namespace ringscope::engine

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "engine/model/llama_weights.h"
+#include "engine/parallel/gradients.h"
 
 namespace ringscope::engine {
 
@@ -14,14 +14,21 @@ class AdamW {
   struct Options {
     double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
   };
+  /// With bf16 or fp16 weights it keeps fp32 masters of them and rounds after each update.
   AdamW(const LlamaWeights& weights, Options options);
 
-  /// One update from the weights' .grad.
-  void step();
+  void step(const Gradients& gradients);
+
+  /// Everything that a resumed run needs, by name: "first.NAME", "second.NAME", "master.NAME". The
+  /// tensors are those that step() changes.
+  std::map<std::string, at::Tensor> state() const;
+  std::int64_t steps() const { return steps_; }
+  void setSteps(std::int64_t steps) { steps_ = steps; }
 
  private:
   struct Moments {
     at::Tensor first, second;
+    at::Tensor master;  ///< the weight itself where its type is wide enough
   };
   const LlamaWeights& weights_;
   Options options_;

@@ -11,7 +11,7 @@ void RankContext::finishDeviceWork() const {
 
 void RankContext::arriveAt(const traces::Place& next, const std::function<bool()>& hold) {
   place = next;
-  if (at_gate) (*at_gate)(rank(), next);
+  if (at_gate) (*at_gate)(worldRank(), next);
   const std::int64_t begin = observer.now();
   if (!gate.arrive(gate_rank, next, hold)) return;
   traces::Event pause;
@@ -19,7 +19,7 @@ void RankContext::arriveAt(const traces::Place& next, const std::function<bool()
   pause.begin_ns = begin;
   pause.end_ns = observer.now();
   pause.place = next;
-  pause.rank = static_cast<std::int16_t>(rank());
+  pause.rank = static_cast<std::int16_t>(observer.rank());
   observer.event(pause);
 }
 

@@ -6,12 +6,13 @@
 #include "engine/control/gate.h"
 #include "engine/mistakes/seams.h"
 #include "engine/observe/observer.h"
-#include "engine/transport/communicator.h"
+#include "engine/parallel/mesh_groups.h"
 
 namespace ringscope::engine {
 
 /// What one rank's code works with. Belongs to its rank's thread.
 struct RankContext {
+  MeshGroups& groups;
   Communicator& cp;
   Observer& observer;
   Gate& gate;
@@ -24,7 +25,9 @@ struct RankContext {
 
   /// Until what this rank has given its device to do is done; a CPU has done it already.
   void finishDeviceWork() const;
+  /// In the cp group.
   int rank() const { return cp.rank(); }
+  int worldRank() const { return groups.world().rank(); }
   /// A stage border: the control connection may hold the rank here.
   /// With `hold`, also waits until that is false; see Gate::arrive.
   void arriveAt(const traces::Place& next, const std::function<bool()>& hold = {});

@@ -69,9 +69,13 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
   };
   try {
     if (options.device == "cuda") gpu::useOwnStream(gpuOfRank(options.transport, local_rank));
-    Communicator cp(transport.backendOf(rank));
-    Observer observer(rank, options.recorder, options.capture, options.memory, options.live);
-    RankContext context{cp,
+    MeshGroups groups(transport, options.mesh, rank);
+    // One cp group is recorded: what the other groups do differs in their numbers only.
+    const bool recorded = groups.place().dp == 0 && groups.place().tp == 0;
+    Observer observer(rank, recorded ? options.recorder : nullptr, options.capture, options.memory,
+                      recorded ? options.live : nullptr);
+    RankContext context{groups,
+                        groups.cp(),
                         observer,
                         gate,
                         options.seams ? *options.seams : kCorrect,
@@ -103,15 +107,16 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
                     const std::function<void(RankContext&)>& body) {
   keepFreedMemory();
   silenceLibraryWarnings();
-  checkTransport(options.transport, options.device, options.ranks);
-  const auto transport = threadTransport(options.transport, options.ranks, options.timeout);
+  checkTransport(options.transport, options.device, options.mesh.worldSize());
+  const auto transport = threadTransport(options.transport, options.timeout);
   FirstFailure failure;
   const int caller_threads = at::get_num_threads();
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < options.ranks; ++rank)
+  const int ranks = options.mesh.worldSize();
+  for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
-      runRank(options, *transport, gate, rank, rank, rank, threadsPerRank(options.ranks), failure,
-              body);
+      runRank(options, *transport, gate, rank, rank, rank, threadsPerRank(options.mesh.worldSize()),
+              failure, body);
     });
   for (auto& thread : threads) thread.join();
   at::set_num_threads(caller_threads);
@@ -126,8 +131,8 @@ bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& her
   checkTransport(options.transport, options.device, 1);
   const auto transport = processTransport(options.transport, here, options.timeout);
   FirstFailure failure;
-  runRank(options, *transport, gate, here.rank, here.local_rank, 0, threadsPerRank(options.ranks),
-          failure, body);
+  runRank(options, *transport, gate, here.rank, here.local_rank, 0,
+          threadsPerRank(options.mesh.worldSize()), failure, body);
   if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);
   return gate.stopRequested();
 }

@@ -13,11 +13,11 @@ namespace ringscope::engine {
 
 /// What rank threads of one run share.
 struct RankThreadOptions {
-  int ranks = 1;
+  Mesh mesh;
   std::chrono::milliseconds timeout{60'000};
   std::string transport = "local";
-  std::string device = "cpu";  ///< or cuda
-  traces::Recorder* recorder = nullptr;
+  std::string device = "cpu";            ///< or cuda
+  traces::Recorder* recorder = nullptr;  ///< of the cp group of dp rank 0 and tp rank 0
   CapturePolicy capture;
   std::shared_ptr<MemoryTracker> memory;  ///< null: memory is not tracked
   LiveTensors* live = nullptr;
@@ -25,9 +25,9 @@ struct RankThreadOptions {
   const std::function<void(int, const traces::Place&)>* at_gate = nullptr;
 };
 
-/// Runs `body` on one thread a rank, with cores / ranks LibTorch threads each. Returns true when it
-/// was stopped at a gate. When a rank throws, the others are ended, and runFailed says which rank
-/// failed first, where and why.
+/// Runs `body` on one thread a rank of the mesh, with cores / ranks LibTorch threads each. Returns
+/// true when it was stopped at a gate. When a rank throws, the others are ended, and runFailed says
+/// which rank failed first, where and why.
 bool runRankThreads(const RankThreadOptions& options, Gate& gate,
                     const std::function<void(RankContext&)>& body);
 

@@ -5,6 +5,7 @@
 
 #include "engine/data/sharded_batch.h"
 #include "engine/parallel/gradients.h"
+#include "traces/core/error.h"
 
 namespace ringscope::engine {
 
@@ -14,9 +15,12 @@ using traces::Place;
 
 namespace {
 
-LlamaWeights replicaForRank(const LlamaWeights& initial, at::ScalarType type) {
+LlamaWeights replicaForRank(const LlamaWeights& initial, const TrainSetup& setup,
+                            const TensorParallel& tp) {
   const MemoryScope scope(MemoryCategory::kWeights);
-  return initial.replica(type);
+  return initial.replica(setup.type, [&](const std::string& name, const at::Tensor& full) {
+    return tp.sliceOf(name, full, setup.model);
+  });
 }
 
 }  // namespace
@@ -24,19 +28,22 @@ LlamaWeights replicaForRank(const LlamaWeights& initial, at::ScalarType type) {
 RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const LlamaWeights& initial)
     : context_(context),
       setup_(setup),
-      weights_(replicaForRank(initial, setup.type)),
+      tp_(context.groups.tp()),
+      weights_(replicaForRank(initial, setup, tp_)),
       attention_(makeAttention(context, setup.config.attention, setup.layout, setup.config.mask,
                                Softmax{setup.model.attentionScale(), {}},
-                               setup.model.num_attention_heads)),
-      model_(setup.model, weights_, *attention_,
-             [this](EventKind kind, int layer, Direction direction,
-                    const std::function<void()>& work) {
-               const Place place{train_step_, static_cast<std::int16_t>(layer), direction, -1};
-               context_.arriveAt(place);
-               const StageScope scope(context_.observer, kind, place);
-               const MemoryScope memory(MemoryCategory::kActivations);
-               work();
-             }),
+                               setup.model.num_attention_heads / tp_.size())),
+      model_(
+          setup.model, weights_, *attention_,
+          [this](EventKind kind, int layer, Direction direction,
+                 const std::function<void()>& work) {
+            const Place place{train_step_, static_cast<std::int16_t>(layer), direction, -1};
+            context_.arriveAt(place);
+            const StageScope scope(context_.observer, kind, place);
+            const MemoryScope memory(MemoryCategory::kActivations);
+            work();
+          },
+          LlamaOptions{tp_, setup.config.recompute}),
       optimizer_(weights_, setup.config.optimizer) {}
 
 RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
@@ -47,8 +54,8 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   Batch local;
   {
     const StageScope scope(observer, EventKind::kShard, begin);
-    local = shardBatch(setup_.batches.batch(train_step), context_.seams.sharded_buffers,
-                       setup_.layout, observer, train_step);
+    local = shardBatch(ownRows(setup_.batches.batch(train_step)), context_.seams.sharded_buffers,
+                       setup_.layout, context_.rank(), observer, train_step);
   }
   observer.tensor("position_ids", begin, local.position_ids);
   zeroGradients(weights_);
@@ -62,16 +69,67 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
       at::tensor({loss_sum.item<double>(),
                   static_cast<double>((local.labels >= 0).sum().item<std::int64_t>())},
                  at::kDouble);
-  context_.cp.allReduceSum(totals);
+  context_.groups.dpCp().allReduceSum(totals);
   result.targets = static_cast<std::int64_t>(totals[1].item<double>());
   const double scale = result.targets > 0 ? 1.0 / static_cast<double>(result.targets) : 0.0;
   result.loss = totals[0].item<double>() * scale;
   model_.backward(scale);
   recordAttention(train_step);
-  syncGradients(weights_, context_, {train_step, -1, Direction::kBackward});
-  for (const std::string& name : weights_.names())
-    observer.tensor("grad." + name, {train_step, -1, Direction::kBackward}, weights_[name].grad());
+  gradients_ =
+      syncGradients(weights_, setup_.model, tp_, context_, {train_step, -1, Direction::kBackward});
+  for (const auto& [name, grad] : gradients_)
+    observer.tensor("grad." + name, {train_step, -1, Direction::kBackward}, grad);
   return result;
+}
+
+Batch RankTrainer::ownRows(const Batch& batch) const {
+  const Mesh& mesh = context_.groups.mesh();
+  auto rows = [&](const at::Tensor& t) {
+    const std::int64_t count = t.size(0) / mesh.dp;
+    return t.slice(0, context_.groups.place().dp * count, (context_.groups.place().dp + 1) * count);
+  };
+  return {rows(batch.input_ids), rows(batch.labels), rows(batch.position_ids)};
+}
+
+NamedTensors RankTrainer::state() const {
+  NamedTensors state;
+  for (const std::string& name : weights_.names())
+    state["weight." + name] = weights_[name].detach();
+  for (const auto& [name, tensor] : optimizer_.state()) state[name] = tensor;
+  return state;
+}
+
+at::Tensor RankTrainer::resliced(const std::string& key,
+                                 const std::vector<NamedTensors>& of_tp_ranks) const {
+  const std::string name = key.substr(key.find('.') + 1);
+  std::vector<at::Tensor> slices;
+  for (const NamedTensors& rank : of_tp_ranks) {
+    const auto found = rank.find(key);
+    if (found == rank.end())
+      throw inputError("the checkpoint has no '" + key +
+                       "'; it is of another model or of another --dtype");
+    slices.push_back(found->second);
+  }
+  return tp_.sliceOf(name, TensorParallel::joined(name, slices, setup_.model), setup_.model);
+}
+
+void RankTrainer::restore(const CheckpointStore& store, const CheckpointInfo& info) {
+  const bool same_layout = info.mesh == context_.groups.mesh();
+  std::vector<NamedTensors> saved;
+  if (same_layout)
+    saved.push_back(store.load(info, context_.worldRank()));
+  else
+    for (int tp = 0; tp < info.mesh.tp; ++tp)
+      saved.push_back(store.load(info, info.mesh.rankOf({0, tp, 0})));
+  for (auto& [key, own] : state()) {
+    const auto found = saved.front().find(key);
+    const at::Tensor value =
+        same_layout && found != saved.front().end() ? found->second : resliced(key, saved);
+    if (value.sizes() != own.sizes() || value.scalar_type() != own.scalar_type())
+      throw inputError("the checkpoint's '" + key + "' does not fit this model");
+    at::Tensor(own).copy_(value);
+  }
+  optimizer_.setSteps(info.optimizer_steps);
 }
 
 void RankTrainer::recordAttention(std::int32_t train_step) {
@@ -94,8 +152,7 @@ void RankTrainer::recordAttention(std::int32_t train_step) {
 
 RankStep RankTrainer::report() const {
   RankStep step{model_.attention(), {}};
-  for (const std::string& name : weights_.names())
-    step.gradients[name] = weights_[name].grad().clone();
+  for (const auto& [name, grad] : gradients_) step.gradients[name] = grad.clone();
   return step;
 }
 
@@ -104,12 +161,12 @@ double RankTrainer::update(std::int32_t train_step) {
   double norm = 0;
   {
     const StageScope scope(context_.observer, EventKind::kClip, place);
-    norm = gradientNorm(weights_);
-    clipGradients(weights_, norm, setup_.config.max_norm);
+    norm = gradientNorm(gradients_, setup_.model, tp_, context_);
+    clipGradients(gradients_, norm, setup_.config.max_norm);
   }
   {
     const StageScope scope(context_.observer, EventKind::kOptimizer, place);
-    optimizer_.step();
+    optimizer_.step(gradients_);
   }
   for (const std::string& name : weights_.names())
     context_.observer.tensor("weight." + name, place, weights_[name].detach());

@@ -4,6 +4,8 @@
 #include "engine/attention/strategies/registry.h"
 #include "engine/data/batch.h"
 #include "engine/model/llama_model.h"
+#include "engine/parallel/gradients.h"
+#include "engine/train/checkpoint.h"
 #include "engine/train/train_config.h"
 #include "engine/verify/step_verifier.h"
 
@@ -28,10 +30,11 @@ class RankTrainer {
   struct Result {
     double loss = 0;  ///< sum over the targets of all ranks, divided by their number
     std::int64_t targets = 0;
-    at::Tensor logits;  ///< [B, S_local, vocab]
+    at::Tensor logits;  ///< [B / dp, S_local, vocab / tp]
   };
-  /// Forward, backward and gradient sync; the gradients are then those of the whole batch.
+  /// Forward, backward and gradient sync; gradients() are then those of the whole batch.
   Result computeGradients(std::int32_t train_step);
+  const Gradients& gradients() const { return gradients_; }
   /// What the verifier compares, for the step just computed.
   RankStep report() const;
   /// Clip and update. Returns the gradient norm before clipping.
@@ -39,12 +42,22 @@ class RankTrainer {
 
   const LlamaWeights& weights() const { return weights_; }
 
+  /// Weights and optimizer of this rank, by names that say which; the tensors themselves.
+  NamedTensors state() const;
+  /// Goes on from a checkpoint, of this layout or another.
+  void restore(const CheckpointStore& store, const CheckpointInfo& info);
+
  private:
+  /// One tensor of this rank out of the ranks of a checkpoint of another layout.
+  at::Tensor resliced(const std::string& key, const std::vector<NamedTensors>& of_tp_ranks) const;
+  Batch ownRows(const Batch& batch) const;
   void recordAttention(std::int32_t train_step);
 
   RankContext& context_;
   const TrainSetup& setup_;
+  TensorParallel tp_;
   LlamaWeights weights_;
+  Gradients gradients_;
   std::unique_ptr<ContextParallelOp> attention_;
   LlamaModel model_;
   AdamW optimizer_;

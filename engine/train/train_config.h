@@ -8,6 +8,7 @@
 
 #include "engine/attention/mask.h"
 #include "engine/attention/strategies/registry.h"
+#include "engine/parallel/mesh.h"
 #include "engine/train/adamw.h"
 
 namespace ringscope::engine {
@@ -17,11 +18,12 @@ struct TrainConfig {
   std::string model_dir;                ///< empty: the small sample model
   std::vector<std::string> text_files;  ///< either these or token_file
   std::string token_file;
-  int cp = 4;
+  int dp = 1, tp = 1, cp = 4;
   int steps = 10;
   std::int64_t seq_len = 256;
-  std::int64_t batch = 1;
-  std::string dtype = "float32";  ///< float32 | float64
+  std::int64_t batch = 1;         ///< of all dp ranks together
+  std::string dtype = "float32";  ///< float32 | float64 | bfloat16 (with fp32 masters)
+  bool recompute = false;         ///< activations again in backward
   std::uint64_t seed = 0;
   AdamW::Options optimizer;
   double max_norm = 1.0;
@@ -30,9 +32,15 @@ struct TrainConfig {
   Mask mask = Mask::causalMask();
   std::vector<std::string> mistakes;
   std::string transport = "local";
+  bool from_environment = false;  ///< this process is one rank, as torchrun sets it
+  std::string checkpoint_dir;     ///< saved there at the end; empty: nowhere
+  int checkpoint_every = 0;       ///< and after every so many steps
+  bool resume = false;            ///< go on from the newest checkpoint
   bool verify = false;
   std::string capture = "values:steps=0";
   std::chrono::milliseconds timeout{60'000};
+
+  Mesh mesh() const { return {dp, tp, cp}; }
 };
 
 /// One line of the training log.

@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "engine/data/sharded_batch.h"
+#include "engine/parallel/gather.h"
+#include "engine/train/checkpoint.h"
 #include "engine/train/rank_threads.h"
 #include "engine/train/rank_trainer.h"
 #include "engine/verify/verification_queue.h"
@@ -19,8 +21,9 @@ namespace {
 at::ScalarType scalarType(const std::string& name) {
   if (name == "float32") return at::kFloat;
   if (name == "float64") return at::kDouble;
+  if (name == "bfloat16") return at::kBFloat16;
   throw usageError("--dtype " + name +
-                   " is not a type that training runs in; use float32 or float64");
+                   " is not a type that training runs in; use float32, float64 or bfloat16");
 }
 
 std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
@@ -31,7 +34,8 @@ std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
 }
 
 int ulyssesSize(const TrainSetup& setup) {
-  return setup.config.attention.ulyssesSize(setup.config.cp, setup.model.num_attention_heads);
+  return setup.config.attention.ulyssesSize(setup.config.cp,
+                                            setup.model.num_attention_heads / setup.config.tp);
 }
 
 /// What the ranks of a ring hold once the sequence has been turned into heads.
@@ -68,16 +72,16 @@ nlohmann::json describeRun(const TrainSetup& setup) {
   const TrainConfig& c = setup.config;
   const LlamaConfig& m = setup.model;
   nlohmann::json run = {{"command", "train"},
-                        {"world_size", c.cp},
-                        {"dp", 1},
-                        {"tp", 1},
+                        {"world_size", c.cp},  // of the recorded cp group
+                        {"dp", c.dp},
+                        {"tp", c.tp},
                         {"cp", c.cp},
                         {"balance", name(setup.layout.balance())},
                         {"mask", c.mask.name()},
                         {"window", c.mask.window},
                         {"dtype", c.dtype},
                         {"transport", c.transport},
-                        {"launch", "threads"},
+                        {"launch", c.from_environment ? "env" : "threads"},
                         {"device", "cpu"},
                         {"cores", std::thread::hardware_concurrency()},
                         {"positions", countsWholeSequence(setup.batches) ? "global" : "documents"},
@@ -92,11 +96,11 @@ nlohmann::json describeRun(const TrainSetup& setup) {
                          {{"name", c.model_dir.empty() ? "sample" : c.model_dir},
                           {"layers", m.num_hidden_layers},
                           {"hidden_size", m.hidden_size},
-                          {"heads", m.num_attention_heads},
-                          {"kv_heads", m.num_key_value_heads},
+                          {"heads", m.num_attention_heads / c.tp},
+                          {"kv_heads", std::max<std::int64_t>(1, m.num_key_value_heads / c.tp)},
                           {"head_dim", m.head_dim},
                           {"vocab_size", m.vocab_size}}}};
-  run.update(c.attention.describe(c.cp, m.num_attention_heads));
+  run.update(c.attention.describe(c.cp, m.num_attention_heads / c.tp));
   return run;
 }
 
@@ -117,16 +121,24 @@ class SharedProgress {
                         gate.poke();
                       }),
         reports_(static_cast<std::size_t>(setup.config.cp)),
-        logits_(reports_.size()) {}
+        store_(setup.config.checkpoint_dir) {}
 
   TrainOutcome outcome;
 
-  void runRank(RankContext& context, const LlamaWeights& initial) {
+  void runRank(RankContext& context, const LlamaWeights& initial,
+               const std::optional<CheckpointInfo>& resumed) {
     RankTrainer trainer(context, setup_, initial);
-    for (std::int32_t step = 0; step < setup_.config.steps; ++step) runStep(context, trainer, step);
-    if (context.rank() == 0)
-      for (const std::string& name : trainer.weights().names())
-        outcome.weights[name] = trainer.weights()[name].detach().clone();
+    const auto first = static_cast<std::int32_t>(resumed ? resumed->next_step : 0);
+    if (resumed) trainer.restore(store_, *resumed);
+    for (std::int32_t step = first; step < setup_.config.steps; ++step) {
+      runStep(context, trainer, step);
+      const int every = setup_.config.checkpoint_every;
+      const bool due = every > 0 && (step + 1) % every == 0;
+      if (!setup_.config.checkpoint_dir.empty() && (due || step + 1 == setup_.config.steps))
+        save(context, trainer, step + 1);
+    }
+    for (const std::string& name : trainer.weights().names())
+      keepFull(context, name, trainer.weights()[name].detach(), outcome.weights);
   }
   void finish() { outcome.diffs = verification_.finish(); }
 
@@ -135,20 +147,76 @@ class SharedProgress {
     const std::int64_t begin = traces::steadyNow();
     const auto result = trainer.computeGradients(step);
     const std::int64_t computed = traces::steadyNow();
-    if (setup_.config.verify || step == 0) collect(context, trainer, result, step);
+    if (step == 0) keepFirstStep(context, trainer, result);
+    if (setup_.config.verify) collect(context, trainer, result, step);
     const std::int64_t resumed = traces::steadyNow();
     const double norm = trainer.update(step);
-    if (context.rank() != 0) return;
+    const auto peaks = peaksOfAll(context);
+    if (context.worldRank() != 0) return;
     StepLog log{step,
                 result.loss,
                 norm,
                 result.targets,
                 static_cast<double>(computed - begin + traces::steadyNow() - resumed) * 1e-9,
-                {}};
-    for (int r = 0; r < setup_.config.cp; ++r) log.peak_bytes.push_back(memory_->peak(r).bytes);
+                peaks};
     outcome.steps.push_back(log);
     if (recorder_) recorder_->note("step." + std::to_string(step), log.toJson().dump());
     if (hooks_.on_step) hooks_.on_step(log);
+  }
+
+  /// Peak bytes of every rank of the mesh, on every rank.
+  std::vector<std::int64_t> peaksOfAll(RankContext& context) {
+    const int rank = context.worldRank();
+    at::Tensor peaks = at::zeros({context.groups.world().size()}, at::kLong);
+    peaks[rank] = memory_->peak(rank).bytes;
+    context.groups.world().allReduceSum(peaks);
+    const auto* values = peaks.const_data_ptr<std::int64_t>();
+    return {values, values + peaks.numel()};
+  }
+
+  /// A parameter of all tp ranks, put together on rank 0.
+  void keepFull(RankContext& context, const std::string& name, const at::Tensor& slice,
+                std::map<std::string, at::Tensor>& into) {
+    if (context.groups.place().dp != 0 || context.groups.place().cp != 0) return;
+    const auto slices = gatherToFirst(context.groups.tp(), slice);
+    if (!slices.empty()) into[name] = TensorParallel::joined(name, slices, setup_.model);
+  }
+
+  void keepFirstStep(RankContext& context, const RankTrainer& trainer,
+                     const RankTrainer::Result& result) {
+    const MemoryScope memory(MemoryCategory::kVerify);
+    const auto logits = gatherToFirst(context.groups.world(), result.logits);
+    if (!logits.empty()) outcome.logits = fullLogits(context.groups.mesh(), logits);
+    for (const auto& [name, grad] : trainer.gradients())
+      keepFull(context, name, grad, outcome.gradients);
+  }
+
+  at::Tensor fullLogits(const Mesh& mesh, const std::vector<at::Tensor>& of_ranks) const {
+    std::vector<at::Tensor> batches;
+    for (int dp = 0; dp < mesh.dp; ++dp) {
+      std::vector<at::Tensor> vocabulary;
+      for (int tp = 0; tp < mesh.tp; ++tp) {
+        std::vector<at::Tensor> shards;
+        for (int cp = 0; cp < mesh.cp; ++cp)
+          shards.push_back(of_ranks[static_cast<std::size_t>(mesh.rankOf({dp, tp, cp}))]);
+        vocabulary.push_back(unshard(shards, 1, setup_.layout));
+      }
+      batches.push_back(at::cat(vocabulary, -1));
+    }
+    return at::cat(batches, 0);
+  }
+
+  /// Every rank writes its file; the first begins and ends the folder.
+  void save(RankContext& context, const RankTrainer& trainer, std::int64_t next_step) {
+    const CheckpointInfo info{context.groups.mesh(), name(setup_.layout.balance()), next_step,
+                              setup_.config.seed, next_step};
+    const bool first = context.worldRank() == 0;
+    if (first) store_.begin(info);
+    context.groups.world().barrier();
+    store_.saveRank(info, context.worldRank(), trainer.state());
+    context.groups.world().barrier();
+    if (first) store_.finish(info);
+    context.groups.world().barrier();
   }
 
   /// Every rank hands in what it has; rank 0 compares while the others wait.
@@ -160,22 +228,13 @@ class SharedProgress {
     const MemoryScope memory(MemoryCategory::kVerify);
     context.arriveAt(place, [this, step] { return verification_.busyBefore(step); });
     reports_[rank] = trainer.report();
-    logits_[rank] = result.logits;
     context.cp.barrier();
     if (rank == 0) {
-      if (step == 0) keepFirstStep();
-      if (setup_.config.verify)
-        verification_.submit({step, std::move(reports_), result.loss,
-                              trainer.weights().replica(setup_.type), setup_.batches.batch(step)});
+      verification_.submit({step, std::move(reports_), result.loss,
+                            trainer.weights().replica(setup_.type), setup_.batches.batch(step)});
       reports_.assign(static_cast<std::size_t>(setup_.config.cp), {});
     }
     context.cp.barrier();
-  }
-
-  void keepFirstStep() {
-    outcome.logits = unshard(logits_, 1, setup_.layout);
-    for (const auto& [name, grad] : reports_.front().gradients)
-      outcome.gradients[name] = grad.clone();
   }
 
   const TrainSetup& setup_;
@@ -184,7 +243,7 @@ class SharedProgress {
   std::shared_ptr<MemoryTracker> memory_;
   VerificationQueue verification_;
   std::vector<RankStep> reports_;
-  std::vector<at::Tensor> logits_;
+  CheckpointStore store_;
 };
 
 void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, int ranks) {
@@ -195,6 +254,32 @@ void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, int ra
         {{"rank", rank}, {"bytes", peak.bytes}, {"place", traces::describe(peak.place)}});
   }
   recorder.note("memory.peaks", peaks.dump());
+}
+
+/// What a run needs of its mesh, said before anything starts.
+void checkMesh(const TrainConfig& config, const LlamaConfig& model, const BatchSource& batches) {
+  TensorParallel::check(model, config.tp);
+  if (batches.batchSize() % config.dp != 0)
+    throw usageError("a batch of " + std::to_string(batches.batchSize()) +
+                     " sequences does not divide among dp = " + std::to_string(config.dp) +
+                     " ranks; use a --batch that --dp divides");
+  if (config.verify && (config.dp > 1 || config.tp > 1 || config.from_environment))
+    throw usageError(
+        "--verify compares the cp ranks of one process so far; use --dp 1 --tp 1 --launch threads");
+  checkStrategy(config.attention, config.cp, model.num_attention_heads / config.tp,
+                std::max<std::int64_t>(1, model.num_key_value_heads / config.tp));
+}
+
+std::optional<CheckpointInfo> checkpointToResume(const TrainConfig& config) {
+  if (!config.resume) return std::nullopt;
+  if (config.checkpoint_dir.empty())
+    throw usageError("--resume goes on from --checkpoint DIR; give that too");
+  auto info = CheckpointStore(config.checkpoint_dir).newest();
+  if (!info) throw inputError(config.checkpoint_dir + ": there is no checkpoint to resume from");
+  if (info->seed != config.seed)
+    throw usageError("the checkpoint was made with --seed " + std::to_string(info->seed) +
+                     ", which decides the order of blocks; resume with the same");
+  return info;
 }
 
 }  // namespace
@@ -208,7 +293,8 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   if (batches->largestToken() >= model.vocab_size)
     throw inputError("token " + std::to_string(batches->largestToken()) +
                      " is outside the model's vocabulary of " + std::to_string(model.vocab_size));
-  checkStrategy(config.attention, config.cp, model.num_attention_heads, model.num_key_value_heads);
+  checkMesh(config, model, *batches);
+  const auto resumed = checkpointToResume(config);
   const ShardLayout layout(batches->sequenceLength(), config.cp,
                            chooseBalance(config.balance, config.mask, config.cp));
   Seams seams;
@@ -218,12 +304,12 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
                                    : LlamaWeights::load(model, config.model_dir, type);
   const TrainSetup setup{config, model, layout, type, *batches};
   RankThreadOptions options;
-  options.ranks = config.cp;
+  options.mesh = config.mesh();
   options.timeout = config.timeout;
   options.transport = config.transport;
   options.recorder = recorder;
   options.capture = CapturePolicy::parse(config.capture);
-  options.memory = std::make_shared<MemoryTracker>(config.cp);
+  options.memory = std::make_shared<MemoryTracker>(options.mesh.worldSize());
   options.live = hooks.live;
   options.seams = &seams;
   options.at_gate = hooks.at_gate ? &hooks.at_gate : nullptr;
@@ -232,8 +318,12 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
     recorder->note("schedule", describeSchedule(setup).dump());
   }
   SharedProgress progress(setup, recorder, hooks, options.memory, gate);
-  progress.outcome.stopped = runRankThreads(
-      options, gate, [&](RankContext& context) { progress.runRank(context, initial); });
+  auto body = [&](RankContext& context) { progress.runRank(context, initial, resumed); };
+  progress.outcome.model = model;
+  progress.outcome.stopped =
+      config.from_environment
+          ? runRankProcess(options, RankEnvironment::read(options.mesh), gate, body)
+          : runRankThreads(options, gate, body);
   progress.finish();
   if (recorder) recordPeaks(*recorder, *options.memory, config.cp);
   return std::move(progress.outcome);

@@ -25,6 +25,7 @@ struct TrainHooks {
 /// What a run leaves behind.
 struct TrainOutcome {
   std::vector<StepLog> steps;
+  LlamaConfig model;
   bool stopped = false;                         ///< ended early because it was asked to
   at::Tensor logits;                            ///< of step 0, global order [B, S, vocab]
   std::map<std::string, at::Tensor> gradients;  ///< of step 0, before clipping

@@ -31,7 +31,7 @@ int numberOf(const char* name, int otherwise) {
 
 }  // namespace
 
-RankEnvironment RankEnvironment::read(int expected_ranks) {
+RankEnvironment RankEnvironment::read(const Mesh& mesh) {
   constexpr int kRequired = -1;
   RankEnvironment here;
   here.rank = numberOf("RANK", kRequired);
@@ -40,10 +40,9 @@ RankEnvironment RankEnvironment::read(int expected_ranks) {
   here.master_addr = textOf("MASTER_ADDR", here.master_addr);
   here.master_port = numberOf("MASTER_PORT", here.master_port);
   here.interface_addr = textOf("RINGSCOPE_INTERFACE", "");
-  if (here.world_size != expected_ranks)
-    throw usageError("WORLD_SIZE=" + std::to_string(here.world_size) +
-                     " but dp × tp × cp = 1 × 1 × " + std::to_string(expected_ranks) + " = " +
-                     std::to_string(expected_ranks) + "; they must be equal");
+  if (here.world_size != mesh.worldSize())
+    throw usageError("WORLD_SIZE=" + std::to_string(here.world_size) + " but " + mesh.arithmetic() +
+                     "; they must be equal");
   if (here.rank >= here.world_size)
     throw usageError("RANK=" + std::to_string(here.rank) +
                      " is outside WORLD_SIZE=" + std::to_string(here.world_size));

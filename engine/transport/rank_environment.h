@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "engine/parallel/mesh.h"
+
 namespace ringscope::engine {
 
 /// Which rank this process is, as torchrun says it.
@@ -15,8 +17,8 @@ struct RankEnvironment {
 
   /// From RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and RINGSCOPE_INTERFACE. Throws
   /// usageError that names what is missing or not a number, or shows the arithmetic when the world
-  /// is not `expected_ranks`.
-  static RankEnvironment read(int expected_ranks);
+  /// is not that of the mesh.
+  static RankEnvironment read(const Mesh& mesh);
 };
 
 }  // namespace ringscope::engine

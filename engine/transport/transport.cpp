@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/transport/transport.h"
 
+#include <map>
+#include <mutex>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -16,46 +18,59 @@ namespace {
 
 class LocalTransport : public Transport {
  public:
-  LocalTransport(int ranks, std::chrono::milliseconds timeout)
-      : ranks_(ranks), timeout_(timeout), world_(std::make_shared<LocalWorld>(ranks)) {}
-  c10::intrusive_ptr<c10d::Backend> backendOf(int rank) override {
-    return c10::make_intrusive<LocalBackend>(rank, ranks_, world_, timeout_);
+  explicit LocalTransport(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, int rank,
+                                              int size) override {
+    return c10::make_intrusive<LocalBackend>(rank, size, worldOf(group, size), timeout_);
   }
-  void abort(const std::string& reason) override { world_->mailbox.abort(reason); }
+  void abort(const std::string& reason) override {
+    const std::lock_guard lock(mutex_);
+    aborted_ = reason;
+    for (auto& [name, world] : worlds_) world->mailbox.abort(reason);
+  }
 
  private:
-  int ranks_;
+  std::shared_ptr<LocalWorld> worldOf(const std::string& group, int size) {
+    const std::lock_guard lock(mutex_);
+    auto& world = worlds_[group];
+    if (!world) world = std::make_shared<LocalWorld>(size);
+    if (!aborted_.empty()) world->mailbox.abort(aborted_);
+    return world;
+  }
+
   std::chrono::milliseconds timeout_;
-  std::shared_ptr<LocalWorld> world_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<LocalWorld>> worlds_;
+  std::string aborted_;
 };
 
 /// Ranks meet in a store; operations of a rank that is gone fail at their deadline.
 class NcclTransport : public Transport {
  public:
-  NcclTransport(c10::intrusive_ptr<c10d::Store> store, int ranks, std::chrono::milliseconds timeout)
-      : store_(std::move(store)), ranks_(ranks), timeout_(timeout) {}
-  c10::intrusive_ptr<c10d::Backend> backendOf(int rank) override {
-    return makeNcclBackend(store_, rank, ranks_, timeout_);
+  NcclTransport(c10::intrusive_ptr<c10d::Store> store, std::chrono::milliseconds timeout)
+      : store_(std::move(store)), timeout_(timeout) {}
+  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, int rank,
+                                              int size) override {
+    return makeNcclBackend(c10::make_intrusive<c10d::PrefixStore>(group, store_), rank, size,
+                           timeout_);
   }
 
  private:
   c10::intrusive_ptr<c10d::Store> store_;
-  int ranks_;
   std::chrono::milliseconds timeout_;
 };
 
 /// Ranks meet in a store; a rank that ends closes its connections, and its peers' waits then fail.
 class GlooTransport : public Transport {
  public:
-  GlooTransport(c10::intrusive_ptr<c10d::Store> store, int ranks, std::string interface_addr,
+  GlooTransport(c10::intrusive_ptr<c10d::Store> store, std::string interface_addr,
                 std::chrono::milliseconds timeout)
-      : store_(std::move(store)),
-        ranks_(ranks),
-        interface_(std::move(interface_addr)),
-        timeout_(timeout) {}
-  c10::intrusive_ptr<c10d::Backend> backendOf(int rank) override {
+      : store_(std::move(store)), interface_(std::move(interface_addr)), timeout_(timeout) {}
+  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, int rank,
+                                              int size) override {
     try {
-      return makeGlooBackend(store_, rank, ranks_, interface_, timeout_);
+      return makeGlooBackend(c10::make_intrusive<c10d::PrefixStore>(group, store_), rank, size,
+                             interface_, timeout_);
     } catch (const c10::Error& error) {
       throw runFailed(std::string("the ranks did not find each other: ") +
                       error.what_without_backtrace());
@@ -64,7 +79,6 @@ class GlooTransport : public Transport {
 
  private:
   c10::intrusive_ptr<c10d::Store> store_;
-  int ranks_;
   std::string interface_;
   std::chrono::milliseconds timeout_;
 };
@@ -141,12 +155,12 @@ int gpuOfRank(const std::string& transport, int local_rank) {
   return entryOf(transport).gpu_each ? local_rank : 0;
 }
 
-std::shared_ptr<Transport> threadTransport(const std::string& name, int ranks,
+std::shared_ptr<Transport> threadTransport(const std::string& name,
                                            std::chrono::milliseconds timeout) {
-  if (entryOf(name).name == "local") return std::make_shared<LocalTransport>(ranks, timeout);
+  if (entryOf(name).name == "local") return std::make_shared<LocalTransport>(timeout);
   if (name == "nccl")
-    return std::make_shared<NcclTransport>(c10::make_intrusive<c10d::HashStore>(), ranks, timeout);
-  return std::make_shared<GlooTransport>(c10::make_intrusive<c10d::HashStore>(), ranks, "127.0.0.1",
+    return std::make_shared<NcclTransport>(c10::make_intrusive<c10d::HashStore>(), timeout);
+  return std::make_shared<GlooTransport>(c10::make_intrusive<c10d::HashStore>(), "127.0.0.1",
                                          timeout);
 }
 
@@ -155,10 +169,9 @@ std::shared_ptr<Transport> processTransport(const std::string& name, const RankE
   if (!entryOf(name).between_processes)
     throw usageError("--transport " + name +
                      " joins threads of one process; processes need --transport gloo or nccl");
-  if (name == "nccl")
-    return std::make_shared<NcclTransport>(storeOfRun(here, timeout), here.world_size, timeout);
+  if (name == "nccl") return std::make_shared<NcclTransport>(storeOfRun(here, timeout), timeout);
   return std::make_shared<GlooTransport>(
-      storeOfRun(here, timeout), here.world_size,
+      storeOfRun(here, timeout),
       here.interface_addr.empty() ? here.master_addr : here.interface_addr, timeout);
 }
 

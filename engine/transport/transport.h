@@ -14,9 +14,11 @@ namespace ringscope::engine {
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// The backend of one rank; called on that rank's thread. Throws runFailed when the ranks do not
-  /// find each other.
-  virtual c10::intrusive_ptr<c10d::Backend> backendOf(int rank) = 0;
+  /// The backend of one member of a group of ranks; called on that rank's thread, once for each
+  /// member. `group`: a name that its members share and no other group has. Throws runFailed when
+  /// the members do not find each other.
+  virtual c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, int rank,
+                                                      int size) = 0;
   /// Ends what other ranks of this process wait for, as far as the transport can.
   virtual void abort(const std::string& reason) { (void)reason; }
 };
@@ -39,9 +41,9 @@ void checkTransport(const std::string& name, const std::string& device, int rank
 /// The GPU of a rank of this host: its own, or the one that virtual ranks share.
 int gpuOfRank(const std::string& transport, int local_rank);
 
-/// For `ranks` threads of this process. Throws usageError when there is no such transport, when it
+/// For threads of this process. Throws usageError when there is no such transport, when it
 /// does not join threads, or when this build or machine does not have it.
-std::shared_ptr<Transport> threadTransport(const std::string& name, int ranks,
+std::shared_ptr<Transport> threadTransport(const std::string& name,
                                            std::chrono::milliseconds timeout);
 /// For one rank of several processes, which meet at the environment's master.
 std::shared_ptr<Transport> processTransport(const std::string& name, const RankEnvironment& here,

@@ -5,9 +5,11 @@
 
 #include <fstream>
 
+#include "engine/parallel/mesh.h"
 #include "engine/transport/communicator.h"
 #include "engine/transport/gloo_backend.h"
 #include "engine/transport/transport.h"
+#include "tests/engine/llama_reference.h"
 #include "tests/engine/strategy_cases.h"
 #include "tests/support/rank_children.h"
 
@@ -35,6 +37,20 @@ TEST(RankProcess, EveryCombinationEqualsUnshardedAttention) {
   }
 }
 
+TEST(RankProcess, EveryMeshTrainsToTheNumbersOfTransformers) {
+  ONLY_IN_A_RANK_PROCESS();
+  for (const test::MeshCase& c : test::meshCases()) {
+    if (c.mesh.worldSize() != worldSize()) continue;
+    TrainConfig config = c.config();
+    config.transport = "gloo";
+    config.from_environment = true;
+    Gate gate(1);
+    const auto outcome = runTraining(config, gate, nullptr);
+    if (std::string(std::getenv("RANK")) == "0") test::expectNumbersOfTransformers(outcome);
+    if (testing::Test::HasFailure()) FAIL() << c.name();
+  }
+}
+
 /// Connections of this machine whose local side has this address, in /proc's spelling.
 bool hasConnectionFrom(const std::string& hexadecimal_address) {
   std::ifstream in("/proc/net/tcp");
@@ -44,9 +60,9 @@ bool hasConnectionFrom(const std::string& hexadecimal_address) {
 
 TEST(RankProcess, AHostIsReachedAtItsOwnAddress) {
   ONLY_IN_A_RANK_PROCESS();
-  const auto here = RankEnvironment::read(worldSize());
+  const auto here = RankEnvironment::read(Mesh{1, 1, worldSize()});
   const auto transport = processTransport("gloo", here, std::chrono::seconds(20));
-  Communicator world(transport->backendOf(here.rank));
+  Communicator world(transport->backendOf("all", here.rank, here.world_size));
   const int n = world.size(), next = (here.rank + 1) % n, previous = (here.rank + n - 1) % n;
   const at::Tensor mine = at::full({1000}, here.rank, at::kLong);
   at::Tensor theirs = at::zeros_like(mine);
@@ -61,6 +77,12 @@ class RankProcessTest : public testing::TestWithParam<int> {};
 TEST_P(RankProcessTest, TheWholeMatrixRunsBetweenProcesses) {
   NEEDS_GLOO();
   for (const int status : test::runAsRanks(GetParam(), "RankProcess.EveryCombination*"))
+    EXPECT_EQ(status, 0);
+}
+
+TEST_P(RankProcessTest, EveryMeshTrainsBetweenProcesses) {
+  NEEDS_GLOO();
+  for (const int status : test::runAsRanks(GetParam(), "RankProcess.EveryMesh*"))
     EXPECT_EQ(status, 0);
 }
 

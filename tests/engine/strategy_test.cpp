@@ -210,7 +210,7 @@ TEST(StrategyMemoryTest, RingStepsAllocateNoPacketsAndSteadyStateBytesAreConstan
   std::map<int, std::int64_t> packets;
   for (const int cp : {4, 8}) {
     RankThreadOptions options;
-    options.ranks = cp;
+    options.mesh.cp = cp;
     options.memory = std::make_shared<MemoryTracker>(cp);
     const ShardLayout layout(64 * cp, cp, Balance::kHeadTail);
     Gate gate(cp);

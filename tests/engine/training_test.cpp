@@ -45,56 +45,6 @@ std::shared_ptr<traces::Trace> recorded(const TrainConfig& config, const std::st
   return traces::openTrace(path);
 }
 
-struct Mesh {
-  int cp;
-  std::string balance;
-};
-
-class LlamaReference : public testing::TestWithParam<Mesh> {};
-
-/// Losses, gradients and weights computed by Hugging Face Transformers on one process.
-TEST_P(LlamaReference, LossGradientsAndWeightsAreThoseOfTransformers) {
-  TrainConfig config;
-  config.model_dir = test::reference("llama/model");
-  config.token_file = test::reference("llama/tokens.safetensors");
-  config.steps = 3;
-  config.cp = GetParam().cp;
-  config.balance = GetParam().balance;
-  const auto outcome = run(config);
-  std::ifstream in(test::reference("llama/ref.json"));
-  const auto log = nlohmann::json::parse(in)["steps_log"];
-  ASSERT_EQ(outcome.steps.size(), log.size());
-  for (std::size_t i = 0; i < log.size(); ++i) {
-    EXPECT_NEAR(outcome.steps[i].loss, log[i]["loss"].get<double>(), 1e-5);
-    EXPECT_NEAR(outcome.steps[i].grad_norm, log[i]["grad_norm"].get<double>(), 1e-5);
-    EXPECT_EQ(outcome.steps[i].targets, log[i]["targets"].get<std::int64_t>());
-  }
-  const auto file = traces::SafeTensorsFile::read(test::reference("llama/ref.safetensors"));
-  EXPECT_LE((outcome.logits - toTensor(file.at("logits"), "logits")).abs().max().item<double>(),
-            1e-5);
-  std::int64_t entries = 0, beyond = 0;
-  for (const auto& [name, grad] : outcome.gradients) {
-    const at::Tensor exact = toTensor(file.at("grad." + name), name);
-    EXPECT_LE((grad - exact).abs().max().item<double>(), 1e-5 * exact.abs().max().item<double>())
-        << name;
-    const at::Tensor weight_error =
-        (outcome.weights.at(name) - toTensor(file.at("weight." + name), name)).abs();
-    EXPECT_LE(weight_error.max().item<double>(), 1e-4) << name;
-    entries += weight_error.numel();
-    beyond += (weight_error > 2e-6).sum().item<std::int64_t>();
-  }
-  EXPECT_EQ(outcome.gradients.size(), 21u);
-  EXPECT_LE(beyond, entries / 10000);
-}
-
-INSTANTIATE_TEST_SUITE_P(Meshes, LlamaReference,
-                         testing::Values(Mesh{1, "none"}, Mesh{2, "none"}, Mesh{4, "none"},
-                                         Mesh{1, "head_tail"}, Mesh{2, "head_tail"},
-                                         Mesh{4, "head_tail"}),
-                         [](const auto& test) {
-                           return "cp" + std::to_string(test.param.cp) + "_" + test.param.balance;
-                         });
-
 TEST(TrainingTest, LossFallsOnTheSampleText) {
   TrainConfig config = sampleConfig(4, 50);
   config.seq_len = 256;

@@ -26,13 +26,13 @@ class TransportConformance : public testing::TestWithParam<std::string> {
   /// Runs `body` on one thread a rank; returns what each threw.
   std::vector<std::string> onRanks(int ranks, const std::function<void(Communicator&)>& body,
                                    milliseconds timeout = milliseconds(10000)) {
-    const auto transport = threadTransport(GetParam(), ranks, timeout);
+    const auto transport = threadTransport(GetParam(), timeout);
     std::vector<std::string> errors(static_cast<std::size_t>(ranks));
     std::vector<std::thread> threads;
     for (int r = 0; r < ranks; ++r)
       threads.emplace_back([&, r] {
         try {
-          Communicator cp(transport->backendOf(r));
+          Communicator cp(transport->backendOf("all", r, ranks));
           body(cp);
         } catch (const std::exception& error) {
           errors[static_cast<std::size_t>(r)] = error.what();
@@ -144,8 +144,7 @@ INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::Values("local", "gl
                          [](const auto& name) { return name.param; });
 
 TEST(TransportTest, WhatThereIsNotIsRefusedByName) {
-  EXPECT_ERROR(threadTransport("pigeon", 2, milliseconds(10)), ErrorCode::kUsage,
-               "use local, gloo");
+  EXPECT_ERROR(threadTransport("pigeon", milliseconds(10)), ErrorCode::kUsage, "use local, gloo");
   EXPECT_ERROR(processTransport("local", {}, milliseconds(10)), ErrorCode::kUsage,
                "processes need --transport gloo");
 }

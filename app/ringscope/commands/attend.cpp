@@ -78,7 +78,8 @@ int run(const Options& o) {
         "one out");
   if (o.launch == "processes") return runRankProcesses(o.cp);
   const bool from_environment = o.launch == "env";
-  const int rank = from_environment ? engine::RankEnvironment::read(o.cp).rank : 0;
+  const int rank =
+      from_environment ? engine::RankEnvironment::read(engine::Mesh{1, 1, o.cp}).rank : 0;
   const auto input = engine::AttendInput::load(o.input, o.mask, o.window);
   engine::CapturePolicy::parse(o.capture);
   engine::Gate gate(from_environment ? 1 : o.cp);

@@ -23,10 +23,10 @@ constexpr int kWarmUp = 5, kHops = 20, kRounds = 15;
 std::vector<double> secondsOfHops(
     const std::string& transport, std::int64_t bytes,
     const std::vector<std::function<void(const Backend&, at::Tensor&, at::Tensor&)>>& hops) {
-  const auto meeting = engine::threadTransport(transport, 2, std::chrono::seconds(60));
+  const auto meeting = engine::threadTransport(transport, std::chrono::seconds(60));
   std::vector<std::vector<double>> times(hops.size());
   auto rank = [&](int r) {
-    const Backend backend = meeting->backendOf(r);
+    const Backend backend = meeting->backendOf("both", r, 2);
     at::Tensor mine = at::full({bytes}, r, at::kByte), theirs = at::zeros_like(mine);
     for (int round = 0; round < kWarmUp + kRounds; ++round)
       for (std::size_t way = 0; way < hops.size(); ++way) {

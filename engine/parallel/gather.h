@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "engine/transport/communicator.h"
+
+namespace ringscope::engine {
+
+/// The tensors of all ranks, in their order, on rank 0; nothing on the others. All have one shape
+/// and type; what comes back is on the CPU. Every rank of the group calls it.
+std::vector<at::Tensor> gatherToFirst(Communicator& group, const at::Tensor& mine);
+
+}  // namespace ringscope::engine

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/train/checkpoint.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/tensors/tensor_io.h"
+#include "traces/core/checksum.h"
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kManifest = "manifest.json";
+
+std::string nameOf(const CheckpointInfo& info) {
+  char step[32];
+  std::snprintf(step, sizeof step, "step-%08lld", static_cast<long long>(info.next_step));
+  return std::string(step) + "-dp" + std::to_string(info.mesh.dp) + "-tp" +
+         std::to_string(info.mesh.tp) + "-cp" + std::to_string(info.mesh.cp) + "-" + info.balance;
+}
+
+std::string fileOf(int rank) {
+  return "rank-" + std::to_string(rank) + ".safetensors";
+}
+
+[[noreturn]] void fail(const std::string& what, const std::string& path) {
+  throw runFailed("the checkpoint could not be saved: " + what + " " + path + ": " +
+                  std::strerror(errno));
+}
+
+std::string checksumOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw inputError(path + ": no such file");
+  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  char text[20];
+  std::snprintf(text, sizeof text, "%016llx",
+                static_cast<unsigned long long>(traces::checksum(bytes.data(), bytes.size())));
+  return text;
+}
+
+json toJson(const CheckpointInfo& info) {
+  return {{"format", 1},
+          {"dp", info.mesh.dp},
+          {"tp", info.mesh.tp},
+          {"cp", info.mesh.cp},
+          {"balance", info.balance},
+          {"next_step", info.next_step},
+          {"seed", info.seed},
+          {"optimizer_steps", info.optimizer_steps}};
+}
+
+/// Throws inputError when the checkpoint at `path` is not whole.
+CheckpointInfo checked(const std::string& path) {
+  const std::string manifest = path + "/" + kManifest;
+  std::ifstream in(manifest);
+  if (!in) throw inputError(manifest + ": no such file");
+  const json j = json::parse(in, nullptr, false);
+  CheckpointInfo info;
+  try {
+    if (j.at("format") != 1) throw inputError(manifest + ": is of another version");
+    info = {{j.at("dp"), j.at("tp"), j.at("cp")},
+            j.at("balance"),
+            j.at("next_step"),
+            j.at("seed"),
+            j.at("optimizer_steps")};
+    for (int rank = 0; rank < info.mesh.worldSize(); ++rank)
+      if (checksumOf(path + "/" + fileOf(rank)) != j.at("files").at(fileOf(rank)))
+        throw inputError(path + "/" + fileOf(rank) + ": does not have the manifest's checksum");
+  } catch (const json::exception& error) {
+    throw inputError(manifest + ": " + error.what());
+  }
+  return info;
+}
+
+}  // namespace
+
+std::string CheckpointStore::finalPath(const CheckpointInfo& info) const {
+  return folder_ + "/" + nameOf(info);
+}
+std::string CheckpointStore::temporaryPath(const CheckpointInfo& info) const {
+  return folder_ + "/.saving-" + nameOf(info);
+}
+
+void CheckpointStore::operation() const {
+  if (before_operation) before_operation(operations_);
+  ++operations_;
+}
+
+void CheckpointStore::sync(const std::string& path) const {
+  operation();
+  const int fd = ::open(path.c_str(), O_RDONLY);
+  if (fd < 0) fail("opening", path);
+  const bool fine = ::fsync(fd) == 0;
+  ::close(fd);
+  if (!fine) fail("syncing", path);
+}
+
+void CheckpointStore::begin(const CheckpointInfo& info) const {
+  std::error_code error;
+  operation();
+  fs::create_directories(folder_, error);
+  operation();
+  fs::remove_all(temporaryPath(info), error);  // of a run that was ended while it saved
+  operation();
+  if (!fs::create_directory(temporaryPath(info), error)) fail("making", temporaryPath(info));
+}
+
+void CheckpointStore::saveRank(const CheckpointInfo& info, int rank,
+                               const NamedTensors& tensors) const {
+  const std::string path = temporaryPath(info) + "/" + fileOf(rank);
+  operation();
+  saveTensors(path, tensors);
+  sync(path);
+}
+
+void CheckpointStore::finish(const CheckpointInfo& info) const {
+  const std::string path = temporaryPath(info);
+  json manifest = toJson(info);
+  for (int rank = 0; rank < info.mesh.worldSize(); ++rank)
+    manifest["files"][fileOf(rank)] = checksumOf(path + "/" + fileOf(rank));
+  operation();
+  {
+    std::ofstream out(path + "/" + kManifest);
+    out << manifest.dump(2) << "\n";
+    out.flush();
+    if (!out) fail("writing", path + "/" + kManifest);
+  }
+  sync(path + "/" + kManifest);
+  sync(path);
+  operation();
+  // The same step may have been saved before, by a run from an earlier one: then the two change
+  // places at once.
+  const bool again = fs::exists(finalPath(info));
+  if (::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, finalPath(info).c_str(),
+                  again ? RENAME_EXCHANGE : 0) != 0)
+    fail("renaming", path);
+  sync(folder_);
+  std::error_code error;
+  operation();
+  fs::remove_all(path, error);
+}
+
+std::optional<CheckpointInfo> CheckpointStore::newest() const {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error))
+    if (entry.path().filename().string().starts_with("step-"))
+      names.push_back(entry.path().string());
+  std::sort(names.rbegin(), names.rend());
+  std::string damage;
+  for (const std::string& path : names) {
+    try {
+      return checked(path);
+    } catch (const Error& problem) {
+      if (damage.empty()) damage = problem.what();
+    }
+  }
+  if (!damage.empty()) throw inputError("no checkpoint of " + folder_ + " is whole: " + damage);
+  return std::nullopt;
+}
+
+NamedTensors CheckpointStore::load(const CheckpointInfo& info, int rank) const {
+  const auto file = traces::SafeTensorsFile::read(finalPath(info) + "/" + fileOf(rank));
+  NamedTensors tensors;
+  for (const auto& [name, view] : file.tensors()) tensors[name] = toTensor(view, name);
+  return tensors;
+}
+
+}  // namespace ringscope::engine

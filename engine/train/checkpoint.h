@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "engine/parallel/mesh.h"
+
+namespace ringscope::engine {
+
+using NamedTensors = std::map<std::string, at::Tensor>;
+
+/// What a checkpoint says of itself.
+struct CheckpointInfo {
+  Mesh mesh;
+  std::string balance;
+  std::int64_t next_step = 0;  ///< the first that has not been trained: sampler and random state
+                               ///< are functions of it and of the seed
+  std::uint64_t seed = 0;
+  std::int64_t optimizer_steps = 0;
+};
+
+/// Checkpoints of a run in a folder, each a folder of its own named after step and layout, with a
+/// safetensors file a rank and a manifest with checksums. A checkpoint is written under another
+/// name, synced, and renamed at once, so that whatever happens the last whole one can be loaded.
+class CheckpointStore {
+ public:
+  explicit CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
+
+  /// Saving, in this order: begin() by one rank, saveRank() by every rank, finish() by one rank.
+  void begin(const CheckpointInfo& info) const;
+  void saveRank(const CheckpointInfo& info, int rank, const NamedTensors& tensors) const;
+  void finish(const CheckpointInfo& info) const;
+
+  /// The newest checkpoint whose files are all there and have their checksums; nothing: there is
+  /// none. Throws inputError when there are some and all are damaged, and says what is wrong.
+  std::optional<CheckpointInfo> newest() const;
+  /// The tensors of one rank of a checkpoint, by the rank numbers of its own mesh.
+  NamedTensors load(const CheckpointInfo& info, int rank) const;
+
+  /// Called before every operation on files, with its number since construction; tests end the
+  /// process there.
+  std::function<void(int)> before_operation;
+
+ private:
+  std::string finalPath(const CheckpointInfo& info) const;
+  std::string temporaryPath(const CheckpointInfo& info) const;
+  void operation() const;
+  void sync(const std::string& path) const;
+
+  std::string folder_;
+  mutable int operations_ = 0;
+};
+
+}  // namespace ringscope::engine
