@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+
 namespace ringscope::app {
 
-/// Starts this same command once a rank with --launch env, RANK and its company set, and waits.
-/// Rank 0 prints. When a rank dies the others are ended, and runFailed names it; nothing is left
-/// behind, whoever dies: children end with their parent. Returns rank 0's exit code.
-int runRankProcesses(int ranks);
+/// Runs this same command once a rank, as processes of this machine with --launch env, and
+/// supervises them (superviseRanks). Returns rank 0's exit code; throws runFailed that names a lost
+/// or stuck rank.
+int runRankProcesses(int ranks, std::chrono::milliseconds deadline);
 
 }  // namespace ringscope::app

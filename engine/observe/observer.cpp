@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include "engine/launch/progress_board.h"
 #include "engine/observe/nvtx_ranges.h"
 #include "engine/observe/tensor_stats.h"
 #include "engine/tensors/tensor_io.h"
@@ -49,7 +50,7 @@ void Observer::tensor(const std::string& name, const traces::Place& place,
   const auto keep = policy_.keep(name, place);
   if (keep == CapturePolicy::Keep::kNothing) return;
   const MemoryScope scope(MemoryCategory::kOther);
-  const at::Tensor contiguous = tensor.detach().contiguous();
+  const at::Tensor contiguous = tensor.detach().cpu().contiguous();
   traces::TensorRecord record;
   record.name = name;
   record.place = place;
@@ -88,6 +89,7 @@ StageScope::StageScope(Observer& observer, traces::EventKind kind, const traces:
   event_.source_rank = static_cast<std::int16_t>(source_rank);
   event_.bytes = bytes;
   nvtxBegin(event_);
+  reportOperation(kind);
   if (!observer_.recording()) return;
   observer_.sampleMemory(place);
   event_.begin_ns = observer_.now();

@@ -2,6 +2,7 @@
 #include "engine/train/rank_context.h"
 
 #include "engine/gpu/gpu.h"
+#include "engine/launch/progress_board.h"
 
 namespace ringscope::engine {
 
@@ -11,9 +12,13 @@ void RankContext::finishDeviceWork() const {
 
 void RankContext::arriveAt(const traces::Place& next, const std::function<bool()>& hold) {
   place = next;
+  reportPlace(next);
   if (at_gate) (*at_gate)(worldRank(), next);
   const std::int64_t begin = observer.now();
-  if (!gate.arrive(gate_rank, next, hold)) return;
+  {
+    const PauseReport paused;
+    if (!gate.arrive(gate_rank, next, hold)) return;
+  }
   traces::Event pause;
   pause.kind = traces::EventKind::kPause;
   pause.begin_ns = begin;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/gpu/gpu.h"
+#include "engine/launch/progress_board.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -91,6 +92,7 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
       // Every rank gets it at the same gate, so nobody is left waiting.
     } catch (...) {
       place = context.place;
+      reportFailure();
       throw;
     }
   } catch (const c10::Error& error) {
@@ -131,6 +133,7 @@ bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& her
   checkTransport(options.transport, options.device, 1);
   const auto transport = processTransport(options.transport, here, options.timeout);
   FirstFailure failure;
+  const ProgressReport report(here.rank);
   runRank(options, *transport, gate, here.rank, here.local_rank, 0,
           threadsPerRank(options.mesh.worldSize()), failure, body);
   if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/transport/communicator.h"
 
+#include "engine/launch/progress_board.h"
 #include "engine/transport/local_backend.h"
 #include "traces/core/clock.h"
 
 namespace ringscope::engine {
 
 std::vector<TransferReport> Exchange::wait() {
+  const WaitReport waiting(reports_.empty() ? kWaitsForAll : reports_.front().peer);
   for (std::size_t i = 0; i < works_.size(); ++i) {
     works_[i]->wait();
     const auto* local = dynamic_cast<const LocalWork*>(works_[i].get());
@@ -67,6 +69,7 @@ Exchange Communicator::exchange(const std::vector<Outgoing>& sends,
 
 void Communicator::allReduceSum(at::Tensor& tensor) {
   reduced_bytes_ += static_cast<std::int64_t>(tensor.nbytes());
+  const WaitReport waiting(kWaitsForAll);
   // NCCL reduces on the GPU only.
   const bool carried = tensor.is_cpu() && backend_->supportsCoalescing();
   std::vector<at::Tensor> tensors{carried ? tensor.to(at::kCUDA) : tensor};
@@ -75,6 +78,7 @@ void Communicator::allReduceSum(at::Tensor& tensor) {
 }
 
 void Communicator::barrier() {
+  const WaitReport waiting(kWaitsForAll);
   backend_->barrier(c10d::BarrierOptions())->wait();
 }
 

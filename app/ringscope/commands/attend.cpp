@@ -76,7 +76,8 @@ int run(const Options& o) {
     throw usageError(
         "--verify compares with unsharded attention, which drops other pairs than --dropout; leave "
         "one out");
-  if (o.launch == "processes") return runRankProcesses(o.cp);
+  if (o.launch == "processes")
+    return runRankProcesses(o.cp, std::chrono::seconds(o.timeout_seconds));
   const bool from_environment = o.launch == "env";
   const int rank =
       from_environment ? engine::RankEnvironment::read(engine::Mesh{1, 1, o.cp}).rank : 0;
@@ -94,6 +95,7 @@ int run(const Options& o) {
     engine::AttendConfig config{o.cp, o.balance, o.capture, 1, o.attention, o.pad};
     config.track_memory = true;
     config.transport = o.transport;
+    config.timeout = std::chrono::seconds(o.timeout_seconds);
     config.device = o.device;
     config.dropout = o.dropout;
     config.from_environment = from_environment;

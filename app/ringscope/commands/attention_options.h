@@ -17,9 +17,11 @@ struct AttentionOptions {
   std::string transport = "local", launch = "threads", device = "cpu";
   engine::StrategyConfig attention;
   bool verify = false, json = false;
+  int timeout_seconds = 60;
 
   void addTo(CLI::App& command) {
-    command.add_option("--cp", cp, "Ranks that share a sequence")
+    command.add_option("--cp", cp, "Ranks that share a sequence (default: CP_SIZE, else 4)")
+        ->envname("CP_SIZE")
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
     std::vector<std::string> names;
@@ -54,6 +56,11 @@ struct AttentionOptions {
         ->capture_default_str();
     command.add_option("--device", device, "Where tensors are")
         ->check(CLI::IsMember({"cpu", "cuda"}))
+        ->capture_default_str();
+    command
+        .add_option("--timeout", timeout_seconds,
+                    "Seconds after which a rank that neither computes nor waits is called stuck")
+        ->check(CLI::Range(1, 86'400))
         ->capture_default_str();
     command.add_option("--trace", trace, "Record into this .rscope file");
     command

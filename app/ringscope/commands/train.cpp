@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
 
 #include "app/ringscope/commands/attention_options.h"
+#include "app/ringscope/rank_processes.h"
 #include "app/ringscope/recording.h"
 #include "app/ringscope/stop_on_signal.h"
 #include "engine/mistakes/seams.h"
 #include "engine/observe/capture_policy.h"
 #include "engine/tensors/tensor_io.h"
 #include "engine/train/training_run.h"
+#include "engine/transport/rank_environment.h"
 #include "traces/core/error.h"
 
 namespace ringscope::app {
@@ -17,7 +20,7 @@ namespace {
 
 struct Options : AttentionOptions {
   engine::TrainConfig config;
-  std::string log, export_state, control;
+  std::string log, export_state, save_model, control;
 };
 
 /// Writes each step's line as it comes: a table for people, JSON lines into the log file.
@@ -53,6 +56,16 @@ void exportState(const std::string& path, const engine::TrainOutcome& outcome) {
   engine::saveTensors(path, tensors);
 }
 
+/// A Hugging Face folder: config.json and model.safetensors.
+void saveModel(const Options& o, const engine::TrainOutcome& outcome) {
+  std::error_code error;
+  std::filesystem::create_directories(o.save_model, error);
+  engine::saveTensors(o.save_model + "/model.safetensors", outcome.weights, {{"format", "pt"}});
+  std::ofstream out(o.save_model + "/config.json");
+  out << outcome.model.toJson(o.config.dtype).dump(2) << "\n";
+  if (!out) throw inputError(o.save_model + "/config.json cannot be written");
+}
+
 void printReport(const Options& o, const engine::TrainOutcome& outcome) {
   double worst = 0;
   for (const auto& diff : outcome.diffs) worst = diff.multiple <= worst ? worst : diff.multiple;
@@ -74,8 +87,13 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
 /// Everything that can be refused is refused before a file is touched or a thread started.
 void validate(const Options& o) {
   const engine::TrainConfig& config = o.config;
-  if (o.launch != "threads")
-    throw usageError("training runs its ranks as threads so far; use --launch threads");
+  if (o.launch != "threads" && o.transport == "local")
+    throw usageError("--transport local joins threads of one process; --launch " + o.launch +
+                     " needs --transport gloo or nccl");
+  if (o.launch == "processes" && !o.control.empty())
+    throw usageError("--control speaks for the threads of one process; use --launch threads");
+  if (o.device != "cpu")
+    throw usageError("training runs on the CPU so far; ringscope attend takes --device cuda");
   engine::Seams seams;
   for (const auto& mistake : config.mistakes) engine::inject(mistake, seams);
   engine::CapturePolicy::parse(config.capture);
@@ -93,6 +111,8 @@ engine::Mask maskOf(const Options& o) {
 
 int run(Options& o) {
   o.config.cp = o.cp;
+  o.config.from_environment = o.launch == "env";
+  o.config.timeout = std::chrono::seconds(o.timeout_seconds);
   o.config.balance = o.balance;
   o.config.mask = maskOf(o);
   o.config.attention = o.attention;
@@ -100,9 +120,17 @@ int run(Options& o) {
   o.config.capture = o.capture;
   o.config.transport = o.transport;
   validate(o);
-  engine::Gate gate(o.cp);
+  const engine::Mesh mesh = o.config.mesh();
+  if (o.launch == "processes")
+    return runRankProcesses(mesh.worldSize(), std::chrono::seconds(o.timeout_seconds));
+  const int rank = o.config.from_environment ? engine::RankEnvironment::read(mesh).rank : 0;
+  engine::Gate gate(o.config.from_environment ? 1 : mesh.worldSize());
   StopOnSignal stop(gate);
+  if (rank != 0) o.log.clear();
   StepPrinter printer(o);
+  // Every rank process of the recorded cp group writes a file of its own.
+  if (o.config.from_environment && !o.trace.empty())
+    o.trace = rank < o.cp ? o.trace + "." + std::to_string(rank) : "";
   Recording recording(o.cp, o.trace, !o.control.empty(), gate);
   recording.seal(
       nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.config.mistakes}}).dump());
@@ -119,7 +147,9 @@ int run(Options& o) {
     throw;
   }
   recording.finish("", outcome.stopped);
+  if (rank != 0) return kSuccess;
   if (!o.export_state.empty() && !outcome.stopped) exportState(o.export_state, outcome);
+  if (!o.save_model.empty() && !outcome.stopped) saveModel(o, outcome);
   printReport(o, outcome);
   return kSuccess;
 }
@@ -147,11 +177,27 @@ void addTrain(CLI::App& app, int& exit_code) {
   command->add_option("--seq-len", c.seq_len, "Tokens in a sequence, with --text")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
-  command->add_option("--batch", c.batch, "Sequences in a batch, with --text")
+  command
+      ->add_option("--batch", c.batch, "Sequences in a batch of all dp ranks together, with --text")
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
-  command->add_option("--dtype", c.dtype, "float32 or float64")
-      ->check(CLI::IsMember({"float32", "float64"}))
+  command->add_option("--dp", c.dp, "Ranks that share the batch (default: DP_SIZE, else 1)")
+      ->envname("DP_SIZE")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--tp", c.tp, "Ranks that share each layer (default: TP_SIZE, else 1)")
+      ->envname("TP_SIZE")
+      ->check(CLI::Range(1, 1024));
+  command->add_flag("--recompute", c.recompute, "Compute activations again in backward");
+  command->add_option("--checkpoint", c.checkpoint_dir, "Save the run's state into this folder");
+  command
+      ->add_option("--checkpoint-every", c.checkpoint_every,
+                   "Steps between checkpoints (default: one at the end)")
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_flag("--resume", c.resume, "Go on from the newest checkpoint of --checkpoint");
+  command->add_option("--save-model", o->save_model,
+                      "Write config.json and model.safetensors into this folder at the end");
+  command->add_option("--dtype", c.dtype, "float32, float64, or bfloat16 with fp32 masters")
+      ->check(CLI::IsMember({"float32", "float64", "bfloat16"}))
       ->capture_default_str();
   command->add_option("--seed", c.seed, "For weights and the order of blocks")
       ->capture_default_str();

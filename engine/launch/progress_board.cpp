@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/launch/progress_board.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "traces/core/clock.h"
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+namespace {
+
+thread_local ProgressSlot* current = nullptr;
+
+std::size_t sizeOf(int ranks) {
+  return static_cast<std::size_t>(ranks) * sizeof(ProgressSlot);
+}
+
+std::int64_t cpuOf(clockid_t clock) {
+  timespec t{};
+  ::clock_gettime(clock, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+}  // namespace
+
+traces::Place ProgressSlot::place() const {
+  return {train_step, static_cast<std::int16_t>(layer.load()),
+          static_cast<traces::Direction>(direction.load()),
+          static_cast<std::int16_t>(ring_step.load())};
+}
+
+std::string ProgressSlot::describe() const {
+  if (epoch == 0) return "before its first step";
+  const std::int32_t kind = operation;
+  return (kind < 0 ? ""
+                   : std::string(traces::name(static_cast<traces::EventKind>(kind))) + " at ") +
+         traces::describe(place());
+}
+
+ProgressBoard::ProgressBoard(int ranks) : ranks_(ranks) {
+  fd_ = ::memfd_create("ringscope-progress", 0);
+  void* memory = MAP_FAILED;
+  if (fd_ >= 0 && ::ftruncate(fd_, static_cast<off_t>(sizeOf(ranks))) == 0)
+    memory = ::mmap(nullptr, sizeOf(ranks), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (memory == MAP_FAILED) throw runFailed("there is no memory to watch the ranks with");
+  slots_ = static_cast<ProgressSlot*>(memory);  // zeroed pages: every atomic is 0
+  for (int rank = 0; rank < ranks; ++rank) {
+    slots_[rank].operation = -1;
+    slots_[rank].waiting_for = kWaitsForNobody;
+  }
+}
+
+ProgressBoard::~ProgressBoard() {
+  ::munmap(slots_, sizeOf(ranks_));
+  ::close(fd_);
+}
+
+ProgressReport::ProgressReport(int rank) {
+  const char* fd = std::getenv(ProgressBoard::kVariable);
+  if (!fd) return;
+  void* memory =
+      ::mmap(nullptr, sizeOf(rank + 1), PROT_READ | PROT_WRITE, MAP_SHARED, std::atoi(fd), 0);
+  if (memory == MAP_FAILED) return;  // not our supervisor's
+  slot_ = static_cast<ProgressSlot*>(memory) + rank;
+  current = slot_;
+  clockid_t clock{};
+  ::pthread_getcpuclockid(::pthread_self(), &clock);
+  heart_ = std::thread([this, clock] {
+    while (!ended_) {
+      slot_->cpu_ns = cpuOf(clock);
+      slot_->beat_ns = traces::steadyNow();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  });
+}
+
+ProgressReport::~ProgressReport() {
+  if (!slot_) return;
+  current = nullptr;
+  ended_ = true;
+  heart_.join();
+}
+
+void reportPlace(const traces::Place& place) {
+  if (!current) return;
+  current->train_step = place.train_step;
+  current->layer = place.layer;
+  current->direction = static_cast<std::int32_t>(place.direction);
+  current->ring_step = place.stage;
+  ++current->epoch;
+}
+
+void reportOperation(traces::EventKind kind) {
+  if (current) current->operation = static_cast<std::int32_t>(kind);
+}
+
+void reportFailure() {
+  if (current) current->failed_ns = traces::steadyNow();
+}
+
+WaitReport::WaitReport(int peer) {
+  if (current) current->waiting_for = peer;
+}
+WaitReport::~WaitReport() {
+  if (current) current->waiting_for = kWaitsForNobody;
+}
+PauseReport::PauseReport() {
+  if (current) current->paused = 1;
+}
+PauseReport::~PauseReport() {
+  if (current) current->paused = 0;
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/launch/rank_supervisor.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "engine/launch/progress_board.h"
+#include "traces/core/clock.h"
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+namespace {
+
+constexpr int kAnsweredUpTo = 2;  // exit codes that are answers, not failures
+constexpr auto kGrace = std::chrono::milliseconds(400);
+constexpr auto kConsequences = std::chrono::milliseconds(100);
+
+/// A port that nobody listens on now.
+int freePort() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const bool fine = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  ::close(fd);
+  if (!fine) throw runFailed("no free port for the ranks to meet at");
+  return ntohs(address.sin_port);
+}
+
+/// One rank process.
+struct Child {
+  int rank = 0;
+  pid_t pid = -1;
+  int pidfd = -1;
+  int stderr_fd = -1;  ///< a file in memory
+  bool running = false;
+  int status = 0;
+  // What it was last seen to have done.
+  std::uint64_t epoch = 0;
+  std::int64_t cpu_ns = 0, moved_ns = 0;
+
+  bool killed() const { return WIFSIGNALED(status); }
+  bool failed() const { return !running && (killed() || WEXITSTATUS(status) > kAnsweredUpTo); }
+  std::string said() const;
+};
+
+std::string Child::said() const {
+  std::string text;
+  char buffer[4096];
+  ::lseek(stderr_fd, 0, SEEK_SET);
+  for (ssize_t n = 0; (n = ::read(stderr_fd, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
+  return text;
+}
+
+std::string lastLine(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const auto begin = text.rfind('\n');
+  if (begin != std::string::npos) text.erase(0, begin + 1);
+  return text.starts_with("ringscope: ") ? text.substr(11) : text;
+}
+
+[[noreturn]] void becomeRank(const RankLaunch& launch, const Child& child, int port,
+                             const ProgressBoard& board) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const std::string rank = std::to_string(child.rank);
+  ::setenv("RANK", rank.c_str(), 1);
+  ::setenv("LOCAL_RANK", rank.c_str(), 1);
+  ::setenv("WORLD_SIZE", std::to_string(launch.ranks).c_str(), 1);
+  ::setenv("MASTER_ADDR", "127.0.0.1", 1);
+  ::setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
+  ::setenv(ProgressBoard::kVariable, std::to_string(board.descriptor()).c_str(), 1);
+  ::dup2(child.stderr_fd, STDERR_FILENO);
+  if (launch.in_child) launch.in_child(child.rank);
+  std::vector<char*> argv;
+  for (const std::string& argument : launch.arguments)
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execv("/proc/self/exe", argv.data());
+  ::_exit(127);
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(const RankLaunch& launch) : launch_(launch), board_(launch.ranks) {}
+  ~Supervisor() {
+    endAll();
+    for (Child& child : children_) {
+      ::close(child.stderr_fd);
+      if (child.pidfd >= 0) ::close(child.pidfd);
+    }
+  }
+
+  int run() {
+    start();
+    while (anyRunning()) {
+      waitForSomething();
+      reap();
+      if (const Child* culprit = firstFailed()) throw runFailed(obituary(*culprit));
+      if (const std::string stuck = whoIsStuck(); !stuck.empty()) throw runFailed(stuck);
+    }
+    std::cerr << children_.front().said();
+    return WEXITSTATUS(children_.front().status);
+  }
+
+ private:
+  void start() {
+    const int port = freePort();
+    children_.resize(static_cast<std::size_t>(launch_.ranks));
+    for (int rank = 0; rank < launch_.ranks; ++rank) {
+      Child& child = children_[static_cast<std::size_t>(rank)];
+      child.rank = rank;
+      child.stderr_fd = ::memfd_create("ringscope-rank", MFD_CLOEXEC);
+      child.moved_ns = traces::steadyNow();
+      child.pid = ::fork();
+      if (child.pid == 0) becomeRank(launch_, child, port, board_);
+      if (child.pid < 0) throw runFailed("rank " + std::to_string(rank) + " could not be started");
+      child.running = true;
+      child.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0));
+    }
+  }
+
+  bool anyRunning() const {
+    return std::any_of(children_.begin(), children_.end(),
+                       [](const Child& c) { return c.running; });
+  }
+
+  void waitForSomething() const {
+    std::vector<pollfd> ends;
+    for (const Child& child : children_)
+      if (child.running && child.pidfd >= 0) ends.push_back({child.pidfd, POLLIN, 0});
+    ::poll(ends.data(), ends.size(), 100);
+  }
+
+  void reap() {
+    for (Child& child : children_) {
+      if (!child.running || ::waitpid(child.pid, &child.status, WNOHANG) != child.pid) continue;
+      child.running = false;
+      if (child.failed() && failed_order_.empty()) {
+        failed_order_.push_back(child.rank);
+        // A rank that dies takes its peers with it; whoever was killed was first.
+        std::this_thread::sleep_for(kConsequences);
+        reap();
+        return;
+      }
+      if (child.failed()) failed_order_.push_back(child.rank);
+    }
+  }
+
+  /// Who was killed; else whose own failure came first, which is not who ended first: a rank still
+  /// closes its trace when its peers have noticed.
+  const Child* firstFailed() {
+    if (failed_order_.empty()) return nullptr;
+    for (const int rank : failed_order_)
+      if (of(rank).killed()) return &of(rank);
+    int first = failed_order_.front();
+    for (const Child& child : children_) {
+      const std::int64_t at = board_.slot(child.rank).failed_ns,
+                         best = board_.slot(first).failed_ns;
+      if (at != 0 && (best == 0 || at < best)) first = child.rank;
+    }
+    waitForEnd(children_[static_cast<std::size_t>(first)]);
+    return &of(first);
+  }
+
+  /// A while, so that what it says can be quoted.
+  static void waitForEnd(Child& child) {
+    const auto until = std::chrono::steady_clock::now() + kGrace;
+    while (child.running && std::chrono::steady_clock::now() < until) {
+      child.running = ::waitpid(child.pid, &child.status, WNOHANG) != child.pid;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  std::string named(const Child& child) const {
+    return "rank " + std::to_string(child.rank) + " (process " + std::to_string(child.pid) + ")";
+  }
+
+  std::string obituary(const Child& child) const {
+    const std::string place = board_.slot(child.rank).describe();
+    if (child.running) return named(child) + " failed, " + place;
+    if (child.killed())
+      return named(child) + " was lost: " + ::strsignal(WTERMSIG(child.status)) + ", " + place;
+    const std::string said = lastLine(child.said());
+    return said.empty() ? named(child) + " ended with code " +
+                              std::to_string(WEXITSTATUS(child.status)) + ", " + place
+                        : said;
+  }
+
+  /// A rank is stuck when it has neither begun a stage nor used its CPU for the deadline, and does
+  /// not wait for another; and all are when they wait for each other that long.
+  std::string whoIsStuck() {
+    const std::int64_t now = traces::steadyNow();
+    const std::int64_t deadline =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(launch_.deadline).count();
+    int running = 0, waiting_too_long = 0;
+    for (Child& child : children_) {
+      if (!child.running) continue;
+      ++running;
+      const ProgressSlot& slot = board_.slot(child.rank);
+      constexpr std::int64_t kHardlyAnything = 1'000'000;
+      const bool moved =
+          slot.epoch != child.epoch || slot.cpu_ns > child.cpu_ns + kHardlyAnything || slot.paused;
+      if (moved || slot.beat_ns == 0) {
+        child.epoch = slot.epoch;
+        child.cpu_ns = slot.cpu_ns;
+        if (slot.beat_ns != 0) child.moved_ns = now;
+        continue;
+      }
+      if (now - child.moved_ns < deadline) continue;
+      const bool silent = now - slot.beat_ns > deadline;
+      if (silent || slot.waiting_for == kWaitsForNobody)
+        return named(child) + " is stuck: it has not moved for " +
+               std::to_string((now - child.moved_ns) / 1'000'000'000) + " s, " + slot.describe() +
+               whoWaits();
+      ++waiting_too_long;
+    }
+    if (running > 0 && waiting_too_long == running)
+      return "the ranks wait for each other" + whoWaits();
+    return {};
+  }
+
+  std::string whoWaits() const {
+    std::string text;
+    for (const Child& child : children_) {
+      const ProgressSlot& slot = board_.slot(child.rank);
+      const int peer = slot.waiting_for;
+      if (!child.running || peer == kWaitsForNobody) continue;
+      text += "; rank " + std::to_string(child.rank) + " waits for " +
+              (peer == kWaitsForAll ? "its group" : "rank " + std::to_string(peer)) + ", " +
+              slot.describe();
+    }
+    return text;
+  }
+
+  /// Asks the ranks to end, and makes those that do not.
+  void endAll() {
+    auto signalAll = [&](int signal) {
+      for (const Child& child : children_)
+        if (child.running) ::kill(child.pid, signal);
+    };
+    signalAll(SIGTERM);
+    const auto until = std::chrono::steady_clock::now() + kGrace;
+    while (anyRunning() && std::chrono::steady_clock::now() < until) {
+      for (Child& child : children_)
+        if (child.running && ::waitpid(child.pid, &child.status, WNOHANG) == child.pid)
+          child.running = false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    signalAll(SIGKILL);
+    for (Child& child : children_)
+      if (child.running) ::waitpid(child.pid, &child.status, 0);
+  }
+
+  const Child& of(int rank) const { return children_[static_cast<std::size_t>(rank)]; }
+
+  const RankLaunch& launch_;
+  ProgressBoard board_;
+  std::vector<Child> children_;
+  std::vector<int> failed_order_;
+};
+
+}  // namespace
+
+int superviseRanks(const RankLaunch& launch) {
+  return Supervisor(launch).run();
+}
+
+}  // namespace ringscope::engine

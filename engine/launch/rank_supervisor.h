@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ringscope::engine {
+
+/// How rank processes are started: this program again with `arguments`, and an environment as
+/// torchrun sets it.
+struct RankLaunch {
+  int ranks = 1;
+  std::vector<std::string> arguments;  ///< argv, the program's name first
+  /// How long a rank may neither compute nor wait nor be paused, or all may wait for each other.
+  std::chrono::milliseconds deadline{60'000};
+  /// Called in each child before it becomes its rank; for tests.
+  std::function<void(int rank)> in_child;
+};
+
+/// Starts the ranks, watches them by pidfd and heartbeat, and returns rank 0's exit code when all
+/// have ended by themselves. When one dies, fails or is stuck, the others are ended within a second
+/// (asked first, so that their traces are whole) and runFailed says which rank it was, what became
+/// of it, and its step and operation. What the ranks print on stderr is kept back: that of rank 0
+/// follows when all went well, that of the failed rank is in the error.
+int superviseRanks(const RankLaunch& launch);
+
+}  // namespace ringscope::engine
