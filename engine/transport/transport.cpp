@@ -87,7 +87,9 @@ c10::intrusive_ptr<c10d::Store> meetAtMaster(const RankEnvironment& here,
                                              std::chrono::milliseconds timeout) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(here.master_port);
-  options.isServer = here.rank == 0;
+  // torchrun's agent serves the store itself.
+  const char* agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
+  options.isServer = here.rank == 0 && !(agent && std::string(agent) == "True");
   options.numWorkers = static_cast<std::size_t>(here.world_size);
   options.timeout = timeout;
   try {

@@ -82,9 +82,16 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope(text + "--mistake nonsense"), "not in the catalogue");
   expectOneSentence(ringscope(text + "--capture everything"), "none, stats, full");
   expectOneSentence(ringscope(text + "--mask full --balance head_tail"), "use --balance none");
-  expectOneSentence(ringscope(text + "--dp 2"), "--dp");
+  expectOneSentence(ringscope(text + "--dp 2"), "a --batch that --dp divides");
   expectOneSentence(ringscope(text + "--strategy ulysses --cp 8"), "8 Ulysses ranks");
-  expectOneSentence(ringscope(text + "--launch processes"), "--launch threads");
+  expectOneSentence(ringscope(text + "--launch processes --transport local"),
+                    "needs --transport gloo");
+  expectOneSentence(ringscope(text + "--device cuda"), "so far");
+  expectOneSentence(ringscope(text + "--tp 3"), "do not divide among tp = 3");
+  expectOneSentence(ringscope(text + "--resume"), "--checkpoint DIR");
+  expectOneSentence(ringscope("attend " + reference("attention/causal.safetensors") + " -o " +
+                              dir.file("o") + " --dropout 0.1 --verify"),
+                    "leave one out");
   expectOneSentence(ringscope("attend " + reference("attention/documents.safetensors") + " -o " +
                               dir.file("o") + " --balance per_document"),
                     "pad it with --pad");

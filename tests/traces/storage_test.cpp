@@ -187,5 +187,29 @@ TEST(StorageFaultTest, AFileWhoseRecorderWasKilledOpensUpToTheLastCommit) {
   }
 }
 
+TEST(StorageFaultTest, ATraceWhoseWriterDiedWhileClosingItIsRolledBackAndRead) {
+  test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  {
+    SqliteSink sink(path);
+    sink.close();
+  }
+  const pid_t writer = ::fork();
+  if (writer == 0) {  // changes pages of the file itself, and dies before it commits
+    sqlite3* db = nullptr;
+    sqlite3_open(path.c_str(), &db);
+    sqlite3_exec(db,
+                 "PRAGMA cache_size=1; BEGIN; PRAGMA application_id=1; WITH RECURSIVE n(i) AS "
+                 "(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO sealed "
+                 "SELECT i, randomblob(4000) FROM n",
+                 nullptr, nullptr, nullptr);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(writer, &status, 0);
+  ASSERT_TRUE(std::filesystem::exists(path + "-journal"));
+  EXPECT_EQ(openTrace(path)->eventCount(), 0u);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -71,7 +71,8 @@ void printText(const nlohmann::json& r, const Options& o) {
   if (!o.output.empty()) std::cout << "written: " << o.output << "\n";
 }
 
-int run(const Options& o) {
+int run(Options& o) {
+  o.chooseTransport();
   if (o.verify && o.dropout.p > 0)
     throw usageError(
         "--verify compares with unsharded attention, which drops other pairs than --dropout; leave "

@@ -14,10 +14,14 @@ struct AttentionOptions {
   int cp = 4;
   std::int64_t window = 0;
   std::string balance, mask, capture = "values:steps=0", trace;
-  std::string transport = "local", launch = "threads", device = "cpu";
+  std::string transport, launch = "threads", device = "cpu";
   engine::StrategyConfig attention;
   bool verify = false, json = false;
   int timeout_seconds = 60;
+
+  void chooseTransport() {
+    if (transport.empty()) transport = launch == "threads" ? "local" : "gloo";
+  }
 
   void addTo(CLI::App& command) {
     command.add_option("--cp", cp, "Ranks that share a sequence (default: CP_SIZE, else 4)")
@@ -48,9 +52,10 @@ struct AttentionOptions {
         ->check(CLI::IsMember({"full", "causal", "window", "documents"}));
     command.add_option("--window", window, "Keys seen to the left, the query's own included")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32));
-    command.add_option("--transport", transport, "What carries messages")
-        ->check(CLI::IsMember({"local", "gloo", "nccl"}))
-        ->capture_default_str();
+    command
+        .add_option("--transport", transport,
+                    "What carries messages (default: local between threads, else gloo)")
+        ->check(CLI::IsMember({"local", "gloo", "nccl"}));
     command.add_option("--launch", launch, "What a rank is")
         ->check(CLI::IsMember({"threads", "processes", "env"}))
         ->capture_default_str();

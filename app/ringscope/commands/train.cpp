@@ -110,6 +110,7 @@ engine::Mask maskOf(const Options& o) {
 }
 
 int run(Options& o) {
+  o.chooseTransport();
   o.config.cp = o.cp;
   o.config.from_environment = o.launch == "env";
   o.config.timeout = std::chrono::seconds(o.timeout_seconds);
