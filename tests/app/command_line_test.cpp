@@ -9,7 +9,9 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "tests/support/files.h"
@@ -292,6 +294,44 @@ TEST(AttendCommandTest, WhatTheEnvironmentCannotMeanIsRefusedWithTheArithmetic) 
   expectOneSentence(ringscope(attend), "is not a number");
   unsetenv("RANK");
   unsetenv("WORLD_SIZE");
+}
+
+/// What a profiler sees of a run: an injection library of our own writes it down.
+TEST(NvtxTest, EveryStageIsARangeOfOurDomainWithTheTracesPayload) {
+  test::TempDir dir;
+  ::setenv("NVTX_INJECTION64_PATH", RINGSCOPE_NVTX_INJECTION, 1);
+  ::setenv("RINGSCOPE_NVTX_LOG", dir.file("nvtx").c_str(), 1);
+  const auto result = ringscope("train --text " + sampleText() +
+                                " --cp 2 --steps 1 --seq-len 64 --trace " + dir.file("t.rscope"));
+  ::unsetenv("NVTX_INJECTION64_PATH");
+  ::unsetenv("RINGSCOPE_NVTX_LOG");
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::map<std::string, int> ranges, events;
+  std::ifstream in(dir.file("nvtx"));
+  int fields = 0, pushes = 0, pops = 0;
+  for (std::string line; std::getline(in, line);) {
+    fields += line.starts_with("field ");
+    pops += line.starts_with("pop ");
+    if (line.starts_with("field ") || line.starts_with("pop ")) continue;
+    ++pushes;
+    ++ranges[line];
+  }
+  EXPECT_EQ(fields, 7);
+  EXPECT_EQ(pops, pushes);
+  const auto trace = traces::openTrace(dir.file("t.rscope"));
+  using traces::EventKind;
+  for (int rank = 0; rank < trace->worldSize(); ++rank)
+    for (const traces::Event& e : trace->events(rank)) {
+      if (e.kind == EventKind::kSend || e.kind == EventKind::kReceive ||
+          e.kind == EventKind::kPause)
+        continue;  // not stretches of a rank's own work
+      std::ostringstream line;
+      line << traces::name(e.kind) << " 4711 " << e.rank << " " << e.place.layer << " "
+           << static_cast<int>(e.place.direction) << " " << e.place.stage << " " << e.source_rank;
+      ++events[line.str()];
+    }
+  EXPECT_GT(events.size(), 40u);
+  EXPECT_EQ(ranges, events);
 }
 
 TEST(BenchCommandTest, PutsAllStrategiesSideBySide) {
