@@ -44,7 +44,8 @@ Recording::Recording(int ranks, const std::string& trace_path, bool control, eng
   if (control)
     control_ = std::make_unique<engine::ControlServer>(
         gate, *recorder_, writer_,
-        engine::ControlServer::Options{newRunId(), trace_path, STDIN_FILENO, &live_});
+        engine::ControlServer::Options{newRunId(), trace_path, STDIN_FILENO, &live_, &switches_,
+                                       [this](const std::string& json) { seal(json); }});
 }
 
 void Recording::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {

@@ -23,6 +23,8 @@ class Recording {
   traces::Recorder* recorder() { return recorder_.get(); }
   /// What `read` requests of the control connection see.
   engine::LiveTensors* live() { return control_ ? &live_ : nullptr; }
+  /// What the control connection changes of the run; null without one.
+  engine::RunSwitches* switches() { return control_ ? &switches_ : nullptr; }
   /// For breaks on divergences. Any thread.
   void diffsArrived(const std::vector<traces::DiffRecord>& diffs);
   /// Puts the command line and what it injects where the doctor cannot see them.
@@ -35,6 +37,7 @@ class Recording {
   std::shared_ptr<traces::FrameWriter> writer_;
   std::unique_ptr<traces::Recorder> recorder_;
   engine::LiveTensors live_;
+  engine::RunSwitches switches_;
   std::unique_ptr<engine::ControlServer> control_;
 };
 

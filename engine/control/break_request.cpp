@@ -21,8 +21,9 @@ BreakPoint pointFrom(const nlohmann::json& at) {
     else if (key == "direction" && value == "backward")
       point.direction = traces::Direction::kBackward;
     else
-      throw usageError("a break is at train_step, layer, direction (forward or backward) and stage; '" +
-                       key + "' is none of them or has no such value");
+      throw usageError(
+          "a break is at train_step, layer, direction (forward or backward) and stage; '" + key +
+          "' is none of them or has no such value");
   }
   return point;
 }
@@ -34,8 +35,12 @@ BreakRequest BreakRequest::fromJson(const nlohmann::json& request) {
   if (const auto at = request.find("at"); at != request.end() && !at->is_null())
     asked.place = pointFrom(*at);
   if (const auto on = request.find("on"); on != request.end() && !on->is_null()) {
-    if (*on != "divergence") throw usageError("a break is \"on\": \"divergence\", or at a place");
-    asked.on_divergence = true;
+    asked.on_divergence = *on == "divergence";
+    asked.on_non_finite = *on == "non_finite";
+    if (!asked.on_divergence && !asked.on_non_finite)
+      throw usageError("a break is \"on\": \"divergence\" or \"non_finite\", or at a place");
+    asked.multiple = request.value("multiple", asked.multiple);
+    if (!(asked.multiple > 0)) throw usageError("a break's \"multiple\" is above 0");
   }
   return asked;
 }

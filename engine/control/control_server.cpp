@@ -30,13 +30,17 @@ ControlServer::ControlServer(Gate& gate, traces::Recorder& recorder,
          {{"control", traces::kControlVersion},
           {"format", traces::kFormatVersion},
           {"run_id", options_.run_id},
-          {"capabilities", {"pause", "continue", "step", "stop", "state", "break", "read", "resend"}}}}});
+          {"capabilities",
+           {"pause", "continue", "step", "stop", "state", "break", "read", "inject", "capture",
+            "resend"}}}}});
+  if (options_.switches) options_.switches->setNonFiniteSink([this] { gate_.pause(); });
   thread_ = std::thread([this] { loop(); });
 }
 
 ControlServer::~ControlServer() {
   closing_ = true;
   thread_.join();
+  if (options_.switches) options_.switches->setNonFiniteSink({});
 }
 
 void ControlServer::send(const json& message) {
@@ -132,6 +136,8 @@ void ControlServer::dispatch(const json& request, json& reply) {
     reply["state"] = state();
   } else if (cmd == "break") {
     setBreak(request);
+  } else if (cmd == "inject" || cmd == "lift" || cmd == "capture") {
+    change(request, reply);
   } else if (cmd == "read" || cmd == "tensors") {
     read(request, reply);
   } else if (cmd == "resend") {
@@ -189,13 +195,29 @@ void ControlServer::announceBreak() {
 void ControlServer::setBreak(const json& request) {
   const BreakRequest asked = BreakRequest::fromJson(request);
   gate_.setBreak(asked.place);
-  break_on_divergence_ = asked.on_divergence;
+  break_multiple_ = asked.on_divergence ? asked.multiple : kNoBreak;
+  if (asked.on_non_finite && !options_.switches) throw usageError("this run has no such break");
+  if (options_.switches) options_.switches->breakOnNonFinite(asked.on_non_finite);
+}
+
+void ControlServer::change(const json& request, json& reply) {
+  if (!options_.switches) throw usageError("this run cannot be changed");
+  const auto cmd = request["cmd"].get<std::string>();
+  if (cmd == "capture")
+    return options_.switches->setCapture(CapturePolicy::parse(request.value("policy", "")));
+  const auto mistake = request.value("mistake", std::string());
+  const std::int32_t step =
+      cmd == "inject" ? options_.switches->inject(mistake) : options_.switches->lift(mistake);
+  reply["from_train_step"] = step;
+  if (options_.seal)
+    options_.seal(json({{"control", cmd}, {"mistake", mistake}, {"from_train_step", step}}).dump());
 }
 
 void ControlServer::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {
-  if (!break_on_divergence_) return;
+  const double limit = break_multiple_;
+  if (limit == kNoBreak) return;
   for (const auto& diff : diffs)
-    if (!(diff.multiple <= traces::kNoiseLimit)) return gate_.pause();
+    if (!(diff.multiple <= limit)) return gate_.pause();
 }
 
 void ControlServer::read(const json& request, json& reply) {

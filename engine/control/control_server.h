@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/control/gate.h"
+#include "engine/control/run_switches.h"
 #include "engine/observe/live_tensors.h"
 #include "traces/recording/recorder.h"
 #include "traces/stream/frame.h"
@@ -20,21 +21,28 @@ namespace ringscope::engine {
 ///   {"cmd": "hello", "control": 0, "at_end_of_input": "finish" | "stop"}
 ///   {"cmd": "pause" | "continue" | "stop" | "state", "id": N}
 ///   {"cmd": "step", "unit": "stage" | "layer" | "train_step", "id": N}
-///   {"cmd": "break", "at": {"train_step", "layer", "direction", "stage"}, "on": "divergence",
-///    "id": N}; without both, none
+///   {"cmd": "break", "at": {"train_step", "layer", "direction", "stage"},
+///    "on": "divergence" | "non_finite", "multiple": M, "id": N}; without "at" and "on", none.
+///    A divergence is an error of more than M times its noise floor (default: 2.5)
+///   {"cmd": "inject" | "lift", "mistake": ID, "id": N}: from the next training step on, which the
+///    answer names; the request is sealed with what was injected at the start
+///   {"cmd": "capture", "policy": "none" | "stats" | "full" | "values:steps=A-B", "id": N}
 ///   {"cmd": "tensors" | "read", …, "id": N}: of a paused run, see tensor_read.h
 ///   {"cmd": "resend", "first": SEQ, "last": SEQ, "id": N}
 /// and every one is answered by {"reply": cmd, "id": N, "ok": true | false, …}. A pause or step is
 /// answered when every rank stands at the same gate and all before it is flushed, with
 /// {run_id, place, chunk_watermark, run_clock_ns}; whoever shows "stopped" waits for that
-/// watermark. A run that stops at a break says so with {"stopped": "break", …}. A failure in a request is an answer with "error"; it never ends the run.
+/// watermark. A run that stops at a break says so with {"stopped": "break", …}. A failure in a
+/// request is an answer with "error"; it never ends the run.
 class ControlServer {
  public:
   struct Options {
     std::string run_id;
-    std::string trace_path;  ///< where lost chunks are read again; empty: they cannot be
-    int input = 0;           ///< descriptor that requests come from
+    std::string trace_path;             ///< where lost chunks are read again; empty: they cannot be
+    int input = 0;                      ///< descriptor that requests come from
     const LiveTensors* live = nullptr;  ///< what `read` reads; null: it is refused
+    RunSwitches* switches = nullptr;    ///< what inject, lift and capture change; null: refused
+    std::function<void(const std::string& json)> seal;  ///< for what the doctor must not see
   };
   ControlServer(Gate& gate, traces::Recorder& recorder, std::shared_ptr<traces::FrameWriter> writer,
                 Options options);
@@ -53,6 +61,7 @@ class ControlServer {
   void resend(const nlohmann::json& request, nlohmann::json& reply);
   void read(const nlohmann::json& request, nlohmann::json& reply);
   void setBreak(const nlohmann::json& request);
+  void change(const nlohmann::json& request, nlohmann::json& reply);
   void answerPending();
   void announceBreak();
   void addStop(nlohmann::json& message, const std::optional<traces::Place>& place);
@@ -64,13 +73,15 @@ class ControlServer {
   std::shared_ptr<traces::FrameWriter> writer_;
   Options options_;
   traces::FrameDecoder decoder_;
-  std::optional<nlohmann::json> pending_;  // the pause or step that waits for its answer
-  std::atomic<bool> break_on_divergence_{false};
+  std::optional<nlohmann::json> pending_;         // the pause or step that waits for its answer
+  std::atomic<double> break_multiple_{kNoBreak};  // of the noise floor
   bool stop_is_known_ = false;  // the other side has been told where the ranks stand
   bool stop_at_end_of_input_ = false;
   bool input_open_ = true;
   std::atomic<bool> closing_{false};
   std::thread thread_;
+
+  static constexpr double kNoBreak = -1;
 };
 
 /// JSON form of a place, as frames carry it.

@@ -13,12 +13,14 @@
 namespace ringscope::engine {
 
 Observer::Observer(int rank, traces::Recorder* recorder, CapturePolicy policy,
-                   std::shared_ptr<MemoryTracker> memory, LiveTensors* live)
+                   std::shared_ptr<MemoryTracker> memory, LiveTensors* live,
+                   const RunSwitches* switches)
     : rank_(rank),
       recorder_(recorder),
       policy_(std::move(policy)),
       memory_(std::move(memory)),
-      live_(live) {}
+      live_(live),
+      switches_(switches) {}
 
 void Observer::event(const traces::Event& event) {
   if (recorder_) recorder_->event(event);
@@ -47,7 +49,7 @@ void Observer::tensor(const std::string& name, const traces::Place& place,
                       const at::Tensor& tensor) {
   if (live_) live_->put(rank_, name, place, tensor);
   if (!recorder_) return;
-  const auto keep = policy_.keep(name, place);
+  const auto keep = policy().keep(name, place);
   if (keep == CapturePolicy::Keep::kNothing) return;
   const MemoryScope scope(MemoryCategory::kOther);
   const at::Tensor contiguous = tensor.detach().cpu().contiguous();
@@ -59,12 +61,16 @@ void Observer::tensor(const std::string& name, const traces::Place& place,
   record.shape = contiguous.sizes().vec();
   record.hash = traces::checksum(contiguous.const_data_ptr(), contiguous.nbytes());
   record.stats = statsOf(contiguous);
+  // A row without a key has lse -inf by right.
+  const bool may_be_infinite = name.ends_with("lse");
+  if (switches_ && (record.stats.nan > 0 || (record.stats.inf > 0 && !may_be_infinite)))
+    switches_->nonFinite();
   recorder_->tensor(std::move(record),
                     keep == CapturePolicy::Keep::kValues ? bytesOf(contiguous) : traces::Bytes());
 }
 
 void Observer::shard(traces::ShardRecord shard) {
-  if (recorder_ && policy_.keepsAnything()) recorder_->shard(std::move(shard));
+  if (recorder_ && policy().keepsAnything()) recorder_->shard(std::move(shard));
 }
 
 void Observer::sampleMemory(const traces::Place& place) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/control/run_switches.h"
 #include "engine/observe/capture_policy.h"
 #include "engine/observe/live_tensors.h"
 #include "engine/observe/memory_tracker.h"
@@ -20,9 +21,11 @@ namespace ringscope::engine {
 /// Belongs to its rank's thread.
 class Observer {
  public:
-  /// `recorder` and `live` may be null and outlive the observer; `memory` may be null.
+  /// `recorder`, `live` and `switches` may be null and outlive the observer; `memory` may be null.
+  /// With switches the policy is theirs.
   Observer(int rank, traces::Recorder* recorder, CapturePolicy policy,
-           std::shared_ptr<MemoryTracker> memory, LiveTensors* live = nullptr);
+           std::shared_ptr<MemoryTracker> memory, LiveTensors* live = nullptr,
+           const RunSwitches* switches = nullptr);
 
   int rank() const { return rank_; }
   bool recording() const { return recorder_ != nullptr; }
@@ -39,11 +42,14 @@ class Observer {
   void sampleMemory(const traces::Place& place);
 
  private:
+  CapturePolicy policy() const { return switches_ ? switches_->capture() : policy_; }
+
   int rank_;
   traces::Recorder* recorder_;
   CapturePolicy policy_;
   std::shared_ptr<MemoryTracker> memory_;
   LiveTensors* live_;
+  const RunSwitches* switches_;
   std::array<std::int64_t, MemoryTracker::kCategories> last_sample_{};
 };
 

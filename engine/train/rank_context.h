@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "engine/control/gate.h"
+#include "engine/control/run_switches.h"
 #include "engine/mistakes/seams.h"
 #include "engine/observe/observer.h"
 #include "engine/parallel/mesh_groups.h"
@@ -16,10 +17,11 @@ struct RankContext {
   Communicator& cp;
   Observer& observer;
   Gate& gate;
-  const Seams& seams;
+  Seams seams;
   /// Called at every gate, before it; tests throw here.
   const std::function<void(int rank, const traces::Place&)>* at_gate = nullptr;
-  int gate_rank = 0;  ///< of the ranks that pass this process's gate
+  int gate_rank = 0;                ///< of the ranks that pass this process's gate
+  RunSwitches* switches = nullptr;  ///< null: nothing changes while the run goes on
   at::Device device = at::kCPU;
   traces::Place place;  ///< where this rank is, for errors
 

@@ -58,7 +58,6 @@ int threadsPerRank(int ranks) {
 void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate, int rank,
              int local_rank, int gate_rank, int threads, FirstFailure& failure,
              const std::function<void(RankContext&)>& body) {
-  static const Seams kCorrect;
   at::set_num_threads(threads);
   std::optional<MemoryTracker::Attachment> attachment;
   if (options.memory) attachment.emplace(options.memory, rank);
@@ -74,14 +73,15 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
     // One cp group is recorded: what the other groups do differs in their numbers only.
     const bool recorded = groups.place().dp == 0 && groups.place().tp == 0;
     Observer observer(rank, recorded ? options.recorder : nullptr, options.capture, options.memory,
-                      recorded ? options.live : nullptr);
+                      recorded ? options.live : nullptr, options.switches);
     RankContext context{groups,
                         groups.cp(),
                         observer,
                         gate,
-                        options.seams ? *options.seams : kCorrect,
+                        {},
                         options.at_gate,
                         gate_rank,
+                        options.switches,
                         options.device == "cuda"
                             ? at::Device(at::kCUDA, gpuOfRank(options.transport, local_rank))
                             : at::Device(at::kCPU),

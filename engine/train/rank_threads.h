@@ -21,7 +21,7 @@ struct RankThreadOptions {
   CapturePolicy capture;
   std::shared_ptr<MemoryTracker> memory;  ///< null: memory is not tracked
   LiveTensors* live = nullptr;
-  const Seams* seams = nullptr;
+  RunSwitches* switches = nullptr;  ///< null: a correct run whose capture stays
   const std::function<void(int, const traces::Place&)>* at_gate = nullptr;
 };
 

@@ -49,6 +49,7 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
 RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   train_step_ = train_step;
   attention_->setTrainStep(train_step);
+  if (context_.switches) context_.seams = context_.switches->seamsOf(train_step);
   Observer& observer = context_.observer;
   const Place begin{train_step};
   Batch local;

@@ -297,8 +297,9 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   const auto resumed = checkpointToResume(config);
   const ShardLayout layout(batches->sequenceLength(), config.cp,
                            chooseBalance(config.balance, config.mask, config.cp));
-  Seams seams;
-  for (const std::string& mistake : config.mistakes) inject(mistake, seams);
+  RunSwitches own_switches;
+  RunSwitches& switches = hooks.switches ? *hooks.switches : own_switches;
+  switches.begin(config.mistakes, CapturePolicy::parse(config.capture));
   const LlamaWeights initial = config.model_dir.empty()
                                    ? LlamaWeights::random(model, config.seed, type)
                                    : LlamaWeights::load(model, config.model_dir, type);
@@ -311,7 +312,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   options.capture = CapturePolicy::parse(config.capture);
   options.memory = std::make_shared<MemoryTracker>(options.mesh.worldSize());
   options.live = hooks.live;
-  options.seams = &seams;
+  options.switches = &switches;
   options.at_gate = hooks.at_gate ? &hooks.at_gate : nullptr;
   if (recorder) {
     recorder->note("run", describeRun(setup).dump());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/control/gate.h"
+#include "engine/control/run_switches.h"
 #include "engine/observe/live_tensors.h"
 #include "engine/train/train_config.h"
 #include "traces/recording/recorder.h"
@@ -19,7 +20,8 @@ struct TrainHooks {
   std::function<void(int rank, const traces::Place&)> at_gate;
   /// With --verify: the diffs of one step, from another thread, when they have been computed.
   std::function<void(const std::vector<traces::DiffRecord>&)> on_diffs;
-  LiveTensors* live = nullptr;  ///< filled for whoever reads a paused run
+  LiveTensors* live = nullptr;      ///< filled for whoever reads a paused run
+  RunSwitches* switches = nullptr;  ///< through which the run is changed; null: it is not
 };
 
 /// What a run leaves behind.

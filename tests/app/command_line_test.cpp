@@ -501,5 +501,56 @@ TEST(ControlConnectionTest, ABreakOnDivergenceStopsTheRunThatDiverges) {
   EXPECT_FALSE(traces::divergences(debugger.trace).empty());
 }
 
+TEST(ControlConnectionTest, AMistakeIsInjectedAndLiftedBetweenStepsAndSealed) {
+  test::TempDir dir;
+  auto arguments = longRun(dir.file("a.rscope"));
+  arguments.insert(arguments.end(), {"--control", "stdio", "--verify"});
+  Child child(arguments);
+  Debugger debugger(child);
+  debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
+  EXPECT_EQ(debugger.ask({{"cmd", "inject"}, {"mistake", "nonsense"}})["ok"], false);
+  EXPECT_EQ(debugger.ask({{"cmd", "lift"}, {"mistake", "naive_sum_merge"}})["ok"], false);
+  debugger.ask({{"cmd", "break"}, {"on", "divergence"}, {"multiple", 10}});
+  const json injected = debugger.ask({{"cmd", "inject"}, {"mistake", "naive_sum_merge"}});
+  ASSERT_EQ(injected["ok"], true) << injected;
+  EXPECT_EQ(debugger.ask({{"cmd", "inject"}, {"mistake", "naive_sum_merge"}})["ok"], false);
+  EXPECT_EQ(debugger.await("stopped")["stopped"], "break");
+  const int wrong_from = injected["from_train_step"];
+  const json lifted = debugger.ask({{"cmd", "lift"}, {"mistake", "naive_sum_merge"}});
+  const int right_from = lifted["from_train_step"];
+  EXPECT_GT(right_from, wrong_from);
+  debugger.ask({{"cmd", "break"}, {"at", {{"train_step", right_from + 2}}}});
+  debugger.ask({{"cmd", "continue"}});
+  ASSERT_EQ(debugger.await("stopped")["stopped"], "break");
+  debugger.ask({{"cmd", "stop"}});
+  EXPECT_EQ(child.wait(), 0);
+  const auto trace = traces::openTrace(dir.file("a.rscope"));
+  for (const auto* diff : traces::divergences(*trace)) {
+    EXPECT_GE(diff->place.train_step, wrong_from);
+    EXPECT_LT(diff->place.train_step, right_from);
+  }
+  EXPECT_FALSE(traces::divergences(*trace).empty());
+  std::string sealed;
+  for (const std::string& text : traces::readSealed(dir.file("a.rscope"))) sealed += text;
+  EXPECT_NE(sealed.find("\"inject\""), std::string::npos) << sealed;
+  EXPECT_NE(sealed.find("\"lift\""), std::string::npos) << sealed;
+}
+
+TEST(ControlConnectionTest, CaptureChangesAndABreakOnWhatIsNotFiniteStopsTheRun) {
+  test::TempDir dir;
+  auto arguments = longRun(dir.file("a.rscope"));
+  arguments.insert(arguments.end(), {"--control", "stdio", "--lr", "1e30", "--capture", "none"});
+  Child child(arguments);
+  Debugger debugger(child);
+  debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
+  EXPECT_EQ(debugger.ask({{"cmd", "capture"}, {"policy", "everything"}})["ok"], false);
+  EXPECT_EQ(debugger.ask({{"cmd", "break"}, {"on", "sunshine"}})["ok"], false);
+  EXPECT_EQ(debugger.ask({{"cmd", "break"}, {"on", "non_finite"}})["ok"], true);
+  EXPECT_EQ(debugger.ask({{"cmd", "capture"}, {"policy", "stats"}})["ok"], true);
+  EXPECT_EQ(debugger.await("stopped")["stopped"], "break");
+  debugger.ask({{"cmd", "stop"}});
+  EXPECT_EQ(child.wait(), 0);
+}
+
 }  // namespace
 }  // namespace ringscope

@@ -142,7 +142,8 @@ int run(Options& o) {
         {[&](const engine::StepLog& step) { printer(step); },
          {},
          [&](const std::vector<traces::DiffRecord>& diffs) { recording.diffsArrived(diffs); },
-         recording.live()});
+         recording.live(),
+         recording.switches()});
   } catch (const Error& error) {
     recording.finish(error.what(), false);
     throw;
