@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include "engine/data/sharded_buffers.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -27,17 +28,24 @@ at::Tensor unshard(const std::vector<at::Tensor>& shards, std::int64_t seq_dim,
 
 Batch shardBatch(const Batch& batch, const std::set<std::string>& sharded,
                  const ShardLayout& layout, int rank, Observer& observer, std::int32_t train_step) {
-  auto cut = [&](const char* name, const at::Tensor& full) {
-    const bool is_sharded = sharded.count(name) > 0;
-    at::Tensor local = is_sharded ? shardOf(full, kSeqDim, layout, rank) : at::Tensor();
-    if (!is_sharded) return local;
+  Batch local;
+  const std::pair<const char*, at::Tensor Batch::*> all[] = {
+      {"input_ids", &Batch::input_ids},
+      {"labels", &Batch::labels},
+      {"position_ids", &Batch::position_ids}};
+  std::vector<SequenceBuffer> buffers;
+  for (const auto& [name, field] : all) {
+    if (!sharded.contains(name)) continue;
+    local.*field = batch.*field;
+    buffers.push_back({&(local.*field), kSeqDim, false});
+  }
+  ShardedBuffers(std::move(buffers), layout, rank);
+  for (const auto& [name, field] : all) {
+    if (!sharded.contains(name)) continue;
     observer.shard({name, train_step, static_cast<std::int16_t>(rank), true, kSeqDim,
-                    full.sizes().vec(), local.sizes().vec(), layout.runs(rank)});
-    observer.tensor(std::string("buffer.") + name, {train_step}, local);
-    return local;
-  };
-  Batch local{cut("input_ids", batch.input_ids), cut("labels", batch.labels),
-              cut("position_ids", batch.position_ids)};
+                    (batch.*field).sizes().vec(), (local.*field).sizes().vec(), layout.runs(rank)});
+    observer.tensor(std::string("buffer.") + name, {train_step}, local.*field);
+  }
   if (!local.input_ids.defined() || !local.labels.defined())
     throw usageError("input_ids and labels must be among the sharded buffers");
   if (!local.position_ids.defined())

@@ -15,8 +15,9 @@ class Reporter : public c10::MemoryReportingInfoBase {
   Reporter(std::shared_ptr<MemoryTracker> tracker, int rank)
       : tracker_(std::move(tracker)), rank_(rank) {}
   bool memoryProfilingEnabled() const override { return true; }
-  void reportMemoryUsage(void* address, std::int64_t bytes, std::size_t, std::size_t,
-                         c10::Device) override {
+  void reportMemoryUsage(void* address, std::int64_t bytes, std::size_t total_allocated,
+                         std::size_t, c10::Device) override {
+    tracker_->setAllocatorBytes(static_cast<std::int64_t>(total_allocated));
     if (bytes >= 0)
       tracker_->allocated(rank_, address, bytes);
     else

@@ -48,6 +48,7 @@ class MemoryTracker {
     Attachment& operator=(const Attachment&) = delete;
   };
 
+  void setAllocatorBytes(std::int64_t bytes) { allocator_bytes_ = bytes; }
   void allocated(int rank, void* address, std::int64_t bytes);
   void freed(void* address);
   /// Where the rank is, for the place of its peak.
@@ -55,6 +56,8 @@ class MemoryTracker {
 
   std::int64_t bytes(int rank, MemoryCategory category) const;
   std::int64_t total(int rank) const;
+  /// What LibTorch's allocator itself says that it has given out to all ranks' threads.
+  std::int64_t allocatorBytes() const { return allocator_bytes_; }
   /// How often the rank has allocated in this category so far.
   std::int64_t allocations(int rank, MemoryCategory category) const;
   Peak peak(int rank) const;
@@ -72,6 +75,7 @@ class MemoryTracker {
     traces::Place place;
   };
   mutable std::mutex mutex_;
+  std::atomic<std::int64_t> allocator_bytes_{0};
   std::unordered_map<void*, Block> blocks_;
   std::vector<RankUse> ranks_;
 };

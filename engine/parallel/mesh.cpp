@@ -11,25 +11,21 @@ int Mesh::rankOf(const MeshPlace& place) const {
   return (place.dp * tp + place.tp) * cp + place.cp;
 }
 
+std::vector<int> Mesh::row(int rank, int MeshPlace::*axis, int size) const {
+  std::vector<int> ranks;
+  MeshPlace place = placeOf(rank);
+  for (place.*axis = 0; place.*axis < size; ++(place.*axis)) ranks.push_back(rankOf(place));
+  return ranks;
+}
+
 std::vector<int> Mesh::dpGroup(int rank) const {
-  std::vector<int> ranks;
-  MeshPlace place = placeOf(rank);
-  for (place.dp = 0; place.dp < dp; ++place.dp) ranks.push_back(rankOf(place));
-  return ranks;
+  return row(rank, &MeshPlace::dp, dp);
 }
-
 std::vector<int> Mesh::tpGroup(int rank) const {
-  std::vector<int> ranks;
-  MeshPlace place = placeOf(rank);
-  for (place.tp = 0; place.tp < tp; ++place.tp) ranks.push_back(rankOf(place));
-  return ranks;
+  return row(rank, &MeshPlace::tp, tp);
 }
-
 std::vector<int> Mesh::cpGroup(int rank) const {
-  std::vector<int> ranks;
-  MeshPlace place = placeOf(rank);
-  for (place.cp = 0; place.cp < cp; ++place.cp) ranks.push_back(rankOf(place));
-  return ranks;
+  return row(rank, &MeshPlace::cp, cp);
 }
 
 std::vector<int> Mesh::dpCpGroup(int rank) const {

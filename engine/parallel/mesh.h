@@ -31,6 +31,9 @@ struct Mesh {
   /// "dp × tp × cp = 2 × 1 × 4 = 8".
   std::string arithmetic() const;
   friend bool operator==(const Mesh&, const Mesh&) = default;
+
+ private:
+  std::vector<int> row(int rank, int MeshPlace::*axis, int size) const;
 };
 
 }  // namespace ringscope::engine

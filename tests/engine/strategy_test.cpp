@@ -235,6 +235,41 @@ TEST(StrategyMemoryTest, RingStepsAllocateNoPacketsAndSteadyStateBytesAreConstan
   EXPECT_EQ(packets[4], 6) << "two buffers each for KV forward, KV backward and dK, dV";
 }
 
+/// Each rank's categories against what LibTorch's allocator counts by itself.
+TEST(StrategyMemoryTest, TheCategoriesOfAllRanksAddUpToWhatTheAllocatorSays) {
+  constexpr int kRanks = 4;
+  RankThreadOptions options;
+  options.mesh.cp = kRanks;
+  options.memory = std::make_shared<MemoryTracker>(kRanks);
+  const MemoryTracker& memory = *options.memory;
+  const ShardLayout layout(1024, kRanks, Balance::kHeadTail);
+  Gate gate(kRanks);
+  std::int64_t before = 0, by_category = 0, by_rank = 0, allocator = 0;
+  runRankThreads(options, gate, [&](RankContext& context) {
+    const int rank = context.rank();
+    if (rank == 0) before = at::empty({1}).defined() ? memory.allocatorBytes() : 0;
+    context.cp.barrier();
+    const at::Tensor q = at::randn({2, 4, 256, 64});
+    const auto op = makeAttention(context, {}, layout, Mask::causalMask(), {0.25, {}}, 4);
+    const auto result = op->forward(q, q, q, 0);
+    const auto gradients = op->backward(q, q, q, q, result, 0);
+    context.cp.barrier();
+    if (rank == 0) {
+      allocator = memory.allocatorBytes();
+      for (int r = 0; r < kRanks; ++r) {
+        by_rank += memory.total(r);
+        for (std::size_t c = 0; c < MemoryTracker::kCategories; ++c)
+          by_category += memory.bytes(r, static_cast<MemoryCategory>(c));
+      }
+    }
+    context.cp.barrier();
+  });
+  EXPECT_EQ(by_category, by_rank);
+  EXPECT_GT(by_rank, 4 << 20);
+  EXPECT_NEAR(static_cast<double>(by_rank), static_cast<double>(allocator - before),
+              0.01 * static_cast<double>(by_rank));
+}
+
 TEST(StrategyTest, EveryStrategyIsBitIdenticalOverRepeats) {
   const auto in = AttendInput::load(test::reference("attention/causal_gqa.safetensors"), "");
   for (const char* strategy : {"ring", "all_gather", "ulysses", "hybrid"}) {
