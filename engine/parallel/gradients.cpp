@@ -41,7 +41,10 @@ Gradients syncGradients(const LlamaWeights& weights, const LlamaConfig& config,
   std::int64_t offset = 0;
   for (const std::string& name : weights.names()) {
     const at::Tensor& parameter = weights[name];
-    gradients[name] = joined.slice(0, offset, offset + parameter.numel()).view(parameter.sizes());
+    at::Tensor part = joined.slice(0, offset, offset + parameter.numel()).view(parameter.sizes());
+    // Where the types allow it, backward adds into the same memory next time.
+    if (part.scalar_type() == parameter.scalar_type()) parameter.mutable_grad() = part;
+    gradients[name] = std::move(part);
     offset += parameter.numel();
   }
   return gradients;

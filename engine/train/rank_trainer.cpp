@@ -169,6 +169,7 @@ double RankTrainer::update(std::int32_t train_step) {
     const StageScope scope(context_.observer, EventKind::kOptimizer, place);
     optimizer_.step(gradients_);
   }
+  gradients_.clear();
   for (const std::string& name : weights_.names())
     context_.observer.tensor("weight." + name, place, weights_[name].detach());
   return norm;
