@@ -27,6 +27,7 @@ namespace {
 
 constexpr int kAnsweredUpTo = 2;  // exit codes that are answers, not failures
 constexpr auto kGrace = std::chrono::milliseconds(400);
+constexpr auto kPatience = std::chrono::seconds(5);
 constexpr auto kConsequences = std::chrono::milliseconds(100);
 
 /// A port that nobody listens on now.
@@ -87,6 +88,9 @@ std::string lastLine(std::string text) {
   ::setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
   ::setenv(ProgressBoard::kVariable, std::to_string(board.descriptor()).c_str(), 1);
   ::dup2(child.stderr_fd, STDERR_FILENO);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (launch.in_child) launch.in_child(child.rank);
   std::vector<char*> argv;
   for (const std::string& argument : launch.arguments)
@@ -98,9 +102,15 @@ std::string lastLine(std::string text) {
 
 class Supervisor {
  public:
-  explicit Supervisor(const RankLaunch& launch) : launch_(launch), board_(launch.ranks) {}
+  explicit Supervisor(const RankLaunch& launch) : launch_(launch), board_(launch.ranks) {
+    sigemptyset(&stop_signals_);
+    sigaddset(&stop_signals_, SIGINT);
+    sigaddset(&stop_signals_, SIGTERM);
+    sigemptyset(&previous_signals_);
+  }
   ~Supervisor() {
-    endAll();
+    endAll(kGrace);
+    ::pthread_sigmask(SIG_SETMASK, &previous_signals_, nullptr);
     for (Child& child : children_) {
       ::close(child.stderr_fd);
       if (child.pidfd >= 0) ::close(child.pidfd);
@@ -108,9 +118,11 @@ class Supervisor {
   }
 
   int run() {
+    ::pthread_sigmask(SIG_BLOCK, &stop_signals_, &previous_signals_);
     start();
     while (anyRunning()) {
       waitForSomething();
+      if (askedToStop()) return stopped();
       reap();
       if (const Child* culprit = firstFailed()) throw runFailed(obituary(*culprit));
       if (const std::string stuck = whoIsStuck(); !stuck.empty()) throw runFailed(stuck);
@@ -134,6 +146,18 @@ class Supervisor {
       child.running = true;
       child.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0));
     }
+  }
+
+  bool askedToStop() const {
+    const timespec now{0, 0};
+    return ::sigtimedwait(&stop_signals_, nullptr, &now) > 0;
+  }
+
+  /// A rank stops at its next gate, and its peers when they notice; each closes its trace.
+  int stopped() {
+    endAll(kPatience);
+    std::cerr << "stopped\n";
+    return 0;
   }
 
   bool anyRunning() const {
@@ -250,13 +274,13 @@ class Supervisor {
   }
 
   /// Asks the ranks to end, and makes those that do not.
-  void endAll() {
+  void endAll(std::chrono::milliseconds patience) {
     auto signalAll = [&](int signal) {
       for (const Child& child : children_)
         if (child.running) ::kill(child.pid, signal);
     };
     signalAll(SIGTERM);
-    const auto until = std::chrono::steady_clock::now() + kGrace;
+    const auto until = std::chrono::steady_clock::now() + patience;
     while (anyRunning() && std::chrono::steady_clock::now() < until) {
       for (Child& child : children_)
         if (child.running && ::waitpid(child.pid, &child.status, WNOHANG) == child.pid)
@@ -274,6 +298,7 @@ class Supervisor {
   ProgressBoard board_;
   std::vector<Child> children_;
   std::vector<int> failed_order_;
+  sigset_t stop_signals_, previous_signals_;
 };
 
 }  // namespace

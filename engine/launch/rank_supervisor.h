@@ -23,7 +23,8 @@ struct RankLaunch {
 /// have ended by themselves. When one dies, fails or is stuck, the others are ended within a second
 /// (asked first, so that their traces are whole) and runFailed says which rank it was, what became
 /// of it, and its step and operation. What the ranks print on stderr is kept back: that of rank 0
-/// follows when all went well, that of the failed rank is in the error.
+/// follows when all went well, that of the failed rank is in the error. SIGINT and SIGTERM are
+/// passed on, the ranks close their traces, and that counts as all well.
 int superviseRanks(const RankLaunch& launch);
 
 }  // namespace ringscope::engine

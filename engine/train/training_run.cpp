@@ -279,6 +279,9 @@ std::optional<CheckpointInfo> checkpointToResume(const TrainConfig& config) {
   if (info->seed != config.seed)
     throw usageError("the checkpoint was made with --seed " + std::to_string(info->seed) +
                      ", which decides the order of blocks; resume with the same");
+  if (info->next_step >= config.steps)
+    throw usageError("the checkpoint has " + std::to_string(info->next_step) +
+                     " steps behind it already; give more --steps than that");
   return info;
 }
 

@@ -296,6 +296,21 @@ TEST(AttendCommandTest, WhatTheEnvironmentCannotMeanIsRefusedWithTheArithmetic) 
   unsetenv("WORLD_SIZE");
 }
 
+TEST(TrainCommandTest, InterruptedRankProcessesCloseTheirTraces) {
+  test::TempDir dir;
+  auto arguments = longRun(dir.file("p.rscope"));
+  arguments.insert(arguments.end(), {"--launch", "processes"});
+  Child child(arguments);
+  waitForEvents(dir.file("p.rscope.0"));
+  child.signal(SIGINT);
+  EXPECT_EQ(child.wait(), 0);
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string path = dir.file("p.rscope." + std::to_string(rank));
+    EXPECT_GT(traces::openTrace(path)->eventCount(), 20u);
+    EXPECT_FALSE(std::filesystem::exists(path + "-wal")) << "closed, not cut";
+  }
+}
+
 /// What a profiler sees of a run: an injection library of our own writes it down.
 TEST(NvtxTest, EveryStageIsARangeOfOurDomainWithTheTracesPayload) {
   test::TempDir dir;
