@@ -18,9 +18,11 @@ Seams seamsWith(const std::vector<std::string>& mistakes) {
 
 void RunSwitches::begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture) {
   const std::lock_guard lock(mutex_);
-  mistakes_ = mistakes;
-  changes_ = {{0, seamsWith(mistakes)}};
-  capture_ = capture;
+  for (const std::string& mistake : mistakes)
+    if (std::find(mistakes_.begin(), mistakes_.end(), mistake) == mistakes_.end())
+      mistakes_.push_back(mistake);
+  changes_ = {{0, seamsWith(mistakes_)}};
+  if (!capture_was_set_) capture_ = capture;
 }
 
 std::int32_t RunSwitches::change() {
@@ -57,6 +59,7 @@ Seams RunSwitches::seamsOf(std::int32_t train_step) {
 void RunSwitches::setCapture(const CapturePolicy& policy) {
   const std::lock_guard lock(mutex_);
   capture_ = policy;
+  capture_was_set_ = true;
 }
 
 CapturePolicy RunSwitches::capture() const {

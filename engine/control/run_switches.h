@@ -15,7 +15,7 @@ namespace ringscope::engine {
 /// What can be changed of a run while it runs. Thread-safe.
 class RunSwitches {
  public:
-  /// Before the run: what it begins with.
+  /// What the run begins with. The connection may have asked for changes before: they stay.
   void begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture);
 
   /// Adds a mistake, or takes it away, from the first training step that no rank has begun: every
@@ -48,6 +48,7 @@ class RunSwitches {
   std::vector<Change> changes_;
   std::int32_t begun_ = -1;  // the last step that any rank has begun
   CapturePolicy capture_ = CapturePolicy::none();
+  bool capture_was_set_ = false;
   std::function<void()> non_finite_;
   std::atomic<bool> break_on_non_finite_{false};
 };

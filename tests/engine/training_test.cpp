@@ -45,6 +45,19 @@ std::shared_ptr<traces::Trace> recorded(const TrainConfig& config, const std::st
   return traces::openTrace(path);
 }
 
+TEST(RunSwitchesTest, WhatIsAskedBeforeTheRunBeginsIsNotForgotten) {
+  RunSwitches switches;
+  EXPECT_EQ(switches.inject("naive_sum_merge"), 0);
+  switches.setCapture(CapturePolicy::parse("stats"));
+  switches.begin({"missing_position_ids"}, CapturePolicy::none());
+  EXPECT_TRUE(switches.capture().keepsAnything());
+  EXPECT_NE(switches.seamsOf(0).merge, Seams().merge);
+  EXPECT_FALSE(switches.seamsOf(0).sharded_buffers.contains("position_ids"));
+  EXPECT_EQ(switches.lift("naive_sum_merge"), 1);
+  EXPECT_NE(switches.seamsOf(0).merge, Seams().merge) << "step 0 has begun with it";
+  EXPECT_EQ(switches.seamsOf(1).merge, Seams().merge);
+}
+
 TEST(TrainingTest, LossFallsOnTheSampleText) {
   TrainConfig config = sampleConfig(4, 50);
   config.seq_len = 256;
