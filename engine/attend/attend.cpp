@@ -11,6 +11,7 @@
 #include "engine/attention/sinks.h"
 #include "engine/attention/strategies/kv_wire.h"
 #include "engine/data/sharded_batch.h"
+#include "engine/parallel/gather.h"
 #include "engine/tensors/tensor_io.h"
 #include "engine/train/rank_threads.h"
 #include "engine/train/train_config.h"
@@ -188,25 +189,16 @@ void unpackNumbers(const at::Tensor& t, HopTotals& h, std::int64_t& work) {
 /// Ranks of other processes hand their results in to rank 0.
 void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
   const auto mine = static_cast<std::size_t>(context.rank());
-  auto send = [&](const at::Tensor& t) {
-    context.cp.exchange({{t.contiguous().to(context.device), 0}}, {}).wait();
+  auto gathered = [&](const at::Tensor& t) {
+    return gatherToFirst(context.cp, t.to(context.device));
   };
-  auto receive = [&](const at::Tensor& like, int from) {
-    const at::Tensor t = at::empty(like.sizes(), like.options().device(context.device));
-    context.cp.exchange({}, {{t, from}}).wait();
-    return t.cpu();
-  };
-  if (mine != 0) {
-    for (const auto& [name, of_ranks] : shards)
-      if (of_ranks[mine].defined()) send(of_ranks[mine]);
-    return send(packedNumbers(outcome.hops[mine], outcome.work[mine]));
+  for (auto& [name, of_ranks] : shards) {
+    if (!of_ranks[mine].defined()) continue;
+    if (auto all = gathered(of_ranks[mine]); !all.empty()) of_ranks = std::move(all);
   }
-  for (std::size_t r = 1; r < outcome.hops.size(); ++r) {
-    const int from = static_cast<int>(r);
-    for (auto& [name, of_ranks] : shards)
-      if (of_ranks[0].defined()) of_ranks[r] = receive(of_ranks[0], from);
-    unpackNumbers(receive(packedNumbers({}, 0), from), outcome.hops[r], outcome.work[r]);
-  }
+  const auto numbers = gathered(packedNumbers(outcome.hops[mine], outcome.work[mine]));
+  for (std::size_t r = 0; r < numbers.size(); ++r)
+    unpackNumbers(numbers[r], outcome.hops[r], outcome.work[r]);
 }
 
 }  // namespace
