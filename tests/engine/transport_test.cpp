@@ -18,10 +18,21 @@ using std::chrono::milliseconds;
 
 class TransportConformance : public testing::TestWithParam<std::string> {
  protected:
+  static constexpr int kMostRanks = 4;
+
   void SetUp() override {
     for (const TransportEntry& entry : transports())
-      if (entry.name == GetParam() && !entry.unavailable().empty())
-        GTEST_SKIP() << entry.unavailable();
+      if (entry.name == GetParam()) moves_cpu_ = entry.moves_cpu;
+    try {
+      checkTransport(GetParam(), moves_cpu_ ? "cpu" : "cuda", kMostRanks);
+    } catch (const Error& missing) {
+      GTEST_SKIP() << missing.what();
+    }
+  }
+  /// Tensors that the transport moves, on the calling rank's device.
+  at::TensorOptions on(const Communicator& cp, at::ScalarType type = at::kFloat) const {
+    if (moves_cpu_) return at::TensorOptions(type);
+    return at::TensorOptions(type).device(at::kCUDA, gpuOfRank(GetParam(), cp.rank()));
   }
   /// Runs `body` on one thread a rank; returns what each threw.
   std::vector<std::string> onRanks(int ranks, const std::function<void(Communicator&)>& body,
@@ -45,25 +56,28 @@ class TransportConformance : public testing::TestWithParam<std::string> {
   void fine(const std::vector<std::string>& errors) {
     for (const auto& error : errors) EXPECT_EQ(error, "");
   }
+
+ private:
+  bool moves_cpu_ = true;
 };
 
 TEST_P(TransportConformance, ARingDeliversEverySizeFromNothingTo64MiB) {
   for (const std::int64_t bytes : {0, 1, 4096, 1 << 20, 64 << 20})
     fine(onRanks(bytes > 1 << 20 ? 2 : 4, [&](Communicator& cp) {
       const int n = cp.size(), next = (cp.rank() + 1) % n, previous = (cp.rank() + n - 1) % n;
-      const at::Tensor mine = at::full({bytes}, cp.rank() + 1, at::kByte);
-      at::Tensor theirs = at::zeros({bytes}, at::kByte);
+      const at::Tensor mine = at::full({bytes}, cp.rank() + 1, on(cp, at::kByte));
+      at::Tensor theirs = at::zeros({bytes}, on(cp, at::kByte));
       cp.exchange({{mine, next}}, {{theirs, previous}}).wait();
       EXPECT_TRUE((theirs == previous + 1).all().item<bool>()) << bytes;
     }));
 }
 
 TEST_P(TransportConformance, MessagesBetweenTwoRanksKeepTheirOrder) {
-  fine(onRanks(2, [](Communicator& cp) {
+  fine(onRanks(2, [this](Communicator& cp) {
     std::vector<at::Tensor> sent, received;
     std::vector<Exchange> all;
     for (int i = 0; i < 50; ++i) {
-      sent.push_back(at::full({1 + i % 7}, cp.rank() * 100 + i, at::kInt));
+      sent.push_back(at::full({1 + i % 7}, cp.rank() * 100 + i, on(cp, at::kInt)));
       received.push_back(at::zeros_like(sent.back()));
       all.push_back(cp.exchange({{sent[static_cast<std::size_t>(i)], 1 - cp.rank()}},
                                 {{received[static_cast<std::size_t>(i)], 1 - cp.rank()}}));
@@ -75,13 +89,13 @@ TEST_P(TransportConformance, MessagesBetweenTwoRanksKeepTheirOrder) {
 }
 
 TEST_P(TransportConformance, ConcurrentTrafficBetweenAllPairsArrivesWhole) {
-  fine(onRanks(4, [](Communicator& cp) {
+  fine(onRanks(4, [this](Communicator& cp) {
     Group group(cp, {0, 1, 2, 3});
     for (int round = 0; round < 20; ++round) {
       std::vector<at::Tensor> sends, receives;
       for (int r = 0; r < 4; ++r) {
-        sends.push_back(at::full({1000 + r}, cp.rank() * 10 + r, at::kFloat));
-        receives.push_back(at::zeros({1000 + cp.rank()}));
+        sends.push_back(at::full({1000 + r}, cp.rank() * 10 + r, on(cp)));
+        receives.push_back(at::zeros({1000 + cp.rank()}, on(cp)));
       }
       group.allToAll(sends, receives).wait();
       for (int r = 0; r < 4; ++r)
@@ -92,8 +106,8 @@ TEST_P(TransportConformance, ConcurrentTrafficBetweenAllPairsArrivesWhole) {
 }
 
 TEST_P(TransportConformance, SumsReachEveryRankAlike) {
-  fine(onRanks(4, [](Communicator& cp) {
-    at::Tensor t = at::full({1000}, cp.rank() + 1.0, at::kDouble);
+  fine(onRanks(4, [this](Communicator& cp) {
+    at::Tensor t = at::full({1000}, cp.rank() + 1.0, on(cp, at::kDouble));
     cp.allReduceSum(t);
     EXPECT_TRUE((t == 10).all().item<bool>());
     cp.barrier();
@@ -101,8 +115,8 @@ TEST_P(TransportConformance, SumsReachEveryRankAlike) {
 }
 
 TEST_P(TransportConformance, AMessageToARankThatIsNotThereThrows) {
-  const auto errors = onRanks(2, [](Communicator& cp) {
-    at::Tensor t = at::zeros({4});
+  const auto errors = onRanks(2, [this](Communicator& cp) {
+    at::Tensor t = at::zeros({4}, on(cp));
     cp.exchange({{t, 5}}, {}).wait();
   });
   for (const auto& error : errors) EXPECT_NE(error, "");
@@ -110,9 +124,9 @@ TEST_P(TransportConformance, AMessageToARankThatIsNotThereThrows) {
 
 TEST_P(TransportConformance, APeerThatDiesIsAnErrorAndNotAHang) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto errors = onRanks(2, [](Communicator& cp) {
+  const auto errors = onRanks(2, [this](Communicator& cp) {
     if (cp.rank() == 1) throw std::runtime_error("died");
-    at::Tensor t = at::zeros({4});
+    at::Tensor t = at::zeros({4}, on(cp));
     cp.exchange({}, {{t, 1}}).wait();
   });
   EXPECT_EQ(errors[1], "died");
@@ -129,7 +143,7 @@ TEST_P(TransportConformance, APeerSilentPastTheTimeoutIsAnError) {
           while (!done) std::this_thread::sleep_for(milliseconds(5));
           return;
         }
-        at::Tensor t = at::zeros({4});
+        at::Tensor t = at::zeros({4}, on(cp));
         struct Release {
           std::atomic<bool>& done;
           ~Release() { done = true; }
@@ -140,7 +154,7 @@ TEST_P(TransportConformance, APeerSilentPastTheTimeoutIsAnError) {
   EXPECT_NE(errors[0], "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::Values("local", "gloo"),
+INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::Values("local", "gloo", "nccl"),
                          [](const auto& name) { return name.param; });
 
 TEST(TransportTest, WhatThereIsNotIsRefusedByName) {
