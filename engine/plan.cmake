@@ -7,6 +7,7 @@ add_library(ringscope_plan STATIC
   ${CMAKE_SOURCE_DIR}/engine/control/gate.cpp
   ${CMAKE_SOURCE_DIR}/engine/launch/progress_board.cpp
   ${CMAKE_SOURCE_DIR}/engine/launch/rank_supervisor.cpp
+  ${CMAKE_SOURCE_DIR}/engine/launch/shared_memory.cpp
   ${CMAKE_SOURCE_DIR}/engine/parallel/mesh.cpp
   ${CMAKE_SOURCE_DIR}/engine/sharding/shard_layout.cpp
   ${CMAKE_SOURCE_DIR}/engine/transport/mailbox.cpp)

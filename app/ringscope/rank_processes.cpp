@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ringscope/rank_processes.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "app/ringscope/recording.h"
 #include "engine/launch/rank_supervisor.h"
+#include "traces/core/error.h"
 
 namespace ringscope::app {
 namespace {
@@ -25,10 +32,46 @@ std::vector<std::string> ownArguments() {
   return arguments;
 }
 
+/// Threads that are started from here on leave SIGINT and SIGTERM to the supervisor.
+void blockStopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+/// What comes in on standard input is for the supervisor.
+void closeInput() {
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, STDIN_FILENO);
+  ::close(nothing);
+}
+
 }  // namespace
 
-int runRankProcesses(int ranks, std::chrono::milliseconds deadline) {
-  return engine::superviseRanks({ranks, ownArguments(), deadline, {}});
+int runRankProcesses(const RankProcesses& run) {
+  blockStopSignals();
+  engine::Gate gate(run.ranks, engine::SharedMemory(engine::Gate::bytesFor(run.ranks)));
+  CollectedRecording recording(run.ranks, run.recorded, run.trace, run.control, gate);
+  recording.seal(run.sealed);
+  engine::RankLaunch launch{run.ranks, ownArguments(), run.deadline, {}, {}};
+  launch.in_child = [&](int rank) {
+    ::setenv(engine::Gate::kVariable, std::to_string(gate.descriptor()).c_str(), 1);
+    if (recording.hub()) recording.hub()->prepareChild(rank);
+    if (run.control) closeInput();
+  };
+  launch.started = [&] {
+    if (recording.hub()) recording.hub()->childrenStarted();
+  };
+  try {
+    const int code = engine::superviseRanks(launch);
+    recording.finish("", gate.stopRequested());
+    return code;
+  } catch (const Error& error) {
+    recording.finish(error.what(), false);
+    throw;
+  }
 }
 
 }  // namespace ringscope::app

@@ -12,6 +12,7 @@ namespace ringscope::app {
 namespace {
 
 constexpr std::size_t kStreamQueueBytes = std::size_t{64} << 20;
+constexpr auto kLiveCommit = std::chrono::milliseconds(20);  // what is seen of a live run
 
 std::string newRunId() {
   std::random_device random;
@@ -20,48 +21,103 @@ std::string newRunId() {
   return text;
 }
 
+std::string failureNote(const std::string& reason) {
+  return nlohmann::json({{"reason", reason}}).dump();
+}
+
+void warnOfCuts(const traces::RecorderStats& stats) {
+  for (const std::string& sentence : stats.failed_sinks)
+    std::cerr << "ringscope: the trace is cut: " << sentence << "\n";
+}
+
 }  // namespace
 
-Recording::Recording(int ranks, const std::string& trace_path, bool control, engine::Gate& gate) {
-  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+Outputs::Outputs(const std::string& trace_path, bool control) : trace_path_(trace_path) {
   if (!trace_path.empty()) {
     auto file = std::make_unique<traces::SqliteSink>(trace_path);
     file_ = file.get();
-    sinks.push_back(std::move(file));
+    sinks_.push_back(std::move(file));
   }
-  if (control) {
-    (void)!::nice(10);  // the window at the other end shares these cores and must stay smooth
-    const int frames = ::dup(STDOUT_FILENO);
-    ::dup2(STDERR_FILENO, STDOUT_FILENO);
-    writer_ = std::make_shared<traces::FrameWriter>(frames, kStreamQueueBytes);
-    sinks.push_back(std::make_unique<traces::StreamSink>(writer_));
-  }
-  if (sinks.empty()) return;
-  traces::RecorderOptions options;
-  if (control)
-    options.commit_interval = std::chrono::milliseconds(20);  // what the window sees of a live run
-  recorder_ = std::make_unique<traces::Recorder>(ranks, std::move(sinks), options);
-  if (control)
-    control_ = std::make_unique<engine::ControlServer>(
-        gate, *recorder_, writer_,
-        engine::ControlServer::Options{newRunId(), trace_path, STDIN_FILENO, &live_, &switches_,
-                                       [this](const std::string& json) { seal(json); }});
+  if (!control) return;
+  (void)!::nice(10);  // the window at the other end shares these cores and must stay smooth
+  const int frames = ::dup(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  writer_ = std::make_shared<traces::FrameWriter>(frames, kStreamQueueBytes);
+  sinks_.push_back(std::make_unique<traces::StreamSink>(writer_));
 }
+
+void Outputs::seal(const std::string& json) {
+  if (file_) file_->seal(json);
+}
+
+std::unique_ptr<engine::ControlServer> Outputs::serve(engine::Gate& gate,
+                                                      engine::ControlledRun& run) {
+  if (!writer_) return nullptr;
+  return std::make_unique<engine::ControlServer>(
+      gate, run, writer_,
+      engine::ControlServer::Options{newRunId(), trace_path_, STDIN_FILENO,
+                                     [this](const std::string& json) { seal(json); }});
+}
+
+Recording::Recording(int ranks, const std::string& trace_path, bool control, engine::Gate& gate)
+    : outputs_(isCollected() ? "" : trace_path, control && !isCollected()) {
+  if (isCollected()) sendUp(ranks, gate);
+  if (!outputs_.any()) return;
+  traces::RecorderOptions options;
+  if (outputs_.hasControl()) options.commit_interval = kLiveCommit;
+  recorder_ = std::make_unique<traces::Recorder>(ranks, outputs_.takeSinks(), options);
+  if (!outputs_.hasControl()) return;
+  run_ = std::make_unique<engine::RunHere>(gate, *recorder_, live_, switches_);
+  control_ = outputs_.serve(gate, *run_);
+}
+
+void Recording::sendUp(int ranks, engine::Gate& gate) {
+  const int fd = engine::RankLink::inheritedDescriptor();
+  auto writer = std::make_shared<traces::FrameWriter>(fd, kStreamQueueBytes);
+  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+  sinks.push_back(std::make_unique<traces::StreamSink>(writer, traces::WhenFull::kWait));
+  traces::RecorderOptions options;
+  options.commit_interval = kLiveCommit;
+  options.start_ns = engine::RankLink::inheritedClock();
+  recorder_ = std::make_unique<traces::Recorder>(ranks, std::move(sinks), options);
+  run_ = std::make_unique<engine::RunHere>(gate, *recorder_, live_, switches_);
+  link_ = std::make_unique<engine::RankLink>(fd, std::move(writer), *run_);
+}
+
+Recording::~Recording() = default;
 
 void Recording::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {
   if (control_) control_->diffsArrived(diffs);
 }
 
-void Recording::seal(const std::string& json) {
-  if (file_) file_->seal(json);
-}
-
 void Recording::finish(const std::string& failure, bool stopped) {
   if (!recorder_) return;
-  if (!failure.empty()) recorder_->note("failure", nlohmann::json({{"reason", failure}}).dump());
+  if (!failure.empty()) recorder_->note("failure", failureNote(failure));
   recorder_->close();
-  for (const std::string& sentence : recorder_->stats().failed_sinks)
-    std::cerr << "ringscope: the trace is cut: " << sentence << "\n";
+  warnOfCuts(recorder_->stats());
+  if (control_) control_->announceEnd(failure, stopped);
+  control_.reset();
+  link_.reset();
+}
+
+CollectedRecording::CollectedRecording(int ranks, int recorded, const std::string& trace_path,
+                                       bool control, engine::Gate& gate)
+    : outputs_(trace_path, control) {
+  if (!outputs_.any()) return;
+  hub_ = std::make_unique<engine::RankHub>(gate, ranks, recorded, outputs_.takeSinks(),
+                                           [this](const auto& diffs) {
+                                             if (control_) control_->diffsArrived(diffs);
+                                           });
+  control_ = outputs_.serve(gate, *hub_);
+}
+
+CollectedRecording::~CollectedRecording() = default;
+
+void CollectedRecording::finish(const std::string& failure, bool stopped) {
+  if (!hub_) return;
+  if (!failure.empty()) hub_->note("failure", failureNote(failure));
+  hub_->close();
+  warnOfCuts(hub_->stats());
   if (control_) control_->announceEnd(failure, stopped);
   control_.reset();
 }

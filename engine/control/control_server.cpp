@@ -7,7 +7,6 @@
 #include <array>
 
 #include "engine/control/break_request.h"
-#include "engine/control/tensor_read.h"
 #include "traces/core/error.h"
 #include "traces/storage/sqlite_source.h"
 
@@ -23,9 +22,9 @@ json toJson(const traces::Place& place) {
           {"text", traces::describe(place)}};
 }
 
-ControlServer::ControlServer(Gate& gate, traces::Recorder& recorder,
+ControlServer::ControlServer(Gate& gate, ControlledRun& run,
                              std::shared_ptr<traces::FrameWriter> writer, Options options)
-    : gate_(gate), recorder_(recorder), writer_(std::move(writer)), options_(std::move(options)) {
+    : gate_(gate), run_(run), writer_(std::move(writer)), options_(std::move(options)) {
   send({{"hello",
          {{"control", traces::kControlVersion},
           {"format", traces::kFormatVersion},
@@ -33,14 +32,12 @@ ControlServer::ControlServer(Gate& gate, traces::Recorder& recorder,
           {"capabilities",
            {"pause", "continue", "step", "stop", "state", "break", "read", "inject", "capture",
             "resend"}}}}});
-  if (options_.switches) options_.switches->setNonFiniteSink([this] { gate_.pause(); });
   thread_ = std::thread([this] { loop(); });
 }
 
 ControlServer::~ControlServer() {
   closing_ = true;
   thread_.join();
-  if (options_.switches) options_.switches->setNonFiniteSink({});
 }
 
 void ControlServer::send(const json& message) {
@@ -126,6 +123,7 @@ void ControlServer::dispatch(const json& request, json& reply) {
       if (!paused) throw usageError("the run is not paused; pause it first");
     }
     pending_ = reply;
+    pending_said_ = std::chrono::steady_clock::now();
     reply = json();
   } else if (cmd == "continue") {
     stop_is_known_ = false;
@@ -149,13 +147,13 @@ void ControlServer::dispatch(const json& request, json& reply) {
 
 json ControlServer::state() const {
   const auto place = gate_.stoppedAt();
-  const auto stats = recorder_.stats();
+  const auto stats = run_.stats();
   return {{"running", !place && !gate_.over()},
           {"paused", place.has_value()},
           {"over", gate_.over()},
           {"place", place ? toJson(*place) : json()},
           {"run_id", options_.run_id},
-          {"run_clock_ns", recorder_.now()},
+          {"run_clock_ns", run_.now()},
           {"events", stats.events},
           {"dropped_events", stats.dropped_events},
           {"failed_sinks", stats.failed_sinks}};
@@ -165,7 +163,7 @@ void ControlServer::answerPending() {
   if (!pending_) return;
   const auto place = gate_.stoppedAt();
   const bool over = gate_.over();
-  if (!place && !over) return;
+  if (!place && !over) return tellWhoIsLate();
   json reply = *pending_;
   pending_.reset();
   reply["over"] = over;
@@ -174,8 +172,19 @@ void ControlServer::answerPending() {
   send(reply);
 }
 
+void ControlServer::tellWhoIsLate() {
+  constexpr auto kEvery = std::chrono::seconds(2);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - pending_said_ < kEvery) return;
+  pending_said_ = now;
+  json late = json::array();
+  for (const auto& [rank, place] : gate_.onTheirWay())
+    late.push_back({{"rank", rank}, {"place", toJson(place)}});
+  send({{"waiting", (*pending_)["reply"]}, {"id", (*pending_)["id"]}, {"for", late}});
+}
+
 void ControlServer::addStop(json& message, const std::optional<traces::Place>& place) {
-  const traces::Watermark watermark = recorder_.flush();
+  const traces::Watermark watermark = run_.flush();
   message["run_id"] = options_.run_id;
   message["place"] = place ? toJson(*place) : json();
   message["chunk_watermark"] = watermark.chunk_watermark;
@@ -196,18 +205,15 @@ void ControlServer::setBreak(const json& request) {
   const BreakRequest asked = BreakRequest::fromJson(request);
   gate_.setBreak(asked.place);
   break_multiple_ = asked.on_divergence ? asked.multiple : kNoBreak;
-  if (asked.on_non_finite && !options_.switches) throw usageError("this run has no such break");
-  if (options_.switches) options_.switches->breakOnNonFinite(asked.on_non_finite);
+  if (asked.on_non_finite != breaks_on_non_finite_) run_.breakOnNonFinite(asked.on_non_finite);
+  breaks_on_non_finite_ = asked.on_non_finite;
 }
 
 void ControlServer::change(const json& request, json& reply) {
-  if (!options_.switches) throw usageError("this run cannot be changed");
   const auto cmd = request["cmd"].get<std::string>();
-  if (cmd == "capture")
-    return options_.switches->setCapture(CapturePolicy::parse(request.value("policy", "")));
+  if (cmd == "capture") return run_.setCapture(request.value("policy", ""));
   const auto mistake = request.value("mistake", std::string());
-  const std::int32_t step =
-      cmd == "inject" ? options_.switches->inject(mistake) : options_.switches->lift(mistake);
+  const std::int32_t step = run_.change(cmd, mistake);
   reply["from_train_step"] = step;
   if (options_.seal)
     options_.seal(json({{"control", cmd}, {"mistake", mistake}, {"from_train_step", step}}).dump());
@@ -221,12 +227,11 @@ void ControlServer::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {
 }
 
 void ControlServer::read(const json& request, json& reply) {
-  if (!options_.live) throw usageError("this run cannot be read");
   if (!gate_.stoppedAt()) throw usageError("tensors are read from a paused run; pause it first");
   if (request["cmd"] == "tensors")
-    reply["tensors"] = listLiveTensors(*options_.live);
+    reply["tensors"] = run_.tensors();
   else
-    reply.update(readLiveTensor(*options_.live, request));
+    reply.update(run_.read(request));
 }
 
 void ControlServer::resend(const json& request, json& reply) {

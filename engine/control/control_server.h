@@ -8,10 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "engine/control/controlled_run.h"
 #include "engine/control/gate.h"
-#include "engine/control/run_switches.h"
-#include "engine/observe/live_tensors.h"
-#include "traces/recording/recorder.h"
 #include "traces/stream/frame.h"
 #include "traces/stream/frame_writer.h"
 
@@ -32,19 +30,20 @@ namespace ringscope::engine {
 /// and every one is answered by {"reply": cmd, "id": N, "ok": true | false, …}. A pause or step is
 /// answered when every rank stands at the same gate and all before it is flushed, with
 /// {run_id, place, chunk_watermark, run_clock_ns}; whoever shows "stopped" waits for that
-/// watermark. A run that stops at a break says so with {"stopped": "break", …}. A failure in a
-/// request is an answer with "error"; it never ends the run.
+/// watermark. While ranks do not come to their gate, {"waiting": cmd, "id": N, "for": [{"rank",
+/// "place"}]} says which, and the last gate of each, every two seconds. A run that stops at a break
+/// says so with {"stopped": "break", …}. A failure in a request is an answer with "error"; it never
+/// ends the run.
 class ControlServer {
  public:
   struct Options {
     std::string run_id;
-    std::string trace_path;             ///< where lost chunks are read again; empty: they cannot be
-    int input = 0;                      ///< descriptor that requests come from
-    const LiveTensors* live = nullptr;  ///< what `read` reads; null: it is refused
-    RunSwitches* switches = nullptr;    ///< what inject, lift and capture change; null: refused
+    std::string trace_path;  ///< where lost chunks are read again; empty: they cannot be
+    int input = 0;           ///< descriptor that requests come from
     std::function<void(const std::string& json)> seal;  ///< for what the doctor must not see
   };
-  ControlServer(Gate& gate, traces::Recorder& recorder, std::shared_ptr<traces::FrameWriter> writer,
+  /// References outlive this.
+  ControlServer(Gate& gate, ControlledRun& run, std::shared_ptr<traces::FrameWriter> writer,
                 Options options);
   ~ControlServer();
 
@@ -63,18 +62,21 @@ class ControlServer {
   void setBreak(const nlohmann::json& request);
   void change(const nlohmann::json& request, nlohmann::json& reply);
   void answerPending();
+  void tellWhoIsLate();
   void announceBreak();
   void addStop(nlohmann::json& message, const std::optional<traces::Place>& place);
   void send(const nlohmann::json& message);
   nlohmann::json state() const;
 
   Gate& gate_;
-  traces::Recorder& recorder_;
+  ControlledRun& run_;
   std::shared_ptr<traces::FrameWriter> writer_;
   Options options_;
   traces::FrameDecoder decoder_;
-  std::optional<nlohmann::json> pending_;         // the pause or step that waits for its answer
-  std::atomic<double> break_multiple_{kNoBreak};  // of the noise floor
+  std::optional<nlohmann::json> pending_;  // the pause or step that waits for its answer
+  std::chrono::steady_clock::time_point pending_said_;  // when its waiting was last spoken of
+  std::atomic<double> break_multiple_{kNoBreak};        // of the noise floor
+  bool breaks_on_non_finite_ = false;
   bool stop_is_known_ = false;  // the other side has been told where the ranks stand
   bool stop_at_end_of_input_ = false;
   bool input_open_ = true;

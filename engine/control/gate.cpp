@@ -1,15 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/control/gate.h"
 
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <new>
 
 namespace ringscope::engine {
 
-Gate::Gate(int ranks)
-    : passed_(static_cast<std::size_t>(ranks), 0),
-      waiting_(static_cast<std::size_t>(ranks), false),
-      left_(static_cast<std::size_t>(ranks), false),
-      holding_(static_cast<std::size_t>(ranks), false) {}
+/// What the gate knows of one rank.
+struct Gate::Rank {
+  std::int64_t passed;  // gates that it has reached
+  traces::Place place;  // of the last of them
+  bool waiting, left, holding;
+};
+
+/// Lies in memory that several processes may map at different addresses: no pointers.
+struct Gate::State {
+  pthread_mutex_t mutex;                  // robust: whoever holds it may be killed
+  std::atomic<std::uint32_t> generation;  // a futex: rises with every change
+  int ranks;
+  traces::Place place;               // of the gate where the ranks stand
+  std::optional<std::int64_t> halt;  // ranks stop at this gate number
+  std::optional<StepUnit> stepping;  // no number yet: the first rank to fit sets halt
+  std::optional<BreakPoint> break_at;
+  std::int64_t break_from;  // gates before this number had been passed by some when it was set
+  bool stopping;
+};
+
+/// Holds the gate's mutex. A condition variable is of no use here: a waiter that is killed would
+/// leave it unusable.
+class Gate::Lock {
+ public:
+  explicit Lock(State& state) : state_(state) { take(); }
+  ~Lock() { ::pthread_mutex_unlock(&state_.mutex); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+  template <typename Condition>
+  void waitUntil(Condition met) {
+    while (!met()) {
+      const std::uint32_t seen = state_.generation;
+      ::pthread_mutex_unlock(&state_.mutex);
+      ::syscall(SYS_futex, &state_.generation, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+      take();
+    }
+  }
+  void changed() {
+    ++state_.generation;
+    ::syscall(SYS_futex, &state_.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  }
+
+ private:
+  /// What a killed rank left behind is whole: each change is a few plain stores, and the run ends.
+  void take() {
+    if (::pthread_mutex_lock(&state_.mutex) == EOWNERDEAD)
+      ::pthread_mutex_consistent(&state_.mutex);
+  }
+
+  State& state_;
+};
+
+std::size_t Gate::bytesFor(int ranks) {
+  return sizeof(State) + static_cast<std::size_t>(ranks) * sizeof(Rank);
+}
+
+Gate::Gate(int ranks) : Gate(ranks, std::nullopt, true) {}
+Gate::Gate(int ranks, SharedMemory shared) : Gate(ranks, std::optional(std::move(shared)), true) {}
+
+Gate Gate::inheritedOr(int ranks) {
+  auto shared = SharedMemory::inherited(kVariable, bytesFor(ranks));
+  return shared ? Gate(ranks, std::move(shared), false) : Gate(1);
+}
+
+Gate::Gate(int ranks, std::optional<SharedMemory> shared, bool fresh) : shared_(std::move(shared)) {
+  if (!shared_) own_ = std::make_unique<std::byte[]>(bytesFor(ranks));
+  void* const memory = shared_ ? shared_->data() : own_.get();
+  if (!fresh) {
+    state_ = static_cast<State*>(memory);
+    return;
+  }
+  state_ = new (memory) State{};
+  state_->ranks = ranks;
+  for (int r = 0; r < ranks; ++r) new (reinterpret_cast<Rank*>(state_ + 1) + r) Rank{};
+  pthread_mutexattr_t kind;
+  ::pthread_mutexattr_init(&kind);
+  ::pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+  ::pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+  ::pthread_mutex_init(&state_->mutex, &kind);
+  ::pthread_mutexattr_destroy(&kind);
+}
+
+Gate::~Gate() {
+  if (own_) ::pthread_mutex_destroy(&state_->mutex);
+}
+
+int Gate::descriptor() const {
+  return shared_ ? shared_->descriptor() : -1;
+}
+
+std::span<Gate::Rank> Gate::ranks() const {
+  return {reinterpret_cast<Rank*>(state_ + 1), static_cast<std::size_t>(state_->ranks)};
+}
 
 bool BreakPoint::matches(const traces::Place& place) const {
   return (!train_step || *train_step == place.train_step) && (!layer || *layer == place.layer) &&
@@ -19,138 +117,159 @@ bool BreakPoint::matches(const traces::Place& place) const {
 /// A rank that is held at its gate has not passed it.
 std::int64_t Gate::firstCommonGate() const {
   std::int64_t last = 0;
-  for (std::size_t r = 0; r < passed_.size(); ++r)
-    last = std::max(last, passed_[r] - (holding_[r] ? 1 : 0));
+  for (const Rank& rank : ranks()) last = std::max(last, rank.passed - (rank.holding ? 1 : 0));
   return last + 1;
+}
+
+std::int64_t Gate::lastPassed() const {
+  std::int64_t last = 0;
+  for (const Rank& rank : ranks()) last = std::max(last, rank.passed);
+  return last;
 }
 
 /// True when `place` is where the step that is under way should end.
 bool Gate::reached(std::int64_t number, const traces::Place& place) const {
-  if (halt_) return number >= *halt_;
-  if (break_ && number >= break_from_ && break_->matches(place)) return true;
-  if (!stepping_) return false;
-  switch (*stepping_) {
+  const State& s = *state_;
+  if (s.halt) return number >= *s.halt;
+  if (s.break_at && number >= s.break_from && s.break_at->matches(place)) return true;
+  if (!s.stepping) return false;
+  switch (*s.stepping) {
     case StepUnit::kStage:
       return true;
     case StepUnit::kLayer:
-      return place.layer != place_.layer || place.direction != place_.direction;
+      return place.layer != s.place.layer || place.direction != s.place.direction;
     case StepUnit::kTrainStep:
-      return place.train_step != place_.train_step;
+      return place.train_step != s.place.train_step;
   }
   return true;
 }
 
-bool Gate::arrive(int rank, const traces::Place& place, const std::function<bool()>& hold) {
-  const auto r = static_cast<std::size_t>(rank);
-  std::unique_lock lock(mutex_);
-  const std::int64_t number = ++passed_[r];
+bool Gate::arrive(int rank_number, const traces::Place& place, const std::function<bool()>& hold) {
+  Rank& rank = ranks()[static_cast<std::size_t>(rank_number)];
+  Lock lock(*state_);
+  const std::int64_t number = ++rank.passed;
+  rank.place = place;
   bool stood = reached(number, place);
-  if (stood) standAt(lock, r, number, place);
+  if (stood) standAt(lock, rank, number, place);
   // Steps and breaks end here once; only a new pause or stop halts the same gate again.
-  auto halted = [&] { return stood ? halt_ && number >= *halt_ : reached(number, place); };
+  auto halted = [&] {
+    return stood ? state_->halt && number >= *state_->halt : reached(number, place);
+  };
   while (hold && hold()) {
-    holding_[r] = true;
-    changed_.wait(lock, [&] { return halted() || !hold(); });
-    holding_[r] = false;
-    if (halted()) stood = standAt(lock, r, number, place);
+    rank.holding = true;
+    lock.waitUntil([&] { return halted() || !hold(); });
+    rank.holding = false;
+    if (halted()) stood = standAt(lock, rank, number, place);
   }
   return stood;
 }
 
 /// Stands here until the run goes on.
-bool Gate::standAt(std::unique_lock<std::mutex>& lock, std::size_t r, std::int64_t number,
-                   const traces::Place& place) {
-  if (!halt_) halt_ = number;
-  stepping_.reset();
-  if (stopping_) throw StopRequested();
-  place_ = place;
-  waiting_[r] = true;
-  changed_.notify_all();
-  changed_.wait(lock, [&] { return stopping_ || !halt_ || number < *halt_; });
-  waiting_[r] = false;
-  if (stopping_ && (!halt_ || number >= *halt_)) throw StopRequested();
+bool Gate::standAt(Lock& lock, Rank& rank, std::int64_t number, const traces::Place& place) {
+  State& s = *state_;
+  if (!s.halt) s.halt = number;
+  s.stepping.reset();
+  if (s.stopping) throw StopRequested();
+  s.place = place;
+  rank.waiting = true;
+  lock.changed();
+  lock.waitUntil([&] { return s.stopping || !s.halt || number < *s.halt; });
+  rank.waiting = false;
+  if (s.stopping && (!s.halt || number >= *s.halt)) throw StopRequested();
   return true;
 }
 
 void Gate::poke() {
-  const std::lock_guard lock(mutex_);
-  changed_.notify_all();
+  Lock lock(*state_);
+  lock.changed();
 }
 
 void Gate::setBreak(const std::optional<BreakPoint>& at) {
-  const std::lock_guard lock(mutex_);
-  break_ = at;
-  break_from_ = firstCommonGate();
+  const Lock lock(*state_);
+  state_->break_at = at;
+  state_->break_from = firstCommonGate();
 }
 
 void Gate::leave(int rank) {
-  const std::lock_guard lock(mutex_);
-  left_[static_cast<std::size_t>(rank)] = true;
-  changed_.notify_all();
+  Lock lock(*state_);
+  ranks()[static_cast<std::size_t>(rank)].left = true;
+  lock.changed();
 }
 
 void Gate::pause() {
-  const std::lock_guard lock(mutex_);
-  if (!halt_ && !stepping_) halt_ = firstCommonGate();
-  changed_.notify_all();
+  Lock lock(*state_);
+  if (!state_->halt && !state_->stepping) state_->halt = firstCommonGate();
+  lock.changed();
+}
+
+/// The ranks that stand are on their way from here on, whenever they wake up.
+void Gate::standDown() {
+  state_->halt.reset();
+  for (Rank& rank : ranks()) rank.waiting = false;
 }
 
 void Gate::resume() {
-  const std::lock_guard lock(mutex_);
-  halt_.reset();
-  stepping_.reset();
-  break_from_ = std::max(break_from_, *std::max_element(passed_.begin(), passed_.end()) + 1);
-  std::fill(waiting_.begin(), waiting_.end(), false);
-  changed_.notify_all();
+  Lock lock(*state_);
+  state_->stepping.reset();
+  state_->break_from = std::max(state_->break_from, lastPassed() + 1);
+  standDown();
+  lock.changed();
 }
 
 bool Gate::step(StepUnit unit) {
-  const std::lock_guard lock(mutex_);
+  Lock lock(*state_);
   if (!anyWaiting() || !allStopped()) return false;
-  halt_.reset();
-  stepping_ = unit;
-  std::fill(waiting_.begin(), waiting_.end(), false);
-  changed_.notify_all();
+  state_->stepping = unit;
+  standDown();
+  lock.changed();
   return true;
 }
 
 void Gate::stop() {
-  const std::lock_guard lock(mutex_);
-  stopping_ = true;
+  Lock lock(*state_);
+  state_->stopping = true;
   const bool all_here = allStopped();
-  if (!all_here) halt_ = firstCommonGate();
-  changed_.notify_all();
+  if (!all_here) state_->halt = firstCommonGate();
+  lock.changed();
 }
 
 bool Gate::allStopped() const {
-  for (std::size_t r = 0; r < passed_.size(); ++r)
-    if (!waiting_[r] && !left_[r]) return false;
-  return true;
+  return std::ranges::all_of(ranks(), [](const Rank& r) { return r.waiting || r.left; });
 }
 
 bool Gate::anyWaiting() const {
-  return std::find(waiting_.begin(), waiting_.end(), true) != waiting_.end();
+  return std::ranges::any_of(ranks(), [](const Rank& r) { return r.waiting; });
 }
 
 std::optional<traces::Place> Gate::stoppedAt() const {
-  const std::lock_guard lock(mutex_);
-  return anyWaiting() && allStopped() ? std::optional(place_) : std::nullopt;
+  const Lock lock(*state_);
+  return anyWaiting() && allStopped() ? std::optional(state_->place) : std::nullopt;
+}
+
+std::vector<std::pair<int, traces::Place>> Gate::onTheirWay() const {
+  const Lock lock(*state_);
+  std::vector<std::pair<int, traces::Place>> late;
+  for (int r = 0; r < state_->ranks; ++r) {
+    const Rank& rank = ranks()[static_cast<std::size_t>(r)];
+    if (!rank.waiting && !rank.left) late.emplace_back(r, rank.place);
+  }
+  return late;
 }
 
 std::optional<traces::Place> Gate::waitUntilStopped() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return allStopped(); });
-  return anyWaiting() ? std::optional(place_) : std::nullopt;
+  Lock lock(*state_);
+  lock.waitUntil([&] { return allStopped(); });
+  return anyWaiting() ? std::optional(state_->place) : std::nullopt;
 }
 
 bool Gate::over() const {
-  const std::lock_guard lock(mutex_);
-  return std::find(left_.begin(), left_.end(), false) == left_.end();
+  const Lock lock(*state_);
+  return std::ranges::all_of(ranks(), [](const Rank& r) { return r.left; });
 }
 
 bool Gate::stopRequested() const {
-  const std::lock_guard lock(mutex_);
-  return stopping_;
+  const Lock lock(*state_);
+  return state_->stopping;
 }
 
 }  // namespace ringscope::engine

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "engine/launch/shared_memory.h"
 #include "traces/core/place.h"
 
 namespace ringscope::engine {
@@ -29,10 +30,23 @@ struct BreakPoint {
 
 /// The gates that lie at stage borders. All ranks pass the same sequence of gates, so a gate's
 /// number is a place that is the same for all: a pause picks the first gate that no rank has passed
-/// yet, and every rank stops there. Thread-safe.
+/// yet, and every rank stops there. Thread-safe, and safe between processes that share its memory,
+/// one of which may be killed at any time.
 class Gate {
  public:
+  /// For threads of this process.
   explicit Gate(int ranks);
+  /// For processes: made in `shared`, which has at least bytesFor(ranks), unless it was inherited.
+  Gate(int ranks, SharedMemory shared);
+  /// The gate that a parent left in the environment, else one of this process's own.
+  static Gate inheritedOr(int ranks);
+  static std::size_t bytesFor(int ranks);
+  static constexpr const char* kVariable = "RINGSCOPE_GATE_FD";
+  /// For a child's environment; -1 where the gate is not shared.
+  int descriptor() const;
+  /// Whether ranks of other processes pass this gate too.
+  bool isShared() const { return shared_.has_value(); }
+  ~Gate();
 
   /// Called by a rank at a stage border. Blocks while paused; returns true when it did. Throws
   /// StopRequested.
@@ -56,6 +70,8 @@ class Gate {
 
   /// The place where every rank that has not left stands, or nothing while one is on its way.
   std::optional<traces::Place> stoppedAt() const;
+  /// Where ranks passed their last gate that should stand still by now and do not: {rank, place}.
+  std::vector<std::pair<int, traces::Place>> onTheirWay() const;
   /// Blocks until stoppedAt() has a place or every rank has left.
   std::optional<traces::Place> waitUntilStopped();
   /// True when every rank has left.
@@ -63,23 +79,23 @@ class Gate {
   bool stopRequested() const;
 
  private:
+  struct State;
+  struct Rank;
+  class Lock;
+
+  Gate(int ranks, std::optional<SharedMemory> shared, bool fresh);
+  std::span<Rank> ranks() const;
   bool reached(std::int64_t number, const traces::Place& place) const;
   bool allStopped() const;
   bool anyWaiting() const;
   std::int64_t firstCommonGate() const;
-  bool standAt(std::unique_lock<std::mutex>& lock, std::size_t rank, std::int64_t number,
-               const traces::Place& place);
+  std::int64_t lastPassed() const;
+  void standDown();
+  bool standAt(Lock& lock, Rank& rank, std::int64_t number, const traces::Place& place);
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::int64_t> passed_;  // gates that each rank has reached
-  std::vector<bool> waiting_, left_, holding_;
-  traces::Place place_;               // of the gate where the ranks stand
-  std::optional<std::int64_t> halt_;  // ranks stop at this gate number
-  std::optional<StepUnit> stepping_;  // no number yet: the first rank to fit sets halt_
-  std::optional<BreakPoint> break_;
-  std::int64_t break_from_ = 0;  // gates before this number had been passed by some when it was set
-  bool stopping_ = false;
+  std::optional<SharedMemory> shared_;
+  std::unique_ptr<std::byte[]> own_;
+  State* state_;
 };
 
 }  // namespace ringscope::engine

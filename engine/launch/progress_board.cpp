@@ -2,14 +2,10 @@
 #include "engine/launch/progress_board.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <ctime>
 
 #include "traces/core/clock.h"
-#include "traces/core/error.h"
 
 namespace ringscope::engine {
 namespace {
@@ -42,31 +38,19 @@ std::string ProgressSlot::describe() const {
          traces::describe(place());
 }
 
-ProgressBoard::ProgressBoard(int ranks) : ranks_(ranks) {
-  fd_ = ::memfd_create("ringscope-progress", 0);
-  void* memory = MAP_FAILED;
-  if (fd_ >= 0 && ::ftruncate(fd_, static_cast<off_t>(sizeOf(ranks))) == 0)
-    memory = ::mmap(nullptr, sizeOf(ranks), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-  if (memory == MAP_FAILED) throw runFailed("there is no memory to watch the ranks with");
-  slots_ = static_cast<ProgressSlot*>(memory);  // zeroed pages: every atomic is 0
+ProgressBoard::ProgressBoard(int ranks)
+    : memory_(sizeOf(ranks)), slots_(static_cast<ProgressSlot*>(memory_.data())) {
+  // Zeroed pages: every atomic is 0.
   for (int rank = 0; rank < ranks; ++rank) {
     slots_[rank].operation = -1;
     slots_[rank].waiting_for = kWaitsForNobody;
   }
 }
 
-ProgressBoard::~ProgressBoard() {
-  ::munmap(slots_, sizeOf(ranks_));
-  ::close(fd_);
-}
-
-ProgressReport::ProgressReport(int rank) {
-  const char* fd = std::getenv(ProgressBoard::kVariable);
-  if (!fd) return;
-  void* memory =
-      ::mmap(nullptr, sizeOf(rank + 1), PROT_READ | PROT_WRITE, MAP_SHARED, std::atoi(fd), 0);
-  if (memory == MAP_FAILED) return;  // not our supervisor's
-  slot_ = static_cast<ProgressSlot*>(memory) + rank;
+ProgressReport::ProgressReport(int rank)
+    : memory_(SharedMemory::inherited(ProgressBoard::kVariable, sizeOf(rank + 1))) {
+  if (!memory_) return;
+  slot_ = static_cast<ProgressSlot*>(memory_->data()) + rank;
   current = slot_;
   clockid_t clock{};
   ::pthread_getcpuclockid(::pthread_self(), &clock);

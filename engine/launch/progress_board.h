@@ -3,10 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "engine/launch/shared_memory.h"
 #include "traces/schema/event.h"
 
 namespace ringscope::engine {
@@ -35,18 +36,15 @@ class ProgressBoard {
  public:
   /// Throws runFailed when there is no memory for it.
   explicit ProgressBoard(int ranks);
-  ~ProgressBoard();
-  ProgressBoard(const ProgressBoard&) = delete;
-  ProgressBoard& operator=(const ProgressBoard&) = delete;
 
   ProgressSlot& slot(int rank) const { return slots_[rank]; }
   /// What a child finds it by; for its environment.
-  int descriptor() const { return fd_; }
+  int descriptor() const { return memory_.descriptor(); }
   static constexpr const char* kVariable = "RINGSCOPE_PROGRESS_FD";
 
  private:
-  int ranks_, fd_ = -1;
-  ProgressSlot* slots_ = nullptr;
+  SharedMemory memory_;
+  ProgressSlot* slots_;
 };
 
 /// While it lives, the calling thread reports what it does into the slot of `rank`, if a supervisor
@@ -59,6 +57,7 @@ class ProgressReport {
   ProgressReport& operator=(const ProgressReport&) = delete;
 
  private:
+  std::optional<SharedMemory> memory_;
   ProgressSlot* slot_ = nullptr;
   std::atomic<bool> ended_{false};
   std::thread heart_;

@@ -146,6 +146,7 @@ class Supervisor {
       child.running = true;
       child.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0));
     }
+    if (launch_.started) launch_.started();
   }
 
   bool askedToStop() const {

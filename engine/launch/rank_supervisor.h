@@ -15,8 +15,8 @@ struct RankLaunch {
   std::vector<std::string> arguments;  ///< argv, the program's name first
   /// How long a rank may neither compute nor wait nor be paused, or all may wait for each other.
   std::chrono::milliseconds deadline{60'000};
-  /// Called in each child before it becomes its rank; for tests.
-  std::function<void(int rank)> in_child;
+  std::function<void(int rank)> in_child;  ///< called in each child before it becomes its rank
+  std::function<void()> started;           ///< called here when all have been started
 };
 
 /// Starts the ranks, watches them by pidfd and heartbeat, and returns rank 0's exit code when all

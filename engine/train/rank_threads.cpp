@@ -134,7 +134,7 @@ bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& her
   const auto transport = processTransport(options.transport, here, options.timeout);
   FirstFailure failure;
   const ProgressReport report(here.rank);
-  runRank(options, *transport, gate, here.rank, here.local_rank, 0,
+  runRank(options, *transport, gate, here.rank, here.local_rank, gate.isShared() ? here.rank : 0,
           threadsPerRank(options.mesh.worldSize()), failure, body);
   if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);
   return gate.stopRequested();

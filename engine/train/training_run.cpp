@@ -246,14 +246,15 @@ class SharedProgress {
   CheckpointStore store_;
 };
 
+/// Of the recorded ranks that ran in this process.
 void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, int ranks) {
-  nlohmann::json peaks = nlohmann::json::array();
   for (int rank = 0; rank < ranks; ++rank) {
     const auto peak = memory.peak(rank);
-    peaks.push_back(
-        {{"rank", rank}, {"bytes", peak.bytes}, {"place", traces::describe(peak.place)}});
+    if (peak.bytes == 0) continue;
+    recorder.note(
+        "memory.peak." + std::to_string(rank),
+        nlohmann::json({{"bytes", peak.bytes}, {"place", traces::describe(peak.place)}}).dump());
   }
-  recorder.note("memory.peaks", peaks.dump());
 }
 
 /// What a run needs of its mesh, said before anything starts.

@@ -7,7 +7,9 @@ namespace ringscope::traces {
 
 Recorder::Recorder(int world_size, std::vector<std::unique_ptr<ChunkSink>> sinks,
                    RecorderOptions options)
-    : start_ns_(steadyNow()), options_(options), sinks_(std::move(sinks)) {
+    : start_ns_(options.start_ns ? options.start_ns : steadyNow()),
+      options_(options),
+      sinks_(std::move(sinks)) {
   for (int r = 0; r < world_size; ++r)
     ranks_.push_back(std::make_unique<RankBuffers>(options.events_per_rank));
   writer_ = std::thread([this] { writerLoop(); });

@@ -20,6 +20,7 @@ struct RecorderOptions {
   std::size_t events_per_rank = std::size_t{1} << 14;  ///< ring buffer of each rank, in events
   std::size_t queue_bytes = std::size_t{256} << 20;    ///< values waiting for the writer thread
   std::chrono::milliseconds commit_interval{50};       ///< the most that a kill can lose
+  std::int64_t start_ns = 0;  ///< steadyNow() at run clock 0, when others share it; 0: now
 };
 
 /// What is known to be written: everything up to chunk `chunk_watermark` at `run_clock_ns`.

@@ -39,6 +39,16 @@ bool FrameWriter::offer(Bytes frame) {
   return true;
 }
 
+bool FrameWriter::waitAndSend(Bytes frame) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return broken_ || queue_.empty() || queued_ < queue_limit_; });
+  if (broken_ || closing_) return false;
+  queued_ += frame.size();
+  queue_.push_back(std::move(frame));
+  changed_.notify_all();
+  return true;
+}
+
 void FrameWriter::loop() {
   // A reader that has gone away is an error of write(), not a signal that ends the process.
   sigset_t pipe_signal;
@@ -59,8 +69,9 @@ void FrameWriter::loop() {
       broken_ = true;
       queue_.clear();
       queued_ = 0;
-      return;
     }
+    changed_.notify_all();
+    if (!written) return;
   }
 }
 

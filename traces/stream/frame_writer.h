@@ -24,6 +24,8 @@ class FrameWriter {
   void send(Bytes frame);
   /// Queued only when there is room; false when it was left out.
   bool offer(Bytes frame);
+  /// Queued as soon as there is room; false when the reader has gone away.
+  bool waitAndSend(Bytes frame);
 
  private:
   void loop();

@@ -6,7 +6,10 @@
 namespace ringscope::traces {
 
 void StreamSink::write(const Chunk& chunk) {
-  writer_->offer(encodeChunkFrame(chunk));
+  if (when_full_ == WhenFull::kLeaveOut)
+    writer_->offer(encodeChunkFrame(chunk));
+  else
+    writer_->waitAndSend(encodeChunkFrame(chunk));
 }
 
 }  // namespace ringscope::traces

@@ -78,15 +78,16 @@ int run(Options& o) {
         "--verify compares with unsharded attention, which drops other pairs than --dropout; leave "
         "one out");
   if (o.launch == "processes")
-    return runRankProcesses(o.cp, std::chrono::seconds(o.timeout_seconds));
+    return runRankProcesses(
+        {o.cp, o.cp, std::chrono::seconds(o.timeout_seconds), o.trace, false, "{}"});
   const bool from_environment = o.launch == "env";
   const int rank =
       from_environment ? engine::RankEnvironment::read(engine::Mesh{1, 1, o.cp}).rank : 0;
   const auto input = engine::AttendInput::load(o.input, o.mask, o.window);
   engine::CapturePolicy::parse(o.capture);
-  engine::Gate gate(from_environment ? 1 : o.cp);
+  auto gate = from_environment ? engine::Gate::inheritedOr(o.cp) : engine::Gate(o.cp);
   StopOnSignal stop(gate);
-  // Every rank process writes a file of its own.
+  // Under torchrun every rank process writes a file of its own.
   const std::string trace =
       from_environment && !o.trace.empty() ? o.trace + "." + std::to_string(rank) : o.trace;
   Recording recording(o.cp, trace, false, gate);

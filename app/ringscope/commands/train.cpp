@@ -90,8 +90,9 @@ void validate(const Options& o) {
   if (o.launch != "threads" && o.transport == "local")
     throw usageError("--transport local joins threads of one process; --launch " + o.launch +
                      " needs --transport gloo or nccl");
-  if (o.launch == "processes" && !o.control.empty())
-    throw usageError("--control speaks for the threads of one process; use --launch threads");
+  if (o.launch == "env" && !o.control.empty() && !Recording::isCollected())
+    throw usageError(
+        "--control speaks for ranks that this command starts; use --launch threads or processes");
   if (o.device != "cpu")
     throw usageError("training runs on the CPU so far; ringscope attend takes --device cuda");
   engine::Seams seams;
@@ -122,19 +123,22 @@ int run(Options& o) {
   o.config.transport = o.transport;
   validate(o);
   const engine::Mesh mesh = o.config.mesh();
+  const std::string sealed =
+      nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.config.mistakes}}).dump();
   if (o.launch == "processes")
-    return runRankProcesses(mesh.worldSize(), std::chrono::seconds(o.timeout_seconds));
+    return runRankProcesses({mesh.worldSize(), o.cp, std::chrono::seconds(o.timeout_seconds),
+                             o.trace, !o.control.empty(), sealed});
   const int rank = o.config.from_environment ? engine::RankEnvironment::read(mesh).rank : 0;
-  engine::Gate gate(o.config.from_environment ? 1 : mesh.worldSize());
+  auto gate = o.config.from_environment ? engine::Gate::inheritedOr(mesh.worldSize())
+                                        : engine::Gate(mesh.worldSize());
   StopOnSignal stop(gate);
   if (rank != 0) o.log.clear();
   StepPrinter printer(o);
-  // Every rank process of the recorded cp group writes a file of its own.
-  if (o.config.from_environment && !o.trace.empty())
+  // Under torchrun every rank process of the recorded cp group writes a file of its own.
+  if (o.config.from_environment && !o.trace.empty() && !Recording::isCollected())
     o.trace = rank < o.cp ? o.trace + "." + std::to_string(rank) : "";
   Recording recording(o.cp, o.trace, !o.control.empty(), gate);
-  recording.seal(
-      nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.config.mistakes}}).dump());
+  recording.seal(sealed);
   engine::TrainOutcome outcome;
   try {
     outcome = engine::runTraining(

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "engine/control/controlled_run.h"
+#include "traces/stream/frame.h"
+#include "traces/stream/frame_writer.h"
+
+namespace ringscope::engine {
+
+/// A rank process's end of the connection to the process that supervises it: what it records goes
+/// up through the same writer as the answers to the requests that come down, so that an answer to
+/// "flush" stands behind everything recorded before. Frames are those of the control connection.
+/// Requests: {"cmd": "flush" | "tensors" | "read" | "inject" | "lift" | "capture" | "non_finite",
+/// "id": N, …}; each is answered by {"id": N, "ok": …}.
+class RankLink {
+ public:
+  /// The descriptor that a supervisor left in the environment, or -1.
+  static int inheritedDescriptor();
+  /// steadyNow() at the supervisor's run clock 0.
+  static std::int64_t inheritedClock();
+  static constexpr const char* kVariable = "RINGSCOPE_LINK_FD";
+  static constexpr const char* kClockVariable = "RINGSCOPE_RUN_CLOCK";
+
+  /// `writer` sends through `descriptor`. References outlive this.
+  RankLink(int descriptor, std::shared_ptr<traces::FrameWriter> writer, ControlledRun& run);
+  ~RankLink();
+
+ private:
+  void loop();
+  bool readRequests();
+  void answer(const nlohmann::json& request);
+  nlohmann::json granted(const nlohmann::json& request);
+
+  int descriptor_;
+  std::shared_ptr<traces::FrameWriter> writer_;
+  ControlledRun& run_;
+  traces::FrameDecoder decoder_;
+  std::atomic<bool> closing_{false};
+  std::thread thread_;
+};
+
+}  // namespace ringscope::engine
