@@ -11,6 +11,7 @@
 #include "engine/train/checkpoint.h"
 #include "engine/train/rank_threads.h"
 #include "engine/train/rank_trainer.h"
+#include "engine/verify/gathered_step.h"
 #include "engine/verify/verification_queue.h"
 #include "traces/core/clock.h"
 #include "traces/core/error.h"
@@ -120,7 +121,6 @@ class SharedProgress {
                         if (hooks_.on_diffs) hooks_.on_diffs(diffs);
                         gate.poke();
                       }),
-        reports_(static_cast<std::size_t>(setup.config.cp)),
         store_(setup.config.checkpoint_dir) {}
 
   TrainOutcome outcome;
@@ -219,22 +219,22 @@ class SharedProgress {
     context.groups.world().barrier();
   }
 
-  /// Every rank hands in what it has; rank 0 compares while the others wait.
+  /// Every rank hands in what it has; the first compares beside the next step.
   void collect(RankContext& context, RankTrainer& trainer, const RankTrainer::Result& result,
                std::int32_t step) {
-    const auto rank = static_cast<std::size_t>(context.rank());
     const traces::Place place{step, -1, traces::Direction::kBackward};
     const StageScope scope(context.observer, traces::EventKind::kVerify, place);
     const MemoryScope memory(MemoryCategory::kVerify);
     context.arriveAt(place, [this, step] { return verification_.busyBefore(step); });
-    reports_[rank] = trainer.report();
-    context.cp.barrier();
-    if (rank == 0) {
-      verification_.submit({step, std::move(reports_), result.loss,
-                            trainer.weights().replica(setup_.type), setup_.batches.batch(step)});
-      reports_.assign(static_cast<std::size_t>(setup_.config.cp), {});
-    }
-    context.cp.barrier();
+    auto reports = gatherStep(context.groups, trainer.report(), setup_.model);
+    std::map<std::string, at::Tensor> weights;
+    for (const std::string& name : trainer.weights().names())
+      keepFull(context, name, trainer.weights()[name].detach(), weights);
+    if (context.worldRank() != 0) return;
+    const auto whole = [&](const std::string& name, const at::Tensor&) { return weights.at(name); };
+    verification_.submit({step, std::move(reports), result.loss,
+                          trainer.weights().replica(setup_.type, whole),
+                          setup_.batches.batch(step)});
   }
 
   const TrainSetup& setup_;
@@ -242,7 +242,6 @@ class SharedProgress {
   const TrainHooks& hooks_;
   std::shared_ptr<MemoryTracker> memory_;
   VerificationQueue verification_;
-  std::vector<RankStep> reports_;
   CheckpointStore store_;
 };
 
@@ -264,9 +263,6 @@ void checkMesh(const TrainConfig& config, const LlamaConfig& model, const BatchS
     throw usageError("a batch of " + std::to_string(batches.batchSize()) +
                      " sequences does not divide among dp = " + std::to_string(config.dp) +
                      " ranks; use a --batch that --dp divides");
-  if (config.verify && (config.dp > 1 || config.tp > 1 || config.from_environment))
-    throw usageError(
-        "--verify compares the cp ranks of one process so far; use --dp 1 --tp 1 --launch threads");
   checkStrategy(config.attention, config.cp, model.num_attention_heads / config.tp,
                 std::max<std::int64_t>(1, model.num_key_value_heads / config.tp));
 }

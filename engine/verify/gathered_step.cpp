@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verify/gathered_step.h"
+
+#include <ATen/ATen.h>
+
+#include "engine/parallel/gather.h"
+#include "engine/parallel/tensor_parallel.h"
+
+namespace ringscope::engine {
+namespace {
+
+enum class Heads { kQuery, kKeyValue, kKeyValueGradient };
+
+struct Field {
+  at::Tensor LayerAttention::*tensor;
+  Heads heads;
+};
+
+constexpr Field kFields[] = {
+    {&LayerAttention::q, Heads::kQuery},
+    {&LayerAttention::k, Heads::kKeyValue},
+    {&LayerAttention::v, Heads::kKeyValue},
+    {&LayerAttention::out, Heads::kQuery},
+    {&LayerAttention::lse, Heads::kQuery},
+    {&LayerAttention::dout, Heads::kQuery},
+    {&LayerAttention::dq, Heads::kQuery},
+    {&LayerAttention::dk, Heads::kKeyValueGradient},
+    {&LayerAttention::dv, Heads::kKeyValueGradient},
+};
+
+/// [B, H / tp, S, …] of each tp rank to [B, H, S, …]; `replicas`: tp ranks that hold one KV head.
+at::Tensor joinedHeads(const std::vector<at::Tensor>& of_tp_ranks, Heads heads, int replicas) {
+  if (heads == Heads::kQuery || replicas == 1) return at::cat(of_tp_ranks, 1);
+  std::vector<at::Tensor> distinct;
+  for (std::size_t r = 0; r < of_tp_ranks.size(); ++r) {
+    if (r % static_cast<std::size_t>(replicas) == 0)
+      distinct.push_back(of_tp_ranks[r]);
+    else if (heads == Heads::kKeyValueGradient)
+      distinct.back() = distinct.back() + of_tp_ranks[r];
+  }
+  return at::cat(distinct, 1);
+}
+
+/// The tensor of every cp rank, whole in batch and heads, from those of all ranks of the mesh.
+std::vector<at::Tensor> joinedByCp(const Mesh& mesh, const std::vector<at::Tensor>& of_ranks,
+                                   Heads heads, int replicas) {
+  std::vector<at::Tensor> by_cp;
+  for (int cp = 0; cp < mesh.cp; ++cp) {
+    std::vector<at::Tensor> rows;
+    for (int dp = 0; dp < mesh.dp; ++dp) {
+      std::vector<at::Tensor> slices;
+      for (int tp = 0; tp < mesh.tp; ++tp)
+        slices.push_back(of_ranks[static_cast<std::size_t>(mesh.rankOf({dp, tp, cp}))]);
+      rows.push_back(joinedHeads(slices, heads, replicas));
+    }
+    by_cp.push_back(at::cat(rows, 0));
+  }
+  return by_cp;
+}
+
+}  // namespace
+
+std::vector<RankStep> gatherStep(MeshGroups& groups, const RankStep& mine,
+                                 const LlamaConfig& model) {
+  const Mesh& mesh = groups.mesh();
+  const bool first = groups.world().rank() == 0;
+  std::vector<RankStep> steps(first ? static_cast<std::size_t>(mesh.cp) : 0);
+  for (RankStep& step : steps) step.layers.resize(mine.layers.size());
+  const int replicas =
+      std::max(1, mesh.tp / static_cast<int>(std::max<std::int64_t>(1, model.num_key_value_heads)));
+  for (std::size_t layer = 0; layer < mine.layers.size(); ++layer)
+    for (const Field& field : kFields) {
+      const auto all = gatherToFirst(groups.world(), mine.layers[layer].*field.tensor);
+      if (!first) continue;
+      const auto by_cp = joinedByCp(mesh, all, field.heads, replicas);
+      for (std::size_t cp = 0; cp < steps.size(); ++cp)
+        steps[cp].layers[layer].*field.tensor = by_cp[cp];
+    }
+  for (const auto& [name, gradient] : mine.gradients) {
+    const auto all = gatherToFirst(groups.world(), gradient);
+    for (std::size_t cp = 0; cp < steps.size(); ++cp) {
+      std::vector<at::Tensor> slices;
+      for (int tp = 0; tp < mesh.tp; ++tp)
+        slices.push_back(all[static_cast<std::size_t>(mesh.rankOf({0, tp, static_cast<int>(cp)}))]);
+      steps[cp].gradients[name] = TensorParallel::joined(name, slices, model);
+    }
+  }
+  return steps;
+}
+
+}  // namespace ringscope::engine
