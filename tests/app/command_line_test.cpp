@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as scripts use it: exit codes, sentences, files, signals, the control
-// connection.
-#include <fcntl.h>
+// The command line as scripts use it: exit codes, sentences, files, signals.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -14,19 +11,22 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/child_program.h"
 #include "tests/support/files.h"
 #include "traces/diff/summary.h"
 #include "traces/query/trace.h"
 #include "traces/safetensors/safetensors.h"
 #include "traces/storage/sealed.h"
-#include "traces/stream/frame.h"
 
 namespace ringscope {
 namespace {
 
 using nlohmann::json;
+using test::Child;
+using test::longRun;
 using test::reference;
 using test::sampleText;
+using test::waitForEvents;
 
 struct Result {
   int code = -1;
@@ -181,65 +181,6 @@ TEST(CommandLineTest, TheCatalogueIsPrinted) {
   EXPECT_EQ(injectable, 3);
 }
 
-/// A child process with pipes on its standard streams.
-class Child {
- public:
-  explicit Child(const std::vector<std::string>& arguments) {
-    int in[2], out[2];
-    EXPECT_EQ(pipe(in) + pipe(out), 0);
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(in[0], 0);
-      dup2(out[1], 1);
-      dup2(open("/dev/null", O_WRONLY), 2);
-      for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
-      std::vector<char*> argv{const_cast<char*>(RINGSCOPE_PROGRAM)};
-      for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-      argv.push_back(nullptr);
-      execv(RINGSCOPE_PROGRAM, argv.data());
-      _exit(127);
-    }
-    close(in[0]);
-    close(out[1]);
-    input = in[1];
-    output = out[0];
-  }
-  ~Child() {
-    kill(pid_, SIGKILL);
-    wait();
-    close(output);
-    if (input >= 0) close(input);
-  }
-  void signal(int number) const { kill(pid_, number); }
-  int wait() {
-    if (!waited_) waitpid(pid_, &status_, 0);
-    waited_ = true;
-    return WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_);
-  }
-  int input = -1, output = -1;
-
- private:
-  pid_t pid_ = -1;
-  int status_ = 0;
-  bool waited_ = false;
-};
-
-std::vector<std::string> longRun(const std::string& trace) {
-  return {"train",     "--text", sampleText(), "--steps", "100000",
-          "--seq-len", "64",     "--trace",    trace};
-}
-
-void waitForEvents(const std::string& trace) {
-  for (int i = 0; i < 500; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    try {
-      if (traces::openTrace(trace)->eventCount() > 200) return;
-    } catch (const Error&) {
-    }
-  }
-  FAIL() << "nothing was recorded in 5 s";
-}
-
 TEST(CommandLineFaultTest, CtrlCStopsCleanlyAndLeavesACompleteTrace) {
   test::TempDir dir;
   Child child(longRun(dir.file("a.rscope")));
@@ -296,19 +237,19 @@ TEST(AttendCommandTest, WhatTheEnvironmentCannotMeanIsRefusedWithTheArithmetic) 
   unsetenv("WORLD_SIZE");
 }
 
-TEST(TrainCommandTest, InterruptedRankProcessesCloseTheirTraces) {
+TEST(TrainCommandTest, InterruptedRankProcessesLeaveOneCompleteTrace) {
   test::TempDir dir;
-  auto arguments = longRun(dir.file("p.rscope"));
+  const std::string path = dir.file("p.rscope");
+  auto arguments = longRun(path);
   arguments.insert(arguments.end(), {"--launch", "processes"});
   Child child(arguments);
-  waitForEvents(dir.file("p.rscope.0"));
+  waitForEvents(path);
   child.signal(SIGINT);
   EXPECT_EQ(child.wait(), 0);
-  for (int rank = 0; rank < 4; ++rank) {
-    const std::string path = dir.file("p.rscope." + std::to_string(rank));
-    EXPECT_GT(traces::openTrace(path)->eventCount(), 20u);
-    EXPECT_FALSE(std::filesystem::exists(path + "-wal")) << "closed, not cut";
-  }
+  const auto trace = traces::openTrace(path);
+  EXPECT_TRUE(trace->problems().empty());
+  EXPECT_TRUE(trace->end().has_value());
+  for (int rank = 0; rank < 4; ++rank) EXPECT_GT(trace->events(rank).size(), 20u);
 }
 
 /// What a profiler sees of a run: an injection library of our own writes it down.
@@ -356,215 +297,6 @@ TEST(BenchCommandTest, PutsAllStrategiesSideBySide) {
   ASSERT_EQ(report["rows"].size(), 4u);
   for (const auto& row : report["rows"]) EXPECT_GT(row["forward_of_unsharded"].get<double>(), 0);
   expectOneSentence(ringscope("bench nothing"), "use attention, memory");
-}
-
-/// The other end of the control connection, as the window has it.
-class Debugger {
- public:
-  explicit Debugger(Child& child) : child_(child) {}
-  void send(const json& message) {
-    const auto frame = traces::encodeJsonFrame(message.dump());
-    EXPECT_EQ(write(child_.input, frame.data(), frame.size()), static_cast<ssize_t>(frame.size()));
-  }
-  /// Takes chunks in until a JSON frame with this key comes.
-  json await(const std::string& key) {
-    for (;;) {
-      while (auto frame = decoder_.next()) {
-        if (frame->type == traces::FrameType::kChunk) {
-          const auto chunk = traces::decodeChunkFrame(*frame);
-          trace.add(chunk);
-          last_seq = chunk.seq;
-          continue;
-        }
-        const json message = json::parse(frame->body.begin(), frame->body.end());
-        if (message.contains(key)) return message;
-      }
-      char buffer[65536];
-      const ssize_t n = read(child_.output, buffer, sizeof buffer);
-      if (n <= 0) return {};
-      decoder_.feed(buffer, static_cast<std::size_t>(n));
-    }
-  }
-  json ask(const json& message) {
-    send(message);
-    return await("reply");
-  }
-  traces::Trace trace;
-  std::uint64_t last_seq = 0;
-
- private:
-  Child& child_;
-  traces::FrameDecoder decoder_;
-};
-
-TEST(ControlConnectionTest, PauseStepContinueAndStopKeepTheWatermarkRule) {
-  test::TempDir dir;
-  auto arguments = longRun(dir.file("a.rscope"));
-  arguments.insert(arguments.end(), {"--control", "stdio"});
-  Child child(arguments);
-  Debugger debugger(child);
-  EXPECT_EQ(debugger.await("hello")["hello"]["control"], 0);
-  EXPECT_EQ(debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}})["ok"],
-            true);
-  EXPECT_EQ(debugger.ask({{"cmd", "step"}, {"unit", "stage"}})["ok"], false) << "not paused yet";
-  EXPECT_EQ(debugger.ask({{"cmd", "dance"}})["ok"], false);
-
-  const json stop = debugger.ask({{"cmd", "pause"}, {"id", 7}});
-  EXPECT_EQ(stop["id"], 7);
-  EXPECT_FALSE(stop["run_id"].get<std::string>().empty());
-  EXPECT_GT(stop["run_clock_ns"].get<std::int64_t>(), 0);
-  EXPECT_EQ(debugger.last_seq, stop["chunk_watermark"].get<std::uint64_t>())
-      << "all chunks before the answer have come";
-  EXPECT_EQ(debugger.ask({{"cmd", "state"}})["state"]["paused"], true);
-
-  json place = stop["place"];
-  for (int i = 0; i < 6; ++i) {
-    const json next = debugger.ask({{"cmd", "step"}, {"unit", "stage"}});
-    EXPECT_NE(next["place"], place);
-    place = next["place"];
-  }
-  const json layer = debugger.ask({{"cmd", "step"}, {"unit", "layer"}})["place"];
-  EXPECT_TRUE(layer["layer"] != place["layer"] || layer["direction"] != place["direction"]);
-  const json step = debugger.ask({{"cmd", "step"}, {"unit", "train_step"}})["place"];
-  EXPECT_EQ(step["train_step"].get<int>(), layer["train_step"].get<int>() + 1);
-
-  const json again = debugger.ask({{"cmd", "resend"}, {"first", 1}, {"last", 3}});
-  EXPECT_EQ(again["sent"], 3);
-  EXPECT_EQ(debugger.ask({{"cmd", "continue"}})["ok"], true);
-  EXPECT_EQ(debugger.ask({{"cmd", "stop"}})["ok"], true);
-  EXPECT_EQ(debugger.await("end")["end"]["stopped"], true);
-  EXPECT_EQ(child.wait(), 0);
-  EXPECT_TRUE(traces::openTrace(dir.file("a.rscope"))->problems().empty());
-}
-
-TEST(ControlConnectionTest, ClosingTheInputEndsTheRunWhenHelloSaidSo) {
-  test::TempDir dir;
-  auto arguments = longRun(dir.file("a.rscope"));
-  arguments.insert(arguments.end(), {"--control", "stdio"});
-  Child child(arguments);
-  Debugger debugger(child);
-  debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
-  close(child.input);
-  child.input = -1;
-  EXPECT_EQ(debugger.await("end")["end"]["stopped"], true);
-  EXPECT_EQ(child.wait(), 0);
-}
-
-TEST(ControlConnectionTest, RubbishOnTheInputIsAnsweredAndNeverEndsTheRun) {
-  test::TempDir dir;
-  auto arguments = longRun(dir.file("a.rscope"));
-  arguments.insert(arguments.end(), {"--control", "stdio"});
-  Child child(arguments);
-  Debugger debugger(child);
-  debugger.await("hello");
-  debugger.send({{"no", "cmd"}});
-  EXPECT_TRUE(debugger.await("error").contains("error"));
-  const std::string rubbish(64, '\xff');
-  EXPECT_EQ(write(child.input, rubbish.data(), rubbish.size()), 64);
-  EXPECT_NE(debugger.await("error")["error"].get<std::string>().find("impossible length"),
-            std::string::npos);
-  child.signal(SIGINT);
-  EXPECT_EQ(debugger.await("end")["end"]["ok"], true);
-}
-
-TEST(ControlConnectionTest, ABreakStopsTheRunAndItsTensorsCanBeRead) {
-  test::TempDir dir;
-  auto arguments = longRun(dir.file("a.rscope"));
-  arguments.insert(arguments.end(), {"--control", "stdio"});
-  Child child(arguments);
-  Debugger debugger(child);
-  debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
-  EXPECT_EQ(debugger.ask({{"cmd", "read"}, {"tensor", "q"}, {"layer", 1}})["ok"], false)
-      << "a run that moves is not read";
-  EXPECT_EQ(debugger.ask({{"cmd", "break"}, {"at", {{"hour", 3}}}})["ok"], false);
-  EXPECT_EQ(debugger.ask({{"cmd", "break"},
-                          {"at", {{"layer", 1}, {"direction", "backward"}, {"stage", 2}}}})["ok"],
-            true);
-  for (int round = 0; round < 3; ++round) {
-    const json stopped = debugger.await("stopped");
-    EXPECT_EQ(stopped["stopped"], "break");
-    EXPECT_EQ(stopped["place"]["layer"], 1);
-    EXPECT_EQ(stopped["place"]["direction"], "backward");
-    EXPECT_EQ(stopped["place"]["stage"], 2);
-    EXPECT_EQ(debugger.last_seq, stopped["chunk_watermark"].get<std::uint64_t>());
-    if (round < 2) debugger.ask({{"cmd", "continue"}});
-  }
-  EXPECT_GT(debugger.ask({{"cmd", "tensors"}})["tensors"].size(), 20u);
-  const json read = debugger.ask({{"cmd", "read"},
-                                  {"rank", 2},
-                                  {"tensor", "weight.model.norm.weight"},
-                                  {"layer", -1},
-                                  {"begin", {3}},
-                                  {"end", {7}}});
-  ASSERT_EQ(read["ok"], true) << read;
-  EXPECT_EQ(read["values"].size(), 4u);
-  for (const auto& value : read["values"]) EXPECT_NEAR(value.get<double>(), 1, 0.2);
-  EXPECT_EQ(debugger.ask({{"cmd", "read"}, {"tensor", "nothing"}})["ok"], false);
-  debugger.ask({{"cmd", "stop"}});
-  EXPECT_EQ(child.wait(), 0);
-}
-
-TEST(ControlConnectionTest, ABreakOnDivergenceStopsTheRunThatDiverges) {
-  test::TempDir dir;
-  auto arguments = longRun(dir.file("a.rscope"));
-  arguments.insert(arguments.end(),
-                   {"--control", "stdio", "--verify", "--mistake", "naive_sum_merge"});
-  Child child(arguments);
-  Debugger debugger(child);
-  debugger.ask({{"cmd", "break"}, {"on", "divergence"}});
-  EXPECT_EQ(debugger.await("stopped")["stopped"], "break");
-  EXPECT_FALSE(traces::divergences(debugger.trace).empty());
-}
-
-TEST(ControlConnectionTest, AMistakeIsInjectedAndLiftedBetweenStepsAndSealed) {
-  test::TempDir dir;
-  auto arguments = longRun(dir.file("a.rscope"));
-  arguments.insert(arguments.end(), {"--control", "stdio", "--verify"});
-  Child child(arguments);
-  Debugger debugger(child);
-  debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
-  EXPECT_EQ(debugger.ask({{"cmd", "inject"}, {"mistake", "nonsense"}})["ok"], false);
-  EXPECT_EQ(debugger.ask({{"cmd", "lift"}, {"mistake", "naive_sum_merge"}})["ok"], false);
-  debugger.ask({{"cmd", "break"}, {"on", "divergence"}, {"multiple", 10}});
-  const json injected = debugger.ask({{"cmd", "inject"}, {"mistake", "naive_sum_merge"}});
-  ASSERT_EQ(injected["ok"], true) << injected;
-  EXPECT_EQ(debugger.ask({{"cmd", "inject"}, {"mistake", "naive_sum_merge"}})["ok"], false);
-  EXPECT_EQ(debugger.await("stopped")["stopped"], "break");
-  const int wrong_from = injected["from_train_step"];
-  const json lifted = debugger.ask({{"cmd", "lift"}, {"mistake", "naive_sum_merge"}});
-  const int right_from = lifted["from_train_step"];
-  EXPECT_GT(right_from, wrong_from);
-  debugger.ask({{"cmd", "break"}, {"at", {{"train_step", right_from + 2}}}});
-  debugger.ask({{"cmd", "continue"}});
-  ASSERT_EQ(debugger.await("stopped")["stopped"], "break");
-  debugger.ask({{"cmd", "stop"}});
-  EXPECT_EQ(child.wait(), 0);
-  const auto trace = traces::openTrace(dir.file("a.rscope"));
-  for (const auto* diff : traces::divergences(*trace)) {
-    EXPECT_GE(diff->place.train_step, wrong_from);
-    EXPECT_LT(diff->place.train_step, right_from);
-  }
-  EXPECT_FALSE(traces::divergences(*trace).empty());
-  std::string sealed;
-  for (const std::string& text : traces::readSealed(dir.file("a.rscope"))) sealed += text;
-  EXPECT_NE(sealed.find("\"inject\""), std::string::npos) << sealed;
-  EXPECT_NE(sealed.find("\"lift\""), std::string::npos) << sealed;
-}
-
-TEST(ControlConnectionTest, CaptureChangesAndABreakOnWhatIsNotFiniteStopsTheRun) {
-  test::TempDir dir;
-  auto arguments = longRun(dir.file("a.rscope"));
-  arguments.insert(arguments.end(), {"--control", "stdio", "--lr", "1e30", "--capture", "none"});
-  Child child(arguments);
-  Debugger debugger(child);
-  debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
-  EXPECT_EQ(debugger.ask({{"cmd", "capture"}, {"policy", "everything"}})["ok"], false);
-  EXPECT_EQ(debugger.ask({{"cmd", "break"}, {"on", "sunshine"}})["ok"], false);
-  EXPECT_EQ(debugger.ask({{"cmd", "break"}, {"on", "non_finite"}})["ok"], true);
-  EXPECT_EQ(debugger.ask({{"cmd", "capture"}, {"policy", "stats"}})["ok"], true);
-  EXPECT_EQ(debugger.await("stopped")["stopped"], "break");
-  debugger.ask({{"cmd", "stop"}});
-  EXPECT_EQ(child.wait(), 0);
 }
 
 }  // namespace

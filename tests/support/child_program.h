@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/files.h"
+#include "traces/core/error.h"
+#include "traces/query/trace.h"
+
+namespace ringscope::test {
+
+/// A child process with pipes on its standard streams.
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& arguments) {
+    int in[2], out[2];
+    EXPECT_EQ(pipe(in) + pipe(out), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      dup2(in[0], 0);
+      dup2(out[1], 1);
+      dup2(open("/dev/null", O_WRONLY), 2);
+      for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
+      std::vector<char*> argv{const_cast<char*>(RINGSCOPE_PROGRAM)};
+      for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+      argv.push_back(nullptr);
+      execv(RINGSCOPE_PROGRAM, argv.data());
+      _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    input = in[1];
+    output = out[0];
+  }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    wait();
+    close(output);
+    if (input >= 0) close(input);
+  }
+  void signal(int number) const { kill(pid_, number); }
+  /// The processes that it has started, in the order of their starting.
+  std::vector<pid_t> children() const {
+    std::ifstream in("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) +
+                     "/children");
+    std::vector<pid_t> pids;
+    for (pid_t pid = 0; in >> pid;) pids.push_back(pid);
+    return pids;
+  }
+  int wait() {
+    if (!waited_) waitpid(pid_, &status_, 0);
+    waited_ = true;
+    return WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_);
+  }
+  int input = -1, output = -1;
+
+ private:
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool waited_ = false;
+};
+
+inline std::vector<std::string> longRun(const std::string& trace) {
+  return {"train",     "--text", sampleText(), "--steps", "100000",
+          "--seq-len", "64",     "--trace",    trace};
+}
+
+inline void waitForEvents(const std::string& trace) {
+  for (int i = 0; i < 500; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    try {
+      if (traces::openTrace(trace)->eventCount() > 200) return;
+    } catch (const Error&) {
+    }
+  }
+  FAIL() << "nothing was recorded in 5 s";
+}
+
+}  // namespace ringscope::test
