@@ -22,6 +22,7 @@ void addCommands(CLI::App& cli, int& exit_code) {
   app::addDoctor(cli, exit_code);
   app::addMistakes(cli, exit_code);
   app::addInfo(cli, exit_code);
+  app::addMerge(cli, exit_code);
   app::addGui(cli, exit_code);
 }
 

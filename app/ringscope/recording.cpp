@@ -6,6 +6,7 @@
 #include <iostream>
 #include <random>
 
+#include "traces/join/join_files.h"
 #include "traces/stream/stream_sink.h"
 
 namespace ringscope::app {
@@ -66,6 +67,7 @@ Recording::Recording(int ranks, const std::string& trace_path, bool control, eng
   traces::RecorderOptions options;
   if (outputs_.hasControl()) options.commit_interval = kLiveCommit;
   recorder_ = std::make_unique<traces::Recorder>(ranks, outputs_.takeSinks(), options);
+  recorder_->note(traces::kClockNote, traces::describeClock(recorder_->startNs()));
   if (!outputs_.hasControl()) return;
   run_ = std::make_unique<engine::RunHere>(gate, *recorder_, live_, switches_);
   control_ = outputs_.serve(gate, *run_);

@@ -3,7 +3,20 @@
 
 #include <algorithm>
 
+#include "traces/core/error.h"
+
 namespace ringscope::traces {
+namespace {
+
+/// A stranger's file may hold any number.
+std::int64_t shifted(std::int64_t time_ns, std::int64_t by) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(time_ns, by, &sum))
+    throw inputError("a recorded time is beyond what a clock can show");
+  return sum;
+}
+
+}  // namespace
 
 std::uint64_t ChunkJoiner::joinedId(int source, std::uint64_t id) const {
   return id * static_cast<std::uint64_t>(sources_) + static_cast<std::uint64_t>(source);
@@ -20,8 +33,8 @@ void ChunkJoiner::add(int source, Chunk chunk, std::int64_t clock_shift_ns) {
     case ChunkKind::kEvents: {
       auto events = decodeEvents(chunk);
       for (Event& event : events) {
-        event.begin_ns += clock_shift_ns;
-        event.end_ns += clock_shift_ns;
+        event.begin_ns = shifted(event.begin_ns, clock_shift_ns);
+        event.end_ns = shifted(event.end_ns, clock_shift_ns);
       }
       events_ += events.size();
       chunk.body = encodeEvents(events);
@@ -29,7 +42,7 @@ void ChunkJoiner::add(int source, Chunk chunk, std::int64_t clock_shift_ns) {
     }
     case ChunkKind::kMemory: {
       auto samples = decodeMemory(chunk);
-      for (MemorySample& sample : samples) sample.time_ns += clock_shift_ns;
+      for (MemorySample& sample : samples) sample.time_ns = shifted(sample.time_ns, clock_shift_ns);
       chunk.body = encodeMemory(samples);
       break;
     }
@@ -54,7 +67,7 @@ void ChunkJoiner::add(int source, Chunk chunk, std::int64_t clock_shift_ns) {
       const EndRecord end = decodeEnd(chunk);
       end_.dropped_events += end.dropped_events;
       end_.dropped_tensors += end.dropped_tensors;
-      end_.run_clock_ns = std::max(end_.run_clock_ns, end.run_clock_ns + clock_shift_ns);
+      end_.run_clock_ns = std::max(end_.run_clock_ns, shifted(end.run_clock_ns, clock_shift_ns));
       return;
     }
     default:

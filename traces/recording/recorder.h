@@ -47,8 +47,10 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Nanoseconds since the recorder was made: the run clock.
+  /// Nanoseconds since run clock 0.
   std::int64_t now() const;
+  /// steadyNow() at run clock 0: when the recorder was made, or as its options say.
+  std::int64_t startNs() const { return start_ns_; }
   /// The run clock's reading at a steadyNow() time.
   std::int64_t toRunClock(std::int64_t steady_ns) const { return steady_ns - start_ns_; }
 

@@ -19,6 +19,7 @@ void addDiff(CLI::App& app, int& exit_code);
 void addDoctor(CLI::App& app, int& exit_code);
 void addGui(CLI::App& app, int& exit_code);
 void addInfo(CLI::App& app, int& exit_code);
+void addMerge(CLI::App& app, int& exit_code);
 void addMistakes(CLI::App& app, int& exit_code);
 void addTrain(CLI::App& app, int& exit_code);
 

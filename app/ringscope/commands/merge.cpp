@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "app/ringscope/commands/command.h"
+#include "traces/join/join_files.h"
+
+namespace ringscope::app {
+
+void addMerge(CLI::App& app, int&) {
+  auto* command =
+      app.add_subcommand("merge", "Join the files of rank processes, one a rank, into one trace");
+  auto inputs = std::make_shared<std::vector<std::string>>();
+  auto output = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("TRACE", *inputs, "The .rscope files of one run")->required();
+  command->add_option("-o,--output", *output, "The joined .rscope file")->required();
+  command->add_flag("--json", *json, "Print as JSON");
+  command->callback([=] {
+    const bool exact = traces::joinFiles(*inputs, *output) == traces::ClockAlignment::kSteadyClock;
+    if (*json)
+      std::cout << nlohmann::json({{"trace", *output},
+                                   {"files", inputs->size()},
+                                   {"clock", exact ? "steady" : "wall"}})
+                       .dump(2)
+                << "\n";
+    else
+      std::cout << inputs->size() << " files joined, times aligned by "
+                << (exact ? "the machine's steady clock" : "the machines' wall clocks") << ": "
+                << *output << "\n";
+  });
+}
+
+}  // namespace ringscope::app
