@@ -9,7 +9,7 @@ die() { printf 'ringscope: %s\n' "$*" >&2; exit 2; }
 
 # Debian packages: what building and testing need.
 build_packages="build-essential cmake ninja-build ccache git python3-venv libsqlite3-dev nlohmann-json3-dev libcli11-dev
-  libxxhash-dev libgloo-dev qt6-base-dev qt6-charts-dev libqt6opengl6-dev fonts-inter fonts-jetbrains-mono"
+  libxxhash-dev libgloo-dev libsentencepiece-dev qt6-base-dev qt6-charts-dev libqt6opengl6-dev fonts-inter fonts-jetbrains-mono"
 test_packages="libgtest-dev xvfb xauth sqlite3"
 
 require_room() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -18,63 +19,97 @@ std::string readFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
+/// A file's documents.
+std::vector<std::string> parted(const std::string& text, const std::string& separator) {
+  if (separator.empty()) return {text};
+  std::vector<std::string> documents;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) documents.push_back(text.substr(begin, end - begin));
+    begin = end + separator.size();
+  }
+  return documents;
+}
+
 class TextBatches : public BatchSource {
  public:
-  TextBatches(const std::vector<std::string>& files, std::int64_t seq_len, std::int64_t batch_size,
-              std::uint64_t seed)
-      : seq_len_(seq_len), batch_size_(batch_size), seed_(seed) {
-    for (const std::string& file : files) text_ += readFile(file);
-    // A block needs one byte more than its length: the label of its last token.
-    blocks_ = (static_cast<std::int64_t>(text_.size()) - 1) / seq_len;
-    if (text_.empty() || blocks_ < 1)
-      throw inputError("the text holds " + std::to_string(text_.size()) + " bytes; one block of " +
-                       std::to_string(seq_len) + " tokens needs " + std::to_string(seq_len + 1));
+  TextBatches(const std::vector<std::string>& files, const Tokenizer& tokenizer,
+              const TextOptions& options)
+      : options_(options), largest_(tokenizer.size() - 1) {
+    for (const std::string& file : files)
+      for (const std::string& document : parted(readFile(file), options.separator)) {
+        starts_.push_back(static_cast<std::int64_t>(tokens_.size()));
+        const auto tokens = tokenizer.encode(document);
+        tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+      }
+    // A block needs one token more than its length: the label of its last.
+    blocks_ = (static_cast<std::int64_t>(tokens_.size()) - 1) / options.seq_len;
+    if (tokens_.empty() || blocks_ < 1)
+      throw inputError("the text holds " + std::to_string(tokens_.size()) +
+                       " tokens; one block of " + std::to_string(options.seq_len) +
+                       " tokens needs " + std::to_string(options.seq_len + 1));
   }
 
   Batch batch(std::int64_t train_step) const override {
-    Batch batch{at::empty({batch_size_, seq_len_}, at::kLong),
-                at::empty({batch_size_, seq_len_}, at::kLong),
-                at::arange(seq_len_, at::kLong).expand({batch_size_, seq_len_}).contiguous()};
-    for (std::int64_t row = 0; row < batch_size_; ++row) {
-      const std::int64_t begin = blockAt(train_step * batch_size_ + row) * seq_len_;
-      auto* ids = batch.input_ids[row].data_ptr<std::int64_t>();
-      auto* labels = batch.labels[row].data_ptr<std::int64_t>();
-      for (std::int64_t s = 0; s < seq_len_; ++s) {
-        ids[s] = byteAt(begin + s);
-        labels[s] = byteAt(begin + s + 1);
-      }
+    const std::int64_t rows = options_.batch_size, length = options_.seq_len;
+    Batch batch{at::empty({rows, length}, at::kLong),
+                at::empty({rows, length}, at::kLong),
+                at::arange(length, at::kLong).expand({rows, length}).contiguous(),
+                {}};
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t begin = blockAt(train_step * rows + row) * length;
+      std::copy_n(tokens_.begin() + begin, length, batch.input_ids[row].data_ptr<std::int64_t>());
+      std::copy_n(tokens_.begin() + begin + 1, length, batch.labels[row].data_ptr<std::int64_t>());
+      if (options_.keep_documents) keepDocuments(batch, row, begin);
     }
     return batch;
   }
-  std::int64_t sequenceLength() const override { return seq_len_; }
-  std::int64_t batchSize() const override { return batch_size_; }
-  std::int64_t largestToken() const override { return 255; }
+  std::int64_t sequenceLength() const override { return options_.seq_len; }
+  std::int64_t batchSize() const override { return options_.batch_size; }
+  std::int64_t largestToken() const override { return largest_; }
 
  private:
-  std::int64_t byteAt(std::int64_t i) const {
-    return static_cast<unsigned char>(text_[static_cast<std::size_t>(i)]);
+  /// The documents that lie in the block of text from `begin` on.
+  void keepDocuments(Batch& batch, std::int64_t row, std::int64_t begin) const {
+    const std::int64_t end = begin + options_.seq_len;
+    std::vector<std::int64_t> cu_seqlens = {0};
+    for (auto start = std::upper_bound(starts_.begin(), starts_.end(), begin);
+         start != starts_.end() && *start < end; ++start)
+      cu_seqlens.push_back(*start - begin);
+    cu_seqlens.push_back(options_.seq_len);
+    for (std::size_t d = 0; d + 1 < cu_seqlens.size(); ++d) {
+      const std::int64_t first = cu_seqlens[d], next = cu_seqlens[d + 1];
+      batch.position_ids[row].slice(0, first, next).copy_(at::arange(next - first, at::kLong));
+      if (std::binary_search(starts_.begin(), starts_.end(), begin + next))
+        batch.labels[row][next - 1] = kIgnored;
+    }
+    batch.cu_seqlens.push_back(std::move(cu_seqlens));
   }
+
   /// The block that is dealt as number n: a new seeded order for every pass over the text.
   std::int64_t blockAt(std::int64_t n) const {
     std::vector<std::int64_t> order(static_cast<std::size_t>(blocks_));
     std::iota(order.begin(), order.end(), 0);
-    std::mt19937_64 random(seed_ + static_cast<std::uint64_t>(n / blocks_));
+    std::mt19937_64 random(options_.seed + static_cast<std::uint64_t>(n / blocks_));
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
     return order[static_cast<std::size_t>(n % blocks_)];
   }
 
-  std::string text_;
-  std::int64_t seq_len_, batch_size_, blocks_ = 0;
-  std::uint64_t seed_;
+  static constexpr std::int64_t kIgnored = -100;
+
+  TextOptions options_;
+  std::int64_t largest_, blocks_ = 0;
+  std::vector<std::int64_t> tokens_;
+  std::vector<std::int64_t> starts_;  // of the documents, rising
 };
 
 }  // namespace
 
 std::unique_ptr<BatchSource> textBatches(const std::vector<std::string>& files,
-                                         std::int64_t seq_len, std::int64_t batch_size,
-                                         std::uint64_t seed) {
-  if (seq_len < 1 || batch_size < 1) throw usageError("--seq-len and --batch must be at least 1");
-  return std::make_unique<TextBatches>(files, seq_len, batch_size, seed);
+                                         const Tokenizer& tokenizer, const TextOptions& options) {
+  if (options.seq_len < 1 || options.batch_size < 1)
+    throw usageError("--seq-len and --batch must be at least 1");
+  return std::make_unique<TextBatches>(files, tokenizer, options);
 }
 
 }  // namespace ringscope::engine

@@ -10,7 +10,7 @@ namespace {
 
 class TokenFileBatches : public BatchSource {
  public:
-  explicit TokenFileBatches(const std::string& path) {
+  TokenFileBatches(const std::string& path, bool keep_documents) : keep_documents_(keep_documents) {
     const auto file = traces::SafeTensorsFile::read(path);
     auto read = [&](const char* name) { return toTensor(file.at(name), name).to(at::kLong); };
     input_ids_ = read("input_ids");
@@ -31,7 +31,12 @@ class TokenFileBatches : public BatchSource {
   }
   Batch batch(std::int64_t train_step) const override {
     const std::int64_t i = train_step % input_ids_.size(0);
-    return {input_ids_[i].contiguous(), labels_[i].contiguous(), position_ids_[i].contiguous()};
+    Batch batch{
+        input_ids_[i].contiguous(), labels_[i].contiguous(), position_ids_[i].contiguous(), {}};
+    if (keep_documents_)
+      for (std::int64_t row = 0; row < batchSize(); ++row)
+        batch.cu_seqlens.push_back(documentsOf(batch.position_ids[row]));
+    return batch;
   }
   std::int64_t sequenceLength() const override { return input_ids_.size(2); }
   std::int64_t batchSize() const override { return input_ids_.size(1); }
@@ -40,13 +45,24 @@ class TokenFileBatches : public BatchSource {
   }
 
  private:
+  /// Cumulative lengths; a document begins where a position id is 0.
+  static std::vector<std::int64_t> documentsOf(const at::Tensor& position_ids) {
+    std::vector<std::int64_t> cu_seqlens = {0};
+    const auto* ids = position_ids.const_data_ptr<std::int64_t>();
+    for (std::int64_t s = 1; s < position_ids.numel(); ++s)
+      if (ids[s] == 0) cu_seqlens.push_back(s);
+    cu_seqlens.push_back(position_ids.numel());
+    return cu_seqlens;
+  }
+
+  bool keep_documents_;
   at::Tensor input_ids_, labels_, position_ids_;
 };
 
 }  // namespace
 
-std::unique_ptr<BatchSource> tokenFileBatches(const std::string& path) {
-  return std::make_unique<TokenFileBatches>(path);
+std::unique_ptr<BatchSource> tokenFileBatches(const std::string& path, bool keep_documents) {
+  return std::make_unique<TokenFileBatches>(path, keep_documents);
 }
 
 }  // namespace ringscope::engine

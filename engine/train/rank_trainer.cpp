@@ -30,11 +30,14 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
       setup_(setup),
       tp_(context.groups.tp()),
       weights_(replicaForRank(initial, setup, tp_)),
-      attention_(makeAttention(context, setup.config.attention, setup.layout, setup.config.mask,
-                               Softmax{setup.model.attentionScale(), {}},
-                               setup.model.num_attention_heads / tp_.size())),
+      attention_(setup.config.mask,
+                 [this](const Mask& mask) {
+                   return makeAttention(context_, setup_.config.attention, setup_.layout, mask,
+                                        Softmax{setup_.model.attentionScale(), {}},
+                                        setup_.model.num_attention_heads / tp_.size());
+                 }),
       model_(
-          setup.model, weights_, *attention_,
+          setup.model, weights_, attention_,
           [this](EventKind kind, int layer, Direction direction,
                  const std::function<void()>& work) {
             const Place place{train_step_, static_cast<std::int16_t>(layer), direction, -1};
@@ -48,15 +51,16 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
 
 RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   train_step_ = train_step;
-  attention_->setTrainStep(train_step);
   if (context_.switches) context_.seams = context_.switches->seamsOf(train_step);
   Observer& observer = context_.observer;
   const Place begin{train_step};
+  const Batch own = ownSequences(setup_.batches.batch(train_step));
+  attention_.begin(train_step, own);
   Batch local;
   {
     const StageScope scope(observer, EventKind::kShard, begin);
-    local = shardBatch(ownRows(setup_.batches.batch(train_step)), context_.seams.sharded_buffers,
-                       setup_.layout, context_.rank(), observer, train_step);
+    local = shardBatch(own, context_.seams.sharded_buffers, setup_.layout, context_.rank(),
+                       observer, train_step);
   }
   observer.tensor("position_ids", begin, local.position_ids);
   zeroGradients(weights_);
@@ -83,13 +87,10 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   return result;
 }
 
-Batch RankTrainer::ownRows(const Batch& batch) const {
-  const Mesh& mesh = context_.groups.mesh();
-  auto rows = [&](const at::Tensor& t) {
-    const std::int64_t count = t.size(0) / mesh.dp;
-    return t.slice(0, context_.groups.place().dp * count, (context_.groups.place().dp + 1) * count);
-  };
-  return {rows(batch.input_ids), rows(batch.labels), rows(batch.position_ids)};
+Batch RankTrainer::ownSequences(const Batch& batch) const {
+  const std::int64_t count = batch.input_ids.size(0) / context_.groups.mesh().dp;
+  const int dp = context_.groups.place().dp;
+  return batch.sequences(dp * count, (dp + 1) * count);
 }
 
 NamedTensors RankTrainer::state() const {

@@ -6,6 +6,7 @@
 #include "engine/model/llama_model.h"
 #include "engine/parallel/gradients.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/step_attention.h"
 #include "engine/train/train_config.h"
 #include "engine/verify/step_verifier.h"
 
@@ -50,7 +51,7 @@ class RankTrainer {
  private:
   /// One tensor of this rank out of the ranks of a checkpoint of another layout.
   at::Tensor resliced(const std::string& key, const std::vector<NamedTensors>& of_tp_ranks) const;
-  Batch ownRows(const Batch& batch) const;
+  Batch ownSequences(const Batch& batch) const;
   void recordAttention(std::int32_t train_step);
 
   RankContext& context_;
@@ -58,7 +59,7 @@ class RankTrainer {
   TensorParallel tp_;
   LlamaWeights weights_;
   Gradients gradients_;
-  std::unique_ptr<ContextParallelOp> attention_;
+  StepAttention attention_;
   LlamaModel model_;
   AdamW optimizer_;
   std::int32_t train_step_ = 0;

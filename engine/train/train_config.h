@@ -18,6 +18,9 @@ struct TrainConfig {
   std::string model_dir;                ///< empty: the small sample model
   std::vector<std::string> text_files;  ///< either these or token_file
   std::string token_file;
+  std::string tokenizer;        ///< a SentencePiece model; empty: the model folder's, else bytes
+  bool keep_documents = false;  ///< attention ends at the borders of packed documents
+  std::string separator;        ///< of documents in a text file; empty: each file is one
   int dp = 1, tp = 1, cp = 4;
   int steps = 10;
   std::int64_t seq_len = 256;

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "engine/data/sharded_batch.h"
@@ -27,11 +28,30 @@ at::ScalarType scalarType(const std::string& name) {
                    " is not a type that training runs in; use float32, float64 or bfloat16");
 }
 
+std::unique_ptr<Tokenizer> openTokenizer(const TrainConfig& config) {
+  if (!config.tokenizer.empty()) return sentencePieceTokenizer(config.tokenizer);
+  const std::string of_model = config.model_dir + "/tokenizer.model";
+  if (!config.model_dir.empty() && std::filesystem::exists(of_model))
+    return sentencePieceTokenizer(of_model);
+  return byteTokenizer();
+}
+
 std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
-  if (!config.token_file.empty()) return tokenFileBatches(config.token_file);
+  if (!config.token_file.empty()) return tokenFileBatches(config.token_file, config.keep_documents);
   if (config.text_files.empty())
     throw usageError("there is nothing to train on; give --text FILE or --tokens FILE");
-  return textBatches(config.text_files, config.seq_len, config.batch, config.seed);
+  return textBatches(
+      config.text_files, *openTokenizer(config),
+      {config.seq_len, config.batch, config.seed, config.keep_documents, config.separator});
+}
+
+/// The small model that runs have without --model, with a vocabulary that holds the tokens.
+LlamaConfig sampleModel(const BatchSource& batches) {
+  LlamaConfig model;
+  constexpr std::int64_t kMultiple = 64;  // so that tensor parallelism divides it
+  const std::int64_t needed = (batches.largestToken() / kMultiple + 1) * kMultiple;
+  model.vocab_size = std::max(model.vocab_size, needed);
+  return model;
 }
 
 int ulyssesSize(const TrainSetup& setup) {
@@ -78,7 +98,7 @@ nlohmann::json describeRun(const TrainSetup& setup) {
                         {"tp", c.tp},
                         {"cp", c.cp},
                         {"balance", name(setup.layout.balance())},
-                        {"mask", c.mask.name()},
+                        {"mask", c.keep_documents ? "documents" : c.mask.name()},
                         {"window", c.mask.window},
                         {"dtype", c.dtype},
                         {"transport", c.transport},
@@ -263,6 +283,15 @@ void checkMesh(const TrainConfig& config, const LlamaConfig& model, const BatchS
     throw usageError("a batch of " + std::to_string(batches.batchSize()) +
                      " sequences does not divide among dp = " + std::to_string(config.dp) +
                      " ranks; use a --batch that --dp divides");
+  if (config.keep_documents && batches.batchSize() != config.dp)
+    throw usageError(
+        "the sequences of a batch have different documents, and a rank attends with one mask; use "
+        "--batch " +
+        std::to_string(config.dp) + " (one sequence for each dp rank) and a longer --seq-len");
+  if (config.keep_documents && config.balance == "per_document")
+    throw usageError(
+        "--balance per_document deals tokens by documents, and those differ from step to step; "
+        "use head_tail, striped or none");
   checkStrategy(config.attention, config.cp, model.num_attention_heads / config.tp,
                 std::max<std::int64_t>(1, model.num_key_value_heads / config.tp));
 }
@@ -287,9 +316,9 @@ std::optional<CheckpointInfo> checkpointToResume(const TrainConfig& config) {
 TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder* recorder,
                          const TrainHooks& hooks) {
   const at::ScalarType type = scalarType(config.dtype);
-  const LlamaConfig model =
-      config.model_dir.empty() ? LlamaConfig() : LlamaConfig::load(config.model_dir);
   const auto batches = openBatches(config);
+  const LlamaConfig model =
+      config.model_dir.empty() ? sampleModel(*batches) : LlamaConfig::load(config.model_dir);
   if (batches->largestToken() >= model.vocab_size)
     throw inputError("token " + std::to_string(batches->largestToken()) +
                      " is outside the model's vocabulary of " + std::to_string(model.vocab_size));

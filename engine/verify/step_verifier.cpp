@@ -10,6 +10,7 @@
 #include "engine/attention/reference.h"
 #include "engine/data/sharded_batch.h"
 #include "engine/verify/error_measure.h"
+#include "engine/verify/row_attention.h"
 #include "engine/verify/unsharded_step.h"
 
 namespace ringscope::engine {
@@ -46,6 +47,16 @@ Place placeOf(std::int32_t train_step, std::size_t layer, Direction direction) {
   return {train_step, static_cast<std::int16_t>(layer), direction, -1};
 }
 
+/// An operator for each sequence whose documents differ, or one for all.
+template <typename Make>
+std::unique_ptr<AttentionOp> bySequence(const Batch& batch, const Mask& mask, Make make) {
+  std::vector<std::unique_ptr<AttentionOp>> rows;
+  const auto masks = std::max<std::size_t>(1, batch.cu_seqlens.size());
+  for (std::size_t i = 0; i < masks; ++i)
+    rows.push_back(make(batch.maskOf(mask, static_cast<std::int64_t>(i))));
+  return std::make_unique<RowAttention>(std::move(rows));
+}
+
 /// Attention forward and backward of whole tensors.
 LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
   LayerAttention a{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
@@ -61,6 +72,17 @@ LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
 
 }  // namespace
 
+std::unique_ptr<AttentionOp> StepVerifier::reference(const Batch& batch) const {
+  return bySequence(batch, mask_, [this](const Mask& mask) {
+    return std::make_unique<ReferenceAttention>(mask, config_.attentionScale());
+  });
+}
+std::unique_ptr<AttentionOp> StepVerifier::device(const Batch& batch) const {
+  return bySequence(batch, mask_, [this](const Mask& mask) {
+    return std::make_unique<DeviceAttention>(mask, config_.attentionScale(), fp8_);
+  });
+}
+
 LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, std::size_t layer) const {
   LayerAttention whole;
   for (const TensorRow& row : kAttentionTensors) {
@@ -73,13 +95,13 @@ LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, std::siz
 
 std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step,
                                                const std::vector<RankStep>& ranks,
-                                               const MapSink& maps) const {
-  ReferenceAttention reference(mask_, config_.attentionScale());
-  DeviceAttention device(mask_, config_.attentionScale(), fp8_);
+                                               const Batch& batch, const MapSink& maps) const {
+  const auto exact_attention = reference(batch), device_attention = device(batch);
   std::vector<DiffRecord> diffs;
   for (std::size_t layer = 0; layer < ranks.front().layers.size(); ++layer) {
     const LayerAttention actual = joined(ranks, layer);
-    const LayerAttention exact = attended(reference, actual), one_device = attended(device, actual);
+    const LayerAttention exact = attended(*exact_attention, actual),
+                         one_device = attended(*device_attention, actual);
     for (const TensorRow& row : kAttentionTensors) {
       if (isAttentionInput(row.name)) continue;
       DiffRecord diff;
@@ -103,11 +125,9 @@ std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
   // The ranks wait meanwhile, so the two steps run on two of their cores.
   auto exact_step = std::async(std::launch::async, [&] {
     at::set_num_threads(1);
-    ReferenceAttention reference(mask_, config_.attentionScale());
-    return UnshardedStep::run(config_, weights, batch, reference, at::kDouble);
+    return UnshardedStep::run(config_, weights, batch, *reference(batch), at::kDouble);
   });
-  DeviceAttention device(mask_, config_.attentionScale(), fp8_);
-  const auto one_device = UnshardedStep::run(config_, weights, batch, device, type_);
+  const auto one_device = UnshardedStep::run(config_, weights, batch, *device(batch), type_);
   const auto exact = exact_step.get();
   std::vector<DiffRecord> diffs;
   for (std::size_t layer = 0; layer < exact.layers.size(); ++layer) {

@@ -36,7 +36,7 @@ class StepVerifier {
                                      const at::Tensor& map)>;
 
   std::vector<traces::DiffRecord> isolated(std::int32_t train_step,
-                                           const std::vector<RankStep>& ranks,
+                                           const std::vector<RankStep>& ranks, const Batch& batch,
                                            const MapSink& maps) const;
   /// `loss` is the loss that the run logged; `weights` are those at the beginning of the step.
   std::vector<traces::DiffRecord> endToEnd(std::int32_t train_step,
@@ -44,6 +44,8 @@ class StepVerifier {
                                            const LlamaWeights& weights, const Batch& batch) const;
 
  private:
+  std::unique_ptr<AttentionOp> reference(const Batch& batch) const;
+  std::unique_ptr<AttentionOp> device(const Batch& batch) const;
   LayerAttention joined(const std::vector<RankStep>& ranks, std::size_t layer) const;
   void compareParameters(std::vector<traces::DiffRecord>& diffs, traces::Place place,
                          const std::vector<RankStep>& ranks,

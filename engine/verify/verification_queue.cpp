@@ -38,8 +38,8 @@ void VerificationQueue::submit(Step step) {
       std::size_t before;
       ~Done() {
         queue.comparing_ = kNone;
-        queue.on_done_({queue.diffs_.begin() + static_cast<std::ptrdiff_t>(before),
-                        queue.diffs_.end()});
+        queue.on_done_(
+            {queue.diffs_.begin() + static_cast<std::ptrdiff_t>(before), queue.diffs_.end()});
       }
     } done{*this, before};
     compare(step);
@@ -51,7 +51,7 @@ void VerificationQueue::compare(const Step& step) {
   Observer observer(0, recorder_, policy_, nullptr);
   auto isolated = std::async(std::launch::async, [&] {
     at::set_num_threads(1);
-    return verifier_.isolated(step.train_step, step.ranks,
+    return verifier_.isolated(step.train_step, step.ranks, step.batch,
                               [&](const std::string& name, const traces::Place& place,
                                   const at::Tensor& map) { observer.tensor(name, place, map); });
   });

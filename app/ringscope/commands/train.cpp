@@ -105,8 +105,7 @@ void validate(const Options& o) {
 engine::Mask maskOf(const Options& o) {
   if (o.mask == "full") return engine::Mask::full();
   if (o.mask == "window") return engine::Mask::slidingWindow(o.window);
-  if (o.mask == "documents")
-    throw usageError("training packs no documents yet; use --mask causal, window or full");
+  if (o.mask == "documents" && o.window > 0) return engine::Mask::slidingWindow(o.window);
   return engine::Mask::causalMask();
 }
 
@@ -117,6 +116,7 @@ int run(Options& o) {
   o.config.timeout = std::chrono::seconds(o.timeout_seconds);
   o.config.balance = o.balance;
   o.config.mask = maskOf(o);
+  o.config.keep_documents = o.mask == "documents";
   o.config.attention = o.attention;
   o.config.verify = o.verify;
   o.config.capture = o.capture;
@@ -175,7 +175,13 @@ void addTrain(CLI::App& app, int& exit_code) {
   auto& c = o->config;
   command->add_option("--model", c.model_dir,
                       "A Hugging Face Llama folder; without it a small model is made");
-  command->add_option("--text", c.text_files, "Text files to train on, as bytes");
+  command->add_option("--text", c.text_files, "Text files to train on");
+  command->add_option("--tokenizer", c.tokenizer,
+                      "A SentencePiece model for --text (default: tokenizer.model of --model, else "
+                      "every byte is a token)");
+  command->add_option("--separator", c.separator,
+                      "What parts a text file into documents, for --mask documents (default: each "
+                      "file is one)");
   command->add_option("--tokens", c.token_file, "safetensors with input_ids, labels, position_ids");
   command->add_option("--steps", c.steps, "Training steps")
       ->check(CLI::Range(1, 1'000'000))

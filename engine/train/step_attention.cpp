@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/train/step_attention.h"
+
+namespace ringscope::engine {
+
+void StepAttention::begin(std::int32_t train_step, const Batch& own) {
+  if (!now_ || !own.cu_seqlens.empty()) now_ = make_(own.maskOf(mask_, 0));
+  now_->setTrainStep(train_step);
+}
+
+}  // namespace ringscope::engine

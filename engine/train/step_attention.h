@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "engine/attention/strategies/context_parallel_op.h"
+#include "engine/data/batch.h"
+
+namespace ringscope::engine {
+
+/// Attention of a run whose mask may change with every training step, because the documents that
+/// are packed into a sequence do. Belongs to its rank's thread.
+class StepAttention : public AttentionOp {
+ public:
+  using Make = std::function<std::unique_ptr<ContextParallelOp>(const Mask& mask)>;
+  /// `mask`: of sequences that are one document.
+  StepAttention(Mask mask, Make make) : mask_(std::move(mask)), make_(std::move(make)) {}
+
+  /// `own`: the sequences of this rank's cp group; one, where they hold documents.
+  void begin(std::int32_t train_step, const Batch& own);
+
+  AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          int layer) override {
+    return now_->forward(q, k, v, layer);
+  }
+  AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
+                              const at::Tensor& v, const AttentionResult& result,
+                              int layer) override {
+    return now_->backward(dout, q, k, v, result, layer);
+  }
+
+ private:
+  Mask mask_;
+  Make make_;
+  std::unique_ptr<ContextParallelOp> now_;
+};
+
+}  // namespace ringscope::engine

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text to tokens to blocks, with and without the borders of documents.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/data/batch.h"
+#include "engine/tensors/tensor_io.h"
+#include "engine/train/training_run.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/files.h"
+#include "tests/support/largest_difference.h"
+
+namespace ringscope::engine {
+namespace {
+
+std::vector<std::int64_t> listOf(const at::Tensor& t) {
+  const at::Tensor whole = t.contiguous();
+  return {whole.const_data_ptr<std::int64_t>(),
+          whole.const_data_ptr<std::int64_t>() + whole.numel()};
+}
+
+std::string written(const test::TempDir& dir, const std::string& name, const std::string& text) {
+  std::ofstream(dir.file(name), std::ios::binary) << text;
+  return dir.file(name);
+}
+
+TEST(TokenizerTest, SentencePieceGivesTheTokensOfItsOwnProgram) {
+  std::ifstream in(test::reference("sentencepiece/sample.json"));
+  const auto expected = nlohmann::json::parse(in);
+  const auto tokenizer = sentencePieceTokenizer(test::reference("sentencepiece/sample.model"));
+  EXPECT_EQ(tokenizer->encode(expected["text"]), expected["ids"].get<std::vector<std::int64_t>>());
+  EXPECT_EQ(tokenizer->size(), 320);
+}
+
+TEST(TokenizerTest, AFileThatIsNoModelIsRefused) {
+  EXPECT_ERROR(sentencePieceTokenizer(test::sampleText()), ErrorCode::kInput,
+               "not a SentencePiece model");
+  EXPECT_ERROR(sentencePieceTokenizer("nowhere"), ErrorCode::kInput, "not a SentencePiece model");
+}
+
+TEST(TextBatchesTest, EveryBlockIsDealtOnceAPassInASeededOrder) {
+  test::TempDir dir;
+  std::string text(8 * 10 + 1, ' ');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i);
+  const auto file = written(dir, "t", text);
+  const auto a = textBatches({file}, *byteTokenizer(), {8, 2, 7, false, ""}),
+             b = textBatches({file}, *byteTokenizer(), {8, 2, 8, false, ""});
+  std::set<std::int64_t> blocks;
+  bool orders_differ = false;
+  for (int step = 0; step < 5; ++step) {
+    const Batch batch = a->batch(step);
+    EXPECT_TRUE(at::equal(batch.labels, batch.input_ids + 1));
+    EXPECT_TRUE(at::equal(batch.input_ids, a->batch(step).input_ids)) << "resumable";
+    orders_differ = orders_differ || !at::equal(batch.input_ids, b->batch(step).input_ids);
+    for (int row = 0; row < 2; ++row) blocks.insert(batch.input_ids[row][0].item<std::int64_t>());
+  }
+  EXPECT_EQ(blocks.size(), 10u);
+  EXPECT_TRUE(orders_differ);
+}
+
+TEST(TextBatchesTest, DocumentsKeepTheirBordersAcrossFilesAndSeparators) {
+  test::TempDir dir;
+  const auto one = written(dir, "one", "abcde--fgh--"), two = written(dir, "two", "ijklmnopq");
+  const auto batches = textBatches({one, two}, *byteTokenizer(), {16, 1, 0, true, "--"});
+  const Batch batch = batches->batch(0);  // abcde fgh ijklmnop|q
+  ASSERT_EQ(batch.cu_seqlens.size(), 1u);
+  EXPECT_EQ(batch.cu_seqlens[0], (std::vector<std::int64_t>{0, 5, 8, 16}));
+  EXPECT_EQ(listOf(batch.position_ids[0]),
+            (std::vector<std::int64_t>{0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7}));
+  const auto labels = listOf(batch.labels[0]);
+  EXPECT_EQ(labels[4], -100) << "the last token of a document has no next";
+  EXPECT_EQ(labels[7], -100);
+  EXPECT_EQ(labels[15], 'q') << "the document goes on in the next block";
+  EXPECT_EQ(labels[5], 'g');
+  const Mask mask = batch.maskOf(Mask::slidingWindow(3), 0);
+  EXPECT_TRUE(mask.allows(7, 5));
+  EXPECT_FALSE(mask.allows(8, 7)) << "another document";
+  EXPECT_FALSE(mask.allows(4, 1)) << "outside the window";
+}
+
+TEST(TextBatchesTest, WhatCannotFillABlockIsRefused) {
+  test::TempDir dir;
+  const auto file = written(dir, "t", "short");
+  EXPECT_ERROR(textBatches({file}, *byteTokenizer(), {8, 1, 0, false, ""}), ErrorCode::kInput,
+               "5 tokens; one block of 8 tokens needs 9");
+  EXPECT_ERROR(textBatches({dir.file("none")}, *byteTokenizer(), {8, 1, 0, false, ""}),
+               ErrorCode::kInput, "no such file");
+}
+
+/// A token file of [1, 1, length] whose position ids begin anew at `starts`.
+void writeTokens(const std::string& path, const at::Tensor& ids,
+                 const std::vector<std::int64_t>& cu_seqlens) {
+  std::vector<at::Tensor> positions;
+  for (std::size_t d = 0; d + 1 < cu_seqlens.size(); ++d)
+    positions.push_back(at::arange(cu_seqlens[d + 1] - cu_seqlens[d], at::kLong));
+  saveTensors(path, {{"input_ids", ids.view({1, 1, -1})},
+                     {"labels", ids.roll(-1).view({1, 1, -1})},
+                     {"position_ids", at::cat(positions).view({1, 1, -1})}});
+}
+
+at::Tensor logitsOf(const std::string& tokens, int cp, const std::string& strategy = "ring") {
+  TrainConfig config;
+  config.token_file = tokens;
+  config.keep_documents = true;
+  config.cp = cp;
+  config.steps = 1;
+  config.attention.strategy = strategy;
+  Gate gate(cp);
+  return runTraining(config, gate, nullptr).logits[0];
+}
+
+TEST(DocumentTrainingTest, PackedDocumentsGiveTheLogitsThatEachHasByItself) {
+  test::TempDir dir;
+  const at::Tensor ids = at::randint(256, {64}, at::kLong);
+  const std::vector<std::int64_t> cu_seqlens = {0, 23, 24, 64};
+  writeTokens(dir.file("all"), ids, cu_seqlens);
+  std::vector<at::Tensor> alone;
+  for (std::size_t d = 0; d + 1 < cu_seqlens.size(); ++d) {
+    const at::Tensor own = ids.slice(0, cu_seqlens[d], cu_seqlens[d + 1]);
+    writeTokens(dir.file("one"), own, {0, own.numel()});
+    alone.push_back(logitsOf(dir.file("one"), 1));
+  }
+  for (const char* strategy : {"ring", "all_gather", "ulysses"})
+    EXPECT_LT(test::largestDifference(logitsOf(dir.file("all"), 2, strategy), at::cat(alone)), 1e-5)
+        << strategy;
+}
+
+TEST(DocumentTrainingTest, EveryStepsOwnDocumentsStayWithinNoiseOnAMesh) {
+  test::TempDir dir;
+  TrainConfig config;
+  config.text_files = {test::sampleText()};
+  config.separator = "\n";
+  config.keep_documents = true;
+  config.seq_len = 96;
+  config.dp = 2;
+  config.batch = 2;
+  config.cp = 2;
+  config.steps = 3;
+  config.verify = true;
+  Gate gate(config.mesh().worldSize());
+  const auto outcome = runTraining(config, gate, nullptr);
+  ASSERT_FALSE(outcome.diffs.empty());
+  for (const auto& diff : outcome.diffs)
+    EXPECT_LE(diff.multiple, traces::kNoiseLimit)
+        << diff.tensor << " step " << diff.place.train_step;
+}
+
+TEST(DocumentTrainingTest, WhatOneMaskCannotSayIsRefused) {
+  TrainConfig config;
+  config.text_files = {test::sampleText()};
+  config.keep_documents = true;
+  config.batch = 2;
+  Gate gate(4);
+  EXPECT_ERROR(runTraining(config, gate, nullptr), ErrorCode::kUsage, "--batch 1");
+  config.batch = 1;
+  config.balance = "per_document";
+  EXPECT_ERROR(runTraining(config, gate, nullptr), ErrorCode::kUsage, "--balance per_document");
+}
+
+}  // namespace
+}  // namespace ringscope::engine
