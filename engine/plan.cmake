@@ -8,6 +8,7 @@ add_library(ringscope_plan STATIC
   ${CMAKE_SOURCE_DIR}/engine/launch/progress_board.cpp
   ${CMAKE_SOURCE_DIR}/engine/launch/rank_supervisor.cpp
   ${CMAKE_SOURCE_DIR}/engine/launch/shared_memory.cpp
+  ${CMAKE_SOURCE_DIR}/engine/launch/stall_watch.cpp
   ${CMAKE_SOURCE_DIR}/engine/parallel/mesh.cpp
   ${CMAKE_SOURCE_DIR}/engine/sharding/shard_layout.cpp
   ${CMAKE_SOURCE_DIR}/engine/transport/mailbox.cpp)

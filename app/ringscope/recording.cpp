@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <random>
 
+#include "app/ringscope/commands/command.h"
 #include "traces/join/join_files.h"
 #include "traces/stream/stream_sink.h"
 
@@ -100,6 +102,12 @@ void Recording::finish(const std::string& failure, bool stopped) {
   if (control_) control_->announceEnd(failure, stopped);
   control_.reset();
   link_.reset();
+}
+
+void Recording::giveUp(const std::string& failure) {
+  finish(failure, false);
+  std::cerr << "ringscope: " << failure << std::endl;
+  std::_Exit(kRunFailed);
 }
 
 CollectedRecording::CollectedRecording(int ranks, int recorded, const std::string& trace_path,

@@ -60,6 +60,8 @@ class Recording {
   void seal(const std::string& json) { outputs_.seal(json); }
   /// Ends the recording and tells the other side. Warns on stderr when the file could not be kept.
   void finish(const std::string& failure, bool stopped);
+  /// Ends the recording and the process, where a thread that is stuck keeps it from ending.
+  [[noreturn]] void giveUp(const std::string& failure);
 
  private:
   void sendUp(int ranks, engine::Gate& gate);

@@ -51,6 +51,14 @@ ProgressReport::ProgressReport(int rank)
     : memory_(SharedMemory::inherited(ProgressBoard::kVariable, sizeOf(rank + 1))) {
   if (!memory_) return;
   slot_ = static_cast<ProgressSlot*>(memory_->data()) + rank;
+  begin();
+}
+
+ProgressReport::ProgressReport(ProgressSlot& slot) : slot_(&slot) {
+  begin();
+}
+
+void ProgressReport::begin() {
   current = slot_;
   clockid_t clock{};
   ::pthread_getcpuclockid(::pthread_self(), &clock);

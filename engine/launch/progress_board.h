@@ -47,16 +47,22 @@ class ProgressBoard {
   ProgressSlot* slots_;
 };
 
-/// While it lives, the calling thread reports what it does into the slot of `rank`, if a supervisor
-/// has left one in the environment, and a thread of its own beats every 50 ms.
+/// While it lives, the calling thread reports what it does into a slot, and a thread of its own
+/// beats every 50 ms.
 class ProgressReport {
  public:
+  /// Into the slot of `rank` that a supervisor has left in the environment, if there is one.
   explicit ProgressReport(int rank);
+  explicit ProgressReport(ProgressSlot& slot);
+  /// Whether anybody reads it.
+  bool isRead() const { return slot_ != nullptr; }
   ~ProgressReport();
   ProgressReport(const ProgressReport&) = delete;
   ProgressReport& operator=(const ProgressReport&) = delete;
 
  private:
+  void begin();
+
   std::optional<SharedMemory> memory_;
   ProgressSlot* slot_ = nullptr;
   std::atomic<bool> ended_{false};

@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "engine/launch/progress_board.h"
-#include "traces/core/clock.h"
+#include "engine/launch/stall_watch.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -52,9 +52,6 @@ struct Child {
   int stderr_fd = -1;  ///< a file in memory
   bool running = false;
   int status = 0;
-  // What it was last seen to have done.
-  std::uint64_t epoch = 0;
-  std::int64_t cpu_ns = 0, moved_ns = 0;
 
   bool killed() const { return WIFSIGNALED(status); }
   bool failed() const { return !running && (killed() || WEXITSTATUS(status) > kAnsweredUpTo); }
@@ -102,7 +99,11 @@ std::string lastLine(std::string text) {
 
 class Supervisor {
  public:
-  explicit Supervisor(const RankLaunch& launch) : launch_(launch), board_(launch.ranks) {
+  explicit Supervisor(const RankLaunch& launch)
+      : launch_(launch),
+        board_(launch.ranks),
+        stalls_(board_, launch.ranks, launch.deadline,
+                [this](int rank) { return of(rank).running ? named(of(rank)) : std::string(); }) {
     sigemptyset(&stop_signals_);
     sigaddset(&stop_signals_, SIGINT);
     sigaddset(&stop_signals_, SIGTERM);
@@ -125,7 +126,7 @@ class Supervisor {
       if (askedToStop()) return stopped();
       reap();
       if (const Child* culprit = firstFailed()) throw runFailed(obituary(*culprit));
-      if (const std::string stuck = whoIsStuck(); !stuck.empty()) throw runFailed(stuck);
+      if (const std::string stuck = stalls_.stuck(); !stuck.empty()) throw runFailed(stuck);
     }
     std::cerr << children_.front().said();
     return WEXITSTATUS(children_.front().status);
@@ -139,7 +140,6 @@ class Supervisor {
       Child& child = children_[static_cast<std::size_t>(rank)];
       child.rank = rank;
       child.stderr_fd = ::memfd_create("ringscope-rank", MFD_CLOEXEC);
-      child.moved_ns = traces::steadyNow();
       child.pid = ::fork();
       if (child.pid == 0) becomeRank(launch_, child, port, board_);
       if (child.pid < 0) throw runFailed("rank " + std::to_string(rank) + " could not be started");
@@ -228,52 +228,6 @@ class Supervisor {
                         : said;
   }
 
-  /// A rank is stuck when it has neither begun a stage nor used its CPU for the deadline, and does
-  /// not wait for another; and all are when they wait for each other that long.
-  std::string whoIsStuck() {
-    const std::int64_t now = traces::steadyNow();
-    const std::int64_t deadline =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(launch_.deadline).count();
-    int running = 0, waiting_too_long = 0;
-    for (Child& child : children_) {
-      if (!child.running) continue;
-      ++running;
-      const ProgressSlot& slot = board_.slot(child.rank);
-      constexpr std::int64_t kHardlyAnything = 1'000'000;
-      const bool moved =
-          slot.epoch != child.epoch || slot.cpu_ns > child.cpu_ns + kHardlyAnything || slot.paused;
-      if (moved || slot.beat_ns == 0) {
-        child.epoch = slot.epoch;
-        child.cpu_ns = slot.cpu_ns;
-        if (slot.beat_ns != 0) child.moved_ns = now;
-        continue;
-      }
-      if (now - child.moved_ns < deadline) continue;
-      const bool silent = now - slot.beat_ns > deadline;
-      if (silent || slot.waiting_for == kWaitsForNobody)
-        return named(child) + " is stuck: it has not moved for " +
-               std::to_string((now - child.moved_ns) / 1'000'000'000) + " s, " + slot.describe() +
-               whoWaits();
-      ++waiting_too_long;
-    }
-    if (running > 0 && waiting_too_long == running)
-      return "the ranks wait for each other" + whoWaits();
-    return {};
-  }
-
-  std::string whoWaits() const {
-    std::string text;
-    for (const Child& child : children_) {
-      const ProgressSlot& slot = board_.slot(child.rank);
-      const int peer = slot.waiting_for;
-      if (!child.running || peer == kWaitsForNobody) continue;
-      text += "; rank " + std::to_string(child.rank) + " waits for " +
-              (peer == kWaitsForAll ? "its group" : "rank " + std::to_string(peer)) + ", " +
-              slot.describe();
-    }
-    return text;
-  }
-
   /// Asks the ranks to end, and makes those that do not.
   void endAll(std::chrono::milliseconds patience) {
     auto signalAll = [&](int signal) {
@@ -297,6 +251,7 @@ class Supervisor {
 
   const RankLaunch& launch_;
   ProgressBoard board_;
+  StallWatch stalls_;
   std::vector<Child> children_;
   std::vector<int> failed_order_;
   sigset_t stop_signals_, previous_signals_;

@@ -6,10 +6,13 @@
 #include <c10/util/Logging.h>
 #include <malloc.h>
 
+#include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "engine/gpu/gpu.h"
 #include "engine/launch/progress_board.h"
+#include "engine/launch/stall_watch.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -19,10 +22,12 @@ namespace {
 class FirstFailure {
  public:
   void set(int rank, const traces::Place& place, const std::string& reason) {
+    setSentence("rank " + std::to_string(rank) + " failed at " + traces::describe(place) + ": " +
+                reason);
+  }
+  void setSentence(const std::string& sentence) {
     const std::lock_guard lock(mutex_);
-    if (sentence_.empty())
-      sentence_ =
-          "rank " + std::to_string(rank) + " failed at " + traces::describe(place) + ": " + reason;
+    if (sentence_.empty()) sentence_ = sentence;
   }
   std::string sentence() const {
     const std::lock_guard lock(mutex_);
@@ -48,6 +53,10 @@ void silenceLibraryWarnings() {
   constexpr int kErrorsOnly = 2;  // the levels of glog
   FLAGS_caffe2_log_level = kErrorsOnly;
 }
+
+/// What a message may take where somebody watches the ranks: who waits for a long block is patient,
+/// and who is stuck is found by his own reports.
+constexpr auto kWatched = std::chrono::hours(24);
 
 int threadsPerRank(int ranks) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
@@ -103,6 +112,55 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
   gate.leave(gate_rank);
 }
 
+/// Watches rank threads for one that no longer gets on, and ends the others when there is one.
+class ThreadWatch {
+ public:
+  ThreadWatch(const RankThreadOptions& options, std::function<void(const std::string&)> end_others)
+      : board_(options.mesh.worldSize()),
+        options_(options),
+        end_others_(std::move(end_others)),
+        running_(static_cast<std::size_t>(options.mesh.worldSize())),
+        stalls_(board_, options.mesh.worldSize(), options.timeout,
+                [this](int rank) { return runs(rank) ? "rank " + std::to_string(rank) : ""; }) {
+    for (auto& running : running_) running = true;
+    watcher_ = std::thread([this] { loop(); });
+  }
+  ~ThreadWatch() {
+    done_ = true;
+    watcher_.join();
+  }
+  ProgressSlot& slot(int rank) const { return board_.slot(rank); }
+  void ended(int rank) { running_[static_cast<std::size_t>(rank)] = false; }
+
+ private:
+  bool runs(int rank) const { return running_[static_cast<std::size_t>(rank)]; }
+  bool anyRuns() const {
+    return std::any_of(running_.begin(), running_.end(), [](const auto& r) { return r.load(); });
+  }
+  void loop() {
+    constexpr auto kEvery = std::chrono::milliseconds(100), kGrace = std::chrono::milliseconds(900);
+    std::string sentence;
+    while (!done_ && sentence.empty()) {
+      std::this_thread::sleep_for(kEvery);
+      sentence = stalls_.stuck();
+    }
+    if (sentence.empty()) return;
+    end_others_(sentence);
+    const auto until = std::chrono::steady_clock::now() + kGrace;
+    while (anyRuns() && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(kEvery);
+    if (anyRuns() && options_.on_stuck) options_.on_stuck(sentence);
+  }
+
+  ProgressBoard board_;
+  const RankThreadOptions& options_;
+  std::function<void(const std::string&)> end_others_;
+  std::vector<std::atomic<bool>> running_;
+  StallWatch stalls_;
+  std::atomic<bool> done_{false};
+  std::thread watcher_;
+};
+
 }  // namespace
 
 bool runRankThreads(const RankThreadOptions& options, Gate& gate,
@@ -110,17 +168,25 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
   keepFreedMemory();
   silenceLibraryWarnings();
   checkTransport(options.transport, options.device, options.mesh.worldSize());
-  const auto transport = threadTransport(options.transport, options.timeout);
+  const auto transport = threadTransport(options.transport, kWatched);
   FirstFailure failure;
   const int caller_threads = at::get_num_threads();
   std::vector<std::thread> threads;
   const int ranks = options.mesh.worldSize();
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      runRank(options, *transport, gate, rank, rank, rank, threadsPerRank(options.mesh.worldSize()),
-              failure, body);
+  {
+    ThreadWatch watch(options, [&](const std::string& sentence) {
+      failure.setSentence(sentence);
+      gate.stop();
+      transport->abort(sentence);
     });
-  for (auto& thread : threads) thread.join();
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        const ProgressReport report(watch.slot(rank));
+        runRank(options, *transport, gate, rank, rank, rank, threadsPerRank(ranks), failure, body);
+        watch.ended(rank);
+      });
+    for (auto& thread : threads) thread.join();
+  }
   at::set_num_threads(caller_threads);
   if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);
   return gate.stopRequested();
@@ -131,9 +197,10 @@ bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& her
   keepFreedMemory();
   silenceLibraryWarnings();
   checkTransport(options.transport, options.device, 1);
-  const auto transport = processTransport(options.transport, here, options.timeout);
-  FirstFailure failure;
   const ProgressReport report(here.rank);
+  const auto transport = processTransport(options.transport, here, options.timeout,
+                                          report.isRead() ? kWatched : options.timeout);
+  FirstFailure failure;
   runRank(options, *transport, gate, here.rank, here.local_rank, gate.isShared() ? here.rank : 0,
           threadsPerRank(options.mesh.worldSize()), failure, body);
   if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);

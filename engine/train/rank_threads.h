@@ -23,11 +23,14 @@ struct RankThreadOptions {
   LiveTensors* live = nullptr;
   RunSwitches* switches = nullptr;  ///< null: a correct run whose capture stays
   const std::function<void(int, const traces::Place&)>* at_gate = nullptr;
+  /// A rank thread is stuck, has been asked to end and has not: nothing can end it but the end of
+  /// the process. Called once, from another thread, with the sentence that names it.
+  std::function<void(const std::string&)> on_stuck;
 };
 
 /// Runs `body` on one thread a rank of the mesh, with cores / ranks LibTorch threads each. Returns
 /// true when it was stopped at a gate. When a rank throws, the others are ended, and runFailed says
-/// which rank failed first, where and why.
+/// which rank failed first, where and why; a rank that is stuck for options.timeout has failed.
 bool runRankThreads(const RankThreadOptions& options, Gate& gate,
                     const std::function<void(RankContext&)>& body);
 

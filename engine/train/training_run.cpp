@@ -342,6 +342,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   options.memory = std::make_shared<MemoryTracker>(options.mesh.worldSize());
   options.live = hooks.live;
   options.switches = &switches;
+  options.on_stuck = hooks.on_stuck;
   options.at_gate = hooks.at_gate ? &hooks.at_gate : nullptr;
   if (recorder) {
     recorder->note("run", describeRun(setup).dump());

@@ -20,6 +20,8 @@ struct TrainHooks {
   std::function<void(int rank, const traces::Place&)> at_gate;
   /// With --verify: the diffs of one step, from another thread, when they have been computed.
   std::function<void(const std::vector<traces::DiffRecord>&)> on_diffs;
+  /// A rank thread is stuck and cannot be ended (RankThreadOptions::on_stuck).
+  std::function<void(const std::string&)> on_stuck = {};
   LiveTensors* live = nullptr;      ///< filled for whoever reads a paused run
   RunSwitches* switches = nullptr;  ///< through which the run is changed; null: it is not
 };

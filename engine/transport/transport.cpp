@@ -167,14 +167,16 @@ std::shared_ptr<Transport> threadTransport(const std::string& name,
 }
 
 std::shared_ptr<Transport> processTransport(const std::string& name, const RankEnvironment& here,
-                                            std::chrono::milliseconds timeout) {
+                                            std::chrono::milliseconds timeout,
+                                            std::chrono::milliseconds message_timeout) {
   if (!entryOf(name).between_processes)
     throw usageError("--transport " + name +
                      " joins threads of one process; processes need --transport gloo or nccl");
-  if (name == "nccl") return std::make_shared<NcclTransport>(storeOfRun(here, timeout), timeout);
+  if (name == "nccl")
+    return std::make_shared<NcclTransport>(storeOfRun(here, timeout), message_timeout);
   return std::make_shared<GlooTransport>(
       storeOfRun(here, timeout),
-      here.interface_addr.empty() ? here.master_addr : here.interface_addr, timeout);
+      here.interface_addr.empty() ? here.master_addr : here.interface_addr, message_timeout);
 }
 
 }  // namespace ringscope::engine

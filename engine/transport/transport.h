@@ -45,8 +45,10 @@ int gpuOfRank(const std::string& transport, int local_rank);
 /// does not join threads, or when this build or machine does not have it.
 std::shared_ptr<Transport> threadTransport(const std::string& name,
                                            std::chrono::milliseconds timeout);
-/// For one rank of several processes, which meet at the environment's master.
+/// For one rank of several processes, which meet at the environment's master within `timeout`; a
+/// message may take `message_timeout`.
 std::shared_ptr<Transport> processTransport(const std::string& name, const RankEnvironment& here,
-                                            std::chrono::milliseconds timeout);
+                                            std::chrono::milliseconds timeout,
+                                            std::chrono::milliseconds message_timeout);
 
 }  // namespace ringscope::engine

@@ -222,7 +222,9 @@ TEST(CheckpointFaultTest, KilledBeforeAnyFileOperationTheLastCheckpointLoads) {
       ::setenv("RINGSCOPE_TEST_OPERATION", std::to_string(operation).c_str(), 1);
     });
     died = WIFEXITED(statuses[0]) && WEXITSTATUS(statuses[0]) == 9;
-    if (!died) { ASSERT_EQ(statuses[0], 0); }
+    if (!died) {
+      ASSERT_EQ(statuses[0], 0);
+    }
     const auto newest = store.newest();
     ASSERT_TRUE(newest) << operation;
     const at::Tensor value = store.load(*newest, 0).at("weight.w");

@@ -61,7 +61,8 @@ bool hasConnectionFrom(const std::string& hexadecimal_address) {
 TEST(RankProcess, AHostIsReachedAtItsOwnAddress) {
   ONLY_IN_A_RANK_PROCESS();
   const auto here = RankEnvironment::read(Mesh{1, 1, worldSize()});
-  const auto transport = processTransport("gloo", here, std::chrono::seconds(20));
+  const auto transport =
+      processTransport("gloo", here, std::chrono::seconds(20), std::chrono::seconds(20));
   Communicator world(transport->backendOf("all", here.rank, here.world_size));
   const int n = world.size(), next = (here.rank + 1) % n, previous = (here.rank + n - 1) % n;
   const at::Tensor mine = at::full({1000}, here.rank, at::kLong);

@@ -2,7 +2,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "engine/attention/schedule.h"
@@ -11,6 +13,7 @@
 #include "engine/train/training_run.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
+#include "traces/core/clock.h"
 #include "traces/diff/summary.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/query/flows.h"
@@ -110,24 +113,115 @@ TEST(TrainingTest, StopEndsTheRunCleanly) {
   EXPECT_LT(outcome.steps.size(), 10u);
 }
 
-TEST(TrainingFaultTest, ARankThatThrowsEndsTheRunWithItsRankPlaceAndReasonAndTheTraceOpens) {
+/// What a rank thread does at a random place of a random run.
+struct ThreadFault {
+  TrainConfig config = sampleConfig(4, 3);
+  int rank = 0;
+  traces::Place place;
+
+  explicit ThreadFault(std::mt19937& random) {
+    auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    config.cp = std::vector<int>{2, 4, 8}[random() % 3];
+    config.attention.strategy =
+        std::vector<std::string>{"ring", "all_gather", "hybrid"}[random() % 3];
+    config.balance = "none";
+    rank = below(config.cp);
+    const int rings = config.attention.strategy == "hybrid" ? config.cp / 2 : config.cp;
+    const int steps = config.attention.strategy == "all_gather" ? 1 : rings;
+    place = {1, static_cast<std::int16_t>(below(2)), static_cast<traces::Direction>(below(2)),
+             static_cast<std::int16_t>(below(steps))};
+  }
+  std::string text() const {
+    return config.attention.strategy + ", rank " + std::to_string(rank) + " of " +
+           std::to_string(config.cp) + " at " + traces::describe(place);
+  }
+};
+
+/// How many faults of each kind; the seed is printed.
+int faultCount() {
+  const char* asked = std::getenv("RINGSCOPE_THREAD_FAULTS");
+  return asked ? std::atoi(asked) : 6;
+}
+unsigned faultSeed() {
+  const char* asked = std::getenv("RINGSCOPE_THREAD_FAULT_SEED");
+  const unsigned seed = asked ? static_cast<unsigned>(std::atoi(asked)) : 5;
+  std::printf("seed %u\n", seed);
+  return seed;
+}
+
+/// Runs it into a trace, which must open whatever happens; returns what the run said.
+std::string sentenceOf(const ThreadFault& fault, const TrainHooks& hooks) {
   test::TempDir dir;
-  for (const int rank : {0, 3})
-    for (const auto direction : {traces::Direction::kForward, traces::Direction::kBackward}) {
-      const traces::Place place{1, 1, direction, 2};
-      std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
-      sinks.push_back(std::make_unique<traces::SqliteSink>(dir.file("a.rscope")));
-      traces::Recorder recorder(4, std::move(sinks));
-      const TrainHooks hooks{{}, [&](int r, const traces::Place& at) {
-                               if (r == rank && at == place)
-                                 throw std::runtime_error("the cable was pulled");
-                             }};
-      EXPECT_ERROR(run(sampleConfig(4, 3), &recorder, hooks), ErrorCode::kRunFailed,
-                   "rank " + std::to_string(rank) + " failed at " + traces::describe(place) +
-                       ": the cable was pulled");
-      recorder.close();
-      EXPECT_GT(traces::openTrace(dir.file("a.rscope"))->eventCount(), 100u);
+  std::string sentence;
+  {
+    std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+    sinks.push_back(std::make_unique<traces::SqliteSink>(dir.file("a.rscope")));
+    traces::Recorder recorder(fault.config.cp, std::move(sinks));
+    try {
+      run(fault.config, &recorder, hooks);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kRunFailed);
+      sentence = error.what();
     }
+  }
+  EXPECT_GT(traces::openTrace(dir.file("a.rscope"))->eventCount(), 20u) << fault.text();
+  return sentence;
+}
+
+TEST(TrainingFaultTest, ARankThatThrowsEndsTheRunWithItsRankPlaceAndReasonAndTheTraceOpens) {
+  std::mt19937 random(faultSeed());
+  for (int i = 0; i < faultCount() && !HasFailure(); ++i) {
+    const ThreadFault fault(random);
+    const TrainHooks hooks{{}, [&](int rank, const traces::Place& at) {
+                             if (rank == fault.rank && at == fault.place)
+                               throw std::runtime_error("the cable was pulled");
+                           }};
+    EXPECT_EQ(sentenceOf(fault, hooks), "rank " + std::to_string(fault.rank) + " failed at " +
+                                            traces::describe(fault.place) +
+                                            ": the cable was pulled")
+        << fault.text();
+  }
+}
+
+TEST(TrainingFaultTest, ARankThatIsStuckIsNamedWithItsPlaceWithinItsDeadlineAndTwoSeconds) {
+  std::mt19937 random(faultSeed());
+  for (int i = 0; i < (faultCount() + 1) / 2 && !HasFailure(); ++i) {
+    ThreadFault fault(random);
+    fault.config.timeout = std::chrono::milliseconds(1500);
+    std::atomic<bool> released{false};
+    std::atomic<std::int64_t> stuck_ns{0};
+    double named_after = 0;
+    TrainHooks hooks;
+    hooks.at_gate = [&](int rank, const traces::Place& at) {
+      if (rank != fault.rank || at != fault.place) return;
+      stuck_ns = traces::steadyNow();
+      while (!released) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    };
+    hooks.on_stuck = [&](const std::string&) {
+      named_after = static_cast<double>(traces::steadyNow() - stuck_ns) * 1e-9;
+      released = true;  // in a program of its own the process ends here
+    };
+    const std::string sentence = sentenceOf(fault, hooks);
+    EXPECT_TRUE(sentence.starts_with("rank " + std::to_string(fault.rank) + " is stuck"))
+        << fault.text() << ": " << sentence;
+    EXPECT_NE(sentence.find(traces::describe(fault.place)), std::string::npos)
+        << fault.text() << ": " << sentence;
+    EXPECT_GT(named_after, 1.5);
+    EXPECT_LT(named_after, 1.5 + 2);
+  }
+}
+
+TEST(TrainingFaultTest, ALongBlockOfARankThreadIsNotStuck) {
+  TrainConfig config = sampleConfig(2, 2);
+  config.timeout = std::chrono::milliseconds(400);
+  TrainHooks hooks;
+  hooks.at_gate = [](int rank, const traces::Place& at) {
+    if (rank != 1 || at != traces::Place{0, 1, traces::Direction::kForward, 0}) return;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+  };
+  EXPECT_EQ(run(config, nullptr, hooks).steps.size(), 2u);
 }
 
 TEST(TrainingTest, ConfigurationsThatCannotWorkAreRefusedBeforeAnythingRuns) {

@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::Values("local", "gl
 
 TEST(TransportTest, WhatThereIsNotIsRefusedByName) {
   EXPECT_ERROR(threadTransport("pigeon", milliseconds(10)), ErrorCode::kUsage, "use local, gloo");
-  EXPECT_ERROR(processTransport("local", {}, milliseconds(10)), ErrorCode::kUsage,
+  EXPECT_ERROR(processTransport("local", {}, milliseconds(10), milliseconds(10)), ErrorCode::kUsage,
                "processes need --transport gloo");
 }
 

@@ -146,6 +146,7 @@ int run(Options& o) {
         {[&](const engine::StepLog& step) { printer(step); },
          {},
          [&](const std::vector<traces::DiffRecord>& diffs) { recording.diffsArrived(diffs); },
+         [&](const std::string& sentence) { recording.giveUp(sentence); },
          recording.live(),
          recording.switches()});
   } catch (const Error& error) {

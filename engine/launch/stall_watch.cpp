@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/launch/stall_watch.h"
+
+#include "traces/core/clock.h"
+
+namespace ringscope::engine {
+
+StallWatch::StallWatch(const ProgressBoard& board, int ranks, std::chrono::milliseconds deadline,
+                       NameOf name_of)
+    : board_(board),
+      deadline_ns_(std::chrono::duration_cast<std::chrono::nanoseconds>(deadline).count()),
+      name_of_(std::move(name_of)),
+      seen_(static_cast<std::size_t>(ranks), Seen{0, 0, traces::steadyNow()}) {}
+
+/// Whether the rank has got on since it was last asked. One that has not begun to report starts up.
+bool StallWatch::moves(int rank, std::int64_t now) {
+  constexpr std::int64_t kHardlyAnything = 1'000'000;
+  const ProgressSlot& slot = board_.slot(rank);
+  Seen& seen = seen_[static_cast<std::size_t>(rank)];
+  const bool moved =
+      slot.epoch != seen.epoch || slot.cpu_ns > seen.cpu_ns + kHardlyAnything || slot.paused;
+  if (!moved && slot.beat_ns != 0) return false;
+  const std::int64_t moved_ns = slot.beat_ns != 0 ? now : seen.moved_ns;
+  seen = {slot.epoch, slot.cpu_ns, moved_ns};
+  return true;
+}
+
+std::string StallWatch::stuck() {
+  const std::int64_t now = traces::steadyNow();
+  int running = 0, waiting_too_long = 0;
+  for (int rank = 0; rank < static_cast<int>(seen_.size()); ++rank) {
+    const std::string name = name_of_(rank);
+    if (name.empty()) continue;
+    ++running;
+    if (moves(rank, now)) continue;
+    const ProgressSlot& slot = board_.slot(rank);
+    const std::int64_t still_ns = now - seen_[static_cast<std::size_t>(rank)].moved_ns;
+    if (still_ns < deadline_ns_) continue;
+    const bool silent = now - slot.beat_ns > deadline_ns_;
+    if (silent || slot.waiting_for == kWaitsForNobody)
+      return name + " is stuck: it has not moved for " + std::to_string(still_ns / 1'000'000'000) +
+             " s, " + slot.describe() + whoWaits();
+    ++waiting_too_long;
+  }
+  if (running > 0 && waiting_too_long == running)
+    return "the ranks wait for each other" + whoWaits();
+  return {};
+}
+
+std::string StallWatch::whoWaits() const {
+  std::string text;
+  for (int rank = 0; rank < static_cast<int>(seen_.size()); ++rank) {
+    const ProgressSlot& slot = board_.slot(rank);
+    const int peer = slot.waiting_for;
+    if (name_of_(rank).empty() || peer == kWaitsForNobody) continue;
+    text += "; rank " + std::to_string(rank) + " waits for " +
+            (peer == kWaitsForAll ? "its group" : "rank " + std::to_string(peer)) + ", " +
+            slot.describe();
+  }
+  return text;
+}
+
+}  // namespace ringscope::engine
