@@ -12,6 +12,10 @@ Mask Batch::maskOf(const Mask& mask, std::int64_t sequence) const {
   return packed;
 }
 
+Batch Batch::on(at::Device device) const {
+  return {input_ids.to(device), labels.to(device), position_ids.to(device), cu_seqlens};
+}
+
 Batch Batch::sequences(std::int64_t begin, std::int64_t end) const {
   Batch part{input_ids.slice(0, begin, end),
              labels.slice(0, begin, end),

@@ -22,6 +22,8 @@ struct Batch {
 
   /// `mask` with the documents of one sequence.
   Mask maskOf(const Mask& mask, std::int64_t sequence) const;
+  /// The same on a device.
+  Batch on(at::Device device) const;
   /// Sequences [begin, end).
   Batch sequences(std::int64_t begin, std::int64_t end) const;
 };

@@ -8,8 +8,7 @@ namespace ringscope::engine {
 void LiveTensors::put(int rank, const std::string& name, const traces::Place& place,
                       const at::Tensor& tensor) {
   Handle handle{place,
-                c10::weak_intrusive_ptr<c10::StorageImpl>(
-                    tensor.storage().getWeakStorageImpl()),
+                c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl()),
                 tensor.dtype(),
                 tensor.sizes().vec(),
                 tensor.strides().vec(),

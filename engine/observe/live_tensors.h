@@ -15,8 +15,8 @@
 namespace ringscope::engine {
 
 /// Where each rank's tensors lie while it works, so that a paused run can be looked into. Keeps no
-/// tensor alive: one that its rank has let go is gone from here too. Thread-safe; values may only be
-/// read while every rank stands at a gate.
+/// tensor alive: one that its rank has let go is gone from here too. Thread-safe; values may only
+/// be read while every rank stands at a gate.
 class LiveTensors {
  public:
   struct Entry {

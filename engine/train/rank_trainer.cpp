@@ -16,11 +16,14 @@ using traces::Place;
 namespace {
 
 LlamaWeights replicaForRank(const LlamaWeights& initial, const TrainSetup& setup,
-                            const TensorParallel& tp) {
+                            const TensorParallel& tp, at::Device device) {
   const MemoryScope scope(MemoryCategory::kWeights);
-  return initial.replica(setup.type, [&](const std::string& name, const at::Tensor& full) {
-    return tp.sliceOf(name, full, setup.model);
-  });
+  return initial.replica(
+      setup.type,
+      [&](const std::string& name, const at::Tensor& full) {
+        return tp.sliceOf(name, full, setup.model);
+      },
+      device);
 }
 
 }  // namespace
@@ -29,7 +32,7 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
     : context_(context),
       setup_(setup),
       tp_(context.groups.tp()),
-      weights_(replicaForRank(initial, setup, tp_)),
+      weights_(replicaForRank(initial, setup, tp_, context.device)),
       attention_(setup.config.mask,
                  [this](const Mask& mask) {
                    return makeAttention(context_, setup_.config.attention, setup_.layout, mask,
@@ -60,7 +63,8 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   {
     const StageScope scope(observer, EventKind::kShard, begin);
     local = shardBatch(own, context_.seams.sharded_buffers, setup_.layout, context_.rank(),
-                       observer, train_step);
+                       observer, train_step)
+                .on(context_.device);
   }
   observer.tensor("position_ids", begin, local.position_ids);
   zeroGradients(weights_);

@@ -35,6 +35,7 @@ struct TrainConfig {
   Mask mask = Mask::causalMask();
   std::vector<std::string> mistakes;
   std::string transport = "local";
+  std::string device = "cpu";     ///< or cuda: virtual ranks on one GPU, or a GPU a rank
   bool from_environment = false;  ///< this process is one rank, as torchrun sets it
   std::string checkpoint_dir;     ///< saved there at the end; empty: nowhere
   int checkpoint_every = 0;       ///< and after every so many steps

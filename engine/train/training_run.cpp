@@ -103,7 +103,7 @@ nlohmann::json describeRun(const TrainSetup& setup) {
                         {"dtype", c.dtype},
                         {"transport", c.transport},
                         {"launch", c.from_environment ? "env" : "threads"},
-                        {"device", "cpu"},
+                        {"device", c.device},
                         {"cores", std::thread::hardware_concurrency()},
                         {"positions", countsWholeSequence(setup.batches) ? "global" : "documents"},
                         {"seq_len", setup.layout.length()},
@@ -323,6 +323,8 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
     throw inputError("token " + std::to_string(batches->largestToken()) +
                      " is outside the model's vocabulary of " + std::to_string(model.vocab_size));
   checkMesh(config, model, *batches);
+  checkTransport(config.transport, config.device,
+                 config.from_environment ? 1 : config.mesh().worldSize());
   const auto resumed = checkpointToResume(config);
   const ShardLayout layout(batches->sequenceLength(), config.cp,
                            chooseBalance(config.balance, config.mask, config.cp));
@@ -337,6 +339,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   options.mesh = config.mesh();
   options.timeout = config.timeout;
   options.transport = config.transport;
+  options.device = config.device;
   options.recorder = recorder;
   options.capture = CapturePolicy::parse(config.capture);
   options.memory = std::make_shared<MemoryTracker>(options.mesh.worldSize());

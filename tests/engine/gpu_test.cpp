@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "engine/attend/attend.h"
+#include "engine/train/training_run.h"
 #include "engine/transport/transport.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
 
 namespace ringscope::engine {
@@ -81,6 +83,30 @@ TEST_F(GpuTest, VirtualRanksOnOneGpuEqualFp64) {
         for (const auto& diff : verifyAttend(in, attend(in, config, gate)))
           EXPECT_LE(diff.multiple, traces::kNoiseLimit) << diff.tensor << " " << strategy << cp;
       }
+}
+
+TrainOutcome trainedOn(const std::string& device) {
+  TrainConfig config;
+  config.text_files = {test::sampleText()};
+  config.tp = 2;
+  config.cp = 4;
+  config.steps = 3;
+  config.device = device;
+  Gate gate(config.mesh().worldSize());
+  return runTraining(config, gate, nullptr);
+}
+
+TEST_F(GpuTest, TrainingOnVirtualRanksOfOneGpuFollowsTheCpu) {
+  const auto host = trainedOn("cpu"), device = trainedOn("cuda");
+  for (std::size_t step = 0; step < host.steps.size(); ++step) {
+    EXPECT_NEAR(device.steps[step].loss, host.steps[step].loss, 1e-4) << step;
+    EXPECT_NEAR(device.steps[step].grad_norm, host.steps[step].grad_norm, 1e-3) << step;
+  }
+}
+
+TEST(GpuRefusalTest, TrainingWithoutAGpuIsRefusedByTheReason) {
+  if (gpu::count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_ERROR(trainedOn("cuda"), ErrorCode::kUsage, gpu::unavailable());
 }
 
 TEST(GpuRefusalTest, WithoutAGpuTheDeviceIsRefusedByTheReason) {

@@ -34,6 +34,35 @@ TEST_F(WindowTest, ALiveRunMovesPausesStepsAndEnds) {
   EXPECT_TRUE(window.hub().diagnosis()->findings().empty());
 }
 
+TEST_F(WindowTest, ALiveRunOfRankProcessesOnAMeshPausesReadsAndSteps) {
+  RunConfig config = longRun();
+  config.launch = "processes";
+  config.tp = 2;
+  config.cp = 2;
+  window.startRun(config);
+  ASSERT_TRUE(runs()) << status().toStdString();
+  pause();
+  window.showView("tensor");
+  window.hub().selectTensor("weight.model.norm.weight");
+  QTest::qWait(50);
+  QSignalSpy arrived(&window.hub(), &Hub::liveReadArrived);
+  for (auto* b : window.findChildren<QToolButton*>())
+    if (b->text() == "Read live") QTest::mouseClick(b, Qt::LeftButton);
+  ASSERT_TRUE(arrived.wait(5000));
+  ASSERT_TRUE(window.hub().liveRead());
+  EXPECT_EQ(window.hub().liveRead()->failure, "");
+  EXPECT_EQ(window.hub().liveRead()->values.size(), 128u);
+  const auto moments = window.hub().trace().moments().size();
+  for (int i = 0; i < 6; ++i) {
+    QTest::mouseClick(button("Ring step"), Qt::LeftButton);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kPaused; }, 10000));
+  }
+  EXPECT_GT(window.hub().trace().moments().size(), moments);
+  QTest::mouseClick(button("Stop"), Qt::LeftButton);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 10000));
+  EXPECT_TRUE(window.hub().diagnosis()->findings().empty());
+}
+
 TEST_F(WindowTest, ScrubbingBackNeverPausesTheRunAndFollowingTiesTheCursors) {
   window.startRun(longRun());
   ASSERT_TRUE(runs());

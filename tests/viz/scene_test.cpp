@@ -373,7 +373,7 @@ TEST(MemoryLawTest, TheMeasuredPeakLiesOnTheCurveAndTheEstimateIsNearIt) {
   EXPECT_NEAR(law.bytesAt(4), static_cast<double>(peak.bytes), 1);
   EXPECT_GT(law.bytesAt(1), law.bytesAt(2));
   EXPECT_NEAR(law.bytesAt(1) - law.replicated_bytes, 4 * law.sharded_bytes, 1);
-  const auto estimate = estimateMemory(ModelShape(), 128, 4, 4);
+  const auto estimate = estimateMemory(ModelShape(), 128, 1, 4, "float32");
   EXPECT_NEAR(static_cast<double>(estimate.total()) / static_cast<double>(peak.bytes), 1, 0.15);
 }
 

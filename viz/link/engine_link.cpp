@@ -148,6 +148,8 @@ void EngineLink::handleJson(const json& message) {
     Q_EMIT started();
   } else if (message.value("reply", "") == "read") {
     handleRead(message);
+  } else if (message.contains("waiting")) {
+    sayWhoIsLate(message);
   } else if (message.contains("end")) {
     failure_ = QString::fromStdString(message["end"].value("reason", ""));
   } else if (message.contains("chunk_watermark")) {
@@ -155,6 +157,16 @@ void EngineLink::handleJson(const json& message) {
   } else if (message.contains("error") && state_ == State::kPausing) {
     setState(State::kRunning, QString::fromStdString(message.value("error", "")));
   }
+}
+
+/// A pause that some ranks have not come to yet.
+void EngineLink::sayWhoIsLate(const json& message) {
+  if (state_ != State::kPausing || !message["for"].is_array() || message["for"].empty()) return;
+  const json& first = message["for"].front();
+  const auto place = first.value("place", json::object()).value("text", "");
+  setState(State::kPausing, QString("waits for rank %1, last at %2")
+                                .arg(first.value("rank", 0))
+                                .arg(QString::fromStdString(place)));
 }
 
 void EngineLink::handleStopReply(const json& message) {

@@ -56,6 +56,7 @@ class EngineLink : public QObject {
   void handleJson(const nlohmann::json& message);
   void handleChunk(const traces::Chunk& chunk);
   void handleStopReply(const nlohmann::json& message);
+  void sayWhoIsLate(const nlohmann::json& message);
   void handleRead(const nlohmann::json& message);
   void announcePauseWhenComplete();
   void processFinished(int code, QProcess::ExitStatus status);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/memory_estimate.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include "traces/core/error.h"
@@ -36,14 +37,17 @@ ModelShape ModelShape::load(const std::string& folder) {
   return shape;
 }
 
-MemoryEstimate estimateMemory(const ModelShape& m, std::int64_t tokens, int cp,
-                              std::int64_t element_bytes) {
-  const std::int64_t q = m.heads * m.head_dim, kv = m.kv_heads * m.head_dim;
+MemoryEstimate estimateMemory(const ModelShape& m, std::int64_t tokens, int tp, int cp,
+                              const std::string& dtype) {
+  const std::int64_t element_bytes = dtype == "float64" ? 8 : dtype == "bfloat16" ? 2 : 4;
+  const std::int64_t state_bytes = dtype == "bfloat16" ? 2 + 4 + 4 + 8 : 4 * element_bytes;
+  const std::int64_t q = m.heads / tp * m.head_dim,
+                     kv = std::max<std::int64_t>(1, m.kv_heads / tp) * m.head_dim;
   // Inputs of both norms and both projections, q, k, v, out, the two MLP branches and their
   // product, and rotary copies; then logits with their gradient and softmax.
-  const std::int64_t per_layer = 6 * m.hidden + 3 * q + 3 * kv + 4 * m.intermediate;
-  const std::int64_t per_token = m.layers * per_layer + 3 * m.vocabulary + 2 * m.hidden;
-  return {4 * m.parameters() * element_bytes, tokens / cp * per_token * element_bytes};
+  const std::int64_t per_layer = 6 * m.hidden + 3 * q + 3 * kv + 4 * m.intermediate / tp;
+  const std::int64_t per_token = m.layers * per_layer + 3 * m.vocabulary / tp + 2 * m.hidden;
+  return {m.parameters() / tp * state_bytes, tokens / cp * per_token * element_bytes};
 }
 
 }  // namespace ringscope::viz

@@ -19,15 +19,16 @@ struct ModelShape {
   static ModelShape load(const std::string& folder);
 };
 
-/// Bytes that one rank will hold at its peak: weights, gradients and two optimizer moments, all
-/// whole on every rank, and what the layers keep for backward, which shrinks as L / P.
+/// Bytes that one rank will hold at its peak: weights, gradients and two optimizer moments, the
+/// same on every rank of a cp group, and what the layers keep for backward, which shrinks as L / P.
 struct MemoryEstimate {
   std::int64_t replicated_bytes = 0, sharded_bytes = 0;
   std::int64_t total() const { return replicated_bytes + sharded_bytes; }
 };
 
-/// `tokens`: sequence length × batch. `element_bytes`: 4 for float32.
-MemoryEstimate estimateMemory(const ModelShape& model, std::int64_t tokens, int cp,
-                              std::int64_t element_bytes);
+/// `tokens`: sequence length × sequences of a dp rank. `dtype`: float32, float64, or bfloat16 with
+/// float32 masters, gradients and moments.
+MemoryEstimate estimateMemory(const ModelShape& model, std::int64_t tokens, int tp, int cp,
+                              const std::string& dtype);
 
 }  // namespace ringscope::viz

@@ -20,6 +20,8 @@ struct Setting {
 const Setting kSettings[] = {
     {"model", "--model", &RunConfig::model},
     {"text", "--text", &RunConfig::text},
+    {"dp", "--dp", &RunConfig::dp},
+    {"tp", "--tp", &RunConfig::tp},
     {"cp", "--cp", &RunConfig::cp},
     {"steps", "--steps", &RunConfig::steps},
     {"seq_len", "--seq-len", &RunConfig::seq_len},
@@ -28,6 +30,7 @@ const Setting kSettings[] = {
     {"mask", "--mask", &RunConfig::mask},
     {"window", "--window", &RunConfig::window},
     {"dtype", "--dtype", &RunConfig::dtype},
+    {"launch", "--launch", &RunConfig::launch},
     {"capture", "--capture", &RunConfig::capture},
     {"mistakes", "--mistake", &RunConfig::mistakes},
     {"trace", "--trace", &RunConfig::trace},
@@ -83,6 +86,10 @@ QStringList RunConfig::arguments() const {
     config.text = {QString::fromStdString(traces::resourcePath("sample/text.txt"))};
   QStringList args;
   for (const Setting& setting : kSettings) addArguments(args, config, setting);
+  args << "--batch" << QString::number(dp);
+  if (mask == "documents")
+    args << "--separator"
+         << "\n\n";
   return args << "--verify";
 }
 
@@ -114,10 +121,17 @@ RunConfig RunConfig::load(const QString& path) {
 QString refusal(const RunConfig& config, int query_heads) {
   if (config.balance != "none" && config.mask == "full")
     return config.balance + " evens out causal work; with a full mask choose balance none";
-  if (config.strategy == "ulysses" && query_heads % config.cp != 0)
-    return QString("%1 query heads do not divide among %2 Ulysses ranks; choose hybrid or ring")
+  if (query_heads % config.tp != 0)
+    return QString("%1 query heads do not divide among tp = %2 ranks")
         .arg(query_heads)
+        .arg(config.tp);
+  const int heads = query_heads / config.tp;
+  if (config.strategy == "ulysses" && heads % config.cp != 0)
+    return QString("%1 query heads do not divide among %2 Ulysses ranks; choose hybrid or ring")
+        .arg(heads)
         .arg(config.cp);
+  if (const int ranks = config.dp * config.tp * config.cp; ranks > 64)
+    return QString("dp × tp × cp = %1 ranks; one machine takes 64 at most").arg(ranks);
   const int chunks = config.balance == "head_tail" ? 2 * config.cp : config.cp;
   if (config.seq_len % chunks != 0)
     return QString("%1 tokens do not divide into %2 equal parts").arg(config.seq_len).arg(chunks);

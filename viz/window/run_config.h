@@ -11,7 +11,7 @@ namespace ringscope::viz {
 struct RunConfig {
   QString model;     ///< a Hugging Face Llama folder; empty: the sample model
   QStringList text;  ///< files; empty: the sample text
-  int cp = 4;
+  int dp = 1, tp = 1, cp = 4;
   int steps = 10;
   int seq_len = 256;
   QString strategy = "ring";
@@ -19,11 +19,13 @@ struct RunConfig {
   QString mask = "causal";
   int window = 0;  ///< keys seen to the left, with mask window
   QString dtype = "float32";
+  QString launch = "threads";  ///< or processes
   QString capture = "values:steps=0";
   QStringList mistakes;
   QString trace;  ///< where the run is recorded
 
-  /// Arguments of `ringscope train`.
+  /// Arguments of `ringscope train`. Each dp rank gets one sequence; with mask documents, the
+  /// paragraphs of the text are the documents.
   QStringList arguments() const;
   /// From a JSON file with these keys. Throws inputError that names the file and the key.
   static RunConfig load(const QString& path);

@@ -90,6 +90,8 @@ void RunPanel::showRecorded() {
   auto text = [&](const char* key, const QString& otherwise) {
     return QString::fromStdString(run.value(key, otherwise.toStdString()));
   };
+  config.dp = run.value("dp", config.dp);
+  config.tp = run.value("tp", config.tp);
   config.cp = run.value("cp", config.cp);
   config.steps = run.value("steps", config.steps);
   config.seq_len = run.value("seq_len", config.seq_len);
@@ -98,6 +100,7 @@ void RunPanel::showRecorded() {
   config.mask = text("mask", config.mask);
   config.window = run.value("window", config.window);
   config.dtype = text("dtype", config.dtype);
+  config.launch = text("launch", config.launch) == "threads" ? "threads" : "processes";
   setConfig(config);
 }
 

@@ -2,6 +2,7 @@
 #include "viz/window/settings_form.h"
 
 #include <QFileDialog>
+#include <QHBoxLayout>
 #include <QMessageBox>
 
 #include "traces/core/error.h"
@@ -33,12 +34,16 @@ QPushButton* SettingsForm::picker(const QString& name) {
   return button;
 }
 
-void SettingsForm::addRow(const QString& name, QWidget* widget) {
+QLabel* SettingsForm::addRow(const QString& name, const QList<QWidget*>& widgets) {
   auto* label = new QLabel(name, this);
   label->setObjectName("dim");
+  auto* cells = new QHBoxLayout();
+  cells->setSpacing(6);
+  for (QWidget* widget : widgets) cells->addWidget(widget, 1);
   const int row = grid_->rowCount();
   grid_->addWidget(label, row, 0);
-  grid_->addWidget(widget, row, 1);
+  grid_->addLayout(cells, row, 1);
+  return label;
 }
 
 SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
@@ -53,25 +58,33 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   estimate_ = new QLabel(this);
   estimate_->setObjectName("dim");
   estimate_->setWordWrap(true);
+  dp_ = number("Data parallel ranks", 8, 1);
+  dp_->setToolTip("Ranks that share the batch; each has a sequence of its own");
+  tp_ = number("Tensor parallel ranks", 8, 1);
+  tp_->setToolTip("Ranks that share each layer");
   cp_ = number("Ranks", 16, 4);
+  cp_->setToolTip("Ranks that share a sequence: the ring that is shown");
   steps_ = number("Training steps", 1000, 10);
   seq_len_ = choice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
   strategy_ = choice("Strategy", {"ring", "all_gather", "ulysses", "hybrid"});
   balance_ = choice("Balance", {"head_tail", "none", "striped"});
-  mask_ = choice("Mask", {"causal", "full", "window"});
+  mask_ = choice("Mask", {"causal", "full", "window", "documents"});
   window_ = number("Window", 1 << 20, 64);
   window_->setToolTip("Keys seen to the left, the query's own included");
-  dtype_ = choice("Type", {"float32", "float64"});
-  addRow("Model", model_);
-  addRow("Text", text_button_);
-  addRow("Ranks (cp)", cp_);
-  addRow("Tokens", seq_len_);
-  addRow("Strategy", strategy_);
-  addRow("Balance", balance_);
-  addRow("Mask", mask_);
-  addRow("Window", window_);
-  addRow("Type", dtype_);
-  addRow("Steps", steps_);
+  launch_ = choice("Launch", {"threads", "processes"});
+  launch_->setToolTip("What a rank is");
+  dtype_ = choice("Type", {"float32", "float64", "bfloat16"});
+  addRow("Model", {model_});
+  addRow("Text", {text_button_});
+  addRow("dp, tp, cp", {dp_, tp_, cp_});
+  addRow("Tokens", {seq_len_});
+  addRow("Strategy", {strategy_});
+  addRow("Balance", {balance_});
+  addRow("Mask", {mask_});
+  window_label_ = addRow("Window", {window_});
+  addRow("Type", {dtype_});
+  addRow("Ranks are", {launch_});
+  addRow("Steps", {steps_});
   grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 2);
   connect(model_, &QPushButton::clicked, this, &SettingsForm::chooseModel);
   connect(text_button_, &QPushButton::clicked, this, &SettingsForm::chooseText);
@@ -112,10 +125,11 @@ void SettingsForm::setText(const QStringList& files) {
 
 void SettingsForm::refreshEstimate() {
   // Not every control is there yet while the first of them are made.
-  if (!dtype_) return;
-  window_->setEnabled(mask_->currentText() == "window");
-  const auto bytes = estimateMemory(shape_, seq_len_->currentText().toInt(), cp_->value(),
-                                    dtype_->currentText() == "float64" ? 8 : 4);
+  if (!window_label_) return;
+  for (QWidget* widget : {static_cast<QWidget*>(window_), static_cast<QWidget*>(window_label_)})
+    widget->setVisible(mask_->currentText() == "window");
+  const auto bytes = estimateMemory(shape_, seq_len_->currentText().toInt(), tp_->value(),
+                                    cp_->value(), dtype_->currentText().toStdString());
   estimate_->setText(
       QString("about %1 a rank, %2 of it sharded")
           .arg(describeBytes(bytes.total()).c_str(), describeBytes(bytes.sharded_bytes).c_str()));
@@ -126,6 +140,8 @@ RunConfig SettingsForm::config() const {
   RunConfig config;
   config.model = model_path_;
   config.text = text_;
+  config.dp = dp_->value();
+  config.tp = tp_->value();
   config.cp = cp_->value();
   config.steps = steps_->value();
   config.seq_len = seq_len_->currentText().toInt();
@@ -134,12 +150,15 @@ RunConfig SettingsForm::config() const {
   config.mask = mask_->currentText();
   config.window = mask_->currentText() == "window" ? window_->value() : 0;
   config.dtype = dtype_->currentText();
+  config.launch = launch_->currentText();
   return config;
 }
 
 void SettingsForm::setConfig(const RunConfig& config) {
   if (config.model != model_path_) setModel(config.model);
   setText(config.text);
+  dp_->setValue(config.dp);
+  tp_->setValue(config.tp);
   cp_->setValue(config.cp);
   steps_->setValue(config.steps);
   const QString seq_len = QString::number(config.seq_len);
@@ -150,6 +169,7 @@ void SettingsForm::setConfig(const RunConfig& config) {
   mask_->setCurrentText(config.mask);
   if (config.window > 0) window_->setValue(config.window);
   dtype_->setCurrentText(config.dtype);
+  launch_->setCurrentText(config.launch);
 }
 
 }  // namespace ringscope::viz

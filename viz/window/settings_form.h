@@ -31,7 +31,8 @@ class SettingsForm : public QWidget {
   QComboBox* choice(const QString& name, const QStringList& options);
   QSpinBox* number(const QString& name, int most, int value);
   QPushButton* picker(const QString& name);
-  void addRow(const QString& name, QWidget* widget);
+  /// Widgets side by side; returns the row's label.
+  QLabel* addRow(const QString& name, const QList<QWidget*>& widgets);
   void chooseModel();
   void chooseText();
   void setModel(const QString& folder);
@@ -43,9 +44,9 @@ class SettingsForm : public QWidget {
   ModelShape shape_;
   QGridLayout* grid_;
   QPushButton *model_, *text_button_;
-  QSpinBox *cp_, *steps_, *window_;
-  QComboBox *seq_len_, *strategy_, *balance_, *mask_, *dtype_ = nullptr;
-  QLabel* estimate_;
+  QSpinBox *dp_, *tp_, *cp_, *steps_, *window_;
+  QComboBox *seq_len_, *strategy_, *balance_, *mask_, *launch_, *dtype_;
+  QLabel *window_label_ = nullptr, *estimate_;
 };
 
 }  // namespace ringscope::viz

@@ -190,7 +190,8 @@ struct Bench {
 };
 constexpr Bench kBenches[] = {{"attention", benchAttention, printAttention},
                               {"memory", benchMemory, printMemory},
-                              {"hop", benchHop, printHop}};
+                              {"hop", benchHop, printHop},
+                              {"observe", benchObserve, printObserve}};
 
 int run(const Options& o) {
   std::string known;
@@ -211,9 +212,9 @@ void addBench(CLI::App& app, int& exit_code) {
       "bench",
       "Named benchmarks with their peers in one run: attention (all strategies beside "
       "unsharded flash attention), memory (peak a rank over length and ranks), hop (a KV block "
-      "between two ranks beside memcpy and raw gloo)");
+      "between two ranks beside memcpy and raw gloo), observe (what a stage costs to be seen)");
   auto o = std::make_shared<Options>();
-  command->add_option("NAME", o->name, "attention, memory or hop")->required();
+  command->add_option("NAME", o->name, "attention, memory, hop or observe")->required();
   command->add_option("--cp", o->cp, "Ranks")->check(CLI::Range(1, 64))->capture_default_str();
   command->add_option("--length", o->length, "Tokens")
       ->check(CLI::Range(64, 1 << 24))

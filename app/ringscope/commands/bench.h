@@ -25,4 +25,8 @@ double seconds(const std::function<void()>& work);
 nlohmann::json benchHop(const BenchOptions& o);
 void printHop(const nlohmann::json& report);
 
+/// What one stage costs: its NVTX range with nothing attached, and with it its event.
+nlohmann::json benchObserve(const BenchOptions& o);
+void printObserve(const nlohmann::json& report);
+
 }  // namespace ringscope::app

@@ -93,8 +93,6 @@ void validate(const Options& o) {
   if (o.launch == "env" && !o.control.empty() && !Recording::isCollected())
     throw usageError(
         "--control speaks for ranks that this command starts; use --launch threads or processes");
-  if (o.device != "cpu")
-    throw usageError("training runs on the CPU so far; ringscope attend takes --device cuda");
   engine::Seams seams;
   for (const auto& mistake : config.mistakes) engine::inject(mistake, seams);
   engine::CapturePolicy::parse(config.capture);
@@ -121,6 +119,7 @@ int run(Options& o) {
   o.config.verify = o.verify;
   o.config.capture = o.capture;
   o.config.transport = o.transport;
+  o.config.device = o.device;
   validate(o);
   const engine::Mesh mesh = o.config.mesh();
   const std::string sealed =
