@@ -59,7 +59,8 @@ TEST_F(WindowTest, ALiveRunOfRankProcessesOnAMeshPausesReadsAndSteps) {
   }
   EXPECT_GT(window.hub().trace().moments().size(), moments);
   QTest::mouseClick(button("Stop"), Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 10000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 20000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.hub().diagnosis().has_value(); }, 20000));
   EXPECT_TRUE(window.hub().diagnosis()->findings().empty());
 }
 
@@ -122,7 +123,8 @@ TEST_F(WindowTest, AHungEngineIsSaidAndCanBeStopped) {
   ::kill(static_cast<pid_t>(process->processId()), SIGSTOP);
   QTest::mouseClick(button("Pause"), Qt::LeftButton);
   EXPECT_TRUE(
-      QTest::qWaitFor([&] { return window.engine().sentence().contains("not answered"); }, 5000));
+      QTest::qWaitFor([&] { return window.engine().sentence().contains("not answered"); }, 15000))
+      << window.engine().sentence().toStdString();
   window.engine().stop();
   window.engine().stop();
   EXPECT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 8000));
