@@ -58,9 +58,7 @@ RankHub::RankHub(Gate& gate, int ranks, int recorded,
       on_diffs_(std::move(on_diffs)),
       links_(static_cast<std::size_t>(ranks)),
       sinks_(std::move(sinks)),
-      joiner_(ranks + 1, [this](const traces::Chunk& chunk) {
-        eachSink([&](traces::ChunkSink& sink) { sink.write(chunk); });
-      }) {
+      joiner_(ranks + 1, [this](const traces::Chunk& chunk) { sinks_.write(chunk); }) {
   for (Link& link : links_) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -143,24 +141,17 @@ void RankHub::take(int rank, const traces::Frame& frame) {
   dirty_ = true;
 }
 
-template <typename Call>
-void RankHub::eachSink(Call call) {
-  for (auto& sink : sinks_) {
-    if (!sink) continue;
-    try {
-      call(*sink);
-    } catch (const Error& error) {
-      sink.reset();
-      stats_.failed_sinks.emplace_back(error.what());
-    }
-  }
+void RankHub::takeFailures() {
+  for (std::string& failure : sinks_.takeFailures())
+    stats_.failed_sinks.push_back(std::move(failure));
 }
 
 void RankHub::flushSinks() {
   const std::lock_guard lock(recording_mutex_);
   if (!dirty_) return;
   dirty_ = false;
-  eachSink([](traces::ChunkSink& sink) { sink.flush(); });
+  sinks_.flush();
+  takeFailures();
 }
 
 void RankHub::note(const std::string& key, const std::string& text) {
@@ -181,7 +172,8 @@ void RankHub::close() {
     }
   const std::lock_guard lock(recording_mutex_);
   joiner_.finish(now());
-  eachSink([](traces::ChunkSink& sink) { sink.close(); });
+  sinks_.close();
+  takeFailures();
 }
 
 json RankHub::ask(int rank, json request) {
@@ -216,7 +208,8 @@ traces::Watermark RankHub::flush() {
   const std::lock_guard lock(recording_mutex_);
   stats_.dropped_events = events;
   stats_.dropped_tensors = tensors;
-  eachSink([](traces::ChunkSink& sink) { sink.flush(); });
+  sinks_.flush();
+  takeFailures();
   return {joiner_.lastSeq(), now()};
 }
 

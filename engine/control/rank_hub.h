@@ -12,7 +12,7 @@
 
 #include "engine/control/controlled_run.h"
 #include "traces/join/chunk_joiner.h"
-#include "traces/recording/chunk_sink.h"
+#include "traces/recording/sink_set.h"
 #include "traces/stream/frame.h"
 
 namespace ringscope::engine {
@@ -60,8 +60,7 @@ class RankHub : public ControlledRun {
   void take(int rank, const traces::Frame& frame);
   void setGone(Link& link);
   void flushSinks();
-  template <typename Call>
-  void eachSink(Call call);
+  void takeFailures();
   nlohmann::json ask(int rank, nlohmann::json request);
   std::vector<nlohmann::json> askAll(const nlohmann::json& request, int ranks);
 
@@ -72,7 +71,7 @@ class RankHub : public ControlledRun {
   std::vector<Link> links_;
 
   mutable std::mutex recording_mutex_;  // of the sinks, the joiner and stats_
-  std::vector<std::unique_ptr<traces::ChunkSink>> sinks_;
+  traces::SinkSet sinks_;
   traces::ChunkJoiner joiner_;
   traces::RecorderStats stats_;
   bool dirty_ = false;

@@ -88,7 +88,6 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope(text + "--strategy ulysses --cp 8"), "8 Ulysses ranks");
   expectOneSentence(ringscope(text + "--launch processes --transport local"),
                     "needs --transport gloo");
-  expectOneSentence(ringscope(text + "--device cuda"), "so far");
   expectOneSentence(ringscope(text + "--tp 3"), "do not divide among tp = 3");
   expectOneSentence(ringscope(text + "--resume"), "--checkpoint DIR");
   expectOneSentence(ringscope("attend " + reference("attention/causal.safetensors") + " -o " +

@@ -101,12 +101,14 @@ void Recorder::writerLoop() {
       const RecorderStats s = stats();
       writeChunk(ChunkKind::kEnd, -1, 0, 1,
                  encodeEnd({s.events, s.dropped_events, s.dropped_tensors, now()}));
-      eachSink([](ChunkSink& sink) { sink.close(); });
+      sinks_.close();
     } else {
-      eachSink([](ChunkSink& sink) { sink.flush(); });
+      sinks_.flush();
     }
     {
       const std::lock_guard lock(mutex_);
+      for (std::string& failure : sinks_.takeFailures())
+        failed_sinks_.push_back(std::move(failure));
       flush_done_ = ticket;
       watermark_ = {next_seq_ - 1, now()};
       drained_.notify_all();
@@ -171,21 +173,7 @@ void Recorder::writeChunk(ChunkKind kind, int rank, std::uint64_t key, std::size
   chunk.rows = static_cast<std::uint32_t>(rows);
   chunk.body = std::move(body);
   chunk.checksum = computeChecksum(chunk);
-  eachSink([&](ChunkSink& sink) { sink.write(chunk); });
-}
-
-template <typename Call>
-void Recorder::eachSink(Call call) {
-  for (auto& sink : sinks_) {
-    if (!sink) continue;
-    try {
-      call(*sink);
-    } catch (const Error& error) {
-      sink.reset();
-      const std::lock_guard lock(mutex_);
-      failed_sinks_.emplace_back(error.what());
-    }
-  }
+  sinks_.write(chunk);
 }
 
 }  // namespace ringscope::traces

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "traces/recording/chunk_sink.h"
+#include "traces/recording/sink_set.h"
 #include "traces/recording/spsc_ring.h"
 
 namespace ringscope::traces {
@@ -87,12 +87,10 @@ class Recorder {
   void writeRank(std::size_t rank);
   void writeItems(std::vector<Item> items);
   void writeChunk(ChunkKind kind, int rank, std::uint64_t key, std::size_t rows, Bytes body);
-  template <typename Call>
-  void eachSink(Call call);
 
   const std::int64_t start_ns_;
   const RecorderOptions options_;
-  std::vector<std::unique_ptr<ChunkSink>> sinks_;  // writer thread only
+  SinkSet sinks_;  // writer thread only
   std::vector<std::unique_ptr<RankBuffers>> ranks_;
   std::atomic<std::uint64_t> dropped_events_{0};
   std::atomic<std::uint64_t> written_events_{0};
