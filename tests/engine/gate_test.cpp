@@ -2,8 +2,11 @@
 #include "engine/control/gate.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <random>
 #include <thread>
 
@@ -156,6 +159,52 @@ TEST(GateTest, ABreakThatIsLiftedStopsNobody) {
   gate.setBreak({});
   gate.resume();
   EXPECT_EQ(gate.waitUntilStopped(), std::nullopt);
+}
+
+/// A process that passes gates of a shared gate until it is stopped or killed.
+class GateProcess {
+ public:
+  GateProcess(Gate& gate, int rank) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    try {
+      for (std::int32_t step = 0;; ++step)
+        for (std::int16_t stage = 0; stage < kStages; ++stage)
+          gate.arrive(rank, {step, 0, Direction::kForward, stage});
+    } catch (const StopRequested&) {
+      gate.leave(rank);
+    }
+    ::_exit(0);
+  }
+  ~GateProcess() {
+    kill();
+    ::waitpid(pid_, nullptr, 0);
+  }
+  void kill() const { ::kill(pid_, SIGKILL); }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(SharedGateTest, ProcessesStopAtTheSameGateAndAKilledOneBlocksNobody) {
+  for (int round = 0; round < 20; ++round) {
+    Gate gate(2, SharedMemory(Gate::bytesFor(2)));
+    GateProcess a(gate, 0), b(gate, 1);
+    gate.pause();
+    const auto place = gate.waitUntilStopped();
+    ASSERT_TRUE(place);
+    EXPECT_TRUE(gate.step(StepUnit::kStage));
+    EXPECT_NE(gate.waitUntilStopped(), place);
+    gate.resume();
+    std::this_thread::sleep_for(std::chrono::microseconds(137 * round));
+    b.kill();  // at any moment, so also while it holds the gate's lock
+    gate.pause();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (gate.onTheirWay().size() != 1 && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_EQ(gate.onTheirWay().size(), 1u);
+    EXPECT_EQ(gate.onTheirWay().front().first, 1) << "the killed one never comes";
+    gate.stop();
+  }
 }
 
 }  // namespace

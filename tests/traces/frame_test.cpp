@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "tests/support/expect_error.h"
 #include "traces/stream/frame_writer.h"
@@ -77,6 +79,29 @@ TEST(FrameWriterTest, AReaderThatDoesNotReadNeverBlocksTheWriter) {
   for (int i = 0; i < 100; ++i) refused += !writer.offer(Bytes(100'000));
   EXPECT_GT(refused, 80);
   close(ends[0]);
+}
+
+TEST(FrameWriterTest, WhoWaitsForRoomLosesNothingAndIsFreedWhenTheReaderGoesAway) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  FrameWriter writer(ends[1], 10'000);
+  std::atomic<int> sent{0};
+  std::thread sender([&] {
+    for (int i = 0; i < 300; ++i)
+      sent += writer.waitAndSend(encodeJsonFrame(std::string(900, 'x')));
+  });
+  FrameDecoder decoder;
+  int arrived = 0;
+  for (char buffer[700]; arrived < 100;) {
+    const ssize_t n = read(ends[0], buffer, sizeof buffer);
+    ASSERT_GT(n, 0);
+    decoder.feed(buffer, static_cast<std::size_t>(n));
+    while (decoder.next()) ++arrived;
+  }
+  EXPECT_LT(sent, 300) << "the queue and the pipe do not hold so many";
+  close(ends[0]);
+  sender.join();
+  EXPECT_GE(sent, 100);
 }
 
 }  // namespace
