@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <new>
 
 namespace ringscope::engine {
@@ -59,9 +60,22 @@ class Gate::Lock {
 
  private:
   /// What a killed rank left behind is whole: each change is a few plain stores, and the run ends.
+  /// Waiting is by turns, since a waiter that is killed takes the wake-up of the next one with it.
   void take() {
-    if (::pthread_mutex_lock(&state_.mutex) == EOWNERDEAD)
-      ::pthread_mutex_consistent(&state_.mutex);
+    int result = ::pthread_mutex_trylock(&state_.mutex);
+    while (result == EBUSY || result == ETIMEDOUT) {
+      const timespec turn = soon();
+      result = ::pthread_mutex_timedlock(&state_.mutex, &turn);
+    }
+    if (result == EOWNERDEAD) ::pthread_mutex_consistent(&state_.mutex);
+  }
+  static timespec soon() {
+    constexpr long kTurnNs = 10'000'000, kSecondNs = 1'000'000'000;
+    timespec t{};
+    ::clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += kTurnNs;
+    if (t.tv_nsec >= kSecondNs) t = {t.tv_sec + 1, t.tv_nsec - kSecondNs};
+    return t;
   }
 
   State& state_;
