@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <climits>
-#include <ctime>
 #include <new>
+#include <thread>
 
 namespace ringscope::engine {
 
@@ -60,22 +61,18 @@ class Gate::Lock {
 
  private:
   /// What a killed rank left behind is whole: each change is a few plain stores, and the run ends.
-  /// Waiting is by turns, since a waiter that is killed takes the wake-up of the next one with it.
+  /// Nobody sleeps in the mutex: a waiter that is killed would take the next one's wake-up with it.
   void take() {
+    constexpr int kPatience = 16;
     int result = ::pthread_mutex_trylock(&state_.mutex);
-    while (result == EBUSY || result == ETIMEDOUT) {
-      const timespec turn = soon();
-      result = ::pthread_mutex_timedlock(&state_.mutex, &turn);
+    for (int turn = 0; result == EBUSY; ++turn) {
+      if (turn < kPatience)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      result = ::pthread_mutex_trylock(&state_.mutex);
     }
     if (result == EOWNERDEAD) ::pthread_mutex_consistent(&state_.mutex);
-  }
-  static timespec soon() {
-    constexpr long kTurnNs = 10'000'000, kSecondNs = 1'000'000'000;
-    timespec t{};
-    ::clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_nsec += kTurnNs;
-    if (t.tv_nsec >= kSecondNs) t = {t.tv_sec + 1, t.tv_nsec - kSecondNs};
-    return t;
   }
 
   State& state_;
