@@ -65,8 +65,10 @@ TEST(SinksTest, ASinkFarBelowAllScoresChangesNothing) {
   AttendInput in = inputWithSinks(at::kFloat);
   ReferenceAttention without(in.mask, in.scale),
       with(in.mask, in.scale, at::full({4}, -1000.0, at::kDouble));
-  EXPECT_TRUE(
-      at::equal(without.forward(in.q, in.k, in.v, 0).out, with.forward(in.q, in.k, in.v, 0).out));
+  // Not bit for bit: a matrix product may split its sums by how many cores are free.
+  EXPECT_LT(test::largestDifference(without.forward(in.q, in.k, in.v, 0).out,
+                                    with.forward(in.q, in.k, in.v, 0).out),
+            1e-14);
 }
 
 TEST(SinksTest, AFileWithTooFewSinksIsRefused) {
