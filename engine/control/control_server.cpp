@@ -46,8 +46,12 @@ void ControlServer::send(const json& message) {
 
 void ControlServer::loop() {
   while (!closing_) {
-    answerPending();
-    announceBreak();
+    try {
+      answerPending();
+      announceBreak();
+    } catch (const Error& error) {  // a rank that does not answer must not end the others
+      send({{"error", error.what()}});
+    }
     const int patience_ms = pending_ ? 1 : 50;
     if (!input_open_) {
       std::this_thread::sleep_for(std::chrono::milliseconds(patience_ms));

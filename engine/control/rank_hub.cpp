@@ -200,10 +200,15 @@ std::vector<json> RankHub::askAll(const json& request, int ranks) {
 traces::Watermark RankHub::flush() {
   std::uint64_t events = 0, tensors = 0;
   for (int rank = 0; rank < recorded_; ++rank) {
-    if (links_[static_cast<std::size_t>(rank)].gone) continue;
-    const json reply = ask(rank, {{"cmd", "flush"}});
-    events += reply.value("dropped_events", std::uint64_t{0});
-    tensors += reply.value("dropped_tensors", std::uint64_t{0});
+    const Link& link = links_[static_cast<std::size_t>(rank)];
+    if (link.gone) continue;
+    try {
+      const json reply = ask(rank, {{"cmd", "flush"}});
+      events += reply.value("dropped_events", std::uint64_t{0});
+      tensors += reply.value("dropped_tensors", std::uint64_t{0});
+    } catch (const Error&) {
+      if (!link.gone) throw;  // it died meanwhile, and what it sent is here
+    }
   }
   const std::lock_guard lock(recording_mutex_);
   stats_.dropped_events = events;
