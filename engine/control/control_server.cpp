@@ -216,8 +216,6 @@ void ControlServer::setBreak(const json& request) {
 void ControlServer::change(const json& request, json& reply) {
   const auto cmd = request["cmd"].get<std::string>();
   if (cmd == "capture") return run_.setCapture(request.value("policy", ""));
-  // Rank processes change over while they stand; a pause that is on its way must not be undone.
-  if (pending_) throw usageError("the run is on its way to a stop; ask again when it stands");
   const auto mistake = request.value("mistake", std::string());
   const std::int32_t step = run_.change(cmd, mistake);
   reply["from_train_step"] = step;

@@ -33,6 +33,7 @@ struct Gate::State {
   std::optional<StepUnit> stepping;  // no number yet: the first rank to fit sets halt
   std::optional<BreakPoint> break_at;
   std::int64_t break_from;  // gates before this number had been passed by some when it was set
+  bool only_held;           // nobody but hold() wants the stop
   bool stopping;
 };
 
@@ -138,11 +139,16 @@ std::int64_t Gate::lastPassed() const {
   return last;
 }
 
+bool Gate::breaksAt(std::int64_t number, const traces::Place& place) const {
+  const State& s = *state_;
+  return s.break_at && number >= s.break_from && s.break_at->matches(place);
+}
+
 /// True when `place` is where the step that is under way should end.
 bool Gate::reached(std::int64_t number, const traces::Place& place) const {
   const State& s = *state_;
   if (s.halt) return number >= *s.halt;
-  if (s.break_at && number >= s.break_from && s.break_at->matches(place)) return true;
+  if (breaksAt(number, place)) return true;
   if (!s.stepping) return false;
   switch (*s.stepping) {
     case StepUnit::kStage:
@@ -160,6 +166,7 @@ bool Gate::arrive(int rank_number, const traces::Place& place, const std::functi
   Lock lock(*state_);
   const std::int64_t number = ++rank.passed;
   rank.place = place;
+  if (breaksAt(number, place)) state_->only_held = false;
   bool stood = reached(number, place);
   if (stood) standAt(lock, rank, number, place);
   // Steps and breaks end here once; only a new pause or stop halts the same gate again.
@@ -210,12 +217,29 @@ void Gate::leave(int rank) {
 void Gate::pause() {
   Lock lock(*state_);
   if (!state_->halt && !state_->stepping) state_->halt = firstCommonGate();
+  state_->only_held = false;
+  lock.changed();
+}
+
+void Gate::hold() {
+  Lock lock(*state_);
+  if (state_->halt || state_->stepping) return;
+  state_->halt = firstCommonGate();
+  state_->only_held = true;
+  lock.changed();
+}
+
+void Gate::release() {
+  Lock lock(*state_);
+  if (!state_->only_held) return;
+  standDown();
   lock.changed();
 }
 
 /// The ranks that stand are on their way from here on, whenever they wake up.
 void Gate::standDown() {
   state_->halt.reset();
+  state_->only_held = false;
   for (Rank& rank : ranks()) rank.waiting = false;
 }
 

@@ -61,6 +61,10 @@ class Gate {
 
   void pause();
   void resume();
+  /// A stop for the time in which something is changed: release() lets the ranks go on, unless a
+  /// pause or a break has asked for the same stop meanwhile, or the run was to stop before.
+  void hold();
+  void release();
   /// From a paused run: on to the next gate, layer or training step. False when it is not paused.
   bool step(StepUnit unit);
   /// Pauses at every matching gate from the first that no rank has passed; nothing: at none.
@@ -85,6 +89,7 @@ class Gate {
 
   Gate(int ranks, std::optional<SharedMemory> shared, bool fresh);
   std::span<Rank> ranks() const;
+  bool breaksAt(std::int64_t number, const traces::Place& place) const;
   bool reached(std::int64_t number, const traces::Place& place) const;
   bool allStopped() const;
   bool anyWaiting() const;

@@ -23,28 +23,24 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(10);
 constexpr int kCommitMs = 20;
 
-/// Holds a running run at a gate where every rank stands, so that all change over at one place.
+/// Holds the run at a gate where every rank stands, so that all change over at one place.
 class HeldRun {
  public:
-  explicit HeldRun(Gate& gate) : gate_(gate), was_held_(gate.stoppedAt().has_value()) {
-    if (was_held_) return;
-    gate_.pause();
+  explicit HeldRun(Gate& gate) : gate_(gate) {
+    gate_.hold();
     const auto until = std::chrono::steady_clock::now() + kPatience;
     while (!gate_.stoppedAt() && !gate_.over()) {
       if (std::chrono::steady_clock::now() > until) {
-        gate_.resume();
+        gate_.release();
         throw runFailed("the ranks do not come to a gate, so nothing was changed");
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
-  ~HeldRun() {
-    if (!was_held_) gate_.resume();
-  }
+  ~HeldRun() { gate_.release(); }
 
  private:
   Gate& gate_;
-  bool was_held_;
 };
 
 }  // namespace

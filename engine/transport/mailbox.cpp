@@ -13,7 +13,14 @@ void copyOnHost(void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
-Mailbox::Mailbox(int size) : size_(size), arrivals_(static_cast<std::size_t>(size), 0) {}
+Mailbox::Mailbox(int size)
+    : size_(size),
+      changes_(static_cast<std::size_t>(size)),
+      arrivals_(static_cast<std::size_t>(size), 0) {}
+
+void Mailbox::wakeAll() {
+  for (std::condition_variable& change : changes_) change.notify_all();
+}
 
 void Mailbox::checkRank(int rank) const {
   if (rank < 0 || rank >= size_)
@@ -53,7 +60,7 @@ std::shared_ptr<Parcel> Mailbox::post(std::shared_ptr<Parcel> parcel) {
   parcel->other = opposite.front();
   parcel->other->other = parcel;
   opposite.pop_front();
-  changed_.notify_all();
+  changeOf(parcel->is_send ? parcel->to : parcel->from).notify_all();
   return parcel;
 }
 
@@ -86,7 +93,8 @@ void Mailbox::deliver(Parcel& parcel, std::unique_lock<std::mutex>& lock) {
     side->other.reset();
     side->keeps.reset();
   }
-  changed_.notify_all();
+  changeOf(parcel.from).notify_all();
+  changeOf(parcel.to).notify_all();
 }
 
 bool Mailbox::done(Parcel& parcel) {
@@ -96,12 +104,13 @@ bool Mailbox::done(Parcel& parcel) {
 }
 
 void Mailbox::wait(Parcel& parcel, int waiting_rank, std::chrono::milliseconds timeout) {
+  checkRank(waiting_rank);
+  std::condition_variable& changed = changeOf(waiting_rank);
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout,
-                    [&] { return parcel.done || parcel.other || !aborted_.empty(); });
+  changed.wait_for(lock, timeout, [&] { return parcel.done || parcel.other || !aborted_.empty(); });
   if (ready(parcel)) deliver(parcel, lock);
   // A copy under way ends by itself, and its memory must not be freed before.
-  if (parcel.copying) changed_.wait(lock, [&] { return parcel.done; });
+  if (parcel.copying) changed.wait(lock, [&] { return parcel.done; });
   if (parcel.done) {
     if (!parcel.error.empty()) throw runFailed(parcel.error);
     return;
@@ -110,7 +119,7 @@ void Mailbox::wait(Parcel& parcel, int waiting_rank, std::chrono::milliseconds t
     const int peer = waiting_rank == parcel.from ? parcel.to : parcel.from;
     aborted_ = "rank " + std::to_string(waiting_rank) + " waited " +
                std::to_string(timeout.count()) + " ms for rank " + std::to_string(peer);
-    changed_.notify_all();
+    wakeAll();
   }
   throw runFailed(aborted_);
 }
@@ -119,16 +128,17 @@ void Mailbox::barrier(int rank, std::chrono::milliseconds timeout) {
   checkRank(rank);
   std::unique_lock lock(mutex_);
   const std::uint64_t mine = ++arrivals_[static_cast<std::size_t>(rank)];
-  changed_.notify_all();
   auto late = [&] {
     return std::find_if(arrivals_.begin(), arrivals_.end(), [&](auto a) { return a < mine; });
   };
-  changed_.wait_for(lock, timeout, [&] { return late() == arrivals_.end() || !aborted_.empty(); });
-  if (late() == arrivals_.end()) return;
+  auto all_here = [&] { return late() == arrivals_.end(); };
+  if (all_here()) return wakeAll();
+  changeOf(rank).wait_for(lock, timeout, [&] { return all_here() || !aborted_.empty(); });
+  if (all_here()) return;
   if (aborted_.empty()) {
     aborted_ = "rank " + std::to_string(rank) + " waited " + std::to_string(timeout.count()) +
                " ms at a barrier for rank " + std::to_string(late() - arrivals_.begin());
-    changed_.notify_all();
+    wakeAll();
   }
   throw runFailed(aborted_);
 }
@@ -136,7 +146,7 @@ void Mailbox::barrier(int rank, std::chrono::milliseconds timeout) {
 void Mailbox::abort(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (aborted_.empty()) aborted_ = reason;
-  changed_.notify_all();
+  wakeAll();
 }
 
 }  // namespace ringscope::engine

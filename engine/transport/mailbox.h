@@ -54,7 +54,8 @@ class Mailbox {
 
   /// Blocks until the parcel's copy is made. Throws runFailed when it was aborted, when the two
   /// sides disagree about the size, or after `timeout`, and names the peer that was waited for. A
-  /// timeout aborts the mailbox: the message can no longer be taken back.
+  /// timeout aborts the mailbox: the message can no longer be taken back. `waiting_rank` is the
+  /// sender or the receiver.
   void wait(Parcel& parcel, int waiting_rank, std::chrono::milliseconds timeout);
   /// Whether the copy is made; makes it when both sides are there.
   bool done(Parcel& parcel);
@@ -75,10 +76,13 @@ class Mailbox {
   static std::string copied(const Parcel& send, const Parcel& receive);
   void deliver(Parcel& parcel, std::unique_lock<std::mutex>& lock);
   void checkRank(int rank) const;
+  std::condition_variable& changeOf(int rank) { return changes_[static_cast<std::size_t>(rank)]; }
+  void wakeAll();
 
   const int size_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  /// One a rank: a message wakes the two ranks that it concerns and leaves the others their cores.
+  std::vector<std::condition_variable> changes_;
   std::map<Key, Queue> queues_;
   std::vector<std::uint64_t> arrivals_;  // barriers that each rank has entered
   std::string aborted_;

@@ -69,6 +69,40 @@ TEST(GateTest, APauseStopsAllRanksAtTheSameGate) {
   gate.stop();
 }
 
+TEST(GateTest, AHoldEndsWithItsReleaseUnlessAPauseOrABreakWantsTheSameStop) {
+  Gate gate(3);
+  gate.setBreak(BreakPoint{3, {}, {}, 2});
+  gate.hold();
+  Runners runners(gate, 3, 100);
+  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, 0, Direction::kForward, 0}));
+  gate.release();
+  EXPECT_EQ(gate.waitUntilStopped(), (Place{3, 0, Direction::kForward, 2})) << "the break";
+  gate.hold();
+  gate.release();
+  EXPECT_TRUE(gate.stoppedAt()) << "the run stood at its break before";
+  gate.setBreak({});
+  gate.step(StepUnit::kStage);
+  gate.waitUntilStopped();
+  gate.resume();
+  gate.hold();
+  gate.pause();
+  ASSERT_TRUE(gate.waitUntilStopped());
+  gate.release();
+  EXPECT_TRUE(gate.stoppedAt()) << "a pause came meanwhile";
+  gate.stop();
+}
+
+TEST(GateTest, ABreakMetWhileTheRunIsHeldOutlastsTheHold) {
+  Gate gate(2);
+  gate.setBreak(BreakPoint{0, 0, Direction::kForward, 0});
+  gate.hold();
+  Runners runners(gate, 2, 100);
+  ASSERT_TRUE(gate.waitUntilStopped());
+  gate.release();
+  EXPECT_EQ(gate.stoppedAt(), (Place{0, 0, Direction::kForward, 0}));
+  gate.stop();
+}
+
 TEST(GateTest, StepsGoToTheNextStageLayerAndTrainingStep) {
   Gate gate(3);
   gate.pause();

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/control/rank_hub.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "engine/control/gate.h"
+#include "engine/control/rank_link.h"
+#include "tests/support/expect_error.h"
+
+namespace ringscope::engine {
+namespace {
+
+/// A hub of one rank whose end this test holds.
+class RankHubFaultTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    hub_.prepareChild(0);
+    hub_.childrenStarted();
+    rank_end_ = std::atoi(std::getenv(RankLink::kVariable));
+  }
+  void TearDown() override {
+    if (rank_.joinable()) rank_.join();
+    ::unsetenv(RankLink::kVariable);
+    ::unsetenv(RankLink::kClockVariable);
+  }
+  /// The rank's process ends when it has been asked something, and answers nothing.
+  void endWhenAsked() {
+    rank_ = std::thread([this] {
+      char byte;
+      EXPECT_GT(::read(rank_end_, &byte, 1), 0);
+      ::close(rank_end_);
+    });
+  }
+
+  Gate gate_{1};
+  RankHub hub_{gate_, 1, 1, {}, [](const auto&) {}};
+  int rank_end_ = -1;
+  std::thread rank_;
+};
+
+TEST_F(RankHubFaultTest, ARankThatDiesBetweenAStopAndItsFlushDoesNotEndTheFlush) {
+  endWhenAsked();
+  EXPECT_NO_THROW(hub_.flush());
+  EXPECT_NO_THROW(hub_.flush()) << "and it is not asked again";
+}
+
+TEST_F(RankHubFaultTest, AReadFromARankThatDiesMeanwhileSaysWhichOne) {
+  endWhenAsked();
+  EXPECT_ERROR(hub_.read({{"cmd", "read"}, {"rank", 0}}), ErrorCode::kRunFailed,
+               "rank 0 does not answer");
+}
+
+TEST_F(RankHubFaultTest, ARankThatSendsWhatIsNoFrameIsLeftOutAndNamed) {
+  const std::string nonsense(64, '\xff');
+  ASSERT_EQ(::write(rank_end_, nonsense.data(), nonsense.size()),
+            static_cast<ssize_t>(nonsense.size()));
+  hub_.close();
+  const auto failures = hub_.stats().failed_sinks;
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_NE(failures.front().find("rank 0 sent what cannot be read"), std::string::npos)
+      << failures.front();
+  ::close(rank_end_);
+}
+
+}  // namespace
+}  // namespace ringscope::engine
