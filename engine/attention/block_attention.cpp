@@ -26,18 +26,20 @@ bool isCausal(const Piece& piece) {
 /// which is as little as the kernel takes. Nothing for other pieces.
 std::optional<at::Tensor> additiveMask(const Piece& piece, at::ScalarType type) {
   if (piece.mask != traces::PieceMask::kTileMask) return std::nullopt;
-  const at::Tensor refused = refusedPairs(piece);
-  return at::zeros(refused.sizes(), type)
-      .masked_fill_(refused, -std::numeric_limits<double>::infinity())
-      .unsqueeze(0)
-      .unsqueeze(0);
+  const std::int64_t rows = piece.q_end - piece.q_begin, keys = piece.k_end - piece.k_begin;
+  const std::int64_t shift = piece.q_begin - piece.k_begin;
+  const at::Tensor refused =
+      at::full({1, 1, rows, keys}, -std::numeric_limits<double>::infinity(), type);
+  const auto diagonal = [&](std::int64_t band) { return std::clamp(band + shift, -rows, keys); };
+  const at::Tensor late = refused.triu(diagonal(piece.band_high + 1));
+  const std::int64_t early = diagonal(piece.band_low - 1);
+  return early == -rows ? late : late + refused.tril(early);
 }
 
 /// The kernel's answer for a row whose keys are all masked is out 0 or NaN with lse 0, -inf or
 /// +inf, by type and version; here it is out 0 and lse -inf.
 void clearRowsWithoutKeys(AttentionResult& block, const at::Tensor& mask) {
   const at::Tensor empty = at::isneginf(mask[0][0]).all(-1);  // [rows]
-  if (!empty.any().item<bool>()) return;
   block.out.masked_fill_(empty.view({1, 1, -1, 1}), 0);
   block.lse.masked_fill_(empty.view({1, 1, -1}), -std::numeric_limits<double>::infinity());
 }
@@ -90,7 +92,7 @@ AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::
       queryRows(q, piece).to(type), keyRows(k, piece).to(type), keyRows(v, piece).to(type), 0.0,
       isCausal(piece), mask, scale);
   AttentionResult block{out, lse};
-  if (mask) clearRowsWithoutKeys(block, *mask);
+  if (piece.hasEmptyRow()) clearRowsWithoutKeys(block, *mask);
   return block;
 }
 

@@ -51,8 +51,10 @@ void mergeRows(RunningResult& running, const AttentionResult& block, std::int64_
         mine = theirs;
         continue;
       }
-      const Acc m = std::max(mine, theirs);
-      const Acc my_weight = std::exp(mine - m), their_weight = std::exp(theirs - m);
+      // One of exp(mine − m) and exp(theirs − m) is 1; a NaN in either gives NaN.
+      const bool first_larger = mine >= theirs;
+      const Acc m = first_larger ? mine : theirs, smaller = std::exp(-std::abs(mine - theirs));
+      const Acc my_weight = first_larger ? 1 : smaller, their_weight = first_larger ? smaller : 1;
       const Acc sum = my_weight + their_weight;
       // Dividing by the sum instead of by exp(lse' − m) keeps the weights at 1 together: lse' is
       // rounded to a unit of lse, which for wide scores is far more than a unit of the weights.

@@ -126,6 +126,19 @@ std::vector<Piece> joined(std::vector<Piece> pieces) {
   return pieces;
 }
 
+/// A causal square in causal squares of at most `largest` rows and the rectangles between them.
+std::vector<Piece> halved(const Piece& piece, std::int64_t largest) {
+  const std::int64_t rows = piece.q_end - piece.q_begin;
+  if (piece.mask != PieceMask::kCausal || rows <= largest) return {piece};
+  const std::int64_t q = piece.q_begin + rows / 2, k = piece.k_begin + rows / 2;
+  std::vector<Piece> cut =
+      halved({piece.q_begin, q, piece.k_begin, k, PieceMask::kCausal, 0, 0}, largest);
+  cut.push_back({q, piece.q_end, piece.k_begin, k, PieceMask::kFull, 0, 0});
+  const auto lower = halved({q, piece.q_end, k, piece.k_end, PieceMask::kCausal, 0, 0}, largest);
+  cut.insert(cut.end(), lower.begin(), lower.end());
+  return cut;
+}
+
 bool ascending(const std::vector<ShardRun>& runs) {
   return std::adjacent_find(runs.begin(), runs.end(), [](const ShardRun& a, const ShardRun& b) {
            return a.global(a.count - 1) >= b.begin;
@@ -157,16 +170,32 @@ std::int64_t Piece::work() const {
   return pairs;
 }
 
+bool Piece::hasEmptyRow() const {
+  if (mask != PieceMask::kTileMask) return false;
+  for (std::int64_t q = q_begin; q < q_end; ++q)
+    if (std::max(k_begin, q + band_low) >= std::min(k_end, q + band_high + 1)) return true;
+  return false;
+}
+
 std::vector<Piece> cutDiagonal(const Piece& piece) {
-  constexpr std::int64_t kSmallestCut = 256;
-  const std::int64_t rows = piece.q_end - piece.q_begin;
-  if (piece.mask != PieceMask::kCausal || rows < kSmallestCut || rows % 2 != 0) return {piece};
-  const std::int64_t q = piece.q_begin + rows / 2, k = piece.k_begin + rows / 2;
-  std::vector<Piece> cut =
-      cutDiagonal({piece.q_begin, q, piece.k_begin, k, PieceMask::kCausal, 0, 0});
-  cut.push_back({q, piece.q_end, piece.k_begin, k, PieceMask::kFull, 0, 0});
-  const auto lower = cutDiagonal({q, piece.q_end, k, piece.k_end, PieceMask::kCausal, 0, 0});
-  cut.insert(cut.end(), lower.begin(), lower.end());
+  return halved(piece, kTile - 1);
+}
+
+std::vector<Piece> cutDiagonalIntoStrips(const Piece& piece) {
+  constexpr std::int64_t kStrip = kTile / 4;
+  std::vector<Piece> cut;
+  for (const Piece& part : halved(piece, kTile)) {
+    if (part.mask != PieceMask::kCausal) {
+      cut.push_back(part);
+      continue;
+    }
+    const std::int64_t shift = part.k_begin - part.q_begin;
+    for (std::int64_t row = part.q_begin; row < part.q_end; row += kStrip) {
+      const std::int64_t end = std::min(part.q_end, row + kStrip);
+      const auto mask = row == part.q_begin ? PieceMask::kCausal : PieceMask::kTileMask;
+      cut.push_back({row, end, part.k_begin, end + shift, mask, part.k_begin - end, shift});
+    }
+  }
   return cut;
 }
 

@@ -24,6 +24,8 @@ struct Piece {
   bool allows(std::int64_t q, std::int64_t k) const;
   /// (query, key) pairs attended.
   std::int64_t work() const;
+  /// Whether a tile mask leaves one of its rows without a key.
+  bool hasEmptyRow() const;
 };
 
 /// No tile mask has more rows or columns.
@@ -41,5 +43,9 @@ std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, int qu
 /// as they are. ATen's kernel steps through keys 512 at a time, so of a causal square of n rows it
 /// computes up to 256·n pairs that the mask then drops; cut, it computes far fewer.
 std::vector<Piece> cutDiagonal(const Piece& piece);
+
+/// The same for forward, where each cut of a row costs a merge: squares of a tile are cut into
+/// strips of rows instead, each with all of its keys.
+std::vector<Piece> cutDiagonalIntoStrips(const Piece& piece);
 
 }  // namespace ringscope::engine

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -47,16 +48,17 @@ TEST(ShardLayoutTest, ALengthThatDoesNotDivideIsRefusedWithOnesThatDo) {
 }
 
 /// How often each (global query, global key) pair is attended when all ranks follow their
-/// schedules.
-std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(const ShardLayout& layout,
-                                                              const Mask& mask) {
+/// schedules, their pieces cut by `cut`.
+std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(
+    const ShardLayout& layout, const Mask& mask,
+    const std::function<std::vector<Piece>(const Piece&)>& cut = cutDiagonal) {
   std::map<std::pair<std::int64_t, std::int64_t>, int> count;
   for (int rank = 0; rank < layout.cpSize(); ++rank) {
     const auto queries = layout.globalFromLocal(rank);
     for (const RingStage& stage : ringSchedule(layout, mask, rank).stages) {
       const auto keys = layout.globalFromLocal(stage.source_rank);
       for (const Piece& whole : stage.pieces)
-        for (const Piece& p : cutDiagonal(whole))
+        for (const Piece& p : cut(whole))
           for (auto q = p.q_begin; q < p.q_end; ++q)
             for (auto k = p.k_begin; k < p.k_end; ++k)
               if (p.allows(q, k))
@@ -102,6 +104,32 @@ TEST(PiecesTest, EveryMaskAndLayoutIsAttendedPairByPairExactlyOnce) {
                   << name(layout.balance()) << " " << mask.name() << " " << mask.window;
             }
         }
+}
+
+TEST(PiecesTest, CutsOfACausalSquareCoverItOnceWhateverItsSize) {
+  for (const std::int64_t length : {1, 63, 64, 65, 129, 256, 257, 300, 1031})
+    for (const auto& cut : {cutDiagonal, cutDiagonalIntoStrips}) {
+      const Piece square{0, length, 0, length, traces::PieceMask::kCausal, 0, 0};
+      std::int64_t work = 0;
+      for (const Piece& p : cut(square)) {
+        EXPECT_FALSE(p.hasEmptyRow());
+        work += p.work();
+        if (p.mask != traces::PieceMask::kTileMask) continue;
+        EXPECT_LE(p.q_end - p.q_begin, kTile);
+        EXPECT_LE(p.k_end - p.k_begin, kTile);
+      }
+      EXPECT_EQ(work, square.work()) << length;
+      const auto count = coverage(ShardLayout(length, 1, Balance::kNone), Mask::causalMask(), cut);
+      EXPECT_EQ(count.size(), static_cast<std::size_t>(square.work())) << length;
+    }
+}
+
+TEST(PiecesTest, ARowWithoutAKeyIsKnownFromTheBand) {
+  const auto mask = traces::PieceMask::kTileMask;
+  EXPECT_FALSE((Piece{0, 4, 0, 4, mask, -3, 0}).hasEmptyRow());
+  EXPECT_TRUE((Piece{0, 4, 0, 4, mask, -3, -1}).hasEmptyRow()) << "row 0 sees earlier keys only";
+  EXPECT_TRUE((Piece{0, 4, 0, 2, mask, 0, 0}).hasEmptyRow()) << "row 2's key lies behind";
+  EXPECT_FALSE((Piece{0, 4, 0, 0, traces::PieceMask::kFull, 0, 0}).hasEmptyRow());
 }
 
 TEST(PiecesTest, TileMasksAreAtMostATileAndEmptyPiecesAreNotComputed) {

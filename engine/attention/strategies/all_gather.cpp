@@ -62,17 +62,17 @@ AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout,
   const auto blocks = gather(k, v, place);
   const auto type = sumTypeOf(q);
   const auto options = q.options().dtype(type);
-  const at::Tensor dq = at::zeros(q.sizes(), options);
+  RowSums dq(at::empty(q.sizes(), options));
   std::vector<at::Tensor> parts(blocks.size());
   for (const RingStage& stage : schedule_.stages) {
     const auto source = static_cast<std::size_t>(stage.source_rank);
-    parts[source] = at::zeros(blocks[source].sizes(), options);
-    addTo(parts[source],
-          worker_.attendBackward(stage.pieces, place, group_.worldRank(stage.source_rank), dout, q,
-                                 blocks[source][0], blocks[source][1], result, dq));
+    parts[source] = at::empty(blocks[source].sizes(), options);
+    storeIn(parts[source],
+            worker_.attendBackward(stage.pieces, place, group_.worldRank(stage.source_rank), dout,
+                                   q, blocks[source][0], blocks[source][1], result, dq));
   }
   const at::Tensor sum = reduce(parts, place);
-  return {dq, sum[0], sum[1]};
+  return {dq.finished(), sum[0], sum[1]};
 }
 
 at::Tensor AllGatherAttention::reduce(const std::vector<at::Tensor>& parts, const Place& place) {

@@ -22,16 +22,12 @@ void setPiece(traces::Event& event, const Piece& piece) {
   event.mask = piece.mask;
 }
 
-/// The CPU kernel is quicker in cuts; CUDA's skips what a causal mask drops by itself.
-std::vector<Piece> cutsFor(const at::Tensor& q, const Piece& piece) {
-  return q.is_cpu() ? cutDiagonal(piece) : std::vector<Piece>{piece};
-}
-
-/// A causal square is attended in cuts (cutDiagonal) that are merged into one block result.
+/// A causal square is attended in cuts that are merged into one block result: the CPU kernel is
+/// quicker so; CUDA's skips what a causal mask drops by itself.
 AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const Piece& piece, double scale, const Dropout& dropout) {
   if (dropout.p > 0) return attendPiecePlain(q, k, v, piece, scale, dropout);
-  const auto cuts = cutsFor(q, piece);
+  const auto cuts = q.is_cpu() ? cutDiagonalIntoStrips(piece) : std::vector{piece};
   if (cuts.size() == 1) return attendPiece(q, k, v, piece, scale, true);
   RunningResult block = unwrittenRunningResult(q.slice(2, piece.q_begin, piece.q_end));
   for (const Piece& cut : cuts)
@@ -108,23 +104,34 @@ void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts) {
   }
 }
 
+void storeIn(const at::Tensor& dkv, const std::vector<KeyGradients>& parts) {
+  RowSums dk(dkv[0]), dv(dkv[1]);
+  for (const KeyGradients& part : parts) {
+    dk.add(part.k_begin, part.k_end, part.dk);
+    dv.add(part.k_begin, part.k_end, part.dv);
+  }
+  dk.finished();
+  dv.finished();
+}
+
 std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& pieces,
                                                       const Place& place, int source_rank,
                                                       const at::Tensor& dout, const at::Tensor& q,
                                                       const at::Tensor& k, const at::Tensor& v,
                                                       const AttentionResult& result,
-                                                      const at::Tensor& dq) const {
+                                                      RowSums& dq) const {
   std::vector<KeyGradients> parts;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     StageScope scope(context_.observer, EventKind::kAttend, place, source_rank);
     setPiece(scope.event(), pieces[i]);
     const Dropout dropout = dropoutOf(place, source_rank, i);
-    for (const Piece& cut : dropout.p > 0 ? std::vector{pieces[i]} : cutsFor(q, pieces[i])) {
+    const bool whole = dropout.p > 0 || q.is_cuda();
+    for (const Piece& cut : whole ? std::vector{pieces[i]} : cutDiagonal(pieces[i])) {
       const AttentionGradients part =
           dropout.p > 0
               ? attendPiecePlainBackward(dout, q, k, v, result, cut, softmax_.scale, dropout)
               : attendPieceBackward(dout, q, k, v, result, cut, softmax_.scale, true);
-      dq.slice(2, cut.q_begin, cut.q_end).add_(part.dq);
+      dq.add(cut.q_begin, cut.q_end, part.dq);
       parts.push_back({cut.k_begin, cut.k_end, part.dk, part.dv});
     }
   }

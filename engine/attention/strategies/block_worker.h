@@ -4,6 +4,7 @@
 #include "engine/attention/merge.h"
 #include "engine/attention/pieces.h"
 #include "engine/attention/softmax.h"
+#include "engine/attention/strategies/row_sums.h"
 #include "engine/train/rank_context.h"
 
 namespace ringscope::engine {
@@ -15,6 +16,8 @@ struct KeyGradients {
 };
 /// Adds into dkv: [2, B, Hkv, S, D].
 void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts);
+/// The same where nothing has been added yet: what dkv holds does not matter.
+void storeIn(const at::Tensor& dkv, const std::vector<KeyGradients>& parts);
 
 /// Attends queries to one block at a time and merges, recording both; the part that all strategies
 /// have in common.
@@ -28,14 +31,13 @@ class BlockWorker {
   void attend(const std::vector<Piece>& pieces, const traces::Place& place, int source_rank,
               const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
               RunningResult& running) const;
-  /// Adds into dq, which is fp32 (fp64 for fp64 inputs), and returns what is to be added into dk
-  /// and dv: they belong to the block, which may still be on its way here.
+  /// Adds to dq, which is fp32 (fp64 for fp64 inputs), and returns what is to be added into dk and
+  /// dv: they belong to the block, which may still be on its way here.
   std::vector<KeyGradients> attendBackward(const std::vector<Piece>& pieces,
                                            const traces::Place& place, int source_rank,
                                            const at::Tensor& dout, const at::Tensor& q,
                                            const at::Tensor& k, const at::Tensor& v,
-                                           const AttentionResult& result,
-                                           const at::Tensor& dq) const;
+                                           const AttentionResult& result, RowSums& dq) const;
   /// The running result with sinks, in q's type; rows without a key are out 0, lse -inf (or sink).
   static AttentionResult finished(RunningResult running, const at::Tensor& q,
                                   const at::Tensor& sinks);

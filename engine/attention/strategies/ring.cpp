@@ -74,9 +74,9 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout, const at:
   const auto kv =
       makeRotation(options_.rotate, group_, backward_, firstBackwardPacket(k, v, *wire, layer));
   const auto options = q.options().dtype(type);
-  const at::Tensor dq = at::zeros(q.sizes(), options);
-  const at::Tensor zeros = at::zeros({2, k.size(0), k.size(1), k.size(2), k.size(3)}, options);
-  const auto dkv = makeRotation(Rotate::kP2p, group_, backward_, zeros);
+  RowSums dq(at::empty(q.sizes(), options));
+  const at::Tensor sums = at::empty({2, k.size(0), k.size(1), k.size(2), k.size(3)}, options);
+  const auto dkv = makeRotation(Rotate::kP2p, group_, backward_, sums);
   Exchange returning;
   Place place;
   int carried = -1;  // whose dK, dV are under way
@@ -101,7 +101,7 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout, const at:
     }
     {
       const StageScope scope(context_.observer, EventKind::kMerge, place, source);
-      addTo(dkv->held(), parts);
+      (carried < 0 ? storeIn : addTo)(dkv->held(), parts);
     }
     context_.observer.tensor("dkv", place, dkv->held());
     carried = source;
@@ -115,7 +115,7 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout, const at:
     finish(returning, Payload::kDkv, carried, context_.rank(), place);
     dkv->advance();
   }
-  return {dq, dkv->held()[0], dkv->held()[1]};
+  return {dq.finished(), dkv->held()[0], dkv->held()[1]};
 }
 
 }  // namespace ringscope::engine
