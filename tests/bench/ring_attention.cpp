@@ -17,7 +17,7 @@ namespace {
 
 using namespace ringscope;
 
-constexpr int kBlocks = 7, kWarmUp = 3;
+constexpr int kBlocks = 11, kWarmUp = 3;
 
 double seconds(const std::function<void()>& work) {
   const auto begin = traces::steadyNow();
@@ -25,52 +25,80 @@ double seconds(const std::function<void()>& work) {
   return static_cast<double>(traces::steadyNow() - begin) * 1e-9;
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+double median(const std::vector<double>& values) {
+  return quantile(values, 0.5);
+}
+
+/// Seconds of forward and backward, the medians of one block.
+struct Times {
+  double forward, backward;
+};
+
+Times unsharded(const engine::AttendInput& in, int rounds) {
+  engine::DeviceAttention device(in.mask, in.scale);
+  std::vector<double> forward, backward;
+  for (int round = 0; round < kWarmUp + rounds; ++round) {
+    engine::AttentionResult result;
+    const double f = seconds([&] { result = device.forward(in.q, in.k, in.v, 0); });
+    const double b = seconds([&] { device.backward(in.dout, in.q, in.k, in.v, result, 0); });
+    if (round < kWarmUp) continue;
+    forward.push_back(f);
+    backward.push_back(b);
+  }
+  return {median(forward), median(backward)};
+}
+
+Times ring(const engine::AttendInput& in, int rounds) {
+  engine::Gate gate(4);
+  auto outcome = engine::attend(in, {4, "head_tail", "none", rounds + kWarmUp}, gate);
+  for (auto* times : {&outcome.forward_seconds, &outcome.backward_seconds})
+    times->erase(times->begin(), times->begin() + kWarmUp);
+  return {median(outcome.forward_seconds), median(outcome.backward_seconds)};
+}
+
+void report(const char* direction, double Times::*time, const std::vector<Times>& whole,
+            const std::vector<Times>& sharded) {
+  std::vector<double> base, own, ratio;
+  for (std::size_t block = 0; block < whole.size(); ++block) {
+    base.push_back(whole[block].*time);
+    own.push_back(sharded[block].*time);
+    ratio.push_back(own.back() / base.back());
+  }
+  std::printf("  %s: unsharded %7.1f ms, ring %7.1f ms, %.2f× its time (quartiles %.2f, %.2f)\n",
+              direction, median(base) * 1e3, median(own) * 1e3, median(ratio),
+              quantile(ratio, 0.25), quantile(ratio, 0.75));
 }
 
 /// Unsharded and ring take turns in blocks of `rounds` runs; the first runs of a block warm up.
+/// Each block of the one is compared with its neighbour of the other, since a shared machine
+/// changes its speed from minute to minute.
 void compare(std::int64_t batch, std::int64_t length, int rounds) {
   at::manual_seed(1);
   engine::AttendInput in;
   for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.dout}) *t = at::randn({batch, 8, length, 64});
   in.scale = 0.125;
-  engine::DeviceAttention device(in.mask, in.scale);
-  std::vector<double> whole_forward, whole_backward, ring_forward, ring_backward;
+  std::vector<Times> whole, sharded;
   for (int block = 0; block < kBlocks; ++block) {
-    for (int round = 0; round < kWarmUp + rounds; ++round) {
-      engine::AttentionResult result;
-      const double f = seconds([&] { result = device.forward(in.q, in.k, in.v, 0); });
-      const double b = seconds([&] { device.backward(in.dout, in.q, in.k, in.v, result, 0); });
-      if (round < kWarmUp) continue;
-      whole_forward.push_back(f);
-      whole_backward.push_back(b);
-    }
-    engine::Gate gate(4);
-    const auto ring = engine::attend(in, {4, "head_tail", "none", rounds + kWarmUp}, gate);
-    ring_forward.insert(ring_forward.end(), ring.forward_seconds.begin() + kWarmUp,
-                        ring.forward_seconds.end());
-    ring_backward.insert(ring_backward.end(), ring.backward_seconds.begin() + kWarmUp,
-                         ring.backward_seconds.end());
+    whole.push_back(unsharded(in, rounds));
+    sharded.push_back(ring(in, rounds));
   }
-  const double wf = median(whole_forward), wb = median(whole_backward);
-  const double rf = median(ring_forward), rb = median(ring_backward);
   std::printf(
       "batch %lld, length %lld, 8 heads of 64, causal, head_tail, 4 rank threads on %d cores, "
-      "median of %d\n",
-      static_cast<long long>(batch), static_cast<long long>(length), at::get_num_threads(),
-      kBlocks * rounds);
-  std::printf("  forward : unsharded %7.1f ms, ring %7.1f ms, %.2f× its time\n", wf * 1e3, rf * 1e3,
-              rf / wf);
-  std::printf("  backward: unsharded %7.1f ms, ring %7.1f ms, %.2f× its time\n", wb * 1e3, rb * 1e3,
-              rb / wb);
+      "medians over %d blocks of %d\n",
+      static_cast<long long>(batch), static_cast<long long>(length), at::get_num_threads(), kBlocks,
+      rounds);
+  report("forward ", &Times::forward, whole, sharded);
+  report("backward", &Times::backward, whole, sharded);
 }
 
 }  // namespace
 
 int main() {
-  if (!getenv("ONLY")) compare(1, 4096, 4);
+  compare(1, 4096, 5);
   compare(2, 1024, 30);
 }

@@ -19,6 +19,10 @@ void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts);
 /// The same where nothing has been added yet: what dkv holds does not matter.
 void storeIn(const at::Tensor& dkv, const std::vector<KeyGradients>& parts);
 
+/// dout: [B, H, S, D] in the order in memory in which ATen's CPU kernel takes a part of its rows
+/// without copying them.
+at::Tensor inKernelOrder(const at::Tensor& dout);
+
 /// Attends queries to one block at a time and merges, recording both; the part that all strategies
 /// have in common.
 class BlockWorker {

@@ -65,10 +65,11 @@ at::Tensor RingAttention::firstBackwardPacket(const at::Tensor& k, const at::Ten
   return packet;
 }
 
-AttentionGradients RingAttention::backwardSums(const at::Tensor& dout, const at::Tensor& queries,
+AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const at::Tensor& queries,
                                                const at::Tensor& k, const at::Tensor& v,
                                                const AttentionResult& result, int layer) {
   const at::Tensor q = options_.fp8 ? roundedToFp8(queries) : queries;
+  const at::Tensor dout = inKernelOrder(dout_in);
   const auto type = sumTypeOf(q);
   const auto wire = makeWire(k);
   const auto kv =
