@@ -187,13 +187,15 @@ bool Gate::standAt(Lock& lock, Rank& rank, std::int64_t number, const traces::Pl
   State& s = *state_;
   if (!s.halt) s.halt = number;
   s.stepping.reset();
-  if (s.stopping) throw StopRequested();
   s.place = place;
   rank.waiting = true;
   lock.changed();
-  lock.waitUntil([&] { return s.stopping || !s.halt || number < *s.halt; });
+  // A stop ends all ranks together: one that went ahead could take with it, as a process, what the
+  // others still need to come here.
+  auto ends = [&] { return s.stopping && number >= *s.halt; };
+  lock.waitUntil([&] { return ends() ? allStopped() : !s.halt || number < *s.halt; });
+  if (ends()) throw StopRequested();
   rank.waiting = false;
-  if (s.stopping && (!s.halt || number >= *s.halt)) throw StopRequested();
   return true;
 }
 
@@ -236,8 +238,9 @@ void Gate::release() {
   lock.changed();
 }
 
-/// The ranks that stand are on their way from here on, whenever they wake up.
+/// The ranks that stand are on their way from here on, whenever they wake up. A stop is final.
 void Gate::standDown() {
+  if (state_->stopping) return;
   state_->halt.reset();
   state_->only_held = false;
   for (Rank& rank : ranks()) rank.waiting = false;
@@ -278,7 +281,8 @@ bool Gate::anyWaiting() const {
 
 std::optional<traces::Place> Gate::stoppedAt() const {
   const Lock lock(*state_);
-  return anyWaiting() && allStopped() ? std::optional(state_->place) : std::nullopt;
+  const bool stands = !state_->stopping && anyWaiting() && allStopped();
+  return stands ? std::optional(state_->place) : std::nullopt;
 }
 
 std::vector<std::pair<int, traces::Place>> Gate::onTheirWay() const {

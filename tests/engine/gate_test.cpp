@@ -103,6 +103,24 @@ TEST(GateTest, ABreakMetWhileTheRunIsHeldOutlastsTheHold) {
   gate.stop();
 }
 
+TEST(GateTest, AStopWaitsForTheLastRankAndOutlastsAContinue) {
+  Gate gate(2);
+  gate.stop();
+  std::atomic<bool> ended{false};
+  std::thread first([&] {
+    EXPECT_THROW(gate.arrive(0, {0, 0, Direction::kForward, 0}), StopRequested);
+    ended = true;
+    gate.leave(0);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(ended) << "its peer is still on its way here, and may need it";
+  gate.resume();
+  EXPECT_THROW(gate.arrive(1, {0, 0, Direction::kForward, 0}), StopRequested);
+  gate.leave(1);
+  first.join();
+  EXPECT_TRUE(gate.over());
+}
+
 TEST(GateTest, StepsGoToTheNextStageLayerAndTrainingStep) {
   Gate gate(3);
   gate.pause();

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/viz/sample_trace.h"
 #include "traces/core/error.h"
+#include "traces/storage/sqlite_source.h"
 #include "viz/hub/hub.h"
 #include "viz/maths/ring_layout.h"
 #include "viz/maths/time_scale.h"
@@ -26,6 +28,19 @@ namespace ringscope::viz {
 namespace {
 
 using traces::Direction;
+
+TEST(HubTest, ASceneAskedForBeforePublishHasEveryRankThatTheTraceHas) {
+  Hub hub;
+  hub.setTrace(std::make_shared<traces::Trace>(), "live", true);
+  EXPECT_TRUE(hub.scene().ranks.empty());
+  traces::SqliteSource source(test::sampleTraceFile(4, {}));
+  source.readRange(0, std::numeric_limits<std::int32_t>::max(), [&](const traces::Chunk& chunk) {
+    hub.addChunk(chunk);
+    const int ranks = hub.empty() ? 0 : hub.trace().worldSize();
+    EXPECT_EQ(hub.scene().ranks.size(), static_cast<std::size_t>(ranks));
+  });
+  EXPECT_EQ(hub.scene().ranks.size(), 4u);
+}
 
 TEST(RingSceneTest, ShowsWhatEachRankHoldsAttendsAndSends) {
   Hub hub;

@@ -33,7 +33,10 @@ void Hub::addChunk(const traces::Chunk& chunk) {
   // place.
   const bool had_moments = !empty();
   const Place viewed = place();
+  const int ranks = trace_->worldSize();
   trace_->add(chunk);
+  // Whoever paints before publish() must not find a scene without ranks that are there by now.
+  if (had_moments == empty() || ranks != trace_->worldSize()) scene_.reset();
   last_chunk_ = std::max(last_chunk_, chunk.seq);
   if (had_moments && chunk.kind == traces::ChunkKind::kEvents) {
     const auto& moments = trace_->moments();
