@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/launch/stall_watch.h"
 
+#include <algorithm>
+
 #include "traces/core/clock.h"
 
 namespace ringscope::engine {
@@ -14,11 +16,12 @@ StallWatch::StallWatch(const ProgressBoard& board, int ranks, std::chrono::milli
 
 /// Whether the rank has got on since it was last asked. One that has not begun to report starts up.
 bool StallWatch::moves(int rank, std::int64_t now) {
-  constexpr std::int64_t kHardlyAnything = 1'000'000;
   const ProgressSlot& slot = board_.slot(rank);
   Seen& seen = seen_[static_cast<std::size_t>(rank)];
+  const std::int64_t hardly_anything =
+      std::max<std::int64_t>(1'000'000, (now - seen.moved_ns) / 100);
   const bool moved =
-      slot.epoch != seen.epoch || slot.cpu_ns > seen.cpu_ns + kHardlyAnything || slot.paused;
+      slot.epoch != seen.epoch || slot.cpu_ns > seen.cpu_ns + hardly_anything || slot.paused;
   if (!moved && slot.beat_ns != 0) return false;
   const std::int64_t moved_ns = slot.beat_ns != 0 ? now : seen.moved_ns;
   seen = {slot.epoch, slot.cpu_ns, moved_ns};

@@ -11,8 +11,9 @@
 namespace ringscope::engine {
 
 /// Finds ranks, threads or processes, that no longer get on, by what they report. A rank is stuck
-/// when it has neither begun a stage nor used its CPU for the deadline, is not paused and does not
-/// wait for another; all are when they wait for each other that long.
+/// when it has neither begun a stage nor computed for the deadline, is not paused and does not wait
+/// for another; all are when they wait for each other that long. To compute is to use a hundredth
+/// of a core: less is what a rank uses that only looks now and then.
 class StallWatch {
  public:
   /// What a rank is to be called, or nothing when it has ended.

@@ -11,7 +11,9 @@
 #include <random>
 #include <thread>
 
+#include "engine/launch/progress_board.h"
 #include "engine/launch/rank_supervisor.h"
+#include "engine/launch/stall_watch.h"
 #include "engine/train/training_run.h"
 #include "tests/support/files.h"
 #include "traces/core/clock.h"
@@ -206,6 +208,29 @@ TEST(SupervisionFaultTest, AStuckRankIsNamedWithinItsDeadlineAndTwoSeconds) {
     EXPECT_LT(outcome.after_fault, 3 + 2);
     expectNamedAndClean(fault, dir.file(""), outcome);
   }
+}
+
+/// Whether a rank that uses this much CPU time in each 20 ms, and does nothing else, is stuck after
+/// at most a second with a deadline of 400 ms.
+bool isStuckWith(std::int64_t cpu_ns) {
+  const ProgressBoard board(1);
+  StallWatch watch(board, 1, std::chrono::milliseconds(400), [](int) { return "rank 0"; });
+  ProgressSlot& slot = board.slot(0);
+  slot.waiting_for = kWaitsForNobody;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (std::chrono::steady_clock::now() < until) {
+    slot.beat_ns = traces::steadyNow();
+    slot.cpu_ns += cpu_ns;
+    if (!watch.stuck().empty()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+TEST(StallWatchTest, ARankThatOnlyLooksNowAndThenIsStuckAndOneThatSharesItsCoreIsNot) {
+  EXPECT_TRUE(isStuckWith(0));
+  EXPECT_TRUE(isStuckWith(100'000)) << "a two-hundredth of a core";
+  EXPECT_FALSE(isStuckWith(2'000'000)) << "a tenth of a core";
 }
 
 TEST(SupervisionTest, ALongBlockIsNotStuck) {
