@@ -26,14 +26,9 @@ bool isCausal(const Piece& piece) {
 /// which is as little as the kernel takes. Nothing for other pieces.
 std::optional<at::Tensor> additiveMask(const Piece& piece, at::ScalarType type) {
   if (piece.mask != traces::PieceMask::kTileMask) return std::nullopt;
-  const std::int64_t rows = piece.q_end - piece.q_begin, keys = piece.k_end - piece.k_begin;
-  const std::int64_t shift = piece.q_begin - piece.k_begin;
-  const at::Tensor refused =
-      at::full({1, 1, rows, keys}, -std::numeric_limits<double>::infinity(), type);
-  const auto diagonal = [&](std::int64_t band) { return std::clamp(band + shift, -rows, keys); };
-  const at::Tensor late = refused.triu(diagonal(piece.band_high + 1));
-  const std::int64_t early = diagonal(piece.band_low - 1);
-  return early == -rows ? late : late + refused.tril(early);
+  return atRefusedPairs(piece, -std::numeric_limits<double>::infinity(), type)
+      .unsqueeze(0)
+      .unsqueeze(0);
 }
 
 /// The kernel's answer for a row whose keys are all masked is out 0 or NaN with lse 0, -inf or

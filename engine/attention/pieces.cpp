@@ -21,6 +21,11 @@ struct Band {
   std::int64_t endKey(std::int64_t row) const { return std::min(k_end, row + high + 1); }
 };
 
+/// The keys of a tile mask's rows.
+Band bandOf(const Piece& p) {
+  return {p.q_begin, p.q_end, p.k_begin, p.k_end, p.band_low, p.band_high};
+}
+
 std::int64_t floorDiv(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
@@ -163,17 +168,18 @@ std::int64_t Piece::work() const {
   const std::int64_t rows = q_end - q_begin;
   if (mask == PieceMask::kCausal) return rows * (rows + 1) / 2;
   if (mask != PieceMask::kTileMask) return rows * (k_end - k_begin);
+  const Band band = bandOf(*this);
   std::int64_t pairs = 0;
   for (std::int64_t q = q_begin; q < q_end; ++q)
-    pairs += std::max<std::int64_t>(
-        0, std::min(k_end, q + band_high + 1) - std::max(k_begin, q + band_low));
+    pairs += std::max<std::int64_t>(0, band.endKey(q) - band.firstKey(q));
   return pairs;
 }
 
 bool Piece::hasEmptyRow() const {
   if (mask != PieceMask::kTileMask) return false;
+  const Band band = bandOf(*this);
   for (std::int64_t q = q_begin; q < q_end; ++q)
-    if (std::max(k_begin, q + band_low) >= std::min(k_end, q + band_high + 1)) return true;
+    if (band.firstKey(q) >= band.endKey(q)) return true;
   return false;
 }
 

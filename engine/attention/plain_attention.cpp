@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -22,8 +23,9 @@ class PlainPiece {
         q_(q.slice(2, piece.q_begin, piece.q_end).to(type_)),
         k_(perQueryHead(k, piece, q.size(1))),
         v_(perQueryHead(v, piece, q.size(1))),
-        refused_(piece.mask == traces::PieceMask::kFull ? at::Tensor()
-                                                        : refusedPairs(piece).to(q.device())),
+        refused_(piece.mask == traces::PieceMask::kFull
+                     ? at::Tensor()
+                     : atRefusedPairs(piece, true, at::kBool).to(q.device())),
         scale_(scale),
         dropout_(dropout),
         generator_(at::detail::createCPUGenerator(dropout.seed)) {}
@@ -69,12 +71,15 @@ at::Tensor base(const at::Tensor& lse) {
 
 }  // namespace
 
-at::Tensor refusedPairs(const Piece& piece) {
-  const at::Tensor q = at::arange(piece.q_begin, piece.q_end).unsqueeze(1);
-  const at::Tensor k = at::arange(piece.k_begin, piece.k_end).unsqueeze(0);
-  const at::Tensor ahead = k - q;
-  if (piece.mask == traces::PieceMask::kCausal) return ahead > piece.k_begin - piece.q_begin;
-  return at::logical_or(ahead<piece.band_low, ahead> piece.band_high);
+at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::ScalarType type) {
+  const std::int64_t rows = piece.q_end - piece.q_begin, keys = piece.k_end - piece.k_begin;
+  const at::Tensor all = at::full({rows, keys}, value, type);
+  if (piece.mask == traces::PieceMask::kCausal) return all.triu(1);
+  const std::int64_t shift = piece.q_begin - piece.k_begin;
+  const auto diagonal = [&](std::int64_t band) { return std::clamp(band + shift, -rows, keys); };
+  const at::Tensor late = all.triu(diagonal(piece.band_high + 1));
+  const std::int64_t early = diagonal(piece.band_low - 1);
+  return early == -rows ? late : late + all.tril(early);
 }
 
 AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

@@ -7,8 +7,9 @@
 
 namespace ringscope::engine {
 
-/// The pairs of a piece that its mask refuses: [rows, keys], local to the piece.
-at::Tensor refusedPairs(const Piece& piece);
+/// `value` at the pairs of a tile mask or causal piece that its mask refuses, 0 elsewhere:
+/// [rows, keys], local to the piece.
+at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::ScalarType type);
 
 /// Attention of one piece written with matrix products, a few rows at a time: for what no fused
 /// kernel of the device offers (dropout; tile masks and fp32 on a GPU). Shapes and results as

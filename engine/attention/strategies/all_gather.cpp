@@ -52,11 +52,12 @@ AttentionResult AllGatherAttention::forward(const at::Tensor& queries, const at:
   return BlockWorker::finished(std::move(running), q, sinks_);
 }
 
-AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout,
+AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout_in,
                                                     const at::Tensor& queries, const at::Tensor& k,
                                                     const at::Tensor& v,
                                                     const AttentionResult& result, int layer) {
   const at::Tensor q = fp8_ ? roundedToFp8(queries) : queries;
+  const at::Tensor dout = inKernelOrder(dout_in);
   const Place place = placeOf(0, layer, Direction::kBackward);
   context_.arriveAt(place);
   const auto blocks = gather(k, v, place);

@@ -102,7 +102,7 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const 
     }
     {
       const StageScope scope(context_.observer, EventKind::kMerge, place, source);
-      (carried < 0 ? storeIn : addTo)(dkv->held(), parts);
+      (stage.ring_step == 0 ? storeIn : addTo)(dkv->held(), parts);
     }
     context_.observer.tensor("dkv", place, dkv->held());
     carried = source;
