@@ -37,9 +37,8 @@ std::map<std::string, std::string> filesOf(const std::string& folder) {
   return files;
 }
 
-}  // namespace
-
-std::vector<std::pair<std::string, Shape>> LlamaWeights::parameters(const LlamaConfig& c) {
+/// The names and shapes of a model's parameters, in order.
+std::vector<std::pair<std::string, Shape>> parameters(const LlamaConfig& c) {
   const std::int64_t q = c.num_attention_heads * c.head_dim,
                      kv = c.num_key_value_heads * c.head_dim;
   std::vector<std::pair<std::string, Shape>> list = {
@@ -66,6 +65,8 @@ std::vector<std::pair<std::string, Shape>> LlamaWeights::parameters(const LlamaC
     list.emplace_back("lm_head.weight", Shape{c.vocab_size, c.hidden_size});
   return list;
 }
+
+}  // namespace
 
 void LlamaWeights::add(const std::string& name, at::Tensor tensor) {
   names_.push_back(name);
@@ -112,6 +113,20 @@ LlamaWeights LlamaWeights::replica(at::ScalarType type, const Slicer& slice,
              (slice ? slice(name, full) : full).to(device, type, false, true).requires_grad_());
   }
   return copy;
+}
+
+LlamaWeights LlamaWeights::of(std::vector<std::string> names,
+                              std::map<std::string, at::Tensor> tensors) {
+  LlamaWeights weights;
+  weights.names_ = std::move(names);
+  weights.tensors_ = std::move(tensors);
+  return weights;
+}
+
+std::map<std::string, at::Tensor> LlamaWeights::values() const {
+  std::map<std::string, at::Tensor> values;
+  for (const auto& [name, tensor] : tensors_) values[name] = tensor.detach();
+  return values;
 }
 
 at::Tensor LlamaWeights::biasOf(std::int64_t layer, const std::string& projection) const {

@@ -21,18 +21,18 @@ class LlamaWeights {
   /// names. Throws inputError that names a missing or misshapen tensor.
   static LlamaWeights load(const LlamaConfig& config, const std::string& folder,
                            at::ScalarType type);
+  /// Of tensors by their names, which are not copied.
+  static LlamaWeights of(std::vector<std::string> names, std::map<std::string, at::Tensor> tensors);
   /// What a rank holds of a full parameter.
   using Slicer = std::function<at::Tensor(const std::string& name, const at::Tensor& full)>;
   /// Leaves with their own storage that collect gradients: each rank trains its own replica, of
   /// whole parameters or of slices.
   LlamaWeights replica(at::ScalarType type, const Slicer& slice = {},
                        at::Device device = at::kCPU) const;
-  /// The names and shapes of a model's parameters, in order.
-  static std::vector<std::pair<std::string, std::vector<std::int64_t>>> parameters(
-      const LlamaConfig& config);
-
   const std::vector<std::string>& names() const { return names_; }
   const at::Tensor& operator[](const std::string& name) const { return tensors_.at(name); }
+  /// All of them by name, outside autograd: the tensors themselves.
+  std::map<std::string, at::Tensor> values() const;
   /// The parameter of one decoder layer, such as "self_attn.q_proj.weight".
   const at::Tensor& ofLayer(std::int64_t layer, const std::string& name) const;
   /// Undefined where the model has none.

@@ -4,22 +4,41 @@
 #include <ATen/ATen.h>
 
 namespace ringscope::engine {
+namespace {
 
-std::vector<at::Tensor> gatherToFirst(Communicator& group, const at::Tensor& mine) {
-  const at::Tensor own = mine.detach().contiguous();
+void sendToFirst(Communicator& group, const std::vector<at::Tensor>& mine) {
+  std::vector<Outgoing> sends;
+  for (const at::Tensor& t : mine) sends.push_back({t.detach().contiguous(), 0});
+  group.exchange(sends, {}).wait();
+}
+
+}  // namespace
+
+std::vector<std::vector<at::Tensor>> gatherToFirst(Communicator& group,
+                                                   const std::vector<at::Tensor>& mine) {
   if (group.rank() != 0) {
-    group.exchange({{own, 0}}, {}).wait();
+    sendToFirst(group, mine);
     return {};
   }
-  std::vector<at::Tensor> all = {own};
+  std::vector<std::vector<at::Tensor>> all;
   std::vector<Incoming> receives;
-  for (int r = 1; r < group.size(); ++r) {
-    all.push_back(at::empty_like(own));
-    receives.push_back({all.back(), r});
+  for (const at::Tensor& own : mine) {
+    all.push_back(
+        {own.detach().to(at::kCPU, own.scalar_type(), false, /*copy=*/true).contiguous()});
+    for (int r = 1; r < group.size(); ++r) {
+      all.back().push_back(at::empty(own.sizes(), own.options().requires_grad(false)));
+      receives.push_back({all.back().back(), r});
+    }
   }
   if (!receives.empty()) group.exchange({}, receives).wait();
-  for (at::Tensor& t : all) t = t.cpu().clone();
+  for (auto& of_ranks : all)
+    for (at::Tensor& t : of_ranks) t = t.cpu();
   return all;
+}
+
+std::vector<at::Tensor> gatherToFirst(Communicator& group, const at::Tensor& mine) {
+  auto all = gatherToFirst(group, std::vector<at::Tensor>{mine});
+  return all.empty() ? std::vector<at::Tensor>() : std::move(all.front());
 }
 
 }  // namespace ringscope::engine

@@ -99,8 +99,7 @@ Batch RankTrainer::ownSequences(const Batch& batch) const {
 
 NamedTensors RankTrainer::state() const {
   NamedTensors state;
-  for (const std::string& name : weights_.names())
-    state["weight." + name] = weights_[name].detach();
+  for (const auto& [name, weight] : weights_.values()) state["weight." + name] = weight;
   for (const auto& [name, tensor] : optimizer_.state()) state[name] = tensor;
   return state;
 }
@@ -157,9 +156,7 @@ void RankTrainer::recordAttention(std::int32_t train_step) {
 }
 
 RankStep RankTrainer::report() const {
-  RankStep step{model_.attention(), {}};
-  for (const auto& [name, grad] : gradients_) step.gradients[name] = grad.clone();
-  return step;
+  return {model_.attention(), gradients_};
 }
 
 double RankTrainer::update(std::int32_t train_step) {
@@ -175,8 +172,8 @@ double RankTrainer::update(std::int32_t train_step) {
     optimizer_.step(gradients_);
   }
   gradients_.clear();
-  for (const std::string& name : weights_.names())
-    context_.observer.tensor("weight." + name, place, weights_[name].detach());
+  for (const auto& [name, weight] : weights_.values())
+    context_.observer.tensor("weight." + name, place, weight);
   return norm;
 }
 

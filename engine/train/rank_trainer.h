@@ -36,7 +36,8 @@ class RankTrainer {
   /// Forward, backward and gradient sync; gradients() are then those of the whole batch.
   Result computeGradients(std::int32_t train_step);
   const Gradients& gradients() const { return gradients_; }
-  /// What the verifier compares, for the step just computed.
+  /// What the verifier compares, for the step just computed: the tensors themselves, which
+  /// update() changes.
   RankStep report() const;
   /// Clip and update. Returns the gradient norm before clipping.
   double update(std::int32_t train_step);

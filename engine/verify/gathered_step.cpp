@@ -28,9 +28,13 @@ constexpr Field kFields[] = {
     {&LayerAttention::dv, Heads::kKeyValueGradient},
 };
 
+at::Tensor joined(const std::vector<at::Tensor>& parts, std::int64_t dim) {
+  return parts.size() == 1 ? parts.front() : at::cat(parts, dim);
+}
+
 /// [B, H / tp, S, …] of each tp rank to [B, H, S, …]; `replicas`: tp ranks that hold one KV head.
 at::Tensor joinedHeads(const std::vector<at::Tensor>& of_tp_ranks, Heads heads, int replicas) {
-  if (heads == Heads::kQuery || replicas == 1) return at::cat(of_tp_ranks, 1);
+  if (heads == Heads::kQuery || replicas == 1) return joined(of_tp_ranks, 1);
   std::vector<at::Tensor> distinct;
   for (std::size_t r = 0; r < of_tp_ranks.size(); ++r) {
     if (r % static_cast<std::size_t>(replicas) == 0)
@@ -38,7 +42,7 @@ at::Tensor joinedHeads(const std::vector<at::Tensor>& of_tp_ranks, Heads heads, 
     else if (heads == Heads::kKeyValueGradient)
       distinct.back() = distinct.back() + of_tp_ranks[r];
   }
-  return at::cat(distinct, 1);
+  return joined(distinct, 1);
 }
 
 /// The tensor of every cp rank, whole in batch and heads, from those of all ranks of the mesh.
@@ -53,9 +57,32 @@ std::vector<at::Tensor> joinedByCp(const Mesh& mesh, const std::vector<at::Tenso
         slices.push_back(of_ranks[static_cast<std::size_t>(mesh.rankOf({dp, tp, cp}))]);
       rows.push_back(joinedHeads(slices, heads, replicas));
     }
-    by_cp.push_back(at::cat(rows, 0));
+    by_cp.push_back(joined(rows, 0));
   }
   return by_cp;
+}
+
+/// The whole gradient of a parameter that every cp rank has, from those of all ranks of the mesh.
+std::vector<at::Tensor> joinedGradients(const Mesh& mesh, const std::string& name,
+                                        const std::vector<at::Tensor>& of_ranks,
+                                        const LlamaConfig& model) {
+  std::vector<at::Tensor> by_cp;
+  for (int cp = 0; cp < mesh.cp; ++cp) {
+    std::vector<at::Tensor> slices;
+    for (int tp = 0; tp < mesh.tp; ++tp)
+      slices.push_back(of_ranks[static_cast<std::size_t>(mesh.rankOf({0, tp, cp}))]);
+    by_cp.push_back(TensorParallel::joined(name, slices, model));
+  }
+  return by_cp;
+}
+
+/// In the order in which gatherStep() takes them apart again.
+std::vector<at::Tensor> tensorsOf(const RankStep& step) {
+  std::vector<at::Tensor> tensors;
+  for (const LayerAttention& layer : step.layers)
+    for (const Field& field : kFields) tensors.push_back(layer.*field.tensor);
+  for (const auto& [name, gradient] : step.gradients) tensors.push_back(gradient);
+  return tensors;
 }
 
 }  // namespace
@@ -63,27 +90,22 @@ std::vector<at::Tensor> joinedByCp(const Mesh& mesh, const std::vector<at::Tenso
 std::vector<RankStep> gatherStep(MeshGroups& groups, const RankStep& mine,
                                  const LlamaConfig& model) {
   const Mesh& mesh = groups.mesh();
-  const bool first = groups.world().rank() == 0;
-  std::vector<RankStep> steps(first ? static_cast<std::size_t>(mesh.cp) : 0);
+  const auto all = gatherToFirst(groups.world(), tensorsOf(mine));
+  if (all.empty()) return {};
+  std::vector<RankStep> steps(static_cast<std::size_t>(mesh.cp));
   for (RankStep& step : steps) step.layers.resize(mine.layers.size());
   const int replicas =
       std::max(1, mesh.tp / static_cast<int>(std::max<std::int64_t>(1, model.num_key_value_heads)));
+  auto of_ranks = all.begin();
   for (std::size_t layer = 0; layer < mine.layers.size(); ++layer)
     for (const Field& field : kFields) {
-      const auto all = gatherToFirst(groups.world(), mine.layers[layer].*field.tensor);
-      if (!first) continue;
-      const auto by_cp = joinedByCp(mesh, all, field.heads, replicas);
+      const auto by_cp = joinedByCp(mesh, *of_ranks++, field.heads, replicas);
       for (std::size_t cp = 0; cp < steps.size(); ++cp)
         steps[cp].layers[layer].*field.tensor = by_cp[cp];
     }
   for (const auto& [name, gradient] : mine.gradients) {
-    const auto all = gatherToFirst(groups.world(), gradient);
-    for (std::size_t cp = 0; cp < steps.size(); ++cp) {
-      std::vector<at::Tensor> slices;
-      for (int tp = 0; tp < mesh.tp; ++tp)
-        slices.push_back(all[static_cast<std::size_t>(mesh.rankOf({0, tp, static_cast<int>(cp)}))]);
-      steps[cp].gradients[name] = TensorParallel::joined(name, slices, model);
-    }
+    const auto by_cp = joinedGradients(mesh, name, *of_ranks++, model);
+    for (std::size_t cp = 0; cp < steps.size(); ++cp) steps[cp].gradients[name] = by_cp[cp];
   }
   return steps;
 }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/train/shared_progress.h"
+
+#include <ATen/ATen.h>
+
+#include "engine/data/sharded_batch.h"
+#include "engine/parallel/gather.h"
+#include "engine/verify/gathered_step.h"
+#include "traces/core/clock.h"
+
+namespace ringscope::engine {
+
+SharedProgress::SharedProgress(const TrainSetup& setup, traces::Recorder* recorder,
+                               const TrainHooks& hooks, std::shared_ptr<MemoryTracker> memory,
+                               Gate& gate)
+    : setup_(setup),
+      recorder_(recorder),
+      hooks_(hooks),
+      memory_(std::move(memory)),
+      verification_(StepVerifier(setup.model, setup.layout, setup.config.mask, setup.type,
+                                 setup.config.attention.fp8),
+                    recorder, CapturePolicy::parse(setup.config.capture),
+                    [this, &gate](const auto& diffs) {
+                      if (hooks_.on_diffs) hooks_.on_diffs(diffs);
+                      gate.poke();
+                    }),
+      store_(setup.config.checkpoint_dir) {}
+
+void SharedProgress::runRank(RankContext& context, const LlamaWeights& initial,
+                             const std::optional<CheckpointInfo>& resumed) {
+  RankTrainer trainer(context, setup_, initial);
+  const auto first = static_cast<std::int32_t>(resumed ? resumed->next_step : 0);
+  if (resumed) trainer.restore(store_, *resumed);
+  for (std::int32_t step = first; step < setup_.config.steps; ++step) {
+    runStep(context, trainer, step);
+    const int every = setup_.config.checkpoint_every;
+    const bool due = every > 0 && (step + 1) % every == 0;
+    if (!setup_.config.checkpoint_dir.empty() && (due || step + 1 == setup_.config.steps))
+      save(context, trainer, step + 1);
+  }
+  auto weights = fullOnFirst(context, trainer.weights().values());
+  if (context.worldRank() == 0) outcome.weights = std::move(weights);
+}
+
+void SharedProgress::runStep(RankContext& context, RankTrainer& trainer, std::int32_t step) {
+  const std::int64_t begin = traces::steadyNow();
+  const auto result = trainer.computeGradients(step);
+  const std::int64_t computed = traces::steadyNow();
+  if (step == 0) keepFirstStep(context, trainer, result);
+  if (setup_.config.verify) collect(context, trainer, result, step);
+  const std::int64_t resumed = traces::steadyNow();
+  const double norm = trainer.update(step);
+  const auto peaks = peaksOfAll(context);
+  if (context.worldRank() != 0) return;
+  StepLog log{step,
+              result.loss,
+              norm,
+              result.targets,
+              static_cast<double>(computed - begin + traces::steadyNow() - resumed) * 1e-9,
+              peaks};
+  outcome.steps.push_back(log);
+  if (recorder_) recorder_->note("step." + std::to_string(step), log.toJson().dump());
+  if (hooks_.on_step) hooks_.on_step(log);
+}
+
+/// Peak bytes of every rank of the mesh, on every rank.
+std::vector<std::int64_t> SharedProgress::peaksOfAll(RankContext& context) {
+  const int rank = context.worldRank();
+  at::Tensor peaks = at::zeros({context.groups.world().size()}, at::kLong);
+  peaks[rank] = memory_->peak(rank).bytes;
+  context.groups.world().allReduceSum(peaks);
+  const auto* values = peaks.const_data_ptr<std::int64_t>();
+  return {values, values + peaks.numel()};
+}
+
+/// The slices of parameters of all tp ranks, put together on the first rank; nothing on the others.
+NamedTensors SharedProgress::fullOnFirst(RankContext& context, const NamedTensors& slices) {
+  if (context.groups.place().dp != 0 || context.groups.place().cp != 0) return {};
+  std::vector<at::Tensor> mine;
+  for (const auto& [name, slice] : slices) mine.push_back(slice);
+  const auto gathered = gatherToFirst(context.groups.tp(), mine);
+  NamedTensors full;
+  if (gathered.empty()) return full;
+  auto of_ranks = gathered.begin();
+  for (const auto& [name, slice] : slices)
+    full[name] = TensorParallel::joined(name, *of_ranks++, setup_.model);
+  return full;
+}
+
+void SharedProgress::keepFirstStep(RankContext& context, const RankTrainer& trainer,
+                                   const RankTrainer::Result& result) {
+  const MemoryScope memory(MemoryCategory::kVerify);
+  const auto logits = gatherToFirst(context.groups.world(), result.logits);
+  auto gradients = fullOnFirst(context, trainer.gradients());
+  if (context.worldRank() != 0) return;
+  outcome.logits = fullLogits(context.groups.mesh(), logits);
+  outcome.gradients = std::move(gradients);
+}
+
+at::Tensor SharedProgress::fullLogits(const Mesh& mesh,
+                                      const std::vector<at::Tensor>& of_ranks) const {
+  std::vector<at::Tensor> batches;
+  for (int dp = 0; dp < mesh.dp; ++dp) {
+    std::vector<at::Tensor> vocabulary;
+    for (int tp = 0; tp < mesh.tp; ++tp) {
+      std::vector<at::Tensor> shards;
+      for (int cp = 0; cp < mesh.cp; ++cp)
+        shards.push_back(of_ranks[static_cast<std::size_t>(mesh.rankOf({dp, tp, cp}))]);
+      vocabulary.push_back(unshard(shards, 1, setup_.layout));
+    }
+    batches.push_back(at::cat(vocabulary, -1));
+  }
+  return at::cat(batches, 0);
+}
+
+/// Every rank writes its file; the first begins and ends the folder.
+void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
+                          std::int64_t next_step) {
+  const CheckpointInfo info{context.groups.mesh(), name(setup_.layout.balance()), next_step,
+                            setup_.config.seed, next_step};
+  const bool first = context.worldRank() == 0;
+  if (first) store_.begin(info);
+  context.groups.world().barrier();
+  store_.saveRank(info, context.worldRank(), trainer.state());
+  context.groups.world().barrier();
+  if (first) store_.finish(info);
+  context.groups.world().barrier();
+}
+
+/// Every rank hands in what it has; the first compares beside the next step.
+void SharedProgress::collect(RankContext& context, RankTrainer& trainer,
+                             const RankTrainer::Result& result, std::int32_t step) {
+  const traces::Place place{step, -1, traces::Direction::kBackward};
+  const StageScope scope(context.observer, traces::EventKind::kVerify, place);
+  const MemoryScope memory(MemoryCategory::kVerify);
+  context.arriveAt(place, [this, step] { return verification_.busyBefore(step); });
+  auto reports = gatherStep(context.groups, trainer.report(), setup_.model);
+  auto weights = fullOnFirst(context, trainer.weights().values());
+  if (context.worldRank() != 0) return;
+  verification_.submit({step, std::move(reports), result.loss,
+                        LlamaWeights::of(trainer.weights().names(), std::move(weights)),
+                        setup_.batches.batch(step)});
+}
+
+}  // namespace ringscope::engine
