@@ -53,8 +53,11 @@ Gradients syncGradients(const LlamaWeights& weights, const LlamaConfig& config,
 double gradientNorm(const Gradients& gradients, const LlamaConfig& config, const TensorParallel& tp,
                     RankContext& context) {
   double squares = 0;
-  for (const auto& [name, grad] : gradients)
-    if (tp.countsInNorm(name, config)) squares += grad.to(at::kDouble).pow(2).sum().item<double>();
+  for (const auto& [name, grad] : gradients) {
+    if (!tp.countsInNorm(name, config)) continue;
+    const at::Tensor values = grad.to(at::kDouble).view(-1);
+    squares += values.dot(values).item<double>();
+  }
   at::Tensor total = at::tensor({squares}, at::kDouble);
   if (tp.size() > 1) context.groups.tp().allReduceSum(total);
   return std::sqrt(total.item<double>());

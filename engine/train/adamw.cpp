@@ -3,8 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
-
 #include "engine/observe/memory_tracker.h"
 
 namespace ringscope::engine {
@@ -22,15 +20,21 @@ AdamW::AdamW(const LlamaWeights& weights, Options options) : weights_(weights), 
 void AdamW::step(const Gradients& gradients) {
   const MemoryScope scope(MemoryCategory::kOptimizer);
   ++steps_;
-  const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_));
-  const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_));
-  for (auto& [name, m] : moments_) {
-    const at::Tensor& grad = gradients.at(name);
-    m.master.mul_(1 - options_.lr * options_.weight_decay);
-    m.first.lerp_(grad, 1 - options_.beta1);
-    m.second.mul_(options_.beta2).addcmul_(grad, grad, 1 - options_.beta2);
-    const at::Tensor denominator = (m.second.sqrt() / std::sqrt(correction2)).add_(options_.eps);
-    m.master.addcdiv_(m.first, denominator, -options_.lr / correction1);
+  std::vector<at::Tensor> masters, grads, first, second;
+  for (const auto& [name, m] : moments_) {
+    masters.push_back(m.master);
+    grads.push_back(gradients.at(name).to(m.master.scalar_type()));
+    first.push_back(m.first);
+    second.push_back(m.second);
+  }
+  // The kernel wants the number of this step as a tensor for each parameter.
+  const at::Tensor step =
+      at::full({}, static_cast<double>(steps_), masters.front().options().dtype(at::kFloat));
+  at::_fused_adamw_(masters, grads, first, second, {},
+                    std::vector<at::Tensor>(masters.size(), step), options_.lr, options_.beta1,
+                    options_.beta2, options_.weight_decay, options_.eps, /*amsgrad=*/false,
+                    /*maximize=*/false);
+  for (const auto& [name, m] : moments_) {
     at::Tensor weight = weights_[name].detach();
     if (weight.scalar_type() != m.master.scalar_type()) weight.copy_(m.master);
   }

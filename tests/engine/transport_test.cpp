@@ -8,6 +8,8 @@
 #include <random>
 #include <thread>
 
+#include "engine/parallel/gather.h"
+#include "engine/parallel/gather.h"
 #include "engine/transport/group.h"
 #include "tests/support/expect_error.h"
 
@@ -102,6 +104,21 @@ TEST_P(TransportConformance, ConcurrentTrafficBetweenAllPairsArrivesWhole) {
         EXPECT_TRUE(
             (receives[static_cast<std::size_t>(r)] == r * 10 + cp.rank()).all().item<bool>());
     }
+  }));
+}
+
+TEST_P(TransportConformance, WhatIsGatheredIsNotChangedByRanksThatGoOn) {
+  fine(onRanks(4, [this](Communicator& cp) {
+    at::Tensor small = at::full({3}, cp.rank(), on(cp));
+    at::Tensor large = at::full({100000}, 10 + cp.rank(), on(cp));
+    const auto all = gatherToFirst(cp, std::vector<at::Tensor>{small, large});
+    small.fill_(-1);
+    large.fill_(-1);
+    cp.barrier();
+    ASSERT_EQ(all.size(), cp.rank() == 0 ? 2u : 0u);
+    for (std::size_t t = 0; t < all.size(); ++t)
+      for (std::size_t r = 0; r < 4; ++r)
+        EXPECT_TRUE((all[t][r] == static_cast<double>(10 * t + r)).all().item<bool>()) << t << r;
   }));
 }
 
