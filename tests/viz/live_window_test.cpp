@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "tests/viz/window_fixture.h"
+#include "viz/views/tensor_list.h"
 
 namespace ringscope::viz {
 namespace {
@@ -43,6 +44,7 @@ TEST_F(WindowTest, ALiveRunOfRankProcessesOnAMeshPausesReadsAndSteps) {
   ASSERT_TRUE(runs()) << status().toStdString();
   pause();
   window.showView("tensor");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.hub().liveTensors().empty(); }, 5000));
   window.hub().selectTensor("weight.model.norm.weight");
   QTest::qWait(50);
   QSignalSpy arrived(&window.hub(), &Hub::liveReadArrived);
@@ -152,7 +154,18 @@ TEST_F(WindowTest, ATensorOfThePausedRunIsReadLive) {
   runLive();
   pause();
   window.showView("tensor");
-  window.hub().selectTensor("weight.model.norm.weight");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.hub().liveTensors().empty(); }, 5000));
+  QTest::qWait(50);
+  auto* table = window.findChild<TensorList*>()->findChild<QTableView*>();
+  int row = 0;
+  while (row < table->model()->rowCount() &&
+         !table->model()->index(row, 0).data().toString().startsWith("weight.norm.weight"))
+    ++row;
+  ASSERT_LT(row, table->model()->rowCount()) << "the run holds its weights at every stop";
+  const QModelIndex weight = table->model()->index(row, 0);
+  table->scrollTo(weight);
+  QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(weight).center());
+  EXPECT_EQ(window.hub().tensor(), "weight.model.norm.weight");
   QTest::qWait(50);
   auto* live = window.findChildren<QToolButton*>().first();
   for (auto* b : window.findChildren<QToolButton*>())

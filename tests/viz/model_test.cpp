@@ -26,11 +26,36 @@ TEST(TensorListModelTest, ListsThePlacesTensorsAndPassesQtsModelTest) {
   EXPECT_EQ(model.rowOf("dq"), -1) << "backward's are not forward's";
   const auto q = model.index(model.rowOf("q"), TensorListModel::kShape);
   EXPECT_EQ(q.data(Qt::DisplayRole).toString(), "[1×4×32×32]");
+  EXPECT_FALSE(model.hasMarks());
   model.show(*trace, {0, 0, Direction::kBackward, 0}, 0, "DQ");
   for (int row = 0; row < model.rowCount(); ++row)
     EXPECT_TRUE(model.index(row, 0).data(Qt::DisplayRole).toString().contains("dq"));
   EXPECT_EQ(model.at(-1), nullptr);
   EXPECT_EQ(model.at(10'000), nullptr);
+}
+
+TEST(TensorListModelTest, WhatOnlyAPausedRunHoldsComesAfterWhatIsRecorded) {
+  const auto trace = test::sampleTrace(4, {});
+  TensorListModel model;
+  const QAbstractItemModelTester tester(&model, Mode::Fatal);
+  const traces::Place place{0, 1, Direction::kForward, 2};
+  model.show(*trace, place, 3, "");
+  const int recorded = model.rowCount();
+  const std::vector<LiveTensor> live = {{3, "q", 1, "float32", {1, 4, 32, 32}},
+                                        {3, "weight.mine", -1, "bfloat16", {8, 8}},
+                                        {3, "of another layer", 0, "float32", {2}},
+                                        {2, "of another rank", -1, "float32", {2}}};
+  model.show(*trace, place, 3, "", live);
+  ASSERT_EQ(model.rowCount(), recorded + 1);
+  EXPECT_FALSE(model.isOnlyLive(model.rowOf("q")));
+  const int row = model.rowOf("weight.mine");
+  ASSERT_EQ(row, recorded);
+  EXPECT_TRUE(model.isOnlyLive(row));
+  EXPECT_EQ(model.at(row)->place.layer, -1);
+  EXPECT_EQ(model.index(row, TensorListModel::kType).data().toString(), "bfloat16");
+  EXPECT_EQ(model.index(row, TensorListModel::kRange).data().toString(), "in the paused run");
+  model.show(*trace, place, 3, "q", live);
+  EXPECT_EQ(model.rowOf("weight.mine"), -1) << "the filter holds for them too";
 }
 
 TEST(FindingsModelTest, PutsFindingsFirstAndPassesQtsModelTest) {

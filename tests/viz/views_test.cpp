@@ -6,6 +6,7 @@
 
 #include "tests/viz/window_fixture.h"
 #include "viz/views/tensor_canvas.h"
+#include "viz/views/tensor_list.h"
 
 namespace ringscope::viz {
 namespace {
@@ -117,7 +118,7 @@ TEST_F(ViewsTest, ArrowsPickACellOfTheTensorAndTheRangeFollowsItsHandle) {
   sendKey(view, Qt::Key_BracketRight);
   const QImage other_head = view->grab().toImage();
   EXPECT_NE(other_head, before);
-  const double left = std::clamp(view->QWidget::width() * 0.36, 210.0, 460.0) + 8;
+  const double left = view->findChild<TensorList*>()->geometry().right() + 17;
   const TensorAreas areas = tensorAreas(
       QRectF(left, 64, view->QWidget::width() - left - 8, view->QWidget::height() - 68));
   const QPoint from = areas.range.center().toPoint();
@@ -127,6 +128,44 @@ TEST_F(ViewsTest, ArrowsPickACellOfTheTensorAndTheRangeFollowsItsHandle) {
   EXPECT_NE(view->grab().toImage(), other_head) << "another range has other colours";
   sendKey(view, Qt::Key_A);
   EXPECT_EQ(view->grab().toImage(), other_head) << "auto-fit brings them back";
+}
+
+TEST_F(ViewsTest, ATensorThatIsNotHereGivesWayToTheFirstOfTheListAndKeepsBeingChosen) {
+  open();
+  window.hub().selectTensor("out");
+  window.hub().setPlace({0, 1, traces::Direction::kBackward, 1});
+  View* view = show("tensor");
+  auto* table = view->findChild<QTableView*>();
+  EXPECT_EQ(table->currentIndex().row(), 0);
+  EXPECT_GT(distinctColors(view->grab().toImage()), 100) << "its values are drawn";
+  EXPECT_EQ(window.hub().tensor(), "out");
+  auto* filter = view->findChild<QLineEdit*>();
+  QTest::keyClicks(filter, "nothing");
+  QTest::qWait(20);
+  EXPECT_EQ(table->model()->rowCount(), 0);
+  EXPECT_TRUE(view->accessibleDescription().contains("nothing"));
+  filter->clear();
+  window.hub().setPlace({0, 1, traces::Direction::kForward, 3});
+  QTest::qWait(20);
+  EXPECT_EQ(table->currentIndex().data().toString().left(3), "out");
+}
+
+TEST_F(ViewsTest, ANarrowListKeepsNamesAndDropsWhatHasNoRoom) {
+  open();
+  window.hub().setMoment(0, 0);
+  View* view = show("tensor");
+  auto* table = view->findChild<QTableView*>();
+  for (const int width : {1280, 1920, 3840}) {
+    window.resize(width, width * 9 / 16);
+    QTest::qWait(30);
+    int used = 0;
+    for (int c = 0; c < TensorListModel::kColumns; ++c)
+      if (!table->isColumnHidden(c)) used += table->columnWidth(c);
+    EXPECT_LE(used, table->viewport()->width()) << width;
+    EXPECT_GE(table->columnWidth(TensorListModel::kName), 110) << width;
+    EXPECT_FALSE(table->isColumnHidden(TensorListModel::kShape)) << width;
+    EXPECT_TRUE(table->isColumnHidden(TensorListModel::kMarks)) << "all values are finite";
+  }
 }
 
 TEST_F(ViewsTest, UChangesTheUnitOfTheErrorMap) {

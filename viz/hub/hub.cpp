@@ -146,7 +146,13 @@ void Hub::setPaused(bool paused) {
   if (paused_ == paused) return;
   paused_ = paused;
   live_read_.reset();
+  live_tensors_.clear();
   Q_EMIT stateChanged();
+}
+
+void Hub::setLiveTensors(std::vector<LiveTensor> tensors) {
+  live_tensors_ = std::move(tensors);
+  Q_EMIT liveTensorsArrived();
 }
 
 void Hub::setLiveRead(LiveRead read) {

@@ -79,6 +79,10 @@ class Hub : public QObject {
   bool paused() const { return paused_; }
   void setPaused(bool paused);
   void requestLiveRead(const LiveRead& asked) { Q_EMIT liveReadRequested(asked); }
+  /// What the paused run holds; empty until requestLiveTensors() has been answered.
+  const std::vector<LiveTensor>& liveTensors() const { return live_tensors_; }
+  void requestLiveTensors() { Q_EMIT liveTensorsRequested(); }
+  void setLiveTensors(std::vector<LiveTensor> tensors);
   /// The last answer.
   const std::optional<LiveRead>& liveRead() const { return live_read_; }
   void setLiveRead(LiveRead read);
@@ -104,6 +108,8 @@ class Hub : public QObject {
   void leaving(const Place& from);
   void viewRequested(const QString& name);
   void liveReadRequested(const LiveRead& asked);
+  void liveTensorsRequested();
+  void liveTensorsArrived();
   void liveReadArrived();
 
  private:
@@ -129,6 +135,7 @@ class Hub : public QObject {
   QString tensor_ = "out";
   bool paused_ = false;
   std::optional<LiveRead> live_read_;
+  std::vector<LiveTensor> live_tensors_;
   bool reduced_motion_ = false;
   double still_for_ = 0;  // seconds that the shown ring step has stood, without motion
   std::size_t next_divergence_ = 0;

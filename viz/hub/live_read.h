@@ -7,6 +7,15 @@
 
 namespace ringscope::viz {
 
+/// A tensor that a paused run holds, so that it can be read.
+struct LiveTensor {
+  int rank = 0;
+  QString name;
+  int layer = -1;
+  QString type;
+  std::vector<std::int64_t> shape;
+};
+
 /// The last two dimensions of a tensor that a paused run holds, as it was asked for and answered.
 struct LiveRead {
   int rank = 0;

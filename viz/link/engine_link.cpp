@@ -89,6 +89,20 @@ void EngineLink::read(const LiveRead& asked) {
   send(message);
 }
 
+void EngineLink::listTensors() {
+  if (state_ == State::kPaused) send({{"cmd", "tensors"}});
+}
+
+void EngineLink::handleTensors(const json& message) {
+  if (state_ != State::kPaused) return;
+  std::vector<LiveTensor> tensors;
+  for (const json& t : message.value("tensors", json::array()))
+    tensors.push_back({t.value("rank", 0), QString::fromStdString(t.value("tensor", "")),
+                       t.value("layer", -1), QString::fromStdString(t.value("dtype", "")),
+                       t.value("shape", std::vector<std::int64_t>())});
+  Q_EMIT tensorsListed(tensors);
+}
+
 /// What is not finite comes as a word, since JSON has no number for it.
 void EngineLink::handleRead(const json& message) {
   if (!reading_) return;
@@ -148,6 +162,8 @@ void EngineLink::handleJson(const json& message) {
     Q_EMIT started();
   } else if (message.value("reply", "") == "read") {
     handleRead(message);
+  } else if (message.value("reply", "") == "tensors") {
+    handleTensors(message);
   } else if (message.contains("waiting")) {
     sayWhoIsLate(message);
   } else if (message.contains("end")) {

@@ -30,6 +30,8 @@ class EngineLink : public QObject {
   void setBreak(const nlohmann::json& request);
   /// Asks a paused run for a slice; the answer comes as tensorRead().
   void read(const LiveRead& asked);
+  /// Asks a paused run what it holds; the answer comes as tensorsListed().
+  void listTensors();
   /// unit: stage, layer or train_step.
   void step(const QString& unit);
   /// Asks for a clean stop; a second call, or 5 s without one, kills.
@@ -44,6 +46,7 @@ class EngineLink : public QObject {
   /// The engine has said hello.
   void started();
   void tensorRead(const LiveRead& read);
+  void tensorsListed(const std::vector<LiveTensor>& tensors);
   void chunkArrived(const traces::Chunk& chunk);
   /// Every rank stands at one gate and all chunks before it have arrived.
   void paused(const QString& place);
@@ -58,6 +61,7 @@ class EngineLink : public QObject {
   void handleStopReply(const nlohmann::json& message);
   void sayWhoIsLate(const nlohmann::json& message);
   void handleRead(const nlohmann::json& message);
+  void handleTensors(const nlohmann::json& message);
   void announcePauseWhenComplete();
   void processFinished(int code, QProcess::ExitStatus status);
   void send(nlohmann::json message);

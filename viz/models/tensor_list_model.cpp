@@ -26,18 +26,40 @@ QString marks(const traces::TensorStats& stats) {
 }  // namespace
 
 void TensorListModel::show(const traces::Trace& trace, const traces::Place& place, int rank,
-                           const QString& filter) {
+                           const QString& filter, const std::vector<LiveTensor>& live) {
   std::vector<traces::TensorRecord> rows;
+  const auto passes = [&](const QString& name) {
+    return name.contains(filter, Qt::CaseInsensitive);
+  };
   for (const auto& tensor : trace.tensors())
     if (tensor.rank == rank && belongs(tensor, place) &&
-        QString::fromStdString(tensor.name).contains(filter, Qt::CaseInsensitive))
+        passes(QString::fromStdString(tensor.name)))
       rows.push_back(tensor);
   // Those of the layer first: they are what a ring step is about.
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.place.layer > b.place.layer; });
   beginResetModel();
   rows_ = std::move(rows);
+  types_.clear();
+  for (const auto& tensor : rows_) types_.emplace_back(traces::name(tensor.dtype));
+  recorded_ = rowCount();
+  for (const LiveTensor& t : live)
+    if (t.rank == rank && (t.layer < 0 || t.layer == place.layer) && passes(t.name) &&
+        rowOf(t.name) < 0)
+      addLive(t, place);
   endResetModel();
+}
+
+void TensorListModel::addLive(const LiveTensor& live, const traces::Place& place) {
+  traces::TensorRecord row;
+  row.name = live.name.toStdString();
+  row.place = place;
+  row.place.layer = static_cast<std::int16_t>(live.layer);
+  row.place.stage = -1;
+  row.rank = static_cast<std::int16_t>(live.rank);
+  row.shape = live.shape;
+  rows_.push_back(std::move(row));
+  types_.push_back(live.type);
 }
 
 const traces::TensorRecord* TensorListModel::at(int row) const {
@@ -45,9 +67,12 @@ const traces::TensorRecord* TensorListModel::at(int row) const {
 }
 
 int TensorListModel::rowOf(const QString& name) const {
-  for (int row = 0; row < rowCount(); ++row)
-    if (at(row)->name == name.toStdString()) return row;
-  return -1;
+  const auto found = std::ranges::find(rows_, name.toStdString(), &traces::TensorRecord::name);
+  return found == rows_.end() ? -1 : static_cast<int>(found - rows_.begin());
+}
+
+bool TensorListModel::hasMarks() const {
+  return std::ranges::any_of(rows_, [](const auto& t) { return t.stats.nan + t.stats.inf > 0; });
 }
 
 int TensorListModel::rowCount(const QModelIndex& parent) const {
@@ -65,16 +90,20 @@ QVariant TensorListModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole)
     return QString("%1\n%2\n%3")
         .arg(QString::fromStdString(tensor->name), QString::fromStdString(describe(tensor->place)),
-             tensor->has_values ? "values recorded" : "hash and statistics only");
+             isOnlyLive(index.row()) ? "not recorded here; Read live reads it from the paused run"
+             : tensor->has_values    ? "values recorded"
+                                     : "hash and statistics only");
   if (role != Qt::DisplayRole) return {};
   switch (index.column()) {
-    case kName:
-      return QString::fromStdString(tensor->name) + (tensor->has_values ? "" : " ·");
+    case kName:  // every parameter begins with "model.", which only takes room
+      return QString::fromStdString(tensor->name).replace(".model.", ".") +
+             (tensor->has_values ? "" : " ·");
     case kShape:
       return QString::fromStdString(describeShape(tensor->shape));
     case kType:
-      return traces::name(tensor->dtype);
+      return types_[static_cast<std::size_t>(index.row())];
     case kRange:
+      if (isOnlyLive(index.row())) return "in the paused run";
       return QString("%1 … %2").arg(tensor->stats.min, 0, 'g', 3).arg(tensor->stats.max, 0, 'g', 3);
     default:
       return marks(tensor->stats);

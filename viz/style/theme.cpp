@@ -149,7 +149,7 @@ QString themeStyleSheet(const Theme& t, double zoom) {
     QLineEdit:focus { border: 1px solid @accent; }
     QTableView { background: @panel; border: 1px solid @line; border-radius: 6px; selection-background-color: @accent; selection-color: @onaccent; font-size: 12px; }
     QTableView:focus, QListView:focus { border: 1px solid @accent; }
-    QHeaderView, QHeaderView::section { background: @raised; color: @dim; border: none; padding: 4px 6px; font-size: 11px; font-weight: 600; }
+    QHeaderView, QHeaderView::section { background: @raised; color: @dim; border: none; padding: 2px 3px; font-size: 11px; font-weight: 600; }
     QTableCornerButton::section { background: @raised; border: none; }
     QListView#cards { background: @background; border: 1px solid transparent; }
     QPushButton#picker { text-align: left; padding: 3px 8px; min-height: 21px; }

@@ -9,7 +9,9 @@
 namespace ringscope::viz {
 namespace {
 
+constexpr std::size_t kBins = 80;
 constexpr double kValueCell = 44;
+constexpr double kSmallestCell = 2, kLargestCell = 64, kSmallestFit = 8, kLargestFit = 48;
 
 QColor colorOf(const TensorPicture& picture, double value) {
   const ValueRange& r = picture.range;
@@ -89,6 +91,51 @@ void paintIndices(QPainter& p, const QRectF& matrix, const TensorPicture& pictur
 }
 
 }  // namespace
+
+void TensorPicture::show(TensorSlice shown, const QRectF& matrix) {
+  slice = std::move(shown);
+  fit();
+  if (slice.values.empty()) return;
+  cell = std::clamp(std::min(matrix.width() / static_cast<double>(slice.columns),
+                             matrix.height() / static_cast<double>(slice.rows)),
+                    kSmallestFit, kLargestFit);
+  clamp();
+}
+
+void TensorPicture::fit() {
+  histogram = valueHistogram(slice.values, kBins);
+  range = autoFit(slice.values);
+}
+
+void TensorPicture::pick(std::int64_t to_row, std::int64_t to_column, const QRectF& matrix) {
+  if (slice.values.empty()) return;
+  row = std::clamp<std::int64_t>(to_row, 0, slice.rows - 1);
+  column = std::clamp<std::int64_t>(to_column, 0, slice.columns - 1);
+  const auto rows = static_cast<std::int64_t>(matrix.height() / cell);
+  const auto columns = static_cast<std::int64_t>(matrix.width() / cell);
+  first_row = std::clamp(first_row, row - rows + 1, row);
+  first_column = std::clamp(first_column, column - columns + 1, column);
+  clamp();
+}
+
+void TensorPicture::scroll(std::int64_t rows) {
+  first_row += rows;
+  clamp();
+}
+
+void TensorPicture::zoom(double steps, const QRectF& matrix) {
+  cell = std::clamp(cell * std::pow(1.25, steps), kSmallestCell, kLargestCell);
+  pick(row, column, matrix);
+}
+
+void TensorPicture::clamp() {
+  const std::int64_t last_row = std::max<std::int64_t>(0, slice.rows - 1);
+  const std::int64_t last_column = std::max<std::int64_t>(0, slice.columns - 1);
+  first_row = std::clamp<std::int64_t>(first_row, 0, last_row);
+  first_column = std::clamp<std::int64_t>(first_column, 0, last_column);
+  row = std::clamp<std::int64_t>(row, 0, last_row);
+  column = std::clamp<std::int64_t>(column, 0, last_column);
+}
 
 TensorAreas tensorAreas(const QRectF& area) {
   return {QRectF(area.left() + 56, area.top(), area.width() - 64, 74),

@@ -16,6 +16,19 @@ struct TensorPicture {
   std::int64_t row = 0, column = 0;              ///< picked cell
   std::int64_t first_row = 0, first_column = 0;  ///< in the upper left corner
   double cell = 8;                               ///< side of a cell in pixels; values from 44
+
+  /// A slice to be seen as a whole where it fits into `matrix`, in colours that fit it.
+  void show(TensorSlice shown, const QRectF& matrix);
+  /// Colours over the values again.
+  void fit();
+  /// Another cell; scrolled into sight.
+  void pick(std::int64_t to_row, std::int64_t to_column, const QRectF& matrix);
+  void scroll(std::int64_t rows);
+  /// Larger or smaller cells about the picked one.
+  void zoom(double steps, const QRectF& matrix);
+
+ private:
+  void clamp();
 };
 
 /// Where the parts of a picture lie.

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <QHeaderView>
 #include <QKeyEvent>
-#include <QLineEdit>
 #include <QMouseEvent>
-#include <QTableView>
-#include <QToolButton>
-#include <QVBoxLayout>
 #include <QWheelEvent>
 #include <cmath>
 
-#include "viz/models/tensor_list_model.h"
 #include "viz/views/tensor_canvas.h"
+#include "viz/views/tensor_list.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
 namespace {
-
-constexpr std::size_t kBins = 80;
-constexpr double kSmallestCell = 2, kLargestCell = 64, kSmallestFit = 8, kLargestFit = 48;
 
 /// Any recorded tensor of the viewed place, slice by slice; in a paused run also as it is now.
 class TensorView : public View {
@@ -25,9 +17,15 @@ class TensorView : public View {
   TensorView(Hub& hub, QWidget* parent) : View(hub, parent) {
     setAccessibleName("Tensor: values of a recorded tensor, slice by slice");
     setMinimumSize(320, 240);
-    makeList();
-    connect(&hub, &Hub::traceChanged, this, [this] { listed_ = {}; });
-    connect(&hub, &Hub::stateChanged, this, [this] { live_->setEnabled(hub_.paused()); });
+    connect(list_, &TensorList::chosen, this, [this](const QString& name) { choose(name); });
+    connect(list_, &TensorList::filterChanged, this, qOverload<>(&QWidget::update));
+    connect(list_, &TensorList::liveReadClicked, this, [this] { hub_.requestLiveRead(asked()); });
+    connect(&hub, &Hub::traceChanged, list_, &TensorList::forget);
+    connect(&hub, &Hub::stateChanged, this, &TensorView::followPause);
+    connect(&hub, &Hub::liveTensorsArrived, this, [this] {
+      list_->forget();
+      update();
+    });
     connect(&hub, &Hub::liveReadArrived, this, [this] {
       shown_ = nullptr;
       update();
@@ -37,18 +35,15 @@ class TensorView : public View {
  protected:
   void resizeEvent(QResizeEvent*) override { place(); }
   void themeChanged() override { place(); }
+  void showEvent(QShowEvent*) override { followPause(); }
 
   void paintEvent(QPaintEvent*) override {
     QPainter p;
     begin(p);
     p.fillRect(page(), theme_->background);
-    refreshList();
-    const auto* tensor = model_->at(model_->rowOf(hub_.tensor()));
-    if (!tensor)
-      return note(p, canvas(),
-                  hub_.tensor().isEmpty() || model_->rowCount() == 0
-                      ? "No tensor is recorded here. --capture stats would show them."
-                      : "Choose a tensor of this place in the list.");
+    if (list_->show(hub_)) shown_ = nullptr;
+    const auto* tensor = list_->find(hub_.tensor());
+    if (!tensor) return note(p, canvas(), list_->whyEmpty());
     refreshPicture(*tensor);
     drawHead(p, *tensor);
     if (picture_.slice.values.empty()) return note(p, canvas(), whyEmpty(*tensor));
@@ -78,8 +73,7 @@ class TensorView : public View {
   void wheelEvent(QWheelEvent* event) override {
     const double steps = event->angleDelta().y() / 120.0;
     if (event->modifiers() & Qt::ControlModifier) return zoomCells(steps);
-    picture_.first_row -= static_cast<std::int64_t>(steps * 3);
-    clampView();
+    picture_.scroll(-static_cast<std::int64_t>(steps * 3));
     update();
   }
 
@@ -98,7 +92,7 @@ class TensorView : public View {
       case Qt::Key_BracketRight:
         return moveLead(1);
       case Qt::Key_A:
-        fit();
+        picture_.fit();
         return update();
       case Qt::Key_Plus:
       case Qt::Key_Equal:
@@ -111,71 +105,14 @@ class TensorView : public View {
   }
 
  private:
-  void makeList() {
-    model_ = new TensorListModel(this);
-    filter_ = new QLineEdit(this);
-    filter_->setPlaceholderText("Filter by name");
-    filter_->setAccessibleName("Filter tensors by name");
-    filter_->setClearButtonEnabled(true);
-    list_ = new QTableView(this);
-    list_->setAccessibleName("Recorded tensors");
-    list_->setModel(model_);
-    list_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    list_->setSelectionMode(QAbstractItemView::SingleSelection);
-    list_->setShowGrid(false);
-    list_->verticalHeader()->hide();
-    list_->verticalHeader()->setDefaultSectionSize(24);
-    list_->horizontalHeader()->setStretchLastSection(true);
-    list_->setFrameShape(QFrame::NoFrame);
-    list_->setTabKeyNavigation(false);
-    live_ = new QToolButton(this);
-    live_->setText("Read live");
-    live_->setToolTip("Read this slice from the paused run");
-    live_->setEnabled(false);
-    connect(filter_, &QLineEdit::textChanged, this, [this] {
-      listed_ = {};
-      update();
-    });
-    connect(list_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
-            [this](const QModelIndex& to) {
-              if (const auto* t = model_->at(to.row())) choose(QString::fromStdString(t->name));
-            });
-    connect(live_, &QToolButton::clicked, this, [this] { hub_.requestLiveRead(asked()); });
-  }
-
-  double listWidth() const { return std::clamp(pageWidth() * 0.36, 210.0, 460.0); }
+  double listWidth() const { return std::clamp(pageWidth() * 0.4, 210.0, 640.0); }
   QRectF canvas() const {
     return {listWidth() + 8, 64, pageWidth() - listWidth() - 16, pageHeight() - 68};
   }
   void place() {
-    auto scaled = [&](const QRectF& box) {
-      return QRectF(box.topLeft() * zoom_, box.size() * zoom_).toRect();
-    };
-    filter_->setGeometry(scaled({16, 12, listWidth() - 24 - 96, 29}));
-    live_->setGeometry(scaled({listWidth() - 96, 12, 88, 29}));
-    list_->setGeometry(scaled({16, 50, listWidth() - 24, pageHeight() - 58}));
-    const int widths[] = {118, 112, 58, 116};
-    for (int c = 0; c < 4; ++c) list_->setColumnWidth(c, static_cast<int>(widths[c] * zoom_));
-  }
-
-  /// The list belongs to a ring step and rank; made again when those change.
-  void refreshList() {
-    const std::pair now{hub_.moment(), hub_.selectedRank()};
-    if (listed_ == std::optional(now)) {
-      select();
-      return;
-    }
-    listed_ = now;
-    shown_ = nullptr;
-    model_->show(hub_.trace(), hub_.place(), hub_.selectedRank(), filter_->text());
-    select();
-  }
-  void select() {
-    const int row = model_->rowOf(hub_.tensor());
-    if (row < 0 || row == list_->currentIndex().row()) return;
-    const QSignalBlocker quiet(list_->selectionModel());
-    list_->selectRow(row);
-    list_->scrollTo(model_->index(row, 0));
+    const QRectF box(16, 12, listWidth() - 24, pageHeight() - 20);
+    list_->setGeometry(QRectF(box.topLeft() * zoom_, box.size() * zoom_).toRect());
+    list_->setZoom(zoom_);
   }
   void choose(const QString& name) {
     if (name == hub_.tensor()) return;
@@ -183,13 +120,22 @@ class TensorView : public View {
     hub_.selectTensor(name);
   }
 
+  /// A run that has paused is asked what it holds once somebody looks.
+  void followPause() {
+    list_->setLiveReads(hub_.paused());
+    if (!hub_.paused()) list_->forget();
+    if (hub_.paused() && isVisible() && hub_.liveTensors().empty()) hub_.requestLiveTensors();
+  }
+
   LiveRead asked() const {
     LiveRead read;
     read.rank = hub_.selectedRank();
     read.tensor = hub_.tensor();
     read.lead = lead_;
-    if (const auto* tensor = model_->at(model_->rowOf(hub_.tensor())))
+    if (const auto* tensor = list_->find(hub_.tensor())) {
+      read.tensor = QString::fromStdString(tensor->name);
       read.layer = tensor->place.layer;
+    }
     return read;
   }
   const LiveRead* live() const {
@@ -201,40 +147,27 @@ class TensorView : public View {
     lead_.resize(tensor.shape.size() > 2 ? tensor.shape.size() - 2 : 0, 0);
     for (std::size_t d = 0; d < lead_.size(); ++d)
       lead_[d] = std::clamp<std::int64_t>(lead_[d], 0, tensor.shape[d] - 1);
-    if (shown_ == &hub_.trace() && shown_tensor_ == tensor.id && shown_lead_ == lead_) return;
+    const std::pair now{tensor.name, tensor.id};
+    if (shown_ == &hub_.trace() && shown_tensor_ == now && shown_lead_ == lead_) return;
     shown_ = &hub_.trace();
-    shown_tensor_ = tensor.id;
+    shown_tensor_ = now;
     shown_lead_ = lead_;
+    picture_.show(sliceOf(tensor), tensorAreas(canvas()).matrix);
+  }
+  TensorSlice sliceOf(const traces::TensorRecord& tensor) const {
     if (const LiveRead* read = live()) {
-      const std::vector<std::int64_t> last(
-          read->shape.end() -
-              std::min<std::ptrdiff_t>(2, static_cast<std::ptrdiff_t>(read->shape.size())),
-          read->shape.end());
-      picture_.slice = tensorSlice(last, read->values, {});
-    } else {
-      const auto values = hub_.trace().values(tensor);
-      picture_.slice = values ? tensorSlice(tensor.shape, *values, lead_) : TensorSlice();
+      const auto dims =
+          std::min<std::ptrdiff_t>(2, static_cast<std::ptrdiff_t>(read->shape.size()));
+      return tensorSlice({read->shape.end() - dims, read->shape.end()}, read->values, {});
     }
-    fit();
-    fitCells();
-    clampView();
-  }
-  /// As large as the whole slice allows; what is too large for that is scrolled.
-  void fitCells() {
-    const QRectF matrix = tensorAreas(canvas()).matrix;
-    if (picture_.slice.values.empty()) return;
-    picture_.cell =
-        std::clamp(std::min(matrix.width() / static_cast<double>(picture_.slice.columns),
-                            matrix.height() / static_cast<double>(picture_.slice.rows)),
-                   kSmallestFit, kLargestFit);
-  }
-  void fit() {
-    picture_.histogram = valueHistogram(picture_.slice.values, kBins);
-    picture_.range = autoFit(picture_.slice.values);
+    const auto values = hub_.trace().values(tensor);
+    return values ? tensorSlice(tensor.shape, *values, lead_) : TensorSlice();
   }
   QString whyEmpty(const traces::TensorRecord& tensor) const {
     if (const LiveRead* read = live(); read && !read->failure.isEmpty())
       return "▲ " + read->failure;
+    if (list_->isOnlyLive(hub_.tensor()))
+      return "Not recorded here. Read live reads it from the paused run.";
     return QString(
                "Only hash and statistics are recorded: %1 … %2, mean %3. --capture "
                "values:steps=%4 would show the values%5")
@@ -283,36 +216,16 @@ class TensorView : public View {
   }
 
   void pick(std::int64_t row, std::int64_t column) {
-    const auto& slice = picture_.slice;
-    if (slice.values.empty()) return;
-    picture_.row = std::clamp<std::int64_t>(row, 0, slice.rows - 1);
-    picture_.column = std::clamp<std::int64_t>(column, 0, slice.columns - 1);
-    const QRectF matrix = tensorAreas(canvas()).matrix;
-    const auto rows = static_cast<std::int64_t>(matrix.height() / picture_.cell);
-    const auto columns = static_cast<std::int64_t>(matrix.width() / picture_.cell);
-    picture_.first_row = std::clamp(picture_.first_row, picture_.row - rows + 1, picture_.row);
-    picture_.first_column =
-        std::clamp(picture_.first_column, picture_.column - columns + 1, picture_.column);
-    clampView();
+    picture_.pick(row, column, tensorAreas(canvas()).matrix);
     update();
   }
-  void clampView() {
-    auto& s = picture_;
-    s.first_row =
-        std::clamp<std::int64_t>(s.first_row, 0, std::max<std::int64_t>(0, s.slice.rows - 1));
-    s.first_column =
-        std::clamp<std::int64_t>(s.first_column, 0, std::max<std::int64_t>(0, s.slice.columns - 1));
-    s.row = std::clamp<std::int64_t>(s.row, 0, std::max<std::int64_t>(0, s.slice.rows - 1));
-    s.column =
-        std::clamp<std::int64_t>(s.column, 0, std::max<std::int64_t>(0, s.slice.columns - 1));
-  }
   void zoomCells(double steps) {
-    picture_.cell = std::clamp(picture_.cell * std::pow(1.25, steps), kSmallestCell, kLargestCell);
-    pick(picture_.row, picture_.column);
+    picture_.zoom(steps, tensorAreas(canvas()).matrix);
+    update();
   }
   /// The next index of the last dimension before the matrix, carrying into those before it.
   void moveLead(int by) {
-    const auto* tensor = model_->at(model_->rowOf(hub_.tensor()));
+    const auto* tensor = list_->find(hub_.tensor());
     if (!tensor || lead_.empty()) return;
     for (std::size_t d = lead_.size(); d-- > 0;) {
       lead_[d] += by;
@@ -330,15 +243,11 @@ class TensorView : public View {
     update();
   }
 
-  TensorListModel* model_;
-  QLineEdit* filter_;
-  QTableView* list_;
-  QToolButton* live_;
+  TensorList* list_ = new TensorList(this);
   TensorPicture picture_;
   std::vector<std::int64_t> lead_, shown_lead_;
-  std::optional<std::pair<int, int>> listed_;
   const traces::Trace* shown_ = nullptr;
-  std::uint64_t shown_tensor_ = 0;
+  std::pair<std::string, std::uint64_t> shown_tensor_;
   int dragging_ = 0;  // −1 the low handle, 1 the high one
 };
 

@@ -112,6 +112,7 @@ void MainWindow::connectEngine() {
     hub_.setPlaying(false);
   });
   connect(&engine_, &EngineLink::tensorRead, &hub_, &Hub::setLiveRead);
+  connect(&engine_, &EngineLink::tensorsListed, &hub_, &Hub::setLiveTensors);
   connect(&engine_, &EngineLink::ended, this, &MainWindow::runEnded);
   connect(&engine_, &EngineLink::stateChanged, this, [this] {
     hub_.setPaused(engine_.state() == EngineLink::State::kPaused);
@@ -126,6 +127,7 @@ void MainWindow::connectHub() {
           [this](const Place& from) { visited_.emplace_back(stage_->shown(), from); });
   connect(&hub_, &Hub::viewRequested, this, &MainWindow::showView);
   connect(&hub_, &Hub::liveReadRequested, &engine_, &EngineLink::read);
+  connect(&hub_, &Hub::liveTensorsRequested, &engine_, &EngineLink::listTensors);
   // What is shown beside moves with it.
   connect(&hub_, &Hub::cursorChanged, this, [this] {
     if (!before_stage_ || !before_stage_->isVisible() || before_.empty() || hub_.empty()) return;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/views/tensor_list.h"
+
+#include <QHeaderView>
+
+namespace ringscope::viz {
+namespace {
+
+constexpr int kHeadHeight = 29, kLiveWidth = 88, kGap = 8, kRowHeight = 24;
+constexpr int kScrollBar = 18;
+constexpr int kNameWidth = 118;  // a narrower name says nothing any more
+
+/// Beside the name, in the order in which they get room; each leaves the name at least so much.
+struct Column {
+  int column, width, name_width;
+};
+constexpr Column kColumns[] = {{TensorListModel::kMarks, 100, kNameWidth},
+                               {TensorListModel::kShape, 112, kNameWidth},
+                               {TensorListModel::kRange, 158, kNameWidth},
+                               {TensorListModel::kType, 62, 250}};
+
+}  // namespace
+
+TensorList::TensorList(QWidget* parent) : QWidget(parent) {
+  model_ = new TensorListModel(this);
+  filter_ = new QLineEdit(this);
+  filter_->setPlaceholderText("Filter by name");
+  filter_->setAccessibleName("Filter tensors by name");
+  filter_->setClearButtonEnabled(true);
+  live_ = new QToolButton(this);
+  live_->setText("Read live");
+  live_->setToolTip("Read this slice from the paused run");
+  live_->setEnabled(false);
+  makeTable();
+  connect(filter_, &QLineEdit::textChanged, this, [this] {
+    forget();
+    Q_EMIT filterChanged();
+  });
+  connect(live_, &QToolButton::clicked, this, &TensorList::liveReadClicked);
+}
+
+void TensorList::makeTable() {
+  table_ = new QTableView(this);
+  table_->setAccessibleName("Recorded tensors");
+  table_->setModel(model_);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setShowGrid(false);
+  table_->setWordWrap(false);
+  table_->setTextElideMode(Qt::ElideMiddle);  // gradients differ at the end of their names
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setTabKeyNavigation(false);
+  table_->verticalHeader()->hide();
+  table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  table_->horizontalHeader()->setHighlightSections(false);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& to) {
+            if (const auto* t = model_->at(to.row()))
+              Q_EMIT chosen(QString::fromStdString(t->name));
+          });
+}
+
+void TensorList::setZoom(double zoom) {
+  zoom_ = zoom;
+  layOut();
+}
+
+void TensorList::layOut() {
+  const auto scaled = [this](int length) { return static_cast<int>(length * zoom_); };
+  const int head = scaled(kHeadHeight), live = scaled(kLiveWidth), gap = scaled(kGap);
+  filter_->setGeometry(0, 0, width() - live - gap, head);
+  live_->setGeometry(width() - live, 0, live, head);
+  table_->setGeometry(0, head + gap, width(), height() - head - gap);
+  table_->verticalHeader()->setDefaultSectionSize(scaled(kRowHeight));
+  table_->horizontalHeader()->setFixedHeight(scaled(kRowHeight));
+  int left = width() - kScrollBar;
+  for (const auto& [column, length, name] : kColumns) {
+    const bool wanted = column != TensorListModel::kMarks || model_->hasMarks();
+    const bool fits = wanted && left - scaled(length) >= scaled(name);
+    table_->setColumnHidden(column, !fits);
+    table_->setColumnWidth(column, scaled(length));
+    if (fits) left -= scaled(length);
+  }
+  table_->setColumnWidth(TensorListModel::kName, std::max(left, scaled(kNameWidth)));
+}
+
+bool TensorList::show(const Hub& hub) {
+  const std::pair now{hub.moment(), hub.selectedRank()};
+  const bool changed = listed_ != std::optional(now);
+  if (changed) {
+    listed_ = now;
+    const bool at_head = hub.moment() + 1 == static_cast<int>(hub.trace().moments().size());
+    model_->show(hub.trace(), hub.place(), hub.selectedRank(), filter_->text(),
+                 at_head ? hub.liveTensors() : std::vector<LiveTensor>());
+    layOut();
+  }
+  select(hub.tensor());
+  return changed;
+}
+
+void TensorList::select(const QString& name) {
+  const int row = isEmpty() ? -1 : std::max(0, model_->rowOf(name));
+  if (row < 0 || row == table_->currentIndex().row()) return;
+  const QSignalBlocker quiet(table_->selectionModel());
+  table_->selectRow(row);
+  table_->scrollTo(model_->index(row, 0));
+}
+
+QString TensorList::whyEmpty() const {
+  return filter_->text().isEmpty()
+             ? "No tensor is recorded here. --capture stats would show them."
+             : QString("No tensor that is recorded here has “%1” in its name.")
+                   .arg(filter_->text());
+}
+
+bool TensorList::isOnlyLive(const QString& name) const {
+  return model_->isOnlyLive(std::max(0, model_->rowOf(name)));
+}
+
+const traces::TensorRecord* TensorList::find(const QString& name) const {
+  return model_->at(std::max(0, model_->rowOf(name)));
+}
+
+}  // namespace ringscope::viz
