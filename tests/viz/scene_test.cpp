@@ -2,13 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/viz/sample_trace.h"
 #include "traces/core/error.h"
-#include "traces/storage/sqlite_source.h"
 #include "viz/hub/hub.h"
-#include "viz/maths/ring_layout.h"
 #include "viz/maths/time_scale.h"
 #include "viz/scene/coverage_scene.h"
 #include "viz/scene/error_map.h"
@@ -28,59 +25,6 @@ namespace ringscope::viz {
 namespace {
 
 using traces::Direction;
-
-TEST(HubTest, ASceneAskedForBeforePublishHasEveryRankThatTheTraceHas) {
-  Hub hub;
-  hub.setTrace(std::make_shared<traces::Trace>(), "live", true);
-  EXPECT_TRUE(hub.scene().ranks.empty());
-  traces::SqliteSource source(test::sampleTraceFile(4, {}));
-  source.readRange(0, std::numeric_limits<std::int32_t>::max(), [&](const traces::Chunk& chunk) {
-    hub.addChunk(chunk);
-    const int ranks = hub.empty() ? 0 : hub.trace().worldSize();
-    EXPECT_EQ(hub.scene().ranks.size(), static_cast<std::size_t>(ranks));
-  });
-  EXPECT_EQ(hub.scene().ranks.size(), 4u);
-}
-
-TEST(RingSceneTest, ShowsWhatEachRankHoldsAttendsAndSends) {
-  Hub hub;
-  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
-  hub.setPlace({0, 1, Direction::kForward, 1});
-  const RingScene& scene = hub.scene();
-  ASSERT_EQ(scene.ranks.size(), 4u);
-  EXPECT_EQ(scene.ring_steps, 4);
-  EXPECT_EQ(scene.chunk_count, 8);
-  for (int r = 0; r < 4; ++r) {
-    const RankScene& rank = scene.ranks[static_cast<std::size_t>(r)];
-    EXPECT_EQ(rank.held_source, (r + 3) % 4);
-    EXPECT_EQ(rank.chunks, (std::vector<int>{r, 7 - r}));
-    EXPECT_TRUE(std::isfinite(rank.lse_before));
-    EXPECT_TRUE(std::isfinite(rank.lse_after));
-  }
-  EXPECT_EQ(scene.ranks[0].attending, "queries 7 × keys 3, 4");
-  EXPECT_EQ(scene.ranks[2].attending, "queries 2, 5 × keys 1");
-  EXPECT_EQ(scene.packets.size(), 4u);
-  for (const auto& packet : scene.packets) {
-    EXPECT_EQ(packet.to, (packet.from + 1) % 4);
-    EXPECT_EQ(packet.source_rank, (packet.from + 3) % 4);
-    EXPECT_GE(packet.end - packet.begin, kShortestHop - 1e-9);
-    EXPECT_LE(packet.end, 1.0 + 1e-9);
-  }
-  EXPECT_NE(scene.sentence.find("rank 0 attends its 16 queries to block 3"), std::string::npos)
-      << scene.sentence;
-}
-
-TEST(RingSceneTest, BackwardCarriesGradientsBesideTheBlocks) {
-  Hub hub;
-  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
-  hub.setPlace({0, 0, Direction::kBackward, 3});
-  int kv = 0, dkv = 0;
-  for (const auto& packet : hub.scene().packets)
-    (packet.payload == traces::Payload::kDkv ? dkv : kv) += 1;
-  EXPECT_EQ(kv, 0) << "the last block goes nowhere";
-  EXPECT_EQ(dkv, 4) << "the last hop brings dK and dV home";
-  for (const auto& packet : hub.scene().packets) EXPECT_EQ(packet.source_rank, packet.to);
-}
 
 TEST(CoverageSceneTest, FillsStepByStepUntilEveryPairWasAttendedOnce) {
   Hub hub;
@@ -135,18 +79,6 @@ TEST(MergeHistoryTest, OnANaiveSumItIsThePlainSumThatEqualsTheRecording) {
   EXPECT_GT(wrong.largest_error_merged, 1e-2);
 }
 
-TEST(HubTest, NextDivergenceGoesWhereAnErrorIsBorn) {
-  Hub hub;
-  hub.setTrace(test::sampleTrace(4, {"naive_sum_merge"}), "sample", false);
-  hub.setPlace({1, 1, Direction::kBackward, 0});
-  hub.nextDivergence();
-  EXPECT_EQ(hub.place(), (Place{0, 0, Direction::kForward, 0}));
-  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
-  hub.setMoment(5, 0);
-  hub.nextDivergence();
-  EXPECT_EQ(hub.moment(), 5) << "there is none";
-}
-
 TEST(PositionRowsTest, RestartedPositionsAreMarkedAndCounted) {
   const auto right = positionRows(*test::sampleTrace(4, {}), 0);
   EXPECT_EQ(wrongPositions(right), (std::pair<std::int64_t, std::int64_t>{0, 128}));
@@ -164,63 +96,6 @@ TEST(MemorySeriesTest, AddsCategoriesUpAndKeepsPeaks) {
   EXPECT_GT(series.columns.back()[static_cast<std::size_t>(traces::MemoryCategory::kWeights)],
             100'000);
   EXPECT_GT(series.peak_bytes, 1'000'000);
-}
-
-TEST(HubTest, MovesStopAtBothEndsAndRememberTheMoment) {
-  Hub hub;
-  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
-  hub.move(-1);
-  EXPECT_EQ(hub.moment(), 0);
-  hub.move(3);
-  EXPECT_EQ(hub.moment(), 3);
-  hub.moveTrainStep(1);
-  EXPECT_EQ(hub.place().train_step, 1);
-  EXPECT_EQ(hub.place().stage, 3);
-  hub.move(100000);
-  EXPECT_EQ(hub.moment(), static_cast<int>(hub.trace().moments().size()) - 1);
-}
-
-TEST(HubTest, TheAnimationClockTakesARingStepIn1200ms) {
-  Hub hub;
-  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
-  hub.setPlaying(true);
-  for (int i = 0; i < 6; ++i) hub.advance(0.1);
-  EXPECT_EQ(hub.moment(), 0);
-  EXPECT_NEAR(hub.phase(), 0.5, 1e-9);
-  hub.setSpeed(4);
-  hub.advance(0.3);
-  EXPECT_EQ(hub.moment(), 1);
-  EXPECT_NEAR(hub.phase(), 0.5, 1e-9);
-  hub.advance(1e6);
-  EXPECT_FALSE(hub.playing()) << "a finished recording ends";
-}
-
-TEST(HubTest, OnTheTimeAxisEveryRankStandsWhereItWasAtThatInstant) {
-  Hub hub;
-  hub.setTrace(test::sampleTrace(4, {}), "sample", false);
-  hub.setPlace({1, 0, Direction::kForward, 2});
-  hub.setMoment(hub.moment(), 0.5);
-  hub.setAxis(Axis::kTime);
-  const auto instant = hub.instant();
-  for (const RankScene& rank : hub.scene().ranks) {
-    EXPECT_LE(rank.begin_ns, instant);
-    EXPECT_GE(hub.phaseOf(rank), 0.0);
-    EXPECT_LE(hub.phaseOf(rank), 1.0);
-  }
-}
-
-TEST(RingLayoutTest, CardsOfUpToSixteenRanksDoNotOverlapAndLieInTheArea) {
-  for (const QSizeF size : {QSizeF(708, 313), QSizeF(1212, 562), QSizeF(2400, 1300)})
-    for (const int ranks : {1, 2, 4, 8, 16}) {
-      const QRectF area(QPointF(0, 0), size);
-      const RingLayout layout(area, ranks);
-      for (int a = 0; a < ranks; ++a) {
-        EXPECT_TRUE(area.contains(layout.card(a))) << ranks << " ranks on " << size.width();
-        for (int b = 0; b < a; ++b)
-          EXPECT_FALSE(layout.card(a).intersects(layout.card(b)))
-              << ranks << ": " << a << " and " << b << " on " << size.width();
-      }
-    }
 }
 
 TEST(TimeScaleTest, PixelsAndTimesAreInverse) {
@@ -425,14 +300,6 @@ TEST(RunConfigTest, EveryKeyIsReadAndWhatChangedIsSaid) {
   EXPECT_THROW(RunConfig::fromJson({{"color", 1}}, "test"), Error);
   after.seq_len = 63;
   EXPECT_TRUE(refusal(after, 4).contains("do not divide"));
-}
-
-TEST(RingSceneTest, WithoutShardsItSaysRowsAndNotThatNothingIsAttended) {
-  Hub hub;
-  hub.setTrace(traces::openTrace(test::sparseTraceFile()), "sparse", false);
-  hub.setPlace({0, 0, Direction::kForward, 1});
-  for (const RankScene& rank : hub.scene().ranks)
-    EXPECT_NE(rank.attending.find("query rows × block"), std::string::npos) << rank.attending;
 }
 
 }  // namespace

@@ -9,6 +9,27 @@
 
 namespace ringscope::viz {
 
+/// A closed way about the ring's centre, inside the cards: a superellipse (Lamé), from an ellipse
+/// at exponent 2 to nearly a rectangle at 8.
+struct RingLane {
+  QPointF center, radius;
+  double exponent = 2;
+
+  QPointF point(double angle) const {
+    auto bent = [this](double x) { return std::copysign(std::pow(std::abs(x), 2 / exponent), x); };
+    return center + QPointF(radius.x() * bent(std::cos(angle)), radius.y() * bent(std::sin(angle)));
+  }
+  /// The largest part about the centre, of the lane's proportions, that no packet of this size on
+  /// the lane touches.
+  QRectF inside(const QSizeF& packet) const {
+    constexpr double kGap = 2;
+    const double corner = std::pow(2, -1 / exponent);
+    const double x = std::max(0.0, corner * radius.x() - packet.width() / 2 - kGap);
+    const double y = std::max(0.0, corner * radius.y() - packet.height() / 2 - kGap);
+    return {center.x() - x, center.y() - y, 2 * x, 2 * y};
+  }
+};
+
 /// Where the cards of a ring stand: clockwise from the top, on an ellipse that fits the area.
 class RingLayout {
  public:
@@ -39,6 +60,9 @@ class RingLayout {
     const QSizeF s = cardSize();
     return {p.x() - s.width() / 2, p.y() - s.height() / 2, s.width(), s.height()};
   }
+  /// The lane with most room inside on which a packet of this size touches no card, less `inward`
+  /// on each side; the centre where the ring has no such room.
+  RingLane lane(const QSizeF& packet, const QSizeF& inward = {0, 0}) const;
   /// How far from a card, in ranks towards the next one, a packet of this size comes clear of it;
   /// where the ring is too crowded for that, how far its centre does.
   double edge(int rank, int direction, const QSizeF& packet, double inward = 0) const {
@@ -62,6 +86,8 @@ class RingLayout {
   }
 
  private:
+  RingLane findLane(const QSizeF& packet) const;
+
   QRectF area_;
   int ranks_;
   double scale_ = 1;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gtest/gtest.h>
+
+#include <QLineF>
+#include <functional>
+
+#include "tests/viz/sample_trace.h"
+#include "viz/views/ring_packets.h"
+
+namespace ringscope::viz {
+namespace {
+
+/// Calls `check` for every packet under way in the recording, at three phases of every ring step.
+void forEachPacket(
+    const std::string& file, const QSizeF& size,
+    const std::function<void(const RingCanvas&, const MovingPacket&, const PacketShape&)>& check) {
+  Hub hub;
+  hub.setTrace(traces::openTrace(file), "sample", false);
+  QPainter none;
+  const QRectF area(QPointF(0, 0), size);
+  for (int moment = 0; moment < static_cast<int>(hub.trace().moments().size()); ++moment)
+    for (const double phase : {0.05, 0.5, 0.9}) {
+      hub.setMoment(moment, phase);
+      const RingScene& scene = hub.scene();
+      const RingLayout layout(area, static_cast<int>(scene.ranks.size()));
+      const RingCanvas canvas{none, layout, scene, hub, Theme::all().front(), {}};
+      for (const MovingPacket& packet : scene.packets)
+        if (const auto shape = packetShape(canvas, packet)) check(canvas, packet, *shape);
+    }
+}
+
+TEST(RingPacketsTest, WhatGoesByALaneTouchesNeitherCardsNorTheWordsInTheMiddle) {
+  const std::vector<std::string> files = {
+      test::traceFileWith("--strategy all_gather"), test::traceFileWith("--strategy ulysses"),
+      test::traceFileWith("--strategy hybrid"), test::sampleTraceFile(16, {})};
+  for (const std::string& file : files)
+    for (const QSizeF size : {QSizeF(708, 313), QSizeF(1212, 562), QSizeF(2400, 1300)}) {
+      int by_lane = 0;
+      forEachPacket(file, size, [&](const auto& c, const auto& packet, const auto& shape) {
+        const int ranks = static_cast<int>(c.scene.ranks.size());
+        const int ahead = (packet.to - packet.from + ranks) % ranks;
+        const bool neighbours = ahead == 1 || ahead == ranks - 1;
+        if (neighbours && packet.payload != traces::Payload::kHeads && !c.crowded()) return;
+        ++by_lane;
+        for (int rank = 0; rank < ranks; ++rank)
+          EXPECT_FALSE(c.layout.card(rank).intersects(shape.face))
+              << packet.from << " to " << packet.to << " of " << ranks << " on " << size.width();
+        ASSERT_TRUE(c.insideLanes());
+        EXPECT_FALSE(c.insideLanes()->intersects(shape.face)) << ranks << " on " << size.width();
+      });
+      EXPECT_GT(by_lane, 3) << file;
+    }
+}
+
+TEST(RingPacketsTest, APacketBeginsAtItsSenderAndEndsAtItsReceiver) {
+  forEachPacket(test::traceFileWith("--strategy all_gather"), QSizeF(1212, 562),
+                [&](const auto& c, const auto& packet, const auto& shape) {
+                  const auto near = [&](int rank) {
+                    return QLineF(c.layout.card(rank).center(), shape.face.center()).length();
+                  };
+                  const double phase = c.hub.phase();
+                  if (phase < packet.begin + 0.02) {
+                    EXPECT_LT(near(packet.from), near(packet.to));
+                  }
+                  if (phase > packet.end - 0.02) {
+                    EXPECT_GT(near(packet.from), near(packet.to));
+                  }
+                });
+}
+
+}  // namespace
+}  // namespace ringscope::viz
