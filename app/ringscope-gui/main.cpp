@@ -3,6 +3,7 @@
 #include <QCommandLineParser>
 #include <QFileInfo>
 #include <QRegularExpression>
+#include <QSettings>
 #include <QTimer>
 #include <iostream>
 
@@ -129,12 +130,16 @@ int run(QApplication& app, const Options& options) {
   }
   const viz::RunConfig config =
       options.run.isEmpty() ? viz::RunConfig() : viz::RunConfig::load(options.run);
+  QSettings settings;
+  window.restoreLayout(settings);
   window.show();
   if (options.trace.isEmpty())
     QTimer::singleShot(0, &window, [&] { window.startRun(config); });  // after the first picture
   else
     window.openTrace(options.trace);
-  return app.exec();
+  const int code = app.exec();
+  window.saveLayout(settings);
+  return code;
 }
 
 /// Screenshots need no display, and large ones are drawn at twice the density, as such screens are.

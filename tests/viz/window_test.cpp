@@ -118,6 +118,80 @@ TEST_F(WindowTest, EveryControlIsReachedByTabAndHasAName) {
   EXPECT_GT(controls, 15);
 }
 
+TEST_F(WindowTest, BordersMoveByDraggingAndADoubleClickBringsThemBack) {
+  open();
+  auto* panes = window.findChild<Panes*>();
+  auto* columns = panes->findChild<QSplitter*>();
+  const QList<int> before = columns->sizes(), rows_before = panes->sizes();
+  auto drag = [](QSplitterHandle* handle, const QPoint& by) {
+    const QPoint from = handle->rect().center();
+    QTest::mousePress(handle, Qt::LeftButton, {}, from);
+    QTest::mouseMove(handle, from + by);
+    QTest::mouseRelease(handle, Qt::LeftButton, {}, from + by);
+  };
+  drag(columns->handle(1), {120, 0});
+  drag(panes->handle(1), {0, -80});
+  EXPECT_NEAR(columns->sizes()[0], before[0] + 120, 3);
+  EXPECT_NEAR(columns->sizes()[2], before[2], 3) << "the stage gives the room";
+  EXPECT_NEAR(panes->sizes()[1], rows_before[1] + 80, 3);
+  window.resize(window.width() + 200, window.height());
+  EXPECT_NEAR(columns->sizes()[0], before[0] + 120, 3) << "what was moved by hand stays";
+  window.resize(window.width() - 200, window.height());
+  QTest::mouseDClick(columns->handle(1), Qt::LeftButton);
+  EXPECT_EQ(columns->sizes(), before);
+  EXPECT_EQ(panes->sizes(), rows_before);
+}
+
+TEST_F(WindowTest, F3AndF4HideThePanelsAlsoOverPresenterMode) {
+  open();
+  const int stage = window.findChild<Stage*>()->width();
+  QTest::keyClick(&window, Qt::Key_F3);
+  QTest::keyClick(&window, Qt::Key_F4);
+  EXPECT_FALSE(window.findChild<RunPanel*>()->isVisible());
+  EXPECT_FALSE(window.findChild<Inspector*>()->isVisible());
+  EXPECT_GT(window.findChild<Stage*>()->width(), stage + 500);
+  const QList<int> rows = window.findChild<Panes*>()->sizes();
+  QTest::keyClick(&window, Qt::Key_F11);
+  EXPECT_LT(window.findChild<Panes*>()->sizes()[1], rows[1]) << "controls without the timeline";
+  QTest::qWait(50);
+  QTest::keyClick(&window, Qt::Key_F11);
+  EXPECT_FALSE(window.findChild<RunPanel*>()->isVisible()) << "hidden before, hidden after";
+  EXPECT_TRUE(window.findChild<TimelineView*>()->isVisible());
+  QTest::keyClick(&window, Qt::Key_F3);
+  QTest::keyClick(&window, Qt::Key_F4);
+  EXPECT_TRUE(window.findChild<RunPanel*>()->isVisible());
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return std::abs(window.findChild<Stage*>()->width() - stage) <= 3; }, 1000))
+      << window.findChild<Stage*>()->width() << " of " << window.width() << " instead of " << stage;
+}
+
+TEST_F(WindowTest, TheLayoutOfOneWindowIsThatOfTheNext) {
+  const QString file = QString::fromStdString(dir.file("layout.ini"));
+  QTest::keyClick(&window, Qt::Key_F4);
+  auto* columns = window.findChild<Panes*>()->findChild<QSplitter*>();
+  QTest::mousePress(columns->handle(1), Qt::LeftButton, {}, {0, 50});
+  QTest::mouseMove(columns->handle(1), {90, 50});
+  QTest::mouseRelease(columns->handle(1), Qt::LeftButton, {}, {90, 50});
+  {
+    QSettings settings(file, QSettings::IniFormat);
+    window.saveLayout(settings);
+  }
+  MainWindow next("");
+  next.restoreLayout(QSettings(file, QSettings::IniFormat));
+  next.show();
+  EXPECT_TRUE(QTest::qWaitForWindowExposed(&next));
+  EXPECT_FALSE(next.findChild<Inspector*>()->isVisible());
+  EXPECT_NEAR(next.findChild<Panes*>()->findChild<QSplitter*>()->sizes()[0], columns->sizes()[0],
+              3);
+  MainWindow fresh("");
+  QSettings nonsense(QString::fromStdString(dir.file("broken.ini")), QSettings::IniFormat);
+  nonsense.setValue("panes/moved", true);
+  nonsense.setValue("panes/rows", QByteArray("not a state"));
+  fresh.restoreLayout(nonsense);
+  fresh.show();
+  EXPECT_TRUE(fresh.findChild<RunPanel*>()->isVisible());
+}
+
 }  // namespace
 }  // namespace ringscope::viz
 

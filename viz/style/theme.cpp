@@ -137,6 +137,8 @@ QString themeStyleSheet(const Theme& t, double zoom) {
     QSlider::groove:horizontal { height: 4px; background: @line; border-radius: 2px; }
     QSlider::sub-page:horizontal { background: @accent; border-radius: 2px; }
     QSlider::handle:horizontal { width: 14px; height: 14px; margin: -5px 0; border-radius: 7px; background: @text; }
+    QSplitter::handle { background: @line; }
+    QSplitter::handle:hover { background: @accent; }
     QSlider:focus { border: none; }
     QSlider::handle:horizontal:focus { background: @accent; }
     QScrollBar:vertical { background: transparent; width: 8px; }

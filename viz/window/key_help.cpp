@@ -21,6 +21,8 @@ const std::pair<const char*, const char*> kKeys[] = {
     {"F", "follow the live head"},
     {"+ −", "speed of the animation"},
     {"M", "with or without motion"},
+    {"F3", "the run panel, shown or hidden"},
+    {"F4", "the inspector, shown or hidden"},
     {"F5", "run again with these settings"},
     {"F6", "what if: run again beside what is on show"},
     {"F8", "pause or continue the live run"},

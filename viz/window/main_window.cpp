@@ -6,6 +6,7 @@
 #include <QKeyEvent>
 #include <QMimeData>
 #include <QScrollArea>
+#include <QSettings>
 #include <QShortcut>
 #include <QVBoxLayout>
 
@@ -42,22 +43,15 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent)
   top_bar_ = makeTopBar();
   rows->addWidget(top_bar_);
   rows->addWidget(separator(page));
-  auto* middle = new QHBoxLayout;
-  middle->setSpacing(1);
   run_panel_ = new RunPanel(hub_, engine_, page);
-  run_panel_->setFixedWidth(248);
+  run_panel_->setMinimumWidth(242);  // its fields can do with less than they ask for
   auto* inspector = new Inspector(hub_, page);
-  left_ = scrolled(run_panel_, 250);
+  left_ = scrolled(run_panel_);
   left_->setFocusPolicy(Qt::NoFocus);
-  right_ = scrolled(inspector, 320);
-  middle->addWidget(left_);
-  middle->addWidget(makeStage(), 1);
-  middle->addWidget(right_);
-  rows->addLayout(middle, 4);
-  rows->addWidget(separator(page));
-  rows->addWidget(new TransportBar(hub_, page));
+  right_ = scrolled(inspector);
   timeline_ = new TimelineView(hub_, page);
-  rows->addWidget(timeline_, 1);
+  panes_ = new Panes({left_, makeStage(), right_, new TransportBar(hub_, page), timeline_}, page);
+  rows->addWidget(panes_, 1);
   rows->addWidget(separator(page));
   rows->addLayout(makeStatusLine(page));
   setCentralWidget(page);
@@ -74,12 +68,11 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent)
   stage_->currentWidget()->setFocus();
 }
 
-QScrollArea* MainWindow::scrolled(QWidget* widget, int width) {
+QScrollArea* MainWindow::scrolled(QWidget* widget) {
   auto* area = new QScrollArea(this);
   area->setWidget(widget);
   area->setWidgetResizable(true);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  area->setFixedWidth(width);
   return area;
 }
 
@@ -218,10 +211,10 @@ void MainWindow::showBeforeStage() {
     views_ << before_stage_->views();
     setTheme(*theme_);
   }
-  right_->hide();  // two stages need its room
   before_stage_->show(stage_->shown());
   before_stage_->setVisible(true);
   compare_->setVisible(true);
+  refreshPanels();
 }
 
 void MainWindow::showView(const QString& name) {
@@ -238,6 +231,14 @@ void MainWindow::makeShortcuts() {
   on(QKeySequence::Open, [this] { chooseFile(); });
   on(QKeySequence("Ctrl+T"), [this] { nextTheme(); });
   on(QKeySequence("F1"), [this] { showKeyHelp(this); });
+  on(QKeySequence("F3"), [this] {
+    shows_run_panel_ = !shows_run_panel_;
+    refreshPanels();
+  });
+  on(QKeySequence("F4"), [this] {
+    shows_inspector_ = !shows_inspector_;
+    refreshPanels();
+  });
   on(QKeySequence("F5"), [this] { startRun(run_panel_->config()); });
   on(QKeySequence("F6"), [this] { whatIf(); });
   on(QKeySequence("F8"), [this] {
@@ -272,11 +273,34 @@ void MainWindow::goBack() {
 
 void MainWindow::setPresenting(bool presenting) {
   presenting_ = presenting;
-  for (QWidget* quiet : std::initializer_list<QWidget*>{top_bar_, left_, right_, timeline_})
-    quiet->setVisible(!presenting);
+  top_bar_->setVisible(!presenting);
+  refreshPanels();
   setTheme(*theme_);
+  panes_->showTimeline(!presenting);
   const auto state = windowState();
   setWindowState(presenting ? state | Qt::WindowFullScreen : state & ~Qt::WindowFullScreen);
+}
+
+/// A comparison's two stages need the inspector's room.
+void MainWindow::refreshPanels() {
+  left_->setVisible(shows_run_panel_ && !presenting_);
+  right_->setVisible(shows_inspector_ && !presenting_ && compare_->isHidden());
+  panes_->partsChanged();
+}
+
+void MainWindow::saveLayout(QSettings& settings) const {
+  settings.setValue("window/geometry", saveGeometry());
+  settings.setValue("window/run_panel", shows_run_panel_);
+  settings.setValue("window/inspector", shows_inspector_);
+  panes_->save(settings);
+}
+
+void MainWindow::restoreLayout(const QSettings& settings) {
+  restoreGeometry(settings.value("window/geometry").toByteArray());
+  shows_run_panel_ = settings.value("window/run_panel", true).toBool();
+  shows_inspector_ = settings.value("window/inspector", true).toBool();
+  panes_->restore(settings);
+  refreshPanels();
 }
 
 /// The animation clock. Data that has come in since the last frame is shown with it.

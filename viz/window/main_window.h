@@ -16,6 +16,7 @@
 #include "viz/views/view.h"
 #include "viz/window/compare_bar.h"
 #include "viz/window/inspector.h"
+#include "viz/window/panes.h"
 #include "viz/window/run_panel.h"
 #include "viz/window/stage.h"
 #include "viz/window/timeline_view.h"
@@ -42,6 +43,9 @@ class MainWindow : public QMainWindow {
   void setTheme(const Theme& theme);
   /// Throws inputError when there is no such view.
   void showView(const QString& name);
+  /// Where the window lies, its borders, and which panels are shown.
+  void saveLayout(QSettings& settings) const;
+  void restoreLayout(const QSettings& settings);
 
   Hub& hub() { return hub_; }
   EngineLink& engine() { return engine_; }
@@ -60,7 +64,7 @@ class MainWindow : public QMainWindow {
   QWidget* makeTabs();
   QWidget* makeStage();
   QLayout* makeStatusLine(QWidget* page);
-  QScrollArea* scrolled(QWidget* widget, int width);
+  QScrollArea* scrolled(QWidget* widget);
   void connectEngine();
   void connectHub();
   void makeShortcuts();
@@ -71,6 +75,7 @@ class MainWindow : public QMainWindow {
   void keepPlace();
   void frame();
   void refreshStatus();
+  void refreshPanels();
   void runEnded(const QString& failure);
   void diagnoseFile(const QString& path);
   void chooseFile();
@@ -93,6 +98,8 @@ class MainWindow : public QMainWindow {
   CompareBar* compare_;
   QWidget* top_bar_;
   QScrollArea *left_, *right_;
+  Panes* panes_;
+  bool shows_run_panel_ = true, shows_inspector_ = true;
   QList<QToolButton*> tabs_;
   QList<View*> views_;
   TimelineView* timeline_;

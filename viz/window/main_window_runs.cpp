@@ -72,7 +72,7 @@ void MainWindow::whatIf() {
 void MainWindow::closeComparison() {
   if (before_stage_) before_stage_->hide();
   compare_->hide();
-  right_->setVisible(!presenting_);
+  refreshPanels();
   kept_place_.reset();
 }
 
