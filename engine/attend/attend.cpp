@@ -107,6 +107,8 @@ nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config,
                           {"heads", in.q.size(1)},
                           {"kv_heads", in.k.size(1)},
                           {"head_dim", in.q.size(3)}}}};
+  for (const TokenRun& document : in.mask.documents)
+    run["documents"].push_back({document.begin, document.end});
   run.update(config.attention.describe(config.cp, in.q.size(1)));
   return run;
 }

@@ -39,6 +39,17 @@ std::string traceFileWith(const std::string& options) {
   return path;
 }
 
+std::string documentsTraceFile(const std::string& options) {
+  static TempDir dir;
+  static int made = 0;
+  const std::string path = dir.file(std::to_string(made++) + ".rscope");
+  const std::string command = std::string(RINGSCOPE_PROGRAM) + " attend " +
+                              reference("attention/documents.safetensors") + " --cp 4 " + options +
+                              " -o " + dir.file("out") + " --trace " + path + " >/dev/null";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  return path;
+}
+
 std::string sparseTraceFile() {
   return traceFileWith("--capture none");
 }

@@ -14,6 +14,8 @@ namespace ringscope::test {
 std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes);
 /// One training step of four ranks over 64 tokens with more options of `ringscope train`.
 std::string traceFileWith(const std::string& options);
+/// The packed documents of the reference cases through `ringscope attend` on four ranks.
+std::string documentsTraceFile(const std::string& options);
 /// One training step with nothing but events.
 std::string sparseTraceFile();
 /// Two ranks, one step, 32 tokens of two packed documents: 20 and 12, each counted from 0.

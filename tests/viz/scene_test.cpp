@@ -143,6 +143,44 @@ TEST(CoverageSceneTest, EveryStrategyAndBalanceCoversTheMaskOnce) {
   }
 }
 
+/// The last ring step of the first layer's forward pass.
+CoverageScene coverageAtTheEnd(std::shared_ptr<traces::Trace> trace) {
+  Hub hub;
+  hub.setTrace(std::move(trace), "sample", false);
+  hub.setPlace({0, 0, Direction::kForward, 0});
+  const auto last = static_cast<std::int16_t>(hub.scene().ring_steps - 1);
+  return coverageScene(hub.trace(), hub.index(), {0, 0, Direction::kForward, last});
+}
+
+TEST(CoverageSceneTest, DocumentsWantNoPairAcrossTheirBorders) {
+  for (const std::string& file :
+       {test::documentsTraceFile(""), test::documentsTraceFile("--window 20"),
+        test::documentsTraceFile("--strategy all_gather"),
+        test::traceFileWith("--mask documents --batch 1 --separator .")}) {
+    const CoverageScene scene = coverageAtTheEnd(traces::openTrace(file));
+    EXPECT_TRUE(scene.complete);
+    EXPECT_EQ(scene.missing + scene.doubled + scene.unwanted + scene.unknown, 0);
+    int unwanted = 0;
+    for (int q = 0; q < scene.chunks; ++q)
+      for (int k = 0; k < q; ++k) unwanted += scene.at(q, k).wanted == Wanted::kNo;
+    EXPECT_GT(unwanted, 0) << "some earlier chunk is of other documents only";
+  }
+}
+
+TEST(CoverageSceneTest, WhereDocumentsAreNotRecordedNothingIsCalledMissing) {
+  const auto trace = traces::openTrace(test::documentsTraceFile(""));
+  nlohmann::json run = trace->run();
+  run.erase("documents");
+  traces::Chunk note;
+  note.kind = traces::ChunkKind::kNotes;
+  note.body = traces::encodeNote({"run", run.dump()});
+  trace->add(note);
+  const CoverageScene scene = coverageAtTheEnd(trace);
+  EXPECT_TRUE(scene.complete);
+  EXPECT_EQ(scene.missing + scene.doubled + scene.unwanted, 0);
+  EXPECT_GT(scene.unknown, 0);
+}
+
 TEST(TokenTableTest, ShowsEachTokenItsPositionAndTheTokenThatItPredicts) {
   const TokenTable table = tokenTable(*test::sampleTrace(4, {}), 0, 1);
   EXPECT_EQ(table.missing, "");

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+
+#include "viz/scene/documents.h"
 
 namespace ringscope::viz {
 namespace {
@@ -17,19 +20,39 @@ RingScene sceneAt(const traces::Trace& trace, const traces::MomentIndex& index,
                    std::vector<Place>(static_cast<std::size_t>(trace.worldSize()), place), 0);
 }
 
-/// Some query of one chunk may attend some key of the other. Where documents lie is not recorded
-/// with attention, so for them every earlier chunk may be wanted.
-bool maskWants(const traces::Trace& trace, const std::vector<traces::TokenRun>& ranges, int query,
-               int key) {
-  const auto& run = trace.run();
-  if (run.value("mask", "causal") == "full" || ranges.empty()) return true;
-  if (key > query) return false;
-  const auto window = run.value("window", std::int64_t{0});
-  if (window == 0 || std::max(query, key) >= static_cast<int>(ranges.size())) return true;
-  return ranges[static_cast<std::size_t>(query)].begin -
-             (ranges[static_cast<std::size_t>(key)].end - 1) <
-         window;
-}
+/// What the mask of a pass wants, by chunks.
+class WantedPairs {
+ public:
+  WantedPairs(const traces::Trace& trace, int train_step)
+      : full_(trace.run().value("mask", "causal") == "full"),
+        window_(trace.run().value("window", std::int64_t{0})),
+        ranges_(chunkRanges(trace, train_step)),
+        documents_(attendedDocuments(trace, train_step)) {}
+
+  Wanted operator()(int query, int key) const {
+    if (full_ || ranges_.empty()) return Wanted::kYes;
+    if (key > query) return Wanted::kNo;
+    if (!documents_) return Wanted::kUnknown;
+    if (query >= static_cast<int>(ranges_.size())) return Wanted::kYes;
+    const bool some = std::ranges::any_of(*documents_, [&](const traces::TokenRun& document) {
+      const auto q = within(query, document), k = within(key, document);
+      if (q.begin >= q.end || k.begin >= k.end) return false;
+      return window_ == 0 || query == key || q.begin - (k.end - 1) < window_;
+    });
+    return some ? Wanted::kYes : Wanted::kNo;
+  }
+
+ private:
+  traces::TokenRun within(int chunk, const traces::TokenRun& document) const {
+    const traces::TokenRun& range = ranges_[static_cast<std::size_t>(chunk)];
+    return {std::max(range.begin, document.begin), std::min(range.end, document.end)};
+  }
+
+  bool full_;
+  std::int64_t window_;
+  std::vector<traces::TokenRun> ranges_;
+  std::optional<std::vector<traces::TokenRun>> documents_;
+};
 
 /// How often each pair was attended by each rank that shares the heads: they attend the same pairs,
 /// each for its own heads.
@@ -52,8 +75,9 @@ struct HeadCounts {
 void countFaults(CoverageScene& scene) {
   for (const PairCell& cell : scene.cells) {
     scene.doubled += cell.attended > 1;
-    scene.unwanted += cell.attended > 0 && !cell.expected;
-    scene.missing += scene.complete && cell.attended == 0 && cell.expected;
+    scene.unwanted += cell.attended > 0 && cell.wanted == Wanted::kNo;
+    scene.unknown += scene.complete && cell.attended == 0 && cell.wanted == Wanted::kUnknown;
+    scene.missing += scene.complete && cell.attended == 0 && cell.wanted == Wanted::kYes;
   }
 }
 
@@ -87,11 +111,10 @@ CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentInde
       scene.work_done.assign(ring.ranks.size(), 0);
       counts.chunks = scene.chunks;
       counts.attended.assign(scene.cells.size() * static_cast<std::size_t>(counts.members), 0);
-      const auto ranges = chunkRanges(trace, place.train_step);
+      const WantedPairs wanted(trace, place.train_step);
       for (int q = 0; q < scene.chunks; ++q)
         for (int k = 0; k < scene.chunks; ++k)
-          scene.cells[static_cast<std::size_t>(q * scene.chunks + k)].expected =
-              maskWants(trace, ranges, q, k);
+          scene.cells[static_cast<std::size_t>(q * scene.chunks + k)].wanted = wanted(q, k);
     }
     for (const RankScene& rank : ring.ranks)
       for (const CoverageCell& cell : rank.cells) {

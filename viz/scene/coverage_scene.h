@@ -7,6 +7,10 @@
 
 namespace ringscope::viz {
 
+/// Whether the mask lets some query of a pair attend some key of it; unknown where documents end
+/// attention and are not recorded.
+enum class Wanted { kNo, kYes, kUnknown };
+
 /// One (query chunk, key chunk) pair of a pass.
 struct PairCell {
   int attended = 0;    ///< how often by each head, up to the viewed ring step
@@ -14,7 +18,7 @@ struct PairCell {
   int ring_step = -1;  ///< when
   bool diagonal = false;
   bool now = false;
-  bool expected = true;  ///< the mask wants it
+  Wanted wanted = Wanted::kYes;
 };
 
 /// The (query chunk × key chunk) matrix of one layer and direction up to the viewed ring step.
@@ -26,6 +30,7 @@ struct CoverageScene {
   std::vector<std::int64_t> wait_ns;  ///< per rank, for blocks, of the whole pass
   bool complete = false;              ///< the viewed ring step is the last
   int doubled = 0, missing = 0, unwanted = 0;
+  int unknown = 0;  ///< not attended at the end, and the mask is not known there
 
   const PairCell& at(int query, int key) const {
     return cells[static_cast<std::size_t>(query * chunks + key)];

@@ -2,6 +2,7 @@
 #include "viz/scene/documents.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace ringscope::viz {
 
@@ -11,6 +12,7 @@ DocumentStarts::DocumentStarts(const traces::Trace& trace, int train_step) {
     const auto* shard = trace.findShard("position_ids", train_step, rank);
     const auto* tensor = trace.findTensor("buffer.position_ids", {train_step}, rank);
     const auto values = tensor ? trace.values(*tensor) : std::nullopt;
+    known_ = known_ && shard && values;
     if (!shard || !values) continue;
     std::size_t local = 0;
     for (const auto& run : shard->global_from_local)
@@ -27,6 +29,27 @@ std::int64_t DocumentStarts::positionOf(std::int64_t global) const {
 
 bool DocumentStarts::beginsAt(std::int64_t global) const {
   return global > 0 && std::binary_search(starts_.begin(), starts_.end(), global);
+}
+
+std::optional<std::vector<traces::TokenRun>> attendedDocuments(const traces::Trace& trace,
+                                                               int train_step) {
+  const auto& run = trace.run();
+  const auto length = run.value("seq_len", std::numeric_limits<std::int64_t>::max());
+  if (run.value("mask", "causal") != "documents") return {{{0, length}}};
+  std::vector<traces::TokenRun> documents;
+  if (const auto recorded = run.find("documents"); recorded != run.end()) {
+    for (const auto& document : *recorded)
+      if (document.is_array() && document.size() == 2 && document[0].is_number_integer() &&
+          document[1].is_number_integer())
+        documents.push_back({document[0], document[1]});
+    return documents;
+  }
+  const DocumentStarts starts(trace, train_step);
+  if (run.value("positions", "global") == "global" || !starts.known()) return std::nullopt;
+  for (std::size_t d = 0; d < starts.all().size(); ++d)
+    documents.push_back(
+        {starts.all()[d], d + 1 < starts.all().size() ? starts.all()[d + 1] : length});
+  return documents;
 }
 
 }  // namespace ringscope::viz

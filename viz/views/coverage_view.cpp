@@ -74,6 +74,12 @@ class CoverageView : public View {
     if (scene_.missing) faults << QString("%1 never attended").arg(scene_.missing);
     if (scene_.unwanted) faults << QString("%1 outside the mask").arg(scene_.unwanted);
     if (!faults.isEmpty()) return "▲ " + faults.join(", ");
+    if (scene_.unknown)
+      return QString(
+                 "nothing twice; %1 pairs were not attended, and where documents lie is not "
+                 "recorded: --capture values:steps=%2 would show whether they should")
+          .arg(scene_.unknown)
+          .arg(hub_.place().train_step);
     return scene_.complete ? "✓ every pair of the mask attended exactly once"
                            : "filling; nothing twice so far";
   }
@@ -85,8 +91,7 @@ class CoverageView : public View {
         const PairCell& cell = scene_.at(q, k);
         const QString pair = QString("query chunk %1 × key chunk %2: ").arg(q).arg(k);
         if (cell.attended == 0)
-          return pair +
-                 (cell.expected ? "not attended yet" : "masked: these keys are in the future");
+          return pair + (cell.wanted == Wanted::kNo ? "masked" : "not attended yet");
         return pair + QString("attended by rank %1 at ring step %2%3")
                           .arg(cell.rank)
                           .arg(cell.ring_step)
@@ -108,7 +113,7 @@ class CoverageView : public View {
 
   void drawCell(QPainter& p, const QRectF& box, const PairCell& cell) const {
     p.setPen(Qt::NoPen);
-    p.setBrush(cell.expected ? theme_->raised : theme_->background);
+    p.setBrush(cell.wanted == Wanted::kNo ? theme_->background : theme_->raised);
     p.drawRect(box);
     if (cell.attended > 0) {
       p.setBrushOrigin(box.topLeft());
@@ -126,8 +131,8 @@ class CoverageView : public View {
         p.drawText(plate, Qt::AlignCenter, QString::number(cell.ring_step));
       }
     }
-    const bool fault = cell.attended > 1 || (cell.attended > 0 && !cell.expected) ||
-                       (scene_.complete && cell.expected && cell.attended == 0);
+    const bool fault = cell.attended > 1 || (cell.attended > 0 && cell.wanted == Wanted::kNo) ||
+                       (scene_.complete && cell.wanted == Wanted::kYes && cell.attended == 0);
     p.setBrush(Qt::NoBrush);
     if (fault) {
       p.setPen(QPen(theme_->wrong, 2));
