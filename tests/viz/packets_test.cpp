@@ -6,6 +6,7 @@
 
 #include "tests/viz/sample_trace.h"
 #include "viz/views/ring_packets.h"
+#include "viz/views/ring_painter.h"
 
 namespace ringscope::viz {
 namespace {
@@ -50,6 +51,39 @@ TEST(RingPacketsTest, WhatGoesByALaneTouchesNeitherCardsNorTheWordsInTheMiddle) 
       });
       EXPECT_GT(by_lane, 3) << file;
     }
+}
+
+/// Pixels in the colour of text that lie neither on cards nor on packets.
+int wordPixels(const Hub& hub, const QSizeF& size) {
+  const Theme& theme = Theme::all().front();
+  QImage image(size.toSize(), QImage::Format_RGB32);
+  QPainter p(&image);
+  const QRectF area(QPointF(0, 0), size);
+  paintRing(p, area, hub, theme);
+  const RingLayout layout(area, static_cast<int>(hub.scene().ranks.size()));
+  const RingCanvas canvas{p, layout, hub.scene(), hub, theme, {}};
+  for (const RankScene& rank : hub.scene().ranks)
+    p.fillRect(layout.card(rank.rank).adjusted(-3, -3, 3, 3), theme.background);
+  for (const MovingPacket& packet : hub.scene().packets)
+    if (const auto shape = packetShape(canvas, packet))
+      p.fillRect(shape->region().boundingRect(), theme.background);
+  p.end();
+  int pixels = 0;
+  for (int y = 0; y < image.height(); ++y)
+    for (int x = 0; x < image.width(); ++x) pixels += image.pixel(x, y) == theme.text.rgb();
+  return pixels;
+}
+
+TEST(RingPacketsTest, TheWordsInTheMiddleAreThereWhateverTheNumberOfRanks) {
+  for (const int ranks : {1, 2, 4, 8, 16}) {
+    Hub hub;
+    hub.setTrace(test::sampleTrace(ranks, {}), "sample", false);
+    for (const auto direction : {traces::Direction::kForward, traces::Direction::kBackward})
+      for (const QSizeF size : {QSizeF(560, 300), QSizeF(708, 313), QSizeF(1212, 562)}) {
+        hub.setPlace({0, 0, direction, 0});
+        EXPECT_GT(wordPixels(hub, size), 60) << ranks << " ranks on " << size.width();
+      }
+  }
 }
 
 TEST(RingPacketsTest, APacketBeginsAtItsSenderAndEndsAtItsReceiver) {

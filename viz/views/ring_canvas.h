@@ -36,16 +36,19 @@ struct RingCanvas {
     if (!crowded()) return layout.lane(gradientFace());
     return layout.lane(trackFace(), (trackFace() + gradientFace()) / 2 + QSizeF(s(12), s(12)));
   }
-  /// What the lanes of this scene leave to the words in the middle; nothing: it has none.
+  /// What the lanes of this scene leave to the words in the middle; nothing: it has none, or they
+  /// leave too little.
   std::optional<QRectF> insideLanes() const {
     const bool gathers =
         scene.heads_shared_by > 1 ||
         std::ranges::any_of(scene.ranks, [](const RankScene& r) { return r.sources.size() > 1; });
     const bool gradients = compact() && scene.place.direction == traces::Direction::kBackward;
     if (!crowded() && !gradients && !gathers) return std::nullopt;
-    const QRectF inside = lane().inside(crowded() ? trackFace() : laneFace());
-    if (!crowded() && !gradients) return inside;
-    return inside & gradientLane().inside(gradientFace());
+    QRectF inside = lane().inside(crowded() ? trackFace() : laneFace());
+    if (crowded() || gradients) inside &= gradientLane().inside(gradientFace());
+    constexpr QSizeF kLeast(120, 40);
+    const bool enough = inside.width() >= kLeast.width() && inside.height() >= kLeast.height();
+    return enough ? std::optional(inside) : std::nullopt;
   }
   double s(double px) const { return px * layout.scale(); }
   /// Faces that travel: on the track, with dK and dV, and of gathers and all-to-alls.
