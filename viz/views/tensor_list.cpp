@@ -84,7 +84,7 @@ void TensorList::layOut() {
   table_->setColumnWidth(TensorListModel::kName, std::max(left, scaled(kNameWidth)));
 }
 
-bool TensorList::show(const Hub& hub) {
+bool TensorList::refresh(const Hub& hub) {
   const std::pair now{hub.moment(), hub.selectedRank()};
   const bool changed = listed_ != std::optional(now);
   if (changed) {

@@ -20,8 +20,8 @@ class TensorList : public QWidget {
 
   /// Lists those of the hub's place; made again only where place, rank, trace or filter changed.
   /// Returns whether it was.
-  bool show(const Hub& hub);
-  /// The trace has changed: the next show() makes the list again.
+  bool refresh(const Hub& hub);
+  /// The trace has changed: the next refresh() makes the list again.
   void forget() { listed_ = {}; }
   /// The tensor of that name, or the first of the list where it has none of that name; null where
   /// the list is empty.

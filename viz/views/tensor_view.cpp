@@ -41,7 +41,7 @@ class TensorView : public View {
     QPainter p;
     begin(p);
     p.fillRect(page(), theme_->background);
-    if (list_->show(hub_)) shown_ = nullptr;
+    if (list_->refresh(hub_)) shown_ = nullptr;
     const auto* tensor = list_->find(hub_.tensor());
     if (!tensor) return note(p, canvas(), list_->whyEmpty());
     refreshPicture(*tensor);
