@@ -6,7 +6,6 @@
 #include <QKeyEvent>
 #include <QMimeData>
 #include <QScrollArea>
-#include <QSettings>
 #include <QShortcut>
 #include <QVBoxLayout>
 
@@ -269,38 +268,6 @@ void MainWindow::goBack() {
   visited_.pop_back();
   hub_.setPlace(place);
   showView(view);
-}
-
-void MainWindow::setPresenting(bool presenting) {
-  presenting_ = presenting;
-  top_bar_->setVisible(!presenting);
-  refreshPanels();
-  setTheme(*theme_);
-  panes_->showTimeline(!presenting);
-  const auto state = windowState();
-  setWindowState(presenting ? state | Qt::WindowFullScreen : state & ~Qt::WindowFullScreen);
-}
-
-/// A comparison's two stages need the inspector's room.
-void MainWindow::refreshPanels() {
-  left_->setVisible(shows_run_panel_ && !presenting_);
-  right_->setVisible(shows_inspector_ && !presenting_ && compare_->isHidden());
-  panes_->partsChanged();
-}
-
-void MainWindow::saveLayout(QSettings& settings) const {
-  settings.setValue("window/geometry", saveGeometry());
-  settings.setValue("window/run_panel", shows_run_panel_);
-  settings.setValue("window/inspector", shows_inspector_);
-  panes_->save(settings);
-}
-
-void MainWindow::restoreLayout(const QSettings& settings) {
-  restoreGeometry(settings.value("window/geometry").toByteArray());
-  shows_run_panel_ = settings.value("window/run_panel", true).toBool();
-  shows_inspector_ = settings.value("window/inspector", true).toBool();
-  panes_->restore(settings);
-  refreshPanels();
 }
 
 /// The animation clock. Data that has come in since the last frame is shown with it.
