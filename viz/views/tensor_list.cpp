@@ -85,8 +85,8 @@ void TensorList::layOut() {
 }
 
 bool TensorList::refresh(const Hub& hub) {
-  const std::pair now{hub.moment(), hub.selectedRank()};
-  const bool changed = listed_ != std::optional(now);
+  const Listed now{hub.moment(), hub.selectedRank(), hub.liveTensors().size()};
+  const bool changed = listed_ != now;
   if (changed) {
     listed_ = now;
     const bool at_head = hub.moment() + 1 == static_cast<int>(hub.trace().moments().size());
@@ -99,11 +99,15 @@ bool TensorList::refresh(const Hub& hub) {
 }
 
 void TensorList::select(const QString& name) {
-  const int row = isEmpty() ? -1 : std::max(0, model_->rowOf(name));
-  if (row < 0 || row == table_->currentIndex().row()) return;
+  const int row = rowShownFor(name);
+  if (isEmpty() || row == table_->currentIndex().row()) return;
   const QSignalBlocker quiet(table_->selectionModel());
   table_->selectRow(row);
   table_->scrollTo(model_->index(row, 0));
+}
+
+int TensorList::rowShownFor(const QString& name) const {
+  return std::max(0, model_->rowOf(name));
 }
 
 QString TensorList::whyEmpty() const {
@@ -114,11 +118,11 @@ QString TensorList::whyEmpty() const {
 }
 
 bool TensorList::isOnlyLive(const QString& name) const {
-  return model_->isOnlyLive(std::max(0, model_->rowOf(name)));
+  return model_->isOnlyLive(rowShownFor(name));
 }
 
 const traces::TensorRecord* TensorList::find(const QString& name) const {
-  return model_->at(std::max(0, model_->rowOf(name)));
+  return model_->at(rowShownFor(name));
 }
 
 }  // namespace ringscope::viz

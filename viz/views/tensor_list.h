@@ -5,6 +5,7 @@
 #include <QTableView>
 #include <QToolButton>
 #include <optional>
+#include <tuple>
 
 #include "viz/hub/hub.h"
 #include "viz/models/tensor_list_model.h"
@@ -18,8 +19,8 @@ class TensorList : public QWidget {
  public:
   explicit TensorList(QWidget* parent);
 
-  /// Lists those of the hub's place; made again only where place, rank, trace or filter changed.
-  /// Returns whether it was.
+  /// Lists those of the hub's place; made again only where place, rank, trace, filter or what the
+  /// paused run holds changed. Returns whether it was.
   bool refresh(const Hub& hub);
   /// The trace has changed: the next refresh() makes the list again.
   void forget() { listed_ = {}; }
@@ -45,13 +46,15 @@ class TensorList : public QWidget {
   void makeTable();
   void layOut();
   void select(const QString& name);
+  int rowShownFor(const QString& name) const;
 
   TensorListModel* model_;
   QLineEdit* filter_;
   QTableView* table_;
   QToolButton* live_;
   double zoom_ = 1;
-  std::optional<std::pair<int, int>> listed_;
+  using Listed = std::tuple<int, int, std::size_t>;  // moment, rank, how many the run holds
+  std::optional<Listed> listed_;
 };
 
 }  // namespace ringscope::viz

@@ -22,10 +22,7 @@ class TensorView : public View {
     connect(list_, &TensorList::liveReadClicked, this, [this] { hub_.requestLiveRead(asked()); });
     connect(&hub, &Hub::traceChanged, list_, &TensorList::forget);
     connect(&hub, &Hub::stateChanged, this, &TensorView::followPause);
-    connect(&hub, &Hub::liveTensorsArrived, this, [this] {
-      list_->forget();
-      update();
-    });
+    connect(&hub, &Hub::liveTensorsArrived, this, qOverload<>(&QWidget::update));
     connect(&hub, &Hub::liveReadArrived, this, [this] {
       shown_ = nullptr;
       update();
@@ -123,7 +120,6 @@ class TensorView : public View {
   /// A run that has paused is asked what it holds once somebody looks.
   void followPause() {
     list_->setLiveReads(hub_.paused());
-    if (!hub_.paused()) list_->forget();
     if (hub_.paused() && isVisible() && hub_.liveTensors().empty()) hub_.requestLiveTensors();
   }
 
