@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QApplication>
 #include <QCommandLineParser>
-#include <QFileInfo>
+#include <QPointer>
 #include <QRegularExpression>
 #include <QSettings>
 #include <QTimer>
@@ -9,6 +9,8 @@
 
 #include "traces/core/error.h"
 #include "traces/core/resources.h"
+#include "viz/session/problem.h"
+#include "viz/window/application.h"
 #include "viz/window/main_window.h"
 
 namespace {
@@ -58,33 +60,34 @@ QSize parseSize(const QString& text) {
 }
 
 /// The moment that --at names; the middle of the recording's second ring step without it.
-void goTo(viz::Hub& hub, const QString& at) {
-  if (at.isEmpty()) return hub.setMoment(1, 0.55);
+void goTo(viz::Navigator& navigator, const QString& at) {
+  if (at.isEmpty()) return navigator.setMoment(1, 0.55);
   const QStringList parts = at.split(',');
   bool fine = parts.size() >= 4 && (parts[2] == "forward" || parts[2] == "backward");
-  viz::Place place;
+  viz::Cursor cursor = navigator.cursor();
+  viz::Place& place = cursor.place;
   bool a = false, b = false, c = false, d = true;
   if (fine) {
     place.train_step = parts[0].toInt(&a);
-    place.layer = parts[1].toShort(&b);
+    place.layer = traces::Layer::of(parts[1].toInt(&b));
     place.direction =
         parts[2] == "backward" ? traces::Direction::kBackward : traces::Direction::kForward;
-    place.stage = parts[3].toShort(&c);
+    place.stage = traces::RingStep::of(parts[3].toInt(&c));
   }
   const double phase = parts.size() > 4 ? parts[4].toDouble(&d) : 0.55;
   if (!fine || !a || !b || !c || !d)
     throw usageError("--at " + at.toStdString() +
                      " is not STEP,LAYER,forward|backward,RINGSTEP[,PHASE]");
-  hub.setPlace(place);
-  hub.setMoment(hub.moment(), phase);
+  cursor.phase = phase;
+  navigator.setCursor(cursor);
 }
 
 int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) {
   const double ratio = window.devicePixelRatioF();
   window.resize((QSizeF(size) / ratio).toSize());
   window.show();
-  window.hub().setPlaying(false);
-  goTo(window.hub(), options.at);
+  window.player().setPlaying(false);
+  goTo(window.navigator(), options.at);
   QApplication::processEvents();
   QApplication::processEvents();
   if (!window.grab().save(options.screenshot))
@@ -98,8 +101,9 @@ int runScreenshot(QApplication& app, viz::MainWindow& window, const Options& opt
   auto finish = [&](auto work) {
     try {
       code = work();
-    } catch (const Error& error) {
-      std::cerr << "ringscope-gui: " << error.what() << "\n";
+    } catch (...) {
+      std::cerr << "ringscope-gui: " << viz::problemOf(std::current_exception()).toStdString()
+                << "\n";
     }
     app.quit();
   };
@@ -108,20 +112,29 @@ int runScreenshot(QApplication& app, viz::MainWindow& window, const Options& opt
     std::cerr << "ringscope-gui: " << failure.toStdString() << "\n";
     app.quit();
   });
-  QObject::connect(&window.hub(), &viz::Hub::stateChanged, &app, [&, drawn = false]() mutable {
-    if (drawn || !window.hub().diagnosis()) return;
-    drawn = true;
-    finish([&] { return takeScreenshot(window, options, size); });
-  });
+  QObject::connect(&window.session(), &viz::Session::stateChanged, &app,
+                   [&, drawn = false]() mutable {
+                     if (drawn || !window.session().diagnosis()) return;
+                     drawn = true;
+                     finish([&] { return takeScreenshot(window, options, size); });
+                   });
   window.openTrace(options.trace);
   app.exec();
   return code;
 }
 
-int run(QApplication& app, const Options& options) {
-  const QString engine = QString::fromStdString(traces::executableFolder()) + "/ringscope";
+/// What starts runs; empty where there is no engine.
+QString commandLineProgram() {
+  if (traces::programBeside("ringscope-engine").empty()) return {};
+  return QString::fromStdString(traces::programBeside("ringscope"));
+}
+
+int run(viz::Application& app, const Options& options) {
   viz::loadFonts();
-  viz::MainWindow window(QFileInfo(engine).isExecutable() ? engine : QString());
+  viz::MainWindow window(commandLineProgram());
+  app.show_problem = [open = QPointer(&window)](const QString& problem) {
+    if (open) open->showProblem(problem);
+  };
   if (!options.theme.isEmpty()) window.setTheme(viz::Theme::named(options.theme));
   window.showView(options.view);
   if (!options.screenshot.isEmpty()) {
@@ -158,7 +171,7 @@ void prepareEnvironment(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   prepareEnvironment(argc, argv);
-  QApplication app(argc, argv);
+  viz::Application app(argc, argv);
   QApplication::setApplicationName("RingScope");
   QApplication::setOrganizationName("RingScope");
   try {

@@ -1,51 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <iostream>
+#include <algorithm>
+#include <string_view>
 
-#include "app/ringscope/commands/command.h"
+#include "app/command_line/command_list.h"
+#include "app/command_line/program.h"
+#include "app/ringscope/become.h"
 #include "traces/core/error.h"
+
+namespace ringscope::app {
+
+RINGSCOPE_READING_COMMANDS(RINGSCOPE_DECLARE_COMMAND)
 
 namespace {
 
-using namespace ringscope;
+/// ringscope knows the name of an engine command and its line in --help. The options are the
+/// engine's, so main() hands the whole command line over before anything is parsed.
+void defineEngineCommand(CLI::App&, int&) {}
 
-int exitCodeOf(const Error& error) {
-  return error.code() == ErrorCode::kRunFailed ? app::kRunFailed : app::kUsageOrInput;
-}
+#define RINGSCOPE_ENGINE_ENTRY(Name, name, description) {name, description, defineEngineCommand},
+constexpr Command kCommands[] = {RINGSCOPE_ENGINE_COMMANDS(RINGSCOPE_ENGINE_ENTRY)
+                                     RINGSCOPE_READING_COMMANDS(RINGSCOPE_COMMAND_ENTRY)};
+#undef RINGSCOPE_ENGINE_ENTRY
 
-void addCommands(CLI::App& cli, int& exit_code) {
-#ifdef RINGSCOPE_WITH_ENGINE
-  app::addTrain(cli, exit_code);
-  app::addAttend(cli, exit_code);
-  app::addBench(cli, exit_code);
-#endif
-  app::addDiff(cli, exit_code);
-  app::addDoctor(cli, exit_code);
-  app::addMistakes(cli, exit_code);
-  app::addInfo(cli, exit_code);
-  app::addMerge(cli, exit_code);
-  app::addGui(cli, exit_code);
+bool needsEngine(std::string_view word) {
+  return std::any_of(std::begin(kCommands), std::end(kCommands), [&](const Command& command) {
+    return command.define == defineEngineCommand && word == command.name;
+  });
 }
 
 }  // namespace
+}  // namespace ringscope::app
 
 int main(int argc, char** argv) {
-  CLI::App cli("RingScope: run, record and debug context-parallel training", "ringscope");
-  cli.require_subcommand(1);
-  cli.set_version_flag("--version", "ringscope " RINGSCOPE_VERSION);
-  int exit_code = app::kSuccess;
-  addCommands(cli, exit_code);
-  try {
-    cli.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return cli.exit(error);  // --help, --version
-    std::cerr << "ringscope: " << error.what() << "\n";
-    return app::kUsageOrInput;
-  } catch (const Error& error) {
-    std::cerr << "ringscope: " << error.what() << "\n";
-    return exitCodeOf(error);
-  } catch (const std::exception& error) {
-    std::cerr << "ringscope: " << error.what() << "\n";
-    return app::kRunFailed;
+  using namespace ringscope;
+  if (argc > 1 && app::needsEngine(argv[1])) {
+    try {
+      app::becomeEngine(argv);
+    } catch (const Error& error) {
+      return app::report(error);
+    }
   }
-  return exit_code;
+  return app::runProgram(argc, argv, app::kCommands);
 }

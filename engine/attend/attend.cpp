@@ -3,155 +3,137 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
+#include <algorithm>
+#include <thread>
 
-#include "engine/attend/padding.h"
 #include "engine/attention/block_attention.h"
+#include "engine/attention/fp8.h"
 #include "engine/attention/reference.h"
 #include "engine/attention/sinks.h"
-#include "engine/attention/strategies/kv_wire.h"
+#include "engine/data/padding.h"
 #include "engine/data/sharded_batch.h"
+#include "engine/launch/rank_threads.h"
 #include "engine/parallel/gather.h"
 #include "engine/tensors/tensor_io.h"
-#include "engine/train/rank_threads.h"
-#include "engine/train/train_config.h"
 #include "engine/verify/error_measure.h"
 #include "traces/core/clock.h"
 #include "traces/core/error.h"
+#include "traces/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {
 
 constexpr std::int64_t kSeqDim = 2;
+constexpr Layer kOnlyLayer = Layer::of(0);
 constexpr const char* kResults[] = {"out", "lse", "dq", "dk", "dv"};
 constexpr const char* kSinkGradient = "dsinks";  // not of the sequence: the ranks' parts add up
-
-/// q, k, v, dout as [B, H, S, D], whatever order the file has them in.
-at::Tensor toBhsd(const at::Tensor& t, const std::string& layout, const std::string& source) {
-  const auto permuted = [&](std::int64_t dims, at::IntArrayRef order) {
-    if (t.dim() != dims)
-      throw inputError(source + ": a tensor of layout " + layout + " has " + std::to_string(dims) +
-                       " dimensions, not " + std::to_string(t.dim()));
-    return t.permute(order).contiguous();
-  };
-  if (layout.empty() || layout == "BHSD") return t;
-  if (layout == "BSHD") return permuted(4, {0, 2, 1, 3});
-  if (layout == "SBHD") return permuted(4, {1, 2, 0, 3});
-  if (layout == "THD") return permuted(3, {1, 0, 2}).unsqueeze(0);
-  throw inputError(source + ": layout '" + layout + "' is not BHSD, BSHD, SBHD or THD");
-}
-
-/// The mask of a file: named, with its window and its documents.
-Mask readMask(const traces::SafeTensorsFile& file, const std::string& named, std::int64_t window,
-              std::int64_t length, const std::string& source) {
-  if (named == "full") return Mask::full();
-  if (named == "causal") return Mask::causalMask();
-  if (named == "window") return Mask::slidingWindow(window);
-  if (named != "documents")
-    throw inputError(source + ": mask '" + named + "' is not full, causal, window or documents");
-  const at::Tensor cu = toTensor(file.at("cu_seqlens"), "cu_seqlens").to(at::kLong).contiguous();
-  Mask mask = Mask::packed(
-      {cu.const_data_ptr<std::int64_t>(), cu.const_data_ptr<std::int64_t>() + cu.numel()}, length);
-  mask.window = window;
-  return mask;
-}
-
-void checkShapes(const AttendInput& in, const std::string& source) {
-  auto require = [&](bool fine, const std::string& what) {
-    if (!fine) throw inputError(source + ": " + what);
-  };
-  require(in.q.dim() == 4, "q must have the shape [B, Hq, S, D]");
-  require(in.k.dim() == 4 && in.k.sizes() == in.v.sizes(),
-          "k and v must both have the shape [B, Hkv, S, D]");
-  require(in.dout.sizes() == in.q.sizes(), "dout must be shaped like q");
-  require(
-      in.q.size(0) == in.k.size(0) && in.q.size(2) == in.k.size(2) && in.q.size(3) == in.k.size(3),
-      "q and k differ in batch, length or head size");
-  require(in.q.numel() > 0 && in.k.numel() > 0, "q, k and v must not be empty");
-  require(in.q.size(1) % in.k.size(1) == 0, std::to_string(in.q.size(1)) +
-                                                " query heads do not divide into " +
-                                                std::to_string(in.k.size(1)) + " key-value heads");
-  require(in.q.is_floating_point(), "q must be float32, float64, bfloat16 or float16");
-  require(!in.sinks.defined() || (in.sinks.dim() == 1 && in.sinks.size(0) == in.q.size(1) &&
-                                  in.sinks.is_floating_point()),
-          "sinks must hold one floating-point logit for each query head, [Hq]");
-  for (const at::Tensor* t : {&in.k, &in.v, &in.dout})
-    require(t->scalar_type() == in.q.scalar_type(), "q, k, v and dout must have the same type");
-}
 
 /// What the ranks hand in: one list of shards per result.
 using Shards = std::map<std::string, std::vector<at::Tensor>>;
 
-nlohmann::json describeRun(const AttendInput& in, const AttendConfig& config,
-                           const ShardLayout& layout) {
-  nlohmann::json run = {{"command", "attend"},
-                        {"world_size", config.cp},
-                        {"dp", 1},
-                        {"tp", 1},
-                        {"cp", config.cp},
-                        {"balance", name(layout.balance())},
-                        {"mask", in.mask.name()},
-                        {"window", in.mask.window},
-                        {"dtype", traces::name(dtypeOf(in.q))},
-                        {"transport", config.transport},
-                        {"launch", config.from_environment ? "env" : "threads"},
-                        {"device", config.device},
-                        {"positions", "global"},
-                        {"seq_len", layout.length()},
-                        {"batch", in.q.size(0)},
-                        {"steps", 1},
-                        {"capture", config.capture},
-                        {"model",
-                         {{"name", "attention"},
-                          {"layers", 1},
-                          {"heads", in.q.size(1)},
-                          {"kv_heads", in.k.size(1)},
-                          {"head_dim", in.q.size(3)}}}};
-  for (const TokenRun& document : in.mask.documents)
-    run["documents"].push_back({document.begin, document.end});
-  run.update(config.attention.describe(config.cp, in.q.size(1)));
+/// The run as it is carried out, but for its length, which padding may change.
+traces::RunSpec describeRun(const AttendInput& in, const AttendConfig& config) {
+  traces::RunSpec run = config;
+  run.command = traces::Command::kAttend;
+  run.mask = in.mask.kind();
+  run.window = in.mask.window;
+  run.dtype = dtypeOf(in.q);
+  run.seq_len = 0;
+  run.batch = in.q.size(0);
+  run.steps = 1;
+  run.model = {"attention", 1, 0, in.q.size(1), in.k.size(1), in.q.size(3), 0};
+  run.cores = static_cast<std::int32_t>(std::thread::hardware_concurrency());
+  run.balance = traces::chosenBalance(run);
   return run;
+}
+
+traces::RunSpec checkedRun(const AttendInput& in, const AttendConfig& config) {
+  traces::RunSpec run = describeRun(in, config);
+  if (const auto reason = config.seams.checks.refusal(run)) throw usageError(*reason);
+  run.ulysses = traces::ulyssesSize(run);
+  return run;
+}
+
+/// Refuses a length that the balance cannot deal and --pad could mend.
+void checkLength(const Padding& padding, const traces::RunSpec& run) {
+  if (run.balance == Balance::kPerDocument) return;
+  if (const auto reason = traces::lengthRefusal("a length", padding.length, *run.balance, run.cp))
+    throw usageError(*reason + ", or pad it with --pad");
+}
+
+/// What was meant, as the input declares it.
+traces::IntentRecord describeIntent(const AttendInput& in, const ShardLayout& layout) {
+  traces::IntentRecord intent;
+  intent.mask = in.mask.kind();
+  intent.window = in.mask.window;
+  intent.documents = in.mask.documents;
+  intent.balance = layout.balance();
+  return intent;
 }
 
 /// What all ranks of one call have in common.
 struct AttendSetup {
   const AttendConfig& config;
-  AttendInput in;  ///< padded where that was asked for
+  AttendInput in;       ///< padded where that was asked for
+  traces::RunSpec run;  ///< as it is carried out
   ShardLayout layout;
+};
+
+/// A rank's parts of the inputs, on its device.
+class LocalParts {
+ public:
+  LocalParts(RankContext& context, const ShardLayout& layout)
+      : context_(context), at_(context.seamPlace({0})) {
+    for (const char* buffer : {"q", "k", "v", "dout"}) cuts_.push_back({buffer, kSeqDim, layout});
+    context.seams.buffers.cuts(at_, cuts_);
+  }
+  at::Tensor operator()(const std::string& buffer, const at::Tensor& whole) const {
+    return localPart(buffer, whole, cuts_,
+                     [this](const BufferCut& cut, const at::Tensor& t) {
+                       return context_.seams.buffers.cut(at_, cut, t);
+                     })
+        .to(context_.device);
+  }
+
+ private:
+  RankContext& context_;
+  SeamPlace at_;
+  std::vector<BufferCut> cuts_;
 };
 
 /// One rank: shard, forward, backward; hands in the last results. Rank 0 keeps the times.
 void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
              AttendOutcome& outcome) {
-  const int rank = context.rank();
-  const auto at_rank = static_cast<std::size_t>(rank);
+  const GroupRank rank = context.rank();
+  const std::size_t at_rank = rank.index();
   const AttendInput& in = setup.in;
-  auto local = [&](const at::Tensor& t) {
-    return shardOf(t, kSeqDim, setup.layout, rank).to(context.device);
-  };
+  context.seams = setup.config.seams;
+  const LocalParts local(context, setup.layout);
   auto together = [&] {
     context.finishDeviceWork();
     context.cp.barrier();
   };
-  const at::Tensor q = local(in.q), k = local(in.k), v = local(in.v), dout = local(in.dout);
-  context.observer.shard({"q", 0, static_cast<std::int16_t>(rank), true, kSeqDim,
-                          in.q.sizes().vec(), q.sizes().vec(), setup.layout.runs(rank)});
+  const at::Tensor q = local("q", in.q), k = local("k", in.k), v = local("v", in.v),
+                   dout = local("dout", in.dout);
+  context.observer.shard({"q", 0, context.worldRank(), true, kSeqDim, in.q.sizes().vec(),
+                          q.sizes().vec(), setup.layout.runs(rank)});
   AttentionResult result;
   AttentionGradients g;
+  recordSchedules(context, setup.run, setup.layout, in.mask, 0);
   for (int round = 0; round < setup.config.repeat; ++round) {
-    const auto op = makeAttention(context, setup.config.attention, setup.layout, in.mask,
-                                  Softmax{in.scale, setup.config.dropout}, in.q.size(1));
+    const auto op = makeAttention(context, setup.run, setup.layout, in.mask,
+                                  Softmax{in.scale, {setup.run.dropout, setup.run.seed}});
     if (in.sinks.defined()) op->setSinks(in.sinks.to(context.device));
     together();
     const std::int64_t begin = traces::steadyNow();
-    result = op->forward(q, k, v, 0);
+    result = op->forward(q, k, v, kOnlyLayer);
     together();
     const std::int64_t middle = traces::steadyNow();
-    if (!setup.config.forward_only) g = op->backward(dout, q, k, v, result, 0);
+    if (!setup.config.forward_only) g = op->backward(dout, q, k, v, result, kOnlyLayer);
     together();
     outcome.hops[at_rank] = op->hops();
     outcome.work[at_rank] = op->work();
-    if (rank != 0) continue;
+    if (!context.isFirstOfWorld()) continue;
     outcome.forward_seconds.push_back(static_cast<double>(middle - begin) * 1e-9);
     outcome.backward_seconds.push_back(static_cast<double>(traces::steadyNow() - middle) * 1e-9);
   }
@@ -160,7 +142,8 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
     if (!all[i]->defined()) continue;
     shards.at(kResults[i])[at_rank] = all[i]->cpu();
     const auto direction = i < 2 ? traces::Direction::kForward : traces::Direction::kBackward;
-    context.observer.tensor(kResults[i], {0, 0, direction, -1}, *all[i]);
+    context.observer.tensor(traces::TensorName::of(kResults[i]), {0, kOnlyLayer, direction, {}},
+                            *all[i]);
   }
   if (in.sinks.defined() && g.dq.defined())
     shards.at(kSinkGradient)[at_rank] =
@@ -190,7 +173,7 @@ void unpackNumbers(const at::Tensor& t, HopTotals& h, std::int64_t& work) {
 
 /// Ranks of other processes hand their results in to rank 0.
 void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
-  const auto mine = static_cast<std::size_t>(context.rank());
+  const std::size_t mine = context.rank().index();
   auto gathered = [&](const at::Tensor& t) {
     return gatherToFirst(context.cp, t.to(context.device));
   };
@@ -205,44 +188,20 @@ void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
 
 }  // namespace
 
-AttendInput AttendInput::load(const std::string& path, const std::string& mask,
-                              std::int64_t window) {
-  const auto file = traces::SafeTensorsFile::read(path);
-  auto metadata = [&](const char* key) {
-    const auto found = file.metadata().find(key);
-    return found == file.metadata().end() ? std::string() : found->second;
-  };
-  auto number = [&](const char* key, double otherwise) {
-    const std::string text = metadata(key);
-    if (text.empty()) return otherwise;
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (*end != 0 || !std::isfinite(value))
-      throw inputError(path + ": " + key + " '" + text + "' is not a number");
-    return value;
-  };
-  const std::string layout = metadata("layout");
-  auto read = [&](const char* name) { return toBhsd(toTensor(file.at(name), name), layout, path); };
-  AttendInput in{read("q"), read("k"), read("v"), read("dout")};
-  if (file.contains("sinks")) in.sinks = toTensor(file.at("sinks"), "sinks");
-  checkShapes(in, path);
-  const std::string asked = !mask.empty() ? mask : metadata("mask");
-  const auto seen = window > 0 ? window : static_cast<std::int64_t>(number("window", 0));
-  in.mask = readMask(file, asked.empty() ? "full" : asked, seen, in.q.size(2), path);
-  in.scale = number("scale", 1.0 / std::sqrt(static_cast<double>(in.q.size(3))));
-  return in;
-}
-
 AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate,
                      traces::Recorder* recorder) {
-  checkStrategy(config.attention, config.cp, input.q.size(1), input.k.size(1));
-  const Balance balance = chooseBalance(config.balance, input.mask, config.cp);
-  const Padding padding = paddingFor(input.q.size(2), input.mask, balance, config.cp, config.pad);
+  traces::RunSpec run = checkedRun(input, config);
+  const BufferSeams& seams = config.seams.buffers;
+  Padding padding = paddingFor(input.q.size(2), input.mask, *run.balance, config.cp, config.pad);
+  seams.padding(padding);
+  checkLength(padding, run);
+  run.seq_len = padding.length;
   auto padded = [&](const at::Tensor& t) { return padding.padded(t, kSeqDim); };
   const AttendSetup setup{config,
                           {padded(input.q), padded(input.k), padded(input.v), padded(input.dout),
                            padding.mask, input.scale, input.sinks},
-                          ShardLayout(padding.length, config.cp, balance, padding.slots)};
+                          run,
+                          seams.layout(padding.length, config.cp, *run.balance, padding.slots)};
   const auto ranks = static_cast<std::size_t>(config.cp);
   Shards shards;
   for (const char* name : kResults) shards[name].resize(ranks);
@@ -255,16 +214,20 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   options.recorder = recorder;
   options.capture = CapturePolicy::parse(config.capture);
   if (recorder || config.track_memory) options.memory = std::make_shared<MemoryTracker>(config.cp);
-  if (recorder) recorder->note("run", describeRun(setup.in, config, setup.layout).dump());
+  if (recorder) {
+    recorder->record(run);
+    recorder->record(describeIntent(setup.in, setup.layout));
+    for (const auto& group : options.mesh.groups(run.ulysses)) recorder->record(group);
+  }
   options.transport = config.transport;
   options.device = config.device;
   options.timeout = config.timeout;
   auto body = [&](RankContext& context) {
     runRank(context, setup, shards, outcome);
-    if (config.from_environment) collect(context, shards, outcome);
+    if (config.fromEnvironment()) collect(context, shards, outcome);
   };
   const bool stopped =
-      config.from_environment
+      config.fromEnvironment()
           ? runRankProcess(options, RankEnvironment::read(Mesh{1, 1, config.cp}), gate, body)
           : runRankThreads(options, gate, body);
   if (stopped) throw runFailed("stopped before the end");
@@ -272,10 +235,11 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   for (const char* name : kResults)
     if (shards[name].front().defined())
       outcome.tensors[name] =
-          padding.unpadded(unshard(shards[name], kSeqDim, setup.layout), kSeqDim);
+          padding.unpadded(seams.joined(shards[name], kSeqDim, setup.layout), kSeqDim);
   if (const auto& parts = shards[kSinkGradient]; parts.front().defined())
     outcome.tensors[kSinkGradient] = at::stack(parts).sum(0).to(input.sinks.scalar_type());
-  for (int rank = 0; options.memory && !config.from_environment && rank < config.cp; ++rank)
+  if (!options.memory || config.fromEnvironment()) return outcome;
+  for (const WorldRank rank : options.mesh.ranks())
     outcome.peak_bytes.push_back(options.memory->peak(rank).bytes);
   return outcome;
 }
@@ -285,8 +249,8 @@ std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const Attend
   ReferenceAttention reference(in.mask, in.scale, in.sinks);
   DeviceAttention device(in.mask, in.scale, fp8, in.sinks);
   auto run = [&](AttentionOp& op) {
-    const AttentionResult r = op.forward(in.q, in.k, in.v, 0);
-    const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, r, 0);
+    const AttentionResult r = op.forward(in.q, in.k, in.v, kOnlyLayer);
+    const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, r, kOnlyLayer);
     return std::map<std::string, at::Tensor>{
         {"out", r.out},
         {"lse", r.lse},
@@ -301,7 +265,8 @@ std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const Attend
     if (!outcome.tensors.contains(tensor)) continue;
     traces::DiffRecord diff;
     const bool forward = std::string_view(tensor) == "out" || std::string_view(tensor) == "lse";
-    diff.place = {0, 0, forward ? traces::Direction::kForward : traces::Direction::kBackward, -1};
+    diff.place = {
+        0, kOnlyLayer, forward ? traces::Direction::kForward : traces::Direction::kBackward, {}};
     diff.tensor = tensor;
     const at::Tensor& actual = outcome.tensors.at(tensor);
     measureError(diff, actual, exact.at(tensor), one_device.at(tensor).to(actual.scalar_type()));

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,26 +23,24 @@ struct AttendInput {
 
   /// From a safetensors file (q, k, v, dout, and sinks if there are any) with string metadata
   /// `mask`, `window`, `scale` and `layout` (BHSD, BSHD, SBHD or THD), and cu_seqlens for
-  /// documents; `mask` and `window` override the file's unless empty or 0. Tensors are turned to
+  /// documents; `mask` and `window` override the file's where they are given. Tensors are turned to
   /// BHSD. Throws inputError that says what is missing, misshapen or not supported.
-  static AttendInput load(const std::string& path, const std::string& mask,
+  static AttendInput load(const std::string& path, std::optional<traces::MaskKind> mask = {},
                           std::int64_t window = 0);
 };
 
-struct AttendConfig {
-  int cp = 4;
-  std::string balance;  ///< a name of Balance; empty: head_tail where it makes sense
-  std::string capture = "values:steps=0";
-  int repeat = 1;  ///< runs in a row; every one is timed
-  StrategyConfig attention;
+/// What one attention is asked to do: the run (mask, type and shape are the input's), and what
+/// concerns only the process that does it.
+struct AttendConfig : traces::RunSpec {
+  int repeat = 1;    ///< runs in a row; every one is timed
   bool pad = false;  ///< make the sequence, or each document, as long as the balance needs
-  std::string transport = "local";
-  std::string device = "cpu";  ///< or cuda
-  Dropout dropout;
-  bool from_environment = false;  ///< this process is one rank; only rank 0's outcome is whole
   std::chrono::milliseconds timeout{60'000};
   bool track_memory = false;
   bool forward_only = false;  ///< dq, dk, dv are then not computed
+  Seams seams;                ///< where mistakes are made
+
+  /// This process is one rank; only rank 0's outcome is whole.
+  bool fromEnvironment() const { return launch == traces::Launch::kEnv; }
 };
 
 /// Results in global order and in the input's type (lse in fp32 or fp64), and what it took.

@@ -3,7 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "traces/schema/ids.h"
+
 namespace ringscope::engine {
+
+using traces::Layer;
 
 /// Result of one attention forward. out: [B, Hq, S, D]; lse: [B, Hq, S], natural logarithm, -inf
 /// (and out 0) for a query without a key.
@@ -23,11 +27,11 @@ class AttentionOp {
   virtual ~AttentionOp() = default;
   /// q: [B, Hq, S, D]; k, v: [B, Hkv, S, D] with Hkv dividing Hq.
   virtual AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                  int layer) = 0;
+                                  Layer layer) = 0;
   /// `result` is what forward gave for the same q, k, v; dout: [B, Hq, S, D].
   virtual AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q,
                                       const at::Tensor& k, const at::Tensor& v,
-                                      const AttentionResult& result, int layer) = 0;
+                                      const AttentionResult& result, Layer layer) = 0;
 };
 
 }  // namespace ringscope::engine

@@ -3,10 +3,10 @@
 
 #include <ATen/ATen.h>
 
+#include "engine/attention/fp8.h"
 #include "engine/attention/merge.h"
 #include "engine/attention/plain_attention.h"
 #include "engine/attention/sinks.h"
-#include "engine/attention/strategies/kv_wire.h"
 
 namespace ringscope::engine {
 namespace {
@@ -115,11 +115,11 @@ at::Tensor DeviceAttention::rounded(const at::Tensor& t) const {
 
 /// The same pieces as one rank that owns everything.
 std::vector<Piece> DeviceAttention::pieces(std::int64_t rows) const {
-  return piecesFor(ShardLayout(rows, 1, Balance::kNone), mask_, 0, 0);
+  return piecesFor(ShardLayout(rows, 1, Balance::kNone), mask_, GroupRank::of(0), GroupRank::of(0));
 }
 
 AttentionResult DeviceAttention::forward(const at::Tensor& q, const at::Tensor& k,
-                                         const at::Tensor& v, int) {
+                                         const at::Tensor& v, Layer) {
   AttentionResult result = withoutSinks(rounded(q), rounded(k), rounded(v));
   applySinks(result, sinks_);
   return {result.out.to(q.scalar_type()), result.lse};
@@ -139,7 +139,7 @@ AttentionResult DeviceAttention::withoutSinks(const at::Tensor& q, const at::Ten
 
 AttentionGradients DeviceAttention::backward(const at::Tensor& dout, const at::Tensor& q_in,
                                              const at::Tensor& k_in, const at::Tensor& v_in,
-                                             const AttentionResult& result, int) {
+                                             const AttentionResult& result, Layer) {
   const at::Tensor q = rounded(q_in), k = rounded(k_in), v = rounded(v_in);
   const auto all = pieces(q.size(2));
   if (all.size() == 1 && all.front().q_end - all.front().q_begin == q.size(2))

@@ -37,10 +37,10 @@ class DeviceAttention : public AttentionOp {
   DeviceAttention(Mask mask, double scale, bool fp8 = false, at::Tensor sinks = {})
       : mask_(std::move(mask)), scale_(scale), fp8_(fp8), sinks_(std::move(sinks)) {}
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          int layer) override;
+                          Layer layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                               const at::Tensor& v, const AttentionResult& result,
-                              int layer) override;
+                              Layer layer) override;
 
  private:
   AttentionResult withoutSinks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) const;

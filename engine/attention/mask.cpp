@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/attention/mask.h"
 
-#include <algorithm>
-
 #include "traces/core/error.h"
+#include "traces/schema/token_runs.h"
 
 namespace ringscope::engine {
+
+Mask Mask::of(const traces::RunSpec& run) {
+  using traces::MaskKind;
+  if (run.mask == MaskKind::kFull) return full();
+  const bool documents_with_window = run.mask == MaskKind::kDocuments && run.window > 0;
+  if (run.mask == MaskKind::kWindow || documents_with_window) return slidingWindow(run.window);
+  return causalMask();
+}
 
 Mask Mask::slidingWindow(std::int64_t window) {
   if (window < 1)
@@ -30,27 +37,23 @@ Mask Mask::packed(const std::vector<std::int64_t>& cu_seqlens, std::int64_t leng
   return mask;
 }
 
-int Mask::documentOf(std::int64_t token) const {
-  const auto after =
-      std::upper_bound(documents.begin(), documents.end(), token,
-                       [](std::int64_t t, const TokenRun& document) { return t < document.begin; });
-  if (after == documents.begin()) return -1;
-  const auto at = after - 1;
-  return token < at->end ? static_cast<int>(at - documents.begin()) : -1;
+int Mask::documentOf(TokenIndex token) const {
+  const TokenRun* document = traces::runWith(documents, token);
+  return document ? static_cast<int>(document - documents.data()) : -1;
 }
 
-bool Mask::allows(std::int64_t query, std::int64_t key) const {
+bool Mask::allows(TokenIndex query, TokenIndex key) const {
   if (causal && key > query) return false;
-  if (window > 0 && query - key >= window) return false;
+  if (window > 0 && query.value() - key.value() >= window) return false;
   if (documents.empty()) return true;
   const int document = documentOf(query);
   return document >= 0 && document == documentOf(key);
 }
 
-std::string Mask::name() const {
-  if (!documents.empty()) return "documents";
-  if (window > 0) return "window";
-  return causal ? "causal" : "full";
+traces::MaskKind Mask::kind() const {
+  if (!documents.empty()) return traces::MaskKind::kDocuments;
+  if (window > 0) return traces::MaskKind::kWindow;
+  return causal ? traces::MaskKind::kCausal : traces::MaskKind::kFull;
 }
 
 }  // namespace ringscope::engine

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/sharding/shard_layout.h"
+#include "traces/schema/run_spec.h"
 
 namespace ringscope::engine {
 
@@ -17,6 +18,8 @@ struct Mask {
   /// attends nothing and is attended by nothing. Empty: the sequence is one document.
   std::vector<TokenRun> documents;
 
+  /// What a run asks for; with mask documents, the part that holds within each of them.
+  static Mask of(const traces::RunSpec& run);
   static Mask full() { return {}; }
   static Mask causalMask() { return {true, 0, {}}; }
   /// Throws usageError when the window is not positive.
@@ -27,11 +30,10 @@ struct Mask {
 
   /// Plain and full: every query attends every key.
   bool isFull() const { return !causal && window == 0 && documents.empty(); }
-  bool allows(std::int64_t query, std::int64_t key) const;
+  bool allows(TokenIndex query, TokenIndex key) const;
   /// The document of a token, or -1 for padding.
-  int documentOf(std::int64_t token) const;
-  /// full | causal | window | documents, as the command line names them.
-  std::string name() const;
+  int documentOf(TokenIndex token) const;
+  traces::MaskKind kind() const;
 
   friend bool operator==(const Mask&, const Mask&) = default;
 };

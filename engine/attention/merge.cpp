@@ -68,7 +68,11 @@ void mergeRows(RunningResult& running, const AttentionResult& block, std::int64_
 
 void mergeBlock(RunningResult& running, const AttentionResult& block, std::int64_t q_begin) {
   TORCH_CHECK(running.out.stride(3) == 1 && block.out.stride(3) == 1, "rows must be contiguous");
-  if (running.out.is_cuda()) return gpu::mergeBlock(running, block, q_begin);
+  if (running.out.is_cuda()) {
+    const std::int64_t q_end = q_begin + block.lse.size(2);
+    return gpu::mergeRows(running.out.slice(2, q_begin, q_end),
+                          running.lse.slice(2, q_begin, q_end), block.out, block.lse);
+  }
   if (running.out.scalar_type() == at::kDouble)
     return mergeRows<double, double>(running, block, q_begin);
   switch (block.out.scalar_type()) {

@@ -22,7 +22,4 @@ RunningResult emptyRunningResult(const at::Tensor& q);
 /// The same with nothing in out yet: for merges that reach every row.
 RunningResult unwrittenRunningResult(const at::Tensor& q);
 
-/// The same seam with another rule; the mistakes put theirs here.
-using MergeRule = void (*)(RunningResult&, const AttentionResult&, std::int64_t);
-
 }  // namespace ringscope::engine

@@ -205,8 +205,8 @@ std::vector<Piece> cutDiagonalIntoStrips(const Piece& piece) {
   return cut;
 }
 
-std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, int query_rank,
-                             int source_rank) {
+std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,
+                             GroupRank source_rank) {
   const auto& queries = layout.shard(query_rank);
   // A rank's own tokens in global order are one causal square whatever the runs.
   if (mask == Mask::causalMask() && query_rank == source_rank && ascending(queries)) {
@@ -224,6 +224,20 @@ std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, int qu
     q_at += q.count;
   }
   return joined(std::move(pieces));
+}
+
+traces::WhyEmpty whyEmpty(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,
+                          GroupRank source_rank) {
+  using traces::WhyEmpty;
+  auto attendsNothing = [&](const Mask& part) {
+    return piecesFor(layout, part, query_rank, source_rank).empty();
+  };
+  if (!attendsNothing(mask)) return WhyEmpty::kAttends;
+  if (mask.causal && attendsNothing(Mask::causalMask())) return WhyEmpty::kFuture;
+  // What is not in the future is refused by the window or by the documents, or by either.
+  if (attendsNothing({mask.causal, mask.window, {}})) return WhyEmpty::kOutOfWindow;
+  if (attendsNothing({mask.causal, 0, mask.documents})) return WhyEmpty::kOtherDocument;
+  return WhyEmpty::kSeveralReasons;
 }
 
 }  // namespace ringscope::engine

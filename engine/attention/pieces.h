@@ -7,6 +7,7 @@
 
 #include "engine/attention/mask.h"
 #include "traces/schema/event.h"
+#include "traces/schema/schedule_record.h"
 
 namespace ringscope::engine {
 
@@ -36,8 +37,13 @@ inline constexpr std::int64_t kTile = 256;
 /// indices every mask is a band along the diagonal, whatever the layout: for runs that begin at
 /// global q0 and k0 with stride s, key j of query i is allowed when
 ///   j ≤ i + ⌊(q0 − k0)/s⌋ (causal) and j > i − (window − (q0 − k0))/s (window).
-std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, int query_rank,
-                             int source_rank);
+std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,
+                             GroupRank source_rank);
+
+/// Why `query_rank` attends nothing of the KV block of `source_rank`; kAttends when it attends
+/// something. Pure.
+traces::WhyEmpty whyEmpty(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,
+                          GroupRank source_rank);
 
 /// A causal square cut into small causal squares and the full rectangles between them; other pieces
 /// as they are. ATen's kernel steps through keys 512 at a time, so of a causal square of n rows it

@@ -42,12 +42,13 @@ at::Tensor ReferenceAttention::refused(std::int64_t first_row, std::int64_t rows
   at::Tensor refused = at::empty({rows, keys}, at::kBool);
   bool* at = refused.data_ptr<bool>();
   for (std::int64_t q = first_row; q < first_row + rows; ++q)
-    for (std::int64_t k = 0; k < keys; ++k) *at++ = !mask_.allows(q, k);
+    for (std::int64_t k = 0; k < keys; ++k)
+      *at++ = !mask_.allows(TokenIndex::of(q), TokenIndex::of(k));
   return refused;
 }
 
 AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tensor& k,
-                                            const at::Tensor& v, int) {
+                                            const at::Tensor& v, Layer) {
   const at::Tensor q64 = q.to(at::kDouble);
   const at::Tensor k64 = perQueryHead(k, q.size(1)), v64 = perQueryHead(v, q.size(1));
   std::vector<at::Tensor> out, lse;
@@ -63,7 +64,7 @@ AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tenso
 
 AttentionGradients ReferenceAttention::backward(const at::Tensor& dout, const at::Tensor& q,
                                                 const at::Tensor& k, const at::Tensor& v,
-                                                const AttentionResult& result, int) {
+                                                const AttentionResult& result, Layer) {
   const at::Tensor q64 = q.to(at::kDouble), dout64 = dout.to(at::kDouble);
   const at::Tensor k64 = perQueryHead(k, q.size(1)), v64 = perQueryHead(v, q.size(1));
   const at::Tensor delta = (dout64 * result.out.to(at::kDouble)).sum(-1, true);  // [B, H, S, 1]

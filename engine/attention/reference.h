@@ -15,10 +15,10 @@ class ReferenceAttention : public AttentionOp {
   ReferenceAttention(Mask mask, double scale, at::Tensor sinks = {})
       : mask_(std::move(mask)), scale_(scale), sinks_(std::move(sinks)) {}
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          int layer) override;
+                          Layer layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                               const at::Tensor& v, const AttentionResult& result,
-                              int layer) override;
+                              Layer layer) override;
 
  private:
   at::Tensor scores(const at::Tensor& q_rows, const at::Tensor& k, std::int64_t first_row) const;

@@ -5,50 +5,38 @@
 #include <vector>
 
 #include "engine/attention/pieces.h"
+#include "traces/schema/run_spec.h"
 
 namespace ringscope::engine {
 
-/// How KV blocks travel round the ring.
-enum class Rotate {
-  kP2p,        ///< to the next rank, while the held block is attended
-  kAllGather,  ///< all of them to all ranks at the first ring step (PyTorch's default)
-  kAllToAll,   ///< one hop by an all-to-all in which only one part is not empty (PyTorch)
-};
-const char* name(Rotate rotate);
-/// Throws usageError that lists the names.
-Rotate parseRotate(const std::string& name);
-
-/// In which order backward visits the blocks.
-enum class Order {
-  kDiagonalFirst,  ///< its own block first; dK and dV need a last hop home (PyTorch)
-  kDiagonalLast,   ///< backwards from the block that forward held last, its own at the end, against
-                   ///< the direction of forward; dK and dV end at home (Transformer Engine)
-};
-const char* name(Order order);
-Order parseOrder(const std::string& name);
+using traces::Order;
+using traces::RingStep;
+using traces::Rotate;
 
 /// One ring step of one rank: which KV block it holds, and what it attends of it.
 struct RingStage {
-  int ring_step = 0;
-  int source_rank = 0;
+  RingStep ring_step = RingStep::of(0);
+  GroupRank source_rank = GroupRank::of(0);
   std::vector<Piece> pieces;
   bool forwards_kv = false;  ///< the block goes on to `next_rank` while this step is attended
 };
 
 /// The stages of one rank of a ring group in one direction. Ranks are those of the group.
 struct RingSchedule {
-  int rank = 0;
-  int next_rank = 0;  ///< where blocks go
-  int previous_rank = 0;
+  GroupRank rank = GroupRank::of(0);
+  GroupRank next_rank = GroupRank::of(0);  ///< where blocks go
+  GroupRank previous_rank = GroupRank::of(0);
   std::vector<RingStage> stages;
 
   std::int64_t work() const;  ///< (query, key) pairs that the rank attends
+  /// Every stage attends the pieces that `mask` leaves of its block.
+  void attendBy(const ShardLayout& layout, const Mask& mask);
 };
 
 /// Pure functions of their arguments; no rank needs to ask another for its schedule. Forward begins
 /// with the diagonal block; then blocks come from the previous rank.
-RingSchedule ringSchedule(const ShardLayout& layout, const Mask& mask, int rank);
-RingSchedule ringBackwardSchedule(const ShardLayout& layout, const Mask& mask, int rank,
+RingSchedule ringSchedule(const ShardLayout& layout, const Mask& mask, GroupRank rank);
+RingSchedule ringBackwardSchedule(const ShardLayout& layout, const Mask& mask, GroupRank rank,
                                   Order order);
 
 /// Messages that each rank sends in one layer.

@@ -5,33 +5,30 @@
 #include <unistd.h>
 
 #include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "engine/control/break_request.h"
 #include "traces/core/error.h"
 #include "traces/storage/sqlite_source.h"
 
 namespace ringscope::engine {
 
-using nlohmann::json;
+namespace control = traces::control;
 
-json toJson(const traces::Place& place) {
-  return {{"train_step", place.train_step},
-          {"layer", place.layer},
-          {"direction", traces::name(place.direction)},
-          {"stage", place.stage},
-          {"text", traces::describe(place)}};
-}
+namespace {
+
+constexpr const char* kNotPaused = "the run is not paused; pause it first";
+
+}  // namespace
 
 ControlServer::ControlServer(Gate& gate, ControlledRun& run,
                              std::shared_ptr<traces::FrameWriter> writer, Options options)
     : gate_(gate), run_(run), writer_(std::move(writer)), options_(std::move(options)) {
-  send({{"hello",
-         {{"control", traces::kControlVersion},
-          {"format", traces::kFormatVersion},
-          {"run_id", options_.run_id},
-          {"capabilities",
-           {"pause", "continue", "step", "stop", "state", "break", "read", "inject", "capture",
-            "resend"}}}}});
+  send(control::EngineHello{traces::kControlVersion,
+                            traces::kFormatVersion,
+                            options_.run_id,
+                            {"pause", "continue", "step", "stop", "state", "break", "read",
+                             "inject", "capture", "resend"}});
   thread_ = std::thread([this] { loop(); });
 }
 
@@ -40,8 +37,8 @@ ControlServer::~ControlServer() {
   thread_.join();
 }
 
-void ControlServer::send(const json& message) {
-  writer_->send(traces::encodeJsonFrame(message.dump()));
+void ControlServer::send(const control::Message& message) {
+  writer_->send(control::encodeMessage(message));
 }
 
 void ControlServer::loop() {
@@ -50,7 +47,7 @@ void ControlServer::loop() {
       answerPending();
       announceBreak();
     } catch (const Error& error) {  // a rank that does not answer must not end the others
-      send({{"error", error.what()}});
+      send(control::Failure{error.what()});
     }
     const int patience_ms = pending_ ? 1 : 50;
     if (!input_open_) {
@@ -77,103 +74,101 @@ void ControlServer::readInput() {
   try {
     decoder_.feed(buffer.data(), static_cast<std::size_t>(n));
     while (const auto frame = decoder_.next()) {
-      if (frame->type != traces::FrameType::kJson) continue;
-      handle(json::parse(frame->body.begin(), frame->body.end(), nullptr, false));
+      if (frame->type == traces::FrameType::kJson) handle(*frame);
     }
   } catch (const Error& error) {
-    send({{"error", error.what()}});
+    send(control::Failure{error.what()});
     input_open_ = false;
   }
 }
 
-void ControlServer::handle(const json& request) {
-  if (!request.is_object() || !request.value("cmd", json()).is_string()) {
-    send({{"error", "a request must be a JSON object with a \"cmd\""}});
-    return;
-  }
-  json reply = {{"reply", request["cmd"]}, {"id", request.value("id", json())}, {"ok", true}};
+void ControlServer::handle(const traces::Frame& frame) {
+  std::optional<control::RequestHead> head;
   try {
-    dispatch(request, reply);
+    const auto message = traces::parseFrameJson(frame);
+    head = control::RequestHead::from(message);
+    if (auto answer = granted(*head, control::decodeRequest(message)))
+      send(control::Reply{head->cmd, head->id, std::move(*answer)});
   } catch (const Error& error) {
-    reply["ok"] = false;
-    reply["error"] = error.what();
-  } catch (const json::exception&) {
-    reply["ok"] = false;
-    reply["error"] = "a field of the request has the wrong type";
+    if (head)
+      send(control::Reply{head->cmd, head->id, control::Refused{error.what()}});
+    else
+      send(control::Failure{error.what()});
   }
-  if (!reply.is_null()) send(reply);
 }
 
-/// Fills `reply`, or clears it when the answer comes later.
-void ControlServer::dispatch(const json& request, json& reply) {
-  const auto cmd = request["cmd"].get<std::string>();
-  if (cmd == "hello") {
-    if (request.value("control", -1) != traces::kControlVersion)
-      throw usageError("this engine speaks version " + std::to_string(traces::kControlVersion) +
-                       " of the control connection");
-    stop_at_end_of_input_ = request.value("at_end_of_input", "finish") == "stop";
-  } else if (cmd == "pause" || cmd == "step") {
-    if (pending_)
-      throw usageError("another " + (*pending_)["reply"].get<std::string>() + " is under way");
-    if (cmd == "pause") {
-      gate_.pause();
-    } else {
-      const auto unit = request.value("unit", "stage");
-      if (unit != "stage" && unit != "layer" && unit != "train_step")
-        throw usageError("a step's unit is stage, layer or train_step");
-      const bool paused = gate_.step(unit == "stage"   ? StepUnit::kStage
-                                     : unit == "layer" ? StepUnit::kLayer
-                                                       : StepUnit::kTrainStep);
-      if (!paused) throw usageError("the run is not paused; pause it first");
-    }
-    pending_ = reply;
-    pending_said_ = std::chrono::steady_clock::now();
-    reply = json();
-  } else if (cmd == "continue") {
+std::optional<control::Answer> ControlServer::granted(const control::RequestHead& head,
+                                                      const control::Request& request) {
+  if (const auto* hello = std::get_if<control::Hello>(&request)) {
+    greet(*hello);
+  } else if (std::holds_alternative<control::Pause>(request) ||
+             std::holds_alternative<control::Step>(request)) {
+    stopSoon(head, request);
+    return std::nullopt;
+  } else if (std::holds_alternative<control::Continue>(request)) {
     stop_is_known_ = false;
     gate_.resume();
-  } else if (cmd == "stop") {
+  } else if (std::holds_alternative<control::Stop>(request)) {
     gate_.stop();
-  } else if (cmd == "state") {
-    reply["state"] = state();
-  } else if (cmd == "break") {
-    setBreak(request);
-  } else if (cmd == "inject" || cmd == "lift" || cmd == "capture") {
-    change(request, reply);
-  } else if (cmd == "read" || cmd == "tensors") {
-    read(request, reply);
-  } else if (cmd == "resend") {
-    resend(request, reply);
+  } else if (std::holds_alternative<control::AskState>(request)) {
+    return state();
+  } else if (const auto* at = std::get_if<control::Break>(&request)) {
+    setBreak(*at);
+  } else if (const auto* inject = std::get_if<control::Inject>(&request)) {
+    return changed(inject->kName, inject->mistake, run_.inject(inject->mistake));
+  } else if (const auto* lift = std::get_if<control::Lift>(&request)) {
+    return changed(lift->kName, lift->mistake, run_.lift(lift->mistake));
+  } else if (const auto* capture = std::get_if<control::SetCapture>(&request)) {
+    run_.setCapture(capture->policy);
+  } else if (std::holds_alternative<control::ListTensors>(request)) {
+    requirePaused();
+    return run_.tensors();
+  } else if (const auto* read = std::get_if<control::ReadTensor>(&request)) {
+    requirePaused();
+    return run_.read(*read);
+  } else if (const auto* missing = std::get_if<control::Resend>(&request)) {
+    return resend(*missing);
   } else {
-    throw usageError("'" + cmd + "' is not a request of version 0");
+    throw usageError("'" + head.cmd + "' is for rank processes, not for a run");
   }
+  return control::Granted{};
 }
 
-json ControlServer::state() const {
+void ControlServer::greet(const control::Hello& hello) {
+  if (hello.version != traces::kControlVersion)
+    throw usageError("this engine speaks version " + std::to_string(traces::kControlVersion) +
+                     " of the control connection");
+  stop_at_end_of_input_ = hello.stop_at_end_of_input;
+}
+
+/// A pause or a step, which is answered when every rank stands.
+void ControlServer::stopSoon(const control::RequestHead& head, const control::Request& request) {
+  if (pending_) throw usageError("another " + pending_->cmd + " is under way");
+  if (const auto* step = std::get_if<control::Step>(&request)) {
+    if (!gate_.step(step->unit)) throw usageError(kNotPaused);
+  } else {
+    gate_.pause();
+  }
+  pending_ = head;
+  pending_said_ = std::chrono::steady_clock::now();
+}
+
+control::StateReport ControlServer::state() const {
   const auto place = gate_.stoppedAt();
   const auto stats = run_.stats();
-  return {{"running", !place && !gate_.over()},
-          {"paused", place.has_value()},
-          {"over", gate_.over()},
-          {"place", place ? toJson(*place) : json()},
-          {"run_id", options_.run_id},
-          {"run_clock_ns", run_.now()},
-          {"events", stats.events},
-          {"dropped_events", stats.dropped_events},
-          {"failed_sinks", stats.failed_sinks}};
+  return {!place && !gate_.over(), place.has_value(), gate_.over(), place,
+          options_.run_id,         run_.now(),        stats.events, stats.dropped_events,
+          stats.failed_sinks};
 }
 
 void ControlServer::answerPending() {
   if (!pending_) return;
   const auto place = gate_.stoppedAt();
-  const bool over = gate_.over();
-  if (!place && !over) return tellWhoIsLate();
-  json reply = *pending_;
-  pending_.reset();
-  reply["over"] = over;
-  addStop(reply, place);
+  if (!place && !gate_.over()) return tellWhoIsLate();
+  const control::RequestHead head = *std::exchange(pending_, std::nullopt);
+  control::StopReport report = stopReport(place);
   stop_is_known_ = place.has_value();
-  send(reply);
+  send(control::Reply{head.cmd, head.id, std::move(report)});
 }
 
 void ControlServer::tellWhoIsLate() {
@@ -181,46 +176,43 @@ void ControlServer::tellWhoIsLate() {
   const auto now = std::chrono::steady_clock::now();
   if (now - pending_said_ < kEvery) return;
   pending_said_ = now;
-  json late = json::array();
+  control::Waiting waiting{pending_->cmd, pending_->id, {}};
   for (const auto& [rank, place] : gate_.onTheirWay())
-    late.push_back({{"rank", rank}, {"place", toJson(place)}});
-  send({{"waiting", (*pending_)["reply"]}, {"id", (*pending_)["id"]}, {"for", late}});
+    waiting.late.push_back(
+        {traces::WorldRank::of(rank.value()), place});  // all ranks pass the gate
+  send(std::move(waiting));
 }
 
-void ControlServer::addStop(json& message, const std::optional<traces::Place>& place) {
+control::StopReport ControlServer::stopReport(const std::optional<traces::Place>& place) {
+  const bool over = gate_.over();
   const traces::Watermark watermark = run_.flush();
-  message["run_id"] = options_.run_id;
-  message["place"] = place ? toJson(*place) : json();
-  message["chunk_watermark"] = watermark.chunk_watermark;
-  message["run_clock_ns"] = watermark.run_clock_ns;
+  return {options_.run_id, place, watermark.chunk_watermark, watermark.run_clock_ns, over};
 }
 
 void ControlServer::announceBreak() {
   const auto place = gate_.stoppedAt();
   if (!place) stop_is_known_ = false;
   if (!place || pending_ || stop_is_known_) return;
-  json message = {{"stopped", "break"}};
-  addStop(message, place);
+  control::StoppedByBreak stopped{stopReport(place)};
   stop_is_known_ = true;
-  send(message);
+  send(std::move(stopped));
 }
 
-void ControlServer::setBreak(const json& request) {
-  const BreakRequest asked = BreakRequest::fromJson(request);
-  gate_.setBreak(asked.place);
+void ControlServer::setBreak(const control::Break& asked) {
+  gate_.setBreak(asked.at);
   break_multiple_ = asked.on_divergence ? asked.multiple : kNoBreak;
   if (asked.on_non_finite != breaks_on_non_finite_) run_.breakOnNonFinite(asked.on_non_finite);
   breaks_on_non_finite_ = asked.on_non_finite;
 }
 
-void ControlServer::change(const json& request, json& reply) {
-  const auto cmd = request["cmd"].get<std::string>();
-  if (cmd == "capture") return run_.setCapture(request.value("policy", ""));
-  const auto mistake = request.value("mistake", std::string());
-  const std::int32_t step = run_.change(cmd, mistake);
-  reply["from_train_step"] = step;
+control::ChangedFrom ControlServer::changed(const char* cmd, const std::string& mistake,
+                                            std::int32_t from_train_step) {
   if (options_.seal)
-    options_.seal(json({{"control", cmd}, {"mistake", mistake}, {"from_train_step", step}}).dump());
+    options_.seal(
+        nlohmann::json(
+            {{"control", cmd}, {"mistake", mistake}, {"from_train_step", from_train_step}})
+            .dump());
+  return {from_train_step};
 }
 
 void ControlServer::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {
@@ -230,33 +222,24 @@ void ControlServer::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {
     if (!(diff.multiple <= limit)) return gate_.pause();
 }
 
-void ControlServer::read(const json& request, json& reply) {
+void ControlServer::requirePaused() const {
   if (!gate_.stoppedAt()) throw usageError("tensors are read from a paused run; pause it first");
-  if (request["cmd"] == "tensors")
-    reply["tensors"] = run_.tensors();
-  else
-    reply.update(run_.read(request));
 }
 
-void ControlServer::resend(const json& request, json& reply) {
+control::Resent ControlServer::resend(const control::Resend& asked) {
   if (options_.trace_path.empty())
     throw usageError("this run keeps no file, so chunks cannot be sent again");
   traces::SqliteSource source(options_.trace_path);
-  int sent = 0;
-  source.readRange(request.value("first", std::uint64_t{0}),
-                   request.value("last", std::uint64_t{0}), [&](const traces::Chunk& chunk) {
-                     writer_->send(traces::encodeChunkFrame(chunk));
-                     ++sent;
-                   });
-  reply["sent"] = sent;
+  control::Resent resent;
+  source.readRange(asked.first, asked.last, [&](const traces::Chunk& chunk) {
+    writer_->send(traces::encodeChunkFrame(chunk));
+    ++resent.sent;
+  });
+  return resent;
 }
 
 void ControlServer::announceEnd(const std::string& failure, bool stopped) {
-  send({{"end",
-         {{"run_id", options_.run_id},
-          {"ok", failure.empty()},
-          {"stopped", stopped},
-          {"reason", failure}}}});
+  send(control::End{options_.run_id, stopped, failure});
 }
 
 }  // namespace ringscope::engine

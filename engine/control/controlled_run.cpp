@@ -5,32 +5,26 @@
 
 namespace ringscope::engine {
 
-using nlohmann::json;
-
 RunHere::RunHere(Gate& gate, traces::Recorder& recorder, const LiveTensors& live,
                  RunSwitches& switches)
     : recorder_(recorder), live_(live), switches_(switches) {
-  switches_.setNonFiniteSink([&gate] { gate.pause(); });
+  switches_.capture().setNonFiniteSink([&gate] { gate.pause(); });
 }
 
 RunHere::~RunHere() {
-  switches_.setNonFiniteSink({});
+  switches_.capture().setNonFiniteSink({});
 }
 
-json RunHere::tensors() {
+traces::control::TensorList RunHere::tensors() {
   return listLiveTensors(live_);
 }
 
-json RunHere::read(const json& request) {
-  return readLiveTensor(live_, request);
-}
-
-std::int32_t RunHere::change(const std::string& cmd, const std::string& mistake) {
-  return cmd == "inject" ? switches_.inject(mistake) : switches_.lift(mistake);
+traces::control::TensorSlice RunHere::read(const traces::control::ReadTensor& asked) {
+  return readLiveTensor(live_, asked);
 }
 
 void RunHere::setCapture(const std::string& policy) {
-  switches_.setCapture(CapturePolicy::parse(policy));
+  switches_.capture().set(CapturePolicy::parse(policy));
 }
 
 }  // namespace ringscope::engine

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/control/gate.h"
-#include "engine/control/run_switches.h"
+#include "engine/gate/gate.h"
 #include "engine/observe/live_tensors.h"
+#include "engine/rank/run_switches.h"
+#include "traces/control/requests.h"
 #include "traces/recording/recorder.h"
 
 namespace ringscope::engine {
@@ -23,11 +23,12 @@ class ControlledRun {
   virtual std::int64_t now() const = 0;
 
   /// See tensor_read.h. Only while every rank stands at a gate.
-  virtual nlohmann::json tensors() = 0;
-  virtual nlohmann::json read(const nlohmann::json& request) = 0;
+  virtual traces::control::TensorList tensors() = 0;
+  virtual traces::control::TensorSlice read(const traces::control::ReadTensor& asked) = 0;
 
-  /// `cmd` is "inject" or "lift". Returns the training step from which every rank does so.
-  virtual std::int32_t change(const std::string& cmd, const std::string& mistake) = 0;
+  /// Returns the training step from which every rank does so.
+  virtual std::int32_t inject(const std::string& mistake) = 0;
+  virtual std::int32_t lift(const std::string& mistake) = 0;
   virtual void setCapture(const std::string& policy) = 0;
   virtual void breakOnNonFinite(bool on) = 0;
 };
@@ -42,11 +43,12 @@ class RunHere : public ControlledRun {
   traces::Watermark flush() override { return recorder_.flush(); }
   traces::RecorderStats stats() const override { return recorder_.stats(); }
   std::int64_t now() const override { return recorder_.now(); }
-  nlohmann::json tensors() override;
-  nlohmann::json read(const nlohmann::json& request) override;
-  std::int32_t change(const std::string& cmd, const std::string& mistake) override;
+  traces::control::TensorList tensors() override;
+  traces::control::TensorSlice read(const traces::control::ReadTensor& asked) override;
+  std::int32_t inject(const std::string& mistake) override { return switches_.inject(mistake); }
+  std::int32_t lift(const std::string& mistake) override { return switches_.lift(mistake); }
   void setCapture(const std::string& policy) override;
-  void breakOnNonFinite(bool on) override { switches_.breakOnNonFinite(on); }
+  void breakOnNonFinite(bool on) override { switches_.capture().breakOnNonFinite(on); }
 
  private:
   traces::Recorder& recorder_;

@@ -6,8 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "engine/control/rank_link.h"
@@ -16,7 +18,8 @@
 
 namespace ringscope::engine {
 
-using nlohmann::json;
+namespace control = traces::control;
+using traces::WorldRank;
 
 namespace {
 
@@ -45,16 +48,15 @@ class HeldRun {
 
 }  // namespace
 
-RankHub::RankHub(Gate& gate, int ranks, int recorded,
-                 std::vector<std::unique_ptr<traces::ChunkSink>> sinks,
+RankHub::RankHub(Gate& gate, int ranks, std::vector<std::unique_ptr<traces::ChunkSink>> sinks,
                  std::function<void(const std::vector<traces::DiffRecord>&)> on_diffs)
     : gate_(gate),
       start_ns_(traces::steadyNow()),
-      recorded_(recorded),
       on_diffs_(std::move(on_diffs)),
       links_(static_cast<std::size_t>(ranks)),
       sinks_(std::move(sinks)),
-      joiner_(ranks + 1, [this](const traces::Chunk& chunk) { sinks_.write(chunk); }) {
+      joiner_(ranks + 1, [this](const traces::Chunk& chunk)
+                             RINGSCOPE_REQUIRES(recording_mutex_) { sinks_.write(chunk); }) {
   for (Link& link : links_) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -76,10 +78,16 @@ void RankHub::childrenStarted() {
     if (const int fd = std::exchange(link.theirs, -1); fd >= 0) ::close(fd);
 }
 
-void RankHub::prepareChild(int rank) const {
-  const int fd = ::dup(links_[static_cast<std::size_t>(rank)].theirs);  // without close-on-exec
+void RankHub::prepareChild(WorldRank rank) const {
+  const int fd = ::dup(links_[rank.index()].theirs);  // without close-on-exec
   ::setenv(RankLink::kVariable, std::to_string(fd).c_str(), 1);
   ::setenv(RankLink::kClockVariable, std::to_string(start_ns_).c_str(), 1);
+}
+
+std::vector<WorldRank> RankHub::ranks() const {
+  std::vector<WorldRank> all;
+  for (std::size_t r = 0; r < links_.size(); ++r) all.push_back(WorldRank::of(r));
+  return all;
 }
 
 void RankHub::loop() {
@@ -88,13 +96,13 @@ void RankHub::loop() {
     for (const Link& link : links_) ends.push_back({link.gone ? -1 : link.ours, POLLIN, 0});
     ::poll(ends.data(), ends.size(), kCommitMs);
     for (std::size_t r = 0; r < ends.size(); ++r)
-      if (ends[r].revents != 0) readFrom(static_cast<int>(r));
+      if (ends[r].revents != 0) readFrom(WorldRank::of(r));
     flushSinks();
   }
 }
 
-bool RankHub::readFrom(int rank) {
-  Link& link = links_[static_cast<std::size_t>(rank)];
+bool RankHub::readFrom(WorldRank rank) {
+  Link& link = links_[rank.index()];
   if (link.gone) return false;
   std::array<char, 1 << 16> buffer;
   const ssize_t n = ::recv(link.ours, buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -108,33 +116,39 @@ bool RankHub::readFrom(int rank) {
     while (const auto frame = link.decoder.next()) take(rank, *frame);
   } catch (const Error& error) {
     setGone(link);
-    const std::lock_guard lock(recording_mutex_);
-    stats_.failed_sinks.push_back("rank " + std::to_string(rank) +
+    const traces::MutexLock lock(recording_mutex_);
+    stats_.failed_sinks.push_back("rank " + toString(rank) +
                                   " sent what cannot be read: " + error.what());
   }
   return true;
 }
 
 void RankHub::setGone(Link& link) {
-  const std::lock_guard lock(replies_mutex_);
+  const traces::MutexLock lock(replies_mutex_);
   link.gone = true;
-  replied_.notify_all();
+  replied_.notifyAll();
 }
 
-void RankHub::take(int rank, const traces::Frame& frame) {
+void RankHub::take(WorldRank rank, const traces::Frame& frame) {
   if (frame.type == traces::FrameType::kJson) {
-    const auto reply = json::parse(frame.body.begin(), frame.body.end(), nullptr, false);
-    const std::lock_guard lock(replies_mutex_);
-    replies_[reply.value("id", 0)] = reply;
-    replied_.notify_all();
+    takeReply(control::decodeMessage(traces::parseFrameJson(frame)));
     return;
   }
   traces::Chunk chunk = traces::decodeChunkFrame(frame);
-  if (chunk.kind == traces::ChunkKind::kDiffs) on_diffs_(traces::decodeDiffs(chunk));
-  const std::lock_guard lock(recording_mutex_);
-  joiner_.add(rank, std::move(chunk));
+  if (chunk.kind == traces::ChunkKind::kDiffs)
+    on_diffs_(traces::decodeRows<traces::DiffRecord>(chunk));
+  const traces::MutexLock lock(recording_mutex_);
+  joiner_.add(rank.value(), std::move(chunk));
   stats_.events = joiner_.events();
   dirty_ = true;
+}
+
+void RankHub::takeReply(const control::Message& message) {
+  const auto* reply = std::get_if<control::Reply>(&message);
+  if (!reply || !reply->id) throw inputError("an answer without the number of its question");
+  const traces::MutexLock lock(replies_mutex_);
+  replies_[*reply->id] = reply->answer;
+  replied_.notifyAll();
 }
 
 void RankHub::takeFailures() {
@@ -143,7 +157,7 @@ void RankHub::takeFailures() {
 }
 
 void RankHub::flushSinks() {
-  const std::lock_guard lock(recording_mutex_);
+  const traces::MutexLock lock(recording_mutex_);
   if (!dirty_) return;
   dirty_ = false;
   sinks_.flush();
@@ -151,11 +165,8 @@ void RankHub::flushSinks() {
 }
 
 void RankHub::note(const std::string& key, const std::string& text) {
-  traces::Chunk chunk;
-  chunk.kind = traces::ChunkKind::kNotes;
-  chunk.rows = 1;
-  chunk.body = traces::encodeNote({key, text});
-  const std::lock_guard lock(recording_mutex_);
+  traces::Chunk chunk = traces::chunkOf(traces::Note{key, text});
+  const traces::MutexLock lock(recording_mutex_);
   joiner_.add(static_cast<int>(links_.size()), std::move(chunk));
   dirty_ = true;
 }
@@ -163,50 +174,60 @@ void RankHub::note(const std::string& key, const std::string& text) {
 void RankHub::close() {
   if (closing_.exchange(true)) return;
   thread_.join();
-  for (std::size_t r = 0; r < links_.size(); ++r)
-    while (readFrom(static_cast<int>(r))) {
+  for (const WorldRank rank : ranks())
+    while (readFrom(rank)) {
     }
-  const std::lock_guard lock(recording_mutex_);
+  const traces::MutexLock lock(recording_mutex_);
   joiner_.finish(now());
   sinks_.close();
   takeFailures();
 }
 
-json RankHub::ask(int rank, json request) {
-  std::unique_lock lock(replies_mutex_);
-  const int id = next_id_++;
-  request["id"] = id;
-  const traces::Bytes frame = traces::encodeJsonFrame(request.dump());
-  const Link& link = links_[static_cast<std::size_t>(rank)];
+control::Answer RankHub::answerOf(WorldRank rank, const control::Request& request) {
+  traces::MutexLock lock(replies_mutex_);
+  const std::int64_t id = next_id_++;
+  const traces::Bytes frame = control::encodeRequest(request, id);
+  const Link& link = links_[rank.index()];
   const bool sent = ::send(link.ours, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
                     static_cast<ssize_t>(frame.size());
-  if (sent) replied_.wait_for(lock, kPatience, [&] { return link.gone || replies_.contains(id); });
-  if (!replies_.contains(id)) throw runFailed("rank " + std::to_string(rank) + " does not answer");
-  json reply = std::move(replies_.extract(id).mapped());
-  if (!reply.value("ok", false)) throw usageError(reply.value("error", "the rank refused"));
-  return reply;
+  if (sent)
+    replied_.waitFor(lock, kPatience, [&]() RINGSCOPE_REQUIRES(replies_mutex_) {
+      return link.gone || replies_.contains(id);
+    });
+  if (!replies_.contains(id)) throw runFailed("rank " + toString(rank) + " does not answer");
+  return std::move(replies_.extract(id).mapped());
 }
 
-std::vector<json> RankHub::askAll(const json& request, int ranks) {
-  std::vector<json> replies;
-  for (int rank = 0; rank < ranks; ++rank) replies.push_back(ask(rank, request));
-  return replies;
+template <typename Request>
+typename Request::Answer RankHub::ask(WorldRank rank, const Request& request) {
+  control::Answer answer = answerOf(rank, request);
+  if (const auto* refused = std::get_if<control::Refused>(&answer))
+    throw usageError(refused->error);
+  if (auto* given = std::get_if<typename Request::Answer>(&answer)) return std::move(*given);
+  throw runFailed("rank " + toString(rank) + " answers what it was not asked");
+}
+
+template <typename Request>
+std::vector<typename Request::Answer> RankHub::askAll(const Request& request) {
+  std::vector<typename Request::Answer> answers;
+  for (const WorldRank rank : ranks()) answers.push_back(ask(rank, request));
+  return answers;
 }
 
 traces::Watermark RankHub::flush() {
   std::uint64_t events = 0, tensors = 0;
-  for (int rank = 0; rank < recorded_; ++rank) {
-    const Link& link = links_[static_cast<std::size_t>(rank)];
+  for (const WorldRank rank : ranks()) {
+    const Link& link = links_[rank.index()];
     if (link.gone) continue;
     try {
-      const json reply = ask(rank, {{"cmd", "flush"}});
-      events += reply.value("dropped_events", std::uint64_t{0});
-      tensors += reply.value("dropped_tensors", std::uint64_t{0});
+      const control::Flushed flushed = ask(rank, control::Flush{});
+      events += flushed.dropped_events;
+      tensors += flushed.dropped_tensors;
     } catch (const Error&) {
       if (!link.gone) throw;  // it died meanwhile, and what it sent is here
     }
   }
-  const std::lock_guard lock(recording_mutex_);
+  const traces::MutexLock lock(recording_mutex_);
   stats_.dropped_events = events;
   stats_.dropped_tensors = tensors;
   sinks_.flush();
@@ -215,7 +236,7 @@ traces::Watermark RankHub::flush() {
 }
 
 traces::RecorderStats RankHub::stats() const {
-  const std::lock_guard lock(recording_mutex_);
+  const traces::MutexLock lock(recording_mutex_);
   return stats_;
 }
 
@@ -223,39 +244,43 @@ std::int64_t RankHub::now() const {
   return traces::steadyNow() - start_ns_;
 }
 
-json RankHub::tensors() {
-  json all = json::array();
-  for (const json& reply : askAll({{"cmd", "tensors"}}, recorded_))
-    for (const json& tensor : reply.at("tensors")) all.push_back(tensor);
+control::TensorList RankHub::tensors() {
+  control::TensorList all;
+  for (control::TensorList& of_rank : askAll(control::ListTensors{}))
+    std::ranges::move(of_rank.tensors, std::back_inserter(all.tensors));
   return all;
 }
 
-json RankHub::read(const json& request) {
-  const auto rank = request.value("rank", -1);
-  if (rank < 0 || rank >= recorded_)
-    throw usageError("there is no rank " + std::to_string(rank) + " to read from");
-  json reply = ask(rank, request);
-  reply.erase("id");
-  reply.erase("ok");
-  return reply;
+control::TensorSlice RankHub::read(const control::ReadTensor& asked) {
+  if (asked.rank.isNone() || asked.rank.index() >= links_.size())
+    throw usageError("there is no rank " + toString(asked.rank) + " to read from");
+  return ask(asked.rank, asked);
 }
 
-std::int32_t RankHub::change(const std::string& cmd, const std::string& mistake) {
+template <typename Change>
+std::int32_t RankHub::change(const Change& request) {
   const HeldRun held(gate_);
   std::int32_t from = 0;
-  for (const json& reply :
-       askAll({{"cmd", cmd}, {"mistake", mistake}}, static_cast<int>(links_.size())))
-    from = std::max(from, reply.at("from_train_step").get<std::int32_t>());
+  for (const control::ChangedFrom& of_rank : askAll(request))
+    from = std::max(from, of_rank.from_train_step);
   return from;
+}
+
+std::int32_t RankHub::inject(const std::string& mistake) {
+  return change(control::Inject{mistake});
+}
+
+std::int32_t RankHub::lift(const std::string& mistake) {
+  return change(control::Lift{mistake});
 }
 
 void RankHub::setCapture(const std::string& policy) {
   CapturePolicy::parse(policy);  // refuses what is none before any rank has changed over
-  askAll({{"cmd", "capture"}, {"policy", policy}}, static_cast<int>(links_.size()));
+  askAll(control::SetCapture{policy});
 }
 
 void RankHub::breakOnNonFinite(bool on) {
-  askAll({{"cmd", "non_finite"}, {"on", on}}, static_cast<int>(links_.size()));
+  askAll(control::BreakOnNonFinite{on});
 }
 
 }  // namespace ringscope::engine

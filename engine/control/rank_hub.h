@@ -2,15 +2,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "engine/control/controlled_run.h"
+#include "traces/control/messages.h"
+#include "traces/core/mutex.h"
 #include "traces/join/chunk_joiner.h"
 #include "traces/recording/sink_set.h"
 #include "traces/stream/frame.h"
@@ -21,15 +21,14 @@ namespace ringscope::engine {
 /// clock, and passes on what the control connection asks. Thread-safe.
 class RankHub : public ControlledRun {
  public:
-  /// The first `recorded` ranks record. `on_diffs` is called from another thread. `gate` is shared
+  /// `on_diffs` is called from another thread. `gate` is shared
   /// with the ranks and outlives this.
-  RankHub(Gate& gate, int ranks, int recorded,
-          std::vector<std::unique_ptr<traces::ChunkSink>> sinks,
+  RankHub(Gate& gate, int ranks, std::vector<std::unique_ptr<traces::ChunkSink>> sinks,
           std::function<void(const std::vector<traces::DiffRecord>&)> on_diffs);
   ~RankHub() override;
 
   /// In a child, before it becomes its rank: leaves its end in the environment.
-  void prepareChild(int rank) const;
+  void prepareChild(traces::WorldRank rank) const;
   /// In the supervisor, when all children have been started: from here on it notices who is gone.
   void childrenStarted();
 
@@ -41,9 +40,10 @@ class RankHub : public ControlledRun {
   traces::Watermark flush() override;
   traces::RecorderStats stats() const override;
   std::int64_t now() const override;
-  nlohmann::json tensors() override;
-  nlohmann::json read(const nlohmann::json& request) override;
-  std::int32_t change(const std::string& cmd, const std::string& mistake) override;
+  traces::control::TensorList tensors() override;
+  traces::control::TensorSlice read(const traces::control::ReadTensor& asked) override;
+  std::int32_t inject(const std::string& mistake) override;
+  std::int32_t lift(const std::string& mistake) override;
   void setCapture(const std::string& policy) override;
   void breakOnNonFinite(bool on) override;
 
@@ -54,32 +54,39 @@ class RankHub : public ControlledRun {
     std::atomic<bool> gone{false};  ///< has ended, or sent what cannot be read
   };
 
+  std::vector<traces::WorldRank> ranks() const;
   void loop();
   /// Whether there was anything to read.
-  bool readFrom(int rank);
-  void take(int rank, const traces::Frame& frame);
+  bool readFrom(traces::WorldRank rank);
+  void take(traces::WorldRank rank, const traces::Frame& frame);
+  void takeReply(const traces::control::Message& message);
   void setGone(Link& link);
   void flushSinks();
-  void takeFailures();
-  nlohmann::json ask(int rank, nlohmann::json request);
-  std::vector<nlohmann::json> askAll(const nlohmann::json& request, int ranks);
+  void takeFailures() RINGSCOPE_REQUIRES(recording_mutex_);
+  /// Throws when the rank refuses, or does not answer.
+  template <typename Request>
+  typename Request::Answer ask(traces::WorldRank rank, const Request& request);
+  traces::control::Answer answerOf(traces::WorldRank rank, const traces::control::Request& request);
+  template <typename Request>
+  std::vector<typename Request::Answer> askAll(const Request& request);
+  template <typename Change>
+  std::int32_t change(const Change& request);
 
   Gate& gate_;
   const std::int64_t start_ns_;
-  const int recorded_;
   std::function<void(const std::vector<traces::DiffRecord>&)> on_diffs_;
   std::vector<Link> links_;
 
-  mutable std::mutex recording_mutex_;  // of the sinks, the joiner and stats_
-  traces::SinkSet sinks_;
-  traces::ChunkJoiner joiner_;
-  traces::RecorderStats stats_;
-  bool dirty_ = false;
+  mutable traces::Mutex recording_mutex_;
+  traces::SinkSet sinks_ RINGSCOPE_GUARDED_BY(recording_mutex_);
+  traces::ChunkJoiner joiner_ RINGSCOPE_GUARDED_BY(recording_mutex_);
+  traces::RecorderStats stats_ RINGSCOPE_GUARDED_BY(recording_mutex_);
+  bool dirty_ RINGSCOPE_GUARDED_BY(recording_mutex_) = false;
 
-  std::mutex replies_mutex_;
-  std::condition_variable replied_;
-  std::map<int, nlohmann::json> replies_;
-  int next_id_ = 1;
+  traces::Mutex replies_mutex_;
+  traces::Condition replied_;
+  std::map<std::int64_t, traces::control::Answer> replies_ RINGSCOPE_GUARDED_BY(replies_mutex_);
+  std::int64_t next_id_ RINGSCOPE_GUARDED_BY(replies_mutex_) = 1;
 
   std::atomic<bool> closing_{false};
   std::thread thread_;

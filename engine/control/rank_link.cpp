@@ -8,11 +8,12 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "traces/control/messages.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
 
-using nlohmann::json;
+namespace control = traces::control;
 
 int RankLink::inheritedDescriptor() {
   const char* fd = std::getenv(kVariable);
@@ -42,43 +43,58 @@ void RankLink::loop() {
   }
 }
 
-/// False when the supervisor has gone away.
+/// False when the supervisor has gone away, or sends what cannot be read.
 bool RankLink::readRequests() {
   std::array<char, 4096> buffer;
   const ssize_t n = ::recv(descriptor_, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (n < 0) return errno == EINTR || errno == EAGAIN;
   if (n == 0) return false;
-  decoder_.feed(buffer.data(), static_cast<std::size_t>(n));
-  while (const auto frame = decoder_.next())
-    answer(json::parse(frame->body.begin(), frame->body.end(), nullptr, false));
+  try {
+    decoder_.feed(buffer.data(), static_cast<std::size_t>(n));
+    while (const auto frame = decoder_.next()) answer(*frame);
+  } catch (const Error& error) {
+    writer_->send(control::encodeMessage(control::Failure{error.what()}));
+    return false;
+  }
   return true;
 }
 
-void RankLink::answer(const json& request) {
-  json reply = {{"ok", true}};
+void RankLink::answer(const traces::Frame& frame) {
+  control::Reply reply{"", std::nullopt, control::Granted{}};
   try {
-    reply.update(granted(request));
+    const auto message = traces::parseFrameJson(frame);
+    const auto head = control::RequestHead::from(message);
+    reply.cmd = head.cmd;
+    reply.id = head.id;
+    reply.answer = granted(control::decodeRequest(message));
   } catch (const Error& error) {
-    reply = {{"ok", false}, {"error", error.what()}};
+    reply.answer = control::Refused{error.what()};
   }
-  reply["id"] = request.value("id", 0);
-  writer_->send(traces::encodeJsonFrame(reply.dump()));
+  writer_->send(control::encodeMessage(reply));
 }
 
-json RankLink::granted(const json& request) {
-  const auto cmd = request.value("cmd", std::string());
-  if (cmd == "tensors") return {{"tensors", run_.tensors()}};
-  if (cmd == "read") return run_.read(request);
-  if (cmd == "inject" || cmd == "lift")
-    return {{"from_train_step", run_.change(cmd, request.value("mistake", ""))}};
-  if (cmd == "capture") run_.setCapture(request.value("policy", ""));
-  if (cmd == "non_finite") run_.breakOnNonFinite(request.value("on", false));
-  if (cmd == "flush") {
+control::Answer RankLink::granted(const control::Request& request) {
+  if (std::holds_alternative<control::ListTensors>(request)) return run_.tensors();
+  if (const auto* read = std::get_if<control::ReadTensor>(&request)) return run_.read(*read);
+  if (const auto* inject = std::get_if<control::Inject>(&request))
+    return control::ChangedFrom{run_.inject(inject->mistake)};
+  if (const auto* lift = std::get_if<control::Lift>(&request))
+    return control::ChangedFrom{run_.lift(lift->mistake)};
+  if (const auto* capture = std::get_if<control::SetCapture>(&request)) {
+    run_.setCapture(capture->policy);
+    return control::Granted{};
+  }
+  if (const auto* non_finite = std::get_if<control::BreakOnNonFinite>(&request)) {
+    run_.breakOnNonFinite(non_finite->on);
+    return control::Granted{};
+  }
+  if (std::holds_alternative<control::Flush>(request)) {
     run_.flush();
     const auto stats = run_.stats();
-    return {{"dropped_events", stats.dropped_events}, {"dropped_tensors", stats.dropped_tensors}};
+    return control::Flushed{stats.dropped_events, stats.dropped_tensors};
   }
-  return json::object();
+  throw usageError(std::string("a rank process is not asked for '") + control::nameOf(request) +
+                   "'");
 }
 
 }  // namespace ringscope::engine

@@ -13,9 +13,8 @@ namespace ringscope::engine {
 
 /// A rank process's end of the connection to the process that supervises it: what it records goes
 /// up through the same writer as the answers to the requests that come down, so that an answer to
-/// "flush" stands behind everything recorded before. Frames are those of the control connection.
-/// Requests: {"cmd": "flush" | "tensors" | "read" | "inject" | "lift" | "capture" | "non_finite",
-/// "id": N, …}; each is answered by {"id": N, "ok": …}.
+/// a Flush stands behind everything recorded before. Messages are those of the control connection
+/// (traces/control). What is wrong with a request is its answer; it never ends the rank.
 class RankLink {
  public:
   /// The descriptor that a supervisor left in the environment, or -1.
@@ -32,8 +31,8 @@ class RankLink {
  private:
   void loop();
   bool readRequests();
-  void answer(const nlohmann::json& request);
-  nlohmann::json granted(const nlohmann::json& request);
+  void answer(const traces::Frame& frame);
+  traces::control::Answer granted(const traces::control::Request& request);
 
   int descriptor_;
   std::shared_ptr<traces::FrameWriter> writer_;

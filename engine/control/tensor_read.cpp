@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/error.h"
@@ -11,19 +11,24 @@
 namespace ringscope::engine {
 namespace {
 
-using nlohmann::json;
+using traces::control::LiveTensorEntry;
+using traces::control::ReadTensor;
+using traces::control::TensorList;
+using traces::control::TensorSlice;
 
-json number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
+LiveTensorEntry describedEntry(const LiveTensors::Entry& entry) {
+  return {entry.rank,
+          entry.name,
+          entry.place.layer,
+          traces::describe(entry.place),
+          traces::name(dtypeOf(entry.tensor)),
+          entry.tensor.sizes().vec()};
 }
 
-/// One bound of the slice for every dimension.
-std::vector<std::int64_t> bounds(const json& request, const char* key,
+/// One bound of the slice for every dimension; `otherwise` where none were asked for.
+std::vector<std::int64_t> bounds(const std::vector<std::int64_t>& asked, const char* key,
                                  std::vector<std::int64_t> otherwise) {
-  if (!request.contains(key)) return otherwise;
-  auto asked = request[key].get<std::vector<std::int64_t>>();
+  if (asked.empty()) return otherwise;
   if (asked.size() != otherwise.size())
     throw usageError(std::string("\"") + key +
                      "\" needs one number a dimension, and the tensor has " +
@@ -31,58 +36,50 @@ std::vector<std::int64_t> bounds(const json& request, const char* key,
   return asked;
 }
 
+/// The elements of `tensor` that lie in the slice.
+at::Tensor cut(at::Tensor tensor, const TensorSlice& slice) {
+  const auto& sizes = slice.of.shape;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (slice.begin[d] < 0 || slice.end[d] > sizes[d] || slice.begin[d] >= slice.end[d])
+      throw usageError("dimension " + std::to_string(d) + " goes from 0 to " +
+                       std::to_string(sizes[d]));
+    tensor = tensor.slice(static_cast<std::int64_t>(d), slice.begin[d], slice.end[d]);
+  }
+  if (tensor.numel() > kMaxReadElements)
+    throw usageError("a read gives at most " + std::to_string(kMaxReadElements) +
+                     " elements; ask for a slice");
+  return tensor;
+}
+
 }  // namespace
 
-json listLiveTensors(const LiveTensors& live) {
-  json list = json::array();
-  for (const auto& entry : live.list())
-    list.push_back({{"rank", entry.rank},
-                    {"tensor", entry.name},
-                    {"layer", entry.place.layer},
-                    {"place", traces::describe(entry.place)},
-                    {"dtype", traces::name(dtypeOf(entry.tensor))},
-                    {"shape", entry.tensor.sizes().vec()}});
+TensorList listLiveTensors(const LiveTensors& live) {
+  TensorList list;
+  for (const auto& entry : live.list()) list.tensors.push_back(describedEntry(entry));
   return list;
 }
 
-json readLiveTensor(const LiveTensors& live, const json& request) {
-  const auto name = request.value("tensor", std::string());
-  const int rank = request.value("rank", 0), layer = request.value("layer", -1);
-  const auto entry = live.find(rank, name, layer);
+TensorSlice readLiveTensor(const LiveTensors& live, const ReadTensor& asked) {
+  const auto entry = live.find(asked.rank, asked.tensor, asked.layer);
   if (!entry)
-    throw usageError("rank " + std::to_string(rank) + " has no live tensor '" + name +
-                     "' of layer " + std::to_string(layer) + " now");
-  const auto sizes = entry->tensor.sizes().vec();
-  auto begin = bounds(request, "begin", std::vector<std::int64_t>(sizes.size(), 0));
-  auto end = bounds(request, "end", sizes);
-  const auto lead = request.value("lead", std::vector<std::int64_t>());
-  for (std::size_t d = 0; d < std::min(lead.size(), sizes.size()); ++d) {
-    begin[d] = lead[d];
-    end[d] = lead[d] + 1;
-  }
-  at::Tensor slice = entry->tensor.detach();
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (begin[d] < 0 || end[d] > sizes[d] || begin[d] >= end[d])
+    throw usageError("rank " + toString(asked.rank) + " has no live tensor '" + asked.tensor +
+                     "' of layer " + toString(asked.layer) + " now");
+  TensorSlice slice{describedEntry(*entry), {}, {}, {}};
+  slice.of.layer = asked.layer;
+  const auto& sizes = slice.of.shape;
+  slice.begin = bounds(asked.begin, "begin", std::vector<std::int64_t>(sizes.size(), 0));
+  slice.end = bounds(asked.end, "end", sizes);
+  for (std::size_t d = 0; d < std::min(asked.lead.size(), sizes.size()); ++d) {
+    if (asked.lead[d] < 0 || asked.lead[d] >= sizes[d])
       throw usageError("dimension " + std::to_string(d) + " goes from 0 to " +
                        std::to_string(sizes[d]));
-    slice = slice.slice(static_cast<std::int64_t>(d), begin[d], end[d]);
+    slice.begin[d] = asked.lead[d];
+    slice.end[d] = asked.lead[d] + 1;
   }
-  if (slice.numel() > kMaxReadElements)
-    throw usageError("a read gives at most " + std::to_string(kMaxReadElements) +
-                     " elements; ask for a slice");
-  const at::Tensor values = slice.to(at::kDouble).contiguous();
-  json numbers = json::array();
-  for (std::int64_t i = 0; i < values.numel(); ++i)
-    numbers.push_back(number(values.const_data_ptr<double>()[i]));
-  return {{"rank", rank},
-          {"tensor", name},
-          {"layer", layer},
-          {"place", traces::describe(entry->place)},
-          {"dtype", traces::name(dtypeOf(entry->tensor))},
-          {"shape", sizes},
-          {"begin", begin},
-          {"end", end},
-          {"values", numbers}};
+  const at::Tensor values = cut(entry->tensor.detach(), slice).to(at::kDouble).contiguous();
+  const auto* numbers = values.const_data_ptr<double>();
+  slice.values.assign(numbers, numbers + values.numel());
+  return slice;
 }
 
 }  // namespace ringscope::engine

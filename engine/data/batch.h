@@ -36,6 +36,8 @@ class BatchSource {
   virtual std::int64_t sequenceLength() const = 0;
   virtual std::int64_t batchSize() const = 0;
   virtual std::int64_t largestToken() const = 0;
+  /// Of all tokens, labels and borders: another where the data are others.
+  virtual std::uint64_t fingerprint() const = 0;
 };
 
 /// How text becomes blocks.

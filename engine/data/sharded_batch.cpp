@@ -14,7 +14,7 @@ constexpr std::int64_t kSeqDim = 1;
 }  // namespace
 
 at::Tensor shardOf(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout,
-                   int rank) {
+                   GroupRank rank) {
   std::vector<at::Tensor> parts;
   for (const TokenRun& run : layout.runs(rank))
     parts.push_back(full.slice(seq_dim, run.begin, run.end));
@@ -26,28 +26,42 @@ at::Tensor unshard(const std::vector<at::Tensor>& shards, std::int64_t seq_dim,
   return at::cat(shards, seq_dim).index_select(seq_dim, at::tensor(layout.restore(), at::kLong));
 }
 
-Batch shardBatch(const Batch& batch, const std::set<std::string>& sharded,
-                 const ShardLayout& layout, int rank, Observer& observer, std::int32_t train_step) {
-  Batch local;
-  const std::pair<const char*, at::Tensor Batch::*> all[] = {
+at::Tensor cutBuffer(const BufferCut& cut, const at::Tensor& whole, GroupRank rank) {
+  at::Tensor part = whole;
+  const ShardedBuffers sharded({{&part, cut.seq_dim, false}}, cut.layout, rank);
+  return part;
+}
+
+at::Tensor localPart(const std::string& buffer, const at::Tensor& whole,
+                     const std::vector<BufferCut>& cuts, const CutRule& rule) {
+  for (const BufferCut& cut : cuts)
+    if (cut.buffer == buffer) return rule(cut, whole);
+  return whole;
+}
+
+std::vector<BufferCut> batchCuts(const ShardLayout& layout) {
+  return {{"input_ids", kSeqDim, layout},
+          {"labels", kSeqDim, layout},
+          {"position_ids", kSeqDim, layout}};
+}
+
+Batch shardBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule,
+                 GroupRank rank, Observer& observer, std::int32_t train_step) {
+  Batch local{batch.input_ids, batch.labels, {}, {}};
+  const std::pair<const char*, at::Tensor Batch::*> buffers[] = {
       {"input_ids", &Batch::input_ids},
       {"labels", &Batch::labels},
       {"position_ids", &Batch::position_ids}};
-  std::vector<SequenceBuffer> buffers;
-  for (const auto& [name, field] : all) {
-    if (!sharded.contains(name)) continue;
-    local.*field = batch.*field;
-    buffers.push_back({&(local.*field), kSeqDim, false});
-  }
-  ShardedBuffers(std::move(buffers), layout, rank);
-  for (const auto& [name, field] : all) {
-    if (!sharded.contains(name)) continue;
-    observer.shard({name, train_step, static_cast<std::int16_t>(rank), true, kSeqDim,
-                    (batch.*field).sizes().vec(), (local.*field).sizes().vec(), layout.runs(rank)});
-    observer.tensor(std::string("buffer.") + name, {train_step}, local.*field);
-  }
-  if (!local.input_ids.defined() || !local.labels.defined())
-    throw usageError("input_ids and labels must be among the sharded buffers");
+  for (const BufferCut& cut : cuts)
+    for (const auto& [name, field] : buffers) {
+      if (cut.buffer != name) continue;
+      const at::Tensor& whole = batch.*field;
+      local.*field = rule(cut, whole);
+      observer.shard({name, train_step, observer.rank(), true,
+                      static_cast<std::int32_t>(cut.seq_dim), whole.sizes().vec(),
+                      (local.*field).sizes().vec(), cut.layout.runs(rank)});
+      observer.tensor({traces::TensorKind::kBuffer, name}, {train_step}, local.*field);
+    }
   if (!local.position_ids.defined())
     local.position_ids =
         at::arange(local.input_ids.size(1), at::kLong).expand(local.input_ids.sizes()).contiguous();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <set>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "engine/data/batch.h"
 #include "engine/observe/observer.h"
@@ -12,16 +13,34 @@ namespace ringscope::engine {
 
 /// The rows of `full` along `seq_dim` that `rank` owns, in local order.
 at::Tensor shardOf(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout,
-                   int rank);
+                   GroupRank rank);
 
 /// Joins the shards of all ranks, in rank order, back into global order.
 at::Tensor unshard(const std::vector<at::Tensor>& shards, std::int64_t seq_dim,
                    const ShardLayout& layout);
 
-/// Cuts the buffers named in `sharded` along the sequence, as PyTorch's context_parallel does with
-/// buffers=[…], buffer_seq_dims=[1, 1, 1], and records how each was cut. position_ids that are not
-/// among them are what a model makes by itself from the length that it sees: 0 … S_local − 1.
-Batch shardBatch(const Batch& batch, const std::set<std::string>& sharded,
-                 const ShardLayout& layout, int rank, Observer& observer, std::int32_t train_step);
+/// How one buffer is cut.
+struct BufferCut {
+  std::string buffer;
+  std::int64_t seq_dim = 0;
+  ShardLayout layout;
+};
+/// Gives this rank's part of a buffer.
+using CutRule = std::function<at::Tensor(const BufferCut& cut, const at::Tensor& whole)>;
+
+/// The part of `rank`. Throws usageError when the buffer has not the layout's length along the
+/// dimension.
+at::Tensor cutBuffer(const BufferCut& cut, const at::Tensor& whole, GroupRank rank);
+/// The part of a buffer where `cuts` names it, else the whole buffer.
+at::Tensor localPart(const std::string& buffer, const at::Tensor& whole,
+                     const std::vector<BufferCut>& cuts, const CutRule& rule);
+
+/// How a batch is cut: as PyTorch's context_parallel does with buffers=[…], buffer_seq_dims=
+/// [1, 1, 1].
+std::vector<BufferCut> batchCuts(const ShardLayout& layout);
+/// Cuts a batch and records how each buffer was cut. position_ids that `cuts` does not name are
+/// what a model makes by itself from the length that it sees: 0 … S_local − 1.
+Batch shardBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule,
+                 GroupRank rank, Observer& observer, std::int32_t train_step);
 
 }  // namespace ringscope::engine

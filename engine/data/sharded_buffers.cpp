@@ -7,7 +7,7 @@
 namespace ringscope::engine {
 
 ShardedBuffers::ShardedBuffers(std::vector<SequenceBuffer> buffers, const ShardLayout& layout,
-                               int rank)
+                               GroupRank rank)
     : buffers_(std::move(buffers)) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const SequenceBuffer& b = buffers_[i];

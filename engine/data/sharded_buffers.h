@@ -24,7 +24,7 @@ class ShardedBuffers {
  public:
   /// Throws usageError when a buffer has no such dimension or not the layout's length along it,
   /// names it by its place in the list, and leaves all buffers as they were.
-  ShardedBuffers(std::vector<SequenceBuffer> buffers, const ShardLayout& layout, int rank);
+  ShardedBuffers(std::vector<SequenceBuffer> buffers, const ShardLayout& layout, GroupRank rank);
   ~ShardedBuffers();
   ShardedBuffers(const ShardedBuffers&) = delete;
   ShardedBuffers& operator=(const ShardedBuffers&) = delete;

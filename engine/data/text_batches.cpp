@@ -2,22 +2,16 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 #include <random>
 
 #include "engine/data/batch.h"
 #include "traces/core/error.h"
+#include "traces/core/hash.h"
+#include "traces/core/input_file.h"
 
 namespace ringscope::engine {
 namespace {
-
-std::string readFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw inputError(path + ": no such file");
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 /// A file's documents.
 std::vector<std::string> parted(const std::string& text, const std::string& separator) {
@@ -37,7 +31,7 @@ class TextBatches : public BatchSource {
               const TextOptions& options)
       : options_(options), largest_(tokenizer.size() - 1) {
     for (const std::string& file : files)
-      for (const std::string& document : parted(readFile(file), options.separator)) {
+      for (const std::string& document : parted(traces::readFile(file), options.separator)) {
         starts_.push_back(static_cast<std::int64_t>(tokens_.size()));
         const auto tokens = tokenizer.encode(document);
         tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
@@ -67,6 +61,10 @@ class TextBatches : public BatchSource {
   std::int64_t sequenceLength() const override { return options_.seq_len; }
   std::int64_t batchSize() const override { return options_.batch_size; }
   std::int64_t largestToken() const override { return largest_; }
+  std::uint64_t fingerprint() const override {
+    return traces::mixSum64(tokens_.data(), tokens_.size() * sizeof(std::int64_t)) ^
+           ~traces::mixSum64(starts_.data(), starts_.size() * sizeof(std::int64_t));
+  }
 
  private:
   /// The documents that lie in the block of text from `begin` on.

@@ -4,6 +4,7 @@
 #include "engine/data/batch.h"
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/error.h"
+#include "traces/core/hash.h"
 
 namespace ringscope::engine {
 namespace {
@@ -28,6 +29,11 @@ class TokenFileBatches : public BatchSource {
       throw inputError(path + ": position_ids must have the shape [steps, B, S] or [B, S]");
     if (input_ids_.min().item<std::int64_t>() < 0)
       throw inputError(path + ": input_ids holds negative tokens");
+    if (at::logical_and(labels_ < 0, labels_ != kIgnored).any().item<bool>())
+      throw inputError(path +
+                       ": a label is a token, or -100 to be ignored; there are others below 0");
+    if (position_ids_.min().item<std::int64_t>() < 0)
+      throw inputError(path + ": position_ids holds negative positions");
   }
   Batch batch(std::int64_t train_step) const override {
     const std::int64_t i = train_step % input_ids_.size(0);
@@ -43,6 +49,14 @@ class TokenFileBatches : public BatchSource {
   std::int64_t largestToken() const override {
     return std::max(input_ids_.max().item<std::int64_t>(), labels_.max().item<std::int64_t>());
   }
+  std::uint64_t fingerprint() const override {
+    std::uint64_t all = 0;
+    for (const at::Tensor& t : {input_ids_, labels_, position_ids_}) {
+      const at::Tensor whole = t.contiguous();
+      all = all * 3 + traces::mixSum64(whole.const_data_ptr(), whole.nbytes());
+    }
+    return all;
+  }
 
  private:
   /// Cumulative lengths; a document begins where a position id is 0.
@@ -54,6 +68,8 @@ class TokenFileBatches : public BatchSource {
     cu_seqlens.push_back(position_ids.numel());
     return cu_seqlens;
   }
+
+  static constexpr std::int64_t kIgnored = -100;
 
   bool keep_documents_;
   at::Tensor input_ids_, labels_, position_ids_;

@@ -66,26 +66,21 @@ void copyBytes(void* to, const void* from, std::size_t bytes) {
   synchronize();
 }
 
-void mergeBlock(RunningResult& running, const AttentionResult& block, std::int64_t q_begin) {
-  const at::Tensor out = running.out.slice(2, q_begin), lse = running.lse.slice(2, q_begin);
-  MergeArguments a{out.data_ptr(),    lse.data_ptr(),    block.out.data_ptr(), block.lse.data_ptr(),
-                   placeOf(out),      placeOf(lse),      placeOf(block.out),   placeOf(block.lse),
-                   block.out.size(0), block.out.size(1), block.out.size(2),    block.out.size(3)};
-  require(launchMerge(a, elementOf(block.out), stream()), "a merge");
+void mergeRows(const at::Tensor& out, const at::Tensor& lse, const at::Tensor& block_out,
+               const at::Tensor& block_lse) {
+  MergeArguments a{out.data_ptr(),    lse.data_ptr(),    block_out.data_ptr(), block_lse.data_ptr(),
+                   placeOf(out),      placeOf(lse),      placeOf(block_out),   placeOf(block_lse),
+                   block_out.size(0), block_out.size(1), block_out.size(2),    block_out.size(3)};
+  require(launchMerge(a, elementOf(block_out), stream()), "a merge");
 }
 
-Quantised quantiseRows(const at::Tensor& x) {
+void quantiseRows(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales) {
   const at::Tensor rows = x.detach().contiguous();
-  auto scale_shape = x.sizes().vec();
-  scale_shape.back() = 1;
-  Quantised q{at::empty(x.sizes(), x.options().dtype(at::kFloat8_e4m3fn)),
-              at::empty(scale_shape, x.options().dtype(at::kFloat))};
   const std::int64_t width = x.size(-1);
   require(launchQuantise(rows.data_ptr(), elementOf(rows), width ? rows.numel() / width : 0, width,
-                         static_cast<std::uint8_t*>(q.values.data_ptr()),
-                         q.scales.data_ptr<float>(), stream()),
+                         static_cast<std::uint8_t*>(values.data_ptr()), scales.data_ptr<float>(),
+                         stream()),
           "quantising");
-  return q;
 }
 
 DifferenceTotals differenceTotals(const at::Tensor& actual, const at::Tensor& reference) {

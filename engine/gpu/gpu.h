@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstddef>
 #include <string>
 
-#include "engine/attention/merge.h"
-#include "engine/attention/strategies/kv_wire.h"
-#include "engine/verify/difference.h"
+#include "engine/tensors/difference_totals.h"
 
 /// What the engine asks of an NVIDIA GPU. A build without CUDA has all of it too, and says why it
 /// cannot be used. The kernels are in kernels.cu; each has a twin for the CPU that tests compare.
@@ -23,10 +23,13 @@ void synchronize();
 /// Copies between any memories, and waits. What wrote `from` must be complete.
 void copyBytes(void* to, const void* from, std::size_t bytes);
 
-/// mergeBlock for CUDA tensors.
-void mergeBlock(RunningResult& running, const AttentionResult& block, std::int64_t q_begin);
-/// quantiseRows for CUDA tensors.
-Quantised quantiseRows(const at::Tensor& x);
+/// Merges a block into the same rows of a running result, in place. Twin: mergeBlock in
+/// attention/merge.h. out, block_out: [B, H, rows, D]; lse, block_lse: [B, H, rows].
+void mergeRows(const at::Tensor& out, const at::Tensor& lse, const at::Tensor& block_out,
+               const at::Tensor& block_lse);
+/// Writes x as e4m3 into `values` (contiguous, shaped as x) and its scales into `scales`
+/// (contiguous fp32, one a row). Twin: quantiseRows in attention/fp8.h.
+void quantiseRows(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales);
 /// differenceTotals for CUDA tensors.
 DifferenceTotals differenceTotals(const at::Tensor& actual, const at::Tensor& reference);
 

@@ -27,10 +27,10 @@ void synchronize() {
 void copyBytes(void*, const void*, std::size_t) {
   refuse();
 }
-void mergeBlock(RunningResult&, const AttentionResult&, std::int64_t) {
+void mergeRows(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&) {
   refuse();
 }
-Quantised quantiseRows(const at::Tensor&) {
+void quantiseRows(const at::Tensor&, const at::Tensor&, const at::Tensor&) {
   refuse();
 }
 DifferenceTotals differenceTotals(const at::Tensor&, const at::Tensor&) {

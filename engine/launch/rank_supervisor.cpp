@@ -18,12 +18,14 @@
 #include <memory>
 #include <thread>
 
-#include "engine/launch/progress_board.h"
-#include "engine/launch/stall_watch.h"
+#include "engine/progress/progress_board.h"
+#include "engine/progress/stall_watch.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
 namespace {
+
+using traces::WorldRank;
 
 constexpr int kAnsweredUpTo = 2;  // exit codes that are answers, not failures
 constexpr auto kGrace = std::chrono::milliseconds(400);
@@ -46,7 +48,7 @@ int freePort() {
 
 /// One rank process.
 struct Child {
-  int rank = 0;
+  WorldRank rank;
   pid_t pid = -1;
   int pidfd = -1;
   int stderr_fd = -1;  ///< a file in memory
@@ -77,7 +79,7 @@ std::string lastLine(std::string text) {
 [[noreturn]] void becomeRank(const RankLaunch& launch, const Child& child, int port,
                              const ProgressBoard& board) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const std::string rank = std::to_string(child.rank);
+  const std::string rank = toString(child.rank);
   ::setenv("RANK", rank.c_str(), 1);
   ::setenv("LOCAL_RANK", rank.c_str(), 1);
   ::setenv("WORLD_SIZE", std::to_string(launch.ranks).c_str(), 1);
@@ -102,8 +104,9 @@ class Supervisor {
   explicit Supervisor(const RankLaunch& launch)
       : launch_(launch),
         board_(launch.ranks),
-        stalls_(board_, launch.ranks, launch.deadline,
-                [this](int rank) { return of(rank).running ? named(of(rank)) : std::string(); }) {
+        stalls_(board_, launch.ranks, launch.deadline, [this](WorldRank rank) {
+          return of(rank).running ? named(of(rank)) : std::string();
+        }) {
     sigemptyset(&stop_signals_);
     sigaddset(&stop_signals_, SIGINT);
     sigaddset(&stop_signals_, SIGTERM);
@@ -138,7 +141,7 @@ class Supervisor {
     children_.resize(static_cast<std::size_t>(launch_.ranks));
     for (int rank = 0; rank < launch_.ranks; ++rank) {
       Child& child = children_[static_cast<std::size_t>(rank)];
-      child.rank = rank;
+      child.rank = WorldRank::of(rank);
       child.stderr_fd = ::memfd_create("ringscope-rank", MFD_CLOEXEC);
       child.pid = ::fork();
       if (child.pid == 0) becomeRank(launch_, child, port, board_);
@@ -192,15 +195,15 @@ class Supervisor {
   /// closes its trace when its peers have noticed.
   const Child* firstFailed() {
     if (failed_order_.empty()) return nullptr;
-    for (const int rank : failed_order_)
+    for (const WorldRank rank : failed_order_)
       if (of(rank).killed()) return &of(rank);
-    int first = failed_order_.front();
+    WorldRank first = failed_order_.front();
     for (const Child& child : children_) {
       const std::int64_t at = board_.slot(child.rank).failed_ns,
                          best = board_.slot(first).failed_ns;
       if (at != 0 && (best == 0 || at < best)) first = child.rank;
     }
-    waitForEnd(children_[static_cast<std::size_t>(first)]);
+    waitForEnd(children_[first.index()]);
     return &of(first);
   }
 
@@ -214,7 +217,7 @@ class Supervisor {
   }
 
   std::string named(const Child& child) const {
-    return "rank " + std::to_string(child.rank) + " (process " + std::to_string(child.pid) + ")";
+    return "rank " + toString(child.rank) + " (process " + std::to_string(child.pid) + ")";
   }
 
   std::string obituary(const Child& child) const {
@@ -247,13 +250,13 @@ class Supervisor {
       if (child.running) ::waitpid(child.pid, &child.status, 0);
   }
 
-  const Child& of(int rank) const { return children_[static_cast<std::size_t>(rank)]; }
+  const Child& of(WorldRank rank) const { return children_[rank.index()]; }
 
   const RankLaunch& launch_;
   ProgressBoard board_;
   StallWatch stalls_;
   std::vector<Child> children_;
-  std::vector<int> failed_order_;
+  std::vector<WorldRank> failed_order_;
   sigset_t stop_signals_, previous_signals_;
 };
 

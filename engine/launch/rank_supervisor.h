@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "traces/schema/ids.h"
+
 namespace ringscope::engine {
 
 /// How rank processes are started: this program again with `arguments`, and an environment as
@@ -15,8 +17,9 @@ struct RankLaunch {
   std::vector<std::string> arguments;  ///< argv, the program's name first
   /// How long a rank may neither compute nor wait nor be paused, or all may wait for each other.
   std::chrono::milliseconds deadline{60'000};
-  std::function<void(int rank)> in_child;  ///< called in each child before it becomes its rank
-  std::function<void()> started;           ///< called here when all have been started
+  std::function<void(traces::WorldRank rank)>
+      in_child;                   ///< called in each child before it becomes its rank
+  std::function<void()> started;  ///< called here when all have been started
 };
 
 /// Starts the ranks, watches them by pidfd and heartbeat, and returns rank 0's exit code when all

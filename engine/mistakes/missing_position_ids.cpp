@@ -5,7 +5,9 @@ namespace ringscope::engine {
 
 /// position_ids is left out of the buffers, so each rank's model numbers its own tokens from 0.
 void injectMissingPositionIds(Seams& seams) {
-  seams.sharded_buffers.erase("position_ids");
+  extend(seams.buffers.cuts, [](const SeamPlace&, std::vector<BufferCut>& cuts) {
+    std::erase_if(cuts, [](const BufferCut& cut) { return cut.buffer == "position_ids"; });
+  });
 }
 
 }  // namespace ringscope::engine

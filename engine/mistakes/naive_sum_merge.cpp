@@ -6,7 +6,8 @@
 namespace ringscope::engine {
 namespace {
 
-void sumBlocks(RunningResult& running, const AttentionResult& block, std::int64_t q_begin) {
+void sumBlocks(const SeamPlace&, RunningResult& running, const AttentionResult& block,
+               std::int64_t q_begin) {
   const std::int64_t rows = block.lse.size(2);
   running.out.slice(2, q_begin, q_begin + rows).add_(block.out);
   at::Tensor lse = running.lse.slice(2, q_begin, q_begin + rows);
@@ -17,7 +18,7 @@ void sumBlocks(RunningResult& running, const AttentionResult& block, std::int64_
 
 /// The outs of the blocks are added as they are, A_i = Σ_j A_ij, without their log-sum-exp weights.
 void injectNaiveSumMerge(Seams& seams) {
-  seams.merge = sumBlocks;
+  seams.attention.merge = sumBlocks;
 }
 
 }  // namespace ringscope::engine

@@ -1,19 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/mistakes/seams.h"
+#include "engine/mistakes/registry.h"
+
 #include "traces/core/error.h"
 #include "traces/mistakes/catalogue.h"
 
 namespace ringscope::engine {
 
-void injectMissingPositionIds(Seams& seams);
-void injectNaiveSumMerge(Seams& seams);
+void injectBalanceDiffersBetweenBuffers(Seams& seams);
+void injectBalanceWithoutCausal(Seams& seams);
+void injectCausalOnEveryBlock(Seams& seams);
+void injectClipBeforeReduce(Seams& seams);
+void injectDifferentBatchesOnCpRanks(Seams& seams);
+void injectDkvNotReturned(Seams& seams);
+void injectDocumentsIgnored(Seams& seams);
+void injectDropoutRngReused(Seams& seams);
+void injectEmbeddingDetached(Seams& seams);
+void injectGqaGroupBroken(Seams& seams);
+void injectGradScaledByCp(Seams& seams);
+void injectKvNotRotated(Seams& seams);
+void injectLabelsShiftedTwice(Seams& seams);
+void injectLocalDeltaInBackward(Seams& seams);
+void injectLossScaledByCp(Seams& seams);
+void injectLseBase2(Seams& seams);
+void injectLseLowPrecision(Seams& seams);
+void injectLseOverflow(Seams& seams);
+void injectMaskDropped(Seams& seams);
+void injectMeanOfLocalMeans(Seams& seams);
+void injectMetricNotReduced(Seams& seams);
 void injectMissingCpGradReduce(Seams& seams);
+void injectMissingPositionIds(Seams& seams);
+void injectMissingRopeBuffer(Seams& seams);
+void injectNaiveSumMerge(Seams& seams);
+void injectNanFromOneRank(Seams& seams);
+void injectNoSkipFutureBlock(Seams& seams);
+void injectNonContiguousKv(Seams& seams);
+void injectNormCountsReplicas(Seams& seams);
+void injectPositionsNotResetPerDocument(Seams& seams);
+void injectRankWithoutTargets(Seams& seams);
+void injectRecomputeDiffers(Seams& seams);
+void injectRingBypassed(Seams& seams);
+void injectSameBatchOnDpRanks(Seams& seams);
+void injectShiftLabelsPerShard(Seams& seams);
+void injectStaleKvInBackward(Seams& seams);
+void injectUnbalancedUnshard(Seams& seams);
+void injectWrongRingDirection(Seams& seams);
 
 const std::vector<InjectableMistake>& injectableMistakes() {
   static const std::vector<InjectableMistake> kMistakes = {
-      {"missing_position_ids", injectMissingPositionIds},
-      {"naive_sum_merge", injectNaiveSumMerge},
+      {"balance_differs_between_buffers", injectBalanceDiffersBetweenBuffers},
+      {"balance_without_causal", injectBalanceWithoutCausal},
+      {"causal_on_every_block", injectCausalOnEveryBlock},
+      {"clip_before_reduce", injectClipBeforeReduce},
+      {"different_batches_on_cp_ranks", injectDifferentBatchesOnCpRanks},
+      {"dkv_not_returned", injectDkvNotReturned},
+      {"documents_ignored", injectDocumentsIgnored},
+      {"dropout_rng_reused", injectDropoutRngReused},
+      {"embedding_detached", injectEmbeddingDetached},
+      {"gqa_group_broken", injectGqaGroupBroken},
+      {"grad_scaled_by_cp", injectGradScaledByCp},
+      {"kv_not_rotated", injectKvNotRotated},
+      {"labels_shifted_twice", injectLabelsShiftedTwice},
+      {"local_delta_in_backward", injectLocalDeltaInBackward},
+      {"loss_scaled_by_cp", injectLossScaledByCp},
+      {"lse_base2", injectLseBase2},
+      {"lse_low_precision", injectLseLowPrecision},
+      {"lse_overflow", injectLseOverflow},
+      {"mask_dropped", injectMaskDropped},
+      {"mean_of_local_means", injectMeanOfLocalMeans},
+      {"metric_not_reduced", injectMetricNotReduced},
       {"missing_cp_grad_reduce", injectMissingCpGradReduce},
+      {"missing_position_ids", injectMissingPositionIds},
+      {"missing_rope_buffer", injectMissingRopeBuffer},
+      {"naive_sum_merge", injectNaiveSumMerge},
+      {"nan_from_one_rank", injectNanFromOneRank},
+      {"no_skip_future_block", injectNoSkipFutureBlock},
+      {"non_contiguous_kv", injectNonContiguousKv},
+      {"norm_counts_replicas", injectNormCountsReplicas},
+      {"positions_not_reset_per_document", injectPositionsNotResetPerDocument},
+      {"rank_without_targets", injectRankWithoutTargets},
+      {"recompute_differs", injectRecomputeDiffers},
+      {"ring_bypassed", injectRingBypassed},
+      {"same_batch_on_dp_ranks", injectSameBatchOnDpRanks},
+      {"shift_labels_per_shard", injectShiftLabelsPerShard},
+      {"stale_kv_in_backward", injectStaleKvInBackward},
+      {"unbalanced_unshard", injectUnbalancedUnshard},
+      {"wrong_ring_direction", injectWrongRingDirection},
   };
   return kMistakes;
 }

@@ -2,40 +2,218 @@
 #pragma once
 
 #include <functional>
-#include <set>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/attention/head_split.h"
 #include "engine/attention/merge.h"
+#include "engine/attention/schedule.h"
+#include "engine/attention/softmax.h"
+#include "engine/data/batch.h"
+#include "engine/data/padding.h"
+#include "engine/data/sharded_batch.h"
+#include "engine/mistakes/seam_place.h"
+#include "engine/parallel/gradient_norm.h"
 #include "engine/parallel/mesh_groups.h"
+#include "engine/transport/group.h"
+#include "engine/transport/rotation.h"
+#include "traces/schema/run_rules.h"
 
 namespace ringscope::engine {
 
-/// Reduces the flattened gradients of one rank over the dp × cp ranks, in place.
-using GradientReduction = std::function<void(MeshGroups& groups, at::Tensor& flat_gradients)>;
+// The places of the engine where a mistake can be made. A seam is a rule, whose default is the
+// correct code, or it may adjust what the engine has just computed, and its default leaves that as
+// it is. A mistake replaces or extends seams; the engine never asks whether one is injected. Seams
+// are copied to every rank: one that keeps state keeps it by rank.
 
-/// The places of the engine where a mistake can be made, with what a correct run does there. A
-/// mistake replaces one of these; the engine itself never asks whether one is injected.
-struct Seams {
-  MergeRule merge = mergeBlock;
-  /// Buffers of a batch that are cut along the sequence before the step.
-  std::set<std::string> sharded_buffers = {"input_ids", "labels", "position_ids"};
-  GradientReduction reduce_gradients = [](MeshGroups& groups, at::Tensor& flat) {
-    groups.dpCp().allReduceSum(flat);
+/// A seam that may adjust what it is given.
+template <typename... Given>
+using Adjust = std::function<void(const SeamPlace& at, Given...)>;
+inline constexpr auto kUnchanged = [](const auto&...) {};
+/// Makes a seam do `change` after what it does already, so that several mistakes can be made there.
+template <typename... Given, typename Change>
+void extend(Adjust<Given...>& seam, Change change) {
+  seam = [before = std::move(seam), change](const SeamPlace& at, Given... given) {
+    before(at, given...);
+    change(at, given...);
   };
+}
+
+/// Batches, by RankTrainer at the beginning of a training step.
+struct DataSeams {
+  /// The sequences on which this rank's cp group works.
+  std::function<Batch(const SeamPlace& at, const BatchSource& source)> batch = ofDpRank;
+
+  /// Each dp rank has its equal part of the batch, in order.
+  static Batch ofDpRank(const SeamPlace& at, const BatchSource& source);
 };
 
-/// A mistake that can be injected: an id of the catalogue and what it does to the seams.
-struct InjectableMistake {
-  std::string id;
-  void (*inject)(Seams& seams);
+/// What every rank cuts along the sequence. `layout`, `padding` and `joined` are reached once a
+/// run, outside of any rank.
+struct BufferSeams {
+  /// Which tokens each cp rank owns.
+  std::function<ShardLayout(std::int64_t length, int cp_size, Balance balance,
+                            const std::vector<TokenRun>& documents)>
+      layout = [](std::int64_t length, int cp_size, Balance balance,
+                  const std::vector<TokenRun>& documents) {
+        return ShardLayout(length, cp_size, balance, documents);
+      };
+  /// By attend: how the sequence is made longer, and the mask over it.
+  std::function<void(Padding& padding)> padding = kUnchanged;
+  /// The buffers that are cut, each with its dimension and layout: input_ids, labels and
+  /// position_ids by RankTrainer, q, k, v and dout by attend. What is taken off the list stays
+  /// whole, save position_ids, which the model then makes by itself.
+  Adjust<std::vector<BufferCut>&> cuts = kUnchanged;
+  /// Cuts one of them.
+  std::function<at::Tensor(const SeamPlace& at, const BufferCut& cut, const at::Tensor& whole)>
+      cut = [](const SeamPlace& at, const BufferCut& how, const at::Tensor& whole) {
+        return cutBuffer(how, whole, at.cpRank());
+      };
+  /// By RankTrainer: this rank's tokens, labels and position ids as the model gets them.
+  Adjust<Batch&> sharded = kUnchanged;
+  /// By attend: the shards of all ranks, in rank order, back in global order.
+  std::function<at::Tensor(const std::vector<at::Tensor>& shards, std::int64_t seq_dim,
+                           const ShardLayout& layout)>
+      joined = unshard;
 };
 
-/// All of them; a new one is a file in this folder and a line in registry.cpp.
-const std::vector<InjectableMistake>& injectableMistakes();
+/// What attention was asked to do: `layout` is that of the ranks of its group.
+struct AttentionPlan {
+  const ShardLayout& layout;
+  const Mask& mask;
+};
 
-/// Throws usageError when the id is not in the catalogue, or cannot be injected; lists those that
-/// can.
-void inject(const std::string& id, Seams& seams);
+/// What the backward pass of one block is computed from. The kernels make
+/// delta = rowsum(dout ∘ result.out) themselves.
+struct BackwardInputs {
+  at::Tensor dout, q, k, v;
+  AttentionResult result;  ///< merged over all blocks
+  const std::vector<Piece>& pieces;
+  double scale;  ///< of the scores
+};
+
+/// One layer's attention.
+struct AttentionSeams {
+  /// By ring and all_gather, once a layer and direction (at.place has no ring step): which block
+  /// each ring step uses, the pieces that are attended of it, and who the neighbours are. Ranks in
+  /// the schedule are those of the group.
+  Adjust<const AttentionPlan&, RingSchedule&> schedule = kUnchanged;
+  /// By ulysses and hybrid, forward and backward: the heads of each rank.
+  Adjust<HeadSplit&> heads = kUnchanged;
+  /// The random state of dropout of one piece, forward and backward.
+  Adjust<Dropout&> dropout = kUnchanged;
+  /// The result of one piece, before it is recorded and merged.
+  Adjust<const Piece&, AttentionResult&> block = kUnchanged;
+  /// Merges it into rows [q_begin, q_begin + block rows). Not reached by a block that covers all
+  /// rows and comes first: that one is the running result.
+  std::function<void(const SeamPlace& at, RunningResult& running, const AttentionResult& block,
+                     std::int64_t q_begin)>
+      merge = [](const SeamPlace&, RunningResult& sum, const AttentionResult& part,
+                 std::int64_t q_begin) { mergeBlock(sum, part, q_begin); };
+  /// The running result after each piece.
+  Adjust<RunningResult&> running = kUnchanged;
+  /// Before the gradients of a block are computed.
+  Adjust<BackwardInputs&> backward = kUnchanged;
+};
+
+/// What travels round a ring. `kv` and `dkv` wrap the rotation that they are given or pass it on.
+struct RingSeams {
+  using Wrap = std::function<std::unique_ptr<Rotation>(
+      const SeamPlace& at, const RingSchedule& schedule, std::unique_ptr<Rotation> correct)>;
+  /// The ranks that talk to each other, when a strategy is made: at the first training step, and
+  /// where each has documents of its own at every step. `cp_ranks` are ranks of the cp group,
+  /// this rank's among them.
+  std::function<Group(const SeamPlace& at, MeshGroups& groups, std::vector<GroupRank> cp_ranks)>
+      group = [](const SeamPlace&, MeshGroups& groups, std::vector<GroupRank> cp_ranks) {
+        return Group(groups.cp(), std::move(cp_ranks));
+      };
+  /// K and V of a layer, in forward and again in backward.
+  Wrap kv = [](const SeamPlace&, const RingSchedule&, std::unique_ptr<Rotation> correct) {
+    return correct;
+  };
+  /// The sums of dK and dV, in backward.
+  Wrap dkv = kv;
+};
+
+/// What the model does besides attention, by LlamaModel.
+struct ModelSeams {
+  /// The position ids, [B, S], from which cos and sin of the rotary embedding are made.
+  Adjust<at::Tensor& /*of_cos*/, at::Tensor& /*of_sin*/> rotary = kUnchanged;
+  /// The embedded tokens, [B, S, hidden]. A detached tensor gives the embeddings no gradient.
+  Adjust<at::Tensor&> embedded = kUnchanged;
+  /// q, k, v of a layer as backward has computed them again (recomputation of activations).
+  Adjust<at::Tensor& /*q*/, at::Tensor& /*k*/, at::Tensor& /*v*/> recomputed = kUnchanged;
+};
+
+/// The loss of one rank's tokens.
+struct LocalLoss {
+  double sum = 0;  ///< of the cross entropy over this rank's targets
+  std::int64_t targets = 0;
+};
+/// The loss that is trained on.
+struct ReducedLoss {
+  double loss = 0;
+  std::int64_t targets = 0;  ///< of all ranks
+  double scale = 0;          ///< backward computes gradients of local.sum · scale
+};
+
+/// The loss, by RankTrainer between forward and backward.
+struct LossSeams {
+  /// Over the dp × cp ranks.
+  std::function<ReducedLoss(const SeamPlace& at, MeshGroups& groups, const LocalLoss& local)>
+      reduce = meanOverTargets;
+  /// What is logged and verified; training does not use it.
+  std::function<double(const SeamPlace& at, const LocalLoss& local, const ReducedLoss& reduced)>
+      logged = [](const SeamPlace&, const LocalLoss&, const ReducedLoss& reduced) {
+        return reduced.loss;
+      };
+
+  /// Sum over all targets, divided by their number; 0 where there is no target.
+  static ReducedLoss meanOverTargets(const SeamPlace& at, MeshGroups& groups,
+                                     const LocalLoss& local);
+};
+
+/// From backward to the optimizer, in this order.
+struct GradientSeams {
+  /// All gradients of one rank as one flat tensor, before they are summed.
+  Adjust<at::Tensor& /*flat*/, double /*max_norm*/> local = kUnchanged;
+  /// Sums them over the dp × cp ranks, in place.
+  std::function<void(const SeamPlace& at, MeshGroups& groups, at::Tensor& flat)> reduce =
+      [](const SeamPlace&, MeshGroups& groups, at::Tensor& flat) {
+        groups.dpCp().allReduceSum(flat, traces::Payload::kGrads);
+      };
+  /// The global 2-norm. `counts_here`: whether this rank's part of a parameter counts, so that one
+  /// that several tp ranks hold counts once.
+  std::function<double(const SeamPlace& at, MeshGroups& groups, const Gradients& gradients,
+                       const CountsInNorm& counts_here)>
+      norm = [](const SeamPlace&, MeshGroups& groups, const Gradients& gradients,
+                const CountsInNorm& counts_here) {
+        return globalNorm(gradients, counts_here, groups.tp());
+      };
+  std::function<void(const SeamPlace& at, Gradients& gradients, double norm, double max_norm)>
+      clip = [](const SeamPlace&, Gradients& gradients, double of_all, double max_norm) {
+        clipGradients(gradients, of_all, max_norm);
+      };
+};
+
+/// Validation, by train and attend before anything starts.
+struct CheckSeams {
+  /// Why a run cannot be carried out; nothing when it can.
+  std::function<std::optional<std::string>(const traces::RunSpec& run)> refusal = traces::refusal;
+};
+
+/// All of them.
+struct Seams {
+  DataSeams data;
+  BufferSeams buffers;
+  AttentionSeams attention;
+  RingSeams ring;
+  ModelSeams model;
+  LossSeams loss;
+  GradientSeams gradients;
+  CheckSeams checks;
+};
 
 }  // namespace ringscope::engine

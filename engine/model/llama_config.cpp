@@ -2,10 +2,11 @@
 #include "engine/model/llama_config.h"
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
 
 #include "traces/core/error.h"
+#include "traces/core/input_file.h"
+#include "traces/core/json.h"
 
 namespace ringscope::engine {
 namespace {
@@ -22,6 +23,13 @@ std::int64_t positive(const json& j, const char* key, const std::string& source)
   refuseUnless(value > 0 && value < (1 << 24), source,
                std::string(key) + " = " + std::to_string(value) + " cannot be");
   return value;
+}
+
+/// Also refuses what is not a number.
+void refuseOutside(double value, double least, double most, const char* key,
+                   const std::string& source) {
+  refuseUnless(value >= least && value <= most, source,
+               std::string(key) + " = " + json(value).dump() + " cannot be");
 }
 
 RopeScaling llama3Scaling(const json& j, const std::string& source) {
@@ -76,6 +84,9 @@ LlamaConfig fromJson(const json& j, const std::string& source) {
   readRope(c, j, source);
   c.attention_bias = j.value("attention_bias", false);
   c.initializer_range = j.value("initializer_range", 0.02);
+  refuseOutside(c.rms_norm_eps, 0, 1, "rms_norm_eps", source);
+  refuseOutside(c.rope_theta, 1, 1e15, "rope_theta", source);
+  refuseOutside(c.initializer_range, 0, 100, "initializer_range", source);
   c.tie_word_embeddings = j.value("tie_word_embeddings", false);
   return c;
 }
@@ -87,8 +98,8 @@ double LlamaConfig::attentionScale() const {
 }
 
 LlamaConfig LlamaConfig::parse(const std::string& text, const std::string& source) {
-  const json j = json::parse(text, nullptr, false);
-  refuseUnless(j.is_object(), source, "is not valid JSON");
+  const json j = traces::parseJson(text, source);
+  refuseUnless(j.is_object(), source, "is not a JSON object");
   try {
     return fromJson(j, source);
   } catch (const json::exception& error) {
@@ -126,14 +137,11 @@ nlohmann::json LlamaConfig::toJson(const std::string& dtype) const {
 
 LlamaConfig LlamaConfig::load(const std::string& folder) {
   const std::string path = folder + "/config.json";
-  std::ifstream in(path);
-  if (!in)
+  if (!std::filesystem::exists(path))
     throw inputError(path +
                      ": no such file; --model takes a Hugging Face folder with config.json and "
                      "model.safetensors");
-  std::stringstream text;
-  text << in.rdbuf();
-  return parse(text.str(), path);
+  return parse(traces::readFile(path, traces::kMaxJsonBytes), path);
 }
 
 }  // namespace ringscope::engine

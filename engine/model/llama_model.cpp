@@ -31,9 +31,9 @@ LlamaModel::LlamaModel(const LlamaConfig& config, const LlamaWeights& weights,
       weights_(weights),
       attention_(attention),
       scope_(std::move(scope)),
-      options_(options) {}
+      options_(std::move(options)) {}
 
-at::Tensor LlamaModel::linear(const at::Tensor& x, std::int64_t layer,
+at::Tensor LlamaModel::linear(const at::Tensor& x, Layer layer,
                               const std::string& projection) const {
   return at::linear(x, weights_.ofLayer(layer, projection + ".weight"),
                     weights_.biasOf(layer, projection));
@@ -50,31 +50,35 @@ at::Tensor LlamaModel::forward(const at::Tensor& input_ids, const at::Tensor& po
   segments_.assign(layers, {});
   layers_.assign(layers, {});
   at::Tensor hidden;
-  scope_(EventKind::kEmbed, -1, Direction::kForward, [&] {
-    rotary_ = Rotary::of(position_ids, config_, weights_.outputProjection().scalar_type());
+  scope_(EventKind::kEmbed, Layer::none(), Direction::kForward, [&] {
+    const auto type = weights_.outputProjection().scalar_type();
+    at::Tensor of_cos = position_ids, of_sin = position_ids;
+    options_.hooks.rotary(of_cos, of_sin);
+    rotary_ = Rotary::of(of_cos, config_, type);
+    if (!of_sin.is_same(of_cos)) rotary_.sin = Rotary::of(of_sin, config_, type).sin;
     embedded_ = options_.tp.embedding(weights_["model.embed_tokens.weight"], input_ids);
+    options_.hooks.embedded(embedded_);
     hidden = embedded_;
   });
-  for (std::size_t l = 0; l < layers; ++l) {
-    Segments& s = segments_[l];
-    const int layer = static_cast<int>(l);
+  for (Layer layer = Layer::of(0); layer.index() < layers; layer = layer.next()) {
+    Segments& s = segments_[layer.index()];
     s.input = leaf(hidden);
     const at::AutoGradMode keeps_graph(!options_.recompute);
     scope_(EventKind::kProject, layer, Direction::kForward, [&] { project(s, layer); });
     attend(s, layer);
     scope_(EventKind::kFeedForward, layer, Direction::kForward, [&] { feedForward(s, layer); });
     hidden = s.output;
-    if (options_.recompute) forget(l);
+    if (options_.recompute) forget(layer);
   }
   last_hidden_ = leaf(hidden);
-  scope_(EventKind::kLoss, -1, Direction::kForward, [&] {
+  scope_(EventKind::kLoss, Layer::none(), Direction::kForward, [&] {
     logits_ = at::linear(options_.tp.copied(norm(last_hidden_, weights_["model.norm.weight"])),
                          weights_.outputProjection());
   });
   return logits_.detach();
 }
 
-void LlamaModel::project(Segments& s, std::int64_t layer) const {
+void LlamaModel::project(Segments& s, Layer layer) const {
   const at::Tensor x =
       options_.tp.copied(norm(s.input, weights_.ofLayer(layer, "input_layernorm.weight")));
   auto projected = [&](const char* name) {
@@ -89,18 +93,18 @@ void LlamaModel::project(Segments& s, std::int64_t layer) const {
   s.v = projected("self_attn.v_proj");
 }
 
-void LlamaModel::attend(Segments& s, std::int64_t layer) {
-  LayerAttention& a = layers_[static_cast<std::size_t>(layer)];
+void LlamaModel::attend(Segments& s, Layer layer) {
+  LayerAttention& a = layers_[layer.index()];
   a.q = s.q.detach();
   a.k = s.k.detach();
   a.v = s.v.detach();
-  const AttentionResult result = attention_.forward(a.q, a.k, a.v, static_cast<int>(layer));
+  const AttentionResult result = attention_.forward(a.q, a.k, a.v, layer);
   a.out = result.out;
   a.lse = result.lse;
   s.out = leaf(result.out.to(a.q.scalar_type()));
 }
 
-void LlamaModel::feedForward(Segments& s, std::int64_t layer) const {
+void LlamaModel::feedForward(Segments& s, Layer layer) const {
   const at::Tensor joined = s.out.transpose(1, 2).reshape({s.out.size(0), s.out.size(2), -1});
   at::Tensor attended =
       options_.tp.reduced(at::linear(joined, weights_.ofLayer(layer, "self_attn.o_proj.weight")));
@@ -114,19 +118,19 @@ void LlamaModel::feedForward(Segments& s, std::int64_t layer) const {
                      linear(gate * linear(y, layer, "mlp.up_proj"), layer, "mlp.down_proj"));
 }
 
-void LlamaModel::forget(std::size_t layer) {
-  Segments& s = segments_[layer];
-  LayerAttention& a = layers_[layer];
+void LlamaModel::forget(Layer layer) {
+  Segments& s = segments_[layer.index()];
+  LayerAttention& a = layers_[layer.index()];
   s.q = s.k = s.v = s.output = a.q = a.k = a.v = at::Tensor();
 }
 
 /// What forward computed, with its graph; the attention result is the one that was kept.
-void LlamaModel::remember(std::size_t layer) {
-  Segments& s = segments_[layer];
-  LayerAttention& a = layers_[layer];
-  const auto l = static_cast<std::int64_t>(layer);
-  project(s, l);
-  feedForward(s, l);
+void LlamaModel::remember(Layer layer) {
+  Segments& s = segments_[layer.index()];
+  LayerAttention& a = layers_[layer.index()];
+  project(s, layer);
+  options_.hooks.recomputed(layer, s.q, s.k, s.v);
+  feedForward(s, layer);
   a.q = s.q.detach();
   a.k = s.k.detach();
   a.v = s.v.detach();
@@ -139,31 +143,32 @@ at::Tensor LlamaModel::lossSum(const at::Tensor& labels) {
 }
 
 void LlamaModel::backward(double scale) {
-  scope_(EventKind::kLoss, -1, Direction::kBackward,
+  scope_(EventKind::kLoss, Layer::none(), Direction::kBackward,
          [&] { torch::autograd::backward({loss_}, {at::full_like(loss_, scale)}); });
   at::Tensor grad = last_hidden_.grad();
-  for (auto l = static_cast<std::int64_t>(segments_.size()) - 1; l >= 0; --l)
+  for (auto l = Layer::of(segments_.size()).previous(); l.exists(); l = l.previous())
     grad = backwardLayer(l, grad);
-  scope_(EventKind::kEmbed, -1, Direction::kBackward,
-         [&] { torch::autograd::backward({embedded_}, {grad}); });
+  scope_(EventKind::kEmbed, Layer::none(), Direction::kBackward, [&] {
+    // Without a graph there is no way back to the embeddings, and they get no gradient.
+    if (embedded_.requires_grad()) torch::autograd::backward({embedded_}, {grad});
+  });
   logits_ = loss_ = last_hidden_ = embedded_ = at::Tensor();
 }
 
-at::Tensor LlamaModel::backwardLayer(std::int64_t layer, const at::Tensor& grad_output) {
-  Segments& s = segments_[static_cast<std::size_t>(layer)];
-  LayerAttention& a = layers_[static_cast<std::size_t>(layer)];
-  const int l = static_cast<int>(layer);
-  scope_(EventKind::kFeedForward, l, Direction::kBackward, [&] {
-    if (options_.recompute) remember(static_cast<std::size_t>(layer));
+at::Tensor LlamaModel::backwardLayer(Layer layer, const at::Tensor& grad_output) {
+  Segments& s = segments_[layer.index()];
+  LayerAttention& a = layers_[layer.index()];
+  scope_(EventKind::kFeedForward, layer, Direction::kBackward, [&] {
+    if (options_.recompute) remember(layer);
     torch::autograd::backward({s.output}, {grad_output});
   });
   a.dout = s.out.grad();
-  const AttentionGradients g = attention_.backward(a.dout, a.q, a.k, a.v, {a.out, a.lse}, l);
+  const AttentionGradients g = attention_.backward(a.dout, a.q, a.k, a.v, {a.out, a.lse}, layer);
   a.dq = g.dq;
   a.dk = g.dk;
   a.dv = g.dv;
   const auto type = s.q.scalar_type();
-  scope_(EventKind::kProject, l, Direction::kBackward, [&] {
+  scope_(EventKind::kProject, layer, Direction::kBackward, [&] {
     torch::autograd::backward({s.q, s.k, s.v}, {a.dq.to(type), a.dk.to(type), a.dv.to(type)});
   });
   const at::Tensor grad = s.input.grad();

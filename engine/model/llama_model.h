@@ -19,12 +19,25 @@ struct LayerAttention {
   at::Tensor q, k, v, out, lse, dout, dq, dk, dv;
 };
 
+/// What may change values that the model has computed. By default nothing does.
+struct LlamaHooks {
+  /// The position ids, [B, S], from which cos and sin of the rotary embedding are made.
+  std::function<void(at::Tensor& of_cos, at::Tensor& of_sin)> rotary = [](at::Tensor&,
+                                                                          at::Tensor&) {};
+  /// The embedded tokens, [B, S, hidden].
+  std::function<void(at::Tensor& embedded)> embedded = [](at::Tensor&) {};
+  /// q, k, v of a layer that backward has computed again.
+  std::function<void(Layer layer, at::Tensor& q, at::Tensor& k, at::Tensor& v)> recomputed =
+      [](Layer, at::Tensor&, at::Tensor&, at::Tensor&) {};
+};
+
 /// How a rank runs the model.
 struct LlamaOptions {
   TensorParallel tp;
   /// Keep each layer's input and attention result only, and compute the rest again in backward
   /// (Chen et al. 2016, arXiv:1604.06174). Changes no number.
   bool recompute = false;
+  LlamaHooks hooks{};
 };
 
 /// A Llama causal LM over one rank's tokens. Attention lies outside autograd: each layer is two
@@ -33,8 +46,8 @@ struct LlamaOptions {
 /// Belongs to one thread. One forward, then one backward.
 class LlamaModel {
  public:
-  /// Called around each part with its event kind and layer (-1 outside layers); runs `work` once.
-  using Scope = std::function<void(traces::EventKind kind, int layer, traces::Direction direction,
+  /// Called around each part with its event kind and layer (none outside layers); runs `work` once.
+  using Scope = std::function<void(traces::EventKind kind, Layer layer, traces::Direction direction,
                                    const std::function<void()>& work)>;
 
   /// All references outlive this.
@@ -60,13 +73,13 @@ class LlamaModel {
     at::Tensor output;   // of the second segment
   };
   at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
-  at::Tensor linear(const at::Tensor& x, std::int64_t layer, const std::string& projection) const;
-  void project(Segments& s, std::int64_t layer) const;
-  void feedForward(Segments& s, std::int64_t layer) const;
-  void attend(Segments& s, std::int64_t layer);
-  void forget(std::size_t layer);
-  void remember(std::size_t layer);
-  at::Tensor backwardLayer(std::int64_t layer, const at::Tensor& grad_output);
+  at::Tensor linear(const at::Tensor& x, Layer layer, const std::string& projection) const;
+  void project(Segments& s, Layer layer) const;
+  void feedForward(Segments& s, Layer layer) const;
+  void attend(Segments& s, Layer layer);
+  void forget(Layer layer);
+  void remember(Layer layer);
+  at::Tensor backwardLayer(Layer layer, const at::Tensor& grad_output);
 
   const LlamaConfig& config_;
   const LlamaWeights& weights_;

@@ -4,27 +4,29 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <filesystem>
+#include <functional>
 
+#include "engine/observe/memory_tracker.h"
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/error.h"
+#include "traces/core/json.h"
 
 namespace ringscope::engine {
 namespace {
 
+using traces::Layer;
 using Shape = std::vector<std::int64_t>;
 
-std::string layerName(std::int64_t layer, const std::string& name) {
-  return "model.layers." + std::to_string(layer) + "." + name;
+std::string layerName(Layer layer, const std::string& name) {
+  return "model.layers." + toString(layer) + "." + name;
 }
 
 /// The file of each tensor.
 std::map<std::string, std::string> filesOf(const std::string& folder) {
   const std::string index = folder + "/model.safetensors.index.json";
-  std::ifstream in(index);
-  if (!in) return {};
-  const auto json = nlohmann::json::parse(in, nullptr, false);
+  if (!std::filesystem::exists(index)) return {};
+  const auto json = traces::readJson(index);
   if (!json.is_object() || !json.value("weight_map", nlohmann::json()).is_object())
     throw inputError(index + ": has no weight_map");
   std::map<std::string, std::string> files;
@@ -37,33 +39,31 @@ std::map<std::string, std::string> filesOf(const std::string& folder) {
   return files;
 }
 
-/// The names and shapes of a model's parameters, in order.
-std::vector<std::pair<std::string, Shape>> parameters(const LlamaConfig& c) {
+/// Hands over the name and shape of each of a model's parameters, in order. A configuration may
+/// claim far more layers than there are weights for, so nothing is collected beforehand.
+void visitParameters(const LlamaConfig& c,
+                     const std::function<void(const std::string&, const Shape&)>& visit) {
   const std::int64_t q = c.num_attention_heads * c.head_dim,
                      kv = c.num_key_value_heads * c.head_dim;
-  std::vector<std::pair<std::string, Shape>> list = {
-      {"model.embed_tokens.weight", {c.vocab_size, c.hidden_size}}};
-  for (std::int64_t l = 0; l < c.num_hidden_layers; ++l) {
-    list.insert(list.end(),
-                {{layerName(l, "input_layernorm.weight"), {c.hidden_size}},
-                 {layerName(l, "self_attn.q_proj.weight"), {q, c.hidden_size}},
-                 {layerName(l, "self_attn.k_proj.weight"), {kv, c.hidden_size}},
-                 {layerName(l, "self_attn.v_proj.weight"), {kv, c.hidden_size}},
-                 {layerName(l, "self_attn.o_proj.weight"), {c.hidden_size, q}},
-                 {layerName(l, "post_attention_layernorm.weight"), {c.hidden_size}},
-                 {layerName(l, "mlp.gate_proj.weight"), {c.intermediate_size, c.hidden_size}},
-                 {layerName(l, "mlp.up_proj.weight"), {c.intermediate_size, c.hidden_size}},
-                 {layerName(l, "mlp.down_proj.weight"), {c.hidden_size, c.intermediate_size}}});
-    if (c.attention_bias)
-      list.insert(list.end(), {{layerName(l, "self_attn.q_proj.bias"), {q}},
-                               {layerName(l, "self_attn.k_proj.bias"), {kv}},
-                               {layerName(l, "self_attn.v_proj.bias"), {kv}},
-                               {layerName(l, "self_attn.o_proj.bias"), {c.hidden_size}}});
+  visit("model.embed_tokens.weight", {c.vocab_size, c.hidden_size});
+  for (Layer l = Layer::of(0); l.value() < c.num_hidden_layers; l = l.next()) {
+    visit(layerName(l, "input_layernorm.weight"), {c.hidden_size});
+    visit(layerName(l, "self_attn.q_proj.weight"), {q, c.hidden_size});
+    visit(layerName(l, "self_attn.k_proj.weight"), {kv, c.hidden_size});
+    visit(layerName(l, "self_attn.v_proj.weight"), {kv, c.hidden_size});
+    visit(layerName(l, "self_attn.o_proj.weight"), {c.hidden_size, q});
+    visit(layerName(l, "post_attention_layernorm.weight"), {c.hidden_size});
+    visit(layerName(l, "mlp.gate_proj.weight"), {c.intermediate_size, c.hidden_size});
+    visit(layerName(l, "mlp.up_proj.weight"), {c.intermediate_size, c.hidden_size});
+    visit(layerName(l, "mlp.down_proj.weight"), {c.hidden_size, c.intermediate_size});
+    if (!c.attention_bias) continue;
+    visit(layerName(l, "self_attn.q_proj.bias"), {q});
+    visit(layerName(l, "self_attn.k_proj.bias"), {kv});
+    visit(layerName(l, "self_attn.v_proj.bias"), {kv});
+    visit(layerName(l, "self_attn.o_proj.bias"), {c.hidden_size});
   }
-  list.emplace_back("model.norm.weight", Shape{c.hidden_size});
-  if (!c.tie_word_embeddings)
-    list.emplace_back("lm_head.weight", Shape{c.vocab_size, c.hidden_size});
-  return list;
+  visit("model.norm.weight", {c.hidden_size});
+  if (!c.tie_word_embeddings) visit("lm_head.weight", {c.vocab_size, c.hidden_size});
 }
 
 }  // namespace
@@ -77,10 +77,11 @@ LlamaWeights LlamaWeights::random(const LlamaConfig& config, std::uint64_t seed,
                                   at::ScalarType type) {
   auto generator = at::detail::createCPUGenerator(seed);
   LlamaWeights weights;
-  for (const auto& [name, shape] : parameters(config))
+  visitParameters(config, [&](const std::string& name, const Shape& shape) {
     weights.add(name, shape.size() == 1
                           ? at::full(shape, name.ends_with(".bias") ? 0 : 1, type)
                           : (at::randn(shape, generator) * config.initializer_range).to(type));
+  });
   return weights;
 }
 
@@ -89,7 +90,7 @@ LlamaWeights LlamaWeights::load(const LlamaConfig& config, const std::string& fo
   const auto files = filesOf(folder);
   std::map<std::string, traces::SafeTensorsFile> open;
   LlamaWeights weights;
-  for (const auto& [name, shape] : parameters(config)) {
+  visitParameters(config, [&](const std::string& name, const Shape& shape) {
     const auto listed = files.find(name);
     if (!files.empty() && listed == files.end())
       throw inputError(folder + "/model.safetensors.index.json: does not list '" + name + "'");
@@ -100,7 +101,7 @@ LlamaWeights LlamaWeights::load(const LlamaConfig& config, const std::string& fo
     if (view.shape != shape)
       throw inputError(path + ": '" + name + "' does not have the shape that config.json says");
     weights.add(name, toTensor(view, name).to(type));
-  }
+  });
   return weights;
 }
 
@@ -129,18 +130,29 @@ std::map<std::string, at::Tensor> LlamaWeights::values() const {
   return values;
 }
 
-at::Tensor LlamaWeights::biasOf(std::int64_t layer, const std::string& projection) const {
+at::Tensor LlamaWeights::biasOf(Layer layer, const std::string& projection) const {
   const auto found = tensors_.find(layerName(layer, projection + ".bias"));
   return found == tensors_.end() ? at::Tensor() : found->second;
 }
 
-const at::Tensor& LlamaWeights::ofLayer(std::int64_t layer, const std::string& name) const {
+const at::Tensor& LlamaWeights::ofLayer(Layer layer, const std::string& name) const {
   return tensors_.at(layerName(layer, name));
 }
 
 const at::Tensor& LlamaWeights::outputProjection() const {
   const auto head = tensors_.find("lm_head.weight");
   return head == tensors_.end() ? tensors_.at("model.embed_tokens.weight") : head->second;
+}
+
+void LlamaWeights::zeroGradients() const {
+  const MemoryScope scope(MemoryCategory::kGradients);
+  for (const std::string& name : names_) {
+    at::Tensor& grad = (*this)[name].mutable_grad();
+    if (grad.defined())
+      grad.zero_();
+    else
+      grad = at::zeros_like((*this)[name].detach());
+  }
 }
 
 }  // namespace ringscope::engine

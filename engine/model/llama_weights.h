@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/model/llama_config.h"
+#include "traces/schema/ids.h"
 
 namespace ringscope::engine {
 
@@ -33,10 +34,12 @@ class LlamaWeights {
   const at::Tensor& operator[](const std::string& name) const { return tensors_.at(name); }
   /// All of them by name, outside autograd: the tensors themselves.
   std::map<std::string, at::Tensor> values() const;
+  /// Gives every parameter a zeroed gradient that backward adds into.
+  void zeroGradients() const;
   /// The parameter of one decoder layer, such as "self_attn.q_proj.weight".
-  const at::Tensor& ofLayer(std::int64_t layer, const std::string& name) const;
+  const at::Tensor& ofLayer(traces::Layer layer, const std::string& name) const;
   /// Undefined where the model has none.
-  at::Tensor biasOf(std::int64_t layer, const std::string& projection) const;
+  at::Tensor biasOf(traces::Layer layer, const std::string& projection) const;
   /// The output projection [vocab, hidden]: the embedding itself when they are tied.
   const at::Tensor& outputProjection() const;
 

@@ -7,6 +7,8 @@
 
 namespace ringscope::engine {
 
+using traces::TensorKind;
+
 CapturePolicy CapturePolicy::parse(const std::string& text) {
   CapturePolicy policy;
   if (text == "none") return policy;
@@ -26,14 +28,15 @@ CapturePolicy CapturePolicy::parse(const std::string& text) {
   return policy;
 }
 
-CapturePolicy::Keep CapturePolicy::keep(const std::string& tensor,
+CapturePolicy::Keep CapturePolicy::keep(const traces::TensorName& tensor,
                                         const traces::Place& place) const {
   if (!stats_) return Keep::kNothing;
-  if (all_values_ || tensor == "position_ids" || tensor.starts_with("buffer."))
+  if (all_values_ || tensor.kind == TensorKind::kPositionIds || tensor.kind == TensorKind::kBuffer)
     return Keep::kValues;
-  const bool parameter = tensor.starts_with("grad.") || tensor.starts_with("weight.");
+  const bool parameter = tensor.kind == TensorKind::kGradient || tensor.kind == TensorKind::kWeight;
   const bool in_steps = place.train_step >= first_step_ && place.train_step <= last_step_;
-  return in_steps && !parameter && tensor != "logits" ? Keep::kValues : Keep::kStats;
+  return in_steps && !parameter && tensor.kind != TensorKind::kLogits ? Keep::kValues
+                                                                      : Keep::kStats;
 }
 
 }  // namespace ringscope::engine

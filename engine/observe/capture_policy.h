@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "traces/core/place.h"
+#include "traces/schema/tensor_key.h"
 
 namespace ringscope::engine {
 
@@ -21,7 +21,7 @@ class CapturePolicy {
   static CapturePolicy parse(const std::string& text);
   static CapturePolicy none() { return CapturePolicy(); }
 
-  Keep keep(const std::string& tensor, const traces::Place& place) const;
+  Keep keep(const traces::TensorName& tensor, const traces::Place& place) const;
   bool keepsAnything() const { return stats_; }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace ringscope::engine {
 
-void LiveTensors::put(int rank, const std::string& name, const traces::Place& place,
+void LiveTensors::put(traces::WorldRank rank, const std::string& name, const traces::Place& place,
                       const at::Tensor& tensor) {
   Handle handle{place,
                 c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl()),
@@ -13,7 +13,7 @@ void LiveTensors::put(int rank, const std::string& name, const traces::Place& pl
                 tensor.sizes().vec(),
                 tensor.strides().vec(),
                 tensor.storage_offset()};
-  const std::lock_guard guard(mutex_);
+  const traces::MutexLock guard(mutex_);
   handles_.insert_or_assign(Key{rank, name, place.layer}, std::move(handle));
 }
 
@@ -26,16 +26,16 @@ std::optional<LiveTensors::Entry> LiveTensors::lock(const Key& key, const Handle
 }
 
 std::vector<LiveTensors::Entry> LiveTensors::list() const {
-  const std::lock_guard guard(mutex_);
+  const traces::MutexLock guard(mutex_);
   std::vector<Entry> entries;
   for (const auto& [key, handle] : handles_)
     if (auto entry = lock(key, handle)) entries.push_back(std::move(*entry));
   return entries;
 }
 
-std::optional<LiveTensors::Entry> LiveTensors::find(int rank, const std::string& name,
-                                                    int layer) const {
-  const std::lock_guard guard(mutex_);
+std::optional<LiveTensors::Entry> LiveTensors::find(traces::WorldRank rank, const std::string& name,
+                                                    traces::Layer layer) const {
+  const traces::MutexLock guard(mutex_);
   const auto found = handles_.find(Key{rank, name, layer});
   return found == handles_.end() ? std::nullopt : lock(found->first, found->second);
 }

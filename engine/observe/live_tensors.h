@@ -4,13 +4,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "traces/core/place.h"
+#include "traces/core/mutex.h"
+#include "traces/schema/place.h"
 
 namespace ringscope::engine {
 
@@ -20,17 +20,19 @@ namespace ringscope::engine {
 class LiveTensors {
  public:
   struct Entry {
-    int rank = 0;
+    traces::WorldRank rank;
     std::string name;
     traces::Place place;  ///< where the rank had it last
     at::Tensor tensor;
   };
 
-  void put(int rank, const std::string& name, const traces::Place& place, const at::Tensor& tensor);
+  void put(traces::WorldRank rank, const std::string& name, const traces::Place& place,
+           const at::Tensor& tensor);
   /// Those that still exist, by rank, name and layer.
   std::vector<Entry> list() const;
-  /// `layer` -1 for those outside the decoder layers.
-  std::optional<Entry> find(int rank, const std::string& name, int layer) const;
+  /// `layer` none for those outside the decoder layers.
+  std::optional<Entry> find(traces::WorldRank rank, const std::string& name,
+                            traces::Layer layer) const;
 
  private:
   struct Handle {
@@ -40,11 +42,11 @@ class LiveTensors {
     std::vector<std::int64_t> sizes, strides;
     std::int64_t offset = 0;
   };
-  using Key = std::tuple<int, std::string, int>;
+  using Key = std::tuple<traces::WorldRank, std::string, traces::Layer>;
   static std::optional<Entry> lock(const Key& key, const Handle& handle);
 
-  mutable std::mutex mutex_;
-  std::map<Key, Handle> handles_;
+  mutable traces::Mutex mutex_;
+  std::map<Key, Handle> handles_ RINGSCOPE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ringscope::engine

@@ -12,7 +12,7 @@ thread_local MemoryCategory current_category = MemoryCategory::kOther;
 /// LibTorch's allocators report to whatever sits in this slot of the calling thread.
 class Reporter : public c10::MemoryReportingInfoBase {
  public:
-  Reporter(std::shared_ptr<MemoryTracker> tracker, int rank)
+  Reporter(std::shared_ptr<MemoryTracker> tracker, WorldRank rank)
       : tracker_(std::move(tracker)), rank_(rank) {}
   bool memoryProfilingEnabled() const override { return true; }
   void reportMemoryUsage(void* address, std::int64_t bytes, std::size_t total_allocated,
@@ -26,7 +26,7 @@ class Reporter : public c10::MemoryReportingInfoBase {
 
  private:
   std::shared_ptr<MemoryTracker> tracker_;
-  int rank_;
+  WorldRank rank_;
 };
 
 }  // namespace
@@ -43,7 +43,7 @@ MemoryCategory MemoryScope::current() {
 
 MemoryTracker::MemoryTracker(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
-MemoryTracker::Attachment::Attachment(std::shared_ptr<MemoryTracker> tracker, int rank) {
+MemoryTracker::Attachment::Attachment(std::shared_ptr<MemoryTracker> tracker, WorldRank rank) {
   c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE,
                                    std::make_shared<Reporter>(std::move(tracker), rank));
 }
@@ -52,10 +52,10 @@ MemoryTracker::Attachment::~Attachment() {
   c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
 }
 
-void MemoryTracker::allocated(int rank, void* address, std::int64_t bytes) {
-  const std::lock_guard lock(mutex_);
+void MemoryTracker::allocated(WorldRank rank, void* address, std::int64_t bytes) {
+  const traces::MutexLock lock(mutex_);
   blocks_[address] = {rank, current_category, bytes};
-  RankUse& use = ranks_[static_cast<std::size_t>(rank)];
+  RankUse& use = ranks_[rank.index()];
   use.bytes[static_cast<std::size_t>(current_category)] += bytes;
   ++use.allocations[static_cast<std::size_t>(current_category)];
   use.total += bytes;
@@ -63,38 +63,38 @@ void MemoryTracker::allocated(int rank, void* address, std::int64_t bytes) {
 }
 
 void MemoryTracker::freed(void* address) {
-  const std::lock_guard lock(mutex_);
+  const traces::MutexLock lock(mutex_);
   const auto block = blocks_.find(address);
   if (block == blocks_.end()) return;  // older than the tracker
-  RankUse& use = ranks_[static_cast<std::size_t>(block->second.rank)];
+  RankUse& use = ranks_[block->second.rank.index()];
   use.bytes[static_cast<std::size_t>(block->second.category)] -= block->second.bytes;
   use.total -= block->second.bytes;
   blocks_.erase(block);
 }
 
-void MemoryTracker::setPlace(int rank, const traces::Place& place) {
-  const std::lock_guard lock(mutex_);
-  ranks_[static_cast<std::size_t>(rank)].place = place;
+void MemoryTracker::setPlace(WorldRank rank, const traces::Place& place) {
+  const traces::MutexLock lock(mutex_);
+  ranks_[rank.index()].place = place;
 }
 
-std::int64_t MemoryTracker::bytes(int rank, MemoryCategory category) const {
-  const std::lock_guard lock(mutex_);
-  return ranks_[static_cast<std::size_t>(rank)].bytes[static_cast<std::size_t>(category)];
+std::int64_t MemoryTracker::bytes(WorldRank rank, MemoryCategory category) const {
+  const traces::MutexLock lock(mutex_);
+  return ranks_[rank.index()].bytes[static_cast<std::size_t>(category)];
 }
 
-std::int64_t MemoryTracker::total(int rank) const {
-  const std::lock_guard lock(mutex_);
-  return ranks_[static_cast<std::size_t>(rank)].total;
+std::int64_t MemoryTracker::total(WorldRank rank) const {
+  const traces::MutexLock lock(mutex_);
+  return ranks_[rank.index()].total;
 }
 
-std::int64_t MemoryTracker::allocations(int rank, MemoryCategory category) const {
-  const std::lock_guard lock(mutex_);
-  return ranks_[static_cast<std::size_t>(rank)].allocations[static_cast<std::size_t>(category)];
+std::int64_t MemoryTracker::allocations(WorldRank rank, MemoryCategory category) const {
+  const traces::MutexLock lock(mutex_);
+  return ranks_[rank.index()].allocations[static_cast<std::size_t>(category)];
 }
 
-MemoryTracker::Peak MemoryTracker::peak(int rank) const {
-  const std::lock_guard lock(mutex_);
-  return ranks_[static_cast<std::size_t>(rank)].peak;
+MemoryTracker::Peak MemoryTracker::peak(WorldRank rank) const {
+  const traces::MutexLock lock(mutex_);
+  return ranks_[rank.index()].peak;
 }
 
 }  // namespace ringscope::engine

@@ -4,15 +4,16 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "traces/core/mutex.h"
 #include "traces/schema/records.h"
 
 namespace ringscope::engine {
 
 using traces::MemoryCategory;
+using traces::WorldRank;
 
 /// Sets what the calling thread's allocations are for, until it goes out of scope.
 class MemoryScope {
@@ -42,29 +43,29 @@ class MemoryTracker {
   /// While it lives, the calling thread's tensor allocations are counted for `rank`.
   class Attachment {
    public:
-    Attachment(std::shared_ptr<MemoryTracker> tracker, int rank);
+    Attachment(std::shared_ptr<MemoryTracker> tracker, WorldRank rank);
     ~Attachment();
     Attachment(const Attachment&) = delete;
     Attachment& operator=(const Attachment&) = delete;
   };
 
   void setAllocatorBytes(std::int64_t bytes) { allocator_bytes_ = bytes; }
-  void allocated(int rank, void* address, std::int64_t bytes);
+  void allocated(WorldRank rank, void* address, std::int64_t bytes);
   void freed(void* address);
   /// Where the rank is, for the place of its peak.
-  void setPlace(int rank, const traces::Place& place);
+  void setPlace(WorldRank rank, const traces::Place& place);
 
-  std::int64_t bytes(int rank, MemoryCategory category) const;
-  std::int64_t total(int rank) const;
+  std::int64_t bytes(WorldRank rank, MemoryCategory category) const;
+  std::int64_t total(WorldRank rank) const;
   /// What LibTorch's allocator itself says that it has given out to all ranks' threads.
   std::int64_t allocatorBytes() const { return allocator_bytes_; }
   /// How often the rank has allocated in this category so far.
-  std::int64_t allocations(int rank, MemoryCategory category) const;
-  Peak peak(int rank) const;
+  std::int64_t allocations(WorldRank rank, MemoryCategory category) const;
+  Peak peak(WorldRank rank) const;
 
  private:
   struct Block {
-    int rank;
+    WorldRank rank;
     MemoryCategory category;
     std::int64_t bytes;
   };
@@ -74,10 +75,10 @@ class MemoryTracker {
     Peak peak;
     traces::Place place;
   };
-  mutable std::mutex mutex_;
+  mutable traces::Mutex mutex_;
   std::atomic<std::int64_t> allocator_bytes_{0};
-  std::unordered_map<void*, Block> blocks_;
-  std::vector<RankUse> ranks_;
+  std::unordered_map<void*, Block> blocks_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::vector<RankUse> ranks_ RINGSCOPE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ringscope::engine

@@ -66,10 +66,13 @@ const Domain& domain() {
 
 void nvtxBegin(const traces::Event& event) {
   const Domain& d = domain();
-  StagePayload payload{
-      event.rank,        event.place.layer, static_cast<int>(event.place.direction),
-      event.place.stage, event.peer,        event.source_rank,
-      event.bytes};
+  StagePayload payload{event.rank.value(),
+                       event.place.layer.value(),
+                       static_cast<std::int32_t>(event.place.direction),
+                       event.place.stage.value(),
+                       event.peer.value(),
+                       event.source_rank.value(),
+                       event.bytes};
   nvtxPayloadData_t data{};
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/control/run_switches.h"
 #include "engine/observe/capture_policy.h"
+#include "engine/observe/live_capture.h"
 #include "engine/observe/live_tensors.h"
 #include "engine/observe/memory_tracker.h"
 #include "engine/transport/communicator.h"
@@ -21,35 +21,46 @@ namespace ringscope::engine {
 /// Belongs to its rank's thread.
 class Observer {
  public:
-  /// `recorder`, `live` and `switches` may be null and outlive the observer; `memory` may be null.
-  /// With switches the policy is theirs.
-  Observer(int rank, traces::Recorder* recorder, CapturePolicy policy,
+  /// `recorder`, `live` and `changing` may be null and outlive the observer; `memory` may be null.
+  /// With `changing` the policy is what that says.
+  Observer(WorldRank rank, traces::Recorder* recorder, CapturePolicy policy,
            std::shared_ptr<MemoryTracker> memory, LiveTensors* live = nullptr,
-           const RunSwitches* switches = nullptr);
+           const LiveCapture* changing = nullptr);
 
-  int rank() const { return rank_; }
+  WorldRank rank() const { return rank_; }
   bool recording() const { return recorder_ != nullptr; }
   std::int64_t now() const { return recorder_ ? recorder_->now() : 0; }
 
   void event(const traces::Event& event);
-  /// Records each transfer as a send or receive of this place.
-  void transfers(const std::vector<TransferReport>& reports, traces::Payload payload,
-                 int source_rank, const traces::Place& place);
-  /// Hash and statistics, and the values if the policy keeps them.
-  void tensor(const std::string& name, const traces::Place& place, const at::Tensor& tensor);
-  void shard(traces::ShardRecord shard);
+  /// Records one side of a message as a send or receive.
+  /// `event` says what all of them have in common: place, payload, source rank, exchange and group;
+  /// `peer` is the other side.
+  void transfer(const TransferReport& report, traces::WorldRank peer, traces::Event event);
+  void collective(traces::GroupId group, const CollectiveReport& report,
+                  const traces::Place& place);
+  /// Hash and statistics, and the values if the policy keeps them. `source` and `piece`: of which
+  /// rank's block, and of which piece of the stage's work on it, where that applies.
+  void tensor(const traces::TensorName& name, const traces::Place& place, const at::Tensor& tensor,
+              traces::WorldRank source = traces::WorldRank::none(),
+              traces::PieceIndex piece = traces::PieceIndex::none());
+  void shard(const traces::ShardRecord& shard);
+  /// What is recorded whatever the capture policy: the run's intent, groups, schedules.
+  template <typename Record>
+  void record(const Record& record) {
+    if (recorder_) recorder_->record(record);
+  }
   /// A sample of every category that has changed since the last one.
   void sampleMemory(const traces::Place& place);
 
  private:
-  CapturePolicy policy() const { return switches_ ? switches_->capture() : policy_; }
+  CapturePolicy policy() const { return changing_ ? changing_->policy() : policy_; }
 
-  int rank_;
+  WorldRank rank_;
   traces::Recorder* recorder_;
   CapturePolicy policy_;
   std::shared_ptr<MemoryTracker> memory_;
   LiveTensors* live_;
-  const RunSwitches* switches_;
+  const LiveCapture* changing_;
   std::array<std::int64_t, MemoryTracker::kCategories> last_sample_{};
 };
 
@@ -57,7 +68,7 @@ class Observer {
 class StageScope {
  public:
   StageScope(Observer& observer, traces::EventKind kind, const traces::Place& place,
-             int source_rank = -1, std::int64_t bytes = 0);
+             traces::WorldRank source_rank = traces::WorldRank::none(), std::int64_t bytes = 0);
   ~StageScope();
   StageScope(const StageScope&) = delete;
   StageScope& operator=(const StageScope&) = delete;

@@ -8,7 +8,7 @@ namespace {
 
 void sendToFirst(Communicator& group, const std::vector<at::Tensor>& mine) {
   std::vector<Outgoing> sends;
-  for (const at::Tensor& t : mine) sends.push_back({t.detach().contiguous(), 0});
+  for (const at::Tensor& t : mine) sends.push_back({t.detach().contiguous(), GroupRank::of(0)});
   group.exchange(sends, {}).wait();
 }
 
@@ -16,7 +16,7 @@ void sendToFirst(Communicator& group, const std::vector<at::Tensor>& mine) {
 
 std::vector<std::vector<at::Tensor>> gatherToFirst(Communicator& group,
                                                    const std::vector<at::Tensor>& mine) {
-  if (group.rank() != 0) {
+  if (group.rank() != GroupRank::of(0)) {
     sendToFirst(group, mine);
     return {};
   }
@@ -27,7 +27,7 @@ std::vector<std::vector<at::Tensor>> gatherToFirst(Communicator& group,
         {own.detach().to(at::kCPU, own.scalar_type(), false, /*copy=*/true).contiguous()});
     for (int r = 1; r < group.size(); ++r) {
       all.back().push_back(at::empty(own.sizes(), own.options().requires_grad(false)));
-      receives.push_back({all.back().back(), r});
+      receives.push_back({all.back().back(), GroupRank::of(r)});
     }
   }
   if (!receives.empty()) group.exchange({}, receives).wait();

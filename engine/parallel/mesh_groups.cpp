@@ -2,7 +2,6 @@
 #include "engine/parallel/mesh_groups.h"
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 
 #include "engine/transport/local_backend.h"
@@ -10,40 +9,54 @@
 namespace ringscope::engine {
 namespace {
 
-std::vector<int> everyRank(const Mesh& mesh) {
-  std::vector<int> ranks(static_cast<std::size_t>(mesh.worldSize()));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
-
 c10::intrusive_ptr<c10d::Backend> alone() {
-  return c10::make_intrusive<LocalBackend>(0, 1, std::make_shared<LocalWorld>(1),
+  return c10::make_intrusive<LocalBackend>(GroupRank::of(0), 1, std::make_shared<LocalWorld>(1),
                                            std::chrono::milliseconds(1000));
 }
 
 }  // namespace
 
-MeshGroups::MeshGroups(Transport& transport, const Mesh& mesh, int rank)
+MeshGroups::MeshGroups(Transport& transport, const Mesh& mesh, WorldRank rank)
     : mesh_(mesh), place_(mesh.placeOf(rank)) {
-  world_ = of(transport, everyRank(mesh), rank);
-  dp_ = of(transport, mesh.dpGroup(rank), rank);
-  tp_ = of(transport, mesh.tpGroup(rank), rank);
-  cp_ = of(transport, mesh.cpGroup(rank), rank);
-  dp_cp_ = of(transport, mesh.dpCpGroup(rank), rank);
+  // Groups with the same members share a communicator, which has the name of the first of them
+  // here.
+  using traces::GroupAxis;
+  cp_ = of(transport, GroupAxis::kCp, mesh.cpGroup(rank), rank);
+  tp_ = of(transport, GroupAxis::kTp, mesh.tpGroup(rank), rank);
+  dp_ = of(transport, GroupAxis::kDp, mesh.dpGroup(rank), rank);
+  dp_cp_ = of(transport, GroupAxis::kDpCp, mesh.dpCpGroup(rank), rank);
+  world_ = of(transport, GroupAxis::kWorld, mesh.ranks(), rank);
 }
 
-std::shared_ptr<Communicator> MeshGroups::of(Transport& transport, const std::vector<int>& members,
-                                             int rank) {
+void MeshGroups::onCollective(
+    const std::function<void(traces::GroupId, const CollectiveReport&)>& report) {
+  for (const auto& [members, communicator] : made_)
+    communicator->onCollective([report, group = communicator->group()](
+                                   const CollectiveReport& of_group) { report(group, of_group); });
+}
+
+traces::GroupId MeshGroups::idOf(traces::GroupAxis axis,
+                                 const std::vector<WorldRank>& members) const {
+  // Ids do not depend on how a cp group is divided further: those groups have communicators of
+  // none.
+  for (const traces::GroupRecord& group : mesh_.groups(1))
+    if (group.axis == axis && group.members.front() == members.front()) return group.id;
+  return traces::GroupId::none();
+}
+
+std::shared_ptr<Communicator> MeshGroups::of(Transport& transport, traces::GroupAxis axis,
+                                             const std::vector<WorldRank>& members,
+                                             WorldRank rank) {
   auto& group = made_[members];
   if (group) return group;
   std::ostringstream name;
-  for (const int member : members) name << "." << member;
+  for (const WorldRank member : members) name << "." << member.value();
   const auto mine =
-      static_cast<int>(std::find(members.begin(), members.end(), rank) - members.begin());
+      GroupRank::of(std::find(members.begin(), members.end(), rank) - members.begin());
   group = std::make_shared<Communicator>(
-      members.size() == 1
-          ? alone()
-          : transport.backendOf(name.str(), mine, static_cast<int>(members.size())));
+      members.size() == 1 ? alone()
+                          : transport.backendOf(name.str(), mine, static_cast<int>(members.size())),
+      idOf(axis, members));
   return group;
 }
 

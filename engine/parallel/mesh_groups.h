@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "engine/parallel/mesh.h"
+#include "engine/sharding/mesh.h"
 #include "engine/transport/communicator.h"
 #include "engine/transport/transport.h"
 
@@ -15,7 +15,11 @@ namespace ringscope::engine {
 class MeshGroups {
  public:
   /// Every rank of the mesh makes its own, at the same time.
-  MeshGroups(Transport& transport, const Mesh& mesh, int rank);
+  MeshGroups(Transport& transport, const Mesh& mesh, WorldRank rank);
+
+  /// `report` is told of every collective of every group, by the rank's thread.
+  void onCollective(
+      const std::function<void(traces::GroupId group, const CollectiveReport&)>& report);
 
   Communicator& world() { return *world_; }
   Communicator& dp() { return *dp_; }
@@ -24,13 +28,17 @@ class MeshGroups {
   Communicator& dpCp() { return *dp_cp_; }
   const Mesh& mesh() const { return mesh_; }
   MeshPlace place() const { return place_; }
+  WorldRank worldRank() const { return mesh_.rankOf(place_); }
 
  private:
-  std::shared_ptr<Communicator> of(Transport& transport, const std::vector<int>& members, int rank);
+  std::shared_ptr<Communicator> of(Transport& transport, traces::GroupAxis axis,
+                                   const std::vector<WorldRank>& members, WorldRank rank);
+
+  traces::GroupId idOf(traces::GroupAxis axis, const std::vector<WorldRank>& members) const;
 
   Mesh mesh_;
   MeshPlace place_;
-  std::map<std::vector<int>, std::shared_ptr<Communicator>> made_;
+  std::map<std::vector<WorldRank>, std::shared_ptr<Communicator>> made_;
   std::shared_ptr<Communicator> world_, dp_, tp_, cp_, dp_cp_;
 };
 

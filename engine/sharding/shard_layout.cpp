@@ -4,52 +4,18 @@
 #include <algorithm>
 
 #include "traces/core/error.h"
+#include "traces/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {
 
-constexpr std::pair<Balance, const char*> kNames[] = {{Balance::kNone, "none"},
-                                                      {Balance::kHeadTail, "head_tail"},
-                                                      {Balance::kStriped, "striped"},
-                                                      {Balance::kPerDocument, "per_document"}};
-
-void requireDivisible(const std::string& what, std::int64_t length, std::int64_t parts,
-                      const std::string& parts_text) {
-  if (length > 0 && length % parts == 0) return;
-  const std::int64_t below = length / parts * parts;
-  std::string remedy = "use a multiple of " + std::to_string(parts) + ", such as ";
-  if (below > 0) remedy += std::to_string(below) + " or ";
-  throw usageError(what + " of " + std::to_string(length) + " does not divide into " + parts_text +
-                   "; " + remedy + std::to_string(below + parts) + ", or pad it with --pad");
-}
-
-std::string partsText(Balance balance, int cp_size) {
-  const std::string cp = std::to_string(cp_size);
-  if (lengthUnit(balance, cp_size) == cp_size) return "cp = " + cp + " shards";
-  return "2·cp = " + std::to_string(2 * cp_size) + " chunks, which " + name(balance) + " needs";
+void requireDivisible(const char* what, std::int64_t length, Balance balance, int cp_size,
+                      const char* remedy = "") {
+  if (const auto reason = traces::lengthRefusal(what, length, balance, cp_size))
+    throw usageError(*reason + remedy);
 }
 
 }  // namespace
-
-const char* name(Balance balance) {
-  for (const auto& [value, text] : kNames)
-    if (value == balance) return text;
-  return "";
-}
-
-Balance parseBalance(const std::string& asked) {
-  std::string known;
-  for (const auto& [value, text] : kNames) {
-    if (asked == text) return value;
-    known += (known.empty() ? "" : ", ") + std::string(text);
-  }
-  throw usageError("there is no balance '" + asked + "'; use " + known);
-}
-
-std::int64_t lengthUnit(Balance balance, int cp_size) {
-  const bool halves = balance == Balance::kHeadTail || balance == Balance::kPerDocument;
-  return halves ? 2 * cp_size : cp_size;
-}
 
 ShardLayout::ShardLayout(std::int64_t length, int cp_size, Balance balance,
                          const std::vector<TokenRun>& documents)
@@ -60,7 +26,7 @@ ShardLayout::ShardLayout(std::int64_t length, int cp_size, Balance balance,
     dealDocuments(documents);
     return;
   }
-  requireDivisible("a length", length, lengthUnit(balance, cp_size), partsText(balance, cp_size));
+  requireDivisible("a length", length, balance, cp_size);
   if (balance == Balance::kHeadTail) {
     dealHeadTail(0, length);
     return;
@@ -92,8 +58,8 @@ void ShardLayout::dealDocuments(const std::vector<TokenRun>& documents) {
     if (document.begin != next)
       throw usageError("the documents leave a gap before token " + std::to_string(document.begin));
     next = document.end;
-    requireDivisible("a document", document.end - document.begin, lengthUnit(balance_, cpSize()),
-                     partsText(balance_, cpSize()));
+    requireDivisible("a document", document.end - document.begin, balance_, cpSize(),
+                     ", or pad it with --pad");
     dealHeadTail(document.begin, document.end - document.begin);
   }
   if (next != length_)
@@ -101,11 +67,11 @@ void ShardLayout::dealDocuments(const std::vector<TokenRun>& documents) {
                      std::to_string(length_));
 }
 
-std::vector<ShardLayout::Segment> ShardLayout::segments(int first_rank, int group) const {
+std::vector<ShardLayout::Segment> ShardLayout::segments(GroupRank first_rank, int group) const {
   std::vector<Segment> all;
-  for (int member = 0; member < group; ++member) {
+  for (const GroupRank member : everyRank(group)) {
     std::int64_t offset = 0;
-    for (const ShardRun& run : shard(first_rank + member)) {
+    for (const ShardRun& run : shard(GroupRank::of(first_rank.value() + member.value()))) {
       all.push_back({member, offset, run});
       offset += run.count;
     }
@@ -120,7 +86,7 @@ ShardLayout ShardLayout::joined(int group) const {
   ShardLayout layout;
   layout.length_ = length_;
   layout.balance_ = balance_;
-  for (int rank = 0; rank < cpSize(); rank += group) {
+  for (const GroupRank rank : ranksFrom(GroupRank::of(0), cpSize() / group, group)) {
     layout.shards_.emplace_back();
     for (const Segment& segment : segments(rank, group)) {
       auto& runs = layout.shards_.back();
@@ -135,7 +101,7 @@ ShardLayout ShardLayout::joined(int group) const {
   return layout;
 }
 
-std::vector<TokenRun> ShardLayout::runs(int rank) const {
+std::vector<TokenRun> ShardLayout::runs(GroupRank rank) const {
   std::vector<TokenRun> runs;
   for (const ShardRun& run : shard(rank)) {
     if (run.stride == 1) {
@@ -147,19 +113,17 @@ std::vector<TokenRun> ShardLayout::runs(int rank) const {
   return runs;
 }
 
-std::vector<std::int64_t> ShardLayout::globalFromLocal(int rank) const {
-  std::vector<std::int64_t> indices;
+std::vector<TokenIndex> ShardLayout::globalFromLocal(GroupRank rank) const {
+  std::vector<TokenIndex> indices;
   for (const ShardRun& run : shard(rank))
-    for (std::int64_t i = 0; i < run.count; ++i) indices.push_back(run.global(i));
+    for (std::int64_t i = 0; i < run.count; ++i) indices.push_back(TokenIndex::of(run.global(i)));
   return indices;
 }
 
 std::vector<std::int64_t> ShardLayout::rearrange() const {
   std::vector<std::int64_t> indices;
-  for (int rank = 0; rank < cpSize(); ++rank) {
-    const auto local = globalFromLocal(rank);
-    indices.insert(indices.end(), local.begin(), local.end());
-  }
+  for (const GroupRank rank : everyRank(cpSize()))
+    for (const TokenIndex token : globalFromLocal(rank)) indices.push_back(token.value());
   return indices;
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "engine/parallel/gradients.h"
+#include "engine/train/gradients.h"
 
 namespace ringscope::engine {
 
@@ -12,7 +12,7 @@ namespace ringscope::engine {
 class AdamW {
  public:
   struct Options {
-    double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
+    double lr = 1e-3, weight_decay = 0.01, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   };
   /// With bf16 or fp16 weights it keeps fp32 masters of them and rounds after each update.
   AdamW(const LlamaWeights& weights, Options options);

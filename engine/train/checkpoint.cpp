@@ -14,6 +14,8 @@
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/checksum.h"
 #include "traces/core/error.h"
+#include "traces/core/input_file.h"
+#include "traces/core/json.h"
 
 namespace ringscope::engine {
 namespace {
@@ -30,8 +32,8 @@ std::string nameOf(const CheckpointInfo& info) {
          std::to_string(info.mesh.tp) + "-cp" + std::to_string(info.mesh.cp) + "-" + info.balance;
 }
 
-std::string fileOf(int rank) {
-  return "rank-" + std::to_string(rank) + ".safetensors";
+std::string fileOf(WorldRank rank) {
+  return "rank-" + toString(rank) + ".safetensors";
 }
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {
@@ -40,9 +42,7 @@ std::string fileOf(int rank) {
 }
 
 std::string checksumOf(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw inputError(path + ": no such file");
-  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string bytes = traces::readFile(path);
   char text[20];
   std::snprintf(text, sizeof text, "%016llx",
                 static_cast<unsigned long long>(traces::checksum(bytes.data(), bytes.size())));
@@ -50,31 +50,31 @@ std::string checksumOf(const std::string& path) {
 }
 
 json toJson(const CheckpointInfo& info) {
-  return {{"format", 1},
+  return {{"format", 2},
           {"dp", info.mesh.dp},
           {"tp", info.mesh.tp},
           {"cp", info.mesh.cp},
           {"balance", info.balance},
           {"next_step", info.next_step},
           {"seed", info.seed},
-          {"optimizer_steps", info.optimizer_steps}};
+          {"optimizer_steps", info.optimizer_steps},
+          {"settings", info.settings}};
 }
 
 /// Throws inputError when the checkpoint at `path` is not whole.
 CheckpointInfo checked(const std::string& path) {
   const std::string manifest = path + "/" + kManifest;
-  std::ifstream in(manifest);
-  if (!in) throw inputError(manifest + ": no such file");
-  const json j = json::parse(in, nullptr, false);
+  const json j = traces::readJson(manifest);
   CheckpointInfo info;
   try {
-    if (j.at("format") != 1) throw inputError(manifest + ": is of another version");
+    if (j.at("format") != 2) throw inputError(manifest + ": is of another version");
     info = {{j.at("dp"), j.at("tp"), j.at("cp")},
             j.at("balance"),
             j.at("next_step"),
             j.at("seed"),
-            j.at("optimizer_steps")};
-    for (int rank = 0; rank < info.mesh.worldSize(); ++rank)
+            j.at("optimizer_steps"),
+            j.at("settings")};
+    for (const WorldRank rank : info.mesh.ranks())
       if (checksumOf(path + "/" + fileOf(rank)) != j.at("files").at(fileOf(rank)))
         throw inputError(path + "/" + fileOf(rank) + ": does not have the manifest's checksum");
   } catch (const json::exception& error) {
@@ -116,7 +116,7 @@ void CheckpointStore::begin(const CheckpointInfo& info) const {
   if (!fs::create_directory(temporaryPath(info), error)) fail("making", temporaryPath(info));
 }
 
-void CheckpointStore::saveRank(const CheckpointInfo& info, int rank,
+void CheckpointStore::saveRank(const CheckpointInfo& info, WorldRank rank,
                                const NamedTensors& tensors) const {
   const std::string path = temporaryPath(info) + "/" + fileOf(rank);
   operation();
@@ -127,7 +127,7 @@ void CheckpointStore::saveRank(const CheckpointInfo& info, int rank,
 void CheckpointStore::finish(const CheckpointInfo& info) const {
   const std::string path = temporaryPath(info);
   json manifest = toJson(info);
-  for (int rank = 0; rank < info.mesh.worldSize(); ++rank)
+  for (const WorldRank rank : info.mesh.ranks())
     manifest["files"][fileOf(rank)] = checksumOf(path + "/" + fileOf(rank));
   operation();
   {
@@ -170,7 +170,7 @@ std::optional<CheckpointInfo> CheckpointStore::newest() const {
   return std::nullopt;
 }
 
-NamedTensors CheckpointStore::load(const CheckpointInfo& info, int rank) const {
+NamedTensors CheckpointStore::load(const CheckpointInfo& info, WorldRank rank) const {
   const auto file = traces::SafeTensorsFile::read(finalPath(info) + "/" + fileOf(rank));
   NamedTensors tensors;
   for (const auto& [name, view] : file.tensors()) tensors[name] = toTensor(view, name);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/parallel/mesh.h"
+#include "engine/sharding/mesh.h"
 
 namespace ringscope::engine {
 
@@ -22,6 +22,9 @@ struct CheckpointInfo {
                                ///< are functions of it and of the seed
   std::uint64_t seed = 0;
   std::int64_t optimizer_steps = 0;
+  /// What a run that goes on must have in common with the one that saved: by the option, or the
+  /// word, that decides it.
+  std::map<std::string, std::string> settings;
 };
 
 /// Checkpoints of a run in a folder, each a folder of its own named after step and layout, with a
@@ -33,14 +36,14 @@ class CheckpointStore {
 
   /// Saving, in this order: begin() by one rank, saveRank() by every rank, finish() by one rank.
   void begin(const CheckpointInfo& info) const;
-  void saveRank(const CheckpointInfo& info, int rank, const NamedTensors& tensors) const;
+  void saveRank(const CheckpointInfo& info, WorldRank rank, const NamedTensors& tensors) const;
   void finish(const CheckpointInfo& info) const;
 
   /// The newest checkpoint whose files are all there and have their checksums; nothing: there is
   /// none. Throws inputError when there are some and all are damaged, and says what is wrong.
   std::optional<CheckpointInfo> newest() const;
   /// The tensors of one rank of a checkpoint, by the rank numbers of its own mesh.
-  NamedTensors load(const CheckpointInfo& info, int rank) const;
+  NamedTensors load(const CheckpointInfo& info, WorldRank rank) const;
 
   /// Called before every operation on files, with its number since construction; tests end the
   /// process there.

@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/data/sharded_batch.h"
-#include "engine/parallel/gradients.h"
+#include "engine/train/gradients.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -12,17 +12,21 @@ namespace ringscope::engine {
 using traces::Direction;
 using traces::EventKind;
 using traces::Place;
+using traces::TensorKind;
 
 namespace {
 
+/// What is done with the gradients of all layers.
+Place afterLayers(std::int32_t train_step) {
+  return {train_step, Layer::none(), Direction::kBackward, {}};
+}
+
 LlamaWeights replicaForRank(const LlamaWeights& initial, const TrainSetup& setup,
-                            const TensorParallel& tp, at::Device device) {
+                            const LlamaSlices& slices, at::Device device) {
   const MemoryScope scope(MemoryCategory::kWeights);
   return initial.replica(
       setup.type,
-      [&](const std::string& name, const at::Tensor& full) {
-        return tp.sliceOf(name, full, setup.model);
-      },
+      [&](const std::string& name, const at::Tensor& full) { return slices.of(name, full); },
       device);
 }
 
@@ -32,69 +36,89 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
     : context_(context),
       setup_(setup),
       tp_(context.groups.tp()),
-      weights_(replicaForRank(initial, setup, tp_, context.device)),
-      attention_(setup.config.mask,
+      slices_(tp_, setup.model),
+      weights_(replicaForRank(initial, setup, slices_, context.device)),
+      attention_(Mask::of(setup.run),
                  [this](const Mask& mask) {
-                   return makeAttention(context_, setup_.config.attention, setup_.layout, mask,
-                                        Softmax{setup_.model.attentionScale(), {}},
-                                        setup_.model.num_attention_heads / tp_.size());
+                   recordSchedules(context_, setup_.run, setup_.layout, mask, train_step_);
+                   return makeAttention(context_, setup_.run, setup_.layout, mask,
+                                        Softmax{setup_.model.attentionScale(), {}});
                  }),
       model_(
           setup.model, weights_, attention_,
-          [this](EventKind kind, int layer, Direction direction,
+          [this](EventKind kind, Layer layer, Direction direction,
                  const std::function<void()>& work) {
-            const Place place{train_step_, static_cast<std::int16_t>(layer), direction, -1};
+            const Place place{train_step_, layer, direction, {}};
             context_.arriveAt(place);
             const StageScope scope(context_.observer, kind, place);
             const MemoryScope memory(MemoryCategory::kActivations);
             work();
           },
-          LlamaOptions{tp_, setup.config.recompute}),
-      optimizer_(weights_, setup.config.optimizer) {}
+          LlamaOptions{tp_, setup.run.recompute, modelHooks()}),
+      optimizer_(weights_, {setup.run.lr, setup.run.weight_decay}) {}
 
 RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   train_step_ = train_step;
   if (context_.switches) context_.seams = context_.switches->seamsOf(train_step);
+  const Seams& seams = context_.seams;
   Observer& observer = context_.observer;
   const Place begin{train_step};
-  const Batch own = ownSequences(setup_.batches.batch(train_step));
+  const SeamPlace at = context_.seamPlace(begin);
+  context_.place = begin;
+  const Batch own = seams.data.batch(at, setup_.batches);
   attention_.begin(train_step, own);
+  recordIntent(train_step);
   Batch local;
   {
     const StageScope scope(observer, EventKind::kShard, begin);
-    local = shardBatch(own, context_.seams.sharded_buffers, setup_.layout, context_.rank(),
-                       observer, train_step)
-                .on(context_.device);
+    local = localPartOf(own, at).on(context_.device);
   }
-  observer.tensor("position_ids", begin, local.position_ids);
-  zeroGradients(weights_);
+  observer.tensor({TensorKind::kPositionIds}, begin, local.position_ids);
+  weights_.zeroGradients();
   Result result;
   result.logits = model_.forward(local.input_ids, local.position_ids);
-  observer.tensor("logits", begin, result.logits);
-  observer.tensor("cos", begin, model_.rotary().cos);
-  observer.tensor("sin", begin, model_.rotary().sin);
+  observer.tensor({TensorKind::kLogits}, begin, result.logits);
+  observer.tensor({TensorKind::kCos}, begin, model_.rotary().cos);
+  observer.tensor({TensorKind::kSin}, begin, model_.rotary().sin);
   const at::Tensor loss_sum = model_.lossSum(local.labels);
-  at::Tensor totals =
-      at::tensor({loss_sum.item<double>(),
-                  static_cast<double>((local.labels >= 0).sum().item<std::int64_t>())},
-                 at::kDouble);
-  context_.groups.dpCp().allReduceSum(totals);
-  result.targets = static_cast<std::int64_t>(totals[1].item<double>());
-  const double scale = result.targets > 0 ? 1.0 / static_cast<double>(result.targets) : 0.0;
-  result.loss = totals[0].item<double>() * scale;
-  model_.backward(scale);
+  const LocalLoss own_loss{loss_sum.item<double>(), (local.labels >= 0).sum().item<std::int64_t>()};
+  const ReducedLoss reduced = seams.loss.reduce(at, context_.groups, own_loss);
+  result.targets = reduced.targets;
+  result.loss = seams.loss.logged(at, own_loss, reduced);
+  model_.backward(reduced.scale);
   recordAttention(train_step);
   gradients_ =
-      syncGradients(weights_, setup_.model, tp_, context_, {train_step, -1, Direction::kBackward});
+      syncGradients(weights_, slices_, context_, afterLayers(train_step), setup_.run.max_norm);
   for (const auto& [name, grad] : gradients_)
-    observer.tensor("grad." + name, {train_step, -1, Direction::kBackward}, grad);
+    observer.tensor({TensorKind::kGradient, name}, afterLayers(train_step), grad);
   return result;
 }
 
-Batch RankTrainer::ownSequences(const Batch& batch) const {
-  const std::int64_t count = batch.input_ids.size(0) / context_.groups.mesh().dp;
-  const int dp = context_.groups.place().dp;
-  return batch.sequences(dp * count, (dp + 1) * count);
+Batch RankTrainer::localPartOf(const Batch& batch, const SeamPlace& at) {
+  const BufferSeams& seams = context_.seams.buffers;
+  std::vector<BufferCut> cuts = batchCuts(setup_.layout);
+  seams.cuts(at, cuts);
+  Batch local = shardBatch(
+      batch, cuts,
+      [&](const BufferCut& cut, const at::Tensor& whole) { return seams.cut(at, cut, whole); },
+      context_.rank(), context_.observer, train_step_);
+  seams.sharded(at, local);
+  return local;
+}
+
+LlamaHooks RankTrainer::modelHooks() {
+  const auto at = [this](Layer layer, Direction direction) {
+    return context_.seamPlace({train_step_, layer, direction, {}});
+  };
+  return {[this, at](at::Tensor& of_cos, at::Tensor& of_sin) {
+            context_.seams.model.rotary(at(Layer::none(), Direction::kForward), of_cos, of_sin);
+          },
+          [this, at](at::Tensor& embedded) {
+            context_.seams.model.embedded(at(Layer::none(), Direction::kForward), embedded);
+          },
+          [this, at](Layer layer, at::Tensor& q, at::Tensor& k, at::Tensor& v) {
+            context_.seams.model.recomputed(at(layer, Direction::kBackward), q, k, v);
+          }};
 }
 
 NamedTensors RankTrainer::state() const {
@@ -115,7 +139,7 @@ at::Tensor RankTrainer::resliced(const std::string& key,
                        "'; it is of another model or of another --dtype");
     slices.push_back(found->second);
   }
-  return tp_.sliceOf(name, TensorParallel::joined(name, slices, setup_.model), setup_.model);
+  return slices_.of(name, LlamaSlices::joined(name, slices, setup_.model));
 }
 
 void RankTrainer::restore(const CheckpointStore& store, const CheckpointInfo& info) {
@@ -124,8 +148,8 @@ void RankTrainer::restore(const CheckpointStore& store, const CheckpointInfo& in
   if (same_layout)
     saved.push_back(store.load(info, context_.worldRank()));
   else
-    for (int tp = 0; tp < info.mesh.tp; ++tp)
-      saved.push_back(store.load(info, info.mesh.rankOf({0, tp, 0})));
+    for (const GroupRank tp : everyRank(info.mesh.tp))
+      saved.push_back(store.load(info, info.mesh.rankOf({GroupRank::of(0), tp, GroupRank::of(0)})));
   for (auto& [key, own] : state()) {
     const auto found = saved.front().find(key);
     const at::Tensor value =
@@ -139,20 +163,51 @@ void RankTrainer::restore(const CheckpointStore& store, const CheckpointInfo& in
 
 void RankTrainer::recordAttention(std::int32_t train_step) {
   Observer& observer = context_.observer;
-  for (std::size_t l = 0; l < model_.attention().size(); ++l) {
-    const LayerAttention& a = model_.attention()[l];
-    const Place forward{train_step, static_cast<std::int16_t>(l), Direction::kForward, -1};
-    const Place backward{train_step, static_cast<std::int16_t>(l), Direction::kBackward, -1};
-    observer.tensor("q", forward, a.q);
-    observer.tensor("k", forward, a.k);
-    observer.tensor("v", forward, a.v);
-    observer.tensor("out", forward, a.out);
-    observer.tensor("lse", forward, a.lse);
-    observer.tensor("dout", backward, a.dout);
-    observer.tensor("dq", backward, a.dq);
-    observer.tensor("dk", backward, a.dk);
-    observer.tensor("dv", backward, a.dv);
+  Layer layer = Layer::of(0);
+  for (const LayerAttention& a : model_.attention()) {
+    const Place forward{train_step, layer, Direction::kForward, {}};
+    const Place backward{train_step, layer, Direction::kBackward, {}};
+    layer = layer.next();
+    observer.tensor({TensorKind::kQ}, forward, a.q);
+    observer.tensor({TensorKind::kK}, forward, a.k);
+    observer.tensor({TensorKind::kV}, forward, a.v);
+    observer.tensor({TensorKind::kOut}, forward, a.out);
+    observer.tensor({TensorKind::kLse}, forward, a.lse);
+    observer.tensor({TensorKind::kDout}, backward, a.dout);
+    observer.tensor({TensorKind::kDq}, backward, a.dq);
+    observer.tensor({TensorKind::kDk}, backward, a.dk);
+    observer.tensor({TensorKind::kDv}, backward, a.dv);
   }
+}
+
+/// Position ids are global indices, as against counting from 0 in each packed document.
+bool RankTrainer::countsWholeSequence(const Batch& own) {
+  const at::Tensor& ids = own.position_ids;
+  return at::equal(ids, at::arange(ids.size(1), ids.options()).expand(ids.sizes()));
+}
+
+/// One rank speaks for all that share its sequences, and only when something is new.
+/// From the batch as it is declared, whatever a seam makes of it.
+void RankTrainer::recordIntent(std::int32_t train_step) {
+  if (context_.rank() != GroupRank::of(0) || tp_.rank() != GroupRank::of(0)) return;
+  if (!context_.observer.recording()) return;
+  const Batch own = DataSeams::ofDpRank(context_.seamPlace({train_step}), setup_.batches);
+  const Mask mask = Mask::of(setup_.run);
+  traces::IntentRecord meant;
+  meant.mask = setup_.run.mask;
+  meant.window = mask.window;
+  if (meant.mask == traces::MaskKind::kDocuments) meant.documents = own.maskOf(mask, 0).documents;
+  meant.balance = setup_.layout.balance();
+  meant.positions = countsWholeSequence(own) ? traces::PositionRule::kWholeSequence
+                                             : traces::PositionRule::kEachDocument;
+  meant.loss = traces::LossReduction::kMeanOverTargets;
+  meant.buffers = {{"input_ids", 1}, {"labels", 1}, {"position_ids", 1}};
+  meant.ranks = context_.groups.mesh().cpGroup(context_.worldRank());
+  meant.train_step = intent_ ? intent_->train_step : train_step;
+  if (intent_ == meant) return;
+  meant.train_step = train_step;
+  intent_ = meant;
+  context_.observer.record(meant);
 }
 
 RankStep RankTrainer::report() const {
@@ -160,12 +215,15 @@ RankStep RankTrainer::report() const {
 }
 
 double RankTrainer::update(std::int32_t train_step) {
-  const Place place{train_step, -1, Direction::kBackward, -1};
+  const Place place = afterLayers(train_step);
   double norm = 0;
   {
     const StageScope scope(context_.observer, EventKind::kClip, place);
-    norm = gradientNorm(gradients_, setup_.model, tp_, context_);
-    clipGradients(gradients_, norm, setup_.config.max_norm);
+    const GradientSeams& seams = context_.seams.gradients;
+    const SeamPlace at = context_.seamPlace(place);
+    norm = seams.norm(at, context_.groups, gradients_,
+                      [this](const std::string& name) { return slices_.countsInNorm(name); });
+    seams.clip(at, gradients_, norm, setup_.run.max_norm);
   }
   {
     const StageScope scope(context_.observer, EventKind::kOptimizer, place);
@@ -173,7 +231,7 @@ double RankTrainer::update(std::int32_t train_step) {
   }
   gradients_.clear();
   for (const auto& [name, weight] : weights_.values())
-    context_.observer.tensor("weight." + name, place, weight);
+    context_.observer.tensor({TensorKind::kWeight, name}, place, weight);
   return norm;
 }
 

@@ -4,17 +4,20 @@
 #include "engine/attention/strategies/registry.h"
 #include "engine/data/batch.h"
 #include "engine/model/llama_model.h"
-#include "engine/parallel/gradients.h"
+#include "engine/train/adamw.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/gradients.h"
 #include "engine/train/step_attention.h"
 #include "engine/train/train_config.h"
 #include "engine/verify/step_verifier.h"
+#include "traces/schema/intent.h"
 
 namespace ringscope::engine {
 
 /// What all ranks of a run have in common; constant while it runs.
 struct TrainSetup {
   const TrainConfig& config;
+  traces::RunSpec run;  ///< as it is carried out
   LlamaConfig model;
   ShardLayout layout;
   at::ScalarType type;
@@ -52,18 +55,24 @@ class RankTrainer {
  private:
   /// One tensor of this rank out of the ranks of a checkpoint of another layout.
   at::Tensor resliced(const std::string& key, const std::vector<NamedTensors>& of_tp_ranks) const;
-  Batch ownSequences(const Batch& batch) const;
+  /// This rank's part of the sequences of its cp group.
+  Batch localPartOf(const Batch& batch, const SeamPlace& at);
+  LlamaHooks modelHooks();
   void recordAttention(std::int32_t train_step);
+  static bool countsWholeSequence(const Batch& own);
+  void recordIntent(std::int32_t train_step);
 
   RankContext& context_;
   const TrainSetup& setup_;
   TensorParallel tp_;
+  LlamaSlices slices_;
   LlamaWeights weights_;
   Gradients gradients_;
   StepAttention attention_;
   LlamaModel model_;
   AdamW optimizer_;
   std::int32_t train_step_ = 0;
+  std::optional<traces::IntentRecord> intent_;  // what was recorded last
 };
 
 }  // namespace ringscope::engine

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <map>
+#include <string>
 
 #include "engine/train/rank_trainer.h"
+#include "traces/schema/run_spec.h"
 
 namespace ringscope::engine {
 
-/// The run's public configuration, kept in the trace under "run". Nothing here may tell what was
+/// The run as it is carried out, to be checked and then recorded. Nothing here may tell what was
 /// injected.
-nlohmann::json describeRun(const TrainSetup& setup);
+traces::RunSpec describeRun(const TrainConfig& config, const LlamaConfig& model,
+                            const BatchSource& batches);
 
-/// The ring schedule of every cp rank, kept in the trace under "schedule": for each ring step whose
-/// block is attended, and its pieces as rows of q and k.
-nlohmann::json describeSchedule(const TrainSetup& setup);
+/// What a run that goes on from a checkpoint must have in common with the run that saved it, by the
+/// option that decides it; "the data" is a hash. The mesh, the strategy and the balance may change.
+std::map<std::string, std::string> lastingSettings(const traces::RunSpec& run,
+                                                   const BatchSource& batches);
 
 }  // namespace ringscope::engine

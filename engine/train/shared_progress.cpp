@@ -5,6 +5,7 @@
 
 #include "engine/data/sharded_batch.h"
 #include "engine/parallel/gather.h"
+#include "engine/train/run_description.h"
 #include "engine/verify/gathered_step.h"
 #include "traces/core/clock.h"
 
@@ -17,13 +18,13 @@ SharedProgress::SharedProgress(const TrainSetup& setup, traces::Recorder* record
       recorder_(recorder),
       hooks_(hooks),
       memory_(std::move(memory)),
-      verification_(StepVerifier(setup.model, setup.layout, setup.config.mask, setup.type,
-                                 setup.config.attention.fp8),
-                    recorder, CapturePolicy::parse(setup.config.capture),
-                    [this, &gate](const auto& diffs) {
-                      if (hooks_.on_diffs) hooks_.on_diffs(diffs);
-                      gate.poke();
-                    }),
+      verification_(
+          StepVerifier(setup.model, setup.layout, Mask::of(setup.run), setup.type, setup.run.fp8),
+          recorder, CapturePolicy::parse(setup.run.capture),
+          [this, &gate](const auto& diffs) {
+            if (hooks_.on_diffs) hooks_.on_diffs(diffs);
+            gate.poke();
+          }),
       store_(setup.config.checkpoint_dir) {}
 
 void SharedProgress::runRank(RankContext& context, const LlamaWeights& initial,
@@ -31,15 +32,15 @@ void SharedProgress::runRank(RankContext& context, const LlamaWeights& initial,
   RankTrainer trainer(context, setup_, initial);
   const auto first = static_cast<std::int32_t>(resumed ? resumed->next_step : 0);
   if (resumed) trainer.restore(store_, *resumed);
-  for (std::int32_t step = first; step < setup_.config.steps; ++step) {
+  for (std::int32_t step = first; step < setup_.run.steps; ++step) {
     runStep(context, trainer, step);
     const int every = setup_.config.checkpoint_every;
     const bool due = every > 0 && (step + 1) % every == 0;
-    if (!setup_.config.checkpoint_dir.empty() && (due || step + 1 == setup_.config.steps))
+    if (!setup_.config.checkpoint_dir.empty() && (due || step + 1 == setup_.run.steps))
       save(context, trainer, step + 1);
   }
   auto weights = fullOnFirst(context, trainer.weights().values());
-  if (context.worldRank() == 0) outcome.weights = std::move(weights);
+  if (context.isFirstOfWorld()) outcome.weights = std::move(weights);
 }
 
 void SharedProgress::runStep(RankContext& context, RankTrainer& trainer, std::int32_t step) {
@@ -47,11 +48,11 @@ void SharedProgress::runStep(RankContext& context, RankTrainer& trainer, std::in
   const auto result = trainer.computeGradients(step);
   const std::int64_t computed = traces::steadyNow();
   if (step == 0) keepFirstStep(context, trainer, result);
-  if (setup_.config.verify) collect(context, trainer, result, step);
+  if (setup_.run.verify) collect(context, trainer, result, step);
   const std::int64_t resumed = traces::steadyNow();
   const double norm = trainer.update(step);
   const auto peaks = peaksOfAll(context);
-  if (context.worldRank() != 0) return;
+  if (!context.isFirstOfWorld()) return;
   StepLog log{step,
               result.loss,
               norm,
@@ -65,17 +66,18 @@ void SharedProgress::runStep(RankContext& context, RankTrainer& trainer, std::in
 
 /// Peak bytes of every rank of the mesh, on every rank.
 std::vector<std::int64_t> SharedProgress::peaksOfAll(RankContext& context) {
-  const int rank = context.worldRank();
+  const WorldRank rank = context.worldRank();
   at::Tensor peaks = at::zeros({context.groups.world().size()}, at::kLong);
-  peaks[rank] = memory_->peak(rank).bytes;
-  context.groups.world().allReduceSum(peaks);
+  peaks[rank.value()] = memory_->peak(rank).bytes;
+  context.groups.world().allReduceSum(peaks, traces::Payload::kScalars);
   const auto* values = peaks.const_data_ptr<std::int64_t>();
   return {values, values + peaks.numel()};
 }
 
 /// The slices of parameters of all tp ranks, put together on the first rank; nothing on the others.
 NamedTensors SharedProgress::fullOnFirst(RankContext& context, const NamedTensors& slices) {
-  if (context.groups.place().dp != 0 || context.groups.place().cp != 0) return {};
+  const MeshPlace here = context.groups.place();
+  if (here.dp != GroupRank::of(0) || here.cp != GroupRank::of(0)) return {};
   std::vector<at::Tensor> mine;
   for (const auto& [name, slice] : slices) mine.push_back(slice);
   const auto gathered = gatherToFirst(context.groups.tp(), mine);
@@ -83,7 +85,7 @@ NamedTensors SharedProgress::fullOnFirst(RankContext& context, const NamedTensor
   if (gathered.empty()) return full;
   auto of_ranks = gathered.begin();
   for (const auto& [name, slice] : slices)
-    full[name] = TensorParallel::joined(name, *of_ranks++, setup_.model);
+    full[name] = LlamaSlices::joined(name, *of_ranks++, setup_.model);
   return full;
 }
 
@@ -92,7 +94,7 @@ void SharedProgress::keepFirstStep(RankContext& context, const RankTrainer& trai
   const MemoryScope memory(MemoryCategory::kVerify);
   const auto logits = gatherToFirst(context.groups.world(), result.logits);
   auto gradients = fullOnFirst(context, trainer.gradients());
-  if (context.worldRank() != 0) return;
+  if (!context.isFirstOfWorld()) return;
   outcome.logits = fullLogits(context.groups.mesh(), logits);
   outcome.gradients = std::move(gradients);
 }
@@ -100,12 +102,12 @@ void SharedProgress::keepFirstStep(RankContext& context, const RankTrainer& trai
 at::Tensor SharedProgress::fullLogits(const Mesh& mesh,
                                       const std::vector<at::Tensor>& of_ranks) const {
   std::vector<at::Tensor> batches;
-  for (int dp = 0; dp < mesh.dp; ++dp) {
+  for (const GroupRank dp : everyRank(mesh.dp)) {
     std::vector<at::Tensor> vocabulary;
-    for (int tp = 0; tp < mesh.tp; ++tp) {
+    for (const GroupRank tp : everyRank(mesh.tp)) {
       std::vector<at::Tensor> shards;
-      for (int cp = 0; cp < mesh.cp; ++cp)
-        shards.push_back(of_ranks[static_cast<std::size_t>(mesh.rankOf({dp, tp, cp}))]);
+      for (const GroupRank cp : everyRank(mesh.cp))
+        shards.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
       vocabulary.push_back(unshard(shards, 1, setup_.layout));
     }
     batches.push_back(at::cat(vocabulary, -1));
@@ -116,9 +118,13 @@ at::Tensor SharedProgress::fullLogits(const Mesh& mesh,
 /// Every rank writes its file; the first begins and ends the folder.
 void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
                           std::int64_t next_step) {
-  const CheckpointInfo info{context.groups.mesh(), name(setup_.layout.balance()), next_step,
-                            setup_.config.seed, next_step};
-  const bool first = context.worldRank() == 0;
+  const CheckpointInfo info{context.groups.mesh(),
+                            name(setup_.layout.balance()),
+                            next_step,
+                            setup_.run.seed,
+                            next_step,
+                            lastingSettings(setup_.run, setup_.batches)};
+  const bool first = context.isFirstOfWorld();
   if (first) store_.begin(info);
   context.groups.world().barrier();
   store_.saveRank(info, context.worldRank(), trainer.state());
@@ -130,13 +136,13 @@ void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
 /// Every rank hands in what it has; the first compares beside the next step.
 void SharedProgress::collect(RankContext& context, RankTrainer& trainer,
                              const RankTrainer::Result& result, std::int32_t step) {
-  const traces::Place place{step, -1, traces::Direction::kBackward};
+  const traces::Place place{step, Layer::none(), traces::Direction::kBackward, {}};
   const StageScope scope(context.observer, traces::EventKind::kVerify, place);
   const MemoryScope memory(MemoryCategory::kVerify);
   context.arriveAt(place, [this, step] { return verification_.busyBefore(step); });
   auto reports = gatherStep(context.groups, trainer.report(), setup_.model);
   auto weights = fullOnFirst(context, trainer.weights().values());
-  if (context.worldRank() != 0) return;
+  if (!context.isFirstOfWorld()) return;
   verification_.submit({step, std::move(reports), result.loss,
                         LlamaWeights::of(trainer.weights().names(), std::move(weights)),
                         setup_.batches.batch(step)});

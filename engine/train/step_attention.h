@@ -21,12 +21,12 @@ class StepAttention : public AttentionOp {
   void begin(std::int32_t train_step, const Batch& own);
 
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          int layer) override {
+                          Layer layer) override {
     return now_->forward(q, k, v, layer);
   }
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                               const at::Tensor& v, const AttentionResult& result,
-                              int layer) override {
+                              Layer layer) override {
     return now_->backward(dout, q, k, v, result, layer);
   }
 

@@ -3,19 +3,20 @@
 
 #include <filesystem>
 
-#include "engine/train/rank_threads.h"
+#include "engine/launch/rank_threads.h"
 #include "engine/train/run_description.h"
 #include "engine/train/shared_progress.h"
 #include "traces/core/error.h"
+#include "traces/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {
 
-at::ScalarType scalarType(const std::string& name) {
-  if (name == "float32") return at::kFloat;
-  if (name == "float64") return at::kDouble;
-  if (name == "bfloat16") return at::kBFloat16;
-  throw usageError("--dtype " + name +
+at::ScalarType scalarType(traces::DType type) {
+  if (type == traces::DType::kFloat32) return at::kFloat;
+  if (type == traces::DType::kFloat64) return at::kDouble;
+  if (type == traces::DType::kBFloat16) return at::kBFloat16;
+  throw usageError(std::string("--dtype ") + traces::name(type) +
                    " is not a type that training runs in; use float32, float64 or bfloat16");
 }
 
@@ -28,12 +29,12 @@ std::unique_ptr<Tokenizer> openTokenizer(const TrainConfig& config) {
 }
 
 std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
-  if (!config.token_file.empty()) return tokenFileBatches(config.token_file, config.keep_documents);
-  if (config.text_files.empty())
+  if (!config.tokens.empty()) return tokenFileBatches(config.tokens, config.keepsDocuments());
+  if (config.text.empty())
     throw usageError("there is nothing to train on; give --text FILE or --tokens FILE");
   return textBatches(
-      config.text_files, *openTokenizer(config),
-      {config.seq_len, config.batch, config.seed, config.keep_documents, config.separator});
+      config.text, *openTokenizer(config),
+      {config.seq_len, config.batch, config.seed, config.keepsDocuments(), config.separator});
 }
 
 /// The small model that runs have without --model, with a vocabulary that holds the tokens.
@@ -46,45 +47,49 @@ LlamaConfig sampleModel(const BatchSource& batches) {
 }
 
 /// Of the recorded ranks that ran in this process.
-void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, int ranks) {
-  for (int rank = 0; rank < ranks; ++rank) {
+void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, const Mesh& mesh) {
+  for (const WorldRank rank : mesh.ranks()) {
     const auto peak = memory.peak(rank);
     if (peak.bytes == 0) continue;
     recorder.note(
-        "memory.peak." + std::to_string(rank),
+        "memory.peak." + toString(rank),
         nlohmann::json({{"bytes", peak.bytes}, {"place", traces::describe(peak.place)}}).dump());
   }
 }
 
-/// What a run needs of its mesh, said before anything starts.
-void checkMesh(const TrainConfig& config, const LlamaConfig& model, const BatchSource& batches) {
-  TensorParallel::check(model, config.tp);
-  if (batches.batchSize() % config.dp != 0)
-    throw usageError("a batch of " + std::to_string(batches.batchSize()) +
-                     " sequences does not divide among dp = " + std::to_string(config.dp) +
-                     " ranks; use a --batch that --dp divides");
-  if (config.keep_documents && batches.batchSize() != config.dp)
-    throw usageError(
-        "the sequences of a batch have different documents, and a rank attends with one mask; use "
-        "--batch " +
-        std::to_string(config.dp) + " (one sequence for each dp rank) and a longer --seq-len");
-  if (config.keep_documents && config.balance == "per_document")
-    throw usageError(
-        "--balance per_document deals tokens by documents, and those differ from step to step; "
-        "use head_tail, striped or none");
-  checkStrategy(config.attention, config.cp, model.num_attention_heads / config.tp,
-                std::max<std::int64_t>(1, model.num_key_value_heads / config.tp));
+/// The run, when it can be carried out; said before anything starts.
+traces::RunSpec checkedRun(const TrainConfig& config, const LlamaConfig& model,
+                           const BatchSource& batches, const CheckSeams& checks) {
+  traces::RunSpec run = describeRun(config, model, batches);
+  if (const auto reason = checks.refusal(run)) throw usageError(*reason);
+  LlamaSlices::check(model, config.tp);
+  run.ulysses = traces::ulyssesSize(run);
+  return run;
 }
 
-std::optional<CheckpointInfo> checkpointToResume(const TrainConfig& config) {
+/// The checkpoint was made by a run that this one can go on with.
+void checkSettings(const CheckpointInfo& info, const std::map<std::string, std::string>& now) {
+  for (const auto& [setting, value] : now) {
+    const auto then = info.settings.find(setting);
+    if (then != info.settings.end() && then->second == value) continue;
+    const bool is_option = setting.starts_with("--");
+    throw usageError("the checkpoint was made with " +
+                     (is_option && then != info.settings.end()
+                          ? setting + " " + then->second + ", and this run has " + value
+                          : "another value of " + setting) +
+                     "; resume with the same, or begin anew without --resume");
+  }
+}
+
+std::optional<CheckpointInfo> checkpointToResume(const TrainConfig& config,
+                                                 const traces::RunSpec& run,
+                                                 const BatchSource& batches) {
   if (!config.resume) return std::nullopt;
   if (config.checkpoint_dir.empty())
     throw usageError("--resume goes on from --checkpoint DIR; give that too");
   auto info = CheckpointStore(config.checkpoint_dir).newest();
   if (!info) throw inputError(config.checkpoint_dir + ": there is no checkpoint to resume from");
-  if (info->seed != config.seed)
-    throw usageError("the checkpoint was made with --seed " + std::to_string(info->seed) +
-                     ", which decides the order of blocks; resume with the same");
+  checkSettings(*info, lastingSettings(run, batches));
   if (info->next_step >= config.steps)
     throw usageError("the checkpoint has " + std::to_string(info->next_step) +
                      " steps behind it already; give more --steps than that");
@@ -102,19 +107,20 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   if (batches->largestToken() >= model.vocab_size)
     throw inputError("token " + std::to_string(batches->largestToken()) +
                      " is outside the model's vocabulary of " + std::to_string(model.vocab_size));
-  checkMesh(config, model, *batches);
-  checkTransport(config.transport, config.device,
-                 config.from_environment ? 1 : config.mesh().worldSize());
-  const auto resumed = checkpointToResume(config);
-  const ShardLayout layout(batches->sequenceLength(), config.cp,
-                           chooseBalance(config.balance, config.mask, config.cp));
   RunSwitches own_switches;
   RunSwitches& switches = hooks.switches ? *hooks.switches : own_switches;
   switches.begin(config.mistakes, CapturePolicy::parse(config.capture));
+  const Seams seams = switches.seamsOfBeginning();
+  const traces::RunSpec run = checkedRun(config, model, *batches, seams.checks);
+  checkTransport(config.transport, config.device,
+                 config.fromEnvironment() ? 1 : config.mesh().worldSize());
+  const auto resumed = checkpointToResume(config, run, *batches);
+  const ShardLayout layout =
+      seams.buffers.layout(batches->sequenceLength(), config.cp, *run.balance, {});
   const LlamaWeights initial = config.model_dir.empty()
                                    ? LlamaWeights::random(model, config.seed, type)
                                    : LlamaWeights::load(model, config.model_dir, type);
-  const TrainSetup setup{config, model, layout, type, *batches};
+  const TrainSetup setup{config, run, model, layout, type, *batches};
   RankThreadOptions options;
   options.mesh = config.mesh();
   options.timeout = config.timeout;
@@ -128,18 +134,18 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   options.on_stuck = hooks.on_stuck;
   options.at_gate = hooks.at_gate ? &hooks.at_gate : nullptr;
   if (recorder) {
-    recorder->note("run", describeRun(setup).dump());
-    recorder->note("schedule", describeSchedule(setup).dump());
+    recorder->record(run);
+    for (const auto& group : options.mesh.groups(run.ulysses)) recorder->record(group);
   }
   SharedProgress progress(setup, recorder, hooks, options.memory, gate);
   auto body = [&](RankContext& context) { progress.runRank(context, initial, resumed); };
   progress.outcome.model = model;
   progress.outcome.stopped =
-      config.from_environment
+      config.fromEnvironment()
           ? runRankProcess(options, RankEnvironment::read(options.mesh), gate, body)
           : runRankThreads(options, gate, body);
   progress.finish();
-  if (recorder) recordPeaks(*recorder, *options.memory, config.cp);
+  if (recorder) recordPeaks(*recorder, *options.memory, options.mesh);
   return std::move(progress.outcome);
 }
 

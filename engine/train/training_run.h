@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/control/gate.h"
-#include "engine/control/run_switches.h"
+#include "engine/gate/gate.h"
+#include "engine/model/llama_config.h"
 #include "engine/observe/live_tensors.h"
+#include "engine/rank/run_switches.h"
 #include "engine/train/train_config.h"
 #include "traces/recording/recorder.h"
 
@@ -17,7 +18,7 @@ namespace ringscope::engine {
 /// Calls out of a run. on_step comes from rank 0's thread, at_gate from every rank's.
 struct TrainHooks {
   std::function<void(const StepLog&)> on_step;
-  std::function<void(int rank, const traces::Place&)> at_gate;
+  std::function<void(WorldRank rank, const traces::Place&)> at_gate;
   /// With --verify: the diffs of one step, from another thread, when they have been computed.
   std::function<void(const std::vector<traces::DiffRecord>&)> on_diffs;
   /// A rank thread is stuck and cannot be ended (RankThreadOptions::on_stuck).

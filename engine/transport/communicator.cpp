@@ -1,84 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/transport/communicator.h"
 
-#include "engine/launch/progress_board.h"
+#include "engine/progress/progress_board.h"
 #include "engine/transport/local_backend.h"
 #include "traces/core/clock.h"
+#include "traces/core/error.h"
 
 namespace ringscope::engine {
 
 std::vector<TransferReport> Exchange::wait() {
-  const WaitReport waiting(reports_.empty() ? kWaitsForAll : reports_.front().peer);
+  const WaitReport waiting(reports_.empty() ? GroupRank::none() : reports_.front().peer);
   for (std::size_t i = 0; i < works_.size(); ++i) {
     works_[i]->wait();
     const auto* local = dynamic_cast<const LocalWork*>(works_[i].get());
     const std::int64_t end = local ? local->parcel().completed_ns : traces::steadyNow();
     // One work may stand for all messages.
-    for (std::size_t r = i; r < (works_.size() == 1 ? reports_.size() : i + 1); ++r)
+    for (std::size_t r = i; r < (works_.size() == 1 ? reports_.size() : i + 1); ++r) {
+      reports_[r].start_ns = local ? local->parcel().started_ns : reports_[r].begin_ns;
       reports_[r].end_ns = end;
+    }
   }
   works_.clear();
   return std::move(reports_);
 }
 
-int Exchange::firstSource() const {
+GroupRank Exchange::firstSource() const {
   for (const TransferReport& report : reports_)
     if (!report.is_send) return report.peer;
-  return -1;
+  return GroupRank::none();
 }
 
-Communicator::Communicator(c10::intrusive_ptr<c10d::Backend> backend)
+namespace {
+
+// A flow names its group, both ends and the message's number among theirs; ends are ranks of the
+// group, counted from 1, so that a collective, which has no ends, is told apart.
+constexpr int kCountBits = 28, kEndBits = 10;
+
+std::uint64_t flowNumber(traces::GroupId group, GroupRank from, GroupRank to, std::uint32_t count) {
+  const auto end = [](GroupRank rank) { return static_cast<std::uint64_t>(rank.value() + 1); };
+  const std::uint64_t ends = (end(from) << kEndBits) | end(to);
+  return (static_cast<std::uint64_t>(group.value()) << (kCountBits + 2 * kEndBits)) |
+         (ends << kCountBits) | (count & ((1u << kCountBits) - 1));
+}
+
+}  // namespace
+
+Communicator::Communicator(c10::intrusive_ptr<c10d::Backend> backend, traces::GroupId group)
     : backend_(std::move(backend)),
+      group_(group),
       sent_(static_cast<std::size_t>(backend_->getSize()), 0),
       received_(sent_) {}
 
-std::uint64_t Communicator::flowOf(int from, int to) {
-  auto& count = from == rank() ? sent_[static_cast<std::size_t>(to)]
-                               : received_[static_cast<std::size_t>(from)];
-  return (static_cast<std::uint64_t>(from + 1) << 48) | (static_cast<std::uint64_t>(to + 1) << 32) |
-         ++count;
+std::uint64_t Communicator::flowOf(GroupRank from, GroupRank to) {
+  const GroupRank other = from == rank() ? to : from;
+  if (other.isNone() || other.value() >= size())
+    throw runFailed("there is no rank " + toString(other) + " in a group of " +
+                    std::to_string(size()));
+  auto& count = from == rank() ? sent_[to.index()] : received_[from.index()];
+  return flowNumber(group_, from, to, ++count);
 }
 
 Exchange Communicator::exchange(const std::vector<Outgoing>& sends,
                                 const std::vector<Incoming>& receives) {
   Exchange exchange;
+  exchange.number_ = ++exchanges_;
   // NCCL runs what it is given one after the other, which can deadlock, unless it is given at once.
   const bool grouped = backend_->supportsCoalescing() && !(sends.empty() && receives.empty());
   auto add = [&](c10::intrusive_ptr<c10d::Work> work) {
     if (!grouped) exchange.works_.push_back(std::move(work));
   };
   if (grouped) backend_->startCoalescing();
-  auto report = [&](bool is_send, int peer, const at::Tensor& tensor) {
+  auto report = [&](bool is_send, GroupRank peer, const at::Tensor& tensor) {
     const std::uint64_t flow = is_send ? flowOf(rank(), peer) : flowOf(peer, rank());
     exchange.reports_.push_back(
-        {is_send, peer, static_cast<std::int64_t>(tensor.nbytes()), flow, traces::steadyNow(), 0});
+        {is_send, peer, static_cast<std::int64_t>(tensor.nbytes()), flow, traces::steadyNow()});
   };
   for (const Incoming& incoming : receives) {
     std::vector<at::Tensor> tensors{incoming.tensor};
     report(false, incoming.from, incoming.tensor);
-    add(backend_->recv(tensors, incoming.from, 0));
+    add(backend_->recv(tensors, incoming.from.value(), 0));
   }
   for (const Outgoing& outgoing : sends) {
     std::vector<at::Tensor> tensors{outgoing.tensor};
     report(true, outgoing.to, outgoing.tensor);
-    add(backend_->send(tensors, outgoing.to, 0));
+    add(backend_->send(tensors, outgoing.to.value(), 0));
   }
   if (grouped) exchange.works_.push_back(backend_->endCoalescing());
   return exchange;
 }
 
-void Communicator::allReduceSum(at::Tensor& tensor) {
-  reduced_bytes_ += static_cast<std::int64_t>(tensor.nbytes());
-  const WaitReport waiting(kWaitsForAll);
+void Communicator::allReduceSum(at::Tensor& tensor, traces::Payload payload) {
+  CollectiveReport report;
+  report.payload = payload;
+  report.bytes = static_cast<std::int64_t>(tensor.nbytes());
+  report.flow = flowNumber(group_, GroupRank::none(), GroupRank::none(), ++collectives_);
+  report.begin_ns = traces::steadyNow();
+  reduced_bytes_ += report.bytes;
+  const WaitReport waiting(GroupRank::none());
   // NCCL reduces on the GPU only.
   const bool carried = tensor.is_cpu() && backend_->supportsCoalescing();
   std::vector<at::Tensor> tensors{carried ? tensor.to(at::kCUDA) : tensor};
   backend_->allreduce(tensors, c10d::AllreduceOptions())->wait();
   if (carried) tensor.copy_(tensors.front());
+  report.end_ns = traces::steadyNow();
+  if (on_collective_ && size() > 1) on_collective_(report);
 }
 
 void Communicator::barrier() {
-  const WaitReport waiting(kWaitsForAll);
+  const WaitReport waiting(GroupRank::none());
   backend_->barrier(c10d::BarrierOptions())->wait();
 }
 

@@ -2,26 +2,41 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
+#include "traces/schema/event.h"
+
 namespace ringscope::engine {
+
+using traces::GroupRank;
 
 struct Outgoing {
   at::Tensor tensor;
-  int to;
+  GroupRank to;
 };
 struct Incoming {
   at::Tensor tensor;
-  int from;
+  GroupRank from;
 };
 
 /// What became of one side of one message. Times are steadyNow() nanoseconds.
 struct TransferReport {
   bool is_send = false;
-  int peer = -1;
+  GroupRank peer;
   std::int64_t bytes = 0;
-  std::uint64_t flow = 0;  ///< equal on both sides of a message, unique in a run
+  std::uint64_t flow = 0;     ///< equal on both sides of a message, unique in a run
+  std::int64_t begin_ns = 0;  ///< posted
+  std::int64_t start_ns = 0;  ///< began to move; begin_ns where the transport does not say
+  std::int64_t end_ns = 0;
+};
+
+/// One collective as one of its ranks saw it. Times are steadyNow() nanoseconds.
+struct CollectiveReport {
+  traces::Payload payload = traces::Payload::kNone;
+  std::int64_t bytes = 0;  ///< that this rank put in
+  std::uint64_t flow = 0;  ///< equal on all members, unique in a run
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 };
@@ -30,8 +45,10 @@ struct TransferReport {
 class Exchange {
  public:
   bool pending() const { return !works_.empty(); }
-  /// The first peer that something comes from; -1: nothing does.
-  int firstSource() const;
+  /// 1, 2, 3 … in the order in which this rank's communicator posted them.
+  std::uint32_t number() const { return number_; }
+  /// The first peer that something comes from; none: nothing does.
+  GroupRank firstSource() const;
   /// Blocks until all are done. Throws runFailed when a peer is lost or silent past the timeout.
   std::vector<TransferReport> wait();
 
@@ -39,29 +56,41 @@ class Exchange {
   friend class Communicator;
   std::vector<c10::intrusive_ptr<c10d::Work>> works_;
   std::vector<TransferReport> reports_;
+  std::uint32_t number_ = 0;
 };
 
 /// One rank's seam above the transports: groups of messages and the few collectives that are
 /// needed. Belongs to its rank's thread.
 class Communicator {
  public:
-  explicit Communicator(c10::intrusive_ptr<c10d::Backend> backend);
+  /// `group`: the recorded id of its members; messages of different groups have different flows.
+  explicit Communicator(c10::intrusive_ptr<c10d::Backend> backend,
+                        traces::GroupId group = traces::GroupId::of(0));
 
-  int rank() const { return backend_->getRank(); }
+  GroupRank rank() const { return GroupRank::of(backend_->getRank()); }
   int size() const { return backend_->getSize(); }
 
   /// Posts all receives and sends at once, so that no order of ranks can deadlock.
   Exchange exchange(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives);
-  /// Sums `tensor` over all ranks in place.
-  void allReduceSum(at::Tensor& tensor);
+  traces::GroupId group() const { return group_; }
+
+  /// Sums `tensor` over all ranks in place. `payload`: what it is, for the recording.
+  void allReduceSum(at::Tensor& tensor, traces::Payload payload);
+  /// Called after each collective of more than one rank, by the rank's thread.
+  void onCollective(std::function<void(const CollectiveReport&)> report) {
+    on_collective_ = std::move(report);
+  }
   /// Bytes that this rank has put into reductions so far.
   std::int64_t reducedBytes() const { return reduced_bytes_; }
   void barrier();
 
  private:
-  std::uint64_t flowOf(int from, int to);
+  std::uint64_t flowOf(GroupRank from, GroupRank to);
 
   c10::intrusive_ptr<c10d::Backend> backend_;
+  traces::GroupId group_;
+  std::function<void(const CollectiveReport&)> on_collective_;
+  std::uint32_t exchanges_ = 0, collectives_ = 0;
   std::vector<std::uint32_t> sent_, received_;  // messages so far, per peer
   std::int64_t reduced_bytes_ = 0;
 };

@@ -16,13 +16,13 @@ bool hasGloo() {
 }
 
 c10::intrusive_ptr<c10d::Backend> makeGlooBackend(const c10::intrusive_ptr<c10d::Store>& store,
-                                                  int rank, int size,
+                                                  traces::GroupRank rank, int size,
                                                   const std::string& interface_addr,
                                                   std::chrono::milliseconds timeout) {
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(interface_addr));
   options->threads = 1;
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank.value(), size, options);
 }
 
 #else
@@ -31,8 +31,9 @@ bool hasGloo() {
   return false;
 }
 
-c10::intrusive_ptr<c10d::Backend> makeGlooBackend(const c10::intrusive_ptr<c10d::Store>&, int, int,
-                                                  const std::string&, std::chrono::milliseconds) {
+c10::intrusive_ptr<c10d::Backend> makeGlooBackend(const c10::intrusive_ptr<c10d::Store>&,
+                                                  traces::GroupRank, int, const std::string&,
+                                                  std::chrono::milliseconds) {
   throw usageError("this build has no gloo; install libgloo-dev and build again");
 }
 

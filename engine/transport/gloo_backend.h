@@ -6,6 +6,8 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "traces/schema/ids.h"
+
 namespace ringscope::engine {
 
 /// False in a build without Gloo's headers.
@@ -15,7 +17,7 @@ bool hasGloo();
 /// Gloo's headers are those of the distribution and its code that of LibTorch: only opaque pointers
 /// cross between them, and only in this file's implementation.
 c10::intrusive_ptr<c10d::Backend> makeGlooBackend(const c10::intrusive_ptr<c10d::Store>& store,
-                                                  int rank, int size,
+                                                  traces::GroupRank rank, int size,
                                                   const std::string& interface_addr,
                                                   std::chrono::milliseconds timeout);
 

@@ -10,15 +10,15 @@ namespace ringscope::engine {
 /// Some ranks of a communicator, in an order of their own; ranks here are places in that order.
 class Group {
  public:
-  /// `ranks` are those of `world`, this rank's among them.
-  Group(Communicator& world, std::vector<int> ranks);
+  /// `ranks` are those of `communicator`, this rank's among them.
+  Group(Communicator& communicator, std::vector<GroupRank> ranks);
 
-  int rank() const { return rank_; }
+  GroupRank rank() const { return rank_; }
   int size() const { return static_cast<int>(ranks_.size()); }
-  /// The rank of `world` at a place of this group.
-  int worldRank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+  /// A rank of this group as its communicator numbers it.
+  GroupRank communicatorRank(GroupRank rank) const { return ranks_[rank.index()]; }
 
-  /// As Communicator::exchange; reports name peers by their ranks in `world`.
+  /// As Communicator::exchange; reports name peers by their ranks in the communicator.
   Exchange exchange(std::vector<Outgoing> sends, std::vector<Incoming> receives) const;
   /// sends[r] to rank r and receives[r] from it; this rank's own part is copied. Undefined or empty
   /// tensors are parts that nobody sends.
@@ -26,9 +26,9 @@ class Group {
                     const std::vector<at::Tensor>& receives) const;
 
  private:
-  Communicator* world_;
-  std::vector<int> ranks_;
-  int rank_ = 0;
+  Communicator* communicator_;
+  std::vector<GroupRank> ranks_;
+  GroupRank rank_;
 };
 
 }  // namespace ringscope::engine

@@ -35,34 +35,33 @@ std::size_t bytesOf(const at::Tensor& tensor) {
 
 }  // namespace
 
-LocalBackend::LocalBackend(int rank, int size, std::shared_ptr<LocalWorld> world,
+LocalBackend::LocalBackend(GroupRank rank, int size, std::shared_ptr<LocalWorld> world,
                            std::chrono::milliseconds timeout)
-    : Backend(rank, size), world_(std::move(world)), timeout_(timeout) {}
+    : Backend(rank.value(), size), world_(std::move(world)), timeout_(timeout) {}
 
 c10::intrusive_ptr<c10d::Work> LocalBackend::send(std::vector<at::Tensor>& tensors, int to,
                                                   int tag) {
   at::Tensor& tensor = only(tensors);
   complete(tensor);
-  auto parcel = world_->mailbox.send(getRank(), to, tag, tensor.data_ptr(), bytesOf(tensor),
-                                     tensor.is_cuda() ? gpu::copyBytes : copyOnHost,
-                                     std::make_shared<at::Tensor>(tensor));
-  return c10::make_intrusive<LocalWork>(world_, std::move(parcel), getRank(), timeout_);
+  auto parcel = world_->mailbox.send(
+      rank(), GroupRank::of(to), tag, tensor.data_ptr(), bytesOf(tensor),
+      tensor.is_cuda() ? gpu::copyBytes : copyOnHost, std::make_shared<at::Tensor>(tensor));
+  return c10::make_intrusive<LocalWork>(world_, std::move(parcel), rank(), timeout_);
 }
 
 c10::intrusive_ptr<c10d::Work> LocalBackend::recv(std::vector<at::Tensor>& tensors, int from,
                                                   int tag) {
   at::Tensor& tensor = only(tensors);
   complete(tensor);  // what still reads the buffer
-  auto parcel = world_->mailbox.receive(getRank(), from, tag, tensor.data_ptr(), bytesOf(tensor),
-                                        std::make_shared<at::Tensor>(tensor));
-  return c10::make_intrusive<LocalWork>(world_, std::move(parcel), getRank(), timeout_);
+  auto parcel = world_->mailbox.receive(rank(), GroupRank::of(from), tag, tensor.data_ptr(),
+                                        bytesOf(tensor), std::make_shared<at::Tensor>(tensor));
+  return c10::make_intrusive<LocalWork>(world_, std::move(parcel), rank(), timeout_);
 }
 
 std::vector<at::Tensor*> LocalBackend::gatherAddresses(at::Tensor& mine) {
   complete(mine);
-  world_->board[static_cast<std::size_t>(getRank())] = {&mine, mine.sizes().vec(),
-                                                        mine.scalar_type()};
-  world_->mailbox.barrier(getRank(), timeout_);
+  world_->board[rank().index()] = {&mine, mine.sizes().vec(), mine.scalar_type()};
+  world_->mailbox.barrier(rank(), timeout_);
   std::vector<at::Tensor*> all;
   for (const LocalWorld::Entry& entry : world_->board) {
     all.push_back(entry.tensor);
@@ -93,7 +92,7 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::allreduce(std::vector<at::Tensor>& 
     for (at::Tensor* tensor : all) slice(tensor).copy_(sum);
   }
   complete(mine);
-  world_->mailbox.barrier(getRank(), timeout_);
+  world_->mailbox.barrier(rank(), timeout_);
   return c10::make_intrusive<FinishedWork>();
 }
 
@@ -107,12 +106,12 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::_allgather_base(at::Tensor& output,
   for (std::size_t r = 0; r < all.size(); ++r)
     parts[static_cast<std::int64_t>(r)].copy_(all[r]->view(-1));
   complete(output);
-  world_->mailbox.barrier(getRank(), timeout_);
+  world_->mailbox.barrier(rank(), timeout_);
   return c10::make_intrusive<FinishedWork>();
 }
 
 c10::intrusive_ptr<c10d::Work> LocalBackend::barrier(const c10d::BarrierOptions&) {
-  world_->mailbox.barrier(getRank(), timeout_);
+  world_->mailbox.barrier(rank(), timeout_);
   return c10::make_intrusive<FinishedWork>();
 }
 
@@ -120,8 +119,8 @@ void LocalBackend::abort() {
   world_->mailbox.abort("rank " + std::to_string(getRank()) + " aborted");
 }
 
-LocalWork::LocalWork(std::shared_ptr<LocalWorld> world, std::shared_ptr<Parcel> parcel, int rank,
-                     std::chrono::milliseconds timeout)
+LocalWork::LocalWork(std::shared_ptr<LocalWorld> world, std::shared_ptr<Parcel> parcel,
+                     GroupRank rank, std::chrono::milliseconds timeout)
     : world_(std::move(world)),
       parcel_(std::move(parcel)),
       waiting_rank_(rank),

@@ -30,7 +30,7 @@ struct LocalWorld {
 /// Each rank's thread has its own instance.
 class LocalBackend : public c10d::Backend {
  public:
-  LocalBackend(int rank, int size, std::shared_ptr<LocalWorld> world,
+  LocalBackend(GroupRank rank, int size, std::shared_ptr<LocalWorld> world,
                std::chrono::milliseconds timeout);
 
   const std::string getBackendName() const override { return "local"; }
@@ -44,6 +44,7 @@ class LocalBackend : public c10d::Backend {
   void abort() override;
 
  private:
+  GroupRank rank() const { return GroupRank::of(getRank()); }
   std::vector<at::Tensor*> gatherAddresses(at::Tensor& mine);
 
   std::shared_ptr<LocalWorld> world_;
@@ -53,7 +54,7 @@ class LocalBackend : public c10d::Backend {
 /// A message of the local backend; says when it was posted and when its copy was made.
 class LocalWork : public c10d::Work {
  public:
-  LocalWork(std::shared_ptr<LocalWorld> world, std::shared_ptr<Parcel> parcel, int rank,
+  LocalWork(std::shared_ptr<LocalWorld> world, std::shared_ptr<Parcel> parcel, GroupRank rank,
             std::chrono::milliseconds timeout);
   bool isCompleted() override;
   bool wait(std::chrono::milliseconds timeout) override;
@@ -62,7 +63,7 @@ class LocalWork : public c10d::Work {
  private:
   std::shared_ptr<LocalWorld> world_;
   std::shared_ptr<Parcel> parcel_;
-  int waiting_rank_;
+  GroupRank waiting_rank_;
   std::chrono::milliseconds default_timeout_;
 };
 

@@ -32,17 +32,18 @@ void chooseWatchdogPolicy() {
 }  // namespace
 
 c10::intrusive_ptr<c10d::Backend> makeNcclBackend(const c10::intrusive_ptr<c10d::Store>& store,
-                                                  int rank, int size,
+                                                  traces::GroupRank rank, int size,
                                                   std::chrono::milliseconds timeout) {
   chooseWatchdogPolicy();
   auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = timeout;
-  return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, options);
+  return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank.value(), size, options);
 }
 
 #else
 
-c10::intrusive_ptr<c10d::Backend> makeNcclBackend(const c10::intrusive_ptr<c10d::Store>&, int, int,
+c10::intrusive_ptr<c10d::Backend> makeNcclBackend(const c10::intrusive_ptr<c10d::Store>&,
+                                                  traces::GroupRank, int,
                                                   std::chrono::milliseconds) {
   throw usageError(ncclUnavailable());
 }

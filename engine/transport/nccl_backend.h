@@ -6,6 +6,8 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "traces/schema/ids.h"
+
 namespace ringscope::engine {
 
 /// Why this build or machine cannot use NCCL; empty: it can.
@@ -15,7 +17,7 @@ std::string ncclUnavailable();
 /// operation and leaves the process alone, so that the trace is still written; wait() then throws.
 /// An environment that sets TORCH_NCCL_ASYNC_ERROR_HANDLING and its like keeps its own policy.
 c10::intrusive_ptr<c10d::Backend> makeNcclBackend(const c10::intrusive_ptr<c10d::Store>& store,
-                                                  int rank, int size,
+                                                  traces::GroupRank rank, int size,
                                                   std::chrono::milliseconds timeout);
 
 }  // namespace ringscope::engine

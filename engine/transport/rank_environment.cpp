@@ -34,17 +34,20 @@ int numberOf(const char* name, int otherwise) {
 RankEnvironment RankEnvironment::read(const Mesh& mesh) {
   constexpr int kRequired = -1;
   RankEnvironment here;
-  here.rank = numberOf("RANK", kRequired);
+  here.rank = WorldRank::of(numberOf("RANK", kRequired));
   here.world_size = numberOf("WORLD_SIZE", kRequired);
-  here.local_rank = numberOf("LOCAL_RANK", 0);
+  here.local_rank = GroupRank::of(numberOf("LOCAL_RANK", 0));
   here.master_addr = textOf("MASTER_ADDR", here.master_addr);
   here.master_port = numberOf("MASTER_PORT", here.master_port);
+  if (here.master_port < 1 || here.master_port > 65'535)
+    throw usageError("MASTER_PORT=" + std::to_string(here.master_port) +
+                     " is not a port; ports go from 1 to 65535");
   here.interface_addr = textOf("RINGSCOPE_INTERFACE", "");
   if (here.world_size != mesh.worldSize())
     throw usageError("WORLD_SIZE=" + std::to_string(here.world_size) + " but " + mesh.arithmetic() +
                      "; they must be equal");
-  if (here.rank >= here.world_size)
-    throw usageError("RANK=" + std::to_string(here.rank) +
+  if (here.rank.value() >= here.world_size)
+    throw usageError("RANK=" + toString(here.rank) +
                      " is outside WORLD_SIZE=" + std::to_string(here.world_size));
   return here;
 }

@@ -3,13 +3,15 @@
 
 #include <string>
 
-#include "engine/parallel/mesh.h"
+#include "engine/sharding/mesh.h"
 
 namespace ringscope::engine {
 
 /// Which rank this process is, as torchrun says it.
 struct RankEnvironment {
-  int rank = 0, world_size = 1, local_rank = 0;
+  WorldRank rank = WorldRank::of(0);
+  int world_size = 1;
+  GroupRank local_rank = GroupRank::of(0);  ///< among the ranks of its host
   std::string master_addr = "127.0.0.1";
   int master_port = 29500;
   /// The address that this host's side of connections has; empty: found from master_addr.

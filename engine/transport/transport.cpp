@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/transport/transport.h"
 
+#include <algorithm>
 #include <map>
-#include <mutex>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -12,26 +12,31 @@
 #include "engine/transport/local_backend.h"
 #include "engine/transport/nccl_backend.h"
 #include "traces/core/error.h"
+#include "traces/core/mutex.h"
+#include "traces/schema/names.h"
 
 namespace ringscope::engine {
+
+using traces::TransportKind;
+
 namespace {
 
 class LocalTransport : public Transport {
  public:
   explicit LocalTransport(std::chrono::milliseconds timeout) : timeout_(timeout) {}
-  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, int rank,
+  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, GroupRank rank,
                                               int size) override {
     return c10::make_intrusive<LocalBackend>(rank, size, worldOf(group, size), timeout_);
   }
   void abort(const std::string& reason) override {
-    const std::lock_guard lock(mutex_);
+    const traces::MutexLock lock(mutex_);
     aborted_ = reason;
     for (auto& [name, world] : worlds_) world->mailbox.abort(reason);
   }
 
  private:
   std::shared_ptr<LocalWorld> worldOf(const std::string& group, int size) {
-    const std::lock_guard lock(mutex_);
+    const traces::MutexLock lock(mutex_);
     auto& world = worlds_[group];
     if (!world) world = std::make_shared<LocalWorld>(size);
     if (!aborted_.empty()) world->mailbox.abort(aborted_);
@@ -39,9 +44,9 @@ class LocalTransport : public Transport {
   }
 
   std::chrono::milliseconds timeout_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<LocalWorld>> worlds_;
-  std::string aborted_;
+  traces::Mutex mutex_;
+  std::map<std::string, std::shared_ptr<LocalWorld>> worlds_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::string aborted_ RINGSCOPE_GUARDED_BY(mutex_);
 };
 
 /// Ranks meet in a store; operations of a rank that is gone fail at their deadline.
@@ -49,7 +54,7 @@ class NcclTransport : public Transport {
  public:
   NcclTransport(c10::intrusive_ptr<c10d::Store> store, std::chrono::milliseconds timeout)
       : store_(std::move(store)), timeout_(timeout) {}
-  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, int rank,
+  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, GroupRank rank,
                                               int size) override {
     return makeNcclBackend(c10::make_intrusive<c10d::PrefixStore>(group, store_), rank, size,
                            timeout_);
@@ -66,7 +71,7 @@ class GlooTransport : public Transport {
   GlooTransport(c10::intrusive_ptr<c10d::Store> store, std::string interface_addr,
                 std::chrono::milliseconds timeout)
       : store_(std::move(store)), interface_(std::move(interface_addr)), timeout_(timeout) {}
-  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, int rank,
+  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, GroupRank rank,
                                               int size) override {
     try {
       return makeGlooBackend(c10::make_intrusive<c10d::PrefixStore>(group, store_), rank, size,
@@ -89,14 +94,14 @@ c10::intrusive_ptr<c10d::Store> meetAtMaster(const RankEnvironment& here,
   options.port = static_cast<std::uint16_t>(here.master_port);
   // torchrun's agent serves the store itself.
   const char* agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
-  options.isServer = here.rank == 0 && !(agent && std::string(agent) == "True");
+  options.isServer = here.rank == WorldRank::of(0) && !(agent && std::string(agent) == "True");
   options.numWorkers = static_cast<std::size_t>(here.world_size);
   options.timeout = timeout;
   try {
     return c10::make_intrusive<c10d::TCPStore>(here.master_addr, options);
   } catch (const std::exception& error) {
-    throw runFailed("rank " + std::to_string(here.rank) + " did not reach " + here.master_addr +
-                    ":" + std::to_string(here.master_port) + " (" +
+    throw runFailed("rank " + toString(here.rank) + " did not reach " + here.master_addr + ":" +
+                    std::to_string(here.master_port) + " (" +
                     std::string(error.what()).substr(0, 200) + ")");
   }
 }
@@ -116,35 +121,31 @@ std::string glooUnavailable() {
   return hasGloo() ? "" : "this build has no gloo; install libgloo-dev and build again";
 }
 
-const TransportEntry& entryOf(const std::string& name) {
-  std::string known;
-  for (const TransportEntry& entry : transports()) {
-    if (entry.name != name) {
-      known += (known.empty() ? "" : ", ") + entry.name;
-      continue;
-    }
-    if (const std::string reason = entry.unavailable(); !reason.empty()) throw usageError(reason);
-    return entry;
-  }
-  throw usageError("there is no transport '" + name + "'; use " + known);
+const TransportEntry& entryOf(TransportKind kind) {
+  const auto entry = std::ranges::find(transports(), kind, &TransportEntry::kind);
+  if (entry == transports().end())
+    throw usageError(std::string("this build has no transport ") + traces::name(kind));
+  if (const std::string reason = entry->unavailable(); !reason.empty()) throw usageError(reason);
+  return *entry;
 }
 
 }  // namespace
 
 const std::vector<TransportEntry>& transports() {
   static const std::vector<TransportEntry> kTransports = {
-      {"local", true, false, true, true, false, nothing},
-      {"gloo", true, true, true, false, false, glooUnavailable},
-      {"nccl", true, true, false, true, true, ncclUnavailable}};
+      {TransportKind::kLocal, true, false, true, true, false, nothing},
+      {TransportKind::kGloo, true, true, true, false, false, glooUnavailable},
+      {TransportKind::kNccl, true, true, false, true, true, ncclUnavailable}};
   return kTransports;
 }
 
-void checkTransport(const std::string& name, const std::string& device, int ranks) {
-  const TransportEntry& entry = entryOf(name);
-  const bool cuda = device == "cuda";
+void checkTransport(TransportKind kind, traces::Device device, int ranks) {
+  const TransportEntry& entry = entryOf(kind);
+  const bool cuda = device == traces::Device::kCuda;
   if (cuda && !gpu::unavailable().empty()) throw usageError(gpu::unavailable());
   if (cuda ? !entry.moves_gpu : !entry.moves_cpu)
-    throw usageError("--transport " + name + " does not move tensors of --device " + device +
+    throw usageError(std::string("--transport ") + traces::name(kind) +
+                     " does not move tensors of --device " + traces::name(device) +
                      (cuda ? "; use local (virtual ranks on one GPU) or nccl (a GPU a rank)"
                            : "; use local or gloo"));
   if (entry.gpu_each && gpu::count() < ranks)
@@ -153,26 +154,25 @@ void checkTransport(const std::string& name, const std::string& device, int rank
                      "; use --transport local for virtual ranks on one");
 }
 
-int gpuOfRank(const std::string& transport, int local_rank) {
-  return entryOf(transport).gpu_each ? local_rank : 0;
+int gpuOfRank(TransportKind transport, GroupRank local_rank) {
+  return entryOf(transport).gpu_each ? local_rank.value() : 0;
 }
 
-std::shared_ptr<Transport> threadTransport(const std::string& name,
-                                           std::chrono::milliseconds timeout) {
-  if (entryOf(name).name == "local") return std::make_shared<LocalTransport>(timeout);
-  if (name == "nccl")
+std::shared_ptr<Transport> threadTransport(TransportKind kind, std::chrono::milliseconds timeout) {
+  if (entryOf(kind).kind == TransportKind::kLocal) return std::make_shared<LocalTransport>(timeout);
+  if (kind == TransportKind::kNccl)
     return std::make_shared<NcclTransport>(c10::make_intrusive<c10d::HashStore>(), timeout);
   return std::make_shared<GlooTransport>(c10::make_intrusive<c10d::HashStore>(), "127.0.0.1",
                                          timeout);
 }
 
-std::shared_ptr<Transport> processTransport(const std::string& name, const RankEnvironment& here,
+std::shared_ptr<Transport> processTransport(TransportKind kind, const RankEnvironment& here,
                                             std::chrono::milliseconds timeout,
                                             std::chrono::milliseconds message_timeout) {
-  if (!entryOf(name).between_processes)
-    throw usageError("--transport " + name +
+  if (!entryOf(kind).between_processes)
+    throw usageError(std::string("--transport ") + traces::name(kind) +
                      " joins threads of one process; processes need --transport gloo or nccl");
-  if (name == "nccl")
+  if (kind == TransportKind::kNccl)
     return std::make_shared<NcclTransport>(storeOfRun(here, timeout), message_timeout);
   return std::make_shared<GlooTransport>(
       storeOfRun(here, timeout),

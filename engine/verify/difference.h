@@ -3,17 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
+#include "engine/tensors/difference_totals.h"
 
 namespace ringscope::engine {
-
-/// What one pass over two tensors tells. Equal infinities differ by 0.
-struct DifferenceTotals {
-  double largest = 0;      ///< of |actual − reference|; NaN when one is not a number
-  std::int64_t worst = 0;  ///< the flat index of the largest; the first of equal ones
-  double sum_squares = 0;  ///< of actual − reference
-  double scale = 0;        ///< the largest finite |reference|
-};
 
 /// actual: any floating type; reference: the same shape in fp64, on the same device.
 DifferenceTotals differenceTotals(const at::Tensor& actual, const at::Tensor& reference);

@@ -41,6 +41,25 @@ at::Tensor unitInLastPlace(const at::Tensor& x, at::ScalarType type) {
   return at::exp2(exponent) * (2 * unitRoundoff(type));
 }
 
+/// Rows are along the last dimension, but single numbers where that is the sequence ([B, H, S]) or
+/// all there is.
+traces::RowRatios rowRatios(const at::Tensor& actual, const at::Tensor& exact, double noise) {
+  at::Tensor rows = difference(actual, exact);
+  if (rows.dim() == 2 || rows.dim() > 3) rows = rows.amax(-1);
+  traces::RowRatios ratios;
+  ratios.shape = rows.sizes().vec();
+  ratios.rows_a_code = std::max<std::int64_t>(
+      1, (rows.numel() + traces::RowRatios::kMostCodes - 1) / traces::RowRatios::kMostCodes);
+  const std::int64_t missing = -rows.numel() % ratios.rows_a_code + ratios.rows_a_code;
+  rows = rows.flatten();
+  if (missing < ratios.rows_a_code) rows = at::cat({rows, rows.new_zeros({missing})});
+  rows = rows.view({-1, ratios.rows_a_code}).amax(1).cpu().contiguous();
+  const auto* errors = rows.const_data_ptr<double>();
+  for (std::int64_t i = 0; i < rows.numel(); ++i)
+    ratios.codes.push_back(traces::RowRatios::encode(errors[i] == 0 ? 0 : errors[i] / noise));
+  return ratios;
+}
+
 std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef sizes) {
   std::vector<std::int64_t> index(sizes.size());
   for (std::size_t d = sizes.size(); d-- > 0; flat /= sizes[d]) index[d] = flat % sizes[d];
@@ -72,8 +91,9 @@ void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::
   auto multiple = [&](double value) { return value == 0 ? 0 : value / diff.noise; };
   diff.multiple = multiple(diff.error);
   diff.worst_index = unravel(error.worst, exact.sizes());
+  if (exact.numel() > 0) diff.rows = rowRatios(actual, exact, diff.noise);
   if (!layout) return;
-  for (int rank = 0; rank < layout->cpSize(); ++rank)
+  for (const GroupRank rank : everyRank(layout->cpSize()))
     diff.multiple_by_rank.push_back(
         multiple(differenceTotals(shardOf(actual, seq_dim, *layout, rank),
                                   shardOf(exact, seq_dim, *layout, rank))

@@ -11,7 +11,7 @@ namespace ringscope::engine {
 /// Half the distance from 1 to the next number of a type.
 double unitRoundoff(at::ScalarType type);
 
-/// Fills error, noise, scale, multiple and worst_index of a diff.
+/// Fills error, noise, scale, multiple, worst_index and rows of a diff.
 /// actual: what the run computed, in global order; reference: the same in fp64; device: the same by
 /// one device in the run's type, whose error is the noise floor: its largest, but at least four
 /// times its root mean square and a quarter of the unit roundoff of the largest reference value, so

@@ -3,8 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include "engine/model/llama_slices.h"
 #include "engine/parallel/gather.h"
-#include "engine/parallel/tensor_parallel.h"
 
 namespace ringscope::engine {
 namespace {
@@ -49,12 +49,12 @@ at::Tensor joinedHeads(const std::vector<at::Tensor>& of_tp_ranks, Heads heads, 
 std::vector<at::Tensor> joinedByCp(const Mesh& mesh, const std::vector<at::Tensor>& of_ranks,
                                    Heads heads, int replicas) {
   std::vector<at::Tensor> by_cp;
-  for (int cp = 0; cp < mesh.cp; ++cp) {
+  for (const GroupRank cp : everyRank(mesh.cp)) {
     std::vector<at::Tensor> rows;
-    for (int dp = 0; dp < mesh.dp; ++dp) {
+    for (const GroupRank dp : everyRank(mesh.dp)) {
       std::vector<at::Tensor> slices;
-      for (int tp = 0; tp < mesh.tp; ++tp)
-        slices.push_back(of_ranks[static_cast<std::size_t>(mesh.rankOf({dp, tp, cp}))]);
+      for (const GroupRank tp : everyRank(mesh.tp))
+        slices.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
       rows.push_back(joinedHeads(slices, heads, replicas));
     }
     by_cp.push_back(joined(rows, 0));
@@ -67,11 +67,11 @@ std::vector<at::Tensor> joinedGradients(const Mesh& mesh, const std::string& nam
                                         const std::vector<at::Tensor>& of_ranks,
                                         const LlamaConfig& model) {
   std::vector<at::Tensor> by_cp;
-  for (int cp = 0; cp < mesh.cp; ++cp) {
+  for (const GroupRank cp : everyRank(mesh.cp)) {
     std::vector<at::Tensor> slices;
-    for (int tp = 0; tp < mesh.tp; ++tp)
-      slices.push_back(of_ranks[static_cast<std::size_t>(mesh.rankOf({0, tp, cp}))]);
-    by_cp.push_back(TensorParallel::joined(name, slices, model));
+    for (const GroupRank tp : everyRank(mesh.tp))
+      slices.push_back(of_ranks[mesh.rankOf({GroupRank::of(0), tp, cp}).index()]);
+    by_cp.push_back(LlamaSlices::joined(name, slices, model));
   }
   return by_cp;
 }

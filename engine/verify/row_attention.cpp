@@ -14,7 +14,7 @@ at::Tensor row(const at::Tensor& t, std::size_t i) {
 }  // namespace
 
 AttentionResult RowAttention::forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                      int layer) {
+                                      Layer layer) {
   if (rows_.size() == 1) return rows_.front()->forward(q, k, v, layer);
   std::vector<at::Tensor> out, lse;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -27,7 +27,7 @@ AttentionResult RowAttention::forward(const at::Tensor& q, const at::Tensor& k, 
 
 AttentionGradients RowAttention::backward(const at::Tensor& dout, const at::Tensor& q,
                                           const at::Tensor& k, const at::Tensor& v,
-                                          const AttentionResult& result, int layer) {
+                                          const AttentionResult& result, Layer layer) {
   if (rows_.size() == 1) return rows_.front()->backward(dout, q, k, v, result, layer);
   std::vector<at::Tensor> dq, dk, dv;
   for (std::size_t i = 0; i < rows_.size(); ++i) {

@@ -16,10 +16,10 @@ class RowAttention : public AttentionOp {
   explicit RowAttention(std::vector<std::unique_ptr<AttentionOp>> rows) : rows_(std::move(rows)) {}
 
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          int layer) override;
+                          Layer layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                               const at::Tensor& v, const AttentionResult& result,
-                              int layer) override;
+                              Layer layer) override;
 
  private:
   std::vector<std::unique_ptr<AttentionOp>> rows_;

@@ -12,6 +12,7 @@
 #include "engine/verify/error_measure.h"
 #include "engine/verify/row_attention.h"
 #include "engine/verify/unsharded_step.h"
+#include "traces/diff/summary.h"
 
 namespace ringscope::engine {
 
@@ -43,8 +44,8 @@ bool isAttentionInput(const std::string& name) {
   return name == "q" || name == "k" || name == "v" || name == "dout";
 }
 
-Place placeOf(std::int32_t train_step, std::size_t layer, Direction direction) {
-  return {train_step, static_cast<std::int16_t>(layer), direction, -1};
+Place placeOf(std::int32_t train_step, Layer layer, Direction direction) {
+  return {train_step, layer, direction, {}};
 }
 
 /// An operator for each sequence whose documents differ, or one for all.
@@ -60,8 +61,8 @@ std::unique_ptr<AttentionOp> bySequence(const Batch& batch, const Mask& mask, Ma
 /// Attention forward and backward of whole tensors.
 LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
   LayerAttention a{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
-  const AttentionResult result = op.forward(in.q, in.k, in.v, 0);
-  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, result, 0);
+  const AttentionResult result = op.forward(in.q, in.k, in.v, Layer::of(0));
+  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, result, Layer::of(0));
   a.out = result.out;
   a.lse = result.lse;
   a.dq = g.dq;
@@ -83,11 +84,11 @@ std::unique_ptr<AttentionOp> StepVerifier::device(const Batch& batch) const {
   });
 }
 
-LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, std::size_t layer) const {
+LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, Layer layer) const {
   LayerAttention whole;
   for (const TensorRow& row : kAttentionTensors) {
     std::vector<at::Tensor> shards;
-    for (const RankStep& rank : ranks) shards.push_back(rank.layers[layer].*row.field);
+    for (const RankStep& rank : ranks) shards.push_back(rank.layers[layer.index()].*row.field);
     whole.*row.field = unshard(shards, 2, layout_);
   }
   return whole;
@@ -98,7 +99,8 @@ std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step,
                                                const Batch& batch, const MapSink& maps) const {
   const auto exact_attention = reference(batch), device_attention = device(batch);
   std::vector<DiffRecord> diffs;
-  for (std::size_t layer = 0; layer < ranks.front().layers.size(); ++layer) {
+  for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
+       layer = layer.next()) {
     const LayerAttention actual = joined(ranks, layer);
     const LayerAttention exact = attended(*exact_attention, actual),
                          one_device = attended(*device_attention, actual);
@@ -130,15 +132,15 @@ std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
   const auto one_device = UnshardedStep::run(config_, weights, batch, *device(batch), type_);
   const auto exact = exact_step.get();
   std::vector<DiffRecord> diffs;
-  for (std::size_t layer = 0; layer < exact.layers.size(); ++layer) {
+  for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
     const LayerAttention actual = joined(ranks, layer);
     for (const TensorRow& row : kAttentionTensors) {
       DiffRecord diff;
       diff.isolated = false;
       diff.place = placeOf(train_step, layer, row.direction);
       diff.tensor = row.name;
-      measureError(diff, actual.*row.field, exact.layers[layer].*row.field,
-                   one_device.layers[layer].*row.field, &layout_);
+      measureError(diff, actual.*row.field, exact.layers[layer.index()].*row.field,
+                   one_device.layers[layer.index()].*row.field, &layout_);
       diffs.push_back(std::move(diff));
     }
   }
@@ -150,8 +152,8 @@ std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
   measureError(of_loss, at::tensor({loss}, at::kDouble), at::tensor({exact.loss}, at::kDouble),
                at::tensor({one_device.loss}, at::kDouble).to(type_));
   diffs.push_back(std::move(of_loss));
-  compareParameters(diffs, {train_step, -1, Direction::kBackward}, ranks, exact.gradients,
-                    one_device.gradients);
+  compareParameters(diffs, placeOf(train_step, Layer::none(), Direction::kBackward), ranks,
+                    exact.gradients, one_device.gradients);
   return diffs;
 }
 
@@ -166,7 +168,7 @@ void StepVerifier::compareParameters(std::vector<DiffRecord>& diffs, Place place
       DiffRecord diff;
       measureError(diff, rank.gradients.at(name), exact, device.at(name));
       by_rank.push_back(diff.multiple);
-      if (by_rank.size() == 1 || !(diff.multiple <= worst.multiple)) worst = std::move(diff);
+      if (by_rank.size() == 1 || traces::isWorse(diff, worst)) worst = std::move(diff);
     }
     worst.isolated = false;
     worst.place = place;

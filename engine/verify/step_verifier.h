@@ -46,7 +46,7 @@ class StepVerifier {
  private:
   std::unique_ptr<AttentionOp> reference(const Batch& batch) const;
   std::unique_ptr<AttentionOp> device(const Batch& batch) const;
-  LayerAttention joined(const std::vector<RankStep>& ranks, std::size_t layer) const;
+  LayerAttention joined(const std::vector<RankStep>& ranks, Layer layer) const;
   void compareParameters(std::vector<traces::DiffRecord>& diffs, traces::Place place,
                          const std::vector<RankStep>& ranks,
                          const std::map<std::string, at::Tensor>& reference,

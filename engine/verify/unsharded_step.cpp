@@ -3,17 +3,15 @@
 
 #include <ATen/ATen.h>
 
-#include "engine/parallel/gradients.h"
-
 namespace ringscope::engine {
 
 UnshardedStep UnshardedStep::run(const LlamaConfig& config, const LlamaWeights& weights,
                                  const Batch& batch, AttentionOp& attention, at::ScalarType type) {
   const LlamaWeights replica = weights.replica(type);
-  zeroGradients(replica);
-  LlamaModel model(
-      config, replica, attention,
-      [](traces::EventKind, int, traces::Direction, const std::function<void()>& work) { work(); });
+  replica.zeroGradients();
+  LlamaModel model(config, replica, attention,
+                   [](traces::EventKind, Layer, traces::Direction,
+                      const std::function<void()>& work) { work(); });
   UnshardedStep step;
   step.logits = model.forward(batch.input_ids, batch.position_ids);
   const auto targets = static_cast<double>((batch.labels >= 0).sum().item<std::int64_t>());

@@ -48,12 +48,14 @@ void VerificationQueue::submit(Step step) {
 
 void VerificationQueue::compare(const Step& step) {
   at::set_num_threads(1);
-  Observer observer(0, recorder_, policy_, nullptr);
+  Observer observer(WorldRank::of(0), recorder_, policy_, nullptr);
   auto isolated = std::async(std::launch::async, [&] {
     at::set_num_threads(1);
-    return verifier_.isolated(step.train_step, step.ranks, step.batch,
-                              [&](const std::string& name, const traces::Place& place,
-                                  const at::Tensor& map) { observer.tensor(name, place, map); });
+    return verifier_.isolated(
+        step.train_step, step.ranks, step.batch,
+        [&](const std::string& name, const traces::Place& place, const at::Tensor& map) {
+          observer.tensor(traces::TensorName::of(name), place, map);
+        });
   });
   const auto more =
       verifier_.endToEnd(step.train_step, step.ranks, step.loss, step.weights, step.batch);

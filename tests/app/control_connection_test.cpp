@@ -276,7 +276,8 @@ TEST_F(RankFaultTest, AKilledRankEndsTheRunByNameAndLeavesACompleteTrace) {
   EXPECT_EQ(child_.wait(), 3);
   const auto trace = traces::openTrace(dir_.file("a.rscope"));
   EXPECT_TRUE(trace->end().has_value());
-  for (int rank = 0; rank < 4; ++rank) EXPECT_GT(trace->events(rank).size(), 20u);
+  for (int rank = 0; rank < 4; ++rank)
+    EXPECT_GT(trace->events(traces::WorldRank::of(rank)).size(), 20u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Launches, ControlConnectionTest, testing::Values("threads", "processes"),

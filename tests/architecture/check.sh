@@ -15,24 +15,85 @@ forbid() {  # forbid FOLDER PATTERN WHY
 forbid traces 'engine/|viz/|app/|ATen|torch|c10|Q[A-Z]' "traces includes what it must not know"
 forbid engine 'viz/|app/|Q[A-Z]' "engine includes viz, app or Qt"
 forbid viz 'engine/|app/|ATen|torch|c10' "viz includes engine, app or LibTorch"
-for folder in traces/doctor traces/diff traces/query; do
+for folder in app/command_line app/ringscope; do
+  forbid $folder 'engine/|app/ringscope-engine/|viz/|ATen|torch|c10|Q[A-Z]' "what reads recordings includes engine, viz, LibTorch or Qt"
+done
+forbid app/ringscope-engine 'app/ringscope/|viz/|Q[A-Z]' "ringscope-engine includes ringscope, viz or Qt"
+for folder in traces/doctor traces/diff traces/query traces/verify; do
   forbid $folder 'traces/storage/sealed' "$folder can reach what is sealed"
 done
 forbid engine/verify 'traces/storage/sealed' "the verifier can reach what is sealed"
-for pure in sharding control/gate transport/mailbox attention/pieces attention/schedule; do
-  for file in engine/$pure*; do
-    files=$file; [ -d "$file" ] && files=$file/*
-    hits=$(grep -nE '^#include [<"](ATen|torch|c10)' $files)
-    [ -z "$hits" ] || complain "plain index maths includes LibTorch: $hits"
-  done
+# What engine/plan.cmake builds without LibTorch, and its headers.
+for file in $(grep -oE 'engine/[a-z_/]+\.cpp' engine/plan.cmake); do
+  hits=$(grep -nE '^#include [<"](ATen|torch|c10)' "$file" "${file%.cpp}.h")
+  [ -z "$hits" ] || complain "a part of the engine that needs no LibTorch includes it: $hits"
 done
+# Folders of the engine include only folders of lower floors.
+hits=$(grep -rnE '^#include "' engine --include='*.h' --include='*.cpp' --include='*.cu' | awk '
+  function folder(path) { sub("/[^/]*$", "", path); sub("^engine/", "", path); return path }
+  FILENAME == "engine/FLOORS" { if ($0 !~ /^#/ && NF) floor[$1] = ++floors; next }
+  {
+    split($0, part, ":"); split($0, quoted, "\"")
+    from = folder(part[1]); header = quoted[2]
+    if (header ~ /^traces\//) next
+    to = header ~ /^engine\// ? folder(header) : ""
+    if (!(from in floor)) print from " has no floor in engine/FLOORS"
+    else if (!(to in floor)) print part[1] ":" part[2] " includes " header ", which has no floor"
+    else if (floor[to] > floor[from]) print part[1] ":" part[2] " includes upwards: " header
+  }' engine/FLOORS - | sort -u)
+[ -z "$hits" ] || complain "engine/FLOORS is not kept:"$'\n'"$hits"
+# Files of at most 300 lines, functions of at most 60; a catalogue is a table and no function to read.
+hits=$(find engine viz traces app tests -path traces/mistakes/catalogue -prune -o \
+  \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 | xargs -0 awk '
+  FNR == 1 { split("", start) }
+  FNR == 301 { print FILENAME " has more than 300 lines" }
+  {
+    match($0, /^ */); indent = RLENGTH; text = substr($0, indent + 1)
+    if (text == "" || text ~ /^(#|\/\/)/) next
+    if (text == "}" && (indent == 0 || indent == 2) && FNR - start[indent] >= 60)
+      print FILENAME ":" start[indent] " is a function of " FNR - start[indent] + 1 " lines"
+    else if (text !~ /^}/) start[indent] = FNR
+  }')
+[ -z "$hits" ] || complain "too long to read at once:"$'\n'"$hits"
+# Ids are types: no header names a rank, a layer, a ring step or a tensor's id by an integer.
+hits=$(grep -rnE '\b(int|long|std::int(16|32|64)_t)&? (rank|source_rank|peer|layer|ring_step|stage|seat|tensor_id)\b[^_]' \
+  viz --include='*.h')
+[ -z "$hits" ] || complain "a header has a bare integer for an id:"$'\n'"$hits"
+# A scene is a value that is made without Qt. A painter draws one, and can reach neither a trace nor the
+# session nor a widget, by whatever it includes.
+forbid viz/scene 'Q[A-Z]|viz/(paint|session|views|models|window|link|style)/' "a scene knows who shows it"
+forbid viz/paint 'Q[A-Za-z]*(Widget|View|Window|Dialog|Delegate)' "a painter includes a widget"
+reached=$(ls viz/paint/* viz/style/*)
+while :; do
+  more=$(grep -hoE '^#include "(traces|viz)/[^"]+"' $reached | cut -d'"' -f2 | cat - <(printf '%s\n' $reached) | sort -u)
+  [ "$more" = "$(printf '%s\n' $reached | sort -u)" ] && break
+  reached=$more
+done
+hits=$(printf '%s\n' $reached | grep -E '^(traces/(query|diff|storage|stream|recording)/|traces/doctor/(rule|diagnosis)|viz/(session|views|models|window|link)/)')
+[ -z "$hits" ] || complain "painters reach what computes or shows:"$'\n'"$hits"
+hits=$(grep -rlE '^[^/]*paintEvent' viz --include='*.cpp' | grep -v '^viz/views/view.cpp$')
+[ -z "$hits" ] || complain "only the base of views has a paintEvent; a view overrides paint(): $hits"
+for file in viz/views/*.cpp viz/views/*.h viz/window/*.cpp; do
+  hits=$(sed -nE '/ (\w+::)?paint\(QPainter&/,/^ {0,2}}$/p' "$file" | grep -E 'session|trace\(')
+  [ -z "$hits" ] || complain "$file paints from the session instead of its scene: $hits"
+done
+# What a header says of ranks, layers, ring steps, tokens and tensors, it says in their types (ids.h).
+hits=$(grep -rnE '\b(int|std::u?int(16|32|64)_t)&? (world_rank|cp_rank|dp_rank|tp_rank|group_rank|rank|source_rank|peer|layer|ring_step|stage|token_index|tensor_id|owner)\b' \
+       traces engine viz --include='*.h')
+[ -z "$hits" ] || complain "a header uses a bare number where a type is:"$'\n'"$hits"
 # Only the platform files may be for one system.
-hits=$(grep -rlE '#include <(unistd|poll|sys/[a-z]+|pthread)\.h>' traces viz | grep -v -E 'traces/stream/frame_writer.cpp')
+hits=$(grep -rlE '#include <(unistd|poll|sys/[a-z]+|pthread)\.h>' traces viz | grep -v -E 'traces/(stream/frame_writer|core/input_file|core/output_file).cpp')
 [ -z "$hits" ] || complain "system headers outside their file: $hits"
 
 links() { ldd "$1" 2>/dev/null | awk '{print $1}'; }
 if [ -x "$2/ringscope" ]; then
   links "$2/ringscope" | grep -q '^libQt' && complain "ringscope links Qt"
+  links "$2/ringscope" | grep -qE '^lib(torch|c10)' && complain "ringscope links LibTorch, which reading does not need"
+  links "$2/ringscope" | grep -q '^libsqlite3' || complain "ringscope does not link SQLite; is the check blind?"
+fi
+if [ -x "$2/ringscope-engine" ]; then
+  links "$2/ringscope-engine" | grep -q '^libQt' && complain "ringscope-engine links Qt"
+  links "$2/ringscope-engine" | grep -q '^libtorch' || complain "ringscope-engine does not link LibTorch; is the check blind?"
 fi
 if [ -x "$2/ringscope-gui" ]; then
   links "$2/ringscope-gui" | grep -qE '^lib(torch|c10)' && complain "ringscope-gui links LibTorch"

@@ -9,22 +9,23 @@
 #include <functional>
 
 #include "traces/core/error.h"
-#include "viz/views/ring_painter.h"
-#include "viz/views/timeline_painter.h"
+#include "viz/paint/ring_painter.h"
+#include "viz/paint/timeline_painter.h"
 #include "viz/window/main_window.h"
 
 namespace {
 
 using namespace ringscope;
 
-void measure(const char* what, QSize size, viz::Hub& hub,
+/// `paint` has the scene made and draws it, as a window does.
+void measure(const char* what, QSize size, viz::Viewing& viewing,
              const std::function<void(QPainter&, const QRectF&)>& paint) {
   QImage image(size, QImage::Format_ARGB32_Premultiplied);
   std::vector<double> times;
-  const int moments = std::min<int>(60, static_cast<int>(hub.trace().moments().size()));
+  const int moments = std::min<int>(60, static_cast<int>(viewing.session.trace().moments().size()));
   for (int moment = 0; moment < moments; ++moment)
     for (int tenth = 0; tenth < 10; ++tenth) {
-      hub.setMoment(moment, tenth / 10.0);
+      viewing.navigator.setMoment(moment, tenth / 10.0);
       QElapsedTimer clock;
       clock.start();
       QPainter painter(&image);
@@ -37,23 +38,23 @@ void measure(const char* what, QSize size, viz::Hub& hub,
               times[times.size() / 2], times[times.size() * 99 / 100]);
 }
 
-/// What one tick of the animation costs while the ring plays at ×1 and 60 frames a second: the hub,
-/// the scene, and what Qt repaints of it.
+/// What one tick of the animation costs while the ring plays at ×1 and 60 frames a second: the
+/// cursor, the scene, and what Qt repaints of it.
 void play(QSize size, viz::MainWindow& window) {
   constexpr int kFrames = 1500;
   std::vector<double> times;
-  window.hub().setMoment(0, 0);
-  window.hub().setPlaying(true);
+  window.navigator().setMoment(0, 0);
+  window.player().setPlaying(true);
   QApplication::processEvents();
-  for (int frame = 0; frame < kFrames && window.hub().playing(); ++frame) {
+  for (int frame = 0; frame < kFrames && window.player().playing(); ++frame) {
     QElapsedTimer clock;
     clock.start();
-    window.hub().advance(1.0 / 60);
+    window.player().advance(1.0 / 60);
     QApplication::sendPostedEvents();
     QApplication::processEvents();
     times.push_back(static_cast<double>(clock.nsecsElapsed()) * 1e-6);
   }
-  window.hub().setPlaying(false);
+  window.player().setPlaying(false);
   std::sort(times.begin(), times.end());
   std::printf("%-10s %4dx%-4d median %6.2f ms, p99 %6.2f ms, most %6.2f ms\n", "playing",
               size.width(), size.height(), times[times.size() / 2], times[times.size() * 99 / 100],
@@ -71,17 +72,21 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    viz::Hub hub;
-    hub.setTrace(traces::openTrace(argv[1]), "trace", false);
+    viz::Viewing viewing;
+    viewing.session.open(traces::openTrace(argv[1]), "trace", false);
+    const viz::Session& session = viewing.session;
+    const auto cursor = [&] { return viewing.navigator.cursor(); };
     const viz::Theme& theme = viz::Theme::all().front();
     for (const int scale : {1, 2}) {
-      measure("ring", QSize(1350, 560) * scale, hub,
-              [&](QPainter& p, const QRectF& area) { viz::paintRing(p, area, hub, theme); });
-      measure("timeline", QSize(1920, 190) * scale, hub,
-              [&](QPainter& p, const QRectF& area) { viz::paintTimeline(p, area, hub, theme); });
+      measure("ring", QSize(1350, 560) * scale, viewing, [&](QPainter& p, const QRectF& area) {
+        viz::paintRing(p, area, *session.ring(cursor()), cursor().phase, theme);
+      });
+      measure("timeline", QSize(1920, 190) * scale, viewing, [&](QPainter& p, const QRectF& area) {
+        viz::paintTimeline(p, area, viz::makeTimelineScene(session.trace(), cursor()), theme);
+      });
     }
     viz::MainWindow window{QString()};
-    window.hub().setTrace(traces::openTrace(argv[1]), "trace", false);
+    window.session().open(traces::openTrace(argv[1]), "trace", false);
     for (const QSize size : {QSize(1920, 1080), QSize(3840, 2160)}) {
       window.resize(size);
       window.show();

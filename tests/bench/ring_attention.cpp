@@ -44,8 +44,10 @@ Times unsharded(const engine::AttendInput& in, int rounds) {
   std::vector<double> forward, backward;
   for (int round = 0; round < kWarmUp + rounds; ++round) {
     engine::AttentionResult result;
-    const double f = seconds([&] { result = device.forward(in.q, in.k, in.v, 0); });
-    const double b = seconds([&] { device.backward(in.dout, in.q, in.k, in.v, result, 0); });
+    const double f =
+        seconds([&] { result = device.forward(in.q, in.k, in.v, engine::Layer::of(0)); });
+    const double b =
+        seconds([&] { device.backward(in.dout, in.q, in.k, in.v, result, engine::Layer::of(0)); });
     if (round < kWarmUp) continue;
     forward.push_back(f);
     backward.push_back(b);
@@ -55,7 +57,11 @@ Times unsharded(const engine::AttendInput& in, int rounds) {
 
 Times ring(const engine::AttendInput& in, int rounds) {
   engine::Gate gate(4);
-  auto outcome = engine::attend(in, {4, "head_tail", "none", rounds + kWarmUp}, gate);
+  engine::AttendConfig config;
+  config.balance = traces::Balance::kHeadTail;
+  config.capture = "none";
+  config.repeat = rounds + kWarmUp;
+  auto outcome = engine::attend(in, config, gate);
   for (auto* times : {&outcome.forward_seconds, &outcome.backward_seconds})
     times->erase(times->begin(), times->begin() + kWarmUp);
   return {median(outcome.forward_seconds), median(outcome.backward_seconds)};

@@ -9,6 +9,7 @@
 #include "engine/attention/merge.h"
 #include "engine/attention/reference.h"
 #include "engine/tensors/tensor_io.h"
+#include "tests/engine/attend_config.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
@@ -31,9 +32,10 @@ class ReferenceCases : public testing::TestWithParam<Case> {};
 TEST_P(ReferenceCases, RingEqualsUnshardedAttentionWithinItsNoise) {
   const Case& c = GetParam();
   const std::string path = test::reference("attention/" + c.file + ".safetensors");
-  const auto input = AttendInput::load(path, "");
+  const auto input = AttendInput::load(path);
   Gate gate(c.cp);
-  const auto outcome = attend(input, {c.cp, c.balance, "none", 1}, gate);
+  const auto outcome =
+      attend(input, test::attendConfig(c.cp, traces::parse<traces::Balance>(c.balance)), gate);
   const auto one_device = test::oneDevice(input);
   const auto file = traces::SafeTensorsFile::read(path);
   for (const auto& [name, plain] : one_device) {
@@ -79,10 +81,10 @@ INSTANTIATE_TEST_SUITE_P(AllCases, ReferenceCases, testing::ValuesIn(allCases())
 TEST(ReferenceAttentionTest, EqualsTheFilesInFp64) {
   for (const char* name : {"full", "causal", "causal_gqa", "causal_wide_scores"}) {
     const std::string path = test::reference(std::string("attention/") + name + ".safetensors");
-    const auto in = AttendInput::load(path, "");
+    const auto in = AttendInput::load(path);
     ReferenceAttention op(in.mask, in.scale);
-    const auto r = op.forward(in.q, in.k, in.v, 0);
-    const auto g = op.backward(in.dout, in.q, in.k, in.v, r, 0);
+    const auto r = op.forward(in.q, in.k, in.v, Layer::of(0));
+    const auto g = op.backward(in.dout, in.q, in.k, in.v, r, Layer::of(0));
     const auto file = traces::SafeTensorsFile::read(path);
     for (const auto& [tensor, value] : std::map<std::string, at::Tensor>{
              {"out", r.out}, {"lse", r.lse}, {"dq", g.dq}, {"dk", g.dk}, {"dv", g.dv}})
@@ -147,9 +149,10 @@ TEST(AttendTest, RandomShapesEqualFp64) {
     in.v = at::randn_like(in.k);
     in.mask = random() % 3 ? Mask::causalMask() : Mask::full();
     in.scale = 0.3;
+    const auto balance =
+        random() % 2 && in.mask.causal ? traces::Balance::kHeadTail : traces::Balance::kNone;
     Gate gate(cp);
-    const auto outcome =
-        attend(in, {cp, random() % 2 && in.mask.causal ? "head_tail" : "none", "none", 1}, gate);
+    const auto outcome = attend(in, test::attendConfig(cp, balance), gate);
     for (const auto& diff : verifyAttend(in, outcome))
       EXPECT_LE(diff.error, traces::kNoiseLimit * diff.noise + 1e-6 * diff.scale)
           << diff.tensor << " round " << round;
@@ -157,9 +160,10 @@ TEST(AttendTest, RandomShapesEqualFp64) {
 }
 
 TEST(AttendTest, TwoRunsAreBitIdentical) {
-  const auto in = AttendInput::load(test::reference("attention/causal.safetensors"), "");
+  const auto in = AttendInput::load(test::reference("attention/causal.safetensors"));
   Gate a(4), b(4);
-  const auto first = attend(in, {4, "", "none", 1}, a), second = attend(in, {4, "", "none", 1}, b);
+  const auto first = attend(in, test::attendConfig(4), a),
+             second = attend(in, test::attendConfig(4), b);
   for (const auto& [name, tensor] : first.tensors)
     EXPECT_TRUE(at::equal(tensor, second.tensors.at(name))) << name;
 }
@@ -173,17 +177,25 @@ TEST(AttendTest, BadInputIsOneClearSentence) {
         {{"q", at::zeros(q)}, {"dout", at::zeros(q)}, {"k", at::zeros(k)}, {"v", at::zeros(k)}});
   };
   save({1, 3, 8, 4}, {1, 2, 8, 4});
-  EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput,
+  EXPECT_ERROR(AttendInput::load(path), ErrorCode::kInput,
                "3 query heads do not divide into 2 key-value heads");
   save({1, 2, 8, 4}, {1, 2, 9, 4});
-  EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput,
-               "differ in batch, length or head size");
+  EXPECT_ERROR(AttendInput::load(path), ErrorCode::kInput, "differ in batch, length or head size");
   save({1, 2, 8, 4}, {1, 2, 8, 4});
-  EXPECT_ERROR(AttendInput::load(path, "window"), ErrorCode::kUsage, "at least 1 key");
-  EXPECT_ERROR(AttendInput::load(path, "documents"), ErrorCode::kInput, "no tensor 'cu_seqlens'");
-  EXPECT_ERROR(AttendInput::load(path, "round"), ErrorCode::kInput, "is not full, causal, window");
+  EXPECT_ERROR(AttendInput::load(path, traces::MaskKind::kWindow), ErrorCode::kUsage,
+               "at least 1 key");
+  EXPECT_ERROR(AttendInput::load(path, traces::MaskKind::kDocuments), ErrorCode::kInput,
+               "no tensor 'cu_seqlens'");
+  saveTensors(path,
+              {{"q", at::zeros({1, 2, 8, 4})},
+               {"k", at::zeros({1, 2, 8, 4})},
+               {"v", at::zeros({1, 2, 8, 4})},
+               {"dout", at::zeros({1, 2, 8, 4})}},
+              {{"mask", "round"}});
+  EXPECT_ERROR(AttendInput::load(path), ErrorCode::kInput,
+               "there is no mask 'round'; use full, causal, window or documents");
   saveTensors(path, {{"q", at::zeros({1, 2, 8, 4})}});
-  EXPECT_ERROR(AttendInput::load(path, ""), ErrorCode::kInput, "no tensor 'k'");
+  EXPECT_ERROR(AttendInput::load(path), ErrorCode::kInput, "no tensor 'k'");
 }
 
 }  // namespace

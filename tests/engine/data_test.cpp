@@ -77,9 +77,12 @@ TEST(TextBatchesTest, DocumentsKeepTheirBordersAcrossFilesAndSeparators) {
   EXPECT_EQ(labels[15], 'q') << "the document goes on in the next block";
   EXPECT_EQ(labels[5], 'g');
   const Mask mask = batch.maskOf(Mask::slidingWindow(3), 0);
-  EXPECT_TRUE(mask.allows(7, 5));
-  EXPECT_FALSE(mask.allows(8, 7)) << "another document";
-  EXPECT_FALSE(mask.allows(4, 1)) << "outside the window";
+  auto allows = [&](int query, int key) {
+    return mask.allows(TokenIndex::of(query), TokenIndex::of(key));
+  };
+  EXPECT_TRUE(allows(7, 5));
+  EXPECT_FALSE(allows(8, 7)) << "another document";
+  EXPECT_FALSE(allows(4, 1)) << "outside the window";
 }
 
 TEST(TextBatchesTest, WhatCannotFillABlockIsRefused) {
@@ -102,13 +105,27 @@ void writeTokens(const std::string& path, const at::Tensor& ids,
                      {"position_ids", at::cat(positions).view({1, 1, -1})}});
 }
 
+TEST(TokenFileBatchesTest, LabelsAndPositionsThatCannotBeAreRefused) {
+  test::TempDir dir;
+  const std::string path = dir.file("tokens");
+  const at::Tensor ids = at::arange(8, at::kLong).view({1, 1, 8});
+  const auto with = [&](const at::Tensor& labels, const at::Tensor& positions) {
+    saveTensors(path, {{"input_ids", ids}, {"labels", labels}, {"position_ids", positions}});
+    return tokenFileBatches(path);
+  };
+  EXPECT_EQ(with(at::full_like(ids, -100), ids)->largestToken(), 7);
+  EXPECT_ERROR(with(ids - 1, ids), ErrorCode::kInput, "or -100 to be ignored");
+  EXPECT_ERROR(with(ids, ids - 1), ErrorCode::kInput, "negative positions");
+  EXPECT_NE(with(ids, ids)->fingerprint(), with(ids + 1, ids)->fingerprint());
+}
+
 at::Tensor logitsOf(const std::string& tokens, int cp, const std::string& strategy = "ring") {
   TrainConfig config;
-  config.token_file = tokens;
-  config.keep_documents = true;
+  config.tokens = tokens;
+  config.mask = traces::MaskKind::kDocuments;
   config.cp = cp;
   config.steps = 1;
-  config.attention.strategy = strategy;
+  config.strategy = traces::parse<traces::Strategy>(strategy);
   Gate gate(cp);
   return runTraining(config, gate, nullptr).logits[0];
 }
@@ -132,9 +149,9 @@ TEST(DocumentTrainingTest, PackedDocumentsGiveTheLogitsThatEachHasByItself) {
 TEST(DocumentTrainingTest, EveryStepsOwnDocumentsStayWithinNoiseOnAMesh) {
   test::TempDir dir;
   TrainConfig config;
-  config.text_files = {test::sampleText()};
-  config.separator = "\n";
-  config.keep_documents = true;
+  config.text = {test::sampleText()};
+  config.separator = '\n';
+  config.mask = traces::MaskKind::kDocuments;
   config.seq_len = 96;
   config.dp = 2;
   config.batch = 2;
@@ -151,13 +168,13 @@ TEST(DocumentTrainingTest, EveryStepsOwnDocumentsStayWithinNoiseOnAMesh) {
 
 TEST(DocumentTrainingTest, WhatOneMaskCannotSayIsRefused) {
   TrainConfig config;
-  config.text_files = {test::sampleText()};
-  config.keep_documents = true;
+  config.text = {test::sampleText()};
+  config.mask = traces::MaskKind::kDocuments;
   config.batch = 2;
   Gate gate(4);
   EXPECT_ERROR(runTraining(config, gate, nullptr), ErrorCode::kUsage, "--batch 1");
   config.batch = 1;
-  config.balance = "per_document";
+  config.balance = traces::Balance::kPerDocument;
   EXPECT_ERROR(runTraining(config, gate, nullptr), ErrorCode::kUsage, "--balance per_document");
 }
 

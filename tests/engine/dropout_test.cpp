@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/attend/attend.h"
+#include "tests/engine/attend_config.h"
 #include "tests/support/largest_difference.h"
 
 namespace ringscope::engine {
@@ -13,9 +14,10 @@ namespace {
 constexpr std::int64_t kLength = 32, kHeads = 4;
 
 AttendConfig configOf(const std::string& strategy, double p, std::uint64_t seed) {
-  AttendConfig config{4, "head_tail", "none", 1};
-  config.attention.strategy = strategy;
-  config.dropout = {p, seed};
+  AttendConfig config = test::attendConfig(4);
+  config.strategy = traces::parse<traces::Strategy>(strategy);
+  config.dropout = p;
+  config.seed = seed;
   return config;
 }
 

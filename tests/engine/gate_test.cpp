@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/control/gate.h"
+#include "engine/gate/gate.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <random>
 #include <thread>
 
+#include "engine/sharding/rank_order.h"
+#include "tests/support/campaign.h"
+#include "tests/support/eventually.h"
+
 namespace ringscope::engine {
 namespace {
 
 using traces::Direction;
+using traces::Layer;
 using traces::Place;
+using traces::RingStep;
 
 constexpr int kStages = 4, kLayers = 2;
+constexpr GroupRank kFirst = GroupRank::of(0), kSecond = GroupRank::of(1);
 
 /// Rank threads that pass gates at their own pace, as a training run does.
 class Runners {
  public:
   Runners(Gate& gate, int ranks, int steps)
       : gate_(gate), passed_(static_cast<std::size_t>(ranks)) {
-    for (int r = 0; r < ranks; ++r) threads_.emplace_back([=, this] { run(r, steps); });
+    for (const GroupRank r : everyRank(ranks)) threads_.emplace_back([=, this] { run(r, steps); });
   }
   ~Runners() {
     for (auto& thread : threads_) thread.join();
@@ -31,16 +39,16 @@ class Runners {
   std::vector<int> passed() const { return {passed_.begin(), passed_.end()}; }
 
  private:
-  void run(int rank, int steps) {
-    std::mt19937 random(static_cast<unsigned>(rank));
+  void run(GroupRank rank, int steps) {
+    std::mt19937 random(static_cast<unsigned>(rank.value()));
     try {
       for (int step = 0; step < steps; ++step)
-        for (std::int16_t layer = 0; layer < kLayers; ++layer)
-          for (std::int16_t stage = 0; stage < kStages; ++stage) {
+        for (Layer layer = Layer::of(0); layer.value() < kLayers; layer = layer.next())
+          for (RingStep stage = RingStep::of(0); stage.value() < kStages; stage = stage.next()) {
             if (random() % 3 == 0)
               std::this_thread::sleep_for(std::chrono::microseconds(random() % 50));
             gate_.arrive(rank, {step, layer, Direction::kForward, stage});
-            ++passed_[static_cast<std::size_t>(rank)];
+            ++passed_[rank.index()];
           }
     } catch (const StopRequested&) {
     }
@@ -56,27 +64,31 @@ void expectAllEqual(const std::vector<int>& counts) {
 }
 
 TEST(GateTest, APauseStopsAllRanksAtTheSameGate) {
-  Gate gate(4);
-  Runners runners(gate, 4, 2000);
-  for (int round = 0; round < 50; ++round) {
-    gate.pause();
-    const auto place = gate.waitUntilStopped();
-    ASSERT_TRUE(place);
-    expectAllEqual(runners.passed());
-    gate.resume();
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  for (test::Campaign campaign(10, 1); campaign.next();) {
+    SCOPED_TRACE(campaign.text());
+    Gate gate(4);
+    Runners runners(gate, 4, 100000);
+    for (int pauses = 0; pauses < 5; ++pauses) {
+      campaign.anyMoment(std::chrono::microseconds(500));
+      gate.pause();
+      EXPECT_TRUE(gate.waitUntilStopped());
+      expectAllEqual(runners.passed());
+      gate.resume();
+    }
+    gate.stop();
   }
-  gate.stop();
 }
 
 TEST(GateTest, AHoldEndsWithItsReleaseUnlessAPauseOrABreakWantsTheSameStop) {
   Gate gate(3);
-  gate.setBreak(BreakPoint{3, {}, {}, 2});
+  gate.setBreak(BreakPoint{3, {}, {}, RingStep::of(2)});
   gate.hold();
   Runners runners(gate, 3, 100);
-  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, 0, Direction::kForward, 0}));
+  EXPECT_EQ(gate.waitUntilStopped(),
+            (Place{0, Layer::of(0), Direction::kForward, RingStep::of(0)}));
   gate.release();
-  EXPECT_EQ(gate.waitUntilStopped(), (Place{3, 0, Direction::kForward, 2})) << "the break";
+  EXPECT_EQ(gate.waitUntilStopped(), (Place{3, Layer::of(0), Direction::kForward, RingStep::of(2)}))
+      << "the break";
   gate.hold();
   gate.release();
   EXPECT_TRUE(gate.stoppedAt()) << "the run stood at its break before";
@@ -94,12 +106,12 @@ TEST(GateTest, AHoldEndsWithItsReleaseUnlessAPauseOrABreakWantsTheSameStop) {
 
 TEST(GateTest, ABreakMetWhileTheRunIsHeldOutlastsTheHold) {
   Gate gate(2);
-  gate.setBreak(BreakPoint{0, 0, Direction::kForward, 0});
+  gate.setBreak(BreakPoint{0, Layer::of(0), Direction::kForward, RingStep::of(0)});
   gate.hold();
   Runners runners(gate, 2, 100);
   ASSERT_TRUE(gate.waitUntilStopped());
   gate.release();
-  EXPECT_EQ(gate.stoppedAt(), (Place{0, 0, Direction::kForward, 0}));
+  EXPECT_EQ(gate.stoppedAt(), (Place{0, Layer::of(0), Direction::kForward, RingStep::of(0)}));
   gate.stop();
 }
 
@@ -108,15 +120,18 @@ TEST(GateTest, AStopWaitsForTheLastRankAndOutlastsAContinue) {
   gate.stop();
   std::atomic<bool> ended{false};
   std::thread first([&] {
-    EXPECT_THROW(gate.arrive(0, {0, 0, Direction::kForward, 0}), StopRequested);
+    EXPECT_THROW(gate.arrive(kFirst, {0, Layer::of(0), Direction::kForward, RingStep::of(0)}),
+                 StopRequested);
     ended = true;
-    gate.leave(0);
+    gate.leave(kFirst);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const std::vector<std::pair<GroupRank, Place>> only_its_peer = {{kSecond, Place{}}};
+  EXPECT_TRUE(test::eventually([&] { return gate.onTheirWay() == only_its_peer; }));
   EXPECT_FALSE(ended) << "its peer is still on its way here, and may need it";
   gate.resume();
-  EXPECT_THROW(gate.arrive(1, {0, 0, Direction::kForward, 0}), StopRequested);
-  gate.leave(1);
+  EXPECT_THROW(gate.arrive(kSecond, {0, Layer::of(0), Direction::kForward, RingStep::of(0)}),
+               StopRequested);
+  gate.leave(kSecond);
   first.join();
   EXPECT_TRUE(gate.over());
 }
@@ -125,26 +140,31 @@ TEST(GateTest, StepsGoToTheNextStageLayerAndTrainingStep) {
   Gate gate(3);
   gate.pause();
   Runners runners(gate, 3, 100);
-  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, 0, Direction::kForward, 0}));
+  EXPECT_EQ(gate.waitUntilStopped(),
+            (Place{0, Layer::of(0), Direction::kForward, RingStep::of(0)}));
   EXPECT_TRUE(gate.step(StepUnit::kStage));
-  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, 0, Direction::kForward, 1}));
+  EXPECT_EQ(gate.waitUntilStopped(),
+            (Place{0, Layer::of(0), Direction::kForward, RingStep::of(1)}));
   EXPECT_TRUE(gate.step(StepUnit::kLayer));
-  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, 1, Direction::kForward, 0}));
+  EXPECT_EQ(gate.waitUntilStopped(),
+            (Place{0, Layer::of(1), Direction::kForward, RingStep::of(0)}));
   EXPECT_TRUE(gate.step(StepUnit::kTrainStep));
-  EXPECT_EQ(gate.waitUntilStopped(), (Place{1, 0, Direction::kForward, 0}));
+  EXPECT_EQ(gate.waitUntilStopped(),
+            (Place{1, Layer::of(0), Direction::kForward, RingStep::of(0)}));
   expectAllEqual(runners.passed());
   gate.resume();
   EXPECT_FALSE(gate.step(StepUnit::kStage)) << "a running run cannot be stepped";
 }
 
 TEST(GateTest, StopEndsAllRanksAtTheSameGateWhereverTheyAre) {
-  for (int round = 0; round < 30; ++round) {
+  for (test::Campaign campaign(30, 1); campaign.next();) {
+    SCOPED_TRACE(campaign.text());
     Gate gate(4);
     std::vector<int> passed;
     {
       Runners runners(gate, 4, 100000);
-      std::this_thread::sleep_for(std::chrono::microseconds(100 * round));
-      if (round % 2) {
+      campaign.anyMoment(std::chrono::microseconds(3000));
+      if (campaign.random()() % 2) {
         gate.pause();
         gate.waitUntilStopped();
       }
@@ -168,20 +188,26 @@ TEST(GateTest, ARankThatIsHeldAtItsGateCanBePausedAndGoesOnWhenItIsLetGo) {
   Gate gate(2);
   std::atomic<bool> busy{true};
   std::atomic<int> through{0};
-  auto run = [&](int rank) {
-    gate.arrive(rank, {0, 0, Direction::kForward, 0});
-    gate.arrive(rank, {0, -1, Direction::kBackward, -1}, [&] { return busy.load(); });
+  std::array<std::atomic<int>, 2> asked{};
+  auto run = [&](GroupRank rank) {
+    gate.arrive(rank, {0, Layer::of(0), Direction::kForward, RingStep::of(0)});
+    gate.arrive(rank, {0, Layer::none(), Direction::kBackward, {}}, [&, rank] {
+      ++asked[rank.index()];
+      return busy.load();
+    });
     ++through;
-    gate.arrive(rank, {1, 0, Direction::kForward, 0});
+    gate.arrive(rank, {1, Layer::of(0), Direction::kForward, RingStep::of(0)});
     gate.leave(rank);
   };
-  std::thread a(run, 0), b(run, 1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::thread a(run, kFirst), b(run, kSecond);
+  // It is asked under the gate's lock: who has asked is held.
+  EXPECT_TRUE(test::eventually([&] { return asked[0] > 0 && asked[1] > 0; }));
   gate.pause();
-  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, -1, Direction::kBackward, -1}));
+  EXPECT_EQ(gate.waitUntilStopped(), (Place{0, Layer::none(), Direction::kBackward, {}}));
   EXPECT_EQ(through, 0);
+  const int before[] = {asked[0], asked[1]};
   gate.resume();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(test::eventually([&] { return asked[0] > before[0] && asked[1] > before[1]; }));
   EXPECT_EQ(through, 0) << "what it waits for has not come yet";
   busy = false;
   gate.poke();
@@ -192,10 +218,11 @@ TEST(GateTest, ARankThatIsHeldAtItsGateCanBePausedAndGoesOnWhenItIsLetGo) {
 
 TEST(GateTest, ABreakStopsAllRanksAtEveryPlaceThatMatches) {
   Gate gate(3);
-  gate.setBreak(BreakPoint{{}, std::int16_t{1}, {}, std::int16_t{2}});
+  gate.setBreak(BreakPoint{{}, Layer::of(1), {}, RingStep::of(2)});
   Runners runners(gate, 3, 4);
   for (int step = 0; step < 4; ++step) {
-    EXPECT_EQ(gate.waitUntilStopped(), (Place{step, 1, Direction::kForward, 2}));
+    EXPECT_EQ(gate.waitUntilStopped(),
+              (Place{step, Layer::of(1), Direction::kForward, RingStep::of(2)}));
     expectAllEqual(runners.passed());
     gate.resume();
   }
@@ -207,7 +234,7 @@ TEST(GateTest, ABreakThatIsLiftedStopsNobody) {
   gate.pause();
   Runners runners(gate, 3, 4);
   ASSERT_TRUE(gate.waitUntilStopped());
-  gate.setBreak(BreakPoint{{}, std::int16_t{1}, {}, {}});
+  gate.setBreak(BreakPoint{{}, Layer::of(1), {}, {}});
   gate.setBreak({});
   gate.resume();
   EXPECT_EQ(gate.waitUntilStopped(), std::nullopt);
@@ -216,12 +243,12 @@ TEST(GateTest, ABreakThatIsLiftedStopsNobody) {
 /// A process that passes gates of a shared gate until it is stopped or killed.
 class GateProcess {
  public:
-  GateProcess(Gate& gate, int rank) : pid_(::fork()) {
+  GateProcess(Gate& gate, GroupRank rank) : pid_(::fork()) {
     if (pid_ != 0) return;
     try {
       for (std::int32_t step = 0;; ++step)
-        for (std::int16_t stage = 0; stage < kStages; ++stage)
-          gate.arrive(rank, {step, 0, Direction::kForward, stage});
+        for (RingStep stage = RingStep::of(0); stage.value() < kStages; stage = stage.next())
+          gate.arrive(rank, {step, Layer::of(0), Direction::kForward, stage});
     } catch (const StopRequested&) {
       gate.leave(rank);
     }
@@ -238,23 +265,21 @@ class GateProcess {
 };
 
 TEST(SharedGateTest, ProcessesStopAtTheSameGateAndAKilledOneBlocksNobody) {
-  for (int round = 0; round < 20; ++round) {
+  for (test::Campaign campaign(20, 1); campaign.next();) {
+    SCOPED_TRACE(campaign.text());
     Gate gate(2, SharedMemory(Gate::bytesFor(2)));
-    GateProcess a(gate, 0), b(gate, 1);
+    GateProcess a(gate, kFirst), b(gate, kSecond);
     gate.pause();
     const auto place = gate.waitUntilStopped();
     ASSERT_TRUE(place);
     EXPECT_TRUE(gate.step(StepUnit::kStage));
     EXPECT_NE(gate.waitUntilStopped(), place);
     gate.resume();
-    std::this_thread::sleep_for(std::chrono::microseconds(137 * round));
+    campaign.anyMoment(std::chrono::microseconds(2500));
     b.kill();  // at any moment, so also while it holds the gate's lock
     gate.pause();
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (gate.onTheirWay().size() != 1 && std::chrono::steady_clock::now() < until)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ASSERT_EQ(gate.onTheirWay().size(), 1u);
-    EXPECT_EQ(gate.onTheirWay().front().first, 1) << "the killed one never comes";
+    ASSERT_TRUE(test::eventually([&] { return gate.onTheirWay().size() == 1; }));
+    EXPECT_EQ(gate.onTheirWay().front().first, kSecond) << "the killed one never comes";
     gate.stop();
   }
 }

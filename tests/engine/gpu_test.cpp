@@ -7,8 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "engine/attend/attend.h"
+#include "engine/attention/fp8.h"
+#include "engine/attention/merge.h"
 #include "engine/train/training_run.h"
 #include "engine/transport/transport.h"
+#include "engine/verify/difference.h"
+#include "tests/engine/attend_config.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
@@ -38,7 +42,7 @@ TEST_F(GpuTest, TheMergeEqualsItsTwin) {
     host.out.select(2, 5).zero_();
     block.lse.select(2, 6).fill_(-inf);  // a block without a key
     RunningResult device = onGpu(host);
-    gpu::mergeBlock(device, onGpu(block), 3);
+    mergeBlock(device, onGpu(block), 3);
     mergeBlock(host, block, 3);
     EXPECT_TRUE(at::allclose(device.out.cpu(), host.out, 1e-5, 1e-6)) << type;
     EXPECT_TRUE(at::allclose(device.lse.cpu(), host.lse, 1e-5, 1e-6)) << type;
@@ -76,18 +80,18 @@ TEST_F(GpuTest, VirtualRanksOnOneGpuEqualFp64) {
         for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.dout})
           *t = at::randn({1, 8, 1024, 64}).to(type);
         in.scale = 0.125;
-        AttendConfig config{cp, "head_tail", "none", 1};
-        config.attention.strategy = strategy;
-        config.device = "cuda";
+        AttendConfig config = test::attendConfig(cp);
+        config.strategy = traces::parse<traces::Strategy>(strategy);
+        config.device = traces::Device::kCuda;
         Gate gate(cp);
         for (const auto& diff : verifyAttend(in, attend(in, config, gate)))
           EXPECT_LE(diff.multiple, traces::kNoiseLimit) << diff.tensor << " " << strategy << cp;
       }
 }
 
-TrainOutcome trainedOn(const std::string& device) {
+TrainOutcome trainedOn(traces::Device device) {
   TrainConfig config;
-  config.text_files = {test::sampleText()};
+  config.text = {test::sampleText()};
   config.tp = 2;
   config.cp = 4;
   config.steps = 3;
@@ -97,7 +101,7 @@ TrainOutcome trainedOn(const std::string& device) {
 }
 
 TEST_F(GpuTest, TrainingOnVirtualRanksOfOneGpuFollowsTheCpu) {
-  const auto host = trainedOn("cpu"), device = trainedOn("cuda");
+  const auto host = trainedOn(traces::Device::kCpu), device = trainedOn(traces::Device::kCuda);
   for (std::size_t step = 0; step < host.steps.size(); ++step) {
     EXPECT_NEAR(device.steps[step].loss, host.steps[step].loss, 1e-4) << step;
     EXPECT_NEAR(device.steps[step].grad_norm, host.steps[step].grad_norm, 1e-3) << step;
@@ -106,13 +110,15 @@ TEST_F(GpuTest, TrainingOnVirtualRanksOfOneGpuFollowsTheCpu) {
 
 TEST(GpuRefusalTest, TrainingWithoutAGpuIsRefusedByTheReason) {
   if (gpu::count() > 0) GTEST_SKIP() << "this machine has a GPU";
-  EXPECT_ERROR(trainedOn("cuda"), ErrorCode::kUsage, gpu::unavailable());
+  EXPECT_ERROR(trainedOn(traces::Device::kCuda), ErrorCode::kUsage, gpu::unavailable());
 }
 
 TEST(GpuRefusalTest, WithoutAGpuTheDeviceIsRefusedByTheReason) {
   if (gpu::count() > 0) GTEST_SKIP() << "this machine has a GPU";
-  EXPECT_ERROR(checkTransport("local", "cuda", 4), ErrorCode::kUsage, gpu::unavailable());
-  EXPECT_ERROR(checkTransport("nccl", "cpu", 4), ErrorCode::kUsage, "nccl needs one GPU a rank");
+  EXPECT_ERROR(checkTransport(traces::TransportKind::kLocal, traces::Device::kCuda, 4),
+               ErrorCode::kUsage, gpu::unavailable());
+  EXPECT_ERROR(checkTransport(traces::TransportKind::kNccl, traces::Device::kCpu, 4),
+               ErrorCode::kUsage, "nccl needs one GPU a rank");
 }
 
 }  // namespace

@@ -24,14 +24,14 @@ struct MeshCase {
   engine::TrainConfig config() const {
     engine::TrainConfig config;
     config.model_dir = reference("llama/model");
-    config.token_file = reference("llama/tokens.safetensors");
+    config.tokens = reference("llama/tokens.safetensors");
     config.steps = 3;
     config.dp = mesh.dp;
     config.tp = mesh.tp;
     config.cp = mesh.cp;
-    config.balance = balance;
-    config.attention.strategy = strategy;
-    config.attention.ulysses = ulysses;
+    config.balance = traces::parse<traces::Balance>(balance);
+    config.strategy = traces::parse<traces::Strategy>(strategy);
+    config.ulysses = ulysses;
     config.capture = "none";
     return config;
   }

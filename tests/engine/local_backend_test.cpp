@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "engine/sharding/rank_order.h"
 #include "engine/transport/communicator.h"
 #include "tests/support/expect_error.h"
 
@@ -14,6 +15,8 @@ namespace ringscope::engine {
 namespace {
 
 using std::chrono::milliseconds;
+
+constexpr GroupRank kFirst = GroupRank::of(0), kSecond = GroupRank::of(1);
 
 /// Runs `body` on one thread a rank; returns what each threw.
 std::vector<std::string> onRanks(int ranks, const std::function<void(Communicator&)>& body,
@@ -23,7 +26,7 @@ std::vector<std::string> onRanks(int ranks, const std::function<void(Communicato
   std::vector<std::thread> threads;
   for (int r = 0; r < ranks; ++r)
     threads.emplace_back([&, r] {
-      Communicator cp(c10::make_intrusive<LocalBackend>(r, ranks, world, timeout));
+      Communicator cp(c10::make_intrusive<LocalBackend>(GroupRank::of(r), ranks, world, timeout));
       try {
         body(cp);
       } catch (const std::exception& error) {
@@ -37,14 +40,14 @@ std::vector<std::string> onRanks(int ranks, const std::function<void(Communicato
 TEST(LocalBackendTest, ARingExchangeDeliversTheNeighboursTensorByOneCopy) {
   for (const std::int64_t size : {0, 1, 1000, 1 << 20}) {
     const auto errors = onRanks(4, [&](Communicator& cp) {
-      const int next = (cp.rank() + 1) % 4, previous = (cp.rank() + 3) % 4;
-      const at::Tensor mine = at::full({size}, cp.rank(), at::kFloat);
+      const GroupRank next = roundRing(cp.rank(), 1, 4), previous = roundRing(cp.rank(), -1, 4);
+      const at::Tensor mine = at::full({size}, cp.rank().value(), at::kFloat);
       at::Tensor theirs = at::empty({size});
       const void* storage = theirs.data_ptr();
       auto exchange = cp.exchange({{mine, next}}, {{theirs, previous}});
       const auto reports = exchange.wait();
       ASSERT_EQ(reports.size(), 2u);
-      EXPECT_TRUE((theirs == previous).all().item<bool>());
+      EXPECT_TRUE((theirs == previous.value()).all().item<bool>());
       EXPECT_EQ(theirs.data_ptr(), storage);
       EXPECT_TRUE(size == 0 || theirs.data_ptr() != mine.data_ptr());
       for (const auto& report : reports) EXPECT_EQ(report.bytes, size * 4);
@@ -56,10 +59,11 @@ TEST(LocalBackendTest, ARingExchangeDeliversTheNeighboursTensorByOneCopy) {
 TEST(LocalBackendTest, BothSidesOfAMessageHaveTheSameFlow) {
   std::vector<std::vector<TransferReport>> reports(2);
   onRanks(2, [&](Communicator& cp) {
+    const GroupRank other = roundRing(cp.rank(), 1, 2);
     for (int i = 0; i < 3; ++i) {
       at::Tensor a = at::zeros({4}), b = at::empty({4});
-      auto part = cp.exchange({{a, 1 - cp.rank()}}, {{b, 1 - cp.rank()}});
-      for (auto& r : part.wait()) reports[static_cast<std::size_t>(cp.rank())].push_back(r);
+      auto part = cp.exchange({{a, other}}, {{b, other}});
+      for (auto& r : part.wait()) reports[cp.rank().index()].push_back(r);
     }
   });
   std::map<std::uint64_t, int> sides;
@@ -74,8 +78,8 @@ TEST(LocalBackendTest, SumsAreReducedInRankOrderOnEveryRank) {
   const float in_order = ((parts[0] + parts[1]) + parts[2]) + parts[3];
   for (int round = 0; round < 20; ++round)
     for (const auto& error : onRanks(4, [&](Communicator& cp) {
-           at::Tensor t = at::full({7}, parts[static_cast<std::size_t>(cp.rank())]);
-           cp.allReduceSum(t);
+           at::Tensor t = at::full({7}, parts[cp.rank().index()]);
+           cp.allReduceSum(t, traces::Payload::kScalars);
            EXPECT_TRUE((t == in_order).all().item<bool>());
          }))
       EXPECT_EQ(error, "");
@@ -86,7 +90,7 @@ TEST(LocalBackendTest, AllGatherPutsRanksInOrder) {
   std::vector<std::thread> threads;
   for (int r = 0; r < 3; ++r)
     threads.emplace_back([&, r] {
-      LocalBackend backend(r, 3, world, milliseconds(5000));
+      LocalBackend backend(GroupRank::of(r), 3, world, milliseconds(5000));
       at::Tensor in = at::full({2}, r, at::kFloat), out = at::empty({6});
       backend._allgather_base(out, in, c10d::AllgatherOptions());
       EXPECT_TRUE(at::equal(out, at::tensor({0.f, 0.f, 1.f, 1.f, 2.f, 2.f})));
@@ -96,21 +100,21 @@ TEST(LocalBackendTest, AllGatherPutsRanksInOrder) {
 
 TEST(LocalBackendTest, MisuseThrowsInsteadOfHanging) {
   const auto shapes = onRanks(2, [](Communicator& cp) {
-    at::Tensor t = at::zeros({cp.rank() + 1});
-    cp.allReduceSum(t);
+    at::Tensor t = at::zeros({cp.rank().value() + 1});
+    cp.allReduceSum(t, traces::Payload::kScalars);
   });
   EXPECT_NE(shapes[0].find("different shapes"), std::string::npos) << shapes[0];
   const auto silent = onRanks(
       2,
       [](Communicator& cp) {
         at::Tensor t = at::zeros({4});
-        if (cp.rank() == 0) cp.exchange({}, {{t, 1}}).wait();
+        if (cp.rank() == kFirst) cp.exchange({}, {{t, kSecond}}).wait();
       },
       milliseconds(30));
   EXPECT_NE(silent[0].find("waited 30 ms for rank 1"), std::string::npos) << silent[0];
   const auto strided = onRanks(1, [](Communicator& cp) {
     at::Tensor t = at::zeros({4, 4}).t();
-    cp.exchange({{t, 0}}, {}).wait();
+    cp.exchange({{t, kFirst}}, {}).wait();
   });
   EXPECT_NE(strided[0].find("contiguous"), std::string::npos) << strided[0];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training on (dp, tp, cp) meshes against Hugging Face Transformers, and what belongs to it: bf16,
 // recomputation, checkpoints.
-#include "engine/parallel/mesh.h"
+#include "engine/sharding/mesh.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TrainOutcome run(const TrainConfig& config) {
 
 TrainConfig textConfig(Mesh mesh, int steps) {
   TrainConfig config;
-  config.text_files = {test::sampleText()};
+  config.text = {test::sampleText()};
   config.dp = mesh.dp;
   config.tp = mesh.tp;
   config.cp = mesh.cp;
@@ -46,13 +46,18 @@ INSTANTIATE_TEST_SUITE_P(Matrix, LlamaMeshes, testing::ValuesIn(test::meshCases(
 
 TEST(MeshTest, RanksAndPlacesAreInverseAndGroupsAreTheirRows) {
   const Mesh mesh{2, 2, 3};
-  for (int rank = 0; rank < mesh.worldSize(); ++rank)
-    EXPECT_EQ(mesh.rankOf(mesh.placeOf(rank)), rank);
-  EXPECT_EQ(mesh.placeOf(7), (MeshPlace{1, 0, 1}));
-  EXPECT_EQ(mesh.cpGroup(7), (std::vector<int>{6, 7, 8}));
-  EXPECT_EQ(mesh.tpGroup(7), (std::vector<int>{7, 10}));
-  EXPECT_EQ(mesh.dpGroup(7), (std::vector<int>{1, 7}));
-  EXPECT_EQ(mesh.dpCpGroup(7), (std::vector<int>{0, 1, 2, 6, 7, 8}));
+  for (const WorldRank rank : mesh.ranks()) EXPECT_EQ(mesh.rankOf(mesh.placeOf(rank)), rank);
+  const auto ranks = [](const std::vector<int>& numbers) {
+    std::vector<WorldRank> all;
+    for (const int number : numbers) all.push_back(WorldRank::of(number));
+    return all;
+  };
+  const WorldRank rank = WorldRank::of(7);
+  EXPECT_EQ(mesh.placeOf(rank), (MeshPlace{GroupRank::of(1), GroupRank::of(0), GroupRank::of(1)}));
+  EXPECT_EQ(mesh.cpGroup(rank), ranks({6, 7, 8}));
+  EXPECT_EQ(mesh.tpGroup(rank), ranks({7, 10}));
+  EXPECT_EQ(mesh.dpGroup(rank), ranks({1, 7}));
+  EXPECT_EQ(mesh.dpCpGroup(rank), ranks({0, 1, 2, 6, 7, 8}));
 }
 
 TEST(MeshTest, WhatDoesNotDivideIsRefusedWithTheReason) {
@@ -84,7 +89,7 @@ double gradientError(const TrainOutcome& outcome) {
 TEST(MeshTest, Bf16StaysWithinTheNoiseOfOneBf16Process) {
   auto config = [](Mesh mesh, const char* strategy) {
     TrainConfig c = MeshCase{mesh, strategy, mesh.cp > 1 ? "head_tail" : "none"}.config();
-    c.dtype = "bfloat16";
+    c.dtype = traces::DType::kBFloat16;
     return c;
   };
   const auto alone = run(config({1, 1, 1}, "ring"));
@@ -135,7 +140,7 @@ TEST(CheckpointTest, AResumedRunContinuesBitForBit) {
 TEST(CheckpointTest, BfloatMastersAreSavedToo) {
   test::TempDir dir;
   TrainConfig config = textConfig({1, 1, 2}, 4);
-  config.dtype = "bfloat16";
+  config.dtype = traces::DType::kBFloat16;
   const auto whole = run(config);
   config.checkpoint_dir = dir.file("saved");
   config.steps = 2;
@@ -180,11 +185,18 @@ TEST(CheckpointTest, WhatCannotBeResumedIsRefused) {
   run(config);
   config.resume = true;
   config.seed = 5;
-  EXPECT_ERROR(run(config), ErrorCode::kUsage, "resume with the same");
+  EXPECT_ERROR(run(config), ErrorCode::kUsage,
+               "--seed 0, and this run has 5; resume with the same");
+  config.seed = 0;
+  config.lr = 0.01;
+  EXPECT_ERROR(run(config), ErrorCode::kUsage, "--lr 0.001, and this run has 0.01");
+  config.lr = 1e-3;
+  config.text.push_back(test::sampleText());
+  EXPECT_ERROR(run(config), ErrorCode::kUsage, "another value of the data");
+  config.text.pop_back();
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir.file("saved")))
     if (entry.path().filename() == "rank-1.safetensors")
       std::filesystem::resize_file(entry.path(), 100);
-  config.seed = 0;
   EXPECT_ERROR(run(config), ErrorCode::kInput, "does not have the manifest's checksum");
 }
 
@@ -203,7 +215,7 @@ TEST(RankProcess, SavesACheckpointAndDiesBeforeAnOperation) {
   };
   const auto info = smallCheckpoint(2);
   store.begin(info);
-  store.saveRank(info, 0, {{"weight.w", at::full({100}, 2.0f)}});
+  store.saveRank(info, WorldRank::of(0), {{"weight.w", at::full({100}, 2.0f)}});
   store.finish(info);
 }
 
@@ -213,7 +225,7 @@ TEST(CheckpointFaultTest, KilledBeforeAnyFileOperationTheLastCheckpointLoads) {
   const CheckpointStore store(folder);
   const auto first = smallCheckpoint(1);
   store.begin(first);
-  store.saveRank(first, 0, {{"weight.w", at::full({100}, 1.0f)}});
+  store.saveRank(first, WorldRank::of(0), {{"weight.w", at::full({100}, 1.0f)}});
   store.finish(first);
   int operation = 0, survived = 0;
   for (bool died = true; died; ++operation) {
@@ -227,7 +239,7 @@ TEST(CheckpointFaultTest, KilledBeforeAnyFileOperationTheLastCheckpointLoads) {
     }
     const auto newest = store.newest();
     ASSERT_TRUE(newest) << operation;
-    const at::Tensor value = store.load(*newest, 0).at("weight.w");
+    const at::Tensor value = store.load(*newest, WorldRank::of(0)).at("weight.w");
     EXPECT_TRUE((value == static_cast<double>(newest->next_step)).all().item<bool>()) << operation;
     survived += died;
   }

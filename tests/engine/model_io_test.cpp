@@ -8,6 +8,7 @@
 
 #include "engine/data/sharded_buffers.h"
 #include "engine/model/llama_config.h"
+#include "engine/model/llama_weights.h"
 #include "engine/model/rotary.h"
 #include "engine/tensors/tensor_io.h"
 #include "engine/train/training_run.h"
@@ -97,10 +98,11 @@ void writeModel(const std::string& folder, bool in_two_files) {
   std::ofstream(folder + "/model.safetensors.index.json") << index.dump();
 }
 
-TrainOutcome trained(const std::string& folder, Mesh mesh, const std::string& dtype = "float32") {
+TrainOutcome trained(const std::string& folder, Mesh mesh,
+                     traces::DType dtype = traces::DType::kFloat32) {
   TrainConfig config;
   config.model_dir = folder;
-  config.text_files = {test::sampleText()};
+  config.text = {test::sampleText()};
   config.seq_len = 32;
   config.batch = 2;
   config.steps = 1;
@@ -127,7 +129,7 @@ TEST(LlamaWeightsTest, AModelInTwoFilesIsTheSameModel) {
 TEST(LlamaModelTest, BiasesHaveTheGradientOfTheirDifferences) {
   test::TempDir dir;
   writeModel(dir.file("m"), false);
-  const auto whole = trained(dir.file("m"), {1, 1, 1}, "float64");
+  const auto whole = trained(dir.file("m"), {1, 1, 1}, traces::DType::kFloat64);
   const auto file = traces::SafeTensorsFile::read(dir.file("m") + "/model.safetensors");
   for (const std::string name :
        {"model.layers.1.self_attn.q_proj.bias", "model.layers.0.self_attn.v_proj.bias",
@@ -142,17 +144,17 @@ TEST(LlamaModelTest, BiasesHaveTheGradientOfTheirDifferences) {
       std::filesystem::copy_file(dir.file("m") + "/config.json", folder + "/config.json",
                                  std::filesystem::copy_options::overwrite_existing);
       saveTensors(folder + "/model.safetensors", tensors);
-      loss[side] = trained(folder, {1, 1, 1}, "float64").steps[0].loss;
+      loss[side] = trained(folder, {1, 1, 1}, traces::DType::kFloat64).steps[0].loss;
     }
     EXPECT_NEAR(whole.gradients.at(name)[5].item<double>(), (loss[1] - loss[0]) / 2e-4, 1e-7)
         << name;
     for (const Mesh mesh : {Mesh{1, 1, 4}, Mesh{2, 2, 2}})
-      EXPECT_LE(
-          (trained(dir.file("m"), mesh, "float64").gradients.at(name) - whole.gradients.at(name))
-              .abs()
-              .max()
-              .item<double>(),
-          1e-12)
+      EXPECT_LE((trained(dir.file("m"), mesh, traces::DType::kFloat64).gradients.at(name) -
+                 whole.gradients.at(name))
+                    .abs()
+                    .max()
+                    .item<double>(),
+                1e-12)
           << name << " " << mesh.arithmetic();
   }
 }
@@ -162,7 +164,7 @@ TEST(ShardedBuffersTest, BuffersAreShardsInsideAndWholeAfterwards) {
   at::Tensor ids = at::arange(32).view({2, 16}), rope = at::randn({16, 3}), once = at::arange(16);
   const at::Tensor whole_ids = ids, whole_rope = rope;
   {
-    ShardedBuffers context({{&ids, 1}, {&rope, 0}, {&once, 0, false}}, layout, 1);
+    ShardedBuffers context({{&ids, 1}, {&rope, 0}, {&once, 0, false}}, layout, GroupRank::of(1));
     EXPECT_TRUE(at::equal(ids[0], at::tensor({4, 5, 6, 7, 8, 9, 10, 11}, at::kLong)));
     EXPECT_TRUE(at::equal(rope, whole_rope.slice(0, 4, 12)));
   }
@@ -175,11 +177,12 @@ TEST(ShardedBuffersTest, WithOneRankNothingIsTouchedAndAWrongDimensionIsRefused)
   at::Tensor ids = at::arange(32).view({2, 16});
   const at::Tensor whole = ids;
   {
-    ShardedBuffers context({{&ids, 1, false}}, ShardLayout(16, 1, Balance::kNone), 0);
+    ShardedBuffers context({{&ids, 1, false}}, ShardLayout(16, 1, Balance::kNone),
+                           GroupRank::of(0));
     EXPECT_TRUE(ids.is_same(whole));
   }
   EXPECT_TRUE(ids.is_same(whole));
-  EXPECT_ERROR(ShardedBuffers({{&ids, 0}}, ShardLayout(16, 2, Balance::kNone), 0),
+  EXPECT_ERROR(ShardedBuffers({{&ids, 0}}, ShardLayout(16, 2, Balance::kNone), GroupRank::of(0)),
                ErrorCode::kUsage, "buffer 0 has no dimension 0");
   EXPECT_TRUE(ids.is_same(whole));
 }

@@ -53,7 +53,7 @@ std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(
     const ShardLayout& layout, const Mask& mask,
     const std::function<std::vector<Piece>(const Piece&)>& cut = cutDiagonal) {
   std::map<std::pair<std::int64_t, std::int64_t>, int> count;
-  for (int rank = 0; rank < layout.cpSize(); ++rank) {
+  for (const GroupRank rank : everyRank(layout.cpSize())) {
     const auto queries = layout.globalFromLocal(rank);
     for (const RingStage& stage : ringSchedule(layout, mask, rank).stages) {
       const auto keys = layout.globalFromLocal(stage.source_rank);
@@ -62,7 +62,8 @@ std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(
           for (auto q = p.q_begin; q < p.q_end; ++q)
             for (auto k = p.k_begin; k < p.k_end; ++k)
               if (p.allows(q, k))
-                ++count[{queries[static_cast<std::size_t>(q)], keys[static_cast<std::size_t>(k)]}];
+                ++count[{queries[static_cast<std::size_t>(q)].value(),
+                         keys[static_cast<std::size_t>(k)].value()}];
     }
   }
   return count;
@@ -99,9 +100,11 @@ TEST(PiecesTest, EveryMaskAndLayoutIsAttendedPairByPairExactlyOnce) {
           for (std::int64_t q = 0; q < 48; ++q)
             for (std::int64_t k = 0; k < 48; ++k) {
               const auto found = count.find({q, k});
-              ASSERT_EQ(found == count.end() ? 0 : found->second, mask.allows(q, k) ? 1 : 0)
+              const bool allowed = mask.allows(TokenIndex::of(q), TokenIndex::of(k));
+              ASSERT_EQ(found == count.end() ? 0 : found->second, allowed ? 1 : 0)
                   << "query " << q << " key " << k << " cp " << cp << " joined " << group << " "
-                  << name(layout.balance()) << " " << mask.name() << " " << mask.window;
+                  << name(layout.balance()) << " " << traces::name(mask.kind()) << " "
+                  << mask.window;
             }
         }
 }
@@ -137,8 +140,8 @@ TEST(PiecesTest, TileMasksAreAtMostATileAndEmptyPiecesAreNotComputed) {
     for (const int window : {1, 7, 100, 1000}) {
       const ShardLayout layout(4096, 4, balance);
       std::int64_t work = 0;
-      for (int q = 0; q < 4; ++q)
-        for (int k = 0; k < 4; ++k)
+      for (const GroupRank q : everyRank(4))
+        for (const GroupRank k : everyRank(4))
           for (const Piece& p : piecesFor(layout, Mask::slidingWindow(window), q, k)) {
             EXPECT_GT(p.work(), 0);
             work += p.work();
@@ -153,7 +156,7 @@ TEST(PiecesTest, TileMasksAreAtMostATileAndEmptyPiecesAreNotComputed) {
 TEST(PiecesTest, StripedGivesEveryRankNearlyTheSameWorkUnderACausalMask) {
   const ShardLayout layout(1024, 8, Balance::kStriped);
   std::int64_t least = 1 << 30, most = 0;
-  for (int rank = 0; rank < 8; ++rank) {
+  for (const GroupRank rank : everyRank(8)) {
     const auto work = ringSchedule(layout, Mask::causalMask(), rank).work();
     least = std::min(least, work);
     most = std::max(most, work);
@@ -176,7 +179,7 @@ TEST(ShardLayoutTest, PerDocumentDealsEachDocumentAsPyTorchsTablesDo) {
     // PyTorch's table goes document by document; ours rank by rank.
     std::vector<std::int64_t> by_document;
     for (std::size_t d = 0; d < documents.size(); ++d)
-      for (int rank = 0; rank < layout.cpSize(); ++rank)
+      for (const GroupRank rank : everyRank(layout.cpSize()))
         for (std::size_t half = 0; half < 2; ++half) {
           const ShardRun& run = layout.shard(rank)[2 * d + half];
           for (std::int64_t i = 0; i < run.count; ++i) by_document.push_back(run.global(i));
@@ -225,19 +228,20 @@ TEST(PiecesTest, LargeDiagonalsAreCutWithoutLosingAPair) {
 TEST(PiecesTest, HeadTailGivesEveryRankTheSameWork) {
   const ShardLayout balanced(64, 4, Balance::kHeadTail), plain(64, 4, Balance::kNone);
   std::set<std::int64_t> work;
-  for (int rank = 0; rank < 4; ++rank)
+  for (const GroupRank rank : everyRank(4))
     work.insert(ringSchedule(balanced, Mask::causalMask(), rank).work());
   EXPECT_EQ(work.size(), 1u);
-  EXPECT_EQ(ringSchedule(plain, Mask::causalMask(), 0).work(), 16 * 17 / 2);
-  EXPECT_EQ(ringSchedule(plain, Mask::causalMask(), 3).work(), 16 * 17 / 2 + 3 * 16 * 16);
+  EXPECT_EQ(ringSchedule(plain, Mask::causalMask(), GroupRank::of(0)).work(), 16 * 17 / 2);
+  EXPECT_EQ(ringSchedule(plain, Mask::causalMask(), GroupRank::of(3)).work(),
+            16 * 17 / 2 + 3 * 16 * 16);
 }
 
 TEST(ScheduleTest, EveryBlockVisitsEveryRankAndTheLastHopIsSaved) {
   for (const int cp : {1, 2, 4, 8}) {
     const ShardLayout layout(32, cp, Balance::kNone);
-    for (int rank = 0; rank < cp; ++rank) {
+    for (const GroupRank rank : everyRank(cp)) {
       const auto schedule = ringSchedule(layout, Mask::full(), rank);
-      std::set<int> sources;
+      std::set<GroupRank> sources;
       int hops = 0;
       for (const auto& stage : schedule.stages)
         sources.insert(stage.source_rank), hops += stage.forwards_kv;
@@ -251,7 +255,7 @@ TEST(ScheduleTest, EveryBlockVisitsEveryRankAndTheLastHopIsSaved) {
 TEST(ScheduleTest, DiagonalLastEndsAtHomeAgainstTheDirectionOfForward) {
   for (const int cp : {1, 2, 3, 8}) {
     const ShardLayout layout(48, cp, Balance::kNone);
-    for (int rank = 0; rank < cp; ++rank) {
+    for (const GroupRank rank : everyRank(cp)) {
       const auto forward = ringSchedule(layout, Mask::full(), rank);
       const auto backward = ringBackwardSchedule(layout, Mask::full(), rank, Order::kDiagonalLast);
       EXPECT_EQ(backward.stages.back().source_rank, rank);
@@ -268,7 +272,7 @@ TEST(ScheduleTest, DiagonalLastEndsAtHomeAgainstTheDirectionOfForward) {
 
 TEST(ScheduleTest, WhatARankHoldsIsWhatItsNeighbourHeldBefore) {
   const ShardLayout layout(32, 4, Balance::kNone);
-  for (int rank = 0; rank < 4; ++rank) {
+  for (const GroupRank rank : everyRank(4)) {
     const auto mine = ringSchedule(layout, Mask::full(), rank),
                theirs = ringSchedule(layout, Mask::full(), mine.previous_rank);
     for (std::size_t step = 1; step < 4; ++step)

@@ -9,6 +9,7 @@
 #include "engine/attend/attend.h"
 #include "engine/attention/block_attention.h"
 #include "engine/data/sharded_batch.h"
+#include "tests/engine/attend_config.h"
 #include "tests/support/one_device.h"
 
 namespace ringscope::engine {
@@ -41,8 +42,8 @@ class PyTorchCases : public testing::TestWithParam<PyTorchCase> {
     if (!tensors.empty()) return tensors;
     const AttendInput& in = input();
     DeviceAttention device(causal ? Mask::causalMask() : Mask::full(), in.scale);
-    const auto r = device.forward(in.q, in.k, in.v, 0);
-    const auto g = device.backward(in.dout, in.q, in.k, in.v, r, 0);
+    const auto r = device.forward(in.q, in.k, in.v, Layer::of(0));
+    const auto g = device.backward(in.dout, in.q, in.k, in.v, r, Layer::of(0));
     return tensors = {{"out", r.out}, {"dq", g.dq}, {"dk", g.dk}, {"dv", g.dv}};
   }
 };
@@ -53,9 +54,9 @@ TEST_P(PyTorchCases, RingAttentionEqualsScaledDotProductAttention) {
   in.mask = c.causal ? Mask::causalMask() : Mask::full();
   AttendConfig config;
   config.cp = kWorld;
-  config.balance = c.balanced ? "head_tail" : "none";
+  config.balance = c.balanced ? traces::Balance::kHeadTail : traces::Balance::kNone;
   config.capture = "none";
-  config.attention.rotate = c.rotate;
+  config.rotate = traces::parse<traces::Rotate>(c.rotate);
   config.forward_only = c.forward_only;
   Gate gate(kWorld);
   const auto outcome = attend(in, config, gate);
@@ -99,7 +100,7 @@ TEST(PyTorchTablesTest, TheStepCasesAreThoseOfUpstreamsTable) {
   using Table = std::vector<std::vector<std::string>>;
   auto table = [](int world, Balance balance, const Mask& mask) {
     Table rows;
-    for (int rank = 0; rank < world; ++rank) {
+    for (const GroupRank rank : everyRank(world)) {
       rows.emplace_back();
       for (const RingStage& s :
            ringSchedule(ShardLayout(16 * world, world, balance), mask, rank).stages)
@@ -118,13 +119,14 @@ TEST(PyTorchTablesTest, TheStepCasesAreThoseOfUpstreamsTable) {
 /// or the second half of the queries to all of it.
 TEST(PyTorchTablesTest, BalancedStepsAttendHalfAsUpstreamDoes) {
   const ShardLayout layout(64, 4, Balance::kHeadTail);
-  for (int rank = 0; rank < 4; ++rank)
+  for (const GroupRank rank : everyRank(4))
     for (const RingStage& stage : ringSchedule(layout, Mask::causalMask(), rank).stages) {
-      if (stage.ring_step == 0) continue;
+      if (stage.ring_step == RingStep::of(0)) continue;
       ASSERT_EQ(stage.pieces.size(), 1u);
       const Piece& p = stage.pieces.front();
-      const Piece expected = stage.ring_step <= rank ? Piece{0, 16, 0, 8} : Piece{8, 16, 0, 16};
-      EXPECT_EQ(p, expected) << rank << " " << stage.ring_step;
+      const Piece expected =
+          stage.ring_step.value() <= rank.value() ? Piece{0, 16, 0, 8} : Piece{8, 16, 0, 16};
+      EXPECT_EQ(p, expected) << toString(rank) << " " << toString(stage.ring_step);
     }
 }
 
@@ -140,10 +142,10 @@ TEST(PyTorchTablesTest, BuffersAreCutAsUpstreamCutsThem) {
     const ShardLayout layout(kLength, kRanks, balanced ? Balance::kHeadTail : Balance::kNone);
     for (const auto& [full, dim] : buffers) {
       std::vector<at::Tensor> shards;
-      for (int rank = 0; rank < kRanks; ++rank) {
+      for (const GroupRank rank : everyRank(kRanks)) {
         shards.push_back(shardOf(full, dim, layout, rank));
         const auto halves = full.chunk(2 * kRanks, dim);
-        const auto r = static_cast<std::size_t>(rank);
+        const std::size_t r = rank.index();
         const at::Tensor expected = balanced ? at::cat({halves[r], halves[2 * kRanks - 1 - r]}, dim)
                                              : full.chunk(kRanks, dim)[r];
         EXPECT_TRUE(at::equal(shards.back(), expected));
@@ -172,8 +174,8 @@ TEST(PyTorchTablesTest, DocumentMasksEqualOneDeviceUnderBothBalancers) {
   const auto expected = test::oneDevice(in);
   for (const char* balance : {"head_tail", "per_document"})
     for (const char* strategy : {"ring", "all_gather"}) {
-      AttendConfig config{kWorld, balance, "none", 1};
-      config.attention.strategy = strategy;
+      AttendConfig config = test::attendConfig(kWorld, traces::parse<traces::Balance>(balance));
+      config.strategy = traces::parse<traces::Strategy>(strategy);
       Gate gate(kWorld);
       const auto outcome = attend(in, config, gate);
       for (const auto& [name, tensor] : expected)

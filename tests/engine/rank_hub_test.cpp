@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "engine/control/gate.h"
 #include "engine/control/rank_link.h"
+#include "engine/gate/gate.h"
 #include "tests/support/expect_error.h"
 
 namespace ringscope::engine {
@@ -19,7 +19,7 @@ namespace {
 class RankHubFaultTest : public testing::Test {
  protected:
   void SetUp() override {
-    hub_.prepareChild(0);
+    hub_.prepareChild(traces::WorldRank::of(0));
     hub_.childrenStarted();
     rank_end_ = std::atoi(std::getenv(RankLink::kVariable));
   }
@@ -38,7 +38,7 @@ class RankHubFaultTest : public testing::Test {
   }
 
   Gate gate_{1};
-  RankHub hub_{gate_, 1, 1, {}, [](const auto&) {}};
+  RankHub hub_{gate_, 1, {}, [](const auto&) {}};
   int rank_end_ = -1;
   std::thread rank_;
 };
@@ -51,8 +51,8 @@ TEST_F(RankHubFaultTest, ARankThatDiesBetweenAStopAndItsFlushDoesNotEndTheFlush)
 
 TEST_F(RankHubFaultTest, AReadFromARankThatDiesMeanwhileSaysWhichOne) {
   endWhenAsked();
-  EXPECT_ERROR(hub_.read({{"cmd", "read"}, {"rank", 0}}), ErrorCode::kRunFailed,
-               "rank 0 does not answer");
+  EXPECT_ERROR(hub_.read({traces::WorldRank::of(0), "q", traces::Layer::of(0), {}, {}, {}}),
+               ErrorCode::kRunFailed, "rank 0 does not answer");
 }
 
 TEST_F(RankHubFaultTest, ARankThatSendsWhatIsNoFrameIsLeftOutAndNamed) {
@@ -64,6 +64,16 @@ TEST_F(RankHubFaultTest, ARankThatSendsWhatIsNoFrameIsLeftOutAndNamed) {
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_NE(failures.front().find("rank 0 sent what cannot be read"), std::string::npos)
       << failures.front();
+  ::close(rank_end_);
+}
+
+TEST_F(RankHubFaultTest, ARankWhoseAnswerIsWronglyTypedIsLeftOutAndNamed) {
+  const auto frame = traces::encodeJsonFrame("{\"reply\": \"flush\", \"ok\": \"yes\", \"id\": 1}");
+  ASSERT_EQ(::write(rank_end_, frame.data(), frame.size()), static_cast<ssize_t>(frame.size()));
+  hub_.close();
+  const auto failures = hub_.stats().failed_sinks;
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_NE(failures.front().find("\"ok\""), std::string::npos) << failures.front();
   ::close(rank_end_);
 }
 

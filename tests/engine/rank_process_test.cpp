@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "engine/parallel/mesh.h"
+#include "engine/sharding/mesh.h"
 #include "engine/transport/communicator.h"
 #include "engine/transport/gloo_backend.h"
 #include "engine/transport/transport.h"
@@ -31,8 +31,8 @@ TEST(RankProcess, EveryCombinationEqualsUnshardedAttention) {
   for (const test::Combination& c : test::combinations()) {
     if (c.cp != worldSize()) continue;
     AttendConfig config = c.config();
-    config.transport = "gloo";
-    config.from_environment = true;
+    config.transport = traces::TransportKind::kGloo;
+    config.launch = traces::Launch::kEnv;
     test::expectEqualsReference(c, config);
   }
 }
@@ -42,8 +42,8 @@ TEST(RankProcess, EveryMeshTrainsToTheNumbersOfTransformers) {
   for (const test::MeshCase& c : test::meshCases()) {
     if (c.mesh.worldSize() != worldSize()) continue;
     TrainConfig config = c.config();
-    config.transport = "gloo";
-    config.from_environment = true;
+    config.transport = traces::TransportKind::kGloo;
+    config.launch = traces::Launch::kEnv;
     Gate gate(1);
     const auto outcome = runTraining(config, gate, nullptr);
     if (std::string(std::getenv("RANK")) == "0") test::expectNumbersOfTransformers(outcome);
@@ -61,14 +61,16 @@ bool hasConnectionFrom(const std::string& hexadecimal_address) {
 TEST(RankProcess, AHostIsReachedAtItsOwnAddress) {
   ONLY_IN_A_RANK_PROCESS();
   const auto here = RankEnvironment::read(Mesh{1, 1, worldSize()});
-  const auto transport =
-      processTransport("gloo", here, std::chrono::seconds(20), std::chrono::seconds(20));
-  Communicator world(transport->backendOf("all", here.rank, here.world_size));
-  const int n = world.size(), next = (here.rank + 1) % n, previous = (here.rank + n - 1) % n;
-  const at::Tensor mine = at::full({1000}, here.rank, at::kLong);
+  const auto transport = processTransport(traces::TransportKind::kGloo, here,
+                                          std::chrono::seconds(20), std::chrono::seconds(20));
+  Communicator world(
+      transport->backendOf("all", GroupRank::of(here.rank.value()), here.world_size));
+  const GroupRank next = roundRing(world.rank(), 1, world.size()),
+                  previous = roundRing(world.rank(), -1, world.size());
+  const at::Tensor mine = at::full({1000}, world.rank().value(), at::kLong);
   at::Tensor theirs = at::zeros_like(mine);
   world.exchange({{mine, next}}, {{theirs, previous}}).wait();
-  EXPECT_TRUE((theirs == previous).all().item<bool>());
+  EXPECT_TRUE((theirs == previous.value()).all().item<bool>());
   EXPECT_TRUE(hasConnectionFrom(here.interface_addr == "127.0.0.2" ? "0200007F" : "0100007F"));
   world.barrier();
 }

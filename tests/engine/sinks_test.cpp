@@ -8,6 +8,7 @@
 #include "engine/attend/attend.h"
 #include "engine/attention/reference.h"
 #include "engine/tensors/tensor_io.h"
+#include "tests/engine/attend_config.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
@@ -31,8 +32,8 @@ TEST(SinksTest, EveryStrategyEqualsFp64) {
   for (const auto type : {at::kFloat, at::kBFloat16})
     for (const char* strategy : {"ring", "all_gather", "ulysses", "hybrid"}) {
       const AttendInput in = inputWithSinks(type);
-      AttendConfig config{4, "head_tail", "none", 1};
-      config.attention.strategy = strategy;
+      AttendConfig config = test::attendConfig(4);
+      config.strategy = traces::parse<traces::Strategy>(strategy);
       Gate gate(4);
       const auto outcome = attend(in, config, gate);
       const auto diffs = verifyAttend(in, outcome);
@@ -49,10 +50,11 @@ TEST(SinksTest, TheGradientIsTheSlopeOfForward) {
   in.sinks = in.sinks.to(at::kDouble);
   auto objective = [&](const at::Tensor& sinks) {
     ReferenceAttention op(in.mask, in.scale, sinks);
-    return (op.forward(in.q, in.k, in.v, 0).out * in.dout).sum().item<double>();
+    return (op.forward(in.q, in.k, in.v, Layer::of(0)).out * in.dout).sum().item<double>();
   };
   ReferenceAttention op(in.mask, in.scale, in.sinks);
-  const at::Tensor gradient = sinkGradient(in.sinks, in.dout, op.forward(in.q, in.k, in.v, 0));
+  const at::Tensor gradient =
+      sinkGradient(in.sinks, in.dout, op.forward(in.q, in.k, in.v, Layer::of(0)));
   for (int h = 0; h < 4; ++h) {
     at::Tensor up = in.sinks.clone(), down = in.sinks.clone();
     up[h] += 1e-5;
@@ -66,8 +68,8 @@ TEST(SinksTest, ASinkFarBelowAllScoresChangesNothing) {
   ReferenceAttention without(in.mask, in.scale),
       with(in.mask, in.scale, at::full({4}, -1000.0, at::kDouble));
   // Not bit for bit: a matrix product may split its sums by how many cores are free.
-  EXPECT_LT(test::largestDifference(without.forward(in.q, in.k, in.v, 0).out,
-                                    with.forward(in.q, in.k, in.v, 0).out),
+  EXPECT_LT(test::largestDifference(without.forward(in.q, in.k, in.v, Layer::of(0)).out,
+                                    with.forward(in.q, in.k, in.v, Layer::of(0)).out),
             1e-14);
 }
 
@@ -77,7 +79,7 @@ TEST(SinksTest, AFileWithTooFewSinksIsRefused) {
   saveTensors(
       dir.file("in"),
       {{"q", in.q}, {"k", in.k}, {"v", in.v}, {"dout", in.dout}, {"sinks", at::zeros({3})}});
-  EXPECT_ERROR(AttendInput::load(dir.file("in"), "causal"), ErrorCode::kInput,
+  EXPECT_ERROR(AttendInput::load(dir.file("in"), traces::MaskKind::kCausal), ErrorCode::kInput,
                "one floating-point logit for each query head");
 }
 

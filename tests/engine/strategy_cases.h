@@ -5,6 +5,7 @@
 
 #include "engine/attend/attend.h"
 #include "engine/tensors/tensor_io.h"
+#include "tests/engine/attend_config.h"
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
 #include "tests/support/one_device.h"
@@ -26,22 +27,24 @@ struct Combination {
            rotate + "_" + order + "_cp" + std::to_string(cp) + (pad ? "_pad" : "");
   }
   AttendConfig config() const {
-    AttendConfig c{cp, balance, "none", 1};
-    c.attention.strategy = strategy;
-    c.attention.rotate = rotate;
-    c.attention.order = order;
-    c.attention.ulysses = ulysses;
+    AttendConfig c = attendConfig(cp);
+    c.balance.reset();
+    if (!balance.empty()) c.balance = traces::parse<traces::Balance>(balance);
+    c.strategy = traces::parse<traces::Strategy>(strategy);
+    c.rotate = traces::parse<traces::Rotate>(rotate);
+    c.order = traces::parse<traces::Order>(order);
+    c.ulysses = ulysses;
     c.pad = pad;
     return c;
   }
 };
 
-inline void expectHops(const AttendOutcome& outcome, const engine::StrategyConfig& attention,
-                       int cp, std::int64_t heads, bool forward_only) {
-  const int ulysses = attention.ulyssesSize(cp, heads);
-  const engine::ExpectedHops expected =
-      engine::expectedHops(attention.strategy == "all_gather", engine::parseOrder(attention.order),
-                           cp / ulysses, ulysses);
+inline void expectHops(const AttendOutcome& outcome, traces::RunSpec run, std::int64_t heads,
+                       bool forward_only) {
+  run.model.heads = heads;
+  const int ulysses = traces::ulyssesSize(run);
+  const engine::ExpectedHops expected = engine::expectedHops(
+      run.strategy == traces::Strategy::kAllGather, run.order, run.cp / ulysses, ulysses);
   // Gathered blocks of another order are gathered before the first stage, all the same once.
   for (const HopTotals& hops : outcome.hops) {
     EXPECT_EQ(hops.kv_forward, expected.kv_forward);
@@ -57,8 +60,8 @@ inline void expectHops(const AttendOutcome& outcome, const engine::StrategyConfi
 /// rank process only rank 0 has an outcome to judge.
 inline void expectEqualsReference(const Combination& c, const AttendConfig& config) {
   const std::string path = reference("attention/" + c.file + ".safetensors");
-  const auto input = AttendInput::load(path, "");
-  engine::Gate gate(config.from_environment ? 1 : c.cp);
+  const auto input = AttendInput::load(path);
+  engine::Gate gate(config.fromEnvironment() ? 1 : c.cp);
   const auto outcome = engine::attend(input, config, gate);
   if (!outcome.tensors.contains("dv")) return;
   const auto file = traces::SafeTensorsFile::read(path);
@@ -68,7 +71,7 @@ inline void expectEqualsReference(const Combination& c, const AttendConfig& conf
               2.5 * largestDifference(plain, exact) + 1e-7)
         << name << " of " << c.name();
   }
-  expectHops(outcome, config.attention, c.cp, input.q.size(1), false);
+  expectHops(outcome, config, input.q.size(1), false);
 }
 
 /// What can run: heads must divide among Ulysses ranks; per_document needs documents, and lengths

@@ -11,10 +11,9 @@
 #include <random>
 #include <thread>
 
-#include "engine/launch/progress_board.h"
 #include "engine/launch/rank_supervisor.h"
-#include "engine/launch/stall_watch.h"
 #include "engine/train/training_run.h"
+#include "tests/support/campaign.h"
 #include "tests/support/files.h"
 #include "traces/core/clock.h"
 #include "traces/core/error.h"
@@ -29,16 +28,16 @@ using traces::Direction;
 /// What goes wrong, where.
 struct Fault {
   std::string kind;  ///< kill, throw, stall or stop
-  int ranks = 4, rank = 0, train_step = 1, layer = 0, ring_step = 0;
+  int ranks = 4, train_step = 1;
+  WorldRank rank = WorldRank::of(0);
+  Layer layer = Layer::of(0);
+  RingStep ring_step = RingStep::of(0);
   Direction direction = Direction::kForward;
   std::string strategy = "ring";
 
-  traces::Place place() const {
-    return {train_step, static_cast<std::int16_t>(layer), direction,
-            static_cast<std::int16_t>(ring_step)};
-  }
+  traces::Place place() const { return {train_step, layer, direction, ring_step}; }
   std::string text() const {
-    return kind + " rank " + std::to_string(rank) + " of " + std::to_string(ranks) + " at " +
+    return kind + " rank " + toString(rank) + " of " + std::to_string(ranks) + " at " +
            traces::describe(place()) + ", " + strategy;
   }
 };
@@ -71,19 +70,20 @@ TEST(RankProcess, TrainsUntilItsFault) {
   const char* kind = std::getenv("RINGSCOPE_TEST_FAULT");
   if (!kind) GTEST_SKIP() << "runs in the processes that SupervisionFaultTest starts";
   TrainConfig config;
-  config.text_files = {test::sampleText()};
+  config.text = {test::sampleText()};
   config.cp = number("WORLD_SIZE");
   config.steps = 3;
   config.seq_len = 64;
-  config.transport = "gloo";
-  config.from_environment = true;
-  config.attention.strategy = std::getenv("RINGSCOPE_TEST_STRATEGY");
+  config.transport = traces::TransportKind::kGloo;
+  config.launch = traces::Launch::kEnv;
+  config.strategy = traces::parse<traces::Strategy>(std::getenv("RINGSCOPE_TEST_STRATEGY"));
   const traces::Place place{number("RINGSCOPE_TEST_STEP"),
-                            static_cast<std::int16_t>(number("RINGSCOPE_TEST_LAYER")),
+                            Layer::of(number("RINGSCOPE_TEST_LAYER")),
                             static_cast<Direction>(number("RINGSCOPE_TEST_DIRECTION")),
-                            static_cast<std::int16_t>(number("RINGSCOPE_TEST_RING_STEP"))};
-  const TrainHooks hooks{{}, [&](int rank, const traces::Place& at) {
-                           if (rank == number("RINGSCOPE_TEST_RANK") && at == place) happen(kind);
+                            RingStep::of(number("RINGSCOPE_TEST_RING_STEP"))};
+  const WorldRank faulty = WorldRank::of(number("RINGSCOPE_TEST_RANK"));
+  const TrainHooks hooks{{}, [&](WorldRank rank, const traces::Place& at) {
+                           if (rank == faulty && at == place) happen(kind);
                          }};
   std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
   sinks.push_back(std::make_unique<traces::SqliteSink>(
@@ -119,16 +119,16 @@ Outcome supervised(const Fault& fault, const std::string& folder,
   launch.ranks = fault.ranks;
   launch.arguments = {"rank", "--gtest_filter=RankProcess.TrainsUntilItsFault", "--gtest_brief=1"};
   launch.deadline = deadline;
-  launch.in_child = [&](int) {
+  launch.in_child = [&](WorldRank) {
     auto set = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };
     set("RINGSCOPE_TEST_FAULT", fault.kind);
     set("RINGSCOPE_TEST_FOLDER", folder);
     set("RINGSCOPE_TEST_STRATEGY", fault.strategy);
-    set("RINGSCOPE_TEST_RANK", std::to_string(fault.rank));
+    set("RINGSCOPE_TEST_RANK", toString(fault.rank));
     set("RINGSCOPE_TEST_STEP", std::to_string(fault.train_step));
-    set("RINGSCOPE_TEST_LAYER", std::to_string(fault.layer));
+    set("RINGSCOPE_TEST_LAYER", toString(fault.layer));
     set("RINGSCOPE_TEST_DIRECTION", std::to_string(static_cast<int>(fault.direction)));
-    set("RINGSCOPE_TEST_RING_STEP", std::to_string(fault.ring_step));
+    set("RINGSCOPE_TEST_RING_STEP", toString(fault.ring_step));
   };
   Outcome outcome;
   try {
@@ -143,7 +143,7 @@ Outcome supervised(const Fault& fault, const std::string& folder,
 }
 
 void expectNamedAndClean(const Fault& fault, const std::string& folder, const Outcome& outcome) {
-  EXPECT_NE(outcome.sentence.find("rank " + std::to_string(fault.rank)), std::string::npos)
+  EXPECT_NE(outcome.sentence.find("rank " + toString(fault.rank)), std::string::npos)
       << fault.text() << ": " << outcome.sentence;
   EXPECT_NE(outcome.sentence.find(traces::describe(fault.place())), std::string::npos)
       << fault.text() << ": " << outcome.sentence;
@@ -159,26 +159,22 @@ Fault randomFault(std::mt19937& random) {
   auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   fault.kind = "kill";
   fault.ranks = std::vector<int>{2, 4, 8}[random() % 3];
-  fault.rank = below(fault.ranks);
-  fault.layer = below(2);
+  fault.rank = WorldRank::of(below(fault.ranks));
+  fault.layer = Layer::of(below(2));
   fault.direction = static_cast<Direction>(below(2));
   fault.strategy = std::vector<std::string>{"ring", "all_gather", "hybrid"}[random() % 3];
   const int rings = fault.strategy == "hybrid" ? fault.ranks / 2 : fault.ranks;
-  fault.ring_step = fault.strategy == "all_gather" ? 0 : below(std::max(1, rings));
+  fault.ring_step = RingStep::of(fault.strategy == "all_gather" ? 0 : below(std::max(1, rings)));
   return fault;
 }
 
-/// RINGSCOPE_KILLS chooses how many; the seed is printed.
 TEST(SupervisionFaultTest, AKilledRankIsNamedWithItsPlaceAndNothingIsLeftBehind) {
-  const int kills = std::max(6, number("RINGSCOPE_KILLS"));
-  const unsigned seed =
-      number("RINGSCOPE_KILL_SEED") >= 0 ? static_cast<unsigned>(number("RINGSCOPE_KILL_SEED")) : 7;
-  std::printf("seed %u, %d kills\n", seed, kills);
-  std::mt19937 random(seed);
-  for (int i = 0; i < kills && !HasFailure(); ++i) {
+  for (test::Campaign campaign(6, 7); campaign.next();) {
+    SCOPED_TRACE(campaign.text());
     test::TempDir dir;
-    const Fault fault = randomFault(random);
+    const Fault fault = randomFault(campaign.random());
     const Outcome outcome = supervised(fault, dir.file(""));
+    campaign.largest("seconds_until_named", outcome.after_fault);
     EXPECT_NE(outcome.sentence.find("Killed"), std::string::npos) << outcome.sentence;
     EXPECT_LT(outcome.after_fault, 1.0) << fault.text();
     expectNamedAndClean(fault, dir.file(""), outcome);
@@ -188,8 +184,8 @@ TEST(SupervisionFaultTest, AKilledRankIsNamedWithItsPlaceAndNothingIsLeftBehind)
 TEST(SupervisionFaultTest, ARankThatThrowsIsQuoted) {
   test::TempDir dir;
   Fault fault{"throw"};
-  fault.rank = 2;
-  fault.ring_step = 1;
+  fault.rank = WorldRank::of(2);
+  fault.ring_step = RingStep::of(1);
   const Outcome outcome = supervised(fault, dir.file(""));
   EXPECT_NE(outcome.sentence.find("the cable was pulled"), std::string::npos) << outcome.sentence;
   expectNamedAndClean(fault, dir.file(""), outcome);
@@ -199,7 +195,7 @@ TEST(SupervisionFaultTest, AStuckRankIsNamedWithinItsDeadlineAndTwoSeconds) {
   for (const char* kind : {"stall", "stop"}) {
     test::TempDir dir;
     Fault fault{kind};
-    fault.rank = 1;
+    fault.rank = WorldRank::of(1);
     fault.direction = Direction::kBackward;
     const Outcome outcome = supervised(fault, dir.file(""), std::chrono::seconds(3));
     EXPECT_NE(outcome.sentence.find("is stuck"), std::string::npos) << outcome.sentence;
@@ -210,33 +206,10 @@ TEST(SupervisionFaultTest, AStuckRankIsNamedWithinItsDeadlineAndTwoSeconds) {
   }
 }
 
-/// Whether a rank that uses this much CPU time in each 20 ms, and does nothing else, is stuck after
-/// at most a second with a deadline of 400 ms.
-bool isStuckWith(std::int64_t cpu_ns) {
-  const ProgressBoard board(1);
-  StallWatch watch(board, 1, std::chrono::milliseconds(400), [](int) { return "rank 0"; });
-  ProgressSlot& slot = board.slot(0);
-  slot.waiting_for = kWaitsForNobody;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (std::chrono::steady_clock::now() < until) {
-    slot.beat_ns = traces::steadyNow();
-    slot.cpu_ns += cpu_ns;
-    if (!watch.stuck().empty()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return false;
-}
-
-TEST(StallWatchTest, ARankThatOnlyLooksNowAndThenIsStuckAndOneThatSharesItsCoreIsNot) {
-  EXPECT_TRUE(isStuckWith(0));
-  EXPECT_TRUE(isStuckWith(100'000)) << "a two-hundredth of a core";
-  EXPECT_FALSE(isStuckWith(2'000'000)) << "a tenth of a core";
-}
-
 TEST(SupervisionTest, ALongBlockIsNotStuck) {
   test::TempDir dir;
   Fault fault{"compute"};
-  fault.rank = 1;
+  fault.rank = WorldRank::of(1);
   EXPECT_EQ(supervised(fault, dir.file(""), std::chrono::seconds(2)).sentence, "");
 }
 

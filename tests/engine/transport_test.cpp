@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "engine/parallel/gather.h"
-#include "engine/parallel/gather.h"
 #include "engine/transport/group.h"
 #include "tests/support/expect_error.h"
 
@@ -18,15 +17,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class TransportConformance : public testing::TestWithParam<std::string> {
+class TransportConformance : public testing::TestWithParam<traces::TransportKind> {
  protected:
   static constexpr int kMostRanks = 4;
 
   void SetUp() override {
     for (const TransportEntry& entry : transports())
-      if (entry.name == GetParam()) moves_cpu_ = entry.moves_cpu;
+      if (entry.kind == GetParam()) moves_cpu_ = entry.moves_cpu;
     try {
-      checkTransport(GetParam(), moves_cpu_ ? "cpu" : "cuda", kMostRanks);
+      checkTransport(GetParam(), moves_cpu_ ? traces::Device::kCpu : traces::Device::kCuda,
+                     kMostRanks);
     } catch (const Error& missing) {
       GTEST_SKIP() << missing.what();
     }
@@ -45,7 +45,7 @@ class TransportConformance : public testing::TestWithParam<std::string> {
     for (int r = 0; r < ranks; ++r)
       threads.emplace_back([&, r] {
         try {
-          Communicator cp(transport->backendOf("all", r, ranks));
+          Communicator cp(transport->backendOf("all", GroupRank::of(r), ranks));
           body(cp);
         } catch (const std::exception& error) {
           errors[static_cast<std::size_t>(r)] = error.what();
@@ -66,56 +66,58 @@ class TransportConformance : public testing::TestWithParam<std::string> {
 TEST_P(TransportConformance, ARingDeliversEverySizeFromNothingTo64MiB) {
   for (const std::int64_t bytes : {0, 1, 4096, 1 << 20, 64 << 20})
     fine(onRanks(bytes > 1 << 20 ? 2 : 4, [&](Communicator& cp) {
-      const int n = cp.size(), next = (cp.rank() + 1) % n, previous = (cp.rank() + n - 1) % n;
-      const at::Tensor mine = at::full({bytes}, cp.rank() + 1, on(cp, at::kByte));
+      const GroupRank next = roundRing(cp.rank(), 1, cp.size()),
+                      previous = roundRing(cp.rank(), -1, cp.size());
+      const at::Tensor mine = at::full({bytes}, cp.rank().value() + 1, on(cp, at::kByte));
       at::Tensor theirs = at::zeros({bytes}, on(cp, at::kByte));
       cp.exchange({{mine, next}}, {{theirs, previous}}).wait();
-      EXPECT_TRUE((theirs == previous + 1).all().item<bool>()) << bytes;
+      EXPECT_TRUE((theirs == previous.value() + 1).all().item<bool>()) << bytes;
     }));
 }
 
 TEST_P(TransportConformance, MessagesBetweenTwoRanksKeepTheirOrder) {
   fine(onRanks(2, [this](Communicator& cp) {
+    const GroupRank other = roundRing(cp.rank(), 1, 2);
     std::vector<at::Tensor> sent, received;
     std::vector<Exchange> all;
     for (int i = 0; i < 50; ++i) {
-      sent.push_back(at::full({1 + i % 7}, cp.rank() * 100 + i, on(cp, at::kInt)));
+      sent.push_back(at::full({1 + i % 7}, cp.rank().value() * 100 + i, on(cp, at::kInt)));
       received.push_back(at::zeros_like(sent.back()));
-      all.push_back(cp.exchange({{sent[static_cast<std::size_t>(i)], 1 - cp.rank()}},
-                                {{received[static_cast<std::size_t>(i)], 1 - cp.rank()}}));
+      all.push_back(cp.exchange({{sent[static_cast<std::size_t>(i)], other}},
+                                {{received[static_cast<std::size_t>(i)], other}}));
     }
     for (auto& exchange : all) exchange.wait();
     for (int i = 0; i < 50; ++i)
-      EXPECT_EQ(received[static_cast<std::size_t>(i)][0].item<int>(), (1 - cp.rank()) * 100 + i);
+      EXPECT_EQ(received[static_cast<std::size_t>(i)][0].item<int>(), other.value() * 100 + i);
   }));
 }
 
 TEST_P(TransportConformance, ConcurrentTrafficBetweenAllPairsArrivesWhole) {
   fine(onRanks(4, [this](Communicator& cp) {
-    Group group(cp, {0, 1, 2, 3});
+    Group group(cp, everyRank(4));
+    const int rank = cp.rank().value();
     for (int round = 0; round < 20; ++round) {
       std::vector<at::Tensor> sends, receives;
       for (int r = 0; r < 4; ++r) {
-        sends.push_back(at::full({1000 + r}, cp.rank() * 10 + r, on(cp)));
-        receives.push_back(at::zeros({1000 + cp.rank()}, on(cp)));
+        sends.push_back(at::full({1000 + r}, rank * 10 + r, on(cp)));
+        receives.push_back(at::zeros({1000 + rank}, on(cp)));
       }
       group.allToAll(sends, receives).wait();
       for (int r = 0; r < 4; ++r)
-        EXPECT_TRUE(
-            (receives[static_cast<std::size_t>(r)] == r * 10 + cp.rank()).all().item<bool>());
+        EXPECT_TRUE((receives[static_cast<std::size_t>(r)] == r * 10 + rank).all().item<bool>());
     }
   }));
 }
 
 TEST_P(TransportConformance, WhatIsGatheredIsNotChangedByRanksThatGoOn) {
   fine(onRanks(4, [this](Communicator& cp) {
-    at::Tensor small = at::full({3}, cp.rank(), on(cp));
-    at::Tensor large = at::full({100000}, 10 + cp.rank(), on(cp));
+    at::Tensor small = at::full({3}, cp.rank().value(), on(cp));
+    at::Tensor large = at::full({100000}, 10 + cp.rank().value(), on(cp));
     const auto all = gatherToFirst(cp, std::vector<at::Tensor>{small, large});
     small.fill_(-1);
     large.fill_(-1);
     cp.barrier();
-    ASSERT_EQ(all.size(), cp.rank() == 0 ? 2u : 0u);
+    ASSERT_EQ(all.size(), cp.rank() == GroupRank::of(0) ? 2u : 0u);
     for (std::size_t t = 0; t < all.size(); ++t)
       for (std::size_t r = 0; r < 4; ++r)
         EXPECT_TRUE((all[t][r] == static_cast<double>(10 * t + r)).all().item<bool>()) << t << r;
@@ -124,8 +126,8 @@ TEST_P(TransportConformance, WhatIsGatheredIsNotChangedByRanksThatGoOn) {
 
 TEST_P(TransportConformance, SumsReachEveryRankAlike) {
   fine(onRanks(4, [this](Communicator& cp) {
-    at::Tensor t = at::full({1000}, cp.rank() + 1.0, on(cp, at::kDouble));
-    cp.allReduceSum(t);
+    at::Tensor t = at::full({1000}, cp.rank().value() + 1.0, on(cp, at::kDouble));
+    cp.allReduceSum(t, traces::Payload::kScalars);
     EXPECT_TRUE((t == 10).all().item<bool>());
     cp.barrier();
   }));
@@ -134,7 +136,7 @@ TEST_P(TransportConformance, SumsReachEveryRankAlike) {
 TEST_P(TransportConformance, AMessageToARankThatIsNotThereThrows) {
   const auto errors = onRanks(2, [this](Communicator& cp) {
     at::Tensor t = at::zeros({4}, on(cp));
-    cp.exchange({{t, 5}}, {}).wait();
+    cp.exchange({{t, GroupRank::of(5)}}, {}).wait();
   });
   for (const auto& error : errors) EXPECT_NE(error, "");
 }
@@ -142,9 +144,9 @@ TEST_P(TransportConformance, AMessageToARankThatIsNotThereThrows) {
 TEST_P(TransportConformance, APeerThatDiesIsAnErrorAndNotAHang) {
   const auto begin = std::chrono::steady_clock::now();
   const auto errors = onRanks(2, [this](Communicator& cp) {
-    if (cp.rank() == 1) throw std::runtime_error("died");
+    if (cp.rank() == GroupRank::of(1)) throw std::runtime_error("died");
     at::Tensor t = at::zeros({4}, on(cp));
-    cp.exchange({}, {{t, 1}}).wait();
+    cp.exchange({}, {{t, GroupRank::of(1)}}).wait();
   });
   EXPECT_EQ(errors[1], "died");
   EXPECT_NE(errors[0], "");
@@ -156,7 +158,7 @@ TEST_P(TransportConformance, APeerSilentPastTheTimeoutIsAnError) {
   const auto errors = onRanks(
       2,
       [&](Communicator& cp) {
-        if (cp.rank() == 1) {
+        if (cp.rank() == GroupRank::of(1)) {
           while (!done) std::this_thread::sleep_for(milliseconds(5));
           return;
         }
@@ -165,19 +167,22 @@ TEST_P(TransportConformance, APeerSilentPastTheTimeoutIsAnError) {
           std::atomic<bool>& done;
           ~Release() { done = true; }
         } release{done};
-        cp.exchange({}, {{t, 1}}).wait();
+        cp.exchange({}, {{t, GroupRank::of(1)}}).wait();
       },
       milliseconds(300));
   EXPECT_NE(errors[0], "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TransportConformance, testing::Values("local", "gloo", "nccl"),
-                         [](const auto& name) { return name.param; });
+INSTANTIATE_TEST_SUITE_P(All, TransportConformance,
+                         testing::Values(traces::TransportKind::kLocal,
+                                         traces::TransportKind::kGloo,
+                                         traces::TransportKind::kNccl),
+                         [](const auto& name) { return std::string(traces::name(name.param)); });
 
-TEST(TransportTest, WhatThereIsNotIsRefusedByName) {
-  EXPECT_ERROR(threadTransport("pigeon", milliseconds(10)), ErrorCode::kUsage, "use local, gloo");
-  EXPECT_ERROR(processTransport("local", {}, milliseconds(10), milliseconds(10)), ErrorCode::kUsage,
-               "processes need --transport gloo");
+TEST(TransportTest, ProcessesAreNotJoinedByATransportBetweenThreads) {
+  EXPECT_ERROR(
+      processTransport(traces::TransportKind::kLocal, {}, milliseconds(10), milliseconds(10)),
+      ErrorCode::kUsage, "processes need --transport gloo");
 }
 
 }  // namespace

@@ -6,13 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "tests/support/eventually.h"
 #include "tests/support/files.h"
 #include "traces/core/error.h"
 #include "traces/query/trace.h"
@@ -76,14 +75,13 @@ inline std::vector<std::string> longRun(const std::string& trace) {
 }
 
 inline void waitForEvents(const std::string& trace) {
-  for (int i = 0; i < 500; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(eventually([&] {
     try {
-      if (traces::openTrace(trace)->eventCount() > 200) return;
-    } catch (const Error&) {
+      return traces::openTrace(trace)->eventCount() > 200;
+    } catch (const Error&) {  // it is not there yet
+      return false;
     }
-  }
-  FAIL() << "nothing was recorded in 5 s";
+  })) << "nothing was recorded";
 }
 
 }  // namespace ringscope::test

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/place_at.h"
 
 namespace ringscope::traces {
 namespace {
@@ -20,13 +21,12 @@ std::vector<Event> someEvents(int count) {
     e.cpu_ns = static_cast<std::int64_t>(random() % 800);
     e.bytes = static_cast<std::int64_t>(random() >> 20);
     e.flow = random();
-    e.place = {i / 10, static_cast<std::int16_t>(i % 3 - 1),
-               i % 2 ? Direction::kBackward : Direction::kForward,
-               static_cast<std::int16_t>(i % 5 - 1)};
+    e.place = test::placeAt(i / 10, i % 3 - 1, i % 2 ? Direction::kBackward : Direction::kForward,
+                            i % 5 - 1);
     e.q_end = i;
     e.k_end = 2 * i;
-    e.rank = static_cast<std::int16_t>(i % 4);
-    e.peer = static_cast<std::int16_t>(i % 5 - 1);
+    e.rank = WorldRank::of(i % 4);
+    e.peer = WorldRank::of(i % 5 - 1);
     e.kind = static_cast<EventKind>(i % static_cast<int>(EventKind::kCount));
     e.payload = static_cast<Payload>(i % static_cast<int>(Payload::kCount));
     events.push_back(e);
@@ -37,13 +37,13 @@ std::vector<Event> someEvents(int count) {
 Chunk eventChunk(int count) {
   Chunk chunk;
   chunk.rows = static_cast<std::uint32_t>(count);
-  chunk.body = encodeEvents(someEvents(count));
+  chunk.body = encodeRows<Event>(someEvents(count));
   return chunk;
 }
 
 TEST(ChunkTest, EventsComeBackAsTheyWere) {
   const auto events = someEvents(1000);
-  const auto decoded = decodeEvents(eventChunk(1000));
+  const auto decoded = decodeRows<Event>(eventChunk(1000));
   ASSERT_EQ(decoded.size(), events.size());
   for (std::size_t i = 0; i < events.size(); ++i) {
     EXPECT_EQ(decoded[i].begin_ns, events[i].begin_ns);
@@ -57,38 +57,99 @@ TEST(ChunkTest, EventsComeBackAsTheyWere) {
   }
 }
 
-TEST(ChunkTest, TensorsShardsDiffsAndNotesComeBackAsTheyWere) {
-  TensorRecord tensor{7,  "block_lse",           {3, 1, Direction::kBackward, 2},
-                      5,  DType::kBFloat16,      {2, 4, 64},
-                      99, {-1, 2, 0.5, 2, 1, 3}, true};
-  Chunk chunk{1, ChunkKind::kTensors, -1, 0, 1, 0, encodeTensors(std::vector{tensor})};
-  const auto t = decodeTensors(chunk).front();
-  EXPECT_EQ(t.name, "block_lse");
-  EXPECT_EQ(t.place, tensor.place);
-  EXPECT_EQ(t.shape, tensor.shape);
-  EXPECT_EQ(t.stats.inf, 3);
-  EXPECT_TRUE(t.has_values);
+TensorRecord someTensor() {
+  TensorRecord tensor;
+  tensor.tensor = TensorName::of("block_lse");
+  tensor.place = {3, Layer::of(1), Direction::kBackward, RingStep::of(2)};
+  tensor.pass = Pass::kRecompute;
+  tensor.microbatch = 1;
+  tensor.rank = WorldRank::of(5);
+  tensor.source_rank = WorldRank::of(4);
+  tensor.piece = PieceIndex::of(2);
+  tensor.id = TensorId::of(7);
+  tensor.dtype = DType::kBFloat16;
+  tensor.shape = {2, 4, 64};
+  tensor.hash = 99;
+  tensor.stats = {-1, 2, 0.5, 2, 1, 3};
+  tensor.has_values = true;
+  return tensor;
+}
 
-  ShardRecord shard{"labels", 2, 3, true, 1, {4, 128}, {4, 32}, {{0, 16}, {112, 128}}};
-  chunk.body = encodeShard(shard);
-  EXPECT_EQ(decodeShard(chunk).global_from_local, shard.global_from_local);
+template <typename Record>
+Record throughChunk(const Record& record) {
+  return decodeOne<Record>(chunkOf(record));
+}
+
+TEST(ChunkTest, EveryFieldOfARecordComesBackAsItWas) {
+  const auto tensor = throughChunk(someTensor());
+  EXPECT_EQ(static_cast<const TensorKey&>(tensor), someTensor());
+  EXPECT_EQ(tensor.id.value(), 7);
+  EXPECT_EQ(tensor.shape, someTensor().shape);
+  EXPECT_EQ(tensor.hash, 99u);
+  EXPECT_EQ(tensor.stats.inf, 3);
+  EXPECT_TRUE(tensor.has_values);
+
+  const ShardRecord shard{"labels", 2,        WorldRank::of(3), true,
+                          1,        {4, 128}, {4, 32},          {{0, 16}, {112, 128}}};
+  EXPECT_EQ(throughChunk(shard).global_from_local, shard.global_from_local);
 
   DiffRecord diff;
   diff.tensor = "dk";
-  diff.multiple = 0.9;
   diff.multiple_by_rank = {0.1, 0.9};
   diff.worst_index = {0, 1, 2};
-  chunk.body = encodeDiffs(std::vector{diff});
-  EXPECT_EQ(decodeDiffs(chunk).front().multiple_by_rank, diff.multiple_by_rank);
+  EXPECT_EQ(throughChunk(diff).multiple_by_rank, diff.multiple_by_rank);
+  EXPECT_EQ(throughChunk(diff).worst_index, diff.worst_index);
+  diff.rows = {{1, 2, 3}, 2, {0, 127, 255}};
+  EXPECT_EQ(throughChunk(diff).rows, diff.rows);
+  EXPECT_EQ(throughChunk(Note{"run", "{}"}).key, "run");
+}
 
-  chunk.body = encodeNote({"run", "{}"});
-  EXPECT_EQ(decodeNote(chunk).key, "run");
+TEST(ChunkTest, ARunItsIntentItsGroupsAndItsScheduleComeBackAsTheyWere) {
+  RunSpec run;
+  run.balance = Balance::kStriped;
+  run.text = {"a.txt", "b.txt"};
+  run.seed = 0xFFFFFFFFFFFFFFFFULL;
+  run.model.heads = 12;
+  EXPECT_EQ(throughChunk(run), run);
+  run.balance.reset();
+  EXPECT_EQ(throughChunk(run), run);
+
+  IntentRecord intent;
+  intent.documents = {{0, 20}, {20, 64}};
+  intent.buffers = {{"labels", 1}};
+  intent.ranks = {WorldRank::of(2), WorldRank::of(3)};
+  EXPECT_EQ(throughChunk(intent), intent);
+
+  const GroupRecord group{GroupId::of(3), GroupAxis::kCp, {WorldRank::of(4), WorldRank::of(5)}};
+  EXPECT_EQ(throughChunk(group), group);
+
+  ScheduleRecord schedule;
+  schedule.ring = {WorldRank::of(0), WorldRank::of(2)};
+  schedule.rows = {{0, 16, 1}, {48, 16, 1}};
+  schedule.kv_heads = {0, 1};
+  StageRecord stage;
+  stage.why_empty = WhyEmpty::kFuture;
+  stage.pieces = {{0, 16, 0, 16, PieceMask::kTileMask, -3, 2}};
+  schedule.stages = {stage, stage};
+  EXPECT_EQ(throughChunk(schedule), schedule);
+}
+
+TEST(ChunkTest, ValuesThatAFieldCannotHaveAreRefused) {
+  Event event;
+  event.rank = WorldRank::of(3);
+  Chunk chunk = chunkOf(event);
+  // The last column is the clock: one row, one byte.
+  chunk.body.back() = 2 * static_cast<std::uint8_t>(Clock::kCount);
+  EXPECT_ERROR(decodeRows<Event>(chunk), ErrorCode::kInput, "unknown clock");
+  MemorySample sample;
+  sample.rank = WorldRank::of(-5);
+  EXPECT_ERROR(decodeRows<MemorySample>(chunkOf(sample)), ErrorCode::kInput, "-5 as rank");
 }
 
 TEST(ChunkTest, MoreRowsThanBytesAreRefusedBeforeAllocation) {
   Chunk chunk = eventChunk(10);
   chunk.rows = 0xFFFFFFFF;
-  EXPECT_ERROR(decodeEvents(chunk), ErrorCode::kInput, "more rows");
+  EXPECT_ERROR(decodeRows<Event>(chunk), ErrorCode::kInput, "more rows");
 }
 
 TEST(ChunkTest, TruncationAtEveryByteIsRefused) {
@@ -96,16 +157,16 @@ TEST(ChunkTest, TruncationAtEveryByteIsRefused) {
   for (std::size_t size = 0; size < whole.body.size(); ++size) {
     Chunk cut = whole;
     cut.body.resize(size);
-    EXPECT_THROW(decodeEvents(cut), Error) << size;
+    EXPECT_THROW(decodeRows<Event>(cut), Error) << size;
   }
 }
 
 TEST(ChunkTest, ChecksumCoversHeaderAndBody) {
   Chunk chunk = eventChunk(5);
   const auto sum = computeChecksum(chunk);
-  chunk.rank = 3;
+  chunk.rank = WorldRank::of(3);
   EXPECT_NE(computeChecksum(chunk), sum);
-  chunk.rank = -1;
+  chunk.rank = WorldRank::none();
   chunk.body[0] ^= 1;
   EXPECT_NE(computeChecksum(chunk), sum);
 }
@@ -115,19 +176,20 @@ TEST(ChunkTest, ChecksumCoversHeaderAndBody) {
 TEST(ChunkFuzzTest, RandomlyDamagedBodiesNeverCrash) {
   std::mt19937 random(11);
   const Chunk events = eventChunk(50);
-  TensorRecord tensor{7, "q", {}, 0, DType::kFloat32, {2, 3}, 1, {}, false};
+  const TensorRecord tensor = someTensor();
   for (int round = 0; round < 20000; ++round) {
     Chunk chunk = events;
-    if (round % 2)
-      chunk = {1, ChunkKind::kTensors, -1, 0, 2, 0, encodeTensors(std::vector{tensor, tensor})};
+    if (round % 2) chunk = chunkOf(std::span<const TensorRecord>(std::vector{tensor, tensor}));
     for (int flips = 0; flips < 3; ++flips)
       chunk.body[random() % chunk.body.size()] ^= static_cast<std::uint8_t>(1u << random() % 8);
     if (round % 7 == 0) chunk.body.resize(random() % chunk.body.size());
-    for (auto decode :
-         {+[](const Chunk& c) { decodeEvents(c); }, +[](const Chunk& c) { decodeTensors(c); },
-          +[](const Chunk& c) { decodeMemory(c); }, +[](const Chunk& c) { decodeShard(c); },
-          +[](const Chunk& c) { decodeDiffs(c); }, +[](const Chunk& c) { decodeNote(c); },
-          +[](const Chunk& c) { decodeEnd(c); }}) {
+    for (auto decode : {+[](const Chunk& c) { decodeRows<Event>(c); },
+                        +[](const Chunk& c) { decodeRows<TensorRecord>(c); },
+                        +[](const Chunk& c) { decodeRows<MemorySample>(c); },
+                        +[](const Chunk& c) { decodeRows<ShardRecord>(c); },
+                        +[](const Chunk& c) { decodeRows<DiffRecord>(c); },
+                        +[](const Chunk& c) { decodeRows<Note>(c); },
+                        +[](const Chunk& c) { decodeRows<EndRecord>(c); }}) {
       try {
         decode(chunk);
       } catch (const Error&) {

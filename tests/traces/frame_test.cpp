@@ -15,7 +15,9 @@ namespace ringscope::traces {
 namespace {
 
 Chunk noteChunk() {
-  Chunk chunk{5, ChunkKind::kNotes, 2, 0, 1, 0, encodeNote({"run", "{}"})};
+  Chunk chunk = chunkOf(Note{"run", "{}"});
+  chunk.seq = 5;
+  chunk.rank = WorldRank::of(2);
   chunk.checksum = computeChecksum(chunk);
   return chunk;
 }
@@ -33,7 +35,7 @@ TEST(FrameTest, FramesComeOutHoweverTheStreamIsCut) {
     }
     ASSERT_EQ(frames.size(), 2u);
     EXPECT_EQ(std::string(frames[0].body.begin(), frames[0].body.end()), R"({"cmd":"pause"})");
-    EXPECT_EQ(decodeNote(decodeChunkFrame(frames[1])).key, "run");
+    EXPECT_EQ(decodeOne<Note>(decodeChunkFrame(frames[1])).key, "run");
     EXPECT_EQ(decodeChunkFrame(frames[1]).seq, 5u);
   }
 }

@@ -5,6 +5,9 @@
 
 #include <thread>
 
+#include "tests/support/tensor_named.h"
+#include "traces/query/trace.h"
+
 namespace ringscope::traces {
 namespace {
 
@@ -41,8 +44,36 @@ std::unique_ptr<Recorder> recorderInto(std::shared_ptr<MemorySink::Kept> kept, i
 std::size_t eventsIn(const MemorySink::Kept& kept) {
   std::size_t count = 0;
   for (const Chunk& chunk : kept.chunks)
-    if (chunk.kind == ChunkKind::kEvents) count += decodeEvents(chunk).size();
+    if (chunk.kind == ChunkKind::kEvents) count += decodeRows<Event>(chunk).size();
   return count;
+}
+
+TEST(RecorderTest, TimesThatAreKnownLaterReachTheirEvent) {
+  auto kept = std::make_shared<MemorySink::Kept>();
+  constexpr std::uint32_t kEvents = 20'000;
+  {
+    RecorderOptions options;
+    options.commit_interval = std::chrono::milliseconds(1);
+    options.events_per_rank = kEvents;
+    auto recorder = recorderInto(kept, 1, options);
+    for (std::uint32_t i = 1; i <= kEvents; ++i) {
+      Event e;
+      e.rank = WorldRank::of(0);
+      e.pending = i;
+      recorder->event(e);
+      recorder->record(TimesRecord{WorldRank::of(0), i, i, i + 1, i + 2});
+    }
+  }
+  Trace trace;
+  for (const Chunk& chunk : kept->chunks) trace.add(chunk);
+  EXPECT_TRUE(trace.problems().empty()) << trace.problems().front();
+  const auto& events = trace.events(WorldRank::of(0));
+  ASSERT_EQ(events.size(), kEvents);
+  for (std::uint32_t i = 1; i <= kEvents; ++i) {
+    ASSERT_EQ(events[i - 1].begin_ns, i);
+    ASSERT_EQ(events[i - 1].start_ns, i + 1);
+    ASSERT_EQ(events[i - 1].end_ns, i + 2);
+  }
 }
 
 TEST(RecorderTest, EventsOfAllRanksArriveInTheirOrder) {
@@ -55,11 +86,10 @@ TEST(RecorderTest, EventsOfAllRanksArriveInTheirOrder) {
       ranks.emplace_back([&, r] {
         for (int i = 0; i < kEvents; ++i) {
           Event e;
-          e.rank = static_cast<std::int16_t>(r);
+          e.rank = WorldRank::of(r);
           e.begin_ns = e.end_ns = i;
           recorder->event(e);
-          if (i % 1000 == 0)
-            recorder->tensor({0, "t", {}, e.rank, DType::kFloat32, {1}, 0, {}, false}, Bytes(4));
+          if (i % 1000 == 0) recorder->tensor(test::tensorNamed("t", {1}, e.rank), Bytes(4));
         }
       });
     for (auto& rank : ranks) rank.join();
@@ -68,9 +98,9 @@ TEST(RecorderTest, EventsOfAllRanksArriveInTheirOrder) {
   for (const Chunk& chunk : kept->chunks) {
     EXPECT_EQ(chunk.checksum, computeChecksum(chunk));
     if (chunk.kind != ChunkKind::kEvents) continue;
-    for (const Event& e : decodeEvents(chunk)) {
-      EXPECT_EQ(e.begin_ns, last[static_cast<std::size_t>(e.rank)] + 1);
-      last[static_cast<std::size_t>(e.rank)] = e.begin_ns;
+    for (const Event& e : decodeRows<Event>(chunk)) {
+      EXPECT_EQ(e.begin_ns, last[e.rank.index()] + 1);
+      last[e.rank.index()] = e.begin_ns;
     }
   }
   EXPECT_EQ(last, std::vector<std::int64_t>(kRanks, kEvents - 1));
@@ -88,7 +118,7 @@ TEST(RecorderTest, EventsThatFindNoRoomAreCountedAndNothingElseIsLost) {
   recorder->close();
   EXPECT_EQ(recorder->stats().dropped_events, 12u);
   EXPECT_EQ(eventsIn(*kept), 8u);
-  EXPECT_EQ(decodeEnd(kept->chunks.back()).dropped_events, 12u);
+  EXPECT_EQ(decodeOne<EndRecord>(kept->chunks.back()).dropped_events, 12u);
 }
 
 TEST(RecorderTest, ValuesBeyondTheQueueAreCountedAndTheirRecordStays) {
@@ -97,14 +127,13 @@ TEST(RecorderTest, ValuesBeyondTheQueueAreCountedAndTheirRecordStays) {
   options.queue_bytes = 100;
   options.commit_interval = std::chrono::seconds(60);
   auto recorder = recorderInto(kept, 1, options);
-  for (int i = 0; i < 3; ++i)
-    recorder->tensor({0, "t", {}, 0, DType::kFloat32, {20}, 0, {}, false}, Bytes(80));
+  for (int i = 0; i < 3; ++i) recorder->tensor(test::tensorNamed("t", {20}), Bytes(80));
   recorder->close();
   EXPECT_EQ(recorder->stats().dropped_tensors, 2u);
   int with_values = 0, records = 0;
   for (const Chunk& chunk : kept->chunks)
     if (chunk.kind == ChunkKind::kTensors)
-      for (const auto& t : decodeTensors(chunk)) ++records, with_values += t.has_values;
+      for (const auto& t : decodeRows<TensorRecord>(chunk)) ++records, with_values += t.has_values;
   EXPECT_EQ(records, 3);
   EXPECT_EQ(with_values, 1);
 }

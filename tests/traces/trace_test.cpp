@@ -3,25 +3,31 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <cmath>
+#include <set>
+
+#include "tests/support/place_at.h"
 #include "traces/diff/summary.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/query/flows.h"
-#include "traces/query/moment_index.h"
 
 namespace ringscope::traces {
 namespace {
 
+using test::placeAt;
+
 Chunk chunkOf(std::vector<Event> events) {
   Chunk chunk;
   chunk.rows = static_cast<std::uint32_t>(events.size());
-  chunk.body = encodeEvents(events);
+  chunk.body = encodeRows<Event>(events);
   return chunk;
 }
 
 Event at(int rank, Place place, EventKind kind = EventKind::kAttend) {
   Event e;
-  e.rank = static_cast<std::int16_t>(rank);
+  e.rank = WorldRank::of(rank);
   e.place = place;
   e.kind = kind;
   return e;
@@ -29,9 +35,11 @@ Event at(int rank, Place place, EventKind kind = EventKind::kAttend) {
 
 TEST(TraceTest, MomentsAreInTheOrderOfVisitingWhateverTheOrderOfArrival) {
   Trace trace;
-  const Place first{0, 0, Direction::kForward, 0}, second{0, 1, Direction::kForward, 0};
-  const Place third{0, 1, Direction::kBackward, 1}, fourth{0, 0, Direction::kBackward, 0},
-      fifth{1, 0, Direction::kForward, 0};
+  const Place first = placeAt(0, 0, Direction::kForward, 0),
+              second = placeAt(0, 1, Direction::kForward, 0),
+              third = placeAt(0, 1, Direction::kBackward, 1),
+              fourth = placeAt(0, 0, Direction::kBackward, 0),
+              fifth = placeAt(1, 0, Direction::kForward, 0);
   trace.add(chunkOf(
       {at(1, fourth), at(0, second), at(2, fifth), at(0, first), at(0, third), at(1, first)}));
   EXPECT_EQ(trace.moments(), (std::vector<Place>{first, second, third, fourth, fifth}));
@@ -40,30 +48,27 @@ TEST(TraceTest, MomentsAreInTheOrderOfVisitingWhateverTheOrderOfArrival) {
 
 TEST(TraceTest, AMalformedChunkLeavesTheTraceAsItWas) {
   Trace trace;
-  Chunk bad = chunkOf({at(0, {0, 0, Direction::kForward, 0}), at(-5, {})});
+  Chunk bad = chunkOf({at(0, placeAt(0, 0, Direction::kForward, 0)), at(-5, {})});
   EXPECT_THROW(trace.add(bad), Error);
   EXPECT_EQ(trace.eventCount(), 0u);
 }
 
-TEST(MomentIndexTest, FollowsAGrowingTrace) {
+TEST(TraceTest, TheEventsOfAPlaceGrowWithTheTrace) {
   Trace trace;
-  MomentIndex index;
-  const Place place{0, 0, Direction::kForward, 1};
+  const Place place = placeAt(0, 0, Direction::kForward, 1);
   trace.add(chunkOf({at(0, place)}));
-  index.update(trace);
-  EXPECT_EQ(index.eventsOf(place, 0).size(), 1u);
-  EXPECT_TRUE(index.eventsOf(place, 3).empty());
+  EXPECT_EQ(trace.eventsAt(place, WorldRank::of(0)).size(), 1u);
+  EXPECT_TRUE(trace.eventsAt(place, WorldRank::of(3)).empty());
   trace.add(chunkOf({at(0, place), at(3, place)}));
-  index.update(trace);
-  EXPECT_EQ(index.eventsOf(place, 0).size(), 2u);
-  EXPECT_EQ(index.eventsOf(place, 3).size(), 1u);
+  EXPECT_EQ(trace.eventsAt(place, WorldRank::of(0)).size(), 2u);
+  EXPECT_EQ(trace.eventsAt(place, WorldRank::of(3)).size(), 1u);
 }
 
 TEST(FlowsTest, SendsFindTheirReceivesAndLonelyOnesAreKept) {
   Trace trace;
   auto message = [](int rank, int peer, EventKind kind, std::uint64_t flow) {
-    Event e = at(rank, {0, 0, Direction::kForward, 0}, kind);
-    e.peer = static_cast<std::int16_t>(peer);
+    Event e = at(rank, placeAt(0, 0, Direction::kForward, 0), kind);
+    e.peer = WorldRank::of(peer);
     e.flow = flow;
     e.payload = Payload::kKv;
     return e;
@@ -76,13 +81,28 @@ TEST(FlowsTest, SendsFindTheirReceivesAndLonelyOnesAreKept) {
   EXPECT_EQ(flows[1].receive, nullptr);
 }
 
+TEST(DiffSummaryTest, WhatIsNoNumberIsTheWorstWhateverComesAfterIt) {
+  DiffRecord small, none, large;
+  small.multiple = 1;
+  none.multiple = std::nan("");
+  large.multiple = 1e9;
+  for (const auto& order : {std::vector{&small, &none, &large}, std::vector{&none, &large, &small},
+                            std::vector{&large, &small, &none}}) {
+    const DiffRecord* worst = nullptr;
+    for (const DiffRecord* diff : order) keepWorse(worst, *diff);
+    EXPECT_EQ(worst, &none);
+  }
+  EXPECT_FALSE(isWorse(none, none));
+  EXPECT_TRUE(diverges(none));
+}
+
 TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
   Trace trace;
   auto diff = [](bool isolated, int layer, Direction direction, const char* tensor,
                  double multiple) {
     DiffRecord d;
     d.isolated = isolated;
-    d.place = {0, static_cast<std::int16_t>(layer), direction, -1};
+    d.place = placeAt(0, layer, direction, -1);
     d.tensor = tensor;
     d.multiple = multiple;
     return d;
@@ -91,20 +111,14 @@ TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
       diff(false, 0, Direction::kForward, "q", 9000), diff(true, 0, Direction::kBackward, "dk", 50),
       diff(true, 1, Direction::kBackward, "dk", 40), diff(true, 1, Direction::kForward, "out", 1.2),
       diff(true, 1, Direction::kForward, "lse", std::numeric_limits<double>::quiet_NaN())};
-  Chunk chunk{1, ChunkKind::kDiffs, -1, 0, static_cast<std::uint32_t>(diffs.size()),
-              0, encodeDiffs(diffs)};
-  trace.add(chunk);
+  trace.add(traces::chunkOf(std::span<const DiffRecord>(diffs)));
   const auto summary = summarize(trace);
   EXPECT_EQ(summary.compared, 5);
   EXPECT_EQ(summary.diverging, 4) << "NaN diverges";
   EXPECT_EQ(summary.first_divergence->tensor, "lse");
-  EXPECT_EQ(divergences(trace)[1]->place.layer, 1) << "backward visits layers in reverse";
+  EXPECT_EQ(divergences(trace)[1]->place.layer, Layer::of(1))
+      << "backward visits layers in reverse";
   EXPECT_EQ(divergences(trace).back()->tensor, "q") << "end to end comes after isolated";
-  EXPECT_EQ(describeMultiple(8400.2), "8,400×");
-  EXPECT_EQ(describeMultiple(0.94), "0.9×");
-  EXPECT_EQ(describeMultiple(12), "12×");
-  EXPECT_EQ(describeMultiple(583265), "583 k×");
-  EXPECT_EQ(describeMultiple(7775751), "7.8 M×");
 }
 
 TEST(DoctorTest, ASparseTraceSaysWhatWouldSettleEachRule) {
@@ -116,8 +130,38 @@ TEST(DoctorTest, ASparseTraceSaysWhatWouldSettleEachRule) {
   }
 }
 
+TEST(DoctorTest, AClearRuleSaysWhatHoldsAndAnOpenOneThatItCannotTell) {
+  const Diagnosis::Entry clear_rule{"missing_position_ids", clear()};
+  EXPECT_EQ(headline(clear_rule), "Each rank's position ids are those of its tokens");
+  const Diagnosis::Entry open_rule{"missing_position_ids", notObservable("needs position ids")};
+  EXPECT_EQ(headline(open_rule),
+            "Cannot tell whether each rank's position ids are those of its tokens");
+}
+
+TEST(DoctorTest, WhatARuleLacksIsSaidWithTheCaptureOfItsCatalogueEntry) {
+  for (const auto& entry : diagnose(Trace()).entries) {
+    const Mistake* mistake = findMistake(entry.rule);
+    const std::string hint = std::string("--capture ") + name(mistake->capture);
+    const bool said = entry.result.would_settle.find(hint) != std::string::npos;
+    EXPECT_EQ(said, mistake->capture != CaptureNeeded::kEvents) << entry.rule;
+  }
+}
+
+TEST(CatalogueTest, EveryEntryTellsItsWholeStory) {
+  EXPECT_EQ(mistakeCatalogue().size(), 48u);
+  std::set<std::string> ids, labels;
+  for (const Mistake& m : mistakeCatalogue()) {
+    EXPECT_TRUE(ids.insert(m.id).second) << m.id;
+    EXPECT_TRUE(labels.insert(m.label).second) << m.label;
+    EXPECT_LE(m.label.size(), 34u) << "it must fit the window's panel";
+    for (const auto* words :
+         {&m.label, &m.title, &m.when_absent, &m.look_for, &m.reported_in, &m.view, &m.subject})
+      EXPECT_FALSE(words->empty()) << m.id;
+    EXPECT_TRUE(std::islower(static_cast<unsigned char>(m.when_absent[0]))) << m.id;
+  }
+}
+
 TEST(CatalogueTest, EveryRuleIsAboutAMistakeOfTheCatalogue) {
-  EXPECT_EQ(mistakeCatalogue().size(), 46u);
   for (const Rule& rule : rules()) EXPECT_NE(findMistake(rule.id), nullptr) << rule.id;
   EXPECT_EQ(findMistake("no_such_mistake"), nullptr);
 }

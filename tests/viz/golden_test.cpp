@@ -33,15 +33,15 @@ double difference(const QImage& a, const QImage& b) {
 
 /// The view over the recording in the middle of its third ring step.
 QImage picture(const ViewEntry& entry, const Theme& theme) {
-  Hub hub;
-  hub.setTrace(traces::openTrace(kRecording), "recording", false);
-  const std::unique_ptr<View> view(entry.make(hub, nullptr));
+  Viewing viewing;
+  viewing.session.open(traces::openTrace(kRecording), "recording", false);
+  const std::unique_ptr<View> view(entry.make(viewing, nullptr));
   view->setStyleSheet(themeStyleSheet(theme));
   view->setTheme(theme);
   view->resize(900, 560);
-  hub.setDiagnosis(traces::diagnose(hub.trace()));
-  hub.selectRank(1);
-  hub.setMoment(2, 0.5);
+  viewing.session.setDiagnosis(traces::diagnose(viewing.session.trace()));
+  viewing.navigator.selectRank(traces::WorldRank::of(1));
+  viewing.navigator.setMoment(2, 0.5);
   view->show();
   QApplication::processEvents();
   QImage image(view->size(), QImage::Format_RGB32);

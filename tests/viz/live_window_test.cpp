@@ -6,81 +6,114 @@
 #include <QToolButton>
 #include <csignal>
 
+#include "tests/support/place_at.h"
+#include "tests/viz/sample_trace.h"
 #include "tests/viz/window_fixture.h"
 #include "viz/views/tensor_list.h"
 
 namespace ringscope::viz {
 namespace {
 
-TEST_F(WindowTest, ALiveRunMovesPausesStepsAndEnds) {
+/// A window over runs of the engine.
+class LiveWindowTest : public WindowTest {
+ protected:
+  RunConfig longRun() {
+    RunConfig config;
+    config.text = {test::sampleText()};
+    config.steps = 1000;
+    config.seq_len = 64;
+    config.trace = QString::fromStdString(dir.file("live.rscope"));
+    return config;
+  }
+  bool runs() {
+    return QTest::qWaitFor(
+        [&] {
+          return window.engine().state() == State::kRunning &&
+                 window.session().trace().moments().size() > 20;
+        },
+        20000);
+  }
+  /// A live run of the sample, with the engine's answer to everything.
+  void runLive() {
+    window.startRun(longRun());
+    ASSERT_TRUE(runs()) << status().toStdString();
+  }
+  void pause() {
+    QTest::mouseClick(button("Pause"), Qt::LeftButton);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kPaused; }, 20000));
+  }
+};
+
+TEST_F(LiveWindowTest, ALiveRunMovesPausesStepsAndEnds) {
   window.startRun(longRun());
   ASSERT_TRUE(runs()) << status().toStdString();
-  EXPECT_TRUE(window.hub().live());
+  EXPECT_TRUE(window.session().live());
   QTest::mouseClick(button("Pause"), Qt::LeftButton);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kPaused; }, 10000));
-  const auto moments = window.hub().trace().moments().size();
+  const auto moments = window.session().trace().moments().size();
   QTest::qWait(100);
-  EXPECT_EQ(window.hub().trace().moments().size(), moments) << "a paused run stands still";
+  EXPECT_EQ(window.session().trace().moments().size(), moments) << "a paused run stands still";
   for (int i = 0; i < 12; ++i) {
     QTest::mouseClick(button("Ring step"), Qt::LeftButton);
     ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kPaused; }, 10000));
   }
-  EXPECT_GT(window.hub().trace().moments().size(), moments);
+  EXPECT_GT(window.session().trace().moments().size(), moments);
   QTest::mouseClick(button("Continue"), Qt::LeftButton);
-  EXPECT_TRUE(
-      QTest::qWaitFor([&] { return window.hub().trace().moments().size() > moments + 30; }, 10000));
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return window.session().trace().moments().size() > moments + 30; }, 10000));
   QTest::mouseClick(button("Stop"), Qt::LeftButton);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 10000));
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.hub().diagnosis().has_value(); }, 10000));
-  EXPECT_TRUE(window.hub().diagnosis()->findings().empty());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 10000));
+  EXPECT_TRUE(window.session().diagnosis()->findings().empty());
 }
 
-TEST_F(WindowTest, ALiveRunOfRankProcessesOnAMeshPausesReadsAndSteps) {
+TEST_F(LiveWindowTest, ALiveRunOfRankProcessesOnAMeshPausesReadsAndSteps) {
   RunConfig config = longRun();
-  config.launch = "processes";
+  config.launch = traces::Launch::kProcesses;
   config.tp = 2;
   config.cp = 2;
   window.startRun(config);
   ASSERT_TRUE(runs()) << status().toStdString();
   pause();
   window.showView("tensor");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.hub().liveTensors().empty(); }, 5000));
-  window.hub().selectTensor("weight.model.norm.weight");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.viewing().live.tensors().empty(); }, 5000));
+  window.navigator().selectTensor("weight.model.norm.weight");
   QTest::qWait(50);
-  QSignalSpy arrived(&window.hub(), &Hub::liveReadArrived);
+  QSignalSpy arrived(&window.viewing().live, &LiveReads::readArrived);
   for (auto* b : window.findChildren<QToolButton*>())
     if (b->text() == "Read live") QTest::mouseClick(b, Qt::LeftButton);
   ASSERT_TRUE(arrived.wait(5000));
-  ASSERT_TRUE(window.hub().liveRead());
-  EXPECT_EQ(window.hub().liveRead()->failure, "");
-  EXPECT_EQ(window.hub().liveRead()->values.size(), 128u);
-  const auto moments = window.hub().trace().moments().size();
+  ASSERT_TRUE(window.viewing().live.read());
+  EXPECT_EQ(window.viewing().live.read()->failure, "");
+  EXPECT_EQ(window.viewing().live.read()->values.size(), 128u);
+  const auto moments = window.session().trace().moments().size();
   for (int i = 0; i < 6; ++i) {
     QTest::mouseClick(button("Ring step"), Qt::LeftButton);
     ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kPaused; }, 10000));
   }
-  EXPECT_GT(window.hub().trace().moments().size(), moments);
+  EXPECT_GT(window.session().trace().moments().size(), moments);
   QTest::mouseClick(button("Stop"), Qt::LeftButton);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 20000));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.hub().diagnosis().has_value(); }, 20000));
-  EXPECT_TRUE(window.hub().diagnosis()->findings().empty());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 20000));
+  EXPECT_TRUE(window.session().diagnosis()->findings().empty());
 }
 
-TEST_F(WindowTest, ScrubbingBackNeverPausesTheRunAndFollowingTiesTheCursors) {
+TEST_F(LiveWindowTest, ScrubbingBackNeverPausesTheRunAndFollowingTiesTheCursors) {
   window.startRun(longRun());
   ASSERT_TRUE(runs());
   QTest::keyClick(&window, Qt::Key_Home);
-  window.hub().setPlaying(false);
-  const auto before = window.hub().trace().moments().size();
-  EXPECT_TRUE(
-      QTest::qWaitFor([&] { return window.hub().trace().moments().size() > before + 20; }, 10000));
-  EXPECT_EQ(window.hub().moment(), 0);
+  window.player().setPlaying(false);
+  const auto before = window.session().trace().moments().size();
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return window.session().trace().moments().size() > before + 20; }, 10000));
+  EXPECT_EQ(window.navigator().moment(), 0);
   QTest::keyClick(&window, Qt::Key_F);
   QTest::qWait(100);
-  EXPECT_EQ(window.hub().moment() + 1, static_cast<int>(window.hub().trace().moments().size()));
+  EXPECT_EQ(window.navigator().moment() + 1,
+            static_cast<int>(window.session().trace().moments().size()));
 }
 
-TEST_F(WindowTest, StopToPictureTakesUnder50MillisecondsAtThe95thPercentile) {
+TEST_F(LiveWindowTest, StopToPictureTakesUnder50MillisecondsAtThe95thPercentile) {
   window.startRun(longRun());
   ASSERT_TRUE(runs());
   std::vector<qint64> times;
@@ -103,22 +136,22 @@ TEST_F(WindowTest, StopToPictureTakesUnder50MillisecondsAtThe95thPercentile) {
   EXPECT_LT(times[18], 1000) << "the figure is printed; this bound only catches a hang";
 }
 
-TEST_F(WindowTest, AKilledEngineIsSaidAndTheWindowGoesOn) {
+TEST_F(LiveWindowTest, AKilledEngineIsSaidAndTheWindowGoesOn) {
   window.startRun(longRun());
   ASSERT_TRUE(runs());
-  const auto moments = window.hub().trace().moments().size();
+  const auto moments = window.session().trace().moments().size();
   QSignalSpy ended(&window.engine(), &EngineLink::ended);
   for (auto* process : window.engine().findChildren<QProcess*>())
     ::kill(static_cast<pid_t>(process->processId()), SIGKILL);
   ASSERT_TRUE(ended.wait(5000));
   EXPECT_NE(ended.first().first().toString().indexOf("died"), -1);
-  EXPECT_GE(window.hub().trace().moments().size(), moments);
+  EXPECT_GE(window.session().trace().moments().size(), moments);
   QTest::keyClick(&window, Qt::Key_Home);
-  EXPECT_EQ(window.hub().moment(), 0);
+  EXPECT_EQ(window.navigator().moment(), 0);
   EXPECT_NE(status().indexOf("died"), -1);
 }
 
-TEST_F(WindowTest, AHungEngineIsSaidAndCanBeStopped) {
+TEST_F(LiveWindowTest, AHungEngineIsSaidAndCanBeStopped) {
   window.startRun(longRun());
   ASSERT_TRUE(runs());
   auto* process = window.engine().findChildren<QProcess*>().first();
@@ -132,7 +165,7 @@ TEST_F(WindowTest, AHungEngineIsSaidAndCanBeStopped) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 8000));
 }
 
-TEST_F(WindowTest, ABreakStopsTheLiveRunAtItsPlace) {
+TEST_F(LiveWindowTest, ABreakStopsTheLiveRunAtItsPlace) {
   for (auto* box : window.findChildren<QCheckBox*>())
     if (box->text() == "Break at a place") box->setChecked(true);
   for (auto* box : window.findChildren<QComboBox*>()) {
@@ -150,11 +183,11 @@ TEST_F(WindowTest, ABreakStopsTheLiveRunAtItsPlace) {
       QTest::qWaitFor([&] { return window.engine().sentence().contains("step 1 ›"); }, 20000));
 }
 
-TEST_F(WindowTest, ATensorOfThePausedRunIsReadLive) {
+TEST_F(LiveWindowTest, ATensorOfThePausedRunIsReadLive) {
   runLive();
   pause();
   window.showView("tensor");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.hub().liveTensors().empty(); }, 5000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.viewing().live.tensors().empty(); }, 5000));
   QTest::qWait(50);
   auto* table = window.findChild<TensorList*>()->findChild<QTableView*>();
   int row = 0;
@@ -165,22 +198,22 @@ TEST_F(WindowTest, ATensorOfThePausedRunIsReadLive) {
   const QModelIndex weight = table->model()->index(row, 0);
   table->scrollTo(weight);
   QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(weight).center());
-  EXPECT_EQ(window.hub().tensor(), "weight.model.norm.weight");
+  EXPECT_EQ(window.navigator().tensor(), "weight.model.norm.weight");
   QTest::qWait(50);
   auto* live = window.findChildren<QToolButton*>().first();
   for (auto* b : window.findChildren<QToolButton*>())
     if (b->text() == "Read live") live = b;
   ASSERT_TRUE(live->isEnabled());
-  QSignalSpy arrived(&window.hub(), &Hub::liveReadArrived);
+  QSignalSpy arrived(&window.viewing().live, &LiveReads::readArrived);
   QTest::mouseClick(live, Qt::LeftButton);
   ASSERT_TRUE(arrived.wait(5000));
-  ASSERT_TRUE(window.hub().liveRead());
-  EXPECT_EQ(window.hub().liveRead()->failure, "");
-  EXPECT_EQ(window.hub().liveRead()->values.size(), 128u);
-  for (const double value : window.hub().liveRead()->values) EXPECT_NEAR(value, 1, 0.3);
+  ASSERT_TRUE(window.viewing().live.read());
+  EXPECT_EQ(window.viewing().live.read()->failure, "");
+  EXPECT_EQ(window.viewing().live.read()->values.size(), 128u);
+  for (const double value : window.viewing().live.read()->values) EXPECT_NEAR(value, 1, 0.3);
 }
 
-TEST_F(WindowTest, EveryViewDrawsALiveRun) {
+TEST_F(LiveWindowTest, EveryViewDrawsALiveRun) {
   runLive();
   for (const ViewEntry& entry : viewRegistry()) {
     window.showView(entry.name);
@@ -189,10 +222,11 @@ TEST_F(WindowTest, EveryViewDrawsALiveRun) {
   }
 }
 
-TEST_F(WindowTest, WhatIfRunsAgainBesideWhatWasAndKeepsTheCursor) {
-  open();
-  window.hub().setPlace({1, 1, traces::Direction::kForward, 2});
-  window.hub().selectRank(3);
+TEST_F(LiveWindowTest, WhatIfRunsAgainBesideWhatWasAndKeepsTheCursor) {
+  openFile(test::sampleTraceFile(4, {}));
+  const Place viewed = test::placeAt(1, 1, traces::Direction::kForward, 2);
+  window.navigator().setPlace(viewed);
+  window.navigator().selectRank(WorldRank::of(3));
   for (auto* box : window.findChildren<QComboBox*>())
     if (box->accessibleName() == "Balance") box->setCurrentText("none");
   QElapsedTimer clock;
@@ -202,8 +236,8 @@ TEST_F(WindowTest, WhatIfRunsAgainBesideWhatWasAndKeepsTheCursor) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return !window.engine().active(); }, 20000))
       << status().toStdString();
   std::printf("what if: %lld ms\n", static_cast<long long>(clock.elapsed()));
-  EXPECT_EQ(window.hub().place(), (Place{1, 1, traces::Direction::kForward, 2}));
-  EXPECT_EQ(window.hub().trace().run()["balance"], "none");
+  EXPECT_EQ(window.navigator().place(), viewed);
+  EXPECT_EQ(window.session().trace().run()->balance, traces::Balance::kNone);
   EXPECT_NE(status().indexOf("balance: head_tail → none"), -1);
   EXPECT_NE(status().indexOf("BEFORE · ✓ worst"), -1) << status().toStdString();
   const auto stages = window.findChildren<Stage*>();

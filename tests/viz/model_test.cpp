@@ -2,32 +2,48 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
+#include <algorithm>
 
-#include "tests/viz/sample_trace.h"
+#include "tests/viz/indexed_trace.h"
+#include "tests/viz/recorded_ring.h"
+#include "traces/mistakes/catalogue.h"
 #include "viz/models/findings_model.h"
 #include "viz/models/tensor_list_model.h"
+#include "viz/views/view.h"
 
 namespace ringscope::viz {
 namespace {
 
-using traces::Direction;
 using Mode = QAbstractItemModelTester::FailureReportingMode;
 
+std::vector<TensorRow> rowsOf(const traces::Trace& trace, const traces::Place& place, int rank,
+                              const std::string& filter = "",
+                              const std::vector<LiveTensor>& live = {}) {
+  Cursor cursor;
+  cursor.place = place;
+  cursor.rank = WorldRank::of(rank);
+  return makeTensorRows(trace, cursor, filter, live);
+}
+
+std::vector<FindingCard> cardsOf(const traces::Diagnosis& diagnosis) {
+  return makeDoctorScene(diagnosis, false).cards;
+}
+
 TEST(TensorListModelTest, ListsThePlacesTensorsAndPassesQtsModelTest) {
-  const auto trace = test::sampleTrace(4, {});
+  const auto trace = test::recordedTrace({});
   TensorListModel model;
   const QAbstractItemModelTester tester(&model, Mode::Fatal);
   EXPECT_EQ(model.rowCount(), 0);
-  model.show(*trace, {0, 1, Direction::kForward, 2}, 3, "");
-  EXPECT_GT(model.rowCount(), 20);
+  model.show(rowsOf(*trace, test::forwardAt(1, 2), 3));
+  EXPECT_GT(model.rowCount(), 8);
   ASSERT_GE(model.rowOf("block_lse"), 0);
-  EXPECT_EQ(model.at(model.rowOf("block_lse"))->place.stage, 2);
-  EXPECT_EQ(model.at(model.rowOf("q"))->place.layer, 1);
+  EXPECT_EQ(model.at(model.rowOf("block_lse"))->record.place.stage, RingStep::of(2));
+  EXPECT_EQ(model.at(model.rowOf("q"))->record.place.layer, Layer::of(1));
   EXPECT_EQ(model.rowOf("dq"), -1) << "backward's are not forward's";
   const auto q = model.index(model.rowOf("q"), TensorListModel::kShape);
-  EXPECT_EQ(q.data(Qt::DisplayRole).toString(), "[1×4×32×32]");
+  EXPECT_EQ(q.data(Qt::DisplayRole).toString(), "[1×4×32×8]");
   EXPECT_FALSE(model.hasMarks());
-  model.show(*trace, {0, 0, Direction::kBackward, 0}, 0, "DQ");
+  model.show(rowsOf(*trace, test::backwardAt(0, 0), 0, "DQ"));
   for (int row = 0; row < model.rowCount(); ++row)
     EXPECT_TRUE(model.index(row, 0).data(Qt::DisplayRole).toString().contains("dq"));
   EXPECT_EQ(model.at(-1), nullptr);
@@ -35,41 +51,55 @@ TEST(TensorListModelTest, ListsThePlacesTensorsAndPassesQtsModelTest) {
 }
 
 TEST(TensorListModelTest, WhatOnlyAPausedRunHoldsComesAfterWhatIsRecorded) {
-  const auto trace = test::sampleTrace(4, {});
+  const auto trace = test::recordedTrace({});
   TensorListModel model;
   const QAbstractItemModelTester tester(&model, Mode::Fatal);
-  const traces::Place place{0, 1, Direction::kForward, 2};
-  model.show(*trace, place, 3, "");
+  const traces::Place place = test::forwardAt(1, 2);
+  model.show(rowsOf(*trace, place, 3));
   const int recorded = model.rowCount();
-  const std::vector<LiveTensor> live = {{3, "q", 1, "float32", {1, 4, 32, 32}},
-                                        {3, "weight.mine", -1, "bfloat16", {8, 8}},
-                                        {3, "of another layer", 0, "float32", {2}},
-                                        {2, "of another rank", -1, "float32", {2}}};
-  model.show(*trace, place, 3, "", live);
+  const WorldRank here = WorldRank::of(3);
+  const std::vector<LiveTensor> live = {
+      {here, "q", Layer::of(1), "float32", {1, 4, 32, 8}},
+      {here, "weight.mine", Layer::none(), "bfloat16", {8, 8}},
+      {here, "of another layer", Layer::of(0), "float32", {2}},
+      {WorldRank::of(2), "of another rank", Layer::none(), "float32", {2}}};
+  model.show(rowsOf(*trace, place, 3, "", live));
   ASSERT_EQ(model.rowCount(), recorded + 1);
-  EXPECT_FALSE(model.isOnlyLive(model.rowOf("q")));
+  EXPECT_FALSE(model.at(model.rowOf("q"))->only_live);
   const int row = model.rowOf("weight.mine");
   ASSERT_EQ(row, recorded);
-  EXPECT_TRUE(model.isOnlyLive(row));
-  EXPECT_EQ(model.at(row)->place.layer, -1);
+  EXPECT_TRUE(model.at(row)->only_live);
+  EXPECT_TRUE(model.at(row)->record.place.layer.isNone());
   EXPECT_EQ(model.index(row, TensorListModel::kType).data().toString(), "bfloat16");
   EXPECT_EQ(model.index(row, TensorListModel::kRange).data().toString(), "in the paused run");
-  model.show(*trace, place, 3, "q", live);
+  model.show(rowsOf(*trace, place, 3, "q", live));
   EXPECT_EQ(model.rowOf("weight.mine"), -1) << "the filter holds for them too";
 }
 
 TEST(FindingsModelTest, PutsFindingsFirstAndPassesQtsModelTest) {
   FindingsModel model;
   const QAbstractItemModelTester tester(&model, Mode::Fatal);
-  model.show(traces::diagnose(*test::sampleTrace(4, {"missing_position_ids"})));
+  test::RingRun run;
+  run.restarts_positions = true;
+  model.show(cardsOf(traces::diagnose(*test::recordedTrace(run))));
   ASSERT_GT(model.rowCount(), 2);
   EXPECT_EQ(model.at(0)->verdict, traces::Verdict::kFound);
   EXPECT_EQ(model.at(0)->view, "positions");
-  EXPECT_FALSE(model.at(0)->remedy.isEmpty());
+  EXPECT_FALSE(model.at(0)->remedy.empty());
   EXPECT_EQ(model.at(1)->verdict, traces::Verdict::kClear);
+  EXPECT_EQ(model.at(1)->title, "Block outputs are merged by their log-sum-exp weights");
   EXPECT_TRUE(model.index(0).data(Qt::AccessibleTextRole).toString().contains("found"));
-  model.show(traces::Diagnosis());
+  model.show({});
   EXPECT_EQ(model.rowCount(), 0);
+}
+
+TEST(FindingsModelTest, EveryMistakeLeadsToAViewThatIsThere) {
+  for (const auto& mistake : traces::mistakeCatalogue()) {
+    const bool there = std::any_of(
+        viewRegistry().begin(), viewRegistry().end(),
+        [&](const ViewEntry& view) { return view.name == QString::fromStdString(mistake.view); });
+    EXPECT_TRUE(there) << mistake.id << ": " << mistake.view;
+  }
 }
 
 }  // namespace

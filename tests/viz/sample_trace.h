@@ -16,8 +16,6 @@ std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes);
 std::string traceFileWith(const std::string& options);
 /// The packed documents of the reference cases through `ringscope attend` on four ranks.
 std::string documentsTraceFile(const std::string& options);
-/// One training step with nothing but events.
-std::string sparseTraceFile();
 /// Two ranks, one step, 32 tokens of two packed documents: 20 and 12, each counted from 0.
 std::string packedTraceFile();
 std::shared_ptr<traces::Trace> sampleTrace(int cp, const std::vector<std::string>& mistakes);

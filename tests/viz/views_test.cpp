@@ -4,8 +4,11 @@
 #include <QCheckBox>
 #include <QListView>
 
+#include "tests/viz/indexed_trace.h"
+#include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
-#include "viz/views/tensor_canvas.h"
+#include "viz/paint/memory_painter.h"
+#include "viz/paint/tensor_painter.h"
 #include "viz/views/tensor_list.h"
 
 namespace ringscope::viz {
@@ -25,96 +28,91 @@ class ViewsTest : public WindowTest {
   }
 };
 
-TEST_F(ViewsTest, EveryViewDrawsACorrectRunAndEachMistake) {
-  const std::vector<std::vector<std::string>> runs = {
-      {}, {"missing_position_ids"}, {"naive_sum_merge"}, {"missing_cp_grad_reduce"}};
-  for (const auto& mistakes : runs) {
-    open(mistakes);
+TEST_F(ViewsTest, EveryViewDrawsEveryKindOfRun) {
+  for (const auto& [name, run] : test::allKindsOfRuns()) {
+    open(run);
     for (const ViewEntry& entry : viewRegistry()) {
       View* view = show(entry.name);
       EXPECT_GT(distinctColors(view->grab().toImage()), 12)
-          << entry.name.toStdString() << " of " << (mistakes.empty() ? "" : mistakes[0]);
+          << entry.name.toStdString() << " of " << name;
       EXPECT_FALSE(view->accessibleName().isEmpty()) << entry.name.toStdString();
     }
   }
 }
 
 TEST_F(ViewsTest, WhatIsNotRecordedIsSaidInEveryViewThatNeedsIt) {
-  QSignalSpy opened(&window, &MainWindow::opened);
-  window.openTrace(QString::fromStdString(test::sparseTraceFile()));
-  ASSERT_TRUE(opened.wait(10000));
-  ASSERT_EQ(opened.first().first().toString(), "");
-  window.hub().setPlaying(false);
+  test::RingRun events_only;
+  events_only.keeps_tensors = false;
+  open(events_only);
   for (const char* name : {"positions", "merge", "diff", "tensor"}) {
     const QString sentence = show(name)->accessibleDescription();
     EXPECT_TRUE(sentence.contains("ecorded") && sentence.contains("would show"))
         << name << ": " << sentence.toStdString();
   }
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.hub().diagnosis().has_value(); }, 10000));
   auto* findings = show("doctor")->findChild<QListView*>();
   EXPECT_TRUE(findings->model()
                   ->index(0, 0)
                   .data(Qt::AccessibleTextRole)
                   .toString()
-                  .contains("would settle"));
+                  .contains("Not recorded. This needs"));
 }
 
 TEST_F(ViewsTest, AFindingLeadsToItsPlaceAndAltLeftComesBack) {
-  open({"missing_position_ids"});
+  open(restartingPositions());
   View* doctor = show("doctor");
   auto* list = doctor->findChild<QListView*>();
   list->setFocus();
-  const Place before = window.hub().place();
+  const Place before = window.navigator().place();
   sendKey(list, Qt::Key_Return);
   auto* stage = window.findChild<Stage*>();
   EXPECT_EQ(stage->shown(), "positions");
   QTest::keyClick(&window, Qt::Key_Left, Qt::AltModifier);
   EXPECT_EQ(stage->shown(), "doctor");
-  EXPECT_EQ(window.hub().place(), before);
+  EXPECT_EQ(window.navigator().place(), before);
 }
 
 TEST_F(ViewsTest, SpaceInNowAndInPresenterModeGoesOnByOneRingStep) {
   open();
-  window.hub().setMoment(0, 0);
+  window.navigator().setMoment(0, 0);
   View* now = show("now");
   sendKey(now, Qt::Key_Space);
-  EXPECT_EQ(window.hub().moment(), 1);
-  EXPECT_FALSE(window.hub().playing());
+  EXPECT_EQ(window.navigator().moment(), 1);
+  EXPECT_FALSE(window.player().playing());
   QTest::keyClick(&window, Qt::Key_F11);
   View* ring = show("ring");
   sendKey(ring, Qt::Key_Space);
-  EXPECT_EQ(window.hub().moment(), 2);
+  EXPECT_EQ(window.navigator().moment(), 2);
   EXPECT_GT(distinctColors(ring->grab().toImage()), 20);
   QTest::keyClick(&window, Qt::Key_Escape);
   sendKey(ring, Qt::Key_Space);
-  EXPECT_TRUE(window.hub().playing());
+  EXPECT_TRUE(window.player().playing());
 }
 
 TEST_F(ViewsTest, WithoutMotionPlayingGoesFromRingStepToRingStep) {
   open();
-  window.hub().setMoment(0, 0);
+  window.navigator().setMoment(0, 0);
   QTest::keyClick(&window, Qt::Key_M);
-  EXPECT_TRUE(window.hub().reducedMotion());
-  window.hub().setSpeed(8);
-  window.hub().setPlaying(true);
+  EXPECT_TRUE(window.player().reducedMotion());
+  window.player().setSpeed(8);
+  window.player().setPlaying(true);
   for (int i = 0; i < 10; ++i) {
     QTest::qWait(20);
-    EXPECT_EQ(window.hub().phase(), 1) << "nothing is ever between two steps";
+    EXPECT_EQ(window.navigator().phase(), 1) << "nothing is ever between two steps";
   }
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.hub().moment() >= 2; }, 5000));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window.navigator().moment() >= 2; }, 5000));
 }
 
 TEST_F(ViewsTest, ArrowsPickACellOfTheTensorAndTheRangeFollowsItsHandle) {
   open();
-  window.hub().setMoment(0, 0);
-  window.hub().selectTensor("q");
+  window.navigator().setMoment(0, 0);
+  window.navigator().selectTensor("q");
   View* view = show("tensor");
   const QImage before = view->grab().toImage();
   view->setFocus();
   sendKey(view, Qt::Key_Down);
   sendKey(view, Qt::Key_Right);
   EXPECT_NE(view->grab().toImage(), before) << "the picked cell moves";
-  EXPECT_EQ(window.hub().moment(), 0) << "and the cursor of the run does not";
+  EXPECT_EQ(window.navigator().moment(), 0) << "and the cursor of the run does not";
   sendKey(view, Qt::Key_BracketRight);
   const QImage other_head = view->grab().toImage();
   EXPECT_NE(other_head, before);
@@ -127,7 +125,7 @@ TEST_F(ViewsTest, ArrowsPickACellOfTheTensorAndTheRangeFollowsItsHandle) {
   QTest::mouseRelease(view, Qt::LeftButton, {}, from + QPoint(60, 0));
   const QImage other_range = view->grab().toImage();
   EXPECT_NE(other_range, other_head) << "another range has other colours";
-  window.hub().setSpeed(2);
+  window.player().setSpeed(2);
   EXPECT_EQ(view->grab().toImage(), other_range) << "which stays whatever else is set";
   sendKey(view, Qt::Key_A);
   EXPECT_EQ(view->grab().toImage(), other_head) << "auto-fit brings them back";
@@ -135,27 +133,27 @@ TEST_F(ViewsTest, ArrowsPickACellOfTheTensorAndTheRangeFollowsItsHandle) {
 
 TEST_F(ViewsTest, ATensorThatIsNotHereGivesWayToTheFirstOfTheListAndKeepsBeingChosen) {
   open();
-  window.hub().selectTensor("out");
-  window.hub().setPlace({0, 1, traces::Direction::kBackward, 1});
+  window.navigator().selectTensor("out");
+  window.navigator().setPlace(test::backwardAt(1, 1));
   View* view = show("tensor");
   auto* table = view->findChild<QTableView*>();
   EXPECT_EQ(table->currentIndex().row(), 0);
   EXPECT_GT(distinctColors(view->grab().toImage()), 100) << "its values are drawn";
-  EXPECT_EQ(window.hub().tensor(), "out");
+  EXPECT_EQ(window.navigator().tensor(), "out");
   auto* filter = view->findChild<QLineEdit*>();
   QTest::keyClicks(filter, "nothing");
   QTest::qWait(20);
   EXPECT_EQ(table->model()->rowCount(), 0);
   EXPECT_TRUE(view->accessibleDescription().contains("nothing"));
   filter->clear();
-  window.hub().setPlace({0, 1, traces::Direction::kForward, 3});
+  window.navigator().setPlace(test::forwardAt(1, 3));
   QTest::qWait(20);
   EXPECT_EQ(table->currentIndex().data().toString().left(3), "out");
 }
 
 TEST_F(ViewsTest, ANarrowListKeepsNamesAndDropsWhatHasNoRoom) {
   open();
-  window.hub().setMoment(0, 0);
+  window.navigator().setMoment(0, 0);
   View* view = show("tensor");
   auto* table = view->findChild<QTableView*>();
   for (const int width : {1280, 1920, 3840}) {
@@ -188,20 +186,19 @@ TEST_F(ViewsTest, AClickOnAnErrorChoosesItsTensorAndLayer) {
   open();
   View* view = show("diff");
   QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(110, 100));
-  EXPECT_EQ(window.hub().tensor(), "out");
-  EXPECT_EQ(window.hub().place().layer, 1);
+  EXPECT_EQ(window.navigator().tensor(), "out");
+  EXPECT_EQ(window.navigator().place().layer, Layer::of(1));
 }
 
 TEST_F(ViewsTest, AClickOnTheMemoryChartGoesToThatMoment) {
   open();
-  window.hub().setMoment(0, 0);
+  window.navigator().setMoment(0, 0);
   View* view = show("memory");
   QTest::qWait(50);
-  auto charts = view->findChildren<QAbstractScrollArea*>();
-  ASSERT_EQ(charts.size(), 2);
-  QTest::mouseClick(charts[0]->viewport(), Qt::LeftButton, {},
-                    QPoint(charts[0]->width() * 9 / 10, charts[0]->height() / 2));
-  EXPECT_GT(window.hub().moment(), 8);
+  const QRectF plot = memoryAreas(view->rect()).over_time;
+  QTest::mouseClick(view, Qt::LeftButton, {},
+                    QPointF(plot.left() + plot.width() * 0.9, plot.center().y()).toPoint());
+  EXPECT_GT(window.navigator().moment(), 8);
 }
 
 TEST_F(ViewsTest, DownGoesAlongTheTokensOfThePositions) {
@@ -216,7 +213,9 @@ TEST_F(ViewsTest, DownGoesAlongTheTokensOfThePositions) {
 }
 
 TEST_F(ViewsTest, RevealSaysWhatWasInjectedAndNothingSaysItBefore) {
-  open({"naive_sum_merge"});
+  test::RingRun naive;
+  naive.naive_sum = true;
+  open(naive, R"({"mistakes": ["naive_sum_merge"]})");
   for (auto* box : window.findChildren<QCheckBox*>())
     EXPECT_FALSE(box->isChecked()) << box->text().toStdString();
   EXPECT_EQ(status().indexOf("Injected"), -1);

@@ -11,12 +11,10 @@
 #include <QTest>
 
 #include "tests/support/files.h"
-#include "tests/viz/sample_trace.h"
+#include "tests/viz/recorded_ring.h"
 #include "viz/window/main_window.h"
 
 namespace ringscope::viz {
-
-using State = EngineLink::State;
 
 /// How many colours a picture has; a blank one has one or two.
 inline int distinctColors(const QImage& image) {
@@ -24,6 +22,15 @@ inline int distinctColors(const QImage& image) {
   for (int y = 0; y < image.height(); y += 2)
     for (int x = 0; x < image.width(); x += 2) colors << image.pixel(x, y);
   return static_cast<int>(colors.size());
+}
+
+using State = EngineLink::State;
+
+/// A run whose position ids restart on every rank.
+inline test::RingRun restartingPositions() {
+  test::RingRun run;
+  run.restarts_positions = true;
+  return run;
 }
 
 /// The real window, driven by real mouse and key events, offscreen or under Xvfb.
@@ -35,38 +42,19 @@ class WindowTest : public testing::Test {
     EXPECT_TRUE(QTest::qWaitForWindowExposed(&window));
     QApplication::setActiveWindow(&window);  // Xvfb has no window manager that would do it
   }
-  void open(const std::vector<std::string>& mistakes = {}) {
+  void openFile(const std::string& path) {
     QSignalSpy opened(&window, &MainWindow::opened);
-    window.openTrace(QString::fromStdString(test::sampleTraceFile(4, mistakes)));
+    window.openTrace(QString::fromStdString(path));
     ASSERT_TRUE(opened.wait(10000));
     ASSERT_EQ(opened.first().first().toString(), "");
-    ASSERT_TRUE(QTest::qWaitFor([&] { return window.hub().diagnosis().has_value(); }, 10000));
-    window.hub().setPlaying(false);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 10000));
+    window.player().setPlaying(false);
   }
-  RunConfig longRun() {
-    RunConfig config;
-    config.text = {QString::fromStdString(test::sampleText())};
-    config.steps = 1000;
-    config.seq_len = 64;
-    config.trace = QString::fromStdString(dir.file("live.rscope"));
-    return config;
-  }
-  bool runs() {
-    return QTest::qWaitFor(
-        [&] {
-          return window.engine().state() == State::kRunning &&
-                 window.hub().trace().moments().size() > 20;
-        },
-        20000);
-  }
-  /// A live run of the sample, with the engine's answer to everything.
-  void runLive() {
-    window.startRun(longRun());
-    ASSERT_TRUE(runs()) << status().toStdString();
-  }
-  void pause() {
-    QTest::mouseClick(button("Pause"), Qt::LeftButton);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kPaused; }, 20000));
+  /// A recording that needs no engine.
+  void open(const test::RingRun& run = {}, const std::string& sealed = "") {
+    const std::string path = dir.file("run-" + std::to_string(recordings_++) + ".rscope");
+    test::recordFile(run, path, sealed);
+    openFile(path);
   }
   QPushButton* button(const QString& text) {
     for (auto* b : window.findChildren<QPushButton*>())
@@ -81,6 +69,9 @@ class WindowTest : public testing::Test {
 
   test::TempDir dir;
   MainWindow window;
+
+ private:
+  int recordings_ = 0;
 };
 
 }  // namespace ringscope::viz

@@ -1,81 +1,103 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QCheckBox>
 #include <QComboBox>
 #include <QElapsedTimer>
 
 #include "tests/viz/window_fixture.h"
+#include "traces/mistakes/catalogue.h"
 #include "viz/maths/ring_layout.h"
-#include "viz/views/timeline_painter.h"
+#include "viz/paint/timeline_painter.h"
+#include "viz/window/mistakes_box.h"
 
 namespace ringscope::viz {
 namespace {
 
 TEST_F(WindowTest, KeysMoveTheMomentAndChooseRanks) {
   open();
-  Hub& hub = window.hub();
-  hub.setMoment(0, 0);
+  Navigator& at = window.navigator();
+  at.setMoment(0, 0);
   QTest::keyClick(&window, Qt::Key_Right);
   QTest::keyClick(&window, Qt::Key_Right);
-  EXPECT_EQ(hub.place().stage, 2);
+  EXPECT_EQ(at.place().stage, RingStep::of(2));
   QTest::keyClick(&window, Qt::Key_Left);
-  EXPECT_EQ(hub.place().stage, 1);
+  EXPECT_EQ(at.place().stage, RingStep::of(1));
   QTest::keyClick(&window, Qt::Key_Right, Qt::ControlModifier);
-  EXPECT_EQ(hub.place().train_step, 1);
+  EXPECT_EQ(at.place().train_step, 1);
   QTest::keyClick(&window, Qt::Key_End);
-  EXPECT_EQ(hub.moment() + 1, static_cast<int>(hub.trace().moments().size()));
+  EXPECT_EQ(at.moment() + 1, static_cast<int>(window.session().trace().moments().size()));
   QTest::keyClick(&window, Qt::Key_Home);
-  EXPECT_EQ(hub.moment(), 0);
+  EXPECT_EQ(at.moment(), 0);
   QTest::keyClick(&window, Qt::Key_3);
-  EXPECT_EQ(hub.selectedRank(), 2);
+  EXPECT_EQ(at.rank(), WorldRank::of(2));
   QTest::keyClick(&window, Qt::Key_T);
-  EXPECT_EQ(hub.axis(), Axis::kTime);
+  EXPECT_EQ(at.axis(), Axis::kTime);
   QTest::keyClick(&window, Qt::Key_Plus);
-  EXPECT_EQ(hub.speed(), 2);
+  EXPECT_EQ(window.player().speed(), 2);
 }
 
 TEST_F(WindowTest, SpacePlaysOnTheAnimationClock) {
   open();
-  window.hub().setMoment(0, 0);
-  window.hub().setSpeed(8);
+  window.navigator().setMoment(0, 0);
+  window.player().setSpeed(8);
   QTest::keyClick(&window, Qt::Key_Space);
-  EXPECT_TRUE(window.hub().playing());
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.hub().moment() >= 2; }, 5000));
+  EXPECT_TRUE(window.player().playing());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window.navigator().moment() >= 2; }, 5000));
   QTest::keyClick(&window, Qt::Key_Space);
-  const int held = window.hub().moment();
+  const int held = window.navigator().moment();
   QTest::qWait(100);
-  EXPECT_EQ(window.hub().moment(), held);
+  EXPECT_EQ(window.navigator().moment(), held);
 }
 
 TEST_F(WindowTest, AClickOnACardAndOnTheTimelineSelects) {
   open();
-  window.hub().setMoment(0, 0);
+  window.navigator().setMoment(0, 0);
   auto* ring = window.findChild<QStackedWidget*>()->currentWidget();
   const RingLayout layout(QRectF(0, 0, ring->width(), ring->height() - 126), 4);
-  QTest::mouseClick(ring, Qt::LeftButton, {}, layout.card(1).center().toPoint());
-  EXPECT_EQ(window.hub().selectedRank(), 1);
+  QTest::mouseClick(ring, Qt::LeftButton, {}, layout.card(GroupRank::of(1)).center().toPoint());
+  EXPECT_EQ(window.navigator().rank(), WorldRank::of(1));
   // The middle of the longest ring step of rank 3; the shortest may be narrower than a pixel.
   auto* timeline = window.findChild<TimelineView*>();
-  const Hub& hub = window.hub();
-  const QRectF area = timeline->rect();
-  const TimeScale scale = passScale(hub, area.left() + 100, area.width() - 124);
-  Place longest = hub.place();
-  std::int64_t middle = 0, length = 0;
-  for (Place place = hub.place(); place.stage < 4; ++place.stage) {
-    const auto [begin, end] = stageWindow(hub.trace(), hub.index(), place, 3);
-    if (end - begin <= length) continue;
-    longest = place;
-    length = end - begin;
-    middle = begin + length / 2;
-  }
+  const TimelineScene scene = timeline->scene();
+  const auto& stages = scene.lanes.at(3).stages;
+  const auto longest = std::max_element(stages.begin(), stages.end(),
+                                        [](auto& a, auto& b) { return a.length() < b.length(); });
+  const double x = timelineScale(timeline->rect(), scene).x(longest->at(0.5));
   QTest::mouseClick(timeline, Qt::LeftButton, {},
-                    QPoint(static_cast<int>(scale.x(middle)), timeline->height() - 12));
-  EXPECT_EQ(hub.selectedRank(), 3);
-  EXPECT_EQ(hub.place(), longest);
+                    QPoint(static_cast<int>(x), timeline->height() - 12));
+  EXPECT_EQ(window.navigator().rank(), WorldRank::of(3));
+  EXPECT_EQ(window.navigator().place().stage, RingStep::of(longest - stages.begin()));
+  EXPECT_EQ(window.navigator().place().layer, scene.pass.layer);
+}
+
+TEST_F(WindowTest, AnotherFileIsShownByTheTimelineToo) {
+  open();
+  auto* timeline = window.findChild<TimelineView*>();
+  const TimelineScene first = timeline->scene();
+  const QImage before = timeline->grab().toImage();
+  test::RingRun fewer;
+  fewer.cp = 2;
+  open(fewer);
+  window.navigator().setMoment(0, 0);
+  EXPECT_EQ(timeline->scene().pass, first.pass);
+  EXPECT_NE(timeline->scene(), first) << "another run has other ranks";
+  EXPECT_NE(timeline->grab().toImage(), before);
 }
 
 TEST_F(WindowTest, AMistakeIsSaidInStatusAndDoctor) {
-  open({"missing_position_ids"});
+  open(restartingPositions());
   EXPECT_NE(status().indexOf("1 finding"), -1) << status().toStdString();
   EXPECT_NE(status().indexOf("▲ worst"), -1) << status().toStdString();
+}
+
+TEST_F(WindowTest, ThePanelOffersWhatTheCatalogueSaysCanBeInjected) {
+  const auto* panel = window.findChild<MistakesBox*>();
+  ASSERT_NE(panel, nullptr);
+  QStringList offered, injectable;
+  for (const auto* box : panel->findChildren<QCheckBox*>()) offered << box->text();
+  for (const auto& mistake : traces::mistakeCatalogue())
+    if (mistake.injectable) injectable << QString::fromStdString(mistake.label);
+  EXPECT_EQ(offered, injectable);
+  EXPECT_FALSE(offered.isEmpty());
 }
 
 TEST_F(WindowTest, AFileThatIsNoTraceIsASentenceAndTheWindowGoesOn) {
@@ -84,20 +106,32 @@ TEST_F(WindowTest, AFileThatIsNoTraceIsASentenceAndTheWindowGoesOn) {
   ASSERT_TRUE(opened.wait(5000));
   EXPECT_NE(opened.first().first().toString().indexOf("not a RingScope trace"), -1);
   open();
-  EXPECT_FALSE(window.hub().empty());
+  EXPECT_FALSE(window.session().empty());
 }
 
 TEST_F(WindowTest, WhatCannotWorkIsRefusedWithTheReason) {
   for (auto* box : window.findChildren<QComboBox*>())
     if (box->accessibleName() == "Mask") box->setCurrentText("full");
-  EXPECT_NE(status().indexOf("choose balance none"), -1);
+  EXPECT_NE(status().indexOf("use --balance none"), -1);
   EXPECT_FALSE(button("Run")->isEnabled());
+}
+
+TEST_F(WindowTest, F5WithWhatCannotWorkLeavesTheRecordingOnShow) {
+  open();
+  const auto moments = window.session().trace().moments().size();
+  ASSERT_GT(moments, 0u);
+  for (auto* box : window.findChildren<QComboBox*>())
+    if (box->accessibleName() == "Mask") box->setCurrentText("full");
+  QTest::keyClick(&window, Qt::Key_F5);
+  EXPECT_EQ(window.engine().state(), State::kIdle);
+  EXPECT_EQ(window.session().trace().moments().size(), moments);
+  EXPECT_NE(status().indexOf("use --balance none"), -1);
 }
 
 TEST_F(WindowTest, EveryControlIsReachedByTabAndHasAName) {
   open();
   QSet<QWidget*> reached;
-  for (int i = 0; i < 80; ++i) {
+  for (int i = 0; i < 160; ++i) {
     QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : &window,
                     Qt::Key_Tab);
     if (auto* w = QApplication::focusWidget()) reached << w;
@@ -194,11 +228,3 @@ TEST_F(WindowTest, TheLayoutOfOneWindowIsThatOfTheNext) {
 
 }  // namespace
 }  // namespace ringscope::viz
-
-int main(int argc, char** argv) {
-  if (qEnvironmentVariableIsEmpty("DISPLAY")) qputenv("QT_QPA_PLATFORM", "offscreen");
-  QApplication app(argc, argv);
-  testing::InitGoogleTest(&argc, argv);
-  ringscope::viz::loadFonts();
-  return RUN_ALL_TESTS();
-}

@@ -16,6 +16,11 @@ std::string executableFolder() {
   return error ? fs::current_path().string() : self.parent_path().string();
 }
 
+std::string programBeside(const std::string& name) {
+  const std::string path = executableFolder() + "/" + name;
+  return fs::is_regular_file(path) ? path : "";
+}
+
 std::string resourcePath(const std::string& relative) {
   if (const char* folder = std::getenv("RINGSCOPE_RESOURCES")) {
     const fs::path path = fs::path(folder) / relative;

@@ -14,10 +14,6 @@ double magnitude(const DiffRecord& diff) {
   return std::isnan(diff.multiple) ? std::numeric_limits<double>::infinity() : diff.multiple;
 }
 
-bool diverges(const DiffRecord& diff) {
-  return !(diff.multiple <= kNoiseLimit);
-}
-
 int tensorOrder(const std::string& tensor) {
   static const std::array<std::string, 10> kOrder = {"q",    "k",    "v",  "out", "lse",
                                                      "loss", "dout", "dv", "dk",  "dq"};
@@ -28,18 +24,26 @@ auto dependenceKey(const DiffRecord& diff) {
   const bool backward = diff.place.direction == Direction::kBackward;
   // Loss and gradients carry layer -1: the loss ends the forward half, gradients end the backward.
   const int outside = 1 << 20;
-  const int layer = diff.place.layer < 0 ? outside
-                    : backward           ? -diff.place.layer
-                                         : diff.place.layer;
+  const int layer = diff.place.layer.isNone() ? outside
+                    : backward                ? -diff.place.layer.value()
+                                              : diff.place.layer.value();
   return std::tuple(!diff.isolated, diff.place.train_step, backward, layer,
                     tensorOrder(diff.tensor));
 }
 
-void keepWorse(const DiffRecord*& worst, const DiffRecord& candidate) {
-  if (!worst || magnitude(candidate) > magnitude(*worst)) worst = &candidate;
+}  // namespace
+
+bool diverges(const DiffRecord& diff) {
+  return !(diff.multiple <= kNoiseLimit);
 }
 
-}  // namespace
+bool isWorse(const DiffRecord& diff, const DiffRecord& than) {
+  return magnitude(diff) > magnitude(than);
+}
+
+void keepWorse(const DiffRecord*& worst, const DiffRecord& candidate) {
+  if (!worst || isWorse(candidate, *worst)) worst = &candidate;
+}
 
 std::vector<const DiffRecord*> divergences(const Trace& trace) {
   std::vector<const DiffRecord*> found;
@@ -66,7 +70,7 @@ DiffSummary summarize(const Trace& trace) {
 void WorstDiffs::update(const Trace& trace) {
   for (; seen_ < trace.diffs().size(); ++seen_) {
     auto& worst = trace.diffs()[seen_].isolated ? isolated_ : end_to_end_;
-    if (!worst || magnitude(trace.diffs()[seen_]) > magnitude(trace.diffs()[*worst])) worst = seen_;
+    if (!worst || isWorse(trace.diffs()[seen_], trace.diffs()[*worst])) worst = seen_;
   }
 }
 
@@ -77,23 +81,8 @@ const DiffRecord* WorstDiffs::overall(const Trace& trace) const {
 }
 
 std::string describe(const DiffRecord& diff) {
-  return (diff.place.layer >= 0 ? "layer " + std::to_string(diff.place.layer) + ", " : "") +
+  return (diff.place.layer.exists() ? "layer " + toString(diff.place.layer) + ", " : "") +
          diff.tensor;
-}
-
-std::string describeMultiple(double multiple) {
-  if (!std::isfinite(multiple)) return "∞×";
-  char digits[64];
-  if (multiple >= 1e5) {
-    const bool millions = multiple >= 1e6;
-    std::snprintf(digits, sizeof digits, millions ? "%.1f M×" : "%.0f k×",
-                  multiple / (millions ? 1e6 : 1e3));
-    return digits;
-  }
-  std::snprintf(digits, sizeof digits, multiple < 10 ? "%.1f" : "%.0f", multiple);
-  std::string text = digits;
-  if (text.size() > 3) text.insert(text.size() - 3, ",");
-  return text + "×";
 }
 
 }  // namespace ringscope::traces

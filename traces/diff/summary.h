@@ -5,9 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "traces/core/prose.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::traces {
+
+/// Its error is beyond the limit, or is no number.
+bool diverges(const DiffRecord& diff);
+/// The first has the larger multiple; what is no number is larger than all numbers.
+bool isWorse(const DiffRecord& diff, const DiffRecord& than);
+/// Leaves the worse of the two in `worst`; null: there is none yet.
+void keepWorse(const DiffRecord*& worst, const DiffRecord& candidate);
 
 /// What the diffs of a run say together. Pointers are into the trace.
 struct DiffSummary {
@@ -45,7 +53,5 @@ std::vector<const DiffRecord*> divergences(const Trace& trace);
 
 /// "layer 2, dk" or "loss": where a diff stands, for one line of text.
 std::string describe(const DiffRecord& diff);
-/// "0.9×", "8,400×", "7.8 M×": a multiple as people say it.
-std::string describeMultiple(double multiple);
 
 }  // namespace ringscope::traces

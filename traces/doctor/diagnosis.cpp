@@ -2,15 +2,13 @@
 #include "traces/doctor/diagnosis.h"
 
 #include <algorithm>
+#include <cctype>
+#include <new>
 
 #include "traces/mistakes/catalogue.h"
 
 namespace ringscope::traces {
 namespace {
-
-nlohmann::json orNull(int value) {
-  return value < 0 ? nlohmann::json() : nlohmann::json(value);
-}
 
 nlohmann::json toJson(const Finding& finding) {
   const Mistake* mistake = findMistake(finding.rule);
@@ -18,15 +16,35 @@ nlohmann::json toJson(const Finding& finding) {
           {"severity", finding.severity},
           {"confidence", finding.confidence},
           {"title", finding.title},
-          {"rank", orNull(finding.rank)},
+          {"rank", traces::toJson(finding.rank)},
           {"train_step", finding.place.train_step},
-          {"layer", orNull(finding.place.layer)},
+          {"layer", traces::toJson(finding.place.layer)},
           {"direction", name(finding.place.direction)},
-          {"stage", orNull(finding.place.stage)},
+          {"stage", traces::toJson(finding.place.stage)},
           {"buffer", finding.buffer},
           {"evidence", finding.evidence},
           {"remedy", finding.remedy},
           {"reported_in", mistake ? mistake->reported_in : ""}};
+}
+
+/// Nothing where the events alone would do.
+std::string captureHint(const std::string& id) {
+  const Mistake* mistake = findMistake(id);
+  if (!mistake || mistake->capture == CaptureNeeded::kEvents) return "";
+  return std::string("; --capture ") + name(mistake->capture) + " records them";
+}
+
+/// What one rule cannot read must not silence the others.
+RuleResult checked(const Rule& rule, const Trace& trace) {
+  try {
+    RuleResult result = rule.check(trace);
+    if (result.verdict == Verdict::kNotObservable) result.would_settle += captureHint(rule.id);
+    return result;
+  } catch (const std::bad_alloc&) {
+    return notObservable("there is not enough memory for what it needs");
+  } catch (const std::exception& error) {
+    return notObservable(std::string("what it needs cannot be read: ") + error.what());
+  }
 }
 
 }  // namespace
@@ -46,8 +64,16 @@ std::vector<Finding> Diagnosis::findings() const {
 
 Diagnosis diagnose(const Trace& trace) {
   Diagnosis diagnosis;
-  for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, rule.check(trace)});
+  for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
   return diagnosis;
+}
+
+std::string headline(const Diagnosis::Entry& entry) {
+  const Mistake* mistake = findMistake(entry.rule);
+  std::string holds = mistake ? mistake->when_absent : entry.rule;
+  if (entry.result.verdict == Verdict::kNotObservable) return "Cannot tell whether " + holds;
+  holds[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(holds[0])));
+  return holds;
 }
 
 nlohmann::json toJson(const Diagnosis& diagnosis) {
@@ -65,7 +91,7 @@ std::string toText(const Diagnosis& diagnosis) {
   for (const auto& finding : diagnosis.findings()) {
     text += "✗ " + finding.title + "\n  " + finding.rule + " · " + finding.confidence + " · " +
             describe(finding.place) +
-            (finding.rank >= 0 ? " · rank " + std::to_string(finding.rank) : "") +
+            (finding.rank.exists() ? " · rank " + toString(finding.rank) : "") +
             (finding.buffer.empty() ? "" : " · " + finding.buffer) + "\n  " + finding.evidence +
             "\n  What to change: " + finding.remedy + "\n";
     if (const Mistake* mistake = findMistake(finding.rule))

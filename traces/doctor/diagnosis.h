@@ -14,6 +14,7 @@ struct Diagnosis {
     RuleResult result;
   };
   std::vector<Entry> entries;
+  std::string problem;  ///< why no rule was asked; empty: all were
 
   int count(Verdict verdict) const;
   std::vector<Finding> findings() const;
@@ -21,6 +22,10 @@ struct Diagnosis {
 
 /// Runs every rule. Reads the trace and nothing else.
 Diagnosis diagnose(const Trace& trace);
+
+/// What a rule that found nothing says, as a sentence without its full stop: what holds, or that
+/// the recording cannot tell.
+std::string headline(const Diagnosis::Entry& entry);
 
 nlohmann::json toJson(const Diagnosis& diagnosis);
 /// The report for people: findings with evidence and remedy, then what was clear and what not seen.

@@ -4,27 +4,26 @@
 #include <string>
 #include <vector>
 
+#include "traces/doctor/verdict.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::traces {
 
-enum class Verdict { kFound, kClear, kNotObservable };
-const char* name(Verdict verdict);
-
-/// What a rule found, where, why it says so and what to change. -1 means "no one in particular".
+/// What a rule found, where, why it says so and what to change.
 struct Finding {
   std::string rule;        ///< an id of the catalogue
   std::string severity;    ///< "error": the numbers are wrong · "warning": they may be
   std::string confidence;  ///< "certain" · "likely"
   std::string title;
   Place place;
-  int rank = -1;
+  WorldRank rank;  ///< none: no one in particular
   std::string buffer;
   std::string evidence;  ///< in numbers
   std::string remedy;    ///< what to change
 };
 
-/// A rule's answer. `would_settle` names the capture that would make it observable.
+/// A rule's answer. `would_settle` says what the recording lacks; diagnose() adds the capture that
+/// the catalogue names for the mistake.
 struct RuleResult {
   Verdict verdict = Verdict::kClear;
   std::vector<Finding> findings;

@@ -23,54 +23,85 @@ std::uint64_t ChunkJoiner::joinedId(int source, std::uint64_t id) const {
 }
 
 void ChunkJoiner::put(Chunk chunk) {
+  if (chunk.kind != ChunkKind::kEnd)
+    end_.rows_by_kind[static_cast<std::size_t>(chunk.kind)] += chunk.rows;
   chunk.seq = next_seq_++;
   chunk.checksum = computeChecksum(chunk);
   take_(chunk);
 }
 
+namespace {
+
+/// Decodes, changes each row, and encodes again.
+template <typename Row, typename Change>
+std::size_t change(Chunk& chunk, Change change) {
+  auto rows = decodeRows<Row>(chunk);
+  for (Row& row : rows) change(row);
+  chunk.body = encodeRows<Row>(rows);
+  return rows.size();
+}
+
+}  // namespace
+
+bool ChunkJoiner::isRepeated(const Chunk& chunk) {
+  // What all ranks say alike, as the run and its groups, is kept once; of a note, what it said
+  // last.
+  const std::string body(chunk.body.begin(), chunk.body.end());
+  if (chunk.kind != ChunkKind::kNotes) return !said_once_.insert({chunk.kind, body}).second;
+  const Note note = decodeOne<Note>(chunk);
+  const auto known = notes_.find(note.key);
+  if (known != notes_.end() && known->second == note.json) return true;
+  notes_[note.key] = note.json;
+  return false;
+}
+
 void ChunkJoiner::add(int source, Chunk chunk, std::int64_t clock_shift_ns) {
+  auto shift = [&](std::int64_t& time_ns) { time_ns = shifted(time_ns, clock_shift_ns); };
   switch (chunk.kind) {
-    case ChunkKind::kEvents: {
-      auto events = decodeEvents(chunk);
-      for (Event& event : events) {
-        event.begin_ns = shifted(event.begin_ns, clock_shift_ns);
-        event.end_ns = shifted(event.end_ns, clock_shift_ns);
-      }
-      events_ += events.size();
-      chunk.body = encodeEvents(events);
+    case ChunkKind::kEvents:
+      events_ += change<Event>(chunk, [&](Event& event) {
+        shift(event.begin_ns);
+        shift(event.start_ns);
+        shift(event.end_ns);
+      });
       break;
-    }
-    case ChunkKind::kMemory: {
-      auto samples = decodeMemory(chunk);
-      for (MemorySample& sample : samples) sample.time_ns = shifted(sample.time_ns, clock_shift_ns);
-      chunk.body = encodeMemory(samples);
+    case ChunkKind::kTimes:
+      change<TimesRecord>(chunk, [&](TimesRecord& times) {
+        shift(times.begin_ns);
+        shift(times.start_ns);
+        shift(times.end_ns);
+      });
       break;
-    }
-    case ChunkKind::kTensors: {
-      auto records = decodeTensors(chunk);
-      for (TensorRecord& record : records) record.id = joinedId(source, record.id);
-      chunk.body = encodeTensors(records);
+    case ChunkKind::kMemory:
+      change<MemorySample>(chunk, [&](MemorySample& sample) { shift(sample.time_ns); });
       break;
-    }
+    case ChunkKind::kTensors:
+      change<TensorRecord>(chunk, [&](TensorRecord& record) {
+        record.id = TensorId::of(joinedId(source, static_cast<std::uint64_t>(record.id.value())));
+      });
+      break;
     case ChunkKind::kValues:
       chunk.key = joinedId(source, chunk.key);
       break;
-    case ChunkKind::kNotes: {
-      const Note note = decodeNote(chunk);
-      if (const auto known = notes_.find(note.key);
-          known != notes_.end() && known->second == note.json)
-        return;
-      notes_[note.key] = note.json;
+    case ChunkKind::kNotes:
+    case ChunkKind::kRun:
+    case ChunkKind::kIntent:
+    case ChunkKind::kGroups:
+      if (isRepeated(chunk)) return;
       break;
-    }
     case ChunkKind::kEnd: {
-      const EndRecord end = decodeEnd(chunk);
+      const EndRecord end = decodeOne<EndRecord>(chunk);
       end_.dropped_events += end.dropped_events;
       end_.dropped_tensors += end.dropped_tensors;
       end_.run_clock_ns = std::max(end_.run_clock_ns, shifted(end.run_clock_ns, clock_shift_ns));
       return;
     }
-    default:
+    case ChunkKind::kSummaries:
+      return;  // of chunks as their source had them
+    case ChunkKind::kShards:
+    case ChunkKind::kDiffs:
+    case ChunkKind::kSchedule:
+    case ChunkKind::kCount:
       break;
   }
   put(std::move(chunk));
@@ -79,11 +110,7 @@ void ChunkJoiner::add(int source, Chunk chunk, std::int64_t clock_shift_ns) {
 void ChunkJoiner::finish(std::int64_t now_ns) {
   end_.events = events_;
   end_.run_clock_ns = std::max(end_.run_clock_ns, now_ns);
-  Chunk chunk;
-  chunk.kind = ChunkKind::kEnd;
-  chunk.rows = 1;
-  chunk.body = encodeEnd(end_);
-  put(std::move(chunk));
+  put(chunkOf(end_));
 }
 
 }  // namespace ringscope::traces

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "traces/schema/chunk.h"
@@ -30,13 +31,15 @@ class ChunkJoiner {
 
  private:
   void put(Chunk chunk);
+  bool isRepeated(const Chunk& chunk);
   std::uint64_t joinedId(int source, std::uint64_t id) const;
 
   int sources_;
   std::function<void(const Chunk&)> take_;
   std::map<std::string, std::string> notes_;  // what each key said last
+  std::set<std::pair<ChunkKind, std::string>> said_once_;
   std::uint64_t next_seq_ = 1, events_ = 0;
-  EndRecord end_;
+  EndRecord end_{0, 0, 0, 0, noRows()};
 };
 
 }  // namespace ringscope::traces

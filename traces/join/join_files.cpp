@@ -10,9 +10,13 @@
 
 #include "traces/core/clock.h"
 #include "traces/core/error.h"
+#include "traces/core/json.h"
+#include "traces/core/output_file.h"
 #include "traces/join/chunk_joiner.h"
+#include "traces/query/ending.h"
 #include "traces/storage/sqlite_sink.h"
 #include "traces/storage/sqlite_source.h"
+#include "traces/storage/trace_path.h"
 
 namespace ringscope::traces {
 namespace {
@@ -25,9 +29,10 @@ struct ClockStart {
 
 /// What must be known of a file before it is joined.
 struct Summary {
-  std::string run;
+  std::optional<RunSpec> run;
   std::set<int> ranks;
   std::optional<ClockStart> clock;
+  bool whole = false;  ///< the rank recorded to its end
 };
 
 std::string bootId() {
@@ -38,8 +43,7 @@ std::string bootId() {
 }
 
 std::optional<ClockStart> parseClock(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
+  const auto json = parseJson(text, "the note of its clock");
   try {
     return ClockStart{json.at("boot_id"), json.at("steady_ns"), json.at("unix_ns")};
   } catch (const nlohmann::json::exception&) {
@@ -47,14 +51,21 @@ std::optional<ClockStart> parseClock(const std::string& text) {
   }
 }
 
+/// What ranks of one run have alike, whatever machine each is on.
+RunSpec withoutMachine(RunSpec run) {
+  run.cores = 0;
+  return run;
+}
+
 Summary summaryOf(const std::string& path) {
   Summary summary;
   SqliteSource(path).readAll(
       [&](const Chunk& chunk) {
-        if (chunk.kind == ChunkKind::kEvents) summary.ranks.insert(chunk.rank);
+        if (chunk.kind == ChunkKind::kEvents) summary.ranks.insert(chunk.rank.value());
+        if (chunk.kind == ChunkKind::kEnd) summary.whole = true;
+        if (chunk.kind == ChunkKind::kRun) summary.run = withoutMachine(decodeOne<RunSpec>(chunk));
         if (chunk.kind != ChunkKind::kNotes) return;
-        const Note note = decodeNote(chunk);
-        if (note.key == "run") summary.run = note.json;
+        const Note note = decodeOne<Note>(chunk);
         if (note.key == kClockNote) summary.clock = parseClock(note.json);
       },
       [&](const std::string& damage) {
@@ -66,7 +77,7 @@ Summary summaryOf(const std::string& path) {
 void checkTogether(const std::vector<std::string>& paths, const std::vector<Summary>& all) {
   std::set<int> ranks;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (all[i].run.empty() || all[i].run != all[0].run)
+    if (!all[i].run || all[i].run != all[0].run)
       throw inputError(paths[i] + " and " + paths[0] + " are not of one run");
     if (!all[i].clock) throw inputError(paths[i] + " does not say when it began");
     for (const int rank : all[i].ranks)
@@ -109,22 +120,32 @@ std::string describeClock(std::int64_t start_ns) {
 }
 
 ClockAlignment joinFiles(const std::vector<std::string>& inputs, const std::string& output) {
+  std::vector<NamedPath> read;
+  for (const std::string& path : inputs) read.push_back({"TRACE", path});
+  checkOutputs(read, {{"--output", output}});
+  checkTracePath(output);
   std::vector<Summary> all;
   for (const std::string& path : inputs) all.push_back(summaryOf(path));
   checkTogether(inputs, all);
   const ClockAlignment alignment = alignmentOf(all);
   const auto shifts = shiftsOf(all, alignment);
-  if (std::ranges::find(inputs, output) != inputs.end())
-    throw inputError(output + " is one of the files to join; name another");
-  SqliteSink sink(output);
+  OutputFile beside(output);
+  SqliteSink sink(beside.temporaryPath());
   ChunkJoiner joiner(static_cast<int>(inputs.size()),
                      [&](const Chunk& chunk) { sink.write(chunk); });
   for (std::size_t i = 0; i < inputs.size(); ++i)
     SqliteSource(inputs[i]).readRange(
         0, std::numeric_limits<std::int64_t>::max(),
         [&](Chunk chunk) { joiner.add(static_cast<int>(i), std::move(chunk), shifts[i]); });
+  if (const auto cut = std::ranges::count(all, false, &Summary::whole); cut > 0)
+    joiner.add(0, chunkOf(Note{kEndedNote, endedNote({HowEnded::kCut,
+                                                      std::to_string(cut) + " of " +
+                                                          std::to_string(all.size()) +
+                                                          " ranks did not record to their end"})}));
   joiner.finish();
   sink.close();
+  removeBeside(beside.finalPath());
+  beside.finish();
   return alignment;
 }
 

@@ -1,116 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/mistakes/catalogue.h"
 
+#include "traces/mistakes/catalogue/subjects.h"
+
 namespace ringscope::traces {
+namespace {
+
+std::vector<Mistake> joinSubjects() {
+  std::vector<Mistake> all;
+  const auto add = [&all](const char* subject, std::vector<Mistake> mistakes) {
+    for (Mistake& mistake : mistakes) {
+      mistake.subject = subject;
+      all.push_back(std::move(mistake));
+    }
+  };
+  add("Tokens and buffers", tokensAndBuffersMistakes());
+  add("Attention", attentionMistakes());
+  add("Ring", ringMistakes());
+  add("Loss and gradients", lossAndGradientsMistakes());
+  return all;
+}
+
+}  // namespace
+
+const char* name(CaptureNeeded capture) {
+  switch (capture) {
+    case CaptureNeeded::kEvents:
+      return "none";
+    case CaptureNeeded::kStats:
+      return "stats";
+    case CaptureNeeded::kFull:
+      return "full";
+  }
+  return "";
+}
 
 const std::vector<Mistake>& mistakeCatalogue() {
-  static const std::vector<Mistake> kCatalogue = {
-      {"missing_position_ids", "Positions restart at 0 on every rank",
-       "recorded position ids differ from the layout's",
-       "DeepSpeed ulysses_sp.py; ms-swift#5683; Megatron-LM#560"},
-      {"missing_rope_buffer", "Cos/sin (freqs_cis) not sharded with the tokens, or only partly",
-       "cos/sin recomputed from positions differ", "pytorch#152261; the PyTorch tutorial"},
-      {"wrong_buffer_dim", "A buffer is cut along the wrong dimension",
-       "shape and axis audit per buffer", "NeMo Automodel#1482"},
-      {"aliased_buffer", "An expand()/view() buffer is overwritten by the in-place reorder",
-       "stride 0 or shared storage among buffers", "pytorch#170200"},
-      {"shift_labels_per_shard",
-       "Labels are shifted after sharding: every shard's last token loses its target",
-       "labels[i] == ids[global i + 1] fails at borders only",
-       "transformers#36607, #48493; verl#4250"},
-      {"labels_shifted_twice", "The model shifts labels that were shifted already",
-       "label offset is 2", "ms-swift#9977"},
-      {"unbalanced_unshard", "The load-balance permutation is not applied, or not undone",
-       "rearrange∘restore ≠ identity; error follows chunk borders",
-       "Model-Optimizer#1804; long-context-attention#53"},
-      {"balance_differs_between_buffers", "Tokens are head-tail, positions or mask are not",
-       "token map ≠ map of the other buffer", "diffusers#13696; TransformerEngine#2349"},
-      {"balance_without_causal", "Head-tail with full attention", "config against mask",
-       "pytorch#141429"},
-      {"naive_sum_merge", "Block outputs are added without LSE weights",
-       "out ≠ Σ exp(lse_i − lse)·out_i", "the principle page"},
-      {"lse_overflow", "Merge by log(exp+exp) overflows or loses small blocks",
-       "fp64 re-merge of the recorded blocks", "EasyContext#14"},
-      {"lse_low_precision", "Running out/LSE kept in bf16: error grows with ring size",
-       "error against cp_size", "ring-flash-attention#42, #22; flash-attention#1088"},
-      {"lse_base2", "A base-2 LSE merged as natural", "block lse·ln 2 equals the recomputed one",
-       "flashinfer#2113; vllm#28840"},
-      {"causal_on_every_block", "Is_causal is applied to off-diagonal blocks",
-       "mask area per (q, k) block", "PyTorch's own step-case test"},
-      {"no_skip_future_block", "Future blocks are attended instead of skipped",
-       "pairs with k > q visited", "the same"},
-      {"mask_dropped", "Sliding window or custom mask silently becomes full causal",
-       "declared against effective mask, per layer", "accelerate#4177; prime-rl#2828"},
-      {"documents_ignored", "Attention crosses packed documents",
-       "attention mass across documents; loss ratio", "axolotl#3608; transformers#46634"},
-      {"positions_not_reset_per_document", "Packed documents keep global positions",
-       "positions at document starts", "TransformerEngine#2349"},
-      {"ring_bypassed", "A kernel upgrade bypasses the ring: each rank attends to itself only",
-       "zero KV hops; each (q, k) pair not visited once", "axolotl#3928"},
-      {"kv_not_rotated", "The same block is used at every step, or counted twice",
-       "(q, k) coverage ≠ 1", "sglang#33353, #33327"},
-      {"wrong_ring_direction",
-       "Send and receive peers are swapped on some ranks, or source_rank is computed for the"
-       " other direction",
-       "block hash against its claimed source", "pytorch#187924"},
-      {"stale_kv_in_backward", "The reverse ring reuses step-0 KV: forward exact, gradients wrong",
-       "KV hash per backward step", "diffusers#14265"},
-      {"dkv_not_returned", "DK, dV miss the last hop home, or are added to the wrong block",
-       "dk, dv differ by one rotation", "TransformerEngine#1557; Megatron-LM#1464"},
-      {"local_delta_in_backward",
-       "D = rowsum(dO∘O) or LSE of one block is used in backward instead of the merged one",
-       "recomputed D, LSE", "flash-attention derivation"},
-      {"dropped_hop", "One hop is lost: a hang, or old data", "pairing graph of sends and receives",
-       "ring-flash-attention#39; nccl#479; prime-rl#2946"},
-      {"uneven_shards", "Length not divisible by 2·cp: a token lost or a hang",
-       "Σ local tokens ≠ total", "TransformerEngine#1930, #1929"},
-      {"padding_unmasked", "Padding attends or is attended; a fully masked row gives NaN",
-       "fully masked rows; zero rows", "TransformerEngine#2186, #3331"},
-      {"mean_of_local_means",
-       "Loss is averaged per rank although ranks hold unequal numbers of targets",
-       "Σ loss / Σ targets against the logged loss", "Megatron-LM#7452; verl#6049"},
-      {"loss_scaled_by_cp", "Loss ×cp or ÷cp", "the same, ratio is cp",
-       "Megatron-LM#673, #906; transformers#48167"},
-      {"metric_not_reduced", "The logged loss is one rank's, the training is right",
-       "logged against reduced", "torchtitan#3111, #3329"},
-      {"missing_cp_grad_reduce", "Gradients are not reduced over cp: replicas drift",
-       "parameters differ across cp ranks after one step", "VeOmni#1115"},
-      {"grad_scaled_by_cp", "Gradients off by cp", "grad-norm ratio is cp or 1/cp",
-       "DeepSpeed#5248, #5555"},
-      {"clip_before_reduce", "The norm is clipped on local gradients",
-       "clip coefficient differs per rank", "the 3D workflow"},
-      {"wrong_process_group",
-       "A global rank is used as a group rank, or the world group instead of cp",
-       "group and peer of each operation", "Megatron-LM#6746; pytorch#187924; DeepSpeed#7672"},
-      {"different_batches_on_cp_ranks", "The sampler shards over cp too", "batch hash per rank",
-       "SimpleTuner#2143; siiRL#69"},
-      {"same_batch_on_dp_ranks", "Dp ranks read the same batch", "the same", "the 3D workflow"},
-      {"heads_not_divisible", "Ulysses with heads not divisible by cp; uneven KV heads",
-       "heads per rank", "DeepSpeed#8316; verl#1226"},
-      {"gqa_group_broken", "KV heads are assigned to the wrong query heads after all-to-all",
-       "head map", "vllm-omni#5716"},
-      {"cp_not_applied", "CP is configured but sequences are whole on each rank",
-       "shapes and memory do not fall with cp", "verl#7476"},
-      {"balance_cuts_documents", "Work per rank uneven: the balance ignores documents",
-       "mask area per rank", "pytorch#189902"},
-      {"dropout_rng_reused", "The dropout state is not kept per step",
-       "mask of forward ≠ mask of backward", "ring-flash-attention#36; TransformerEngine#1031"},
-      {"recompute_differs", "Activation recomputation takes another path than the forward",
-       "op lists differ", "trl#4314"},
-      {"embedding_detached", "An in-place resize detaches the embeddings",
-       "gradient is None or exactly 0", "NeMo Automodel#2931"},
-      {"non_contiguous_kv", "A non-contiguous half of K, V or LSE is read as contiguous",
-       "block hash against its source", "comments in PyTorch's ring code"},
-      {"positions_read_as_documents",
-       "A library infers packed documents from position ids; a head-tail shard looks like a "
-       "new document, so some ranks get a mask and others none: wrong numbers, or mismatched"
-       " collectives and a hang",
-       "attention operator, mask and collectives differ across ranks",
-       "seen with Transformers 5.23 on PyTorch 2.11: ranks whose two chunks touch see no "
-       "jump"},
-      {"nan_from_one_rank", "One rank injects NaN; everyone has it P−1 hops later",
-       "first event with a non-finite value", "common"},
-  };
+  static const std::vector<Mistake> kCatalogue = joinSubjects();
   return kCatalogue;
 }
 

@@ -6,14 +6,29 @@
 
 namespace ringscope::traces {
 
-/// A mistake that people really make with context parallelism.
+/// The least that a recording must keep of tensors for a mistake to be seen in it.
+enum class CaptureNeeded { kEvents, kStats, kFull };
+/// As --capture takes it.
+const char* name(CaptureNeeded capture);
+
+/// A mistake that people really make with context parallelism. What any part of RingScope says of
+/// it is here: a new mistake is one entry in catalogue/.
 struct Mistake {
   std::string id;
+  std::string label;        ///< a few words, for a list in the window
   std::string title;        ///< what goes wrong
+  std::string when_absent;  ///< what holds where it was not made: a clause, small first letter
   std::string look_for;     ///< its evidence in a recording
   std::string reported_in;  ///< public issues and code where it was met
+  std::string view;         ///< name of the view in which the evidence is plain to see
+  CaptureNeeded capture = CaptureNeeded::kFull;
+  std::vector<std::string> seams{};  ///< of engine/mistakes/seams.h, by which it can be made
+  std::string made_by{};             ///< what these then do instead
+  bool injectable = false;  ///< the engine can make it; a test compares this with its registry
+  std::string subject{};    ///< heading of its part of the catalogue
 };
 
+/// All of them, those of a subject next to each other.
 const std::vector<Mistake>& mistakeCatalogue();
 /// Null when there is no mistake of this id.
 const Mistake* findMistake(const std::string& id);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/query/flows.h"
 
+#include <limits>
 #include <unordered_map>
 
 namespace ringscope::traces {
@@ -9,7 +10,7 @@ std::vector<Flow> matchFlows(const Trace& trace, Payload payload) {
   std::vector<Flow> flows;
   std::unordered_map<std::uint64_t, std::size_t> index;
   for (int rank = 0; rank < trace.worldSize(); ++rank) {
-    for (const Event& event : trace.events(rank)) {
+    for (const Event& event : trace.events(WorldRank::of(rank))) {
       const bool send = event.kind == EventKind::kSend;
       if (event.payload != payload || (!send && event.kind != EventKind::kReceive)) continue;
       const auto [at, added] = index.try_emplace(event.flow, flows.size());
@@ -20,14 +21,14 @@ std::vector<Flow> matchFlows(const Trace& trace, Payload payload) {
   return flows;
 }
 
-HopCount countHops(const Trace& trace, int rank, Payload payload, int train_step, int layer,
-                   Direction direction) {
+HopCount countHops(const Trace& trace, WorldRank rank, Payload payload, std::int32_t train_step,
+                   Layer layer, Direction direction) {
   HopCount count;
-  for (const Event& event : trace.events(rank)) {
-    const bool here = event.kind == EventKind::kSend && event.payload == payload &&
-                      event.place.train_step == train_step && event.place.layer == layer &&
-                      event.place.direction == direction;
-    if (!here) continue;
+  const Place first{train_step, layer, direction, RingStep::none()};
+  Place last = first;
+  last.stage = RingStep::of(std::numeric_limits<RingStep::Value>::max());
+  for (const Event& event : trace.eventsAt(first, last, rank)) {
+    if (event.kind != EventKind::kSend || event.payload != payload) continue;
     ++count.hops;
     count.bytes += event.bytes;
   }

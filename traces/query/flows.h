@@ -22,7 +22,7 @@ struct HopCount {
   int hops = 0;
   std::int64_t bytes = 0;
 };
-HopCount countHops(const Trace& trace, int rank, Payload payload, int train_step, int layer,
-                   Direction direction);
+HopCount countHops(const Trace& trace, WorldRank rank, Payload payload, std::int32_t train_step,
+                   Layer layer, Direction direction);
 
 }  // namespace ringscope::traces

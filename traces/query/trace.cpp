@@ -2,147 +2,200 @@
 #include "traces/query/trace.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "traces/storage/sqlite_source.h"
+#include "traces/core/json.h"
+#include "traces/core/utf8.h"
+#include "traces/query/admission.h"
 
 namespace ringscope::traces {
+
+Trace::Trace(std::shared_ptr<ChunkSource> source) : source_(std::move(source)), events_(source_) {}
+
 namespace {
 
-constexpr int kMaxRanks = 4096;
-
-nlohmann::json parsed(const Note& note) {
-  auto json = nlohmann::json::parse(note.json, nullptr, false);
-  if (json.is_discarded()) throw inputError("the note '" + note.key + "' of the trace is not JSON");
-  return json;
-}
-
-double halfToDouble(std::uint16_t half) {
-  const int exponent = (half >> 10) & 0x1F;
-  const int fraction = half & 0x3FF;
-  double value = exponent == 31  ? (fraction ? std::numeric_limits<double>::quiet_NaN()
-                                             : std::numeric_limits<double>::infinity())
-                 : exponent == 0 ? std::ldexp(fraction, -24)
-                                 : std::ldexp(fraction + 1024, exponent - 25);
-  return half & 0x8000 ? -value : value;
-}
-
-template <typename T>
-T load(const Bytes& bytes, std::size_t index) {
-  T value;
-  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-double element(DType dtype, const Bytes& bytes, std::size_t i) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return load<float>(bytes, i);
-    case DType::kFloat64:
-      return load<double>(bytes, i);
-    case DType::kBFloat16:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(bytes, i)) << 16);
-    case DType::kFloat16:
-      return halfToDouble(load<std::uint16_t>(bytes, i));
-    case DType::kInt32:
-      return load<std::int32_t>(bytes, i);
-    case DType::kInt64:
-      return static_cast<double>(load<std::int64_t>(bytes, i));
-    case DType::kCount:
-      break;
-  }
-  return 0;
+template <typename Records>
+void admitAll(const Records& records) {
+  for (const auto& record : records) admit(record);
 }
 
 }  // namespace
 
-std::vector<double> decodeValues(const TensorRecord& tensor, const Bytes& bytes) {
-  std::size_t count = 1;
-  for (const auto extent : tensor.shape) {
-    if (extent < 0 || (extent > 0 && count > kMaxChunkBytes / static_cast<std::size_t>(extent)))
-      throw inputError("the tensor '" + tensor.name + "' has an impossible shape");
-    count *= static_cast<std::size_t>(extent);
-  }
-  if (bytes.size() != count * sizeOf(tensor.dtype))
-    throw inputError("the values of '" + tensor.name + "' do not fit its shape");
-  std::vector<double> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = element(tensor.dtype, bytes, i);
-  return values;
+void Trace::expect(const ChunkInfo& chunk) {
+  admit(chunk.summary.value(), chunk.rows);
+  events_.expect(chunk);
 }
 
-Trace::Trace(LoadValues load_values) : load_values_(std::move(load_values)) {}
+void Trace::readEvents() {
+  const std::size_t claimed = eventCount();
+  events_.decodeAll();
+  if (end_ && eventCount() < claimed)
+    addProblem("events are missing: " + std::to_string(claimed) + " were recorded, " +
+               std::to_string(eventCount()) + " are readable");
+}
 
-std::size_t Trace::checkedRank(int rank) {
-  if (rank < 0 || rank >= kMaxRanks)
-    throw inputError("the trace names rank " + std::to_string(rank) + ", which cannot be");
-  const auto index = static_cast<std::size_t>(rank);
-  if (index >= events_.size()) {
-    events_.resize(index + 1);
-    memory_.resize(index + 1);
-  }
-  return index;
+const std::vector<std::string>& Trace::problems() const {
+  for (std::string& sentence : events_.takeProblems()) problems_.push_back(std::move(sentence));
+  return problems_;
 }
 
 void Trace::add(const Chunk& chunk) {
+  auto each = [&](auto records) {
+    for (auto& record : records) add(std::move(record));
+  };
   switch (chunk.kind) {
     case ChunkKind::kEvents:
-      addEvents(chunk);
-      break;
+      return add(std::span<const Event>(decodeRows<Event>(chunk)));
+    case ChunkKind::kTimes:
+      return add(std::span<const TimesRecord>(decodeRows<TimesRecord>(chunk)));
     case ChunkKind::kTensors:
-      for (auto& tensor : decodeTensors(chunk)) {
-        tensor_index_[tensor.name].try_emplace({tensor.place, tensor.rank}, tensors_.size());
-        tensors_.push_back(std::move(tensor));
-      }
-      break;
+      return add(decodeRows<TensorRecord>(chunk));
     case ChunkKind::kValues:
-      kept_values_[chunk.key] = chunk.body;
-      break;
+      return addValues(tensorOf(chunk), chunk.body);
     case ChunkKind::kMemory:
-      for (const auto& sample : decodeMemory(chunk))
-        memory_[checkedRank(sample.rank)].push_back(sample);
-      break;
-    case ChunkKind::kShards: {
-      ShardRecord shard = decodeShard(chunk);
-      shard_index_.try_emplace({shard.buffer, shard.train_step, shard.rank}, shards_.size());
-      shards_.push_back(std::move(shard));
-      break;
-    }
+      return add(std::span<const MemorySample>(decodeRows<MemorySample>(chunk)));
+    case ChunkKind::kShards:
+      return each(decodeRows<ShardRecord>(chunk));
     case ChunkKind::kDiffs:
-      for (auto& diff : decodeDiffs(chunk)) diffs_.push_back(std::move(diff));
-      break;
-    case ChunkKind::kNotes: {
-      const Note note = decodeNote(chunk);
-      notes_.emplace_back(note.key, parsed(note));
-      break;
-    }
+      return each(decodeRows<DiffRecord>(chunk));
+    case ChunkKind::kNotes:
+      return each(decodeRows<Note>(chunk));
+    case ChunkKind::kRun:
+      return add(decodeOne<RunSpec>(chunk));
+    case ChunkKind::kIntent:
+      return each(decodeRows<IntentRecord>(chunk));
+    case ChunkKind::kGroups:
+      return each(decodeRows<GroupRecord>(chunk));
+    case ChunkKind::kSchedule:
+      return each(decodeRows<ScheduleRecord>(chunk));
     case ChunkKind::kEnd:
-      end_ = decodeEnd(chunk);
-      break;
+      return add(decodeOne<EndRecord>(chunk));
+    case ChunkKind::kSummaries:  // the chunks themselves say more
     case ChunkKind::kCount:
-      break;
+      return;
   }
 }
 
-void Trace::addEvents(const Chunk& chunk) {
-  const auto events = decodeEvents(chunk);
-  for (const Event& event : events) checkedRank(event.rank);
-  for (const Event& event : events) {
-    events_[static_cast<std::size_t>(event.rank)].push_back(event);
-    end_ns_ = std::max(end_ns_, event.end_ns);
-    if (event.place.stage >= 0) addMoment(event.place);
+void Trace::add(DiffRecord diff) {
+  admit(diff);
+  diffs_.push_back(std::move(diff));
+}
+
+void Trace::add(RunSpec run) {
+  admit(run);
+  for (std::string* text :
+       {&run.capture, &run.model_dir, &run.tokens, &run.tokenizer, &run.separator, &run.model.name})
+    *text = toUtf8(*text);
+  for (std::string& path : run.text) path = toUtf8(path);
+  run_ = std::move(run);
+}
+
+void Trace::add(IntentRecord intent) {
+  admit(intent);
+  intents_.push_back(std::move(intent));
+}
+
+void Trace::add(std::span<const Event> events) {
+  admitAll(events);
+  events_.add(events);
+}
+
+void Trace::add(std::span<const TimesRecord> all) {
+  admitAll(all);
+  for (const TimesRecord& times : all) events_.add(times);
+}
+
+void Trace::add(std::vector<TensorRecord> tensors) {
+  admitAll(tensors);
+  for (auto& tensor : tensors) {
+    if (!tensor_index_.try_emplace(tensor, tensors_.size()).second)
+      addProblem("two tensors are recorded as " + describe(static_cast<const TensorKey&>(tensor)) +
+                 "; the first is shown");
+    tensors_.push_back(std::move(tensor));
   }
 }
 
-void Trace::addMoment(const Place& place) {
-  // Nearly always the newest one or one of the last few, since ranks are never far apart.
-  const auto at = std::lower_bound(moments_.begin(), moments_.end(), place, before);
-  if (at == moments_.end() || !(*at == place)) moments_.insert(at, place);
+void Trace::add(std::span<const MemorySample> samples) {
+  admitAll(samples);
+  for (const MemorySample& sample : samples) {
+    events_.makeRoomFor(sample.rank);
+    if (sample.rank.index() >= memory_.size()) memory_.resize(sample.rank.index() + 1);
+    memory_[sample.rank.index()].push_back(sample);
+  }
 }
 
-std::size_t Trace::eventCount() const {
-  std::size_t count = 0;
-  for (const auto& of_rank : events_) count += of_rank.size();
-  return count;
+void Trace::add(ShardRecord shard) {
+  admit(shard);
+  shard_index_.try_emplace({shard.buffer, shard.train_step, shard.rank.value()}, shards_.size());
+  shards_.push_back(std::move(shard));
+}
+
+void Trace::add(const Note& note) {
+  notes_.emplace_back(note.key, parseJson(note.json, "the note '" + note.key + "' of the trace"));
+  raw_notes_.push_back(note);
+}
+
+void Trace::add(ScheduleRecord schedule) {
+  admit(schedule);
+  schedule_index_[{schedule.rank, schedule.direction}][schedule.train_step] = schedules_.size();
+  schedules_.push_back(std::move(schedule));
+}
+
+void Trace::addValues(TensorId tensor, Bytes values) {
+  kept_values_[tensor.value()] = std::move(values);
+}
+
+void Trace::add(GroupRecord group) {
+  admit(group);
+  for (const WorldRank member : group.members) events_.makeRoomFor(member);
+  const auto at = std::lower_bound(
+      groups_.begin(), groups_.end(), group,
+      [](const GroupRecord& a, const GroupRecord& b) { return a.id.value() < b.id.value(); });
+  if (at != groups_.end() && at->id == group.id)
+    *at = std::move(group);
+  else
+    groups_.insert(at, std::move(group));
+}
+
+const GroupRecord* Trace::groupOf(WorldRank rank, GroupAxis axis) const {
+  for (const GroupRecord& group : groups_)
+    if (group.axis == axis &&
+        std::find(group.members.begin(), group.members.end(), rank) != group.members.end())
+      return &group;
+  return nullptr;
+}
+
+const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank) const {
+  const IntentRecord* latest = nullptr;
+  for (const IntentRecord& intent : intents_) {
+    const bool concerns =
+        intent.ranks.empty() ||
+        std::find(intent.ranks.begin(), intent.ranks.end(), rank) != intent.ranks.end();
+    if (concerns && intent.train_step <= train_step &&
+        (!latest || intent.train_step >= latest->train_step))
+      latest = &intent;
+  }
+  return latest;
+}
+
+const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank,
+                                      Direction direction) const {
+  const auto of_rank = schedule_index_.find({rank, direction});
+  if (of_rank == schedule_index_.end()) return nullptr;
+  const auto after = of_rank->second.upper_bound(train_step);
+  return after == of_rank->second.begin() ? nullptr : &schedules_[std::prev(after)->second];
+}
+
+std::vector<const StageRecord*> Trace::stagesAt(const Place& place, WorldRank rank) const {
+  std::vector<const StageRecord*> stages;
+  if (const ScheduleRecord* of_rank = schedule(place.train_step, rank, place.direction))
+    for (const StageRecord& stage : of_rank->stages)
+      if (stage.ring_step == place.stage) stages.push_back(&stage);
+  return stages;
+}
+
+const std::vector<MemorySample>& Trace::memory(WorldRank rank) const {
+  static const std::vector<MemorySample> kNone;
+  return rank.exists() && rank.index() < memory_.size() ? memory_[rank.index()] : kNone;
 }
 
 const nlohmann::json& Trace::note(const std::string& key) const {
@@ -152,59 +205,58 @@ const nlohmann::json& Trace::note(const std::string& key) const {
   return at == notes_.rend() ? kNull : at->second;
 }
 
-const nlohmann::json& Trace::run() const {
-  static const nlohmann::json kEmpty = nlohmann::json::object();
-  const nlohmann::json& run = note("run");
-  return run.is_object() ? run : kEmpty;
+std::vector<const nlohmann::json*> Trace::notes(const std::string& key) const {
+  std::vector<const nlohmann::json*> found;
+  for (const auto& [name, json] : notes_)
+    if (name == key) found.push_back(&json);
+  return found;
 }
 
-bool Trace::PlaceAndRankBefore::operator()(const std::pair<Place, int>& a,
-                                           const std::pair<Place, int>& b) const {
-  if (before(a.first, b.first)) return true;
-  return !before(b.first, a.first) && a.second < b.second;
+const TensorRecord* Trace::findTensor(const TensorKey& key) const {
+  const auto found = tensor_index_.find(key);
+  return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
 }
 
-const TensorRecord* Trace::findTensor(const std::string& name, const Place& place, int rank) const {
-  const auto named = tensor_index_.find(name);
-  if (named == tensor_index_.end()) return nullptr;
-  const auto found = named->second.find({place, rank});
-  return found == named->second.end() ? nullptr : &tensors_[found->second];
+std::vector<const TensorRecord*> Trace::tensorsAt(const TensorName& tensor, const Place& place,
+                                                  WorldRank rank) const {
+  // The index is ordered by place, rank and kind first, so all of them stand together.
+  TensorKey first{tensor, place};
+  first.rank = rank;
+  first.tensor.name.clear();
+  first.microbatch = std::numeric_limits<std::int32_t>::min();
+  std::vector<const TensorRecord*> found;
+  for (auto at = tensor_index_.lower_bound(first);
+       at != tensor_index_.end() && at->first.place == place && at->first.rank == rank &&
+       at->first.tensor.kind == tensor.kind;
+       ++at)
+    if (at->first.tensor.name == tensor.name) found.push_back(&tensors_[at->second]);
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
-const ShardRecord* Trace::findShard(const std::string& buffer, int train_step, int rank) const {
-  const auto found = shard_index_.find({buffer, train_step, rank});
+const TensorRecord* Trace::findTensor(const TensorName& tensor, const Place& place,
+                                      WorldRank rank) const {
+  const auto found = tensorsAt(tensor, place, rank);
+  return found.empty() ? nullptr : found.front();
+}
+
+const ShardRecord* Trace::findShard(const std::string& buffer, std::int32_t train_step,
+                                    WorldRank rank) const {
+  const auto found = shard_index_.find({buffer, train_step, rank.value()});
   return found == shard_index_.end() ? nullptr : &shards_[found->second];
 }
 
-std::optional<std::vector<double>> Trace::values(const TensorRecord& tensor) const {
+std::optional<Bytes> Trace::bytes(const TensorRecord& tensor) const {
   if (!tensor.has_values) return std::nullopt;
-  if (const auto kept = kept_values_.find(tensor.id); kept != kept_values_.end())
-    return decodeValues(tensor, kept->second);
-  if (!load_values_) return std::nullopt;
-  const auto bytes = load_values_(tensor.id);
-  if (!bytes) return std::nullopt;
-  return decodeValues(tensor, *bytes);
+  const auto kept = kept_values_.find(tensor.id.value());
+  if (kept != kept_values_.end()) return kept->second;
+  return source_ ? source_->values(tensor.id) : std::nullopt;
 }
 
-std::shared_ptr<Trace> openTrace(const std::string& path) {
-  auto source = std::make_shared<SqliteSource>(path);
-  auto trace =
-      std::make_shared<Trace>([source](std::uint64_t id) { return source->readValues(id); });
-  source->readAll(
-      [&](Chunk chunk) {
-        try {
-          trace->add(chunk);
-        } catch (const Error& error) {
-          trace->addProblem(error.what());
-        }
-      },
-      [&](std::string sentence) { trace->addProblem(std::move(sentence)); });
-  if (!trace->end())
-    trace->addProblem("the recording was cut: the run was killed or is still going on");
-  else if (trace->end()->events != trace->eventCount())
-    trace->addProblem("events are missing: " + std::to_string(trace->end()->events) +
-                      " were recorded, " + std::to_string(trace->eventCount()) + " are readable");
-  return trace;
+std::optional<std::vector<double>> Trace::values(const TensorRecord& tensor) const {
+  const auto recorded = bytes(tensor);
+  if (!recorded) return std::nullopt;
+  return decodeValues(tensor, *recorded);
 }
 
 }  // namespace ringscope::traces

@@ -24,24 +24,23 @@ std::int64_t Recorder::now() const {
 }
 
 void Recorder::event(const Event& event) noexcept {
-  if (!ranks_[static_cast<std::size_t>(event.rank)]->events.push(event)) ++dropped_events_;
+  if (!ranks_[event.rank.index()]->events.push(event)) ++dropped_events_;
 }
 
 void Recorder::memory(const MemorySample& sample) noexcept {
   // A lost sample is repaired by the next one of its category, so it is not counted as a drop.
-  ranks_[static_cast<std::size_t>(sample.rank)]->memory.push(sample);
+  ranks_[sample.rank.index()]->memory.push(sample);
 }
 
-void Recorder::enqueue(Item item, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  item_bytes_ += bytes;
-  items_.push_back(std::move(item));
+void Recorder::enqueue(Chunk chunk) {
+  const MutexLock lock(mutex_);
+  items_.emplace_back(std::move(chunk));
 }
 
 void Recorder::tensor(TensorRecord record, Bytes values) {
   const std::size_t bytes = values.size();
-  const std::lock_guard lock(mutex_);
-  record.id = next_tensor_id_++;
+  const MutexLock lock(mutex_);
+  record.id = TensorId::of(next_tensor_id_++);
   if (bytes > 0 && item_bytes_ + bytes > options_.queue_bytes) {
     values.clear();
     ++dropped_tensors_;
@@ -51,37 +50,27 @@ void Recorder::tensor(TensorRecord record, Bytes values) {
   items_.push_back(TensorItem{std::move(record), std::move(values)});
 }
 
-void Recorder::shard(ShardRecord shard) {
-  enqueue(std::move(shard), 0);
-}
-void Recorder::diffs(std::vector<DiffRecord> diffs) {
-  enqueue(std::move(diffs), 0);
-}
-void Recorder::note(std::string key, std::string json) {
-  enqueue(Note{std::move(key), std::move(json)}, 0);
-}
-
 Watermark Recorder::flush() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (closing_) return watermark_;
   const std::uint64_t ticket = ++flush_requested_;
-  wake_writer_.notify_one();
-  drained_.wait(lock, [&] { return flush_done_ >= ticket; });
+  wake_writer_.notifyOne();
+  drained_.wait(lock, [&]() RINGSCOPE_REQUIRES(mutex_) { return flush_done_ >= ticket; });
   return watermark_;
 }
 
 void Recorder::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closing_) return;
     closing_ = true;
-    wake_writer_.notify_one();
+    wake_writer_.notifyOne();
   }
   writer_.join();
 }
 
 RecorderStats Recorder::stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {written_events_, dropped_events_, dropped_tensors_, failed_sinks_};
 }
 
@@ -90,88 +79,107 @@ void Recorder::writerLoop() {
     std::uint64_t ticket = 0;
     bool closing = false;
     {
-      std::unique_lock lock(mutex_);
-      wake_writer_.wait_for(lock, options_.commit_interval,
-                            [&] { return closing_ || flush_requested_ > flush_done_; });
+      MutexLock lock(mutex_);
+      wake_writer_.waitFor(lock, options_.commit_interval, [&]() RINGSCOPE_REQUIRES(mutex_) {
+        return closing_ || flush_requested_ > flush_done_;
+      });
       ticket = flush_requested_;
       closing = closing_;
     }
     drainOnce();
     if (closing) {
       const RecorderStats s = stats();
-      writeChunk(ChunkKind::kEnd, -1, 0, 1,
-                 encodeEnd({s.events, s.dropped_events, s.dropped_tensors, now()}));
+      writeChunk(
+          chunkOf(EndRecord{s.events, s.dropped_events, s.dropped_tensors, now(), rows_by_kind_}));
       sinks_.close();
     } else {
       sinks_.flush();
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       for (std::string& failure : sinks_.takeFailures())
         failed_sinks_.push_back(std::move(failure));
       flush_done_ = ticket;
       watermark_ = {next_seq_ - 1, now()};
-      drained_.notify_all();
+      drained_.notifyAll();
     }
     if (closing) return;
   }
 }
 
+/// Items first taken and then written last: what speaks of an event (its times) was recorded after
+/// it, so it is also written after it.
 void Recorder::drainOnce() {
-  for (std::size_t r = 0; r < ranks_.size(); ++r) writeRank(r);
   std::vector<Item> items;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     items.swap(items_);
     item_bytes_ = 0;
   }
+  for (std::size_t r = 0; r < ranks_.size(); ++r) writeRank(r);
   writeItems(std::move(items));
 }
+
+namespace {
+
+template <typename Record>
+Chunk ofRank(std::size_t rank, const std::vector<Record>& records) {
+  Chunk chunk = chunkOf(std::span<const Record>(records));
+  chunk.rank = WorldRank::of(rank);
+  return chunk;
+}
+
+}  // namespace
 
 void Recorder::writeRank(std::size_t rank) {
   std::vector<Event> events;
   ranks_[rank]->events.drain(events);
   if (!events.empty()) {
-    writeChunk(ChunkKind::kEvents, static_cast<int>(rank), 0, events.size(), encodeEvents(events));
+    writeChunk(ofRank(rank, events));
     written_events_ += events.size();
   }
   std::vector<MemorySample> samples;
   ranks_[rank]->memory.drain(samples);
-  if (!samples.empty())
-    writeChunk(ChunkKind::kMemory, static_cast<int>(rank), 0, samples.size(),
-               encodeMemory(samples));
+  if (!samples.empty()) writeChunk(ofRank(rank, samples));
 }
 
 void Recorder::writeItems(std::vector<Item> items) {
+  // Of what a full disk cuts off, most records of values that fitted should be there.
+  constexpr std::size_t kBytesBeforeRecords = std::size_t{256} << 10;
   std::vector<TensorRecord> records;
+  std::size_t bytes = 0;
+  const auto write_records = [&] {
+    if (!records.empty()) writeChunk(chunkOf(std::span<const TensorRecord>(records)));
+    records.clear();
+    bytes = 0;
+  };
   for (auto& item : items) {
     if (auto* tensor = std::get_if<TensorItem>(&item)) {
+      bytes += tensor->values.size();
       // Values first: whoever has the record finds its values too.
-      if (tensor->record.has_values)
-        writeChunk(ChunkKind::kValues, tensor->record.rank, tensor->record.id, 1,
-                   std::move(tensor->values));
+      if (tensor->record.has_values) writeValues(tensor->record, std::move(tensor->values));
       records.push_back(std::move(tensor->record));
-    } else if (auto* shard = std::get_if<ShardRecord>(&item)) {
-      writeChunk(ChunkKind::kShards, shard->rank, 0, 1, encodeShard(*shard));
-    } else if (auto* diffs = std::get_if<std::vector<DiffRecord>>(&item)) {
-      writeChunk(ChunkKind::kDiffs, -1, 0, diffs->size(), encodeDiffs(*diffs));
+      if (bytes > kBytesBeforeRecords) write_records();
     } else {
-      writeChunk(ChunkKind::kNotes, -1, 0, 1, encodeNote(std::get<Note>(item)));
+      writeChunk(std::move(std::get<Chunk>(item)));
     }
   }
-  if (!records.empty())
-    writeChunk(ChunkKind::kTensors, -1, 0, records.size(), encodeTensors(records));
+  write_records();
 }
 
-void Recorder::writeChunk(ChunkKind kind, int rank, std::uint64_t key, std::size_t rows,
-                          Bytes body) {
+void Recorder::writeValues(const TensorRecord& record, Bytes values) {
   Chunk chunk;
+  chunk.kind = ChunkKind::kValues;
+  chunk.rank = record.rank;
+  chunk.key = static_cast<std::uint64_t>(record.id.value());
+  chunk.rows = 1;
+  chunk.body = std::move(values);
+  writeChunk(std::move(chunk));
+}
+
+void Recorder::writeChunk(Chunk chunk) {
+  rows_by_kind_[static_cast<std::size_t>(chunk.kind)] += chunk.rows;
   chunk.seq = next_seq_++;
-  chunk.kind = kind;
-  chunk.rank = static_cast<std::int16_t>(rank);
-  chunk.key = key;
-  chunk.rows = static_cast<std::uint32_t>(rows);
-  chunk.body = std::move(body);
   chunk.checksum = computeChecksum(chunk);
   sinks_.write(chunk);
 }

@@ -3,14 +3,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <variant>
 #include <vector>
 
+#include "traces/core/mutex.h"
 #include "traces/recording/sink_set.h"
 #include "traces/recording/spsc_ring.h"
 
@@ -59,9 +58,16 @@ class Recorder {
 
   /// Assigns the id. `values` are the contiguous elements, or empty when only the record is kept.
   void tensor(TensorRecord record, Bytes values);
-  void shard(ShardRecord shard);
-  void diffs(std::vector<DiffRecord> diffs);
-  void note(std::string key, std::string json);
+  /// Any record that has no buffer of its own: shards, notes, the run, its intent, groups,
+  /// schedules …
+  template <typename Record>
+  void record(const Record& record) {
+    enqueue(chunkOf(record));
+  }
+  void diffs(const std::vector<DiffRecord>& diffs) {
+    enqueue(chunkOf(std::span<const DiffRecord>(diffs)));
+  }
+  void note(std::string key, std::string json) { record(Note{std::move(key), std::move(json)}); }
 
   /// Returns when everything recorded before the call has been written and made durable.
   Watermark flush();
@@ -74,19 +80,20 @@ class Recorder {
     TensorRecord record;
     Bytes values;
   };
-  using Item = std::variant<TensorItem, ShardRecord, std::vector<DiffRecord>, Note>;
+  using Item = std::variant<TensorItem, Chunk>;
   struct RankBuffers {
     explicit RankBuffers(std::size_t capacity) : events(capacity), memory(capacity) {}
     SpscRing<Event> events;
     SpscRing<MemorySample> memory;
   };
 
-  void enqueue(Item item, std::size_t bytes);
+  void enqueue(Chunk chunk);
   void writerLoop();
   void drainOnce();
   void writeRank(std::size_t rank);
   void writeItems(std::vector<Item> items);
-  void writeChunk(ChunkKind kind, int rank, std::uint64_t key, std::size_t rows, Bytes body);
+  void writeChunk(Chunk chunk);
+  void writeValues(const TensorRecord& record, Bytes values);
 
   const std::int64_t start_ns_;
   const RecorderOptions options_;
@@ -94,20 +101,21 @@ class Recorder {
   std::vector<std::unique_ptr<RankBuffers>> ranks_;
   std::atomic<std::uint64_t> dropped_events_{0};
   std::atomic<std::uint64_t> written_events_{0};
-  std::uint64_t next_seq_ = 1;  // writer thread only
+  std::uint64_t next_seq_ = 1;  // writer thread only, as is the next
+  std::vector<std::uint64_t> rows_by_kind_ = noRows();
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_writer_;
-  std::condition_variable drained_;
-  std::vector<Item> items_;
-  std::size_t item_bytes_ = 0;
-  std::uint64_t next_tensor_id_ = 1;
-  std::uint64_t dropped_tensors_ = 0;
-  std::uint64_t flush_requested_ = 0;
-  std::uint64_t flush_done_ = 0;
-  Watermark watermark_;
-  bool closing_ = false;
-  std::vector<std::string> failed_sinks_;
+  mutable Mutex mutex_;
+  Condition wake_writer_;
+  Condition drained_;
+  std::vector<Item> items_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::size_t item_bytes_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t next_tensor_id_ RINGSCOPE_GUARDED_BY(mutex_) = 1;
+  std::uint64_t dropped_tensors_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t flush_requested_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t flush_done_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
+  Watermark watermark_ RINGSCOPE_GUARDED_BY(mutex_);
+  bool closing_ RINGSCOPE_GUARDED_BY(mutex_) = false;
+  std::vector<std::string> failed_sinks_ RINGSCOPE_GUARDED_BY(mutex_);
   std::thread writer_;
 };
 

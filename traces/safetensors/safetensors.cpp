@@ -2,15 +2,14 @@
 #include "traces/safetensors/safetensors.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <limits>
+
+#include "traces/core/input_file.h"
+#include "traces/core/json.h"
+#include "traces/core/output_file.h"
 
 namespace ringscope::traces {
 namespace {
-
-constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
 
 std::uint64_t shapeBytes(const SafeTensorView& view, const std::string& source,
                          const std::string& name) {
@@ -24,6 +23,15 @@ std::uint64_t shapeBytes(const SafeTensorView& view, const std::string& source,
   return bytes;
 }
 
+/// The JSON library would round a fraction and wrap what is too large.
+std::int64_t wholeNumber(const nlohmann::json& number, const std::string& source) {
+  const bool fits = !number.is_number_unsigned() ||
+                    number.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
+  if (!number.is_number_integer() || !fits)
+    throw inputError(source + ": " + number.dump() + " in the safetensors header is no extent");
+  return number.get<std::int64_t>();
+}
+
 }  // namespace
 
 std::size_t safeTensorElementSize(const std::string& dtype) {
@@ -35,13 +43,7 @@ std::size_t safeTensorElementSize(const std::string& dtype) {
 }
 
 SafeTensorsFile SafeTensorsFile::read(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) throw inputError(path + ": no such file");
-  std::ifstream in(path, std::ios::binary);
-  Bytes bytes(std::filesystem::file_size(path));
-  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!in) throw inputError(path + ": cannot be read");
-  return parse(std::move(bytes), path);
+  return parse(readFileBytes(path), path);
 }
 
 SafeTensorsFile SafeTensorsFile::parse(Bytes bytes, const std::string& source) {
@@ -51,7 +53,7 @@ SafeTensorsFile SafeTensorsFile::parse(Bytes bytes, const std::string& source) {
   if (file.bytes_.size() < 8) throw inputError(source + " is too short to be a safetensors file");
   std::uint64_t header_bytes = 0;
   std::memcpy(&header_bytes, file.bytes_.data(), 8);
-  if (header_bytes > kMaxHeaderBytes || header_bytes > file.bytes_.size() - 8)
+  if (header_bytes > kMaxJsonBytes || header_bytes > file.bytes_.size() - 8)
     throw inputError(source + " is not a safetensors file: its header claims " +
                      std::to_string(header_bytes) + " bytes");
   file.parseEntries(
@@ -62,9 +64,9 @@ SafeTensorsFile SafeTensorsFile::parse(Bytes bytes, const std::string& source) {
 
 void SafeTensorsFile::parseEntries(const std::string& header, std::size_t data_begin) {
   using nlohmann::json;
-  const json entries = json::parse(header, nullptr, false);
+  const json entries = parseJson(header, source_ + ": the safetensors header");
   if (!entries.is_object())
-    throw inputError(source_ + ": the safetensors header is not valid JSON");
+    throw inputError(source_ + ": the safetensors header is not a JSON object");
   const std::uint64_t data_bytes = bytes_.size() - data_begin;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   try {
@@ -75,9 +77,11 @@ void SafeTensorsFile::parseEntries(const std::string& header, std::size_t data_b
       }
       SafeTensorView view;
       view.dtype = entry.at("dtype").get<std::string>();
-      view.shape = entry.at("shape").get<std::vector<std::int64_t>>();
-      const auto begin = entry.at("data_offsets").at(0).get<std::uint64_t>();
-      const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
+      for (const json& extent : entry.at("shape"))
+        view.shape.push_back(wholeNumber(extent, source_));
+      const json& offsets = entry.at("data_offsets");
+      const auto begin = static_cast<std::uint64_t>(wholeNumber(offsets.at(0), source_));
+      const auto end = static_cast<std::uint64_t>(wholeNumber(offsets.at(1), source_));
       if (begin > end || end > data_bytes)
         throw inputError(source_ + ": '" + name + "' lies outside the file");
       if (end - begin != shapeBytes(view, source_, name))
@@ -115,20 +119,14 @@ void writeSafeTensors(const std::string& path, const std::map<std::string, SafeT
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const std::uint64_t header_bytes = text.size();
-  const std::string temporary = path + ".part";
-  std::ofstream out(temporary, std::ios::binary);
+  OutputFile file(path);
+  std::ostream& out = file.stream();
   out.write(reinterpret_cast<const char*>(&header_bytes), 8);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
   for (const auto& [name, view] : tensors)
     out.write(reinterpret_cast<const char*>(view.data),
               static_cast<std::streamsize>(view.size_bytes));
-  out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(temporary, path, error);
-  if (!out || error) {
-    std::filesystem::remove(temporary, error);
-    throw inputError(path + " cannot be written");
-  }
+  file.finish();
 }
 
 }  // namespace ringscope::traces

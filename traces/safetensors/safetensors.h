@@ -48,7 +48,7 @@ class SafeTensorsFile {
 /// Size in bytes of one element of a safetensors dtype; 0 when it is not known.
 std::size_t safeTensorElementSize(const std::string& dtype);
 
-/// Writes a safetensors file through a temporary file and a rename. Throws inputError.
+/// Writes a safetensors file as an OutputFile. Throws inputError.
 void writeSafeTensors(const std::string& path, const std::map<std::string, SafeTensorView>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/schema/records.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 namespace ringscope::traces {
-
-const char* name(DType dtype) {
-  static constexpr std::array<const char*, static_cast<std::size_t>(DType::kCount)> kNames = {
-      "float32", "float64", "bfloat16", "float16", "int32", "int64"};
-  return kNames[static_cast<std::size_t>(dtype)];
-}
 
 std::size_t sizeOf(DType dtype) {
   static constexpr std::array<std::size_t, static_cast<std::size_t>(DType::kCount)> kSizes = {
@@ -17,11 +14,29 @@ std::size_t sizeOf(DType dtype) {
   return kSizes[static_cast<std::size_t>(dtype)];
 }
 
-const char* name(MemoryCategory category) {
-  static constexpr std::array<const char*, static_cast<std::size_t>(MemoryCategory::kCount)>
-      kNames = {"weights", "gradients", "optimizer", "activations", "q",
-                "kv",      "in_flight", "out_lse",   "other",       "verify"};
-  return kNames[static_cast<std::size_t>(category)];
+namespace {
+
+constexpr int kCodeOfOne = 127, kCodesAnOctave = 8, kBeyond = 255;
+
+}  // namespace
+
+std::uint8_t RowRatios::encode(double ratio) {
+  if (ratio == 0) return 0;
+  const double code = kCodeOfOne + std::round(kCodesAnOctave * std::log2(std::abs(ratio)));
+  if (!(code < kBeyond)) return kBeyond;
+  return static_cast<std::uint8_t>(std::max(1.0, code));
+}
+
+double RowRatios::decode(std::uint8_t code) {
+  if (code == 0) return 0;
+  if (code == kBeyond) return std::numeric_limits<double>::infinity();
+  return std::exp2(static_cast<double>(code - kCodeOfOne) / kCodesAnOctave);
+}
+
+std::optional<double> RowRatios::ofRow(std::int64_t row) const {
+  const auto at = static_cast<std::size_t>(row / std::max<std::int64_t>(1, rows_a_code));
+  if (row < 0 || at >= codes.size()) return std::nullopt;
+  return decode(codes[at]);
 }
 
 }  // namespace ringscope::traces

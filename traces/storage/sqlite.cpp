@@ -3,9 +3,8 @@
 
 #include <sqlite3.h>
 
-#include <filesystem>
-
 #include "traces/schema/chunk.h"
+#include "traces/storage/read_only.h"
 
 namespace ringscope::traces {
 namespace {
@@ -75,29 +74,15 @@ Bytes Statement::blob(int column) const {
   return data ? Bytes(data, data + size) : Bytes();
 }
 
-namespace {
-
-/// A writer that was killed while it closed its file leaves a journal that must be rolled back, and
-/// a reader may not do that. Whoever cannot write there gets the reader's error.
-void rollBackForReader(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path + "-journal", ignored)) return;
-  sqlite3* db = nullptr;
-  if (sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr) ==
-      SQLITE_OK) {
-    sqlite3_busy_timeout(db, 2000);
-    sqlite3_exec(db, "PRAGMA schema_version", nullptr, nullptr, nullptr);
-  }
-  sqlite3_close(db);
-}
-
-}  // namespace
-
 Database::Database(const std::string& path, Mode mode) : path_(path) {
-  if (mode != Mode::kCreate) rollBackForReader(path);
-  const int flags =
-      mode == Mode::kCreate ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  if (sqlite3_open_v2(path.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) {
+  if (mode == Mode::kReadOnly) {
+    const ReadOnlyDatabase opened = openReadOnly(path);
+    db_ = opened.handle;
+    live_ = opened.live;
+    return;
+  }
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  if (sqlite3_open_v2(path.c_str(), &db_, flags, nullptr) != SQLITE_OK) {
     const std::string reason = db_ ? sqlite3_errmsg(db_) : "out of memory";
     sqlite3_close(db_);
     throw inputError(path + ": " + reason);

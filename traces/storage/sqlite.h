@@ -37,7 +37,10 @@ class Statement {
 /// An open database. Not thread-safe.
 class Database {
  public:
-  enum class Mode { kCreate, kReadOnly };
+  enum class Mode {
+    kCreate,
+    kReadOnly,  ///< of a trace that may be anybody's: see read_only.h
+  };
   Database(const std::string& path, Mode mode);
   ~Database();
   Database(const Database&) = delete;
@@ -47,10 +50,13 @@ class Database {
   std::int64_t pragma(const std::string& name);
   sqlite3* handle() const { return db_; }
   const std::string& path() const { return path_; }
+  /// Opened for reading while a recorder may be at work.
+  bool isLive() const { return live_; }
 
  private:
   std::string path_;
   sqlite3* db_ = nullptr;
+  bool live_ = false;
 };
 
 }  // namespace ringscope::traces

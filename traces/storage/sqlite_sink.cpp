@@ -1,52 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/storage/sqlite_sink.h"
 
-#include <array>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <chrono>
+#include <thread>
 
 #include "traces/core/checksum.h"
+#include "traces/storage/chunk_source.h"
 #include "traces/storage/schema.h"
+#include "traces/storage/trace_path.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// Removes an older trace at `path`; refuses to touch anything else that is there.
-void removeOldTrace(const std::string& path) {
-  namespace fs = std::filesystem;
-  if (!fs::exists(path)) return;
-  if (!fs::is_regular_file(path))
-    throw inputError(path + " is not a file that a trace can replace");
-  if (fs::file_size(path) > 0) {
-    std::array<char, 72> header{};
-    std::ifstream(path, std::ios::binary).read(header.data(), header.size());
-    const bool sqlite = std::memcmp(header.data(), "SQLite format 3", 16) == 0;
-    if (!sqlite || std::memcmp(header.data() + 68, "RSCP", 4) != 0)
-      throw inputError(path + " exists and is not a trace; choose another name for the new one");
-  }
-  std::error_code ignored;
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) fs::remove(path + suffix, ignored);
-  if (fs::exists(path)) throw inputError(path + " cannot be replaced: permission denied");
+/// Whether a run that writes such a chunk is under way: it has computed or moved something.
+bool isOfARunUnderWay(ChunkKind kind) {
+  return kind == ChunkKind::kEvents || kind == ChunkKind::kMemory || kind == ChunkKind::kValues ||
+         kind == ChunkKind::kTensors;
 }
 
 }  // namespace
 
-SqliteSink::SqliteSink(const std::string& path) {
-  removeOldTrace(path);
+SqliteSink::SqliteSink(const std::string& path, ReplaceTrace when) : path_(path) {
   try {
-    db_ = std::make_unique<Database>(path, Database::Mode::kCreate);
-    db_->execute("PRAGMA application_id=" + std::to_string(kApplicationId));
-    db_->execute("PRAGMA user_version=" + std::to_string(kFormatVersion));
-    for (const char* sql : {kCreateChunk, kCreateChunkIndex, kCreateSealed}) db_->execute(sql);
-    db_->execute("PRAGMA journal_mode=WAL");
-    db_->execute("PRAGMA synchronous=NORMAL");
-    insert_ = std::make_unique<Statement>(
-        db_->handle(),
-        "INSERT INTO chunk(seq, kind, rank, key, rows, checksum, body) VALUES(?,?,?,?,?,?,?)");
+    checkTracePath(path);
+    if (when == ReplaceTrace::kAtOnce || !holdsTrace(path)) create();
   } catch (const Error& error) {
     throw inputError("the trace cannot be written: " + std::string(error.what()));
   }
+}
+
+void SqliteSink::create() {
+  removeTrace(path_);
+  db_ = std::make_unique<Database>(path_, Database::Mode::kCreate);
+  db_->execute("PRAGMA application_id=" + std::to_string(kApplicationId));
+  db_->execute("PRAGMA user_version=" + std::to_string(kFormatVersion));
+  for (const char* sql : {kCreateChunk, kCreateChunkIndex, kCreateSealed}) db_->execute(sql);
+  db_->execute("PRAGMA journal_mode=WAL");
+  db_->execute("PRAGMA synchronous=NORMAL");
+  insert_ = std::make_unique<Statement>(
+      db_->handle(),
+      "INSERT INTO chunk(seq, kind, rank, key, rows, checksum, body) VALUES(?,?,?,?,?,?,?)");
+}
+
+/// From here on the older trace is gone.
+void SqliteSink::beginRun() {
+  create();
+  for (const Chunk& chunk : held_) insert(chunk);
+  for (const std::string& json : held_seals_) insertSealed(json);
+  held_.clear();
+  held_seals_.clear();
 }
 
 SqliteSink::~SqliteSink() = default;
@@ -61,14 +63,23 @@ void SqliteSink::commit() {
   if (!in_transaction_) return;
   db_->execute("COMMIT");
   in_transaction_ = false;
+  transaction_bytes_ = 0;
 }
 
 void SqliteSink::insert(const Chunk& chunk) {
+  // What a full disk takes is one transaction, so none may be large.
+  constexpr std::size_t kTransactionBytes = std::size_t{256} << 10;
+  if (transaction_bytes_ > kTransactionBytes) commit();
   begin();
+  transaction_bytes_ += chunk.body.size();
+  insertRow(chunk);
+}
+
+void SqliteSink::insertRow(const Chunk& chunk) {
   insert_->reset();
   insert_->bind(1, static_cast<std::int64_t>(chunk.seq))
       .bind(2, static_cast<std::int64_t>(chunk.kind))
-      .bind(3, static_cast<std::int64_t>(chunk.rank))
+      .bind(3, std::int64_t{chunk.rank.value()})
       .bind(4, static_cast<std::int64_t>(chunk.key))
       .bind(5, static_cast<std::int64_t>(chunk.rows))
       .bind(6, static_cast<std::int64_t>(chunk.checksum))
@@ -78,107 +89,142 @@ void SqliteSink::insert(const Chunk& chunk) {
 }
 
 void SqliteSink::write(const Chunk& chunk) {
-  const std::lock_guard lock(mutex_);
-  insert(chunk);
+  const MutexLock lock(mutex_);
+  if (!db_ && isOfARunUnderWay(chunk.kind)) beginRun();
+  db_ ? insert(chunk) : held_.push_back(chunk);
 }
 
 void SqliteSink::flush() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   commit();
 }
 
 void SqliteSink::seal(const std::string& json) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
+  if (!db_) return held_seals_.push_back(json);
+  insertSealed(json);
+  commit();
+}
+
+void SqliteSink::insertSealed(const std::string& json) {
   const Bytes body(json.begin(), json.end());
   begin();
   Statement statement(db_->handle(), "INSERT INTO sealed(checksum, body) VALUES(?,?)");
   statement.bind(1, static_cast<std::int64_t>(checksum(body.data(), body.size()))).bind(2, body);
   statement.step();
-  commit();
 }
 
 void SqliteSink::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
+  if (!db_) return;  // the run never began: the older trace stays
   commit();
-  begin();
-  mergeSmallChunks(ChunkKind::kEvents);
-  mergeSmallChunks(ChunkKind::kMemory);
-  commit();
+  // Everything is in the file now, whatever becomes of the rest.
+  try {
+    mergeSmallChunks();
+  } catch (const Error&) {  // a disk that has room for the chunks may have none for their copies
+    rollBack();
+  }
   insert_.reset();
-  db_->execute("PRAGMA journal_mode=DELETE");
+  leaveOneFile();
   db_.reset();
+}
+
+void SqliteSink::rollBack() {
+  in_transaction_ = false;
+  try {
+    db_->execute("ROLLBACK");
+  } catch (const Error&) {  // SQLite has done it already
+  }
+}
+
+/// A reader at that very moment is waited for; one that stays keeps the WAL, which is as good.
+void SqliteSink::leaveOneFile() {
+  using namespace std::chrono;
+  for (const auto until = steady_clock::now() + seconds(2); steady_clock::now() < until;) {
+    try {
+      return db_->execute("PRAGMA journal_mode=DELETE");
+    } catch (const Error&) {
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  }
+}
+
+void SqliteSink::mergeSmallChunks() {
+  db_->execute("BEGIN");
+  in_transaction_ = true;
+  for (const ChunkKind kind : {ChunkKind::kEvents, ChunkKind::kMemory}) mergeSmallChunks(kind);
+  commit();
 }
 
 namespace {
 
 constexpr std::size_t kRowsPerChunk = 65536;
 
-/// Decodes, joins and encodes again; the joined chunk takes the sequence number of the first.
-template <typename Row>
-class ChunkJoiner {
- public:
-  using Decode = std::vector<Row> (*)(const Chunk&);
-  using Encode = Bytes (*)(std::span<const Row>);
-  ChunkJoiner(Decode decode, Encode encode) : decode_(decode), encode_(encode) {}
-
-  /// Returns the finished chunk when `next` does not fit any more.
-  bool add(const Chunk& next, Chunk& finished) {
-    const bool full =
-        !rows_.empty() && (next.rank != head_.rank || rows_.size() + next.rows > kRowsPerChunk);
-    if (full) finished = finish();
-    if (rows_.empty()) head_ = next;
-    const auto rows = decode_(next);
-    rows_.insert(rows_.end(), rows.begin(), rows.end());
-    return full;
-  }
-  bool empty() const { return rows_.empty(); }
-  Chunk finish() {
-    head_.rows = static_cast<std::uint32_t>(rows_.size());
-    head_.body = encode_(rows_);
-    head_.checksum = computeChecksum(head_);
-    rows_.clear();
-    return head_;
-  }
-
- private:
-  Decode decode_;
-  Encode encode_;
-  Chunk head_;
-  std::vector<Row> rows_;
+struct Joined {
+  std::vector<Chunk> chunks;
+  std::vector<Chunk> summaries;  ///< of events
 };
 
+/// Joins the chunks of one rank as far as they fit; a joined chunk takes the sequence number of its
+/// first.
 template <typename Row>
-std::vector<Chunk> joined(Statement& select, ChunkKind kind, ChunkJoiner<Row> joiner) {
-  std::vector<Chunk> result;
-  Chunk finished;
+Joined joined(Statement& select) {
+  Joined result;
+  Chunk head;
+  std::vector<Row> rows;
+  auto finish = [&] {
+    Chunk chunk = chunkOf(std::span<const Row>(rows));
+    chunk.seq = head.seq;
+    chunk.rank = head.rank;
+    chunk.checksum = computeChecksum(chunk);
+    if constexpr (std::is_same_v<Row, Event>)
+      result.summaries.push_back(summaryChunk(chunk, summarizeEvents(rows)));
+    result.chunks.push_back(std::move(chunk));
+    rows.clear();
+  };
   while (select.step()) {
     Chunk chunk;
-    chunk.kind = kind;
+    chunk.kind = ChunkOf<Row>::kKind;
     chunk.seq = static_cast<std::uint64_t>(select.integer(0));
-    chunk.rank = static_cast<std::int16_t>(select.integer(1));
+    chunk.rank = WorldRank::of(static_cast<std::int16_t>(select.integer(1)));
     chunk.rows = static_cast<std::uint32_t>(select.integer(2));
     chunk.body = select.blob(3);
-    if (joiner.add(chunk, finished)) result.push_back(std::move(finished));
+    if (!rows.empty() && (chunk.rank != head.rank || rows.size() + chunk.rows > kRowsPerChunk))
+      finish();
+    const auto more = decodeRows<Row>(chunk);
+    rows.insert(rows.end(), more.begin(), more.end());
+    if (rows.size() == more.size()) head = std::move(chunk);
   }
-  if (!joiner.empty()) result.push_back(joiner.finish());
+  if (!rows.empty()) finish();
   return result;
 }
 
 }  // namespace
 
 void SqliteSink::mergeSmallChunks(ChunkKind kind) {
-  std::vector<Chunk> chunks;
+  Joined all;
   {
     Statement select(db_->handle(),
                      "SELECT seq, rank, rows, body FROM chunk WHERE kind=? ORDER BY rank, seq");
     select.bind(1, static_cast<std::int64_t>(kind));
-    chunks = kind == ChunkKind::kEvents
-                 ? joined(select, kind, ChunkJoiner<Event>(decodeEvents, encodeEvents))
-                 : joined(select, kind, ChunkJoiner<MemorySample>(decodeMemory, encodeMemory));
+    all = kind == ChunkKind::kEvents ? joined<Event>(select) : joined<MemorySample>(select);
   }
   Statement remove(db_->handle(), "DELETE FROM chunk WHERE kind=?");
   remove.bind(1, static_cast<std::int64_t>(kind)).step();
-  for (const Chunk& chunk : chunks) insert(chunk);
+  for (const Chunk& chunk : all.chunks) insertRow(chunk);
+  insertLast(std::move(all.summaries));
+}
+
+/// Numbers the chunks after all that are there.
+void SqliteSink::insertLast(std::vector<Chunk> chunks) {
+  Statement last(db_->handle(), "SELECT max(seq) FROM chunk");
+  auto seq = last.step() ? static_cast<std::uint64_t>(last.integer(0)) : 0;
+  last.reset();
+  for (Chunk& chunk : chunks) {
+    chunk.seq = ++seq;
+    chunk.checksum = computeChecksum(chunk);
+    insertRow(chunk);
+  }
 }
 
 }  // namespace ringscope::traces

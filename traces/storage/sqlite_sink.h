@@ -2,23 +2,30 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
+#include <vector>
 
+#include "traces/core/mutex.h"
 #include "traces/recording/chunk_sink.h"
 #include "traces/storage/sqlite.h"
 
 namespace ringscope::traces {
 
+/// When an older trace at the same path goes.
+enum class ReplaceTrace {
+  kAtOnce,
+  kWhenTheRunIsUnderWay,  ///< not before the first event; a run that fails earlier leaves it alone
+};
+
 /// Writes chunks into a .rscope file. While the run lasts the file is in WAL mode and committed at
-/// every flush(), so a kill loses at most what came after the last one; close() merges the small
-/// chunks of events and memory and leaves a single file.
+/// every flush() and in between, so a kill loses at most what came after the last one, and a full
+/// disk what did not fit; close() merges the small chunks of events and memory, adds summaries of
+/// events and leaves a single file.
 /// seal() may be called from any thread; the rest belongs to the recorder.
 class SqliteSink : public ChunkSink {
  public:
-  /// Replaces a trace that is there. Throws inputError when the path cannot be written or holds a
-  /// file that is not a trace.
-  explicit SqliteSink(const std::string& path);
+  /// Throws inputError when the path cannot be written or holds a file that is not a trace.
+  explicit SqliteSink(const std::string& path, ReplaceTrace when = ReplaceTrace::kAtOnce);
   ~SqliteSink() override;
 
   void write(const Chunk& chunk) override;
@@ -29,15 +36,28 @@ class SqliteSink : public ChunkSink {
   void seal(const std::string& json);
 
  private:
-  void insert(const Chunk& chunk);
-  void begin();
-  void commit();
-  void mergeSmallChunks(ChunkKind kind);
+  void create() RINGSCOPE_REQUIRES(mutex_);
+  void beginRun() RINGSCOPE_REQUIRES(mutex_);
+  void insert(const Chunk& chunk) RINGSCOPE_REQUIRES(mutex_);
+  void insertRow(const Chunk& chunk) RINGSCOPE_REQUIRES(mutex_);
+  void insertSealed(const std::string& json) RINGSCOPE_REQUIRES(mutex_);
+  void leaveOneFile() RINGSCOPE_REQUIRES(mutex_);
+  void rollBack() RINGSCOPE_REQUIRES(mutex_);
+  void mergeSmallChunks() RINGSCOPE_REQUIRES(mutex_);
+  void begin() RINGSCOPE_REQUIRES(mutex_);
+  void commit() RINGSCOPE_REQUIRES(mutex_);
+  void mergeSmallChunks(ChunkKind kind) RINGSCOPE_REQUIRES(mutex_);
+  void insertLast(std::vector<Chunk> chunks) RINGSCOPE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::unique_ptr<Database> db_;
-  std::unique_ptr<Statement> insert_;
-  bool in_transaction_ = false;
+  const std::string path_;
+  Mutex mutex_;
+  /// Null until the run is under way, and once closed.
+  std::unique_ptr<Database> db_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::vector<Chunk> held_ RINGSCOPE_GUARDED_BY(mutex_);  // until then
+  std::vector<std::string> held_seals_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::unique_ptr<Statement> insert_ RINGSCOPE_GUARDED_BY(mutex_);
+  bool in_transaction_ RINGSCOPE_GUARDED_BY(mutex_) = false;
+  std::size_t transaction_bytes_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ringscope::traces

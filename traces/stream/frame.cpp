@@ -19,7 +19,7 @@ Bytes encodeChunkFrame(const Chunk& chunk) {
   ByteWriter out;
   out.fixed(chunk.seq);
   out.fixed(static_cast<std::uint8_t>(chunk.kind));
-  out.fixed(chunk.rank);
+  out.fixed(static_cast<std::int16_t>(chunk.rank.value()));
   out.fixed(chunk.key);
   out.fixed(chunk.rows);
   out.fixed(chunk.checksum);
@@ -35,7 +35,7 @@ Chunk decodeChunkFrame(const Frame& frame) {
   if (kind >= static_cast<std::uint8_t>(ChunkKind::kCount))
     throw inputError("the control connection carries a chunk of an unknown kind");
   chunk.kind = static_cast<ChunkKind>(kind);
-  chunk.rank = in.fixed<std::int16_t>();
+  chunk.rank = WorldRank::of(in.fixed<std::int16_t>());
   chunk.key = in.fixed<std::uint64_t>();
   chunk.rows = in.fixed<std::uint32_t>();
   chunk.checksum = in.fixed<std::uint64_t>();
@@ -45,6 +45,11 @@ Chunk decodeChunkFrame(const Frame& frame) {
   if (computeChecksum(chunk) != chunk.checksum)
     throw inputError("a chunk on the control connection is damaged: its checksum differs");
   return chunk;
+}
+
+nlohmann::json parseFrameJson(const Frame& frame) {
+  return parseJson({reinterpret_cast<const char*>(frame.body.data()), frame.body.size()},
+                   "a message of the control connection");
 }
 
 void FrameDecoder::feed(const void* data, std::size_t size) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "traces/core/json.h"
 #include "traces/schema/chunk.h"
 
 namespace ringscope::traces {
@@ -27,6 +28,9 @@ Bytes encodeJsonFrame(const std::string& json);
 Bytes encodeChunkFrame(const Chunk& chunk);
 /// Verifies the checksum. Throws inputError.
 Chunk decodeChunkFrame(const Frame& frame);
+
+/// The document of a JSON frame, within the limits of json.h. Throws inputError.
+nlohmann::json parseFrameJson(const Frame& frame);
 
 /// Cuts a byte stream into frames. Throws inputError on a length or type that cannot be; the
 /// stream is then of no further use.

@@ -14,38 +14,40 @@ FrameWriter::FrameWriter(int descriptor, std::size_t queue_bytes)
 
 FrameWriter::~FrameWriter() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
-    changed_.notify_all();
+    changed_.notifyAll();
   }
   thread_.join();
   ::close(descriptor_);
 }
 
-void FrameWriter::send(Bytes frame) {
-  const std::lock_guard lock(mutex_);
-  if (broken_ || closing_) return;
+void FrameWriter::append(Bytes frame) {
   queued_ += frame.size();
   queue_.push_back(std::move(frame));
-  changed_.notify_all();
+  changed_.notifyAll();
+}
+
+void FrameWriter::send(Bytes frame) {
+  const MutexLock lock(mutex_);
+  if (broken_ || closing_) return;
+  append(std::move(frame));
 }
 
 bool FrameWriter::offer(Bytes frame) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (broken_ || closing_ || queued_ + frame.size() > queue_limit_) return false;
-  queued_ += frame.size();
-  queue_.push_back(std::move(frame));
-  changed_.notify_all();
+  append(std::move(frame));
   return true;
 }
 
 bool FrameWriter::waitAndSend(Bytes frame) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return broken_ || queue_.empty() || queued_ < queue_limit_; });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [&]() RINGSCOPE_REQUIRES(mutex_) {
+    return broken_ || queue_.empty() || queued_ < queue_limit_;
+  });
   if (broken_ || closing_) return false;
-  queued_ += frame.size();
-  queue_.push_back(std::move(frame));
-  changed_.notify_all();
+  append(std::move(frame));
   return true;
 }
 
@@ -55,9 +57,9 @@ void FrameWriter::loop() {
   sigemptyset(&pipe_signal);
   sigaddset(&pipe_signal, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return closing_ || !queue_.empty(); });
+    changed_.wait(lock, [&]() RINGSCOPE_REQUIRES(mutex_) { return closing_ || !queue_.empty(); });
     if (queue_.empty()) return;
     const Bytes frame = std::move(queue_.front());
     queue_.pop_front();
@@ -70,7 +72,7 @@ void FrameWriter::loop() {
       queue_.clear();
       queued_ = 0;
     }
-    changed_.notify_all();
+    changed_.notifyAll();
     if (!written) return;
   }
 }
@@ -81,7 +83,7 @@ bool FrameWriter::writeAll(const Bytes& frame) {
   while (done < frame.size()) {
     pollfd ready{descriptor_, POLLOUT, 0};
     if (::poll(&ready, 1, 200) == 0) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closing_ && ++idle_rounds > 10) return false;
       continue;
     }

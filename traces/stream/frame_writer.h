@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 
 #include "traces/core/bytes.h"
+#include "traces/core/mutex.h"
 
 namespace ringscope::traces {
 
@@ -28,17 +27,18 @@ class FrameWriter {
   bool waitAndSend(Bytes frame);
 
  private:
+  void append(Bytes frame) RINGSCOPE_REQUIRES(mutex_);
   void loop();
   bool writeAll(const Bytes& frame);
 
   const int descriptor_;
   const std::size_t queue_limit_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Bytes> queue_;
-  std::size_t queued_ = 0;
-  bool closing_ = false;
-  bool broken_ = false;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::deque<Bytes> queue_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::size_t queued_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
+  bool closing_ RINGSCOPE_GUARDED_BY(mutex_) = false;
+  bool broken_ RINGSCOPE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -4,10 +4,11 @@
 #include <QTimer>
 
 #include "traces/core/error.h"
+#include "viz/session/problem.h"
 
 namespace ringscope::viz {
 
-using nlohmann::json;
+namespace control = traces::control;
 
 EngineLink::EngineLink(QObject* parent) : QObject(parent) {}
 
@@ -39,12 +40,11 @@ void EngineLink::start(const QString& program, const QStringList& arguments) {
   });
   setState(State::kStarting, "starting the engine");
   process_->start(program, QStringList{"train"} + arguments + QStringList{"--control", "stdio"});
-  send({{"cmd", "hello"}, {"control", traces::kControlVersion}, {"at_end_of_input", "stop"}});
+  send(control::Hello{traces::kControlVersion, true});
 }
 
-void EngineLink::send(json message) {
-  message["id"] = next_id_++;
-  const auto frame = traces::encodeJsonFrame(message.dump());
+void EngineLink::send(const control::Request& request) {
+  const auto frame = control::encodeRequest(request, next_id_++);
   if (process_)
     process_->write(reinterpret_cast<const char*>(frame.data()), static_cast<qint64>(frame.size()));
 }
@@ -52,7 +52,7 @@ void EngineLink::send(json message) {
 void EngineLink::pause() {
   if (state_ != State::kRunning) return;
   setState(State::kPausing, "pausing at the next ring step");
-  send({{"cmd", "pause"}});
+  send(control::Pause{});
   QTimer::singleShot(2000, process_, [this] {
     if (state_ == State::kPausing)
       setState(state_, "the engine has not answered for 2 s; Stop ends it");
@@ -61,60 +61,47 @@ void EngineLink::pause() {
 
 void EngineLink::resume() {
   if (state_ != State::kPaused) return;
-  send({{"cmd", "continue"}});
+  send(control::Continue{});
   setState(State::kRunning, "running");
 }
 
-void EngineLink::step(const QString& unit) {
+void EngineLink::step(control::StepUnit unit) {
   if (state_ != State::kPaused) return;
   setState(State::kPausing, "stepping");
-  send({{"cmd", "step"}, {"unit", unit.toStdString()}});
+  send(control::Step{unit});
 }
 
-void EngineLink::setBreak(const json& request) {
-  if (!active() || state_ == State::kStopping) return;
-  json message = request;
-  message["cmd"] = "break";
-  send(message);
+void EngineLink::setBreak(const control::Break& request) {
+  if (active() && state_ != State::kStopping) send(request);
 }
 
 void EngineLink::read(const LiveRead& asked) {
   if (state_ != State::kPaused) return;
   reading_ = asked;
-  json message = {{"cmd", "read"},
-                  {"rank", asked.rank},
-                  {"tensor", asked.tensor.toStdString()},
-                  {"layer", asked.layer},
-                  {"lead", asked.lead}};
-  send(message);
+  send(control::ReadTensor{asked.rank, asked.tensor, asked.layer, asked.lead, {}, {}});
 }
 
 void EngineLink::listTensors() {
-  if (state_ == State::kPaused) send({{"cmd", "tensors"}});
+  if (state_ == State::kPaused) send(control::ListTensors{});
 }
 
-void EngineLink::handleTensors(const json& message) {
+void EngineLink::handleTensors(const control::TensorList& list) {
   if (state_ != State::kPaused) return;
   std::vector<LiveTensor> tensors;
-  for (const json& t : message.value("tensors", json::array()))
-    tensors.push_back({t.value("rank", 0), QString::fromStdString(t.value("tensor", "")),
-                       t.value("layer", -1), QString::fromStdString(t.value("dtype", "")),
-                       t.value("shape", std::vector<std::int64_t>())});
+  for (const control::LiveTensorEntry& t : list.tensors)
+    tensors.push_back({t.rank, t.tensor, t.layer, t.dtype, t.shape});
   Q_EMIT tensorsListed(tensors);
 }
 
-/// What is not finite comes as a word, since JSON has no number for it.
-void EngineLink::handleRead(const json& message) {
+void EngineLink::handleRead(const control::Answer& answer) {
   if (!reading_) return;
   LiveRead read = *std::exchange(reading_, std::nullopt);
-  read.failure = QString::fromStdString(message.value("error", ""));
-  read.place = QString::fromStdString(message.value("place", ""));
-  read.shape = message.value("shape", std::vector<std::int64_t>());
-  for (const auto& value : message.value("values", json::array()))
-    read.values.push_back(value.is_number() ? value.get<double>()
-                          : value == "inf"  ? std::numeric_limits<double>::infinity()
-                          : value == "-inf" ? -std::numeric_limits<double>::infinity()
-                                            : std::numeric_limits<double>::quiet_NaN());
+  if (const auto* refused = std::get_if<control::Refused>(&answer)) read.failure = refused->error;
+  if (const auto* slice = std::get_if<control::TensorSlice>(&answer)) {
+    read.place = slice->of.place;
+    read.shape = slice->of.shape;
+    read.values = slice->values;
+  }
   Q_EMIT tensorRead(read);
 }
 
@@ -125,7 +112,7 @@ void EngineLink::stop() {
     return;
   }
   setState(State::kStopping, "stopping");
-  send({{"cmd", "stop"}});
+  send(control::Stop{});
   QTimer::singleShot(5000, process_, [this] {
     if (state_ == State::kStopping) process_->kill();
   });
@@ -139,58 +126,63 @@ void EngineLink::readFrames() {
       if (frame->type == traces::FrameType::kChunk)
         handleChunk(traces::decodeChunkFrame(*frame));
       else
-        handleJson(json::parse(frame->body.begin(), frame->body.end(), nullptr, false));
+        handle(control::decodeMessage(traces::parseFrameJson(*frame)));
     }
-  } catch (const Error& error) {
-    failure_ = QString("the control connection broke: ") + error.what();
+  } catch (...) {
+    failure_ = "the control connection broke: " + problemOf(std::current_exception());
     process_->kill();
   }
 }
 
 void EngineLink::handleChunk(const traces::Chunk& chunk) {
-  if (chunk.seq > next_seq_)
-    send({{"cmd", "resend"}, {"first", next_seq_}, {"last", chunk.seq - 1}});
+  if (chunk.seq > next_seq_) send(control::Resend{next_seq_, chunk.seq - 1});
   next_seq_ = std::max(next_seq_, chunk.seq + 1);
   Q_EMIT chunkArrived(chunk);
   announcePauseWhenComplete();
 }
 
-void EngineLink::handleJson(const json& message) {
-  if (!message.is_object()) return;
-  if (message.contains("hello")) {
+void EngineLink::handle(const control::Message& message) {
+  if (std::holds_alternative<control::EngineHello>(message)) {
     setState(State::kRunning, "running");
     Q_EMIT started();
-  } else if (message.value("reply", "") == "read") {
-    handleRead(message);
-  } else if (message.value("reply", "") == "tensors") {
-    handleTensors(message);
-  } else if (message.contains("waiting")) {
-    sayWhoIsLate(message);
-  } else if (message.contains("end")) {
-    failure_ = QString::fromStdString(message["end"].value("reason", ""));
-  } else if (message.contains("chunk_watermark")) {
-    handleStopReply(message);
-  } else if (message.contains("error") && state_ == State::kPausing) {
-    setState(State::kRunning, QString::fromStdString(message.value("error", "")));
+  } else if (const auto* reply = std::get_if<control::Reply>(&message)) {
+    handleReply(*reply);
+  } else if (const auto* waiting = std::get_if<control::Waiting>(&message)) {
+    sayWhoIsLate(*waiting);
+  } else if (const auto* stopped = std::get_if<control::StoppedByBreak>(&message)) {
+    handleStop(stopped->report, true);
+  } else if (const auto* end = std::get_if<control::End>(&message)) {
+    failure_ = QString::fromStdString(end->reason);
+  } else if (const auto* failure = std::get_if<control::Failure>(&message)) {
+    if (state_ == State::kPausing)
+      setState(State::kRunning, QString::fromStdString(failure->error));
   }
 }
 
-/// A pause that some ranks have not come to yet.
-void EngineLink::sayWhoIsLate(const json& message) {
-  if (state_ != State::kPausing || !message["for"].is_array() || message["for"].empty()) return;
-  const json& first = message["for"].front();
-  const auto place = first.value("place", json::object()).value("text", "");
-  setState(State::kPausing, QString("waits for rank %1, last at %2")
-                                .arg(first.value("rank", 0))
-                                .arg(QString::fromStdString(place)));
+void EngineLink::handleReply(const control::Reply& reply) {
+  if (reply.cmd == control::ReadTensor::kName) return handleRead(reply.answer);
+  if (const auto* list = std::get_if<control::TensorList>(&reply.answer))
+    handleTensors(*list);
+  else if (const auto* report = std::get_if<control::StopReport>(&reply.answer))
+    handleStop(*report, false);
+  else if (reply.refused() && state_ == State::kPausing)
+    setState(State::kRunning, QString::fromStdString(reply.refused()->error));
 }
 
-void EngineLink::handleStopReply(const json& message) {
-  if (message.value("over", false)) return;
-  stopped_by_itself_ = message.contains("stopped");
-  watermark_ = message.value("chunk_watermark", std::uint64_t{0});
-  const json place = message.value("place", json());
-  paused_at_ = place.is_object() ? QString::fromStdString(place.value("text", "")) : QString();
+/// A pause that some ranks have not come to yet.
+void EngineLink::sayWhoIsLate(const control::Waiting& waiting) {
+  if (state_ != State::kPausing || waiting.late.empty()) return;
+  const auto& [rank, place] = waiting.late.front();
+  setState(State::kPausing, QString("waits for rank %1, last at %2")
+                                .arg(rank.value())
+                                .arg(QString::fromStdString(traces::describe(place))));
+}
+
+void EngineLink::handleStop(const control::StopReport& report, bool by_itself) {
+  if (report.over) return;
+  stopped_by_itself_ = by_itself;
+  watermark_ = report.chunk_watermark;
+  paused_at_ = report.place ? QString::fromStdString(traces::describe(*report.place)) : QString();
   announcePauseWhenComplete();
 }
 

@@ -5,10 +5,10 @@
 #include <QProcess>
 #include <QString>
 #include <QStringList>
-#include <nlohmann/json.hpp>
 
+#include "traces/control/messages.h"
 #include "traces/stream/frame.h"
-#include "viz/hub/live_read.h"
+#include "viz/scene/live_read.h"
 
 namespace ringscope::viz {
 
@@ -26,14 +26,13 @@ class EngineLink : public QObject {
   void start(const QString& program, const QStringList& arguments);
   void pause();
   void resume();
-  /// Where the run should stop by itself: the fields of a `break` request. Kept for later runs too.
-  void setBreak(const nlohmann::json& request);
+  /// Where the run should stop by itself.
+  void setBreak(const traces::control::Break& request);
   /// Asks a paused run for a slice; the answer comes as tensorRead().
   void read(const LiveRead& asked);
   /// Asks a paused run what it holds; the answer comes as tensorsListed().
   void listTensors();
-  /// unit: stage, layer or train_step.
-  void step(const QString& unit);
+  void step(traces::control::StepUnit unit);
   /// Asks for a clean stop; a second call, or 5 s without one, kills.
   void stop();
 
@@ -56,15 +55,16 @@ class EngineLink : public QObject {
 
  private:
   void readFrames();
-  void handleJson(const nlohmann::json& message);
+  void handle(const traces::control::Message& message);
+  void handleReply(const traces::control::Reply& reply);
   void handleChunk(const traces::Chunk& chunk);
-  void handleStopReply(const nlohmann::json& message);
-  void sayWhoIsLate(const nlohmann::json& message);
-  void handleRead(const nlohmann::json& message);
-  void handleTensors(const nlohmann::json& message);
+  void handleStop(const traces::control::StopReport& report, bool by_itself);
+  void sayWhoIsLate(const traces::control::Waiting& waiting);
+  void handleRead(const traces::control::Answer& answer);
+  void handleTensors(const traces::control::TensorList& list);
   void announcePauseWhenComplete();
   void processFinished(int code, QProcess::ExitStatus status);
-  void send(nlohmann::json message);
+  void send(const traces::control::Request& request);
   void setState(State state, const QString& sentence);
 
   QProcess* process_ = nullptr;

@@ -29,7 +29,7 @@ RingLane RingLayout::findLane(const QSizeF& packet) const {
   const QPointF step((cardSize().width() + packet.width()) / 2 + gap,
                      (cardSize().height() + packet.height()) / 2 + gap);
   std::vector<QRectF> cards;
-  for (int rank = 0; rank < ranks_; ++rank) cards.push_back(card(rank));
+  for (int seat = 0; seat < ranks_; ++seat) cards.push_back(card(traces::GroupRank::of(seat)));
   RingLane best{center(), {}};
   double most = 0;
   for (const double exponent : {2.0, 2.8, 4.0, 8.0})

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "traces/schema/ids.h"
+
 namespace ringscope::viz {
 
 /// A closed way about the ring's centre, inside the cards: a superellipse (Lamé), from an ellipse
@@ -55,8 +57,8 @@ class RingLayout {
     return center() +
            QPointF((radius().x() - inward) * std::cos(a), (radius().y() - inward) * std::sin(a));
   }
-  QRectF card(int rank) const {
-    const QPointF p = point(rank);
+  QRectF card(traces::GroupRank seat) const {
+    const QPointF p = point(seat.value());
     const QSizeF s = cardSize();
     return {p.x() - s.width() / 2, p.y() - s.height() / 2, s.width(), s.height()};
   }
@@ -65,10 +67,11 @@ class RingLayout {
   RingLane lane(const QSizeF& packet, const QSizeF& inward = {0, 0}) const;
   /// How far from a card, in ranks towards the next one, a packet of this size comes clear of it;
   /// where the ring is too crowded for that, how far its centre does.
-  double edge(int rank, int direction, const QSizeF& packet, double inward = 0) const {
-    const QRectF box = card(rank);
+  double edge(traces::GroupRank seat, int direction, const QSizeF& packet,
+              double inward = 0) const {
+    const QRectF box = card(seat);
     auto clear = [&](double d, const QSizeF& size) {
-      const QPointF p = point(rank + direction * d, inward);
+      const QPointF p = point(seat.value() + direction * d, inward);
       return !box.intersects(
           QRectF(p.x() - size.width() / 2, p.y() - size.height() / 2, size.width(), size.height()));
     };

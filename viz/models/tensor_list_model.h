@@ -4,8 +4,7 @@
 #include <QAbstractTableModel>
 #include <vector>
 
-#include "traces/query/trace.h"
-#include "viz/hub/live_read.h"
+#include "viz/scene/tensor_scene.h"
 
 namespace ringscope::viz {
 
@@ -17,14 +16,10 @@ class TensorListModel : public QAbstractTableModel {
 
   using QAbstractTableModel::QAbstractTableModel;
 
-  /// Those of this training step and rank whose layer and direction are the place's, and those
-  /// outside the layers; of the ring step of the place where they belong to one. After them those
-  /// of `live` that are not recorded there. `filter`: part of a name.
-  void show(const traces::Trace& trace, const traces::Place& place, int rank, const QString& filter,
-            const std::vector<LiveTensor>& live = {});
-  /// One that is only held by the paused run has no statistics and no values.
-  const traces::TensorRecord* at(int row) const;
-  bool isOnlyLive(int row) const { return row >= recorded_ && row < rowCount(); }
+  /// Nothing happens where they look like those that are shown.
+  void show(std::vector<TensorRow> rows);
+  /// Null outside the list.
+  const TensorRow* at(int row) const;
   int rowOf(const QString& name) const;
   /// Whether a value of any of them is not finite.
   bool hasMarks() const;
@@ -35,11 +30,7 @@ class TensorListModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  void addLive(const LiveTensor& live, const traces::Place& place);
-
-  std::vector<traces::TensorRecord> rows_;
-  std::vector<QString> types_;
-  int recorded_ = 0;  // rows before those that are only live
+  std::vector<TensorRow> rows_;
 };
 
 }  // namespace ringscope::viz

@@ -3,151 +3,214 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
-#include "viz/scene/documents.h"
+#include "traces/core/prose.h"
+#include "traces/query/trace.h"
+#include "viz/scene/chunks.h"
+#include "viz/scene/groups.h"
+#include "viz/scene/meant.h"
+#include "viz/scene/stage_window.h"
+#include "viz/scene/why_empty.h"
 
 namespace ringscope::viz {
 namespace {
 
-double work(const CoverageCell& cell) {
-  return cell.diagonal ? 0.5 : 1.0;
-}
+/// More cannot be seen.
+constexpr std::size_t kMostCells = std::size_t{1} << 21;
 
-RingScene sceneAt(const traces::Trace& trace, const traces::MomentIndex& index,
-                  const Place& place) {
-  return ringScene(trace, index,
-                   std::vector<Place>(static_cast<std::size_t>(trace.worldSize()), place), 0);
-}
-
-/// What the mask of a pass wants, by chunks.
-class WantedPairs {
+/// Fills a scene: cells and work done from the events up to the viewed ring step, work in total
+/// from the schedules, waits of the whole pass.
+class PassFiller {
  public:
-  WantedPairs(const traces::Trace& trace, int train_step)
-      : full_(trace.run().value("mask", "causal") == "full"),
-        window_(trace.run().value("window", std::int64_t{0})),
-        ranges_(chunkRanges(trace, train_step)),
-        documents_(attendedDocuments(trace, train_step)) {}
+  PassFiller(const traces::Trace& trace, const GroupPass& pass, const Place& viewed,
+             CoverageScene& scene)
+      : trace_(trace), pass_(pass), viewed_(viewed), scene_(scene) {
+    const std::size_t ranks = scene.ranks.size();
+    scene.chunks = static_cast<int>(pass.chunks().size());
+    scene.heads_shared_by = headsSharedBy(pass);
+    const std::size_t cells = pass.chunks().size() * pass.chunks().size();
+    scene.cells.resize(cells);
+    scene.painters.resize(cells * shares());
+    attended_.resize(cells * shares());
+    scene.work_done.assign(ranks, 0);
+    scene.wait_ns.assign(ranks, 0);
+    for (const WorldRank rank : scene.ranks)
+      scene.work_total.push_back(workOf(*pass.schedule(rank)));
+    const Meant meant(trace, viewed.train_step, scene.ranks);
+    scene.wanted_known = meant.recorded();
+    for (std::size_t q = 0; q < pass.chunks().size(); ++q)
+      for (std::size_t k = 0; k < pass.chunks().size(); ++k)
+        scene.cells[q * pass.chunks().size() + k].wanted =
+            meant.pairs(pass.chunks()[q], pass.chunks()[k]);
+  }
 
-  Wanted operator()(int query, int key) const {
-    if (full_ || ranges_.empty()) return Wanted::kYes;
-    if (key > query) return Wanted::kNo;
-    if (!documents_) return Wanted::kUnknown;
-    if (query >= static_cast<int>(ranges_.size())) return Wanted::kYes;
-    const bool some = std::ranges::any_of(*documents_, [&](const traces::TokenRun& document) {
-      const auto q = within(query, document), k = within(key, document);
-      if (q.begin >= q.end || k.begin >= k.end) return false;
-      return window_ == 0 || query == key || q.begin - (k.end - 1) < window_;
-    });
-    return some ? Wanted::kYes : Wanted::kNo;
+  void take(RingStep ring_step, std::size_t seat) {
+    Place step = viewed_;
+    step.stage = ring_step;
+    const WorldRank rank = scene_.ranks[seat];
+    for (const traces::Event& event : trace_.eventsAt(step, rank)) {
+      if (event.kind == traces::EventKind::kWait) scene_.wait_ns[seat] += event.duration();
+      if (event.kind == traces::EventKind::kAttend && ring_step <= viewed_.stage)
+        attend(event, seat);
+    }
+  }
+
+  void finish() {
+    for (std::size_t cell = 0; cell < scene_.cells.size(); ++cell) {
+      const auto first = attended_.begin() + static_cast<std::ptrdiff_t>(cell * shares());
+      const auto [least, most] =
+          std::minmax_element(first, first + static_cast<std::ptrdiff_t>(shares()));
+      PairCell& of = scene_.cells[cell];
+      of.attended = of.wanted && *most > *of.wanted ? *most : *least;
+    }
   }
 
  private:
-  traces::TokenRun within(int chunk, const traces::TokenRun& document) const {
-    const traces::TokenRun& range = ranges_[static_cast<std::size_t>(chunk)];
-    return {std::max(range.begin, document.begin), std::min(range.end, document.end)};
+  std::size_t shares() const { return static_cast<std::size_t>(scene_.heads_shared_by); }
+
+  /// Which share of the heads a rank attends.
+  std::size_t shareOf(WorldRank rank) const {
+    const auto& sharers = pass_.schedule(rank)->ulysses;
+    const auto at = static_cast<std::size_t>(std::ranges::find(sharers, rank) - sharers.begin());
+    return at < shares() ? at : 0;
   }
 
-  bool full_;
-  std::int64_t window_;
-  std::vector<traces::TokenRun> ranges_;
-  std::optional<std::vector<traces::TokenRun>> documents_;
-};
-
-/// How often each pair was attended by each rank that shares the heads: they attend the same pairs,
-/// each for its own heads.
-struct HeadCounts {
-  int members = 1, chunks = 0;
-  std::vector<int> attended;
-
-  int& of(const CoverageCell& cell, int rank) {
-    const int pair = cell.query_chunk * chunks + cell.key_chunk;
-    return attended[static_cast<std::size_t>(pair * members + rank % members)];
+  void attend(const traces::Event& event, std::size_t seat) {
+    const WorldRank rank = scene_.ranks[seat];
+    const Band band = bandOf(event, pass_.stage(rank, event.place.stage, event.source_rank));
+    const std::size_t share = shareOf(rank);
+    const auto heads = static_cast<double>(headsOf(*pass_.schedule(rank)));
+    for (const LocalRun& q : pass_.rows(rank)) {
+      if (q.begin >= band.q_end || q.end <= band.q_begin) continue;
+      for (const LocalRun& k : pass_.rows(event.source_rank)) {
+        const Band part = band.within(q.begin, q.end, k.begin, k.end);
+        if (part.empty()) continue;
+        const double pairs = part.pairs();
+        const auto cell = static_cast<std::size_t>(q.chunk * scene_.chunks + k.chunk);
+        scene_.work_done[seat] += pairs * heads;
+        attended_[cell * shares() + share] += pairs;
+        scene_.painters[cell * shares() + share] = rank;
+        PairCell& of = scene_.cells[cell];
+        of.ring_step = event.place.stage;
+        of.diagonal = of.diagonal || part.cutAbove();
+        of.now = event.place.stage == viewed_.stage;
+      }
+    }
   }
-  /// The most of any head when that is more than once, otherwise the least.
-  int together(std::size_t pair) const {
-    const auto first = attended.begin() + static_cast<std::ptrdiff_t>(pair) * members;
-    const auto [least, most] = std::minmax_element(first, first + members);
-    return *most > 1 ? *most : *least;
-  }
+
+  const traces::Trace& trace_;
+  const GroupPass& pass_;
+  Place viewed_;
+  CoverageScene& scene_;
+  std::vector<double> attended_;  // pairs, by cell and share of the heads
 };
 
 void countFaults(CoverageScene& scene) {
   for (const PairCell& cell : scene.cells) {
-    scene.doubled += cell.attended > 1;
-    scene.unwanted += cell.attended > 0 && cell.wanted == Wanted::kNo;
-    scene.unknown += scene.complete && cell.attended == 0 && cell.wanted == Wanted::kUnknown;
-    scene.missing += scene.complete && cell.attended == 0 && cell.wanted == Wanted::kYes;
+    if (!cell.wanted) continue;
+    scene.unwanted += cell.masked() && cell.attended > 0;
+    scene.doubled += !cell.masked() && cell.attended > *cell.wanted;
+    if (!scene.complete) continue;
+    scene.missing += !cell.masked() && cell.attended == 0;
+    scene.partly += cell.attended > 0 && cell.attended < *cell.wanted;
   }
+}
+
+std::string pairCount(double pairs) {
+  return traces::describeCount(static_cast<std::int64_t>(pairs));
 }
 
 }  // namespace
 
+std::vector<WorldRank> CoverageScene::paintersOf(int query, int key) const {
+  const auto first = painters.begin() + std::ptrdiff_t{query * chunks + key} * heads_shared_by;
+  return {first, first + heads_shared_by};
+}
+
+bool CoverageScene::isFault(const PairCell& cell) const {
+  if (!cell.wanted) return false;
+  return cell.attended > *cell.wanted || (complete && cell.attended < *cell.wanted);
+}
+
 double CoverageScene::efficiency() const {
-  const double largest =
-      work_total.empty() ? 0 : *std::max_element(work_total.begin(), work_total.end());
+  return balanceOf(work_total);
+}
+
+double balanceOf(const std::vector<double>& work) {
+  const double largest = work.empty() ? 0 : *std::ranges::max_element(work);
   if (largest <= 0) return 1;
-  return std::accumulate(work_total.begin(), work_total.end(), 0.0) /
-         static_cast<double>(work_total.size()) / largest;
+  return std::accumulate(work.begin(), work.end(), 0.0) / static_cast<double>(work.size()) /
+         largest;
 }
 
-int CoverageScene::longestWaiting() const {
+WorldRank CoverageScene::longestWaiting() const {
   const auto longest = std::max_element(wait_ns.begin(), wait_ns.end());
-  return longest == wait_ns.end() || *longest == 0 ? -1
-                                                   : static_cast<int>(longest - wait_ns.begin());
+  return longest == wait_ns.end() || *longest == 0
+             ? WorldRank::none()
+             : ranks[static_cast<std::size_t>(longest - wait_ns.begin())];
 }
 
-CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentIndex& index,
-                            const Place& place) {
+CoverageScene makeCoverageScene(const traces::Trace& trace, const Cursor& cursor) {
   CoverageScene scene;
-  HeadCounts counts{headsSharedBy(trace), 0, {}};
-  Place step = place;
-  int ring_steps = 0;
-  for (step.stage = 0; step.stage <= place.stage; ++step.stage) {
-    const RingScene ring = sceneAt(trace, index, step);
-    if (scene.cells.empty()) {
-      scene.chunks = ring.chunk_count;
-      scene.cells.resize(static_cast<std::size_t>(scene.chunks * scene.chunks));
-      scene.work_done.assign(ring.ranks.size(), 0);
-      counts.chunks = scene.chunks;
-      counts.attended.assign(scene.cells.size() * static_cast<std::size_t>(counts.members), 0);
-      const WantedPairs wanted(trace, place.train_step);
-      for (int q = 0; q < scene.chunks; ++q)
-        for (int k = 0; k < scene.chunks; ++k)
-          scene.cells[static_cast<std::size_t>(q * scene.chunks + k)].wanted = wanted(q, k);
-    }
-    for (const RankScene& rank : ring.ranks)
-      for (const CoverageCell& cell : rank.cells) {
-        if (!cell.now) continue;
-        PairCell& pair =
-            scene.cells[static_cast<std::size_t>(cell.query_chunk * scene.chunks + cell.key_chunk)];
-        ++counts.of(cell, rank.rank);
-        pair.rank = rank.rank;
-        pair.ring_step = step.stage;
-        pair.diagonal = cell.diagonal;
-        pair.now = step.stage == place.stage;
-        scene.work_done[static_cast<std::size_t>(rank.rank)] += work(cell);
-      }
-    ring_steps = ring.ring_steps;
-    scene.complete = step.stage + 1 == ring_steps;
+  scene.train_step = cursor.place.train_step;
+  scene.selected = cursor.rank;
+  scene.ranks = ranksOf(trace, cursor.group);
+  const GroupPass pass(trace, cursor.place, scene.ranks);
+  if (!pass.recorded()) {
+    scene.note = std::string("Not shown: ") + kNoSchedule + ".";
+    return scene;
   }
-  for (std::size_t cell = 0; cell < scene.cells.size(); ++cell)
-    scene.cells[cell].attended = counts.together(cell);
-  scene.wait_ns.assign(scene.work_done.size(), 0);
-  for (step.stage = 0; step.stage < ring_steps; ++step.stage)
-    for (std::size_t rank = 0; rank < scene.wait_ns.size(); ++rank)
-      for (const auto i : index.eventsOf(step, static_cast<int>(rank)))
-        if (const auto& event = trace.events(static_cast<int>(rank))[i];
-            event.kind == traces::EventKind::kWait)
-          scene.wait_ns[rank] += event.duration();
-  Place last = place;
-  last.stage = static_cast<std::int16_t>(std::max(0, ring_steps - 1));
-  for (const RankScene& rank : sceneAt(trace, index, last).ranks) {
-    scene.work_total.push_back(0);
-    for (const CoverageCell& cell : rank.cells) scene.work_total.back() += work(cell);
+  const std::size_t chunks = pass.chunks().size();
+  const auto shares = static_cast<std::size_t>(headsSharedBy(pass));
+  if (pass.tooMany() || chunks * chunks * shares > kMostCells) {
+    scene.note = std::to_string(chunks) + " chunks are too many for this view.";
+    return scene;
   }
+  PassFiller filler(trace, pass, cursor.place, scene);
+  const int ring_steps = ringStepsOf(trace, cursor.place, scene.ranks);
+  for (RingStep step = RingStep::of(0); step.value() < ring_steps; step = step.next())
+    for (std::size_t seat = 0; seat < scene.ranks.size(); ++seat) filler.take(step, seat);
+  filler.finish();
+  scene.complete = cursor.place.stage.value() + 1 == ring_steps;
   countFaults(scene);
   return scene;
+}
+
+std::string describe(const CoverageScene& scene) {
+  if (!scene.note.empty()) return scene.note;
+  std::string faults;
+  auto say = [&](int count, const char* what) {
+    if (count) faults += (faults.empty() ? "" : ", ") + std::to_string(count) + what;
+  };
+  say(scene.doubled, " attended more than once");
+  say(scene.missing, " never attended");
+  say(scene.partly, " attended in part");
+  say(scene.unwanted, " outside the mask");
+  if (!faults.empty()) return "▲ " + faults;
+  if (!scene.wanted_known)
+    return "the mask that was meant is not recorded, so nothing says what should be attended; a "
+           "run of this engine with --trace would show it";
+  return scene.complete ? "✓ every pair of the mask attended exactly once"
+                        : "filling; nothing twice so far";
+}
+
+std::string describePair(const CoverageScene& scene, int query_chunk, int key_chunk) {
+  const PairCell& cell = scene.at(query_chunk, key_chunk);
+  const std::string pair = "query chunk " + std::to_string(query_chunk) + " × key chunk " +
+                           std::to_string(key_chunk) + ": ";
+  std::vector<WorldRank> painters = scene.paintersOf(query_chunk, key_chunk);
+  std::erase(painters, WorldRank::none());
+  if (painters.empty()) {
+    if (cell.masked()) return pair + "masked";
+    return pair + (scene.complete ? "not attended" : "not attended yet");
+  }
+  std::string words = pair + "attended by " + (painters.size() > 1 ? "ranks " : "rank ") +
+                      listedRanks(painters) + (painters.size() > 1 ? ", each for its heads," : "") +
+                      " at ring step " + toString(cell.ring_step);
+  if (cell.wanted && cell.attended != *cell.wanted)
+    words +=
+        ": " + pairCount(cell.attended) + " pairs where the mask has " + pairCount(*cell.wanted);
+  return words;
 }
 
 }  // namespace ringscope::viz

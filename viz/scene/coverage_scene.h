@@ -1,48 +1,70 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "viz/scene/ring_scene.h"
+#include "viz/scene/cursor.h"
+#include "viz/scene/data.h"
 
 namespace ringscope::viz {
 
-/// Whether the mask lets some query of a pair attend some key of it; unknown where documents end
-/// attention and are not recorded.
-enum class Wanted { kNo, kYes, kUnknown };
-
-/// One (query chunk, key chunk) pair of a pass.
+/// One (query chunk, key chunk) cell of a pass, for a head.
 struct PairCell {
-  int attended = 0;    ///< how often by each head, up to the viewed ring step
-  int rank = -1;       ///< who attended it last; -1: nobody
-  int ring_step = -1;  ///< when
+  double attended = 0;           ///< (query, key) pairs, up to the viewed ring step
+  std::optional<double> wanted;  ///< pairs that the mask has here; nothing: not recorded
+  RingStep ring_step;            ///< when some were last attended
   bool diagonal = false;
   bool now = false;
-  Wanted wanted = Wanted::kYes;
+
+  bool masked() const { return wanted == 0.0; }
+  bool operator==(const PairCell&) const = default;
 };
 
 /// The (query chunk × key chunk) matrix of one layer and direction up to the viewed ring step.
 struct CoverageScene {
+  std::string note;  ///< why there is no matrix; empty when there is one
+  int train_step = 0;
   int chunks = 0;
-  std::vector<PairCell> cells;        ///< row by query chunk
-  std::vector<double> work_done;      ///< per rank, in chunk pairs; half for a diagonal
-  std::vector<double> work_total;     ///< per rank, of the whole pass
-  std::vector<std::int64_t> wait_ns;  ///< per rank, for blocks, of the whole pass
-  bool complete = false;              ///< the viewed ring step is the last
-  int doubled = 0, missing = 0, unwanted = 0;
-  int unknown = 0;  ///< not attended at the end, and the mask is not known there
+  int heads_shared_by = 1;                   ///< ranks that attend each cell, each for its heads
+  WorldRank selected = WorldRank::of(0);     ///< rank
+  std::vector<WorldRank> ranks;              ///< of the group; what is per rank is in their order
+  std::vector<PairCell> cells;               ///< row by query chunk
+  std::vector<WorldRank> painters;           ///< of each cell, heads_shared_by ranks; none: nobody
+  std::vector<double> work_done;             ///< per rank: pairs over its heads
+  std::vector<double> work_total;            ///< per rank, of the whole pass as it was scheduled
+  std::vector<std::int64_t> wait_ns;         ///< per rank, of the whole pass
+  bool complete = false;                     ///< the viewed ring step is the last
+  int doubled = 0, missing = 0, partly = 0;  ///< cells: attended too often, not at all, in part
+  int unwanted = 0;                          ///< cells attended that the mask does not have
+  bool wanted_known = true;                  ///< the mask is recorded
 
   const PairCell& at(int query, int key) const {
     return cells[static_cast<std::size_t>(query * chunks + key)];
   }
-  /// The rank that waits longest; -1: nobody waits.
-  int longestWaiting() const;
+  /// Who attended a cell, one for each share of the heads; none: nobody.
+  std::vector<WorldRank> paintersOf(int query, int key) const;
+  bool faulty() const { return doubled + missing + partly + unwanted > 0; }
+  bool isFault(const PairCell& cell) const;
+  /// The rank that waits longest; none: nobody waits.
+  WorldRank longestWaiting() const;
   /// Mean work over largest work: 1 is balanced.
   double efficiency() const;
+
+  bool operator==(const CoverageScene&) const = default;
 };
 
-CoverageScene coverageScene(const traces::Trace& trace, const traces::MomentIndex& index,
-                            const Place& place);
+/// Of the cursor's pass and group.
+CoverageScene makeCoverageScene(const traces::Trace& trace, const Cursor& cursor);
+
+/// Whether every pair of the mask is attended once, in a sentence; or why that cannot be seen.
+std::string describe(const CoverageScene& scene);
+/// Who attended one cell, and when.
+std::string describePair(const CoverageScene& scene, int query_chunk, int key_chunk);
+
+/// Mean over largest; 1 where there is none.
+double balanceOf(const std::vector<double>& work);
 
 /// The efficiency that contiguous shards cannot pass under a causal mask: N / (2N − 1).
 inline double contiguousCap(int ranks) {

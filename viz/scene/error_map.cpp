@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "traces/query/trace.h"
+#include "viz/scene/groups.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -18,9 +21,10 @@ const char* prefix(ErrorUnit unit) {
   }
 }
 
-std::vector<OwnedSpan> owners(const traces::Trace& trace, int train_step) {
+std::vector<OwnedSpan> owners(const traces::Trace& trace, int train_step,
+                              const std::vector<WorldRank>& ranks) {
   std::vector<OwnedSpan> spans;
-  for (int rank = 0; rank < trace.worldSize(); ++rank)
+  for (const WorldRank rank : ranks)
     if (const auto* shard = trace.findShard("input_ids", train_step, rank))
       for (const auto& run : shard->global_from_local) spans.push_back({run.begin, run.end, rank});
   std::sort(spans.begin(), spans.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
@@ -33,22 +37,26 @@ traces::Direction directionOf(const std::string& tensor) {
   return tensor.starts_with("d") ? traces::Direction::kBackward : traces::Direction::kForward;
 }
 
-ErrorMap errorMap(const traces::Trace& trace, const traces::Place& place, const std::string& tensor,
-                  ErrorUnit unit) {
+ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUnit unit) {
   ErrorMap map;
-  traces::Place pass = place;
+  const std::string& tensor = cursor.tensor;
+  const auto ranks = ranksOf(trace, cursor.group);
+  Place pass = cursor.place;
   pass.direction = directionOf(tensor);
-  pass.stage = -1;
-  const auto* record = trace.findTensor(prefix(unit) + tensor, pass, 0);
+  pass.stage = RingStep::none();
+  const auto* record =
+      ranks.empty()
+          ? nullptr
+          : trace.findTensor(traces::TensorName::of(prefix(unit) + tensor), pass, ranks.front());
   const auto values = record ? trace.values(*record) : std::nullopt;
-  if (!values || record->shape.size() != 2) {
-    map.missing = "--verify with --capture values:steps=" + std::to_string(place.train_step);
+  if (!values || values->empty() || record->shape.size() != 2) {
+    map.missing = "--verify with --capture values:steps=" + std::to_string(pass.train_step);
     return map;
   }
   map.heads = record->shape[0];
   map.positions = record->shape[1];
   map.values = *values;
-  map.owners = owners(trace, place.train_step);
+  map.owners = owners(trace, pass.train_step, ranks);
   if (unit == ErrorUnit::kAbsolute)
     for (const auto& diff : trace.diffs())
       if (diff.isolated && diff.tensor == tensor && diff.place == pass) map.noise = diff.noise;

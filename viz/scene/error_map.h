@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "viz/scene/cursor.h"
+#include "viz/scene/data.h"
 
 namespace ringscope::viz {
 
@@ -14,7 +15,9 @@ enum class ErrorUnit { kAbsolute, kRelative, kUlp };
 /// Consecutive positions of the sequence that one rank owns.
 struct OwnedSpan {
   std::int64_t begin = 0, end = 0;
-  int rank = 0;
+  WorldRank rank = WorldRank::of(0);
+
+  friend bool operator==(const OwnedSpan&, const OwnedSpan&) = default;
 };
 
 /// The largest error of each (head, position) of one tensor, isolated, against fp64.
@@ -24,11 +27,12 @@ struct ErrorMap {
   std::vector<OwnedSpan> owners;
   double noise = 0;     ///< absolute: the noise floor of the whole tensor; 0 in other units
   std::string missing;  ///< what would have to be recorded; empty when all is there
+
+  friend bool operator==(const ErrorMap&, const ErrorMap&) = default;
 };
 
-/// `place` names the training step and layer.
-ErrorMap errorMap(const traces::Trace& trace, const traces::Place& place, const std::string& tensor,
-                  ErrorUnit unit);
+/// Of the cursor's training step, layer, tensor and group.
+ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUnit unit);
 
 /// How many values lie in each bin of a tenth to ten to the `decades` of `unit`, equally wide in
 /// the logarithm; smaller ones count in the first, larger ones in the last.

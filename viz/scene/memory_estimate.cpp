@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "traces/core/error.h"
+#include "traces/core/json.h"
 
 namespace ringscope::viz {
 
@@ -18,7 +19,7 @@ ModelShape ModelShape::load(const std::string& folder) {
   const std::string path = folder + "/config.json";
   std::ifstream in(path);
   if (!in) throw inputError(path + " cannot be read; a model is a Hugging Face folder with one");
-  const auto json = nlohmann::json::parse(in, nullptr, false);
+  const auto json = traces::readJson(path);
   if (!json.is_object()) throw inputError(path + " is not a JSON object");
   ModelShape shape;
   shape.name = folder.substr(folder.find_last_of('/') + 1);

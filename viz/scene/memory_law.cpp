@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "viz/scene/ring_scene.h"
+#include "traces/query/trace.h"
+#include "viz/scene/units.h"
 
 namespace ringscope::viz {
 namespace {
@@ -17,7 +18,7 @@ bool isReplicated(MemoryCategory category) {
 }
 
 /// What the rank was doing then, and the largest part of what it does not always hold.
-std::string describeCause(const traces::Trace& trace, int rank, const MemoryPeak& peak) {
+std::string describeCause(const traces::Trace& trace, WorldRank rank, const MemoryPeak& peak) {
   const traces::Event* doing = nullptr;
   for (const traces::Event& event : trace.events(rank))
     if (event.begin_ns <= peak.time_ns && (!doing || event.begin_ns >= doing->begin_ns) &&
@@ -37,7 +38,7 @@ std::string describeCause(const traces::Trace& trace, int rank, const MemoryPeak
 
 }  // namespace
 
-MemoryPeak memoryPeak(const traces::Trace& trace, int rank) {
+MemoryPeak memoryPeak(const traces::Trace& trace, WorldRank rank) {
   MemoryPeak peak;
   std::array<std::int64_t, kMemoryCategories> now{};
   for (const auto& sample : trace.memory(rank)) {

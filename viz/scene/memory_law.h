@@ -13,9 +13,11 @@ struct MemoryPeak {
   std::int64_t bytes = 0, time_ns = 0;
   std::array<std::int64_t, kMemoryCategories> by_category{};
   std::string cause;  ///< "attend at step 0 › layer 1 › …: activations 1.1 MiB, KV 96 KiB"
+
+  friend bool operator==(const MemoryPeak&, const MemoryPeak&) = default;
 };
 
-MemoryPeak memoryPeak(const traces::Trace& trace, int rank);
+MemoryPeak memoryPeak(const traces::Trace& trace, WorldRank rank);
 
 /// What context parallelism does to memory: tensors along the sequence shrink as L / P, what every
 /// rank keeps whole (weights, gradients, optimizer) stays.
@@ -27,6 +29,8 @@ struct MemoryLaw {
   double bytesAt(double ranks_then) const {
     return replicated_bytes + sharded_bytes * ranks / ranks_then;
   }
+
+  friend bool operator==(const MemoryLaw&, const MemoryLaw&) = default;
 };
 
 MemoryLaw memoryLaw(const MemoryPeak& peak, int ranks);

@@ -3,17 +3,20 @@
 
 #include <numeric>
 
+#include "traces/query/trace.h"
+
 namespace ringscope::viz {
 
-MemorySeries memorySeries(const traces::Trace& trace, int rank, std::size_t columns) {
+MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_t columns) {
   MemorySeries series;
   series.columns.resize(columns);
   std::array<std::int64_t, kMemoryCategories> now{};
   const auto& samples = trace.memory(rank);
   std::size_t next = 0;
   for (std::size_t c = 0; c < columns; ++c) {
-    const std::int64_t until =
-        trace.endNs() * static_cast<std::int64_t>(c + 1) / static_cast<std::int64_t>(columns);
+    const auto until =
+        static_cast<std::int64_t>(static_cast<double>(trace.endNs()) * static_cast<double>(c + 1) /
+                                  static_cast<double>(columns));
     auto largest = now;
     auto sum = [](const auto& values) {
       return std::accumulate(values.begin(), values.end(), std::int64_t{0});

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "viz/scene/data.h"
 
 namespace ringscope::viz {
 
@@ -15,10 +15,12 @@ inline constexpr std::size_t kMemoryCategories =
 struct MemorySeries {
   std::vector<std::array<std::int64_t, kMemoryCategories>> columns;
   std::int64_t peak_bytes = 0;  ///< largest sum of the categories that are the run's own
+
+  friend bool operator==(const MemorySeries&, const MemorySeries&) = default;
 };
 
 /// `columns` samples from time 0 to the end of the recording. What was held for verification is
 /// left out of the peak and of the columns: a run without --verify does not hold it.
-MemorySeries memorySeries(const traces::Trace& trace, int rank, std::size_t columns);
+MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_t columns);
 
 }  // namespace ringscope::viz

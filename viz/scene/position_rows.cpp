@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/position_rows.h"
 
-#include "viz/scene/documents.h"
+#include <algorithm>
+
+#include "traces/core/whole_number.h"
+#include "traces/query/trace.h"
+#include "viz/scene/groups.h"
+#include "viz/scene/meant.h"
 
 namespace ringscope::viz {
 namespace {
@@ -9,18 +14,17 @@ namespace {
 /// The runs of one chunk of a shard: split where positions stop rising by one or turn right or
 /// wrong.
 void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_t offset,
-              const traces::TokenRun& chunk, const DocumentStarts& documents) {
+              const traces::TokenRun& chunk, const Meant& meant) {
   PositionRun run;
   for (std::int64_t i = 0; i < chunk.end - chunk.begin; ++i) {
-    const auto position =
-        static_cast<std::int64_t>(positions[offset + static_cast<std::size_t>(i)]);
-    const std::int64_t should = documents.positionOf(chunk.begin + i);
-    const bool wrong = position != should;
+    const auto position = traces::wholeNumber(positions[offset + static_cast<std::size_t>(i)]);
+    const auto should = meant.positionOf(TokenIndex::of(chunk.begin + i));
+    const bool wrong = should && position != *should;
     if (run.tokens > 0 && (wrong != run.wrong || position != run.end + 1)) {
       row.runs.push_back(run);
       run = {};
     }
-    if (run.tokens == 0) run = {0, position, position, should, wrong};
+    if (run.tokens == 0) run = {0, position, position, should.value_or(position), wrong};
     run.end = position;
     ++run.tokens;
   }
@@ -29,12 +33,35 @@ void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_
 
 }  // namespace
 
-std::vector<PositionRow> positionRows(const traces::Trace& trace, int train_step) {
-  std::vector<PositionRow> rows;
-  const DocumentStarts documents(trace, train_step);
-  for (int rank = 0; rank < trace.worldSize(); ++rank) {
+std::string PositionStrip::verdict() const {
+  if (all == 0) return "not recorded; --capture stats would show them";
+  if (!unknown.empty()) return unknown;
+  std::string missing;
+  if (!complete()) {
+    const auto without = std::ranges::count_if(rows, [](auto& row) { return row.runs.empty(); });
+    missing = "; those of " + std::to_string(without) + " of " + std::to_string(rows.size()) +
+              " ranks are not recorded";
+  }
+  if (wrong > 0)
+    return "▲ " + std::to_string(wrong) + " of " + std::to_string(all) + " position ids differ" +
+           missing;
+  const std::string right = std::to_string(all) + " as they should be";
+  return missing.empty() ? "✓ all " + right : right + missing;
+}
+
+bool PositionStrip::complete() const {
+  return !rows.empty() && std::ranges::none_of(rows, [](auto& row) { return row.runs.empty(); });
+}
+
+PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor) {
+  PositionStrip strip;
+  const int train_step = cursor.place.train_step;
+  const auto ranks = ranksOf(trace, cursor.group);
+  const Meant meant(trace, train_step, ranks);
+  strip.unknown = meant.positionsMissing();
+  for (const WorldRank rank : ranks) {
     PositionRow row{rank, {}};
-    const auto* tensor = trace.findTensor("position_ids", {train_step}, rank);
+    const auto* tensor = trace.findTensor({traces::TensorKind::kPositionIds}, {train_step}, rank);
     const auto* shard = trace.findShard("input_ids", train_step, rank);
     const auto values = tensor ? trace.values(*tensor) : std::nullopt;
     if (values && shard) {
@@ -42,23 +69,17 @@ std::vector<PositionRow> positionRows(const traces::Trace& trace, int train_step
       for (const auto& chunk : shard->global_from_local) {
         const auto size = static_cast<std::size_t>(chunk.end - chunk.begin);
         if (offset + size > values->size()) break;
-        addChunk(row, *values, offset, chunk, documents);  // the first sequence of the batch
+        addChunk(row, *values, offset, chunk, meant);  // the first sequence of the batch
         offset += size;
       }
     }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-std::pair<std::int64_t, std::int64_t> wrongPositions(const std::vector<PositionRow>& rows) {
-  std::pair<std::int64_t, std::int64_t> count{0, 0};
-  for (const auto& row : rows)
-    for (const auto& run : row.runs) {
-      count.first += run.wrong ? run.tokens : 0;
-      count.second += run.tokens;
+    for (const PositionRun& run : row.runs) {
+      strip.wrong += run.wrong ? run.tokens : 0;
+      strip.all += run.tokens;
     }
-  return count;
+    strip.rows.push_back(std::move(row));
+  }
+  return strip;
 }
 
 }  // namespace ringscope::viz

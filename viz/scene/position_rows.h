@@ -5,27 +5,45 @@
 #include <string>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "viz/scene/cursor.h"
+#include "viz/scene/data.h"
 
 namespace ringscope::viz {
 
-/// Consecutive tokens of one rank whose position ids rise by one, beside what they should be.
+/// Consecutive tokens of one rank whose position ids rise by one, beside what they should be; where
+/// that is not known they are not wrong.
 struct PositionRun {
   std::int64_t tokens = 0;
   std::int64_t begin = 0, end = 0;  ///< first and last recorded position id
   std::int64_t should_begin = 0;
   bool wrong = false;
+
+  friend bool operator==(const PositionRun&, const PositionRun&) = default;
 };
 
 /// The position ids that one rank's model used in one training step; empty runs: not recorded.
 struct PositionRow {
-  int rank = 0;
+  WorldRank rank = WorldRank::of(0);
   std::vector<PositionRun> runs;
+
+  friend bool operator==(const PositionRow&, const PositionRow&) = default;
 };
 
-std::vector<PositionRow> positionRows(const traces::Trace& trace, int train_step);
+/// Those of all ranks of a group, and how many of them are not what they should be.
+struct PositionStrip {
+  std::vector<PositionRow> rows;
+  std::int64_t wrong = 0, all = 0;
+  std::string unknown;  ///< why it is not known what they should be; empty when it is
 
-/// How many recorded position ids differ from what they should be, and of how many.
-std::pair<std::int64_t, std::int64_t> wrongPositions(const std::vector<PositionRow>& rows);
+  /// Every rank's are recorded.
+  bool complete() const;
+  /// "✓ all 128 as they should be", and what else there is to say of them.
+  std::string verdict() const;
+
+  friend bool operator==(const PositionStrip&, const PositionStrip&) = default;
+};
+
+/// Of the cursor's training step and group.
+PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor);
 
 }  // namespace ringscope::viz

@@ -4,58 +4,76 @@
 #include <string>
 #include <vector>
 
-#include "traces/query/moment_index.h"
-#include "traces/query/trace.h"
+#include "viz/scene/chunks.h"
+#include "viz/scene/cursor.h"
+#include "viz/scene/data.h"
+#include "viz/scene/stage_window.h"
 
 namespace ringscope::viz {
-
-using traces::Place;
-
-/// A cell of the (query chunk × key chunk) matrix of one rank.
-struct CoverageCell {
-  int query_chunk = 0, key_chunk = 0;
-  int source_rank = 0;
-  bool diagonal = false;  ///< only the causal half
-  bool now = false;       ///< attended in this ring step, otherwise in an earlier one
-};
 
 /// A packet between two ranks. Progress runs from 0 at the sender to 1 at the receiver.
 struct MovingPacket {
   traces::Payload payload = traces::Payload::kKv;
-  int from = 0, to = 0, source_rank = 0;
+  WorldRank from = WorldRank::of(0), to = WorldRank::of(0), source_rank = WorldRank::of(0);
   std::int64_t bytes = 0;
   double begin = 0, end = 1;  ///< of the ring step, between which it travels on screen
   bool stretched = false;     ///< recorded shorter than can be seen: not to scale
+
+  friend bool operator==(const MovingPacket&, const MovingPacket&) = default;
+};
+
+/// The mean log-sum-exp of a rank's rows after a ring step, over those that have seen a key.
+struct MeanLse {
+  double mean = 0;
+  std::int64_t rows = 0;  ///< that have seen a key, over all heads; 0: not recorded, or none has
+
+  bool known() const { return rows > 0; }
+  friend bool operator==(const MeanLse&, const MeanLse&) = default;
 };
 
 /// What one rank does in a ring step.
 struct RankScene {
-  int rank = 0;
-  Place place;  ///< the same for all on the logical axis; may differ on the time axis
-  std::int64_t begin_ns = 0,
-               end_ns = 0;   ///< of its own work in this ring step; 0, 0: none recorded
-  std::vector<int> chunks;   ///< that it owns
-  int held_source = -1;      ///< whose KV block it holds; -1: not recorded
-  std::vector<int> sources;  ///< whose blocks it attends in this step: all of them when gathered
+  WorldRank rank = WorldRank::of(0);
+  Place place;              ///< the same for all on the logical axis; may differ on the time axis
+  StageWindow window;       ///< of its own work in this ring step
+  std::vector<int> chunks;  ///< that it owns
+  WorldRank held_source;    ///< whose KV block it holds; none: not recorded, or several blocks
+  std::vector<WorldRank>
+      sources;  ///< whose blocks it attends in this step: several when they are gathered
   std::vector<CoverageCell> cells;
-  std::string attending;                 ///< "queries 2, 5 × keys 1", or why nothing is attended
-  std::int64_t queries = 0;              ///< query rows attended in this step
-  double lse_before = 0, lse_after = 0;  ///< mean over rows; NaN when not recorded or not risen yet
-  std::int64_t wait_ns = 0;
-  int waits_for = -1;
+  std::string attending;     ///< "queries 2, 5 × keys 1", or why nothing is attended
+  std::string idle;          ///< where nothing is attended: why, in a few words
+  std::int64_t queries = 0;  ///< query rows attended in this step
+  MeanLse lse_before, lse_after;
+  std::int64_t wait_ns = 0;       ///< for blocks and heads
+  std::int64_t sums_wait_ns = 0;  ///< for dK and dV, when the work of the ring step is over
+  WorldRank waits_for;            ///< for blocks and heads: in the last wait
   std::int64_t attend_ns = 0;
-  double wait_begin = 1;  ///< of the ring step, when waiting starts
+  double wait_begin = 1;  ///< of the ring step, when waiting for a block starts
+
+  /// Its mean has risen over the same rows.
+  bool lseRises() const { return lse_before.known() && lse_before.rows == lse_after.rows; }
 };
 
-/// One ring step of all ranks, as recorded; a finished value that a painter draws.
+/// One ring step of the ranks of a group, as recorded.
 struct RingScene {
-  Place place;
-  int ring_steps = 0;  ///< of this layer and direction
+  Place place;  ///< of the selected rank
+  Axis axis = Axis::kRingStep;
+  WorldRank selected = WorldRank::of(0);  ///< the rank that the sentence is about
+  int ring_steps = 0;                     ///< of this layer and direction
   int chunk_count = 0;
   int heads_shared_by = 1;  ///< ranks among which Ulysses has turned the sequence into heads
-  std::vector<RankScene> ranks;
+  std::vector<std::vector<WorldRank>> rings;  ///< round which KV goes: several in a hybrid group
+  std::vector<RankScene> ranks;               ///< a seat each, in the order of the group
   std::vector<MovingPacket> packets;
   std::string sentence;  ///< what happens, with real numbers
+  std::string note;      ///< why there are no ranks; empty when there are
+
+  /// Where a rank sits; none: it is not of this group.
+  GroupRank seatOf(WorldRank rank) const;
+  const RankScene& selectedRank() const;
+  /// "2 rings: ranks 0, 2 · ranks 1, 3"; empty where there is one.
+  std::string ringsText() const;
 };
 
 /// On screen a ring step takes this long, and a hop at least that part of it: an eye needs half a
@@ -63,27 +81,15 @@ struct RingScene {
 inline constexpr double kStepSeconds = 1.2;
 inline constexpr double kShortestHop = 0.5 / kStepSeconds;
 
-/// The scene in which every rank stands at its own place. `selected` is the rank whose place is the
-/// scene's, and whom the sentence is about.
-RingScene ringScene(const traces::Trace& trace, const traces::MomentIndex& index,
-                    const std::vector<Place>& places, int selected);
+/// What the ranks of the cursor's group do at its moment; without ranks while nothing is recorded.
+/// On the time axis every rank stands where it was at the instant that the selected one's phase
+/// means. `live`: the trace still grows.
+RingScene makeRingScene(const traces::Trace& trace, const Cursor& cursor, bool live = false);
 
-/// Ranks among which Ulysses has turned the sequence into heads; 1: it has not.
-int headsSharedBy(const traces::Trace& trace);
+/// The instant on the run's clock that the selected rank's phase means.
+std::int64_t instantOf(const RingScene& scene, double phase);
 
-/// The tokens of every chunk, in the order of the sequence; empty when chunks are interleaved.
-std::vector<traces::TokenRun> chunkRanges(const traces::Trace& trace, int train_step);
-
-/// From the begin to the end of a rank's own work in a ring step; {0, 0} when none is recorded.
-std::pair<std::int64_t, std::int64_t> stageWindow(const traces::Trace& trace,
-                                                  const traces::MomentIndex& index,
-                                                  const Place& place, int rank);
-
-/// "0, 7" or "0–7": three or more in a row as a range.
-std::string listedChunks(std::vector<int> numbers);
-
-/// "128 KiB", "2.1 MiB"; "38 µs", "1.2 ms": as people say it.
-std::string describeBytes(std::int64_t bytes);
-std::string describeDuration(std::int64_t ns);
+/// How far a rank is in its own ring step when the selected one is at `phase`.
+double phaseOf(const RingScene& scene, const RankScene& rank, double phase);
 
 }  // namespace ringscope::viz

@@ -1,38 +1,43 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/run_summary.h"
 
-#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "traces/diff/summary.h"
-#include "viz/scene/ring_scene.h"
+#include "traces/query/trace.h"
+#include "viz/scene/chunks.h"
+#include "viz/scene/coverage_scene.h"
+#include "viz/scene/units.h"
 
 namespace ringscope::viz {
 
 RunSummary runSummary(const traces::Trace& trace, int train_step) {
   RunSummary summary;
-  std::int64_t most = 0;
-  for (int rank = 0; rank < trace.worldSize(); ++rank) {
-    std::int64_t attended = 0;
-    for (const traces::Event& event : trace.events(rank)) {
-      if (event.place.train_step != train_step) continue;
-      if (event.kind == traces::EventKind::kAttend) attended += event.duration();
+  std::vector<double> work;
+  // Backward visits layers in reverse, and what is outside of them last.
+  const Place first{train_step, Layer::none(), traces::Direction::kForward, RingStep::none()};
+  const Place last{train_step, Layer::none(), traces::Direction::kBackward,
+                   RingStep::of(std::numeric_limits<RingStep::Value>::max())};
+  for (int i = 0; i < trace.worldSize(); ++i) {
+    const WorldRank rank = WorldRank::of(i);
+    for (const traces::Event& event : trace.eventsAt(first, last, rank)) {
+      if (event.kind == traces::EventKind::kAttend) summary.attend_ns += event.duration();
       if (event.kind == traces::EventKind::kWait) summary.wait_ns += event.duration();
       if (event.kind == traces::EventKind::kSend) summary.sent_bytes += event.bytes;
     }
-    summary.attend_ns += attended;
-    most = std::max(most, attended);
+    if (const auto* schedule = trace.schedule(train_step, rank, traces::Direction::kForward))
+      work.push_back(workOf(*schedule));
   }
-  if (most > 0)
-    summary.balance =
-        static_cast<double>(summary.attend_ns) / static_cast<double>(most) / trace.worldSize();
+  if (!work.empty() && std::ssize(work) == trace.worldSize()) summary.balance = balanceOf(work);
+  const traces::DiffRecord* worst = nullptr;
   for (const auto& diff : trace.diffs())
-    if (diff.place.train_step == train_step &&
-        (!summary.worst_multiple || !(diff.multiple <= *summary.worst_multiple))) {
-      summary.worst_multiple = diff.multiple;
-      summary.worst_where = traces::describe(diff);
-    }
+    if (diff.place.train_step == train_step) traces::keepWorse(worst, diff);
+  if (worst) {
+    summary.worst_multiple = worst->multiple;
+    summary.worst_where = traces::describe(*worst);
+  }
   return summary;
 }
 
@@ -44,7 +49,7 @@ std::string describe(const RunSummary& s) {
                           : "not compared";
   return words + " · attends " + describeDuration(s.attend_ns) + ", waits " +
          describeDuration(s.wait_ns) + " · sends " + describeBytes(s.sent_bytes) + " · balance " +
-         std::to_string(std::lround(s.balance * 100)) + " %";
+         (s.balance ? std::to_string(std::lround(*s.balance * 100)) + " %" : "not recorded");
 }
 
 }  // namespace ringscope::viz

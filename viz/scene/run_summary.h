@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "traces/query/trace.h"
+#include "viz/scene/data.h"
 
 namespace ringscope::viz {
 
@@ -15,7 +15,9 @@ struct RunSummary {
   std::string worst_where;
   std::int64_t attend_ns = 0, wait_ns = 0;  ///< of all ranks, pauses left out
   std::int64_t sent_bytes = 0;
-  double balance = 0;  ///< mean over largest attend time of a rank, 0 to 1
+  /// Mean over largest work of a rank in forward, 0 to 1, as it was scheduled; nothing: not
+  /// recorded.
+  std::optional<double> balance;
 };
 
 /// Of one training step.

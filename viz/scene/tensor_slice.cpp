@@ -21,11 +21,14 @@ TensorSlice tensorSlice(const std::vector<std::int64_t>& shape, const std::vecto
     offset = offset * shape[d] +
              std::clamp<std::int64_t>(asked, 0, std::max<std::int64_t>(0, shape[d] - 1));
   }
-  const auto size = static_cast<std::size_t>(slice.rows * slice.columns);
-  const auto begin = static_cast<std::size_t>(offset) * size;
-  if (size == 0 || begin + size > values.size()) return {};
-  const auto first = values.begin() + static_cast<std::ptrdiff_t>(begin);
-  slice.values.assign(first, first + static_cast<std::ptrdiff_t>(size));
+  std::int64_t size = 0, begin = 0;
+  if (slice.rows <= 0 || slice.columns <= 0 ||
+      __builtin_mul_overflow(slice.rows, slice.columns, &size) ||
+      __builtin_mul_overflow(offset, size, &begin) ||
+      begin > static_cast<std::int64_t>(values.size()) - size)
+    return {};
+  const auto first = values.begin() + begin;
+  slice.values.assign(first, first + size);
   return slice;
 }
 

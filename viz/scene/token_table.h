@@ -6,20 +6,25 @@
 #include <string>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "viz/scene/cursor.h"
+#include "viz/scene/data.h"
 
 namespace ringscope::viz {
 
 /// One token of a rank's shard: what its buffers hold, beneath what they should hold.
 struct TokenCell {
-  std::int64_t global = 0;  ///< index in the whole sequence
+  TokenIndex global = TokenIndex::of(0);
   std::optional<std::int64_t> token, position, label;
-  std::int64_t should_position = 0;
-  std::optional<std::int64_t> should_label;  ///< the next token, where some rank recorded it
-  bool begins_chunk = false;                 ///< a shard border lies before it
-  bool begins_document = false;              ///< a document border lies before it
+  std::optional<std::int64_t> should_position;  ///< where what was meant is recorded
+  std::optional<std::int64_t> should_label;     ///< the next token, where some rank recorded it
+  bool begins_chunk = false;                    ///< a shard border lies before it
+  bool begins_document = false;                 ///< a document border lies before it
 
-  bool positionWrong() const { return position && *position != should_position; }
+  friend bool operator==(const TokenCell&, const TokenCell&) = default;
+
+  bool positionWrong() const {
+    return position && should_position && *position != *should_position;
+  }
   /// −100 is not a wrong label: it is left out of the loss.
   bool labelWrong() const {
     return label && should_label && *label >= 0 && *label != *should_label;
@@ -32,18 +37,25 @@ struct BufferLane {
   bool sharded = false;  ///< false: the rank made its values by itself
   std::vector<std::int64_t> full_shape, local_shape;
   std::int64_t wrong = 0, compared = 0;
+
+  friend bool operator==(const BufferLane&, const BufferLane&) = default;
 };
 
 /// The first sequence of a rank's batch, token by token.
 struct TokenTable {
-  int rank = 0;
+  WorldRank rank = WorldRank::of(0);
+  int train_step = 0;
+  std::int64_t vocabulary = 256;  ///< of the model
   std::int64_t sequence_length = 0;
   std::vector<TokenCell> cells;
   std::vector<BufferLane> buffers;
   std::string missing;  ///< what would have to be recorded; empty when all is there
+
+  friend bool operator==(const TokenTable&, const TokenTable&) = default;
 };
 
-TokenTable tokenTable(const traces::Trace& trace, int train_step, int rank);
+/// Of the cursor's training step and selected rank.
+TokenTable makeTokenTable(const traces::Trace& trace, const Cursor& cursor);
 
 /// A byte-level token as people read it: "a", "␣", "↵", "·195"; other vocabularies by number.
 std::string tokenText(std::int64_t token, std::int64_t vocabulary);

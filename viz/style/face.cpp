@@ -44,7 +44,7 @@ void paintPattern(QPainter& p, int pattern) {
   }
 }
 
-QImage makeTile(int rank) {
+QImage makeTile(traces::WorldRank rank) {
   constexpr int kScale = 2;  // sharp on high-density screens
   QImage tile(kTile * kScale, kTile * kScale, QImage::Format_ARGB32_Premultiplied);
   tile.setDevicePixelRatio(kScale);
@@ -55,25 +55,26 @@ QImage makeTile(int rank) {
   QColor ink = color.darker(175);
   ink.setAlpha(150);
   painter.setPen(QPen(ink, 1.0));
-  paintPattern(painter, (rank + rank / 8) % 8);
+  const int pattern = std::max(0, rank.value());
+  paintPattern(painter, (pattern + pattern / 8) % 8);
   return tile;
 }
 
 }  // namespace
 
-QBrush rankBrush(int rank) {
-  static std::map<int, QBrush> cache;
+QBrush rankBrush(traces::WorldRank rank) {
+  static std::map<traces::WorldRank, QBrush> cache;
   auto found = cache.find(rank);
   if (found == cache.end()) found = cache.emplace(rank, QBrush(makeTile(rank))).first;
   return found->second;
 }
 
-void paintMovingFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label,
-                     const Theme& theme) {
+void paintMovingFace(QPainter& painter, const QRectF& rect, traces::WorldRank source_rank,
+                     const QString& label, const Theme& theme) {
   const double ratio = painter.device()->devicePixelRatioF() * painter.transform().m11();
   const QSize pixels = (rect.size() * ratio).toSize().expandedTo({1, 1});
   const QString key = QString("face %1 %2 %3 %4 %5")
-                          .arg(source_rank)
+                          .arg(source_rank.value())
                           .arg(label, theme.name)
                           .arg(pixels.width())
                           .arg(pixels.height());
@@ -92,8 +93,8 @@ void paintMovingFace(QPainter& painter, const QRectF& rect, int source_rank, con
       QPointF(std::round(rect.left() * ratio), std::round(rect.top() * ratio)) / ratio, face);
 }
 
-void paintFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label,
-               const Theme& theme) {
+void paintFace(QPainter& painter, const QRectF& rect, traces::WorldRank source_rank,
+               const QString& label, const Theme& theme) {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);

@@ -11,15 +11,15 @@ namespace ringscope::viz {
 
 /// The rank's colour under its pattern (dots, diagonals, grid, lines, …), so that nobody needs the
 /// hue.
-QBrush rankBrush(int rank);
+QBrush rankBrush(traces::WorldRank rank);
 
 /// A KV block's face, the same in every view: colour and pattern of its source rank, and its label
 /// on a light plate. The label is left out when there is no room for it.
-void paintFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label,
-               const Theme& theme);
+void paintFace(QPainter& painter, const QRectF& rect, traces::WorldRank source_rank,
+               const QString& label, const Theme& theme);
 
 /// The same for a face that moves: drawn once, then copied to where it is.
-void paintMovingFace(QPainter& painter, const QRectF& rect, int source_rank, const QString& label,
-                     const Theme& theme);
+void paintMovingFace(QPainter& painter, const QRectF& rect, traces::WorldRank source_rank,
+                     const QString& label, const Theme& theme);
 
 }  // namespace ringscope::viz

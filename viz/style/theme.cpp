@@ -5,7 +5,7 @@
 #include <QFontDatabase>
 #include <cmath>
 
-#include "traces/core/error.h"
+#include "traces/schema/names.h"
 
 namespace ringscope::viz {
 namespace {
@@ -66,15 +66,12 @@ const std::vector<Theme>& Theme::all() {
 }
 
 const Theme& Theme::named(const QString& name) {
-  QString known;
-  for (const Theme& theme : all()) {
-    if (theme.name == name) return theme;
-    known += (known.isEmpty() ? "" : ", ") + theme.name;
-  }
-  throw usageError(("there is no theme '" + name + "'; use " + known).toStdString());
+  return traces::entryNamed("theme", name.toStdString(), all(),
+                            [](const Theme& theme) { return theme.name.toStdString(); });
 }
 
-QColor rankColor(int rank) {
+QColor rankColor(traces::WorldRank of) {
+  const int rank = std::max(0, of.value());  // whose it is may not be recorded
   static const QColor kColors[] = {"#E69F00", "#56B4E9", "#009E73", "#CC79A7",
                                    "#D55E00", "#0072B2", "#F0E442", "#9AA3AD"};
   const int round = rank / 8;
@@ -101,8 +98,8 @@ QFont monoFont(int size, QFont::Weight weight) {
   return font("JetBrains Mono", size, weight);
 }
 
-QString themeStyleSheet(const Theme& t, double zoom) {
-  QString sheet = R"(
+/// Colours by their names in a theme, after an @.
+constexpr const char* kStyleSheet = R"(
     QWidget { color: @text; font-family: "Inter"; font-size: 13px; }
     QMainWindow, QWidget#stage { background: @background; }
     QWidget#panel, QScrollArea, QWidget#panelBody { background: @panel; border: none; }
@@ -160,6 +157,9 @@ QString themeStyleSheet(const Theme& t, double zoom) {
     QToolTip { background: @raised; color: @text; border: 1px solid @line; padding: 4px; }
     QMessageBox { background: @panel; }
   )";
+
+QString themeStyleSheet(const Theme& t, double zoom) {
+  QString sheet = kStyleSheet;
   const std::pair<const char*, QColor> tokens[] = {{"@background", t.background},
                                                    {"@onaccent", t.on_accent},
                                                    {"@panel", t.panel},

@@ -6,6 +6,8 @@
 #include <QString>
 #include <vector>
 
+#include "traces/schema/ids.h"
+
 namespace ringscope::viz {
 
 /// The colours that everything is drawn in. One set a theme; views name no other colour.
@@ -24,7 +26,7 @@ struct Theme {
 };
 
 /// Rank colours in the Okabe-Ito order; from 8 on the tint changes, after the pattern.
-QColor rankColor(int rank);
+QColor rankColor(traces::WorldRank rank);
 
 /// Contrast ratio of WCAG 2, from 1 to 21.
 double contrast(const QColor& a, const QColor& b);

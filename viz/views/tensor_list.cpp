@@ -32,10 +32,7 @@ TensorList::TensorList(QWidget* parent) : QWidget(parent) {
   live_->setToolTip("Read this slice from the paused run");
   live_->setEnabled(false);
   makeTable();
-  connect(filter_, &QLineEdit::textChanged, this, [this] {
-    forget();
-    Q_EMIT filterChanged();
-  });
+  connect(filter_, &QLineEdit::textChanged, this, &TensorList::filterChanged);
   connect(live_, &QToolButton::clicked, this, &TensorList::liveReadClicked);
 }
 
@@ -55,8 +52,8 @@ void TensorList::makeTable() {
   table_->horizontalHeader()->setHighlightSections(false);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& to) {
-            if (const auto* t = model_->at(to.row()))
-              Q_EMIT chosen(QString::fromStdString(t->name));
+            if (const auto* row = model_->at(to.row()))
+              Q_EMIT chosen(QString::fromStdString(row->record.tensor.text()));
           });
 }
 
@@ -84,18 +81,10 @@ void TensorList::layOut() {
   table_->setColumnWidth(TensorListModel::kName, std::max(left, scaled(kNameWidth)));
 }
 
-bool TensorList::refresh(const Hub& hub) {
-  const Listed now{hub.moment(), hub.selectedRank(), hub.liveTensors().size()};
-  const bool changed = listed_ != now;
-  if (changed) {
-    listed_ = now;
-    const bool at_head = hub.moment() + 1 == static_cast<int>(hub.trace().moments().size());
-    model_->show(hub.trace(), hub.place(), hub.selectedRank(), filter_->text(),
-                 at_head ? hub.liveTensors() : std::vector<LiveTensor>());
-    layOut();
-  }
-  select(hub.tensor());
-  return changed;
+void TensorList::show(std::vector<TensorRow> rows, const QString& chosen) {
+  model_->show(std::move(rows));
+  layOut();
+  select(chosen);
 }
 
 void TensorList::select(const QString& name) {
@@ -110,19 +99,9 @@ int TensorList::rowShownFor(const QString& name) const {
   return std::max(0, model_->rowOf(name));
 }
 
-QString TensorList::whyEmpty() const {
-  return filter_->text().isEmpty()
-             ? "No tensor is recorded here. --capture stats would show them."
-             : QString("No tensor that is recorded here has “%1” in its name.")
-                   .arg(filter_->text());
-}
-
-bool TensorList::isOnlyLive(const QString& name) const {
-  return model_->isOnlyLive(rowShownFor(name));
-}
-
-const traces::TensorRecord* TensorList::find(const QString& name) const {
-  return model_->at(rowShownFor(name));
+std::string TensorList::whyEmpty() const {
+  return filter().empty() ? "No tensor is recorded here. --capture stats would show them."
+                          : "No tensor that is recorded here has “" + filter() + "” in its name.";
 }
 
 }  // namespace ringscope::viz

@@ -4,10 +4,7 @@
 #include <QLineEdit>
 #include <QTableView>
 #include <QToolButton>
-#include <optional>
-#include <tuple>
 
-#include "viz/hub/hub.h"
 #include "viz/models/tensor_list_model.h"
 
 namespace ringscope::viz {
@@ -19,18 +16,15 @@ class TensorList : public QWidget {
  public:
   explicit TensorList(QWidget* parent);
 
-  /// Lists those of the hub's place; made again only where place, rank, trace, filter or what the
-  /// paused run holds changed. Returns whether it was.
-  bool refresh(const Hub& hub);
-  /// The trace has changed: the next refresh() makes the list again.
-  void forget() { listed_ = {}; }
+  /// Part of the names that should be listed.
+  std::string filter() const { return filter_->text().toStdString(); }
+  /// Lists these, and marks the one that find() gives for a name.
+  void show(std::vector<TensorRow> rows, const QString& chosen);
   /// The tensor of that name, or the first of the list where it has none of that name; null where
   /// the list is empty.
-  const traces::TensorRecord* find(const QString& name) const;
-  /// Whether what find() gives is not recorded there, but held by the paused run.
-  bool isOnlyLive(const QString& name) const;
+  const TensorRow* find(const QString& name) const { return model_->at(rowShownFor(name)); }
   bool isEmpty() const { return model_->rowCount() == 0; }
-  QString whyEmpty() const;
+  std::string whyEmpty() const;
   void setZoom(double zoom);
   void setLiveReads(bool possible) { live_->setEnabled(possible); }
 
@@ -53,8 +47,6 @@ class TensorList : public QWidget {
   QTableView* table_;
   QToolButton* live_;
   double zoom_ = 1;
-  using Listed = std::tuple<int, int, std::size_t>;  // moment, rank, how many the run holds
-  std::optional<Listed> listed_;
 };
 
 }  // namespace ringscope::viz

@@ -4,72 +4,71 @@
 #include <QPainter>
 #include <QString>
 #include <QWidget>
+#include <optional>
 #include <vector>
 
-#include "viz/hub/hub.h"
+#include "viz/session/viewing.h"
 #include "viz/style/theme.h"
 
 namespace ringscope::viz {
 
-/// A view on the stage: observes the hub, repaints on its signals, is drawn in the theme that it is
-/// given.
+/// A view on the stage. When the data or the cursor changes while it is on show, it has its scene
+/// made once and keeps it; painting draws what was kept; mouse and keys become changes of the
+/// cursor.
 class View : public QWidget {
   Q_OBJECT
  public:
-  explicit View(Hub& hub, QWidget* parent = nullptr) : QWidget(parent), hub_(hub) {
-    connect(&hub, &Hub::cursorChanged, this, [this] { cursorMoved(); });
-    connect(&hub, &Hub::stateChanged, this, qOverload<>(&QWidget::update));
-    setFocusPolicy(Qt::StrongFocus);
-  }
-  void setTheme(const Theme& theme) {
-    theme_ = &theme;
-    themeChanged();
-    update();
-  }
+  View(Viewing& viewing, const QString& accessible_name, QWidget* parent = nullptr);
+  void setTheme(const Theme& theme);
   /// Presenter mode draws everything larger; 1 is normal.
-  void setZoom(double zoom) {
-    zoom_ = zoom;
-    themeChanged();
-    update();
-  }
+  void setZoom(double zoom);
 
  protected:
-  /// What is painted lies in this rectangle, with a painter from paintPage().
-  QRectF page() const { return {0, 0, QWidget::width() / zoom_, QWidget::height() / zoom_}; }
-  double pageWidth() const { return page().width(); }
-  double pageHeight() const { return page().height(); }
-  QPointF onPage(const QPointF& position) const { return position / zoom_; }
-  void begin(QPainter& painter) {
-    painter.begin(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.scale(zoom_, zoom_);
-  }
-  /// A sentence in place of what cannot be shown; read out, too.
-  void note(QPainter& painter, const QRectF& area, const QString& sentence) {
-    if (accessibleDescription() != sentence) setAccessibleDescription(sentence);
-    painter.setPen(theme_->dim);
-    painter.setFont(textFont(15));
-    painter.drawText(area.adjusted(24, 12, -24, -12), Qt::AlignCenter | Qt::TextWordWrap, sentence);
-  }
+  /// Makes the scene anew and asks for painting.
+  virtual void refresh() = 0;
+  /// Draws what refresh() has kept, and reads nothing else but the cursor's phase and the view's
+  /// own state. `dirty`: what has to be drawn, where the rest is there already; empty: all.
+  virtual void paint(QPainter& painter, const QRectF& page, const QRegion& dirty) = 0;
+  /// The part of the cursor that the scene depends on; the rest made equal for all cursors.
+  virtual Cursor watched(Cursor cursor) const;
+  /// The cursor has moved in what the scene does not depend on, or only the clock has.
+  virtual void moved() {}
   /// For views with controls of their own.
   virtual void themeChanged() {}
-  /// The viewed moment or the selection has changed.
-  virtual void cursorMoved() { update(); }
 
-  Hub& hub_;
+  /// Looks whether the scene is still the right one.
+  void follow();
+  QRectF page() const { return {0, 0, QWidget::width() / zoom_, QWidget::height() / zoom_}; }
+  QPointF onPage(const QPointF& position) const { return position / zoom_; }
+  const Cursor& cursor() const { return viewing_.navigator.cursor(); }
+  /// What is read out to who does not see.
+  void describe(const std::string& sentence);
+
+  void paintEvent(QPaintEvent* event) final;
+  void showEvent(QShowEvent* event) override;
+
+  Viewing& viewing_;
   double zoom_ = 1;
   const Theme* theme_ = &Theme::all().front();
+
+ private:
+  struct Made {
+    std::uint64_t version = 0;
+    Cursor cursor;
+    friend bool operator==(const Made&, const Made&) = default;
+  };
+  std::optional<Made> made_;  // what the kept scene was made from
 };
 
 /// A view of the stage as the window lists it.
 struct ViewEntry {
   QString name;   ///< of --view, lower case
   QString title;  ///< of its tab
-  View* (*make)(Hub& hub, QWidget* parent);
+  View* (*make)(Viewing& viewing, QWidget* parent);
 };
 
-/// All of them, in the order of their tabs; a new one is a file in views/ and a line in
-/// registry.cpp.
+/// All of them, in the order of their tabs. A new one is a scene in scene/, its painter in paint/
+/// and a line in registry.cpp; one with controls or keys of its own has a file in views/ too.
 const std::vector<ViewEntry>& viewRegistry();
 
 }  // namespace ringscope::viz

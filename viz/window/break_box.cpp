@@ -59,17 +59,20 @@ void BreakBox::setRanges(int layers, int ring_steps) {
   fill(ring_step_, ring_steps);
 }
 
-nlohmann::json BreakBox::request() const {
-  nlohmann::json request = nlohmann::json::object();
+traces::control::Break BreakBox::request() const {
+  traces::control::Break request;
   if (at_place_->isChecked()) {
-    nlohmann::json at = nlohmann::json::object();
-    if (layer_->currentIndex() > 0) at["layer"] = layer_->currentIndex() - 1;
-    if (direction_->currentIndex() > 0) at["direction"] = direction_->currentText().toStdString();
     // Outside attention there are gates too; a break is at ring steps unless one is named.
-    if (ring_step_->currentIndex() > 0) at["stage"] = ring_step_->currentIndex() - 1;
-    request["at"] = at;
+    request.at.emplace();
+    const auto chosen = [](const QComboBox* box) {  // the first choice is "any"
+      return box->currentIndex() > 0 ? std::optional(box->currentIndex() - 1) : std::nullopt;
+    };
+    if (const auto layer = chosen(layer_)) request.at->layer = traces::Layer::of(*layer);
+    if (const auto direction = chosen(direction_))
+      request.at->direction = static_cast<traces::Direction>(*direction);
+    if (const auto step = chosen(ring_step_)) request.at->stage = traces::RingStep::of(*step);
   }
-  if (on_divergence_->isChecked()) request["on"] = "divergence";
+  request.on_divergence = on_divergence_->isChecked();
   return request;
 }
 

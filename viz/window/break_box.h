@@ -4,7 +4,8 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QWidget>
-#include <nlohmann/json.hpp>
+
+#include "traces/control/requests.h"
 
 namespace ringscope::viz {
 
@@ -14,8 +15,7 @@ class BreakBox : public QWidget {
  public:
   explicit BreakBox(QWidget* parent = nullptr);
 
-  /// The fields of a `break` request: "at" and "on".
-  nlohmann::json request() const;
+  traces::control::Break request() const;
   void setRanges(int layers, int ring_steps);
 
  Q_SIGNALS:

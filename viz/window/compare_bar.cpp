@@ -7,7 +7,7 @@
 
 namespace ringscope::viz {
 
-CompareBar::CompareBar(Hub& before, Hub& after, QWidget* parent)
+CompareBar::CompareBar(const Viewing& before, const Viewing& after, QWidget* parent)
     : QWidget(parent), before_(before), after_(after) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
@@ -35,9 +35,9 @@ CompareBar::CompareBar(Hub& before, Hub& after, QWidget* parent)
   }
   column->addLayout(texts);
   connect(close, &QToolButton::clicked, this, &CompareBar::closed);
-  for (Hub* hub : {&before_, &after_}) {
-    connect(hub, &Hub::traceChanged, this, &CompareBar::refresh);
-    connect(hub, &Hub::stateChanged, this, &CompareBar::refresh);
+  for (const Viewing* viewing : {&before_, &after_}) {
+    connect(&viewing->session, &Session::dataChanged, this, &CompareBar::refresh);
+    connect(&viewing->session, &Session::stateChanged, this, &CompareBar::refresh);
   }
 }
 
@@ -48,11 +48,12 @@ void CompareBar::setChange(const QString& change) {
 
 void CompareBar::refresh() {
   if (!isVisible()) return;
-  auto words = [](const Hub& hub) {
-    return QString::fromStdString(describe(runSummary(hub.trace(), hub.place().train_step)));
+  auto words = [](const Viewing& viewing) {
+    return QString::fromStdString(
+        describe(runSummary(viewing.session.trace(), viewing.navigator.place().train_step)));
   };
   before_text_->setText("BEFORE · " + words(before_));
-  after_text_->setText(after_.live() ? "AFTER · running …" : "AFTER · " + words(after_));
+  after_text_->setText(after_.session.live() ? "AFTER · running …" : "AFTER · " + words(after_));
 }
 
 }  // namespace ringscope::viz

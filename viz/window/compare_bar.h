@@ -5,7 +5,7 @@
 #include <QToolButton>
 #include <QWidget>
 
-#include "viz/hub/hub.h"
+#include "viz/session/viewing.h"
 
 namespace ringscope::viz {
 
@@ -13,7 +13,7 @@ namespace ringscope::viz {
 class CompareBar : public QWidget {
   Q_OBJECT
  public:
-  CompareBar(Hub& before, Hub& after, QWidget* parent = nullptr);
+  CompareBar(const Viewing& before, const Viewing& after, QWidget* parent = nullptr);
   void setChange(const QString& change);
 
  Q_SIGNALS:
@@ -22,7 +22,7 @@ class CompareBar : public QWidget {
  private:
   void refresh();
 
-  Hub &before_, &after_;
+  const Viewing &before_, &after_;
   QLabel *change_, *before_text_, *after_text_;
 };
 

@@ -3,41 +3,39 @@
 
 #include <QElapsedTimer>
 #include <QTimer>
-#include <optional>
 
-#include "viz/scene/memory_series.h"
+#include "viz/scene/inspector_scene.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
 
-/// What is known of the selected rank at the viewed moment: log-sum-exp by block, memory, and what
-/// the diff and the doctor say of the run.
+/// What is known of the selected rank at the viewed moment.
 class Inspector : public View {
   Q_OBJECT
  public:
-  explicit Inspector(Hub& hub, QWidget* parent = nullptr);
+  explicit Inspector(Viewing& viewing, QWidget* parent = nullptr);
   QSize sizeHint() const override { return {320, 640}; }
 
  protected:
-  void paintEvent(QPaintEvent*) override;
-  /// Drawn again once a ring step, a little later than the stage: two large pictures in one frame
-  /// would be one too many.
-  void cursorMoved() override;
+  /// While the ring plays, a little later than the stage: two large pictures in one frame would be
+  /// one too many.
+  void refresh() override;
+  void paint(QPainter& painter, const QRectF& page, const QRegion& dirty) override;
+  Cursor watched(Cursor cursor) const override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
-  class Page;
-  void drawRank(Page& page) const;
-  bool attended(const Place& place, int rank) const;
-  void drawLse(Page& page) const;
-  void drawMemory(Page& page);
-  void drawDiff(Page& page) const;
-  void drawDoctor(Page& page) const;
+  void make();
+  void fitHeight();
+  std::shared_ptr<const MemorySeries> memory();
 
-  std::optional<MemorySeries> memory_;
-  int memory_rank_ = -1;
-  bool memory_stale_ = false;  // the trace has grown; drawn again at most twice a second
+  std::optional<InspectorScene> scene_;
+  std::int64_t instant_ns_ = 0;
+  std::shared_ptr<const MemorySeries> memory_;
+  Cursor memory_of_;                  // its group and rank
+  std::uint64_t memory_version_ = 0;  // of the data that it was made from
+  int memory_generation_ = 0;
   QElapsedTimer since_memory_;
-  std::pair<int, int> shown_{-1, -1};  // moment and rank of the last picture
   QTimer late_;
 };
 

@@ -9,6 +9,7 @@
 #include <QShortcut>
 #include <QVBoxLayout>
 
+#include "viz/scene/units.h"
 #include "viz/style/motion.h"
 #include "viz/window/key_help.h"
 #include "viz/window/keys.h"
@@ -42,27 +43,28 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent)
   top_bar_ = makeTopBar();
   rows->addWidget(top_bar_);
   rows->addWidget(separator(page));
-  run_panel_ = new RunPanel(hub_, engine_, page);
+  run_panel_ = new RunPanel(viewing_.session, engine_, page);
   run_panel_->setMinimumWidth(242);  // its fields can do with less than they ask for
-  auto* inspector = new Inspector(hub_, page);
+  auto* inspector = new Inspector(viewing_, page);
   left_ = scrolled(run_panel_);
   left_->setFocusPolicy(Qt::NoFocus);
   right_ = scrolled(inspector);
-  timeline_ = new TimelineView(hub_, page);
-  panes_ = new Panes({left_, makeStage(), right_, new TransportBar(hub_, page), timeline_}, page);
+  timeline_ = new TimelineView(viewing_, page);
+  panes_ =
+      new Panes({left_, makeStage(), right_, new TransportBar(viewing_, page), timeline_}, page);
   rows->addWidget(panes_, 1);
   rows->addWidget(separator(page));
   rows->addLayout(makeStatusLine(page));
   setCentralWidget(page);
   views_ << stage_->views() << inspector << timeline_;
   connectEngine();
-  connectHub();
+  connectViewing();
   frames_.setTimerType(Qt::PreciseTimer);
   frames_.start(16);
   frame_clock_.start();
   makeShortcuts();
   setTheme(Theme::all().front());
-  hub_.setReducedMotion(desktopReducesMotion());
+  viewing_.player.setReducedMotion(desktopReducesMotion());
   refreshStatus();
   stage_->currentWidget()->setFocus();
 }
@@ -85,54 +87,6 @@ QLayout* MainWindow::makeStatusLine(QWidget* page) {
   row->addWidget(status_, 1);
   row->addWidget(status_right_);
   return row;
-}
-
-void MainWindow::connectEngine() {
-  connect(run_panel_, &RunPanel::runRequested, this, [this] { startRun(run_panel_->config()); });
-  connect(run_panel_, &RunPanel::whatIfRequested, this, &MainWindow::whatIf);
-  connect(&engine_, &EngineLink::chunkArrived, this, [this](const traces::Chunk& chunk) {
-    try {
-      hub_.addChunk(chunk);
-    } catch (const Error& error) {
-      message_ = error.what();
-    }
-  });
-  connect(&engine_, &EngineLink::paused, this, [this] {
-    // The picture of the stop is the newest ring step.
-    hub_.publish();
-    hub_.setMoment(static_cast<int>(hub_.trace().moments().size()) - 1, 1);
-    hub_.setPlaying(false);
-  });
-  connect(&engine_, &EngineLink::tensorRead, &hub_, &Hub::setLiveRead);
-  connect(&engine_, &EngineLink::tensorsListed, &hub_, &Hub::setLiveTensors);
-  connect(&engine_, &EngineLink::ended, this, &MainWindow::runEnded);
-  connect(&engine_, &EngineLink::stateChanged, this, [this] {
-    hub_.setPaused(engine_.state() == EngineLink::State::kPaused);
-    refreshStatus();
-  });
-}
-
-void MainWindow::connectHub() {
-  connect(&hub_, &Hub::stateChanged, this, &MainWindow::refreshStatus);
-  connect(&hub_, &Hub::traceChanged, this, &MainWindow::refreshStatus);
-  connect(&hub_, &Hub::leaving, this,
-          [this](const Place& from) { visited_.emplace_back(stage_->shown(), from); });
-  connect(&hub_, &Hub::viewRequested, this, &MainWindow::showView);
-  connect(&hub_, &Hub::liveReadRequested, &engine_, &EngineLink::read);
-  connect(&hub_, &Hub::liveTensorsRequested, &engine_, &EngineLink::listTensors);
-  // What is shown beside moves with it.
-  connect(&hub_, &Hub::cursorChanged, this, [this] {
-    if (!before_stage_ || !before_stage_->isVisible() || before_.empty() || hub_.empty()) return;
-    before_.setPlace(hub_.place());
-    before_.setMoment(before_.moment(), hub_.phase());
-    before_.selectRank(hub_.selectedRank());
-    if (before_.tensor() != hub_.tensor()) before_.selectTensor(hub_.tensor());
-  });
-  connect(&frames_, &QTimer::timeout, this, &MainWindow::frame);
-}
-
-MainWindow::~MainWindow() {
-  for (auto& worker : workers_) worker.join();
 }
 
 QWidget* MainWindow::makeTopBar() {
@@ -190,13 +144,13 @@ QWidget* MainWindow::makeStage() {
   column->setSpacing(0);
   column->addWidget(makeTabs());
   column->addWidget(separator(box));
-  compare_ = new CompareBar(before_, hub_, box);
+  compare_ = new CompareBar(before_, viewing_, box);
   compare_->hide();
   connect(compare_, &CompareBar::closed, this, &MainWindow::closeComparison);
   column->addWidget(compare_);
   stages_ = new QHBoxLayout;
   stages_->setSpacing(1);
-  stage_ = new Stage(hub_, box);
+  stage_ = new Stage(viewing_, box);
   stages_->addWidget(stage_, 1);
   column->addLayout(stages_, 1);
   return box;
@@ -243,7 +197,7 @@ void MainWindow::makeShortcuts() {
   on(QKeySequence("F8"), [this] {
     engine_.state() == EngineLink::State::kPaused ? engine_.resume() : engine_.pause();
   });
-  on(QKeySequence("F10"), [this] { engine_.step("stage"); });
+  on(QKeySequence("F10"), [this] { engine_.step(traces::control::StepUnit::kStage); });
   on(QKeySequence("F11"), [this] { setPresenting(!presenting_); });
   on(QKeySequence("Alt+Left"), [this] { goBack(); });
   on(QKeySequence("Esc"), [this] { presenting_ ? setPresenting(false) : closeComparison(); });
@@ -256,17 +210,17 @@ void MainWindow::makeShortcuts() {
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
   if (presenting_ && event->key() == Qt::Key_Space) {
-    hub_.setPlaying(false);
-    return hub_.move(1);
+    viewing_.player.setPlaying(false);
+    return viewing_.navigator.move(1);
   }
-  if (!applyKey(hub_, *event)) QMainWindow::keyPressEvent(event);
+  if (!applyKey(viewing_, *event)) QMainWindow::keyPressEvent(event);
 }
 
 void MainWindow::goBack() {
   if (visited_.empty()) return;
   const auto [view, place] = visited_.back();
   visited_.pop_back();
-  hub_.setPlace(place);
+  viewing_.navigator.setPlace(place);
   showView(view);
 }
 
@@ -275,18 +229,20 @@ void MainWindow::frame() {
   const double seconds = std::min(0.1, static_cast<double>(frame_clock_.restart()) * 1e-3);
   // While a pause is awaited the picture stands still, and the cores belong to the run.
   if (engine_.state() == EngineLink::State::kPausing) return;
-  hub_.publish();
+  viewing_.session.publish();
   keepPlace();
-  hub_.advance(seconds);
+  viewing_.player.advance(seconds);
 }
 
 /// Once a what-if has come as far as the run before it stood, its cursor stands there too.
 void MainWindow::keepPlace() {
   if (!kept_place_) return;
-  const auto& moments = hub_.trace().moments();
+  const auto& moments = viewing_.session.trace().moments();
   if (moments.empty() || traces::before(moments.back(), *kept_place_)) return;
-  hub_.setPlace(*kept_place_);
-  hub_.setMoment(hub_.moment(), before_.phase());
+  Cursor cursor = viewing_.navigator.cursor();
+  cursor.place = *kept_place_;
+  cursor.phase = before_.navigator.phase();
+  viewing_.navigator.setCursor(cursor);
   kept_place_.reset();
 }
 
@@ -318,8 +274,8 @@ void MainWindow::setTheme(const Theme& theme) {
 }
 
 void MainWindow::refreshStatus() {
-  headline_->setText(headlineText(hub_));
-  status_->setText(statusText(hub_, engine_));
+  headline_->setText(headlineText(viewing_.session));
+  status_->setText(statusText(viewing_.session, engine_));
   const QFileInfo file(trace_path_);
   status_right_->setText(
       !message_.isEmpty() ? "▲ " + message_

@@ -8,11 +8,10 @@
 #include <QScrollArea>
 #include <QTimer>
 #include <QToolButton>
-#include <thread>
 #include <vector>
 
-#include "viz/hub/hub.h"
 #include "viz/link/engine_link.h"
+#include "viz/session/viewing.h"
 #include "viz/views/view.h"
 #include "viz/window/compare_bar.h"
 #include "viz/window/inspector.h"
@@ -30,7 +29,6 @@ class MainWindow : public QMainWindow {
  public:
   /// `engine_program` is the command-line program; empty: this installation only views.
   explicit MainWindow(const QString& engine_program, QWidget* parent = nullptr);
-  ~MainWindow() override;
 
   /// Reads the file on a worker thread; the window stays usable.
   void openTrace(const QString& path);
@@ -43,11 +41,16 @@ class MainWindow : public QMainWindow {
   void setTheme(const Theme& theme);
   /// Throws inputError when there is no such view.
   void showView(const QString& name);
+  /// Says what went wrong where the window says such things.
+  void showProblem(const QString& problem);
   /// Where the window lies, its borders, and which panels are shown.
   void saveLayout(QSettings& settings) const;
   void restoreLayout(const QSettings& settings);
 
-  Hub& hub() { return hub_; }
+  Viewing& viewing() { return viewing_; }
+  Session& session() { return viewing_.session; }
+  Navigator& navigator() { return viewing_.navigator; }
+  Player& player() { return viewing_.player; }
   EngineLink& engine() { return engine_; }
 
  Q_SIGNALS:
@@ -66,9 +69,12 @@ class MainWindow : public QMainWindow {
   QLayout* makeStatusLine(QWidget* page);
   QScrollArea* scrolled(QWidget* widget);
   void connectEngine();
-  void connectHub();
+  void connectViewing();
+  void followBefore();
   void makeShortcuts();
   void beginRun(RunConfig config);
+  /// Says why a run cannot work, and leaves what is on show.
+  bool refuses(const RunConfig& config);
   void showBeforeStage();
   void closeComparison();
   void goBack();
@@ -77,14 +83,11 @@ class MainWindow : public QMainWindow {
   void refreshStatus();
   void refreshPanels();
   void runEnded(const QString& failure);
-  void diagnoseFile(const QString& path);
   void chooseFile();
   void nextTheme();
-  template <typename Make, typename Use>
-  void inBackground(Make make, Use use);
 
-  Hub hub_;
-  Hub before_;  ///< what a what-if is compared with
+  Viewing viewing_;
+  Viewing before_;  ///< what a what-if is compared with
   EngineLink engine_;
   QString engine_program_;
   QString trace_path_;
@@ -109,8 +112,7 @@ class MainWindow : public QMainWindow {
   RunConfig last_config_;            ///< of what is on show
   std::optional<Place> kept_place_;  ///< where the cursor goes once a what-if has come so far
   std::vector<std::pair<QString, Place>> visited_;  ///< where findings and N led away from
-  int request_ = 0;  ///< of background work; only the newest one's result is used
-  std::vector<std::thread> workers_;
+  Background background_;
 };
 
 }  // namespace ringscope::viz

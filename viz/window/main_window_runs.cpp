@@ -3,10 +3,10 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QPointer>
 #include <QStandardPaths>
 
 #include "traces/core/error.h"
+#include "viz/session/problem.h"
 #include "viz/window/main_window.h"
 
 namespace ringscope::viz {
@@ -21,12 +21,24 @@ QString runsFolder() {
 
 }  // namespace
 
+void MainWindow::showProblem(const QString& problem) {
+  message_ = problem;
+  refreshStatus();
+}
+
+bool MainWindow::refuses(const RunConfig& config) {
+  const QString reason = run_panel_->reasonAgainst(config);
+  if (!reason.isEmpty()) showProblem("▲ " + reason);
+  return !reason.isEmpty();
+}
+
 void MainWindow::startRun(const RunConfig& config) {
+  if (refuses(config)) return;
   closeComparison();
   last_config_ = config;
   run_panel_->setConfig(config);
   beginRun(config);
-  hub_.setPlaying(true);
+  viewing_.player.setPlaying(true);
 }
 
 void MainWindow::beginRun(RunConfig config) {
@@ -38,31 +50,32 @@ void MainWindow::beginRun(RunConfig config) {
   message_.clear();
   trace_path_ = config.trace;
   visited_.clear();
-  ++request_;
+  background_.cancel("open");
   run_panel_->setRecording({});
-  hub_.setTrace(std::make_shared<traces::Trace>(), QFileInfo(trace_path_).fileName(), true);
+  viewing_.session.open(std::make_shared<traces::Trace>(), QFileInfo(trace_path_).fileName(), true);
   try {
     engine_.start(engine_program_, config.arguments());
   } catch (const Error& error) {
     message_ = error.what();
-    hub_.setLive(false);
+    viewing_.session.setLive(false);
   }
 }
 
 void MainWindow::whatIf() {
-  if (hub_.empty() || engine_.active()) return;
+  if (viewing_.session.empty() || engine_.active()) return;
   RunConfig config = run_panel_->config();
+  if (refuses(config)) return;
   const QString change = changes(last_config_, config);
   last_config_ = config;
-  const Place place = hub_.place();
+  const Cursor cursor = viewing_.navigator.cursor();
+  const Place& place = cursor.place;
   // What is on show keeps its file: values are read from it when they are looked at.
   const QString other = runsFolder() + "/what-if-1.rscope";
   config.steps = place.train_step + 1;
-  config.capture = QString("values:steps=%1").arg(place.train_step);
+  config.capture = "values:steps=" + std::to_string(place.train_step);
   config.trace = trace_path_ == other ? runsFolder() + "/what-if-2.rscope" : other;
-  before_.setTrace(hub_.shareTrace(), hub_.name(), false);
-  before_.setPlace(place);
-  before_.setMoment(before_.moment(), hub_.phase());
+  before_.session.open(viewing_.session.shareTrace(), viewing_.session.name(), false);
+  before_.navigator.setCursor(cursor);
   showBeforeStage();
   beginRun(config);
   kept_place_ = place;
@@ -77,45 +90,14 @@ void MainWindow::closeComparison() {
 }
 
 void MainWindow::runEnded(const QString& failure) {
-  hub_.publish();
-  hub_.setLive(false);
+  viewing_.session.publish();
+  viewing_.session.setLive(false);
   keepPlace();
   message_ = failure;
   refreshStatus();
   if (!QFileInfo::exists(trace_path_)) return;
   run_panel_->setRecording(trace_path_);
-  diagnoseFile(trace_path_);
-}
-
-/// Runs `make` on a worker thread and hands its value to `use` on this one, unless something newer
-/// has been asked for since.
-template <typename Make, typename Use>
-void MainWindow::inBackground(Make make, Use use) {
-  const int request = ++request_;
-  QPointer<MainWindow> self(this);
-  workers_.emplace_back([=, this] {
-    auto value = make();
-    QMetaObject::invokeMethod(
-        this,
-        [=, this] {
-          if (self && request == request_) use(value);
-        },
-        Qt::QueuedConnection);
-  });
-}
-
-void MainWindow::diagnoseFile(const QString& path) {
-  inBackground(
-      [path = path.toStdString()]() -> std::optional<traces::Diagnosis> {
-        try {
-          return traces::diagnose(*traces::openTrace(path));
-        } catch (const Error&) {
-          return std::nullopt;  // the window already shows what was streamed
-        }
-      },
-      [this](const std::optional<traces::Diagnosis>& diagnosis) {
-        if (diagnosis) hub_.setDiagnosis(*diagnosis);
-      });
+  viewing_.session.diagnose(trace_path_);
 }
 
 void MainWindow::openTrace(const QString& path) {
@@ -125,13 +107,14 @@ void MainWindow::openTrace(const QString& path) {
   };
   message_ = "opening " + path;
   refreshStatus();
-  inBackground(
-      [path = path.toStdString()] {
+  background_.request(
+      "open",
+      [path = path.toStdString()](std::stop_token) {
         Result result;
         try {
           result.trace = traces::openTrace(path);
-        } catch (const Error& error) {
-          result.failure = error.what();
+        } catch (...) {
+          result.failure = problemOf(std::current_exception());
         }
         return result;
       },
@@ -142,13 +125,13 @@ void MainWindow::openTrace(const QString& path) {
           closeComparison();
           visited_.clear();
           trace_path_ = path;
-          hub_.setTrace(result.trace, QFileInfo(path).fileName(), false);
+          viewing_.session.open(result.trace, QFileInfo(path).fileName(), false);
           if (!result.trace->problems().empty())
             message_ = QString::fromStdString(result.trace->problems().front());
-          hub_.setPlaying(true);
+          viewing_.player.setPlaying(true);
           run_panel_->setRecording(path);
           last_config_ = run_panel_->config();
-          diagnoseFile(path);
+          viewing_.session.diagnose(path);
         }
         refreshStatus();
         Q_EMIT opened(result.failure);

@@ -2,29 +2,23 @@
 #include "viz/window/mistakes_box.h"
 
 #include <QHBoxLayout>
-#include <nlohmann/json.hpp>
 
 #include "traces/core/error.h"
+#include "traces/core/json.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/storage/sealed.h"
 
 namespace ringscope::viz {
 namespace {
 
-/// Those that the engine can inject, in words that fit the panel.
-const std::pair<const char*, const char*> kMistakes[] = {
-    {"missing_position_ids", "Position ids not sharded"},
-    {"naive_sum_merge", "Sum without LSE weights"},
-    {"missing_cp_grad_reduce", "No gradient sync over cp"},
-};
-
 /// What the sealed documents of a recording say was injected, in words.
 QString describeSealed(const std::vector<std::string>& documents) {
   QStringList found;
   for (const std::string& document : documents) {
-    const auto json = nlohmann::json::parse(document, nullptr, false);
-    if (!json.is_object()) continue;
-    for (const auto& id : json.value("mistakes", nlohmann::json::array())) {
+    const auto json = traces::parseJson(document, "what was sealed");
+    const auto mistakes = json.is_object() ? json.find("mistakes") : json.end();
+    if (mistakes == json.end()) continue;
+    for (const auto& id : *mistakes) {
       const auto* mistake = id.is_string() ? traces::findMistake(id.get<std::string>()) : nullptr;
       found << (mistake ? QString::fromStdString(mistake->title)
                         : QString::fromStdString(id.dump()));
@@ -49,19 +43,6 @@ MistakesBox::MistakesBox(QWidget* parent) : QWidget(parent) {
   head->addStretch(1);
   head->addWidget(count_);
   column->addLayout(head);
-  for (const auto& [id, words] : kMistakes) {
-    auto* box = new QCheckBox(words, this);
-    box->setProperty("id", id);
-    if (const auto* mistake = traces::findMistake(id))
-      box->setToolTip(QString::fromStdString(mistake->title));
-    boxes_ << box;
-    connect(box, &QCheckBox::toggled, this, [this] {
-      const auto count = chosen().size();
-      count_->setText(count == 0 ? "none injected" : QString("%1 injected").arg(count));
-      Q_EMIT changed();
-    });
-    column->addWidget(box);
-  }
   reveal_ = new QPushButton("Reveal", this);
   reveal_->setToolTip("Say what was injected into the recording on show");
   revealed_ = new QLabel(this);
@@ -70,8 +51,37 @@ MistakesBox::MistakesBox(QWidget* parent) : QWidget(parent) {
   connect(reveal_, &QPushButton::clicked, this, &MistakesBox::reveal);
   column->addWidget(reveal_);
   column->addWidget(revealed_);
+  column->addWidget(makeList());
   count_->setText("none injected");
   setRecording({});
+}
+
+/// A box for each mistake that the engine can make, under the heading of its subject.
+QWidget* MistakesBox::makeList() {
+  auto* list = new QWidget(this);
+  auto* rows = new QVBoxLayout(list);
+  rows->setContentsMargins(0, 0, 0, 0);
+  std::string subject;
+  for (const auto& mistake : traces::mistakeCatalogue()) {
+    if (!mistake.injectable) continue;
+    if (mistake.subject != subject) {
+      subject = mistake.subject;
+      auto* heading = new QLabel(QString::fromStdString(subject), list);
+      heading->setObjectName("dim");
+      rows->addWidget(heading);
+    }
+    auto* box = new QCheckBox(QString::fromStdString(mistake.label), list);
+    box->setProperty("id", QString::fromStdString(mistake.id));
+    box->setToolTip(QString::fromStdString(mistake.title));
+    boxes_ << box;
+    connect(box, &QCheckBox::toggled, this, [this] {
+      const auto count = chosen().size();
+      count_->setText(count == 0 ? "none injected" : QString("%1 injected").arg(count));
+      Q_EMIT changed();
+    });
+    rows->addWidget(box);
+  }
+  return list;
 }
 
 QStringList MistakesBox::chosen() const {

@@ -24,6 +24,7 @@ class MistakesBox : public QWidget {
   void changed();
 
  private:
+  QWidget* makeList();
   void reveal();
 
   QString recording_;

@@ -1,95 +1,132 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/run_config.h"
 
-#include <QFile>
-#include <variant>
+#include <algorithm>
 
 #include "traces/core/error.h"
+#include "traces/core/json.h"
 #include "traces/core/resources.h"
+#include "traces/schema/run_rules.h"
 
 namespace ringscope::viz {
 namespace {
 
-/// One setting: its key in JSON, its option on the command line, and where it lies.
+/// A setting of the window: its key in a configuration file, its field of RunSpec ("mistakes" and
+/// "trace" are RunConfig's own) and its option of `ringscope train`.
 struct Setting {
-  const char* key;
-  const char* option;
-  std::variant<int RunConfig::*, QString RunConfig::*, QStringList RunConfig::*> field;
+  const char *key, *field, *option;
+};
+constexpr Setting kSettings[] = {
+    {"model", "model_dir", "--model"},
+    {"text", "text", "--text"},
+    {"tokens", "tokens", "--tokens"},
+    {"tokenizer", "tokenizer", "--tokenizer"},
+    {"dp", "dp", "--dp"},
+    {"tp", "tp", "--tp"},
+    {"cp", "cp", "--cp"},
+    {"steps", "steps", "--steps"},
+    {"seq_len", "seq_len", "--seq-len"},
+    {"batch", "batch", "--batch"},
+    {"strategy", "strategy", "--strategy"},
+    {"ulysses", "ulysses", "--ulysses"},
+    {"rotate", "rotate", "--rotate"},
+    {"order", "order", "--order"},
+    {"fp8", "fp8", "--fp8"},
+    {"balance", "balance", "--balance"},
+    {"mask", "mask", "--mask"},
+    {"window", "window", "--window"},
+    {"separator", "separator", "--separator"},
+    {"dtype", "dtype", "--dtype"},
+    {"recompute", "recompute", "--recompute"},
+    {"seed", "seed", "--seed"},
+    {"lr", "lr", "--lr"},
+    {"weight_decay", "weight_decay", "--weight-decay"},
+    {"max_norm", "max_norm", "--max-norm"},
+    {"launch", "launch", "--launch"},
+    {"device", "device", "--device"},
+    {"transport", "transport", "--transport"},
+    {"capture", "capture", "--capture"},
+    {"mistakes", "mistakes", "--mistake"},
+    {"trace", "trace", "--trace"},
 };
 
-const Setting kSettings[] = {
-    {"model", "--model", &RunConfig::model},
-    {"text", "--text", &RunConfig::text},
-    {"dp", "--dp", &RunConfig::dp},
-    {"tp", "--tp", &RunConfig::tp},
-    {"cp", "--cp", &RunConfig::cp},
-    {"steps", "--steps", &RunConfig::steps},
-    {"seq_len", "--seq-len", &RunConfig::seq_len},
-    {"strategy", "--strategy", &RunConfig::strategy},
-    {"balance", "--balance", &RunConfig::balance},
-    {"mask", "--mask", &RunConfig::mask},
-    {"window", "--window", &RunConfig::window},
-    {"dtype", "--dtype", &RunConfig::dtype},
-    {"launch", "--launch", &RunConfig::launch},
-    {"capture", "--capture", &RunConfig::capture},
-    {"mistakes", "--mistake", &RunConfig::mistakes},
-    {"trace", "--trace", &RunConfig::trace},
-};
-
-QString textOf(const RunConfig& config, const Setting& setting) {
-  return std::visit(
-      [&](auto field) -> QString {
-        const auto& value = config.*field;
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, int>)
-          return QString::number(value);
-        else if constexpr (std::is_same_v<Value, QStringList>)
-          return value.join(", ");
-        else
-          return value;
-      },
-      setting.field);
+nlohmann::json listOf(const QStringList& items) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const QString& item : items) list.push_back(item.toStdString());
+  return list;
 }
 
-void addArguments(QStringList& args, const RunConfig& config, const Setting& setting) {
-  if (const auto* list = std::get_if<QStringList RunConfig::*>(&setting.field)) {
-    for (const QString& item : config.**list) args << setting.option << item;
-    return;
+/// All settings by the names of their fields.
+nlohmann::json fieldsOf(const RunConfig& config) {
+  nlohmann::json fields = traces::toJson(static_cast<const traces::RunSpec&>(config));
+  fields["mistakes"] = listOf(config.mistakes);
+  fields["trace"] = config.trace.toStdString();
+  return fields;
+}
+
+QString textOf(const nlohmann::json& value) {
+  if (value.is_null()) return {};
+  if (value.is_string()) return QString::fromStdString(value.get<std::string>());
+  if (!value.is_array()) return QString::fromStdString(value.dump());
+  QStringList items;
+  for (const auto& item : value) items << textOf(item);
+  return items.join(", ");
+}
+
+/// Whether the setting says nothing beside the others.
+bool isUnused(const Setting& setting, const nlohmann::json& fields) {
+  const std::string key = setting.key;
+  if (key == "window") return fields["mask"] != traces::name(traces::MaskKind::kWindow);
+  if (key == "separator") return fields["mask"] != traces::name(traces::MaskKind::kDocuments);
+  if (key == "ulysses") return fields["ulysses"] == 0;
+  return fields[setting.field] == false || textOf(fields[setting.field]).isEmpty();
+}
+
+/// Sets what is not part of a RunSpec.
+void assignOwn(RunConfig& config, const std::string& key, const nlohmann::json& value,
+               const std::string& source) {
+  if (key == "trace") {
+    std::string path;
+    traces::fromJson(value, path, source, key);
+    config.trace = QString::fromStdString(path);
+  } else {
+    std::vector<std::string> ids;
+    traces::fromJson(value, ids, source, key);
+    config.mistakes.clear();
+    for (const std::string& id : ids) config.mistakes << QString::fromStdString(id);
   }
-  const QString text = textOf(config, setting);
-  const bool unused = std::string(setting.key) == "window" && config.mask != "window";
-  if (!text.isEmpty() && !unused) args << setting.option << text;
-}
-
-void assign(RunConfig& config, const Setting& setting, const nlohmann::json& json) {
-  std::visit(
-      [&](auto field) {
-        auto& value = config.*field;
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, int>) {
-          value = json.get<int>();
-        } else if constexpr (std::is_same_v<Value, QStringList>) {
-          value.clear();
-          for (const auto& item : json) value << QString::fromStdString(item.get<std::string>());
-        } else {
-          value = QString::fromStdString(json.get<std::string>());
-        }
-      },
-      setting.field);
 }
 
 }  // namespace
 
+traces::RunSpec RunConfig::spec() const {
+  traces::RunSpec run = *this;
+  run.batch = std::max<std::int64_t>(batch, dp);
+  run.verify = true;
+  const auto between_processes =
+      device == traces::Device::kCuda ? traces::TransportKind::kNccl : traces::TransportKind::kGloo;
+  run.transport =
+      launch == traces::Launch::kThreads ? traces::TransportKind::kLocal : between_processes;
+  if (mask == traces::MaskKind::kDocuments && separator.empty()) run.separator = "\n\n";
+  if (text.empty() && tokens.empty()) run.text = {traces::resourcePath("sample/text.txt")};
+  return run;
+}
+
 QStringList RunConfig::arguments() const {
-  RunConfig config = *this;
-  if (text.isEmpty())
-    config.text = {QString::fromStdString(traces::resourcePath("sample/text.txt"))};
+  RunConfig whole = *this;
+  static_cast<traces::RunSpec&>(whole) = spec();
+  const nlohmann::json fields = fieldsOf(whole);
   QStringList args;
-  for (const Setting& setting : kSettings) addArguments(args, config, setting);
-  args << "--batch" << QString::number(dp);
-  if (mask == "documents")
-    args << "--separator"
-         << "\n\n";
+  for (const Setting& setting : kSettings) {
+    if (isUnused(setting, fields)) continue;
+    const nlohmann::json& value = fields[setting.field];
+    if (value.is_boolean())
+      args << setting.option;
+    else if (value.is_array())
+      for (const auto& item : value) args << setting.option << textOf(item);
+    else
+      args << setting.option << textOf(value);
+  }
   return args << "--verify";
 }
 
@@ -101,50 +138,36 @@ RunConfig RunConfig::fromJson(const nlohmann::json& json, const std::string& sou
                                        [&, k = key](const Setting& s) { return k == s.key; });
     if (setting == std::end(kSettings))
       throw inputError(source + ": there is no setting '" + key + "'");
-    try {
-      assign(config, *setting, value);
-    } catch (const nlohmann::json::exception&) {
-      throw inputError(source + ": '" + key + "' has the wrong type");
-    }
+    if (key == "mistakes" || key == "trace")
+      assignOwn(config, key, value, source);
+    else
+      traces::fromJson({{setting->field, value}}, static_cast<traces::RunSpec&>(config), source);
   }
   return config;
 }
 
 RunConfig RunConfig::load(const QString& path) {
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly)) throw inputError(path.toStdString() + ": no such file");
-  const QByteArray bytes = file.readAll();
-  return fromJson(nlohmann::json::parse(bytes.begin(), bytes.end(), nullptr, false),
-                  path.toStdString());
+  const std::string name = path.toStdString();
+  return fromJson(traces::readJson(name), name);
 }
 
-QString refusal(const RunConfig& config, int query_heads) {
-  if (config.balance != "none" && config.mask == "full")
-    return config.balance + " evens out causal work; with a full mask choose balance none";
-  if (query_heads % config.tp != 0)
-    return QString("%1 query heads do not divide among tp = %2 ranks")
-        .arg(query_heads)
-        .arg(config.tp);
-  const int heads = query_heads / config.tp;
-  if (config.strategy == "ulysses" && heads % config.cp != 0)
-    return QString("%1 query heads do not divide among %2 Ulysses ranks; choose hybrid or ring")
-        .arg(heads)
-        .arg(config.cp);
-  if (const int ranks = config.dp * config.tp * config.cp; ranks > 64)
-    return QString("dp × tp × cp = %1 ranks; one machine takes 64 at most").arg(ranks);
-  const int chunks = config.balance == "head_tail" ? 2 * config.cp : config.cp;
-  if (config.seq_len % chunks != 0)
-    return QString("%1 tokens do not divide into %2 equal parts").arg(config.seq_len).arg(chunks);
-  return {};
+QString refusal(const RunConfig& config, std::int64_t query_heads) {
+  traces::RunSpec run = config.spec();
+  run.model.heads = query_heads;
+  return QString::fromStdString(traces::refusal(run).value_or(""));
 }
 
 QString changes(const RunConfig& before, const RunConfig& after) {
+  const nlohmann::json was = fieldsOf(before), is = fieldsOf(after);
   QStringList words;
   for (const Setting& setting : kSettings) {
-    const QString key = setting.key, was = textOf(before, setting), is = textOf(after, setting);
-    if (was == is || key == "steps" || key == "trace" || key == "capture") continue;
+    const QString key = setting.key;
+    if (was[setting.field] == is[setting.field] || key == "steps" || key == "trace" ||
+        key == "capture")
+      continue;
+    const QString from = textOf(was[setting.field]), to = textOf(is[setting.field]);
     words << QString("%1: %2 → %3")
-                 .arg(key, was.isEmpty() ? "none" : was, is.isEmpty() ? "none" : is);
+                 .arg(key, from.isEmpty() ? "none" : from, to.isEmpty() ? "none" : to);
   }
   return words.join(" · ");
 }

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/run_panel.h"
 
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QVBoxLayout>
+#include <algorithm>
+
+#include "viz/scene/groups.h"
 
 namespace ringscope::viz {
+namespace {
 
-RunPanel::RunPanel(Hub& hub, EngineLink& engine, QWidget* parent)
-    : QWidget(parent), hub_(hub), engine_(engine) {
+bool allExist(const std::vector<std::string>& paths) {
+  return std::ranges::all_of(paths, [](const std::string& path) {
+    return path.empty() || QFileInfo::exists(QString::fromStdString(path));
+  });
+}
+
+}  // namespace
+
+RunPanel::RunPanel(const Session& session, EngineLink& engine, QWidget* parent)
+    : QWidget(parent), session_(session), engine_(engine) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
   auto* column = new QVBoxLayout(this);
@@ -60,12 +73,13 @@ void RunPanel::connectControls() {
   connect(pause_, &QPushButton::clicked, this, [this] {
     engine_.state() == EngineLink::State::kPaused ? engine_.resume() : engine_.pause();
   });
-  connect(step_, &QPushButton::clicked, this, [this] { engine_.step("stage"); });
+  connect(step_, &QPushButton::clicked, this,
+          [this] { engine_.step(traces::control::StepUnit::kStage); });
   connect(stop_, &QPushButton::clicked, this, [this] { engine_.stop(); });
   connect(break_, &BreakBox::changed, this, [this] { engine_.setBreak(break_->request()); });
   connect(&engine_, &EngineLink::started, this, [this] { engine_.setBreak(break_->request()); });
   connect(&engine_, &EngineLink::stateChanged, this, &RunPanel::refresh);
-  connect(&hub_, &Hub::traceChanged, this, &RunPanel::showRecorded);
+  connect(&session_, &Session::dataChanged, this, &RunPanel::showRecorded);
 }
 
 RunConfig RunPanel::config() const {
@@ -79,28 +93,31 @@ void RunPanel::setConfig(const RunConfig& config) {
   mistakes_->setChosen(config.mistakes);
 }
 
+/// Of the first pass; 0 while nothing is recorded.
+int RunPanel::ringSteps() const {
+  const auto& moments = session_.trace().moments();
+  if (moments.empty()) return 0;
+  return ringStepsOf(session_.trace(), moments.front(), ranksOf(session_.trace(), 0));
+}
+
 /// A recording that was opened says itself how it was made.
 void RunPanel::showRecorded() {
-  const auto& run = hub_.trace().run();
-  if (run.empty()) return;
-  if (run.contains("model"))
-    break_->setRanges(run["model"].value("layers", 2), std::max(1, hub_.scene().ring_steps));
-  if (hub_.live()) return;
+  const auto* run = session_.trace().run();
+  if (!run) return;
+  if (run->model.layers > 0)
+    break_->setRanges(static_cast<int>(run->model.layers), std::max(1, ringSteps()));
+  if (session_.live()) return;
   RunConfig config = this->config();
-  auto text = [&](const char* key, const QString& otherwise) {
-    return QString::fromStdString(run.value(key, otherwise.toStdString()));
-  };
-  config.dp = run.value("dp", config.dp);
-  config.tp = run.value("tp", config.tp);
-  config.cp = run.value("cp", config.cp);
-  config.steps = run.value("steps", config.steps);
-  config.seq_len = run.value("seq_len", config.seq_len);
-  config.strategy = text("strategy", config.strategy);
-  config.balance = text("balance", config.balance);
-  config.mask = text("mask", config.mask);
-  config.window = run.value("window", config.window);
-  config.dtype = text("dtype", config.dtype);
-  config.launch = text("launch", config.launch) == "threads" ? "threads" : "processes";
+  const traces::RunSpec form = config;
+  static_cast<traces::RunSpec&>(config) = *run;
+  config.capture = form.capture;
+  // The form starts ranks itself: threads, or processes of its own.
+  if (config.launch == traces::Launch::kEnv) config.launch = traces::Launch::kProcesses;
+  // A recording may come from another machine, where its files are not.
+  if (!allExist({config.model_dir})) config.model_dir = form.model_dir;
+  if (!allExist(config.text)) config.text = form.text;
+  if (!allExist({config.tokens})) config.tokens = form.tokens;
+  if (!allExist({config.tokenizer})) config.tokenizer = form.tokenizer;
   setConfig(config);
 }
 
@@ -108,10 +125,10 @@ void RunPanel::refresh() {
   using State = EngineLink::State;
   const State state = engine_.state();
   // What cannot work is refused here, with the reason, before anything starts.
-  const QString reason = refusal(config(), settings_->queryHeads());
+  const QString reason = reasonAgainst(config());
   run_->setEnabled(reason.isEmpty() && state != State::kStopping);
-  run_->setText(hub_.empty() && !engine_.active() ? "Run" : "Run again");
-  what_if_->setEnabled(reason.isEmpty() && !engine_.active() && !hub_.empty());
+  run_->setText(session_.empty() && !engine_.active() ? "Run" : "Run again");
+  what_if_->setEnabled(reason.isEmpty() && !engine_.active() && !session_.empty());
   pause_->setText(state == State::kPaused ? "Continue" : "Pause");
   pause_->setEnabled(state == State::kRunning || state == State::kPaused);
   step_->setEnabled(state == State::kPaused);

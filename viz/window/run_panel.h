@@ -5,8 +5,8 @@
 #include <QPushButton>
 #include <QWidget>
 
-#include "viz/hub/hub.h"
 #include "viz/link/engine_link.h"
+#include "viz/session/session.h"
 #include "viz/window/break_box.h"
 #include "viz/window/mistakes_box.h"
 #include "viz/window/run_config.h"
@@ -19,10 +19,14 @@ namespace ringscope::viz {
 class RunPanel : public QWidget {
   Q_OBJECT
  public:
-  RunPanel(Hub& hub, EngineLink& engine, QWidget* parent = nullptr);
+  RunPanel(const Session& session, EngineLink& engine, QWidget* parent = nullptr);
 
   RunConfig config() const;
   void setConfig(const RunConfig& config);
+  /// Why what is asked for cannot work; empty when nothing is known against it.
+  QString reasonAgainst(const RunConfig& config) const {
+    return refusal(config, settings_->queryHeads());
+  }
   /// The recording that is on show, for Reveal.
   void setRecording(const QString& path) { mistakes_->setRecording(path); }
 
@@ -35,9 +39,10 @@ class RunPanel : public QWidget {
   QLayout* makeButtons();
   void connectControls();
   void refresh();
+  int ringSteps() const;
   void showRecorded();
 
-  Hub& hub_;
+  const Session& session_;
   EngineLink& engine_;
   SettingsForm* settings_;
   BreakBox* break_;

@@ -6,10 +6,20 @@
 #include <QMessageBox>
 
 #include "traces/core/error.h"
-#include "viz/scene/ring_scene.h"
+#include "traces/schema/run_rules.h"
+#include "viz/scene/units.h"
 #include "viz/window/choice.h"
 
 namespace ringscope::viz {
+namespace {
+
+template <traces::NamedEnum E>
+E chosen(const QComboBox* box) {
+  return traces::parse<E>(box->currentText().toStdString());
+}
+
+}  // namespace
+
 QComboBox* SettingsForm::choice(const QString& name, const QStringList& options) {
   auto* box = new Choice(this);
   box->addItems(options);
@@ -137,26 +147,35 @@ void SettingsForm::refreshEstimate() {
 }
 
 RunConfig SettingsForm::config() const {
-  RunConfig config;
-  config.model = model_path_;
-  config.text = text_;
+  RunConfig config = given_;
+  config.mistakes.clear();
+  config.trace.clear();
+  config.model_dir = model_path_.toStdString();
+  config.text.clear();
+  for (const QString& file : text_) config.text.push_back(file.toStdString());
   config.dp = dp_->value();
   config.tp = tp_->value();
   config.cp = cp_->value();
   config.steps = steps_->value();
-  config.seq_len = seq_len_->currentText().toInt();
-  config.strategy = strategy_->currentText();
-  config.balance = balance_->currentText();
-  config.mask = mask_->currentText();
-  config.window = mask_->currentText() == "window" ? window_->value() : 0;
-  config.dtype = dtype_->currentText();
-  config.launch = launch_->currentText();
+  config.seq_len = seq_len_->currentText().toLongLong();
+  config.strategy = chosen<traces::Strategy>(strategy_);
+  config.balance = chosen<traces::Balance>(balance_);
+  config.mask = chosen<traces::MaskKind>(mask_);
+  config.window = config.mask == traces::MaskKind::kWindow ? window_->value() : 0;
+  config.dtype = chosen<traces::DType>(dtype_);
+  config.launch = chosen<traces::Launch>(launch_);
+  // How many ranks share heads was chosen for another split.
+  if (config.strategy != given_.strategy || config.cp != given_.cp) config.ulysses = 0;
   return config;
 }
 
 void SettingsForm::setConfig(const RunConfig& config) {
-  if (config.model != model_path_) setModel(config.model);
-  setText(config.text);
+  given_ = config;
+  const QString model = QString::fromStdString(config.model_dir);
+  if (model != model_path_) setModel(model);
+  QStringList files;
+  for (const std::string& file : config.text) files << QString::fromStdString(file);
+  setText(files);
   dp_->setValue(config.dp);
   tp_->setValue(config.tp);
   cp_->setValue(config.cp);
@@ -164,12 +183,12 @@ void SettingsForm::setConfig(const RunConfig& config) {
   const QString seq_len = QString::number(config.seq_len);
   if (seq_len_->findText(seq_len) < 0) seq_len_->addItem(seq_len);
   seq_len_->setCurrentText(seq_len);
-  strategy_->setCurrentText(config.strategy);
-  balance_->setCurrentText(config.balance);
-  mask_->setCurrentText(config.mask);
-  if (config.window > 0) window_->setValue(config.window);
-  dtype_->setCurrentText(config.dtype);
-  launch_->setCurrentText(config.launch);
+  strategy_->setCurrentText(name(config.strategy));
+  balance_->setCurrentText(name(traces::chosenBalance(config)));
+  mask_->setCurrentText(name(config.mask));
+  if (config.window > 0) window_->setValue(static_cast<int>(config.window));
+  dtype_->setCurrentText(name(config.dtype));
+  launch_->setCurrentText(name(config.launch));
 }
 
 }  // namespace ringscope::viz

@@ -20,9 +20,10 @@ class SettingsForm : public QWidget {
   explicit SettingsForm(QWidget* parent = nullptr);
 
   /// Without mistakes and trace, which are not settings of this form.
+  /// What the form does not show stays as setConfig() was given it.
   RunConfig config() const;
   void setConfig(const RunConfig& config);
-  int queryHeads() const { return static_cast<int>(shape_.heads); }
+  std::int64_t queryHeads() const { return shape_.heads; }
 
  Q_SIGNALS:
   void changed();
@@ -39,6 +40,7 @@ class SettingsForm : public QWidget {
   void setText(const QStringList& files);
   void refreshEstimate();
 
+  RunConfig given_;
   QString model_path_;
   QStringList text_;
   ModelShape shape_;

@@ -5,9 +5,9 @@
 
 namespace ringscope::viz {
 
-Stage::Stage(Hub& hub, QWidget* parent) : QStackedWidget(parent) {
+Stage::Stage(Viewing& viewing, QWidget* parent) : QStackedWidget(parent) {
   for (const ViewEntry& entry : viewRegistry()) {
-    views_ << entry.make(hub, this);
+    views_ << entry.make(viewing, this);
     addWidget(views_.last());
   }
 }

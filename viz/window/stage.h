@@ -7,11 +7,11 @@
 
 namespace ringscope::viz {
 
-/// All views over one hub, one of them on show.
+/// All views of one session, one of them on show.
 class Stage : public QStackedWidget {
   Q_OBJECT
  public:
-  explicit Stage(Hub& hub, QWidget* parent = nullptr);
+  explicit Stage(Viewing& viewing, QWidget* parent = nullptr);
 
   const QList<View*>& views() const { return views_; }
   /// The name of the view on show.

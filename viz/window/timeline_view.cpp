@@ -2,58 +2,60 @@
 #include "viz/window/timeline_view.h"
 
 #include <QMouseEvent>
-#include <QPainter>
 
-#include "viz/views/timeline_painter.h"
+#include "viz/paint/timeline_painter.h"
 
 namespace ringscope::viz {
 
-TimelineView::TimelineView(Hub& hub, QWidget* parent) : View(hub, parent) {
-  setAccessibleName("Timeline: a lane a rank, blocks attended, merges, waits and hops");
-  setMinimumHeight(112);
+TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
+    : View(viewing, "Timeline: a lane a rank, blocks attended, merges, waits and hops", parent) {
+  setMinimumSize(0, 112);
   setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
-bool TimelineView::passIsDrawn() const {
-  Place pass = hub_.place();
-  pass.stage = 0;
-  return pass_.size() == size() * devicePixelRatioF() && pass == drawn_pass_ &&
-         passEvents(hub_) == drawn_events_ && drawn_rank_ == hub_.selectedRank() &&
-         drawn_theme_ == theme_;
+Cursor TimelineView::watched(Cursor cursor) const {
+  Cursor seen;
+  seen.group = cursor.group;
+  seen.rank = cursor.rank;
+  seen.place = cursor.place;
+  seen.place.stage = RingStep::of(0);
+  return seen;
 }
 
-void TimelineView::cursorMoved() {
-  if (!passIsDrawn()) return update();
-  update(instant_);
-  instant_ = instantBox(rect(), hub_).toAlignedRect();
-  update(instant_);
+void TimelineView::refresh() {
+  TimelineScene scene = makeTimelineScene(viewing_.session.trace(), cursor());
+  // A live run brings more every frame, and rarely of the pass that is viewed.
+  if (scene == scene_) return moved();
+  scene_ = std::move(scene);
+  instant_ns_ = scene_.instantOf(cursor().place.stage, cursor().phase);
+  picture_ = QPixmap();
+  update();
 }
 
-void TimelineView::refreshPass() {
-  if (passIsDrawn()) return;
-  Place pass = hub_.place();
-  pass.stage = 0;
-  const QSize pixels = size() * devicePixelRatioF();
-  const std::size_t events = passEvents(hub_);
-  drawn_pass_ = pass;
-  drawn_events_ = events;
-  drawn_rank_ = hub_.selectedRank();
-  drawn_theme_ = theme_;
-  pass_ = QPixmap(pixels);
-  pass_.setDevicePixelRatio(devicePixelRatioF());
-  QPainter painter(&pass_);
-  paintTimeline(painter, rect(), hub_, *theme_);
+void TimelineView::moved() {
+  update(instantRect());
+  instant_ns_ = scene_.instantOf(cursor().place.stage, cursor().phase);
+  update(instantRect());
 }
 
-void TimelineView::paintEvent(QPaintEvent* event) {
-  refreshPass();
-  instant_ = instantBox(rect(), hub_).toAlignedRect();
-  QPainter painter(this);
-  painter.setRenderHint(QPainter::Antialiasing);
-  const QRectF box = event->rect();
+QRect TimelineView::instantRect() const {
+  const QRectF box = instantBox(page(), scene_, instant_ns_);
+  return QRectF(box.topLeft() * zoom_, box.size() * zoom_).toAlignedRect();
+}
+
+void TimelineView::paint(QPainter& painter, const QRectF& page, const QRegion& dirty) {
   const double ratio = devicePixelRatioF();
-  painter.drawPixmap(box, pass_, QRectF(box.topLeft() * ratio, box.size() * ratio));
-  paintInstant(painter, rect(), hub_, *theme_);
+  if (picture_.size() != size() * ratio) {
+    picture_ = QPixmap(size() * ratio);
+    picture_.setDevicePixelRatio(ratio);
+    QPainter once(&picture_);
+    once.scale(zoom_, zoom_);
+    paintTimeline(once, page, scene_, *theme_);
+  }
+  const QRectF box = dirty.isEmpty() ? page : QRectF(dirty.boundingRect());
+  const double pixels = ratio * zoom_;
+  painter.drawPixmap(box, picture_, QRectF(box.topLeft() * pixels, box.size() * pixels));
+  paintInstant(painter, page, scene_, instant_ns_, *theme_);
 }
 
 void TimelineView::mousePressEvent(QMouseEvent* event) {
@@ -65,12 +67,13 @@ void TimelineView::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void TimelineView::scrub(const QPointF& point) {
-  const TimelineHit hit = timelineHit(point, rect(), hub_);
-  if (hit.rank < 0) return;
-  hub_.setFollowing(false);
-  hub_.selectRank(hit.rank);
-  hub_.setPlace(hit.place);
-  hub_.setMoment(hub_.moment(), hit.phase);
+  const TimelineHit hit = timelineHit(onPage(point), page(), scene_);
+  if (hit.rank.isNone()) return;
+  Cursor to = cursor();
+  to.rank = hit.rank;
+  to.place = hit.place;
+  to.phase = hit.phase;
+  viewing_.navigator.goTo(to);
 }
 
 }  // namespace ringscope::viz

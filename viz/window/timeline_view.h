@@ -3,6 +3,7 @@
 
 #include <QPixmap>
 
+#include "viz/scene/timeline_scene.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
@@ -11,26 +12,26 @@ namespace ringscope::viz {
 class TimelineView : public View {
   Q_OBJECT
  public:
-  explicit TimelineView(Hub& hub, QWidget* parent = nullptr);
+  explicit TimelineView(Viewing& viewing, QWidget* parent = nullptr);
+  const TimelineScene& scene() const { return scene_; }
 
  protected:
-  void paintEvent(QPaintEvent*) override;
+  void refresh() override;
+  void paint(QPainter& painter, const QRectF& page, const QRegion& dirty) override;
+  Cursor watched(Cursor cursor) const override;
+  /// Within a pass only the viewed instant moves.
+  void moved() override;
+  void themeChanged() override { picture_ = QPixmap(); }
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
 
  private:
   void scrub(const QPointF& point);
-  void refreshPass();
-  bool passIsDrawn() const;
-  /// Within a pass only the viewed instant moves.
-  void cursorMoved() override;
+  QRect instantRect() const;
 
-  QPixmap pass_;  // the timeline without the viewed instant, of the pass below
-  Place drawn_pass_;
-  std::size_t drawn_events_ = 0;
-  int drawn_rank_ = -1;
-  const Theme* drawn_theme_ = nullptr;
-  QRect instant_;  // where it was drawn last
+  TimelineScene scene_;
+  std::int64_t instant_ns_ = 0;
+  QPixmap picture_;  // of the scene, without the viewed instant; null: to be drawn
 };
 
 }  // namespace ringscope::viz

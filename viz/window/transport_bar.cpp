@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "viz/scene/groups.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -22,9 +24,16 @@ QToolButton* TransportBar::button(const QString& text, const QString& name, cons
   return b;
 }
 
-TransportBar::TransportBar(Hub& hub, QWidget* parent) : QWidget(parent), hub_(hub) {
+TransportBar::TransportBar(Viewing& viewing, QWidget* parent) : QWidget(parent), viewing_(viewing) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
+  makeControls();
+  connectControls();
+  refreshGroups();
+  refresh();
+}
+
+void TransportBar::makeControls() {
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(20, 8, 24, 8);
   row->setSpacing(8);
@@ -44,6 +53,9 @@ TransportBar::TransportBar(Hub& hub, QWidget* parent) : QWidget(parent), hub_(hu
   follow_->setMinimumWidth(104);
   step_axis_->setMinimumWidth(84);
   time_axis_->setMinimumWidth(56);
+  group_ = new QComboBox(this);
+  group_->setAccessibleName("Group");
+  group_->setToolTip("The ranks that are shown: those of one group share a sequence (G)");
   place_ = new QLabel(this);
   place_->setMinimumWidth(280);
   scrub_ = new QSlider(Qt::Horizontal, this);
@@ -51,6 +63,7 @@ TransportBar::TransportBar(Hub& hub, QWidget* parent) : QWidget(parent), hub_(hu
   for (QWidget* w : std::initializer_list<QWidget*>{first_, back_, play_, forward_, last_, speed_})
     row->addWidget(w);
   row->addSpacing(8);
+  row->addWidget(group_);
   row->addWidget(place_);
   row->addWidget(step_axis_);
   row->addWidget(time_axis_);
@@ -58,53 +71,88 @@ TransportBar::TransportBar(Hub& hub, QWidget* parent) : QWidget(parent), hub_(hu
   row->addWidget(scrub_, 1);
   row->addSpacing(8);
   row->addWidget(follow_);
+}
 
-  connect(first_, &QToolButton::clicked, &hub, [&hub] {
-    hub.setFollowing(false);
-    hub.setMoment(0, 0);
+void TransportBar::connectControls() {
+  Player& player = viewing_.player;
+  Navigator& navigator = viewing_.navigator;
+  auto on = [this](QToolButton* b, auto action) {
+    connect(b, &QToolButton::clicked, this, action);
+  };
+  on(first_, [&] {
+    player.setFollowing(false);
+    navigator.setMoment(0, 0);
   });
-  connect(last_, &QToolButton::clicked, &hub,
-          [&hub] { hub.setMoment(static_cast<int>(hub.trace().moments().size()) - 1, 1); });
-  connect(back_, &QToolButton::clicked, &hub, [&hub] { hub.move(-1); });
-  connect(forward_, &QToolButton::clicked, &hub, [&hub] { hub.move(1); });
-  connect(play_, &QToolButton::clicked, &hub, [&hub] { hub.setPlaying(!hub.playing()); });
-  connect(speed_, &QToolButton::clicked, &hub, [&hub] {
-    const auto at = std::find(kSpeeds.begin(), kSpeeds.end(), hub.speed());
-    hub.setSpeed(at == kSpeeds.end() || at + 1 == kSpeeds.end() ? kSpeeds.front() : *(at + 1));
+  on(last_, [&] { player.goToHead(); });
+  on(back_, [&] { navigator.move(-1); });
+  on(forward_, [&] { navigator.move(1); });
+  on(play_, [&] { player.setPlaying(!player.playing()); });
+  on(speed_, [&] {
+    const auto at = std::find(kSpeeds.begin(), kSpeeds.end(), player.speed());
+    player.setSpeed(at == kSpeeds.end() || at + 1 == kSpeeds.end() ? kSpeeds.front() : *(at + 1));
   });
-  connect(step_axis_, &QToolButton::clicked, &hub, [&hub] { hub.setAxis(Axis::kRingStep); });
-  connect(time_axis_, &QToolButton::clicked, &hub, [&hub] { hub.setAxis(Axis::kTime); });
-  connect(follow_, &QToolButton::clicked, &hub, [&hub] { hub.setFollowing(!hub.following()); });
-  connect(scrub_, &QSlider::valueChanged, &hub, [&hub](int value) {
-    hub.setFollowing(false);
-    hub.setMoment(value / kTicksPerMoment,
-                  value % kTicksPerMoment / static_cast<double>(kTicksPerMoment));
+  on(step_axis_, [&] { navigator.setAxis(Axis::kRingStep); });
+  on(time_axis_, [&] { navigator.setAxis(Axis::kTime); });
+  on(follow_, [&] { player.setFollowing(!player.following()); });
+  connect(scrub_, &QSlider::valueChanged, this, [&](int value) {
+    player.setFollowing(false);
+    navigator.setMoment(value / kTicksPerMoment,
+                        value % kTicksPerMoment / static_cast<double>(kTicksPerMoment));
   });
-  connect(&hub, &Hub::cursorChanged, this, &TransportBar::refresh);
-  connect(&hub, &Hub::stateChanged, this, &TransportBar::refresh);
-  refresh();
+  connect(group_, &QComboBox::currentIndexChanged, this,
+          [&](int group) { navigator.setGroup(group); });
+  connect(&navigator, &Navigator::cursorChanged, this, &TransportBar::refresh);
+  connect(&player, &Player::changed, this, &TransportBar::refresh);
+  connect(&viewing_.session, &Session::dataChanged, this, &TransportBar::refreshGroups);
+  connect(&viewing_.session, &Session::dataChanged, this, &TransportBar::refresh);
+  connect(&viewing_.session, &Session::stateChanged, this, &TransportBar::refresh);
 }
 
 void TransportBar::refresh() {
-  const bool usable = !hub_.empty();
+  const Player& player = viewing_.player;
+  const Navigator& navigator = viewing_.navigator;
+  const bool usable = !viewing_.session.empty();
   for (QWidget* w : std::initializer_list<QWidget*>{first_, back_, play_, forward_, last_, scrub_})
     w->setEnabled(usable);
-  play_->setText(hub_.playing() ? "❙❙ hold" : "▶ play");
-  play_->setChecked(hub_.playing());
-  speed_->setText("×" + QString::number(hub_.speed()));
-  step_axis_->setChecked(hub_.axis() == Axis::kRingStep);
-  time_axis_->setChecked(hub_.axis() == Axis::kTime);
-  follow_->setChecked(hub_.following());
-  follow_->setEnabled(hub_.live());
-  place_->setText(usable ? QString::fromStdString(traces::describe(hub_.place()))
+  play_->setText(player.playing() ? "❙❙ hold" : "▶ play");
+  play_->setChecked(player.playing());
+  speed_->setText("×" + QString::number(player.speed()));
+  step_axis_->setChecked(navigator.axis() == Axis::kRingStep);
+  time_axis_->setChecked(navigator.axis() == Axis::kTime);
+  follow_->setChecked(player.following());
+  follow_->setEnabled(viewing_.session.live());
+  place_->setText(usable ? QString::fromStdString(traces::describe(navigator.place()))
                          : QString("no ring step yet"));
+  refreshScrubber();
+  const QSignalBlocker quiet(group_);
+  group_->setCurrentIndex(navigator.cursor().group);
+}
+
+/// Only where there is something to choose.
+void TransportBar::refreshGroups() {
+  const QSignalBlocker quiet(group_);
+  QStringList names;
+  for (const Group& group : groupsOf(viewing_.session.trace()))
+    names << QString::fromStdString(group.name);
+  QStringList shown;
+  for (int i = 0; i < group_->count(); ++i) shown << group_->itemText(i);
+  if (names != shown) {
+    group_->clear();
+    group_->addItems(names);
+  }
+  group_->setCurrentIndex(viewing_.navigator.cursor().group);
+  group_->setVisible(names.size() > 1);
+}
+
+void TransportBar::refreshScrubber() {
+  const Navigator& navigator = viewing_.navigator;
   const QSignalBlocker quiet(scrub_);
-  const auto moments = static_cast<int>(hub_.trace().moments().size());
+  const auto moments = static_cast<int>(viewing_.session.trace().moments().size());
   scrub_->setRange(0, std::max(0, moments * kTicksPerMoment - 1));
   scrub_->setSingleStep(kTicksPerMoment);
   scrub_->setPageStep(kTicksPerMoment * 4);
   const auto value =
-      static_cast<int>((hub_.moment() + std::min(hub_.phase(), 0.99)) * kTicksPerMoment);
+      static_cast<int>((navigator.moment() + std::min(navigator.phase(), 0.99)) * kTicksPerMoment);
   // A move of less than a pixel is none, and drawing the slider costs as much as all packets.
   auto pixel = [&](int ticks) {
     return static_cast<std::int64_t>(ticks) * scrub_->width() / std::max(1, scrub_->maximum());

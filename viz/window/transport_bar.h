@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QComboBox>
 #include <QLabel>
 #include <QSlider>
 #include <QToolButton>
 #include <QWidget>
 
-#include "viz/hub/hub.h"
+#include "viz/session/viewing.h"
 
 namespace ringscope::viz {
 
@@ -14,15 +15,20 @@ namespace ringscope::viz {
 class TransportBar : public QWidget {
   Q_OBJECT
  public:
-  explicit TransportBar(Hub& hub, QWidget* parent = nullptr);
+  explicit TransportBar(Viewing& viewing, QWidget* parent = nullptr);
 
  private:
+  void makeControls();
+  void connectControls();
   void refresh();
+  void refreshScrubber();
+  void refreshGroups();
   QToolButton* button(const QString& text, const QString& name, const QString& tip);
 
-  Hub& hub_;
+  Viewing& viewing_;
   QToolButton *first_, *back_, *play_, *forward_, *last_, *speed_, *step_axis_, *time_axis_,
       *follow_;
+  QComboBox* group_;
   QLabel* place_;
   QSlider* scrub_;
 };

@@ -2,8 +2,10 @@
 #include <iomanip>
 #include <iostream>
 
-#include "app/ringscope/commands/command.h"
+#include "app/command_line/columns.h"
+#include "app/command_line/command.h"
 #include "traces/core/error.h"
+#include "traces/core/prose.h"
 #include "traces/diff/summary.h"
 
 namespace ringscope::app {
@@ -14,7 +16,7 @@ using traces::DiffRecord;
 nlohmann::json toJson(const DiffRecord& diff) {
   return {{"kind", diff.isolated ? "isolated" : "end_to_end"},
           {"train_step", diff.place.train_step},
-          {"layer", diff.place.layer < 0 ? nlohmann::json() : nlohmann::json(diff.place.layer)},
+          {"layer", traces::toJson(diff.place.layer)},
           {"direction", traces::name(diff.place.direction)},
           {"tensor", diff.tensor},
           {"error", diff.error},
@@ -41,12 +43,11 @@ void printJson(const traces::Trace& trace, const traces::DiffSummary& summary) {
 }
 
 void printRow(const DiffRecord& diff) {
-  const bool diverges = !(diff.multiple <= traces::kNoiseLimit);
-  std::cout << (diverges ? "  ✗ " : "  ✓ ") << std::left << std::setw(11)
+  std::cout << (traces::diverges(diff) ? "  ✗ " : "  ✓ ") << std::left << std::setw(11)
             << (diff.isolated ? "isolated" : "end to end") << "step " << std::setw(4)
-            << diff.place.train_step << std::setw(49) << traces::describe(diff) << "error "
+            << diff.place.train_step << alignLeft(traces::describe(diff), 49) << "error "
             << std::scientific << std::setprecision(2) << diff.error << "  noise " << diff.noise
-            << std::right << std::setw(10) << traces::describeMultiple(diff.multiple) << "\n";
+            << alignRight(traces::describeMultiple(diff.multiple), 9) << "\n";
 }
 
 /// The worst of all training steps for each tensor, in the order in which it was first compared.
@@ -59,22 +60,24 @@ std::vector<const DiffRecord*> worstPerTensor(const traces::Trace& trace) {
     });
     if (same == rows.end())
       rows.push_back(&diff);
-    else if (!(diff.multiple <= (*same)->multiple))
-      *same = &diff;
+    else
+      traces::keepWorse(*same, diff);
   }
   return rows;
 }
 
 void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
   std::cout << "Against unsharded attention in fp64, in multiples of one device's own error (limit "
-            << traces::kNoiseLimit << "×); the worst training step of each tensor:\n";
+            << traces::describeMultiple(traces::kNoiseLimit)
+            << "); the worst training step of each tensor:\n";
   for (const DiffRecord* diff : worstPerTensor(trace)) printRow(*diff);
   if (!summary.first_divergence) {
-    std::cout << "✓ All " << summary.compared << " comparisons are within rounding.\n";
+    std::cout << "✓ All " << traces::describeCount(summary.compared)
+              << " comparisons are within rounding.\n";
     return;
   }
-  std::cout << "✗ " << summary.diverging << " of " << summary.compared
-            << " comparisons diverge. First: "
+  std::cout << "✗ " << traces::describeCount(summary.diverging) << " of "
+            << traces::describeCount(summary.compared, "comparison") << " diverge. First: "
             << (summary.first_divergence->isolated ? "born in " : "seen end to end in ")
             << traces::describe(*summary.first_divergence) << " of training step "
             << summary.first_divergence->place.train_step << ", "
@@ -83,6 +86,7 @@ void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
 
 int run(const std::string& path, bool json) {
   const auto trace = traces::openTrace(path);
+  trace->readEvents();  // all damage is told
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   if (trace->diffs().empty())
     throw inputError(path +
@@ -94,13 +98,12 @@ int run(const std::string& path, bool json) {
 
 }  // namespace
 
-void addDiff(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("diff", "Where a run leaves unsharded attention first");
+void defineDiff(CLI::App& command, int& exit_code) {
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("TRACE", *path, "A .rscope file recorded with --verify")->required();
-  command->add_flag("--json", *json, "Print as JSON");
-  command->callback([=, &exit_code] { exit_code = run(*path, *json); });
+  command.add_option("TRACE", *path, "A .rscope file recorded with --verify")->required();
+  command.add_flag("--json", *json, "Print as JSON");
+  command.callback([=, &exit_code] { exit_code = run(*path, *json); });
 }
 
 }  // namespace ringscope::app

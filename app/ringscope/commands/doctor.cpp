@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
-#include "app/ringscope/commands/command.h"
+#include "app/command_line/command.h"
 #include "traces/doctor/diagnosis.h"
 
 namespace ringscope::app {
@@ -9,6 +9,7 @@ namespace {
 
 int run(const std::string& path, bool json) {
   const auto trace = traces::openTrace(path);
+  trace->readEvents();  // all damage is told
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   const auto diagnosis = traces::diagnose(*trace);
   std::cout << (json ? traces::toJson(diagnosis).dump(2) + "\n" : traces::toText(diagnosis));
@@ -17,13 +18,12 @@ int run(const std::string& path, bool json) {
 
 }  // namespace
 
-void addDoctor(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("doctor", "Find sharding mistakes in a trace");
+void defineDoctor(CLI::App& command, int& exit_code) {
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("TRACE", *path, "A .rscope file")->required();
-  command->add_flag("--json", *json, "Print as JSON");
-  command->callback([=, &exit_code] { exit_code = run(*path, *json); });
+  command.add_option("TRACE", *path, "A .rscope file")->required();
+  command.add_flag("--json", *json, "Print as JSON");
+  command.callback([=, &exit_code] { exit_code = run(*path, *json); });
 }
 
 }  // namespace ringscope::app

@@ -2,17 +2,20 @@
 #include <filesystem>
 #include <iostream>
 
-#include "app/ringscope/commands/command.h"
+#include "app/command_line/command.h"
+#include "traces/core/prose.h"
+#include "traces/query/ending.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::app {
 namespace {
 
 nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
+  const traces::Ending ending = traces::endingOf(trace);
   nlohmann::json json = {{"path", path},
                          {"bytes", std::filesystem::file_size(path)},
                          {"format", traces::kFormatVersion},
-                         {"run", trace.note("run")},
+                         {"run", trace.run() ? traces::toJson(*trace.run()) : nlohmann::json()},
                          {"ranks", trace.worldSize()},
                          {"events", trace.eventCount()},
                          {"tensors", trace.tensors().size()},
@@ -20,7 +23,8 @@ nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
                          {"diffs", trace.diffs().size()},
                          {"ring_steps", trace.moments().size()},
                          {"duration_ns", trace.endNs()},
-                         {"complete", trace.end().has_value()},
+                         {"complete", ending.whole()},
+                         {"ended", {{"how", name(ending.how)}, {"reason", ending.reason}}},
                          {"problems", trace.problems()}};
   if (trace.end()) {
     json["dropped_events"] = trace.end()->dropped_events;
@@ -36,28 +40,33 @@ void printText(const nlohmann::json& info) {
               << run.value("cp", 0) << " · balance " << run.value("balance", "") << " · mask "
               << run.value("mask", "") << " · " << run.value("dtype", "") << " · length "
               << run.value("seq_len", 0) << " · capture " << run.value("capture", "") << "\n";
-  std::cout << info["events"] << " events of " << info["ranks"] << " ranks over "
-            << info["duration_ns"].get<double>() / 1e6 << " ms, " << info["ring_steps"]
-            << " ring steps\n"
-            << info["tensors"] << " tensors, " << info["shards"] << " shards, " << info["diffs"]
-            << " diffs, " << info["bytes"] << " bytes\n";
+  const auto count = [&info](const char* key, const char* noun) {
+    return traces::describeCount(info[key].get<std::int64_t>(), noun);
+  };
+  std::cout << count("events", "event") << " of " << count("ranks", "rank") << " over "
+            << traces::describeDuration(info["duration_ns"]) << ", "
+            << count("ring_steps", "ring step") << "\n"
+            << count("tensors", "tensor") << ", " << count("shards", "shard") << ", "
+            << count("diffs", "diff") << ", " << traces::describeBytes(info["bytes"]) << "\n";
+  if (info["ended"]["how"] == "stopped") std::cout << "the run was stopped\n";
   if (info.contains("dropped_events"))
-    std::cout << info["dropped_events"] << " events dropped, " << info["dropped_tensors"]
-              << " tensors without values\n";
+    std::cout << count("dropped_events", "event") << " dropped, "
+              << count("dropped_tensors", "tensor") << " without values\n";
   for (const auto& problem : info["problems"])
     std::cout << "note: " << problem.get<std::string>() << "\n";
 }
 
 }  // namespace
 
-void addInfo(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("info", "What a trace holds");
+void defineInfo(CLI::App& command, int&) {
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("TRACE", *path, "A .rscope file")->required();
-  command->add_flag("--json", *json, "Print as JSON");
-  command->callback([=] {
-    const auto info = describe(*traces::openTrace(*path), *path);
+  command.add_option("TRACE", *path, "A .rscope file")->required();
+  command.add_flag("--json", *json, "Print as JSON");
+  command.callback([=] {
+    const auto trace = traces::openTrace(*path);
+    trace->readEvents();  // what is counted is there
+    const auto info = describe(*trace, *path);
     *json ? void(std::cout << info.dump(2) << "\n") : printText(info);
   });
 }

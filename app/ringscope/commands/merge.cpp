@@ -2,21 +2,20 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "app/ringscope/commands/command.h"
+#include "app/command_line/command.h"
+#include "traces/core/prose.h"
 #include "traces/join/join_files.h"
 
 namespace ringscope::app {
 
-void addMerge(CLI::App& app, int&) {
-  auto* command =
-      app.add_subcommand("merge", "Join the files of rank processes, one a rank, into one trace");
+void defineMerge(CLI::App& command, int&) {
   auto inputs = std::make_shared<std::vector<std::string>>();
   auto output = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("TRACE", *inputs, "The .rscope files of one run")->required();
-  command->add_option("-o,--output", *output, "The joined .rscope file")->required();
-  command->add_flag("--json", *json, "Print as JSON");
-  command->callback([=] {
+  command.add_option("TRACE", *inputs, "The .rscope files of one run")->required();
+  command.add_option("-o,--output", *output, "The joined .rscope file")->required();
+  command.add_flag("--json", *json, "Print as JSON");
+  command.callback([=] {
     const bool exact = traces::joinFiles(*inputs, *output) == traces::ClockAlignment::kSteadyClock;
     if (*json)
       std::cout << nlohmann::json({{"trace", *output},
@@ -25,7 +24,8 @@ void addMerge(CLI::App& app, int&) {
                        .dump(2)
                 << "\n";
     else
-      std::cout << inputs->size() << " files joined, times aligned by "
+      std::cout << traces::describeCount(static_cast<std::int64_t>(inputs->size()), "file")
+                << " joined, times aligned by "
                 << (exact ? "the machine's steady clock" : "the machines' wall clocks") << ": "
                 << *output << "\n";
   });

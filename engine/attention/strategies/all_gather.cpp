@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include "engine/attention/fp8.h"
+
 namespace ringscope::engine {
 
 using traces::Direction;
@@ -14,6 +16,8 @@ AllGatherAttention::AllGatherAttention(RankContext& context, Group group, const 
                                        const Mask& mask, const Softmax& softmax, bool fp8)
     : ContextParallelOp(context),
       group_(std::move(group)),
+      layout_(layout),
+      mask_(mask),
       fp8_(fp8),
       schedule_(ringSchedule(layout, mask, group_.rank())),
       worker_(context, softmax) {}
@@ -29,7 +33,7 @@ std::vector<at::Tensor> AllGatherAttention::gather(const at::Tensor& k, const at
     for (auto& packet : packets) packet = at::empty_like(mine);
   }
   Exchange exchange = group_.allToAll(sends, packets);
-  finish(exchange, Payload::kKv, context_.rank(), -1, place);
+  finish(exchange, Payload::kKv, context_.rank(), GroupRank::none(), place);
   for (auto& packet : packets) {
     packet = wire->unpacked(packet);
     if (fp8_) packet = packet.clone();  // the wire unpacks into one buffer
@@ -38,15 +42,16 @@ std::vector<at::Tensor> AllGatherAttention::gather(const at::Tensor& k, const at
 }
 
 AttentionResult AllGatherAttention::forward(const at::Tensor& queries, const at::Tensor& k,
-                                            const at::Tensor& v, int layer) {
+                                            const at::Tensor& v, Layer layer) {
   const at::Tensor q = fp8_ ? roundedToFp8(queries) : queries;
-  const Place place = placeOf(0, layer, Direction::kForward);
+  const Place place = placeOf(RingStep::of(0), layer, Direction::kForward);
   context_.arriveAt(place);
   const auto blocks = gather(k, v, place);
+  const auto schedule = scheduleOf(schedule_, {layout_, mask_}, layer, Direction::kForward);
   RunningResult running;
-  for (const RingStage& stage : schedule_.stages) {
-    const at::Tensor& kv = blocks[static_cast<std::size_t>(stage.source_rank)];
-    worker_.attend(stage.pieces, place, group_.worldRank(stage.source_rank), q, kv[0], kv[1],
+  for (const RingStage& stage : schedule.stages) {
+    const at::Tensor& kv = blocks[stage.source_rank.index()];
+    worker_.attend(stage.pieces, place, group_.communicatorRank(stage.source_rank), q, kv[0], kv[1],
                    running);
   }
   return BlockWorker::finished(std::move(running), q, sinks_);
@@ -55,23 +60,26 @@ AttentionResult AllGatherAttention::forward(const at::Tensor& queries, const at:
 AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout_in,
                                                     const at::Tensor& queries, const at::Tensor& k,
                                                     const at::Tensor& v,
-                                                    const AttentionResult& result, int layer) {
+                                                    const AttentionResult& result, Layer layer) {
   const at::Tensor q = fp8_ ? roundedToFp8(queries) : queries;
   const at::Tensor dout = inKernelOrder(dout_in);
-  const Place place = placeOf(0, layer, Direction::kBackward);
+  const Place place = placeOf(RingStep::of(0), layer, Direction::kBackward);
   context_.arriveAt(place);
   const auto blocks = gather(k, v, place);
+  const auto schedule = scheduleOf(schedule_, {layout_, mask_}, layer, Direction::kBackward);
   const auto type = sumTypeOf(q);
   const auto options = q.options().dtype(type);
   RowSums dq(at::empty(q.sizes(), options));
   std::vector<at::Tensor> parts(blocks.size());
-  for (const RingStage& stage : schedule_.stages) {
-    const auto source = static_cast<std::size_t>(stage.source_rank);
+  for (const RingStage& stage : schedule.stages) {
+    const std::size_t source = stage.source_rank.index();
     parts[source] = at::empty(blocks[source].sizes(), options);
     storeIn(parts[source],
-            worker_.attendBackward(stage.pieces, place, group_.worldRank(stage.source_rank), dout,
-                                   q, blocks[source][0], blocks[source][1], result, dq));
+            worker_.attendBackward(stage.pieces, place, group_.communicatorRank(stage.source_rank),
+                                   dout, q, blocks[source][0], blocks[source][1], result, dq));
   }
+  for (std::size_t r = 0; r < parts.size(); ++r)  // a block that no stage uses
+    if (!parts[r].defined()) parts[r] = at::zeros(blocks[r].sizes(), options);
   const at::Tensor sum = reduce(parts, place);
   return {dq.finished(), sum[0], sum[1]};
 }
@@ -83,8 +91,9 @@ at::Tensor AllGatherAttention::reduce(const std::vector<at::Tensor>& parts, cons
     for (auto& part : received) part = at::empty_like(parts.front());
   }
   Exchange exchange = group_.allToAll(parts, received);
-  finish(exchange, Payload::kDkv, -1, context_.rank(), place);
-  const StageScope scope(context_.observer, EventKind::kMerge, place, context_.rank());
+  finish(exchange, Payload::kDkv, GroupRank::none(), context_.rank(), place);
+  const StageScope scope(context_.observer, EventKind::kMerge, place,
+                         context_.worldOf(context_.rank()));
   at::Tensor sum = received.front();
   for (std::size_t r = 1; r < received.size(); ++r) sum.add_(received[r]);
   return sum;

@@ -16,10 +16,10 @@ class AllGatherAttention : public ContextParallelOp {
 
   std::int64_t work() const override { return schedule_.work(); }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          int layer) override;
+                          Layer layer) override;
   AttentionGradients backwardSums(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                                   const at::Tensor& v, const AttentionResult& result,
-                                  int layer) override;
+                                  Layer layer) override;
 
  private:
   /// [2, B, H, S, D] of every rank of the group.
@@ -30,6 +30,8 @@ class AllGatherAttention : public ContextParallelOp {
   at::Tensor reduce(const std::vector<at::Tensor>& parts, const traces::Place& place);
 
   Group group_;
+  ShardLayout layout_;
+  Mask mask_;
   bool fp8_;
   RingSchedule schedule_;
   BlockWorker worker_;

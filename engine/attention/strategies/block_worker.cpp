@@ -10,11 +10,14 @@
 namespace ringscope::engine {
 
 using traces::EventKind;
+using traces::PieceIndex;
 using traces::Place;
+using traces::TensorKind;
 
 namespace {
 
-void setPiece(traces::Event& event, const Piece& piece) {
+void setPiece(traces::Event& event, const Piece& piece, PieceIndex index) {
+  event.piece = index;
   event.q_begin = static_cast<std::int32_t>(piece.q_begin);
   event.q_end = static_cast<std::int32_t>(piece.q_end);
   event.k_begin = static_cast<std::int32_t>(piece.k_begin);
@@ -53,48 +56,58 @@ at::ScalarType sumTypeOf(const at::Tensor& input) {
   return input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-Dropout BlockWorker::dropoutOf(const Place& place, int source_rank, std::size_t piece) const {
+Dropout BlockWorker::dropoutOf(const Place& place, GroupRank source_rank, PieceIndex piece) const {
   // Numbers next to each other must not give states next to each other (Steele et al. 2014,
   // SplitMix64).
   std::uint64_t state = softmax_.dropout.seed;
-  for (const auto part :
-       {static_cast<std::uint64_t>(place.train_step), static_cast<std::uint64_t>(place.layer),
-        static_cast<std::uint64_t>(context_.rank()), static_cast<std::uint64_t>(source_rank),
-        static_cast<std::uint64_t>(piece)}) {
+  for (const auto part : {static_cast<std::uint64_t>(place.train_step),
+                          static_cast<std::uint64_t>(place.layer.value()),
+                          static_cast<std::uint64_t>(context_.rank().value()),
+                          static_cast<std::uint64_t>(source_rank.value()),
+                          static_cast<std::uint64_t>(piece.value())}) {
     state += part + 0x9e3779b97f4a7c15ULL;
     state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9ULL;
     state = (state ^ (state >> 27)) * 0x94d049bb133111ebULL;
     state ^= state >> 31;
   }
-  return {softmax_.dropout.p, state};
+  Dropout dropout{softmax_.dropout.p, state};
+  context_.seams.attention.dropout(context_.seamPlace(place, source_rank), dropout);
+  return dropout;
 }
 
-void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place, int source_rank,
-                         const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                         RunningResult& running) const {
+void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
+                         GroupRank source_rank, const at::Tensor& q, const at::Tensor& k,
+                         const at::Tensor& v, RunningResult& running) const {
   Observer& observer = context_.observer;
+  const WorldRank source = context_.worldOf(source_rank);
+  const AttentionSeams& seams = context_.seams.attention;
+  const SeamPlace at = context_.seamPlace(place, source_rank);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
+    const PieceIndex index = PieceIndex::of(i);
     AttentionResult block;
     {
-      StageScope scope(observer, EventKind::kAttend, place, source_rank);
-      setPiece(scope.event(), piece);
+      StageScope scope(observer, EventKind::kAttend, place, source);
+      setPiece(scope.event(), piece, index);
       const MemoryScope memory(MemoryCategory::kOutLse);
-      block = attendPieceByCuts(q, k, v, piece, softmax_.scale, dropoutOf(place, source_rank, i));
+      block =
+          attendPieceByCuts(q, k, v, piece, softmax_.scale, dropoutOf(place, source_rank, index));
+      seams.block(at, piece, block);
     }
-    observer.tensor("block_out", place, block.out);
-    observer.tensor("block_lse", place, block.lse);
-    StageScope scope(observer, EventKind::kMerge, place, source_rank);
-    setPiece(scope.event(), piece);
+    observer.tensor({TensorKind::kBlockOut}, place, block.out, source, index);
+    observer.tensor({TensorKind::kBlockLse}, place, block.lse, source, index);
+    StageScope scope(observer, EventKind::kMerge, place, source);
+    setPiece(scope.event(), piece, index);
     const MemoryScope memory(MemoryCategory::kOutLse);
     if (!running.out.defined() && coversAll(piece, q)) {
       running = takenOver(block);
     } else {
       if (!running.out.defined()) running = emptyRunningResult(q);
-      context_.seams.merge(running, block, piece.q_begin);
+      seams.merge(at, running, block, piece.q_begin);
     }
+    seams.running(at, running);
   }
-  if (running.lse.defined()) observer.tensor("running_lse", place, running.lse);
+  if (running.lse.defined()) observer.tensor({TensorKind::kRunningLse}, place, running.lse, source);
 }
 
 void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts) {
@@ -120,22 +133,26 @@ at::Tensor inKernelOrder(const at::Tensor& dout) {
 }
 
 std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& pieces,
-                                                      const Place& place, int source_rank,
+                                                      const Place& place, GroupRank source_rank,
                                                       const at::Tensor& dout, const at::Tensor& q,
                                                       const at::Tensor& k, const at::Tensor& v,
                                                       const AttentionResult& result,
                                                       RowSums& dq) const {
+  BackwardInputs in{dout, q, k, v, result, pieces, softmax_.scale};
+  context_.seams.attention.backward(context_.seamPlace(place, source_rank), in);
   std::vector<KeyGradients> parts;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    StageScope scope(context_.observer, EventKind::kAttend, place, source_rank);
-    setPiece(scope.event(), pieces[i]);
-    const Dropout dropout = dropoutOf(place, source_rank, i);
+    const PieceIndex index = PieceIndex::of(i);
+    StageScope scope(context_.observer, EventKind::kAttend, place, context_.worldOf(source_rank));
+    setPiece(scope.event(), pieces[i], index);
+    const Dropout dropout = dropoutOf(place, source_rank, index);
     const bool whole = dropout.p > 0 || q.is_cuda();
     for (const Piece& cut : whole ? std::vector{pieces[i]} : cutDiagonal(pieces[i])) {
       const AttentionGradients part =
-          dropout.p > 0
-              ? attendPiecePlainBackward(dout, q, k, v, result, cut, softmax_.scale, dropout)
-              : attendPieceBackward(dout, q, k, v, result, cut, softmax_.scale, true);
+          dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, cut,
+                                                   softmax_.scale, dropout)
+                        : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, cut,
+                                              softmax_.scale, true);
       dq.add(cut.q_begin, cut.q_end, part.dq);
       parts.push_back({cut.k_begin, cut.k_end, part.dk, part.dv});
     }

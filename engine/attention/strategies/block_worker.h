@@ -5,7 +5,7 @@
 #include "engine/attention/pieces.h"
 #include "engine/attention/softmax.h"
 #include "engine/attention/strategies/row_sums.h"
-#include "engine/train/rank_context.h"
+#include "engine/rank/rank_context.h"
 
 namespace ringscope::engine {
 
@@ -30,15 +30,15 @@ class BlockWorker {
   BlockWorker(RankContext& context, const Softmax& softmax)
       : context_(context), softmax_(softmax) {}
 
-  /// q: [B, Hq, S, D]; k, v: [B, Hkv, S_k, D] of `source_rank`. A running result without tensors
-  /// has seen nothing yet.
-  void attend(const std::vector<Piece>& pieces, const traces::Place& place, int source_rank,
+  /// q: [B, Hq, S, D]; k, v: [B, Hkv, S_k, D] of cp rank `source_rank`. A running result without
+  /// tensors has seen nothing yet.
+  void attend(const std::vector<Piece>& pieces, const traces::Place& place, GroupRank source_rank,
               const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
               RunningResult& running) const;
   /// Adds to dq, which is fp32 (fp64 for fp64 inputs), and returns what is to be added into dk and
   /// dv: they belong to the block, which may still be on its way here.
   std::vector<KeyGradients> attendBackward(const std::vector<Piece>& pieces,
-                                           const traces::Place& place, int source_rank,
+                                           const traces::Place& place, GroupRank source_rank,
                                            const at::Tensor& dout, const at::Tensor& q,
                                            const at::Tensor& k, const at::Tensor& v,
                                            const AttentionResult& result, RowSums& dq) const;
@@ -49,7 +49,8 @@ class BlockWorker {
  private:
   RankContext& context_;
   /// The random state of one piece; the same in forward and backward.
-  Dropout dropoutOf(const traces::Place& place, int source_rank, std::size_t piece) const;
+  Dropout dropoutOf(const traces::Place& place, GroupRank source_rank,
+                    traces::PieceIndex piece) const;
 
   Softmax softmax_;
 };

@@ -23,34 +23,51 @@ void HopTotals::add(const TransferReport& sent, Payload payload, Direction direc
 
 AttentionGradients ContextParallelOp::backward(const at::Tensor& dout, const at::Tensor& q,
                                                const at::Tensor& k, const at::Tensor& v,
-                                               const AttentionResult& result, int layer) {
+                                               const AttentionResult& result, Layer layer) {
   const AttentionGradients g = backwardSums(dout, q, k, v, result, layer);
   const auto type = q.scalar_type();
   return {g.dq.to(type), g.dk.to(type), g.dv.to(type)};
 }
 
-traces::Place ContextParallelOp::placeOf(int ring_step, int layer, Direction direction) const {
-  return {train_step_, static_cast<std::int16_t>(layer), direction,
-          static_cast<std::int16_t>(ring_step)};
+traces::Place ContextParallelOp::placeOf(RingStep ring_step, Layer layer,
+                                         Direction direction) const {
+  return {train_step_, layer, direction, ring_step};
 }
 
-void ContextParallelOp::finish(Exchange& exchange, Payload payload, int sent_source,
-                               int received_source, const traces::Place& place) {
+RingSchedule ContextParallelOp::scheduleOf(const RingSchedule& planned, const AttentionPlan& plan,
+                                           Layer layer, Direction direction) const {
+  RingSchedule schedule = planned;
+  context_.seams.attention.schedule(context_.seamPlace(placeOf(RingStep::none(), layer, direction)),
+                                    plan, schedule);
+  return schedule;
+}
+
+void ContextParallelOp::finish(Exchange& exchange, Payload payload, GroupRank sent_source,
+                               GroupRank received_source, const traces::Place& place) {
   if (!exchange.pending()) return;
-  const int peer = exchange.firstSource();
+  traces::Event common;
+  common.place = place;
+  common.payload = payload;
+  common.exchange = exchange.number();
+  common.group = context_.cp.group();
+  const GroupRank peer = exchange.firstSource();
   std::vector<TransferReport> reports;
   const std::int64_t begin = traces::steadyNow();
   {
-    StageScope scope(context_.observer, traces::EventKind::kWait, place, sent_source);
+    StageScope scope(context_.observer, traces::EventKind::kWait, place,
+                     context_.worldOf(sent_source));
     scope.event().payload = payload;
-    scope.event().peer = static_cast<std::int16_t>(peer);
+    scope.event().exchange = common.exchange;
+    scope.event().group = common.group;
+    scope.event().peer = context_.worldOf(peer);
     reports = exchange.wait();
   }
   hops_.wait_ns += traces::steadyNow() - begin;
   for (const TransferReport& report : reports) {
-    const int source = report.is_send ? sent_source : received_source;
-    const int own = report.is_send ? context_.rank() : report.peer;
-    context_.observer.transfers({report}, payload, source >= 0 ? source : own, place);
+    const GroupRank source = report.is_send ? sent_source : received_source;
+    const GroupRank own = report.is_send ? context_.rank() : report.peer;
+    common.source_rank = context_.worldOf(source.exists() ? source : own);
+    context_.observer.transfer(report, context_.worldOf(report.peer), common);
     if (report.is_send) hops_.add(report, payload, place.direction);
   }
 }

@@ -7,7 +7,7 @@
 #include "engine/attention/attention_op.h"
 #include "engine/attention/schedule.h"
 #include "engine/attention/softmax.h"
-#include "engine/train/rank_context.h"
+#include "engine/rank/rank_context.h"
 #include "engine/transport/group.h"
 
 namespace ringscope::engine {
@@ -36,18 +36,21 @@ class ContextParallelOp : public AttentionOp {
   /// Gradients in the type of the inputs.
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                               const at::Tensor& v, const AttentionResult& result,
-                              int layer) override;
+                              Layer layer) override;
   /// The same, still in the type in which they are summed: fp32, fp64 for fp64 inputs.
   virtual AttentionGradients backwardSums(const at::Tensor& dout, const at::Tensor& q,
                                           const at::Tensor& k, const at::Tensor& v,
-                                          const AttentionResult& result, int layer) = 0;
+                                          const AttentionResult& result, Layer layer) = 0;
 
  protected:
-  traces::Place placeOf(int ring_step, int layer, traces::Direction direction) const;
-  /// Waits, and records the messages. `sent_source` and `received_source` are the ranks whose
-  /// blocks the sent and the received messages carry; -1: the peer's own.
-  void finish(Exchange& exchange, traces::Payload payload, int sent_source, int received_source,
-              const traces::Place& place);
+  traces::Place placeOf(RingStep ring_step, Layer layer, traces::Direction direction) const;
+  /// The schedule of a layer and direction: `planned`, as the seam leaves it.
+  RingSchedule scheduleOf(const RingSchedule& planned, const AttentionPlan& plan, Layer layer,
+                          traces::Direction direction) const;
+  /// Waits, and records the messages. `sent_source` and `received_source` are the cp ranks whose
+  /// blocks the sent and the received messages carry; none: the peer's own.
+  void finish(Exchange& exchange, traces::Payload payload, GroupRank sent_source,
+              GroupRank received_source, const traces::Place& place);
 
   RankContext& context_;
   std::int32_t train_step_ = 0;

@@ -3,13 +3,11 @@
 
 #include <ATen/ATen.h>
 
-#include "engine/gpu/gpu.h"
+#include "engine/attention/fp8.h"
 #include "engine/observe/memory_tracker.h"
 
 namespace ringscope::engine {
 namespace {
-
-constexpr double kLargestE4m3 = 448;
 
 at::Tensor bytesOf(const at::Tensor& t) {
   return t.contiguous().view(at::kByte).reshape({-1});
@@ -55,23 +53,11 @@ class Fp8Wire : public KvWire {
 
 }  // namespace
 
-Quantised quantiseRows(const at::Tensor& x) {
-  if (x.is_cuda()) return gpu::quantiseRows(x);
-  const at::Tensor largest = x.detach().abs().amax(-1, true).to(at::kFloat);
-  const at::Tensor scales = at::where(largest > 0, largest / kLargestE4m3, at::ones_like(largest));
-  return {(x.to(at::kFloat) / scales).to(at::kFloat8_e4m3fn), scales};
-}
-
 std::unique_ptr<KvWire> plainKvWire() {
   return std::make_unique<PlainWire>();
 }
 std::unique_ptr<KvWire> fp8KvWire(const at::Tensor& k) {
   return std::make_unique<Fp8Wire>(k);
-}
-
-at::Tensor roundedToFp8(const at::Tensor& x) {
-  const Quantised q = quantiseRows(x);
-  return (q.values.to(at::kFloat) * q.scales).to(x.scalar_type());
 }
 
 }  // namespace ringscope::engine

@@ -3,17 +3,22 @@
 
 #include <ATen/ATen.h>
 
+#include "engine/attention/fp8.h"
+
 namespace ringscope::engine {
 
 using traces::Direction;
 using traces::EventKind;
 using traces::Payload;
 using traces::Place;
+using traces::TensorKind;
 
 RingAttention::RingAttention(RankContext& context, Group group, const ShardLayout& layout,
                              const Mask& mask, const Softmax& softmax, RingOptions options)
     : ContextParallelOp(context),
       group_(std::move(group)),
+      layout_(layout),
+      mask_(mask),
       options_(options),
       forward_(ringSchedule(layout, mask, group_.rank())),
       backward_(ringBackwardSchedule(layout, mask, group_.rank(), options.order)),
@@ -27,28 +32,36 @@ std::unique_ptr<KvWire> RingAttention::makeWire(const at::Tensor& k) const {
 void RingAttention::finishKv(Exchange& moving, const RingSchedule& schedule, const RingStage& stage,
                              const Place& place) {
   if (options_.rotate == Rotate::kAllGather)
-    return finish(moving, Payload::kKv, context_.rank(), -1, place);
-  const auto& next = schedule.stages[static_cast<std::size_t>(stage.ring_step) + 1];
-  finish(moving, Payload::kKv, worldSource(stage.source_rank), worldSource(next.source_rank),
-         place);
+    return finish(moving, Payload::kKv, context_.rank(), GroupRank::none(), place);
+  const auto& next = schedule.stages[stage.ring_step.next().index()];
+  finish(moving, Payload::kKv, cpRank(stage.source_rank), cpRank(next.source_rank), place);
+}
+
+std::unique_ptr<Rotation> RingAttention::rotation(Rotate rotate, const RingSchedule& schedule,
+                                                  at::Tensor first, const RingSeams::Wrap& wrap,
+                                                  Layer layer, Direction direction) const {
+  return wrap(context_.seamPlace(placeOf(RingStep::none(), layer, direction)), schedule,
+              makeRotation(rotate, group_, schedule, std::move(first)));
 }
 
 AttentionResult RingAttention::forward(const at::Tensor& queries, const at::Tensor& k,
-                                       const at::Tensor& v, int layer) {
+                                       const at::Tensor& v, Layer layer) {
   const at::Tensor q = options_.fp8 ? roundedToFp8(queries) : queries;
   const auto wire = makeWire(k);
-  const auto kv = makeRotation(options_.rotate, group_, forward_, wire->packed(k, v));
+  const auto schedule = scheduleOf(forward_, {layout_, mask_}, layer, Direction::kForward);
+  const auto kv = rotation(options_.rotate, schedule, wire->packed(k, v), context_.seams.ring.kv,
+                           layer, Direction::kForward);
   RunningResult running;
-  for (const RingStage& stage : forward_.stages) {
+  for (const RingStage& stage : schedule.stages) {
     const Place place = placeOf(stage.ring_step, layer, Direction::kForward);
     context_.arriveAt(place);
     Exchange moving = stage.forwards_kv ? kv->start() : Exchange();
     const at::Tensor held = wire->unpacked(kv->held());
-    context_.observer.tensor("kv", place, held);
-    worker_.attend(stage.pieces, place, worldSource(stage.source_rank), q, held[0], held[1],
-                   running);
+    context_.observer.tensor({TensorKind::kKv}, place, held,
+                             context_.worldOf(cpRank(stage.source_rank)));
+    worker_.attend(stage.pieces, place, cpRank(stage.source_rank), q, held[0], held[1], running);
     if (!stage.forwards_kv) break;
-    finishKv(moving, forward_, stage, place);
+    finishKv(moving, schedule, stage, place);
     kv->advance();
   }
   if (keepsLastPacket()) last_packet_[layer] = kv->held();
@@ -57,7 +70,7 @@ AttentionResult RingAttention::forward(const at::Tensor& queries, const at::Tens
 
 /// Diagonal last begins with what forward held last, and so needs no hop to get it.
 at::Tensor RingAttention::firstBackwardPacket(const at::Tensor& k, const at::Tensor& v,
-                                              const KvWire& wire, int layer) {
+                                              const KvWire& wire, Layer layer) {
   const auto kept = last_packet_.find(layer);
   if (kept == last_packet_.end()) return wire.packed(k, v);
   const at::Tensor packet = kept->second;
@@ -67,33 +80,36 @@ at::Tensor RingAttention::firstBackwardPacket(const at::Tensor& k, const at::Ten
 
 AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const at::Tensor& queries,
                                                const at::Tensor& k, const at::Tensor& v,
-                                               const AttentionResult& result, int layer) {
+                                               const AttentionResult& result, Layer layer) {
   const at::Tensor q = options_.fp8 ? roundedToFp8(queries) : queries;
   const at::Tensor dout = inKernelOrder(dout_in);
   const auto type = sumTypeOf(q);
   const auto wire = makeWire(k);
-  const auto kv =
-      makeRotation(options_.rotate, group_, backward_, firstBackwardPacket(k, v, *wire, layer));
+  const auto schedule = scheduleOf(backward_, {layout_, mask_}, layer, Direction::kBackward);
+  const auto kv = rotation(options_.rotate, schedule, firstBackwardPacket(k, v, *wire, layer),
+                           context_.seams.ring.kv, layer, Direction::kBackward);
   const auto options = q.options().dtype(type);
   RowSums dq(at::empty(q.sizes(), options));
   const at::Tensor sums = at::empty({2, k.size(0), k.size(1), k.size(2), k.size(3)}, options);
-  const auto dkv = makeRotation(Rotate::kP2p, group_, backward_, sums);
+  const auto dkv =
+      rotation(Rotate::kP2p, schedule, sums, context_.seams.ring.dkv, layer, Direction::kBackward);
   Exchange returning;
   Place place;
-  int carried = -1;  // whose dK, dV are under way
-  if (backward_.stages.front().source_rank != group_.rank() && !keepsLastPacket()) {
+  GroupRank carried;  // whose dK, dV are under way
+  if (schedule.stages.front().source_rank != group_.rank() && !keepsLastPacket()) {
     // Gathered blocks, and the first is another rank's: nothing can be attended before they come.
     Exchange gathering = kv->start();
-    finish(gathering, Payload::kKv, context_.rank(), -1, placeOf(0, layer, Direction::kBackward));
+    finish(gathering, Payload::kKv, context_.rank(), GroupRank::none(),
+           placeOf(RingStep::of(0), layer, Direction::kBackward));
   }
-  for (const RingStage& stage : backward_.stages) {
+  for (const RingStage& stage : schedule.stages) {
     const Place previous = place;
-    const int source = worldSource(stage.source_rank);
+    const GroupRank source = cpRank(stage.source_rank);
     place = placeOf(stage.ring_step, layer, Direction::kBackward);
     context_.arriveAt(place);
     Exchange moving = stage.forwards_kv ? kv->start() : Exchange();
     const at::Tensor held = wire->unpacked(kv->held());
-    context_.observer.tensor("kv", place, held);
+    context_.observer.tensor({TensorKind::kKv}, place, held, context_.worldOf(source));
     const auto parts =
         worker_.attendBackward(stage.pieces, place, source, dout, q, held[0], held[1], result, dq);
     if (returning.pending()) {
@@ -101,15 +117,15 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const 
       dkv->advance();
     }
     {
-      const StageScope scope(context_.observer, EventKind::kMerge, place, source);
-      (stage.ring_step == 0 ? storeIn : addTo)(dkv->held(), parts);
+      const StageScope scope(context_.observer, EventKind::kMerge, place, context_.worldOf(source));
+      (stage.ring_step == RingStep::of(0) ? storeIn : addTo)(dkv->held(), parts);
     }
-    context_.observer.tensor("dkv", place, dkv->held());
+    context_.observer.tensor({TensorKind::kDkv}, place, dkv->held(), context_.worldOf(source));
     carried = source;
     if (group_.size() > 1 && (stage.forwards_kv || options_.order == Order::kDiagonalFirst))
       returning = dkv->start();
     if (!stage.forwards_kv) break;
-    finishKv(moving, backward_, stage, place);
+    finishKv(moving, schedule, stage, place);
     kv->advance();
   }
   if (returning.pending()) {

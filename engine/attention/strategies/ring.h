@@ -26,28 +26,35 @@ class RingAttention : public ContextParallelOp {
 
   std::int64_t work() const override { return forward_.work(); }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          int layer) override;
+                          Layer layer) override;
   AttentionGradients backwardSums(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                                   const at::Tensor& v, const AttentionResult& result,
-                                  int layer) override;
+                                  Layer layer) override;
 
  private:
   std::unique_ptr<KvWire> makeWire(const at::Tensor& k) const;
   at::Tensor firstBackwardPacket(const at::Tensor& k, const at::Tensor& v, const KvWire& wire,
-                                 int layer);
+                                 Layer layer);
   /// Diagonal last begins where forward ended; gathered blocks are gathered again.
   bool keepsLastPacket() const {
     return options_.order == Order::kDiagonalLast && options_.rotate != Rotate::kAllGather;
   }
-  int worldSource(int source) const { return group_.worldRank(source); }
+  GroupRank cpRank(GroupRank source) const { return group_.communicatorRank(source); }
   void finishKv(Exchange& moving, const RingSchedule& schedule, const RingStage& stage,
                 const traces::Place& place);
 
+  /// The packets of a layer and direction on their way, as the seam `wrap` leaves them.
+  std::unique_ptr<Rotation> rotation(Rotate rotate, const RingSchedule& schedule, at::Tensor first,
+                                     const RingSeams::Wrap& wrap, Layer layer,
+                                     traces::Direction direction) const;
+
   Group group_;
+  ShardLayout layout_;
+  Mask mask_;
   RingOptions options_;
   RingSchedule forward_, backward_;
   BlockWorker worker_;
-  std::map<int, at::Tensor> last_packet_;  // by layer: where diagonal-last begins
+  std::map<Layer, at::Tensor> last_packet_;  // where diagonal-last begins
 };
 
 }  // namespace ringscope::engine

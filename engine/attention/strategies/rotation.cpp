@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
+
 #include "engine/observe/memory_tracker.h"
 
 namespace ringscope::engine {
@@ -16,7 +18,8 @@ at::Tensor inFlightLike(const at::Tensor& packet) {
 /// To the next rank, by a message or by an all-to-all with one part.
 class HopRotation : public Rotation {
  public:
-  HopRotation(bool all_to_all, const Group& group, int next, int previous, at::Tensor first)
+  HopRotation(bool all_to_all, const Group& group, GroupRank next, GroupRank previous,
+              at::Tensor first)
       : all_to_all_(all_to_all),
         group_(group),
         next_(next),
@@ -31,8 +34,8 @@ class HopRotation : public Rotation {
     turn_ ^= 1;
     if (!all_to_all_) return group_.exchange({{held_, next_}}, {{arriving_, previous_}});
     std::vector<at::Tensor> sends(static_cast<std::size_t>(group_.size())), receives(sends);
-    sends[static_cast<std::size_t>(next_)] = held_;
-    receives[static_cast<std::size_t>(previous_)] = arriving_;
+    sends[next_.index()] = held_;
+    receives[previous_.index()] = arriving_;
     return group_.allToAll(sends, receives);
   }
   void advance() override { held_ = arriving_; }
@@ -40,7 +43,7 @@ class HopRotation : public Rotation {
  private:
   bool all_to_all_;
   const Group& group_;
-  int next_, previous_;
+  GroupRank next_, previous_;
   at::Tensor held_, arriving_;
   std::array<at::Tensor, 2> buffers_;
   int turn_ = 0;
@@ -54,25 +57,22 @@ class GatherRotation : public Rotation {
     mine() = std::move(first);
   }
 
-  at::Tensor& held() override {
-    return packets_[static_cast<std::size_t>(schedule_.stages[step_].source_rank)];
-  }
+  at::Tensor& held() override { return packets_[schedule_.stages[step_].source_rank.index()]; }
   Exchange start() override {
     if (gathered_) return {};
     gathered_ = true;
     std::vector<at::Tensor> sends(packets_.size(), mine()), receives(packets_.size());
-    for (int r = 0; r < group_.size(); ++r) {
-      const auto i = static_cast<std::size_t>(r);
-      if (r != group_.rank()) packets_[i] = inFlightLike(mine());
+    for (std::size_t i = 0; i < packets_.size(); ++i) {
+      if (i != group_.rank().index()) packets_[i] = inFlightLike(mine());
       receives[i] = packets_[i];
     }
-    sends[static_cast<std::size_t>(group_.rank())] = at::Tensor();
+    sends[group_.rank().index()] = at::Tensor();
     return group_.allToAll(sends, receives);
   }
   void advance() override { ++step_; }
 
  private:
-  at::Tensor& mine() { return packets_[static_cast<std::size_t>(group_.rank())]; }
+  at::Tensor& mine() { return packets_[group_.rank().index()]; }
 
   const Group& group_;
   const RingSchedule& schedule_;

@@ -3,8 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 namespace ringscope::engine {
 
 using traces::Direction;
@@ -17,36 +15,7 @@ at::Tensor heads(const at::Tensor& t, const std::vector<std::int64_t>& which) {
   return t.index_select(1, at::tensor(which, at::kLong).to(t.device()));
 }
 
-/// The KV head of each of a rank's query heads.
-std::vector<std::int64_t> headOfEach(std::int64_t first_query, std::int64_t query_heads,
-                                     std::int64_t group) {
-  std::vector<std::int64_t> each;
-  for (std::int64_t h = first_query; h < first_query + query_heads; ++h) each.push_back(h / group);
-  return each;
-}
-
-std::vector<std::int64_t> distinctHeads(std::int64_t first_query, std::int64_t query_heads,
-                                        std::int64_t group) {
-  auto each = headOfEach(first_query, query_heads, group);
-  each.erase(std::unique(each.begin(), each.end()), each.end());
-  return each;
-}
-
 }  // namespace
-
-HeadSplit HeadSplit::of(std::int64_t query_heads, std::int64_t kv_heads, int ranks) {
-  HeadSplit split;
-  split.query_heads = query_heads / ranks;
-  const std::int64_t group = query_heads / kv_heads;
-  for (int r = 0; r < ranks; ++r)
-    split.kv_heads.push_back(distinctHeads(r * split.query_heads, split.query_heads, group));
-  // Messages have one shape: when ranks need unequal groups, each query head gets its own copy.
-  const bool equal = split.query_heads % group == 0 || group % split.query_heads == 0;
-  for (int r = 0; r < ranks && !equal; ++r)
-    split.kv_heads[static_cast<std::size_t>(r)] =
-        headOfEach(r * split.query_heads, split.query_heads, group);
-  return split;
-}
 
 UlyssesAttention::UlyssesAttention(RankContext& context, Group group,
                                    std::vector<ShardLayout::Segment> segments,
@@ -59,8 +28,7 @@ UlyssesAttention::UlyssesAttention(RankContext& context, Group group,
 at::Tensor UlyssesAttention::join(const std::vector<at::Tensor>& members) const {
   std::vector<at::Tensor> rows;
   for (const auto& s : segments_)
-    rows.push_back(
-        members[static_cast<std::size_t>(s.member)].slice(2, s.offset, s.offset + s.run.count));
+    rows.push_back(members[s.member.index()].slice(2, s.offset, s.offset + s.run.count));
   return at::cat(rows, 2);
 }
 
@@ -69,7 +37,7 @@ std::vector<at::Tensor> UlyssesAttention::split(const at::Tensor& joined) const 
       static_cast<std::size_t>(group_.size()));
   std::int64_t at = 0;
   for (const auto& s : segments_) {
-    by_offset[static_cast<std::size_t>(s.member)][s.offset] = joined.slice(2, at, at + s.run.count);
+    by_offset[s.member.index()][s.offset] = joined.slice(2, at, at + s.run.count);
     at += s.run.count;
   }
   std::vector<at::Tensor> members;
@@ -87,7 +55,7 @@ void UlyssesAttention::setTrainStep(std::int32_t step) {
 }
 
 void UlyssesAttention::setSinks(at::Tensor sinks) {
-  if (sinks.defined()) sinks = sinks.chunk(group_.size())[static_cast<std::size_t>(group_.rank())];
+  if (sinks.defined()) sinks = sinks.chunk(group_.size())[group_.rank().index()];
   inner_->setSinks(std::move(sinks));
 }
 
@@ -115,7 +83,7 @@ std::vector<std::vector<at::Tensor>> UlyssesAttention::swap(
     receives.push_back(at::empty({elements}, sends.back().options()));
   }
   Exchange exchange = group_.allToAll(sends, receives);
-  finish(exchange, Payload::kHeads, context_.rank(), -1, place);
+  finish(exchange, Payload::kHeads, context_.rank(), GroupRank::none(), place);
   std::vector<std::vector<at::Tensor>> result;
   for (const at::Tensor& message : receives) {
     std::vector<at::Tensor> tensors;
@@ -163,18 +131,24 @@ UlyssesAttention::ByHeads UlyssesAttention::turned(const at::Tensor& q, const at
   }
   auto q_shape = q.sizes().vec(), kv_shape = k.sizes().vec();
   q_shape[1] = heads_of.query_heads;
-  kv_shape[1] =
-      static_cast<std::int64_t>(heads_of.kv_heads[static_cast<std::size_t>(group_.rank())].size());
+  kv_shape[1] = static_cast<std::int64_t>(heads_of.kv_heads[group_.rank().index()].size());
   std::vector<at::Tensor> joined[3];
   for (auto& from : swap(parts, {q_shape, kv_shape, kv_shape}, place))
     for (std::size_t i = 0; i < 3; ++i) joined[i].push_back(from[i]);
   return {join(joined[0]), join(joined[1]), join(joined[2]), {}};
 }
 
+HeadSplit UlyssesAttention::headsOf(const at::Tensor& q, const at::Tensor& k,
+                                    const Place& place) const {
+  HeadSplit split = HeadSplit::of(q.size(1), k.size(1), group_.size());
+  context_.seams.attention.heads(context_.seamPlace(place), split);
+  return split;
+}
+
 AttentionResult UlyssesAttention::forward(const at::Tensor& q, const at::Tensor& k,
-                                          const at::Tensor& v, int layer) {
-  const auto heads_of = HeadSplit::of(q.size(1), k.size(1), group_.size());
-  const Place place = placeOf(0, layer, Direction::kForward);
+                                          const at::Tensor& v, Layer layer) {
+  const Place place = placeOf(RingStep::of(0), layer, Direction::kForward);
+  const HeadSplit heads_of = headsOf(q, k, place);
   context_.arriveAt(place);
   ByHeads by_heads = turned(q, k, v, heads_of, place);
   by_heads.result = inner_->forward(by_heads.q, by_heads.k, by_heads.v, layer);
@@ -186,9 +160,9 @@ AttentionResult UlyssesAttention::forward(const at::Tensor& q, const at::Tensor&
 
 AttentionGradients UlyssesAttention::backwardSums(const at::Tensor& dout, const at::Tensor& q,
                                                   const at::Tensor& k, const at::Tensor&,
-                                                  const AttentionResult&, int layer) {
-  const auto heads_of = HeadSplit::of(q.size(1), k.size(1), group_.size());
-  const Place place = placeOf(0, layer, Direction::kBackward);
+                                                  const AttentionResult&, Layer layer) {
+  const Place place = placeOf(RingStep::of(0), layer, Direction::kBackward);
+  const HeadSplit heads_of = headsOf(q, k, place);
   context_.arriveAt(place);
   const ByHeads by_heads = std::move(kept_.at(layer));
   kept_.erase(layer);

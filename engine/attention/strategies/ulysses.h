@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "engine/attention/head_split.h"
 #include "engine/attention/strategies/context_parallel_op.h"
 
 namespace ringscope::engine {
-
-/// Which heads each rank of a group attends once the sequence has been turned into heads.
-struct HeadSplit {
-  std::int64_t query_heads = 0;  ///< of each rank
-  /// kv_heads[r]: the KV heads that rank r needs, in the order of its query heads' groups; a head
-  /// may be needed by several ranks (fewer KV heads than ranks).
-  std::vector<std::vector<std::int64_t>> kv_heads;
-
-  /// query_heads divides by ranks and by kv_heads.
-  static HeadSplit of(std::int64_t query_heads, std::int64_t kv_heads, int ranks);
-};
 
 /// Ulysses (Jacobs et al. 2023, arXiv:2309.14509): an all-to-all turns a shard of the sequence with
 /// all heads into the group's whole part of the sequence with some heads; another attention works
@@ -30,10 +20,10 @@ class UlyssesAttention : public ContextParallelOp {
   HopTotals hops() const override;
   std::int64_t work() const override { return inner_->work(); }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          int layer) override;
+                          Layer layer) override;
   AttentionGradients backwardSums(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                                   const at::Tensor& v, const AttentionResult& result,
-                                  int layer) override;
+                                  Layer layer) override;
 
  private:
   /// What forward keeps for backward: the same tensors by heads.
@@ -46,6 +36,8 @@ class UlyssesAttention : public ContextParallelOp {
   std::vector<std::vector<at::Tensor>> swap(const std::vector<std::vector<at::Tensor>>& parts,
                                             const std::vector<std::vector<std::int64_t>>& shapes,
                                             const traces::Place& place);
+  /// The heads of each rank, for this layer and direction.
+  HeadSplit headsOf(const at::Tensor& q, const at::Tensor& k, const traces::Place& place) const;
   /// [B, H, S_local, …] to [B, H / size, S_local · size, …], queries' heads.
   at::Tensor toHeads(const at::Tensor& t, const traces::Place& place);
   /// The inverse.
@@ -64,7 +56,7 @@ class UlyssesAttention : public ContextParallelOp {
   Group group_;
   std::vector<ShardLayout::Segment> segments_;
   std::unique_ptr<ContextParallelOp> inner_;
-  std::map<int, ByHeads> kept_;  // by layer
+  std::map<Layer, ByHeads> kept_;
 };
 
 }  // namespace ringscope::engine

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every send must have its receive and the other way round.
+#include "traces/core/prose.h"
 #include "traces/doctor/rule.h"
+#include "traces/query/ending.h"
 #include "traces/query/flows.h"
 
 namespace ringscope::traces {
@@ -8,10 +10,18 @@ namespace ringscope::traces {
 RuleResult checkDroppedHop(const Trace& trace) {
   if (!trace.end() || trace.end()->dropped_events > 0)
     return notObservable("needs a recording that was finished without dropped events");
+  // What was under way when a run was lost has no receive, and nobody dropped it.
+  if (const Ending ending = endingOf(trace); !ending.whole())
+    return notObservable("needs a run that came to its end; " + describe(ending));
+  const Event* unseen = nullptr;  // whose other end nobody recorded
   for (const Payload payload : {Payload::kKv, Payload::kDkv}) {
     for (const Flow& flow : matchFlows(trace, payload)) {
       if (flow.send && flow.receive) continue;
       const Event& event = flow.send ? *flow.send : *flow.receive;
+      if (trace.events(event.peer).empty()) {
+        unseen = &event;
+        continue;
+      }
       Finding f;
       f.rule = "dropped_hop";
       f.severity = "error";
@@ -21,14 +31,16 @@ RuleResult checkDroppedHop(const Trace& trace) {
       f.place = event.place;
       f.rank = event.rank;
       f.buffer = name(payload);
-      f.evidence = std::to_string(event.bytes) + " bytes between rank " +
-                   std::to_string(event.rank) + " and rank " + std::to_string(event.peer) +
-                   " have no counterpart.";
+      f.evidence = describeBytes(event.bytes) + " between rank " + toString(event.rank) +
+                   " and rank " + toString(event.peer) + " have no counterpart.";
       f.remedy =
           "Post one receive for each send, with the same group and the same peers on both sides.";
       return found(std::move(f));
     }
   }
+  if (unseen)
+    return notObservable("needs what rank " + toString(unseen->peer) +
+                         " recorded too; join the files of all ranks with ringscope merge");
   return clear();
 }
 

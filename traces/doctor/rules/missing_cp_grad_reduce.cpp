@@ -4,20 +4,30 @@
 #include <cmath>
 #include <map>
 
+#include "traces/core/prose.h"
 #include "traces/doctor/rule.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// The same parameter in the same training step, as each rank has it.
-using ByParameter =
-    std::map<std::pair<std::int32_t, std::string>, std::vector<const TensorRecord*>>;
+/// The same slice of the same parameter in the same training step, as each rank has it: tp ranks
+/// hold other slices, so only those of one dp × cp group are compared.
+struct Slice {
+  std::int32_t train_step;
+  std::string parameter;
+  std::int32_t group;
+  auto operator<=>(const Slice&) const = default;
+};
+using ByParameter = std::map<Slice, std::vector<const TensorRecord*>>;
 
-ByParameter collect(const Trace& trace, const std::string& prefix) {
+ByParameter collect(const Trace& trace, TensorKind kind) {
   ByParameter found;
   for (const TensorRecord& tensor : trace.tensors())
-    if (tensor.name.starts_with(prefix))
-      found[{tensor.place.train_step, tensor.name}].push_back(&tensor);
+    if (tensor.tensor.kind == kind) {
+      const GroupRecord* group = trace.groupOf(tensor.rank, GroupAxis::kDpCp);
+      found[{tensor.place.train_step, tensor.tensor.name, group ? group->id.value() : -1}]
+          .push_back(&tensor);
+    }
   return found;
 }
 
@@ -28,21 +38,23 @@ struct Drift {
   double ratio = 1;  // largest against smallest abs_max of one parameter
 };
 
+/// Over the first training step in which anything differs, or all when nothing does.
 Drift drift(const ByParameter& parameters) {
   Drift result;
-  for (const auto& [key, ranks] : parameters) {
-    if (ranks.size() < 2 || key.first != parameters.begin()->first.first) continue;
+  for (const auto& [slice, ranks] : parameters) {
+    if (result.first && slice.train_step != result.first->place.train_step) break;
+    if (ranks.size() < 2) continue;
     ++result.parameters;
     double low = ranks.front()->stats.abs_max, high = low;
-    bool differs = false;
+    const TensorRecord* other = nullptr;
     for (const TensorRecord* tensor : ranks) {
-      differs = differs || tensor->hash != ranks.front()->hash;
+      if (!other && tensor->hash != ranks.front()->hash) other = tensor;
       low = std::min(low, tensor->stats.abs_max);
       high = std::max(high, tensor->stats.abs_max);
     }
-    if (!differs) continue;
+    if (!other) continue;
     ++result.differing;
-    if (!result.first) result.first = ranks[1];
+    if (!result.first) result.first = other;
     if (low > 0) result.ratio = std::max(result.ratio, high / low);
   }
   return result;
@@ -50,7 +62,7 @@ Drift drift(const ByParameter& parameters) {
 
 bool gradientsWereReduced(const Trace& trace) {
   for (int rank = 0; rank < trace.worldSize(); ++rank)
-    for (const Event& event : trace.events(rank))
+    for (const Event& event : trace.events(WorldRank::of(rank)))
       if (event.kind == EventKind::kGradSync && event.payload == Payload::kGrads && event.bytes > 0)
         return true;
   return false;
@@ -64,13 +76,11 @@ Finding finding(const Drift& grads, const Drift& weights, bool reduced) {
   f.title = "Gradients are not reduced over the cp ranks";
   f.place = grads.first->place;
   f.rank = grads.first->rank;
-  f.buffer = grads.first->name;
-  char ratio[32];
-  std::snprintf(ratio, sizeof ratio, "%.3g", grads.ratio);
+  f.buffer = grads.first->tensor.text();
   f.evidence =
       std::to_string(grads.differing) + " of " + std::to_string(grads.parameters) +
       " gradients differ between cp ranks after the sync (largest entries by a factor of up to " +
-      ratio + "), and " + std::to_string(weights.differing) + " of " +
+      describeSignificant(grads.ratio, 3) + "), and " + std::to_string(weights.differing) + " of " +
       std::to_string(weights.parameters) + " weights differ after the step; " +
       (reduced ? "a reduction of gradients was recorded, but not over these ranks."
                : "no reduction of gradients was recorded.");
@@ -84,12 +94,10 @@ Finding finding(const Drift& grads, const Drift& weights, bool reduced) {
 }  // namespace
 
 RuleResult checkMissingCpGradReduce(const Trace& trace) {
-  if (trace.run().value("cp", 0) == 1) return clear();
-  const Drift grads = drift(collect(trace, "grad."));
-  const Drift weights = drift(collect(trace, "weight."));
-  if (grads.parameters == 0)
-    return notObservable(
-        "needs the hashes of gradients after the sync; --capture stats records them");
+  if (trace.run() && trace.run()->cp == 1) return clear();
+  const Drift grads = drift(collect(trace, TensorKind::kGradient));
+  const Drift weights = drift(collect(trace, TensorKind::kWeight));
+  if (grads.parameters == 0) return notObservable("needs the hashes of gradients after the sync");
   return grads.differing == 0 ? clear()
                               : found(finding(grads, weights, gradientsWereReduced(trace)));
 }

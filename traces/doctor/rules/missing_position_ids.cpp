@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the position ids that each rank's model really used with the global index of its tokens.
+#include <algorithm>
+#include <cmath>
+
 #include "traces/doctor/rule.h"
+#include "traces/schema/token_runs.h"
 
 namespace ringscope::traces {
 namespace {
@@ -12,26 +16,38 @@ struct Count {
   double max_offset = 0;
 };
 
-/// positions: [B, S_local] or [S_local], row-major.
-Count compare(const std::vector<double>& positions, const std::vector<TokenRun>& runs) {
-  std::vector<std::int64_t> expected;
-  for (const TokenRun& run : runs)
-    for (std::int64_t g = run.begin; g < run.end; ++g) expected.push_back(g);
+/// Where positions count from, for a token: 0, or the start of its document.
+std::int64_t countsFrom(TokenIndex token, const IntentRecord* meant) {
+  if (!meant || meant->positions != PositionRule::kEachDocument) return 0;
+  const TokenRun* document = runWith(meant->documents, token);
+  return document ? document->begin : 0;
+}
+
+/// positions: [B, S_local] or [S_local], row-major. Goes by the recorded ids, since a run of tokens
+/// can be far longer than anything that was recorded of it.
+Count compare(const std::vector<double>& positions, const std::vector<TokenRun>& runs,
+              const IntentRecord* meant) {
   Count count;
-  if (expected.empty()) return count;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const std::size_t local = i % expected.size();
-    const double should = static_cast<double>(expected[local]);
-    ++count.tokens;
-    if (positions[i] == should) continue;
-    ++count.wrong;
-    count.restarting += positions[i] == static_cast<double>(local);
-    count.max_offset = std::max(count.max_offset, std::abs(positions[i] - should));
+  std::size_t i = 0;
+  while (i < positions.size()) {
+    const std::size_t before = i;
+    std::int64_t local = 0;
+    for (const TokenRun& run : runs)
+      for (std::int64_t g = run.begin; g < run.end && i < positions.size(); ++g, ++i, ++local) {
+        ++count.tokens;
+        const double position = positions[i],
+                     should = static_cast<double>(g - countsFrom(TokenIndex::of(g), meant));
+        if (position == should) continue;
+        ++count.wrong;
+        count.restarting += position == static_cast<double>(local);
+        count.max_offset = std::max(count.max_offset, std::abs(position - should));
+      }
+    if (i == before) break;  // no run holds a token
   }
   return count;
 }
 
-Finding finding(const Place& place, int rank, const Count& all) {
+Finding finding(const Place& place, WorldRank rank, const Count& all) {
   Finding f;
   f.rule = "missing_position_ids";
   f.severity = "error";
@@ -43,7 +59,7 @@ Finding finding(const Place& place, int rank, const Count& all) {
   f.buffer = "position_ids";
   f.evidence = std::to_string(all.wrong) + " of " + std::to_string(all.tokens) +
                " position ids differ from the global index of their token, by up to " +
-               std::to_string(static_cast<std::int64_t>(all.max_offset)) + "; " +
+               std::to_string(std::llround(std::min(all.max_offset, 1e15))) + "; " +
                std::to_string(all.restarting) +
                " of them count the rank's own tokens from 0, so the "
                "rotary embedding turns keys and queries by the angles of other places.";
@@ -56,18 +72,20 @@ Finding finding(const Place& place, int rank, const Count& all) {
 }  // namespace
 
 RuleResult checkMissingPositionIds(const Trace& trace) {
-  // Packed documents that count from 0 each have a rule of their own.
-  if (trace.run().value("positions", "global") != "global") return clear();
   Count all;
   Place first_place;
-  int first_rank = -1;
+  WorldRank first_rank;
   for (const TensorRecord& tensor : trace.tensors()) {
-    if (tensor.name != "position_ids") continue;
+    if (tensor.tensor.kind != TensorKind::kPositionIds) continue;
     const ShardRecord* tokens = trace.findShard("input_ids", tensor.place.train_step, tensor.rank);
     const auto values = trace.values(tensor);
     if (!tokens || !values) continue;
-    const Count count = compare(*values, tokens->global_from_local);
-    if (count.wrong > 0 && first_rank < 0) {
+    const IntentRecord* meant = trace.intent(tensor.place.train_step, tensor.rank);
+    // Positions that restart with documents can be judged only where documents are known.
+    if (meant && meant->positions == PositionRule::kEachDocument && meant->documents.empty())
+      continue;
+    const Count count = compare(*values, tokens->global_from_local, meant);
+    if (count.wrong > 0 && first_rank.isNone()) {
       first_rank = tensor.rank;
       first_place = tensor.place;
     }
@@ -77,7 +95,7 @@ RuleResult checkMissingPositionIds(const Trace& trace) {
     all.max_offset = std::max(all.max_offset, count.max_offset);
   }
   if (all.tokens == 0)
-    return notObservable("needs the values of position_ids; --capture stats records them");
+    return notObservable("needs the values of position_ids and the borders of documents");
   return all.wrong == 0 ? clear() : found(finding(first_place, first_rank, all));
 }
 

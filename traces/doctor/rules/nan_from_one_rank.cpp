@@ -3,21 +3,12 @@
 #include "traces/doctor/rule.h"
 
 namespace ringscope::traces {
-namespace {
-
-/// Rows without a key have lse −inf by definition.
-bool mayBeInfinite(const std::string& tensor) {
-  return tensor == "lse" || tensor == "block_lse" || tensor == "running_lse";
-}
-
-}  // namespace
-
 RuleResult checkNanFromOneRank(const Trace& trace) {
-  if (trace.tensors().empty())
-    return notObservable("needs statistics of tensors; --capture stats records them");
+  if (trace.tensors().empty()) return notObservable("needs statistics of tensors");
   const TensorRecord* first = nullptr;
   for (const TensorRecord& tensor : trace.tensors()) {
-    const bool bad = tensor.stats.nan > 0 || (tensor.stats.inf > 0 && !mayBeInfinite(tensor.name));
+    const bool bad =
+        tensor.stats.nan > 0 || (tensor.stats.inf > 0 && !mayBeInfinite(tensor.tensor.kind));
     if (bad && (!first || before(tensor.place, first->place))) first = &tensor;
   }
   if (!first) return clear();
@@ -28,10 +19,11 @@ RuleResult checkNanFromOneRank(const Trace& trace) {
   f.title = "Values that are not finite";
   f.place = first->place;
   f.rank = first->rank;
-  f.buffer = first->name;
+  f.buffer = first->tensor.text();
   f.evidence = "The first of them: " + std::to_string(first->stats.nan) + " NaN and " +
-               std::to_string(first->stats.inf) + " infinite values in " + first->name + ".";
-  f.remedy = "Look at what rank " + std::to_string(first->rank) +
+               std::to_string(first->stats.inf) + " infinite values in " + first->tensor.text() +
+               ".";
+  f.remedy = "Look at what rank " + toString(first->rank) +
              " computed just before; every other rank has it world_size − 1 hops later.";
   return found(std::move(f));
 }

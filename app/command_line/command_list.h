@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Every command: COMMAND(Name, "name", "its line in --help"). A new one is a line here and a file
+// commands/name.cpp, in app/ringscope or app/ringscope-engine, that defines
+// void defineName(CLI::App& command, int& exit_code). These are macros so that ringscope can list
+// the names and lines of commands whose functions only ringscope-engine has.
+
+/// Commands that train, attend or measure: ringscope hands them over to ringscope-engine.
+#define RINGSCOPE_ENGINE_COMMANDS(COMMAND)                                                  \
+  COMMAND(Train, "train", "Training steps under context parallelism")                       \
+  COMMAND(Attend, "attend", "One attention forward and backward under context parallelism") \
+  COMMAND(Bench, "bench", "Named benchmarks with their peers in one run")
+
+/// Commands that read recordings: ringscope runs them itself, without LibTorch.
+#define RINGSCOPE_READING_COMMANDS(COMMAND)                                                       \
+  COMMAND(Diff, "diff", "Where a run leaves unsharded attention first")                           \
+  COMMAND(Doctor, "doctor", "Find sharding mistakes in a trace")                                  \
+  COMMAND(Mistakes, "mistakes", "The catalogue of mistakes people make with context parallelism") \
+  COMMAND(Verify, "verify", "Recompute recorded attention in fp64 and compare")                   \
+  COMMAND(Info, "info", "What a trace holds")                                                     \
+  COMMAND(Merge, "merge", "Join the files of rank processes, one a rank, into one trace")         \
+  COMMAND(Gui, "gui", "Start the window")
+
+/// For use as COMMAND above, in namespace ringscope::app: the function's declaration, and an entry
+/// of an array of Command.
+#define RINGSCOPE_DECLARE_COMMAND(Name, name, description) \
+  void define##Name(CLI::App& command, int& exit_code);
+#define RINGSCOPE_COMMAND_ENTRY(Name, name, description) {name, description, define##Name},

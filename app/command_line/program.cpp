@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/command_line/program.h"
+
+#include <algorithm>
+#include <iostream>
+#include <string_view>
+
+namespace ringscope::app {
+
+int report(const Error& error) {
+  std::cerr << "ringscope: " << error.what() << "\n";
+  return error.code() == ErrorCode::kRunFailed ? kRunFailed : kUsageOrInput;
+}
+
+namespace {
+
+/// CLI11 says of an unknown command only that one is required.
+void refuseUnknown(std::string_view word, std::span<const Command> commands) {
+  const bool known = std::any_of(commands.begin(), commands.end(),
+                                 [word](const Command& c) { return word == c.name; });
+  if (!known && !word.starts_with('-'))
+    throw usageError("there is no command '" + std::string(word) + "'; see ringscope --help");
+}
+
+}  // namespace
+
+int runProgram(int argc, char** argv, std::span<const Command> commands) {
+  CLI::App cli("RingScope: run, record and debug context-parallel training", "ringscope");
+  cli.require_subcommand(1);
+  cli.set_version_flag("--version", "ringscope " RINGSCOPE_VERSION);
+  int exit_code = kSuccess;
+  for (const Command& command : commands)
+    command.define(*cli.add_subcommand(command.name, command.description), exit_code);
+  try {
+    if (argc > 1) refuseUnknown(argv[1], commands);
+    cli.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return cli.exit(error);  // --help, --version
+    std::cerr << "ringscope: " << error.what() << "\n";
+    return kUsageOrInput;
+  } catch (const Error& error) {
+    return report(error);
+  } catch (const std::exception& error) {
+    std::cerr << "ringscope: " << error.what() << "\n";
+    return kRunFailed;
+  }
+  return exit_code;
+}
+
+}  // namespace ringscope::app

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "app/command_line/command.h"
+#include "traces/core/error.h"
+
+namespace ringscope::app {
+
+/// Says the failure in one sentence on stderr; returns its exit code.
+int report(const Error& error);
+
+/// The main function of ringscope and ringscope-engine: parses the command line, runs one of
+/// `commands` and returns its exit code. Both call themselves ringscope. Failures are
+/// reported, not thrown.
+int runProgram(int argc, char** argv, std::span<const Command> commands);
+
+}  // namespace ringscope::app

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "app/command_line/command.h"
+#include "app/ringscope-engine/commands/named_option.h"
+#include "traces/schema/run_spec.h"
+
+namespace ringscope::app {
+
+/// The options that attend and train share; most of them say what the run is.
+struct AttentionOptions {
+  std::optional<traces::MaskKind> mask;            ///< nothing: the command's or the input's
+  std::optional<traces::TransportKind> transport;  ///< nothing: by what a rank is
+  std::string trace;
+  bool json = false;
+  int timeout_seconds = 60;
+
+  /// Completes the run with what depends on several options, and on the environment.
+  void finish(traces::RunSpec& run) const {
+    if (run.launch == traces::Launch::kEnv && cp_->count() == 0) run.cp = ranksLeft(run);
+    const bool threads = run.launch == traces::Launch::kThreads;
+    run.transport =
+        transport.value_or(threads ? traces::TransportKind::kLocal : traces::TransportKind::kGloo);
+    run.mask = mask.value_or(run.mask);
+  }
+
+  void addTo(CLI::App& command, traces::RunSpec& run) {
+    addAttention(command, run);
+    addRanks(command, run);
+    command.add_option("--trace", trace, "Record into this .rscope file");
+    command
+        .add_option("--capture", run.capture,
+                    "What a recording keeps: none, stats, full or values:steps=A-B")
+        ->capture_default_str();
+    command.add_flag("--verify", run.verify, "Compare with unsharded attention in fp64");
+    command.add_flag("--json", json, "Print the report as JSON");
+  }
+
+ private:
+  /// The cp ranks of a job of WORLD_SIZE ranks; what was there when that cannot be told.
+  static int ranksLeft(const traces::RunSpec& run) {
+    const char* text = std::getenv("WORLD_SIZE");
+    const int ranks = text ? std::atoi(text) : 0, others = run.dp * run.tp;
+    return ranks > 0 && ranks % others == 0 ? ranks / others : run.cp;
+  }
+
+  void addAttention(CLI::App& command, traces::RunSpec& run) {
+    cp_ = command
+              .add_option("--cp", run.cp,
+                          "Ranks that share a sequence (default: CP_SIZE, else 4; with --launch "
+                          "env all that dp and tp leave of WORLD_SIZE)")
+              ->envname("CP_SIZE")
+              ->check(CLI::Range(1, 64))
+              ->capture_default_str();
+    addNamed(command, "--strategy", run.strategy, "How attention is shared");
+    command
+        .add_option("--ulysses", run.ulysses,
+                    "Ranks that share heads, with --strategy hybrid (default: chosen)")
+        ->check(CLI::Range(1, 64));
+    addNamed(command, "--rotate", run.rotate, "How KV blocks travel round a ring");
+    addNamed(command, "--order", run.order, "Which block backward begins with");
+    command.add_flag("--fp8", run.fp8, "KV travels as e4m3 with a scale for each row");
+    addNamed(command, "--balance", run.balance,
+             "How tokens are dealt (default: head_tail for causal masks)");
+    addNamed(command, "--mask", mask, "Which keys a query sees");
+    command.add_option("--window", run.window, "Keys seen to the left, the query's own included")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32));
+  }
+  void addRanks(CLI::App& command, traces::RunSpec& run) {
+    addNamed(command, "--transport", transport,
+             "What carries messages (default: local between threads, else gloo)");
+    addNamed(command, "--launch", run.launch, "What a rank is");
+    addNamed(command, "--device", run.device, "Where tensors are");
+    command
+        .add_option("--timeout", timeout_seconds,
+                    "Seconds after which a rank that neither computes nor waits is called stuck")
+        ->check(CLI::Range(1, 86'400))
+        ->capture_default_str();
+  }
+
+  CLI::Option* cp_ = nullptr;
+};
+
+/// The command line in one string, to be sealed.
+std::string commandLine();
+
+}  // namespace ringscope::app

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "traces/schema/run_spec.h"
+
+namespace ringscope::app {
+
+/// What the benchmarks are asked; each uses what it needs.
+struct BenchOptions {
+  std::string name;
+  int cp = 4, heads = 8, width = 64, rounds = 5;
+  std::int64_t length = 4096, batch = 1;
+  traces::Device device = traces::Device::kCpu;
+  bool json = false;
+};
+
+double median(std::vector<double> values);
+double seconds(const std::function<void()>& work);
+
+/// One hop of a KV block between two ranks: `local` beside memcpy, gloo beside c10d's own send and
+/// receive without anything of ours.
+nlohmann::json benchHop(const BenchOptions& o);
+void printHop(const nlohmann::json& report);
+
+/// What one stage costs: its NVTX range with nothing attached, and with it its event.
+nlohmann::json benchObserve(const BenchOptions& o);
+void printObserve(const nlohmann::json& report);
+
+}  // namespace ringscope::app

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+
+#include "app/command_line/columns.h"
+#include "app/ringscope-engine/commands/attention_options.h"
+#include "app/ringscope-engine/commands/seed_number.h"
+#include "app/ringscope-engine/rank_processes.h"
+#include "app/ringscope-engine/recording.h"
+#include "app/ringscope-engine/stop_on_signal.h"
+#include "engine/mistakes/registry.h"
+#include "engine/observe/capture_policy.h"
+#include "engine/tensors/tensor_io.h"
+#include "engine/train/training_run.h"
+#include "engine/transport/rank_environment.h"
+#include "traces/core/error.h"
+#include "traces/core/output_file.h"
+#include "traces/core/prose.h"
+#include "traces/diff/summary.h"
+
+namespace ringscope::app {
+namespace {
+
+struct Options : AttentionOptions {
+  engine::TrainConfig config;
+  std::string log, export_state, save_model, control;
+};
+
+/// Writes each step's line as it comes: a table for people, JSON lines into the log file.
+class StepPrinter {
+ public:
+  explicit StepPrinter(const Options& options) : table_(!options.json && options.control.empty()) {
+    log_path_ = options.log;
+  }
+  void operator()(const engine::StepLog& step) {
+    if (!log_path_.empty()) writeLine(step);
+    if (!table_) return;
+    if (step.step == 0)
+      std::cout << "  step        loss   grad norm   targets       time   peak a rank\n";
+    std::int64_t peak = 0;
+    for (const auto bytes : step.peak_bytes) peak = std::max(peak, bytes);
+    std::cout << std::setw(6) << step.step << std::fixed << std::setprecision(6) << std::setw(12)
+              << step.loss << std::setw(12) << step.grad_norm << std::setw(10) << step.targets
+              << alignRight(traces::describeSeconds(step.seconds), 11)
+              << alignRight(traces::describeBytes(peak), 13) << std::endl;
+  }
+
+ private:
+  /// The log of an earlier run stays until this one has done a step. A full disk ends the log, not
+  /// the run.
+  void writeLine(const engine::StepLog& step) {
+    try {
+      if (!log_) log_.emplace(log_path_);
+      log_->stream() << step.toJson().dump() << std::endl;
+      if (!log_->stream()) throw inputError("not all of it could be written");
+      log_->publish();
+    } catch (const Error& error) {
+      std::cerr << "ringscope: the log is cut at step " << step.step << ": " << error.what()
+                << "\n";
+      log_.reset();
+      log_path_.clear();
+    }
+  }
+
+  bool table_;
+  std::string log_path_;  // empty: no log, or none any more
+  std::optional<traces::OutputFile> log_;
+};
+
+void exportState(const std::string& path, const engine::TrainOutcome& outcome) {
+  std::map<std::string, at::Tensor> tensors{{"logits", outcome.logits}};
+  for (const auto& [name, grad] : outcome.gradients) tensors["grad." + name] = grad;
+  for (const auto& [name, weight] : outcome.weights) tensors["weight." + name] = weight;
+  engine::saveTensors(path, tensors);
+}
+
+/// A Hugging Face folder: config.json and model.safetensors.
+void saveModel(const Options& o, const engine::TrainOutcome& outcome) {
+  std::error_code error;
+  std::filesystem::create_directories(o.save_model, error);
+  engine::saveTensors(o.save_model + "/model.safetensors", outcome.weights, {{"format", "pt"}});
+  traces::OutputFile config(o.save_model + "/config.json");
+  config.stream() << outcome.model.toJson(traces::name(o.config.dtype)).dump(2) << "\n";
+  config.finish();
+}
+
+void printReport(const Options& o, const engine::TrainOutcome& outcome) {
+  const traces::DiffRecord* worst_diff = nullptr;
+  for (const auto& diff : outcome.diffs) traces::keepWorse(worst_diff, diff);
+  const double worst = worst_diff ? worst_diff->multiple : 0;
+  if (o.json) {
+    nlohmann::json json = {
+        {"steps", nlohmann::json::array()}, {"stopped", outcome.stopped}, {"trace", o.trace}};
+    for (const auto& step : outcome.steps) json["steps"].push_back(step.toJson());
+    if (o.config.verify) json["worst_multiple"] = worst;
+    std::cout << json.dump(2) << "\n";
+  } else if (o.control.empty()) {
+    if (outcome.stopped)
+      std::cout << "stopped after "
+                << traces::describeCount(static_cast<std::int64_t>(outcome.steps.size()), "step")
+                << "\n";
+    if (o.config.verify)
+      std::cout << "worst error " << traces::describeMultiple(worst) << " noise over "
+                << traces::describeCount(static_cast<std::int64_t>(outcome.diffs.size()),
+                                         "comparison")
+                << "\n";
+    if (!o.trace.empty()) std::cout << "trace: " << o.trace << "\n";
+  }
+}
+
+/// No output may be a file that the run reads.
+void checkFiles(const Options& o) {
+  namespace fs = std::filesystem;
+  std::vector<traces::NamedPath> inputs = {{"--tokenizer", o.config.tokenizer},
+                                           {"--tokens", o.config.tokens}};
+  for (const std::string& text : o.config.text) inputs.push_back({"--text", text});
+  std::error_code error;
+  if (!o.config.model_dir.empty())
+    for (const auto& file : fs::directory_iterator(o.config.model_dir, error))
+      inputs.push_back({"--model", file.path().string()});
+  traces::checkOutputs(
+      inputs, {{"--trace", o.trace}, {"--log", o.log}, {"--export-state", o.export_state}});
+  for (const std::string& folder : {o.save_model, o.config.checkpoint_dir})
+    if (!folder.empty()) traces::checkWritableFolder(folder);
+  if (fs::is_directory(o.save_model, error))
+    traces::checkOutputs(inputs, {{"--save-model", o.save_model + "/model.safetensors"},
+                                  {"--save-model", o.save_model + "/config.json"}});
+}
+
+/// Everything that can be refused is refused before a file is touched or a thread started.
+void validate(const Options& o) {
+  const engine::TrainConfig& config = o.config;
+  if (config.fromEnvironment() && !o.control.empty() && !Recording::isCollected())
+    throw usageError(
+        "--control speaks for ranks that this command starts; use --launch threads or processes");
+  checkFiles(o);
+  if (config.resume && !o.export_state.empty())
+    throw usageError(
+        "--export-state writes what step 0 gave, and --resume goes on after it; leave one out");
+  engine::CapturePolicy::parse(config.capture);
+  if (!config.text.empty() && !config.tokens.empty())
+    throw usageError("give either --text or --tokens, not both");
+  engine::Seams seams;
+  for (const auto& mistake : config.mistakes) engine::inject(mistake, seams);
+  traces::RunSpec known = config;
+  if (!config.tokens.empty()) {  // the file says what its length and its batch are
+    known.seq_len = 0;
+    known.batch = known.dp;
+  }
+  if (const auto reason = seams.checks.refusal(known)) throw usageError(*reason);
+}
+
+int run(Options& o) {
+  o.finish(o.config);
+  o.config.timeout = std::chrono::seconds(o.timeout_seconds);
+  validate(o);
+  const engine::Mesh mesh = o.config.mesh();
+  const std::string sealed =
+      nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.config.mistakes}}).dump();
+  if (o.config.launch == traces::Launch::kProcesses)
+    return runRankProcesses({mesh.worldSize(), std::chrono::seconds(o.timeout_seconds), o.trace,
+                             !o.control.empty(), sealed});
+  const auto rank = o.config.fromEnvironment() ? engine::RankEnvironment::read(mesh).rank
+                                               : traces::WorldRank::of(0);
+  const bool first = rank == traces::WorldRank::of(0);
+  auto gate = o.config.fromEnvironment() ? engine::Gate::inheritedOr(mesh.worldSize())
+                                         : engine::Gate(mesh.worldSize());
+  StopOnSignal stop(gate);
+  if (!first) o.log.clear();
+  StepPrinter printer(o);
+  // Under torchrun every rank process writes a file of its own.
+  if (o.config.fromEnvironment() && !o.trace.empty() && !Recording::isCollected())
+    o.trace += "." + toString(rank);
+  Recording recording(mesh.worldSize(), o.trace, !o.control.empty(), gate);
+  recording.seal(sealed);
+  engine::TrainOutcome outcome;
+  try {
+    outcome = engine::runTraining(
+        o.config, gate, recording.recorder(),
+        {[&](const engine::StepLog& step) { printer(step); },
+         {},
+         [&](const std::vector<traces::DiffRecord>& diffs) { recording.diffsArrived(diffs); },
+         [&](const std::string& sentence) { recording.giveUp(sentence); },
+         recording.live(),
+         recording.switches()});
+  } catch (const Error& error) {
+    recording.finish(error.what(), false);
+    throw;
+  }
+  recording.finish("", outcome.stopped);
+  if (!first) return kSuccess;
+  if (!o.export_state.empty() && !outcome.stopped) exportState(o.export_state, outcome);
+  if (!o.save_model.empty() && !outcome.stopped) saveModel(o, outcome);
+  printReport(o, outcome);
+  const bool diverges = std::ranges::any_of(outcome.diffs, traces::diverges);
+  // Over the control connection diffs are shown, and a run that was carried out has succeeded.
+  return diverges && o.control.empty() ? kAnswerIsNo : kSuccess;
+}
+
+}  // namespace
+
+std::string commandLine() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+void defineTrain(CLI::App& command, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  auto& c = o->config;
+  command.add_option("--model", c.model_dir,
+                     "A Hugging Face Llama folder; without it a small model is made");
+  command.add_option("--text", c.text, "Text files to train on");
+  command.add_option("--tokenizer", c.tokenizer,
+                     "A SentencePiece model for --text (default: tokenizer.model of --model, else "
+                     "every byte is a token)");
+  command.add_option("--separator", c.separator,
+                     "What parts a text file into documents, for --mask documents (default: each "
+                     "file is one)");
+  command.add_option("--tokens", c.tokens, "safetensors with input_ids, labels, position_ids");
+  command.add_option("--steps", c.steps, "Training steps")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--seq-len", c.seq_len, "Tokens in a sequence, with --text")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  command
+      .add_option("--batch", c.batch, "Sequences in a batch of all dp ranks together, with --text")
+      ->check(CLI::Range(1, 1 << 16))
+      ->capture_default_str();
+  command.add_option("--dp", c.dp, "Ranks that share the batch (default: DP_SIZE, else 1)")
+      ->envname("DP_SIZE")
+      ->check(CLI::Range(1, 1024));
+  command.add_option("--tp", c.tp, "Ranks that share each layer (default: TP_SIZE, else 1)")
+      ->envname("TP_SIZE")
+      ->check(CLI::Range(1, 1024));
+  command.add_flag("--recompute", c.recompute, "Compute activations again in backward");
+  command.add_option("--checkpoint", c.checkpoint_dir, "Save the run's state into this folder");
+  command
+      .add_option("--checkpoint-every", c.checkpoint_every,
+                  "Steps between checkpoints (default: one at the end)")
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_flag("--resume", c.resume, "Go on from the newest checkpoint of --checkpoint");
+  command.add_option("--save-model", o->save_model,
+                     "Write config.json and model.safetensors into this folder at the end");
+  addNamed(command, "--dtype", c.dtype, "float32, float64, or bfloat16 with fp32 masters",
+           {"float32", "float64", "bfloat16"});
+  command.add_option("--seed", c.seed, "For weights and the order of blocks")
+      ->check(seedNumber())
+      ->capture_default_str();
+  command.add_option("--lr", c.lr, "Learning rate")->capture_default_str();
+  command.add_option("--weight-decay", c.weight_decay, "AdamW's weight decay")
+      ->capture_default_str();
+  command.add_option("--max-norm", c.max_norm, "Gradients are clipped at this norm")
+      ->capture_default_str();
+  command.add_option("--mistake", c.mistakes, "Inject a mistake of the catalogue");
+  command.add_option("--log", o->log, "A JSON line a step");
+  command.add_option("--export-state", o->export_state,
+                     "safetensors for logits, gradients and weights");
+  command.add_option("--control", o->control, "Speak the control connection on stdin and stdout")
+      ->check(CLI::IsMember({"stdio"}));
+  o->addTo(command, c);
+  command.callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+}  // namespace ringscope::app

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "engine/gate/gate.h"
+
+namespace ringscope::app {
+
+/// While it lives, Ctrl-C (or SIGTERM) stops the run cleanly at the next gate instead of killing
+/// the process. Make it before any other thread, so that they inherit the blocked signals.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(engine::Gate& gate);
+  ~StopOnSignal();
+
+ private:
+  std::atomic<bool> done_{false};
+  std::thread watcher_;
+};
+
+}  // namespace ringscope::app

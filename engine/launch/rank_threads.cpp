@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/launch/rank_threads.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <c10/util/Logging.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "engine/gpu/gpu.h"
+#include "engine/progress/progress_board.h"
+#include "engine/progress/stall_watch.h"
+#include "traces/core/error.h"
+#include "traces/core/mutex.h"
+
+namespace ringscope::engine {
+namespace {
+
+/// The first failure of a run; later ones are its consequences.
+class FirstFailure {
+ public:
+  void set(WorldRank rank, const traces::Place& place, const std::string& reason) {
+    setSentence("rank " + toString(rank) + " failed at " + traces::describe(place) + ": " + reason);
+  }
+  void setSentence(const std::string& sentence) {
+    const traces::MutexLock lock(mutex_);
+    if (sentence_.empty()) sentence_ = sentence;
+  }
+  std::string sentence() const {
+    const traces::MutexLock lock(mutex_);
+    return sentence_;
+  }
+
+ private:
+  mutable traces::Mutex mutex_;
+  std::string sentence_ RINGSCOPE_GUARDED_BY(mutex_);
+};
+
+/// Keeps freed tensors in the process. By default glibc gives every large one back to the kernel,
+/// and each ring step then pays for fresh pages again (4 % of a step at 4,096 tokens).
+void keepFreedMemory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+}
+
+/// LibTorch warns of every tensor that is older than the memory tracker; that is no news to a user.
+void silenceLibraryWarnings() {
+  constexpr int kErrorsOnly = 2;  // the levels of glog
+  FLAGS_caffe2_log_level = kErrorsOnly;
+}
+
+/// What a message may take where somebody watches the ranks: who waits for a long block is patient,
+/// and who is stuck is found by his own reports.
+constexpr auto kWatched = std::chrono::hours(24);
+
+int threadsPerRank(int ranks) {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, cores / ranks);
+}
+
+/// What a rank is called.
+struct RankNames {
+  WorldRank world;
+  GroupRank local;    ///< among the ranks of its host
+  GroupRank at_gate;  ///< among those that pass this process's gate
+};
+
+/// One rank from its first message to its last.
+void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
+             const RankNames& rank, int threads, FirstFailure& failure,
+             const std::function<void(RankContext&)>& body) {
+  at::set_num_threads(threads);
+  std::optional<MemoryTracker::Attachment> attachment;
+  if (options.memory) attachment.emplace(options.memory, rank.world);
+  traces::Place place;
+  auto fail = [&](const std::string& reason) {
+    failure.set(rank.world, place, reason);
+    gate.stop();
+    transport.abort(failure.sentence());
+  };
+  try {
+    if (options.device == traces::Device::kCuda)
+      gpu::useOwnStream(gpuOfRank(options.transport, rank.local));
+    MeshGroups groups(transport, options.mesh, rank.world);
+    Observer observer(rank.world, options.recorder, options.capture, options.memory, options.live,
+                      options.switches ? &options.switches->capture() : nullptr);
+    RankContext context{groups,
+                        groups.cp(),
+                        observer,
+                        gate,
+                        {},
+                        options.at_gate,
+                        rank.at_gate,
+                        options.switches,
+                        options.device == traces::Device::kCuda
+                            ? at::Device(at::kCUDA, gpuOfRank(options.transport, rank.local))
+                            : at::Device(at::kCPU),
+                        {}};
+    groups.onCollective([&](traces::GroupId group, const CollectiveReport& report) {
+      observer.collective(group, report, context.place);
+    });
+    try {
+      body(context);
+    } catch (const StopRequested&) {
+      // Every rank gets it at the same gate, so nobody is left waiting.
+    } catch (...) {
+      place = context.place;
+      reportFailure();
+      throw;
+    }
+  } catch (const c10::Error& error) {
+    fail(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  gate.leave(rank.at_gate);
+}
+
+/// Watches rank threads for one that no longer gets on, and ends the others when there is one.
+class ThreadWatch {
+ public:
+  ThreadWatch(const RankThreadOptions& options, std::function<void(const std::string&)> end_others)
+      : board_(options.mesh.worldSize()),
+        options_(options),
+        end_others_(std::move(end_others)),
+        running_(static_cast<std::size_t>(options.mesh.worldSize())),
+        stalls_(board_, options.mesh.worldSize(), options.timeout,
+                [this](WorldRank rank) { return runs(rank) ? "rank " + toString(rank) : ""; }) {
+    for (auto& running : running_) running = true;
+    watcher_ = std::thread([this] { loop(); });
+  }
+  ~ThreadWatch() {
+    done_ = true;
+    watcher_.join();
+  }
+  ProgressSlot& slot(WorldRank rank) const { return board_.slot(rank); }
+  void ended(WorldRank rank) { running_[rank.index()] = false; }
+
+ private:
+  bool runs(WorldRank rank) const { return running_[rank.index()]; }
+  bool anyRuns() const {
+    return std::any_of(running_.begin(), running_.end(), [](const auto& r) { return r.load(); });
+  }
+  void loop() {
+    constexpr auto kEvery = std::chrono::milliseconds(100), kGrace = std::chrono::milliseconds(900);
+    std::string sentence;
+    while (!done_ && sentence.empty()) {
+      std::this_thread::sleep_for(kEvery);
+      sentence = stalls_.stuck();
+    }
+    if (sentence.empty()) return;
+    end_others_(sentence);
+    const auto until = std::chrono::steady_clock::now() + kGrace;
+    while (anyRuns() && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(kEvery);
+    if (anyRuns() && options_.on_stuck) options_.on_stuck(sentence);
+  }
+
+  ProgressBoard board_;
+  const RankThreadOptions& options_;
+  std::function<void(const std::string&)> end_others_;
+  std::vector<std::atomic<bool>> running_;
+  StallWatch stalls_;
+  std::atomic<bool> done_{false};
+  std::thread watcher_;
+};
+
+}  // namespace
+
+bool runRankThreads(const RankThreadOptions& options, Gate& gate,
+                    const std::function<void(RankContext&)>& body) {
+  keepFreedMemory();
+  silenceLibraryWarnings();
+  checkTransport(options.transport, options.device, options.mesh.worldSize());
+  const auto transport = threadTransport(options.transport, kWatched);
+  FirstFailure failure;
+  const int caller_threads = at::get_num_threads();
+  std::vector<std::thread> threads;
+  const int ranks = options.mesh.worldSize();
+  {
+    ThreadWatch watch(options, [&](const std::string& sentence) {
+      failure.setSentence(sentence);
+      gate.stop();
+      transport->abort(sentence);
+    });
+    for (const WorldRank rank : options.mesh.ranks())
+      threads.emplace_back([&, rank] {
+        const ProgressReport report(watch.slot(rank));
+        const GroupRank here = GroupRank::of(rank.value());  // of one host, and of one process
+        runRank(options, *transport, gate, {rank, here, here}, threadsPerRank(ranks), failure,
+                body);
+        watch.ended(rank);
+      });
+    for (auto& thread : threads) thread.join();
+  }
+  at::set_num_threads(caller_threads);
+  if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);
+  return gate.stopRequested();
+}
+
+bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& here, Gate& gate,
+                    const std::function<void(RankContext&)>& body) {
+  keepFreedMemory();
+  silenceLibraryWarnings();
+  checkTransport(options.transport, options.device, 1);
+  const ProgressReport report(here.rank);
+  const auto transport = processTransport(options.transport, here, options.timeout,
+                                          report.isRead() ? kWatched : options.timeout);
+  FirstFailure failure;
+  const GroupRank at_gate = GroupRank::of(gate.isShared() ? here.rank.value() : 0);
+  runRank(options, *transport, gate, {here.rank, here.local_rank, at_gate},
+          threadsPerRank(options.mesh.worldSize()), failure, body);
+  if (const std::string sentence = failure.sentence(); !sentence.empty()) throw runFailed(sentence);
+  return gate.stopRequested();
+}
+
+}  // namespace ringscope::engine

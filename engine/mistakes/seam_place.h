@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/sharding/mesh.h"
+#include "traces/schema/place.h"
+
+namespace ringscope::engine {
+
+/// Where a seam is reached: on which rank of which groups, and how far the run is.
+struct SeamPlace {
+  Mesh mesh;              ///< sizes of the groups
+  MeshPlace rank;         ///< this rank in each of them
+  traces::Place place;    ///< training step, layer, direction, ring step; none outside of one
+  GroupRank source_rank;  ///< cp rank that owns the KV block in use; none: no block is
+
+  WorldRank worldRank() const { return mesh.rankOf(rank); }
+  GroupRank cpRank() const { return rank.cp; }
+};
+
+}  // namespace ringscope::engine

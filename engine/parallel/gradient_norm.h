@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "engine/transport/communicator.h"
+
+namespace ringscope::engine {
+
+/// Gradients by parameter, in fp32 (fp64 for fp64 weights), as the optimizer uses them.
+using Gradients = std::map<std::string, at::Tensor>;
+
+/// Whether this rank's squares of a parameter's gradient count in the global norm.
+using CountsInNorm = std::function<bool(const std::string& parameter)>;
+
+/// The 2-norm of the gradients of a model whose parameters are cut over the ranks of `tp`.
+double globalNorm(const Gradients& gradients, const CountsInNorm& counts_here, Communicator& tp);
+
+/// Scales all gradients by min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_
+/// does.
+void clipGradients(Gradients& gradients, double norm, double max_norm);
+
+}  // namespace ringscope::engine

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/progress/stall_watch.h"
+
+#include <algorithm>
+
+namespace ringscope::engine {
+
+using traces::WorldRank;
+
+StallWatch::StallWatch(const ProgressBoard& board, int ranks, std::chrono::milliseconds deadline,
+                       NameOf name_of)
+    : board_(board),
+      deadline_ns_(std::chrono::duration_cast<std::chrono::nanoseconds>(deadline).count()),
+      name_of_(std::move(name_of)),
+      seen_(static_cast<std::size_t>(ranks), Seen{0, 0, traces::steadyNow()}) {}
+
+std::vector<WorldRank> StallWatch::ranks() const {
+  std::vector<WorldRank> all;
+  for (std::size_t r = 0; r < seen_.size(); ++r) all.push_back(WorldRank::of(r));
+  return all;
+}
+
+/// Whether the rank has got on since it was last asked. One that has not begun to report starts up.
+bool StallWatch::moves(WorldRank rank, std::int64_t now) {
+  const ProgressSlot& slot = board_.slot(rank);
+  Seen& seen = seen_[rank.index()];
+  const std::int64_t hardly_anything =
+      std::max<std::int64_t>(1'000'000, (now - seen.moved_ns) / 100);
+  const bool moved =
+      slot.epoch != seen.epoch || slot.cpu_ns > seen.cpu_ns + hardly_anything || slot.paused;
+  if (!moved && slot.beat_ns != 0) return false;
+  const std::int64_t moved_ns = slot.beat_ns != 0 ? now : seen.moved_ns;
+  seen = {slot.epoch, slot.cpu_ns, moved_ns};
+  return true;
+}
+
+std::string StallWatch::stuck(std::int64_t now) {
+  int running = 0, waiting_too_long = 0;
+  for (const WorldRank rank : ranks()) {
+    const std::string name = name_of_(rank);
+    if (name.empty()) continue;
+    ++running;
+    if (moves(rank, now)) continue;
+    const ProgressSlot& slot = board_.slot(rank);
+    const std::int64_t still_ns = now - seen_[rank.index()].moved_ns;
+    if (still_ns < deadline_ns_) continue;
+    const bool silent = now - slot.beat_ns > deadline_ns_;
+    if (silent || !slot.waiting.load().waits)
+      return name + " is stuck: it has not moved for " + std::to_string(still_ns / 1'000'000'000) +
+             " s, " + slot.describe() + whoWaits();
+    ++waiting_too_long;
+  }
+  if (running > 0 && waiting_too_long == running)
+    return "the ranks wait for each other" + whoWaits();
+  return {};
+}
+
+std::string StallWatch::whoWaits() const {
+  std::string text;
+  for (const WorldRank rank : ranks()) {
+    const ProgressSlot& slot = board_.slot(rank);
+    const Waiting waiting = slot.waiting;
+    if (name_of_(rank).empty() || !waiting.waits) continue;
+    text += "; rank " + toString(rank) + " waits for " +
+            (waiting.peer.isNone() ? "its group" : "rank " + toString(waiting.peer)) + ", " +
+            slot.describe();
+  }
+  return text;
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rank/run_switches.h"
+
+#include <algorithm>
+
+#include "traces/core/error.h"
+
+namespace ringscope::engine {
+
+Seams RunSwitches::withMistakes() const {
+  Seams seams = correct_;
+  for (const std::string& mistake : mistakes_) engine::inject(mistake, seams);
+  return seams;
+}
+
+void RunSwitches::begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture) {
+  capture_.begin(capture);
+  const traces::MutexLock lock(mutex_);
+  for (const std::string& mistake : mistakes)
+    if (std::find(mistakes_.begin(), mistakes_.end(), mistake) == mistakes_.end())
+      mistakes_.push_back(mistake);
+  changes_ = {{0, withMistakes()}};
+}
+
+std::int32_t RunSwitches::change() {
+  changes_.push_back({begun_ + 1, withMistakes()});
+  return begun_ + 1;
+}
+
+std::int32_t RunSwitches::inject(const std::string& mistake) {
+  const traces::MutexLock lock(mutex_);
+  if (std::find(mistakes_.begin(), mistakes_.end(), mistake) != mistakes_.end())
+    throw usageError("the mistake '" + mistake + "' is injected already");
+  Seams seams;
+  engine::inject(mistake, seams);  // refuses what is not there
+  mistakes_.push_back(mistake);
+  return change();
+}
+
+std::int32_t RunSwitches::lift(const std::string& mistake) {
+  const traces::MutexLock lock(mutex_);
+  if (std::erase(mistakes_, mistake) == 0)
+    throw usageError("the mistake '" + mistake + "' is not injected");
+  return change();
+}
+
+Seams RunSwitches::seamsOf(std::int32_t train_step) {
+  const traces::MutexLock lock(mutex_);
+  begun_ = std::max(begun_, train_step);
+  const Seams* seams = &correct_;
+  for (const Change& c : changes_)
+    if (c.from_step <= train_step) seams = &c.seams;
+  return *seams;
+}
+
+Seams RunSwitches::seamsOfBeginning() const {
+  const traces::MutexLock lock(mutex_);
+  return changes_.empty() ? correct_ : changes_.front().seams;
+}
+
+}  // namespace ringscope::engine

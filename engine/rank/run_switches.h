@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/mistakes/registry.h"
+#include "engine/observe/live_capture.h"
+#include "traces/core/mutex.h"
+
+namespace ringscope::engine {
+
+/// What can be changed of a run while it runs. Thread-safe.
+class RunSwitches {
+ public:
+  /// `correct`: what mistakes are made in.
+  explicit RunSwitches(Seams correct = {}) : correct_(std::move(correct)) {}
+
+  /// What the run begins with. The connection may have asked for changes before: they stay.
+  void begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture);
+
+  /// Adds a mistake, or takes it away, from the first training step that no rank has begun: every
+  /// rank changes over at the same place. Returns that step. Throws usageError when there is no
+  /// such mistake, or when it is (not) injected already.
+  std::int32_t inject(const std::string& mistake);
+  std::int32_t lift(const std::string& mistake);
+  /// What a rank works with in a step; called when it begins it.
+  Seams seamsOf(std::int32_t train_step);
+  /// What the run begins with, for what is done before any rank begins a step.
+  Seams seamsOfBeginning() const;
+
+  LiveCapture& capture() { return capture_; }
+
+ private:
+  struct Change {
+    std::int32_t from_step;
+    Seams seams;
+  };
+  std::int32_t change() RINGSCOPE_REQUIRES(mutex_);
+  Seams withMistakes() const RINGSCOPE_REQUIRES(mutex_);
+
+  const Seams correct_;
+  mutable traces::Mutex mutex_;
+  std::vector<std::string> mistakes_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::vector<Change> changes_ RINGSCOPE_GUARDED_BY(mutex_);
+  /// The last step that any rank has begun.
+  std::int32_t begun_ RINGSCOPE_GUARDED_BY(mutex_) = -1;
+  LiveCapture capture_;
+};
+
+}  // namespace ringscope::engine

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/train/gradients.h"
+
+#include <ATen/ATen.h>
+
+namespace ringscope::engine {
+
+Gradients syncGradients(const LlamaWeights& weights, const LlamaSlices& slices,
+                        RankContext& context, const traces::Place& place, double max_norm) {
+  StageScope scope(context.observer, traces::EventKind::kGradSync, place);
+  scope.event().payload = traces::Payload::kGrads;
+  scope.event().group = context.groups.dpCp().group();
+  const MemoryScope memory(MemoryCategory::kGradients);
+  std::vector<at::Tensor> flat;
+  for (const std::string& name : weights.names()) {
+    at::Tensor grad = weights[name].grad();
+    const auto sums = grad.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    grad = grad.to(sums).contiguous();
+    slices.sumReplicas(name, grad);
+    flat.push_back(grad.view(-1));
+  }
+  at::Tensor joined = at::cat(flat);
+  Communicator& ranks = context.groups.dpCp();
+  const std::int64_t before = ranks.reducedBytes();
+  const SeamPlace at = context.seamPlace(place);
+  context.seams.gradients.local(at, joined, max_norm);
+  context.seams.gradients.reduce(at, context.groups, joined);
+  scope.event().bytes = ranks.reducedBytes() - before;
+  Gradients gradients;
+  std::int64_t offset = 0;
+  for (const std::string& name : weights.names()) {
+    const at::Tensor& parameter = weights[name];
+    at::Tensor part = joined.slice(0, offset, offset + parameter.numel()).view(parameter.sizes());
+    // Where the types allow it, backward adds into the same memory next time.
+    if (part.scalar_type() == parameter.scalar_type()) parameter.mutable_grad() = part;
+    gradients[name] = std::move(part);
+    offset += parameter.numel();
+  }
+  return gradients;
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine's commands write never destroys what they, or somebody else, had.
+#include <gtest/gtest.h>
+
+#include "tests/support/run_program.h"
+#include "traces/query/ending.h"
+
+namespace ringscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::expectOneSentence;
+using test::ringscope;
+using test::slurp;
+
+std::map<std::string, std::string> contentOf(const test::TempDir& dir) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(dir.file("")))
+    files[entry.path().filename()] = slurp(entry.path());
+  return files;
+}
+
+/// A folder with a text of its own, under several names.
+class OutputsTest : public ::testing::Test {
+ protected:
+  OutputsTest() {
+    fs::copy_file(test::sampleText(), text_);
+    fs::create_symlink(text_, dir_.file("link.txt"));
+    fs::create_hard_link(text_, dir_.file("twin.txt"));
+  }
+  std::string train(const std::string& more) const {
+    return "train --text " + text_ + " --steps 2 --seq-len 64 --cp 2 " + more;
+  }
+
+  test::TempDir dir_;
+  const std::string text_ = dir_.file("text.txt");
+};
+
+TEST_F(OutputsTest, AnInputUnderAnyNameIsRefusedAsAnOutputBeforeAnythingRuns) {
+  const auto before = contentOf(dir_);
+  for (const char* option : {"--log ", "--trace ", "--export-state "})
+    for (const char* name : {"text.txt", "./text.txt", "link.txt", "twin.txt"})
+      expectOneSentence(ringscope(train(option + dir_.file(name))), "is the same file as --text");
+  expectOneSentence(ringscope(train("--log " + dir_.file("x") + " --trace " + dir_.file("./x"))),
+                    "is the same file as --trace");
+  const std::string tensors = dir_.file("in.safetensors");
+  fs::copy_file(test::reference("attention/documents.safetensors"), tensors);
+  const std::string input = slurp(tensors);
+  expectOneSentence(ringscope("attend " + tensors + " -o " + tensors), "is the same file as INPUT");
+  EXPECT_EQ(slurp(tensors), input);
+  fs::remove(tensors);
+  EXPECT_EQ(contentOf(dir_), before);
+}
+
+TEST_F(OutputsTest, WhatARunThatNeverBeganWasToReplaceStays) {
+  ASSERT_EQ(
+      ringscope(train("--trace " + dir_.file("t.rscope") + " --log " + dir_.file("log"))).code, 0);
+  const auto before = contentOf(dir_);
+  const auto failed = ringscope(
+      train("--seq-len 1000000 --trace " + dir_.file("t.rscope") + " --log " + dir_.file("log")));
+  EXPECT_EQ(failed.code, 2) << failed.err;
+  EXPECT_EQ(contentOf(dir_), before);
+}
+
+TEST_F(OutputsTest, ALogOnAFullDiskIsSaidAndTheRunGoesOn) {
+  const auto result = ringscope(train("--log /dev/full --export-state " + dir_.file("state")));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("the log is cut at step 0"), std::string::npos) << result.err;
+  EXPECT_TRUE(fs::exists(dir_.file("state")));
+}
+
+TEST_F(OutputsTest, AModelIsNotSavedOverTheOneThatIsTrained) {
+  ASSERT_EQ(ringscope(train("--save-model " + dir_.file("model"))).code, 0);
+  const std::string weights = slurp(dir_.file("model/model.safetensors"));
+  expectOneSentence(
+      ringscope(train("--model " + dir_.file("model") + " --save-model " + dir_.file("./model"))),
+      "is the same file as --model");
+  EXPECT_EQ(slurp(dir_.file("model/model.safetensors")), weights);
+}
+
+TEST_F(OutputsTest, ATraceSaysHowItsRunEnded) {
+  const std::string trace = dir_.file("t.rscope");
+  ASSERT_EQ(ringscope(train("--trace " + trace)).code, 0);
+  const auto whole = traces::openTrace(trace);
+  EXPECT_TRUE(traces::endingOf(*whole).whole());
+  EXPECT_TRUE(whole->problems().empty()) << whole->problems().front();
+}
+
+}  // namespace
+}  // namespace ringscope

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts the files that know of each rule, view, strategy and import format, so that a new one stays
+a small change: a rule with its mistake is known in at most five files, a view in four, a strategy in
+five, an import format in four (README, map of the code). A header and its source count as one;
+tests and documents are not counted. Usage: extension_points.py SOURCE"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(sys.argv[1])
+FOLDERS = ("traces", "engine", "viz", "app")
+SUFFIXES = {".cpp", ".h", ".cu", ".cmake", ".txt"}
+
+
+def sources():
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                yield path
+
+
+TEXTS = {path: path.read_text() for path in sources()}
+
+
+def known_in(pattern):
+    """Files whose text or whose own name matches, headers and sources as one; not Qt's models, which
+    only lists and tables need."""
+    expression = re.compile(pattern)
+    return sorted({str(path.relative_to(ROOT).with_suffix("")) if path.suffix in {".cpp", ".h"}
+                   else str(path.relative_to(ROOT)) for path, text in TEXTS.items()
+                   if "models" not in path.parts and (expression.search(text) or expression.search(path.stem))})
+
+
+def camel(name):
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def entries(path, pattern):
+    return re.findall(pattern, (ROOT / path).read_text())
+
+
+def check(what, name, pattern, most, least):
+    files = known_in(pattern)
+    if least <= len(files) <= most:
+        return 0
+    print(f"✗ the {what} {name} is known in {len(files)} files, not in {least} to {most}: " + ", ".join(files))
+    return 1
+
+
+def main():
+    failed = counted = 0
+    for rule in entries("traces/doctor/registry.cpp", r'\{"(\w+)", check\w+\}'):
+        counted += 1
+        failed += check("rule", rule, rf"\b({rule}|check{camel(rule)})\b", 5, 3)
+    for strategy in entries("engine/attention/strategies/registry.cpp", r"\{Strategy::k(\w+), make"):
+        if strategy == "Hybrid":  # made by Ulysses' file
+            continue
+        counted += 1
+        failed += check("strategy", strategy, rf"\b(Strategy::k{strategy}|{strategy}Attention)\b", 5, 2)
+    for view in entries("viz/views/registry.cpp", r'\{"(\w+)", "\w+", make\w+View\}'):
+        if view in ("ring", "now"):  # parts of the ring are shown by other views and panels too
+            continue
+        counted += 1
+        failed += check("view", view, rf'\b({view}_(painter|scene|view)\b|paint{camel(view)}\b|make{camel(view)}View\b)',
+                        4, 1)
+    registry = ROOT / "traces/import/registry.cpp"
+    for form in entries(registry, r'\{"(\w+)", ') if registry.is_file() else []:
+        counted += 1
+        failed += check("import format", form, rf"\b(open|import){camel(form)}\b", 4, 2)
+    if counted < 15:
+        print(f"✗ only {counted} rules, strategies and views were found; is the check blind?")
+        failed += 1
+    print("✓ a new rule, view or strategy is a small change" if not failed else "", end="\n")
+    return 1 if failed else 0
+
+
+sys.exit(main())

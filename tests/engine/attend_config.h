@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/attend/attend.h"
+
+namespace ringscope::test {
+
+/// An attention over `cp` ranks of which nothing is kept.
+inline engine::AttendConfig attendConfig(int cp,
+                                         traces::Balance balance = traces::Balance::kHeadTail) {
+  engine::AttendConfig config;
+  config.cp = cp;
+  config.balance = balance;
+  config.capture = "none";
+  return config;
+}
+
+}  // namespace ringscope::test

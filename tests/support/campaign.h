@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace ringscope::test {
+
+/// The cases that a test draws at random. A test alone runs a small sample; scripts/campaign runs
+/// as many as it is told, some at a time, by RINGSCOPE_CASES=FIRST:COUNT:SEED. Each case has a
+/// generator of its own, so that any of them can be run again alone:
+///
+///     for (test::Campaign campaign(6, 7); campaign.next();) {
+///       SCOPED_TRACE(campaign.text());
+///       …campaign.random()…
+///     }
+///
+/// What was run, and the largest figures, become properties of the test.
+class Campaign {
+ public:
+  Campaign(int sample, unsigned seed) : end_(sample), seed_(seed) {
+    const char* asked = std::getenv("RINGSCOPE_CASES");
+    int count = 0;
+    if (!asked) return;
+    if (std::sscanf(asked, "%d:%d:%u", &first_, &count, &seed_) != 3 || count < 1)
+      throw std::invalid_argument("RINGSCOPE_CASES is FIRST:COUNT:SEED");
+    case_ = first_ - 1;
+    end_ = first_ + count;
+  }
+  Campaign(const Campaign&) = delete;
+  Campaign& operator=(const Campaign&) = delete;
+  ~Campaign() {
+    testing::Test::RecordProperty("cases", case_ - first_);
+    for (const auto& [name, value] : largest_)
+      testing::Test::RecordProperty("largest_" + name, std::to_string(value));
+  }
+
+  /// Goes on to the next case; false after the last, or once a case has failed.
+  bool next() {
+    ++case_;
+    if (case_ >= end_ || testing::Test::HasFailure()) return false;
+    std::seed_seq both{seed_, static_cast<unsigned>(case_)};
+    random_.seed(both);
+    return true;
+  }
+  std::mt19937& random() { return random_; }
+  std::string text() const {
+    return "case " + std::to_string(case_) + " of seed " + std::to_string(seed_);
+  }
+  /// Keeps the largest value of a figure over all cases.
+  void largest(const std::string& figure, double value) {
+    const auto [known, added] = largest_.try_emplace(figure, value);
+    if (!added) known->second = std::max(known->second, value);
+  }
+  /// Lets a random time pass, so that what comes next comes at any moment of what goes on
+  /// meanwhile.
+  void anyMoment(std::chrono::microseconds longest) {
+    std::this_thread::sleep_for(std::chrono::microseconds(
+        std::uniform_int_distribution<std::int64_t>(0, longest.count())(random_)));
+  }
+
+ private:
+  int first_ = 0, case_ = -1, end_ = 0;
+  unsigned seed_ = 0;
+  std::mt19937 random_;
+  std::map<std::string, double> largest_;
+};
+
+}  // namespace ringscope::test

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+
+#include "traces/storage/memory_source.h"
+
+namespace ringscope::test {
+
+/// Chunks in memory that remembers which chunks of events were read.
+class CountingSource : public traces::MemorySource {
+ public:
+  traces::Chunk read(std::uint64_t seq) override {
+    traces::Chunk chunk = MemorySource::read(seq);
+    if (chunk.kind == traces::ChunkKind::kEvents) read_.insert(seq);
+    return chunk;
+  }
+  /// Numbers of the chunks of events that were read since this was last called.
+  std::set<std::uint64_t> takeRead() { return std::exchange(read_, {}); }
+
+ private:
+  std::set<std::uint64_t> read_;
+};
+
+}  // namespace ringscope::test

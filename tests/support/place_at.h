@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "traces/schema/place.h"
+
+namespace ringscope::test {
+
+/// A place by its numbers; -1 is none.
+inline traces::Place placeAt(int train_step, int layer, traces::Direction direction, int stage) {
+  return {train_step, traces::Layer::of(layer), direction, traces::RingStep::of(stage)};
+}
+
+}  // namespace ringscope::test

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "traces/query/trace.h"
+
+namespace ringscope::test {
+
+/// What a recording of one attention layer is made of.
+struct LayerSpec {
+  std::vector<std::string> tokens;  ///< of each rank, as in "0-4,12-16"
+  std::string intent = "mask=causal";
+  std::string run;  ///< more of the run's line
+  std::int64_t batch = 1, heads = 2, kv_heads = 2, head_dim = 8;
+  traces::DType dtype = traces::DType::kFloat32;
+  double spread = 1;  ///< standard deviation of q
+};
+
+/// One layer as ranks compute it that attend one another's blocks in the type of the spec and merge
+/// them in fp32: random inputs, honest rounding. Written without traces/verify, so that this and
+/// that check each other.
+class RecordedLayer {
+ public:
+  explicit RecordedLayer(LayerSpec spec);
+
+  /// A row of the whole layer, to be spoilt.
+  std::span<double> row(traces::TensorKind kind, std::int64_t batch, std::int64_t head,
+                        std::int64_t token);
+  /// Neither record nor values of a rank's tensor; or a record without values.
+  void leaveOut(traces::TensorKind kind, int rank) { absent_.insert({kind, rank}); }
+  void keepNoValues(traces::TensorKind kind, int rank) { empty_.insert({kind, rank}); }
+
+  /// The recording: run, intent, group, shards and the ranks' tensors.
+  std::shared_ptr<traces::Trace> record() const;
+
+ private:
+  void attendBlock(std::int64_t batch, std::int64_t head, std::int64_t query,
+                   const std::vector<std::int64_t>& keys, std::vector<double>& out, double& lse);
+  void forward();
+  void backward();
+  bool allows(std::int64_t query, std::int64_t key) const;
+  double rounded(double value) const;  // to the type of the tensors
+  double summed(double value) const;   // to the type of sums
+  double score(std::int64_t batch, std::int64_t head, std::int64_t query, std::int64_t key);
+
+  LayerSpec spec_;
+  std::string text_;
+  traces::IntentRecord intent_;
+  std::vector<std::vector<std::int64_t>> tokens_;  // of each rank
+  std::int64_t length_ = 0;
+  std::map<traces::TensorKind, std::vector<double>> values_;
+  std::set<std::pair<traces::TensorKind, int>> absent_, empty_;
+};
+
+}  // namespace ringscope::test

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "traces/query/trace.h"
+#include "traces/recording/chunk_sink.h"
+
+namespace ringscope::test {
+
+/// A recording that becomes a trace at once, without a file.
+class TraceSink : public traces::ChunkSink {
+ public:
+  explicit TraceSink(std::shared_ptr<traces::Trace> trace) : trace_(std::move(trace)) {}
+  void write(const traces::Chunk& chunk) override { trace_->add(chunk); }
+  void flush() override {}
+  void close() override {}
+
+ private:
+  std::shared_ptr<traces::Trace> trace_;
+};
+
+}  // namespace ringscope::test

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule in a recording in which it finds, in one in which it is clear, and in one in which it
+// cannot tell.
+#include <gtest/gtest.h>
+
+#include "tests/support/trace_builder.h"
+#include "traces/doctor/diagnosis.h"
+
+namespace ringscope::traces {
+namespace {
+
+RuleResult answerOf(const std::string& rule, const std::string& text) {
+  const auto trace = test::traceOf(text);
+  for (const Rule& known : rules())
+    if (known.id == rule) return known.check(*trace);
+  throw usageError("there is no rule " + rule);
+}
+
+/// Two ranks of a ring, two tokens each, one head of width 1: a row has as many blocks as there are
+/// ranks before it. Weights are exp(block_lse − lse).
+constexpr const char* kTwoBlocks = R"(
+  run cp=2 mask=full seq_len=2
+  group cp 0,1
+  shard q rank=0 dim=2 tokens=0-1
+  shard q rank=1 dim=2 tokens=1-2
+  tensor lse rank=0 layer=0 shape=1x1x1 values=0.6931471805599453
+  tensor lse rank=1 layer=0 shape=1x1x1 values=0.6931471805599453
+  attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-1 k=0-1
+  attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-1 k=0-1
+  attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-1 k=0-1
+  attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-1 k=0-1
+  tensor block_out rank=0 layer=0 stage=0 source=0 piece=0 shape=1x1x1x1 values=2
+  tensor block_lse rank=0 layer=0 stage=0 source=0 piece=0 shape=1x1x1 values=0
+  tensor block_out rank=0 layer=0 stage=1 source=1 piece=0 shape=1x1x1x1 values=4
+  tensor block_lse rank=0 layer=0 stage=1 source=1 piece=0 shape=1x1x1 values=0
+  tensor block_out rank=1 layer=0 stage=0 source=1 piece=0 shape=1x1x1x1 values=4
+  tensor block_lse rank=1 layer=0 stage=0 source=1 piece=0 shape=1x1x1 values=0
+  tensor block_out rank=1 layer=0 stage=1 source=0 piece=0 shape=1x1x1x1 values=2
+  tensor block_lse rank=1 layer=0 stage=1 source=0 piece=0 shape=1x1x1 values=0
+)";
+
+std::string withOut(const char* of_rank_0, const char* of_rank_1) {
+  return std::string(kTwoBlocks) + "tensor out rank=0 layer=0 shape=1x1x1x1 values=" + of_rank_0 +
+         "\ntensor out rank=1 layer=0 shape=1x1x1x1 values=" + of_rank_1 + "\n";
+}
+
+TEST(NaiveSumMergeRuleTest, TellsThePlainSumFromTheWeightedOne) {
+  const auto wrong = answerOf("naive_sum_merge", withOut("3", "6"));
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
+  EXPECT_EQ(wrong.findings.front().place.layer, Layer::of(0));
+  EXPECT_EQ(answerOf("naive_sum_merge", withOut("3", "3")).verdict, Verdict::kClear);
+  EXPECT_EQ(answerOf("naive_sum_merge", kTwoBlocks).verdict, Verdict::kNotObservable);
+  EXPECT_EQ(answerOf("naive_sum_merge", "run cp=1").verdict, Verdict::kClear) << "nothing to merge";
+}
+
+TEST(NaiveSumMergeRuleTest, ABlockOfAnotherSizeThanItsRowsIsNoEvidence) {
+  for (const char* block : {"shape=1x1x2x1 values=2,2", "shape=2x1x1x1 values=2,2",
+                            "shape=1x2x1x1 values=2,2", "shape=1x1x1x2 values=2,2"}) {
+    std::string text = withOut("3", "6");
+    const std::string whole = "shape=1x1x1x1 values=2";
+    text.replace(text.find(whole), whole.size(), block);
+    EXPECT_EQ(answerOf("naive_sum_merge", text).verdict, Verdict::kNotObservable) << block;
+  }
+}
+
+TEST(MissingPositionIdsRuleTest, ComparesPositionsWithTheTokensThatARankOwns) {
+  const std::string shards =
+      "run cp=2 seq_len=4\nintent positions=whole_sequence\n"
+      "shard input_ids rank=0 tokens=0-2\nshard input_ids rank=1 tokens=2-4\n"
+      "tensor position_ids rank=0 shape=1x2 values=0,1\n";
+  const auto wrong = answerOf("missing_position_ids",
+                              shards + "tensor position_ids rank=1 shape=1x2 values=0,1\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
+  EXPECT_EQ(
+      answerOf("missing_position_ids", shards + "tensor position_ids rank=1 shape=1x2 values=2,3\n")
+          .verdict,
+      Verdict::kClear);
+  EXPECT_EQ(answerOf("missing_position_ids", "run cp=2\n").verdict, Verdict::kNotObservable);
+}
+
+TEST(MissingPositionIdsRuleTest, PackedDocumentsCountFromTheirOwnStarts) {
+  const std::string packed =
+      "run cp=2 seq_len=8 mask=documents\n"
+      "intent mask=documents documents=0-6,6-8 positions=each_document\n"
+      "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=4-8\n"
+      "tensor position_ids rank=0 shape=1x4 values=0,1,2,3\n";
+  EXPECT_EQ(answerOf("missing_position_ids",
+                     packed + "tensor position_ids rank=1 shape=1x4 values=4,5,0,1\n")
+                .verdict,
+            Verdict::kClear);
+  const auto wrong = answerOf("missing_position_ids",
+                              packed + "tensor position_ids rank=1 shape=1x4 values=0,1,2,3\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound) << "restarting on the rank is wrong here too";
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
+}
+
+TEST(MissingCpGradReduceRuleTest, ComparesGradientsOfRanksThatHoldTheSameSlice) {
+  const std::string gradients =
+      "run dp=1 tp=2 cp=2\n"
+      "group dp_cp 0,1\ngroup dp_cp 2,3\n"
+      "tensor grad.w rank=0 hash=7\ntensor grad.w rank=2 hash=9\ntensor grad.w rank=3 hash=9\n";
+  const auto wrong =
+      answerOf("missing_cp_grad_reduce", gradients + "tensor grad.w rank=1 hash=8\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
+  EXPECT_EQ(answerOf("missing_cp_grad_reduce", gradients + "tensor grad.w rank=1 hash=7\n").verdict,
+            Verdict::kClear)
+      << "tp ranks hold other slices";
+  EXPECT_EQ(answerOf("missing_cp_grad_reduce", "run cp=2\n").verdict, Verdict::kNotObservable);
+}
+
+TEST(MissingCpGradReduceRuleTest, AReductionThatIsDroppedInALaterStepIsFoundThere) {
+  const auto wrong =
+      answerOf("missing_cp_grad_reduce",
+               "run cp=2\n"
+               "tensor grad.w step=0 rank=0 hash=7\ntensor grad.w step=0 rank=1 hash=7\n"
+               "tensor grad.w step=5 rank=0 hash=1\ntensor grad.w step=5 rank=1 hash=2\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().place.train_step, 5);
+}
+
+TEST(DroppedHopRuleTest, EverySendHasItsReceive) {
+  const std::string send = "run cp=2\nsend rank=0 peer=1 payload=kv flow=7 layer=0 stage=0\n";
+  const std::string receive = "receive rank=1 peer=0 payload=kv flow=7 layer=0 stage=0\n";
+  const std::string other = "attend rank=1 layer=0 stage=0\n";
+  const auto wrong = answerOf("dropped_hop", send + other + "end\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0));
+  EXPECT_EQ(answerOf("dropped_hop", send + receive + "end\n").verdict, Verdict::kClear);
+  EXPECT_EQ(answerOf("dropped_hop", send).verdict, Verdict::kNotObservable)
+      << "the recording was cut";
+  EXPECT_EQ(answerOf("dropped_hop", send + "end dropped=3\n").verdict, Verdict::kNotObservable);
+  const auto one_file = answerOf("dropped_hop", send + "end\n");
+  ASSERT_EQ(one_file.verdict, Verdict::kNotObservable) << "rank 1 wrote a file of its own";
+  EXPECT_NE(one_file.would_settle.find("rank 1"), std::string::npos) << one_file.would_settle;
+}
+
+TEST(NanFromOneRankRuleTest, NamesTheFirstValueThatIsNotFinite) {
+  const std::string right = "run cp=2\ntensor q rank=0 layer=0 values=1\n";
+  const auto wrong =
+      answerOf("nan_from_one_rank",
+               right + "tensor out rank=1 layer=1 nan=2\ntensor k rank=1 layer=0 nan=1\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().buffer, "k");
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
+  EXPECT_EQ(answerOf("nan_from_one_rank", right + "tensor lse rank=0 layer=0 inf=2\n").verdict,
+            Verdict::kClear)
+      << "a row without a key has lse −inf by right";
+  EXPECT_EQ(answerOf("nan_from_one_rank", "run cp=2\n").verdict, Verdict::kNotObservable);
+}
+
+}  // namespace
+}  // namespace ringscope::traces

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings in files: read at random, told by their content.
+#include "traces/storage/sqlite_source.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/chunks_of_steps.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/files.h"
+#include "traces/storage/sqlite_sink.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::eventsOf;
+using test::kRanks;
+using test::kStepNs;
+using test::kSteps;
+using test::placeOf;
+using test::twoHundredChunks;
+
+/// The chunks of a source of 200, in a file.
+void writeFile(const std::string& path) {
+  SqliteSink sink(path);
+  std::uint64_t seq = 0;
+  for (int rank = 0; rank < kRanks; ++rank)
+    for (int step = 0; step < kSteps; ++step) {
+      const auto events = eventsOf(rank, step);
+      Chunk chunk = chunkOf(std::span<const Event>(events));
+      chunk.rank = WorldRank::of(rank);
+      chunk.seq = ++seq;
+      chunk.checksum = computeChecksum(chunk);
+      sink.write(chunk);
+    }
+  sink.close();
+}
+
+TEST(SqliteSourceTest, AClosedFileHasASummaryForEachChunkOfEvents) {
+  test::TempDir dir;
+  writeFile(dir.file("a.rscope"));
+  std::size_t chunks = 0;
+  SqliteSource source(dir.file("a.rscope"));
+  source.list(
+      [&](const ChunkInfo& info, const std::function<Chunk()>& read) {
+        if (info.kind != ChunkKind::kEvents) return;
+        ++chunks;
+        ASSERT_TRUE(info.summary);
+        EventSummary real = summarizeEvents(decodeRows<Event>(read()));
+        real.checksum = info.checksum;
+        EXPECT_EQ(*info.summary, real);
+      },
+      [](const std::string& problem) { ADD_FAILURE() << problem; });
+  EXPECT_EQ(chunks, std::size_t{kRanks}) << "small chunks are merged";
+}
+
+TEST(SqliteSourceTest, AFileIsReadByPlaceRankAndTimeAsASourceInMemoryIs) {
+  test::TempDir dir;
+  writeFile(dir.file("a.rscope"));
+  const auto file = openTrace(dir.file("a.rscope")), memory = readTrace(twoHundredChunks());
+  EXPECT_EQ(file->moments(), memory->moments());
+  EXPECT_EQ(file->eventCount(), memory->eventCount());
+  EXPECT_EQ(file->endNs(), memory->endNs());
+  const auto at = file->eventsAt(placeOf(42, 1), WorldRank::of(1));
+  ASSERT_EQ(at.size(), 2u);
+  EXPECT_EQ(at[1].begin_ns, memory->eventsAt(placeOf(42, 1), WorldRank::of(1))[1].begin_ns);
+  EXPECT_EQ(file->eventsBetween(WorldRank::of(0), 0, kStepNs).size(),
+            memory->eventsBetween(WorldRank::of(0), 0, kStepNs).size());
+}
+
+TEST(OpenTraceTest, WhatIsNoRecordingGetsASentenceThatSaysWhatCanBeOpened) {
+  test::TempDir dir;
+  EXPECT_ERROR(openTrace(dir.file("")), ErrorCode::kInput,
+               "is a folder, not a trace; what can be opened: RingScope traces (.rscope)");
+  std::ofstream(dir.file("text.rscope")) << "hello";
+  EXPECT_ERROR(openTrace(dir.file("text.rscope")), ErrorCode::kInput,
+               "is not a RingScope trace; what can be opened: RingScope traces (.rscope)");
+}
+
+TEST(OpenTraceTest, AFormatIsToldByItsContentAndNotByItsName) {
+  test::TempDir dir;
+  writeFile(dir.file("a.txt"));
+  EXPECT_EQ(openTrace(dir.file("a.txt"))->worldSize(), kRanks);
+}
+
+TEST(OpenTraceTest, ATraceWithOtherColumnsIsRefusedWithWhatToDo) {
+  test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  writeFile(path);
+  {
+    Database db(path, Database::Mode::kCreate);
+    db.execute("ALTER TABLE chunk ADD COLUMN colour INTEGER");
+  }
+  EXPECT_ERROR(openTrace(path), ErrorCode::kInput, "its table 'chunk' has other columns");
+}
+
+}  // namespace
+}  // namespace ringscope::traces

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/trace_builder.h"
+#include "traces/verify/loss.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::traceOf;
+
+constexpr double kSingle = 0x1p-24;
+
+/// Two ranks with one and two targets over a vocabulary of two; the mean over targets is
+/// (log 2 + 2·log 4) / 3, since logits are uniform but for rank 1's, which are log 3 apart.
+std::string twoRanks(const std::string& more) {
+  return "run cp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
+         "tensor logits rank=0 shape=1x2x2 values=0,0,7,7\n"
+         "tensor buffer.labels rank=0 shape=1x2 values=1,-100\n"
+         "tensor logits rank=1 shape=1x2x2 values=1.0986122886681098,0,1.0986122886681098,0\n"
+         "tensor buffer.labels rank=1 shape=1x2 values=1,1\n" +
+         more;
+}
+const double kMean = (std::log(2.0) + 2 * std::log(4.0)) / 3;
+
+std::string logged(double loss) {
+  return "note step.0 {\"loss\": " + nlohmann::json(loss).dump() + "}\n";
+}
+
+TEST(VerifyLossTest, UniformLogitsCostTheLogarithmOfTheVocabulary) {
+  const std::vector<double> logits(3 * 5, 2.5), labels = {4, -100, 0};
+  const LossSum loss = crossEntropySum(logits, labels, 5, kSingle);
+  EXPECT_EQ(loss.targets, 2);
+  EXPECT_NEAR(loss.sum, 2 * std::log(5.0), 1e-15);
+  EXPECT_GT(loss.limit, kSingle);
+  EXPECT_LT(loss.limit, 1e-4);
+}
+
+TEST(VerifyLossTest, LargeLogitsDoNotOverflow) {
+  const std::vector<double> logits = {1e4, -1e4}, labels = {1};
+  EXPECT_EQ(crossEntropySum(logits, labels, 2, kSingle).sum, 2e4);
+}
+
+TEST(VerifyLossTest, ALabelOutsideTheVocabularyIsRefused) {
+  const std::vector<double> logits = {0, 0}, labels = {2}, two = {0, 0};
+  EXPECT_THROW(crossEntropySum(logits, labels, 2, kSingle), Error);
+  EXPECT_THROW(crossEntropySum(logits, two, 2, kSingle), Error);
+  EXPECT_THROW(crossEntropySum(logits, two, 0, kSingle), Error);
+}
+
+TEST(VerifyLossTest, TheMeanIsOverTheTargetsOfAllRanks) {
+  const ScalarCheck right = checkLoss(*traceOf(twoRanks(logged(kMean))), 0);
+  EXPECT_TRUE(right.skipped.empty()) << right.skipped;
+  ASSERT_TRUE(right.ratio());
+  EXPECT_NEAR(*right.exact, kMean, 1e-15);
+  EXPECT_LE(*right.ratio(), 1);
+  const double mean_of_means = (std::log(2.0) + std::log(4.0)) / 2;
+  EXPECT_GT(*checkLoss(*traceOf(twoRanks(logged(mean_of_means))), 0).ratio(), 1000);
+}
+
+TEST(VerifyLossTest, TensorParallelRanksHoldSlicesOfTheVocabulary) {
+  const auto trace = traceOf(
+      "run tp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0\ngroup cp 1\n"
+      "group tp 0,1\n"
+      "tensor logits rank=0 shape=1x2x1 values=0,1.0986122886681098\n"
+      "tensor logits rank=1 shape=1x2x1 values=0,0\n"
+      "tensor buffer.labels rank=0 shape=1x2 values=0,1\n"
+      "tensor buffer.labels rank=1 shape=1x2 values=0,1\n" +
+      logged((std::log(2.0) + std::log(4.0)) / 2));
+  const ScalarCheck loss = checkLoss(*trace, 0);
+  ASSERT_TRUE(loss.ratio()) << loss.skipped;
+  EXPECT_LE(*loss.ratio(), 1);
+}
+
+TEST(VerifyLossTest, WhatIsMissingIsSaid) {
+  EXPECT_EQ(checkLoss(*traceOf(twoRanks("")), 0).skipped,
+            "the loss that the run logged is not recorded");
+  EXPECT_TRUE(checkLoss(*traceOf(twoRanks("")), 0).exact) << "and yet it was computed";
+  EXPECT_EQ(checkLoss(*traceOf("intent loss=mean_over_targets\ngroup cp 0\n"
+                               "tensor buffer.labels rank=0 shape=1x1 values=0\n"
+                               "tensor logits rank=0 shape=1x1x2\n"),
+                      0)
+                .skipped,
+            "the values of logits of rank 0 were not kept; --capture full keeps them");
+  EXPECT_EQ(checkLoss(*traceOf("group cp 0\n"), 0).skipped,
+            "how the losses of several ranks were meant to become one is not recorded");
+  EXPECT_EQ(checkLoss(*traceOf("intent loss=mean_over_targets\ngroup cp 0\n"
+                               "tensor buffer.labels rank=0 shape=1x1 values=-100\n"
+                               "tensor logits rank=0 shape=1x1x2 values=1,2\n"),
+                      0)
+                .skipped,
+            "no token has a target");
+}
+
+TEST(VerifyNormTest, SlicesCountEachAndWhatRanksHoldAlikeCountsOnce) {
+  // 3² + 4² of the slices, 12² of what both have.
+  const auto trace = traceOf(
+      "group tp 0,1\ngroup cp 0\ngroup cp 1\n"
+      "tensor grad.up_proj rank=0 shape=1x1 values=3\n"
+      "tensor grad.up_proj rank=1 shape=1x1 values=4\n"
+      "tensor grad.norm rank=0 shape=1 values=12\n"
+      "tensor grad.norm rank=1 shape=1 values=12\n"
+      "note step.0 {\"grad_norm\": 13}\n");
+  const ScalarCheck norm = checkGradientNorm(*trace, 0);
+  ASSERT_TRUE(norm.ratio()) << norm.skipped;
+  EXPECT_EQ(*norm.exact, 13);
+  EXPECT_EQ(*norm.ratio(), 0);
+}
+
+TEST(VerifyNormTest, ANormThatCountsReplicasIsBeyondItsLimit) {
+  const auto trace = traceOf(
+      "group tp 0,1\n"
+      "tensor grad.norm rank=0 shape=1 values=12\ntensor grad.norm rank=1 shape=1 values=12\n"
+      "note step.0 {\"grad_norm\": 16.97056274847714}\n");
+  EXPECT_GT(*checkGradientNorm(*trace, 0).ratio(), 1000);
+}
+
+TEST(VerifyNormTest, WithoutGradientsItSaysWhatRecordsThem) {
+  EXPECT_EQ(checkGradientNorm(*traceOf("group cp 0\n"), 0).skipped,
+            "no gradient of this training step is recorded; --capture full records them");
+  EXPECT_EQ(checkGradientNorm(Trace(), 0).skipped, "no gradient is recorded");
+  EXPECT_EQ(checkGradientNorm(*traceOf("group cp 0\ntensor grad.w rank=0 shape=2x2\n"), 0).skipped,
+            "the values of grad.w of rank 0 were not kept; --capture full keeps them");
+}
+
+}  // namespace
+}  // namespace ringscope::traces

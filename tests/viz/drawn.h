@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPaintDevice>
+#include <QPaintEngine>
+#include <QPainter>
+#include <QPainterPath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "viz/style/theme.h"
+
+namespace ringscope::test {
+
+/// Words as they were drawn, and where their first letter stands.
+struct DrawnText {
+  QString words;
+  QPointF at;
+  QColor color;
+};
+
+/// A filled shape.
+struct DrawnShape {
+  QRectF box;
+  QColor fill;
+};
+
+/// Keeps what is painted on it instead of making pixels.
+class DrawingEngine : public QPaintEngine {
+ public:
+  DrawingEngine() : QPaintEngine(QPaintEngine::AllFeatures) {}
+  bool begin(QPaintDevice*) override { return true; }
+  bool end() override { return true; }
+  Type type() const override { return QPaintEngine::User; }
+  void updateState(const QPaintEngineState& to) override {
+    if (to.state() & DirtyPen) pen_ = to.pen();
+    if (to.state() & DirtyBrush) brush_ = to.brush();
+    if (to.state() & DirtyTransform) transform_ = to.transform();
+  }
+  void drawTextItem(const QPointF& at, const QTextItem& item) override {
+    texts.push_back({item.text(), transform_.map(at), pen_.color()});
+  }
+  void drawPath(const QPainterPath& path) override { fill(path.boundingRect()); }
+  using QPaintEngine::drawPolygon;
+  void drawPolygon(const QPointF* points, int count, PolygonDrawMode mode) override {
+    QPolygonF polygon;
+    for (int i = 0; i < count; ++i) polygon << points[i];
+    if (mode != PolylineMode) fill(polygon.boundingRect());
+  }
+  void drawPixmap(const QRectF& box, const QPixmap&, const QRectF&) override {
+    images.push_back(box);
+  }
+  void drawImage(const QRectF& box, const QImage&, const QRectF&,
+                 Qt::ImageConversionFlags) override {
+    images.push_back(box);
+  }
+
+  std::vector<DrawnText> texts;
+  std::vector<DrawnShape> shapes;
+  std::vector<QRectF> images;
+
+ private:
+  void fill(const QRectF& box) {
+    if (brush_.style() != Qt::NoBrush) shapes.push_back({transform_.mapRect(box), brush_.color()});
+  }
+
+  QPen pen_;
+  QBrush brush_;
+  QTransform transform_;
+};
+
+/// What a painter has drawn: its words and its filled shapes.
+class Drawn : public QPaintDevice {
+ public:
+  explicit Drawn(const QSizeF& size) : size_(size) {}
+  QPaintEngine* paintEngine() const override { return &engine_; }
+  QRectF area() const { return {QPointF(0, 0), size_}; }
+
+  const std::vector<DrawnText>& texts() const { return engine_.texts; }
+  const std::vector<DrawnShape>& shapes() const { return engine_.shapes; }
+  const std::vector<QRectF>& images() const { return engine_.images; }
+  /// All words in the order of drawing, a space between two pieces.
+  std::string words() const {
+    QString all;
+    for (const DrawnText& text : texts()) all += text.words + " ";
+    return all.simplified().toStdString();
+  }
+  /// The first piece that has these words in it, or null.
+  const DrawnText* find(const QString& words) const {
+    for (const DrawnText& text : texts())
+      if (text.words.contains(words)) return &text;
+    return nullptr;
+  }
+  /// The first piece that is these words alone, or null.
+  const DrawnText* exactly(const QString& words) const {
+    for (const DrawnText& text : texts())
+      if (text.words.trimmed() == words) return &text;
+    return nullptr;
+  }
+
+ protected:
+  int metric(PaintDeviceMetric metric) const override {
+    constexpr int kDpi = 96;
+    switch (metric) {
+      case PdmWidth:
+        return static_cast<int>(size_.width());
+      case PdmHeight:
+        return static_cast<int>(size_.height());
+      case PdmDpiX:
+      case PdmDpiY:
+      case PdmPhysicalDpiX:
+      case PdmPhysicalDpiY:
+        return kDpi;
+      case PdmDepth:
+        return 32;
+      case PdmNumColors:
+        return 1 << 24;
+      case PdmDevicePixelRatio:
+        return 1;
+      case PdmDevicePixelRatioScaled:
+        return static_cast<int>(QPaintDevice::devicePixelRatioFScale());
+      default:
+        return 0;
+    }
+  }
+
+ private:
+  QSizeF size_;
+  mutable DrawingEngine engine_;
+};
+
+/// What `paint` draws into an area of this size. Words are pieces of one font: look for ASCII.
+template <typename Paint>
+std::unique_ptr<Drawn> drawn(const QSizeF& size, Paint paint) {
+  auto result = std::make_unique<Drawn>(size);
+  QPainter painter(result.get());
+  paint(painter, result->area());
+  return result;
+}
+
+/// Some piece of the picture's text has these words in it.
+inline bool has(const Drawn& picture, const std::string& words) {
+  return picture.words().find(words) != std::string::npos;
+}
+
+inline const viz::Theme& dark() {
+  return viz::Theme::all().front();
+}
+
+}  // namespace ringscope::test

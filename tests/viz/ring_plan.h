@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "traces/schema/intent.h"
+#include "traces/schema/run_spec.h"
+#include "traces/schema/schedule_record.h"
+
+namespace ringscope::test {
+
+/// A run to record without an engine.
+struct RingRun {
+  int cp = 4;
+  int ulysses = 1;  ///< ranks that share heads; cp: all of them
+  bool all_gather = false;
+  traces::Balance balance = traces::Balance::kHeadTail;
+  traces::MaskKind mask = traces::MaskKind::kCausal;
+  std::int64_t window = 0;
+  std::vector<traces::TokenRun> documents;
+  traces::PositionRule positions = traces::PositionRule::kWholeSequence;
+  std::int64_t seq_len = 128;
+  int steps = 2, layers = 2, heads = 4, kv_heads = 2, head_dim = 8;
+  bool keeps_tensors = true;        ///< false: events, schedules and intent alone
+  bool naive_sum = false;           ///< blocks are added without their weights
+  bool restarts_positions = false;  ///< every rank counts its own tokens from 0
+
+  traces::Strategy strategy() const;
+};
+
+/// What each rank of such a run attends, found by asking the mask for every (query, key) pair: an
+/// oracle that shares no code with the engine's planner or with the views.
+class RingPlan {
+ public:
+  explicit RingPlan(const RingRun& run) : run_(run) {}
+
+  bool allowed(std::int64_t query, std::int64_t key) const;
+  /// The tokens that a rank owns, in local order.
+  std::vector<traces::ShardRun> owned(int rank) const;
+  /// Those that it attends with: its own, or of all who share heads with it.
+  std::vector<traces::ShardRun> rows(int rank) const;
+  traces::ScheduleRecord schedule(int train_step, int rank, traces::Direction direction) const;
+
+  static std::vector<std::int64_t> tokensOf(const std::vector<traces::ShardRun>& runs);
+
+ private:
+  std::vector<traces::PieceRecord> pieces(int rank, int source) const;
+  traces::WhyEmpty whyEmpty(int rank, int source) const;
+
+  const RingRun& run_;
+};
+
+}  // namespace ringscope::test

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "tests/viz/ring_plan.h"
+#include "traces/recording/recorder.h"
+
+namespace ringscope::test {
+
+/// Puts single records of a run into a recorder: what every pass of it has in common.
+class RingRecords {
+ public:
+  RingRecords(const RingRun& run, traces::Recorder& to) : run_(run), plan_(run), to_(to) {}
+
+  /// The run, what was meant, and the groups.
+  void putRun();
+  void putSchedules(int train_step, int rank);
+  /// The buffers of a rank's batch, how they were cut, and the position ids that its model used.
+  void putBuffers(int train_step, int rank);
+  /// Errors as large as the noise; with a wrong merge or wrong positions far beyond it.
+  void putDiffs(int train_step);
+  /// A gradient and a weight, the same on every rank.
+  void putParameters(int train_step, int rank);
+  void putMemory(int rank, std::int64_t at);
+
+  /// Values are kept of the first training step, as with --capture values:steps=0.
+  void putTensor(traces::TensorName name, const traces::Place& place, int rank,
+                 std::vector<std::int64_t> shape, const std::vector<double>& values,
+                 traces::WorldRank source = {}, traces::PieceIndex piece = {});
+  traces::Event eventAt(const traces::Place& place, int rank, traces::EventKind kind,
+                        traces::WorldRank source) const;
+  void putEvent(traces::Event event, std::int64_t begin, std::int64_t end);
+  /// And its receive.
+  void putSend(const traces::Place& place, int rank, traces::WorldRank peer,
+               traces::WorldRank source, traces::Payload payload, std::int64_t begin,
+               std::int64_t end);
+
+ protected:
+  const RingRun& run_;
+  RingPlan plan_;
+
+ private:
+  std::vector<traces::WorldRank> everyone() const;
+  std::int64_t positionOf(std::int64_t token) const;
+  void putShard(const char* name, int train_step, int rank);
+  void putErrors(const traces::Place& place, const std::string& tensor);
+
+  traces::Recorder& to_;
+  std::uint64_t flows_ = 0;
+};
+
+}  // namespace ringscope::test

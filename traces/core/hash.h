@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ringscope::traces {
+
+/// mixsum64, the hash of recorded tensors: a sum, so that C++, torch and CUDA compute it alike and
+/// in any order. The bytes, filled up with zeros to a multiple of 4, are little-endian words w_i, i
+/// = 0, 1, …; in arithmetic modulo 2^64
+///   x = w_i · 0x9e3779b97f4a7c15 + (i + 1) · 0xbf58476d1ce4e5b9
+///   x = (x xor (x >> 32)) · 0x94d049bb133111eb
+///   hash = Σ_i (x xor (x >> 29)) + size · 0xd6e8feb86659fd93
+/// (the multipliers and shifts of SplitMix64, Steele et al. 2014).
+std::uint64_t mixSum64(const void* data, std::size_t size);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ringscope::traces {
+
+/// Whether a text is UTF-8 as the standard has it: no overlong forms, no surrogates, nothing beyond
+/// U+10FFFF.
+bool isUtf8(std::string_view text);
+
+/// The text with every byte that does not belong replaced by U+FFFD: a path can be any bytes.
+std::string toUtf8(std::string_view text);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "traces/storage/chunk_source.h"
+
+namespace ringscope::traces {
+
+/// A format of recordings that can be opened. One that is not ours is a file here whose open()
+/// fills a MemorySource or is a ChunkSource of its own.
+struct Format {
+  const char* name;  ///< in the plural, with its usual suffix
+  /// Whether a file that begins with these bytes is one; a short file is filled up with zeros.
+  bool (*begins)(std::span<const std::uint8_t> head);
+  /// Throws inputError with the file's name.
+  std::shared_ptr<ChunkSource> (*open)(const std::string& path);
+};
+
+/// All formats; a new one is a file in this folder and a line in registry.cpp.
+std::span<const Format> formats();
+
+/// RingScope's own.
+bool beginsAsRscope(std::span<const std::uint8_t> head);
+std::shared_ptr<ChunkSource> openRscope(const std::string& path);
+
+/// Opens a recording by what it holds, whatever it is called. Throws inputError that says what can
+/// be opened when it is none of the formats.
+std::shared_ptr<ChunkSource> openSource(const std::string& path);
+
+}  // namespace ringscope::traces

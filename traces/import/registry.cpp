@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "traces/core/error.h"
+#include "traces/import/format.h"
+#include "traces/storage/read_only.h"
+
+namespace ringscope::traces {
+namespace {
+
+constexpr Format kFormats[] = {
+    {"RingScope traces (.rscope)", beginsAsRscope, openRscope},
+};
+
+[[noreturn]] void refuse(const std::string& why) {
+  std::string names;
+  for (const Format& format : kFormats)
+    names += (names.empty() ? "" : ", ") + std::string(format.name);
+  throw inputError(why + "; what can be opened: " + names);
+}
+
+}  // namespace
+
+std::span<const Format> formats() {
+  return kFormats;
+}
+
+std::shared_ptr<ChunkSource> openSource(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (!fs::exists(status)) throw inputError(path + ": no such file");
+  if (fs::is_directory(status)) refuse(path + " is a folder, not a trace");
+  if (!fs::is_regular_file(status)) refuse(path + " is not a plain file, so not a trace");
+  const auto head = headOf(path);
+  for (const Format& format : kFormats)
+    if (format.begins(head)) return format.open(path);
+  refuse(path + " is not a RingScope trace");
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "traces/schema/event.h"
+#include "traces/schema/event_summary.h"
+#include "traces/schema/groups.h"
+#include "traces/schema/intent.h"
+#include "traces/schema/records.h"
+#include "traces/schema/run_spec.h"
+#include "traces/schema/schedule_record.h"
+
+namespace ringscope::traces {
+
+/// The checks that a record passes when it enters the read model. What passed can be computed with:
+/// ranks, places, ranges and extents lie within these bounds, so sums and products of a few of them
+/// fit 64 bits. Whether two records fit each other is for whoever puts them together. Each throws
+/// inputError with a sentence.
+inline constexpr int kMaxRanks = 4096;
+inline constexpr int kMaxStages = 2 * kMaxRanks;
+inline constexpr int kMaxLayers = 1 << 15;
+/// Tokens of a sequence, elements of a tensor.
+inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
+/// Nanoseconds of the run clock (104 days), bytes of a message or of a category of memory.
+inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 53;
+inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 53;
+
+void admit(const Event& event);
+void admit(const TensorRecord& tensor);
+void admit(const ShardRecord& shard);
+void admit(const MemorySample& sample);
+void admit(const DiffRecord& diff);
+void admit(const TimesRecord& times);
+void admit(const RunSpec& run);
+void admit(const GroupRecord& group);
+void admit(const IntentRecord& intent);
+void admit(const ScheduleRecord& schedule);
+/// `rows`: of the chunk of events that it is about.
+void admit(const EventSummary& summary, std::uint32_t rows);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPainter>
+
+#include "viz/scene/inspector_scene.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// Draws from top to bottom what is known of a rank: log-sum-exp by block, memory with the viewed
+/// instant, and what the diff and the doctor say of the run.
+void paintInspector(QPainter& painter, const QRectF& area, const InspectorScene& scene,
+                    std::int64_t instant_ns, const Theme& theme);
+
+/// The height that all of it needs at this width.
+double inspectorHeight(double width, const InspectorScene& scene, const Theme& theme);
+
+}  // namespace ringscope::viz

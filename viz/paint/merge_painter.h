@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPainter>
+
+#include "viz/scene/merge_history.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// Draws how one output row came together: each block's log-sum-exp, its weight, the running
+/// result, and what a plain sum would have given.
+void paintMerge(QPainter& painter, const QRectF& area, const MergeScene& scene, const Theme& theme);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/paint/now_painter.h"
+
+#include "viz/paint/page.h"
+#include "viz/scene/units.h"
+#include "viz/style/face.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr double kMargin = 48;
+
+void drawNumbers(QPainter& p, const QRectF& box, const RankScene& rank, int size,
+                 const Theme& theme) {
+  QString words = describeDuration(rank.attend_ns).c_str();
+  if (rank.lse_after.known())
+    words = QString("lse %1 · ").arg(rank.lse_after.mean, 0, 'f', 2) + words;
+  const bool waits = rank.wait_ns > rank.attend_ns / 4 && rank.waits_for.exists();
+  if (waits)
+    words += QString(" · waits %1 for rank %2")
+                 .arg(describeDuration(rank.wait_ns).c_str())
+                 .arg(rank.waits_for.value());
+  p.setFont(monoFont(size));
+  p.setPen(waits ? theme.wait : theme.dim);
+  p.drawText(box, Qt::AlignVCenter | Qt::AlignRight, words);
+}
+
+/// A line a rank, as many as have room.
+void drawRanks(QPainter& p, const QRectF& area, const RingScene& scene, double top,
+               const Theme& theme) {
+  const double left = area.left() + kMargin, room = area.width() - 2 * kMargin;
+  const double pitch =
+      std::clamp((area.bottom() - 44 - top) / static_cast<double>(scene.ranks.size()), 18.0, 48.0);
+  const int size = pitch > 34 ? 15 : pitch > 24 ? 13 : 11;
+  double y = top;
+  for (const RankScene& rank : scene.ranks) {
+    if (y + pitch > area.bottom() - 36) return;
+    if (rank.rank == scene.selected) {
+      p.setPen(Qt::NoPen);
+      p.setBrush(theme.raised);
+      p.drawRoundedRect(QRectF(left - 12, y, room + 24, pitch - 4), 6, 6);
+    }
+    p.setFont(textFont(size, QFont::DemiBold));
+    p.setPen(theme.text);
+    p.drawText(QRectF(left, y, 80, pitch - 4), Qt::AlignVCenter,
+               QString("rank %1").arg(rank.rank.value()));
+    if (rank.held_source.exists())
+      paintFace(p, QRectF(left + 80, y + 3, 78, std::min(28.0, pitch - 10)), rank.held_source,
+                QString("KV %1").arg(rank.held_source.value()), theme);
+    p.setFont(textFont(size));
+    p.setPen(rank.queries ? theme.text : theme.dim);
+    p.drawText(QRectF(left + 176, y, room * 0.46, pitch - 4), Qt::AlignVCenter,
+               QString::fromStdString(rank.attending));
+    drawNumbers(p, QRectF(left + room * 0.5, y, room * 0.5, pitch - 4), rank, size, theme);
+    y += pitch;
+  }
+}
+
+}  // namespace
+
+void paintNow(QPainter& p, const QRectF& area, const RingScene& scene, double, const Theme& theme) {
+  p.fillRect(area, theme.background);
+  if (scene.ranks.empty()) return paintNote(p, area, scene.note, theme);
+  const double left = area.left() + kMargin, room = area.width() - 2 * kMargin;
+  p.setFont(textFont(15));
+  p.setPen(theme.dim);
+  p.drawText(QRectF(left, area.top() + 28, room, 24), Qt::AlignVCenter,
+             QString("step %1 · layer %2 · %3 · ring step %4 of %5")
+                 .arg(scene.place.train_step)
+                 .arg(scene.place.layer.value())
+                 .arg(traces::name(scene.place.direction))
+                 .arg(scene.place.stage.value())
+                 .arg(scene.ring_steps));
+  p.setFont(textFont(area.height() < 420 ? 22 : 28, QFont::DemiBold));
+  p.setPen(theme.text);
+  QRectF used;
+  QString sentence = QString::fromStdString(scene.sentence);
+  if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
+  p.drawText(QRectF(left, area.top() + 64, room, area.height() * 0.4), Qt::TextWordWrap, sentence,
+             &used);
+  drawRanks(p, area, scene, used.bottom() + 24, theme);
+  p.setFont(textFont(12));
+  p.setPen(theme.dim);
+  p.drawText(QRectF(left, area.bottom() - 34, room, 20), Qt::AlignVCenter,
+             "Space: the next ring step · ←: the one before · 1–8: about another rank");
+}
+
+}  // namespace ringscope::viz

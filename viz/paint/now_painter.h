@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPainter>
+
+#include "viz/scene/ring_scene.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// Says what happens in a ring step, with the recorded numbers: the selected rank in large type,
+/// the others beneath. The same at every phase.
+void paintNow(QPainter& painter, const QRectF& area, const RingScene& scene, double phase,
+              const Theme& theme);
+
+}  // namespace ringscope::viz

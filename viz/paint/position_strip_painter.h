@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPainter>
+
+#include "viz/scene/position_rows.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// Draws each rank's position ids as bars over its shard; wrong ones outlined, hatched, counted and
+/// said.
+void paintPositionStrip(QPainter& painter, const QRectF& area, const PositionStrip& strip,
+                        const Theme& theme);
+
+}  // namespace ringscope::viz

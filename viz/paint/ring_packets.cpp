@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/paint/ring_packets.h"
+
+#include "viz/scene/units.h"
+#include "viz/style/face.h"
+
+namespace ringscope::viz {
+namespace {
+
+double eased(double t) {
+  return t * t * (3 - 2 * t);
+}
+
+QString longText(const MovingPacket& packet) {
+  const char* what = packet.payload == traces::Payload::kDkv     ? "dKV %1"
+                     : packet.payload == traces::Payload::kHeads ? "heads %1"
+                                                                 : "KV %1";
+  return QString(what).arg(packet.source_rank.value());
+}
+
+/// Where there is room for little more than the number, as on the cards of a gather.
+QString shortText(const MovingPacket& packet) {
+  const char* what = packet.payload == traces::Payload::kDkv     ? "d%1"
+                     : packet.payload == traces::Payload::kHeads ? "h%1"
+                                                                 : "%1";
+  return QString(what).arg(packet.source_rank.value());
+}
+
+/// The seats between which a packet travels, and how far the receiver is from the sender: in seats
+/// clockwise, the shorter way round.
+struct Way {
+  GroupRank from, to;
+  int distance = 0;
+};
+
+std::optional<Way> wayOf(const RingCanvas& c, const MovingPacket& packet) {
+  Way way{c.scene.seatOf(packet.from), c.scene.seatOf(packet.to), 0};
+  if (way.from.isNone() || way.to.isNone()) return std::nullopt;
+  const auto seats = static_cast<int>(c.scene.ranks.size());
+  way.distance = (way.to.value() - way.from.value() + seats) % seats;
+  if (2 * way.distance > seats) way.distance -= seats;
+  return way;
+}
+
+/// The label under a packet; left out where it would lie on a card.
+void placeLabel(const RingCanvas& c, const MovingPacket& packet, const Way& way,
+                PacketShape& shape) {
+  shape.words =
+      QString("%1 → %2 · %3%4")
+          .arg(packet.from.value())
+          .arg(packet.to.value())
+          .arg(describeBytes(packet.bytes).c_str(), packet.stretched ? " · not to scale" : "");
+  const double width = QFontMetricsF(textFont(c.font(12))).horizontalAdvance(shape.words) + c.s(8);
+  const QRectF label(shape.face.center().x() - width / 2, shape.face.bottom() + c.s(3), width,
+                     c.s(18));
+  for (const GroupRank seat : {way.from, way.to})
+    if (c.layout.card(seat).intersects(shape.face) || c.layout.card(seat).intersects(label)) return;
+  shape.label = label;
+}
+
+/// From `from` to `to`, in ranks, by `point`: the place at `t` and the trail behind it.
+template <typename Point>
+QPointF travel(double from, double to, double t, Point point, QPainterPath& trail) {
+  constexpr double kTrail = 0.16;
+  constexpr int kBends = 5;
+  const double at = from + (to - from) * t;
+  const double length = std::min(kTrail * std::max(1.0, std::abs(to - from)), std::abs(at - from));
+  const double tail = at - (to > from ? length : -length);
+  trail.moveTo(point(tail));
+  for (int i = 1; i <= kBends; ++i) trail.lineTo(point(tail + (at - tail) * i / kBends));
+  return point(at);
+}
+
+/// To a neighbour, along the track, from card's edge to card's edge.
+QPointF alongTrack(const RingCanvas& c, const Way& way, double t, double inward, const QSizeF& size,
+                   QPainterPath& trail) {
+  const int distance = way.distance;
+  const double from = way.from.value() + distance * c.layout.edge(way.from, distance, size, inward);
+  const double to =
+      way.from.value() + distance - distance * c.layout.edge(way.to, -distance, size, inward);
+  return travel(
+      from, to, t, [&](double at) { return c.layout.point(at, inward); }, trail);
+}
+
+}  // namespace
+
+QRegion PacketShape::region() const {
+  const auto touched = [](const QRectF& box, double by) {
+    return box.adjusted(-by, -by, by, by).toAlignedRect();
+  };
+  constexpr double kFrame = 3;
+  QRegion region = touched(face.united(label), kFrame);
+  for (int i = 1; i < trail.elementCount(); ++i)
+    region +=
+        touched(QRectF(trail.elementAt(i - 1), trail.elementAt(i)).normalized(), stroke / 2 + 1);
+  return region;
+}
+
+std::optional<PacketShape> packetShape(const RingCanvas& c, const MovingPacket& packet) {
+  const auto way = wayOf(c, packet);
+  if (!way) return std::nullopt;
+  const RankScene& sender = c.scene.ranks[way->from.index()];
+  const double phase = phaseOf(c.scene, sender, c.phase);
+  if (phase < packet.begin || phase > packet.end) return std::nullopt;
+  const double t = eased((phase - packet.begin) / (packet.end - packet.begin));
+  const bool gradient = packet.payload == traces::Payload::kDkv;
+  const bool to_neighbour =
+      std::abs(way->distance) == 1 && packet.payload != traces::Payload::kHeads;
+  const QSizeF size = !to_neighbour ? c.laneFace() : gradient ? c.gradientFace() : c.trackFace();
+  PacketShape shape;
+  shape.name = to_neighbour && !c.crowded() ? longText(packet) : shortText(packet);
+  shape.stroke = c.s(6);
+  QPointF center;
+  if (to_neighbour && !c.crowded() && !(gradient && c.compact())) {
+    center = alongTrack(c, *way, t, gradient ? c.s(46) : 0, size, shape.trail);
+  } else {
+    const RingLane lane = gradient && to_neighbour ? c.gradientLane() : c.lane();
+    center = travel(
+        way->from.value(), way->from.value() + way->distance, t,
+        [&](double at) { return lane.point(c.layout.angle(at)); }, shape.trail);
+  }
+  shape.face = QRectF(center - QPointF(size.width() / 2, size.height() / 2), size);
+  if (to_neighbour && !c.compact()) placeLabel(c, packet, *way, shape);
+  return shape;
+}
+
+void drawPacket(const RingCanvas& c, const MovingPacket& packet) {
+  const auto shape = packetShape(c, packet);
+  if (!shape || !c.touches(shape->region())) return;
+  const bool gradient = packet.payload == traces::Payload::kDkv;
+  c.p.setBrush(Qt::NoBrush);
+  c.p.setPen(QPen(faded(rankColor(packet.source_rank), 150), shape->stroke,
+                  gradient ? Qt::DotLine : Qt::SolidLine, Qt::FlatCap));
+  c.p.drawPath(shape->trail);
+  paintMovingFace(c.p, shape->face, packet.source_rank, shape->name, c.theme);
+  if (gradient) {
+    c.p.setPen(QPen(c.theme.text, std::max(1.0, c.s(1.5)), Qt::DashLine));
+    c.p.setBrush(Qt::NoBrush);
+    c.p.drawRoundedRect(shape->face.adjusted(-2, -2, 2, 2), c.s(7), c.s(7));
+  }
+  if (shape->label.isEmpty()) return;
+  c.p.setFont(textFont(c.font(12)));
+  c.p.setPen(c.theme.dim);
+  c.p.drawText(shape->label, Qt::AlignCenter, shape->words);
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPainter>
+#include <QRegion>
+#include <vector>
+
+#include "viz/scene/position_rows.h"
+#include "viz/scene/ring_scene.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// Draws a ring: a card a rank, packets on their way, the sentence in the middle.
+/// `phase`: of the selected rank in its ring step. `dirty`: what has to be drawn, where the rest is
+/// there already; empty: all.
+void paintRing(QPainter& painter, const QRectF& area, const RingScene& scene, double phase,
+               const Theme& theme, const QRegion& dirty = {});
+
+/// Where the ring lies in an area, and each rank's position ids beneath it.
+struct RingAreas {
+  QRectF ring, strip;
+};
+RingAreas ringAreas(const QRectF& area, const RingScene& scene);
+
+/// The same with the position ids beneath it.
+void paintRingPage(QPainter& painter, const QRectF& area, const RingScene& scene,
+                   const PositionStrip& strip, double phase, const Theme& theme,
+                   const QRegion& dirty = {});
+
+/// Which parts of a drawn ring have changed, so that a frame costs what moves and not the screen.
+class RingDamage {
+ public:
+  /// What differs from the last call: the packets' way, and cards and words that say something
+  /// else.
+  QRegion update(const QRectF& area, const RingScene& scene, double phase, const Theme& theme);
+
+ private:
+  struct Part {
+    QString state;
+    QRectF box;
+  };
+  std::vector<Part> parts_;
+  QRegion packets_;
+};
+
+/// The rank whose card lies under a point of the ring, or none.
+WorldRank rankAt(const QPointF& point, const QRectF& area, const RingScene& scene);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "traces/schema/schedule_record.h"
+
+namespace ringscope::viz {
+
+/// The (query, key) pairs of local query rows [q_begin, q_end) and local key rows [k_begin, k_end)
+/// whose key − query lies in [low, high]: what one piece attends.
+struct Band {
+  std::int64_t q_begin = 0, q_end = 0, k_begin = 0, k_end = 0;
+  std::int64_t low = -kUnbounded, high = kUnbounded;
+
+  /// No row lies as far from another.
+  static constexpr std::int64_t kUnbounded = std::int64_t{1} << 42;
+
+  static Band of(const traces::PieceRecord& piece);
+  /// The part of it in query rows [q0, q1) and key rows [k0, k1).
+  Band within(std::int64_t q0, std::int64_t q1, std::int64_t k0, std::int64_t k1) const;
+
+  bool empty() const;
+  /// How many pairs it holds; exact while a double is.
+  double pairs() const;
+  /// Its last keys are not for its first queries, as on a causal diagonal.
+  bool cutAbove() const { return high < k_end - 1 - q_begin; }
+  /// Every pair of its rows is in it.
+  bool full() const { return !cutAbove() && low <= k_begin - (q_end - 1); }
+
+  friend bool operator==(const Band&, const Band&) = default;
+};
+
+/// What an event attended. The schedule's piece of the same rows and mask says where a tile mask
+/// lies; without one, all of the event's rows.
+Band bandOf(const traces::Event& attend, const traces::StageRecord* planned);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <string>
+
+#include "viz/scene/data.h"
+
+namespace ringscope::viz {
+
+/// kRingStep: every rank stands at the same ring step. kTime: one instant, at which ranks may stand
+/// at different ring steps.
+enum class Axis { kRingStep, kTime };
+
+/// Where a recording is looked at. What is shown is a function of this value and of the data.
+struct Cursor {
+  int group = 0;                      ///< whose ranks are viewed: an index into groupsOf(trace)
+  Place place;                        ///< one of the trace's moments; anything while it has none
+  double phase = 0;                   ///< how far into the ring step, 0 to 1
+  WorldRank rank = WorldRank::of(0);  ///< the selected one of the group's ranks
+  std::string tensor = "out";         ///< the one that Diff and Tensor show
+  Axis axis = Axis::kRingStep;
+
+  friend bool operator==(const Cursor&, const Cursor&) = default;
+};
+
+}  // namespace ringscope::viz

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "traces/schema/event.h"
+#include "traces/schema/records.h"
+
+// What scenes are made from, by name alone: whoever includes the header of a scene in order to draw
+// it cannot read a trace.
+namespace ringscope::traces {
+class Trace;
+class WorstDiffs;
+struct Diagnosis;
+}  // namespace ringscope::traces
+
+namespace ringscope::viz {
+using traces::GroupRank;
+using traces::Layer;
+using traces::Place;
+using traces::RingStep;
+using traces::TokenIndex;
+using traces::WorldRank;
+}  // namespace ringscope::viz

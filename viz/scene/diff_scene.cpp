@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/scene/diff_scene.h"
+
+#include <algorithm>
+
+#include "traces/diff/summary.h"
+#include "traces/query/trace.h"
+
+namespace ringscope::viz {
+
+using traces::DiffRecord;
+
+namespace {
+
+std::string wordsOf(const DiffRecord& diff) {
+  return (traces::diverges(diff) ? "▲ " : "") + traces::describeMultiple(diff.multiple);
+}
+
+DiffCell cellOf(const DiffRecord& diff, const Cursor& cursor) {
+  DiffCell cell{wordsOf(diff), traces::diverges(diff), false, diff.tensor, diff.place};
+  cell.place.stage = RingStep::of(0);
+  cell.chosen =
+      diff.isolated && diff.tensor == cursor.tensor && diff.place.layer == cursor.place.layer;
+  return cell;
+}
+
+DiffTable tableOf(DiffTable table, bool isolated, const std::vector<const DiffRecord*>& step,
+                  const Cursor& cursor) {
+  int layers = 0;
+  for (const DiffRecord* diff : step) layers = std::max(layers, diff->place.layer.value() + 1);
+  table.layers.assign(static_cast<std::size_t>(layers), {});
+  for (auto& row : table.layers) row.resize(table.tensors.size());
+  for (const DiffRecord* diff : step) {
+    const auto column = std::ranges::find(table.tensors, diff->tensor);
+    if (diff->isolated != isolated || diff->place.layer.isNone() || column == table.tensors.end())
+      continue;
+    table.layers[diff->place.layer.index()]
+                [static_cast<std::size_t>(column - table.tensors.begin())] = cellOf(*diff, cursor);
+  }
+  return table;
+}
+
+std::vector<DiffRow> restOf(std::vector<const DiffRecord*> step) {
+  std::erase_if(step, [](const DiffRecord* diff) { return diff->place.layer.exists(); });
+  std::stable_sort(step.begin(), step.end(), [](const DiffRecord* a, const DiffRecord* b) {
+    return traces::isWorse(*a, *b);
+  });
+  std::vector<DiffRow> rows;
+  for (const DiffRecord* diff : step)
+    rows.push_back(
+        {diff->tensor, wordsOf(*diff), diff->error, diff->noise, traces::diverges(*diff)});
+  return rows;
+}
+
+}  // namespace
+
+DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorUnit unit,
+                        bool live) {
+  DiffScene scene;
+  scene.unit = unit;
+  std::vector<const DiffRecord*> step;
+  for (const DiffRecord& diff : trace.diffs())
+    if (diff.place.train_step == cursor.place.train_step) step.push_back(&diff);
+  if (step.empty()) {
+    scene.note = live ? "This step has not been compared yet."
+                      : "Not recorded; a run with --verify would show it.";
+    return scene;
+  }
+  scene.tables = {
+      tableOf({"Isolated",
+               "each layer's own q, k, v, dout through unsharded attention in fp64: where an error "
+               "is born",
+               {"out", "lse", "dv", "dk", "dq"},
+               {}},
+              true, step, cursor),
+      tableOf({"End to end",
+               "the whole step without sharding, from the same weights: what reaches it",
+               {"q", "k", "v", "out", "lse", "dout", "dv", "dk", "dq"},
+               {}},
+              false, step, cursor)};
+  scene.rest = restOf(std::move(step));
+  scene.map_title = cursor.tensor + " of layer " + toString(cursor.place.layer) + ", isolated";
+  scene.map = makeErrorMap(trace, cursor, unit);
+  return scene;
+}
+
+}  // namespace ringscope::viz

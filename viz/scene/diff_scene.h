@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viz/scene/cursor.h"
+#include "viz/scene/error_map.h"
+
+namespace ringscope::viz {
+
+/// One comparison, as its cell says it.
+struct DiffCell {
+  std::string words;  ///< "▲ 8,400×": in multiples of the noise floor
+  bool wrong = false;
+  bool chosen = false;  ///< the one whose error map is shown
+  std::string tensor;
+  Place place;  ///< where it leads: the first ring step of its pass
+
+  friend bool operator==(const DiffCell&, const DiffCell&) = default;
+};
+
+/// Layers × tensors of one kind of comparison.
+struct DiffTable {
+  std::string title, note;
+  std::vector<std::string> tensors;                          ///< columns
+  std::vector<std::vector<std::optional<DiffCell>>> layers;  ///< rows; nothing: not compared
+
+  friend bool operator==(const DiffTable&, const DiffTable&) = default;
+};
+
+/// The loss or the gradient of a parameter.
+struct DiffRow {
+  std::string tensor, words;
+  double error = 0, noise = 0;
+  bool wrong = false;
+
+  friend bool operator==(const DiffRow&, const DiffRow&) = default;
+};
+
+/// How far the viewed training step is from unsharded attention, and where in one tensor.
+struct DiffScene {
+  std::string note;  ///< what cannot be shown and why; empty when there is something
+  std::vector<DiffTable> tables;
+  std::vector<DiffRow> rest;  ///< worst first
+  std::string map_title;
+  ErrorUnit unit = ErrorUnit::kAbsolute;
+  ErrorMap map;
+
+  friend bool operator==(const DiffScene&, const DiffScene&) = default;
+};
+
+/// `unit`: of the error map. `live`: what is missing may still come.
+DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorUnit unit,
+                        bool live);
+
+}  // namespace ringscope::viz

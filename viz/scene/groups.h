@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "viz/scene/data.h"
+
+namespace ringscope::viz {
+
+/// The ranks that share a sequence: those among which a ring runs.
+struct Group {
+  std::string name;              ///< "ranks 0–3"
+  std::vector<WorldRank> ranks;  ///< as the trace numbers them, in the order of the ring
+
+  friend bool operator==(const Group&, const Group&) = default;
+};
+
+/// All groups of a recording; none before its first event.
+std::vector<Group> groupsOf(const traces::Trace& trace);
+
+/// The ranks of one of them; empty when there is no such group.
+std::vector<WorldRank> ranksOf(const traces::Trace& trace, int group);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/scene/inspector_scene.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "traces/diff/summary.h"
+#include "traces/doctor/diagnosis.h"
+#include "traces/query/trace.h"
+#include "viz/scene/why_empty.h"
+
+namespace ringscope::viz {
+
+using traces::EventKind;
+using traces::Trace;
+
+namespace {
+
+/// The mean of what a stage's pieces recorded, over their rows.
+MeanLse blockLse(const Trace& trace, const Place& place, WorldRank rank, WorldRank source) {
+  MeanLse lse;
+  double sum = 0;
+  for (const auto* block : trace.tensorsAt({traces::TensorKind::kBlockLse}, place, rank)) {
+    if (block->source_rank != source) continue;
+    std::int64_t rows = -block->stats.inf - block->stats.nan;
+    rows += std::accumulate(block->shape.begin(), block->shape.end(), std::int64_t{1},
+                            std::multiplies<>());
+    sum += block->stats.mean * static_cast<double>(rows);
+    lse.rows += rows;
+  }
+  if (lse.known()) lse.mean = sum / static_cast<double>(lse.rows);
+  return lse;
+}
+
+bool attended(const Trace& trace, const Place& place, WorldRank rank, WorldRank source) {
+  return std::ranges::any_of(trace.eventsAt(place, rank), [&](const traces::Event& event) {
+    return event.kind == EventKind::kAttend && event.source_rank == source;
+  });
+}
+
+void addLse(InspectorScene& scene, const Trace& trace, const RingScene& ring) {
+  const RankScene& rank = ring.selectedRank();
+  Place place = rank.place;
+  const RingStep now = place.stage;
+  const bool backward = place.direction == traces::Direction::kBackward;
+  place.direction = traces::Direction::kForward;
+  const auto* schedule = trace.schedule(place.train_step, rank.rank, place.direction);
+  if (!schedule) {
+    scene.lse_note = kNoSchedule;
+    return;
+  }
+  double largest = 1;
+  for (const traces::StageRecord& stage : schedule->stages) {
+    place.stage = stage.ring_step;
+    LseLine line{stage.ring_step, stage.source_rank, std::nullopt, 0, {}};
+    const MeanLse block = blockLse(trace, place, rank.rank, stage.source_rank);
+    const bool come = stage.ring_step <= now || backward;
+    if (block.known() && come) {
+      line.mean = block.mean;
+      largest = std::max(largest, std::abs(block.mean));
+    } else {
+      line.words = !come ? "to come"
+                   : attended(trace, place, rank.rank, stage.source_rank)
+                       ? "not recorded"
+                       : wordsOf(stage.why_empty).brief;
+    }
+    scene.lse.push_back(std::move(line));
+  }
+  for (LseLine& line : scene.lse) line.share = line.mean.value_or(0) / largest;
+  scene.running_lse = rank.lse_after;
+}
+
+void addWorst(InspectorScene& scene, const Trace& trace, const traces::WorstDiffs& diffs) {
+  auto add = [&](const char* title, const traces::DiffRecord* worst) {
+    if (!worst) return;
+    const bool wrong = traces::diverges(*worst);
+    scene.worst.push_back(
+        {std::string(wrong ? "▲ " : "✓ ") + title + " (" + traces::describe(*worst) + ")",
+         traces::describeMultiple(worst->multiple) + " noise", wrong});
+  };
+  add("isolated, worst of the run", diffs.isolated(trace));
+  add("end to end, worst of the run", diffs.endToEnd(trace));
+}
+
+void addDoctor(InspectorScene& scene, const std::optional<traces::Diagnosis>& diagnosis,
+               bool live) {
+  if (!diagnosis) {
+    scene.doctor = live ? "looks at the recording when the run has ended" : "looking …";
+    return;
+  }
+  for (const auto& finding : diagnosis->findings())
+    scene.findings.push_back(
+        {finding.title,
+         finding.rule + " · " + finding.confidence + " · " + traces::describe(finding.place),
+         finding.evidence, finding.remedy});
+  scene.clear = diagnosis->count(traces::Verdict::kClear);
+  scene.not_observable = diagnosis->count(traces::Verdict::kNotObservable);
+}
+
+}  // namespace
+
+InspectorScene makeInspectorScene(const Trace& trace, const Cursor& cursor,
+                                  const InspectorSources& sources) {
+  InspectorScene scene;
+  scene.memory = sources.memory;
+  scene.rank = cursor.rank;
+  scene.end_ns = trace.endNs();
+  if (sources.ring.ranks.empty()) {
+    scene.note = "Nothing is recorded yet.";
+    return scene;
+  }
+  const RankScene& rank = sources.ring.selectedRank();
+  scene.title = "rank " + toString(rank.rank) + " · layer " + toString(rank.place.layer) + " · " +
+                traces::name(rank.place.direction);
+  scene.attending = rank.attending;
+  scene.attend_ns = rank.attend_ns;
+  scene.wait_ns = rank.wait_ns;
+  scene.sums_wait_ns = rank.sums_wait_ns;
+  addLse(scene, trace, sources.ring);
+  addWorst(scene, trace, sources.worst);
+  addDoctor(scene, sources.diagnosis, sources.live);
+  return scene;
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viz/scene/data.h"
+#include "viz/scene/memory_series.h"
+#include "viz/scene/ring_scene.h"
+
+namespace ringscope::viz {
+
+/// What one stage's block brought, as a line of the inspector.
+struct LseLine {
+  RingStep ring_step = RingStep::of(0);
+  WorldRank source_rank;
+  std::optional<double> mean;  ///< of the block's log-sum-exp over its rows, when there is one
+  double share = 0;            ///< of the largest of the means, 0 to 1
+  std::string words;           ///< in place of the mean: "to come", "nothing attended"
+
+  friend bool operator==(const LseLine&, const LseLine&) = default;
+};
+
+/// The worst of one kind of comparison.
+struct WorstLine {
+  std::string words, multiple;
+  bool wrong = false;
+
+  friend bool operator==(const WorstLine&, const WorstLine&) = default;
+};
+
+/// What the inspector says of the doctor.
+struct InspectedFinding {
+  std::string title, source, evidence, remedy;
+
+  friend bool operator==(const InspectedFinding&, const InspectedFinding&) = default;
+};
+
+/// What is known of the selected rank at the viewed moment.
+struct InspectorScene {
+  std::string note;  ///< why nothing is shown; empty when something is
+  std::string title, attending;
+  std::int64_t attend_ns = 0, wait_ns = 0, sums_wait_ns = 0;
+  std::vector<LseLine> lse;
+  std::string lse_note;  ///< why there are no lines; empty when there are
+  MeanLse running_lse;   ///< over all rows that have seen a key: others than a block's
+  WorldRank rank = WorldRank::of(0);
+  std::int64_t end_ns = 0;                     ///< of the recording; memory spans 0 to it
+  std::shared_ptr<const MemorySeries> memory;  ///< never null
+  std::vector<WorstLine> worst;                ///< empty: nothing was compared
+  std::string doctor;                          ///< why it says nothing yet; empty when it does
+  std::vector<InspectedFinding> findings;
+  int clear = 0, not_observable = 0;  ///< rules
+
+  bool waitsLong() const { return wait_ns > attend_ns / 4; }
+};
+
+/// What an inspector is made from beside the trace and the cursor.
+struct InspectorSources {
+  const RingScene& ring;  ///< of the cursor
+  const traces::WorstDiffs& worst;
+  const std::optional<traces::Diagnosis>& diagnosis;
+  std::shared_ptr<const MemorySeries> memory;  ///< of the selected rank
+  bool live = false;
+};
+
+InspectorScene makeInspectorScene(const traces::Trace& trace, const Cursor& cursor,
+                                  const InspectorSources& sources);
+
+}  // namespace ringscope::viz

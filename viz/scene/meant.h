@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/schema/intent.h"
+#include "traces/schema/schedule_record.h"
+#include "viz/scene/data.h"
+
+namespace ringscope::viz {
+
+/// What a group of ranks was meant to do at a training step, by the recorded intent.
+class Meant {
+ public:
+  Meant(const traces::Trace& trace, std::int32_t train_step, const std::vector<WorldRank>& ranks);
+
+  bool recorded() const { return intent_ != nullptr; }
+  /// (query, key) pairs that the mask has between the tokens of two runs of one stride; nothing
+  /// where it is not recorded.
+  std::optional<double> pairs(const traces::ShardRun& queries, const traces::ShardRun& keys) const;
+  /// ", causally", ", within a window of 20": how a block is attended in part.
+  std::string manner() const;
+
+  /// The position id that a token should have; nothing where that is not recorded.
+  std::optional<std::int64_t> positionOf(TokenIndex token) const;
+  /// True for the first token of a document after the first.
+  bool documentBeginsAt(TokenIndex token) const;
+  /// Why positionOf() knows nothing; empty when it does.
+  std::string positionsMissing() const;
+
+ private:
+  const traces::IntentRecord* intent_ = nullptr;
+};
+
+}  // namespace ringscope::viz

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/scene/memory_scene.h"
+
+#include "traces/query/trace.h"
+#include "viz/scene/groups.h"
+
+namespace ringscope::viz {
+
+MemoryScene makeMemoryScene(const traces::Trace& trace, const Cursor& cursor) {
+  constexpr std::size_t kColumns = 300;
+  MemoryScene scene;
+  scene.rank = cursor.rank;
+  scene.end_ns = trace.endNs();
+  const auto ranks = ranksOf(trace, cursor.group);
+  if (!ranks.empty()) scene.peak = memoryPeak(trace, cursor.rank);
+  if (scene.peak.bytes == 0) {
+    scene.note = "No memory is recorded. A run of this engine with --trace would show it.";
+    return scene;
+  }
+  scene.series = memorySeries(trace, cursor.rank, kColumns);
+  scene.law = memoryLaw(scene.peak, static_cast<int>(ranks.size()));
+  return scene;
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/scene/positions_scene.h"
+
+#include "traces/query/trace.h"
+
+namespace ringscope::viz {
+
+PositionsScene makePositionsScene(const traces::Trace& trace, const Cursor& cursor,
+                                  std::shared_ptr<const PositionStrip> strip) {
+  PositionsScene scene{{}, std::move(strip), makeTokenTable(trace, cursor)};
+  if (trace.moments().empty())
+    scene.note = "No training step is recorded yet.";
+  else if (!scene.table.missing.empty())
+    scene.note = "Not recorded; " + scene.table.missing + " would show it.";
+  return scene;
+}
+
+}  // namespace ringscope::viz

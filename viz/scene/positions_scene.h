@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <memory>
+
+#include "viz/scene/position_rows.h"
+#include "viz/scene/token_table.h"
+
+namespace ringscope::viz {
+
+/// The buffers of the selected rank token by token, under the position ids of its whole group.
+struct PositionsScene {
+  std::string note;                            ///< why nothing is shown; empty when something is
+  std::shared_ptr<const PositionStrip> strip;  ///< never null
+  TokenTable table;
+};
+
+/// `strip`: of the cursor's training step and group.
+PositionsScene makePositionsScene(const traces::Trace& trace, const Cursor& cursor,
+                                  std::shared_ptr<const PositionStrip> strip);
+
+}  // namespace ringscope::viz

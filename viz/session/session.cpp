@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/session/session.h"
+
+#include "traces/core/error.h"
+#include "viz/session/problem.h"
+
+namespace ringscope::viz {
+
+Session::Session(QObject* parent) : QObject(parent), trace_(std::make_shared<traces::Trace>()) {}
+
+void Session::open(std::shared_ptr<traces::Trace> trace, const QString& name, bool live) {
+  trace_ = std::move(trace);
+  worst_ = {};
+  worst_.update(*trace_);
+  name_ = name;
+  live_ = live;
+  diagnosis_.reset();
+  background_.cancel("diagnosis");
+  ++generation_;
+  ++version_;
+  Q_EMIT dataChanged();
+  Q_EMIT stateChanged();
+}
+
+void Session::addChunk(const traces::Chunk& chunk) {
+  trace_->add(chunk);
+  worst_.update(*trace_);
+  ++version_;
+  dirty_ = true;
+}
+
+void Session::publish() {
+  if (!dirty_) return;
+  dirty_ = false;
+  Q_EMIT dataChanged();
+}
+
+void Session::setLive(bool live) {
+  live_ = live;
+  ++version_;
+  Q_EMIT stateChanged();
+}
+
+std::shared_ptr<const RingScene> Session::ring(const Cursor& cursor) const {
+  Cursor key = cursor;
+  // On the time axis the phase decides where the other ranks stand.
+  if (key.axis == Axis::kRingStep) key.phase = 0;
+  key.tensor.clear();
+  if (!ring_.scene || ring_.version != version_ || ring_.cursor != key)
+    ring_ = {version_, key,
+             std::make_shared<const RingScene>(makeRingScene(*trace_, cursor, live_))};
+  return ring_.scene;
+}
+
+std::shared_ptr<const PositionStrip> Session::positions(const Cursor& cursor) const {
+  Cursor key;
+  key.group = cursor.group;
+  key.place.train_step = cursor.place.train_step;
+  const bool same = positions_.scene && positions_.cursor == key &&
+                    (positions_.version == version_ || positions_.scene->complete());
+  if (!same)
+    positions_ = {version_, key,
+                  std::make_shared<const PositionStrip>(makePositionStrip(*trace_, cursor))};
+  return positions_.scene;
+}
+
+void Session::diagnose(const QString& path) {
+  background_.request(
+      "diagnosis",
+      [path = path.toStdString()](std::stop_token) {
+        try {
+          return traces::diagnose(*traces::openTrace(path));
+        } catch (...) {
+          traces::Diagnosis none;
+          none.problem = problemOf(std::current_exception()).toStdString();
+          return none;
+        }
+      },
+      [this](const traces::Diagnosis& diagnosis) { setDiagnosis(diagnosis); });
+}
+
+void Session::setDiagnosis(traces::Diagnosis diagnosis) {
+  diagnosis_ = std::move(diagnosis);
+  ++version_;
+  Q_EMIT stateChanged();
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <memory>
+#include <optional>
+
+#include "traces/diff/summary.h"
+#include "traces/doctor/diagnosis.h"
+#include "traces/query/trace.h"
+#include "viz/scene/position_rows.h"
+#include "viz/scene/ring_scene.h"
+#include "viz/session/background.h"
+
+namespace ringscope::viz {
+
+/// The data on show, and what was computed from it. Knows no view and no cursor. GUI thread only;
+/// what it computes elsewhere comes back as finished values, and only for the trace that is still
+/// on show.
+class Session : public QObject {
+  Q_OBJECT
+ public:
+  explicit Session(QObject* parent = nullptr);
+
+  /// Starts over with an opened trace, or with an empty one that a live run fills.
+  void open(std::shared_ptr<traces::Trace> trace, const QString& name, bool live);
+  void addChunk(const traces::Chunk& chunk);
+  /// Tells what addChunk() has brought; called once a frame, not once a chunk.
+  void publish();
+
+  const traces::Trace& trace() const { return *trace_; }
+  /// The same trace for another session; only while no chunks are being added.
+  std::shared_ptr<traces::Trace> shareTrace() const { return trace_; }
+  const traces::WorstDiffs& worst() const { return worst_; }
+  const QString& name() const { return name_; }
+  bool empty() const { return trace_->moments().empty(); }
+  bool live() const { return live_; }
+  void setLive(bool live);
+
+  /// Another one with every trace that is opened.
+  int generation() const { return generation_; }
+  /// Another one whenever anything here is: what was made from an older one is stale.
+  std::uint64_t version() const { return version_; }
+
+  /// Several views draw these; each is made once for a cursor and the data.
+  std::shared_ptr<const RingScene> ring(const Cursor& cursor) const;
+  std::shared_ptr<const PositionStrip> positions(const Cursor& cursor) const;
+
+  /// Asks the doctor about a recording, off this thread; diagnosis() has the answer later. A file
+  /// that cannot be read gives one without answers, which says why.
+  void diagnose(const QString& path);
+  const std::optional<traces::Diagnosis>& diagnosis() const { return diagnosis_; }
+  void setDiagnosis(traces::Diagnosis diagnosis);
+
+ Q_SIGNALS:
+  /// Another trace, or more of it.
+  void dataChanged();
+  /// Live or not, a diagnosis: anything else.
+  void stateChanged();
+
+ private:
+  template <typename Scene>
+  struct Kept {
+    std::uint64_t version = 0;
+    Cursor cursor;
+    std::shared_ptr<const Scene> scene;
+  };
+
+  std::shared_ptr<traces::Trace> trace_;
+  traces::WorstDiffs worst_;
+  QString name_;
+  bool live_ = false;
+  bool dirty_ = false;
+  int generation_ = 0;
+  std::uint64_t version_ = 1;
+  std::optional<traces::Diagnosis> diagnosis_;
+  mutable Kept<RingScene> ring_;
+  mutable Kept<PositionStrip> positions_;
+  Background background_;
+};
+
+}  // namespace ringscope::viz

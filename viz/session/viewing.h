@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "viz/session/live_reads.h"
+#include "viz/session/player.h"
+
+namespace ringscope::viz {
+
+/// What every view is given: the data, where it is looked at, and the clock. A change of the data
+/// reaches the cursor before it reaches any view.
+struct Viewing {
+  Session session;
+  LiveReads live;
+  Navigator navigator{session};
+  Player player{session, navigator};
+};
+
+}  // namespace ringscope::viz

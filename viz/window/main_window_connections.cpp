@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the main window does when the engine or what is on show changes.
+#include "traces/core/error.h"
+#include "viz/window/main_window.h"
+
+namespace ringscope::viz {
+
+void MainWindow::connectEngine() {
+  connect(run_panel_, &RunPanel::runRequested, this, [this] { startRun(run_panel_->config()); });
+  connect(run_panel_, &RunPanel::whatIfRequested, this, &MainWindow::whatIf);
+  connect(&engine_, &EngineLink::chunkArrived, this, [this](const traces::Chunk& chunk) {
+    try {
+      viewing_.session.addChunk(chunk);
+    } catch (const Error& error) {
+      message_ = error.what();
+    }
+  });
+  connect(&engine_, &EngineLink::paused, this, [this] {
+    // The picture of the stop is the newest ring step.
+    viewing_.session.publish();
+    viewing_.player.goToHead();
+    viewing_.player.setPlaying(false);
+  });
+  connect(&engine_, &EngineLink::tensorRead, &viewing_.live, &LiveReads::setRead);
+  connect(&engine_, &EngineLink::tensorsListed, &viewing_.live, &LiveReads::setTensors);
+  connect(&engine_, &EngineLink::ended, this, &MainWindow::runEnded);
+  connect(&engine_, &EngineLink::stateChanged, this, [this] {
+    viewing_.live.setPossible(engine_.state() == EngineLink::State::kPaused);
+    refreshStatus();
+  });
+}
+
+void MainWindow::connectViewing() {
+  connect(&viewing_.session, &Session::stateChanged, this, &MainWindow::refreshStatus);
+  connect(&viewing_.session, &Session::dataChanged, this, &MainWindow::refreshStatus);
+  connect(&viewing_.navigator, &Navigator::leaving, this,
+          [this](const Place& from) { visited_.emplace_back(stage_->shown(), from); });
+  connect(&viewing_.navigator, &Navigator::viewRequested, this, &MainWindow::showView);
+  connect(&viewing_.navigator, &Navigator::cursorChanged, this, &MainWindow::followBefore);
+  connect(&viewing_.live, &LiveReads::readRequested, &engine_, &EngineLink::read);
+  connect(&viewing_.live, &LiveReads::tensorsRequested, &engine_, &EngineLink::listTensors);
+  connect(&frames_, &QTimer::timeout, this, &MainWindow::frame);
+}
+
+/// What is shown beside moves with it.
+void MainWindow::followBefore() {
+  const bool beside = before_stage_ && before_stage_->isVisible();
+  if (!beside || before_.session.empty() || viewing_.session.empty()) return;
+  Cursor cursor = viewing_.navigator.cursor();
+  cursor.axis = before_.navigator.axis();
+  before_.navigator.setCursor(cursor);
+}
+
+}  // namespace ringscope::viz
