@@ -6,16 +6,12 @@
 #include <algorithm>
 #include <thread>
 
-#include "engine/attention/block_attention.h"
-#include "engine/attention/fp8.h"
-#include "engine/attention/reference.h"
 #include "engine/attention/sinks.h"
 #include "engine/data/padding.h"
 #include "engine/data/sharded_batch.h"
 #include "engine/launch/rank_threads.h"
 #include "engine/parallel/gather.h"
 #include "engine/tensors/tensor_io.h"
-#include "engine/verify/error_measure.h"
 #include "traces/core/clock.h"
 #include "traces/core/error.h"
 #include "traces/schema/run_rules.h"
@@ -242,43 +238,6 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   for (const WorldRank rank : options.mesh.ranks())
     outcome.peak_bytes.push_back(options.memory->peak(rank).bytes);
   return outcome;
-}
-
-std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const AttendOutcome& outcome,
-                                             bool fp8) {
-  ReferenceAttention reference(in.mask, in.scale, in.sinks);
-  DeviceAttention device(in.mask, in.scale, fp8, in.sinks);
-  auto run = [&](AttentionOp& op) {
-    const AttentionResult r = op.forward(in.q, in.k, in.v, kOnlyLayer);
-    const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, r, kOnlyLayer);
-    return std::map<std::string, at::Tensor>{
-        {"out", r.out},
-        {"lse", r.lse},
-        {"dq", g.dq},
-        {"dk", g.dk},
-        {"dv", g.dv},
-        {kSinkGradient, in.sinks.defined() ? sinkGradient(in.sinks, in.dout, r) : at::Tensor()}};
-  };
-  const auto exact = run(reference), one_device = run(device);
-  std::vector<traces::DiffRecord> diffs;
-  for (const char* tensor : {"out", "lse", "dq", "dk", "dv", kSinkGradient}) {
-    if (!outcome.tensors.contains(tensor)) continue;
-    traces::DiffRecord diff;
-    const bool forward = std::string_view(tensor) == "out" || std::string_view(tensor) == "lse";
-    diff.place = {
-        0, kOnlyLayer, forward ? traces::Direction::kForward : traces::Direction::kBackward, {}};
-    diff.tensor = tensor;
-    const at::Tensor& actual = outcome.tensors.at(tensor);
-    measureError(diff, actual, exact.at(tensor), one_device.at(tensor).to(actual.scalar_type()));
-    if (diff.tensor == kSinkGradient) {
-      const at::Tensor rounding = sinkGradientRounding(
-          in.sinks, in.dout, {exact.at("out"), exact.at("lse")}, unitRoundoff(in.q.scalar_type()));
-      diff.noise = std::max(diff.noise, 4 * rounding.max().item<double>());
-      diff.multiple = diff.error == 0 ? 0 : diff.error / diff.noise;
-    }
-    diffs.push_back(std::move(diff));
-  }
-  return diffs;
 }
 
 }  // namespace ringscope::engine

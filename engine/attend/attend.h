@@ -56,8 +56,8 @@ struct AttendOutcome {
 AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate,
                      traces::Recorder* recorder = nullptr);
 
-/// With `fp8`, that one device rounds q, k and v as the ranks do. The diffs of out, lse, dq, dk, dv
-/// against fp64, with one device's error as the noise floor.
+/// The diffs of out, lse, dq, dk, dv (and of the sinks' gradient) against fp64, with each row's
+/// limit from what one device's errors are. With `fp8`, both compute with q, k and v as e4m3.
 std::vector<traces::DiffRecord> verifyAttend(const AttendInput& input, const AttendOutcome& outcome,
                                              bool fp8 = false);
 

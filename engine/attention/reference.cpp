@@ -27,24 +27,23 @@ at::Tensor withSinks(const at::Tensor& scores, const at::Tensor& sinks) {
 
 }  // namespace
 
-at::Tensor ReferenceAttention::scores(const at::Tensor& q_rows, const at::Tensor& k,
-                                      std::int64_t first_row) const {
-  at::Tensor s = at::matmul(q_rows, k.transpose(-1, -2)) * scale_;  // [B, H, rows, S]
-  if (!mask_.isFull())
-    s.masked_fill_(refused(first_row, q_rows.size(2), k.size(2)),
-                   -std::numeric_limits<double>::infinity());
-  return s;
-}
-
-/// Pair by pair, as Mask::allows says; nothing here knows of pieces.
-at::Tensor ReferenceAttention::refused(std::int64_t first_row, std::int64_t rows,
-                                       std::int64_t keys) const {
+at::Tensor refusedByMask(const Mask& mask, std::int64_t first_row, std::int64_t rows,
+                         std::int64_t keys) {
   at::Tensor refused = at::empty({rows, keys}, at::kBool);
   bool* at = refused.data_ptr<bool>();
   for (std::int64_t q = first_row; q < first_row + rows; ++q)
     for (std::int64_t k = 0; k < keys; ++k)
-      *at++ = !mask_.allows(TokenIndex::of(q), TokenIndex::of(k));
+      *at++ = !mask.allows(TokenIndex::of(q), TokenIndex::of(k));
   return refused;
+}
+
+at::Tensor ReferenceAttention::scores(const at::Tensor& q_rows, const at::Tensor& k,
+                                      std::int64_t first_row) const {
+  at::Tensor s = at::matmul(q_rows, k.transpose(-1, -2)) * scale_;  // [B, H, rows, S]
+  if (!mask_.isFull())
+    s.masked_fill_(refusedByMask(mask_, first_row, q_rows.size(2), k.size(2)),
+                   -std::numeric_limits<double>::infinity());
+  return s;
 }
 
 AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tensor& k,

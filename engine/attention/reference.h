@@ -6,6 +6,11 @@
 
 namespace ringscope::engine {
 
+/// True where the mask refuses a pair, pair by pair as Mask::allows says; nothing here knows of
+/// pieces. [rows, keys] on the CPU: query rows from `first_row` on, keys from 0 on.
+at::Tensor refusedByMask(const Mask& mask, std::int64_t first_row, std::int64_t rows,
+                         std::int64_t keys);
+
 /// Attention written down plainly in fp64, over the whole sequence: softmax(q·kᵀ·scale + mask)·v
 /// and its derivative. The oracle of every comparison; shares no code with the strategies. Works
 /// through blocks of query rows, so its memory is O(rows · S) and not O(S²).
@@ -22,8 +27,6 @@ class ReferenceAttention : public AttentionOp {
 
  private:
   at::Tensor scores(const at::Tensor& q_rows, const at::Tensor& k, std::int64_t first_row) const;
-  /// True where the mask refuses a pair: [rows, S].
-  at::Tensor refused(std::int64_t first_row, std::int64_t rows, std::int64_t keys) const;
   Mask mask_;
   double scale_;
   at::Tensor sinks_;

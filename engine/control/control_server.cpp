@@ -200,7 +200,7 @@ void ControlServer::announceBreak() {
 
 void ControlServer::setBreak(const control::Break& asked) {
   gate_.setBreak(asked.at);
-  break_multiple_ = asked.on_divergence ? asked.multiple : kNoBreak;
+  break_ratio_ = asked.on_divergence ? asked.ratio : kNoBreak;
   if (asked.on_non_finite != breaks_on_non_finite_) run_.breakOnNonFinite(asked.on_non_finite);
   breaks_on_non_finite_ = asked.on_non_finite;
 }
@@ -216,10 +216,10 @@ control::ChangedFrom ControlServer::changed(const char* cmd, const std::string& 
 }
 
 void ControlServer::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {
-  const double limit = break_multiple_;
+  const double limit = break_ratio_;
   if (limit == kNoBreak) return;
   for (const auto& diff : diffs)
-    if (!(diff.multiple <= limit)) return gate_.pause();
+    if (!(diff.ratio <= limit)) return gate_.pause();
 }
 
 void ControlServer::requirePaused() const {

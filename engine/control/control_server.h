@@ -66,7 +66,7 @@ class ControlServer {
   traces::FrameDecoder decoder_;
   std::optional<traces::control::RequestHead> pending_;  // a pause or step without its answer
   std::chrono::steady_clock::time_point pending_said_;   // when its waiting was last spoken of
-  std::atomic<double> break_multiple_{kNoBreak};         // of the noise floor
+  std::atomic<double> break_ratio_{kNoBreak};            // error ÷ limit
   bool breaks_on_non_finite_ = false;
   bool stop_is_known_ = false;  // the other side has been told where the ranks stand
   bool stop_at_end_of_input_ = false;

@@ -12,21 +12,15 @@
 namespace ringscope::engine {
 namespace {
 
+constexpr std::int64_t kTile = 32;  ///< neighbouring rows whose errors are measured together
+constexpr double kSingleLimit = 10;
+/// Errors that came through other layers vary more from row to row than those of one attention.
+constexpr double kPropagatedSlack = 2;
+
 /// |a − b| in fp64. Equal infinities differ by 0.
 at::Tensor difference(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor a64 = a.detach().to(at::kDouble), b64 = b.detach().to(at::kDouble);
   return at::where(a64 == b64, at::zeros_like(b64), (a64 - b64).abs());
-}
-
-/// What one device's errors say of rounding in general. The largest error of a few elements may be
-/// small by luck: of normally distributed ones it nears four times their root mean square only
-/// among ten thousand, so it counts for at least that. A single number may even be exact.
-double noiseFloor(const at::Tensor& device, const at::Tensor& reference) {
-  const DifferenceTotals error = differenceTotals(device, reference);
-  const auto count = static_cast<double>(std::max<std::int64_t>(1, device.numel()));
-  const double floor =
-      unitRoundoff(device.scalar_type()) * error.scale * (device.numel() == 1 ? 2 : 0.25);
-  return std::max({error.largest, 4 * std::sqrt(error.sum_squares / count), floor});
 }
 
 /// [B, H, S] or [B, H, S, D] to its largest entries as float32 [H, S].
@@ -41,23 +35,79 @@ at::Tensor unitInLastPlace(const at::Tensor& x, at::ScalarType type) {
   return at::exp2(exponent) * (2 * unitRoundoff(type));
 }
 
-/// Rows are along the last dimension, but single numbers where that is the sequence ([B, H, S]) or
-/// all there is.
-traces::RowRatios rowRatios(const at::Tensor& actual, const at::Tensor& exact, double noise) {
-  at::Tensor rows = difference(actual, exact);
-  if (rows.dim() == 2 || rows.dim() > 3) rows = rows.amax(-1);
-  traces::RowRatios ratios;
-  ratios.shape = rows.sizes().vec();
-  ratios.rows_a_code = std::max<std::int64_t>(
-      1, (rows.numel() + traces::RowRatios::kMostCodes - 1) / traces::RowRatios::kMostCodes);
-  const std::int64_t missing = -rows.numel() % ratios.rows_a_code + ratios.rows_a_code;
-  rows = rows.flatten();
-  if (missing < ratios.rows_a_code) rows = at::cat({rows, rows.new_zeros({missing})});
-  rows = rows.view({-1, ratios.rows_a_code}).amax(1).cpu().contiguous();
-  const auto* errors = rows.const_data_ptr<double>();
-  for (std::int64_t i = 0; i < rows.numel(); ++i)
-    ratios.codes.push_back(traces::RowRatios::encode(errors[i] == 0 ? 0 : errors[i] / noise));
-  return ratios;
+/// Rows of single numbers: lse, a vector, a scalar.
+bool isOfNumbers(const at::Tensor& t) {
+  return t.dim() != 2 && t.dim() <= 3;
+}
+
+/// 2-norms of the rows, in fp64.
+at::Tensor rowNorms(const at::Tensor& t) {
+  const at::Tensor t64 = t.to(at::kDouble);
+  return isOfNumbers(t) ? t64.abs() : t64.norm(2, -1);
+}
+
+/// Each row's sum over its tile of kTile neighbours along the last dimension.
+at::Tensor tileSums(const at::Tensor& rows) {
+  const std::int64_t length = rows.size(-1), missing = (kTile - length % kTile) % kTile;
+  auto shape = rows.sizes().vec();
+  shape.back() = missing;
+  const at::Tensor tiles =
+      at::cat({rows, at::zeros(shape, rows.options())}, -1).unflatten(-1, {-1, kTile}).sum(-1);
+  return tiles.repeat_interleave(kTile, -1).slice(-1, 0, length);
+}
+
+/// Of a tensor of which nothing is known but its values: errors of the size of the row, and of the
+/// rows about it, where one is small by chance.
+RowVariance plainVariance(const at::Tensor& reference_norms, at::ScalarType type) {
+  const at::Tensor squares = at::square(reference_norms), count = tileSums(at::ones_like(squares));
+  const double roundoff = unitRoundoff(type);
+  return {roundoff * roundoff * (squares + tileSums(squares) / count), at::zeros_like(squares),
+          at::zeros_like(squares)};
+}
+
+/// How much larger one device's errors are in a row's neighbourhood than was expected; as a factor
+/// of squares. It counts for at least a quarter, since errors may be small by luck, and for one
+/// where the device has no number.
+at::Tensor measuredFactor(const at::Tensor& device_errors, const RowVariance& expected) {
+  const at::Tensor factor =
+      tileSums(at::square(device_errors)) / tileSums(expected.spread + expected.single);
+  return at::where(at::isfinite(factor), factor, at::ones_like(factor)).clamp_min(0.25);
+}
+
+/// The 2-norm of D independent errors stays below (1 + λ / √D) of its root mean square with the
+/// probability with which one number stays below 1 + λ: λ = 6 is passed once in a billion rows.
+/// Half as much again is left for what the expectation gets wrong within a tile. Errors that are
+/// few numbers times a vector do not average out over D.
+at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, double width,
+                    double slack) {
+  const at::Tensor factor = measuredFactor(device_errors, v);
+  const double spread = slack * 1.5 * (1 + 6 / std::sqrt(width)), single = slack * kSingleLimit;
+  return at::sqrt(spread * spread * factor * v.spread +
+                  single * single * (factor * v.single + v.merging));
+}
+
+/// Error ÷ limit; 0 where there is no error, infinite where one is not a number.
+at::Tensor ratiosOf(const at::Tensor& errors, const at::Tensor& limits) {
+  const at::Tensor ratios = at::where(errors == 0, at::zeros_like(errors), errors / limits);
+  return at::where(at::isnan(ratios),
+                   at::full_like(ratios, std::numeric_limits<double>::infinity()), ratios);
+}
+
+/// The largest ratio of every `rows_a_code` rows, coded.
+traces::RowRatios coded(const at::Tensor& ratios) {
+  traces::RowRatios rows;
+  rows.shape = ratios.sizes().vec();
+  rows.rows_a_code = std::max<std::int64_t>(
+      1, (ratios.numel() + traces::RowRatios::kMostCodes - 1) / traces::RowRatios::kMostCodes);
+  at::Tensor flat = ratios.flatten();
+  const std::int64_t missing =
+      (rows.rows_a_code - flat.numel() % rows.rows_a_code) % rows.rows_a_code;
+  flat = at::cat({flat, flat.new_zeros({missing})}).view({-1, rows.rows_a_code}).amax(1);
+  flat = flat.cpu().contiguous();
+  const auto* values = flat.const_data_ptr<double>();
+  for (std::int64_t i = 0; i < flat.numel(); ++i)
+    rows.codes.push_back(traces::RowRatios::encode(values[i]));
+  return rows;
 }
 
 std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef sizes) {
@@ -81,23 +131,57 @@ double unitRoundoff(at::ScalarType type) {
   }
 }
 
-void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::Tensor& reference,
-                  const at::Tensor& device, const ShardLayout* layout, std::int64_t seq_dim) {
-  const at::Tensor exact = reference.detach().to(at::kDouble);
-  const DifferenceTotals error = differenceTotals(actual, exact);
-  diff.error = error.largest;
-  diff.scale = error.scale;
-  diff.noise = noiseFloor(device, exact);
-  auto multiple = [&](double value) { return value == 0 ? 0 : value / diff.noise; };
-  diff.multiple = multiple(diff.error);
-  diff.worst_index = unravel(error.worst, exact.sizes());
-  if (exact.numel() > 0) diff.rows = rowRatios(actual, exact, diff.noise);
+at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference) {
+  return rowNorms(difference(actual, reference));
+}
+
+at::Tensor rowLimits(const Comparison& of, const RowVariance* variance) {
+  const at::Tensor exact = of.reference.detach().to(at::kDouble),
+                   device_errors = rowErrors(of.device, exact);
+  const double width = isOfNumbers(exact) ? 1 : static_cast<double>(exact.size(-1));
+  if (variance) return limitsOf(device_errors, *variance, width, 1);
+  return limitsOf(device_errors, plainVariance(rowNorms(exact), of.device.scalar_type()), width,
+                  kPropagatedSlack);
+}
+
+void measureError(traces::DiffRecord& diff, const Comparison& of, const RowVariance* variance,
+                  const ShardLayout* layout, std::int64_t seq_dim) {
+  const at::Tensor exact = of.reference.detach().to(at::kDouble);
+  const DifferenceTotals totals = differenceTotals(of.actual, exact);
+  diff.largest = totals.largest;
+  if (exact.numel() == 0) return;
+  const at::Tensor errors = rowErrors(of.actual, exact), limits = rowLimits(of, variance);
+  const at::Tensor ratios = ratiosOf(errors, limits);
+  const auto worst = ratios.argmax().item<std::int64_t>();
+  const auto at_worst = [worst](const at::Tensor& rows) {
+    return rows.flatten()[worst].item<double>();
+  };
+  diff.ratio = at_worst(ratios);
+  diff.error = at_worst(errors);
+  diff.limit = at_worst(limits);
+  diff.scale = at_worst(rowNorms(exact));
+  diff.worst_index = unravel(worst, ratios.sizes());
+  diff.rows = coded(ratios);
   if (!layout) return;
   for (const GroupRank rank : everyRank(layout->cpSize()))
-    diff.multiple_by_rank.push_back(
-        multiple(differenceTotals(shardOf(actual, seq_dim, *layout, rank),
-                                  shardOf(exact, seq_dim, *layout, rank))
-                     .largest));
+    diff.ratio_by_rank.push_back(shardOf(ratios, seq_dim, *layout, rank).max().item<double>());
+}
+
+void measureMean(traces::DiffRecord& diff, double actual, double reference,
+                 const at::Tensor& errors) {
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, errors.numel()));
+  const at::Tensor known = errors.masked_select(at::isfinite(errors));
+  const double of_one_by_one = std::sqrt(at::square(known).sum().item<double>()) / count,
+               of_all = std::abs(known.sum().item<double>()) / count,
+               last_digit = unitRoundoff(at::kFloat) * std::abs(reference);
+  diff.largest = diff.error = actual == reference ? 0 : std::abs(actual - reference);
+  diff.limit = kSingleLimit * (of_one_by_one + of_all + last_digit);
+  diff.scale = std::abs(reference);
+  const at::Tensor ratio =
+      ratiosOf(at::tensor({diff.error}, at::kDouble), at::tensor({diff.limit}, at::kDouble));
+  diff.ratio = ratio.item<double>();
+  diff.worst_index = {0};
+  diff.rows = coded(ratio);
 }
 
 ErrorMaps errorMaps(const at::Tensor& actual, const at::Tensor& reference) {

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "engine/sharding/shard_layout.h"
+#include "engine/verify/rounding_variance.h"
 #include "traces/schema/records.h"
 
 namespace ringscope::engine {
@@ -11,15 +12,34 @@ namespace ringscope::engine {
 /// Half the distance from 1 to the next number of a type.
 double unitRoundoff(at::ScalarType type);
 
-/// Fills error, noise, scale, multiple, worst_index and rows of a diff.
-/// actual: what the run computed, in global order; reference: the same in fp64; device: the same by
-/// one device in the run's type, whose error is the noise floor: its largest, but at least four
-/// times its root mean square and a quarter of the unit roundoff of the largest reference value, so
-/// that a device result that is exact by luck is no standard. With a layout, multiple_by_rank is
-/// filled from the rows that each rank owns along `seq_dim`.
-void measureError(traces::DiffRecord& diff, const at::Tensor& actual, const at::Tensor& reference,
-                  const at::Tensor& device, const ShardLayout* layout = nullptr,
+/// One tensor three times, of one shape: [B, H, S, D], whose rows are [D]; [B, H, S] or [N], whose
+/// rows are single numbers; or [N, D].
+struct Comparison {
+  at::Tensor actual;     ///< what the run computed, in global order
+  at::Tensor reference;  ///< the same in fp64
+  at::Tensor device;     ///< the same by one device in the run's type
+};
+
+/// What rounding explains in each row: largest 2-norms of the difference from the reference, fp64,
+/// shaped as the rows.
+at::Tensor rowLimits(const Comparison& of, const RowVariance* variance = nullptr);
+
+/// 2-norms of the rows of actual − reference, fp64; equal infinities differ by 0.
+at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference);
+
+/// Fills largest, error, limit, scale, ratio, worst_index and rows of a diff.
+/// A row's limit rests on what one device's errors are in its neighbourhood, shared out by how
+/// large rounding errors are to be expected in each row; `variance` says that, and where it is
+/// missing a row's error is taken to be of the size of the row. How the limit follows is in the
+/// source. With a layout, ratio_by_rank is filled from the rows that each rank owns along
+/// `seq_dim`.
+void measureError(traces::DiffRecord& diff, const Comparison& of,
+                  const RowVariance* variance = nullptr, const ShardLayout* layout = nullptr,
                   std::int64_t seq_dim = 2);
+
+/// The same for a mean over targets: `errors` are one device's, of each target, fp64.
+void measureMean(traces::DiffRecord& diff, double actual, double reference,
+                 const at::Tensor& errors);
 
 /// The largest error of each (head, position) over batch and head dimension, float32 [H, S].
 struct ErrorMaps {

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "engine/attention/block_attention.h"
+#include "engine/attention/fp8.h"
 #include "engine/attention/reference.h"
 #include "engine/data/sharded_batch.h"
 #include "engine/verify/error_measure.h"
@@ -58,6 +59,43 @@ std::unique_ptr<AttentionOp> bySequence(const Batch& batch, const Mask& mask, Ma
   return std::make_unique<RowAttention>(std::move(rows));
 }
 
+/// What a layer holds of sequence i, as a batch of one.
+LayerAttention sequenceOf(const LayerAttention& a, std::int64_t i) {
+  LayerAttention one;
+  for (const TensorRow& row : kAttentionTensors) one.*row.field = (a.*row.field).narrow(0, i, 1);
+  return one;
+}
+
+/// Parts of a batch, one after another.
+RowVariance joinedBatch(const std::vector<AttentionVariance>& parts,
+                        RowVariance AttentionVariance::*tensor) {
+  std::vector<at::Tensor> spread, single, merging;
+  for (const AttentionVariance& part : parts) {
+    spread.push_back((part.*tensor).spread);
+    single.push_back((part.*tensor).single);
+    merging.push_back((part.*tensor).merging);
+  }
+  return {at::cat(spread, 0), at::cat(single, 0), at::cat(merging, 0)};
+}
+
+RowVariance AttentionVariance::*varianceOf(std::string_view tensor) {
+  if (tensor == "out") return &AttentionVariance::out;
+  if (tensor == "lse") return &AttentionVariance::lse;
+  if (tensor == "dq") return &AttentionVariance::dq;
+  return tensor == "dk" ? &AttentionVariance::dk : &AttentionVariance::dv;
+}
+
+/// Of each target what one device's logits make wrong in its loss; fp64.
+at::Tensor lossErrors(const at::Tensor& device_logits, const at::Tensor& exact_logits,
+                      const at::Tensor& labels) {
+  const at::Tensor known = labels >= 0, of = labels.masked_select(known).unsqueeze(-1);
+  const auto losses = [&](const at::Tensor& logits) {
+    const at::Tensor rows = logits.detach().to(at::kDouble).index({known});
+    return at::logsumexp(rows, {-1}) - rows.gather(-1, of).squeeze(-1);
+  };
+  return losses(device_logits) - losses(exact_logits);
+}
+
 /// Attention forward and backward of whole tensors.
 LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
   LayerAttention a{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
@@ -78,9 +116,9 @@ std::unique_ptr<AttentionOp> StepVerifier::reference(const Batch& batch) const {
     return std::make_unique<ReferenceAttention>(mask, config_.attentionScale());
   });
 }
-std::unique_ptr<AttentionOp> StepVerifier::device(const Batch& batch) const {
-  return bySequence(batch, mask_, [this](const Mask& mask) {
-    return std::make_unique<DeviceAttention>(mask, config_.attentionScale(), fp8_);
+std::unique_ptr<AttentionOp> StepVerifier::device(const Batch& batch, bool fp8) const {
+  return bySequence(batch, mask_, [this, fp8](const Mask& mask) {
+    return std::make_unique<DeviceAttention>(mask, config_.attentionScale(), fp8);
   });
 }
 
@@ -94,22 +132,46 @@ LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, Layer la
   return whole;
 }
 
+/// The inputs as they were multiplied: FP8 is compared on the values that it holds.
+LayerAttention StepVerifier::asUsed(const LayerAttention& recorded) const {
+  LayerAttention in = recorded;
+  if (!fp8_) return in;
+  for (at::Tensor LayerAttention::*field :
+       {&LayerAttention::q, &LayerAttention::k, &LayerAttention::v})
+    in.*field = roundedToFp8(recorded.*field);
+  return in;
+}
+
+std::vector<AttentionVariance> StepVerifier::variances(const LayerAttention& exact,
+                                                       const Batch& batch) const {
+  if (batch.cu_seqlens.size() < 2)
+    return {attentionVariance(exact, batch.maskOf(mask_, 0), config_.attentionScale(), type_)};
+  std::vector<AttentionVariance> all;
+  for (std::int64_t i = 0; i < exact.q.size(0); ++i)
+    all.push_back(attentionVariance(sequenceOf(exact, i), batch.maskOf(mask_, i),
+                                    config_.attentionScale(), type_));
+  return all;
+}
+
 std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step,
                                                const std::vector<RankStep>& ranks,
                                                const Batch& batch, const MapSink& maps) const {
-  const auto exact_attention = reference(batch), device_attention = device(batch);
+  const auto exact_attention = reference(batch), device_attention = device(batch, false);
   std::vector<DiffRecord> diffs;
   for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
        layer = layer.next()) {
-    const LayerAttention actual = joined(ranks, layer);
-    const LayerAttention exact = attended(*exact_attention, actual),
-                         one_device = attended(*device_attention, actual);
+    const LayerAttention actual = joined(ranks, layer), in = asUsed(actual);
+    const LayerAttention exact = attended(*exact_attention, in),
+                         one_device = attended(*device_attention, in);
+    const auto expected = variances(exact, batch);
     for (const TensorRow& row : kAttentionTensors) {
       if (isAttentionInput(row.name)) continue;
       DiffRecord diff;
       diff.place = placeOf(train_step, layer, row.direction);
       diff.tensor = row.name;
-      measureError(diff, actual.*row.field, exact.*row.field, one_device.*row.field, &layout_);
+      const RowVariance variance = joinedBatch(expected, varianceOf(row.name));
+      measureError(diff, {actual.*row.field, exact.*row.field, one_device.*row.field}, &variance,
+                   &layout_);
       const ErrorMaps map = errorMaps(actual.*row.field, exact.*row.field);
       maps("error.abs." + diff.tensor, diff.place, map.absolute);
       maps("error.rel." + diff.tensor, diff.place, map.relative);
@@ -129,7 +191,7 @@ std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
     at::set_num_threads(1);
     return UnshardedStep::run(config_, weights, batch, *reference(batch), at::kDouble);
   });
-  const auto one_device = UnshardedStep::run(config_, weights, batch, *device(batch), type_);
+  const auto one_device = UnshardedStep::run(config_, weights, batch, *device(batch, fp8_), type_);
   const auto exact = exact_step.get();
   std::vector<DiffRecord> diffs;
   for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
@@ -139,8 +201,10 @@ std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
       diff.isolated = false;
       diff.place = placeOf(train_step, layer, row.direction);
       diff.tensor = row.name;
-      measureError(diff, actual.*row.field, exact.layers[layer.index()].*row.field,
-                   one_device.layers[layer.index()].*row.field, &layout_);
+      measureError(diff,
+                   {actual.*row.field, exact.layers[layer.index()].*row.field,
+                    one_device.layers[layer.index()].*row.field},
+                   nullptr, &layout_);
       diffs.push_back(std::move(diff));
     }
   }
@@ -148,9 +212,7 @@ std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
   of_loss.isolated = false;
   of_loss.place = {train_step};
   of_loss.tensor = "loss";
-  // Compared in the run's type: the logged loss has no more digits than that.
-  measureError(of_loss, at::tensor({loss}, at::kDouble), at::tensor({exact.loss}, at::kDouble),
-               at::tensor({one_device.loss}, at::kDouble).to(type_));
+  measureMean(of_loss, loss, exact.loss, lossErrors(one_device.logits, exact.logits, batch.labels));
   diffs.push_back(std::move(of_loss));
   compareParameters(diffs, placeOf(train_step, Layer::none(), Direction::kBackward), ranks,
                     exact.gradients, one_device.gradients);
@@ -166,14 +228,14 @@ void StepVerifier::compareParameters(std::vector<DiffRecord>& diffs, Place place
     std::vector<double> by_rank;
     for (const RankStep& rank : ranks) {
       DiffRecord diff;
-      measureError(diff, rank.gradients.at(name), exact, device.at(name));
-      by_rank.push_back(diff.multiple);
+      measureError(diff, {rank.gradients.at(name), exact, device.at(name)});
+      by_rank.push_back(diff.ratio);
       if (by_rank.size() == 1 || traces::isWorse(diff, worst)) worst = std::move(diff);
     }
     worst.isolated = false;
     worst.place = place;
     worst.tensor = "grad." + name;
-    worst.multiple_by_rank = std::move(by_rank);
+    worst.ratio_by_rank = std::move(by_rank);
     diffs.push_back(std::move(worst));
   }
 }

@@ -10,6 +10,7 @@
 #include "engine/data/batch.h"
 #include "engine/model/llama_model.h"
 #include "engine/sharding/shard_layout.h"
+#include "engine/verify/rounding_variance.h"
 #include "traces/schema/records.h"
 
 namespace ringscope::engine {
@@ -20,13 +21,13 @@ struct RankStep {
   std::map<std::string, at::Tensor> gradients;  ///< after the sync, before clipping
 };
 
-/// The two diffs of a training step, with the noise floor beside each error.
+/// The two diffs of a training step, each row of each tensor against its limit.
 /// Isolated: the layer's own q, k, v, dout, joined from all ranks, through unsharded attention in
-/// fp64: tells where an error is born. End to end: the whole step from the same weights without
-/// sharding, in fp64.
+/// fp64: tells where an error is born. FP8 is compared on the values that its products had.
+/// End to end: the whole step from the same weights without sharding, in fp64.
 class StepVerifier {
  public:
-  /// `fp8`: the run rounds q, k and v to e4m3, and so does the one device of the noise floor.
+  /// `fp8`: the run rounds q, k and v to e4m3, and end to end so does the one device.
   StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type,
                bool fp8 = false)
       : config_(config), layout_(layout), mask_(std::move(mask)), type_(type), fp8_(fp8) {}
@@ -45,7 +46,10 @@ class StepVerifier {
 
  private:
   std::unique_ptr<AttentionOp> reference(const Batch& batch) const;
-  std::unique_ptr<AttentionOp> device(const Batch& batch) const;
+  std::unique_ptr<AttentionOp> device(const Batch& batch, bool fp8) const;
+  LayerAttention asUsed(const LayerAttention& recorded) const;
+  /// One for the whole batch, or one a sequence where their documents differ.
+  std::vector<AttentionVariance> variances(const LayerAttention& exact, const Batch& batch) const;
   LayerAttention joined(const std::vector<RankStep>& ranks, Layer layer) const;
   void compareParameters(std::vector<traces::DiffRecord>& diffs, traces::Place place,
                          const std::vector<RankStep>& ranks,

@@ -189,7 +189,7 @@ TEST_P(ControlConnectionTest, AMistakeIsInjectedAndLiftedBetweenStepsAndSealed) 
   debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
   EXPECT_EQ(debugger.ask({{"cmd", "inject"}, {"mistake", "nonsense"}})["ok"], false);
   EXPECT_EQ(debugger.ask({{"cmd", "lift"}, {"mistake", "naive_sum_merge"}})["ok"], false);
-  debugger.ask({{"cmd", "break"}, {"on", "divergence"}, {"multiple", 10}});
+  debugger.ask({{"cmd", "break"}, {"on", "divergence"}, {"ratio", 10}});
   const json injected = debugger.ask({{"cmd", "inject"}, {"mistake", "naive_sum_merge"}});
   ASSERT_EQ(injected["ok"], true) << injected;
   EXPECT_EQ(debugger.ask({{"cmd", "inject"}, {"mistake", "naive_sum_merge"}})["ok"], false);

@@ -162,8 +162,7 @@ TEST(DocumentTrainingTest, EveryStepsOwnDocumentsStayWithinNoiseOnAMesh) {
   const auto outcome = runTraining(config, gate, nullptr);
   ASSERT_FALSE(outcome.diffs.empty());
   for (const auto& diff : outcome.diffs)
-    EXPECT_LE(diff.multiple, traces::kNoiseLimit)
-        << diff.tensor << " step " << diff.place.train_step;
+    EXPECT_LE(diff.ratio, 1) << diff.tensor << " step " << diff.place.train_step;
 }
 
 TEST(DocumentTrainingTest, WhatOneMaskCannotSayIsRefused) {

@@ -12,7 +12,7 @@ namespace {
 traces::DiffRecord measured(const at::Tensor& actual, const at::Tensor& exact) {
   traces::DiffRecord diff;
   at::manual_seed(3);
-  measureError(diff, actual, exact, (exact + 1e-4 * at::randn_like(exact)).to(at::kFloat));
+  measureError(diff, {actual, exact, (exact + 1e-4 * at::randn_like(exact)).to(at::kFloat)});
   return diff;
 }
 
@@ -25,7 +25,7 @@ TEST(ErrorMeasureTest, EachRowKeepsItsRatioAndTheWorstIsTheVerdict) {
   ASSERT_EQ(diff.rows.codes.size(), 16u);
   for (std::int64_t row = 0; row < 16; ++row)
     if (row == 8 + 5)
-      EXPECT_NEAR(*diff.rows.ofRow(row) / diff.multiple, 1, 0.05);
+      EXPECT_NEAR(*diff.rows.ofRow(row) / diff.ratio, 1, 0.05);
     else
       EXPECT_LT(*diff.rows.ofRow(row), 1) << row;
   EXPECT_FALSE(diff.rows.ofRow(16)) << "there is no such row";
@@ -47,7 +47,7 @@ TEST(ErrorMeasureTest, ManyRowsShareCodesAndNoneIsLost) {
   actual[300'000][1] += 1;
   const auto diff = measured(actual, exact);
   EXPECT_LE(static_cast<std::int64_t>(diff.rows.codes.size()), traces::RowRatios::kMostCodes);
-  EXPECT_NEAR(*diff.rows.ofRow(300'000) / diff.multiple, 1, 0.05);
+  EXPECT_NEAR(*diff.rows.ofRow(300'000) / diff.ratio, 1, 0.05);
   EXPECT_LT(*diff.rows.ofRow(0), 1);
 }
 

@@ -85,7 +85,7 @@ TEST_F(GpuTest, VirtualRanksOnOneGpuEqualFp64) {
         config.device = traces::Device::kCuda;
         Gate gate(cp);
         for (const auto& diff : verifyAttend(in, attend(in, config, gate)))
-          EXPECT_LE(diff.multiple, traces::kNoiseLimit) << diff.tensor << " " << strategy << cp;
+          EXPECT_LE(diff.ratio, 1) << diff.tensor << " " << strategy << cp;
       }
 }
 

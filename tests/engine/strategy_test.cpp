@@ -127,17 +127,9 @@ TEST(StrategyPropertyTest, RandomConfigurationsEqualFp64) {
     SCOPED_TRACE(campaign.text() + ": " + c.text);
     Gate gate(c.config.cp);
     const auto outcome = attend(c.in, c.config, gate);
-    // Thousands of draws meet the tail of the noise; one rounding of the largest value is allowed
-    // for it.
-    const auto type = c.in.q.scalar_type();
-    const double rounding = type == at::kBFloat16 ? 0x1p-8 : type == at::kHalf ? 0x1p-11 : 1e-6;
-    // What is exactly 0 for one device (a query with one key has no dq) may be a cancellation here;
-    // PyTorch's own absolute tolerance for float32 is the same.
-    const double zero = type == at::kDouble ? 1e-14 : type == at::kFloat ? 2e-6 : 1e-5;
     for (const auto& diff : verifyAttend(c.in, outcome)) {
-      const double limit = traces::kNoiseLimit * diff.noise + rounding * diff.scale + zero;
-      EXPECT_LE(diff.error, limit) << diff.tensor;
-      campaign.largest("share_of_limit", diff.error / limit);
+      EXPECT_LE(diff.ratio, 1) << diff.tensor;
+      campaign.largest("share_of_limit", diff.ratio);
     }
     expectHops(outcome, c.config, c.in.q.size(1), false);
   }
@@ -195,7 +187,7 @@ TEST(StrategyFp8Test, TheErrorDoesNotGrowWithRanksAndTheWireIsSmaller) {
       config.fp8 = true;
       const auto outcome = attend(in, config, gate);
       for (const auto& diff : verifyAttend(in, outcome, true))
-        EXPECT_LE(diff.error, 1.25 * diff.noise) << diff.tensor << " cp " << cp << " " << strategy;
+        EXPECT_LE(diff.ratio, 1) << diff.tensor << " cp " << cp << " " << strategy;
       EXPECT_LE(static_cast<double>(outcome.hops[0].bytes_forward),
                 0.6 * static_cast<double>(plain.hops[0].bytes_forward));
     }

@@ -203,8 +203,8 @@ void addDiff(Trace& trace, const Line& line) {
   diff.isolated = line.value("isolated", "yes") == "yes";
   diff.place = line.place(diff.tensor[0] == 'd' ? Direction::kBackward : Direction::kForward);
   diff.error = line.real("error", 0);
-  diff.noise = line.real("noise", 0);
-  diff.multiple = line.real("multiple", 0);
+  diff.limit = line.real("limit", 0);
+  diff.ratio = line.real("ratio", 0);
   trace.add(diff);
 }
 

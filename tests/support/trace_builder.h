@@ -21,7 +21,7 @@ namespace ringscope::test {
 ///   attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2 time=10-20
 ///   send rank=0 peer=1 payload=kv flow=7 layer=0 stage=0
 ///   memory rank=0 kv bytes=100 time=5
-///   diff dk layer=0 direction=backward multiple=3
+///   diff dk layer=0 direction=backward ratio=3
 ///   note ended {"how": "failed", "reason": "rank 1 died"}
 ///   end
 ///

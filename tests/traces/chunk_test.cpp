@@ -95,9 +95,9 @@ TEST(ChunkTest, EveryFieldOfARecordComesBackAsItWas) {
 
   DiffRecord diff;
   diff.tensor = "dk";
-  diff.multiple_by_rank = {0.1, 0.9};
+  diff.ratio_by_rank = {0.1, 0.9};
   diff.worst_index = {0, 1, 2};
-  EXPECT_EQ(throughChunk(diff).multiple_by_rank, diff.multiple_by_rank);
+  EXPECT_EQ(throughChunk(diff).ratio_by_rank, diff.ratio_by_rank);
   EXPECT_EQ(throughChunk(diff).worst_index, diff.worst_index);
   diff.rows = {{1, 2, 3}, 2, {0, 127, 255}};
   EXPECT_EQ(throughChunk(diff).rows, diff.rows);

@@ -85,13 +85,13 @@ TEST(ControlMessagesTest, ABreakKeepsItsPlaceAndItsLimit) {
   Break request;
   request.at = BreakPoint{3, std::nullopt, Direction::kBackward, RingStep::of(2)};
   request.on_divergence = true;
-  request.multiple = 10;
+  request.ratio = 10;
   const Break arrived = asked(request);
   EXPECT_TRUE(arrived.at->matches(kPlace));
   EXPECT_FALSE(arrived.at->matches(test::placeAt(3, 1, Direction::kForward, 2)));
   EXPECT_TRUE(arrived.on_divergence);
   EXPECT_FALSE(arrived.on_non_finite);
-  EXPECT_EQ(arrived.multiple, 10);
+  EXPECT_EQ(arrived.ratio, 10);
   EXPECT_FALSE(asked(Break{}).at) << "nothing asked for is a break at no place";
   EXPECT_TRUE(decodeRequest({{"cmd", "break"}, {"at", json::object()}}).index() ==
               Request(Break{}).index());
@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"MistakeThatIsAnObject", R"({"cmd": "inject", "mistake": {}})", "\"mistake\""},
         Hostile{"BreakAtAnHour", R"({"cmd": "break", "at": {"hour": 3}})", "'hour'"},
         Hostile{"BreakAtText", R"({"cmd": "break", "at": "noon"})", "must be a JSON object"},
-        Hostile{"BreakBeyondNothing", R"({"cmd": "break", "on": "divergence", "multiple": 0})",
+        Hostile{"BreakBeyondNothing", R"({"cmd": "break", "on": "divergence", "ratio": 0})",
                 "above 0"},
         Hostile{"SwitchThatIsText", R"({"cmd": "non_finite", "on": "yes"})", "true or false"}),
     [](const auto& which) { return which.param.name; });

@@ -83,9 +83,9 @@ TEST(FlowsTest, SendsFindTheirReceivesAndLonelyOnesAreKept) {
 
 TEST(DiffSummaryTest, WhatIsNoNumberIsTheWorstWhateverComesAfterIt) {
   DiffRecord small, none, large;
-  small.multiple = 1;
-  none.multiple = std::nan("");
-  large.multiple = 1e9;
+  small.ratio = 1;
+  none.ratio = std::nan("");
+  large.ratio = 1e9;
   for (const auto& order : {std::vector{&small, &none, &large}, std::vector{&none, &large, &small},
                             std::vector{&large, &small, &none}}) {
     const DiffRecord* worst = nullptr;
@@ -104,7 +104,7 @@ TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
     d.isolated = isolated;
     d.place = placeAt(0, layer, direction, -1);
     d.tensor = tensor;
-    d.multiple = multiple;
+    d.ratio = multiple;
     return d;
   };
   std::vector<DiffRecord> diffs = {

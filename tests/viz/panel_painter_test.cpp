@@ -109,8 +109,7 @@ DiffScene oneLayer() {
   scene.map_title = "out of layer 0, isolated";
   scene.map.heads = 2;
   scene.map.positions = 4;
-  scene.map.values = {1e-7, 2e-7, 3e-7, 4e-7, 1e-7, 2e-7, 3e-7, 1e-2};
-  scene.map.noise = 1e-7;
+  scene.map.values = {0.1, 0.2, 0.3, 0.4, 0.1, 0.2, 0.3, 8400};
   scene.map.owners = {{0, 2, WorldRank::of(0)}, {2, 4, WorldRank::of(1)}};
   return scene;
 }
@@ -217,14 +216,14 @@ TEST(InspectorPainterTest, DrawsAllItsPartsAndKnowsTheirHeight) {
   scene.running_lse = {3.75, 128};
   scene.end_ns = 100;
   scene.memory = std::make_shared<const MemorySeries>(halfAMegabyte().series);
-  scene.worst = {{"isolated (layer 1, dk)", "9.0x noise", true}};
+  scene.worst = {{"isolated (layer 1, dk)", "9.0x limit", true}};
   scene.clear = 4;
   scene.not_observable = 1;
   const auto picture = drawn({320, 900}, [&](QPainter& p, const QRectF& area) {
     paintInspector(p, area, scene, 50, dark());
   });
   for (const char* words : {"rank 7, layer 1", "3.50", "to come", "over 128 rows", "3.75",
-                            "512 KiB", "9.0x noise", "4 rules clear"})
+                            "512 KiB", "9.0x limit", "4 rules clear"})
     EXPECT_TRUE(has(*picture, words)) << words << " in " << picture->words();
   EXPECT_EQ(picture->find("900 ns")->color, dark().wait) << "a long wait stands out";
   double lowest = 0;

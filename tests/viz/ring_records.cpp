@@ -161,6 +161,17 @@ void RingRecords::putErrors(const Place& place, const std::string& tensor) {
   }
 }
 
+/// Of every row the same, but of the last the largest.
+traces::RowRatios RingRecords::rowsOf(const std::string& tensor, double largest) const {
+  const bool of_kv = tensor == "dk" || tensor == "dv";
+  traces::RowRatios rows;
+  rows.shape = {1, of_kv ? run_.kv_heads : run_.heads, run_.seq_len};
+  rows.codes.assign(static_cast<std::size_t>(rows.shape[1] * rows.shape[2]),
+                    traces::RowRatios::encode(largest / 2));
+  rows.codes.back() = traces::RowRatios::encode(largest);
+  return rows;
+}
+
 void RingRecords::putDiffs(int train_step) {
   std::vector<DiffRecord> diffs;
   for (int layer = 0; layer < run_.layers; ++layer)
@@ -174,10 +185,11 @@ void RingRecords::putDiffs(int train_step) {
         diff.isolated = isolated;
         diff.place = place;
         diff.tensor = name;
-        diff.noise = 1e-7;
-        diff.multiple = wrong ? 80'000.0 : 1.1;
-        diff.error = diff.multiple * diff.noise;
+        diff.limit = 1e-6;
+        diff.ratio = wrong ? 80'000.0 : 0.3;
+        diff.error = diff.ratio * diff.limit;
         diff.scale = 1;
+        diff.rows = rowsOf(name, diff.ratio);
         diffs.push_back(diff);
       }
     }

@@ -16,7 +16,7 @@ class RingRecords {
   void putSchedules(int train_step, int rank);
   /// The buffers of a rank's batch, how they were cut, and the position ids that its model used.
   void putBuffers(int train_step, int rank);
-  /// Errors as large as the noise; with a wrong merge or wrong positions far beyond it.
+  /// Errors within their limits; with a wrong merge or wrong positions far beyond it.
   void putDiffs(int train_step);
   /// A gradient and a weight, the same on every rank.
   void putParameters(int train_step, int rank);
@@ -43,6 +43,7 @@ class RingRecords {
   std::int64_t positionOf(std::int64_t token) const;
   void putShard(const char* name, int train_step, int rank);
   void putErrors(const traces::Place& place, const std::string& tensor);
+  traces::RowRatios rowsOf(const std::string& tensor, double largest) const;
 
   traces::Recorder& to_;
   std::uint64_t flows_ = 0;

@@ -84,7 +84,7 @@ bool BreakPoint::matches(const Place& place) const {
 void Break::put(json& object) const {
   if (at) object["at"] = jsonOf(*at);
   if (on_divergence || on_non_finite) object["on"] = on_divergence ? "divergence" : "non_finite";
-  if (on_divergence) object["multiple"] = multiple;
+  if (on_divergence) object["ratio"] = ratio;
 }
 
 Break Break::from(const Fields& fields) {
@@ -96,8 +96,8 @@ Break Break::from(const Fields& fields) {
   asked.on_non_finite = on == "non_finite";
   if (!asked.on_divergence && !asked.on_non_finite)
     throw usageError("a break is \"on\": \"divergence\" or \"non_finite\", or at a place");
-  asked.multiple = fields.number("multiple", asked.multiple);
-  if (!(asked.multiple > 0)) throw usageError("a break's \"multiple\" is above 0");
+  asked.ratio = fields.number("ratio", asked.ratio);
+  if (!(asked.ratio > 0)) throw usageError("a break's \"ratio\" is above 0");
   return asked;
 }
 

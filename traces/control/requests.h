@@ -90,14 +90,14 @@ struct BreakPoint {
   bool matches(const Place& place) const;
 };
 
-/// Replaces what the run breaks at: a place, the first error of more than `multiple` times its
-/// noise floor, or the first recorded tensor that is not finite.
+/// Replaces what the run breaks at: a place, the first error of more than `ratio` times its
+/// limit, or the first recorded tensor that is not finite.
 struct Break {
   static constexpr const char* kName = "break";
   using Answer = Granted;
   std::optional<BreakPoint> at;  ///< nothing: at no place
   bool on_divergence = false, on_non_finite = false;
-  double multiple = kNoiseLimit;
+  double ratio = 1;
 
   void put(nlohmann::json& object) const;
   static Break from(const Fields& fields);

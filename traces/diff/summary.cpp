@@ -9,9 +9,9 @@
 namespace ringscope::traces {
 namespace {
 
-/// NaN counts as the largest multiple there is.
+/// NaN counts as the largest ratio there is.
 double magnitude(const DiffRecord& diff) {
-  return std::isnan(diff.multiple) ? std::numeric_limits<double>::infinity() : diff.multiple;
+  return std::isnan(diff.ratio) ? std::numeric_limits<double>::infinity() : diff.ratio;
 }
 
 int tensorOrder(const std::string& tensor) {
@@ -34,7 +34,7 @@ auto dependenceKey(const DiffRecord& diff) {
 }  // namespace
 
 bool diverges(const DiffRecord& diff) {
-  return !(diff.multiple <= kNoiseLimit);
+  return !(diff.ratio <= 1);
 }
 
 bool isWorse(const DiffRecord& diff, const DiffRecord& than) {

@@ -10,9 +10,9 @@
 
 namespace ringscope::traces {
 
-/// Its error is beyond the limit, or is no number.
+/// The error of a row is beyond its limit, or is no number.
 bool diverges(const DiffRecord& diff);
-/// The first has the larger multiple; what is no number is larger than all numbers.
+/// The first has the larger ratio; what is no number is larger than all numbers.
 bool isWorse(const DiffRecord& diff, const DiffRecord& than);
 /// Leaves the worse of the two in `worst`; null: there is none yet.
 void keepWorse(const DiffRecord*& worst, const DiffRecord& candidate);

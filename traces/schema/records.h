@@ -109,8 +109,8 @@ struct MemorySample {
   MemoryCategory category = MemoryCategory::kOther;
 };
 
-/// One number a row of a compared tensor (a head and token, a row of a weight): its largest error
-/// in multiples of the diff's noise floor, a byte each.
+/// One number a row of a compared tensor (a head and token, a row of a weight): its error ÷ its
+/// limit, a byte each.
 struct RowRatios {
   std::vector<std::int64_t> shape;  ///< of the rows: [B, H, S] of dq; empty: not recorded
   std::int64_t rows_a_code = 1;     ///< consecutive rows that share a code, which is their largest
@@ -132,17 +132,15 @@ struct DiffRecord {
   bool isolated = true;  ///< false: end to end, against the unsharded training step
   Place place;           ///< train_step and layer; layer none for loss and parameter gradients
   std::string tensor;    ///< "out", "dk", "loss", "grad.<name>"
-  double error = 0;      ///< largest absolute difference from the fp64 reference
-  double noise = 0;      ///< the same for one device in the run's type: the noise floor
-  double scale = 0;      ///< largest absolute value of the reference
-  double multiple = 0;   ///< error in multiples of the noise floor
-  std::vector<double> multiple_by_rank;   ///< per cp rank, of the rows that it owns
-  std::vector<std::int64_t> worst_index;  ///< global index of the largest difference
+  double largest = 0;    ///< largest absolute difference from the fp64 reference
+  double error = 0;      ///< of the worst row: 2-norm of the difference
+  double limit = 0;      ///< of the worst row: what rounding explains
+  double scale = 0;      ///< of the worst row: 2-norm of the reference
+  double ratio = 0;      ///< error / limit of the worst row; above 1 it diverges
+  std::vector<double> ratio_by_rank;      ///< per cp rank, of the rows that it owns
+  std::vector<std::int64_t> worst_index;  ///< global index of the worst row
   RowRatios rows;
 };
-
-/// Error beyond this multiple of the noise floor is a divergence.
-inline constexpr double kNoiseLimit = 2.5;
 
 /// A named JSON document: a step's log line, a rank's peak of memory, why a run failed.
 struct Note {
@@ -228,11 +226,12 @@ struct Fields<DiffRecord> {
     field("isolated", d.isolated);
     field("place", d.place);
     field("tensor", d.tensor);
+    field("largest", d.largest);
     field("error", d.error);
-    field("noise", d.noise);
+    field("limit", d.limit);
     field("scale", d.scale);
-    field("multiple", d.multiple);
-    field("multiple_by_rank", d.multiple_by_rank);
+    field("ratio", d.ratio);
+    field("ratio_by_rank", d.ratio_by_rank);
     field("worst_index", d.worst_index);
     field("rows", d.rows);
   }

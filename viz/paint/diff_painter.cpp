@@ -18,7 +18,8 @@ struct UnitName {
   ErrorUnit unit;
   const char* name;
 };
-constexpr UnitName kUnits[] = {{ErrorUnit::kAbsolute, "absolute"},
+constexpr UnitName kUnits[] = {{ErrorUnit::kLimit, "limit"},
+                               {ErrorUnit::kAbsolute, "absolute"},
                                {ErrorUnit::kRelative, "relative"},
                                {ErrorUnit::kUlp, "ULP"}};
 
@@ -141,7 +142,7 @@ void drawRest(QPainter& p, const QRectF& area, const Layout& layout,
     p.setFont(monoFont(12));
     p.setPen(theme.dim);
     p.drawText(row.adjusted(0, 0, -96, 0), Qt::AlignVCenter | Qt::AlignRight,
-               QString("error %1  noise %2").arg(diff.error, 0, 'e', 1).arg(diff.noise, 0, 'e', 1));
+               QString("error %1  limit %2").arg(diff.error, 0, 'e', 1).arg(diff.limit, 0, 'e', 1));
     p.setPen(diff.wrong ? theme.wrong : theme.right);
     p.drawText(row, Qt::AlignVCenter | Qt::AlignRight, QString::fromStdString(diff.words));
     y += 20;

@@ -14,27 +14,25 @@ namespace {
 
 constexpr int kBinsADecade = 6;
 
-/// What 1 stands for: the noise floor, or one unit roundoff as a relative error, or one ULP.
-double unitOf(const ErrorMap& map, ErrorUnit unit) {
-  if (unit == ErrorUnit::kAbsolute && map.noise > 0) return map.noise;
-  return unit == ErrorUnit::kUlp ? 1.0 : 0x1p-23;
+/// What 1 stands for: the limit, one unit roundoff as an absolute or relative error, or one ULP.
+double unitOf(ErrorUnit unit) {
+  return unit == ErrorUnit::kUlp || unit == ErrorUnit::kLimit ? 1.0 : 0x1p-23;
 }
 
 const char* unitName(ErrorUnit unit) {
-  return unit == ErrorUnit::kAbsolute   ? "× noise floor"
+  return unit == ErrorUnit::kLimit      ? "× limit"
+         : unit == ErrorUnit::kAbsolute ? "× 2⁻²³"
          : unit == ErrorUnit::kRelative ? "× 2⁻²³ of the reference"
                                         : "ULP";
 }
 
-bool isWrong(double value, const ErrorMap& map, ErrorUnit unit) {
-  return !std::isfinite(value) ||
-         (unit == ErrorUnit::kAbsolute && map.noise > 0 && value > traces::kNoiseLimit * map.noise);
+bool isWrong(double value, ErrorUnit unit) {
+  return !std::isfinite(value) || (unit == ErrorUnit::kLimit && value > 1);
 }
 
-QColor cellColor(double value, const ErrorMap& map, ErrorUnit unit, double decades,
-                 const Theme& theme) {
-  if (isWrong(value, map, unit)) return theme.wrong;
-  const double share = value / unitOf(map, unit);
+QColor cellColor(double value, ErrorUnit unit, double decades, const Theme& theme) {
+  if (isWrong(value, unit)) return theme.wrong;
+  const double share = value / unitOf(unit);
   return magnitudeColor(share <= 0.1 ? 0 : (std::log10(share) + 1) / (decades + 1));
 }
 
@@ -43,7 +41,7 @@ int decadesOf(const ErrorMap& map, ErrorUnit unit) {
   double largest = 0;
   for (const double v : map.values)
     if (std::isfinite(v)) largest = std::max(largest, v);
-  const double share = largest / unitOf(map, unit);
+  const double share = largest / unitOf(unit);
   return std::clamp(share > 1 ? static_cast<int>(std::ceil(std::log10(share))) : 1, 1, 12);
 }
 
@@ -54,7 +52,7 @@ QImage imageOf(const ErrorMap& map, ErrorUnit unit, const Theme& theme) {
     for (std::int64_t s = 0; s < map.positions; ++s)
       image.setPixelColor(static_cast<int>(s), static_cast<int>(h),
                           cellColor(map.values[static_cast<std::size_t>(h * map.positions + s)],
-                                    map, unit, decades, theme));
+                                    unit, decades, theme));
   return image;
 }
 
@@ -90,13 +88,11 @@ void paintErrorMap(QPainter& p, const QRectF& area, const ErrorMap& map, ErrorUn
 void paintErrorHistogram(QPainter& p, const QRectF& area, const ErrorMap& map, ErrorUnit unit,
                          const Theme& theme) {
   const int decades = decadesOf(map, unit);
-  const auto bins = logHistogram(map.values, unitOf(map, unit), decades, kBinsADecade);
+  const auto bins = logHistogram(map.values, unitOf(unit), decades, kBinsADecade);
   const auto most = *std::max_element(bins.begin(), bins.end());
   const QRectF box = area.adjusted(54, 0, 0, -20);
   const double pitch = box.width() / static_cast<double>(bins.size());
-  const int limit = unit == ErrorUnit::kAbsolute && map.noise > 0
-                        ? static_cast<int>((std::log10(traces::kNoiseLimit) + 1) * kBinsADecade)
-                        : static_cast<int>(bins.size());
+  const int limit = unit == ErrorUnit::kLimit ? kBinsADecade - 1 : static_cast<int>(bins.size());
   p.save();
   p.setPen(Qt::NoPen);
   for (std::size_t b = 0; b < bins.size(); ++b) {

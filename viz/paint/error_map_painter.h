@@ -9,7 +9,7 @@
 namespace ringscope::viz {
 
 /// Draws errors as heads × positions, with the shard borders and their ranks beneath; what lies
-/// beyond the noise limit is in the colour of what is wrong.
+/// beyond its limit is in the colour of what is wrong.
 void paintErrorMap(QPainter& painter, const QRectF& area, const ErrorMap& map, ErrorUnit unit,
                    const Theme& theme);
 

@@ -13,7 +13,7 @@ using traces::DiffRecord;
 namespace {
 
 std::string wordsOf(const DiffRecord& diff) {
-  return (traces::diverges(diff) ? "▲ " : "") + traces::describeMultiple(diff.multiple);
+  return (traces::diverges(diff) ? "▲ " : "") + traces::describeMultiple(diff.ratio);
 }
 
 DiffCell cellOf(const DiffRecord& diff, const Cursor& cursor) {
@@ -48,7 +48,7 @@ std::vector<DiffRow> restOf(std::vector<const DiffRecord*> step) {
   std::vector<DiffRow> rows;
   for (const DiffRecord* diff : step)
     rows.push_back(
-        {diff->tensor, wordsOf(*diff), diff->error, diff->noise, traces::diverges(*diff)});
+        {diff->tensor, wordsOf(*diff), diff->error, diff->limit, traces::diverges(*diff)});
   return rows;
 }
 

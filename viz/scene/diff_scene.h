@@ -12,7 +12,7 @@ namespace ringscope::viz {
 
 /// One comparison, as its cell says it.
 struct DiffCell {
-  std::string words;  ///< "▲ 8,400×": in multiples of the noise floor
+  std::string words;  ///< "▲ 8,400×": the worst row's error ÷ its limit
   bool wrong = false;
   bool chosen = false;  ///< the one whose error map is shown
   std::string tensor;
@@ -33,7 +33,7 @@ struct DiffTable {
 /// The loss or the gradient of a parameter.
 struct DiffRow {
   std::string tensor, words;
-  double error = 0, noise = 0;
+  double error = 0, limit = 0;  ///< of the worst row
   bool wrong = false;
 
   friend bool operator==(const DiffRow&, const DiffRow&) = default;
@@ -45,7 +45,7 @@ struct DiffScene {
   std::vector<DiffTable> tables;
   std::vector<DiffRow> rest;  ///< worst first
   std::string map_title;
-  ErrorUnit unit = ErrorUnit::kAbsolute;
+  ErrorUnit unit = ErrorUnit::kLimit;
   ErrorMap map;
 
   friend bool operator==(const DiffScene&, const DiffScene&) = default;

@@ -31,6 +31,29 @@ std::vector<OwnedSpan> owners(const traces::Trace& trace, int train_step,
   return spans;
 }
 
+/// From the verdict's ratio a row; the largest over the batch.
+ErrorMap limitMap(const traces::Trace& trace, const std::string& tensor, const Place& pass,
+                  const std::vector<WorldRank>& ranks) {
+  ErrorMap map;
+  const auto diff = std::ranges::find_if(trace.diffs(), [&](const auto& d) {
+    return d.isolated && d.tensor == tensor && d.place == pass;
+  });
+  const auto& shape = diff == trace.diffs().end() ? std::vector<std::int64_t>() : diff->rows.shape;
+  if (shape.size() != 3 || shape[0] * shape[1] * shape[2] == 0) {
+    map.missing = "--verify";
+    return map;
+  }
+  map.heads = shape[1];
+  map.positions = shape[2];
+  map.values.assign(static_cast<std::size_t>(map.heads * map.positions), 0);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(shape[0]) * map.values.size(); ++row) {
+    double& value = map.values[row % map.values.size()];
+    value = std::max(value, diff->rows.ofRow(static_cast<std::int64_t>(row)).value_or(0));
+  }
+  map.owners = owners(trace, pass.train_step, ranks);
+  return map;
+}
+
 }  // namespace
 
 traces::Direction directionOf(const std::string& tensor) {
@@ -44,6 +67,7 @@ ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUni
   Place pass = cursor.place;
   pass.direction = directionOf(tensor);
   pass.stage = RingStep::none();
+  if (unit == ErrorUnit::kLimit) return limitMap(trace, tensor, pass, ranks);
   const auto* record =
       ranks.empty()
           ? nullptr
@@ -57,9 +81,6 @@ ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUni
   map.positions = record->shape[1];
   map.values = *values;
   map.owners = owners(trace, pass.train_step, ranks);
-  if (unit == ErrorUnit::kAbsolute)
-    for (const auto& diff : trace.diffs())
-      if (diff.isolated && diff.tensor == tensor && diff.place == pass) map.noise = diff.noise;
   return map;
 }
 

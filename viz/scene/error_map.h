@@ -10,7 +10,8 @@
 
 namespace ringscope::viz {
 
-enum class ErrorUnit { kAbsolute, kRelative, kUlp };
+/// kLimit: the error of a row ÷ its limit, above 1 it is wrong. The others: the largest element.
+enum class ErrorUnit { kLimit, kAbsolute, kRelative, kUlp };
 
 /// Consecutive positions of the sequence that one rank owns.
 struct OwnedSpan {
@@ -20,12 +21,11 @@ struct OwnedSpan {
   friend bool operator==(const OwnedSpan&, const OwnedSpan&) = default;
 };
 
-/// The largest error of each (head, position) of one tensor, isolated, against fp64.
+/// The error of each (head, position) of one tensor, isolated, against fp64.
 struct ErrorMap {
   std::int64_t heads = 0, positions = 0;
   std::vector<double> values;  ///< row by head
   std::vector<OwnedSpan> owners;
-  double noise = 0;     ///< absolute: the noise floor of the whole tensor; 0 in other units
   std::string missing;  ///< what would have to be recorded; empty when all is there
 
   friend bool operator==(const ErrorMap&, const ErrorMap&) = default;

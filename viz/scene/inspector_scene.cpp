@@ -78,7 +78,7 @@ void addWorst(InspectorScene& scene, const Trace& trace, const traces::WorstDiff
     const bool wrong = traces::diverges(*worst);
     scene.worst.push_back(
         {std::string(wrong ? "▲ " : "✓ ") + title + " (" + traces::describe(*worst) + ")",
-         traces::describeMultiple(worst->multiple) + " noise", wrong});
+         traces::describeMultiple(worst->ratio) + " limit", wrong});
   };
   add("isolated, worst of the run", diffs.isolated(trace));
   add("end to end, worst of the run", diffs.endToEnd(trace));

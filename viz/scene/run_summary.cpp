@@ -35,18 +35,17 @@ RunSummary runSummary(const traces::Trace& trace, int train_step) {
   for (const auto& diff : trace.diffs())
     if (diff.place.train_step == train_step) traces::keepWorse(worst, diff);
   if (worst) {
-    summary.worst_multiple = worst->multiple;
+    summary.worst_ratio = worst->ratio;
     summary.worst_where = traces::describe(*worst);
   }
   return summary;
 }
 
 std::string describe(const RunSummary& s) {
-  std::string words = s.worst_multiple
-                          ? std::string(*s.worst_multiple <= traces::kNoiseLimit ? "✓ " : "▲ ") +
-                                "worst " + traces::describeMultiple(*s.worst_multiple) +
-                                " noise (" + s.worst_where + ")"
-                          : "not compared";
+  std::string words = s.worst_ratio ? std::string(*s.worst_ratio <= 1 ? "✓ " : "▲ ") + "worst " +
+                                          traces::describeMultiple(*s.worst_ratio) + " limit (" +
+                                          s.worst_where + ")"
+                                    : "not compared";
   return words + " · attends " + describeDuration(s.attend_ns) + ", waits " +
          describeDuration(s.wait_ns) + " · sends " + describeBytes(s.sent_bytes) + " · balance " +
          (s.balance ? std::to_string(std::lround(*s.balance * 100)) + " %" : "not recorded");

@@ -11,7 +11,7 @@ namespace ringscope::viz {
 
 /// A run in a few numbers, for two of them beside each other.
 struct RunSummary {
-  std::optional<double> worst_multiple;  ///< of the noise floor; nothing: not compared
+  std::optional<double> worst_ratio;  ///< error ÷ limit; nothing: not compared
   std::string worst_where;
   std::int64_t attend_ns = 0, wait_ns = 0;  ///< of all ranks, pauses left out
   std::int64_t sent_bytes = 0;
@@ -23,7 +23,7 @@ struct RunSummary {
 /// Of one training step.
 RunSummary runSummary(const traces::Trace& trace, int train_step);
 
-/// "worst 0.9× noise (layer 1, dk) · attends 1.2 ms, waits 0.4 ms · sends 96 KiB · balance 94 %".
+/// "worst 0.9× limit (layer 1, dk) · attends 1.2 ms, waits 0.4 ms · sends 96 KiB · balance 94 %".
 std::string describe(const RunSummary& summary);
 
 }  // namespace ringscope::viz

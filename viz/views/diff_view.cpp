@@ -8,13 +8,12 @@
 namespace ringscope::viz {
 namespace {
 
-/// Layers × tensors of the viewed training step, in multiples of the noise floor, and where in the
+/// Layers × tensors of the viewed training step, each error ÷ its limit, and where in the
 /// chosen tensor its error lies. A click chooses; U changes the unit.
 class DiffView : public View {
  public:
   DiffView(Viewing& viewing, QWidget* parent)
-      : View(viewing, "Diff: errors against unsharded attention in multiples of one device's own",
-             parent) {}
+      : View(viewing, "Diff: errors against unsharded attention each against its limit", parent) {}
 
  protected:
   Cursor watched(Cursor cursor) const override {
@@ -45,9 +44,10 @@ class DiffView : public View {
   }
   void keyPressEvent(QKeyEvent* event) override {
     if (event->key() != Qt::Key_U) return View::keyPressEvent(event);
-    setUnit(unit_ == ErrorUnit::kAbsolute   ? ErrorUnit::kRelative
+    setUnit(unit_ == ErrorUnit::kLimit      ? ErrorUnit::kAbsolute
+            : unit_ == ErrorUnit::kAbsolute ? ErrorUnit::kRelative
             : unit_ == ErrorUnit::kRelative ? ErrorUnit::kUlp
-                                            : ErrorUnit::kAbsolute);
+                                            : ErrorUnit::kLimit);
   }
 
  private:
@@ -57,7 +57,7 @@ class DiffView : public View {
   }
 
   DiffScene scene_;
-  ErrorUnit unit_ = ErrorUnit::kAbsolute;
+  ErrorUnit unit_ = ErrorUnit::kLimit;
 };
 
 }  // namespace

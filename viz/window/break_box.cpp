@@ -27,9 +27,8 @@ BreakBox::BreakBox(QWidget* parent) : QWidget(parent) {
   grid->setContentsMargins(0, 0, 0, 0);
   grid->setSpacing(6);
   at_place_ = new QCheckBox("Break at a place", this);
-  on_divergence_ = new QCheckBox("Break at an error beyond 2.5× noise", this);
-  on_divergence_->setText("Break on divergence");
-  on_divergence_->setToolTip("Stops when an error is beyond 2.5 times the noise floor");
+  on_divergence_ = new QCheckBox("Break on divergence", this);
+  on_divergence_->setToolTip("Stops when the error of a row is beyond what rounding explains");
   layer_ = new Choice(this);
   direction_ = new Choice(this);
   direction_->addItems({"any", "forward", "backward"});

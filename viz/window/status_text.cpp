@@ -18,9 +18,9 @@ QString ranksText(const Session& session) {
 QString worstText(const Session& session) {
   const auto* worst = session.worst().overall(session.trace());
   if (!worst) return "not compared with unsharded attention";
-  return QString("%1worst %2 noise (%3)")
+  return QString("%1worst %2 limit (%3)")
       .arg(traces::diverges(*worst) ? "▲ " : "",
-           QString::fromStdString(traces::describeMultiple(worst->multiple)),
+           QString::fromStdString(traces::describeMultiple(worst->ratio)),
            QString::fromStdString(traces::describe(*worst)));
 }
 

@@ -50,8 +50,10 @@ nlohmann::json report(const engine::AttendOutcome& outcome,
                             {"bytes_forward", h.bytes_forward},
                             {"bytes_backward", h.bytes_backward}});
   for (const auto& diff : diffs)
-    json["errors"][diff.tensor] = {
-        {"max_abs", diff.error}, {"noise", diff.noise}, {"multiple", diff.multiple}};
+    json["errors"][diff.tensor] = {{"max_abs", diff.largest},
+                                   {"error", diff.error},
+                                   {"limit", diff.limit},
+                                   {"ratio", diff.ratio}};
   return json;
 }
 
@@ -75,7 +77,7 @@ void printText(const nlohmann::json& r, const Options& o) {
     for (const auto& [tensor, e] : r["errors"].items())
       std::cout << tensor << ": error "
                 << traces::describeSignificant(e["max_abs"].get<double>(), 3) << ", "
-                << traces::describeMultiple(e["multiple"].get<double>()) << " one device's own\n";
+                << traces::describeMultiple(e["ratio"].get<double>()) << " its limit\n";
   if (!o.output.empty()) std::cout << "written: " << o.output << "\n";
 }
 

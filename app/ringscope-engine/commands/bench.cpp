@@ -215,7 +215,8 @@ struct Bench {
 constexpr Bench kBenches[] = {{"attention", benchAttention, printAttention},
                               {"memory", benchMemory, printMemory},
                               {"hop", benchHop, printHop},
-                              {"observe", benchObserve, printObserve}};
+                              {"observe", benchObserve, printObserve},
+                              {"verdict", benchVerdict, printVerdict}};
 
 int run(const Options& o) {
   const Bench& bench =
@@ -234,7 +235,8 @@ void defineBench(CLI::App& command, int& exit_code) {
           "NAME", o->name,
           "attention (all strategies beside unsharded flash attention), memory (peak a rank "
           "over length and ranks), hop (a KV block between two ranks beside memcpy and raw "
-          "gloo) or observe (what a stage costs to be seen)")
+          "gloo), observe (what a stage costs to be seen) or verdict (what --verify misses and "
+          "accuses wrongly)")
       ->required();
   command.add_option("--cp", o->cp, "Ranks")->check(CLI::Range(1, 64))->capture_default_str();
   command.add_option("--length", o->length, "Tokens")
@@ -251,6 +253,12 @@ void defineBench(CLI::App& command, int& exit_code) {
       ->capture_default_str();
   command.add_option("--rounds", o->rounds, "Timed rounds")
       ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command.add_option("--runs", o->runs, "Tilings of one device beside each verdict")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command.add_option("--seed", o->seed, "Of the random configurations")
+      ->check(CLI::Range(0, 1 << 30))
       ->capture_default_str();
   addNamed(command, "--device", o->device, "Where attention computes: cpu, or cuda for one GPU");
   command.add_flag("--json", o->json, "Print the report as JSON");

@@ -14,8 +14,8 @@ namespace ringscope::app {
 /// What the benchmarks are asked; each uses what it needs.
 struct BenchOptions {
   std::string name;
-  int cp = 4, heads = 8, width = 64, rounds = 5;
-  std::int64_t length = 4096, batch = 1;
+  int cp = 4, heads = 8, width = 64, rounds = 5, runs = 20;
+  std::int64_t length = 4096, batch = 1, seed = 1;
   traces::Device device = traces::Device::kCpu;
   bool json = false;
 };
@@ -31,5 +31,11 @@ void printHop(const nlohmann::json& report);
 /// What one stage costs: its NVTX range with nothing attached, and with it its event.
 nlohmann::json benchObserve(const BenchOptions& o);
 void printObserve(const nlohmann::json& report);
+
+/// Rows that are altered and not seen, right runs that are accused, and how near the limits of
+/// `--verify` are to what one device's errors are; `rounds` random configurations of each type, of
+/// at most `length` tokens, each beside `runs` tilings of one device.
+nlohmann::json benchVerdict(const BenchOptions& o);
+void printVerdict(const nlohmann::json& report);
 
 }  // namespace ringscope::app

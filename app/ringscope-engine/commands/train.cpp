@@ -90,12 +90,12 @@ void saveModel(const Options& o, const engine::TrainOutcome& outcome) {
 void printReport(const Options& o, const engine::TrainOutcome& outcome) {
   const traces::DiffRecord* worst_diff = nullptr;
   for (const auto& diff : outcome.diffs) traces::keepWorse(worst_diff, diff);
-  const double worst = worst_diff ? worst_diff->multiple : 0;
+  const double worst = worst_diff ? worst_diff->ratio : 0;
   if (o.json) {
     nlohmann::json json = {
         {"steps", nlohmann::json::array()}, {"stopped", outcome.stopped}, {"trace", o.trace}};
     for (const auto& step : outcome.steps) json["steps"].push_back(step.toJson());
-    if (o.config.verify) json["worst_multiple"] = worst;
+    if (o.config.verify) json["worst_ratio"] = worst;
     std::cout << json.dump(2) << "\n";
   } else if (o.control.empty()) {
     if (outcome.stopped)
@@ -103,7 +103,7 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
                 << traces::describeCount(static_cast<std::int64_t>(outcome.steps.size()), "step")
                 << "\n";
     if (o.config.verify)
-      std::cout << "worst error " << traces::describeMultiple(worst) << " noise over "
+      std::cout << "worst error " << traces::describeMultiple(worst) << " its limit over "
                 << traces::describeCount(static_cast<std::int64_t>(outcome.diffs.size()),
                                          "comparison")
                 << "\n";

@@ -20,9 +20,10 @@ nlohmann::json toJson(const DiffRecord& diff) {
           {"direction", traces::name(diff.place.direction)},
           {"tensor", diff.tensor},
           {"error", diff.error},
-          {"noise", diff.noise},
-          {"multiple", diff.multiple},
-          {"multiple_by_rank", diff.multiple_by_rank},
+          {"limit", diff.limit},
+          {"ratio", diff.ratio},
+          {"ratio_by_rank", diff.ratio_by_rank},
+          {"max_abs", diff.largest},
           {"worst_index", diff.worst_index}};
 }
 
@@ -31,8 +32,7 @@ nlohmann::json orNull(const DiffRecord* diff) {
 }
 
 void printJson(const traces::Trace& trace, const traces::DiffSummary& summary) {
-  nlohmann::json json = {{"limit", traces::kNoiseLimit},
-                         {"compared", summary.compared},
+  nlohmann::json json = {{"compared", summary.compared},
                          {"diverging", summary.diverging},
                          {"first_divergence", orNull(summary.first_divergence)},
                          {"worst_isolated", orNull(summary.worst_isolated)},
@@ -46,8 +46,8 @@ void printRow(const DiffRecord& diff) {
   std::cout << (traces::diverges(diff) ? "  ✗ " : "  ✓ ") << std::left << std::setw(11)
             << (diff.isolated ? "isolated" : "end to end") << "step " << std::setw(4)
             << diff.place.train_step << alignLeft(traces::describe(diff), 49) << "error "
-            << std::scientific << std::setprecision(2) << diff.error << "  noise " << diff.noise
-            << alignRight(traces::describeMultiple(diff.multiple), 9) << "\n";
+            << std::scientific << std::setprecision(2) << diff.error << "  limit " << diff.limit
+            << alignRight(traces::describeMultiple(diff.ratio), 9) << "\n";
 }
 
 /// The worst of all training steps for each tensor, in the order in which it was first compared.
@@ -67,9 +67,9 @@ std::vector<const DiffRecord*> worstPerTensor(const traces::Trace& trace) {
 }
 
 void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
-  std::cout << "Against unsharded attention in fp64, in multiples of one device's own error (limit "
-            << traces::describeMultiple(traces::kNoiseLimit)
-            << "); the worst training step of each tensor:\n";
+  std::cout
+      << "Against unsharded attention in fp64: the worst row of each tensor, its error ÷ what "
+         "rounding explains there;\nthe worst training step of each tensor:\n";
   for (const DiffRecord* diff : worstPerTensor(trace)) printRow(*diff);
   if (!summary.first_divergence) {
     std::cout << "✓ All " << traces::describeCount(summary.compared)
@@ -81,7 +81,7 @@ void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
             << (summary.first_divergence->isolated ? "born in " : "seen end to end in ")
             << traces::describe(*summary.first_divergence) << " of training step "
             << summary.first_divergence->place.train_step << ", "
-            << traces::describeMultiple(summary.first_divergence->multiple) << " noise.\n";
+            << traces::describeMultiple(summary.first_divergence->ratio) << " its limit.\n";
 }
 
 int run(const std::string& path, bool json) {

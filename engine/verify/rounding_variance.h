@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/attention/mask.h"
+#include "engine/model/llama_model.h"
+
+namespace ringscope::engine {
+
+/// How large the rounding errors of each row of one tensor are to be expected: mean squares of
+/// their 2-norms, fp64, [B, H, S].
+struct RowVariance {
+  at::Tensor spread;   ///< of errors that are independent from element to element of a row
+  at::Tensor single;   ///< of errors that are few numbers times a vector: a weight's, delta's
+  at::Tensor merging;  ///< what merging of blocks adds to `single`, and one device does not show
+};
+
+struct AttentionVariance {
+  RowVariance out, lse, dq, dk, dv;
+};
+
+/// For an attention in `type` (fp32, fp64, bf16 or fp16) whose exact inputs and results `exact`
+/// holds: q, k, v, dout as they were used, out, lse, dq, dk, dv in fp64. The derivation is in the
+/// source. Works through blocks of query rows in fp32, which is enough for a size.
+AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask, double scale,
+                                    at::ScalarType type);
+
+}  // namespace ringscope::engine
