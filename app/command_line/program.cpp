@@ -5,10 +5,12 @@
 #include <iostream>
 #include <string_view>
 
+#include "traces/core/utf8.h"
+
 namespace ringscope::app {
 
 int report(const Error& error) {
-  std::cerr << "ringscope: " << error.what() << "\n";
+  std::cerr << "ringscope: " << traces::toPlainText(error.what()) << "\n";
   return error.code() == ErrorCode::kRunFailed ? kRunFailed : kUsageOrInput;
 }
 
@@ -36,8 +38,7 @@ int runProgram(int argc, char** argv, std::span<const Command> commands) {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return cli.exit(error);  // --help, --version
-    std::cerr << "ringscope: " << error.what() << "\n";
-    return kUsageOrInput;
+    return report(usageError(error.what()));
   } catch (const Error& error) {
     return report(error);
   } catch (const std::exception& error) {

@@ -35,6 +35,8 @@ std::string typeName() {
     return "real";
   else if constexpr (std::is_same_v<T, std::string>)
     return "text";
+  else if constexpr (std::is_same_v<T, Bytes>)
+    return "bytes";
   else if constexpr (IsVector<T>::value)
     return "list of " + typeName<typename T::value_type>();
   else if constexpr (IsOptional<T>::value)

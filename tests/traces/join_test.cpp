@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/place_at.h"
@@ -86,6 +88,16 @@ TEST(JoinTest, EveryTensorKeepsItsOwnValues) {
     ASSERT_TRUE(values.has_value());
     EXPECT_EQ(values->front(), record.rank.value());
   }
+}
+
+TEST(JoinTest, NotesMayShareAChunk) {
+  const std::array<Note, 3> notes = {{{"a", "1"}, {"b", "2"}, {"a", "1"}}};
+  std::vector<std::string> joined;
+  ChunkJoiner joiner(1, [&](const Chunk& chunk) {
+    if (chunk.kind == ChunkKind::kNotes) joined.push_back(decodeOne<Note>(chunk).key);
+  });
+  joiner.add(0, chunkOf(std::span<const Note>(notes)));
+  EXPECT_EQ(joined, (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(JoinTest, FilesOfSeveralMachinesAreAlignedByWallClock) {

@@ -27,6 +27,10 @@ TEST(AdmissionTest, GroupsSchedulesAndIntentsThatCannotBeAreRefused) {
   EXPECT_ERROR(builder.trace().add(group), ErrorCode::kInput, "rank 32000");
   group.members = {traces::WorldRank::none()};
   EXPECT_ERROR(builder.trace().add(group), ErrorCode::kInput, "rank -1");
+  group.members = {};
+  EXPECT_ERROR(builder.trace().add(group), ErrorCode::kInput, "without members");
+  group.members = {rank(1), rank(0), rank(1)};
+  EXPECT_ERROR(builder.trace().add(group), ErrorCode::kInput, "twice");
   traces::ScheduleRecord schedule;
   schedule.rows = {{0, std::int64_t{1} << 40, std::int64_t{1} << 40}};
   EXPECT_ERROR(builder.trace().add(schedule), ErrorCode::kInput, "tokens");

@@ -44,6 +44,16 @@ std::string reason(int error) {
   return std::generic_category().message(error);
 }
 
+/// Where a file of this name would lie.
+fs::path targetOf(const std::string& path) {
+  std::error_code error;
+  const fs::path there = fs::weakly_canonical(path, error);
+  if (path.empty() || error)
+    throw inputError((path.empty() ? "a file without a name" : path) + " cannot be written" +
+                     (error ? ": " + error.message() : ""));
+  return fs::absolute(there);
+}
+
 void checkApart(const NamedPath& output, const NamedPath& other) {
   std::error_code error;
   const fs::file_type type = fs::status(output.path, error).type();
@@ -67,7 +77,7 @@ void checkWritable(const std::string& path) {
   if (fs::exists(status) && ::access(path.c_str(), W_OK) != 0)
     throw inputError(path + " cannot be written: " + reason(errno));
   if (fs::exists(status) && !fs::is_regular_file(status)) return;
-  const fs::path folder = fs::absolute(fs::weakly_canonical(path, error)).parent_path();
+  const fs::path folder = targetOf(path).parent_path();
   if (!fs::is_directory(folder, error))
     throw inputError(path + " cannot be written: there is no folder " + folder.string());
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
@@ -104,7 +114,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path), target_(path) {
     if (!stream_) fail(errno);
     return;
   }
-  target_ = fs::weakly_canonical(path, error).string();
+  target_ = targetOf(path).string();
   std::random_device random;
   for (int attempt = 0;; ++attempt) {
     char suffix[20];

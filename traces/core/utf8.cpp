@@ -23,6 +23,15 @@ std::size_t firstCharacter(std::string_view text) {
   return size;
 }
 
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+/// Of C0, C1 or DEL; `character` is one of UTF-8.
+bool isControl(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  const bool c1 = first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+  return first < 0x20 || first == 0x7F || c1;
+}
+
 }  // namespace
 
 bool isUtf8(std::string_view text) {
@@ -38,10 +47,34 @@ std::string toUtf8(std::string_view text) {
   std::string result;
   while (!text.empty()) {
     const std::size_t size = firstCharacter(text);
-    result += size > 0 ? text.substr(0, size) : std::string_view("\xEF\xBF\xBD");
+    result += size > 0 ? text.substr(0, size) : kReplacement;
     text.remove_prefix(size > 0 ? size : 1);
   }
   return result;
+}
+
+std::string toPlainText(std::string_view text, std::size_t most_bytes) {
+  std::string result;
+  while (!text.empty()) {
+    if (result.size() >= most_bytes) return result + "…";
+    const std::size_t size = firstCharacter(text);
+    const std::string_view character = text.substr(0, size);
+    if (character == "\n" || character == "\t")
+      result += ' ';
+    else
+      result += size > 0 && !isControl(character) ? character : kReplacement;
+    text.remove_prefix(size > 0 ? size : 1);
+  }
+  return result;
+}
+
+bool isPlainText(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t size = firstCharacter(text);
+    if (size == 0 || isControl(text.substr(0, size))) return false;
+    text.remove_prefix(size);
+  }
+  return true;
 }
 
 }  // namespace ringscope::traces

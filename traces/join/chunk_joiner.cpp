@@ -43,16 +43,21 @@ std::size_t change(Chunk& chunk, Change change) {
 
 }  // namespace
 
+/// What all ranks say alike, as the run and its groups, is kept once.
 bool ChunkJoiner::isRepeated(const Chunk& chunk) {
-  // What all ranks say alike, as the run and its groups, is kept once; of a note, what it said
-  // last.
-  const std::string body(chunk.body.begin(), chunk.body.end());
-  if (chunk.kind != ChunkKind::kNotes) return !said_once_.insert({chunk.kind, body}).second;
-  const Note note = decodeOne<Note>(chunk);
-  const auto known = notes_.find(note.key);
-  if (known != notes_.end() && known->second == note.json) return true;
-  notes_[note.key] = note.json;
-  return false;
+  return !said_once_.insert({chunk.kind, std::string(chunk.body.begin(), chunk.body.end())}).second;
+}
+
+/// Of a note, what it said last is kept once.
+void ChunkJoiner::putNotes(const Chunk& chunk) {
+  for (const Note& note : decodeRows<Note>(chunk)) {
+    const auto known = notes_.find(note.key);
+    if (known != notes_.end() && known->second == note.json) continue;
+    notes_[note.key] = note.json;
+    Chunk one = chunkOf(note);
+    one.rank = chunk.rank;
+    put(std::move(one));
+  }
 }
 
 void ChunkJoiner::add(int source, Chunk chunk, std::int64_t clock_shift_ns) {
@@ -84,6 +89,7 @@ void ChunkJoiner::add(int source, Chunk chunk, std::int64_t clock_shift_ns) {
       chunk.key = joinedId(source, chunk.key);
       break;
     case ChunkKind::kNotes:
+      return putNotes(chunk);
     case ChunkKind::kRun:
     case ChunkKind::kIntent:
     case ChunkKind::kGroups:

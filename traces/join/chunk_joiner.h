@@ -31,6 +31,7 @@ class ChunkJoiner {
 
  private:
   void put(Chunk chunk);
+  void putNotes(const Chunk& notes);
   bool isRepeated(const Chunk& chunk);
   std::uint64_t joinedId(int source, std::uint64_t id) const;
 

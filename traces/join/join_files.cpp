@@ -12,6 +12,7 @@
 #include "traces/core/error.h"
 #include "traces/core/json.h"
 #include "traces/core/output_file.h"
+#include "traces/core/utf8.h"
 #include "traces/join/chunk_joiner.h"
 #include "traces/query/ending.h"
 #include "traces/storage/sqlite_sink.h"
@@ -59,18 +60,19 @@ RunSpec withoutMachine(RunSpec run) {
 
 Summary summaryOf(const std::string& path) {
   Summary summary;
+  std::vector<std::string> damage;
   SqliteSource(path).readAll(
       [&](const Chunk& chunk) {
         if (chunk.kind == ChunkKind::kEvents) summary.ranks.insert(chunk.rank.value());
         if (chunk.kind == ChunkKind::kEnd) summary.whole = true;
         if (chunk.kind == ChunkKind::kRun) summary.run = withoutMachine(decodeOne<RunSpec>(chunk));
         if (chunk.kind != ChunkKind::kNotes) return;
-        const Note note = decodeOne<Note>(chunk);
-        if (note.key == kClockNote) summary.clock = parseClock(note.json);
+        for (const Note& note : decodeRows<Note>(chunk))
+          if (note.key == kClockNote) summary.clock = parseClock(note.json);
       },
-      [&](const std::string& damage) {
-        throw inputError(path + ": " + damage + "; it cannot be joined");
-      });
+      [&](std::string sentence) { damage.push_back(std::move(sentence)); });
+  if (!damage.empty())
+    throw inputError(path + ": " + toPlainText(damage.front()) + "; it cannot be joined");
   return summary;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/query/admission.h"
 
+#include <algorithm>
+
 #include "traces/core/error.h"
 #include "traces/core/utf8.h"
 
@@ -60,6 +62,8 @@ void checkName(const std::string& name) {
   if (name.size() > kMostBytes)
     throw inputError("the trace holds a name of " + std::to_string(name.size()) + " bytes");
   if (!isUtf8(name)) throw inputError("the trace holds a name that is not UTF-8");
+  if (!isPlainText(name))
+    throw inputError("the trace holds a name with control characters: " + toPlainText(name));
 }
 
 void checkShape(const std::vector<std::int64_t>& shape, const std::string& of) {
@@ -141,6 +145,10 @@ void admit(const ShardRecord& shard) {
   }
 }
 
+void admit(const Note& note) {
+  checkName(note.key);
+}
+
 void admit(const MemorySample& sample) {
   checkRank(sample.rank);
   checkTime(sample.time_ns);
@@ -159,7 +167,7 @@ void admit(const DiffRecord& diff) {
     count *= extent;
   }
   const std::int64_t codes =
-      rows.rows_a_code < 1 ? -1 : (count + rows.rows_a_code - 1) / rows.rows_a_code;
+      rows.rows_a_code < 1 ? -1 : count / rows.rows_a_code + (count % rows.rows_a_code > 0 ? 1 : 0);
   if (!rows.codes.empty() && codes != static_cast<std::int64_t>(rows.codes.size()))
     throw inputError("the trace holds a diff whose rows do not fit their shape");
 }
@@ -186,6 +194,11 @@ void admit(const RunSpec& run) {
 void admit(const GroupRecord& group) {
   if (group.id.isNone()) throw inputError("the trace holds a group without a number");
   checkRanks(group.members);
+  if (group.members.empty()) throw inputError("the trace holds a group without members");
+  auto members = group.members;
+  std::ranges::sort(members);
+  if (std::ranges::adjacent_find(members) != members.end())
+    throw inputError("the trace names a rank twice in a group");
 }
 
 void admit(const IntentRecord& intent) {

@@ -16,8 +16,10 @@ namespace ringscope::traces {
 /// fit 64 bits. Whether two records fit each other is for whoever puts them together. Each throws
 /// inputError with a sentence.
 inline constexpr int kMaxRanks = 4096;
+/// Groups of ranks: each rank is in a few.
+inline constexpr std::size_t kMaxGroups = 2 * kMaxRanks;
 inline constexpr int kMaxStages = 2 * kMaxRanks;
-inline constexpr int kMaxLayers = 1 << 15;
+inline constexpr int kMaxLayers = 4096;
 /// Tokens of a sequence, elements of a tensor.
 inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
@@ -28,6 +30,7 @@ inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 53;
 void admit(const Event& event);
 void admit(const TensorRecord& tensor);
 void admit(const ShardRecord& shard);
+void admit(const Note& note);
 void admit(const MemorySample& sample);
 void admit(const DiffRecord& diff);
 void admit(const TimesRecord& times);

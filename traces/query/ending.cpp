@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "traces/core/utf8.h"
+
 namespace ringscope::traces {
 namespace {
 
@@ -14,7 +16,7 @@ std::optional<Ending> parsed(const nlohmann::json& note) {
   };
   const auto how = findByName<HowEnded>(text("how"));
   if (!how) return std::nullopt;
-  return Ending{*how, text("reason")};
+  return Ending{*how, toPlainText(text("reason"))};
 }
 
 }  // namespace

@@ -20,14 +20,16 @@ void EventStore::makeRoomFor(WorldRank rank) {
 }
 
 void EventStore::add(std::span<const Event> all) {
-  while (!all.empty()) {
-    const WorldRank rank = all.front().rank;
-    const auto other =
-        std::find_if(all.begin(), all.end(), [&](const Event& e) { return e.rank != rank; });
-    const auto count = static_cast<std::size_t>(other - all.begin());
-    append(rank, all.first(count));
-    all = all.subspan(count);
+  const auto other =
+      std::ranges::find_if(all, [&](const Event& e) { return e.rank != all.front().rank; });
+  if (other == all.end()) {
+    if (!all.empty()) append(all.front().rank, all);
+  } else {  // of each rank at once, however they alternate
+    std::map<WorldRank, std::vector<Event>> by_rank;
+    for (const Event& event : all) by_rank[event.rank].push_back(event);
+    for (const auto& [rank, events] : by_rank) append(rank, events);
   }
+  addMoments(all);
 }
 
 void EventStore::append(WorldRank rank, std::span<const Event> added) {
@@ -40,8 +42,6 @@ void EventStore::append(WorldRank rank, std::span<const Event> added) {
   const std::size_t first = run.events.size();
   run.events.insert(run.events.end(), added.begin(), added.end());
   settle(rank, runs.size() - 1, first);
-  for (const Event& event : added)
-    if (event.place.stage.exists()) addMoment(event.place);
 }
 
 /// Makes the decoded events of a run from `first` on known to the rank.
@@ -223,10 +223,21 @@ void EventStore::decodeAll() {
   if (!moments_are_right_) updateMoments();
 }
 
-void EventStore::addMoment(const Place& place) {
-  // Nearly always the newest one or one of the last few, since ranks are never far apart.
-  const auto at = std::lower_bound(moments_.begin(), moments_.end(), place, before);
-  if (at == moments_.end() || !(*at == place)) moments_.insert(at, place);
+void EventStore::addMoments(std::span<const Event> added) {
+  std::vector<Place> places;
+  for (const Event& event : added)
+    if (event.place.stage.exists() && (places.empty() || !(places.back() == event.place)))
+      places.push_back(event.place);
+  if (places.empty()) return;
+  std::ranges::sort(places, before);
+  // Nearly always the newest ones or the last few, since ranks are never far apart.
+  const auto from = std::lower_bound(moments_.begin(), moments_.end(), places.front(), before);
+  std::vector<Place> merged;
+  std::set_union(from, moments_.end(), places.begin(), places.end(), std::back_inserter(merged),
+                 before);
+  merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
+  moments_.erase(from, moments_.end());
+  moments_.insert(moments_.end(), merged.begin(), merged.end());
 }
 
 /// Each once, in the order of visiting.

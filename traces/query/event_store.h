@@ -68,7 +68,7 @@ class EventStore {
   bool fill(WorldRank rank, std::size_t run, std::vector<Event> events);
   void updateTotals(RankEvents& events);
   std::vector<Place> momentsOf(const RankEvents& events) const;
-  void addMoment(const Place& place);
+  void addMoments(std::span<const Event> added);
 
   std::shared_ptr<ChunkSource> source_;
   std::deque<RankEvents> ranks_;

@@ -12,6 +12,9 @@
 namespace ringscope::traces {
 namespace {
 
+/// Of one rank in one pass of a layer. No run has as many, and each costs reading a block.
+constexpr std::size_t kMostEvents = 8192;
+
 /// What one rank recorded of the layer as the model has it.
 struct Own {
   Rows out, lse;
@@ -74,7 +77,9 @@ class Merger {
       const std::int64_t head = schedule ? schedule->q_head_begin - firstHead() : 0;
       Place last = place_;
       last.stage = RingStep::of(std::numeric_limits<RingStep::Value>::max());
-      for (const Event& event : trace_.eventsAt(place_, last, rank))
+      const auto events = trace_.eventsAt(place_, last, rank);
+      if (events.size() > kMostEvents) return false;
+      for (const Event& event : events)
         if (event.kind == EventKind::kAttend && !addBlock(event, rows, head)) return false;
     }
     return true;

@@ -20,6 +20,17 @@ void admitAll(const Records& records) {
 
 }  // namespace
 
+void Trace::listProblem(std::string_view sentence) const {
+  constexpr std::size_t kMostListed = 50;
+  if (problems_.size() < kMostListed) return problems_.push_back(toPlainText(sentence));
+  if (unlisted_problems_++ == 0) problems_.emplace_back();
+  problems_.back() = std::to_string(unlisted_problems_) + " more problems are not listed";
+}
+
+void Trace::addFirstProblem(std::string_view sentence) {
+  problems_.insert(problems_.begin(), toPlainText(sentence));
+}
+
 void Trace::expect(const ChunkInfo& chunk) {
   admit(chunk.summary.value(), chunk.rows);
   events_.expect(chunk);
@@ -34,7 +45,7 @@ void Trace::readEvents() {
 }
 
 const std::vector<std::string>& Trace::problems() const {
-  for (std::string& sentence : events_.takeProblems()) problems_.push_back(std::move(sentence));
+  for (const std::string& sentence : events_.takeProblems()) listProblem(sentence);
   return problems_;
 }
 
@@ -83,9 +94,10 @@ void Trace::add(DiffRecord diff) {
 void Trace::add(RunSpec run) {
   admit(run);
   for (std::string* text :
-       {&run.capture, &run.model_dir, &run.tokens, &run.tokenizer, &run.separator, &run.model.name})
-    *text = toUtf8(*text);
-  for (std::string& path : run.text) path = toUtf8(path);
+       {&run.capture, &run.model_dir, &run.tokens, &run.tokenizer, &run.model.name})
+    *text = toPlainText(*text);
+  run.separator = toUtf8(run.separator);  // which may well be the end of a line
+  for (std::string& path : run.text) path = toPlainText(path);
   run_ = std::move(run);
 }
 
@@ -130,6 +142,7 @@ void Trace::add(ShardRecord shard) {
 }
 
 void Trace::add(const Note& note) {
+  admit(note);
   notes_.emplace_back(note.key, parseJson(note.json, "the note '" + note.key + "' of the trace"));
   raw_notes_.push_back(note);
 }
@@ -146,22 +159,37 @@ void Trace::addValues(TensorId tensor, Bytes values) {
 
 void Trace::add(GroupRecord group) {
   admit(group);
-  for (const WorldRank member : group.members) events_.makeRoomFor(member);
-  const auto at = std::lower_bound(
-      groups_.begin(), groups_.end(), group,
-      [](const GroupRecord& a, const GroupRecord& b) { return a.id.value() < b.id.value(); });
-  if (at != groups_.end() && at->id == group.id)
-    *at = std::move(group);
+  if (groups_.size() == kMaxGroups)
+    throw inputError("the trace has more than " + std::to_string(kMaxGroups) + " groups of ranks");
+  const auto at = findGroup(group.id);
+  const bool known = at != groups_.end() && at->id == group.id;
+  for (const WorldRank member : group.members)
+    if (const GroupRecord* other = groupOf(member, group.axis);
+        other && other->id != group.id && group.axis != GroupAxis::kOther)
+      throw inputError("rank " + toString(member) + " is in two groups of the axis " +
+                       name(group.axis));
+  if (known)
+    for (const WorldRank member : at->members)
+      if (groupOf(member, at->axis) == &*at) group_index_.erase({at->axis, member});
+  for (const WorldRank member : group.members) {
+    group_index_.try_emplace({group.axis, member}, group.id);
+    events_.makeRoomFor(member);
+  }
+  if (known)
+    groups_[static_cast<std::size_t>(at - groups_.begin())] = std::move(group);
   else
     groups_.insert(at, std::move(group));
 }
 
+/// The first that has this number or a larger one.
+std::vector<GroupRecord>::const_iterator Trace::findGroup(GroupId id) const {
+  return std::ranges::lower_bound(groups_, id.value(), {},
+                                  [](const GroupRecord& group) { return group.id.value(); });
+}
+
 const GroupRecord* Trace::groupOf(WorldRank rank, GroupAxis axis) const {
-  for (const GroupRecord& group : groups_)
-    if (group.axis == axis &&
-        std::find(group.members.begin(), group.members.end(), rank) != group.members.end())
-      return &group;
-  return nullptr;
+  const auto found = group_index_.find({axis, rank});
+  return found == group_index_.end() ? nullptr : &*findGroup(found->second);
 }
 
 const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank) const {

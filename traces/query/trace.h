@@ -52,12 +52,11 @@ class Trace {
   void add(EndRecord end) { end_ = end; }
   /// Keeps the values of a tensor in memory.
   void addValues(TensorId tensor, Bytes values);
-  /// Notes something that could not be read, for whoever shows this trace.
-  void addProblem(std::string sentence) { problems_.push_back(std::move(sentence)); }
+  /// Notes something that could not be read, for whoever shows this trace. A stranger's may give
+  /// cause for a hundred thousand sentences: the first are listed, and the rest is counted.
+  void addProblem(std::string_view sentence) { listProblem(sentence); }
   /// The same for what matters more than all else.
-  void addFirstProblem(std::string sentence) {
-    problems_.insert(problems_.begin(), std::move(sentence));
-  }
+  void addFirstProblem(std::string_view sentence);
 
   int worldSize() const { return events_.ranks(); }
   /// All events of one rank in the order of their ends, as they were recorded; none of a rank that
@@ -131,6 +130,9 @@ class Trace {
   std::int64_t endNs() const { return events_.endNs(); }
 
  private:
+  void listProblem(std::string_view sentence) const;
+  std::vector<GroupRecord>::const_iterator findGroup(GroupId id) const;
+
   std::shared_ptr<ChunkSource> source_;
   mutable EventStore events_;
   std::vector<std::vector<MemorySample>> memory_;
@@ -159,6 +161,8 @@ class Trace {
   std::map<std::int64_t, Bytes> kept_values_;                                 // by tensor
   mutable std::vector<std::string> problems_;
   std::optional<EndRecord> end_;
+  mutable std::size_t unlisted_problems_ = 0;
+  std::map<std::pair<GroupAxis, WorldRank>, GroupId> group_index_;
 };
 
 /// Opens a recording of any format that there is, told by its content. Throws inputError when it

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "traces/core/error.h"
+#include "traces/core/utf8.h"
 #include "traces/schema/chunk.h"
 
 namespace ringscope::traces {
@@ -56,7 +57,7 @@ Handle open(const std::string& name, int flags, const char* vfs, const std::stri
   const int result = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, vfs);
   Handle db(raw);
   if (result != SQLITE_OK)
-    throw inputError(path + ": " + (raw ? sqlite3_errmsg(raw) : "out of memory"));
+    throw inputError(path + ": " + (raw ? toPlainText(sqlite3_errmsg(raw)) : "out of memory"));
   sqlite3_busy_timeout(raw, kBusyMs);
   return db;
 }
@@ -150,7 +151,7 @@ Handle openRolledBack(const fs::path& file, const std::string& path) {
   {
     const Handle writer = open(copy.string(), SQLITE_OPEN_READWRITE, nullptr, path);
     if (sqlite3_exec(writer.get(), "PRAGMA schema_version", nullptr, nullptr, nullptr) != SQLITE_OK)
-      throw inputError(path + ": " + sqlite3_errmsg(writer.get()));
+      throw inputError(path + ": " + toPlainText(sqlite3_errmsg(writer.get())));
   }
   Handle db = openAlone(copy, path);
   checkHeader(db.get(), path);

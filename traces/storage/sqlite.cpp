@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "traces/core/utf8.h"
 #include "traces/schema/chunk.h"
 #include "traces/storage/read_only.h"
 
@@ -12,7 +13,7 @@ namespace {
 [[noreturn]] void fail(sqlite3* db) {
   const char* file = db ? sqlite3_db_filename(db, "main") : nullptr;
   throw inputError(std::string(file ? file : "the trace") + ": " +
-                   (db ? sqlite3_errmsg(db) : "out of memory"));
+                   (db ? toPlainText(sqlite3_errmsg(db)) : "out of memory"));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ void removeTrace(const std::string& path) {
   std::error_code error;
   removeBeside(path);
   fs::remove(path, error);
-  if (fs::exists(path)) throw inputError(path + " cannot be replaced: permission denied");
+  if (fs::exists(path, error)) throw inputError(path + " cannot be replaced: permission denied");
 }
 
 }  // namespace ringscope::traces

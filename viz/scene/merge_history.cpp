@@ -116,6 +116,9 @@ Attender attenderOf(const GroupPass& pass, WorldRank owner, std::int64_t head, T
   return {};
 }
 
+/// Each costs reading it.
+constexpr int kMostBlocks = 1024;
+
 /// Goes through the stages of one row.
 class Historian {
  public:
@@ -144,10 +147,13 @@ class Historian {
 
   /// A block that holds the row was not kept.
   bool missing() const { return missing_; }
+  /// The row is said to be in more blocks than any run has; the rest is not looked at.
+  bool tooMany() const { return blocks_ > kMostBlocks; }
 
  private:
   void take(const Event& event, MergeStep& step) {
     if (attender_.row < event.q_begin || attender_.row >= event.q_end) return;
+    if (++blocks_ > kMostBlocks) return;
     traces::TensorKey key{
         {TensorKind::kBlockOut}, place_,     event.microbatch, event.pass, event.rank,
         event.source_rank,       event.piece};
@@ -171,6 +177,7 @@ class Historian {
   const Attender& attender_;
   Accumulator& all_;
   bool missing_ = false;
+  int blocks_ = 0;
 };
 
 MergeHistory without(std::string why) {
@@ -213,6 +220,9 @@ MergeHistory mergeHistory(const Trace& trace, const Place& viewed,
   Historian historian(trace, pass, attender, all);
   for (const StageRecord& stage : attender.schedule->stages)
     history.steps.push_back(historian.step(stage));
+  if (historian.tooMany())
+    return without("Not shown: the row is said to be in more than " + std::to_string(kMostBlocks) +
+                   " blocks.");
   if (historian.missing()) return without(notKept(pass));
   history.merged = all.weighted.front();
   history.naive = all.sum.front();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iomanip>
 #include <iostream>
+#include <map>
+#include <tuple>
 
 #include "app/command_line/columns.h"
 #include "app/command_line/command.h"
@@ -53,15 +55,14 @@ void printRow(const DiffRecord& diff) {
 /// The worst of all training steps for each tensor, in the order in which it was first compared.
 std::vector<const DiffRecord*> worstPerTensor(const traces::Trace& trace) {
   std::vector<const DiffRecord*> rows;
+  std::map<std::tuple<bool, traces::Layer, std::string>, std::size_t> row_of;
   for (const auto& diff : trace.diffs()) {
-    const auto same = std::find_if(rows.begin(), rows.end(), [&](const DiffRecord* row) {
-      return row->isolated == diff.isolated && row->place.layer == diff.place.layer &&
-             row->tensor == diff.tensor;
-    });
-    if (same == rows.end())
+    const auto [known, first] =
+        row_of.try_emplace({diff.isolated, diff.place.layer, diff.tensor}, rows.size());
+    if (first)
       rows.push_back(&diff);
     else
-      traces::keepWorse(*same, diff);
+      traces::keepWorse(rows[known->second], diff);
   }
   return rows;
 }

@@ -4,6 +4,7 @@
 
 #include "app/command_line/command.h"
 #include "traces/core/prose.h"
+#include "traces/core/utf8.h"
 #include "traces/query/ending.h"
 #include "traces/query/trace.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
   const traces::Ending ending = traces::endingOf(trace);
-  nlohmann::json json = {{"path", path},
+  nlohmann::json json = {{"path", traces::toUtf8(path)},
                          {"bytes", std::filesystem::file_size(path)},
                          {"format", traces::kFormatVersion},
                          {"run", trace.run() ? traces::toJson(*trace.run()) : nlohmann::json()},
@@ -37,7 +38,8 @@ void printText(const nlohmann::json& info) {
   const auto& run = info["run"];
   if (run.is_object())
     std::cout << run.value("command", "") << " · " << run.value("strategy", "") << " · cp "
-              << run.value("cp", 0) << " · balance " << run.value("balance", "") << " · mask "
+              << run.value("cp", 0) << " · balance "
+              << (run["balance"].is_string() ? run.value("balance", "") : "by mask") << " · mask "
               << run.value("mask", "") << " · " << run.value("dtype", "") << " · length "
               << run.value("seq_len", 0) << " · capture " << run.value("capture", "") << "\n";
   const auto count = [&info](const char* key, const char* noun) {

@@ -4,6 +4,7 @@
 
 #include "app/command_line/command.h"
 #include "traces/core/prose.h"
+#include "traces/core/utf8.h"
 #include "traces/join/join_files.h"
 
 namespace ringscope::app {
@@ -18,7 +19,7 @@ void defineMerge(CLI::App& command, int&) {
   command.callback([=] {
     const bool exact = traces::joinFiles(*inputs, *output) == traces::ClockAlignment::kSteadyClock;
     if (*json)
-      std::cout << nlohmann::json({{"trace", *output},
+      std::cout << nlohmann::json({{"trace", traces::toUtf8(*output)},
                                    {"files", inputs->size()},
                                    {"clock", exact ? "steady" : "wall"}})
                        .dump(2)

@@ -2,6 +2,7 @@
 // Compares the position ids that each rank's model really used with the global index of its tokens.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "traces/doctor/rule.h"
 #include "traces/schema/token_runs.h"
@@ -28,11 +29,13 @@ std::int64_t countsFrom(TokenIndex token, const IntentRecord* meant) {
 Count compare(const std::vector<double>& positions, const std::vector<TokenRun>& runs,
               const IntentRecord* meant) {
   Count count;
+  std::vector<TokenRun> held;  // that hold a token: of the others there may be very many
+  std::ranges::copy_if(runs, std::back_inserter(held),
+                       [](const TokenRun& run) { return run.end > run.begin; });
   std::size_t i = 0;
-  while (i < positions.size()) {
-    const std::size_t before = i;
+  while (i < positions.size() && !held.empty()) {
     std::int64_t local = 0;
-    for (const TokenRun& run : runs)
+    for (const TokenRun& run : held)
       for (std::int64_t g = run.begin; g < run.end && i < positions.size(); ++g, ++i, ++local) {
         ++count.tokens;
         const double position = positions[i],
@@ -42,7 +45,6 @@ Count compare(const std::vector<double>& positions, const std::vector<TokenRun>&
         count.restarting += position == static_cast<double>(local);
         count.max_offset = std::max(count.max_offset, std::abs(position - should));
       }
-    if (i == before) break;  // no run holds a token
   }
   return count;
 }

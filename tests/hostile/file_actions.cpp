@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/hostile/actions.h"
+#include "traces/control/messages.h"
+#include "traces/core/input_file.h"
+#include "traces/core/utf8.h"
+#include "traces/query/trace.h"
+#include "traces/safetensors/safetensors.h"
+#include "traces/schema/run_rules.h"
+#include "traces/stream/frame.h"
+#include "viz/scene/memory_estimate.h"
+
+namespace ringscope::test {
+namespace {
+
+/// What a program says of a file that it cannot use.
+template <typename Read>
+Answer read(const Read& read) {
+  try {
+    return {0, read(), ""};
+  } catch (const Error& error) {
+    return {2, "", "ringscope: " + traces::toPlainText(error.what()) + "\n"};
+  }
+}
+
+/// One frame: a request, a message, or a chunk that a trace takes in.
+int take(const traces::Frame& frame, traces::Trace& trace) {
+  if (frame.type == traces::FrameType::kChunk) {
+    trace.add(traces::decodeChunkFrame(frame));
+    return 1;
+  }
+  const nlohmann::json json = traces::parseFrameJson(frame);
+  int understood = 0;
+  try {
+    traces::control::decodeRequest(json);
+    ++understood;
+  } catch (const Error&) {  // then perhaps an answer
+  }
+  traces::control::decodeMessage(json);
+  return understood + 1;
+}
+
+}  // namespace
+
+Answer readTensors(const Words& words) {
+  return read([&] {
+    const auto file = traces::SafeTensorsFile::read(words.at(0));
+    std::uint64_t sum = 0;
+    for (const auto& [name, view] : file.tensors())
+      for (std::size_t i = 0; i < view.size_bytes; ++i) sum += view.data[i];
+    return std::to_string(file.tensors().size()) + " tensors, sum " + std::to_string(sum);
+  });
+}
+
+Answer readModel(const Words& words) {
+  return read([&] {
+    const auto shape = viz::ModelShape::load(words.at(0));
+    std::string said = std::to_string(shape.parameters());
+    for (const int ranks : {1, 8, 4096})
+      for (const char* dtype : {"float32", "bfloat16"})
+        said += " " +
+                std::to_string(
+                    viz::estimateMemory(shape, std::int64_t{1} << 30, ranks, ranks, dtype).total());
+    return said;
+  });
+}
+
+Answer readSettings(const Words& words) {
+  return read([&] {
+    traces::RunSpec run;
+    traces::fromJson(traces::readJson(words.at(0)), run, words.at(0));
+    return traces::toJson(run).dump();
+  });
+}
+
+Answer readFrames(const Words& words) {
+  return read([&] {
+    const auto bytes = traces::readFileBytes(words.at(0));
+    traces::FrameDecoder decoder;
+    traces::Trace trace;
+    int frames = 0;
+    std::string refused;
+    for (const std::uint8_t byte : bytes) {  // as it may come: byte by byte
+      decoder.feed(&byte, 1);
+      while (const auto frame = decoder.next()) try {
+          frames += take(*frame, trace);
+        } catch (const Error& error) {
+          refused = error.what();
+        }
+    }
+    return std::to_string(frames) + " understood, " + traces::toPlainText(refused);
+  });
+}
+
+}  // namespace ringscope::test
