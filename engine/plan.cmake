@@ -13,6 +13,7 @@ add_library(ringscope_plan STATIC
   ${CMAKE_SOURCE_DIR}/engine/progress/stall_watch.cpp
   ${CMAKE_SOURCE_DIR}/engine/sharding/mesh.cpp
   ${CMAKE_SOURCE_DIR}/engine/sharding/shard_layout.cpp
+  ${CMAKE_SOURCE_DIR}/engine/transport/loopback_socket.cpp
   ${CMAKE_SOURCE_DIR}/engine/transport/mailbox.cpp)
 ringscope_target(ringscope_plan)
 target_link_libraries(ringscope_plan PUBLIC ringscope_traces)

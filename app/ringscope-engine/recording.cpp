@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/command_line/command.h"
+#include "traces/core/utf8.h"
 #include "traces/join/join_files.h"
 #include "traces/query/ending.h"
 #include "traces/stream/stream_sink.h"
@@ -32,7 +33,7 @@ std::string endedNote(const std::string& failure, bool stopped) {
   return traces::endedNote({!failure.empty() ? HowEnded::kFailed
                             : stopped        ? HowEnded::kStopped
                                              : HowEnded::kFinished,
-                            failure});
+                            traces::toUtf8(failure)});
 }
 
 void warnOfCuts(const traces::RecorderStats& stats) {
@@ -43,7 +44,6 @@ void warnOfCuts(const traces::RecorderStats& stats) {
 }  // namespace
 
 Outputs::Outputs(const std::string& trace_path, bool control) : trace_path_(trace_path) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, not the run's end
   if (!trace_path.empty()) {
     // Whoever follows the run over the connection asks for parts of this run's file, not of
     // another.
@@ -54,6 +54,7 @@ Outputs::Outputs(const std::string& trace_path, bool control) : trace_path_(trac
     sinks_.push_back(std::move(file));
   }
   if (!control) return;
+  std::signal(SIGPIPE, SIG_IGN);  // whoever has gone away ends the connection, not the run
   (void)!::nice(10);  // the window at the other end shares these cores and must stay smooth
   const int frames = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);

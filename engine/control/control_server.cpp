@@ -46,15 +46,14 @@ void ControlServer::loop() {
     try {
       answerPending();
       announceBreak();
-    } catch (const Error& error) {  // a rank that does not answer must not end the others
+    } catch (const std::exception& error) {  // a rank that does not answer must not end the others
       send(control::Failure{error.what()});
     }
     const int patience_ms = pending_ ? 1 : 50;
-    if (!input_open_) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(patience_ms));
-      continue;
-    }
-    pollfd ready{options_.input, POLLIN, 0};
+    if (connected_ && writer_->readerIsGone()) disconnect();
+    if (!connected_) runAlone();
+    // Whoever does not read what is answered is asked nothing more of.
+    pollfd ready{connected_ && !writer_->overflows() ? options_.input : -1, POLLIN, 0};
     if (::poll(&ready, 1, patience_ms) > 0) readInput();
   }
 }
@@ -63,23 +62,33 @@ void ControlServer::readInput() {
   std::array<char, 4096> buffer;
   const ssize_t n = ::read(options_.input, buffer.data(), buffer.size());
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (n <= 0) {
-    input_open_ = false;
-    if (stop_at_end_of_input_)
-      gate_.stop();
-    else
-      gate_.resume();  // nobody is left who could continue a paused run
-    return;
-  }
+  if (n <= 0) return disconnect();
   try {
     decoder_.feed(buffer.data(), static_cast<std::size_t>(n));
     while (const auto frame = decoder_.next()) {
       if (frame->type == traces::FrameType::kJson) handle(*frame);
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     send(control::Failure{error.what()});
-    input_open_ = false;
+    disconnect();
   }
+}
+
+/// Nobody can ask for anything any more: the input has ended or cannot be read, or nobody reads
+/// what is answered.
+void ControlServer::disconnect() {
+  connected_ = false;
+  pending_.reset();
+  if (stop_at_end_of_input_) return gate_.stop();
+  try {
+    setBreak({});
+  } catch (const std::exception&) {  // a rank that does not answer; runAlone() does what is left
+  }
+}
+
+/// A run that stands would stand for ever.
+void ControlServer::runAlone() {
+  if (gate_.stoppedAt()) gate_.resume();
 }
 
 void ControlServer::handle(const traces::Frame& frame) {
@@ -89,7 +98,7 @@ void ControlServer::handle(const traces::Frame& frame) {
     head = control::RequestHead::from(message);
     if (auto answer = granted(*head, control::decodeRequest(message)))
       send(control::Reply{head->cmd, head->id, std::move(*answer)});
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // ours, or of a library that a request led into
     if (head)
       send(control::Reply{head->cmd, head->id, control::Refused{error.what()}});
     else
@@ -232,6 +241,8 @@ control::Resent ControlServer::resend(const control::Resend& asked) {
   traces::SqliteSource source(options_.trace_path);
   control::Resent resent;
   source.readRange(asked.first, asked.last, [&](const traces::Chunk& chunk) {
+    while (writer_->overflows() && !writer_->readerIsGone() && !closing_)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     writer_->send(traces::encodeChunkFrame(chunk));
     ++resent.sent;
   });

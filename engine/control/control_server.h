@@ -19,7 +19,10 @@ namespace ringscope::engine {
 /// is answered by a Reply. A pause or step is answered when every rank stands at the same gate and
 /// all before it is flushed; whoever shows "stopped" waits for the answer's watermark. While ranks
 /// do not come to their gate, Waiting says which, every two seconds. A failure in a request, or a
-/// request that cannot be understood, is an answer that says why; it never ends the run.
+/// request that cannot be understood, is an answer that says why; it never ends the run. The
+/// connection ends with its input, with the first frame that cannot be, and when nobody reads the
+/// answers any more: then the run is stopped where Hello said so, else it goes on to its end, and
+/// neither a pause nor a break holds it.
 class ControlServer {
  public:
   struct Options {
@@ -41,6 +44,8 @@ class ControlServer {
  private:
   void loop();
   void readInput();
+  void disconnect();
+  void runAlone();
   void handle(const traces::Frame& frame);
   /// The answer; nothing when it comes later.
   std::optional<traces::control::Answer> granted(const traces::control::RequestHead& head,
@@ -63,14 +68,14 @@ class ControlServer {
   ControlledRun& run_;
   std::shared_ptr<traces::FrameWriter> writer_;
   Options options_;
-  traces::FrameDecoder decoder_;
+  traces::FrameDecoder decoder_{traces::kMaxRequestBytes};
   std::optional<traces::control::RequestHead> pending_;  // a pause or step without its answer
   std::chrono::steady_clock::time_point pending_said_;   // when its waiting was last spoken of
   std::atomic<double> break_ratio_{kNoBreak};            // error ÷ limit
   bool breaks_on_non_finite_ = false;
   bool stop_is_known_ = false;  // the other side has been told where the ranks stand
   bool stop_at_end_of_input_ = false;
-  bool input_open_ = true;
+  bool connected_ = true;
   std::atomic<bool> closing_{false};
   std::thread thread_;
 

@@ -114,7 +114,7 @@ bool RankHub::readFrom(WorldRank rank) {
   try {
     link.decoder.feed(buffer.data(), static_cast<std::size_t>(n));
     while (const auto frame = link.decoder.next()) take(rank, *frame);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     setGone(link);
     const traces::MutexLock lock(recording_mutex_);
     stats_.failed_sinks.push_back("rank " + toString(rank) +

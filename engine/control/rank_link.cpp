@@ -52,7 +52,7 @@ bool RankLink::readRequests() {
   try {
     decoder_.feed(buffer.data(), static_cast<std::size_t>(n));
     while (const auto frame = decoder_.next()) answer(*frame);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     writer_->send(control::encodeMessage(control::Failure{error.what()}));
     return false;
   }
@@ -67,7 +67,7 @@ void RankLink::answer(const traces::Frame& frame) {
     reply.cmd = head.cmd;
     reply.id = head.id;
     reply.answer = granted(control::decodeRequest(message));
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // ours, or of a library that a request led into
     reply.answer = control::Refused{error.what()};
   }
   writer_->send(control::encodeMessage(reply));

@@ -37,7 +37,7 @@ class RankLink {
   int descriptor_;
   std::shared_ptr<traces::FrameWriter> writer_;
   ControlledRun& run_;
-  traces::FrameDecoder decoder_;
+  traces::FrameDecoder decoder_{traces::kMaxRequestBytes};
   std::atomic<bool> closing_{false};
   std::thread thread_;
 };

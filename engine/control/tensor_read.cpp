@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/gpu/gpu.h"
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/error.h"
 
@@ -69,14 +70,19 @@ TensorSlice readLiveTensor(const LiveTensors& live, const ReadTensor& asked) {
   const auto& sizes = slice.of.shape;
   slice.begin = bounds(asked.begin, "begin", std::vector<std::int64_t>(sizes.size(), 0));
   slice.end = bounds(asked.end, "end", sizes);
-  for (std::size_t d = 0; d < std::min(asked.lead.size(), sizes.size()); ++d) {
+  if (asked.lead.size() > sizes.size())
+    throw usageError("\"lead\" has at most one number a dimension, and the tensor has " +
+                     std::to_string(sizes.size()));
+  for (std::size_t d = 0; d < asked.lead.size(); ++d) {
     if (asked.lead[d] < 0 || asked.lead[d] >= sizes[d])
       throw usageError("dimension " + std::to_string(d) + " goes from 0 to " +
                        std::to_string(sizes[d]));
     slice.begin[d] = asked.lead[d];
     slice.end[d] = asked.lead[d] + 1;
   }
-  const at::Tensor values = cut(entry->tensor.detach(), slice).to(at::kDouble).contiguous();
+  const at::Tensor& whole = entry->tensor;
+  if (whole.is_cuda()) gpu::synchronizeAll(whole.get_device());
+  const at::Tensor values = cut(whole.detach(), slice).cpu().to(at::kDouble).contiguous();
   const auto* numbers = values.const_data_ptr<double>();
   slice.values.assign(numbers, numbers + values.numel());
   return slice;

@@ -61,6 +61,14 @@ void synchronize() {
   require(cudaStreamSynchronize(stream()), "work");
 }
 
+void synchronizeAll(int index) {
+  const c10::DeviceIndex own = c10::cuda::current_device();
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
+  const cudaError_t status = cudaDeviceSynchronize();
+  c10::cuda::set_device(own);
+  require(status, "work");
+}
+
 void copyBytes(void* to, const void* from, std::size_t bytes) {
   require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "a copy");
   synchronize();

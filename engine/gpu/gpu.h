@@ -20,6 +20,8 @@ int count();
 void useOwnStream(int index);
 /// Waits until the calling thread's stream has done its work. Throws runFailed when that failed.
 void synchronize();
+/// Waits until a GPU has done the work of all threads: for whoever reads what another computed.
+void synchronizeAll(int index);
 /// Copies between any memories, and waits. What wrote `from` must be complete.
 void copyBytes(void* to, const void* from, std::size_t bytes);
 

@@ -24,6 +24,9 @@ void useOwnStream(int) {
 void synchronize() {
   refuse();
 }
+void synchronizeAll(int) {
+  refuse();
+}
 void copyBytes(void*, const void*, std::size_t) {
   refuse();
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/launch/rank_supervisor.h"
 
-#include <arpa/inet.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,10 +14,13 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <random>
 #include <thread>
 
 #include "engine/progress/progress_board.h"
 #include "engine/progress/stall_watch.h"
+#include "engine/transport/loopback_socket.h"
+#include "engine/transport/rank_environment.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
@@ -32,18 +33,35 @@ constexpr auto kGrace = std::chrono::milliseconds(400);
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr auto kConsequences = std::chrono::milliseconds(100);
 
-/// A port that nobody listens on now.
-int freePort() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool fine = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  ::close(fd);
-  if (!fine) throw runFailed("no free port for the ranks to meet at");
-  return ntohs(address.sin_port);
+/// What nobody else on this machine knows.
+std::string newToken() {
+  std::random_device random;
+  std::string token;
+  for (int i = 0; i < 4; ++i) token += std::to_string(random()) + ".";
+  return token;
+}
+
+/// Where the ranks of one run find each other.
+struct Meeting {
+  LoopbackSocket socket = listenOnLoopback();
+  std::string token = newToken();
+
+  Meeting() = default;
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+  ~Meeting() { ::close(socket.descriptor); }
+  /// In a child: what its rank needs to come. The first rank serves.
+  void tell(WorldRank rank) const;
+};
+
+void Meeting::tell(WorldRank rank) const {
+  ::setenv("MASTER_ADDR", "127.0.0.1", 1);
+  ::setenv("MASTER_PORT", std::to_string(socket.port).c_str(), 1);
+  ::setenv(RankEnvironment::kStoreTokenVariable, token.c_str(), 1);
+  ::unsetenv(RankEnvironment::kStoreSocketVariable);
+  if (rank != WorldRank::of(0)) return;
+  const int fd = ::dup(socket.descriptor);  // without close-on-exec
+  ::setenv(RankEnvironment::kStoreSocketVariable, std::to_string(fd).c_str(), 1);
 }
 
 /// One rank process.
@@ -76,15 +94,14 @@ std::string lastLine(std::string text) {
   return text.starts_with("ringscope: ") ? text.substr(11) : text;
 }
 
-[[noreturn]] void becomeRank(const RankLaunch& launch, const Child& child, int port,
+[[noreturn]] void becomeRank(const RankLaunch& launch, const Child& child, const Meeting& meeting,
                              const ProgressBoard& board) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const std::string rank = toString(child.rank);
   ::setenv("RANK", rank.c_str(), 1);
   ::setenv("LOCAL_RANK", rank.c_str(), 1);
   ::setenv("WORLD_SIZE", std::to_string(launch.ranks).c_str(), 1);
-  ::setenv("MASTER_ADDR", "127.0.0.1", 1);
-  ::setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
+  meeting.tell(child.rank);
   ::setenv(ProgressBoard::kVariable, std::to_string(board.descriptor()).c_str(), 1);
   ::dup2(child.stderr_fd, STDERR_FILENO);
   sigset_t none;
@@ -137,14 +154,14 @@ class Supervisor {
 
  private:
   void start() {
-    const int port = freePort();
+    const Meeting meeting;
     children_.resize(static_cast<std::size_t>(launch_.ranks));
     for (int rank = 0; rank < launch_.ranks; ++rank) {
       Child& child = children_[static_cast<std::size_t>(rank)];
       child.rank = WorldRank::of(rank);
       child.stderr_fd = ::memfd_create("ringscope-rank", MFD_CLOEXEC);
       child.pid = ::fork();
-      if (child.pid == 0) becomeRank(launch_, child, port, board_);
+      if (child.pid == 0) becomeRank(launch_, child, meeting, board_);
       if (child.pid < 0) throw runFailed("rank " + std::to_string(rank) + " could not be started");
       child.running = true;
       child.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0));

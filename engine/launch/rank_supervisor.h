@@ -22,7 +22,8 @@ struct RankLaunch {
   std::function<void()> started;  ///< called here when all have been started
 };
 
-/// Starts the ranks, watches them by pidfd and heartbeat, and returns rank 0's exit code when all
+/// Starts the ranks, which meet at a socket that only this machine reaches and that the first of
+/// them is handed, watches them by pidfd and heartbeat, and returns rank 0's exit code when all
 /// have ended by themselves. When one dies, fails or is stuck, the others are ended within a second
 /// (asked first, so that their traces are whole) and runFailed says which rank it was, what became
 /// of it, and its step and operation. What the ranks print on stderr is kept back: that of rank 0

@@ -3,8 +3,10 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/AutogradState.h>
 #include <c10/util/Logging.h>
 #include <malloc.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <atomic>
@@ -75,6 +77,9 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
              const RankNames& rank, int threads, FirstFailure& failure,
              const std::function<void(RankContext&)>& body) {
   at::set_num_threads(threads);
+  // A backward pass of CUDA tensors would run on the one thread that a GPU has for all ranks, and
+  // a collective of tensor parallelism in it would wait there for a rank whose turn never comes.
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
   std::optional<MemoryTracker::Attachment> attachment;
   if (options.memory) attachment.emplace(options.memory, rank.world);
   traces::Place place;
@@ -205,6 +210,7 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
 
 bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& here, Gate& gate,
                     const std::function<void(RankContext&)>& body) {
+  ::prctl(PR_SET_NAME, ("ringscope-r" + toString(here.rank)).c_str());
   keepFreedMemory();
   silenceLibraryWarnings();
   checkTransport(options.transport, options.device, 1);

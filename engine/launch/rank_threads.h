@@ -34,7 +34,8 @@ struct RankThreadOptions {
 bool runRankThreads(const RankThreadOptions& options, Gate& gate,
                     const std::function<void(RankContext&)>& body);
 
-/// Runs `body` as one rank of several processes, which find each other as the environment says.
+/// Runs `body` as one rank of several processes, which find each other as the environment says. The
+/// process is then called by its rank, as ps and top show it: "ringscope-r2".
 /// Returns and throws as runRankThreads does.
 bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& here, Gate& gate,
                     const std::function<void(RankContext&)>& body);

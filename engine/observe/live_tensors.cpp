@@ -20,7 +20,8 @@ void LiveTensors::put(traces::WorldRank rank, const std::string& name, const tra
 std::optional<LiveTensors::Entry> LiveTensors::lock(const Key& key, const Handle& handle) {
   auto storage = handle.storage.lock();
   if (!storage) return std::nullopt;
-  at::Tensor tensor = at::empty({0}, at::TensorOptions().dtype(handle.dtype));
+  at::Tensor tensor =
+      at::empty({0}, at::TensorOptions().dtype(handle.dtype).device(storage->device()));
   tensor.set_(c10::Storage(std::move(storage)), handle.offset, handle.sizes, handle.strides);
   return Entry{std::get<0>(key), std::get<1>(key), handle.place, tensor};
 }

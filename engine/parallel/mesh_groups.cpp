@@ -56,7 +56,7 @@ std::shared_ptr<Communicator> MeshGroups::of(Transport& transport, traces::Group
   group = std::make_shared<Communicator>(
       members.size() == 1 ? alone()
                           : transport.backendOf(name.str(), mine, static_cast<int>(members.size())),
-      idOf(axis, members));
+      idOf(axis, members), members);
   return group;
 }
 

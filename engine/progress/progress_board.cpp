@@ -91,7 +91,7 @@ void reportFailure() {
   if (current) current->failed_ns = traces::steadyNow();
 }
 
-WaitReport::WaitReport(traces::GroupRank peer) {
+WaitReport::WaitReport(traces::WorldRank peer) {
   if (current) current->waiting = Waiting{true, peer};
 }
 WaitReport::~WaitReport() {

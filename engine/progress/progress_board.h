@@ -15,7 +15,7 @@ namespace ringscope::engine {
 /// Whom a rank waits for.
 struct Waiting {
   bool waits = false;
-  traces::GroupRank peer;  ///< of its communicator; none: all of them
+  traces::WorldRank peer;  ///< none: all ranks of its group
 };
 
 /// Where a rank process is, in memory that it shares with whoever supervises it. Written by the
@@ -82,11 +82,10 @@ void reportPlace(const traces::Place& place);
 void reportOperation(traces::EventKind kind);
 /// The calling thread has failed; call before its connections close, since its peers fail then.
 void reportFailure();
-/// While it lives, the calling thread waits for a rank of its communicator (none: for all of them),
-/// or is held.
+/// While it lives, the calling thread waits for a rank (none: for all of its group), or is held.
 class WaitReport {
  public:
-  explicit WaitReport(traces::GroupRank peer);
+  explicit WaitReport(traces::WorldRank peer);
   ~WaitReport();
 };
 class PauseReport {

@@ -37,7 +37,7 @@ traces::DType dtypeOf(const at::Tensor& tensor) {
 }
 
 traces::Bytes bytesOf(const at::Tensor& tensor) {
-  const at::Tensor contiguous = tensor.detach().contiguous();
+  const at::Tensor contiguous = tensor.detach().cpu().contiguous();
   const auto* data = static_cast<const std::uint8_t*>(contiguous.const_data_ptr());
   return traces::Bytes(data, data + contiguous.nbytes());
 }
@@ -58,7 +58,7 @@ void saveTensors(const std::string& path, const std::map<std::string, at::Tensor
   std::map<std::string, traces::SafeTensorView> views;
   std::vector<at::Tensor> keep_alive;
   for (const auto& [name, tensor] : tensors) {
-    keep_alive.push_back(tensor.detach().contiguous());
+    keep_alive.push_back(tensor.detach().cpu().contiguous());
     const at::Tensor& t = keep_alive.back();
     views[name] = {rowOf(t).file, t.sizes().vec(),
                    static_cast<const std::uint8_t*>(t.const_data_ptr()),

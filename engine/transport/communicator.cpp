@@ -9,8 +9,8 @@
 namespace ringscope::engine {
 
 std::vector<TransferReport> Exchange::wait() {
-  const WaitReport waiting(reports_.empty() ? GroupRank::none() : reports_.front().peer);
   for (std::size_t i = 0; i < works_.size(); ++i) {
+    const WaitReport waiting(peers_[i]);
     works_[i]->wait();
     const auto* local = dynamic_cast<const LocalWork*>(works_[i].get());
     const std::int64_t end = local ? local->parcel().completed_ns : traces::steadyNow();
@@ -45,11 +45,17 @@ std::uint64_t flowNumber(traces::GroupId group, GroupRank from, GroupRank to, st
 
 }  // namespace
 
-Communicator::Communicator(c10::intrusive_ptr<c10d::Backend> backend, traces::GroupId group)
+Communicator::Communicator(c10::intrusive_ptr<c10d::Backend> backend, traces::GroupId group,
+                           std::vector<traces::WorldRank> members)
     : backend_(std::move(backend)),
       group_(group),
+      members_(std::move(members)),
       sent_(static_cast<std::size_t>(backend_->getSize()), 0),
       received_(sent_) {}
+
+traces::WorldRank Communicator::worldRankOf(GroupRank rank) const {
+  return members_.empty() ? traces::WorldRank::of(rank.value()) : members_[rank.index()];
+}
 
 std::uint64_t Communicator::flowOf(GroupRank from, GroupRank to) {
   const GroupRank other = from == rank() ? to : from;
@@ -74,6 +80,7 @@ Exchange Communicator::exchange(const std::vector<Outgoing>& sends,
     const std::uint64_t flow = is_send ? flowOf(rank(), peer) : flowOf(peer, rank());
     exchange.reports_.push_back(
         {is_send, peer, static_cast<std::int64_t>(tensor.nbytes()), flow, traces::steadyNow()});
+    exchange.peers_.push_back(worldRankOf(peer));
   };
   for (const Incoming& incoming : receives) {
     std::vector<at::Tensor> tensors{incoming.tensor};
@@ -96,7 +103,7 @@ void Communicator::allReduceSum(at::Tensor& tensor, traces::Payload payload) {
   report.flow = flowNumber(group_, GroupRank::none(), GroupRank::none(), ++collectives_);
   report.begin_ns = traces::steadyNow();
   reduced_bytes_ += report.bytes;
-  const WaitReport waiting(GroupRank::none());
+  const WaitReport waiting(traces::WorldRank::none());
   // NCCL reduces on the GPU only.
   const bool carried = tensor.is_cpu() && backend_->supportsCoalescing();
   std::vector<at::Tensor> tensors{carried ? tensor.to(at::kCUDA) : tensor};
@@ -107,7 +114,7 @@ void Communicator::allReduceSum(at::Tensor& tensor, traces::Payload payload) {
 }
 
 void Communicator::barrier() {
-  const WaitReport waiting(GroupRank::none());
+  const WaitReport waiting(traces::WorldRank::none());
   backend_->barrier(c10d::BarrierOptions())->wait();
 }
 

@@ -57,6 +57,7 @@ class Exchange {
   std::vector<c10::intrusive_ptr<c10d::Work>> works_;
   std::vector<TransferReport> reports_;
   std::uint32_t number_ = 0;
+  std::vector<traces::WorldRank> peers_;  // one for each report
 };
 
 /// One rank's seam above the transports: groups of messages and the few collectives that are
@@ -64,8 +65,10 @@ class Exchange {
 class Communicator {
  public:
   /// `group`: the recorded id of its members; messages of different groups have different flows.
+  /// `members`: who they are, for whoever is told whom a rank waits for; none given: all ranks.
   explicit Communicator(c10::intrusive_ptr<c10d::Backend> backend,
-                        traces::GroupId group = traces::GroupId::of(0));
+                        traces::GroupId group = traces::GroupId::of(0),
+                        std::vector<traces::WorldRank> members = {});
 
   GroupRank rank() const { return GroupRank::of(backend_->getRank()); }
   int size() const { return backend_->getSize(); }
@@ -86,9 +89,11 @@ class Communicator {
 
  private:
   std::uint64_t flowOf(GroupRank from, GroupRank to);
+  traces::WorldRank worldRankOf(GroupRank rank) const;
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   traces::GroupId group_;
+  std::vector<traces::WorldRank> members_;  // empty: all ranks
   std::function<void(const CollectiveReport&)> on_collective_;
   std::uint32_t exchanges_ = 0, collectives_ = 0;
   std::vector<std::uint32_t> sent_, received_;  // messages so far, per peer

@@ -43,6 +43,9 @@ RankEnvironment RankEnvironment::read(const Mesh& mesh) {
     throw usageError("MASTER_PORT=" + std::to_string(here.master_port) +
                      " is not a port; ports go from 1 to 65535");
   here.interface_addr = textOf("RINGSCOPE_INTERFACE", "");
+  if (!textOf(kStoreSocketVariable, "").empty())
+    here.store_socket = numberOf(kStoreSocketVariable, kRequired);
+  here.store_token = textOf(kStoreTokenVariable, "");
   if (here.world_size != mesh.worldSize())
     throw usageError("WORLD_SIZE=" + std::to_string(here.world_size) + " but " + mesh.arithmetic() +
                      "; they must be equal");

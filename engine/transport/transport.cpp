@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -10,6 +11,7 @@
 #include "engine/gpu/gpu.h"
 #include "engine/transport/gloo_backend.h"
 #include "engine/transport/local_backend.h"
+#include "engine/transport/loopback_socket.h"
 #include "engine/transport/nccl_backend.h"
 #include "traces/core/error.h"
 #include "traces/core/mutex.h"
@@ -88,6 +90,13 @@ class GlooTransport : public Transport {
   std::chrono::milliseconds timeout_;
 };
 
+/// A socket for the store that rank 0 serves; nothing: ranks of other machines must reach it too.
+std::optional<int> storeSocket(const RankEnvironment& here) {
+  if (here.store_socket >= 0) return here.store_socket;
+  const bool alone = here.master_addr == "127.0.0.1" || here.master_addr == "localhost";
+  return alone ? std::optional(listenOnLoopback(here.master_port).descriptor) : std::nullopt;
+}
+
 c10::intrusive_ptr<c10d::Store> meetAtMaster(const RankEnvironment& here,
                                              std::chrono::milliseconds timeout) {
   c10d::TCPStoreOptions options;
@@ -97,6 +106,7 @@ c10::intrusive_ptr<c10d::Store> meetAtMaster(const RankEnvironment& here,
   options.isServer = here.rank == WorldRank::of(0) && !(agent && std::string(agent) == "True");
   options.numWorkers = static_cast<std::size_t>(here.world_size);
   options.timeout = timeout;
+  if (options.isServer) options.masterListenFd = storeSocket(here);
   try {
     return c10::make_intrusive<c10d::TCPStore>(here.master_addr, options);
   } catch (const std::exception& error) {
@@ -111,7 +121,8 @@ c10::intrusive_ptr<c10d::Store> storeOfRun(const RankEnvironment& here,
                                            std::chrono::milliseconds timeout) {
   static const auto kStore = meetAtMaster(here, timeout);
   static int runs = 0;
-  return c10::make_intrusive<c10d::PrefixStore>("run" + std::to_string(runs++), kStore);
+  return c10::make_intrusive<c10d::PrefixStore>(here.store_token + "run" + std::to_string(runs++),
+                                                kStore);
 }
 
 std::string nothing() {

@@ -61,6 +61,10 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope(text + "--capture everything"), "none, stats, full");
   expectOneSentence(ringscope(text + "--mask full --balance head_tail"), "use --balance none");
   expectOneSentence(ringscope(text + "--dp 2"), "a --batch that --dp divides");
+  for (const char* numbers : {"--lr ''", "--lr 1e", "--weight-decay ''", "--max-norm 'a lot'"})
+    expectOneSentence(ringscope(text + numbers), "is not a number");
+  for (const char* numbers : {"--lr=-1", "--lr=nan", "--weight-decay=inf", "--max-norm=0"})
+    expectOneSentence(ringscope(text + numbers), "cannot be; it is");
   expectOneSentence(ringscope(text + "--strategy ulysses --cp 8"), "8 Ulysses ranks");
   expectOneSentence(ringscope(text + "--launch processes --transport local"),
                     "needs --transport gloo");

@@ -2,59 +2,25 @@
 // The control connection as the window speaks it.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
-#include "tests/support/child_program.h"
+#include "tests/support/debugger.h"
 #include "tests/support/files.h"
 #include "traces/diff/summary.h"
 #include "traces/query/trace.h"
 #include "traces/storage/sealed.h"
-#include "traces/stream/frame.h"
 
 namespace ringscope {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 using test::Child;
-
-/// The other end of the control connection, as the window has it.
-class Debugger {
- public:
-  explicit Debugger(Child& child) : child_(child) {}
-  void send(const json& message) {
-    const auto frame = traces::encodeJsonFrame(message.dump());
-    EXPECT_EQ(write(child_.input, frame.data(), frame.size()), static_cast<ssize_t>(frame.size()));
-  }
-  /// Takes chunks in until a JSON frame with this key comes.
-  json await(const std::string& key) {
-    for (;;) {
-      while (auto frame = decoder_.next()) {
-        if (frame->type == traces::FrameType::kChunk) {
-          const auto chunk = traces::decodeChunkFrame(*frame);
-          trace.add(chunk);
-          last_seq = chunk.seq;
-          continue;
-        }
-        const json message = json::parse(frame->body.begin(), frame->body.end());
-        if (message.contains(key)) return message;
-      }
-      char buffer[65536];
-      const ssize_t n = read(child_.output, buffer, sizeof buffer);
-      if (n <= 0) return {};
-      decoder_.feed(buffer, static_cast<std::size_t>(n));
-    }
-  }
-  json ask(const json& message) {
-    send(message);
-    return await("reply");
-  }
-  traces::Trace trace;
-  std::uint64_t last_seq = 0;
-
- private:
-  Child& child_;
-  traces::FrameDecoder decoder_;
-};
+using test::Debugger;
 
 /// For ranks that are threads and for ranks that are processes.
 class ControlConnectionTest : public testing::TestWithParam<const char*> {
@@ -111,8 +77,7 @@ TEST_P(ControlConnectionTest, ClosingTheInputEndsTheRunWhenHelloSaidSo) {
   Child child(arguments);
   Debugger debugger(child);
   debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
-  close(child.input);
-  child.input = -1;
+  debugger.closeInput();
   EXPECT_EQ(debugger.await("end")["end"]["stopped"], true);
   EXPECT_EQ(child.wait(), 0);
 }
@@ -278,6 +243,38 @@ TEST_F(RankFaultTest, AKilledRankEndsTheRunByNameAndLeavesACompleteTrace) {
   EXPECT_TRUE(trace->end().has_value());
   for (int rank = 0; rank < 4; ++rank)
     EXPECT_GT(trace->events(traces::WorldRank::of(rank)).size(), 20u);
+}
+
+/// The addresses at which these processes listen, as the kernel writes them.
+std::set<std::string> listeningAt(const std::vector<pid_t>& processes) {
+  std::set<std::string> sockets, addresses;
+  std::error_code gone;
+  for (const pid_t pid : processes)
+    for (const auto& fd : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
+      const std::string to = fs::read_symlink(fd.path(), gone);
+      if (to.starts_with("socket:[")) sockets.insert(to.substr(8, to.size() - 9));
+    }
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream lines(table);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream in(line);
+      std::vector<std::string> fields;
+      for (std::string field; in >> field;) fields.push_back(field);
+      if (fields.size() > 9 && fields[3] == "0A" && sockets.contains(fields[9]))
+        addresses.insert(fields[1].substr(0, fields[1].find(':')));
+    }
+  }
+  return addresses;
+}
+
+TEST_F(RankFaultTest, RanksListenOnlyWhereThisMachineReachesThemAndAreCalledByTheirNumbers) {
+  const std::vector<pid_t> ranks = child_.children();
+  EXPECT_EQ(listeningAt(ranks), std::set<std::string>{"0100007F"}) << "127.0.0.1";
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    std::string name;
+    std::ifstream("/proc/" + std::to_string(ranks[rank]) + "/comm") >> name;
+    EXPECT_EQ(name, "ringscope-r" + std::to_string(rank));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Launches, ControlConnectionTest, testing::Values("threads", "processes"),

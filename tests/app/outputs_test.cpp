@@ -2,6 +2,7 @@
 // What the engine's commands write never destroys what they, or somebody else, had.
 #include <gtest/gtest.h>
 
+#include "tests/support/child_program.h"
 #include "tests/support/run_program.h"
 #include "traces/query/ending.h"
 
@@ -62,11 +63,39 @@ TEST_F(OutputsTest, WhatARunThatNeverBeganWasToReplaceStays) {
   EXPECT_EQ(contentOf(dir_), before);
 }
 
+TEST_F(OutputsTest, ATraceThatIsBeingRecordedIsNotTakenAwayByAnotherRun) {
+  const std::string trace = dir_.file("t.rscope");
+  test::Child first(test::longRun(trace));
+  test::waitForEvents(trace);
+  for (const char* launch : {"threads", "processes"})
+    expectOneSentence(ringscope(train("--trace " + trace + " --launch " + launch)),
+                      "is being recorded by another run");
+  first.signal(SIGINT);
+  EXPECT_EQ(first.wait(), 0);
+  EXPECT_TRUE(traces::openTrace(trace)->problems().empty());
+  EXPECT_EQ(ringscope(train("--trace " + trace)).code, 0);
+}
+
 TEST_F(OutputsTest, ALogOnAFullDiskIsSaidAndTheRunGoesOn) {
   const auto result = ringscope(train("--log /dev/full --export-state " + dir_.file("state")));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("the log is cut at step 0"), std::string::npos) << result.err;
   EXPECT_TRUE(fs::exists(dir_.file("state")));
+}
+
+TEST_F(OutputsTest, AFileThatMayNotGrowCutsTheTraceAndNothingElse) {
+  for (const char* launch : {"threads", "processes"}) {
+    const std::string trace = dir_.file(launch), log = dir_.file(launch) + ".log";
+    const auto result = test::runProgram(
+        "ulimit -f 2048; " RINGSCOPE_PROGRAM,
+        "train --text " + text_ + " --steps 12 --seq-len 512 --cp 2 --capture full --trace " +
+            trace + " --log " + log + " --launch " + launch);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.err.find("the trace is cut"), std::string::npos) << result.err;
+    const std::string lines = slurp(log);
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 12);
+    EXPECT_GT(traces::openTrace(trace)->tensors().size(), 10u);
+  }
 }
 
 TEST_F(OutputsTest, AModelIsNotSavedOverTheOneThatIsTrained) {
@@ -76,6 +105,16 @@ TEST_F(OutputsTest, AModelIsNotSavedOverTheOneThatIsTrained) {
       ringscope(train("--model " + dir_.file("model") + " --save-model " + dir_.file("./model"))),
       "is the same file as --model");
   EXPECT_EQ(slurp(dir_.file("model/model.safetensors")), weights);
+}
+
+TEST_F(OutputsTest, APathThatIsNotUtf8IsAPathLikeAnyOther) {
+  const std::string text = dir_.file("\xff.txt"), trace = dir_.file("\xfe.rscope");
+  fs::copy_file(text_, text);
+  const std::string run = "train --steps 1 --seq-len 64 --cp 2 --json --trace " + trace;
+  const auto result = ringscope(run + " --text " + text);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(traces::openTrace(trace)->problems().empty());
+  expectOneSentence(ringscope(run + " --text " + dir_.file("\xfd.txt")), "no such file");
 }
 
 TEST_F(OutputsTest, ATraceSaysHowItsRunEnded) {

@@ -9,6 +9,8 @@
 #include "engine/attend/attend.h"
 #include "engine/attention/fp8.h"
 #include "engine/attention/merge.h"
+#include "engine/control/tensor_read.h"
+#include "engine/tensors/tensor_io.h"
 #include "engine/train/training_run.h"
 #include "engine/transport/transport.h"
 #include "engine/verify/difference.h"
@@ -106,6 +108,19 @@ TEST_F(GpuTest, TrainingOnVirtualRanksOfOneGpuFollowsTheCpu) {
     EXPECT_NEAR(device.steps[step].loss, host.steps[step].loss, 1e-4) << step;
     EXPECT_NEAR(device.steps[step].grad_norm, host.steps[step].grad_norm, 1e-3) << step;
   }
+}
+
+TEST_F(GpuTest, WhatIsOnAGpuIsSavedAndReadLiveAsItIs) {
+  const at::Tensor tensor = at::arange(6, at::TensorOptions(at::kFloat).device(at::kCUDA));
+  test::TempDir dir;
+  saveTensors(dir.file("a.safetensors"), {{"t", tensor}});
+  const auto file = traces::SafeTensorsFile::read(dir.file("a.safetensors"));
+  EXPECT_TRUE(toTensor(file.at("t"), "t").equal(tensor.cpu()));
+  LiveTensors live;
+  live.put(WorldRank::of(0), "q", {}, tensor);
+  const auto read =
+      readLiveTensor(live, {WorldRank::of(0), "q", traces::Place{}.layer, {}, {2}, {5}});
+  EXPECT_EQ(read.values, (std::vector<double>{2, 3, 4}));
 }
 
 TEST(GpuRefusalTest, TrainingWithoutAGpuIsRefusedByTheReason) {

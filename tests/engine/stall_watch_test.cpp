@@ -29,5 +29,22 @@ TEST(StallWatchTest, ARankThatOnlyLooksNowAndThenIsStuckAndOneThatSharesItsCoreI
   EXPECT_FALSE(isStuckWith(2'000'000)) << "a tenth of a core";
 }
 
+TEST(StallWatchTest, WhoWaitsForWhomIsSaidByRanksOfTheWholeRun) {
+  const ProgressBoard board(4);
+  const std::int64_t now = traces::steadyNow();
+  StallWatch watch(board, 4, std::chrono::milliseconds(400),
+                   [](traces::WorldRank rank) { return "rank " + toString(rank); });
+  const std::int64_t later = now + 500'000'000;
+  for (int rank = 0; rank < 4; ++rank) board.slot(traces::WorldRank::of(rank)).beat_ns = later;
+  board.slot(traces::WorldRank::of(2)).waiting = Waiting{true, traces::WorldRank::of(3)};
+  board.slot(traces::WorldRank::of(0)).waiting = Waiting{true, traces::WorldRank::none()};
+  board.slot(traces::WorldRank::of(1)).paused = 1;
+  EXPECT_EQ(watch.stuck(now), "");
+  const std::string sentence = watch.stuck(later);
+  EXPECT_TRUE(sentence.starts_with("rank 3 is stuck")) << sentence;
+  EXPECT_NE(sentence.find("rank 2 waits for rank 3"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("rank 0 waits for its group"), std::string::npos) << sentence;
+}
+
 }  // namespace
 }  // namespace ringscope::engine

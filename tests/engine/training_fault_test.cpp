@@ -7,6 +7,7 @@
 
 #include "tests/engine/sample_training.h"
 #include "tests/support/campaign.h"
+#include "tests/support/expect_error.h"
 #include "traces/core/clock.h"
 
 namespace ringscope::engine {
@@ -98,6 +99,23 @@ TEST(TrainingFaultTest, ARankThatIsStuckIsNamedWithItsPlaceWithinItsDeadlineAndT
     EXPECT_GT(named_after, 1.5);
     EXPECT_LT(named_after, 1.5 + 2);
   }
+}
+
+TEST(TrainingFaultTest, WhoWaitsForAStuckRankNamesItByItsRankInTheWholeRun) {
+  TrainConfig config = sampleConfig(2, 2);
+  config.dp = config.batch = 2;  // ranks 2 and 3 share a sequence
+  config.timeout = std::chrono::milliseconds(1000);
+  std::atomic<bool> released{false};
+  TrainHooks hooks;
+  hooks.at_gate = [&](WorldRank rank, const traces::Place& at) {
+    const traces::Place stuck{0, Layer::of(0), traces::Direction::kForward, RingStep::of(0)};
+    if (rank != WorldRank::of(3) || at != stuck) return;
+    while (!released) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  hooks.on_stuck = [&](const std::string&) { released = true; };
+  Gate gate(4);
+  EXPECT_ERROR(runTraining(config, gate, nullptr, hooks), ErrorCode::kRunFailed,
+               "rank 2 waits for rank 3");
 }
 
 TEST(TrainingFaultTest, ALongBlockOfARankThreadIsNotStuck) {

@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "engine/parallel/gather.h"
+#include "engine/progress/progress_board.h"
 #include "engine/transport/group.h"
+#include "tests/support/eventually.h"
 #include "tests/support/expect_error.h"
 
 namespace ringscope::engine {
@@ -178,6 +180,25 @@ INSTANTIATE_TEST_SUITE_P(All, TransportConformance,
                                          traces::TransportKind::kGloo,
                                          traces::TransportKind::kNccl),
                          [](const auto& name) { return std::string(traces::name(name.param)); });
+
+TEST(TransportTest, WhomARankWaitsForIsNamedByItsRankInTheWholeRun) {
+  const auto transport = threadTransport(traces::TransportKind::kLocal, milliseconds(10000));
+  const ProgressBoard board(1);
+  ProgressSlot& slot = board.slot(traces::WorldRank::of(0));
+  at::Tensor tensor = at::ones({4});
+  std::thread waits([&] {
+    const ProgressReport report(slot);
+    Communicator pair(transport->backendOf("pair", GroupRank::of(0), 2), traces::GroupId::of(1),
+                      {traces::WorldRank::of(4), traces::WorldRank::of(6)});
+    at::Tensor theirs = at::zeros({4});
+    pair.exchange({}, {{theirs, GroupRank::of(1)}}).wait();
+  });
+  EXPECT_TRUE(test::eventually([&] { return slot.waiting.load().waits; }));
+  EXPECT_EQ(slot.waiting.load().peer, traces::WorldRank::of(6));
+  Communicator other(transport->backendOf("pair", GroupRank::of(1), 2));
+  other.exchange({{tensor, GroupRank::of(0)}}, {}).wait();
+  waits.join();
+}
 
 TEST(TransportTest, ProcessesAreNotJoinedByATransportBetweenThreads) {
   EXPECT_ERROR(

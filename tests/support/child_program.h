@@ -44,7 +44,7 @@ class Child {
   ~Child() {
     kill(pid_, SIGKILL);
     wait();
-    close(output);
+    if (output >= 0) close(output);
     if (input >= 0) close(input);
   }
   void signal(int number) const { kill(pid_, number); }
@@ -60,6 +60,13 @@ class Child {
     if (!waited_) waitpid(pid_, &status_, 0);
     waited_ = true;
     return WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_);
+  }
+  /// The same, where a program that hangs should fail a test and not hang it: −SIGALRM then.
+  int waitAtMost(std::chrono::seconds deadline) {
+    const bool ended = eventually(
+        [this] { return waited_ || (waited_ = waitpid(pid_, &status_, WNOHANG) == pid_); },
+        deadline);
+    return ended ? wait() : -SIGALRM;
   }
   int input = -1, output = -1;
 

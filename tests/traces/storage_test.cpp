@@ -7,6 +7,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/storage_files.h"
+#include "traces/join/join_files.h"
 #include "traces/query/trace.h"
 #include "traces/storage/sealed.h"
 #include "traces/storage/sqlite.h"
@@ -73,6 +74,27 @@ TEST(StorageTest, AnOlderTraceGoesOnlyOnceTheNewRunIsUnderWay) {
   EXPECT_EQ(openTrace(path)->note("run")["cp"], 7);
   EXPECT_TRUE(openTrace(path)->problems().empty());
   EXPECT_EQ(readSealed(path).size(), 1u);
+}
+
+TEST(StorageTest, AFileThatIsBeingRecordedIsNotTakenAwayByAnotherRun) {
+  test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  const auto refused = [&](ReplaceTrace when) {
+    EXPECT_ERROR(SqliteSink(path, when), ErrorCode::kInput, "is being recorded by another run");
+    EXPECT_ERROR(joinFiles({dir.file("b.rscope")}, path), ErrorCode::kInput, "is being recorded");
+  };
+  record(dir.file("b.rscope"), 10).reset();
+  const auto recorder = record(path, 10);
+  refused(ReplaceTrace::kAtOnce);
+  refused(ReplaceTrace::kWhenTheRunIsUnderWay);
+  recorder->close();
+  EXPECT_EQ(openTrace(path)->eventCount(), 10u);
+  {
+    const SqliteSink waits(path, ReplaceTrace::kWhenTheRunIsUnderWay);
+    refused(ReplaceTrace::kAtOnce);
+  }
+  EXPECT_EQ(openTrace(path)->eventCount(), 10u);
+  EXPECT_NO_THROW(SqliteSink{path});
 }
 
 TEST(StorageTest, AnUnwritablePathIsOneClearSentence) {

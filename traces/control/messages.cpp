@@ -109,7 +109,12 @@ End endFrom(const Fields& fields) {
 }  // namespace
 
 Bytes encodeMessage(const Message& message) {
-  return std::visit([](const auto& said) { return encodeJsonFrame(jsonOf(said).dump()); }, message);
+  // A sentence may name a file, and the name of a file need not be UTF-8.
+  return std::visit(
+      [](const auto& said) {
+        return encodeJsonFrame(jsonOf(said).dump(-1, ' ', false, json::error_handler_t::replace));
+      },
+      message);
 }
 
 Message decodeMessage(const json& message) {

@@ -171,7 +171,7 @@ Bytes encodeRequest(const Request& request, std::optional<std::int64_t> id) {
   json object = {{"cmd", nameOf(request)}};
   if (id) object["id"] = *id;
   std::visit([&](const auto& asked) { asked.put(object); }, request);
-  return encodeJsonFrame(object.dump());
+  return encodeJsonFrame(object.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 Request decodeRequest(const json& message) {

@@ -23,6 +23,7 @@ bool isOfARunUnderWay(ChunkKind kind) {
 SqliteSink::SqliteSink(const std::string& path, ReplaceTrace when) : path_(path) {
   try {
     checkTracePath(path);
+    lock_.emplace(path, RecordingLock::File::kThere);
     if (when == ReplaceTrace::kAtOnce || !holdsTrace(path)) create();
   } catch (const Error& error) {
     throw inputError("the trace cannot be written: " + std::string(error.what()));
@@ -31,6 +32,7 @@ SqliteSink::SqliteSink(const std::string& path, ReplaceTrace when) : path_(path)
 
 void SqliteSink::create() {
   removeTrace(path_);
+  lock_.emplace(path_, RecordingLock::File::kNew);
   db_ = std::make_unique<Database>(path_, Database::Mode::kCreate);
   db_->execute("PRAGMA application_id=" + std::to_string(kApplicationId));
   db_->execute("PRAGMA user_version=" + std::to_string(kFormatVersion));
@@ -116,7 +118,7 @@ void SqliteSink::insertSealed(const std::string& json) {
 
 void SqliteSink::close() {
   const MutexLock lock(mutex_);
-  if (!db_) return;  // the run never began: the older trace stays
+  if (!db_) return lock_.reset();  // the run never began: the older trace stays
   commit();
   // Everything is in the file now, whatever becomes of the rest.
   try {
@@ -127,6 +129,7 @@ void SqliteSink::close() {
   insert_.reset();
   leaveOneFile();
   db_.reset();
+  lock_.reset();
 }
 
 void SqliteSink::rollBack() {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "traces/core/mutex.h"
 #include "traces/recording/chunk_sink.h"
+#include "traces/storage/recording_lock.h"
 #include "traces/storage/sqlite.h"
 
 namespace ringscope::traces {
@@ -24,7 +26,8 @@ enum class ReplaceTrace {
 /// seal() may be called from any thread; the rest belongs to the recorder.
 class SqliteSink : public ChunkSink {
  public:
-  /// Throws inputError when the path cannot be written or holds a file that is not a trace.
+  /// Throws inputError when the path cannot be written, holds a file that is not a trace, or one
+  /// that another run records into. Nobody else takes the file until it is closed.
   explicit SqliteSink(const std::string& path, ReplaceTrace when = ReplaceTrace::kAtOnce);
   ~SqliteSink() override;
 
@@ -51,6 +54,8 @@ class SqliteSink : public ChunkSink {
 
   const std::string path_;
   Mutex mutex_;
+  /// Of the file at the path; outlives the database, which is closed before it is let go.
+  std::optional<RecordingLock> lock_ RINGSCOPE_GUARDED_BY(mutex_);
   /// Null until the run is under way, and once closed.
   std::unique_ptr<Database> db_ RINGSCOPE_GUARDED_BY(mutex_);
   std::vector<Chunk> held_ RINGSCOPE_GUARDED_BY(mutex_);  // until then

@@ -8,6 +8,7 @@
 
 #include "traces/core/error.h"
 #include "traces/core/output_file.h"
+#include "traces/storage/recording_lock.h"
 
 namespace ringscope::traces {
 namespace {
@@ -40,14 +41,8 @@ bool isLeftBySqlite(const std::string& path) {
   return false;
 }
 
-}  // namespace
-
-bool holdsTrace(const std::string& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
-}
-
-void checkTracePath(const std::string& path) {
+/// Whoever records into it aside.
+void checkReplaceable(const std::string& path) {
   std::error_code error;
   checkWritable(path);
   if (fs::exists(path, error) && !fs::is_regular_file(path, error))
@@ -60,13 +55,25 @@ void checkTracePath(const std::string& path) {
                        " lies where SQLite keeps a file of its own; choose another name");
 }
 
+}  // namespace
+
+bool holdsTrace(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
+}
+
+void checkTracePath(const std::string& path) {
+  checkReplaceable(path);
+  if (holdsTrace(path)) const RecordingLock nobody_records(path, RecordingLock::File::kThere);
+}
+
 void removeBeside(const std::string& path) {
   std::error_code error;
   for (const char* suffix : kBeside) fs::remove(path + suffix, error);
 }
 
 void removeTrace(const std::string& path) {
-  checkTracePath(path);
+  checkReplaceable(path);
   std::error_code error;
   removeBeside(path);
   fs::remove(path, error);

@@ -67,7 +67,7 @@ std::optional<Frame> FrameDecoder::next() {
   ByteReader in(buffer_.data() + at_, buffer_.size() - at_);
   const auto length = in.fixed<std::uint32_t>();
   const auto type = in.fixed<std::uint8_t>();
-  if (length == 0 || length > kMaxFrameBytes)
+  if (length == 0 || length > most_bytes_)
     throw inputError("the control connection carries a frame of an impossible length");
   if (type != static_cast<std::uint8_t>(FrameType::kJson) &&
       type != static_cast<std::uint8_t>(FrameType::kChunk))

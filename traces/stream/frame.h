@@ -14,6 +14,8 @@ namespace ringscope::traces {
 inline constexpr int kControlVersion = 0;
 /// No frame is larger; a reader refuses one that claims to be.
 inline constexpr std::uint32_t kMaxFrameBytes = 512u << 20;
+/// No request is; what a run is asked is short.
+inline constexpr std::uint32_t kMaxRequestBytes = 1u << 20;
 
 enum class FrameType : std::uint8_t { kJson = 'J', kChunk = 'C' };
 
@@ -36,10 +38,12 @@ nlohmann::json parseFrameJson(const Frame& frame);
 /// stream is then of no further use.
 class FrameDecoder {
  public:
+  explicit FrameDecoder(std::uint32_t most_bytes = kMaxFrameBytes) : most_bytes_(most_bytes) {}
   void feed(const void* data, std::size_t size);
   std::optional<Frame> next();
 
  private:
+  const std::uint32_t most_bytes_;
   Bytes buffer_;
   std::size_t at_ = 0;
 };

@@ -41,6 +41,20 @@ bool FrameWriter::offer(Bytes frame) {
   return true;
 }
 
+bool FrameWriter::readerIsGone() const {
+  {
+    const MutexLock lock(mutex_);
+    if (broken_) return true;
+  }
+  pollfd end{descriptor_, 0, 0};  // asks for nothing: what is wrong is always told
+  return ::poll(&end, 1, 0) > 0 && (end.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+}
+
+bool FrameWriter::overflows() const {
+  const MutexLock lock(mutex_);
+  return queued_ > 2 * queue_limit_;  // chunks alone never reach that
+}
+
 bool FrameWriter::waitAndSend(Bytes frame) {
   MutexLock lock(mutex_);
   changed_.wait(lock, [&]() RINGSCOPE_REQUIRES(mutex_) {

@@ -23,6 +23,10 @@ class FrameWriter {
   void send(Bytes frame);
   /// Queued only when there is room; false when it was left out.
   bool offer(Bytes frame);
+  /// Whether nobody will read any more.
+  bool readerIsGone() const;
+  /// Whether so much waits for the reader that nothing more should be made for it.
+  bool overflows() const;
   /// Queued as soon as there is room; false when the reader has gone away.
   bool waitAndSend(Bytes frame);
 

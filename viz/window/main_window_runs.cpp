@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Where the main window's traces come from: live runs, what-ifs and recordings.
-#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QStandardPaths>
 
 #include "traces/core/error.h"
+#include "viz/link/own_folder.h"
 #include "viz/session/problem.h"
 #include "viz/window/main_window.h"
 
 namespace ringscope::viz {
 namespace {
 
+/// Of this window's live runs: another window's would take the files away that this one shows.
 QString runsFolder() {
-  const QString folder =
-      QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/runs";
-  QDir().mkpath(folder);
-  return folder;
+  static const OwnFolder kFolder(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) +
+                                 "/runs");
+  return kFolder.path();
 }
 
 }  // namespace

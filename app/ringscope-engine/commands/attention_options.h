@@ -85,7 +85,7 @@ struct AttentionOptions {
   CLI::Option* cp_ = nullptr;
 };
 
-/// The command line in one string, to be sealed.
+/// The command line in one string, to be sealed; as UTF-8, whatever bytes its paths have.
 std::string commandLine();
 
 }  // namespace ringscope::app

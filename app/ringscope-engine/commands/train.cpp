@@ -7,6 +7,7 @@
 
 #include "app/command_line/columns.h"
 #include "app/ringscope-engine/commands/attention_options.h"
+#include "app/ringscope-engine/commands/real_number.h"
 #include "app/ringscope-engine/commands/seed_number.h"
 #include "app/ringscope-engine/rank_processes.h"
 #include "app/ringscope-engine/recording.h"
@@ -19,6 +20,7 @@
 #include "traces/core/error.h"
 #include "traces/core/output_file.h"
 #include "traces/core/prose.h"
+#include "traces/core/utf8.h"
 #include "traces/diff/summary.h"
 
 namespace ringscope::app {
@@ -92,8 +94,9 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
   for (const auto& diff : outcome.diffs) traces::keepWorse(worst_diff, diff);
   const double worst = worst_diff ? worst_diff->ratio : 0;
   if (o.json) {
-    nlohmann::json json = {
-        {"steps", nlohmann::json::array()}, {"stopped", outcome.stopped}, {"trace", o.trace}};
+    nlohmann::json json = {{"steps", nlohmann::json::array()},
+                           {"stopped", outcome.stopped},
+                           {"trace", traces::toUtf8(o.trace)}};
     for (const auto& step : outcome.steps) json["steps"].push_back(step.toJson());
     if (o.config.verify) json["worst_ratio"] = worst;
     std::cout << json.dump(2) << "\n";
@@ -206,7 +209,7 @@ std::string commandLine() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   std::replace(text.begin(), text.end(), '\0', ' ');
-  return text;
+  return traces::toUtf8(text);
 }
 
 void defineTrain(CLI::App& command, int& exit_code) {
@@ -252,10 +255,12 @@ void defineTrain(CLI::App& command, int& exit_code) {
   command.add_option("--seed", c.seed, "For weights and the order of blocks")
       ->check(seedNumber())
       ->capture_default_str();
-  command.add_option("--lr", c.lr, "Learning rate")->capture_default_str();
+  command.add_option("--lr", c.lr, "Learning rate")->check(realNumber())->capture_default_str();
   command.add_option("--weight-decay", c.weight_decay, "AdamW's weight decay")
+      ->check(realNumber())
       ->capture_default_str();
   command.add_option("--max-norm", c.max_norm, "Gradients are clipped at this norm")
+      ->check(realNumber())
       ->capture_default_str();
   command.add_option("--mistake", c.mistakes, "Inject a mistake of the catalogue");
   command.add_option("--log", o->log, "A JSON line a step");
