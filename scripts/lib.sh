@@ -10,7 +10,7 @@ die() { printf 'ringscope: %s\n' "$*" >&2; exit 2; }
 # Debian packages: what building and testing need.
 build_packages="build-essential cmake ninja-build ccache git python3-venv libsqlite3-dev nlohmann-json3-dev libcli11-dev
   libxxhash-dev libgloo-dev libsentencepiece-dev qt6-base-dev qt6-charts-dev libqt6opengl6-dev fonts-inter fonts-jetbrains-mono"
-test_packages="libgtest-dev xvfb xauth sqlite3 python3 clang-14 clang-format-14 clang-tidy-14"
+test_packages="libgtest-dev xvfb xauth sqlite3 python3 clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14"
 
 require_room() {
   local need_gb free_kb mem_kb

@@ -9,7 +9,7 @@ from trace_file import signed16
 WRONG = (None, 3, -1, 2**63, 1e308, "x", "", [], {}, True, "\u0000", "\u001b[2J")
 REQUESTS = ("hello", "pause", "continue", "stop", "state", "tensors", "flush", "step", "break", "inject", "lift", "capture",
             "read", "resend", "non_finite", "nothing", "")
-FIELDS = {"step": ("unit",), "break": ("at", "on", "multiple", "train_step", "layer", "direction", "stage"), "inject": ("mistake",),
+FIELDS = {"step": ("unit",), "break": ("at", "on", "ratio", "train_step", "layer", "direction", "stage"), "inject": ("mistake",),
           "capture": ("policy",), "read": ("rank", "tensor", "layer", "lead", "begin", "end"), "resend": ("first", "last"),
           "non_finite": ("on",), "hello": ("control", "format")}
 

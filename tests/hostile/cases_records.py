@@ -235,9 +235,9 @@ class Cases:
         self.new("summaries.none").summarizes = False
 
     def diffs(self):
-        for name, fields in (("nan", {"multiple": NAN, "error": NAN, "noise": NAN, "scale": NAN}), ("inf", {"multiple": INF}),
-                             ("negative", {"multiple": -1.0, "noise": -1.0}), ("zero", {"noise": 0.0, "scale": 0.0}),
-                             ("by rank", {"multiple_by_rank": [NAN] * 5000}), ("index", {"worst_index": [-2**63, 2**63 - 1] * 9}),
+        for name, fields in (("nan", {"ratio": NAN, "error": NAN, "limit": NAN, "scale": NAN}), ("inf", {"ratio": INF}),
+                             ("negative", {"ratio": -1.0, "limit": -1.0}), ("zero", {"limit": 0.0, "scale": 0.0}),
+                             ("by rank", {"ratio_by_rank": [NAN] * 5000}), ("index", {"worst_index": [-2**63, 2**63 - 1] * 9}),
                              ("names", {"tensor": "grad." + "x" * 500}), ("layer", {"place": dict(self.sample.records["diffs"][0]["place"], layer=32767)}),
                              ("rows of other size", {"rows": {"shape": [2**20, 2**20], "rows_a_code": 1, "codes": b"x"}}),
                              ("rows packed", {"rows": {"shape": [2**20, 2**20], "rows_a_code": 2**40, "codes": b"x"}}),

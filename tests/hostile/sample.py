@@ -167,8 +167,8 @@ class Sample:
         for name in ("out", "lse", "dq", "dk", "dv"):
             place = self.place(BACKWARD if name[0] == "d" else FORWARD)
             for isolated in (1, 0):
-                self.recording.add("diffs", isolated=isolated, place=place, tensor=name, error=1e-16,
-                                   noise=1e-16, scale=1.0, multiple=1.0, multiple_by_rank=[1.0, 0.5],
+                self.recording.add("diffs", isolated=isolated, place=place, tensor=name, largest=1e-16, error=1e-16,
+                                   limit=1e-16, scale=1.0, ratio=1.0, ratio_by_rank=[1.0, 0.5],
                                    worst_index=[0, 0, 3, 1],
                                    rows={"shape": [1, HEADS, TOKENS], "rows_a_code": 1,
                                          "codes": bytes([127] * (HEADS * TOKENS))})

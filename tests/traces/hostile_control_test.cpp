@@ -202,7 +202,7 @@ TEST(HostileControlTest, EveryFieldOfEveryRequestTakesItsOwnTypeAndRefusesTheOth
       {place, "/at/direction", ""},
       {place, "/at/hour", ""},
       {place, "/on", "n"},
-      {{{"cmd", "break"}, {"on", "divergence"}}, "/multiple", "niwlhf"},
+      {{{"cmd", "break"}, {"on", "divergence"}}, "/ratio", "niwlhf"},
       {{{"cmd", "inject"}, {"mistake", "a"}}, "/mistake", "t"},
       {{{"cmd", "lift"}, {"mistake", "a"}}, "/mistake", "t"},
       {{{"cmd", "capture"}, {"policy", "none"}}, "/policy", "t"},

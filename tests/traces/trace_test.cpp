@@ -109,7 +109,7 @@ TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
   };
   std::vector<DiffRecord> diffs = {
       diff(false, 0, Direction::kForward, "q", 9000), diff(true, 0, Direction::kBackward, "dk", 50),
-      diff(true, 1, Direction::kBackward, "dk", 40), diff(true, 1, Direction::kForward, "out", 1.2),
+      diff(true, 1, Direction::kBackward, "dk", 40), diff(true, 1, Direction::kForward, "out", 0.8),
       diff(true, 1, Direction::kForward, "lse", std::numeric_limits<double>::quiet_NaN())};
   trace.add(traces::chunkOf(std::span<const DiffRecord>(diffs)));
   const auto summary = summarize(trace);
@@ -128,6 +128,25 @@ TEST(DoctorTest, ASparseTraceSaysWhatWouldSettleEachRule) {
     EXPECT_EQ(entry.result.verdict, Verdict::kNotObservable) << entry.rule;
     EXPECT_FALSE(entry.result.would_settle.empty()) << entry.rule;
   }
+}
+
+TEST(DoctorTest, NothingFoundIsAllClearOnlyWhereAllWasReadAndSomethingLookedFor) {
+  Diagnosis diagnosis;
+  diagnosis.entries = {{"missing_position_ids", clear()}};
+  EXPECT_EQ(headline(diagnosis), "✓ Nothing found");
+  EXPECT_TRUE(isClear(diagnosis));
+  diagnosis.unread = {"the file ends in the middle of a chunk"};
+  EXPECT_EQ(headline(diagnosis),
+            "– Nothing found in what could be read: a part of the recording could not be read");
+  EXPECT_FALSE(isClear(diagnosis));
+  EXPECT_EQ(toText(diagnosis).find("✓"), std::string::npos) << toText(diagnosis);
+  EXPECT_EQ(toJson(diagnosis)["unread"].size(), 1u);
+  const Diagnosis blind = diagnose(Trace());
+  EXPECT_FALSE(isClear(blind));
+  EXPECT_EQ(headline(blind).find("✓"), std::string::npos);
+  Trace damaged;
+  damaged.addProblem("events are missing");
+  EXPECT_EQ(diagnose(damaged).unread.size(), 1u);
 }
 
 TEST(DoctorTest, AClearRuleSaysWhatHoldsAndAnOpenOneThatItCannotTell) {

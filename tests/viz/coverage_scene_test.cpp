@@ -100,6 +100,14 @@ TEST(CoverageSceneTest, WorkIsCountedInPairsSoThatChunksOfOtherSizesWeighWhatThe
   EXPECT_NEAR(scene.efficiency(), contiguousCap(4), 0.01);
 }
 
+TEST(CoverageSceneTest, TheCapOfContiguousShardsIsOfCausalMasksAlone) {
+  EXPECT_TRUE(atTheEnd(test::contiguous()).causal);
+  RingRun window = test::contiguous();
+  window.mask = traces::MaskKind::kWindow;
+  window.window = 20;
+  EXPECT_FALSE(atTheEnd(window).causal);
+}
+
 TEST(RunSummaryTest, TheBalanceIsThatOfCoverageWhateverTimeThreadsTook) {
   for (const auto& [name, run] : test::allKindsOfRuns()) {
     const auto trace = test::recordedTrace(eventsOnly(run));

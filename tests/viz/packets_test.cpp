@@ -67,6 +67,37 @@ TEST(RingPacketsTest, WhatGoesByALaneTouchesNeitherCardsNorTheWordsInTheMiddle) 
     }
 }
 
+TEST(RingPacketsTest, WhatDkvCarriesIsSaidAndNothingLiesOnTheWordsOfAnother) {
+  for (const int ranks : {2, 4, 8})
+    for (const QSizeF size : {QSizeF(1212, 562), QSizeF(2400, 1300)}) {
+      Viewing viewing;
+      viewing.session.open(test::recordedTrace(ofRanks(ranks)), "sample", false);
+      QPainter none;
+      const RingLayout layout(QRectF(QPointF(0, 0), size), ranks);
+      int said = 0;
+      for (int step = 0; step < ranks; ++step) {
+        viewing.navigator.setPlace(test::placeAt(0, 0, traces::Direction::kBackward, step));
+        const auto ring = viewing.session.ring(viewing.navigator.cursor());
+        for (double phase = 0.05; phase < 1; phase += 0.1) {
+          const RingCanvas canvas{none, layout, *ring, phase, Theme::all().front(), {}};
+          std::vector<PacketShape> shapes;
+          for (const MovingPacket& packet : ring->packets)
+            if (const auto shape = packetShape(canvas, packet)) shapes.push_back(*shape);
+          for (const PacketShape& shape : shapes) {
+            said += shape.name.startsWith("d") && !shape.label.isEmpty();
+            for (const PacketShape& other : shapes)
+              EXPECT_FALSE(other.face.intersects(shape.label))
+                  << ranks << " ranks, step " << step << " at " << phase << ": "
+                  << other.name.toStdString() << " on the words of " << shape.name.toStdString();
+            for (int seat = 0; seat < ranks; ++seat)
+              EXPECT_FALSE(layout.card(GroupRank::of(seat)).intersects(shape.label));
+          }
+        }
+      }
+      EXPECT_GT(said, 0) << ranks << " ranks on " << size.width();
+    }
+}
+
 /// Pixels in the colour of text that lie neither on cards nor on packets.
 int wordPixels(const RingScene& scene, const QSizeF& size) {
   const Theme& theme = Theme::all().front();

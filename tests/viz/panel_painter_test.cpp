@@ -205,6 +205,20 @@ TEST(DoctorPainterTest, DrawsFindingsWithEvidenceAndRemedyInCardsThatHoldThem) {
   EXPECT_GT(findingCardHeight(card, 250), findingCardHeight(card, 700)) << "words wrap";
 }
 
+TEST(DoctorPainterTest, GreenIsForWhatIsClearAlone) {
+  DoctorScene scene;
+  scene.headline = "Nothing found in what could be read";
+  auto colorOf = [&] {
+    return drawn({700, 400},
+                 [&](QPainter& p, const QRectF& area) { paintDoctor(p, area, scene, dark()); })
+        ->find("Nothing found")
+        ->color;
+  };
+  EXPECT_EQ(colorOf(), dark().wait);
+  scene.clear = true;
+  EXPECT_EQ(colorOf(), dark().right);
+}
+
 TEST(InspectorPainterTest, DrawsAllItsPartsAndKnowsTheirHeight) {
   InspectorScene scene;
   scene.rank = WorldRank::of(7);

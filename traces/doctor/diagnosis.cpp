@@ -65,7 +65,29 @@ std::vector<Finding> Diagnosis::findings() const {
 Diagnosis diagnose(const Trace& trace) {
   Diagnosis diagnosis;
   for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
+  diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
   return diagnosis;
+}
+
+bool isClear(const Diagnosis& diagnosis) {
+  return diagnosis.problem.empty() && diagnosis.unread.empty() &&
+         diagnosis.count(Verdict::kFound) == 0 && diagnosis.count(Verdict::kClear) > 0;
+}
+
+std::string headline(const Diagnosis& diagnosis) {
+  const int found = diagnosis.count(Verdict::kFound);
+  const std::string unread =
+      diagnosis.unread.empty() ? ""
+      : diagnosis.unread.size() == 1
+          ? "a part of the recording could not be read"
+          : std::to_string(diagnosis.unread.size()) + " parts of the recording could not be read";
+  if (found > 0)
+    return (found == 1 ? "▲ One finding" : "▲ " + std::to_string(found) + " findings") +
+           (unread.empty() ? "" : "; " + unread);
+  if (!unread.empty()) return "– Nothing found in what could be read: " + unread;
+  if (diagnosis.count(Verdict::kClear) == 0)
+    return "– Nothing could be looked for: what the rules need is not recorded";
+  return "✓ Nothing found";
 }
 
 std::string headline(const Diagnosis::Entry& entry) {
@@ -83,6 +105,7 @@ nlohmann::json toJson(const Diagnosis& diagnosis) {
     json["rules"].push_back({{"rule", entry.rule},
                              {"verdict", name(entry.result.verdict)},
                              {"would_settle", entry.result.would_settle}});
+  json["unread"] = diagnosis.unread;
   return json;
 }
 
@@ -97,7 +120,7 @@ std::string toText(const Diagnosis& diagnosis) {
     if (const Mistake* mistake = findMistake(finding.rule))
       text += "  Reported in: " + mistake->reported_in + "\n";
   }
-  if (text.empty()) text = "✓ Nothing found\n";
+  if (text.empty() || !diagnosis.unread.empty()) text = headline(diagnosis) + "\n" + text;
   text += std::to_string(diagnosis.count(Verdict::kClear)) + " rules clear, " +
           std::to_string(diagnosis.count(Verdict::kNotObservable)) + " not observable\n";
   for (const auto& entry : diagnosis.entries)

@@ -14,7 +14,8 @@ struct Diagnosis {
     RuleResult result;
   };
   std::vector<Entry> entries;
-  std::string problem;  ///< why no rule was asked; empty: all were
+  std::string problem;              ///< why no rule was asked; empty: all were
+  std::vector<std::string> unread;  ///< parts of the recording that could not be read
 
   int count(Verdict verdict) const;
   std::vector<Finding> findings() const;
@@ -26,6 +27,12 @@ Diagnosis diagnose(const Trace& trace);
 /// What a rule that found nothing says, as a sentence without its full stop: what holds, or that
 /// the recording cannot tell.
 std::string headline(const Diagnosis::Entry& entry);
+
+/// What was found, in a line. "Nothing found" is right only where something was looked for and all
+/// that was recorded could be read; otherwise it says what of that was not so.
+std::string headline(const Diagnosis& diagnosis);
+/// That holds of it: nothing was found, and nothing stood in the way of finding it.
+bool isClear(const Diagnosis& diagnosis);
 
 nlohmann::json toJson(const Diagnosis& diagnosis);
 /// The report for people: findings with evidence and remedy, then what was clear and what not seen.

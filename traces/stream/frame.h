@@ -43,7 +43,7 @@ class FrameDecoder {
   std::optional<Frame> next();
 
  private:
-  const std::uint32_t most_bytes_;
+  std::uint32_t most_bytes_;
   Bytes buffer_;
   std::size_t at_ = 0;
 };

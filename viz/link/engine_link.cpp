@@ -26,7 +26,7 @@ void EngineLink::start(const QString& program, const QStringList& arguments) {
     process_->waitForFinished(1000);
     delete process_;
   }
-  decoder_ = {};
+  decoder_ = traces::FrameDecoder();
   next_seq_ = 1;
   watermark_ = 0;
   failure_.clear();

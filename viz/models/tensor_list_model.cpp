@@ -43,6 +43,11 @@ bool TensorListModel::hasMarks() const {
       rows_, [](const auto& row) { return row.record.stats.nan + row.record.stats.inf > 0; });
 }
 
+bool TensorListModel::hasTensorsWithoutValues() const {
+  return std::ranges::any_of(
+      rows_, [](const auto& row) { return !row.only_live && !row.record.has_values; });
+}
+
 int TensorListModel::rowCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : static_cast<int>(rows_.size());
 }
@@ -67,7 +72,7 @@ QVariant TensorListModel::data(const QModelIndex& index, int role) const {
   switch (index.column()) {
     case kName:  // every parameter begins with "model.", which only takes room
       return QString::fromStdString(tensor->tensor.text()).replace(".model.", ".") +
-             (tensor->has_values ? "" : " ·");
+             (tensor->has_values || row->only_live ? "" : " ·");
     case kShape:
       return QString::fromStdString(describeShape(tensor->shape));
     case kType:

@@ -23,6 +23,8 @@ class TensorListModel : public QAbstractTableModel {
   int rowOf(const QString& name) const;
   /// Whether a value of any of them is not finite.
   bool hasMarks() const;
+  /// Whether there are some of which only hash and statistics are recorded: a · follows their name.
+  bool hasTensorsWithoutValues() const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

@@ -16,9 +16,17 @@ struct Canvas {
   const Theme& theme;
 };
 
+constexpr double kMatrixLeft = 84, kTop = 84, kMargin = 24, kBeside = 56;
+constexpr double kLeastWork = 280, kLeastMatrix = 160;  // widths
+constexpr double kLeastPitch = 13, kMostPitch = 40;     // of the list of ranks
+constexpr double kName = 54, kCount = 52, kWait = 74;   // its columns beside the bars
+constexpr double kNumberFrom = 26;                      // side of a cell with its ring step
+
 QRectF matrixOf(const QRectF& area) {
-  const double side = std::min(area.width() * 0.62 - 110, area.height() - 130);
-  return {area.left() + 84, area.top() + 84, side, side};
+  const double beside_work = area.width() - kMatrixLeft - kBeside - kLeastWork - kMargin;
+  const double side = std::min(
+      {area.width() * 0.62 - 110, std::max(kLeastMatrix, beside_work), area.height() - 130});
+  return {area.left() + kMatrixLeft, area.top() + kTop, side, side};
 }
 
 QRectF cellRect(const QRectF& matrix, int chunks, int q, int k) {
@@ -67,7 +75,7 @@ void drawCell(const Canvas& c, const QRectF& box, int query, int key) {
   c.p.drawRect(box);
   if (cell.ring_step.exists()) {
     drawPainters(c, box, query, key);
-    if (box.width() > 26 && !cell.diagonal) {
+    if (box.width() > kNumberFrom && !cell.diagonal) {
       const QRectF plate(box.center().x() - 9, box.center().y() - 8, 18, 16);
       c.p.setBrush(c.theme.plate);
       c.p.drawRoundedRect(plate, 3, 3);
@@ -100,9 +108,12 @@ void drawAxes(const Canvas& c) {
                  QString::number(i));
   }
   c.p.setFont(textFont(12));
-  c.p.drawText(QRectF(m.left(), m.bottom() + 6, c.area.right() - m.left() - 24, 18),
-               Qt::AlignVCenter,
-               "key chunks across, query chunks down; the number is the ring step");
+  const bool numbered = cellRect(m, c.scene.chunks, 0, 0).width() > kNumberFrom;
+  c.p.drawText(QRectF(m.left() - 44, m.bottom() + 6, m.width() + 44 + kBeside / 2, 36),
+               Qt::AlignTop | Qt::TextWordWrap,
+               numbered
+                   ? "key chunks across, query chunks down; the number is the ring step"
+                   : "key chunks across, query chunks down; point at a cell for its ring step");
 }
 
 /// "1,088", "34 k", "2.1 M"
@@ -116,10 +127,13 @@ void drawRank(const Canvas& c, const QRectF& row, std::size_t i) {
   const WorldRank rank = c.scene.ranks[i];
   const double largest =
       std::max(1e-9, *std::max_element(c.scene.work_total.begin(), c.scene.work_total.end()));
-  const QRectF bar = row.adjusted(60, 0, -154, 0);
+  const double thin = row.height() < 20 ? 0.2 : 0.38;
+  const QRectF bar = row.adjusted(kName, 0, -kCount - kWait, -row.height() * thin);
+  const int size = row.height() < 15 ? 11 : 12;
   c.p.setPen(rank == c.scene.selected ? c.theme.text : c.theme.dim);
-  c.p.setFont(textFont(12));
-  c.p.drawText(row, Qt::AlignVCenter, QString("rank %1").arg(rank.value()));
+  c.p.setFont(textFont(size));
+  const QRectF words(row.left(), bar.center().y() - 8, row.width(), 16);
+  c.p.drawText(words, Qt::AlignVCenter, QString("rank %1").arg(rank.value()));
   c.p.setPen(QPen(c.theme.line, 1));
   c.p.setBrush(c.theme.raised);
   c.p.drawRect(
@@ -131,41 +145,52 @@ void drawRank(const Canvas& c, const QRectF& row, std::size_t i) {
       QRectF(bar.topLeft(),
              QSizeF(bar.width() * std::min(1.0, c.scene.work_done[i] / largest), bar.height())));
   c.p.setPen(c.theme.text);
-  c.p.setFont(monoFont(12));
-  c.p.drawText(QRectF(bar.right() + 6, row.top(), 64, row.height()),
-               Qt::AlignVCenter | Qt::AlignRight, shortCount(c.scene.work_total[i]));
+  c.p.setFont(monoFont(size));
+  c.p.drawText(words.adjusted(0, 0, -kWait, 0), Qt::AlignVCenter | Qt::AlignRight,
+               shortCount(c.scene.work_total[i]));
   const bool most = rank == c.scene.longestWaiting();
-  c.p.setFont(monoFont(12, most ? QFont::Bold : QFont::Normal));
+  c.p.setFont(monoFont(size, most ? QFont::Bold : QFont::Normal));
   c.p.setPen(most ? c.theme.wait : c.theme.dim);
-  c.p.drawText(row, Qt::AlignVCenter | Qt::AlignRight,
+  c.p.drawText(words, Qt::AlignVCenter | Qt::AlignRight,
                describeDuration(c.scene.wait_ns[i]).c_str());
 }
 
+QString balanceText(const CoverageScene& scene) {
+  QString words = QString("Balance %1 %: the mean over the largest share.")
+                      .arg(scene.efficiency() * 100, 0, 'f', 0);
+  if (scene.causal)
+    words += QString(" Contiguous causal shards cannot pass N / (2N − 1) = %1 %.")
+                 .arg(contiguousCap(static_cast<int>(scene.ranks.size())) * 100, 0, 'f', 0);
+  if (const WorldRank rank = scene.longestWaiting(); rank.exists())
+    words += QString(" Rank %1 waits most.").arg(rank.value());
+  return words;
+}
+
+double heightOf(const QString& words, double width) {
+  return QFontMetricsF(textFont(13))
+      .boundingRect(QRectF(0, 0, width, 1e4), Qt::TextWordWrap, words)
+      .height();
+}
+
 void drawWork(const Canvas& c) {
-  const double left = matrixOf(c.area).right() + 56, right = c.area.right() - 24;
+  const double left = matrixOf(c.area).right() + kBeside, right = c.area.right() - kMargin;
   if (right - left < 120) return;
   c.p.setPen(c.theme.dim);
   c.p.setFont(textFont(11, QFont::DemiBold));
-  c.p.drawText(QRectF(left, c.area.top() + 70, right - left, 16), Qt::AlignVCenter,
-               "WORK, QUERY–KEY PAIRS");
-  c.p.drawText(QRectF(left, c.area.top() + 70, right - left, 16), Qt::AlignVCenter | Qt::AlignRight,
-               "WAITS");
-  const auto ranks = static_cast<int>(c.scene.ranks.size());
-  const double pitch = std::clamp((c.area.height() - 210) / std::max(1, ranks), 12.0, 40.0);
-  double y = c.area.top() + 92;
+  const QRectF head(left, c.area.top() + 66, right - left, 16);
+  c.p.drawText(head, Qt::AlignVCenter, "WORK, QUERY–KEY PAIRS");
+  c.p.drawText(head, Qt::AlignVCenter | Qt::AlignRight, "WAITS");
+  const QString words = balanceText(c.scene);
+  const double said = heightOf(words, right - left);
+  const auto ranks = static_cast<double>(std::max<std::size_t>(1, c.scene.ranks.size()));
+  const double pitch =
+      std::clamp((c.area.height() - kTop - said - 24) / ranks, kLeastPitch, kMostPitch);
+  double y = c.area.top() + kTop + 4;
   for (std::size_t r = 0; r < c.scene.ranks.size(); ++r, y += pitch)
-    drawRank(c, QRectF(left, y, right - left, pitch * 0.62), r);
-  y += 12;
+    drawRank(c, QRectF(left, y, right - left, pitch), r);
   c.p.setFont(textFont(13));
   c.p.setPen(c.theme.text);
-  QString words = QString(
-                      "Balance %1 %: the mean over the largest share. Contiguous causal "
-                      "shards cannot pass N / (2N − 1) = %2 %.")
-                      .arg(c.scene.efficiency() * 100, 0, 'f', 0)
-                      .arg(contiguousCap(ranks) * 100, 0, 'f', 0);
-  if (const WorldRank rank = c.scene.longestWaiting(); rank.exists())
-    words += QString(" Rank %1 waits most.").arg(rank.value());
-  c.p.drawText(QRectF(left, y, right - left, 90), Qt::TextWordWrap, words);
+  c.p.drawText(QRectF(left, y + 8, right - left, said + 2), Qt::TextWordWrap, words);
 }
 
 }  // namespace
@@ -182,6 +207,14 @@ void paintCoverage(QPainter& painter, const QRectF& area, const CoverageScene& s
       drawCell(canvas, cellRect(matrix, scene.chunks, q, k), q, k);
   drawAxes(canvas);
   drawWork(canvas);
+}
+
+double coverageHeight(double width, const CoverageScene& scene) {
+  if (!scene.note.empty()) return 0;
+  const double matrix = matrixOf(QRectF(0, 0, width, 1e4)).right();
+  const double beside = std::max(120.0, width - matrix - kBeside - kMargin);
+  return kTop + kLeastPitch * static_cast<double>(scene.ranks.size()) +
+         heightOf(balanceText(scene), beside) + 24;
 }
 
 std::optional<ChunkPair> coverageHit(const QPointF& point, const QRectF& area,

@@ -14,6 +14,9 @@ namespace ringscope::viz {
 void paintCoverage(QPainter& painter, const QRectF& area, const CoverageScene& scene, double phase,
                    const Theme& theme);
 
+/// The height that the list of ranks needs at this width.
+double coverageHeight(double width, const CoverageScene& scene);
+
 struct ChunkPair {
   int query = 0, key = 0;
 };

@@ -13,6 +13,8 @@ namespace ringscope::viz {
 namespace {
 
 constexpr double kMargin = 24, kTop = 14, kTitle = 26, kHeads = 20, kGap = 12;
+constexpr double kLeastRow = 20, kRestRow = 20, kLeastRest = 190, kMostMap = 760;
+constexpr double kValueWidth = 96;  // of "▲ 8,400×"
 
 struct UnitName {
   ErrorUnit unit;
@@ -28,8 +30,9 @@ class Layout {
  public:
   Layout(const QRectF& area, const DiffScene& scene) : area_(area), scene_(scene) {}
 
-  bool wide() const { return area_.width() > 1000; }
+  bool wide() const { return area_.width() > 1180; }
   double width() const { return wide() ? area_.width() * 0.52 : area_.width(); }  ///< of tables
+  double tablesBottom() const { return tableTop(scene_.tables.size()); }
   double tableTop(std::size_t table) const {
     double y = area_.top() + kTop;
     for (std::size_t t = 0; t < table; ++t)
@@ -39,9 +42,10 @@ class Layout {
   }
   double rowHeight() const {
     const auto layers = scene_.tables.empty() ? 0 : scene_.tables.front().layers.size();
+    const double others = wide() ? 260 : 320;
     return std::clamp(
-        (area_.height() - 260) / static_cast<double>(2 * std::max<std::size_t>(1, layers)), 20.0,
-        34.0);
+        (area_.height() - others) / static_cast<double>(2 * std::max<std::size_t>(1, layers)),
+        kLeastRow, 34.0);
   }
   double pitch(const DiffTable& table) const {
     return std::min(110.0, (width() - kLeft - kMargin) / static_cast<double>(table.tensors.size()));
@@ -55,13 +59,19 @@ class Layout {
             tableTop(table) + kTitle + kHeads + static_cast<double>(layer) * rowHeight(),
             pitch(t) - 4, rowHeight() - 4};
   }
-  /// The error map with its title.
+  /// Loss and gradients of parameters: under the tables.
+  QRectF rest() const {
+    const double room = width() - 2 * kMargin, top = tablesBottom();
+    return {area_.left() + kMargin, top, wide() ? room : room * 0.42, area_.bottom() - top - 8};
+  }
+  /// The error map with its title: beside the tables, or else beside the rest.
   QRectF map() const {
     if (wide())
       return {area_.left() + width() + 16, area_.top() + kTop, area_.width() - width() - 40,
-              area_.height() - 2 * kTop};
-    const double top = tableTop(scene_.tables.size());
-    return {area_.left() + kMargin, top, area_.width() - 2 * kMargin, area_.bottom() - top - 8};
+              std::min(kMostMap, area_.height() - 2 * kTop)};
+    const QRectF beside = rest();
+    const double left = beside.right() + kMargin;
+    return {left, beside.top(), area_.right() - kMargin - left, beside.height()};
   }
   std::array<QRectF, std::size(kUnits)> units() const {
     std::array<QRectF, std::size(kUnits)> boxes;
@@ -81,14 +91,27 @@ class Layout {
   const DiffScene& scene_;
 };
 
+QString elided(const QPainter& p, const QString& words, double room,
+               Qt::TextElideMode mode = Qt::ElideRight) {
+  return p.fontMetrics().elidedText(words, mode, static_cast<int>(room));
+}
+
+/// The largest of some fonts in which the words fit.
+QFont fitting(const QString& words, double room, QFont::Weight weight) {
+  for (const int size : {12, 11, 10})
+    if (QFontMetricsF(monoFont(size, weight)).horizontalAdvance(words) <= room)
+      return monoFont(size, weight);
+  return monoFont(9, weight);
+}
+
 void drawTitle(QPainter& p, const QRectF& row, const QString& head, const QString& words,
-               const Theme& theme) {
+               const QColor& ink, const Theme& theme) {
   p.setFont(textFont(15, QFont::DemiBold));
   p.setPen(theme.text);
   p.drawText(row, Qt::AlignVCenter, head);
   const double shift = p.fontMetrics().horizontalAdvance(head) + 12;
   p.setFont(textFont(12));
-  p.setPen(theme.dim);
+  p.setPen(ink);
   p.drawText(
       row.adjusted(shift, 1, 0, 1), Qt::AlignVCenter,
       p.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(row.width() - shift)));
@@ -101,15 +124,17 @@ void drawCell(QPainter& p, const QRectF& box, const DiffCell& cell, const Theme&
   p.setBrush(theme.raised);
   p.drawRoundedRect(box, 4, 4);
   p.setPen(cell.wrong ? theme.wrong : theme.right);
-  p.setFont(monoFont(12, cell.wrong ? QFont::Bold : QFont::Normal));
-  p.drawText(box, Qt::AlignCenter, QString::fromStdString(cell.words));
+  const QString words = QString::fromStdString(cell.words);
+  p.setFont(fitting(words, box.width() - 4, cell.wrong ? QFont::Bold : QFont::Normal));
+  p.drawText(box, Qt::AlignCenter, words);
 }
 
 void drawTable(QPainter& p, const QRectF& area, const Layout& layout, std::size_t at,
                const DiffTable& table, const Theme& theme) {
   const double left = area.left() + kMargin, top = layout.tableTop(at);
   drawTitle(p, QRectF(left, top, layout.width() - 2 * kMargin, 22),
-            QString::fromStdString(table.title), QString::fromStdString(table.note), theme);
+            QString::fromStdString(table.title), QString::fromStdString(table.note), theme.dim,
+            theme);
   p.setFont(monoFont(12));
   p.setPen(theme.dim);
   for (std::size_t c = 0; c < table.tensors.size(); ++c)
@@ -127,26 +152,78 @@ void drawTable(QPainter& p, const QRectF& area, const Layout& layout, std::size_
   }
 }
 
-void drawRest(QPainter& p, const QRectF& area, const Layout& layout,
-              const std::vector<DiffRow>& rows, double y, const Theme& theme) {
-  const double left = area.left() + kMargin, width = layout.width() - 2 * kMargin;
-  drawTitle(p, QRectF(left, y, width, 22), "Loss and gradients of parameters", "worst first",
-            theme);
-  y += 28;
-  for (const DiffRow& diff : rows) {
-    if (y + 20 > area.bottom()) return;
-    const QRectF row(left, y, width, 20);
+/// "▲ 3 of 21 diverge", of what is listed worst first.
+QString restVerdict(const std::vector<DiffRow>& rows) {
+  const auto wrong = std::ranges::count_if(rows, &DiffRow::wrong);
+  return wrong > 0 ? QString("▲ %1 of %2 diverge; worst first").arg(wrong).arg(rows.size())
+                   : QString("✓ none of %1 diverges; worst first").arg(rows.size());
+}
+
+QString numbersOf(const DiffRow& diff) {
+  return QString("error %1  limit %2").arg(diff.error, 0, 'e', 1).arg(diff.limit, 0, 'e', 1);
+}
+
+/// Errors and limits themselves are left out where names would have no room beside them.
+bool hasRoomForNumbers(const std::vector<DiffRow>& rows, double width) {
+  double longest = 0;
+  for (const DiffRow& diff : rows)
+    longest = std::max(
+        longest,
+        QFontMetricsF(textFont(12)).horizontalAdvance(QString::fromStdString(diff.tensor)) +
+            QFontMetricsF(monoFont(12)).horizontalAdvance(numbersOf(diff)));
+  return longest + kValueWidth + 16 <= width;
+}
+
+void drawRestRow(QPainter& p, const QRectF& row, const DiffRow& diff, bool with_numbers,
+                 const Theme& theme) {
+  p.setFont(textFont(12));
+  p.setPen(theme.text);
+  const double room = row.width() - kValueWidth - 8;
+  const QString name = QString::fromStdString(diff.tensor);
+  p.drawText(row, Qt::AlignVCenter, with_numbers ? name : elided(p, name, room, Qt::ElideMiddle));
+  p.setFont(monoFont(12));
+  p.setPen(theme.dim);
+  if (with_numbers)
+    p.drawText(row.adjusted(0, 0, -kValueWidth, 0), Qt::AlignVCenter | Qt::AlignRight,
+               numbersOf(diff));
+  p.setPen(diff.wrong ? theme.wrong : theme.right);
+  p.drawText(row, Qt::AlignVCenter | Qt::AlignRight, QString::fromStdString(diff.words));
+}
+
+/// As many rows as have room, and how many there are more.
+void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& rows,
+              const Theme& theme) {
+  const QRectF box = layout.rest();
+  const bool wrong = std::ranges::any_of(rows, &DiffRow::wrong);
+  if (rows.empty())
+    return drawTitle(p, QRectF(box.topLeft(), QSizeF(box.width(), 22)), "Loss and gradients",
+                     "not compared", theme.dim, theme);
+  const bool one_line = layout.wide();
+  drawTitle(p, QRectF(box.topLeft(), QSizeF(box.width(), 22)), "Loss and gradients",
+            one_line ? restVerdict(rows) : QString(), wrong ? theme.wrong : theme.right, theme);
+  double y = box.top() + 26;
+  if (!one_line) {
     p.setFont(textFont(12));
-    p.setPen(theme.text);
-    p.drawText(row, Qt::AlignVCenter, QString::fromStdString(diff.tensor));
-    p.setFont(monoFont(12));
-    p.setPen(theme.dim);
-    p.drawText(row.adjusted(0, 0, -96, 0), Qt::AlignVCenter | Qt::AlignRight,
-               QString("error %1  limit %2").arg(diff.error, 0, 'e', 1).arg(diff.limit, 0, 'e', 1));
-    p.setPen(diff.wrong ? theme.wrong : theme.right);
-    p.drawText(row, Qt::AlignVCenter | Qt::AlignRight, QString::fromStdString(diff.words));
-    y += 20;
+    p.setPen(wrong ? theme.wrong : theme.right);
+    p.drawText(QRectF(box.left(), y - 4, box.width(), kRestRow), Qt::AlignVCenter,
+               elided(p, restVerdict(rows), box.width()));
+    y += kRestRow - 2;
   }
+  const bool with_numbers = hasRoomForNumbers(rows, box.width());
+  const auto lines = std::max(1, static_cast<int>((box.bottom() - y) / kRestRow));
+  const auto count = static_cast<int>(rows.size());
+  const int shown = count <= lines ? count : lines - 1;
+  for (int i = 0; i < shown; ++i, y += kRestRow)
+    drawRestRow(p, QRectF(box.left(), y, box.width(), kRestRow), rows[static_cast<std::size_t>(i)],
+                with_numbers, theme);
+  if (shown == count) return;
+  const auto hidden = std::count_if(rows.begin() + shown, rows.end(),
+                                    [](const DiffRow& diff) { return diff.wrong; });
+  p.setFont(textFont(12));
+  p.setPen(hidden ? theme.wrong : theme.dim);
+  p.drawText(QRectF(box.left(), y, box.width(), kRestRow), Qt::AlignVCenter,
+             hidden ? QString("and %1 more, %2 of them diverge").arg(count - shown).arg(hidden)
+                    : QString("and %1 more, none of them diverges").arg(count - shown));
 }
 
 void drawUnits(QPainter& p, const Layout& layout, ErrorUnit chosen, const Theme& theme) {
@@ -168,7 +245,8 @@ void drawMap(QPainter& p, const Layout& layout, const DiffScene& scene, const Th
   p.setFont(textFont(15, QFont::DemiBold));
   p.setPen(theme.text);
   p.drawText(QRectF(area.left(), area.top(), area.width(), 22), Qt::AlignVCenter,
-             QString::fromStdString(scene.map_title));
+             elided(p, QString::fromStdString(scene.map_title),
+                    layout.units().front().left() - area.left() - 8));
   drawUnits(p, layout, scene.unit, theme);
   const QRectF rest = area.adjusted(0, 30, 0, 0);
   if (!scene.map.missing.empty())
@@ -187,9 +265,13 @@ void paintDiff(QPainter& p, const QRectF& area, const DiffScene& scene, const Th
   const Layout layout(area, scene);
   for (std::size_t t = 0; t < scene.tables.size(); ++t)
     drawTable(p, area, layout, t, scene.tables[t], theme);
-  if (layout.wide())
-    drawRest(p, area, layout, scene.rest, layout.tableTop(scene.tables.size()), theme);
+  drawRest(p, layout, scene.rest, theme);
   drawMap(p, layout, scene, theme);
+}
+
+double diffHeight(double width, const DiffScene& scene) {
+  if (!scene.note.empty()) return 0;
+  return Layout({0, 0, width, 1}, scene).tablesBottom() + kLeastRest;
 }
 
 DiffHit diffHit(const QPointF& point, const QRectF& area, const DiffScene& scene) {

@@ -9,8 +9,11 @@
 
 namespace ringscope::viz {
 
-/// Draws both tables, the rest where there is room, and where in the chosen tensor its error lies.
+/// Draws both tables, the loss and the gradients of parameters, and where in the chosen tensor its
+/// error lies.
 void paintDiff(QPainter& painter, const QRectF& area, const DiffScene& scene, const Theme& theme);
+/// The height that all tables need, with some room for the rest.
+double diffHeight(double width, const DiffScene& scene);
 
 /// What lies under a point of a drawn diff: at most one of the two.
 struct DiffHit {

@@ -78,9 +78,11 @@ void paintDoctorHead(QPainter& p, const QRectF& area, const DoctorScene& scene,
   p.fillRect(area, theme.background);
   if (!scene.note.empty()) return paintNote(p, area, scene.note, theme);
   p.setFont(textFont(17, QFont::DemiBold));
-  p.setPen(scene.found ? theme.wrong : theme.right);
-  p.drawText(QRectF(area.left() + 24, area.top() + 12, area.width() - 48, 28), Qt::AlignVCenter,
-             QString::fromStdString(scene.headline));
+  p.setPen(scene.found ? theme.wrong : scene.clear ? theme.right : theme.wait);
+  const QRectF line(area.left() + 24, area.top() + 12, area.width() - 48, 28);
+  p.drawText(line, Qt::AlignVCenter,
+             p.fontMetrics().elidedText(QString::fromStdString(scene.headline), Qt::ElideRight,
+                                        static_cast<int>(line.width())));
 }
 
 QRectF doctorCards(const QRectF& area) {

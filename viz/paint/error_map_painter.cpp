@@ -13,6 +13,7 @@ namespace ringscope::viz {
 namespace {
 
 constexpr int kBinsADecade = 6;
+constexpr double kScale = 10;  // height of the strip of colours
 
 /// What 1 stands for: the limit, one unit roundoff as an absolute or relative error, or one ULP.
 double unitOf(ErrorUnit unit) {
@@ -56,6 +57,23 @@ QImage imageOf(const ErrorMap& map, ErrorUnit unit, const Theme& theme) {
   return image;
 }
 
+/// The map's colours along the axis of the histogram.
+void drawScale(QPainter& p, const QRectF& strip, const ErrorMap& map, ErrorUnit unit,
+               const Theme& theme) {
+  const int decades = decadesOf(map, unit);
+  const int steps = (decades + 1) * kBinsADecade;
+  const double pitch = strip.width() / steps;
+  for (int i = 0; i < steps; ++i) {
+    const double value = unitOf(unit) * std::pow(10, (i + 0.5) / kBinsADecade - 1);
+    p.fillRect(QRectF(strip.left() + i * pitch, strip.top(), pitch + 0.5, strip.height()),
+               cellColor(value, unit, decades, theme));
+  }
+  p.setFont(textFont(11));
+  p.setPen(theme.dim);
+  p.drawText(QRectF(strip.left() - 54, strip.center().y() - 9, 48, 18),
+             Qt::AlignVCenter | Qt::AlignRight, "colour");
+}
+
 }  // namespace
 
 void paintErrorMap(QPainter& p, const QRectF& area, const ErrorMap& map, ErrorUnit unit,
@@ -90,8 +108,9 @@ void paintErrorHistogram(QPainter& p, const QRectF& area, const ErrorMap& map, E
   const int decades = decadesOf(map, unit);
   const auto bins = logHistogram(map.values, unitOf(unit), decades, kBinsADecade);
   const auto most = *std::max_element(bins.begin(), bins.end());
-  const QRectF box = area.adjusted(54, 0, 0, -20);
+  const QRectF box = area.adjusted(54, 0, 0, -20 - kScale);
   const double pitch = box.width() / static_cast<double>(bins.size());
+  const double bars = std::max(8.0, box.height() - 16);  // under the line that says what they are
   const int limit = unit == ErrorUnit::kLimit ? kBinsADecade - 1 : static_cast<int>(bins.size());
   p.save();
   p.setPen(Qt::NoPen);
@@ -99,17 +118,18 @@ void paintErrorHistogram(QPainter& p, const QRectF& area, const ErrorMap& map, E
     const double share =
         most ? std::log1p(static_cast<double>(bins[b])) / std::log1p(static_cast<double>(most)) : 0;
     p.setBrush(static_cast<int>(b) > limit ? theme.wrong : theme.accent);
-    p.drawRect(QRectF(box.left() + static_cast<double>(b) * pitch,
-                      box.bottom() - share * box.height(), pitch - 1, share * box.height()));
+    p.drawRect(QRectF(box.left() + static_cast<double>(b) * pitch, box.bottom() - share * bars,
+                      pitch - 1, share * bars));
   }
   p.setPen(QPen(theme.line, 1));
   p.drawLine(box.bottomLeft(), box.bottomRight());
+  drawScale(p, QRectF(box.left(), box.bottom() + 2, box.width(), kScale - 2), map, unit, theme);
   p.setFont(monoFont(11));
   p.setPen(theme.dim);
   const int every = decades > 6 ? 2 : 1;
   for (int d = 0; d <= decades; d += every) {
     const double x = box.left() + pitch * kBinsADecade * d;
-    p.drawText(QRectF(x - 30, box.bottom() + 3, 60, 16), Qt::AlignCenter,
+    p.drawText(QRectF(x - 30, box.bottom() + kScale + 3, 60, 16), Qt::AlignCenter,
                d == 0   ? "0.1"
                : d <= 4 ? QString::number(std::pow(10, d - 1))
                         : QString("1e%1").arg(d - 1));

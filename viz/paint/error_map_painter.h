@@ -13,7 +13,8 @@ namespace ringscope::viz {
 void paintErrorMap(QPainter& painter, const QRectF& area, const ErrorMap& map, ErrorUnit unit,
                    const Theme& theme);
 
-/// Draws how many rows have which error, on a logarithmic axis.
+/// Draws how many rows have which error, on a logarithmic axis, and along it the colours that the
+/// map has for them.
 void paintErrorHistogram(QPainter& painter, const QRectF& area, const ErrorMap& map, ErrorUnit unit,
                          const Theme& theme);
 

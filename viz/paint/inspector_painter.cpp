@@ -57,6 +57,16 @@ class Page {
     p.drawText(r, Qt::AlignVCenter | Qt::AlignLeft,
                p.fontMetrics().elidedText(name, Qt::ElideMiddle, static_cast<int>(room)));
   }
+  /// The same in two lines where one has no room for both.
+  void fact(const QString& name, const QString& value, const QColor& color) {
+    const double room = width_ - 2 * kMargin - 10;
+    const double words = QFontMetricsF(textFont(12)).horizontalAdvance(name) +
+                         QFontMetricsF(monoFont(12)).horizontalAdvance(value);
+    if (words <= room) return pair(name, value, color);
+    wrapped(name, textFont(12), theme.dim);
+    y -= 6;
+    pair("", value, color);
+  }
 
  private:
   double left_, width_;
@@ -170,7 +180,7 @@ void drawDiff(Page& page, const InspectorScene& scene) {
     return page.gap(8);
   }
   for (const WorstLine& line : scene.worst)
-    page.pair(text(line.words), text(line.multiple),
+    page.fact(text(line.words), text(line.multiple),
               line.wrong ? page.theme.wrong : page.theme.right);
   page.gap(10);
 }
@@ -178,8 +188,9 @@ void drawDiff(Page& page, const InspectorScene& scene) {
 void drawDoctor(Page& page, const InspectorScene& scene) {
   page.section("DOCTOR");
   if (!scene.doctor.empty()) return page.wrapped(text(scene.doctor), textFont(12), page.theme.dim);
-  if (scene.findings.empty())
-    page.text("✓ Nothing found", textFont(14, QFont::DemiBold), page.theme.right, 24);
+  if (!scene.doctor_headline.empty())
+    page.wrapped(text(scene.doctor_headline), textFont(14, QFont::DemiBold),
+                 scene.doctor_clear ? page.theme.right : page.theme.wait);
   for (const InspectedFinding& finding : scene.findings) {
     page.wrapped("▲ " + text(finding.title), textFont(14, QFont::DemiBold), page.theme.wrong);
     page.wrapped(text(finding.source), textFont(11), page.theme.dim);

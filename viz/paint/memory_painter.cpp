@@ -31,11 +31,18 @@ class Plot {
     chart_->setMargins(QMargins(4, 4, 4, 4));
     chart_->legend()->hide();  // it cuts its words short; drawLegends() has room for them
   }
-  QValueAxis* axis(Qt::Alignment side, const QString& title, double low, double high,
-                   const char* format) {
+  /// With about so many labels, at round numbers.
+  void axis(Qt::Alignment side, const QString& title, double low, double high, int labels) {
     auto* a = new QValueAxis(chart_.get());
-    a->setRange(low, high);
-    a->setLabelFormat(format);
+    const double between = roundInterval((high - low) / labels);
+    // With some room above the highest label, which would not be drawn at the very top.
+    const bool upright = side == Qt::AlignLeft;
+    a->setRange(low, upright ? std::ceil(high / between) * between * 1.04 : high);
+    a->setTickType(QValueAxis::TicksDynamic);
+    a->setTickAnchor(0);
+    a->setTickInterval(between);
+    a->setLabelFormat(QString("%.%1f").arg(
+        std::max(0, static_cast<int>(std::ceil(-std::log10(between) - 1e-9)))));
     a->setTitleText(title);
     a->setTitleFont(textFont(12));
     a->setTitleBrush(theme_.dim);
@@ -44,8 +51,6 @@ class Plot {
     a->setGridLineColor(theme_.line);
     a->setLinePenColor(theme_.line);
     chart_->addAxis(a, side);
-    if (side == Qt::AlignLeft) useRoundNumbers(*a);
-    return a;
   }
   void add(QAbstractSeries* series) {
     chart_->addSeries(series);
@@ -76,15 +81,12 @@ class Plot {
   }
 
  private:
-  /// With some room above the highest one, whose label would not be drawn at the very top.
-  static void useRoundNumbers(QValueAxis& axis) {
-    constexpr double kRoom = 1.04;
-    axis.applyNiceNumbers();
-    const double between = (axis.max() - axis.min()) / (axis.tickCount() - 1);
-    axis.setTickType(QValueAxis::TicksDynamic);
-    axis.setTickAnchor(axis.min());
-    axis.setTickInterval(between);
-    axis.setMax(axis.max() * kRoom);
+  /// 1, 2 or 5 times a power of ten, and no less than `least`.
+  static double roundInterval(double least) {
+    const double power = std::pow(10, std::floor(std::log10(std::max(least, 1e-9))));
+    for (const double times : {1.0, 2.0, 5.0})
+      if (times * power >= least * 0.999) return times * power;
+    return 10 * power;
   }
 
   QString title_;
@@ -107,8 +109,8 @@ double topOf(const MemoryScene& scene) {
 void drawOverTime(QPainter& p, const QRectF& area, const MemoryScene& scene, const Theme& theme) {
   Plot plot("Over the run", theme);
   const double end_ms = static_cast<double>(scene.end_ns) * 1e-6;
-  plot.axis(Qt::AlignBottom, "ms since the run began", 0, end_ms, "%.0f");
-  plot.axis(Qt::AlignLeft, "MiB", 0, topOf(scene), "%.1f");
+  plot.axis(Qt::AlignBottom, "ms since the run began", 0, end_ms, 6);
+  plot.axis(Qt::AlignLeft, "MiB", 0, topOf(scene), 5);
   const std::size_t columns = scene.series.columns.size();
   std::vector<double> base(columns, 0);
   QLineSeries* lower = nullptr;
@@ -135,8 +137,8 @@ void drawLaw(QPainter& p, const QRectF& area, const MemoryScene& scene, const Th
   Plot plot("The law: L / P", theme);
   const MemoryLaw& law = scene.law;
   const int most = std::max(kMostRanks, law.ranks);
-  plot.axis(Qt::AlignBottom, "ranks P", 1, most, "%.0f")->setTickCount(most <= 16 ? 6 : 5);
-  plot.axis(Qt::AlignLeft, "MiB a rank", 0, 1.1 * law.bytesAt(1) / kMiB, "%.1f");
+  plot.axis(Qt::AlignBottom, "ranks P", 1, most, 8);
+  plot.axis(Qt::AlignLeft, "MiB a rank", 0, 1.1 * law.bytesAt(1) / kMiB, 5);
   auto line = [&](const QColor& color, Qt::PenStyle style, auto value) {
     auto* series = new QLineSeries;
     series->setPen(QPen(color, 2, style));

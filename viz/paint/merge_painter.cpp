@@ -9,24 +9,45 @@
 namespace ringscope::viz {
 namespace {
 
+constexpr double kTop = 84, kHeads = 22, kLeastRow = 17, kMostRow = 44;
+constexpr double kResult = 26, kTightResult = 20, kSentence = 48;
+
+/// How high the parts are in an area; blocks give way first, then the sentence at the end.
+struct Heights {
+  double row = kMostRow, result = kResult;
+  bool has_sentence = true;
+
+  double results() const { return 3 * result + 14 + (has_sentence ? kSentence : 0); }
+  static Heights of(double height, std::size_t steps) {
+    const auto rows = static_cast<double>(std::max<std::size_t>(1, steps));
+    Heights h;
+    auto rowIn = [&] { return (height - kTop - kHeads - h.results() - 20) / rows; };
+    if (rowIn() < kLeastRow + 5) {
+      h.result = kTightResult;
+      h.has_sentence = false;
+    }
+    h.row = std::clamp(rowIn(), kLeastRow, kMostRow);
+    return h;
+  }
+};
+
 /// What the parts of the drawing share.
 struct Canvas {
   QPainter& p;
   QRectF area;
   const MergeScene& scene;
   const Theme& theme;
+  Heights heights = Heights::of(area.height(), scene.history.steps.size());
 
-  double rowHeight() const {
-    return std::clamp(
-        (area.height() - 300) / std::max(1, static_cast<int>(scene.history.steps.size())), 22.0,
-        44.0);
-  }
+  double rowHeight() const { return heights.row; }
+  int numberSize() const { return rowHeight() < 22 ? 11 : 13; }
   QRectF column(int i, double y) const {
     static constexpr double kShares[] = {0, 0.10, 0.21, 0.34, 0.47, 0.78, 0.89, 1};
     const double w = area.width() - 48;
     return {area.left() + 24 + w * kShares[i], y, w * (kShares[i + 1] - kShares[i]) - 8,
-            rowHeight() - 6};
+            rowHeight() - gap()};
   }
+  double gap() const { return rowHeight() < 22 ? 1 : 6; }
   void say(const QRectF& where, const QString& words, const QColor& color, const QFont& font,
            int alignment = Qt::AlignVCenter) const {
     p.setFont(font);
@@ -54,8 +75,19 @@ void drawHead(const Canvas& c) {
                      : QString()),
         c.theme.text, textFont(17, QFont::DemiBold));
   c.say(QRectF(line.left(), c.area.top() + 38, line.width(), 20),
-        "↑ ↓ another query · Page Up, Page Down another head · 1–8 another rank", c.theme.dim,
+        "↑ ↓ another query · Page Up, Page Down another head · 1–8, R another rank", c.theme.dim,
         textFont(12));
+}
+
+/// What comes out, where it is seen without going to the end.
+void drawVerdict(const Canvas& c) {
+  const MergeHistory& h = c.scene.history;
+  const bool equal = h.largest_error_merged <= h.rounding;
+  c.say(QRectF(c.area.left() + 24, c.area.top() + 58, c.area.width() - 48, 20),
+        equal ? QString("✓ merged by their weights the blocks equal what was recorded")
+              : QString("≠ merged by their weights the blocks are off by up to %1")
+                    .arg(h.largest_error_merged, 0, 'g', 2),
+        equal ? c.theme.right : c.theme.wrong, textFont(13, QFont::Medium));
 }
 
 void drawColumns(const Canvas& c, double y) {
@@ -63,13 +95,16 @@ void drawColumns(const Canvas& c, double y) {
       "ring step", "block",        "block lse", "running lse", "weight in the result",
       "",          "out[0] so far"};
   for (int i = 0; i < 7; ++i)
-    c.say(c.column(i, y), kNames[i], c.theme.dim, textFont(11, QFont::DemiBold),
+    c.say(QRectF(c.column(i, y).left() - (i == 6 ? 16 : 0), y,
+                 c.column(i, y).width() + (i == 6 ? 16 : 0), kHeads - 4),
+          kNames[i], c.theme.dim, textFont(11, QFont::DemiBold),
           i < 2 || i == 4 ? Qt::AlignVCenter | Qt::AlignLeft : kRight);
 }
 
 /// The weight of a block as a bar, and in percent beside it.
 void drawWeight(const Canvas& c, const MergeStep& step, double y) {
-  const QRectF bar = c.column(4, y).adjusted(0, 4, 0, -4);
+  const double inset = c.rowHeight() < 22 ? 3 : 4;
+  const QRectF bar = c.column(4, y).adjusted(0, inset, 0, -inset);
   c.p.setPen(Qt::NoPen);
   c.p.setBrush(c.theme.raised);
   c.p.drawRoundedRect(bar, 3, 3);
@@ -78,7 +113,7 @@ void drawWeight(const Canvas& c, const MergeStep& step, double y) {
   const double width = std::max(2.0, bar.width() * std::min(1.0, step.weight));
   c.p.drawRoundedRect(QRectF(bar.left(), bar.top(), width, bar.height()), 3, 3);
   c.say(c.column(5, y), QString("%1 %").arg(step.weight * 100, 0, 'f', 2), c.theme.text,
-        monoFont(13), kRight);
+        monoFont(c.numberSize()), kRight);
 }
 
 void drawStep(const Canvas& c, const MergeStep& step, double y) {
@@ -86,19 +121,20 @@ void drawStep(const Canvas& c, const MergeStep& step, double y) {
   if (now) {
     c.p.setPen(Qt::NoPen);
     c.p.setBrush(c.theme.panel);
-    c.p.drawRoundedRect(QRectF(c.area.left() + 16, y - 3, c.area.width() - 32, c.rowHeight()), 6,
-                        6);
+    c.p.drawRoundedRect(
+        QRectF(c.area.left() + 16, y - c.gap() / 2, c.area.width() - 32, c.rowHeight()), 6, 6);
   }
   auto number = [&](int column, double value) {
-    c.say(c.column(column, y), QString::number(value, 'f', 4), c.theme.text, monoFont(13), kRight);
+    c.say(c.column(column, y), QString::number(value, 'f', 4), c.theme.text,
+          monoFont(c.numberSize()), kRight);
   };
   c.say(c.column(0, y), QString::number(step.ring_step.value()), now ? c.theme.text : c.theme.dim,
-        monoFont(13));
+        monoFont(c.numberSize()));
   const QRectF face = c.column(1, y);
   if (step.source_rank.exists())
     paintFace(c.p,
-              QRectF(face.left(), face.top() + 2, std::min(76.0, face.width()),
-                     std::min(28.0, face.height() - 4)),
+              QRectF(face.left(), face.top() + 1, std::min(76.0, face.width()),
+                     std::min(28.0, face.height() - 2)),
               step.source_rank, QString("KV %1").arg(step.source_rank.value()), c.theme);
   if (!step.attended)
     return c.say(c.column(4, y), "nothing for this row: " + QString::fromStdString(step.words),
@@ -128,11 +164,13 @@ void drawResults(const Canvas& c, double y) {
   c.p.setPen(QPen(c.theme.line, 1));
   c.p.drawLine(QPointF(c.area.left() + 24, y - 10), QPointF(c.area.right() - 24, y - 10));
   drawResult(c, "recorded out[0]", h.out, std::nullopt, y);
-  drawResult(c, "blocks merged by their weights", h.merged, h.largest_error_merged, y + 26);
-  drawResult(c, "blocks simply added", h.naive, h.largest_error_naive, y + 52);
+  const double pitch = c.heights.result;
+  drawResult(c, "blocks merged by their weights", h.merged, h.largest_error_merged, y + pitch);
+  drawResult(c, "blocks simply added", h.naive, h.largest_error_naive, y + 2 * pitch);
+  if (!c.heights.has_sentence) return;
   double weights = 0;
   for (const MergeStep& step : h.steps) weights += step.weight;
-  c.say(QRectF(c.area.left() + 24, y + 80, c.area.width() - 48, 48),
+  c.say(QRectF(c.area.left() + 24, y + 3 * pitch + 2, c.area.width() - 48, kSentence),
         QString("Each block's out is an average by itself. Weighted by exp(block lse − lse) they "
                 "add up to %1 %; simply added, every block would count in full.")
             .arg(weights * 100, 0, 'f', 2),
@@ -147,10 +185,22 @@ void paintMerge(QPainter& painter, const QRectF& area, const MergeScene& scene,
   const Canvas canvas{painter, area, scene, theme};
   if (!scene.history.missing.empty() || scene.note.empty()) drawHead(canvas);
   if (!scene.note.empty()) return paintNote(painter, area.adjusted(0, 60, 0, 0), scene.note, theme);
-  double y = area.top() + 84;
+  double y = area.top() + kTop;
+  drawVerdict(canvas);
   drawColumns(canvas, y);
-  for (const MergeStep& step : scene.history.steps) drawStep(canvas, step, y += canvas.rowHeight());
-  drawResults(canvas, y + canvas.rowHeight() + 22);
+  y += std::max(kHeads, canvas.rowHeight());
+  for (const MergeStep& step : scene.history.steps) {
+    drawStep(canvas, step, y);
+    y += canvas.rowHeight();
+  }
+  drawResults(canvas, y + 14);
+}
+
+double mergeHeight(const MergeScene& scene) {
+  if (!scene.note.empty()) return 0;
+  const std::size_t steps = scene.history.steps.size();
+  return kTop + kHeads + kLeastRow * static_cast<double>(steps) + Heights::of(1, steps).results() +
+         20;
 }
 
 }  // namespace ringscope::viz

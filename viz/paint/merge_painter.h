@@ -11,5 +11,7 @@ namespace ringscope::viz {
 /// Draws how one output row came together: each block's log-sum-exp, its weight, the running
 /// result, and what a plain sum would have given.
 void paintMerge(QPainter& painter, const QRectF& area, const MergeScene& scene, const Theme& theme);
+/// The height that all blocks and the verdict need.
+double mergeHeight(const MergeScene& scene);
 
 }  // namespace ringscope::viz

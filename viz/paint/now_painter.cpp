@@ -8,7 +8,13 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kMargin = 48;
+constexpr double kMargin = 48, kSentenceTop = 64, kFoot = 44, kLeastPitch = 18;
+
+QString sentenceOf(const RingScene& scene) {
+  QString sentence = QString::fromStdString(scene.sentence);
+  if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
+  return sentence;
+}
 
 void drawNumbers(QPainter& p, const QRectF& box, const RankScene& rank, int size,
                  const Theme& theme) {
@@ -25,16 +31,15 @@ void drawNumbers(QPainter& p, const QRectF& box, const RankScene& rank, int size
   p.drawText(box, Qt::AlignVCenter | Qt::AlignRight, words);
 }
 
-/// A line a rank, as many as have room.
+/// A line a rank.
 void drawRanks(QPainter& p, const QRectF& area, const RingScene& scene, double top,
                const Theme& theme) {
   const double left = area.left() + kMargin, room = area.width() - 2 * kMargin;
-  const double pitch =
-      std::clamp((area.bottom() - 44 - top) / static_cast<double>(scene.ranks.size()), 18.0, 48.0);
+  const double pitch = std::clamp(
+      (area.bottom() - kFoot - top) / static_cast<double>(scene.ranks.size()), kLeastPitch, 48.0);
   const int size = pitch > 34 ? 15 : pitch > 24 ? 13 : 11;
   double y = top;
   for (const RankScene& rank : scene.ranks) {
-    if (y + pitch > area.bottom() - 36) return;
     if (rank.rank == scene.selected) {
       p.setPen(Qt::NoPen);
       p.setBrush(theme.raised);
@@ -45,7 +50,7 @@ void drawRanks(QPainter& p, const QRectF& area, const RingScene& scene, double t
     p.drawText(QRectF(left, y, 80, pitch - 4), Qt::AlignVCenter,
                QString("rank %1").arg(rank.rank.value()));
     if (rank.held_source.exists())
-      paintFace(p, QRectF(left + 80, y + 3, 78, std::min(28.0, pitch - 10)), rank.held_source,
+      paintFace(p, QRectF(left + 80, y + 1, 78, std::min(28.0, pitch - 4)), rank.held_source,
                 QString("KV %1").arg(rank.held_source.value()), theme);
     p.setFont(textFont(size));
     p.setPen(rank.queries ? theme.text : theme.dim);
@@ -71,18 +76,26 @@ void paintNow(QPainter& p, const QRectF& area, const RingScene& scene, double, c
                  .arg(traces::name(scene.place.direction))
                  .arg(scene.place.stage.value())
                  .arg(scene.ring_steps));
-  p.setFont(textFont(area.height() < 420 ? 22 : 28, QFont::DemiBold));
+  p.setFont(textFont(area.height() < 420 || scene.ranks.size() > 8 ? 22 : 28, QFont::DemiBold));
   p.setPen(theme.text);
   QRectF used;
-  QString sentence = QString::fromStdString(scene.sentence);
-  if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
-  p.drawText(QRectF(left, area.top() + 64, room, area.height() * 0.4), Qt::TextWordWrap, sentence,
-             &used);
+  p.drawText(QRectF(left, area.top() + kSentenceTop, room, area.height()), Qt::TextWordWrap,
+             sentenceOf(scene), &used);
   drawRanks(p, area, scene, used.bottom() + 24, theme);
   p.setFont(textFont(12));
   p.setPen(theme.dim);
   p.drawText(QRectF(left, area.bottom() - 34, room, 20), Qt::AlignVCenter,
-             "Space: the next ring step · ←: the one before · 1–8: about another rank");
+             "Space: the next ring step · ←: the one before · 1–8, R: about another rank");
+}
+
+double nowHeight(double width, const RingScene& scene) {
+  if (scene.ranks.empty()) return 0;
+  const QRectF room(0, 0, width - 2 * kMargin, 1e4);
+  const double sentence = QFontMetricsF(textFont(22, QFont::DemiBold))
+                              .boundingRect(room, Qt::TextWordWrap, sentenceOf(scene))
+                              .height();
+  return kSentenceTop + sentence + 24 + kLeastPitch * static_cast<double>(scene.ranks.size()) +
+         kFoot;
 }
 
 }  // namespace ringscope::viz

@@ -12,5 +12,7 @@ namespace ringscope::viz {
 /// the others beneath. The same at every phase.
 void paintNow(QPainter& painter, const QRectF& area, const RingScene& scene, double phase,
               const Theme& theme);
+/// The height that the sentence and all ranks need at this width.
+double nowHeight(double width, const RingScene& scene);
 
 }  // namespace ringscope::viz

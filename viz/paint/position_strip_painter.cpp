@@ -6,6 +6,25 @@
 namespace ringscope::viz {
 namespace {
 
+constexpr double kHead = 24, kMargin = 24;
+constexpr double kLeastPitch = 15, kMostPitch = 22;  // of a line that can be read
+constexpr std::size_t kMostColumns = 4;
+
+/// First and last id, where both have room.
+void drawEnds(QPainter& p, const QRectF& bar, const PositionRun& run) {
+  const QString first = QString::number(run.begin), last = QString::number(run.end);
+  const double inset = bar.width() > 120 ? 7 : bar.width() > 60 ? 4 : 2;
+  const QRectF inside = bar.adjusted(inset, 0, -inset, 0);
+  auto fits = [&](int size) {
+    p.setFont(monoFont(size, QFont::Bold));
+    return p.fontMetrics().horizontalAdvance(first) + p.fontMetrics().horizontalAdvance(last) + 4 <=
+           inside.width();
+  };
+  if (!fits(11) && !fits(9)) return;
+  p.drawText(inside, Qt::AlignVCenter | Qt::AlignLeft, first);
+  p.drawText(inside, Qt::AlignVCenter | Qt::AlignRight, last);
+}
+
 void drawRun(QPainter& p, const QRectF& bar, const PositionRun& run, WorldRank rank,
              const Theme& theme) {
   p.setBrushOrigin(bar.topLeft());
@@ -27,14 +46,11 @@ void drawRun(QPainter& p, const QRectF& bar, const PositionRun& run, WorldRank r
                      : contrast(rankColor(rank), QColor("#0E1116")) > 4.5 ? QColor("#0E1116")
                                                                           : QColor("#FFFFFF");
   p.setPen(ink);
-  p.setFont(monoFont(11, QFont::Bold));
   if (bar.height() < 10) return;  // too thin for numbers; colour and hatching still tell
-  const QRectF inside = bar.adjusted(7, 0, -7, 0);
-  p.drawText(inside, Qt::AlignVCenter | Qt::AlignLeft, QString::number(run.begin));
-  p.drawText(inside, Qt::AlignVCenter | Qt::AlignRight, QString::number(run.end));
+  drawEnds(p, bar, run);
   if (run.wrong && bar.width() > 190) {
     p.setFont(textFont(11, QFont::DemiBold));
-    p.drawText(inside, Qt::AlignCenter,
+    p.drawText(bar, Qt::AlignCenter,
                QString("≠ should be %1 … %2")
                    .arg(run.should_begin)
                    .arg(run.should_begin + run.tokens - 1));
@@ -43,6 +59,22 @@ void drawRun(QPainter& p, const QRectF& bar, const PositionRun& run, WorldRank r
 
 }  // namespace
 
+StripRow positionStripRow(const QRectF& area, std::size_t rows, std::size_t row) {
+  const double top = area.top() + kHead + 3, height = area.bottom() - kHead - 8 - area.top();
+  std::size_t columns = 1, lines = std::max<std::size_t>(1, rows);
+  auto pitch = [&] { return std::min(kMostPitch, height / static_cast<double>(lines)); };
+  while (pitch() < kLeastPitch && columns < std::min(kMostColumns, rows)) {
+    ++columns;
+    lines = (rows + columns - 1) / columns;
+  }
+  const double gap = columns > 1 ? 16 : 0;
+  const double width = (area.width() - 2 * kMargin + gap) / static_cast<double>(columns);
+  const double left = area.left() + kMargin + width * static_cast<double>(row / lines);
+  const double y = top + pitch() * static_cast<double>(row % lines);
+  const double name = columns > 1 ? 52 : 60;
+  return {{left, y, name - 4, pitch() - 3}, {left + name, y, width - gap - name, pitch() - 4}};
+}
+
 void paintPositionStrip(QPainter& p, const QRectF& area, const PositionStrip& strip,
                         const Theme& theme) {
   p.save();
@@ -50,35 +82,31 @@ void paintPositionStrip(QPainter& p, const QRectF& area, const PositionStrip& st
   p.fillRect(area, theme.background);
   p.setFont(textFont(11, QFont::DemiBold));
   p.setPen(theme.dim);
-  const QRectF head(area.left() + 24, area.top() + 6, area.width() - 48, 18);
+  const QRectF head(area.left() + kMargin, area.top() + 6, area.width() - 2 * kMargin, 18);
   p.drawText(head, Qt::AlignVCenter | Qt::AlignLeft, "POSITION IDS PER RANK");
   p.setFont(textFont(12, strip.wrong > 0 ? QFont::DemiBold : QFont::Normal));
   p.setPen(strip.wrong > 0                             ? theme.wrong
            : strip.complete() && strip.unknown.empty() ? theme.right
                                                        : theme.dim);
   p.drawText(head, Qt::AlignVCenter | Qt::AlignRight, QString::fromStdString(strip.verdict()));
-  const double left = area.left() + 84, width = area.right() - 24 - left;
-  const double pitch = strip.rows.empty()
-                           ? 0
-                           : std::min(22.0, (area.bottom() - head.bottom() - 8) /
-                                                static_cast<double>(strip.rows.size()));
-  double y = head.bottom() + 3;
-  for (const PositionRow& row : strip.rows) {
-    if (pitch >= 12) {
+  for (std::size_t i = 0; i < strip.rows.size(); ++i) {
+    const PositionRow& row = strip.rows[i];
+    const StripRow where = positionStripRow(area, strip.rows.size(), i);
+    if (where.bar.height() >= 8) {
       p.setPen(theme.dim);
-      p.setFont(textFont(12));
-      p.drawText(QRectF(area.left() + 24, y, 56, pitch - 3), Qt::AlignVCenter | Qt::AlignLeft,
+      p.setFont(textFont(where.bar.height() < 12 ? 11 : 12));
+      p.drawText(where.name, Qt::AlignVCenter | Qt::AlignLeft,
                  QString("rank %1").arg(row.rank.value()));
     }
     std::int64_t tokens = 0;
     for (const auto& run : row.runs) tokens += run.tokens;
-    double x = left;
+    double x = where.bar.left();
     for (const auto& run : row.runs) {
-      const double w = width * static_cast<double>(run.tokens) / static_cast<double>(tokens);
-      drawRun(p, QRectF(x, y, w - 4, pitch - 4), run, row.rank, theme);
+      const double w =
+          where.bar.width() * static_cast<double>(run.tokens) / static_cast<double>(tokens);
+      drawRun(p, QRectF(x, where.bar.top(), w - 4, where.bar.height()), run, row.rank, theme);
       x += w;
     }
-    y += pitch;
   }
   p.restore();
 }

@@ -13,4 +13,11 @@ namespace ringscope::viz {
 void paintPositionStrip(QPainter& painter, const QRectF& area, const PositionStrip& strip,
                         const Theme& theme);
 
+/// Where one of `rows` ranks lies in the area of a drawn strip: in columns beside each other where
+/// lines under each other would be too thin to be read.
+struct StripRow {
+  QRectF name, bar;
+};
+StripRow positionStripRow(const QRectF& area, std::size_t rows, std::size_t row);
+
 }  // namespace ringscope::viz

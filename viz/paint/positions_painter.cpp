@@ -14,7 +14,6 @@ namespace {
 
 constexpr double kLeft = 132, kCell = 46, kPitch = 24;
 constexpr double kBand = 7 * kPitch + 32;  // of tokens, with the room above it
-constexpr double kStripLeft = 84, kStripHead = 27;
 
 /// Where the parts of the drawing lie; both painting and hit testing ask it.
 class Layout {
@@ -28,7 +27,6 @@ class Layout {
     return {area_.left(), area_.top() + (compact() ? 36 : 58), area_.width(),
             36 + row * std::clamp(ranks_, 1, 8)};
   }
-  double rowPitch() const { return std::min(22.0, (strip().height() - 36) / std::max(1, ranks_)); }
   double tokensTop() const { return strip().bottom() + (compact() ? 106 : 124); }
   int across() const { return std::max(4, static_cast<int>((area_.width() - kLeft - 24) / kCell)); }
   /// As many bands of tokens as have room.
@@ -79,8 +77,8 @@ void drawHead(const Canvas& c) {
   c.p.setPen(c.theme.dim);
   c.p.setFont(textFont(12));
   c.p.drawText(line.translated(0, 24), Qt::AlignVCenter,
-               "↑ ↓, Page Up, Page Down or the wheel: along the tokens · 1–8: another rank · click "
-               "a bar to go there");
+               "↑ ↓, Page Up, Page Down or the wheel: along the tokens · 1–8, R: another rank · "
+               "click a bar to go there");
 }
 
 void drawBuffers(const Canvas& c) {
@@ -225,14 +223,15 @@ void paintPositions(QPainter& painter, const QRectF& area, const PositionsScene&
 std::optional<PositionsHit> positionsHit(const QPointF& point, const QRectF& area,
                                          const PositionsScene& scene) {
   if (!scene.note.empty() || scene.strip->rows.empty()) return std::nullopt;
-  const Layout layout(area, scene);
-  const QRectF strip = layout.strip();
-  if (!strip.contains(point)) return std::nullopt;
-  const auto row = static_cast<int>((point.y() - strip.top() - kStripHead) / layout.rowPitch());
-  const auto last = static_cast<int>(scene.strip->rows.size()) - 1;
-  const double left = area.left() + kStripLeft;
-  return PositionsHit{scene.strip->rows[static_cast<std::size_t>(std::clamp(row, 0, last))].rank,
-                      std::clamp((point.x() - left) / (area.right() - 24 - left), 0.0, 1.0)};
+  const QRectF strip = Layout(area, scene).strip();
+  const auto& rows = scene.strip->rows;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const StripRow at = positionStripRow(strip, rows.size(), i);
+    if (!at.name.united(at.bar).adjusted(0, 0, 0, 4).contains(point)) continue;
+    return PositionsHit{rows[i].rank,
+                        std::clamp((point.x() - at.bar.left()) / at.bar.width(), 0.0, 1.0)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace ringscope::viz

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/paint/ring_packets.h"
 
+#include <algorithm>
+
 #include "viz/scene/units.h"
 #include "viz/style/face.h"
 
@@ -42,22 +44,6 @@ std::optional<Way> wayOf(const RingCanvas& c, const MovingPacket& packet) {
   return way;
 }
 
-/// The label under a packet; left out where it would lie on a card.
-void placeLabel(const RingCanvas& c, const MovingPacket& packet, const Way& way,
-                PacketShape& shape) {
-  shape.words =
-      QString("%1 → %2 · %3%4")
-          .arg(packet.from.value())
-          .arg(packet.to.value())
-          .arg(describeBytes(packet.bytes).c_str(), packet.stretched ? " · not to scale" : "");
-  const double width = QFontMetricsF(textFont(c.font(12))).horizontalAdvance(shape.words) + c.s(8);
-  const QRectF label(shape.face.center().x() - width / 2, shape.face.bottom() + c.s(3), width,
-                     c.s(18));
-  for (const GroupRank seat : {way.from, way.to})
-    if (c.layout.card(seat).intersects(shape.face) || c.layout.card(seat).intersects(label)) return;
-  shape.label = label;
-}
-
 /// From `from` to `to`, in ranks, by `point`: the place at `t` and the trail behind it.
 template <typename Point>
 QPointF travel(double from, double to, double t, Point point, QPainterPath& trail) {
@@ -82,21 +68,8 @@ QPointF alongTrack(const RingCanvas& c, const Way& way, double t, double inward,
       from, to, t, [&](double at) { return c.layout.point(at, inward); }, trail);
 }
 
-}  // namespace
-
-QRegion PacketShape::region() const {
-  const auto touched = [](const QRectF& box, double by) {
-    return box.adjusted(-by, -by, by, by).toAlignedRect();
-  };
-  constexpr double kFrame = 3;
-  QRegion region = touched(face.united(label), kFrame);
-  for (int i = 1; i < trail.elementCount(); ++i)
-    region +=
-        touched(QRectF(trail.elementAt(i - 1), trail.elementAt(i)).normalized(), stroke / 2 + 1);
-  return region;
-}
-
-std::optional<PacketShape> packetShape(const RingCanvas& c, const MovingPacket& packet) {
+/// Without its label.
+std::optional<PacketShape> bareShape(const RingCanvas& c, const MovingPacket& packet) {
   const auto way = wayOf(c, packet);
   if (!way) return std::nullopt;
   const RankScene& sender = c.scene.ranks[way->from.index()];
@@ -120,7 +93,80 @@ std::optional<PacketShape> packetShape(const RingCanvas& c, const MovingPacket& 
         [&](double at) { return lane.point(c.layout.angle(at)); }, shape.trail);
   }
   shape.face = QRectF(center - QPointF(size.width() / 2, size.height() / 2), size);
-  if (to_neighbour && !c.compact()) placeLabel(c, packet, *way, shape);
+  return shape;
+}
+
+/// Faces that travel between the same two ranks, its own among them.
+std::vector<QRectF> facesBetween(const RingCanvas& c, const Way& way) {
+  std::vector<QRectF> faces;
+  for (const MovingPacket& other : c.scene.packets) {
+    const auto theirs = wayOf(c, other);
+    const bool same = theirs && ((theirs->from == way.from && theirs->to == way.to) ||
+                                 (theirs->from == way.to && theirs->to == way.from));
+    if (!same) continue;
+    if (const auto shape = bareShape(c, other)) faces.push_back(shape->face);
+  }
+  return faces;
+}
+
+/// What goes where and how much it is, beside the packet: of dK and dV towards the middle of the
+/// ring, of KV that goes the same ways on the other side. Elsewhere where that would lie on a card
+/// or on a packet, and nowhere where there is no room.
+void placeLabel(const RingCanvas& c, const MovingPacket& packet, const Way& way,
+                PacketShape& shape) {
+  const bool gradient = packet.payload == traces::Payload::kDkv;
+  const bool upper =
+      c.layout.point(way.from.value() + way.distance / 2.0).y() < c.layout.center().y();
+  const bool meets_gradients = c.scene.place.direction == traces::Direction::kBackward;
+  const bool below = gradient ? upper : !meets_gradients || !upper;
+  shape.words =
+      QString("%1 → %2 · %3%4")
+          .arg(packet.from.value())
+          .arg(packet.to.value())
+          .arg(describeBytes(packet.bytes).c_str(), packet.stretched ? " · not to scale" : "");
+  const QSizeF size(QFontMetricsF(textFont(c.font(12))).horizontalAdvance(shape.words) + c.s(8),
+                    c.s(18));
+  const QRectF& face = shape.face;
+  const QPointF middle = face.center();
+  const double gap = c.s(gradient ? 5 : 3);
+  const double left = middle.x() - size.width() / 2, level = middle.y() - size.height() / 2;
+  const QPointF under(left, face.bottom() + gap), over(left, face.top() - gap - size.height());
+  std::vector<QRectF> taken = facesBetween(c, way);
+  for (const GroupRank seat : {way.from, way.to}) {
+    taken.push_back(c.layout.card(seat));
+    if (taken.back().intersects(face)) return;
+  }
+  for (const QPointF& at :
+       {below ? under : over, below ? over : under, QPointF(face.right() + gap, level),
+        QPointF(face.left() - gap - size.width(), level)}) {
+    const QRectF label(at, size);
+    if (std::ranges::any_of(taken, [&](const QRectF& box) { return box.intersects(label); }))
+      continue;
+    shape.label = label;
+    return;
+  }
+}
+
+}  // namespace
+
+QRegion PacketShape::region() const {
+  const auto touched = [](const QRectF& box, double by) {
+    return box.adjusted(-by, -by, by, by).toAlignedRect();
+  };
+  constexpr double kFrame = 3;
+  QRegion region = touched(face.united(label), kFrame);
+  for (int i = 1; i < trail.elementCount(); ++i)
+    region +=
+        touched(QRectF(trail.elementAt(i - 1), trail.elementAt(i)).normalized(), stroke / 2 + 1);
+  return region;
+}
+
+std::optional<PacketShape> packetShape(const RingCanvas& c, const MovingPacket& packet) {
+  auto shape = bareShape(c, packet);
+  if (!shape || c.compact()) return shape;
+  const auto way = wayOf(c, packet);
+  if (std::abs(way->distance) == 1 && packet.payload != traces::Payload::kHeads)
+    placeLabel(c, packet, *way, *shape);
   return shape;
 }
 

@@ -40,6 +40,15 @@ std::int64_t visibleColumns(const QRectF& matrix, const TensorSlice& slice,
                                   slice.columns - look.first_column);
 }
 
+/// The matrix's colours under the values that they stand for.
+void drawScale(QPainter& p, const QRectF& strip, const ValueHistogram& h, const ValueRange& range) {
+  constexpr int kSteps = 96;
+  const double pitch = strip.width() / kSteps;
+  for (int i = 0; i < kSteps; ++i)
+    p.fillRect(QRectF(strip.left() + i * pitch, strip.top(), pitch + 0.5, strip.height()),
+               colorOf(range, h.low + (h.high - h.low) * (i + 0.5) / kSteps));
+}
+
 void drawRange(QPainter& p, const QRectF& box, const ValueHistogram& h, const ValueRange& range,
                const Theme& theme) {
   const QRectF bars = box.adjusted(0, 2, 0, -18);
@@ -59,6 +68,7 @@ void drawRange(QPainter& p, const QRectF& box, const ValueHistogram& h, const Va
   }
   p.setPen(QPen(theme.line, 1));
   p.drawLine(bars.bottomLeft(), bars.bottomRight());
+  drawScale(p, QRectF(bars.left(), bars.bottom() + 1, bars.width(), 5), h, range);
   p.setFont(monoFont(11));
   for (const bool low : {true, false}) {
     const double value = low ? range.low : range.high;

@@ -12,6 +12,7 @@ namespace {
 using traces::EventKind;
 
 constexpr double kLabelWidth = 100, kHeader = 20;
+constexpr double kLeastLane = 13, kTightLane = 20, kLeastName = 9;
 
 struct Lanes {
   QRectF area;
@@ -19,9 +20,13 @@ struct Lanes {
   double pitch() const { return (area.height() - kHeader - 4) / count; }
   double top(GroupRank seat) const { return area.top() + kHeader + seat.value() * pitch(); }
   QRectF bar(GroupRank seat, double x0, double x1) const {
-    return {x0, top(seat) + pitch() * 0.08, std::max(1.5, x1 - x0), pitch() * 0.5};
+    return {x0, top(seat) + pitch() * 0.08, std::max(1.5, x1 - x0),
+            pitch() * (tight() ? 0.7 : 0.5)};
   }
-  double wire(GroupRank seat) const { return top(seat) + pitch() * 0.74; }
+  double wire(GroupRank seat) const { return top(seat) + pitch() * (tight() ? 0.86 : 0.74); }
+  /// Lanes so low that bars take what room there is.
+  bool tight() const { return pitch() < kTightLane; }
+  double gap() const { return tight() ? 1 : 4; }
 };
 
 void drawTicks(QPainter& p, const QRectF& area, const TimeScale& scale, const Theme& theme) {
@@ -46,7 +51,8 @@ void drawBar(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Time
         p.fillRect(bar, rankColor(what.source_rank));
         break;
       }
-      paintFace(p, bar, what.source_rank, QString("KV %1").arg(what.source_rank.value()), theme);
+      paintFace(p, bar, what.source_rank,
+                QString(lanes.tight() ? "%1" : "KV %1").arg(what.source_rank.value()), theme);
       break;
     case EventKind::kMerge:
       p.setPen(Qt::NoPen);
@@ -72,11 +78,12 @@ void drawBar(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Time
 /// A message: a thin bar under the sender's lane while it is under way, and a curve to the
 /// receiver.
 void drawFlow(QPainter& p, const Lanes& lanes, const TimeScale& scale, const TimelineFlow& flow) {
+  const double width = lanes.tight() ? 1.6 : 3;
   const double x0 = scale.x(flow.begin_ns), x1 = scale.x(flow.end_ns);
   const double from = lanes.wire(flow.from_seat);
   QColor color = rankColor(flow.source_rank);
   p.setBrush(Qt::NoBrush);
-  p.setPen(QPen(color, 3, flow.gradient ? Qt::DotLine : Qt::SolidLine, Qt::FlatCap));
+  p.setPen(QPen(color, width, flow.gradient ? Qt::DotLine : Qt::SolidLine, Qt::FlatCap));
   p.drawLine(QPointF(x0, from), QPointF(std::max(x0 + 2, x1), from));
   if (flow.to_seat.isNone()) return;
   const double to = lanes.top(flow.to_seat) + lanes.pitch() * 0.34;
@@ -93,12 +100,18 @@ Lanes lanesOf(const QRectF& area, const TimelineScene& scene) {
 
 void drawLane(QPainter& p, const Lanes& lanes, const TimeScale& scale, GroupRank seat,
               WorldRank rank, bool selected, const Theme& theme) {
-  p.fillRect(QRectF(scale.left, lanes.top(seat), scale.width, lanes.pitch() - 4), theme.background);
-  if (lanes.pitch() < 12) return;
+  const double height = lanes.pitch() - lanes.gap();
+  p.fillRect(QRectF(scale.left, lanes.top(seat), scale.width, height), theme.background);
+  // Where there is no room for all names, every second one, or fourth, has some.
+  int every = 1;
+  while (every < lanes.count && every * lanes.pitch() < kLeastName + 1) every *= 2;
+  if (seat.value() % every != 0 && !selected) return;
+  const int size = std::clamp(static_cast<int>(every * lanes.pitch()) - 1, 9, 12);
+  const double middle = lanes.top(seat) + height / 2;
   p.setPen(selected ? theme.text : theme.dim);
-  p.setFont(textFont(12, selected ? QFont::DemiBold : QFont::Normal));
-  p.drawText(QRectF(lanes.area.left() + 20, lanes.top(seat), kLabelWidth - 24, lanes.pitch() - 4),
-             Qt::AlignVCenter, QString("rank %1").arg(rank.value()));
+  p.setFont(textFont(size, selected ? QFont::DemiBold : QFont::Normal));
+  p.drawText(QRectF(lanes.area.left() + 20, middle - 9, kLabelWidth - 24, 18), Qt::AlignVCenter,
+             QString("rank %1").arg(rank.value()));
 }
 
 bool isEmpty(const TimelineScene& scene) {
@@ -130,6 +143,10 @@ void paintTimeline(QPainter& p, const QRectF& area, const TimelineScene& scene,
     for (const TimelineFlow& flow : scene.flows) drawFlow(p, lanes, scale, flow);
   }
   p.restore();
+}
+
+double timelineHeight(const TimelineScene& scene) {
+  return kHeader + 4 + kLeastLane * static_cast<double>(scene.lanes.size());
 }
 
 QRectF instantBox(const QRectF& area, const TimelineScene& scene, std::int64_t instant_ns) {

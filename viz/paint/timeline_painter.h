@@ -16,6 +16,8 @@ TimeScale timelineScale(const QRectF& area, const TimelineScene& scene);
 /// lanes.
 void paintTimeline(QPainter& painter, const QRectF& area, const TimelineScene& scene,
                    const Theme& theme);
+/// The height at which every lane has its name and every bar its pattern.
+double timelineHeight(const TimelineScene& scene);
 /// Draws the viewed instant over it, the only part that moves within a pass.
 void paintInstant(QPainter& painter, const QRectF& area, const TimelineScene& scene,
                   std::int64_t instant_ns, const Theme& theme);

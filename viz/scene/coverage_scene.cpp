@@ -38,6 +38,9 @@ class PassFiller {
       scene.work_total.push_back(workOf(*pass.schedule(rank)));
     const Meant meant(trace, viewed.train_step, scene.ranks);
     scene.wanted_known = meant.recorded();
+    const auto* intent =
+        scene.ranks.empty() ? nullptr : trace.intent(viewed.train_step, scene.ranks.front());
+    scene.causal = intent && intent->mask == traces::MaskKind::kCausal;
     for (std::size_t q = 0; q < pass.chunks().size(); ++q)
       for (std::size_t k = 0; k < pass.chunks().size(); ++k)
         scene.cells[q * pass.chunks().size() + k].wanted =

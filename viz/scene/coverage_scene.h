@@ -39,6 +39,7 @@ struct CoverageScene {
   int doubled = 0, missing = 0, partly = 0;  ///< cells: attended too often, not at all, in part
   int unwanted = 0;                          ///< cells attended that the mask does not have
   bool wanted_known = true;                  ///< the mask is recorded
+  bool causal = false;                       ///< it is causal, without windows or documents
 
   const PairCell& at(int query, int key) const {
     return cells[static_cast<std::size_t>(query * chunks + key)];

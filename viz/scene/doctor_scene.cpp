@@ -66,9 +66,8 @@ DoctorScene makeDoctorScene(const std::optional<traces::Diagnosis>& diagnosis, b
     return order(a.verdict) < order(b.verdict);
   });
   scene.found = diagnosis->count(traces::Verdict::kFound);
-  scene.headline = scene.found == 0   ? "✓ Nothing found"
-                   : scene.found == 1 ? "▲ One finding"
-                                      : "▲ " + std::to_string(scene.found) + " findings";
+  scene.clear = traces::isClear(*diagnosis);
+  scene.headline = traces::headline(*diagnosis);
   return scene;
 }
 

@@ -90,6 +90,13 @@ void addDoctor(InspectorScene& scene, const std::optional<traces::Diagnosis>& di
     scene.doctor = live ? "looks at the recording when the run has ended" : "looking …";
     return;
   }
+  if (!diagnosis->problem.empty()) {
+    scene.doctor = "▲ could not read the recording: " + diagnosis->problem;
+    return;
+  }
+  scene.doctor_clear = traces::isClear(*diagnosis);
+  if (diagnosis->findings().empty() || !diagnosis->unread.empty())
+    scene.doctor_headline = traces::headline(*diagnosis);
   for (const auto& finding : diagnosis->findings())
     scene.findings.push_back(
         {finding.title,

@@ -50,7 +50,9 @@ struct InspectorScene {
   std::int64_t end_ns = 0;                     ///< of the recording; memory spans 0 to it
   std::shared_ptr<const MemorySeries> memory;  ///< never null
   std::vector<WorstLine> worst;                ///< empty: nothing was compared
-  std::string doctor;                          ///< why it says nothing yet; empty when it does
+  std::string doctor;                          ///< why it says nothing; empty when it does
+  std::string doctor_headline;                 ///< where it found nothing: what that is worth
+  bool doctor_clear = false;                   ///< nothing stood in the way of finding something
   std::vector<InspectedFinding> findings;
   int clear = 0, not_observable = 0;  ///< rules
 

@@ -144,9 +144,13 @@ void Navigator::moveTrainStep(int steps) {
 
 void Navigator::nextDivergence() {
   const auto found = traces::divergences(session_.trace());
-  if (found.empty()) return;
+  if (found.empty())
+    return Q_EMIT told(session_.trace().diffs().empty()
+                           ? "not compared with unsharded attention; a run with --verify is"
+                           : "✓ nothing that was compared diverges");
   Q_EMIT leaving(place());
-  const auto* diff = found[next_divergence_++ % found.size()];
+  const std::size_t at = next_divergence_++ % found.size();
+  const auto* diff = found[at];
   Cursor cursor = cursor_;
   cursor.tensor = diff->tensor;
   cursor.place = diff->place;
@@ -154,6 +158,13 @@ void Navigator::nextDivergence() {
   cursor.place.stage = RingStep::of(0);
   cursor.phase = 0;
   goTo(cursor);
+  Q_EMIT told(QString("▲ divergence %1 of %2: %3, %4, step %5: %6 its limit")
+                  .arg(at + 1)
+                  .arg(found.size())
+                  .arg(QString::fromStdString(traces::describe(*diff)),
+                       diff->isolated ? "isolated" : "end to end")
+                  .arg(diff->place.train_step)
+                  .arg(QString::fromStdString(traces::describeMultiple(diff->ratio))));
 }
 
 void Navigator::lead(const QString& view, const Cursor& cursor) {

@@ -46,7 +46,7 @@ class Navigator : public QObject {
   /// To the same ring step of another training step.
   void moveTrainStep(int steps);
   /// To the layer and direction of the next divergence, in the order of dependence; round again at
-  /// the end.
+  /// the end. Says which it is, or that there is none.
   void nextDivergence();
   /// Leads to a cursor in a view.
   void lead(const QString& view, const Cursor& cursor);
@@ -58,6 +58,8 @@ class Navigator : public QObject {
   /// Something leads the cursor away from here; the window can come back.
   void leaving(const Place& from);
   void viewRequested(const QString& name);
+  /// What has been found there.
+  void told(const QString& sentence);
 
  private:
   void followData();

@@ -11,7 +11,7 @@ Player::Player(const Session& session, Navigator& navigator, QObject* parent)
     if (following_) goToHead();
   });
   connect(&navigator, &Navigator::taken, this, [this] { setFollowing(false); });
-  connect(&navigator, &Navigator::viewRequested, this, [this] { setPlaying(false); });
+  connect(&navigator, &Navigator::leaving, this, [this] { setPlaying(false); });
 }
 
 void Player::goToHead() {

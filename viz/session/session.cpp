@@ -69,7 +69,9 @@ void Session::diagnose(const QString& path) {
       "diagnosis",
       [path = path.toStdString()](std::stop_token) {
         try {
-          return traces::diagnose(*traces::openTrace(path));
+          const auto trace = traces::openTrace(path);
+          trace->readEvents();  // all damage is told
+          return traces::diagnose(*trace);
         } catch (...) {
           traces::Diagnosis none;
           none.problem = problemOf(std::current_exception()).toStdString();

@@ -10,6 +10,7 @@ namespace ringscope::viz {
 namespace {
 
 constexpr int kTile = 8;
+constexpr double kLeastLabelled = 8;  // height
 
 void paintPattern(QPainter& p, int pattern) {
   switch (pattern) {
@@ -94,7 +95,7 @@ void paintMovingFace(QPainter& painter, const QRectF& rect, traces::WorldRank so
 }
 
 void paintFace(QPainter& painter, const QRectF& rect, traces::WorldRank source_rank,
-               const QString& label, const Theme& theme) {
+               const QString& whole, const Theme& theme) {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
@@ -104,9 +105,14 @@ void paintFace(QPainter& painter, const QRectF& rect, traces::WorldRank source_r
   painter.drawRoundedRect(rect, radius, radius);
   const int size = std::clamp(static_cast<int>(rect.height() * 0.46), 8, 22);
   painter.setFont(textFont(size, QFont::Bold));
-  const double label_width = painter.fontMetrics().horizontalAdvance(label) + size;
   const double inset = std::max(2.0, rect.height() * 0.16);
-  if (!label.isEmpty() && label_width <= rect.width() - inset) {
+  auto widthOf = [&](const QString& words) {
+    return painter.fontMetrics().horizontalAdvance(words) + size;
+  };
+  // "15" of "KV 15" where there is no room for more.
+  const QString label = widthOf(whole) <= rect.width() - inset ? whole : whole.section(' ', -1);
+  const double label_width = widthOf(label);
+  if (!label.isEmpty() && rect.height() >= kLeastLabelled && label_width <= rect.width() - inset) {
     const QRectF plate(
         rect.left() + inset, rect.top() + inset,
         std::max(label_width, std::min(rect.width() - 2 * inset, rect.height() * 2.6)),

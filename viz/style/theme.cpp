@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "traces/schema/names.h"
+#include "viz/style/palette.h"
 
 namespace ringscope::viz {
 namespace {
@@ -114,16 +115,19 @@ constexpr const char* kStyleSheet = R"(
     QComboBox::drop-down, QSpinBox::up-button, QSpinBox::down-button { border: none; width: 16px; }
     QComboBox::down-arrow { image: none; }
     QComboBox:focus, QSpinBox:focus, QPushButton:focus, QToolButton:focus { border: 1px solid @accent; }
-    QComboBox:disabled, QSpinBox:disabled { color: @dim; }
+    QSpinBox#narrow { padding: 2px 4px; }
+    QComboBox:disabled, QSpinBox:disabled, QCheckBox:disabled, QLineEdit:disabled { color: @off; }
     QComboBox QAbstractItemView { background: @raised; border: 1px solid @line; selection-background-color: @accent; selection-color: @onaccent; }
     QPushButton { background: @raised; border: 1px solid @line; border-radius: 6px; padding: 3px 12px; min-height: 23px; }
     QPushButton:hover, QToolButton:hover { border: 1px solid @dim; }
-    QPushButton:disabled, QToolButton:disabled { color: @faint; border: 1px dashed @line; }
+    QPushButton:disabled, QToolButton:disabled { color: @off; border: 1px dashed @off; background: transparent; }
     QPushButton#primary { background: @accent; border: 1px solid @accent; color: @onaccent; font-weight: 600; }
-    QPushButton#primary:disabled { background: @raised; border: 1px solid @line; color: @faint; }
+    QPushButton#primary:disabled { background: transparent; border: 1px dashed @off; color: @off; }
     QPushButton#primary:focus { border: 2px solid @text; }
     QToolButton { background: @raised; border: 1px solid @line; border-radius: 6px; min-width: 30px; min-height: 27px; }
     QToolButton:checked { background: @accent; color: @onaccent; border: 1px solid @accent; }
+    QToolButton:checked:focus { border: 2px solid @text; }
+    QToolButton:checked:disabled { background: transparent; color: @off; border: 1px dashed @off; }
     QToolButton#tab { background: transparent; border: none; border-bottom: 2px solid transparent; border-radius: 0; color: @dim; padding: 0 10px; min-height: 34px; }
     QToolButton#tab:checked { color: @text; border-bottom: 2px solid @accent; font-weight: 600; }
     QToolButton#tab:focus { color: @accent; }
@@ -137,6 +141,8 @@ constexpr const char* kStyleSheet = R"(
     QSplitter::handle { background: @line; }
     QSplitter::handle:hover { background: @accent; }
     QSlider:focus { border: none; }
+    QSlider::sub-page:horizontal:disabled { background: @line; }
+    QSlider::handle:horizontal:disabled { background: @off; }
     QSlider::handle:horizontal:focus { background: @accent; }
     QScrollBar:vertical { background: transparent; width: 8px; }
     QScrollBar::handle:vertical { background: @line; border-radius: 4px; min-height: 24px; }
@@ -150,7 +156,11 @@ constexpr const char* kStyleSheet = R"(
     QTableView:focus, QListView:focus { border: 1px solid @accent; }
     QHeaderView, QHeaderView::section { background: @raised; color: @dim; border: none; padding: 2px 3px; font-size: 11px; font-weight: 600; }
     QTableCornerButton::section { background: @raised; border: none; }
+    QListView, QTreeView { background: @panel; border: 1px solid @line; selection-background-color: @accent; selection-color: @onaccent; }
+    QMenu { background: @panel; border: 1px solid @line; }
+    QMenu::item:selected { background: @accent; color: @onaccent; }
     QListView#cards { background: @background; border: 1px solid transparent; }
+    QListView#cards:focus { border: 1px solid @accent; }
     QPushButton#picker { text-align: left; padding: 3px 8px; min-height: 21px; }
     QGraphicsView { background: @background; border: none; }
     QDialog { background: @panel; }
@@ -162,6 +172,7 @@ QString themeStyleSheet(const Theme& t, double zoom) {
   QString sheet = kStyleSheet;
   const std::pair<const char*, QColor> tokens[] = {{"@background", t.background},
                                                    {"@onaccent", t.on_accent},
+                                                   {"@off", disabledColor(t)},
                                                    {"@panel", t.panel},
                                                    {"@raised", t.raised},
                                                    {"@line", t.line},

@@ -29,6 +29,7 @@ class DiffView : public View {
     describe(scene_.note);
     update();
   }
+  double neededHeight(double width) const override { return diffHeight(width, scene_); }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
     paintDiff(painter, page, scene_, *theme_);
   }

@@ -4,6 +4,7 @@
 
 #include "viz/models/findings_model.h"
 #include "viz/paint/doctor_painter.h"
+#include "viz/views/passing_list.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
@@ -49,7 +50,7 @@ class DoctorView : public View {
       : View(viewing, "Doctor: findings with evidence and remedy", parent) {
     model_ = new FindingsModel(this);
     cards_ = new CardDelegate(*model_, this);
-    list_ = new QListView(this);
+    list_ = new PassingList<QListView>(this);
     list_->setObjectName("cards");
     list_->setAccessibleName("Findings");
     list_->setModel(model_);

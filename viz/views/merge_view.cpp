@@ -26,6 +26,7 @@ class MergeView : public View {
     describe(scene_.note);
     update();
   }
+  double neededHeight(double) const override { return mergeHeight(scene_); }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
     paintMerge(painter, page, scene_, *theme_);
   }

@@ -26,7 +26,8 @@ View* makeCoverageView(Viewing& viewing, QWidget* parent) {
        [](const QPointF& point, const QRectF& area, const CoverageScene& scene) {
          const auto pair = coverageHit(point, area, scene);
          return pair ? describePair(scene, pair->query, pair->key) : std::string();
-       }});
+       },
+       nullptr, coverageHeight});
 }
 
 /// Space goes on to the next ring step.
@@ -42,7 +43,8 @@ View* makeNowView(Viewing& viewing, QWidget* parent) {
          on.player.setPlaying(false);
          on.navigator.move(1);
          return true;
-       }});
+       },
+       nowHeight});
 }
 
 }  // namespace

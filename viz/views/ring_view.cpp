@@ -34,6 +34,12 @@ class RingView : public View {
   void paint(QPainter& painter, const QRectF& page, const QRegion& dirty) override {
     if (scene_) paintRingPage(painter, page, *scene_, *strip_, cursor().phase, *theme_, dirty);
   }
+  /// All is drawn at its new place; from there on it is known what has changed.
+  void resizeEvent(QResizeEvent* event) override {
+    View::resizeEvent(event);
+    if (scene_ && !scene_->ranks.empty())
+      damage_.update(ringAreas(page(), *scene_).ring, *scene_, cursor().phase, *theme_);
+  }
   void mousePressEvent(QMouseEvent* event) override {
     if (!scene_) return;
     const WorldRank rank =

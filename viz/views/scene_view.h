@@ -10,7 +10,7 @@
 
 namespace ringscope::viz {
 
-/// What a view is that has neither controls nor a state of its own. The last three may be null.
+/// What a view is that has neither controls nor a state of its own. The last four may be null.
 template <typename Scene>
 struct SceneParts {
   const char* accessible_name;
@@ -22,6 +22,8 @@ struct SceneParts {
   std::string (*tip)(const QPointF& point, const QRectF& area, const Scene& scene) = nullptr;
   /// Returns false for a key that means nothing here.
   bool (*key)(Viewing& viewing, const QKeyEvent& event) = nullptr;
+  /// The height that everything needs at this width.
+  double (*height)(double width, const Scene& scene) = nullptr;
 };
 
 template <typename Scene>
@@ -38,6 +40,9 @@ class SceneView : public View {
   }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
     if (scene_) parts_.paint(painter, page, *scene_, cursor().phase, *theme_);
+  }
+  double neededHeight(double width) const override {
+    return parts_.height && scene_ ? parts_.height(width, *scene_) : 0;
   }
   bool event(QEvent* event) override {
     if (event->type() != QEvent::ToolTip || !parts_.tip || !scene_) return View::event(event);

@@ -3,10 +3,13 @@
 
 #include <QHeaderView>
 
+#include "viz/views/passing_list.h"
+
 namespace ringscope::viz {
 namespace {
 
 constexpr int kHeadHeight = 29, kLiveWidth = 88, kGap = 8, kRowHeight = 24;
+constexpr int kKeyHeight = 20;
 constexpr int kScrollBar = 18;
 constexpr int kNameWidth = 118;  // a narrower name says nothing any more
 
@@ -32,12 +35,14 @@ TensorList::TensorList(QWidget* parent) : QWidget(parent) {
   live_->setToolTip("Read this slice from the paused run");
   live_->setEnabled(false);
   makeTable();
+  key_ = new QLabel("· hash and statistics only, no values", this);
+  key_->setObjectName("dim");
   connect(filter_, &QLineEdit::textChanged, this, &TensorList::filterChanged);
   connect(live_, &QToolButton::clicked, this, &TensorList::liveReadClicked);
 }
 
 void TensorList::makeTable() {
-  table_ = new QTableView(this);
+  table_ = new PassingList<QTableView>(this);
   table_->setAccessibleName("Recorded tensors");
   table_->setModel(model_);
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -67,7 +72,10 @@ void TensorList::layOut() {
   const int head = scaled(kHeadHeight), live = scaled(kLiveWidth), gap = scaled(kGap);
   filter_->setGeometry(0, 0, width() - live - gap, head);
   live_->setGeometry(width() - live, 0, live, head);
-  table_->setGeometry(0, head + gap, width(), height() - head - gap);
+  key_->setVisible(model_->hasTensorsWithoutValues());
+  const int key = key_->isHidden() ? 0 : scaled(kKeyHeight);
+  table_->setGeometry(0, head + gap, width(), height() - head - gap - key);
+  key_->setGeometry(0, height() - key, width(), key);
   table_->verticalHeader()->setDefaultSectionSize(scaled(kRowHeight));
   table_->horizontalHeader()->setFixedHeight(scaled(kRowHeight));
   int left = width() - kScrollBar;

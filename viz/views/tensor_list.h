@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QLabel>
 #include <QLineEdit>
 #include <QTableView>
 #include <QToolButton>
@@ -45,6 +46,7 @@ class TensorList : public QWidget {
   TensorListModel* model_;
   QLineEdit* filter_;
   QTableView* table_;
+  QLabel* key_;  // what a mark after a name means
   QToolButton* live_;
   double zoom_ = 1;
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/views/view.h"
 
+#include <QKeyEvent>
 #include <QPaintEvent>
+#include <QWheelEvent>
 
 namespace ringscope::viz {
 
@@ -54,7 +56,54 @@ void View::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.scale(zoom_, zoom_);
-  paint(painter, page(), zoom_ == 1 ? event->region() : QRegion());
+  const bool whole = zoom_ != 1 || farthestScroll() > 0;
+  painter.save();
+  painter.translate(0, -scrollTop());
+  paint(painter, page(), whole ? QRegion() : event->region());
+  painter.restore();
+  paintScrollBar(painter);
+  if (!shows_focus_) return;
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(theme_->accent, 2));
+  painter.drawRect(QRectF(QPointF(1, 1), QSizeF(size()) / zoom_ - QSizeF(2, 2)));
+}
+
+void View::paintScrollBar(QPainter& painter) const {
+  if (farthestScroll() <= 0) return;
+  const QSizeF seen = QSizeF(size()) / zoom_;
+  const double share = seen.height() / page().height();
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme_->dim);
+  painter.drawRoundedRect(
+      QRectF(seen.width() - 8, scrollTop() * share + 2, 5, seen.height() * share - 4), 2.5, 2.5);
+}
+
+void View::scrollBy(double by) {
+  scroll_ = std::clamp(scrollTop() + by, 0.0, farthestScroll());
+  update();
+}
+
+void View::wheelEvent(QWheelEvent* event) {
+  if (farthestScroll() <= 0) return QWidget::wheelEvent(event);
+  scrollBy(-event->angleDelta().y() / 2.0);
+}
+
+void View::keyPressEvent(QKeyEvent* event) {
+  const int pages = event->key() == Qt::Key_PageDown ? 1 : event->key() == Qt::Key_PageUp ? -1 : 0;
+  if (pages == 0 || farthestScroll() <= 0) return QWidget::keyPressEvent(event);
+  scrollBy(pages * 0.8 * QWidget::height() / zoom_);
+}
+
+void View::focusInEvent(QFocusEvent* event) {
+  shows_focus_ = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason;
+  QWidget::focusInEvent(event);
+  update();
+}
+
+void View::focusOutEvent(QFocusEvent* event) {
+  shows_focus_ = false;
+  QWidget::focusOutEvent(event);
+  update();
 }
 
 }  // namespace ringscope::viz

@@ -4,6 +4,7 @@
 #include <QPainter>
 #include <QString>
 #include <QWidget>
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -35,17 +36,32 @@ class View : public QWidget {
   virtual void moved() {}
   /// For views with controls of their own.
   virtual void themeChanged() {}
+  /// The height that everything needs at this width. Where it is more than there is, the page is
+  /// that high, and the wheel, Page Up and Page Down move along it.
+  virtual double neededHeight(double /*width*/) const { return 0; }
 
   /// Looks whether the scene is still the right one.
   void follow();
-  QRectF page() const { return {0, 0, QWidget::width() / zoom_, QWidget::height() / zoom_}; }
-  QPointF onPage(const QPointF& position) const { return position / zoom_; }
+  /// All of it; what is seen begins at scrollTop().
+  QRectF page() const {
+    const QSizeF seen = QSizeF(size()) / zoom_;
+    return {0, 0, seen.width(), std::max(seen.height(), neededHeight(seen.width()))};
+  }
+  double scrollTop() const { return std::clamp(scroll_, 0.0, farthestScroll()); }
+  QPointF onPage(const QPointF& position) const {
+    return position / zoom_ + QPointF(0, scrollTop());
+  }
   const Cursor& cursor() const { return viewing_.navigator.cursor(); }
   /// What is read out to who does not see.
   void describe(const std::string& sentence);
 
   void paintEvent(QPaintEvent* event) final;
   void showEvent(QShowEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  /// Who comes here by Tab is shown where he is; a click says that by itself.
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
 
   Viewing& viewing_;
   double zoom_ = 1;
@@ -57,7 +73,13 @@ class View : public QWidget {
     Cursor cursor;
     friend bool operator==(const Made&, const Made&) = default;
   };
+  double farthestScroll() const { return page().height() - QWidget::height() / zoom_; }
+  void scrollBy(double by);
+  void paintScrollBar(QPainter& painter) const;
+
   std::optional<Made> made_;  // what the kept scene was made from
+  double scroll_ = 0;         // of the page's top above the view's
+  bool shows_focus_ = false;
 };
 
 /// A view of the stage as the window lists it.

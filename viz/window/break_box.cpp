@@ -5,19 +5,23 @@
 #include <QLabel>
 
 #include "viz/window/choice.h"
+#include "viz/window/tick_box.h"
 
 namespace ringscope::viz {
 namespace {
 
-/// "any" and the numbers below `count`; keeps the choice where it can.
+constexpr const char* kWish = "wish";
+
+/// "any" and the numbers below `count`. What was chosen is chosen again wherever there is one, also
+/// after there was none for a while; never another number in its place.
 void fill(QComboBox* box, int count) {
   if (box->count() == count + 1) return;
   const QSignalBlocker quiet(box);
-  const int chosen = box->currentIndex();
   box->clear();
   box->addItem("any");
   for (int i = 0; i < count; ++i) box->addItem(QString::number(i));
-  box->setCurrentIndex(std::clamp(chosen, 0, count));
+  const int wish = box->property(kWish).toInt();
+  box->setCurrentIndex(wish <= count ? wish : 0);
 }
 
 }  // namespace
@@ -26,8 +30,8 @@ BreakBox::BreakBox(QWidget* parent) : QWidget(parent) {
   auto* grid = new QGridLayout(this);
   grid->setContentsMargins(0, 0, 0, 0);
   grid->setSpacing(6);
-  at_place_ = new QCheckBox("Break at a place", this);
-  on_divergence_ = new QCheckBox("Break on divergence", this);
+  at_place_ = new TickBox("Break at a place", this);
+  on_divergence_ = new TickBox("Break on divergence", this);
   on_divergence_->setToolTip("Stops when the error of a row is beyond what rounding explains");
   layer_ = new Choice(this);
   direction_ = new Choice(this);
@@ -46,7 +50,10 @@ BreakBox::BreakBox(QWidget* parent) : QWidget(parent) {
     label->setObjectName("dim");
     grid->addWidget(label, 1, column);
     grid->addWidget(box, 2, column++);
-    connect(box, &QComboBox::currentIndexChanged, this, &BreakBox::changed);
+    connect(box, &QComboBox::currentIndexChanged, this, [this, box = box](int index) {
+      box->setProperty(kWish, index);
+      Q_EMIT changed();
+    });
   }
   grid->addWidget(on_divergence_, 3, 0, 1, 3);
   for (QCheckBox* box : {at_place_, on_divergence_})

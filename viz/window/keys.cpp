@@ -18,17 +18,31 @@ void moveBy(Viewing& viewing, int direction, Qt::KeyboardModifiers modifiers) {
   viewing.navigator.move(direction * (modifiers & Qt::ShiftModifier ? pass : 1));
 }
 
+/// Of the group that is viewed; nothing where it has no such seat.
+void selectSeat(Viewing& viewing, std::size_t seat) {
+  const auto ranks = ranksOf(viewing.session.trace(), viewing.navigator.cursor().group);
+  if (seat < ranks.size()) viewing.navigator.selectRank(ranks[seat]);
+}
+
+/// The next rank of the group, or the one before; round again at the ends.
+void selectNext(Viewing& viewing, bool back) {
+  const auto ranks = ranksOf(viewing.session.trace(), viewing.navigator.cursor().group);
+  const auto at = std::ranges::find(ranks, viewing.navigator.rank());
+  if (at == ranks.end()) return;
+  const auto seat = static_cast<std::size_t>(at - ranks.begin());
+  selectSeat(viewing, (seat + (back ? ranks.size() - 1 : 1)) % ranks.size());
+}
+
 }  // namespace
 
 bool applyKey(Viewing& viewing, const QKeyEvent& event) {
   Navigator& navigator = viewing.navigator;
   Player& player = viewing.player;
   const int key = event.key();
-  const bool plain = (event.modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier;
-  if (key >= Qt::Key_1 && key <= Qt::Key_8 && plain) {
-    const auto ranks = ranksOf(viewing.session.trace(), navigator.cursor().group);
-    const auto seat = static_cast<std::size_t>(key - Qt::Key_1);
-    if (seat < ranks.size()) navigator.selectRank(ranks[seat]);
+  const auto with = event.modifiers() & ~Qt::KeypadModifier;
+  if (key >= Qt::Key_1 && key <= Qt::Key_8 && (with == Qt::NoModifier || with == Qt::AltModifier)) {
+    constexpr std::size_t kByAlt = 8;
+    selectSeat(viewing, static_cast<std::size_t>(key - Qt::Key_1) + (with ? kByAlt : 0));
     return true;
   }
   switch (key) {
@@ -59,6 +73,9 @@ bool applyKey(Viewing& viewing, const QKeyEvent& event) {
       navigator.setGroup((navigator.cursor().group + 1) % std::max(1, groups));
       break;
     }
+    case Qt::Key_R:
+      selectNext(viewing, event.modifiers() & Qt::ShiftModifier);
+      break;
     case Qt::Key_M:
       player.setReducedMotion(!player.reducedMotion());
       break;

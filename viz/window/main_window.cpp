@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/main_window.h"
 
+#include <QApplication>
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QKeyEvent>
@@ -11,6 +12,7 @@
 
 #include "viz/scene/units.h"
 #include "viz/style/motion.h"
+#include "viz/style/palette.h"
 #include "viz/window/key_help.h"
 #include "viz/window/keys.h"
 #include "viz/window/status_text.h"
@@ -49,6 +51,7 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent)
   left_ = scrolled(run_panel_);
   left_->setFocusPolicy(Qt::NoFocus);
   right_ = scrolled(inspector);
+  right_->setFocusPolicy(Qt::NoFocus);
   timeline_ = new TimelineView(viewing_, page);
   panes_ =
       new Panes({left_, makeStage(), right_, new TransportBar(viewing_, page), timeline_}, page);
@@ -263,6 +266,7 @@ void MainWindow::nextTheme() {
 
 void MainWindow::setTheme(const Theme& theme) {
   theme_ = &theme;
+  QApplication::setPalette(paletteOf(theme));  // dialogs and menus are windows of their own
   const double zoom = presenting_ ? kPresenterZoom : 1;
   setStyleSheet(themeStyleSheet(theme, zoom) +
                 QString("QWidget#separator { background: %1; }").arg(theme.line.name()));
@@ -273,15 +277,23 @@ void MainWindow::setTheme(const Theme& theme) {
   refreshStatus();
 }
 
+void MainWindow::tell(const QString& sentence) {
+  if (told_ == sentence) return;
+  told_ = sentence;
+  refreshStatus();
+}
+
 void MainWindow::refreshStatus() {
   headline_->setText(headlineText(viewing_.session));
   status_->setText(statusText(viewing_.session, engine_));
   const QFileInfo file(trace_path_);
   status_right_->setText(
-      !message_.isEmpty() ? "▲ " + message_
+      !told_.isEmpty()      ? told_
+      : !message_.isEmpty() ? "▲ " + message_
       : file.exists() ? QString("%1 · %2").arg(file.fileName(), describeBytes(file.size()).c_str())
                       : "");
-  const QString color = message_.isEmpty() ? "" : QString("color: %1").arg(theme_->wrong.name());
+  const bool wrong = told_.isEmpty() ? !message_.isEmpty() : told_.startsWith("▲");
+  const QString color = wrong ? QString("color: %1").arg(theme_->wrong.name()) : "";
   if (status_right_->styleSheet() != color) status_right_->setStyleSheet(color);
 }
 

@@ -81,6 +81,7 @@ class MainWindow : public QMainWindow {
   void keepPlace();
   void frame();
   void refreshStatus();
+  void tell(const QString& sentence);
   void refreshPanels();
   void runEnded(const QString& failure);
   void chooseFile();
@@ -92,6 +93,7 @@ class MainWindow : public QMainWindow {
   QString engine_program_;
   QString trace_path_;
   QString message_;  ///< what went wrong last
+  QString told_;     ///< what was found where the cursor has been led to; empty: it went on
   const Theme* theme_;
   QLabel *headline_, *status_, *status_right_;
   RunPanel* run_panel_;

@@ -36,9 +36,15 @@ void MainWindow::connectViewing() {
   connect(&viewing_.navigator, &Navigator::leaving, this,
           [this](const Place& from) { visited_.emplace_back(stage_->shown(), from); });
   connect(&viewing_.navigator, &Navigator::viewRequested, this, &MainWindow::showView);
+  connect(&viewing_.navigator, &Navigator::told, this, &MainWindow::tell);
+  connect(&viewing_.navigator, &Navigator::taken, this, [this] { tell({}); });
+  connect(&viewing_.player, &Player::changed, this, [this] {
+    if (viewing_.player.playing()) tell({});
+  });
   connect(&viewing_.navigator, &Navigator::cursorChanged, this, &MainWindow::followBefore);
   connect(&viewing_.live, &LiveReads::readRequested, &engine_, &EngineLink::read);
   connect(&viewing_.live, &LiveReads::tensorsRequested, &engine_, &EngineLink::listTensors);
+  connect(timeline_, &TimelineView::lanesChanged, panes_, &Panes::partsChanged);
   connect(&frames_, &QTimer::timeout, this, &MainWindow::frame);
 }
 

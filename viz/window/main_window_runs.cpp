@@ -48,6 +48,7 @@ void MainWindow::beginRun(RunConfig config) {
   }
   if (config.trace.isEmpty()) config.trace = runsFolder() + "/run.rscope";
   message_.clear();
+  told_.clear();
   trace_path_ = config.trace;
   visited_.clear();
   background_.cancel("open");
@@ -124,6 +125,7 @@ void MainWindow::openTrace(const QString& path) {
           engine_.stop();
           closeComparison();
           visited_.clear();
+          told_.clear();
           trace_path_ = path;
           viewing_.session.open(result.trace, QFileInfo(path).fileName(), false);
           if (!result.trace->problems().empty())

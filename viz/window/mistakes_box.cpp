@@ -7,6 +7,7 @@
 #include "traces/core/json.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/storage/sealed.h"
+#include "viz/window/tick_box.h"
 
 namespace ringscope::viz {
 namespace {
@@ -70,7 +71,7 @@ QWidget* MistakesBox::makeList() {
       heading->setObjectName("dim");
       rows->addWidget(heading);
     }
-    auto* box = new QCheckBox(QString::fromStdString(mistake.label), list);
+    auto* box = new TickBox(QString::fromStdString(mistake.label), list);
     box->setProperty("id", QString::fromStdString(mistake.id));
     box->setToolTip(QString::fromStdString(mistake.title));
     boxes_ << box;

@@ -9,8 +9,9 @@ namespace {
 
 constexpr int kLeftWidth = 250, kRightWidth = 320, kMostWidth = 640;
 constexpr int kLeastStage = 330, kLeastTimeline = 70;
-/// Of what the controls leave, the stage has four parts and the timeline one.
-constexpr int kTimelineShare = 5;
+/// Of what the controls leave, the stage has four parts and the timeline one; as much as a third
+/// where its lanes need that.
+constexpr int kTimelineShare = 5, kMostTimelineShare = 3;
 
 }  // namespace
 
@@ -55,7 +56,9 @@ void Panes::reset() {
   const int right = parts_.right->isHidden() ? 0 : kRightWidth;
   columns_->setSizes({left, columns_->width() - left - right, right});
   const int controls = parts_.controls->sizeHint().height();
-  const int timeline = parts_.timeline->isHidden() ? 0 : (height() - controls) / kTimelineShare;
+  const int room = height() - controls;
+  const int needed = std::min(parts_.timeline->sizeHint().height(), room / kMostTimelineShare);
+  const int timeline = parts_.timeline->isHidden() ? 0 : std::max(room / kTimelineShare, needed);
   setSizes({height() - controls - timeline, controls + timeline});
 }
 

@@ -152,7 +152,13 @@ RunConfig RunConfig::load(const QString& path) {
 }
 
 QString refusal(const RunConfig& config, std::int64_t query_heads) {
-  traces::RunSpec run = config.spec();
+  traces::RunSpec run;
+  try {
+    run = config.spec();
+  } catch (
+      const Error& error) {  // an installation without the sample text can still open recordings
+    return QString("choose a text: ") + error.what();
+  }
   run.model.heads = query_heads;
   return QString::fromStdString(traces::refusal(run).value_or(""));
 }

@@ -19,7 +19,8 @@ struct RunConfig : traces::RunSpec {
   /// Arguments of `ringscope train`. Each dp rank gets at least one sequence; with mask documents,
   /// the paragraphs of the text are the documents. Without text, the sample text.
   QStringList arguments() const;
-  /// As the engine will carry it out: verified, over the launch's transport.
+  /// As the engine will carry it out: verified, over the launch's transport. Throws inputError
+  /// where there is neither a text nor the sample text.
   traces::RunSpec spec() const;
   /// From a JSON file with the keys that arguments() knows. Throws inputError that names the file
   /// and the key.

@@ -104,8 +104,10 @@ int RunPanel::ringSteps() const {
 void RunPanel::showRecorded() {
   const auto* run = session_.trace().run();
   if (!run) return;
+  // While nothing is recorded of a run that starts, its configuration says how many there will be.
+  const int steps = ringSteps() > 0 ? ringSteps() : run->cp;
   if (run->model.layers > 0)
-    break_->setRanges(static_cast<int>(run->model.layers), std::max(1, ringSteps()));
+    break_->setRanges(static_cast<int>(run->model.layers), std::max(1, steps));
   if (session_.live()) return;
   RunConfig config = this->config();
   const traces::RunSpec form = config;

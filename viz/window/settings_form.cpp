@@ -86,6 +86,11 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   dtype_ = choice("Type", {"float32", "float64", "bfloat16"});
   addRow("Model", {model_});
   addRow("Text", {text_button_});
+  for (QSpinBox* box : {dp_, tp_, cp_}) {  // three in a row have no room for more than two digits
+    box->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    box->setObjectName("narrow");
+    box->setMinimumWidth(0);
+  }
   addRow("dp, tp, cp", {dp_, tp_, cp_});
   addRow("Tokens", {seq_len_});
   addRow("Strategy", {strategy_});

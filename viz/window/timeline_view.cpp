@@ -13,6 +13,10 @@ TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
   setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
+QSize TimelineView::sizeHint() const {
+  return {320, static_cast<int>(timelineHeight(scene_) * zoom_)};
+}
+
 Cursor TimelineView::watched(Cursor cursor) const {
   Cursor seen;
   seen.group = cursor.group;
@@ -26,10 +30,12 @@ void TimelineView::refresh() {
   TimelineScene scene = makeTimelineScene(viewing_.session.trace(), cursor());
   // A live run brings more every frame, and rarely of the pass that is viewed.
   if (scene == scene_) return moved();
+  const bool other_lanes = scene.lanes.size() != scene_.lanes.size();
   scene_ = std::move(scene);
   instant_ns_ = scene_.instantOf(cursor().place.stage, cursor().phase);
   picture_ = QPixmap();
   update();
+  if (other_lanes) Q_EMIT lanesChanged();
 }
 
 void TimelineView::moved() {

@@ -14,6 +14,12 @@ class TimelineView : public View {
  public:
   explicit TimelineView(Viewing& viewing, QWidget* parent = nullptr);
   const TimelineScene& scene() const { return scene_; }
+  /// As high as its lanes need.
+  QSize sizeHint() const override;
+
+ Q_SIGNALS:
+  /// It needs another height than before.
+  void lanesChanged();
 
  protected:
   void refresh() override;

@@ -11,12 +11,17 @@ namespace ringscope::viz {
 namespace {
 
 constexpr int kTicksPerMoment = 100;
+constexpr const char *kPlay = "▶ play", *kHold = "❙❙ hold";
 constexpr std::array kSpeeds = {0.25, 0.5, 1.0, 2.0, 4.0, 8.0};
+
+QString speedText(double speed) {
+  return "×" + QString::number(speed);
+}
 
 }  // namespace
 
-QToolButton* TransportBar::button(const QString& text, const QString& name, const QString& tip) {
-  auto* b = new QToolButton(this);
+SteadyButton* TransportBar::button(const QString& text, const QString& name, const QString& tip) {
+  auto* b = new SteadyButton(this);
   b->setText(text);
   b->setAccessibleName(name);
   b->setToolTip(tip);
@@ -44,7 +49,11 @@ void TransportBar::makeControls() {
   forward_ = button("▶", "On one ring step", "On one ring step (→)");
   last_ = button("▶❙", "Last ring step", "Last ring step (End)");
   play_->setMinimumWidth(72);
+  play_->setAllTexts({kPlay, kHold});
   speed_ = button("×1", "Speed", "Speed of the animation; a ring step takes 1.2 s at ×1 (+, −)");
+  QStringList speeds;
+  for (const double speed : kSpeeds) speeds << speedText(speed);
+  speed_->setAllTexts(speeds);
   step_axis_ = button("ring step", "Ring step axis", "Every rank stands at the same ring step");
   time_axis_ = button("time", "Time axis", "One instant; ranks may be at different ring steps (T)");
   for (auto* axis : {step_axis_, time_axis_}) axis->setCheckable(true);
@@ -114,18 +123,36 @@ void TransportBar::refresh() {
   const bool usable = !viewing_.session.empty();
   for (QWidget* w : std::initializer_list<QWidget*>{first_, back_, play_, forward_, last_, scrub_})
     w->setEnabled(usable);
-  play_->setText(player.playing() ? "❙❙ hold" : "▶ play");
+  play_->setText(player.playing() ? kHold : kPlay);
   play_->setChecked(player.playing());
-  speed_->setText("×" + QString::number(player.speed()));
+  speed_->setText(speedText(player.speed()));
   step_axis_->setChecked(navigator.axis() == Axis::kRingStep);
   time_axis_->setChecked(navigator.axis() == Axis::kTime);
   follow_->setChecked(player.following());
   follow_->setEnabled(viewing_.session.live());
   place_->setText(usable ? QString::fromStdString(traces::describe(navigator.place()))
                          : QString("no ring step yet"));
+  fitPlace();
   refreshScrubber();
   const QSignalBlocker quiet(group_);
   group_->setCurrentIndex(navigator.cursor().group);
+}
+
+/// As wide as the longest place of the trace, whatever place is shown.
+void TransportBar::fitPlace() {
+  constexpr int kLeast = 280;
+  const auto& moments = viewing_.session.trace().moments();
+  if (moments.empty()) return;
+  Place longest = moments.back();
+  longest.direction = traces::Direction::kBackward;
+  if (const auto* run = viewing_.session.trace().run(); run && run->model.layers > 0)
+    longest.layer = Layer::of(run->model.layers - 1);
+  QString words = QString::fromStdString(traces::describe(longest));
+  for (QChar& letter : words)
+    if (letter.isDigit()) letter = '0';  // as wide as any
+  words += "0";                          // ring steps may have two digits before the last
+  const int width = std::max(kLeast, place_->fontMetrics().horizontalAdvance(words));
+  if (place_->minimumWidth() != width) place_->setFixedWidth(width);
 }
 
 /// Only where there is something to choose.

@@ -4,14 +4,15 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QSlider>
-#include <QToolButton>
 #include <QWidget>
 
 #include "viz/session/viewing.h"
+#include "viz/window/steady_button.h"
 
 namespace ringscope::viz {
 
-/// Play, step, speed, scrub, the two axes and Follow live.
+/// Play, step, speed, scrub, the two axes and Follow live. Nothing moves when what they say
+/// changes.
 class TransportBar : public QWidget {
   Q_OBJECT
  public:
@@ -23,10 +24,11 @@ class TransportBar : public QWidget {
   void refresh();
   void refreshScrubber();
   void refreshGroups();
-  QToolButton* button(const QString& text, const QString& name, const QString& tip);
+  void fitPlace();
+  SteadyButton* button(const QString& text, const QString& name, const QString& tip);
 
   Viewing& viewing_;
-  QToolButton *first_, *back_, *play_, *forward_, *last_, *speed_, *step_axis_, *time_axis_,
+  SteadyButton *first_, *back_, *play_, *forward_, *last_, *speed_, *step_axis_, *time_axis_,
       *follow_;
   QComboBox* group_;
   QLabel* place_;

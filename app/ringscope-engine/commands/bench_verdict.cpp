@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <random>
 
 #include "app/ringscope-engine/commands/bench.h"
@@ -135,16 +136,25 @@ LayerAttention tiled(const Case& c, std::int64_t parts, std::int64_t first) {
   return a;
 }
 
-/// Every row as a mistake might leave it: [H, S] rows of dimension 2 of [B, H, S, …].
-std::vector<at::Tensor> altered(const at::Tensor& actual, int cp) {
+struct Alteration {
+  const char* name;
+  at::Tensor rows;
+};
+
+/// Every row as a mistake might leave it.
+std::vector<Alteration> altered(const at::Tensor& actual, int cp) {
   const std::int64_t shard = std::max<std::int64_t>(1, actual.size(2) / cp);
-  return {at::zeros_like(actual), actual * 1.01, at::roll(actual, 1, 2), at::roll(actual, 1, 1),
-          at::roll(actual, shard, 2)};
+  return {{"zeroed", at::zeros_like(actual)},
+          {"1 % too large", actual * 1.01},
+          {"of its neighbour", at::roll(actual, 1, 2)},
+          {"of another head", at::roll(actual, 1, 1)},
+          {"of another rank", at::roll(actual, shard, 2)}};
 }
 
 /// What one type's verdicts did.
 struct Tally {
   std::int64_t cases = 0, accused = 0, altered = 0, unseen = 0;
+  std::map<std::string, std::int64_t> unseen_by;  ///< tensor and alteration
   double largest_ratio = 0;
   std::vector<double> tightness;  ///< median limit ÷ largest single-device error, of each tensor
 };
@@ -173,12 +183,14 @@ void judge(const Case& c, int runs, Tally& tally) {
       largest = at::maximum(largest, engine::rowErrors(device.*result.values, exact));
     const at::Tensor measured = (limits / largest).masked_select(largest > 0);
     if (measured.numel() > 0) tally.tightness.push_back(measured.median().item<double>());
-    for (const at::Tensor& wrong : altered(actual, c.config.cp)) {
+    for (const auto& [name, wrong] : altered(actual, c.config.cp)) {
       const at::Tensor counted = engine::rowErrors(wrong, actual.to(at::kDouble)) > 4 * largest;
       tally.altered += counted.sum().item<std::int64_t>();
-      tally.unseen += at::logical_and(counted, engine::rowErrors(wrong, exact) <= limits)
-                          .sum()
-                          .item<std::int64_t>();
+      const auto unseen = at::logical_and(counted, engine::rowErrors(wrong, exact) <= limits)
+                              .sum()
+                              .item<std::int64_t>();
+      tally.unseen += unseen;
+      if (unseen > 0) tally.unseen_by[std::string(result.name) + " " + name] += unseen;
     }
   }
 }
@@ -197,6 +209,7 @@ nlohmann::json benchVerdict(const BenchOptions& o) {
                              {"largest_ratio", tally.largest_ratio},
                              {"altered_rows", tally.altered},
                              {"unseen_rows", tally.unseen},
+                             {"unseen_by", tally.unseen_by},
                              {"limit_over_largest_device_error", median(tally.tightness)}};
   }
   return report;

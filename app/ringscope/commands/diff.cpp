@@ -47,7 +47,7 @@ void printJson(const traces::Trace& trace, const traces::DiffSummary& summary) {
 void printRow(const DiffRecord& diff) {
   std::cout << (traces::diverges(diff) ? "  ✗ " : "  ✓ ") << std::left << std::setw(11)
             << (diff.isolated ? "isolated" : "end to end") << "step " << std::setw(4)
-            << diff.place.train_step << alignLeft(traces::describe(diff), 49) << "error "
+            << diff.place.train_step << alignLeft(traces::describe(diff), 54) << "error "
             << std::scientific << std::setprecision(2) << diff.error << "  limit " << diff.limit
             << alignRight(traces::describeMultiple(diff.ratio), 9) << "\n";
 }

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How controls look: what they say has room, what is on is seen to be on, and nothing is left over.
+#include <QCheckBox>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QLineEdit>
+#include <QScreen>
+#include <QSpinBox>
+#include <QTreeView>
+
+#include "tests/viz/small_run.h"
+#include "tests/viz/window_fixture.h"
+#include "viz/style/palette.h"
+#include "viz/window/break_box.h"
+#include "viz/window/tick_box.h"
+
+namespace ringscope::viz {
+namespace {
+
+class LooksTest : public WindowTest {
+ protected:
+  template <typename Widget>
+  Widget* named(const QString& name) {
+    for (auto* widget : window.findChildren<Widget*>())
+      if (widget->accessibleName() == name) return widget;
+    return nullptr;
+  }
+};
+
+/// How far the ink of a picture stands out from its ground, at most.
+double boldest(const QImage& image, const QColor& ground) {
+  double most = 1;
+  for (int y = 4; y < image.height() - 4; ++y)
+    for (int x = 4; x < image.width() - 4; ++x)
+      most = std::max(most, contrast(image.pixelColor(x, y), ground));
+  return most;
+}
+
+TEST_F(LooksTest, TheNumbersOfTheMeshHaveRoom) {
+  window.resize(1280, 720);
+  for (const char* name : {"Ranks", "Data parallel ranks", "Tensor parallel ranks"}) {
+    auto* box = named<QSpinBox>(name);
+    ASSERT_NE(box, nullptr) << name;
+    const auto* edit = box->findChild<QLineEdit*>();
+    EXPECT_GE(edit->width(), edit->fontMetrics().horizontalAdvance("16") + 4) << name;
+  }
+}
+
+TEST_F(LooksTest, PlayAndHoldMoveNothing) {
+  open();
+  auto* axis = named<QToolButton>("Time axis");
+  auto* slider = named<QSlider>("Ring step");
+  ASSERT_NE(axis, nullptr);
+  window.navigator().setMoment(0, 0);
+  const QRect before = axis->geometry(), slider_before = slider->geometry();
+  for (const double speed : {0.25, 1.0, 8.0}) {
+    window.player().setSpeed(speed);
+    window.player().setPlaying(true);
+    QTest::qWait(20);
+    EXPECT_EQ(axis->geometry(), before);
+    window.player().setPlaying(false);
+  }
+  window.navigator().setMoment(static_cast<int>(window.session().trace().moments().size()) - 1, 1);
+  QTest::qWait(20);
+  EXPECT_EQ(axis->geometry(), before);
+  EXPECT_EQ(slider->geometry(), slider_before);
+}
+
+TEST_F(LooksTest, TheBreakBoxKeepsWhatWasChosenWhateverRunComesAndGoes) {
+  auto* box = window.findChild<BreakBox*>();
+  named<QComboBox>("Break at layer")->setCurrentIndex(2);
+  named<QComboBox>("Break in direction")->setCurrentText("backward");
+  named<QComboBox>("Break at ring step")->setCurrentText("3");
+  for (auto* tick : box->findChildren<QCheckBox*>())
+    if (tick->text() == "Break at a place") tick->setChecked(true);
+  const auto wished = box->request();
+  ASSERT_TRUE(wished.at && wished.at->stage == RingStep::of(3));
+  // A run starts: first it is only known what it is, then ring steps come in, then it stops.
+  auto trace = std::make_shared<traces::Trace>();
+  traces::RunSpec run;
+  run.cp = 4;
+  run.model.layers = 2;
+  trace->add(run);
+  window.session().open(trace, "run", true);
+  window.session().addChunk(test::chunkOf(test::eventsOfStep(0, 4, 2)));
+  window.session().publish();
+  window.session().setLive(false);
+  EXPECT_EQ(box->request().at->layer, wished.at->layer);
+  EXPECT_EQ(box->request().at->direction, wished.at->direction);
+  EXPECT_EQ(box->request().at->stage, wished.at->stage);
+  box->setRanges(1, 2);
+  EXPECT_FALSE(box->request().at->stage) << "no other number in the place of one that is not there";
+  box->setRanges(2, 4);
+  EXPECT_EQ(box->request().at->stage, wished.at->stage);
+  EXPECT_EQ(box->request().at->layer, wished.at->layer);
+}
+
+TEST_F(LooksTest, FileDialogsAreOfTheTheme) {
+  for (const Theme& theme : Theme::all()) {
+    window.setTheme(theme);
+    QFileDialog dialog(&window, "Open a recording", QString::fromStdString(dir.file("")));
+    dialog.setOption(QFileDialog::DontUseNativeDialog);
+    dialog.show();
+    QTest::qWait(30);
+    for (auto* list : dialog.findChildren<QAbstractItemView*>()) {
+      if (!list->isVisible()) continue;
+      const QImage empty = list->viewport()->grab().toImage();
+      const QColor ground = empty.pixelColor(empty.width() - 3, empty.height() - 3);
+      EXPECT_GE(contrast(theme.text, ground), 4.5)
+          << theme.name.toStdString() << " " << list->metaObject()->className() << " "
+          << ground.name().toStdString();
+    }
+    EXPECT_GE(
+        contrast(dialog.palette().color(QPalette::Text), dialog.palette().color(QPalette::Base)),
+        4.5);
+  }
+}
+
+TEST_F(LooksTest, ADisabledButtonLooksDisabledInEveryTheme) {
+  for (const Theme& theme : Theme::all())
+    for (const char* kind : {"", "primary"}) {
+      QPushButton button("Ring step");
+      button.setObjectName(kind);
+      button.setStyleSheet(themeStyleSheet(theme));
+      button.resize(110, 30);
+      button.setEnabled(false);
+      QToolButton checked;
+      checked.setText("Follow");
+      checked.setCheckable(true);
+      checked.setChecked(true);
+      checked.setStyleSheet(themeStyleSheet(theme));
+      checked.resize(110, 30);
+      checked.setEnabled(false);
+      for (QWidget* off : {static_cast<QWidget*>(&button), static_cast<QWidget*>(&checked)}) {
+        off->setAttribute(Qt::WA_DontShowOnScreen);
+        QImage image(off->size(), QImage::Format_RGB32);
+        image.fill(theme.panel);
+        off->render(&image);
+        EXPECT_LT(boldest(image, theme.panel), 0.5 * contrast(theme.text, theme.panel))
+            << theme.name.toStdString() << " " << kind;
+      }
+      EXPECT_GE(contrast(disabledColor(theme), theme.panel), 2.5);
+    }
+}
+
+TEST_F(LooksTest, ACheckedBoxHasATick) {
+  for (const Theme& theme : Theme::all()) {
+    window.setTheme(theme);
+    TickBox box("Break", &window);
+    box.setGeometry(0, 0, 120, 28);
+    box.setChecked(true);
+    box.show();
+    QTest::qWait(10);
+    const QImage image = box.grab().toImage();
+    int ink = 0;
+    for (int y = 0; y < image.height(); ++y)
+      for (int x = 2; x < 13; ++x)
+        ink += contrast(image.pixelColor(x, y), theme.accent) >
+                   0.7 * contrast(theme.on_accent, theme.accent) &&
+               contrast(image.pixelColor(x, y), theme.on_accent) < 1.6;
+    EXPECT_GT(ink, 4) << theme.name.toStdString();
+  }
+}
+
+/// How many pixels on the screen are not what the window would draw from nothing; -1: this screen
+/// cannot be read.
+int leftOver(MainWindow& window) {
+  const QImage shown = window.screen()->grabWindow(window.winId()).toImage();
+  const QImage fresh = window.grab().toImage().convertToFormat(shown.format());
+  if (shown.size() != fresh.size()) return -1;
+  constexpr int kEdge = 60;
+  int off = 0;
+  for (int y = 0; y < shown.height(); ++y)
+    for (int x = 0; x < shown.width(); ++x) {
+      const QRgb a = shown.pixel(x, y), b = fresh.pixel(x, y);
+      off += std::abs(qRed(a) - qRed(b)) + std::abs(qGreen(a) - qGreen(b)) +
+                 std::abs(qBlue(a) - qBlue(b)) >
+             kEdge;
+    }
+  return off;
+}
+
+TEST_F(LooksTest, NothingIsLeftOverAfterAResize) {
+  constexpr int kFew = 900;  // a packet covers more than a thousand
+  open();
+  Navigator& at = window.navigator();
+  at.setMoment(1, 0.3);
+  for (const QSize size : {QSize(1280, 720), QSize(1600, 900), QSize(1280, 800)}) {
+    window.resize(size);
+    QTest::qWait(50);
+    at.setMoment(1, 0.3);
+    QTest::qWait(50);
+    at.setMoment(1, 0.35);
+    if (leftOver(window) < 0) GTEST_SKIP() << "this screen cannot be read";
+    EXPECT_TRUE(QTest::qWaitFor([&] { return leftOver(window) < kFew; }, 3000))
+        << size.width() << ": " << leftOver(window);
+  }
+}
+
+}  // namespace
+}  // namespace ringscope::viz

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPalette>
+
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// What cannot be used now. Apart from the text also where high contrast has no faint.
+QColor disabledColor(const Theme& theme);
+
+/// The theme for what its style sheet does not name: file dialogs, menus, tips.
+QPalette paletteOf(const Theme& theme);
+
+}  // namespace ringscope::viz
