@@ -7,24 +7,13 @@
 #include "engine/attention/fp8.h"
 #include "engine/attention/reference.h"
 #include "engine/attention/sinks.h"
+#include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
 
 namespace ringscope::engine {
 namespace {
 
 constexpr Layer kOnlyLayer = Layer::of(0);
-
-LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
-  LayerAttention a = in;
-  const AttentionResult r = op.forward(in.q, in.k, in.v, kOnlyLayer);
-  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, r, kOnlyLayer);
-  a.out = r.out;
-  a.lse = r.lse;
-  a.dq = g.dq;
-  a.dk = g.dk;
-  a.dv = g.dv;
-  return a;
-}
 
 /// FP8 is compared on the values that its products had.
 LayerAttention inputsOf(const AttendInput& in, bool fp8) {

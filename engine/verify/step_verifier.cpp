@@ -10,6 +10,7 @@
 #include "engine/attention/fp8.h"
 #include "engine/attention/reference.h"
 #include "engine/data/sharded_batch.h"
+#include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/row_attention.h"
 #include "engine/verify/unsharded_step.h"
@@ -27,23 +28,20 @@ struct TensorRow {
   const char* name;
   at::Tensor LayerAttention::*field;
   Direction direction;
+  RowVariance AttentionVariance::*variance;  ///< null: an input
 };
 
 constexpr TensorRow kAttentionTensors[] = {
-    {"q", &LayerAttention::q, Direction::kForward},
-    {"k", &LayerAttention::k, Direction::kForward},
-    {"v", &LayerAttention::v, Direction::kForward},
-    {"out", &LayerAttention::out, Direction::kForward},
-    {"lse", &LayerAttention::lse, Direction::kForward},
-    {"dout", &LayerAttention::dout, Direction::kBackward},
-    {"dv", &LayerAttention::dv, Direction::kBackward},
-    {"dk", &LayerAttention::dk, Direction::kBackward},
-    {"dq", &LayerAttention::dq, Direction::kBackward},
+    {"q", &LayerAttention::q, Direction::kForward, nullptr},
+    {"k", &LayerAttention::k, Direction::kForward, nullptr},
+    {"v", &LayerAttention::v, Direction::kForward, nullptr},
+    {"out", &LayerAttention::out, Direction::kForward, &AttentionVariance::out},
+    {"lse", &LayerAttention::lse, Direction::kForward, &AttentionVariance::lse},
+    {"dout", &LayerAttention::dout, Direction::kBackward, nullptr},
+    {"dv", &LayerAttention::dv, Direction::kBackward, &AttentionVariance::dv},
+    {"dk", &LayerAttention::dk, Direction::kBackward, &AttentionVariance::dk},
+    {"dq", &LayerAttention::dq, Direction::kBackward, &AttentionVariance::dq},
 };
-
-bool isAttentionInput(const std::string& name) {
-  return name == "q" || name == "k" || name == "v" || name == "dout";
-}
 
 Place placeOf(std::int32_t train_step, Layer layer, Direction direction) {
   return {train_step, layer, direction, {}};
@@ -78,13 +76,6 @@ RowVariance joinedBatch(const std::vector<AttentionVariance>& parts,
   return {at::cat(spread, 0), at::cat(single, 0), at::cat(merging, 0)};
 }
 
-RowVariance AttentionVariance::*varianceOf(std::string_view tensor) {
-  if (tensor == "out") return &AttentionVariance::out;
-  if (tensor == "lse") return &AttentionVariance::lse;
-  if (tensor == "dq") return &AttentionVariance::dq;
-  return tensor == "dk" ? &AttentionVariance::dk : &AttentionVariance::dv;
-}
-
 /// Of each target what one device's logits make wrong in its loss; fp64.
 at::Tensor lossErrors(const at::Tensor& device_logits, const at::Tensor& exact_logits,
                       const at::Tensor& labels) {
@@ -94,19 +85,6 @@ at::Tensor lossErrors(const at::Tensor& device_logits, const at::Tensor& exact_l
     return at::logsumexp(rows, {-1}) - rows.gather(-1, of).squeeze(-1);
   };
   return losses(device_logits) - losses(exact_logits);
-}
-
-/// Attention forward and backward of whole tensors.
-LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
-  LayerAttention a{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
-  const AttentionResult result = op.forward(in.q, in.k, in.v, Layer::of(0));
-  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, result, Layer::of(0));
-  a.out = result.out;
-  a.lse = result.lse;
-  a.dq = g.dq;
-  a.dk = g.dk;
-  a.dv = g.dv;
-  return a;
 }
 
 }  // namespace
@@ -165,11 +143,11 @@ std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step,
                          one_device = attended(*device_attention, in);
     const auto expected = variances(exact, batch);
     for (const TensorRow& row : kAttentionTensors) {
-      if (isAttentionInput(row.name)) continue;
+      if (!row.variance) continue;
       DiffRecord diff;
       diff.place = placeOf(train_step, layer, row.direction);
       diff.tensor = row.name;
-      const RowVariance variance = joinedBatch(expected, varianceOf(row.name));
+      const RowVariance variance = joinedBatch(expected, row.variance);
       measureError(diff, {actual.*row.field, exact.*row.field, one_device.*row.field}, &variance,
                    &layout_);
       const ErrorMaps map = errorMaps(actual.*row.field, exact.*row.field);

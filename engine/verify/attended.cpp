@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verify/attended.h"
+
+namespace ringscope::engine {
+
+LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
+  LayerAttention a{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
+  const AttentionResult result = op.forward(in.q, in.k, in.v, Layer::of(0));
+  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, result, Layer::of(0));
+  a.out = result.out;
+  a.lse = result.lse;
+  a.dq = g.dq;
+  a.dk = g.dk;
+  a.dv = g.dv;
+  return a;
+}
+
+}  // namespace ringscope::engine

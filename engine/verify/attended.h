@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/attention/attention_op.h"
+#include "engine/model/llama_model.h"
+
+namespace ringscope::engine {
+
+/// Attention forward and backward of whole tensors: the q, k, v, dout of `in`, with out, lse, dq,
+/// dk, dv of `op`.
+LayerAttention attended(AttentionOp& op, const LayerAttention& in);
+
+}  // namespace ringscope::engine
