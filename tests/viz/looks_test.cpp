@@ -162,20 +162,31 @@ TEST_F(LooksTest, ACheckedBoxHasATick) {
   }
 }
 
-/// How many pixels on the screen are not what the window would draw from nothing; -1: this screen
-/// cannot be read.
-int leftOver(MainWindow& window) {
+/// Where the screen does not show what the window would draw from nothing.
+struct LeftOver {
+  int pixels = 0;  ///< -1: this screen cannot be read
+  QRect bounds;
+};
+
+std::ostream& operator<<(std::ostream& to, const LeftOver& of) {
+  return to << of.pixels << " pixels in x " << of.bounds.left() << " to " << of.bounds.right()
+            << ", y " << of.bounds.top() << " to " << of.bounds.bottom();
+}
+
+LeftOver leftOver(MainWindow& window) {
   const QImage shown = window.screen()->grabWindow(window.winId()).toImage();
   const QImage fresh = window.grab().toImage().convertToFormat(shown.format());
-  if (shown.size() != fresh.size()) return -1;
+  if (shown.size() != fresh.size()) return {-1, {}};
   constexpr int kEdge = 60;
-  int off = 0;
+  LeftOver off;
   for (int y = 0; y < shown.height(); ++y)
     for (int x = 0; x < shown.width(); ++x) {
       const QRgb a = shown.pixel(x, y), b = fresh.pixel(x, y);
-      off += std::abs(qRed(a) - qRed(b)) + std::abs(qGreen(a) - qGreen(b)) +
-                 std::abs(qBlue(a) - qBlue(b)) >
-             kEdge;
+      const int distance = std::abs(qRed(a) - qRed(b)) + std::abs(qGreen(a) - qGreen(b)) +
+                           std::abs(qBlue(a) - qBlue(b));
+      if (distance <= kEdge) continue;
+      ++off.pixels;
+      off.bounds |= QRect(x, y, 1, 1);
     }
   return off;
 }
@@ -191,8 +202,8 @@ TEST_F(LooksTest, NothingIsLeftOverAfterAResize) {
     at.setMoment(1, 0.3);
     QTest::qWait(50);
     at.setMoment(1, 0.35);
-    if (leftOver(window) < 0) GTEST_SKIP() << "this screen cannot be read";
-    EXPECT_TRUE(QTest::qWaitFor([&] { return leftOver(window) < kFew; }, 3000))
+    if (leftOver(window).pixels < 0) GTEST_SKIP() << "this screen cannot be read";
+    EXPECT_TRUE(QTest::qWaitFor([&] { return leftOver(window).pixels < kFew; }, 3000))
         << size.width() << ": " << leftOver(window);
   }
 }

@@ -63,13 +63,13 @@ void drawCardGround(const RingCanvas& c, const QRectF& card, WorldRank rank) {
   c.p.setPen(QPen(selected ? c.theme.accent : c.theme.line, selected ? std::max(1.5, c.s(2)) : 1));
   c.p.setBrush(c.theme.panel);
   c.p.drawRoundedRect(card, c.s(8), c.s(8));
-  QPainterPath clip;
-  clip.addRoundedRect(card, c.s(8), c.s(8));
+  // A path of its own: under a clip its edge would depend on how much is drawn again.
+  QPainterPath outline, side;
+  outline.addRoundedRect(card, c.s(8), c.s(8));
+  side.addRect(card.left(), card.top(), std::max(3.0, c.s(6)), card.height());
   c.p.save();
-  c.p.setClipPath(clip);
   c.p.setBrushOrigin(card.topLeft());
-  c.p.fillRect(QRectF(card.left(), card.top(), std::max(3.0, c.s(6)), card.height()),
-               rankBrush(rank));
+  c.p.fillPath(outline.intersected(side), rankBrush(rank));
   c.p.restore();
 }
 
