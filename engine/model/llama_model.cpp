@@ -54,8 +54,10 @@ at::Tensor LlamaModel::forward(const at::Tensor& input_ids, const at::Tensor& po
     const auto type = weights_.outputProjection().scalar_type();
     at::Tensor of_cos = position_ids, of_sin = position_ids;
     options_.hooks.rotary(of_cos, of_sin);
-    rotary_ = Rotary::of(of_cos, config_, type);
-    if (!of_sin.is_same(of_cos)) rotary_.sin = Rotary::of(of_sin, config_, type).sin;
+    const auto made_in = options_.rotary_type.value_or(type);
+    rotary_ = Rotary::of(of_cos, config_, made_in);
+    if (!of_sin.is_same(of_cos)) rotary_.sin = Rotary::of(of_sin, config_, made_in).sin;
+    rotary_ = {rotary_.cos.to(type), rotary_.sin.to(type)};
     embedded_ = options_.tp.embedding(weights_["model.embed_tokens.weight"], input_ids);
     options_.hooks.embedded(embedded_);
     hidden = embedded_;

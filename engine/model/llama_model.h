@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "engine/attention/attention_op.h"
@@ -38,6 +39,8 @@ struct LlamaOptions {
   /// (Chen et al. 2016, arXiv:1604.06174). Changes no number.
   bool recompute = false;
   LlamaHooks hooks{};
+  /// The type in which cos and sin of the rotary embedding are made; nothing: that of the weights.
+  std::optional<at::ScalarType> rotary_type{};
 };
 
 /// A Llama causal LM over one rank's tokens. Attention lies outside autograd: each layer is two

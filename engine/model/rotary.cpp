@@ -21,7 +21,8 @@ at::Tensor scaled(const at::Tensor& inverse, const RopeScaling& s) {
 
 }  // namespace
 
-Rotary Rotary::of(const at::Tensor& position_ids, const LlamaConfig& config, at::ScalarType type) {
+at::Tensor Rotary::angles(const at::Tensor& position_ids, const LlamaConfig& config,
+                          at::ScalarType type) {
   const auto angle_type = type == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor exponent =
       at::arange(0, config.head_dim, 2, angle_type) / static_cast<double>(config.head_dim);
@@ -30,7 +31,11 @@ Rotary Rotary::of(const at::Tensor& position_ids, const LlamaConfig& config, at:
   inverse = inverse.to(position_ids.device());
   const at::Tensor half =
       position_ids.to(angle_type).unsqueeze(-1) * inverse;  // [B, S, head_dim / 2]
-  const at::Tensor angles = at::cat({half, half}, -1).unsqueeze(1);
+  return at::cat({half, half}, -1).unsqueeze(1);
+}
+
+Rotary Rotary::of(const at::Tensor& position_ids, const LlamaConfig& config, at::ScalarType type) {
+  const at::Tensor angles = Rotary::angles(position_ids, config, type);
   return {at::cos(angles).to(type), at::sin(angles).to(type)};
 }
 

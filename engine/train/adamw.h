@@ -23,6 +23,7 @@ class AdamW {
   /// tensors are those that step() changes.
   std::map<std::string, at::Tensor> state() const;
   std::int64_t steps() const { return steps_; }
+  const Options& options() const { return options_; }
   void setSteps(std::int64_t steps) { steps_ = steps; }
 
  private:

@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cstring>
+
 #include "engine/data/sharded_batch.h"
 #include "engine/train/gradients.h"
 #include "traces/core/error.h"
@@ -128,9 +130,15 @@ NamedTensors RankTrainer::state() const {
   return state;
 }
 
+std::string RankTrainer::parameterOf(const std::string& key) {
+  for (const char* part : {"weight.", "first.", "second.", "master."})
+    if (key.starts_with(part)) return key.substr(std::strlen(part));
+  return key;
+}
+
 at::Tensor RankTrainer::resliced(const std::string& key,
                                  const std::vector<NamedTensors>& of_tp_ranks) const {
-  const std::string name = key.substr(key.find('.') + 1);
+  const std::string name = parameterOf(key);
   std::vector<at::Tensor> slices;
   for (const NamedTensors& rank : of_tp_ranks) {
     const auto found = rank.find(key);
@@ -210,8 +218,12 @@ void RankTrainer::recordIntent(std::int32_t train_step) {
   context_.observer.record(meant);
 }
 
-RankStep RankTrainer::report() const {
-  return {model_.attention(), gradients_};
+RankStep RankTrainer::report(const Result& result) const {
+  return {model_.attention(),
+          result.logits.detach(),
+          model_.rotary().cos,
+          model_.rotary().sin,
+          {gradients_}};
 }
 
 double RankTrainer::update(std::int32_t train_step) {

@@ -41,7 +41,7 @@ class RankTrainer {
   const Gradients& gradients() const { return gradients_; }
   /// What the verifier compares, for the step just computed: the tensors themselves, which
   /// update() changes.
-  RankStep report() const;
+  RankStep report(const Result& result) const;
   /// Clip and update. Returns the gradient norm before clipping.
   double update(std::int32_t train_step);
 
@@ -49,6 +49,10 @@ class RankTrainer {
 
   /// Weights and optimizer of this rank, by names that say which; the tensors themselves.
   NamedTensors state() const;
+  /// The parameter that a name of state(), or a parameter's own, belongs to.
+  static std::string parameterOf(const std::string& key);
+  std::int64_t updates() const { return optimizer_.steps(); }
+  const AdamW::Options& optimizerOptions() const { return optimizer_.options(); }
   /// Goes on from a checkpoint, of this layout or another.
   void restore(const CheckpointStore& store, const CheckpointInfo& info);
 

@@ -51,13 +51,15 @@ void SharedProgress::runStep(RankContext& context, RankTrainer& trainer, std::in
   if (setup_.run.verify) collect(context, trainer, result, step);
   const std::int64_t resumed = traces::steadyNow();
   const double norm = trainer.update(step);
+  const std::int64_t updated = traces::steadyNow();
+  if (setup_.run.verify) compare(context, trainer, norm);
   const auto peaks = peaksOfAll(context);
   if (!context.isFirstOfWorld()) return;
   StepLog log{step,
               result.loss,
               norm,
               result.targets,
-              static_cast<double>(computed - begin + traces::steadyNow() - resumed) * 1e-9,
+              static_cast<double>(computed - begin + updated - resumed) * 1e-9,
               peaks};
   outcome.steps.push_back(log);
   if (recorder_) recorder_->note("step." + std::to_string(step), log.toJson().dump());
@@ -84,8 +86,8 @@ NamedTensors SharedProgress::fullOnFirst(RankContext& context, const NamedTensor
   NamedTensors full;
   if (gathered.empty()) return full;
   auto of_ranks = gathered.begin();
-  for (const auto& [name, slice] : slices)
-    full[name] = LlamaSlices::joined(name, *of_ranks++, setup_.model);
+  for (const auto& [key, slice] : slices)
+    full[key] = LlamaSlices::joined(RankTrainer::parameterOf(key), *of_ranks++, setup_.model);
   return full;
 }
 
@@ -133,19 +135,42 @@ void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
   context.groups.world().barrier();
 }
 
-/// Every rank hands in what it has; the first compares beside the next step.
+/// Every rank hands in what it has.
 void SharedProgress::collect(RankContext& context, RankTrainer& trainer,
                              const RankTrainer::Result& result, std::int32_t step) {
   const traces::Place place{step, Layer::none(), traces::Direction::kBackward, {}};
   const StageScope scope(context.observer, traces::EventKind::kVerify, place);
   const MemoryScope memory(MemoryCategory::kVerify);
   context.arriveAt(place, [this, step] { return verification_.busyBefore(step); });
-  auto reports = gatherStep(context.groups, trainer.report(), setup_.model);
-  auto weights = fullOnFirst(context, trainer.weights().values());
+  auto reports = gatherStep(context.groups, trainer.report(result), setup_.model);
+  auto state = fullOnFirst(context, trainer.state());
   if (!context.isFirstOfWorld()) return;
-  verification_.submit({step, std::move(reports), result.loss,
-                        LlamaWeights::of(trainer.weights().names(), std::move(weights)),
-                        setup_.batches.batch(step)});
+  NamedTensors weights;
+  for (const std::string& name : trainer.weights().names())
+    weights[name] = state.at("weight." + name);
+  collected_ = {step,
+                std::move(reports),
+                result.loss,
+                LlamaWeights::of(trainer.weights().names(), std::move(weights)),
+                setup_.batches.batch(step),
+                {}};
+  collected_.update.before = std::move(state);
+  collected_.update.gradients = collected_.ranks.front().gradients.front();
+}
+
+/// And what the update made of it; the first rank compares beside the next step.
+void SharedProgress::compare(RankContext& context, const RankTrainer& trainer, double norm) {
+  const MemoryScope memory(MemoryCategory::kVerify);
+  auto state = fullOnFirst(context, trainer.state());
+  if (!context.isFirstOfWorld()) return;
+  ParameterUpdate& update = collected_.update;
+  update.after = std::move(state);
+  update.norm = norm;
+  update.steps = trainer.updates();
+  const AdamW::Options adamw = trainer.optimizerOptions();
+  update.rule = {adamw.lr,    adamw.weight_decay, adamw.beta1,
+                 adamw.beta2, adamw.eps,          setup_.run.max_norm};
+  verification_.submit(std::move(collected_));
 }
 
 }  // namespace ringscope::engine

@@ -37,12 +37,14 @@ class SharedProgress {
   void save(RankContext& context, const RankTrainer& trainer, std::int64_t next_step);
   void collect(RankContext& context, RankTrainer& trainer, const RankTrainer::Result& result,
                std::int32_t step);
+  void compare(RankContext& context, const RankTrainer& trainer, double norm);
 
   const TrainSetup& setup_;
   traces::Recorder* recorder_;
   const TrainHooks& hooks_;
   std::shared_ptr<MemoryTracker> memory_;
   VerificationQueue verification_;
+  VerificationQueue::Step collected_;  ///< the first rank's, until its update is known too
   CheckpointStore store_;
 };
 

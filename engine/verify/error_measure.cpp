@@ -121,6 +121,29 @@ std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef sizes) {
   return index;
 }
 
+/// Of what has the largest ratio; all are of one shape.
+void keepWorstRow(traces::DiffRecord& diff, const at::Tensor& ratios, const at::Tensor& errors,
+                  const at::Tensor& limits, const at::Tensor& scales) {
+  const auto worst = ratios.argmax().item<std::int64_t>();
+  const auto at_worst = [worst](const at::Tensor& rows) {
+    return rows.flatten()[worst].item<double>();
+  };
+  diff.ratio = at_worst(ratios);
+  diff.error = at_worst(errors);
+  diff.limit = at_worst(limits);
+  diff.scale = at_worst(scales);
+  diff.worst_index = unravel(worst, ratios.sizes());
+}
+
+/// The ratios of all rows, and the largest of each rank of the layout.
+void keepRatios(traces::DiffRecord& diff, const at::Tensor& ratios, const ShardLayout* layout,
+                std::int64_t seq_dim) {
+  diff.rows = coded(ratios);
+  if (!layout) return;
+  for (const GroupRank rank : everyRank(layout->cpSize()))
+    diff.ratio_by_rank.push_back(shardOf(ratios, seq_dim, *layout, rank).max().item<double>());
+}
+
 }  // namespace
 
 double unitRoundoff(at::ScalarType type) {
@@ -140,36 +163,45 @@ at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference) {
   return rowNorms(difference(actual, reference));
 }
 
-at::Tensor rowLimits(const Comparison& of, const RowVariance* variance) {
+at::Tensor rowLimits(const Comparison& of, const RowVariance* variance, bool propagated) {
   const at::Tensor exact = of.reference.detach().to(at::kDouble),
                    device_errors = rowErrors(of.device, exact);
   const double width = isOfNumbers(exact) ? 1 : static_cast<double>(exact.size(-1));
-  if (variance) return limitsOf(device_errors, *variance, width, 1);
-  return limitsOf(device_errors, plainVariance(rowNorms(exact), of.device.scalar_type()), width,
+  if (variance && !propagated) return limitsOf(device_errors, *variance, width, 1);
+  RowVariance expected = plainVariance(rowNorms(exact), of.device.scalar_type());
+  if (variance)
+    expected = {expected.spread + variance->spread, variance->single, variance->merging};
+  return limitsOf(device_errors, expected, width,
                   exact.dim() <= 2 ? kGradientSlack : kPropagatedSlack);
 }
 
 void measureError(traces::DiffRecord& diff, const Comparison& of, const RowVariance* variance,
-                  const ShardLayout* layout, std::int64_t seq_dim) {
+                  const ShardLayout* layout, std::int64_t seq_dim, bool propagated) {
   const at::Tensor exact = of.reference.detach().to(at::kDouble);
   const DifferenceTotals totals = differenceTotals(of.actual, exact);
   diff.largest = totals.largest;
   if (exact.numel() == 0) return;
-  const at::Tensor errors = rowErrors(of.actual, exact), limits = rowLimits(of, variance);
+  const at::Tensor errors = rowErrors(of.actual, exact),
+                   limits = rowLimits(of, variance, propagated);
   const at::Tensor ratios = ratiosOf(errors, limits);
-  const auto worst = ratios.argmax().item<std::int64_t>();
-  const auto at_worst = [worst](const at::Tensor& rows) {
-    return rows.flatten()[worst].item<double>();
-  };
-  diff.ratio = at_worst(ratios);
-  diff.error = at_worst(errors);
-  diff.limit = at_worst(limits);
-  diff.scale = at_worst(rowNorms(exact));
-  diff.worst_index = unravel(worst, ratios.sizes());
-  diff.rows = coded(ratios);
-  if (!layout) return;
-  for (const GroupRank rank : everyRank(layout->cpSize()))
-    diff.ratio_by_rank.push_back(shardOf(ratios, seq_dim, *layout, rank).max().item<double>());
+  keepWorstRow(diff, ratios, errors, limits, rowNorms(exact));
+  keepRatios(diff, ratios, layout, seq_dim);
+}
+
+void measureElements(traces::DiffRecord& diff, const at::Tensor& actual,
+                     const at::Tensor& reference, const at::Tensor& limits,
+                     const ShardLayout* layout, std::int64_t seq_dim) {
+  const at::Tensor exact = reference.detach().to(at::kDouble), errors = difference(actual, exact);
+  if (exact.numel() == 0) return;
+  const at::Tensor ratios = ratiosOf(errors, limits);
+  diff.largest = errors.max().item<double>();
+  keepWorstRow(diff, ratios, errors, limits, exact.abs());
+  keepRatios(diff, ratios.dim() < 2 ? ratios : ratios.amax(-1), layout, seq_dim);
+}
+
+void measureNumber(traces::DiffRecord& diff, double actual, double reference, double limit) {
+  const auto number = [](double x) { return at::tensor({x}, at::kDouble); };
+  measureElements(diff, number(actual), number(reference), number(limit));
 }
 
 void measureMean(traces::DiffRecord& diff, double actual, double reference,
@@ -179,14 +211,7 @@ void measureMean(traces::DiffRecord& diff, double actual, double reference,
   const double of_one_by_one = std::sqrt(at::square(known).sum().item<double>()) / count,
                of_all = std::abs(known.sum().item<double>()) / count,
                last_digit = unitRoundoff(at::kFloat) * std::abs(reference);
-  diff.largest = diff.error = actual == reference ? 0 : std::abs(actual - reference);
-  diff.limit = kMeanLimit * (of_one_by_one + of_all + last_digit);
-  diff.scale = std::abs(reference);
-  const at::Tensor ratio =
-      ratiosOf(at::tensor({diff.error}, at::kDouble), at::tensor({diff.limit}, at::kDouble));
-  diff.ratio = ratio.item<double>();
-  diff.worst_index = {0};
-  diff.rows = coded(ratio);
+  measureNumber(diff, actual, reference, kMeanLimit * (of_one_by_one + of_all + last_digit));
 }
 
 ErrorMaps errorMaps(const at::Tensor& actual, const at::Tensor& reference) {

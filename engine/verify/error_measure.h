@@ -21,8 +21,9 @@ struct Comparison {
 };
 
 /// What rounding explains in each row: largest 2-norms of the difference from the reference, fp64,
-/// shaped as the rows.
-at::Tensor rowLimits(const Comparison& of, const RowVariance* variance = nullptr);
+/// shaped as the rows. `propagated`: errors that came with the inputs are in it too.
+at::Tensor rowLimits(const Comparison& of, const RowVariance* variance = nullptr,
+                     bool propagated = false);
 
 /// 2-norms of the rows of actual − reference, fp64; equal infinities differ by 0.
 at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference);
@@ -35,7 +36,15 @@ at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference);
 /// `seq_dim`.
 void measureError(traces::DiffRecord& diff, const Comparison& of,
                   const RowVariance* variance = nullptr, const ShardLayout* layout = nullptr,
-                  std::int64_t seq_dim = 2);
+                  std::int64_t seq_dim = 2, bool propagated = false);
+
+/// The same with a limit for each element, fp64: its worst element stands for a row.
+void measureElements(traces::DiffRecord& diff, const at::Tensor& actual,
+                     const at::Tensor& reference, const at::Tensor& limits,
+                     const ShardLayout* layout = nullptr, std::int64_t seq_dim = 2);
+
+/// The same for a single number.
+void measureNumber(traces::DiffRecord& diff, double actual, double reference, double limit);
 
 /// The same for a mean over targets: `errors` are one device's, of each target, fp64.
 void measureMean(traces::DiffRecord& diff, double actual, double reference,

@@ -62,18 +62,27 @@ std::vector<at::Tensor> joinedByCp(const Mesh& mesh, const std::vector<at::Tenso
   return by_cp;
 }
 
-/// The whole gradient of a parameter that every cp rank has, from those of all ranks of the mesh.
-std::vector<at::Tensor> joinedGradients(const Mesh& mesh, const std::string& name,
-                                        const std::vector<at::Tensor>& of_ranks,
-                                        const LlamaConfig& model) {
-  std::vector<at::Tensor> by_cp;
-  for (const GroupRank cp : everyRank(mesh.cp)) {
-    std::vector<at::Tensor> slices;
-    for (const GroupRank tp : everyRank(mesh.tp))
-      slices.push_back(of_ranks[mesh.rankOf({GroupRank::of(0), tp, cp}).index()]);
-    by_cp.push_back(LlamaSlices::joined(name, slices, model));
+/// The whole gradient of a parameter that the ranks of one dp and cp place have.
+at::Tensor joinedGradient(const Mesh& mesh, GroupRank dp, GroupRank cp, const std::string& name,
+                          const std::vector<at::Tensor>& of_ranks, const LlamaConfig& model) {
+  std::vector<at::Tensor> slices;
+  for (const GroupRank tp : everyRank(mesh.tp))
+    slices.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
+  return LlamaSlices::joined(name, slices, model);
+}
+
+/// Of a cp rank, from all ranks of the mesh: sequences of all dp ranks, and what tp ranks have each
+/// a part of along the last dimension; or, where `cut` is false, what they all have alike.
+at::Tensor joinedShard(const Mesh& mesh, GroupRank cp, const std::vector<at::Tensor>& of_ranks,
+                       bool cut) {
+  std::vector<at::Tensor> rows;
+  for (const GroupRank dp : everyRank(mesh.dp)) {
+    std::vector<at::Tensor> parts;
+    for (const GroupRank tp : everyRank(cut ? mesh.tp : 1))
+      parts.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
+    rows.push_back(joined(parts, -1));
   }
-  return by_cp;
+  return joined(rows, 0);
 }
 
 /// In the order in which gatherStep() takes them apart again.
@@ -81,7 +90,8 @@ std::vector<at::Tensor> tensorsOf(const RankStep& step) {
   std::vector<at::Tensor> tensors;
   for (const LayerAttention& layer : step.layers)
     for (const Field& field : kFields) tensors.push_back(layer.*field.tensor);
-  for (const auto& [name, gradient] : step.gradients) tensors.push_back(gradient);
+  tensors.insert(tensors.end(), {step.logits, step.cos, step.sin});
+  for (const auto& [name, gradient] : step.gradients.front()) tensors.push_back(gradient);
   return tensors;
 }
 
@@ -103,9 +113,19 @@ std::vector<RankStep> gatherStep(MeshGroups& groups, const RankStep& mine,
       for (std::size_t cp = 0; cp < steps.size(); ++cp)
         steps[cp].layers[layer].*field.tensor = by_cp[cp];
     }
-  for (const auto& [name, gradient] : mine.gradients) {
-    const auto by_cp = joinedGradients(mesh, name, *of_ranks++, model);
-    for (std::size_t cp = 0; cp < steps.size(); ++cp) steps[cp].gradients[name] = by_cp[cp];
+  for (at::Tensor RankStep::*tensor : {&RankStep::logits, &RankStep::cos, &RankStep::sin}) {
+    for (const GroupRank cp : everyRank(mesh.cp))
+      steps[cp.index()].*tensor = joinedShard(mesh, cp, *of_ranks, tensor == &RankStep::logits);
+    ++of_ranks;
+  }
+  for (const auto& [name, gradient] : mine.gradients.front()) {
+    for (const GroupRank cp : everyRank(mesh.cp)) {
+      steps[cp.index()].gradients.resize(static_cast<std::size_t>(mesh.dp));
+      for (const GroupRank dp : everyRank(mesh.dp))
+        steps[cp.index()].gradients[dp.index()][name] =
+            joinedGradient(mesh, dp, cp, name, *of_ranks, model);
+    }
+    ++of_ranks;
   }
   return steps;
 }

@@ -13,8 +13,7 @@
 #include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/row_attention.h"
-#include "engine/verify/unsharded_step.h"
-#include "traces/diff/summary.h"
+#include "engine/verify/step_ends.h"
 
 namespace ringscope::engine {
 
@@ -76,17 +75,6 @@ RowVariance joinedBatch(const std::vector<AttentionVariance>& parts,
   return {at::cat(spread, 0), at::cat(single, 0), at::cat(merging, 0)};
 }
 
-/// Of each target what one device's logits make wrong in its loss; fp64.
-at::Tensor lossErrors(const at::Tensor& device_logits, const at::Tensor& exact_logits,
-                      const at::Tensor& labels) {
-  const at::Tensor known = labels >= 0, of = labels.masked_select(known).unsqueeze(-1);
-  const auto losses = [&](const at::Tensor& logits) {
-    const at::Tensor rows = logits.detach().to(at::kDouble).index({known});
-    return at::logsumexp(rows, {-1}) - rows.gather(-1, of).squeeze(-1);
-  };
-  return losses(device_logits) - losses(exact_logits);
-}
-
 }  // namespace
 
 std::unique_ptr<AttentionOp> StepVerifier::reference(const Batch& batch) const {
@@ -120,57 +108,64 @@ LayerAttention StepVerifier::asUsed(const LayerAttention& recorded) const {
   return in;
 }
 
-std::vector<AttentionVariance> StepVerifier::variances(const LayerAttention& exact,
-                                                       const Batch& batch) const {
+AttentionVariance StepVerifier::variance(const LayerAttention& exact, const Batch& batch) const {
   if (batch.cu_seqlens.size() < 2)
-    return {attentionVariance(exact, batch.maskOf(mask_, 0), config_.attentionScale(), type_)};
+    return attentionVariance(exact, batch.maskOf(mask_, 0), config_.attentionScale(), type_);
   std::vector<AttentionVariance> all;
   for (std::int64_t i = 0; i < exact.q.size(0); ++i)
     all.push_back(attentionVariance(sequenceOf(exact, i), batch.maskOf(mask_, i),
                                     config_.attentionScale(), type_));
-  return all;
+  AttentionVariance whole;
+  for (const TensorRow& row : kAttentionTensors)
+    if (row.variance) whole.*row.variance = joinedBatch(all, row.variance);
+  return whole;
 }
 
-std::vector<DiffRecord> StepVerifier::isolated(std::int32_t train_step,
-                                               const std::vector<RankStep>& ranks,
-                                               const Batch& batch, const MapSink& maps) const {
+StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
+                                              const std::vector<RankStep>& ranks,
+                                              const Batch& batch, const MapSink& maps) const {
   const auto exact_attention = reference(batch), device_attention = device(batch, false);
-  std::vector<DiffRecord> diffs;
+  Isolated found;
   for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
        layer = layer.next()) {
     const LayerAttention actual = joined(ranks, layer), in = asUsed(actual);
     const LayerAttention exact = attended(*exact_attention, in),
                          one_device = attended(*device_attention, in);
-    const auto expected = variances(exact, batch);
+    const AttentionVariance expected = variance(exact, batch);
     for (const TensorRow& row : kAttentionTensors) {
       if (!row.variance) continue;
       DiffRecord diff;
       diff.place = placeOf(train_step, layer, row.direction);
       diff.tensor = row.name;
-      const RowVariance variance = joinedBatch(expected, row.variance);
-      measureError(diff, {actual.*row.field, exact.*row.field, one_device.*row.field}, &variance,
-                   &layout_);
+      measureError(diff, {actual.*row.field, exact.*row.field, one_device.*row.field},
+                   &(expected.*row.variance), &layout_);
       const ErrorMaps map = errorMaps(actual.*row.field, exact.*row.field);
       maps("error.abs." + diff.tensor, diff.place, map.absolute);
       maps("error.rel." + diff.tensor, diff.place, map.relative);
       maps("error.ulp." + diff.tensor, diff.place, map.ulp);
-      diffs.push_back(std::move(diff));
+      found.diffs.push_back(std::move(diff));
     }
+    found.variances.push_back(expected);
   }
-  return diffs;
+  return found;
 }
 
-std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
-                                               const std::vector<RankStep>& ranks, double loss,
-                                               const LlamaWeights& weights,
-                                               const Batch& batch) const {
+StepVerifier::Unsharded StepVerifier::unsharded(const LlamaWeights& weights,
+                                                const Batch& batch) const {
   // The ranks wait meanwhile, so the two steps run on two of their cores.
   auto exact_step = std::async(std::launch::async, [&] {
     at::set_num_threads(1);
-    return UnshardedStep::run(config_, weights, batch, *reference(batch), at::kDouble);
+    return UnshardedStep::run(config_, weights, batch, *reference(batch), at::kDouble, type_);
   });
-  const auto one_device = UnshardedStep::run(config_, weights, batch, *device(batch, fp8_), type_);
-  const auto exact = exact_step.get();
+  auto one_device = UnshardedStep::run(config_, weights, batch, *device(batch, fp8_), type_, type_);
+  return {exact_step.get(), std::move(one_device)};
+}
+
+std::vector<DiffRecord> StepVerifier::endToEnd(
+    std::int32_t train_step, const std::vector<RankStep>& ranks, double loss, double norm,
+    const Batch& batch, const Unsharded& unsharded,
+    const std::vector<AttentionVariance>& variances) const {
+  const auto& [exact, one_device] = unsharded;
   std::vector<DiffRecord> diffs;
   for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
     const LayerAttention actual = joined(ranks, layer);
@@ -182,40 +177,19 @@ std::vector<DiffRecord> StepVerifier::endToEnd(std::int32_t train_step,
       measureError(diff,
                    {actual.*row.field, exact.layers[layer.index()].*row.field,
                     one_device.layers[layer.index()].*row.field},
-                   nullptr, &layout_);
+                   row.variance ? &(variances[layer.index()].*row.variance) : nullptr, &layout_, 2,
+                   true);
       diffs.push_back(std::move(diff));
     }
   }
-  DiffRecord of_loss;
-  of_loss.isolated = false;
-  of_loss.place = {train_step};
-  of_loss.tensor = "loss";
-  measureMean(of_loss, loss, exact.loss, lossErrors(one_device.logits, exact.logits, batch.labels));
-  diffs.push_back(std::move(of_loss));
-  compareParameters(diffs, placeOf(train_step, Layer::none(), Direction::kBackward), ranks,
-                    exact.gradients, one_device.gradients);
+  const StepEnds ends{train_step, layout_, ranks, batch, exact, one_device};
+  diffs.push_back(ends.rotary(config_, type_));
+  diffs.push_back(ends.logits());
+  diffs.push_back(ends.loss(loss));
+  const auto gradients = ends.gradients();
+  diffs.insert(diffs.end(), gradients.begin(), gradients.end());
+  diffs.push_back(ends.gradientNorm(norm));
   return diffs;
-}
-
-void StepVerifier::compareParameters(std::vector<DiffRecord>& diffs, Place place,
-                                     const std::vector<RankStep>& ranks,
-                                     const std::map<std::string, at::Tensor>& reference,
-                                     const std::map<std::string, at::Tensor>& device) const {
-  for (const auto& [name, exact] : reference) {
-    DiffRecord worst;
-    std::vector<double> by_rank;
-    for (const RankStep& rank : ranks) {
-      DiffRecord diff;
-      measureError(diff, {rank.gradients.at(name), exact, device.at(name)});
-      by_rank.push_back(diff.ratio);
-      if (by_rank.size() == 1 || traces::isWorse(diff, worst)) worst = std::move(diff);
-    }
-    worst.isolated = false;
-    worst.place = place;
-    worst.tensor = "grad." + name;
-    worst.ratio_by_rank = std::move(by_rank);
-    diffs.push_back(std::move(worst));
-  }
 }
 
 }  // namespace ringscope::engine

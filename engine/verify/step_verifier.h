@@ -11,6 +11,7 @@
 #include "engine/model/llama_model.h"
 #include "engine/sharding/shard_layout.h"
 #include "engine/verify/rounding_variance.h"
+#include "engine/verify/unsharded_step.h"
 #include "traces/schema/records.h"
 
 namespace ringscope::engine {
@@ -18,7 +19,10 @@ namespace ringscope::engine {
 /// What one rank hands in for the comparison of one training step.
 struct RankStep {
   std::vector<LayerAttention> layers;
-  std::map<std::string, at::Tensor> gradients;  ///< after the sync, before clipping
+  at::Tensor logits;    ///< [B, S_local, vocab]
+  at::Tensor cos, sin;  ///< [B, 1, S_local, D]
+  /// After the sync, before clipping; of each dp rank.
+  std::vector<std::map<std::string, at::Tensor>> gradients;
 };
 
 /// The two diffs of a training step, each row of each tensor against its limit.
@@ -36,25 +40,33 @@ class StepVerifier {
   using MapSink = std::function<void(const std::string& name, const traces::Place& place,
                                      const at::Tensor& map)>;
 
-  std::vector<traces::DiffRecord> isolated(std::int32_t train_step,
-                                           const std::vector<RankStep>& ranks, const Batch& batch,
-                                           const MapSink& maps) const;
-  /// `loss` is the loss that the run logged; `weights` are those at the beginning of the step.
+  struct Isolated {
+    std::vector<traces::DiffRecord> diffs;
+    std::vector<AttentionVariance> variances;  ///< of each layer
+  };
+  Isolated isolated(std::int32_t train_step, const std::vector<RankStep>& ranks, const Batch& batch,
+                    const MapSink& maps) const;
+
+  struct Unsharded {
+    UnshardedStep exact;   ///< in fp64, but with the run's rotary angles
+    UnshardedStep device;  ///< by one device in the run's type
+  };
+  /// `weights` are those at the beginning of the step.
+  Unsharded unsharded(const LlamaWeights& weights, const Batch& batch) const;
+
+  /// `loss` and `norm` are those that the run logged; `variances` are those of isolated().
   std::vector<traces::DiffRecord> endToEnd(std::int32_t train_step,
                                            const std::vector<RankStep>& ranks, double loss,
-                                           const LlamaWeights& weights, const Batch& batch) const;
+                                           double norm, const Batch& batch,
+                                           const Unsharded& unsharded,
+                                           const std::vector<AttentionVariance>& variances) const;
 
  private:
   std::unique_ptr<AttentionOp> reference(const Batch& batch) const;
   std::unique_ptr<AttentionOp> device(const Batch& batch, bool fp8) const;
   LayerAttention asUsed(const LayerAttention& recorded) const;
-  /// One for the whole batch, or one a sequence where their documents differ.
-  std::vector<AttentionVariance> variances(const LayerAttention& exact, const Batch& batch) const;
+  AttentionVariance variance(const LayerAttention& exact, const Batch& batch) const;
   LayerAttention joined(const std::vector<RankStep>& ranks, Layer layer) const;
-  void compareParameters(std::vector<traces::DiffRecord>& diffs, traces::Place place,
-                         const std::vector<RankStep>& ranks,
-                         const std::map<std::string, at::Tensor>& reference,
-                         const std::map<std::string, at::Tensor>& device) const;
 
   LlamaConfig config_;
   ShardLayout layout_;

@@ -6,12 +6,18 @@
 namespace ringscope::engine {
 
 UnshardedStep UnshardedStep::run(const LlamaConfig& config, const LlamaWeights& weights,
-                                 const Batch& batch, AttentionOp& attention, at::ScalarType type) {
+                                 const Batch& batch, AttentionOp& attention, at::ScalarType type,
+                                 at::ScalarType rotary_type) {
   const LlamaWeights replica = weights.replica(type);
   replica.zeroGradients();
-  LlamaModel model(config, replica, attention,
-                   [](traces::EventKind, Layer, traces::Direction,
-                      const std::function<void()>& work) { work(); });
+  LlamaOptions options;
+  options.rotary_type = rotary_type;
+  LlamaModel model(
+      config, replica, attention,
+      [](traces::EventKind, Layer, traces::Direction, const std::function<void()>& work) {
+        work();
+      },
+      options);
   UnshardedStep step;
   step.logits = model.forward(batch.input_ids, batch.position_ids);
   const auto targets = static_cast<double>((batch.labels >= 0).sum().item<std::int64_t>());

@@ -17,9 +17,11 @@ struct UnshardedStep {
   double loss = 0;  ///< mean over targets
   std::map<std::string, at::Tensor> gradients;
 
-  /// Runs it in `type` from (a copy of) `weights`.
+  /// Runs it in `type` from (a copy of) `weights`; cos and sin of the rotary embedding are those
+  /// that a run in `rotary_type` has.
   static UnshardedStep run(const LlamaConfig& config, const LlamaWeights& weights,
-                           const Batch& batch, AttentionOp& attention, at::ScalarType type);
+                           const Batch& batch, AttentionOp& attention, at::ScalarType type,
+                           at::ScalarType rotary_type);
 };
 
 }  // namespace ringscope::engine

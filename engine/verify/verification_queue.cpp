@@ -57,10 +57,12 @@ void VerificationQueue::compare(const Step& step) {
           observer.tensor(traces::TensorName::of(name), place, map);
         });
   });
-  const auto more =
-      verifier_.endToEnd(step.train_step, step.ranks, step.loss, step.weights, step.batch);
-  auto diffs = isolated.get();
-  diffs.insert(diffs.end(), more.begin(), more.end());
+  const auto unsharded = verifier_.unsharded(step.weights, step.batch);
+  auto [diffs, variances] = isolated.get();
+  for (const auto& more : {compareUpdate(step.train_step, step.update),
+                           verifier_.endToEnd(step.train_step, step.ranks, step.loss,
+                                              step.update.norm, step.batch, unsharded, variances)})
+    diffs.insert(diffs.end(), more.begin(), more.end());
   diffs_.insert(diffs_.end(), diffs.begin(), diffs.end());
   if (recorder_) recorder_->diffs(std::move(diffs));
 }

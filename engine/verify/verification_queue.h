@@ -5,6 +5,7 @@
 #include <future>
 
 #include "engine/observe/capture_policy.h"
+#include "engine/verify/exact_update.h"
 #include "engine/verify/step_verifier.h"
 #include "traces/recording/recorder.h"
 
@@ -21,6 +22,7 @@ class VerificationQueue {
     double loss = 0;
     LlamaWeights weights;  ///< at the beginning of the step
     Batch batch;
+    ParameterUpdate update;
   };
 
   /// `recorder` may be null. `on_done` is called from another thread after each step.

@@ -112,5 +112,15 @@ TEST(TrainingTest, ConfigurationsThatCannotWorkAreRefusedBeforeAnythingRuns) {
   EXPECT_ERROR(run(config), ErrorCode::kInput, "no tensor 'input_ids'");
 }
 
+TEST(TrainingTest, AHundredRightStepsStayWithinTheirLimits) {
+  TrainConfig config = sampleConfig(4, 100);
+  config.seq_len = 64;
+  config.verify = true;
+  const TrainOutcome outcome = run(config);
+  ASSERT_GT(outcome.diffs.size(), 5000U);
+  for (const auto& diff : outcome.diffs)
+    EXPECT_LE(diff.ratio, 1) << diff.tensor << " of step " << diff.place.train_step;
+}
+
 }  // namespace
 }  // namespace ringscope::engine

@@ -15,15 +15,16 @@ double magnitude(const DiffRecord& diff) {
 }
 
 int tensorOrder(const std::string& tensor) {
-  static const std::array<std::string, 10> kOrder = {"q",    "k",    "v",  "out", "lse",
-                                                     "loss", "dout", "dv", "dk",  "dq"};
+  static const std::array<std::string, 12> kOrder = {"rotary", "q",    "k",    "v",  "out", "lse",
+                                                     "logits", "loss", "dout", "dv", "dk",  "dq"};
   return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), tensor) - kOrder.begin());
 }
 
 auto dependenceKey(const DiffRecord& diff) {
   const bool backward = diff.place.direction == Direction::kBackward;
-  // Loss and gradients carry layer -1: the loss ends the forward half, gradients end the backward.
-  const int outside = 1 << 20;
+  // Outside layers: the rotary embedding comes before them, logits and loss end the forward half,
+  // gradients end the backward.
+  const int outside = diff.tensor == "rotary" ? -1 : 1 << 20;
   const int layer = diff.place.layer.isNone() ? outside
                     : backward                ? -diff.place.layer.value()
                                               : diff.place.layer.value();

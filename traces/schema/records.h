@@ -131,7 +131,9 @@ struct RowRatios {
 struct DiffRecord {
   bool isolated = true;  ///< false: end to end, against the unsharded training step
   Place place;           ///< train_step and layer; layer none for loss and parameter gradients
-  std::string tensor;    ///< "out", "dk", "loss", "grad.<name>"
+  /// "out", "dk", "rotary", "logits", "loss", "grad.<name>", "grad_norm"; isolated too "clip_norm"
+  /// and "update.<name>".
+  std::string tensor;
   double largest = 0;    ///< largest absolute difference from the fp64 reference
   double error = 0;      ///< of the worst row: 2-norm of the difference
   double limit = 0;      ///< of the worst row: what rounding explains

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verify/step_ends.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "engine/data/sharded_batch.h"
+#include "engine/verify/error_measure.h"
+#include "traces/diff/summary.h"
+
+namespace ringscope::engine {
+
+using traces::DiffRecord;
+using traces::Direction;
+
+namespace {
+
+DiffRecord outsideLayers(std::int32_t train_step, Direction direction, std::string tensor) {
+  DiffRecord diff;
+  diff.isolated = false;
+  diff.place = {train_step, Layer::none(), direction, {}};
+  diff.tensor = std::move(tensor);
+  return diff;
+}
+
+/// Of each target what one device's logits make wrong in its loss; fp64.
+at::Tensor lossErrors(const at::Tensor& device_logits, const at::Tensor& exact_logits,
+                      const at::Tensor& labels) {
+  const at::Tensor known = labels >= 0, of = labels.masked_select(known).unsqueeze(-1);
+  const auto losses = [&](const at::Tensor& logits) {
+    const at::Tensor rows = logits.detach().to(at::kDouble).index({known});
+    return at::logsumexp(rows, {-1}) - rows.gather(-1, of).squeeze(-1);
+  };
+  return losses(device_logits) - losses(exact_logits);
+}
+
+at::Tensor joined(const std::vector<RankStep>& ranks, at::Tensor RankStep::*tensor,
+                  std::int64_t seq_dim, const ShardLayout& layout) {
+  std::vector<at::Tensor> shards;
+  for (const RankStep& rank : ranks) shards.push_back(rank.*tensor);
+  return unshard(shards, seq_dim, layout);
+}
+
+/// The 2-norm of all gradients together, and that of what one device makes wrong in them.
+std::pair<double, double> normAndError(const UnshardedStep& exact, const UnshardedStep& device) {
+  double squares = 0, errors = 0;
+  for (const auto& [name, gradient] : exact.gradients) {
+    const at::Tensor off = device.gradients.at(name).to(at::kDouble) - gradient;
+    squares += at::square(gradient).sum().item<double>();
+    errors += at::square(off).sum().item<double>();
+  }
+  return {std::sqrt(squares), std::isfinite(errors) ? std::sqrt(errors) : 0.0};
+}
+
+}  // namespace
+
+/// An angle is position · theta^(-2i/D): the power is off by ln(theta)·2i/D units, as its exponent
+/// is by one; quotient, product and scaling add a few. Cosine and sine move by as much as the
+/// angle, and are then rounded to the type in which they are kept.
+DiffRecord StepEnds::rotary(const LlamaConfig& config, at::ScalarType type) const {
+  constexpr double kFew = 6;
+  const at::Tensor positions = batch.position_ids.cpu(),
+                   angles = Rotary::angles(positions, config, at::kDouble);
+  const Rotary meant = Rotary::of(positions, config, at::kDouble);
+  const at::Tensor half = at::arange(0, config.head_dim, 2, at::kDouble) /
+                          static_cast<double>(config.head_dim),
+                   units =
+                       at::cat({half, half}) * std::log(std::max(config.rope_theta, 2.0)) + kFew;
+  const double u = unitRoundoff(type == at::kDouble ? at::kDouble : at::kFloat);
+  const at::Tensor limit = u * angles.abs() * units + 2 * unitRoundoff(type);
+  DiffRecord diff = outsideLayers(train_step, Direction::kForward, "rotary");
+  measureElements(
+      diff,
+      at::cat({joined(ranks, &RankStep::cos, 2, layout), joined(ranks, &RankStep::sin, 2, layout)},
+              -1),
+      at::cat({meant.cos, meant.sin}, -1), at::cat({limit, limit}, -1), &layout);
+  return diff;
+}
+
+DiffRecord StepEnds::logits() const {
+  DiffRecord diff = outsideLayers(train_step, Direction::kForward, "logits");
+  measureError(diff,
+               {joined(ranks, &RankStep::logits, 1, layout).unsqueeze(1), exact.logits.unsqueeze(1),
+                device.logits.unsqueeze(1)},
+               nullptr, &layout);
+  return diff;
+}
+
+DiffRecord StepEnds::loss(double logged) const {
+  DiffRecord diff = outsideLayers(train_step, Direction::kForward, "loss");
+  measureMean(diff, logged, exact.loss, lossErrors(device.logits, exact.logits, batch.labels));
+  return diff;
+}
+
+std::vector<DiffRecord> StepEnds::gradients() const {
+  std::vector<DiffRecord> diffs;
+  for (const auto& [name, of_exact] : exact.gradients) {
+    DiffRecord worst;
+    std::vector<double> by_rank;
+    for (const RankStep& rank : ranks) {
+      by_rank.push_back(0);
+      for (const auto& of_dp_rank : rank.gradients) {
+        DiffRecord diff = outsideLayers(train_step, Direction::kBackward, "grad." + name);
+        measureError(diff, {of_dp_rank.at(name), of_exact, device.gradients.at(name)});
+        by_rank.back() = std::max(by_rank.back(), diff.ratio);
+        if (worst.tensor.empty() || traces::isWorse(diff, worst)) worst = std::move(diff);
+      }
+    }
+    worst.ratio_by_rank = std::move(by_rank);
+    diffs.push_back(std::move(worst));
+  }
+  return diffs;
+}
+
+/// The norm of a sum moves by no more than the norm of what is added.
+DiffRecord StepEnds::gradientNorm(double logged) const {
+  constexpr double kAsOneDevice = 4;
+  const auto [norm, error] = normAndError(exact, device);
+  DiffRecord diff = outsideLayers(train_step, Direction::kBackward, "grad_norm");
+  measureNumber(diff, logged, norm, kAsOneDevice * (error + unitRoundoff(at::kFloat) * norm));
+  return diff;
+}
+
+}  // namespace ringscope::engine

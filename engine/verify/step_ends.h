@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/verify/step_verifier.h"
+
+namespace ringscope::engine {
+
+/// What a training step has outside its layers, compared end to end with the unsharded step.
+struct StepEnds {
+  std::int32_t train_step;
+  const ShardLayout& layout;
+  const std::vector<RankStep>& ranks;
+  const Batch& batch;
+  const UnshardedStep& exact;
+  const UnshardedStep& device;
+
+  /// cos and sin of the positions that the batch has, against fp64. The unsharded steps use the
+  /// angles as the run rounds them, so this is where their rounding is judged.
+  traces::DiffRecord rotary(const LlamaConfig& config, at::ScalarType type) const;
+  traces::DiffRecord logits() const;
+  traces::DiffRecord loss(double logged) const;
+  /// Of each parameter; of each cp rank the worst of its dp ranks.
+  std::vector<traces::DiffRecord> gradients() const;
+  /// The norm before clipping.
+  traces::DiffRecord gradientNorm(double logged) const;
+};
+
+}  // namespace ringscope::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verify/step_ends.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "engine/data/sharded_batch.h"
+
+namespace ringscope::engine {
+namespace {
+
+constexpr std::int64_t kFirst = 131040;  ///< position of the first token
+constexpr double kNorm = 5;              ///< of all gradients
+const std::string kParameter = "model.norm.weight";
+
+/// A run of two cp ranks and two dp ranks whose values are those of the unsharded step.
+class StepEndsTest : public testing::Test {
+ protected:
+  StepEndsTest() {
+    at::manual_seed(1);
+    batch.position_ids = at::arange(kFirst, kFirst + kLength).unsqueeze(0);
+    batch.labels = at::randint(0, kVocabulary, {1, kLength}, at::kLong);
+    const Rotary rotary = Rotary::of(batch.position_ids, config, at::kFloat);
+    device.logits = at::randn({1, kLength, kVocabulary});
+    exact.logits = device.logits.to(at::kDouble) * (1 + 1e-8);
+    device.gradients[kParameter] = at::tensor({3.0F, 4.0F});
+    exact.gradients[kParameter] = device.gradients[kParameter].to(at::kDouble) * (1 + 1e-8);
+    exact.loss = 2;
+    for (const GroupRank rank : everyRank(2)) {
+      const auto part = [&](const at::Tensor& whole, std::int64_t dim) {
+        return shardOf(whole, dim, layout, rank).clone();
+      };
+      RankStep step;
+      step.logits = part(device.logits, 1);
+      step.cos = part(rotary.cos, 2);
+      step.sin = part(rotary.sin, 2);
+      step.gradients.resize(2);
+      for (auto& of_dp_rank : step.gradients)
+        of_dp_rank[kParameter] = device.gradients[kParameter].clone();
+      ranks.push_back(std::move(step));
+    }
+  }
+  StepEnds ends() const { return {0, layout, ranks, batch, exact, device}; }
+
+  static constexpr std::int64_t kLength = 32, kVocabulary = 16;
+  LlamaConfig config;
+  ShardLayout layout{kLength, 2, traces::Balance::kHeadTail};
+  Batch batch;
+  UnshardedStep exact, device;
+  std::vector<RankStep> ranks;
+};
+
+TEST_F(StepEndsTest, WhatIsRightIsWithinItsLimits) {
+  EXPECT_LE(ends().rotary(config, at::kFloat).ratio, 1);
+  EXPECT_LE(ends().logits().ratio, 1);
+  EXPECT_LE(ends().loss(2.0000001).ratio, 1);
+  EXPECT_LE(ends().gradients().front().ratio, 1);
+  EXPECT_LE(ends().gradientNorm(kNorm).ratio, 1);
+}
+
+TEST_F(StepEndsTest, AnglesOfTheNextPositionAreSeenFarOut) {
+  ranks[1].cos = ranks[1].cos.roll(1, 2);
+  const auto diff = ends().rotary(config, at::kFloat);
+  EXPECT_GT(diff.ratio, 1);
+  ASSERT_EQ(diff.ratio_by_rank.size(), 2U);
+  EXPECT_LE(diff.ratio_by_rank[0], 1);
+  EXPECT_GT(diff.ratio_by_rank[1], 1);
+}
+
+TEST_F(StepEndsTest, OneWrongRowOfLogitsIsSeenAndWhoseItIs) {
+  ranks[0].logits[0][3] *= 1.001;
+  const auto diff = ends().logits();
+  EXPECT_GT(diff.ratio_by_rank[0], 1);
+  EXPECT_LE(diff.ratio_by_rank[1], 1);
+}
+
+TEST_F(StepEndsTest, AWrongGradientOfTheSecondDpRankIsSeen) {
+  ranks[1].gradients[1][kParameter] *= 1.01;
+  const auto diff = ends().gradients().front();
+  EXPECT_EQ(diff.tensor, "grad." + kParameter);
+  EXPECT_LE(diff.ratio_by_rank[0], 1);
+  EXPECT_GT(diff.ratio_by_rank[1], 1);
+}
+
+TEST_F(StepEndsTest, ANormThatCountsAnythingTwiceIsSeen) {
+  EXPECT_GT(ends().gradientNorm(kNorm * 1.001).ratio, 1);
+}
+
+}  // namespace
+}  // namespace ringscope::engine
