@@ -78,9 +78,10 @@ struct AttendSetup {
 /// A rank's parts of the inputs, on its device.
 class LocalParts {
  public:
-  LocalParts(RankContext& context, const ShardLayout& layout)
-      : context_(context), at_(context.seamPlace({0})) {
-    for (const char* buffer : {"q", "k", "v", "dout"}) cuts_.push_back({buffer, kSeqDim, layout});
+  LocalParts(RankContext& context, const AttendSetup& setup)
+      : context_(context),
+        at_(context.seamPlace({0})),
+        cuts_(cutsOf(traces::chosenBuffers(setup.run), setup.layout)) {
     context.seams.buffers.cuts(at_, cuts_);
   }
   at::Tensor operator()(const std::string& buffer, const at::Tensor& whole) const {
@@ -104,7 +105,7 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
   const std::size_t at_rank = rank.index();
   const AttendInput& in = setup.in;
   context.seams = setup.config.seams;
-  const LocalParts local(context, setup.layout);
+  const LocalParts local(context, setup);
   auto together = [&] {
     context.finishDeviceWork();
     context.cp.barrier();

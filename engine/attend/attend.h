@@ -14,6 +14,14 @@
 
 namespace ringscope::engine {
 
+/// The shape of an attention that is made up: q, dout [B, H, S, D]; k, v [B, Hkv, S, D].
+struct RandomShape {
+  std::int64_t batch = 1, heads = 1, length = 1, width = 1, kv_heads = 1;
+
+  /// From "B,H,S,D", or "B,H,S,D,Hkv" where there are fewer key-value heads. Throws usageError.
+  static RandomShape parse(const std::string& text);
+};
+
 /// One attention over a whole sequence. q, dout: [B, Hq, S, D]; k, v: [B, Hkv, S, D].
 struct AttendInput {
   at::Tensor q, k, v, dout;
@@ -27,6 +35,10 @@ struct AttendInput {
   /// BHSD. Throws inputError that says what is missing, misshapen or not supported.
   static AttendInput load(const std::string& path, std::optional<traces::MaskKind> mask = {},
                           std::int64_t window = 0);
+  /// Standard normal q, k, v and dout, the same for the same seed. Throws usageError for a mask
+  /// that numbers alone do not make.
+  static AttendInput random(const RandomShape& shape, traces::DType type, std::uint64_t seed,
+                            std::optional<traces::MaskKind> mask = {}, std::int64_t window = 0);
 };
 
 /// What one attention is asked to do: the run (mask, type and shape are the input's), and what

@@ -7,6 +7,7 @@
 #include "engine/attention/merge.h"
 #include "engine/attention/plain_attention.h"
 #include "engine/attention/sinks.h"
+#include "traces/core/error.h"
 
 namespace ringscope::engine {
 namespace {
@@ -52,9 +53,62 @@ bool flashOnGpu(const at::Tensor& q, const Piece& piece) {
          q.size(3) <= 256;
 }
 
+/// What CUDA's memory-efficient operator takes.
+bool efficientOnGpu(const at::Tensor& q, const Piece& piece) {
+  return q.scalar_type() != at::kDouble && piece.mask != traces::PieceMask::kTileMask &&
+         q.size(3) % 8 == 0;
+}
+
+/// The kernel for a piece: never auto, and one that takes it.
+Kernel kernelFor(const at::Tensor& q, const Piece& piece, Kernel asked) {
+  if (asked == Kernel::kMath) return asked;
+  const bool flash = q.is_cpu() || flashOnGpu(q, piece);
+  if (asked == Kernel::kAuto) return flash ? Kernel::kFlash : Kernel::kMath;
+  const bool takes = asked == Kernel::kFlash ? flash : q.is_cuda() && efficientOnGpu(q, piece);
+  if (!takes)
+    throw usageError(std::string("--kernel ") + traces::name(asked) +
+                     " does not take these tensors here (" + c10::toString(q.scalar_type()) +
+                     ", head size " + std::to_string(q.size(3)) + "); use auto or math");
+  return asked;
+}
+
+/// ATen's operator wants as many key heads as query heads, and gives a padded lse.
+AttentionResult attendPieceEfficient(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                     const Piece& piece, double scale) {
+  const std::int64_t group = q.size(1) / k.size(1);
+  const auto keys = [&](const at::Tensor& t) {
+    return keyRows(t, piece).repeat_interleave(group, 1);
+  };
+  const auto result = at::_scaled_dot_product_efficient_attention(
+      queryRows(q, piece), keys(k), keys(v), std::nullopt, true, 0.0, isCausal(piece), scale);
+  return {std::get<0>(result), std::get<1>(result).slice(2, 0, piece.q_end - piece.q_begin)};
+}
+
+AttentionGradients attendPieceBackwardEfficient(const at::Tensor& dout, const at::Tensor& q,
+                                                const at::Tensor& k, const at::Tensor& v,
+                                                const AttentionResult& merged, const Piece& piece,
+                                                double scale) {
+  constexpr std::int64_t kLseUnit = 32;
+  const std::int64_t rows = piece.q_end - piece.q_begin, group = q.size(1) / k.size(1);
+  const auto keys = [&](const at::Tensor& t) {
+    return keyRows(t, piece).repeat_interleave(group, 1);
+  };
+  const at::Tensor lse = at::constant_pad_nd(queryRows(merged.lse, piece),
+                                             {0, (kLseUnit - rows % kLseUnit) % kLseUnit},
+                                             std::numeric_limits<double>::infinity());
+  const at::Tensor no_random_state = at::zeros({}, at::kLong);
+  const auto [dq, dk, dv, no_bias] = at::_scaled_dot_product_efficient_attention_backward(
+      queryRows(dout, piece), queryRows(q, piece), keys(k), keys(v), at::Tensor(),
+      queryRows(merged.out, piece), lse, no_random_state, no_random_state, 0.0,
+      {true, true, true, false}, isCausal(piece), scale);
+  const auto per_key_head = [&](const at::Tensor& t) {
+    return group == 1 ? t : t.unflatten(1, {k.size(1), group}).sum(2);
+  };
+  return {dq, per_key_head(dk), per_key_head(dv)};
+}
+
 AttentionResult attendPieceOnGpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                  const Piece& piece, double scale) {
-  if (!flashOnGpu(q, piece)) return attendPiecePlain(q, k, v, piece, scale);
   const auto result = at::_scaled_dot_product_flash_attention(queryRows(q, piece),
                                                               keyRows(k, piece), keyRows(v, piece),
                                                               0.0, isCausal(piece), false, scale);
@@ -65,7 +119,6 @@ AttentionGradients attendPieceBackwardOnGpu(const at::Tensor& dout, const at::Te
                                             const at::Tensor& k, const at::Tensor& v,
                                             const AttentionResult& merged, const Piece& piece,
                                             double scale) {
-  if (!flashOnGpu(q, piece)) return attendPiecePlainBackward(dout, q, k, v, merged, piece, scale);
   const at::Tensor no_lengths;  // all sequences of a batch are equally long
   const at::Tensor no_random_state = at::zeros({}, q.options().dtype(at::kLong));
   auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_backward(
@@ -79,7 +132,10 @@ AttentionGradients attendPieceBackwardOnGpu(const at::Tensor& dout, const at::Te
 }  // namespace
 
 AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const Piece& piece, double scale, bool small_in_float) {
+                            const Piece& piece, double scale, bool small_in_float, Kernel kernel) {
+  kernel = kernelFor(q, piece, kernel);
+  if (kernel == Kernel::kMath) return attendPiecePlain(q, k, v, piece, scale);
+  if (kernel == Kernel::kEfficient) return attendPieceEfficient(q, k, v, piece, scale);
   if (q.is_cuda()) return attendPieceOnGpu(q, k, v, piece, scale);
   const at::ScalarType type = small_in_float && isSmall(q, piece) ? at::kFloat : q.scalar_type();
   const auto mask = additiveMask(piece, type);
@@ -94,7 +150,11 @@ AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::
 AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor& q,
                                        const at::Tensor& k, const at::Tensor& v,
                                        const AttentionResult& merged, const Piece& piece,
-                                       double scale, bool small_in_float) {
+                                       double scale, bool small_in_float, Kernel kernel) {
+  kernel = kernelFor(q, piece, kernel);
+  if (kernel == Kernel::kMath) return attendPiecePlainBackward(dout, q, k, v, merged, piece, scale);
+  if (kernel == Kernel::kEfficient)
+    return attendPieceBackwardEfficient(dout, q, k, v, merged, piece, scale);
   if (q.is_cuda()) return attendPieceBackwardOnGpu(dout, q, k, v, merged, piece, scale);
   const at::ScalarType type = small_in_float && isSmall(q, piece) ? at::kFloat : q.scalar_type();
   const auto mask = additiveMask(piece, type);
@@ -109,6 +169,46 @@ AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor&
   return {dq, dk, dv};
 }
 
+namespace {
+
+/// Whether one call covers all rows.
+bool isOneCall(const std::vector<Piece>& pieces, const at::Tensor& q) {
+  return pieces.size() == 1 && pieces.front().q_end - pieces.front().q_begin == q.size(2);
+}
+
+}  // namespace
+
+AttentionResult attendWhole(const at::Tensor& q, const std::vector<Piece>& pieces,
+                            const AttendOne& attend) {
+  if (isOneCall(pieces, q)) return attend(pieces.front(), traces::PieceIndex::of(0));
+  RunningResult running = emptyRunningResult(q);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    mergeBlock(running, attend(pieces[i], traces::PieceIndex::of(i)), pieces[i].q_begin);
+  return running;
+}
+
+AttentionGradients attendWholeBackward(const at::Tensor& q, const at::Tensor& k,
+                                       const at::Tensor& v, const std::vector<Piece>& pieces,
+                                       const AttendOneBackward& attend) {
+  const Piece* only = isOneCall(pieces, q) ? &pieces.front() : nullptr;
+  // Keys that the one piece does not reach have the gradient 0, which it does not give.
+  if (only && only->k_end - only->k_begin == k.size(2))
+    return attend(*only, traces::PieceIndex::of(0));
+  const auto sums = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  auto zeros = [&](const at::Tensor& like) {
+    return at::zeros(like.sizes(), like.options().dtype(sums));
+  };
+  const at::Tensor dq = zeros(q), dk = zeros(k), dv = zeros(v);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    const AttentionGradients part = attend(piece, traces::PieceIndex::of(i));
+    dq.slice(2, piece.q_begin, piece.q_end).add_(part.dq);
+    dk.slice(2, piece.k_begin, piece.k_end).add_(part.dk);
+    dv.slice(2, piece.k_begin, piece.k_end).add_(part.dv);
+  }
+  return {dq, dk, dv};
+}
+
 at::Tensor DeviceAttention::rounded(const at::Tensor& t) const {
   return fp8_ ? roundedToFp8(t) : t;
 }
@@ -118,44 +218,27 @@ std::vector<Piece> DeviceAttention::pieces(std::int64_t rows) const {
   return piecesFor(ShardLayout(rows, 1, Balance::kNone), mask_, GroupRank::of(0), GroupRank::of(0));
 }
 
-AttentionResult DeviceAttention::forward(const at::Tensor& q, const at::Tensor& k,
-                                         const at::Tensor& v, Layer) {
-  AttentionResult result = withoutSinks(rounded(q), rounded(k), rounded(v));
+AttentionResult DeviceAttention::forward(const at::Tensor& q_in, const at::Tensor& k_in,
+                                         const at::Tensor& v_in, Layer) {
+  const at::Tensor q = rounded(q_in), k = rounded(k_in), v = rounded(v_in);
+  AttentionResult result =
+      attendWhole(q, pieces(q.size(2)), [&](const Piece& piece, traces::PieceIndex) {
+        return attendPiece(q, k, v, piece, scale_, false, kernel_);
+      });
   applySinks(result, sinks_);
   return {result.out.to(q.scalar_type()), result.lse};
-}
-
-/// out in q's type where one call covers all rows, else in the type of the merges.
-AttentionResult DeviceAttention::withoutSinks(const at::Tensor& q, const at::Tensor& k,
-                                              const at::Tensor& v) const {
-  const auto all = pieces(q.size(2));
-  if (all.size() == 1 && all.front().q_end - all.front().q_begin == q.size(2))
-    return attendPiece(q, k, v, all.front(), scale_);
-  RunningResult running = emptyRunningResult(q);
-  for (const Piece& piece : all)
-    mergeBlock(running, attendPiece(q, k, v, piece, scale_), piece.q_begin);
-  return running;
 }
 
 AttentionGradients DeviceAttention::backward(const at::Tensor& dout, const at::Tensor& q_in,
                                              const at::Tensor& k_in, const at::Tensor& v_in,
                                              const AttentionResult& result, Layer) {
   const at::Tensor q = rounded(q_in), k = rounded(k_in), v = rounded(v_in);
-  const auto all = pieces(q.size(2));
-  if (all.size() == 1 && all.front().q_end - all.front().q_begin == q.size(2))
-    return attendPieceBackward(dout, q, k, v, result, all.front(), scale_);
-  const auto type = q.scalar_type(), sums = type == at::kDouble ? at::kDouble : at::kFloat;
-  auto zeros = [&](const at::Tensor& like) {
-    return at::zeros(like.sizes(), like.options().dtype(sums));
-  };
-  const at::Tensor dq = zeros(q), dk = zeros(k), dv = zeros(v);
-  for (const Piece& piece : all) {
-    const auto part = attendPieceBackward(dout, q, k, v, result, piece, scale_);
-    dq.slice(2, piece.q_begin, piece.q_end).add_(part.dq);
-    dk.slice(2, piece.k_begin, piece.k_end).add_(part.dk);
-    dv.slice(2, piece.k_begin, piece.k_end).add_(part.dv);
-  }
-  return {dq.to(type), dk.to(type), dv.to(type)};
+  const AttentionGradients g =
+      attendWholeBackward(q, k, v, pieces(q.size(2)), [&](const Piece& piece, traces::PieceIndex) {
+        return attendPieceBackward(dout, q, k, v, result, piece, scale_, false, kernel_);
+      });
+  const auto type = q.scalar_type();
+  return {g.dq.to(type), g.dk.to(type), g.dv.to(type)};
 }
 
 }  // namespace ringscope::engine

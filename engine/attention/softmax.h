@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "traces/schema/run_spec.h"
+
 namespace ringscope::engine {
 
 /// Dropout of attention weights. The random state belongs to one piece of one ring step, so that
@@ -12,10 +14,11 @@ struct Dropout {
   std::uint64_t seed = 0;
 };
 
-/// How scores become weights.
+/// How scores become weights, and by which operator.
 struct Softmax {
   double scale = 1;
   Dropout dropout;
+  traces::Kernel kernel = traces::Kernel::kAuto;
 };
 
 }  // namespace ringscope::engine

@@ -7,12 +7,6 @@
 #include "traces/core/error.h"
 
 namespace ringscope::engine {
-namespace {
-
-constexpr std::int64_t kSeqDim = 1;
-
-}  // namespace
-
 at::Tensor shardOf(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout,
                    GroupRank rank) {
   std::vector<at::Tensor> parts;
@@ -39,10 +33,12 @@ at::Tensor localPart(const std::string& buffer, const at::Tensor& whole,
   return whole;
 }
 
-std::vector<BufferCut> batchCuts(const ShardLayout& layout) {
-  return {{"input_ids", kSeqDim, layout},
-          {"labels", kSeqDim, layout},
-          {"position_ids", kSeqDim, layout}};
+std::vector<BufferCut> cutsOf(const std::vector<traces::BufferChoice>& buffers,
+                              const ShardLayout& layout) {
+  std::vector<BufferCut> cuts;
+  for (const traces::BufferChoice& choice : buffers)
+    cuts.push_back({choice.name, choice.seq_dim, layout});
+  return cuts;
 }
 
 Batch shardBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule,

@@ -8,6 +8,7 @@
 #include "engine/data/batch.h"
 #include "engine/observe/observer.h"
 #include "engine/sharding/shard_layout.h"
+#include "traces/schema/run_spec.h"
 
 namespace ringscope::engine {
 
@@ -35,9 +36,10 @@ at::Tensor cutBuffer(const BufferCut& cut, const at::Tensor& whole, GroupRank ra
 at::Tensor localPart(const std::string& buffer, const at::Tensor& whole,
                      const std::vector<BufferCut>& cuts, const CutRule& rule);
 
-/// How a batch is cut: as PyTorch's context_parallel does with buffers=[…], buffer_seq_dims=
-/// [1, 1, 1].
-std::vector<BufferCut> batchCuts(const ShardLayout& layout);
+/// How a run's buffers are cut, as PyTorch's context_parallel does with buffers=[…] and
+/// buffer_seq_dims=[…].
+std::vector<BufferCut> cutsOf(const std::vector<traces::BufferChoice>& buffers,
+                              const ShardLayout& layout);
 /// Cuts a batch and records how each buffer was cut. position_ids that `cuts` does not name are
 /// what a model makes by itself from the length that it sees: 0 … S_local − 1.
 Batch shardBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule,

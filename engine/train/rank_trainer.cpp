@@ -3,11 +3,13 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/data/sharded_batch.h"
 #include "engine/train/gradients.h"
 #include "traces/core/error.h"
+#include "traces/schema/run_rules.h"
 
 namespace ringscope::engine {
 
@@ -98,14 +100,36 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
 
 Batch RankTrainer::localPartOf(const Batch& batch, const SeamPlace& at) {
   const BufferSeams& seams = context_.seams.buffers;
-  std::vector<BufferCut> cuts = batchCuts(setup_.layout);
+  std::vector<BufferCut> cuts = cutsOf(traces::chosenBuffers(setup_.run), setup_.layout);
   seams.cuts(at, cuts);
   Batch local = shardBatch(
       batch, cuts,
       [&](const BufferCut& cut, const at::Tensor& whole) { return seams.cut(at, cut, whole); },
       context_.rank(), context_.observer, train_step_);
+  cutRotaryTable(cuts, at);
+  const bool numbered = std::ranges::find(cuts, "position_ids", &BufferCut::buffer) != cuts.end();
+  // Without ids of their own, tokens have the positions of their rows in the table.
+  if (rotary_rows_.defined() && !numbered)
+    local.position_ids = rotary_rows_.expand_as(local.position_ids).contiguous();
   seams.sharded(at, local);
   return local;
+}
+
+void RankTrainer::cutRotaryTable(const std::vector<BufferCut>& cuts, const SeamPlace& at) {
+  rotary_rows_ = at::Tensor();
+  for (const BufferCut& cut : cuts) {
+    if (cut.buffer != traces::kRotaryTable) continue;
+    const std::int64_t rows = setup_.layout.length(), width = setup_.model.head_dim / 2;
+    rotary_rows_ = context_.seams.buffers.cut(at, cut, at::arange(rows, at::kLong));
+    context_.observer.shard({cut.buffer,
+                             train_step_,
+                             context_.worldRank(),
+                             true,
+                             static_cast<std::int32_t>(cut.seq_dim),
+                             {rows, width},
+                             {rotary_rows_.size(0), width},
+                             cut.layout.runs(context_.rank())});
+  }
 }
 
 LlamaHooks RankTrainer::modelHooks() {
@@ -113,6 +137,8 @@ LlamaHooks RankTrainer::modelHooks() {
     return context_.seamPlace({train_step_, layer, direction, {}});
   };
   return {[this, at](at::Tensor& of_cos, at::Tensor& of_sin) {
+            if (rotary_rows_.defined())
+              of_cos = of_sin = rotary_rows_.to(of_cos.device()).expand_as(of_cos);
             context_.seams.model.rotary(at(Layer::none(), Direction::kForward), of_cos, of_sin);
           },
           [this, at](at::Tensor& embedded) {
@@ -209,7 +235,8 @@ void RankTrainer::recordIntent(std::int32_t train_step) {
   meant.positions = countsWholeSequence(own) ? traces::PositionRule::kWholeSequence
                                              : traces::PositionRule::kEachDocument;
   meant.loss = traces::LossReduction::kMeanOverTargets;
-  meant.buffers = {{"input_ids", 1}, {"labels", 1}, {"position_ids", 1}};
+  for (const auto& choice : traces::chosenBuffers(setup_.run))
+    meant.buffers.push_back({choice.name, choice.seq_dim});
   meant.ranks = context_.groups.mesh().cpGroup(context_.worldRank());
   meant.train_step = intent_ ? intent_->train_step : train_step;
   if (intent_ == meant) return;

@@ -61,6 +61,8 @@ class RankTrainer {
   at::Tensor resliced(const std::string& key, const std::vector<NamedTensors>& of_tp_ranks) const;
   /// This rank's part of the sequences of its cp group.
   Batch localPartOf(const Batch& batch, const SeamPlace& at);
+  /// Where freqs_cis is among the buffers: the rows of the table that this rank's tokens have.
+  void cutRotaryTable(const std::vector<BufferCut>& cuts, const SeamPlace& at);
   LlamaHooks modelHooks();
   void recordAttention(std::int32_t train_step);
   static bool countsWholeSequence(const Batch& own);
@@ -76,6 +78,7 @@ class RankTrainer {
   LlamaModel model_;
   AdamW optimizer_;
   std::int32_t train_step_ = 0;
+  at::Tensor rotary_rows_;                      // [S_local]; undefined: by position ids
   std::optional<traces::IntentRecord> intent_;  // what was recorded last
 };
 

@@ -8,26 +8,40 @@
 
 namespace ringscope::engine {
 
-std::vector<TransferReport> Exchange::wait() {
-  for (std::size_t i = 0; i < works_.size(); ++i) {
-    const WaitReport waiting(peers_[i]);
-    works_[i]->wait();
-    const auto* local = dynamic_cast<const LocalWork*>(works_[i].get());
+std::vector<TransferReport> Exchange::waitForNext() {
+  Posted& group = groups_.front();
+  const std::size_t works = group.works.size();
+  for (std::size_t i = 0; i < works; ++i) {
+    const WaitReport waiting(group.peers[i]);
+    group.works[i]->wait();
+    const auto* local = dynamic_cast<const LocalWork*>(group.works[i].get());
     const std::int64_t end = local ? local->parcel().completed_ns : traces::steadyNow();
     // One work may stand for all messages.
-    for (std::size_t r = i; r < (works_.size() == 1 ? reports_.size() : i + 1); ++r) {
-      reports_[r].start_ns = local ? local->parcel().started_ns : reports_[r].begin_ns;
-      reports_[r].end_ns = end;
+    for (std::size_t r = i; r < (works == 1 ? group.reports.size() : i + 1); ++r) {
+      group.reports[r].start_ns = local ? local->parcel().started_ns : group.reports[r].begin_ns;
+      group.reports[r].end_ns = end;
     }
   }
-  works_.clear();
-  return std::move(reports_);
+  std::vector<TransferReport> reports = std::move(group.reports);
+  groups_.pop_front();
+  return reports;
+}
+
+std::vector<TransferReport> Exchange::wait() {
+  std::vector<TransferReport> all;
+  while (pending())
+    for (const TransferReport& report : waitForNext()) all.push_back(report);
+  return all;
 }
 
 GroupRank Exchange::firstSource() const {
-  for (const TransferReport& report : reports_)
+  for (const TransferReport& report : groups_.front().reports)
     if (!report.is_send) return report.peer;
   return GroupRank::none();
+}
+
+GroupRank Exchange::firstPeer() const {
+  return groups_.front().reports.front().peer;
 }
 
 namespace {
@@ -67,20 +81,38 @@ std::uint64_t Communicator::flowOf(GroupRank from, GroupRank to) {
 }
 
 Exchange Communicator::exchange(const std::vector<Outgoing>& sends,
-                                const std::vector<Incoming>& receives) {
+                                const std::vector<Incoming>& receives, Posting posting) {
   Exchange exchange;
-  exchange.number_ = ++exchanges_;
+  const auto post_each = [&](const auto& messages, const auto& post_one) {
+    for (const auto& message : messages) exchange.groups_.push_back(post_one(message));
+  };
+  const auto post_sends = [&] {
+    post_each(sends, [this](const Outgoing& send) { return post({send}, {}, false); });
+  };
+  if (posting == Posting::kSendsFirst) post_sends();
+  if (posting != Posting::kTogether)
+    post_each(receives, [this](const Incoming& receive) { return post({}, {receive}, false); });
+  else if (!sends.empty() || !receives.empty())
+    exchange.groups_.push_back(post(sends, receives, true));
+  if (posting == Posting::kReceivesFirst) post_sends();
+  return exchange;
+}
+
+Exchange::Posted Communicator::post(const std::vector<Outgoing>& sends,
+                                    const std::vector<Incoming>& receives, bool at_once) {
+  Exchange::Posted group;
+  group.number = ++exchanges_;
   // NCCL runs what it is given one after the other, which can deadlock, unless it is given at once.
-  const bool grouped = backend_->supportsCoalescing() && !(sends.empty() && receives.empty());
+  const bool grouped = at_once && backend_->supportsCoalescing();
   auto add = [&](c10::intrusive_ptr<c10d::Work> work) {
-    if (!grouped) exchange.works_.push_back(std::move(work));
+    if (!grouped) group.works.push_back(std::move(work));
   };
   if (grouped) backend_->startCoalescing();
   auto report = [&](bool is_send, GroupRank peer, const at::Tensor& tensor) {
     const std::uint64_t flow = is_send ? flowOf(rank(), peer) : flowOf(peer, rank());
-    exchange.reports_.push_back(
+    group.reports.push_back(
         {is_send, peer, static_cast<std::int64_t>(tensor.nbytes()), flow, traces::steadyNow()});
-    exchange.peers_.push_back(worldRankOf(peer));
+    group.peers.push_back(worldRankOf(peer));
   };
   for (const Incoming& incoming : receives) {
     std::vector<at::Tensor> tensors{incoming.tensor};
@@ -92,8 +124,8 @@ Exchange Communicator::exchange(const std::vector<Outgoing>& sends,
     report(true, outgoing.to, outgoing.tensor);
     add(backend_->send(tensors, outgoing.to.value(), 0));
   }
-  if (grouped) exchange.works_.push_back(backend_->endCoalescing());
-  return exchange;
+  if (grouped) group.works.push_back(backend_->endCoalescing());
+  return group;
 }
 
 void Communicator::allReduceSum(at::Tensor& tensor, traces::Payload payload) {

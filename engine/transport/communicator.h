@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
@@ -41,23 +42,39 @@ struct CollectiveReport {
   std::int64_t end_ns = 0;
 };
 
-/// Messages under way. The tensors must not be touched before wait() returns.
+/// How the messages of an exchange are posted.
+enum class Posting : std::uint8_t {
+  kTogether,       ///< all at once, as one group
+  kSendsFirst,     ///< each by itself, sends before receives
+  kReceivesFirst,  ///< each by itself, receives before sends
+};
+
+/// Messages under way, in groups that were each posted at once. The tensors must not be touched
+/// before all are waited for.
 class Exchange {
  public:
-  bool pending() const { return !works_.empty(); }
-  /// 1, 2, 3 … in the order in which this rank's communicator posted them.
-  std::uint32_t number() const { return number_; }
-  /// The first peer that something comes from; none: nothing does.
+  bool pending() const { return !groups_.empty(); }
+  /// Of the next group: 1, 2, 3 … in the order in which this rank's communicator posted them.
+  std::uint32_t number() const { return groups_.front().number; }
+  /// The next group's first peer that something comes from; none: nothing does.
   GroupRank firstSource() const;
-  /// Blocks until all are done. Throws runFailed when a peer is lost or silent past the timeout.
+  /// The next group's first peer.
+  GroupRank firstPeer() const;
+  /// Blocks until the next group is done; it then is no longer pending. Throws runFailed when a
+  /// peer is lost or silent past the timeout.
+  std::vector<TransferReport> waitForNext();
+  /// The same until all are done.
   std::vector<TransferReport> wait();
 
  private:
   friend class Communicator;
-  std::vector<c10::intrusive_ptr<c10d::Work>> works_;
-  std::vector<TransferReport> reports_;
-  std::uint32_t number_ = 0;
-  std::vector<traces::WorldRank> peers_;  // one for each report
+  struct Posted {
+    std::vector<c10::intrusive_ptr<c10d::Work>> works;  // one for each report, or one for all
+    std::vector<TransferReport> reports;
+    std::vector<traces::WorldRank> peers;  // one for each report
+    std::uint32_t number = 0;
+  };
+  std::deque<Posted> groups_;
 };
 
 /// One rank's seam above the transports: groups of messages and the few collectives that are
@@ -73,8 +90,10 @@ class Communicator {
   GroupRank rank() const { return GroupRank::of(backend_->getRank()); }
   int size() const { return backend_->getSize(); }
 
-  /// Posts all receives and sends at once, so that no order of ranks can deadlock.
-  Exchange exchange(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives);
+  /// Posts all receives and sends at once, so that no order of ranks can deadlock; or each by
+  /// itself, where ranks must then be told orders that cannot.
+  Exchange exchange(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
+                    Posting posting = Posting::kTogether);
   traces::GroupId group() const { return group_; }
 
   /// Sums `tensor` over all ranks in place. `payload`: what it is, for the recording.
@@ -89,6 +108,8 @@ class Communicator {
 
  private:
   std::uint64_t flowOf(GroupRank from, GroupRank to);
+  Exchange::Posted post(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
+                        bool at_once);
   traces::WorldRank worldRankOf(GroupRank rank) const;
 
   c10::intrusive_ptr<c10d::Backend> backend_;

@@ -14,10 +14,11 @@ Group::Group(Communicator& communicator, std::vector<GroupRank> ranks)
   rank_ = GroupRank::of(mine - ranks_.begin());
 }
 
-Exchange Group::exchange(std::vector<Outgoing> sends, std::vector<Incoming> receives) const {
+Exchange Group::exchange(std::vector<Outgoing> sends, std::vector<Incoming> receives,
+                         Posting posting) const {
   for (Outgoing& send : sends) send.to = communicatorRank(send.to);
   for (Incoming& receive : receives) receive.from = communicatorRank(receive.from);
-  return communicator_->exchange(sends, receives);
+  return communicator_->exchange(sends, receives, posting);
 }
 
 Exchange Group::allToAll(const std::vector<at::Tensor>& sends,

@@ -19,7 +19,8 @@ class Group {
   GroupRank communicatorRank(GroupRank rank) const { return ranks_[rank.index()]; }
 
   /// As Communicator::exchange; reports name peers by their ranks in the communicator.
-  Exchange exchange(std::vector<Outgoing> sends, std::vector<Incoming> receives) const;
+  Exchange exchange(std::vector<Outgoing> sends, std::vector<Incoming> receives,
+                    Posting posting = Posting::kTogether) const;
   /// sends[r] to rank r and receives[r] from it; this rank's own part is copied. Undefined or empty
   /// tensors are parts that nobody sends.
   Exchange allToAll(const std::vector<at::Tensor>& sends,

@@ -91,6 +91,28 @@ TEST_F(GpuTest, VirtualRanksOnOneGpuEqualFp64) {
       }
 }
 
+TEST_F(GpuTest, EachKernelThatTakesATypeEqualsFp64) {
+  using traces::DType;
+  using traces::Kernel;
+  const std::pair<Kernel, DType> takes[] = {
+      {Kernel::kFlash, DType::kBFloat16},    {Kernel::kFlash, DType::kFloat16},
+      {Kernel::kEfficient, DType::kFloat32}, {Kernel::kEfficient, DType::kBFloat16},
+      {Kernel::kEfficient, DType::kFloat16}, {Kernel::kMath, DType::kFloat32},
+      {Kernel::kMath, DType::kBFloat16}};
+  for (const auto& [kernel, type] : takes)
+    for (const char* shape : {"1,8,1024,64", "2,8,200,32,2"})
+      for (const int cp : {1, 4}) {
+        const AttendInput in = AttendInput::random(RandomShape::parse(shape), type, 3);
+        AttendConfig config = test::attendConfig(cp);
+        config.device = traces::Device::kCuda;
+        config.kernel = kernel;
+        Gate gate(cp);
+        for (const auto& diff : verifyAttend(in, attend(in, config, gate)))
+          EXPECT_LE(diff.ratio, 1) << diff.tensor << " " << traces::name(kernel) << " "
+                                   << traces::name(type) << " " << shape << " cp " << cp;
+      }
+}
+
 TrainOutcome trainedOn(traces::Device device) {
   TrainConfig config;
   config.text = {test::sampleText()};

@@ -252,7 +252,8 @@ TEST(InjectedMistakesTest, SeveralAreMadeAtOneSeam) {
   inject("missing_position_ids", seams);
   inject("balance_differs_between_buffers", seams);
   inject("unbalanced_unshard", seams);
-  auto cuts = batchCuts(ShardLayout(64, 2, Balance::kHeadTail));
+  auto cuts =
+      cutsOf(traces::chosenBuffers(traces::RunSpec()), ShardLayout(64, 2, Balance::kHeadTail));
   seams.buffers.cuts({.mesh = {1, 1, 2}}, cuts);
   ASSERT_EQ(cuts.size(), 2u);
   for (const BufferCut& cut : cuts) EXPECT_EQ(cut.layout.balance(), Balance::kNone) << cut.buffer;

@@ -39,8 +39,8 @@ TEST(FormatTest, TheSpecificationNamesEveryValueOfEveryEnumeration) {
   for (const std::string& line :
        enumLinesOf<EventKind, Payload, PieceMask, Direction, Pass, Clock, TensorKind, DType,
                    HashAlgorithm, MemoryCategory, Command, Strategy, Balance, Rotate, Order,
-                   MaskKind, TransportKind, Launch, Device, PositionRule, LossReduction, GroupAxis,
-                   WhyEmpty>())
+                   MaskKind, Kernel, PointToPoint, TransportKind, Launch, Device, PositionRule,
+                   LossReduction, GroupAxis, WhyEmpty>())
     EXPECT_NE(text.find(line), std::string::npos) << "FORMAT.md lacks the line\n" << line;
 }
 

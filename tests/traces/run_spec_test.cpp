@@ -21,6 +21,9 @@ TEST(RunSpecTest, ComesBackFromItsJson) {
   run.text = {"a", "b"};
   run.model.kv_heads = 2;
   run.verify = true;
+  run.kernel = Kernel::kMath;
+  run.p2p = PointToPoint::kOrdered;
+  run.buffers = {{"freqs_cis", 0, true}};
   RunSpec back;
   fromJson(toJson(run), back, "itself");
   EXPECT_EQ(back, run);

@@ -24,6 +24,7 @@ struct RingRun {
   int steps = 2, layers = 2, heads = 4, kv_heads = 2, head_dim = 8;
   bool keeps_tensors = true;        ///< false: events, schedules and intent alone
   bool naive_sum = false;           ///< blocks are added without their weights
+  bool ordered_hops = false;        ///< sends and receives are posted singly
   bool restarts_positions = false;  ///< every rank counts its own tokens from 0
 
   traces::Strategy strategy() const;

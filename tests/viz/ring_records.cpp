@@ -130,9 +130,15 @@ void RingRecords::putSend(const Place& place, int rank, WorldRank peer, WorldRan
   event.payload = payload;
   event.bytes = 2048;
   event.flow = ++flows_;
+  const auto posted = [&](bool first) {
+    const auto exchange = static_cast<std::uint32_t>(2 * place.stage.value() + (first ? 1 : 2));
+    event.exchange = run_.ordered_hops ? exchange : 0;
+  };
+  posted(rank % 2 == 0);
   putEvent(event, begin, end);
   event.kind = EventKind::kReceive;
   std::swap(event.rank, event.peer);
+  posted(event.rank.value() % 2 != 0);
   putEvent(event, begin, end);
 }
 

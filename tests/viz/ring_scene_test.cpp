@@ -63,6 +63,18 @@ TEST(RingSceneTest, ShowsWhatEachRankHoldsAttendsAndSends) {
   EXPECT_EQ(scene.ringsText(), "");
 }
 
+TEST(RingSceneTest, AHopWhoseMessagesWerePostedSinglySaysWhichCameFirst) {
+  RingRun run;
+  EXPECT_EQ(sentenceOf(run, forwardAt(0, 1), 0).find("posts"), std::string::npos);
+  run.ordered_hops = true;
+  EXPECT_NE(sentenceOf(run, forwardAt(0, 1), 0).find("; it posts its send, then its receive"),
+            std::string::npos);
+  EXPECT_NE(sentenceOf(run, forwardAt(0, 1), 1).find("; it posts its receive, then its send"),
+            std::string::npos);
+  EXPECT_EQ(sentenceOf(run, forwardAt(0, 3), 1).find("posts"), std::string::npos)
+      << "the last block goes nowhere";
+}
+
 TEST(RingSceneTest, BackwardCarriesGradientsBesideTheBlocks) {
   const RingScene scene = recorded({}).ring(backwardAt(0, 3));
   int kv = 0, dkv = 0;

@@ -180,6 +180,7 @@ void admit(const TimesRecord& times) {
 }
 
 void admit(const RunSpec& run) {
+  for (const BufferChoice& buffer : run.buffers) checkName(buffer.name);
   for (const std::int32_t ranks : {run.dp, run.tp, run.cp, run.ulysses})
     checkCount(ranks, kMaxRanks, "a number of ranks");
   checkCount(run.window, kMaxTokens, "window");

@@ -134,11 +134,11 @@ struct DiffRecord {
   /// "out", "dk", "rotary", "logits", "loss", "grad.<name>", "grad_norm"; isolated too "clip_norm"
   /// and "update.<name>".
   std::string tensor;
-  double largest = 0;    ///< largest absolute difference from the fp64 reference
-  double error = 0;      ///< of the worst row: 2-norm of the difference
-  double limit = 0;      ///< of the worst row: what rounding explains
-  double scale = 0;      ///< of the worst row: 2-norm of the reference
-  double ratio = 0;      ///< error / limit of the worst row; above 1 it diverges
+  double largest = 0;                     ///< largest absolute difference from the fp64 reference
+  double error = 0;                       ///< of the worst row: 2-norm of the difference
+  double limit = 0;                       ///< of the worst row: what rounding explains
+  double scale = 0;                       ///< of the worst row: 2-norm of the reference
+  double ratio = 0;                       ///< error / limit of the worst row; above 1 it diverges
   std::vector<double> ratio_by_rank;      ///< per cp rank, of the rows that it owns
   std::vector<std::int64_t> worst_index;  ///< global index of the worst row
   RowRatios rows;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/schema/run_rules.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ringscope::traces {
@@ -96,6 +97,92 @@ Reason refusedTransport(const RunSpec& run) {
   return {};
 }
 
+Reason refusedKernel(const RunSpec& run) {
+  if (run.kernel == Kernel::kAuto || run.kernel == Kernel::kMath) return {};
+  const std::string asked = std::string("--kernel ") + name(run.kernel);
+  if (run.dropout > 0)
+    return asked + " drops no pairs here; with --dropout use --kernel math or auto";
+  if (run.device == Device::kCpu) {
+    if (run.kernel == Kernel::kFlash) return {};
+    return asked + " is an operator of --device cuda alone; here use flash, math or auto";
+  }
+  const bool half = run.dtype == DType::kBFloat16 || run.dtype == DType::kFloat16;
+  if (run.kernel == Kernel::kFlash && !half)
+    return asked + " on --device cuda takes bfloat16 and float16, not " + name(run.dtype) +
+           (run.dtype == DType::kFloat32 ? "; use efficient, math or auto" : "; use math or auto");
+  if (run.dtype == DType::kFloat64) return asked + " takes no float64; use --kernel math or auto";
+  if (run.mask == MaskKind::kWindow || run.window > 0)
+    return asked +
+           " on --device cuda takes no mask of its own, which a window needs at its edges; "
+           "use --kernel math or auto";
+  const std::int64_t width = run.model.head_dim, most = 256;
+  if (width % 8 != 0 || (run.kernel == Kernel::kFlash && width > most))
+    return asked + " on --device cuda takes head sizes that 8 divides" +
+           (run.kernel == Kernel::kFlash ? ", up to " + text(most) : "") + ", not " + text(width) +
+           "; use --kernel math or auto";
+  return {};
+}
+
+Reason refusedHops(const RunSpec& run) {
+  const bool hops = run.strategy == Strategy::kRing || run.strategy == Strategy::kHybrid;
+  if (run.p2p == PointToPoint::kBatched || hops || run.command == Command::kImport) return {};
+  return std::string("--p2p ") + name(run.p2p) +
+         " says how the hops of a ring are posted, and --strategy " + name(run.strategy) +
+         " has none; use --strategy ring or hybrid, or leave it out";
+}
+
+/// What a command can cut along the sequence, each along its one dimension.
+struct KnownBuffer {
+  const char* name;
+  std::int32_t seq_dim;
+  bool needed;  ///< a rank cannot work with its tokens and the whole of this
+};
+constexpr KnownBuffer kOfTraining[] = {{"input_ids", 1, true},
+                                       {"labels", 1, true},
+                                       {"position_ids", 1, false},
+                                       {kRotaryTable, 0, false}};
+constexpr KnownBuffer kOfAttention[] = {
+    {"q", 2, true}, {"k", 2, true}, {"v", 2, true}, {"dout", 2, true}};
+
+std::vector<KnownBuffer> knownBuffers(const RunSpec& run) {
+  if (run.command == Command::kAttend) return {std::begin(kOfAttention), std::end(kOfAttention)};
+  return {std::begin(kOfTraining), std::end(kOfTraining)};
+}
+
+Reason refusedBuffers(const RunSpec& run) {
+  if (run.buffers.empty() || run.command == Command::kImport) return {};
+  const auto known = knownBuffers(run);
+  std::vector<std::string> names;
+  for (const KnownBuffer& buffer : known) names.push_back(buffer.name);
+  const auto count = [&](const std::string& name) {
+    return std::ranges::count(run.buffers, name, &BufferChoice::name);
+  };
+  for (const BufferChoice& choice : run.buffers) {
+    const auto found = std::ranges::find(known, choice.name, &KnownBuffer::name);
+    if (found == known.end()) return unknownName("buffer", choice.name, names);
+    if (choice.seq_dim != found->seq_dim)
+      return "the sequence is dimension " + text(found->seq_dim) + " of " + choice.name + ", not " +
+             text(choice.seq_dim) + "; use --buffer " + choice.name + ":" + text(found->seq_dim);
+    if (count(choice.name) > 1) return "--buffer names " + choice.name + " twice; once is enough";
+    if (choice.name != kRotaryTable) continue;
+    if (run.mask == MaskKind::kDocuments)
+      return "freqs_cis has a row for each token of the sequence, and positions count anew in each "
+             "document of --mask documents; use --buffer position_ids:1";
+    if (!choice.restore && run.steps > 1)
+      return "freqs_cis is one table for all steps, and without restore the second step would find "
+             "a "
+             "shard of it; use --buffer freqs_cis:0:restore";
+  }
+  for (const KnownBuffer& buffer : known)
+    if (buffer.needed && count(buffer.name) == 0)
+      return std::string("without ") + buffer.name +
+             " among the buffers every rank would keep all of it beside its part of the others; "
+             "add "
+             "--buffer " +
+             buffer.name + ":" + text(buffer.seq_dim);
+  return {};
+}
+
 /// "--lr nan is not …": a number outside its range, in the words of its option.
 Reason refusedNumber(const char* option, double value, bool fits, const char* range) {
   if (std::isfinite(value) && fits) return {};
@@ -123,6 +210,15 @@ Reason refusedNumbers(const RunSpec& run) {
 }
 
 }  // namespace
+
+std::vector<BufferChoice> chosenBuffers(const RunSpec& run) {
+  if (!run.buffers.empty()) return run.buffers;
+  std::vector<BufferChoice> all;
+  for (const KnownBuffer& buffer : knownBuffers(run))
+    if (buffer.name != std::string_view(kRotaryTable))
+      all.push_back({buffer.name, buffer.seq_dim, true});
+  return all;
+}
 
 Balance chosenBalance(const RunSpec& run) {
   if (run.balance) return *run.balance;
@@ -158,8 +254,8 @@ Reason lengthRefusal(const std::string& what, std::int64_t length, Balance balan
 }
 
 Reason refusal(const RunSpec& run) {
-  for (const auto check :
-       {refusedMesh, refusedMask, refusedHeads, refusedBatch, refusedTransport, refusedNumbers})
+  for (const auto check : {refusedMesh, refusedMask, refusedHeads, refusedBatch, refusedTransport,
+                           refusedKernel, refusedHops, refusedBuffers, refusedNumbers})
     if (auto reason = check(run)) return reason;
   const Balance balance = chosenBalance(run);
   // Documents are dealt one by one; where theirs end only the data say.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "traces/schema/run_spec.h"
 
@@ -22,6 +23,11 @@ std::optional<std::string> lengthRefusal(const std::string& what, std::int64_t l
 /// The balance that a run uses: what was asked, or head_tail for causal attention over several
 /// ranks.
 Balance chosenBalance(const RunSpec& run);
+/// The rotary embedding's table of cos and sin, as a buffer.
+inline constexpr const char* kRotaryTable = "freqs_cis";
+/// The buffers that a run cuts along the sequence: what was asked, or all but the rotary table,
+/// which belongs to position_ids then.
+std::vector<BufferChoice> chosenBuffers(const RunSpec& run);
 /// What a length must be a multiple of for a balance: cp, or 2·cp.
 std::int64_t lengthUnit(Balance balance, std::int32_t cp);
 /// Ranks that share heads: 1 for ring and all_gather, cp for ulysses; for hybrid what was asked, or

@@ -45,6 +45,20 @@ enum class Order : std::uint8_t {
 enum class MaskKind : std::uint8_t { kFull = 0, kCausal, kWindow, kDocuments, kCount };
 /// What carries messages.
 enum class TransportKind : std::uint8_t { kLocal = 0, kGloo, kNccl, kCount };
+/// Which operator attends a block.
+enum class Kernel : std::uint8_t {
+  kAuto = 0,   ///< the device's flash operator; plain products for what it does not take
+  kFlash,      ///< FlashAttention (ATen's, for the processor and for CUDA)
+  kEfficient,  ///< the memory-efficient operator (ATen's, CUDA alone)
+  kMath,       ///< plain matrix products
+  kCount
+};
+/// How the send and the receive of a hop are posted.
+enum class PointToPoint : std::uint8_t {
+  kBatched = 0,  ///< both at once, as one group (batch_isend_irecv)
+  kOrdered,      ///< each by itself: even ranks send first, odd ranks receive first
+  kCount
+};
 /// What a rank is.
 enum class Launch : std::uint8_t { kThreads = 0, kProcesses, kEnv, kCount };
 /// Where tensors are.
@@ -82,6 +96,16 @@ struct EnumNames<MaskKind> {
   static constexpr std::array<const char*, 4> kNames = {"full", "causal", "window", "documents"};
 };
 template <>
+struct EnumNames<Kernel> {
+  static constexpr const char* kWhat = "kernel";
+  static constexpr std::array<const char*, 4> kNames = {"auto", "flash", "efficient", "math"};
+};
+template <>
+struct EnumNames<PointToPoint> {
+  static constexpr const char* kWhat = "way to post a hop";
+  static constexpr std::array<const char*, 2> kNames = {"batched", "ordered"};
+};
+template <>
 struct EnumNames<TransportKind> {
   static constexpr const char* kWhat = "transport";
   static constexpr std::array<const char*, 3> kNames = {"local", "gloo", "nccl"};
@@ -105,6 +129,15 @@ struct ModelShape {
   friend bool operator==(const ModelShape&, const ModelShape&) = default;
 };
 
+/// A buffer that a run cuts along the sequence while a training step lasts.
+struct BufferChoice {
+  std::string name;
+  std::int32_t seq_dim = 1;
+  bool restore = false;  ///< whole again after the step (else one of PyTorch's no_restore_buffers)
+
+  friend bool operator==(const BufferChoice&, const BufferChoice&) = default;
+};
+
 /// One run as it is asked for on the command line and in the window's form, as the engine carries
 /// it out, and as the trace keeps it. What was injected is no part of it: that is sealed.
 struct RunSpec {
@@ -114,7 +147,9 @@ struct RunSpec {
   std::int32_t ulysses = 0;  ///< hybrid: ranks that share heads; 0: chosen
   Rotate rotate = Rotate::kP2p;
   Order order = Order::kDiagonalFirst;
-  bool fp8 = false;                ///< KV on the wire as e4m3, q rounded to e4m3
+  bool fp8 = false;  ///< KV on the wire as e4m3, q rounded to e4m3
+  Kernel kernel = Kernel::kAuto;
+  PointToPoint p2p = PointToPoint::kBatched;
   std::optional<Balance> balance;  ///< nothing: head_tail where the mask is causal
   MaskKind mask = MaskKind::kCausal;
   std::int64_t window = 0;  ///< keys seen to the left, the query's own included; 0: all
@@ -129,6 +164,7 @@ struct RunSpec {
   double dropout = 0;
   std::uint64_t seed = 0;
   double lr = 1e-3, weight_decay = 0.01, max_norm = 1.0;
+  std::vector<BufferChoice> buffers;  ///< empty: input_ids, labels and position_ids along 1
   std::string capture = "values:steps=0";
   bool verify = false;
   std::string model_dir;          ///< a Hugging Face Llama folder; empty: the small sample model
@@ -158,6 +194,15 @@ struct Fields<ModelShape> {
 };
 
 template <>
+struct Fields<BufferChoice> {
+  static void visit(auto&& field, auto& b) {
+    field("name", b.name);
+    field("seq_dim", b.seq_dim);
+    field("restore", b.restore);
+  }
+};
+
+template <>
 struct Fields<RunSpec> {
   static void visit(auto&& field, auto& r) {
     field("command", r.command);
@@ -169,6 +214,8 @@ struct Fields<RunSpec> {
     field("rotate", r.rotate);
     field("order", r.order);
     field("fp8", r.fp8);
+    field("kernel", r.kernel);
+    field("p2p", r.p2p);
     field("balance", r.balance);
     field("mask", r.mask);
     field("window", r.window);
@@ -185,6 +232,7 @@ struct Fields<RunSpec> {
     field("lr", r.lr);
     field("weight_decay", r.weight_decay);
     field("max_norm", r.max_norm);
+    field("buffers", r.buffers);
     field("capture", r.capture);
     field("verify", r.verify);
     field("model_dir", r.model_dir);

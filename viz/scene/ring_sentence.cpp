@@ -44,14 +44,28 @@ class Sentence {
     if (rank_.queries == 0) return who + idle();
     if (rank_.place.direction == traces::Direction::kBackward)
       return who + " adds to dK and dV of " + blocks() + "; dQ of " + queries() + " stays" +
-             unplanned();
+             posting() + unplanned();
     return who + " attends " + queries() + " to " +
            (rank_.sources.size() > 1 ? gathered() : keysOf(rank_.sources.front())) + lse() +
-           unplanned();
+           posting() + unplanned();
   }
 
  private:
   std::string unplanned() const { return stages_.empty() ? std::string("; ") + kNoSchedule : ""; }
+
+  /// Said of a hop whose send and receive were each posted by itself, since its order can deadlock.
+  std::string posting() const {
+    const auto events = trace_.eventsAt(rank_.place, rank_.rank);
+    for (const Event& sent : events) {
+      if (sent.kind != EventKind::kSend || sent.exchange == 0) continue;
+      for (const Event& received : events)
+        if (received.kind == EventKind::kReceive && received.payload == sent.payload &&
+            received.exchange > 0 && received.exchange != sent.exchange)
+          return sent.exchange < received.exchange ? "; it posts its send, then its receive"
+                                                   : "; it posts its receive, then its send";
+    }
+    return "";
+  }
 
   bool sharesHeads() const { return schedule_ && schedule_->ulysses.size() > 1; }
 

@@ -32,6 +32,8 @@ constexpr Setting kSettings[] = {
     {"rotate", "rotate", "--rotate"},
     {"order", "order", "--order"},
     {"fp8", "fp8", "--fp8"},
+    {"kernel", "kernel", "--kernel"},
+    {"p2p", "p2p", "--p2p"},
     {"balance", "balance", "--balance"},
     {"mask", "mask", "--mask"},
     {"window", "window", "--window"},

@@ -24,6 +24,8 @@ namespace {
 
 struct Options : AttentionOptions {
   std::string input, output;
+  std::string random;  ///< the shape of what takes the input's place; empty: INPUT is read
+  std::optional<traces::DType> dtype;
   engine::AttendConfig config;
   std::vector<std::string> mistakes;
 };
@@ -49,12 +51,25 @@ nlohmann::json report(const engine::AttendOutcome& outcome,
                             {"wait_seconds", static_cast<double>(h.wait_ns) * 1e-9},
                             {"bytes_forward", h.bytes_forward},
                             {"bytes_backward", h.bytes_backward}});
+  if (!o.random.empty()) json["random"] = o.random;
   for (const auto& diff : diffs)
     json["errors"][diff.tensor] = {{"max_abs", diff.largest},
                                    {"error", diff.error},
                                    {"limit", diff.limit},
                                    {"ratio", diff.ratio}};
   return json;
+}
+
+/// What PyTorch's tutorial, of which --random is the worked example, holds out to.
+std::string tutorialTolerance(const engine::AttendConfig& config) {
+  if (config.dtype == traces::DType::kFloat32)
+    return "PyTorch's tutorial compares out with unsharded float32, and tolerates 1e-8 beside 1e-5 "
+           "of "
+           "each value";
+  return std::string("PyTorch's tutorial compares out with unsharded ") +
+         traces::name(config.dtype) + ", and tolerates 1e-3 × " +
+         traces::describeCount(config.cp, "rank") + " = " +
+         traces::describeSignificant(1e-3 * config.cp, 3);
 }
 
 void printText(const nlohmann::json& r, const Options& o) {
@@ -75,10 +90,43 @@ void printText(const nlohmann::json& r, const Options& o) {
   }
   if (r.contains("errors"))
     for (const auto& [tensor, e] : r["errors"].items())
-      std::cout << tensor << ": error "
-                << traces::describeSignificant(e["max_abs"].get<double>(), 3) << ", "
+      std::cout << tensor << ": largest error "
+                << traces::describeSignificant(e["max_abs"].get<double>(), 3)
+                << "; the row nearest its limit is off by "
+                << traces::describeSignificant(e["error"].get<double>(), 3) << " where "
+                << traces::describeSignificant(e["limit"].get<double>(), 3) << " is tolerated, "
                 << traces::describeMultiple(e["ratio"].get<double>()) << " its limit\n";
+  if (r.contains("errors") && !o.random.empty()) std::cout << tutorialTolerance(o.config) << "\n";
   if (!o.output.empty()) std::cout << "written: " << o.output << "\n";
+}
+
+/// What cannot be asked for together.
+void checkInput(const Options& o) {
+  if (o.input.empty() == o.random.empty())
+    throw usageError(o.input.empty()
+                         ? "there is nothing to attend; give INPUT or --random B,H,S,D"
+                         : "INPUT and --random both say what is attended; leave one out");
+  if (!o.random.empty()) engine::RandomShape::parse(o.random);
+  if (o.random.empty() && o.output.empty())
+    throw usageError("--output is required; without it the results of INPUT would be lost");
+  if (o.random.empty() && o.dtype)
+    throw usageError("--dtype is the type of --random; INPUT has one of its own");
+}
+
+engine::AttendInput inputOf(const Options& o) {
+  if (o.random.empty()) return engine::AttendInput::load(o.input, o.mask, o.config.window);
+  return engine::AttendInput::random(engine::RandomShape::parse(o.random), o.config.dtype,
+                                     o.config.seed, o.mask, o.config.window);
+}
+
+/// What was made in place of an input, for the recording.
+std::string describeMade(const engine::AttendInput& in, const Options& o) {
+  return nlohmann::json({{"made", "standard normal"},
+                         {"q", in.q.sizes().vec()},
+                         {"k", in.k.sizes().vec()},
+                         {"dtype", traces::name(o.config.dtype)},
+                         {"seed", o.config.seed}})
+      .dump();
 }
 
 int run(Options& o) {
@@ -86,6 +134,8 @@ int run(Options& o) {
   o.finish(config);
   config.timeout = std::chrono::seconds(o.timeout_seconds);
   config.track_memory = true;
+  checkInput(o);
+  config.dtype = o.dtype.value_or(config.dtype);
   traces::checkOutputs({{"INPUT", o.input}}, {{"--output", o.output}, {"--trace", o.trace}});
   if (config.verify && config.dropout > 0)
     throw usageError(
@@ -102,7 +152,7 @@ int run(Options& o) {
                         ? engine::RankEnvironment::read(engine::Mesh{1, 1, config.cp}).rank
                         : traces::WorldRank::of(0);
   const bool first = rank == traces::WorldRank::of(0);
-  const auto input = engine::AttendInput::load(o.input, o.mask, config.window);
+  const auto input = inputOf(o);
   engine::CapturePolicy::parse(config.capture);
   auto gate = from_environment ? engine::Gate::inheritedOr(config.cp) : engine::Gate(config.cp);
   StopOnSignal stop(gate);
@@ -111,6 +161,8 @@ int run(Options& o) {
       from_environment && !o.trace.empty() ? o.trace + "." + toString(rank) : o.trace;
   Recording recording(config.cp, trace, false, gate);
   recording.seal(sealed);
+  if (recording.recorder() && first && !o.random.empty())
+    recording.recorder()->note("input", describeMade(input, o));
   std::vector<traces::DiffRecord> diffs;
   engine::AttendOutcome outcome;
   try {
@@ -123,7 +175,7 @@ int run(Options& o) {
   }
   recording.finish("", false);
   if (!first) return kSuccess;
-  engine::saveTensors(o.output, outcome.tensors);
+  if (!o.output.empty()) engine::saveTensors(o.output, outcome.tensors);
   const auto json = report(outcome, diffs, o);
   o.json ? void(std::cout << json.dump(2) << "\n") : printText(json, o);
   return std::ranges::any_of(diffs, traces::diverges) ? kAnswerIsNo : kSuccess;
@@ -133,9 +185,14 @@ int run(Options& o) {
 
 void defineAttend(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<Options>();
-  command.add_option("INPUT", options->input, "safetensors with q, k, v, dout")->required();
-  command.add_option("-o,--output", options->output, "safetensors for out, lse, dq, dk, dv")
-      ->required();
+  command.add_option("INPUT", options->input, "safetensors with q, k, v, dout");
+  command.add_option("--random", options->random,
+                     "B,H,S,D or B,H,S,D,Hkv in place of INPUT: standard normal q, k, v and dout; "
+                     "8,8,64,32 is PyTorch's worked example");
+  addNamed(command, "--dtype", options->dtype, "Type of --random (default: float32)",
+           {"float32", "float64", "bfloat16", "float16"});
+  command.add_option("-o,--output", options->output,
+                     "safetensors for out, lse, dq, dk, dv; needed with INPUT");
   options->addTo(command, options->config);
   command.add_flag("--pad", options->config.pad,
                    "Pad the sequence, or each document, to what the balance needs");
@@ -144,7 +201,7 @@ void defineAttend(CLI::App& command, int& exit_code) {
                   "Chance that a pair of query and key is dropped (by plain matrix products: no "
                   "fused CPU kernel offers it)")
       ->check(CLI::Range(0.0, 0.99));
-  command.add_option("--seed", options->config.seed, "Random state of --dropout")
+  command.add_option("--seed", options->config.seed, "Random state of --random and --dropout")
       ->check(seedNumber());
   command.add_option("--mistake", options->mistakes, "Inject a mistake of the catalogue");
   command.callback([options, &exit_code] { exit_code = run(*options); });

@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/command_line/command.h"
+#include "app/ringscope-engine/commands/buffer_choice.h"
 #include "app/ringscope-engine/commands/named_option.h"
 #include "traces/schema/run_spec.h"
 
@@ -15,6 +17,7 @@ namespace ringscope::app {
 struct AttentionOptions {
   std::optional<traces::MaskKind> mask;            ///< nothing: the command's or the input's
   std::optional<traces::TransportKind> transport;  ///< nothing: by what a rank is
+  std::vector<std::string> buffers;                ///< as they were given
   std::string trace;
   bool json = false;
   int timeout_seconds = 60;
@@ -26,6 +29,8 @@ struct AttentionOptions {
     run.transport =
         transport.value_or(threads ? traces::TransportKind::kLocal : traces::TransportKind::kGloo);
     run.mask = mask.value_or(run.mask);
+    run.buffers.clear();
+    for (const std::string& buffer : buffers) run.buffers.push_back(bufferChoice(buffer));
   }
 
   void addTo(CLI::App& command, traces::RunSpec& run) {
@@ -64,6 +69,17 @@ struct AttentionOptions {
     addNamed(command, "--rotate", run.rotate, "How KV blocks travel round a ring");
     addNamed(command, "--order", run.order, "Which block backward begins with");
     command.add_flag("--fp8", run.fp8, "KV travels as e4m3 with a scale for each row");
+    addNamed(command, "--kernel", run.kernel,
+             "What attends a block: ATen's flash or memory-efficient operator, or plain products");
+    addNamed(command, "--p2p", run.p2p,
+             "How a hop is posted: send and receive at once, or each by itself, even ranks sending "
+             "first and odd ranks receiving first");
+    command
+        .add_option("--buffer", buffers,
+                    "NAME:DIM[:restore]: a buffer that is cut along this dimension, and made whole "
+                    "again after the step; once for each (default: all but freqs_cis)")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     addNamed(command, "--balance", run.balance,
              "How tokens are dealt (default: head_tail for causal masks)");
     addNamed(command, "--mask", mask, "Which keys a query sees");

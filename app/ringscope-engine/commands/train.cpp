@@ -99,6 +99,7 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
                            {"trace", traces::toUtf8(o.trace)}};
     for (const auto& step : outcome.steps) json["steps"].push_back(step.toJson());
     if (o.config.verify) json["worst_ratio"] = worst;
+    json["buffers"] = traces::toJson(traces::chosenBuffers(o.config));
     std::cout << json.dump(2) << "\n";
   } else if (o.control.empty()) {
     if (outcome.stopped)
@@ -173,6 +174,8 @@ int run(Options& o) {
                                          : engine::Gate(mesh.worldSize());
   StopOnSignal stop(gate);
   if (!first) o.log.clear();
+  const bool says = first && !o.json && o.control.empty() && !o.config.buffers.empty();
+  if (says) std::cout << "buffers: " << describeBuffers(o.config) << "\n";
   StepPrinter printer(o);
   // Under torchrun every rank process writes a file of its own.
   if (o.config.fromEnvironment() && !o.trace.empty() && !Recording::isCollected())

@@ -28,13 +28,17 @@ void setPiece(traces::Event& event, const Piece& piece, PieceIndex index) {
 /// A causal square is attended in cuts that are merged into one block result: the CPU kernel is
 /// quicker so; CUDA's skips what a causal mask drops by itself.
 AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                  const Piece& piece, double scale, const Dropout& dropout) {
+                                  const Piece& piece, const Softmax& softmax,
+                                  const Dropout& dropout) {
+  const double scale = softmax.scale;
   if (dropout.p > 0) return attendPiecePlain(q, k, v, piece, scale, dropout);
-  const auto cuts = q.is_cpu() ? cutDiagonalIntoStrips(piece) : std::vector{piece};
-  if (cuts.size() == 1) return attendPiece(q, k, v, piece, scale, true);
+  const bool cut = q.is_cpu() && softmax.kernel != traces::Kernel::kMath;
+  const auto cuts = cut ? cutDiagonalIntoStrips(piece) : std::vector{piece};
+  if (cuts.size() == 1) return attendPiece(q, k, v, piece, scale, true, softmax.kernel);
   RunningResult block = unwrittenRunningResult(q.slice(2, piece.q_begin, piece.q_end));
-  for (const Piece& cut : cuts)
-    mergeBlock(block, attendPiece(q, k, v, cut, scale, true), cut.q_begin - piece.q_begin);
+  for (const Piece& part : cuts)
+    mergeBlock(block, attendPiece(q, k, v, part, scale, true, softmax.kernel),
+               part.q_begin - piece.q_begin);
   return block;
 }
 
@@ -90,8 +94,7 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
       StageScope scope(observer, EventKind::kAttend, place, source);
       setPiece(scope.event(), piece, index);
       const MemoryScope memory(MemoryCategory::kOutLse);
-      block =
-          attendPieceByCuts(q, k, v, piece, softmax_.scale, dropoutOf(place, source_rank, index));
+      block = attendPieceByCuts(q, k, v, piece, softmax_, dropoutOf(place, source_rank, index));
       seams.block(at, piece, block);
     }
     observer.tensor({TensorKind::kBlockOut}, place, block.out, source, index);
@@ -146,18 +149,63 @@ std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& 
     StageScope scope(context_.observer, EventKind::kAttend, place, context_.worldOf(source_rank));
     setPiece(scope.event(), pieces[i], index);
     const Dropout dropout = dropoutOf(place, source_rank, index);
-    const bool whole = dropout.p > 0 || q.is_cuda();
+    const bool whole = dropout.p > 0 || q.is_cuda() || softmax_.kernel == traces::Kernel::kMath;
     for (const Piece& cut : whole ? std::vector{pieces[i]} : cutDiagonal(pieces[i])) {
       const AttentionGradients part =
           dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, cut,
                                                    softmax_.scale, dropout)
                         : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, cut,
-                                              softmax_.scale, true);
+                                              softmax_.scale, true, softmax_.kernel);
       dq.add(cut.q_begin, cut.q_end, part.dq);
       parts.push_back({cut.k_begin, cut.k_end, part.dk, part.dv});
     }
   }
   return parts;
+}
+
+AttentionResult BlockWorker::attendWhole(const std::vector<Piece>& pieces, const Place& place,
+                                         const at::Tensor& q, const at::Tensor& k,
+                                         const at::Tensor& v) const {
+  Observer& observer = context_.observer;
+  const WorldRank own = context_.worldOf(context_.rank());
+  const MemoryScope memory(MemoryCategory::kOutLse);
+  const auto attend_one = [&](const Piece& piece, PieceIndex index) {
+    AttentionResult block;
+    {
+      StageScope scope(observer, EventKind::kAttend, place, own);
+      setPiece(scope.event(), piece, index);
+      const Dropout dropout = dropoutOf(place, context_.rank(), index);
+      block = dropout.p > 0 ? attendPiecePlain(q, k, v, piece, softmax_.scale, dropout)
+                            : attendPiece(q, k, v, piece, softmax_.scale, false, softmax_.kernel);
+      context_.seams.attention.block(context_.seamPlace(place, context_.rank()), piece, block);
+    }
+    observer.tensor({TensorKind::kBlockOut}, place, block.out, own, index);
+    observer.tensor({TensorKind::kBlockLse}, place, block.lse, own, index);
+    return block;
+  };
+  AttentionResult result = engine::attendWhole(q, pieces, attend_one);
+  observer.tensor({TensorKind::kRunningLse}, place, result.lse, own);
+  return result;
+}
+
+AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pieces,
+                                                    const Place& place, const at::Tensor& dout,
+                                                    const at::Tensor& q, const at::Tensor& k,
+                                                    const at::Tensor& v,
+                                                    const AttentionResult& result) const {
+  BackwardInputs in{dout, q, k, v, result, pieces, softmax_.scale};
+  context_.seams.attention.backward(context_.seamPlace(place, context_.rank()), in);
+  const auto attend_one = [&](const Piece& piece, PieceIndex index) {
+    StageScope scope(context_.observer, EventKind::kAttend, place,
+                     context_.worldOf(context_.rank()));
+    setPiece(scope.event(), piece, index);
+    const Dropout dropout = dropoutOf(place, context_.rank(), index);
+    return dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, piece,
+                                                    in.scale, dropout)
+                         : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, piece,
+                                               in.scale, false, softmax_.kernel);
+  };
+  return engine::attendWholeBackward(in.q, in.k, in.v, pieces, attend_one);
 }
 
 AttentionResult BlockWorker::finished(RunningResult running, const at::Tensor& q,

@@ -42,6 +42,14 @@ class BlockWorker {
                                            const at::Tensor& dout, const at::Tensor& q,
                                            const at::Tensor& k, const at::Tensor& v,
                                            const AttentionResult& result, RowSums& dq) const;
+  /// The same as attend() for a rank that has the whole sequence: nothing is merged but what the
+  /// kernel alone would have to.
+  AttentionResult attendWhole(const std::vector<Piece>& pieces, const traces::Place& place,
+                              const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) const;
+  AttentionGradients attendWholeBackward(const std::vector<Piece>& pieces,
+                                         const traces::Place& place, const at::Tensor& dout,
+                                         const at::Tensor& q, const at::Tensor& k,
+                                         const at::Tensor& v, const AttentionResult& result) const;
   /// The running result with sinks, in q's type; rows without a key are out 0, lse -inf (or sink).
   static AttentionResult finished(RunningResult running, const at::Tensor& q,
                                   const at::Tensor& sinks);

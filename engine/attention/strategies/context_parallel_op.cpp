@@ -44,31 +44,32 @@ RingSchedule ContextParallelOp::scheduleOf(const RingSchedule& planned, const At
 
 void ContextParallelOp::finish(Exchange& exchange, Payload payload, GroupRank sent_source,
                                GroupRank received_source, const traces::Place& place) {
-  if (!exchange.pending()) return;
   traces::Event common;
   common.place = place;
   common.payload = payload;
-  common.exchange = exchange.number();
   common.group = context_.cp.group();
-  const GroupRank peer = exchange.firstSource();
-  std::vector<TransferReport> reports;
-  const std::int64_t begin = traces::steadyNow();
-  {
-    StageScope scope(context_.observer, traces::EventKind::kWait, place,
-                     context_.worldOf(sent_source));
-    scope.event().payload = payload;
-    scope.event().exchange = common.exchange;
-    scope.event().group = common.group;
-    scope.event().peer = context_.worldOf(peer);
-    reports = exchange.wait();
-  }
-  hops_.wait_ns += traces::steadyNow() - begin;
-  for (const TransferReport& report : reports) {
-    const GroupRank source = report.is_send ? sent_source : received_source;
-    const GroupRank own = report.is_send ? context_.rank() : report.peer;
-    common.source_rank = context_.worldOf(source.exists() ? source : own);
-    context_.observer.transfer(report, context_.worldOf(report.peer), common);
-    if (report.is_send) hops_.add(report, payload, place.direction);
+  while (exchange.pending()) {
+    common.exchange = exchange.number();
+    std::vector<TransferReport> reports;
+    const std::int64_t begin = traces::steadyNow();
+    {
+      StageScope scope(context_.observer, traces::EventKind::kWait, place,
+                       context_.worldOf(sent_source));
+      scope.event().payload = payload;
+      scope.event().exchange = common.exchange;
+      scope.event().group = common.group;
+      const GroupRank peer = exchange.firstSource();
+      scope.event().peer = context_.worldOf(peer.exists() ? peer : exchange.firstPeer());
+      reports = exchange.waitForNext();
+    }
+    hops_.wait_ns += traces::steadyNow() - begin;
+    for (const TransferReport& report : reports) {
+      const GroupRank source = report.is_send ? sent_source : received_source;
+      const GroupRank own = report.is_send ? context_.rank() : report.peer;
+      common.source_rank = context_.worldOf(source.exists() ? source : own);
+      context_.observer.transfer(report, context_.worldOf(report.peer), common);
+      if (report.is_send) hops_.add(report, payload, place.direction);
+    }
   }
 }
 

@@ -50,8 +50,9 @@ std::vector<ScheduleRecord> plannedSchedules(const PlannedAttention& p, std::int
   const HybridPlace here = HybridPlace::of(p.mesh.placeOf(p.world_rank).cp, p.ulysses);
   const GroupRank ring_rank = here.in_ring;
   // Joining may make one run of two that touch, which cuts pieces otherwise: only who joins does
-  // so.
-  const ShardLayout attended = p.joins_shards ? p.layout.joined(p.ulysses) : p.layout;
+  // so, and one rank, whose runs all touch.
+  const ShardLayout attended =
+      p.joins_shards || p.mesh.cp == 1 ? p.layout.joined(p.ulysses) : p.layout;
   ScheduleRecord common;
   common.train_step = train_step;
   common.rank = p.world_rank;

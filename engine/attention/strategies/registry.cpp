@@ -7,6 +7,7 @@
 #include "engine/attention/strategies/planned_schedule.h"
 #include "engine/attention/strategies/ring.h"
 #include "engine/attention/strategies/ulysses.h"
+#include "engine/attention/strategies/whole.h"
 #include "traces/core/error.h"
 #include "traces/schema/names.h"
 #include "traces/schema/run_rules.h"
@@ -25,7 +26,7 @@ std::unique_ptr<ContextParallelOp> makeRing(RankContext& context, const traces::
                                             const Softmax& softmax) {
   return std::make_unique<RingAttention>(context, groupOf(context, everyRank(context.cp.size())),
                                          layout, mask, softmax,
-                                         RingOptions{run.rotate, run.order, run.fp8});
+                                         RingOptions{run.rotate, run.order, run.fp8, run.p2p});
 }
 
 std::unique_ptr<ContextParallelOp> makeAllGather(RankContext& context, const traces::RunSpec& run,
@@ -44,7 +45,7 @@ std::unique_ptr<ContextParallelOp> makeUlysses(RankContext& context, const trace
   const int rings = context.cp.size() / ulysses;
   auto ring = std::make_unique<RingAttention>(
       context, groupOf(context, ranksFrom(here.among_neighbours, rings, ulysses)),
-      layout.joined(ulysses), mask, softmax, RingOptions{run.rotate, run.order, run.fp8});
+      layout.joined(ulysses), mask, softmax, RingOptions{run.rotate, run.order, run.fp8, run.p2p});
   return std::make_unique<UlyssesAttention>(
       context, groupOf(context, ranksFrom(here.first_neighbour, ulysses)),
       layout.segments(here.first_neighbour, ulysses), std::move(ring));
@@ -82,7 +83,11 @@ void recordSchedules(RankContext& context, const traces::RunSpec& run, const Sha
 
 std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const traces::RunSpec& run,
                                                  const ShardLayout& layout, const Mask& mask,
-                                                 const Softmax& softmax) {
+                                                 const Softmax& scores) {
+  Softmax softmax = scores;
+  softmax.kernel = run.kernel;
+  if (context.cp.size() == 1)
+    return std::make_unique<WholeAttention>(context, layout, mask, softmax, run.fp8);
   for (const StrategyEntry& entry : strategies())
     if (entry.strategy == run.strategy) return entry.make(context, run, layout, mask, softmax);
   throw usageError(std::string("this build has no strategy ") + traces::name(run.strategy));

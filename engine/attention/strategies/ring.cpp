@@ -41,7 +41,7 @@ std::unique_ptr<Rotation> RingAttention::rotation(Rotate rotate, const RingSched
                                                   at::Tensor first, const RingSeams::Wrap& wrap,
                                                   Layer layer, Direction direction) const {
   return wrap(context_.seamPlace(placeOf(RingStep::none(), layer, direction)), schedule,
-              makeRotation(rotate, group_, schedule, std::move(first)));
+              makeRotation(rotate, group_, schedule, std::move(first), options_.p2p));
 }
 
 AttentionResult RingAttention::forward(const at::Tensor& queries, const at::Tensor& k,

@@ -13,6 +13,7 @@ struct RingOptions {
   Rotate rotate = Rotate::kP2p;
   Order order = Order::kDiagonalFirst;
   bool fp8 = false;  ///< KV on the wire as e4m3
+  traces::PointToPoint p2p = traces::PointToPoint::kBatched;
 };
 
 /// Ring attention over a group (Liu et al. 2023, arXiv:2310.01889): KV blocks go round while each

@@ -15,12 +15,20 @@ at::Tensor inFlightLike(const at::Tensor& packet) {
   return at::empty_like(packet);
 }
 
+/// With even ranks sending first and odd ones receiving first, of any two neighbours that both
+/// wait at least one is served: the last rank of an odd ring sends late, and nobody in a circle.
+Posting postingOf(traces::PointToPoint p2p, GroupRank rank) {
+  if (p2p == traces::PointToPoint::kBatched) return Posting::kTogether;
+  return rank.value() % 2 == 0 ? Posting::kSendsFirst : Posting::kReceivesFirst;
+}
+
 /// To the next rank, by a message or by an all-to-all with one part.
 class HopRotation : public Rotation {
  public:
-  HopRotation(bool all_to_all, const Group& group, GroupRank next, GroupRank previous,
-              at::Tensor first)
+  HopRotation(bool all_to_all, Posting posting, const Group& group, GroupRank next,
+              GroupRank previous, at::Tensor first)
       : all_to_all_(all_to_all),
+        posting_(posting),
         group_(group),
         next_(next),
         previous_(previous),
@@ -32,7 +40,7 @@ class HopRotation : public Rotation {
     if (!buffer.defined()) buffer = inFlightLike(held_);
     arriving_ = buffer;
     turn_ ^= 1;
-    if (!all_to_all_) return group_.exchange({{held_, next_}}, {{arriving_, previous_}});
+    if (!all_to_all_) return group_.exchange({{held_, next_}}, {{arriving_, previous_}}, posting_);
     std::vector<at::Tensor> sends(static_cast<std::size_t>(group_.size())), receives(sends);
     sends[next_.index()] = held_;
     receives[previous_.index()] = arriving_;
@@ -42,6 +50,7 @@ class HopRotation : public Rotation {
 
  private:
   bool all_to_all_;
+  Posting posting_;
   const Group& group_;
   GroupRank next_, previous_;
   at::Tensor held_, arriving_;
@@ -84,11 +93,13 @@ class GatherRotation : public Rotation {
 }  // namespace
 
 std::unique_ptr<Rotation> makeRotation(Rotate rotate, const Group& group,
-                                       const RingSchedule& schedule, at::Tensor first) {
+                                       const RingSchedule& schedule, at::Tensor first,
+                                       traces::PointToPoint p2p) {
   if (rotate == Rotate::kAllGather)
     return std::make_unique<GatherRotation>(group, schedule, std::move(first));
-  return std::make_unique<HopRotation>(rotate == Rotate::kAllToAll, group, schedule.next_rank,
-                                       schedule.previous_rank, std::move(first));
+  return std::make_unique<HopRotation>(rotate == Rotate::kAllToAll, postingOf(p2p, group.rank()),
+                                       group, schedule.next_rank, schedule.previous_rank,
+                                       std::move(first));
 }
 
 }  // namespace ringscope::engine
