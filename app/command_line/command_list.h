@@ -7,9 +7,10 @@
 // the names and lines of commands whose functions only ringscope-engine has.
 
 /// Commands that train, attend or measure: ringscope hands them over to ringscope-engine.
-#define RINGSCOPE_ENGINE_COMMANDS(COMMAND)                                                  \
-  COMMAND(Train, "train", "Training steps under context parallelism")                       \
-  COMMAND(Attend, "attend", "One attention forward and backward under context parallelism") \
+#define RINGSCOPE_ENGINE_COMMANDS(COMMAND)                                                     \
+  COMMAND(Train, "train", "Training steps under context parallelism")                          \
+  COMMAND(Attend, "attend", "One attention forward and backward under context parallelism")    \
+  COMMAND(Checkpoint, "checkpoint", "What a checkpoint holds; its weights as one safetensors") \
   COMMAND(Bench, "bench", "Named benchmarks with their peers in one run")
 
 /// Commands that read recordings: ringscope runs them itself, without LibTorch.

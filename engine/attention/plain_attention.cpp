@@ -2,11 +2,9 @@
 #include "engine/attention/plain_attention.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 namespace ringscope::engine {
 namespace {
@@ -18,7 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class PlainPiece {
  public:
   PlainPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Piece& piece,
-             double scale, const Dropout& dropout)
+             double scale, const Dropout& dropout, const PairPlaces& places)
       : type_(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat),
         q_(q.slice(2, piece.q_begin, piece.q_end).to(type_)),
         k_(perQueryHead(k, piece, q.size(1))),
@@ -27,8 +25,9 @@ class PlainPiece {
                      ? at::Tensor()
                      : atRefusedPairs(piece, true, at::kBool).to(q.device())),
         scale_(scale),
+        piece_(piece),
         dropout_(dropout),
-        generator_(at::detail::createCPUGenerator(dropout.seed)) {}
+        places_(places) {}
 
   std::int64_t rows() const { return q_.size(2); }
   at::ScalarType type() const { return type_; }
@@ -45,14 +44,21 @@ class PlainPiece {
       s.masked_fill_(refused_.slice(0, row, std::min(rows(), row + kRowsAtOnce)), -kInfinity);
     return s;
   }
-  /// What each pair's weight is multiplied with, of the next rows; call once for each, in order.
-  at::Tensor kept(const at::Tensor& like) {
-    const at::Tensor draw = at::rand(like.sizes(), generator_, at::kFloat).to(like.device());
-    return (draw >= dropout_.p).to(type_) / (1 - dropout_.p);
+  /// What the weight of each pair of these rows is multiplied with.
+  at::Tensor kept(std::int64_t row) const {
+    PairPlaces here = places_;
+    here.queries = part(places_.queries, piece_.q_begin + row,
+                        std::min(piece_.q_end, piece_.q_begin + row + kRowsAtOnce));
+    here.keys = part(places_.keys, piece_.k_begin, piece_.k_end);
+    return keptPairs(dropout_, here, q_.size(0), q_.size(1)).to(q_.device(), type_);
   }
   bool drops() const { return dropout_.p > 0; }
 
  private:
+  static std::span<const traces::TokenIndex> part(std::span<const traces::TokenIndex> rows,
+                                                  std::int64_t begin, std::int64_t end) {
+    return rows.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  }
   at::Tensor perQueryHead(const at::Tensor& t, const Piece& piece, std::int64_t heads) const {
     return t.slice(2, piece.k_begin, piece.k_end).to(type_).repeat_interleave(heads / t.size(1), 1);
   }
@@ -60,8 +66,9 @@ class PlainPiece {
   at::ScalarType type_;
   at::Tensor q_, k_, v_, refused_;
   double scale_;
-  Dropout dropout_;
-  at::Generator generator_;
+  const Piece& piece_;
+  const Dropout& dropout_;
+  const PairPlaces& places_;
 };
 
 /// lse with 0 where it is -inf: exp(-inf − -inf) would be NaN, and exp(-inf − 0) is 0.
@@ -83,14 +90,15 @@ at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::Scala
 }
 
 AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                 const Piece& piece, double scale, const Dropout& dropout) {
-  PlainPiece p(q, k, v, piece, scale, dropout);
+                                 const Piece& piece, double scale, const Dropout& dropout,
+                                 const PairPlaces& places) {
+  const PlainPiece p(q, k, v, piece, scale, dropout, places);
   std::vector<at::Tensor> out, lse;
   for (std::int64_t row = 0; row < p.rows(); row += kRowsAtOnce) {
     const at::Tensor s = p.scores(row);
     lse.push_back(at::logsumexp(s, -1));
     at::Tensor weights = at::exp(s - base(lse.back()));
-    if (p.drops()) weights = weights * p.kept(weights);
+    if (p.drops()) weights = weights * p.kept(row);
     out.push_back(at::matmul(weights, p.v()));
   }
   return {at::cat(out, 2), at::cat(lse, 2)};
@@ -99,8 +107,9 @@ AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const
 AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Tensor& q,
                                             const at::Tensor& k, const at::Tensor& v,
                                             const AttentionResult& merged, const Piece& piece,
-                                            double scale, const Dropout& dropout) {
-  PlainPiece p(q, k, v, piece, scale, dropout);
+                                            double scale, const Dropout& dropout,
+                                            const PairPlaces& places) {
+  const PlainPiece p(q, k, v, piece, scale, dropout, places);
   auto rows = [&](const at::Tensor& t) {
     return t.slice(2, piece.q_begin, piece.q_end).to(p.type());
   };
@@ -113,7 +122,7 @@ AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Te
     const at::Tensor d = PlainPiece::cut(dout_rows, row);
     at::Tensor used = weights, dp = at::matmul(d, p.v().transpose(-1, -2));
     if (p.drops()) {
-      const at::Tensor kept = p.kept(weights);
+      const at::Tensor kept = p.kept(row);
       used = weights * kept;
       dp = dp * kept;
     }

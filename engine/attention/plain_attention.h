@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/attention/attention_op.h"
+#include "engine/attention/dropout.h"
 #include "engine/attention/pieces.h"
-#include "engine/attention/softmax.h"
 
 namespace ringscope::engine {
 
@@ -13,15 +13,18 @@ at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::Scala
 
 /// Attention of one piece written with matrix products, a few rows at a time: for what no fused
 /// kernel of the device offers (dropout; tile masks and fp32 on a GPU). Shapes and results as
-/// attendPiece, with out in fp32 (fp64 for fp64 inputs).
+/// attendPiece, with out in fp32 (fp64 for fp64 inputs). The rows of `dropout` are those of q and
+/// k.
 AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                 const Piece& piece, double scale, const Dropout& dropout = {});
+                                 const Piece& piece, double scale, const Dropout& dropout = {},
+                                 const PairPlaces& places = {});
 
 /// As attendPieceBackward; gradients in fp32 (fp64 for fp64 inputs). The merged out holds what was
 /// dropped, so rowsum(dout · out) is the right delta with dropout too.
 AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Tensor& q,
                                             const at::Tensor& k, const at::Tensor& v,
                                             const AttentionResult& merged, const Piece& piece,
-                                            double scale, const Dropout& dropout = {});
+                                            double scale, const Dropout& dropout = {},
+                                            const PairPlaces& places = {});
 
 }  // namespace ringscope::engine

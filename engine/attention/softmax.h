@@ -7,8 +7,8 @@
 
 namespace ringscope::engine {
 
-/// Dropout of attention weights. The random state belongs to one piece of one ring step, so that
-/// backward drops the pairs that forward dropped, whatever lies between them.
+/// Dropout of attention weights: keptPairs() in dropout.h makes of it which pairs are dropped.
+/// Seeds of layers and training steps are made of the run's.
 struct Dropout {
   double p = 0;  ///< chance that a pair is dropped; the others weigh 1 / (1 − p)
   std::uint64_t seed = 0;

@@ -102,7 +102,7 @@ struct AttentionSeams {
   Adjust<const AttentionPlan&, RingSchedule&> schedule = kUnchanged;
   /// By ulysses and hybrid, forward and backward: the heads of each rank.
   Adjust<HeadSplit&> heads = kUnchanged;
-  /// The random state of dropout of one piece, forward and backward.
+  /// The random state of dropout of one layer, with each block, forward and backward.
   Adjust<Dropout&> dropout = kUnchanged;
   /// The result of one piece, before it is recorded and merged.
   Adjust<const Piece&, AttentionResult&> block = kUnchanged;

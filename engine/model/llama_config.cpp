@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/llama_config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -52,6 +53,12 @@ void readRope(LlamaConfig& c, const json& j, const std::string& source) {
   const json& scaling = parameters.is_object() ? parameters : older;
   c.rope_theta = parameters.is_object() ? parameters.value("rope_theta", 10000.0)
                                         : j.value("rope_theta", 10000.0);
+  const json& of_heads = scaling.is_object() && scaling.contains("partial_rotary_factor")
+                             ? scaling["partial_rotary_factor"]
+                             : j.value("partial_rotary_factor", json(1.0));
+  refuseUnless(
+      of_heads == 1.0, source,
+      "partial_rotary_factor " + of_heads.dump() + " is not supported, only heads that turn whole");
   if (!scaling.is_object()) return;
   const std::string type = scaling.value("rope_type", scaling.value("type", "default"));
   refuseUnless(type == "default" || type == "llama3", source,
@@ -59,30 +66,103 @@ void readRope(LlamaConfig& c, const json& j, const std::string& source) {
   if (type == "llama3") c.rope_scaling = llama3Scaling(scaling, source);
 }
 
-LlamaConfig fromJson(const json& j, const std::string& source) {
-  refuseUnless(j.value("model_type", "") == "llama", source,
-               "model_type is '" + j.value("model_type", "") + "'; only llama is supported");
-  refuseUnless(j.value("hidden_act", "silu") == "silu", source, "hidden_act must be silu");
-  refuseUnless(!j.value("mlp_bias", false), source, "mlp_bias is not supported");
-  LlamaConfig c;
-  c.vocab_size = positive(j, "vocab_size", source);
-  c.hidden_size = positive(j, "hidden_size", source);
-  c.intermediate_size = positive(j, "intermediate_size", source);
-  c.num_hidden_layers = positive(j, "num_hidden_layers", source);
+/// What differs between the families, and what transformers takes where config.json is silent.
+struct FamilyTraits {
+  LlamaFamily family;
+  const char *model_type, *architecture;
+  std::int64_t key_value_heads, head_dim;  ///< 0: query heads, hidden size / query heads
+  std::int64_t window;
+};
+constexpr FamilyTraits kFamilies[] = {
+    {LlamaFamily::kLlama, "llama", "LlamaForCausalLM", 0, 0, 0},
+    {LlamaFamily::kMistral, "mistral", "MistralForCausalLM", 8, 0, 4096},
+    {LlamaFamily::kQwen2, "qwen2", "Qwen2ForCausalLM", 32, 0, 4096},
+    {LlamaFamily::kQwen3, "qwen3", "Qwen3ForCausalLM", 32, 128, 4096}};
+
+const FamilyTraits& traitsOf(LlamaFamily family) {
+  return kFamilies[static_cast<std::size_t>(family)];
+}
+
+const FamilyTraits& familyOf(const json& j, const std::string& source) {
+  const std::string type = j.value("model_type", "");
+  for (const FamilyTraits& traits : kFamilies)
+    if (type == traits.model_type) return traits;
+  throw inputError(source + ": model_type is '" + type +
+                   "'; what can be read is llama, mistral, qwen2 and qwen3, without mixtures of "
+                   "experts");
+}
+
+bool isQwen(LlamaFamily family) {
+  return family == LlamaFamily::kQwen2 || family == LlamaFamily::kQwen3;
+}
+
+/// How many of the layers see a window. Newer Qwen configurations list the layers, older ones say
+/// from which on.
+std::int64_t slidingLayers(const LlamaConfig& c, const json& j, const std::string& source) {
+  const std::int64_t layers = c.num_hidden_layers;
+  if (!isQwen(c.family)) return layers;
+  const json listed = j.value("layer_types", json());
+  if (!listed.is_array())
+    return std::max<std::int64_t>(0, layers - j.value("max_window_layers", std::int64_t{28}));
+  refuseUnless(static_cast<std::int64_t>(listed.size()) == layers, source,
+               "layer_types lists " + std::to_string(listed.size()) + " layers of " +
+                   std::to_string(layers));
+  std::int64_t sliding = 0;
+  for (const json& type : listed) {
+    refuseUnless(type == "sliding_attention" || type == "full_attention", source,
+                 "the layer type " + type.dump() + " is not supported");
+    sliding += type == "sliding_attention";
+  }
+  return sliding;
+}
+
+std::int64_t slidingWindow(const LlamaConfig& c, const json& j, const std::string& source) {
+  const FamilyTraits& traits = traitsOf(c.family);
+  if (traits.window == 0 || (isQwen(c.family) && !j.value("use_sliding_window", false))) return 0;
+  if (j.contains("sliding_window") && j["sliding_window"].is_null()) return 0;
+  const std::int64_t sliding = slidingLayers(c, j, source);
+  refuseUnless(sliding == 0 || sliding == c.num_hidden_layers, source,
+               "a window in " + std::to_string(sliding) + " of " +
+                   std::to_string(c.num_hidden_layers) +
+                   " layers is not supported, only in all or in none");
+  if (sliding == 0) return 0;
+  return j.contains("sliding_window") ? positive(j, "sliding_window", source) : traits.window;
+}
+
+void readAttention(LlamaConfig& c, const json& j, const std::string& source) {
+  const FamilyTraits& traits = traitsOf(c.family);
+  const auto given = [&](const char* key, std::int64_t otherwise) {
+    return j.contains(key) && !j[key].is_null() ? positive(j, key, source) : otherwise;
+  };
   c.num_attention_heads = positive(j, "num_attention_heads", source);
-  c.num_key_value_heads = j.contains("num_key_value_heads")
-                              ? positive(j, "num_key_value_heads", source)
-                              : c.num_attention_heads;
-  c.head_dim = j.contains("head_dim") && !j["head_dim"].is_null()
-                   ? positive(j, "head_dim", source)
-                   : c.hidden_size / c.num_attention_heads;
+  c.num_key_value_heads =
+      given("num_key_value_heads",
+            traits.key_value_heads > 0 ? traits.key_value_heads : c.num_attention_heads);
+  c.head_dim = given("head_dim",
+                     traits.head_dim > 0 ? traits.head_dim : c.hidden_size / c.num_attention_heads);
   refuseUnless(c.num_attention_heads % c.num_key_value_heads == 0, source,
                std::to_string(c.num_attention_heads) + " query heads do not divide into " +
                    std::to_string(c.num_key_value_heads) + " key-value heads");
   refuseUnless(c.head_dim % 2 == 0, source, "head_dim must be even for the rotary embedding");
+  const bool said = c.family != LlamaFamily::kMistral && j.value("attention_bias", false);
+  c.attention_bias = c.family == LlamaFamily::kQwen2 || said;
+  c.output_bias = c.family != LlamaFamily::kQwen2 && said;
+  c.head_norm = c.family == LlamaFamily::kQwen3;
+  c.sliding_window = slidingWindow(c, j, source);
+}
+
+LlamaConfig fromJson(const json& j, const std::string& source) {
+  LlamaConfig c;
+  c.family = familyOf(j, source).family;
+  refuseUnless(j.value("hidden_act", "silu") == "silu", source, "hidden_act must be silu");
+  refuseUnless(!j.value("mlp_bias", false), source, "mlp_bias is not supported");
+  c.vocab_size = positive(j, "vocab_size", source);
+  c.hidden_size = positive(j, "hidden_size", source);
+  c.intermediate_size = positive(j, "intermediate_size", source);
+  c.num_hidden_layers = positive(j, "num_hidden_layers", source);
+  readAttention(c, j, source);
   c.rms_norm_eps = j.value("rms_norm_eps", 1e-6);
   readRope(c, j, source);
-  c.attention_bias = j.value("attention_bias", false);
   c.initializer_range = j.value("initializer_range", 0.02);
   refuseOutside(c.rms_norm_eps, 0, 1, "rms_norm_eps", source);
   refuseOutside(c.rope_theta, 1, 1e15, "rope_theta", source);
@@ -115,24 +195,37 @@ nlohmann::json LlamaConfig::toJson(const std::string& dtype) const {
             {"factor", rope_scaling->factor},
             {"low_freq_factor", rope_scaling->low_freq_factor},
             {"high_freq_factor", rope_scaling->high_freq_factor},
-            {"original_max_position_embeddings", rope_scaling->original_max_position_embeddings}};
-  return {{"architectures", {"LlamaForCausalLM"}},
-          {"model_type", "llama"},
-          {"hidden_act", "silu"},
-          {"vocab_size", vocab_size},
-          {"hidden_size", hidden_size},
-          {"intermediate_size", intermediate_size},
-          {"num_hidden_layers", num_hidden_layers},
-          {"num_attention_heads", num_attention_heads},
-          {"num_key_value_heads", num_key_value_heads},
-          {"head_dim", head_dim},
-          {"rms_norm_eps", rms_norm_eps},
-          {"rope_parameters", rope},
-          {"initializer_range", initializer_range},
-          {"tie_word_embeddings", tie_word_embeddings},
-          {"attention_bias", attention_bias},
-          {"mlp_bias", false},
-          {"dtype", dtype}};
+            {"original_max_position_embeddings",
+             static_cast<std::int64_t>(rope_scaling->original_max_position_embeddings)}};
+  const FamilyTraits& traits = traitsOf(family);
+  json config = {{"architectures", {traits.architecture}},
+                 {"model_type", traits.model_type},
+                 {"hidden_act", "silu"},
+                 {"vocab_size", vocab_size},
+                 {"hidden_size", hidden_size},
+                 {"intermediate_size", intermediate_size},
+                 {"num_hidden_layers", num_hidden_layers},
+                 {"num_attention_heads", num_attention_heads},
+                 {"num_key_value_heads", num_key_value_heads},
+                 {"head_dim", head_dim},
+                 {"rms_norm_eps", rms_norm_eps},
+                 {"rope_parameters", rope},
+                 {"initializer_range", initializer_range},
+                 {"tie_word_embeddings", tie_word_embeddings},
+                 {"dtype", dtype}};
+  if (family == LlamaFamily::kLlama) config["mlp_bias"] = false;
+  if (family == LlamaFamily::kLlama || family == LlamaFamily::kQwen3)
+    config["attention_bias"] = attention_bias;
+  if (traits.window > 0)
+    config["sliding_window"] = sliding_window > 0 ? json(sliding_window) : json();
+  if (isQwen(family)) {
+    config["use_sliding_window"] = sliding_window > 0;
+    config["max_window_layers"] = sliding_window > 0 ? 0 : num_hidden_layers;
+    config["layer_types"] =
+        std::vector<std::string>(static_cast<std::size_t>(num_hidden_layers),
+                                 sliding_window > 0 ? "sliding_attention" : "full_attention");
+  }
+  return config;
 }
 
 LlamaConfig LlamaConfig::load(const std::string& folder) {

@@ -15,8 +15,13 @@ struct RopeScaling {
   double original_max_position_embeddings = 8192;
 };
 
-/// A Llama causal LM's shape, with Hugging Face's names.
+/// Models that are a Llama but for a few points: Mistral sees a window, Qwen2 has biases of q, k
+/// and v, Qwen3 normalises each head of q and k.
+enum class LlamaFamily { kLlama, kMistral, kQwen2, kQwen3 };
+
+/// The shape of a causal LM of the Llama family, with Hugging Face's names.
 struct LlamaConfig {
+  LlamaFamily family = LlamaFamily::kLlama;
   std::int64_t vocab_size = 256;
   std::int64_t hidden_size = 128;
   std::int64_t intermediate_size = 256;
@@ -28,7 +33,10 @@ struct LlamaConfig {
   double rope_theta = 10000.0;
   double initializer_range = 0.05;
   bool tie_word_embeddings = false;
-  bool attention_bias = false;  ///< of q, k, v and o
+  bool attention_bias = false;  ///< of q, k, v
+  bool output_bias = false;     ///< of o
+  bool head_norm = false;       ///< RMS norm of each head of q and k, before the rotary embedding
+  std::int64_t sliding_window = 0;  ///< keys that a token sees, its own included; 0: all
   std::optional<RopeScaling> rope_scaling;
 
   /// Attention scores are scaled by this: 1/sqrt(head_dim).
@@ -37,7 +45,7 @@ struct LlamaConfig {
   /// From the text of config.json; `source` is what errors call it. Reads the rotary base under
   /// rope_parameters (new) and as rope_theta (old). Throws inputError that names what is not
   /// supported: other model types, other rope scalings than llama3, biases of the MLP, other
-  /// activations.
+  /// activations, a window in some layers only.
   static LlamaConfig parse(const std::string& text, const std::string& source);
   static LlamaConfig load(const std::string& folder);
   /// As config.json has it.

@@ -86,12 +86,15 @@ void LlamaModel::project(Segments& s, Layer layer) const {
   auto projected = [&](const char* name) {
     return heads(linear(x, layer, name), config_.head_dim);
   };
+  auto normed = [&](const at::Tensor& of_heads, const char* name) {
+    return config_.head_norm ? norm(of_heads, weights_.ofLayer(layer, name)) : of_heads;
+  };
   {
     const MemoryScope memory(MemoryCategory::kQ);
-    s.q = rotary_.apply(projected("self_attn.q_proj"));
+    s.q = rotary_.apply(normed(projected("self_attn.q_proj"), "self_attn.q_norm.weight"));
   }
   const MemoryScope memory(MemoryCategory::kKv);
-  s.k = rotary_.apply(projected("self_attn.k_proj"));
+  s.k = rotary_.apply(normed(projected("self_attn.k_proj"), "self_attn.k_norm.weight"));
   s.v = projected("self_attn.v_proj");
 }
 

@@ -14,6 +14,11 @@ bool isKv(const std::string& name) {
   return name.find(".k_proj.") != std::string::npos || name.find(".v_proj.") != std::string::npos;
 }
 
+/// The norm of q's or k's heads: whole on every rank, which applies it to its own heads.
+bool isHeadNorm(const std::string& name) {
+  return name.ends_with(".q_norm.weight") || name.ends_with(".k_norm.weight");
+}
+
 /// The dimension that a parameter is cut along; -1: every rank has all of it.
 int slicedDim(const std::string& name) {
   for (const char* columns : {".q_proj.", ".k_proj.", ".v_proj.", ".gate_proj.", ".up_proj."})
@@ -42,7 +47,8 @@ at::Tensor LlamaSlices::of(const std::string& name, const at::Tensor& full) cons
   return full.chunk(tp_.size() / copies, dim)[static_cast<std::size_t>(part)].contiguous();
 }
 
-void LlamaSlices::sumReplicas(const std::string& name, at::Tensor& gradient) const {
+void LlamaSlices::sumShared(const std::string& name, at::Tensor& gradient) const {
+  if (isHeadNorm(name) && tp_.size() > 1) tp_.sum(gradient, traces::Payload::kGrads);
   const int copies = replicas();
   if (!isKv(name) || copies == 1) return;
   auto shape = gradient.sizes().vec();
@@ -54,7 +60,7 @@ void LlamaSlices::sumReplicas(const std::string& name, at::Tensor& gradient) con
   gradient.copy_(heads[head]);
 }
 
-bool LlamaSlices::countsInNorm(const std::string& name) const {
+bool LlamaSlices::isFirstHolder(const std::string& name) const {
   if (slicedDim(name) < 0) return tp_.rank() == GroupRank::of(0);
   return !isKv(name) || tp_.rank().value() % replicas() == 0;
 }
@@ -72,14 +78,18 @@ void LlamaSlices::check(const LlamaConfig& c, int size) {
   require(c.vocab_size % size == 0, c.vocab_size, "tokens of the vocabulary");
 }
 
+at::Tensor LlamaSlices::whole(const std::string& name, const std::vector<at::Tensor>& slices) {
+  const int dim = slicedDim(name);
+  return slices.size() == 1 || dim < 0 ? slices.front() : at::cat(slices, dim);
+}
+
 at::Tensor LlamaSlices::joined(const std::string& name, const std::vector<at::Tensor>& slices,
                                const LlamaConfig& config) {
-  const int dim = slicedDim(name), size = static_cast<int>(slices.size());
-  if (size == 1 || dim < 0) return slices.front();
-  std::vector<at::Tensor> distinct;
-  const int copies = isKv(name) ? kvReplicas(config, size) : 1;
-  for (int r = 0; r < size; r += copies) distinct.push_back(slices[static_cast<std::size_t>(r)]);
-  return at::cat(distinct, dim);
+  const int copies = isKv(name) ? kvReplicas(config, static_cast<int>(slices.size())) : 1;
+  std::vector<at::Tensor> of_first_holders;
+  for (std::size_t r = 0; r < slices.size(); r += static_cast<std::size_t>(copies))
+    of_first_holders.push_back(slices[r]);
+  return whole(name, of_first_holders);
 }
 
 }  // namespace ringscope::engine

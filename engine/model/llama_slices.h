@@ -19,17 +19,20 @@ class LlamaSlices {
 
   /// This rank's slice of a full parameter.
   at::Tensor of(const std::string& name, const at::Tensor& full) const;
-  /// Adds up the gradients of KV heads that several ranks hold, in place; other parameters stay.
-  void sumReplicas(const std::string& name, at::Tensor& gradient) const;
-  /// Whether this rank's square of a gradient counts in the global norm: replicated ones count
-  /// once.
-  bool countsInNorm(const std::string& name) const;
+  /// Adds up, in place, the gradients of what several ranks hold and each computes a part of: KV
+  /// heads that are repeated, and the norms that all heads share. Other parameters stay.
+  void sumShared(const std::string& name, at::Tensor& gradient) const;
+  /// Whether this rank is the first of those that hold its part of a parameter: what it has of it
+  /// counts in the global norm and is written into checkpoints, and what the others have is not.
+  bool isFirstHolder(const std::string& name) const;
 
   /// Throws usageError when the model does not divide among `size` ranks, with the reason.
   static void check(const LlamaConfig& config, int size);
   /// The full parameter from the slices of all ranks, in their order.
   static at::Tensor joined(const std::string& name, const std::vector<at::Tensor>& slices,
                            const LlamaConfig& config);
+  /// The same from the slices of first holders only.
+  static at::Tensor whole(const std::string& name, const std::vector<at::Tensor>& slices);
 
  private:
   int replicas() const;

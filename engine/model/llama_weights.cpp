@@ -56,11 +56,16 @@ void visitParameters(const LlamaConfig& c,
     visit(layerName(l, "mlp.gate_proj.weight"), {c.intermediate_size, c.hidden_size});
     visit(layerName(l, "mlp.up_proj.weight"), {c.intermediate_size, c.hidden_size});
     visit(layerName(l, "mlp.down_proj.weight"), {c.hidden_size, c.intermediate_size});
-    if (!c.attention_bias) continue;
-    visit(layerName(l, "self_attn.q_proj.bias"), {q});
-    visit(layerName(l, "self_attn.k_proj.bias"), {kv});
-    visit(layerName(l, "self_attn.v_proj.bias"), {kv});
-    visit(layerName(l, "self_attn.o_proj.bias"), {c.hidden_size});
+    if (c.head_norm) {
+      visit(layerName(l, "self_attn.q_norm.weight"), {c.head_dim});
+      visit(layerName(l, "self_attn.k_norm.weight"), {c.head_dim});
+    }
+    if (c.attention_bias) {
+      visit(layerName(l, "self_attn.q_proj.bias"), {q});
+      visit(layerName(l, "self_attn.k_proj.bias"), {kv});
+      visit(layerName(l, "self_attn.v_proj.bias"), {kv});
+    }
+    if (c.output_bias) visit(layerName(l, "self_attn.o_proj.bias"), {c.hidden_size});
   }
   visit("model.norm.weight", {c.hidden_size});
   if (!c.tie_word_embeddings) visit("lm_head.weight", {c.vocab_size, c.hidden_size});

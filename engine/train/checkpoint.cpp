@@ -11,6 +11,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "engine/model/llama_slices.h"
+#include "engine/sharding/rank_order.h"
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/checksum.h"
 #include "traces/core/error.h"
@@ -23,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr int kFormat = 3;
 constexpr const char* kManifest = "manifest.json";
 
 std::string nameOf(const CheckpointInfo& info) {
@@ -32,8 +35,8 @@ std::string nameOf(const CheckpointInfo& info) {
          std::to_string(info.mesh.tp) + "-cp" + std::to_string(info.mesh.cp) + "-" + info.balance;
 }
 
-std::string fileOf(WorldRank rank) {
-  return "rank-" + toString(rank) + ".safetensors";
+std::string fileOf(GroupRank tp) {
+  return "tp-" + toString(tp) + ".safetensors";
 }
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {
@@ -41,8 +44,7 @@ std::string fileOf(WorldRank rank) {
                   std::strerror(errno));
 }
 
-std::string checksumOf(const std::string& path) {
-  const std::string bytes = traces::readFile(path);
+std::string checksumOf(const traces::Bytes& bytes) {
   char text[20];
   std::snprintf(text, sizeof text, "%016llx",
                 static_cast<unsigned long long>(traces::checksum(bytes.data(), bytes.size())));
@@ -50,40 +52,65 @@ std::string checksumOf(const std::string& path) {
 }
 
 json toJson(const CheckpointInfo& info) {
-  return {{"format", 2},
-          {"dp", info.mesh.dp},
-          {"tp", info.mesh.tp},
-          {"cp", info.mesh.cp},
-          {"balance", info.balance},
-          {"next_step", info.next_step},
-          {"seed", info.seed},
-          {"optimizer_steps", info.optimizer_steps},
+  return {{"format", kFormat},        {"dp", info.mesh.dp},
+          {"tp", info.mesh.tp},       {"cp", info.mesh.cp},
+          {"balance", info.balance},  {"next_step", info.next_step},
+          {"seed", info.seed},        {"optimizer_steps", info.optimizer_steps},
           {"settings", info.settings}};
 }
 
-/// Throws inputError when the checkpoint at `path` is not whole.
-CheckpointInfo checked(const std::string& path) {
-  const std::string manifest = path + "/" + kManifest;
-  const json j = traces::readJson(manifest);
-  CheckpointInfo info;
-  try {
-    if (j.at("format") != 2) throw inputError(manifest + ": is of another version");
-    info = {{j.at("dp"), j.at("tp"), j.at("cp")},
-            j.at("balance"),
-            j.at("next_step"),
-            j.at("seed"),
-            j.at("optimizer_steps"),
-            j.at("settings")};
-    for (const WorldRank rank : info.mesh.ranks())
-      if (checksumOf(path + "/" + fileOf(rank)) != j.at("files").at(fileOf(rank)))
-        throw inputError(path + "/" + fileOf(rank) + ": does not have the manifest's checksum");
-  } catch (const json::exception& error) {
-    throw inputError(manifest + ": " + error.what());
-  }
-  return info;
+CheckpointInfo infoOf(const json& manifest) {
+  return {{manifest.at("dp"), manifest.at("tp"), manifest.at("cp")},
+          manifest.at("balance"),
+          manifest.at("next_step"),
+          manifest.at("seed"),
+          manifest.at("optimizer_steps"),
+          manifest.at("settings")};
 }
 
 }  // namespace
+
+Checkpoint Checkpoint::open(const std::string& path) {
+  const std::string manifest = path + "/" + kManifest;
+  const json j = traces::readJson(manifest);
+  Checkpoint checkpoint;
+  checkpoint.path_ = path;
+  try {
+    if (j.at("format") != kFormat) throw inputError(manifest + ": is of another version");
+    checkpoint.info_ = infoOf(j);
+    for (const GroupRank tp : everyRank(checkpoint.info_.mesh.tp)) {
+      const std::string file = path + "/" + fileOf(tp);
+      traces::Bytes bytes = traces::readFileBytes(file);
+      if (checksumOf(bytes) != j.at("files").at(fileOf(tp)))
+        throw inputError(file + ": does not have the manifest's checksum");
+      checkpoint.shards_.push_back(traces::SafeTensorsFile::parse(std::move(bytes), file));
+    }
+  } catch (const json::exception& error) {
+    throw inputError(manifest + ": " + error.what());
+  }
+  return checkpoint;
+}
+
+std::set<std::string> Checkpoint::names() const {
+  std::set<std::string> names;
+  for (const auto& shard : shards_)
+    for (const auto& tensor : shard.tensors()) names.insert(tensor.first);
+  return names;
+}
+
+at::Tensor Checkpoint::whole(const std::string& name) const {
+  std::vector<at::Tensor> parts;
+  for (const auto& shard : shards_)
+    if (shard.contains(name)) parts.push_back(toTensor(shard.at(name), name));
+  if (parts.empty())
+    throw inputError("the checkpoint has no '" + name +
+                     "'; it is of another model or of another --dtype");
+  try {
+    return LlamaSlices::whole(name.substr(name.find('.') + 1), parts);
+  } catch (const c10::Error&) {
+    throw inputError(path_ + ": the parts of '" + name + "' do not fit each other");
+  }
+}
 
 std::string CheckpointStore::finalPath(const CheckpointInfo& info) const {
   return folder_ + "/" + nameOf(info);
@@ -116,9 +143,9 @@ void CheckpointStore::begin(const CheckpointInfo& info) const {
   if (!fs::create_directory(temporaryPath(info), error)) fail("making", temporaryPath(info));
 }
 
-void CheckpointStore::saveRank(const CheckpointInfo& info, WorldRank rank,
-                               const NamedTensors& tensors) const {
-  const std::string path = temporaryPath(info) + "/" + fileOf(rank);
+void CheckpointStore::saveShard(const CheckpointInfo& info, GroupRank tp,
+                                const NamedTensors& tensors) const {
+  const std::string path = temporaryPath(info) + "/" + fileOf(tp);
   operation();
   saveTensors(path, tensors);
   sync(path);
@@ -127,8 +154,8 @@ void CheckpointStore::saveRank(const CheckpointInfo& info, WorldRank rank,
 void CheckpointStore::finish(const CheckpointInfo& info) const {
   const std::string path = temporaryPath(info);
   json manifest = toJson(info);
-  for (const WorldRank rank : info.mesh.ranks())
-    manifest["files"][fileOf(rank)] = checksumOf(path + "/" + fileOf(rank));
+  for (const GroupRank tp : everyRank(info.mesh.tp))
+    manifest["files"][fileOf(tp)] = checksumOf(traces::readFileBytes(path + "/" + fileOf(tp)));
   operation();
   {
     std::ofstream out(path + "/" + kManifest);
@@ -151,7 +178,7 @@ void CheckpointStore::finish(const CheckpointInfo& info) const {
   fs::remove_all(path, error);
 }
 
-std::optional<CheckpointInfo> CheckpointStore::newest() const {
+std::optional<Checkpoint> CheckpointStore::newest() const {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_, error))
@@ -161,20 +188,13 @@ std::optional<CheckpointInfo> CheckpointStore::newest() const {
   std::string damage;
   for (const std::string& path : names) {
     try {
-      return checked(path);
+      return Checkpoint::open(path);
     } catch (const Error& problem) {
       if (damage.empty()) damage = problem.what();
     }
   }
   if (!damage.empty()) throw inputError("no checkpoint of " + folder_ + " is whole: " + damage);
   return std::nullopt;
-}
-
-NamedTensors CheckpointStore::load(const CheckpointInfo& info, WorldRank rank) const {
-  const auto file = traces::SafeTensorsFile::read(finalPath(info) + "/" + fileOf(rank));
-  NamedTensors tensors;
-  for (const auto& [name, view] : file.tensors()) tensors[name] = toTensor(view, name);
-  return tensors;
 }
 
 }  // namespace ringscope::engine

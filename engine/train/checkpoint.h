@@ -6,9 +6,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "engine/sharding/mesh.h"
+#include "traces/safetensors/safetensors.h"
 
 namespace ringscope::engine {
 
@@ -27,23 +30,44 @@ struct CheckpointInfo {
   std::map<std::string, std::string> settings;
 };
 
+/// A checkpoint in memory: its tensors by "weight.NAME", "first.NAME", "second.NAME" and
+/// "master.NAME", whole, whatever mesh saved them. Thread-safe.
+class Checkpoint {
+ public:
+  /// Of one checkpoint's folder. Throws inputError when a file is missing or has not the manifest's
+  /// checksum.
+  static Checkpoint open(const std::string& path);
+
+  const CheckpointInfo& info() const { return info_; }
+  const std::string& path() const { return path_; }
+  std::set<std::string> names() const;
+  /// The parts of all tp ranks joined. Throws inputError when there is no such tensor, or its parts
+  /// do not fit each other.
+  at::Tensor whole(const std::string& name) const;
+
+ private:
+  std::string path_;
+  CheckpointInfo info_;
+  std::vector<traces::SafeTensorsFile> shards_;  // of each tp rank
+};
+
 /// Checkpoints of a run in a folder, each a folder of its own named after step and layout, with a
-/// safetensors file a rank and a manifest with checksums. A checkpoint is written under another
-/// name, synced, and renamed at once, so that whatever happens the last whole one can be loaded.
+/// safetensors file of each tp rank and a manifest with checksums. What several ranks hold is in
+/// one of the files, once. A checkpoint is written under another name, synced, and renamed at once,
+/// so that whatever happens the last whole one can be loaded.
 class CheckpointStore {
  public:
   explicit CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Saving, in this order: begin() by one rank, saveRank() by every rank, finish() by one rank.
+  /// Saving, in this order: begin() by one rank, saveShard() by one rank of each place in tp,
+  /// finish() by one rank.
   void begin(const CheckpointInfo& info) const;
-  void saveRank(const CheckpointInfo& info, WorldRank rank, const NamedTensors& tensors) const;
+  void saveShard(const CheckpointInfo& info, GroupRank tp, const NamedTensors& tensors) const;
   void finish(const CheckpointInfo& info) const;
 
   /// The newest checkpoint whose files are all there and have their checksums; nothing: there is
   /// none. Throws inputError when there are some and all are damaged, and says what is wrong.
-  std::optional<CheckpointInfo> newest() const;
-  /// The tensors of one rank of a checkpoint, by the rank numbers of its own mesh.
-  NamedTensors load(const CheckpointInfo& info, WorldRank rank) const;
+  std::optional<Checkpoint> newest() const;
 
   /// Called before every operation on files, with its number since construction; tests end the
   /// process there.

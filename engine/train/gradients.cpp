@@ -16,7 +16,7 @@ Gradients syncGradients(const LlamaWeights& weights, const LlamaSlices& slices,
     at::Tensor grad = weights[name].grad();
     const auto sums = grad.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     grad = grad.to(sums).contiguous();
-    slices.sumReplicas(name, grad);
+    slices.sumShared(name, grad);
     flat.push_back(grad.view(-1));
   }
   at::Tensor joined = at::cat(flat);

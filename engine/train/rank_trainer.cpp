@@ -46,7 +46,8 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
                  [this](const Mask& mask) {
                    recordSchedules(context_, setup_.run, setup_.layout, mask, train_step_);
                    return makeAttention(context_, setup_.run, setup_.layout, mask,
-                                        Softmax{setup_.model.attentionScale(), {}});
+                                        Softmax{setup_.model.attentionScale(),
+                                                {setup_.run.dropout, setup_.run.seed}});
                  }),
       model_(
           setup.model, weights_, attention_,
@@ -162,37 +163,21 @@ std::string RankTrainer::parameterOf(const std::string& key) {
   return key;
 }
 
-at::Tensor RankTrainer::resliced(const std::string& key,
-                                 const std::vector<NamedTensors>& of_tp_ranks) const {
-  const std::string name = parameterOf(key);
-  std::vector<at::Tensor> slices;
-  for (const NamedTensors& rank : of_tp_ranks) {
-    const auto found = rank.find(key);
-    if (found == rank.end())
-      throw inputError("the checkpoint has no '" + key +
-                       "'; it is of another model or of another --dtype");
-    slices.push_back(found->second);
-  }
-  return slices_.of(name, LlamaSlices::joined(name, slices, setup_.model));
+NamedTensors RankTrainer::stateToSave() const {
+  NamedTensors state = this->state();
+  std::erase_if(
+      state, [&](const auto& entry) { return !slices_.isFirstHolder(parameterOf(entry.first)); });
+  return state;
 }
 
-void RankTrainer::restore(const CheckpointStore& store, const CheckpointInfo& info) {
-  const bool same_layout = info.mesh == context_.groups.mesh();
-  std::vector<NamedTensors> saved;
-  if (same_layout)
-    saved.push_back(store.load(info, context_.worldRank()));
-  else
-    for (const GroupRank tp : everyRank(info.mesh.tp))
-      saved.push_back(store.load(info, info.mesh.rankOf({GroupRank::of(0), tp, GroupRank::of(0)})));
+void RankTrainer::restore(const Checkpoint& checkpoint) {
   for (auto& [key, own] : state()) {
-    const auto found = saved.front().find(key);
-    const at::Tensor value =
-        same_layout && found != saved.front().end() ? found->second : resliced(key, saved);
+    const at::Tensor value = slices_.of(parameterOf(key), checkpoint.whole(key));
     if (value.sizes() != own.sizes() || value.scalar_type() != own.scalar_type())
       throw inputError("the checkpoint's '" + key + "' does not fit this model");
     at::Tensor(own).copy_(value);
   }
-  optimizer_.setSteps(info.optimizer_steps);
+  optimizer_.setSteps(checkpoint.info().optimizer_steps);
 }
 
 void RankTrainer::recordAttention(std::int32_t train_step) {
@@ -261,7 +246,7 @@ double RankTrainer::update(std::int32_t train_step) {
     const GradientSeams& seams = context_.seams.gradients;
     const SeamPlace at = context_.seamPlace(place);
     norm = seams.norm(at, context_.groups, gradients_,
-                      [this](const std::string& name) { return slices_.countsInNorm(name); });
+                      [this](const std::string& name) { return slices_.isFirstHolder(name); });
     seams.clip(at, gradients_, norm, setup_.run.max_norm);
   }
   {

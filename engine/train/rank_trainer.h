@@ -53,12 +53,12 @@ class RankTrainer {
   static std::string parameterOf(const std::string& key);
   std::int64_t updates() const { return optimizer_.steps(); }
   const AdamW::Options& optimizerOptions() const { return optimizer_.options(); }
+  /// Of those, what this rank writes into a checkpoint of its place in tp.
+  NamedTensors stateToSave() const;
   /// Goes on from a checkpoint, of this layout or another.
-  void restore(const CheckpointStore& store, const CheckpointInfo& info);
+  void restore(const Checkpoint& checkpoint);
 
  private:
-  /// One tensor of this rank out of the ranks of a checkpoint of another layout.
-  at::Tensor resliced(const std::string& key, const std::vector<NamedTensors>& of_tp_ranks) const;
   /// This rank's part of the sequences of its cp group.
   Batch localPartOf(const Batch& batch, const SeamPlace& at);
   /// Where freqs_cis is among the buffers: the rows of the table that this rank's tokens have.

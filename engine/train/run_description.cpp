@@ -8,6 +8,19 @@
 #include "traces/schema/run_rules.h"
 
 namespace ringscope::engine {
+namespace {
+
+/// A model's own window holds where the run asks for none and the window is shorter than its
+/// sequences.
+void addWindowOf(const LlamaConfig& model, traces::RunSpec& run) {
+  const bool leaves_room = run.mask == traces::MaskKind::kCausal ||
+                           (run.mask == traces::MaskKind::kDocuments && run.window == 0);
+  if (!leaves_room || model.sliding_window == 0 || model.sliding_window >= run.seq_len) return;
+  run.window = model.sliding_window;
+  if (run.mask == traces::MaskKind::kCausal) run.mask = traces::MaskKind::kWindow;
+}
+
+}  // namespace
 
 traces::RunSpec describeRun(const TrainConfig& c, const LlamaConfig& m,
                             const BatchSource& batches) {
@@ -15,6 +28,7 @@ traces::RunSpec describeRun(const TrainConfig& c, const LlamaConfig& m,
   run.command = traces::Command::kTrain;
   run.window = Mask::of(c).window;
   run.seq_len = batches.sequenceLength();
+  addWindowOf(m, run);
   run.batch = batches.batchSize();
   run.model = {c.model_dir.empty() ? "sample" : c.model_dir,
                m.num_hidden_layers,
@@ -29,22 +43,21 @@ traces::RunSpec describeRun(const TrainConfig& c, const LlamaConfig& m,
 }
 
 std::map<std::string, std::string> lastingSettings(const traces::RunSpec& run,
+                                                   const LlamaConfig& model,
                                                    const BatchSource& batches) {
   const auto text = [](auto value) { return nlohmann::json(value).dump(); };
-  const traces::ModelShape& m = run.model;
-  return {
-      {"the data", text(batches.fingerprint())},
-      {"the model's shape", text(std::vector<std::int64_t>{m.layers, m.hidden_size, m.heads,
-                                                           m.kv_heads, m.head_dim, m.vocab_size})},
-      {"--dtype", traces::name(run.dtype)},
-      {"--seq-len", text(run.seq_len)},
-      {"--batch", text(run.batch)},
-      {"--mask", traces::name(run.mask)},
-      {"--window", text(run.window)},
-      {"--seed", text(run.seed)},
-      {"--lr", text(run.lr)},
-      {"--weight-decay", text(run.weight_decay)},
-      {"--max-norm", text(run.max_norm)}};
+  return {{"the data", text(batches.fingerprint())},
+          {"the model", model.toJson(traces::name(run.dtype)).dump()},
+          {"--dtype", traces::name(run.dtype)},
+          {"--seq-len", text(run.seq_len)},
+          {"--batch", text(run.batch)},
+          {"--mask", traces::name(run.mask)},
+          {"--window", text(run.window)},
+          {"--dropout", text(run.dropout)},
+          {"--seed", text(run.seed)},
+          {"--lr", text(run.lr)},
+          {"--weight-decay", text(run.weight_decay)},
+          {"--max-norm", text(run.max_norm)}};
 }
 
 }  // namespace ringscope::engine

@@ -15,8 +15,10 @@ traces::RunSpec describeRun(const TrainConfig& config, const LlamaConfig& model,
                             const BatchSource& batches);
 
 /// What a run that goes on from a checkpoint must have in common with the run that saved it, by the
-/// option that decides it; "the data" is a hash. The mesh, the strategy and the balance may change.
+/// option that decides it; "the data" is a hash, "the model" its configuration. The mesh, the
+/// strategy and the balance may change.
 std::map<std::string, std::string> lastingSettings(const traces::RunSpec& run,
+                                                   const LlamaConfig& model,
                                                    const BatchSource& batches);
 
 }  // namespace ringscope::engine

@@ -28,10 +28,10 @@ SharedProgress::SharedProgress(const TrainSetup& setup, traces::Recorder* record
       store_(setup.config.checkpoint_dir) {}
 
 void SharedProgress::runRank(RankContext& context, const LlamaWeights& initial,
-                             const std::optional<CheckpointInfo>& resumed) {
+                             const std::optional<Checkpoint>& resumed) {
   RankTrainer trainer(context, setup_, initial);
-  const auto first = static_cast<std::int32_t>(resumed ? resumed->next_step : 0);
-  if (resumed) trainer.restore(store_, *resumed);
+  const auto first = static_cast<std::int32_t>(resumed ? resumed->info().next_step : 0);
+  if (resumed) trainer.restore(*resumed);
   for (std::int32_t step = first; step < setup_.run.steps; ++step) {
     runStep(context, trainer, step);
     const int every = setup_.config.checkpoint_every;
@@ -117,7 +117,7 @@ at::Tensor SharedProgress::fullLogits(const Mesh& mesh,
   return at::cat(batches, 0);
 }
 
-/// Every rank writes its file; the first begins and ends the folder.
+/// One rank of each place in tp writes its file; the first begins and ends the folder.
 void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
                           std::int64_t next_step) {
   const CheckpointInfo info{context.groups.mesh(),
@@ -125,11 +125,13 @@ void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
                             next_step,
                             setup_.run.seed,
                             next_step,
-                            lastingSettings(setup_.run, setup_.batches)};
+                            lastingSettings(setup_.run, setup_.model, setup_.batches)};
+  const MeshPlace here = context.groups.place();
   const bool first = context.isFirstOfWorld();
   if (first) store_.begin(info);
   context.groups.world().barrier();
-  store_.saveRank(info, context.worldRank(), trainer.state());
+  if (here.dp == GroupRank::of(0) && here.cp == GroupRank::of(0))
+    store_.saveShard(info, here.tp, trainer.stateToSave());
   context.groups.world().barrier();
   if (first) store_.finish(info);
   context.groups.world().barrier();

@@ -21,7 +21,7 @@ class SharedProgress {
 
   /// All training steps of one rank; every rank's thread calls it.
   void runRank(RankContext& context, const LlamaWeights& initial,
-               const std::optional<CheckpointInfo>& resumed);
+               const std::optional<Checkpoint>& resumed);
   /// Once all ranks are done: waits for the last comparison.
   void finish() { outcome.diffs = verification_.finish(); }
 

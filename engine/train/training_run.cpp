@@ -2,6 +2,7 @@
 #include "engine/train/training_run.h"
 
 #include <filesystem>
+#include <ranges>
 
 #include "engine/launch/rank_threads.h"
 #include "engine/train/run_description.h"
@@ -69,31 +70,32 @@ traces::RunSpec checkedRun(const TrainConfig& config, const LlamaConfig& model,
 
 /// The checkpoint was made by a run that this one can go on with.
 void checkSettings(const CheckpointInfo& info, const std::map<std::string, std::string>& now) {
-  for (const auto& [setting, value] : now) {
+  // The model and the data come last, and decide other settings: they are named first.
+  for (const auto& [setting, value] : std::views::reverse(now)) {
     const auto then = info.settings.find(setting);
     if (then != info.settings.end() && then->second == value) continue;
-    const bool is_option = setting.starts_with("--");
-    throw usageError("the checkpoint was made with " +
-                     (is_option && then != info.settings.end()
-                          ? setting + " " + then->second + ", and this run has " + value
-                          : "another value of " + setting) +
+    const bool is_option = setting.starts_with("--") && then != info.settings.end();
+    throw usageError((is_option ? "the checkpoint was made with " + setting + " " + then->second +
+                                      ", and this run has " + value
+                                : "the run that made the checkpoint differs in " + setting) +
                      "; resume with the same, or begin anew without --resume");
   }
 }
 
-std::optional<CheckpointInfo> checkpointToResume(const TrainConfig& config,
-                                                 const traces::RunSpec& run,
-                                                 const BatchSource& batches) {
+std::optional<Checkpoint> checkpointToResume(const TrainConfig& config, const traces::RunSpec& run,
+                                             const LlamaConfig& model, const BatchSource& batches) {
   if (!config.resume) return std::nullopt;
   if (config.checkpoint_dir.empty())
     throw usageError("--resume goes on from --checkpoint DIR; give that too");
-  auto info = CheckpointStore(config.checkpoint_dir).newest();
-  if (!info) throw inputError(config.checkpoint_dir + ": there is no checkpoint to resume from");
-  checkSettings(*info, lastingSettings(run, batches));
-  if (info->next_step >= config.steps)
-    throw usageError("the checkpoint has " + std::to_string(info->next_step) +
+  auto checkpoint = CheckpointStore(config.checkpoint_dir).newest();
+  if (!checkpoint)
+    throw inputError(config.checkpoint_dir + ": there is no checkpoint to resume from");
+  const CheckpointInfo& info = checkpoint->info();
+  checkSettings(info, lastingSettings(run, model, batches));
+  if (info.next_step >= config.steps)
+    throw usageError("the checkpoint has " + std::to_string(info.next_step) +
                      " steps behind it already; give more --steps than that");
-  return info;
+  return checkpoint;
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   const traces::RunSpec run = checkedRun(config, model, *batches, seams.checks);
   checkTransport(config.transport, config.device,
                  config.fromEnvironment() ? 1 : config.mesh().worldSize());
-  const auto resumed = checkpointToResume(config, run, *batches);
+  const auto resumed = checkpointToResume(config, run, model, *batches);
   const ShardLayout layout =
       seams.buffers.layout(batches->sequenceLength(), config.cp, *run.balance, {});
   const LlamaWeights initial = config.model_dir.empty()

@@ -34,7 +34,7 @@ std::string sampleRun(const std::string& trace, const std::string& more = "") {
 }
 
 TEST(CommandLineTest, EveryEngineCommandHasHelpInTheNameOfRingscope) {
-  for (const char* command : {"train", "attend", "bench"}) {
+  for (const char* command : {"train", "attend", "bench", "checkpoint"}) {
     const auto result = ringscope(std::string(command) + " --help");
     EXPECT_EQ(result.code, 0) << command;
     EXPECT_NE(result.out.find(std::string("Usage: ringscope ") + command), std::string::npos)
@@ -69,6 +69,7 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope(text + "--launch processes --transport local"),
                     "needs --transport gloo");
   expectOneSentence(ringscope(text + "--tp 3"), "do not divide among tp = 3");
+  expectOneSentence(ringscope(text + "--dropout 0.1 --verify"), "leave one out");
   expectOneSentence(ringscope(text + "--resume"), "--checkpoint DIR");
   expectOneSentence(ringscope(text + "--resume --checkpoint /tmp/c --export-state /tmp/s"),
                     "leave one out");

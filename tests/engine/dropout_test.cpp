@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kLength = 32, kHeads = 4;
 
-AttendConfig configOf(const std::string& strategy, double p, std::uint64_t seed) {
-  AttendConfig config = test::attendConfig(4);
+AttendConfig configOf(const std::string& strategy, double p, std::uint64_t seed, int cp = 4) {
+  AttendConfig config = test::attendConfig(cp);
   config.strategy = traces::parse<traces::Strategy>(strategy);
   config.dropout = p;
   config.seed = seed;
@@ -36,7 +36,7 @@ at::Tensor keptPairs(AttendConfig config) {
   probe.k = at::zeros_like(probe.k);
   probe.v = at::eye(kLength).expand({1, kHeads, kLength, kLength}).contiguous();
   config.forward_only = true;
-  Gate gate(4);
+  Gate gate(config.cp);
   const at::Tensor out = attend(probe, config, gate).tensors.at("out");
   return out * at::arange(1, kLength + 1).view({-1, 1});  // row i shares among i + 1 keys
 }
@@ -84,6 +84,16 @@ TEST_P(DropoutTest, TheSeedDecidesAndNoBlockIsDroppedLikeAnother) {
   // Chunks of 4: two full ones of the same query rows, from different ranks.
   auto chunk = [&](int c) { return kept.slice(2, 28, 32).slice(3, 4 * c, 4 * c + 4); };
   EXPECT_FALSE(at::allclose(chunk(0), chunk(1)) && at::allclose(chunk(1), chunk(2)));
+}
+
+TEST_P(DropoutTest, AnyNumberOfRanksAndAnyBalanceDropTheSamePairs) {
+  const at::Tensor alone = keptPairs(configOf("ring", 0.25, 7, 1)) > 0;
+  for (const int cp : {2, 4})
+    for (const char* balance : {"none", "head_tail", "striped"}) {
+      AttendConfig config = configOf(GetParam(), 0.25, 7, cp);
+      config.balance = traces::parse<traces::Balance>(balance);
+      EXPECT_TRUE(at::equal(keptPairs(config) > 0, alone)) << cp << " " << balance;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DropoutTest,

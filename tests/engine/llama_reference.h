@@ -16,6 +16,7 @@ struct MeshCase {
   engine::Mesh mesh;
   std::string strategy = "ring", balance = "head_tail";
   int ulysses = 0;
+  std::string folder = "llama";  ///< of the model and its results, in tests/reference
 
   std::string name() const {
     return "dp" + std::to_string(mesh.dp) + "_tp" + std::to_string(mesh.tp) + "_cp" +
@@ -23,8 +24,8 @@ struct MeshCase {
   }
   engine::TrainConfig config() const {
     engine::TrainConfig config;
-    config.model_dir = reference("llama/model");
-    config.tokens = reference("llama/tokens.safetensors");
+    config.model_dir = reference(folder + "/model");
+    config.tokens = reference(folder + "/tokens.safetensors");
     config.steps = 3;
     config.dp = mesh.dp;
     config.tp = mesh.tp;
@@ -56,9 +57,12 @@ inline std::vector<MeshCase> meshCases() {
   return cases;
 }
 
-/// Losses, gradients and weights computed by Hugging Face Transformers on one process.
-inline void expectNumbersOfTransformers(const engine::TrainOutcome& outcome) {
-  std::ifstream in(reference("llama/ref.json"));
+/// Losses, gradient norms, logits and gradients computed by Hugging Face Transformers on one
+/// process, to which `file` belongs.
+inline void expectStepsOfTransformers(const engine::TrainOutcome& outcome,
+                                      const std::string& folder,
+                                      const traces::SafeTensorsFile& file) {
+  std::ifstream in(reference(folder + "/ref.json"));
   const auto log = nlohmann::json::parse(in)["steps_log"];
   ASSERT_EQ(outcome.steps.size(), log.size());
   for (std::size_t i = 0; i < log.size(); ++i) {
@@ -66,22 +70,30 @@ inline void expectNumbersOfTransformers(const engine::TrainOutcome& outcome) {
     EXPECT_NEAR(outcome.steps[i].grad_norm, log[i]["grad_norm"].get<double>(), 1e-5);
     EXPECT_EQ(outcome.steps[i].targets, log[i]["targets"].get<std::int64_t>());
   }
-  const auto file = traces::SafeTensorsFile::read(reference("llama/ref.safetensors"));
-  EXPECT_LE(
-      (outcome.logits - engine::toTensor(file.at("logits"), "logits")).abs().max().item<double>(),
-      1e-5);
-  std::int64_t entries = 0, beyond = 0;
+  const at::Tensor logits = engine::toTensor(file.at("logits"), "logits");
+  EXPECT_LE((outcome.logits - logits).abs().max().item<double>(),
+            std::max(1.0, logits.abs().max().item<double>()) * 1e-5);
+  std::size_t gradients = 0;
+  for (const auto& entry : file.tensors()) gradients += entry.first.starts_with("grad.");
+  EXPECT_EQ(outcome.gradients.size(), gradients);
   for (const auto& [name, grad] : outcome.gradients) {
     const at::Tensor exact = engine::toTensor(file.at("grad." + name), name);
     EXPECT_LE((grad - exact).abs().max().item<double>(), 1e-5 * exact.abs().max().item<double>())
         << name;
-    const at::Tensor weight_error =
-        (outcome.weights.at(name) - engine::toTensor(file.at("weight." + name), name)).abs();
-    EXPECT_LE(weight_error.max().item<double>(), 1e-4) << name;
-    entries += weight_error.numel();
-    beyond += (weight_error > 2e-6).sum().item<std::int64_t>();
   }
-  EXPECT_EQ(outcome.gradients.size(), 21u);
+}
+
+/// The same, and the weights after the last step.
+inline void expectNumbersOfTransformers(const engine::TrainOutcome& outcome) {
+  const auto file = traces::SafeTensorsFile::read(reference("llama/ref.safetensors"));
+  expectStepsOfTransformers(outcome, "llama", file);
+  std::int64_t entries = 0, beyond = 0;
+  for (const auto& [name, weight] : outcome.weights) {
+    const at::Tensor error = (weight - engine::toTensor(file.at("weight." + name), name)).abs();
+    EXPECT_LE(error.max().item<double>(), 1e-4) << name;
+    entries += error.numel();
+    beyond += (error > 2e-6).sum().item<std::int64_t>();
+  }
   EXPECT_LE(beyond, entries / 10000);
 }
 

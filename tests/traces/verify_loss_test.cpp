@@ -109,6 +109,17 @@ TEST(VerifyNormTest, SlicesCountEachAndWhatRanksHoldAlikeCountsOnce) {
   EXPECT_EQ(*norm.ratio(), 0);
 }
 
+TEST(VerifyNormTest, TheBiasOfQIsCutAndThatOfTheOutputIsNot) {
+  const auto trace = traceOf(
+      "group tp 0,1\ngroup cp 0\ngroup cp 1\n"
+      "tensor grad.model.layers.0.self_attn.q_proj.bias rank=0 shape=1 values=3\n"
+      "tensor grad.model.layers.0.self_attn.q_proj.bias rank=1 shape=1 values=4\n"
+      "tensor grad.model.layers.0.self_attn.o_proj.bias rank=0 shape=1 values=12\n"
+      "tensor grad.model.layers.0.self_attn.o_proj.bias rank=1 shape=1 values=12\n"
+      "note step.0 {\"grad_norm\": 13}\n");
+  EXPECT_EQ(*checkGradientNorm(*trace, 0).exact, 13);
+}
+
 TEST(VerifyNormTest, ANormThatCountsReplicasIsBeyondItsLimit) {
   const auto trace = traceOf(
       "group tp 0,1\n"

@@ -204,7 +204,7 @@ Reason refusedNumbers(const RunSpec& run) {
     return r;
   if (run.steps < 1) return "--steps " + text(run.steps) + " cannot be; it is at least 1";
   if (run.dropout > 0 && run.verify)
-    return "--verify compares with unsharded attention, which drops other pairs than --dropout; "
+    return "--verify compares with unsharded attention, which drops no pairs as --dropout does; "
            "leave one out";
   return {};
 }

@@ -77,6 +77,12 @@ std::vector<WorldRank> tokenOwners(const Trace& trace) {
   return {owners.begin(), owners.end()};
 }
 
+/// A bias of q, k or v, of which each tp rank holds the part of its heads.
+bool isSlicedBias(const std::string& name) {
+  return name.ends_with(".q_proj.bias") || name.ends_with(".k_proj.bias") ||
+         name.ends_with(".v_proj.bias");
+}
+
 std::optional<double> loggedNumber(const Trace& trace, std::int32_t train_step, const char* field) {
   const nlohmann::json& step = trace.note("step." + std::to_string(train_step));
   if (!step.is_object() || !step.contains(field) || !step.at(field).is_number())
@@ -173,9 +179,9 @@ ScalarCheck checkGradientNorm(const Trace& trace, std::int32_t train_step) {
         if (tensor.tensor.kind != TensorKind::kGradient || tensor.rank != rank ||
             !(tensor.place == place))
           continue;
-        // Norms' weights are of one dimension and whole on every tp rank; of the others, those are
-        // replicas that are equal.
-        const bool whole = tensor.shape.size() == 1;
+        // Norms' weights and the output's bias are of one dimension and whole on every tp rank; of
+        // the others, those are replicas that are equal.
+        const bool whole = tensor.shape.size() == 1 && !isSlicedBias(tensor.tensor.name);
         if (!counted.emplace(tensor.tensor.name, whole ? 0 : tensor.hash).second) continue;
         for (const double value : load(trace, tensor.tensor, place, rank).values)
           squares += value * value;

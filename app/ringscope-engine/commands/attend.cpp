@@ -139,7 +139,7 @@ int run(Options& o) {
   traces::checkOutputs({{"INPUT", o.input}}, {{"--output", o.output}, {"--trace", o.trace}});
   if (config.verify && config.dropout > 0)
     throw usageError(
-        "--verify compares with unsharded attention, which drops other pairs than --dropout; leave "
+        "--verify compares with unsharded attention, which drops no pairs as --dropout does; leave "
         "one out");
   for (const auto& mistake : o.mistakes) engine::inject(mistake, config.seams);
   const std::string sealed =

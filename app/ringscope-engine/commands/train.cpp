@@ -206,20 +206,12 @@ int run(Options& o) {
   return diverges && o.control.empty() ? kAnswerIsNo : kSuccess;
 }
 
-}  // namespace
-
-std::string commandLine() {
-  std::ifstream in("/proc/self/cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  std::replace(text.begin(), text.end(), '\0', ' ');
-  return traces::toUtf8(text);
-}
-
-void defineTrain(CLI::App& command, int& exit_code) {
-  auto o = std::make_shared<Options>();
-  auto& c = o->config;
-  command.add_option("--model", c.model_dir,
-                     "A Hugging Face Llama folder; without it a small model is made");
+/// What is trained, and on what.
+void addData(CLI::App& command, engine::TrainConfig& c) {
+  command.add_option(
+      "--model", c.model_dir,
+      "A Hugging Face folder of a Llama, Mistral, Qwen2 or Qwen3, whose sliding_window holds where "
+      "--window asks for none; without it a small model is made");
   command.add_option("--text", c.text, "Text files to train on");
   command.add_option("--tokenizer", c.tokenizer,
                      "A SentencePiece model for --text (default: tokenizer.model of --model, else "
@@ -238,6 +230,42 @@ void defineTrain(CLI::App& command, int& exit_code) {
       .add_option("--batch", c.batch, "Sequences in a batch of all dp ranks together, with --text")
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
+}
+
+/// How it is trained.
+void addNumbers(CLI::App& command, engine::TrainConfig& c) {
+  addNamed(command, "--dtype", c.dtype, "float32, float64, or bfloat16 with fp32 masters",
+           {"float32", "float64", "bfloat16"});
+  command.add_option("--seed", c.seed, "For weights, the order of blocks and dropout")
+      ->check(seedNumber())
+      ->capture_default_str();
+  command.add_option("--lr", c.lr, "Learning rate")->check(realNumber())->capture_default_str();
+  command.add_option("--weight-decay", c.weight_decay, "AdamW's weight decay")
+      ->check(realNumber())
+      ->capture_default_str();
+  command.add_option("--max-norm", c.max_norm, "Gradients are clipped at this norm")
+      ->check(realNumber())
+      ->capture_default_str();
+  command
+      .add_option("--dropout", c.dropout,
+                  "Chance that a pair of query and key is dropped (by plain matrix products: no "
+                  "fused CPU kernel offers it)")
+      ->check(CLI::Range(0.0, 0.99));
+}
+
+}  // namespace
+
+std::string commandLine() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return traces::toUtf8(text);
+}
+
+void defineTrain(CLI::App& command, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  auto& c = o->config;
+  addData(command, c);
   command.add_option("--dp", c.dp, "Ranks that share the batch (default: DP_SIZE, else 1)")
       ->envname("DP_SIZE")
       ->check(CLI::Range(1, 1024));
@@ -253,18 +281,7 @@ void defineTrain(CLI::App& command, int& exit_code) {
   command.add_flag("--resume", c.resume, "Go on from the newest checkpoint of --checkpoint");
   command.add_option("--save-model", o->save_model,
                      "Write config.json and model.safetensors into this folder at the end");
-  addNamed(command, "--dtype", c.dtype, "float32, float64, or bfloat16 with fp32 masters",
-           {"float32", "float64", "bfloat16"});
-  command.add_option("--seed", c.seed, "For weights and the order of blocks")
-      ->check(seedNumber())
-      ->capture_default_str();
-  command.add_option("--lr", c.lr, "Learning rate")->check(realNumber())->capture_default_str();
-  command.add_option("--weight-decay", c.weight_decay, "AdamW's weight decay")
-      ->check(realNumber())
-      ->capture_default_str();
-  command.add_option("--max-norm", c.max_norm, "Gradients are clipped at this norm")
-      ->check(realNumber())
-      ->capture_default_str();
+  addNumbers(command, c);
   command.add_option("--mistake", c.mistakes, "Inject a mistake of the catalogue");
   command.add_option("--log", o->log, "A JSON line a step");
   command.add_option("--export-state", o->export_state,

@@ -20,7 +20,7 @@ AllGatherAttention::AllGatherAttention(RankContext& context, Group group, const 
       mask_(mask),
       fp8_(fp8),
       schedule_(ringSchedule(layout, mask, group_.rank())),
-      worker_(context, softmax) {}
+      worker_(context, softmax, group_, layout) {}
 
 std::vector<at::Tensor> AllGatherAttention::gather(const at::Tensor& k, const at::Tensor& v,
                                                    const Place& place) {

@@ -6,6 +6,7 @@
 #include "engine/attention/block_attention.h"
 #include "engine/attention/plain_attention.h"
 #include "engine/attention/sinks.h"
+#include "engine/sharding/rank_order.h"
 
 namespace ringscope::engine {
 
@@ -29,9 +30,9 @@ void setPiece(traces::Event& event, const Piece& piece, PieceIndex index) {
 /// quicker so; CUDA's skips what a causal mask drops by itself.
 AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const Piece& piece, const Softmax& softmax,
-                                  const Dropout& dropout) {
+                                  const Dropout& dropout, const PairPlaces& places) {
   const double scale = softmax.scale;
-  if (dropout.p > 0) return attendPiecePlain(q, k, v, piece, scale, dropout);
+  if (dropout.p > 0) return attendPiecePlain(q, k, v, piece, scale, dropout, places);
   const bool cut = q.is_cpu() && softmax.kernel != traces::Kernel::kMath;
   const auto cuts = cut ? cutDiagonalIntoStrips(piece) : std::vector{piece};
   if (cuts.size() == 1) return attendPiece(q, k, v, piece, scale, true, softmax.kernel);
@@ -60,23 +61,29 @@ at::ScalarType sumTypeOf(const at::Tensor& input) {
   return input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-Dropout BlockWorker::dropoutOf(const Place& place, GroupRank source_rank, PieceIndex piece) const {
-  // Numbers next to each other must not give states next to each other (Steele et al. 2014,
-  // SplitMix64).
-  std::uint64_t state = softmax_.dropout.seed;
-  for (const auto part : {static_cast<std::uint64_t>(place.train_step),
-                          static_cast<std::uint64_t>(place.layer.value()),
-                          static_cast<std::uint64_t>(context_.rank().value()),
-                          static_cast<std::uint64_t>(source_rank.value()),
-                          static_cast<std::uint64_t>(piece.value())}) {
-    state += part + 0x9e3779b97f4a7c15ULL;
-    state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    state = (state ^ (state >> 27)) * 0x94d049bb133111ebULL;
-    state ^= state >> 31;
-  }
-  Dropout dropout{softmax_.dropout.p, state};
+BlockWorker::BlockWorker(RankContext& context, const Softmax& softmax, const Group& group,
+                         const ShardLayout& layout, HeadPart heads)
+    : context_(context),
+      softmax_(softmax),
+      heads_(heads),
+      cp_rank_(group.communicatorRank(group.rank())) {
+  if (softmax.dropout.p == 0) return;
+  for (const GroupRank rank : everyRank(group.size()))
+    tokens_[group.communicatorRank(rank)] = layout.globalFromLocal(rank);
+}
+
+Dropout BlockWorker::dropoutOf(const Place& place, GroupRank source_rank) const {
+  Dropout dropout = softmax_.dropout;
+  dropout.seed = seedOfLayer(dropout.seed, place.train_step, place.layer);
   context_.seams.attention.dropout(context_.seamPlace(place, source_rank), dropout);
   return dropout;
+}
+
+PairPlaces BlockWorker::placesOf(GroupRank source_rank, const at::Tensor& q) const {
+  if (tokens_.empty()) return {};
+  const MeshPlace here = context_.groups.place();
+  return {here.dp.value() * q.size(0), (here.tp.value() * heads_.count + heads_.index) * q.size(1),
+          tokens_.at(cp_rank_), tokens_.at(source_rank)};
 }
 
 void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
@@ -86,6 +93,8 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
   const WorldRank source = context_.worldOf(source_rank);
   const AttentionSeams& seams = context_.seams.attention;
   const SeamPlace at = context_.seamPlace(place, source_rank);
+  const Dropout dropout = dropoutOf(place, source_rank);
+  const PairPlaces places = placesOf(source_rank, q);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     const PieceIndex index = PieceIndex::of(i);
@@ -94,7 +103,7 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
       StageScope scope(observer, EventKind::kAttend, place, source);
       setPiece(scope.event(), piece, index);
       const MemoryScope memory(MemoryCategory::kOutLse);
-      block = attendPieceByCuts(q, k, v, piece, softmax_, dropoutOf(place, source_rank, index));
+      block = attendPieceByCuts(q, k, v, piece, softmax_, dropout, places);
       seams.block(at, piece, block);
     }
     observer.tensor({TensorKind::kBlockOut}, place, block.out, source, index);
@@ -143,17 +152,17 @@ std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& 
                                                       RowSums& dq) const {
   BackwardInputs in{dout, q, k, v, result, pieces, softmax_.scale};
   context_.seams.attention.backward(context_.seamPlace(place, source_rank), in);
+  const Dropout dropout = dropoutOf(place, source_rank);
+  const PairPlaces places = placesOf(source_rank, q);
   std::vector<KeyGradients> parts;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const PieceIndex index = PieceIndex::of(i);
     StageScope scope(context_.observer, EventKind::kAttend, place, context_.worldOf(source_rank));
-    setPiece(scope.event(), pieces[i], index);
-    const Dropout dropout = dropoutOf(place, source_rank, index);
+    setPiece(scope.event(), pieces[i], PieceIndex::of(i));
     const bool whole = dropout.p > 0 || q.is_cuda() || softmax_.kernel == traces::Kernel::kMath;
     for (const Piece& cut : whole ? std::vector{pieces[i]} : cutDiagonal(pieces[i])) {
       const AttentionGradients part =
           dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, cut,
-                                                   softmax_.scale, dropout)
+                                                   softmax_.scale, dropout, places)
                         : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, cut,
                                               softmax_.scale, true, softmax_.kernel);
       dq.add(cut.q_begin, cut.q_end, part.dq);
@@ -169,13 +178,14 @@ AttentionResult BlockWorker::attendWhole(const std::vector<Piece>& pieces, const
   Observer& observer = context_.observer;
   const WorldRank own = context_.worldOf(context_.rank());
   const MemoryScope memory(MemoryCategory::kOutLse);
+  const Dropout dropout = dropoutOf(place, context_.rank());
+  const PairPlaces places = placesOf(context_.rank(), q);
   const auto attend_one = [&](const Piece& piece, PieceIndex index) {
     AttentionResult block;
     {
       StageScope scope(observer, EventKind::kAttend, place, own);
       setPiece(scope.event(), piece, index);
-      const Dropout dropout = dropoutOf(place, context_.rank(), index);
-      block = dropout.p > 0 ? attendPiecePlain(q, k, v, piece, softmax_.scale, dropout)
+      block = dropout.p > 0 ? attendPiecePlain(q, k, v, piece, softmax_.scale, dropout, places)
                             : attendPiece(q, k, v, piece, softmax_.scale, false, softmax_.kernel);
       context_.seams.attention.block(context_.seamPlace(place, context_.rank()), piece, block);
     }
@@ -195,13 +205,14 @@ AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pi
                                                     const AttentionResult& result) const {
   BackwardInputs in{dout, q, k, v, result, pieces, softmax_.scale};
   context_.seams.attention.backward(context_.seamPlace(place, context_.rank()), in);
+  const Dropout dropout = dropoutOf(place, context_.rank());
+  const PairPlaces places = placesOf(context_.rank(), q);
   const auto attend_one = [&](const Piece& piece, PieceIndex index) {
     StageScope scope(context_.observer, EventKind::kAttend, place,
                      context_.worldOf(context_.rank()));
     setPiece(scope.event(), piece, index);
-    const Dropout dropout = dropoutOf(place, context_.rank(), index);
     return dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, piece,
-                                                    in.scale, dropout)
+                                                    in.scale, dropout, places)
                          : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, piece,
                                                in.scale, false, softmax_.kernel);
   };

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <vector>
+
+#include "engine/attention/dropout.h"
 #include "engine/attention/merge.h"
 #include "engine/attention/pieces.h"
 #include "engine/attention/softmax.h"
 #include "engine/attention/strategies/row_sums.h"
 #include "engine/rank/rank_context.h"
+#include "engine/transport/group.h"
 
 namespace ringscope::engine {
 
@@ -23,12 +28,19 @@ void storeIn(const at::Tensor& dkv, const std::vector<KeyGradients>& parts);
 /// without copying them.
 at::Tensor inKernelOrder(const at::Tensor& dout);
 
+/// One of several equal parts of a rank's heads.
+struct HeadPart {
+  int index = 0, count = 1;
+};
+
 /// Attends queries to one block at a time and merges, recording both; the part that all strategies
 /// have in common.
 class BlockWorker {
  public:
-  BlockWorker(RankContext& context, const Softmax& softmax)
-      : context_(context), softmax_(softmax) {}
+  /// `layout` is that of the ranks of `group`; `heads`: where a tp rank's heads are shared out
+  /// further, which part of them is attended.
+  BlockWorker(RankContext& context, const Softmax& softmax, const Group& group,
+              const ShardLayout& layout, HeadPart heads = {});
 
   /// q: [B, Hq, S, D]; k, v: [B, Hkv, S_k, D] of cp rank `source_rank`. A running result without
   /// tensors has seen nothing yet.
@@ -55,12 +67,15 @@ class BlockWorker {
                                   const at::Tensor& sinks);
 
  private:
-  RankContext& context_;
-  /// The random state of one piece; the same in forward and backward.
-  Dropout dropoutOf(const traces::Place& place, GroupRank source_rank,
-                    traces::PieceIndex piece) const;
+  /// Of one layer; the same in forward and backward.
+  Dropout dropoutOf(const traces::Place& place, GroupRank source_rank) const;
+  PairPlaces placesOf(GroupRank source_rank, const at::Tensor& q) const;
 
+  RankContext& context_;
   Softmax softmax_;
+  HeadPart heads_;
+  GroupRank cp_rank_;
+  std::map<GroupRank, std::vector<traces::TokenIndex>> tokens_;  // of each cp rank; with dropout
 };
 
 /// The type in which gradients of inputs of this type are summed.

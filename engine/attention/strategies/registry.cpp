@@ -45,7 +45,9 @@ std::unique_ptr<ContextParallelOp> makeUlysses(RankContext& context, const trace
   const int rings = context.cp.size() / ulysses;
   auto ring = std::make_unique<RingAttention>(
       context, groupOf(context, ranksFrom(here.among_neighbours, rings, ulysses)),
-      layout.joined(ulysses), mask, softmax, RingOptions{run.rotate, run.order, run.fp8, run.p2p});
+      layout.joined(ulysses), mask, softmax,
+      RingOptions{
+          run.rotate, run.order, run.fp8, run.p2p, {here.among_neighbours.value(), ulysses}});
   return std::make_unique<UlyssesAttention>(
       context, groupOf(context, ranksFrom(here.first_neighbour, ulysses)),
       layout.segments(here.first_neighbour, ulysses), std::move(ring));

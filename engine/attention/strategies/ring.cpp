@@ -22,7 +22,7 @@ RingAttention::RingAttention(RankContext& context, Group group, const ShardLayou
       options_(options),
       forward_(ringSchedule(layout, mask, group_.rank())),
       backward_(ringBackwardSchedule(layout, mask, group_.rank(), options.order)),
-      worker_(context, softmax) {}
+      worker_(context, softmax, group_, layout, options.heads) {}
 
 std::unique_ptr<KvWire> RingAttention::makeWire(const at::Tensor& k) const {
   return options_.fp8 ? fp8KvWire(k) : plainKvWire();

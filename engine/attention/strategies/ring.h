@@ -14,6 +14,7 @@ struct RingOptions {
   Order order = Order::kDiagonalFirst;
   bool fp8 = false;  ///< KV on the wire as e4m3
   traces::PointToPoint p2p = traces::PointToPoint::kBatched;
+  HeadPart heads = {};
 };
 
 /// Ring attention over a group (Liu et al. 2023, arXiv:2310.01889): KV blocks go round while each

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Model folders and checkpoints on the command line.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/files.h"
+#include "tests/support/run_program.h"
+#include "traces/safetensors/safetensors.h"
+
+namespace ringscope {
+namespace {
+
+using nlohmann::json;
+using test::expectOneSentence;
+using test::reference;
+using test::ringscope;
+using test::slurp;
+using traces::SafeTensorsFile;
+
+std::string familyRun(const std::string& model, const std::string& more) {
+  const std::string folder = reference("family/" + model);
+  return "train --model " + folder + "/model --tokens " + folder + "/tokens.safetensors --tp 2 " +
+         "--cp 2 --capture none " + more;
+}
+
+/// The same names, and the same bytes in each.
+void expectSameTensors(const std::string& file, const std::string& other) {
+  const auto a = SafeTensorsFile::read(file), b = SafeTensorsFile::read(other);
+  ASSERT_EQ(a.tensors().size(), b.tensors().size());
+  for (const auto& [name, view] : a.tensors()) {
+    const auto& same = b.at(name);
+    EXPECT_EQ(view.shape, same.shape) << name;
+    EXPECT_TRUE(std::equal(view.data, view.data + view.size_bytes, same.data)) << name;
+  }
+}
+
+TEST(ModelsTest, ASavedModelIsOneOfItsFamilyAndTrainsOn) {
+  for (const char* model : {"mistral", "qwen2", "qwen3"}) {
+    test::TempDir dir;
+    const auto saved = ringscope(familyRun(model, "--steps 1 --save-model " + dir.file("m")));
+    ASSERT_EQ(saved.code, 0) << saved.err;
+    const auto config = json::parse(slurp(dir.file("m/config.json")));
+    EXPECT_EQ(config["model_type"], model);
+    const auto before =
+        SafeTensorsFile::read(reference("family/") + model + "/model/model.safetensors");
+    const auto after = SafeTensorsFile::read(dir.file("m/model.safetensors"));
+    EXPECT_EQ(before.tensors().size(), after.tensors().size());
+    for (const auto& [name, view] : before.tensors()) EXPECT_EQ(after.at(name).shape, view.shape);
+    const auto again =
+        ringscope("train --model " + dir.file("m") + " --tokens " + reference("family/") + model +
+                  "/tokens.safetensors --cp 4 --steps 1 --verify");
+    EXPECT_EQ(again.code, 0) << again.err;
+  }
+}
+
+TEST(ModelsTest, ACheckpointsWeightsAreThoseOfTheRunInOneFile) {
+  test::TempDir dir;
+  const auto train = ringscope(familyRun(
+      "qwen3", "--steps 2 --checkpoint " + dir.file("c") + " --save-model " + dir.file("m")));
+  ASSERT_EQ(train.code, 0) << train.err;
+  const auto exported = ringscope("checkpoint --json " + dir.file("c") + " -o " + dir.file("w"));
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  expectSameTensors(dir.file("w"), dir.file("m/model.safetensors"));
+  const auto said = json::parse(exported.out);
+  EXPECT_EQ(said["next_step"], 2);
+  EXPECT_EQ(said["tp"], 2);
+  EXPECT_EQ(said["settings"]["--lr"], "0.001");
+  const std::string inner = said["path"];
+  ASSERT_EQ(ringscope("checkpoint " + inner + " --optimizer -o " + dir.file("all")).code, 0);
+  const auto all = SafeTensorsFile::read(dir.file("all"));
+  EXPECT_EQ(all.tensors().size(), 3 * SafeTensorsFile::read(dir.file("w")).tensors().size());
+  EXPECT_TRUE(all.contains("second.model.layers.0.self_attn.q_norm.weight"));
+  expectOneSentence(ringscope("checkpoint " + inner + " -o " + inner + "/tp-0.safetensors"),
+                    "is the same file as the checkpoint");
+}
+
+TEST(ModelsTest, WithoutACheckpointOneSentenceSaysSo) {
+  test::TempDir dir;
+  expectOneSentence(ringscope("checkpoint " + dir.file("none")), "there is no checkpoint");
+}
+
+}  // namespace
+}  // namespace ringscope

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistral, Qwen2 and Qwen3 from Hugging Face folders, against Transformers on one process.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/llama_reference.h"
+#include "tests/engine/mesh_training.h"
+#include "tests/support/expect_error.h"
+#include "traces/diff/summary.h"
+
+namespace ringscope::engine {
+namespace {
+
+using test::MeshCase;
+
+const std::vector<std::string> kFamily = {"mistral", "qwen2", "qwen3"};
+
+/// 4 query heads and 2 KV heads: at tp 4 each KV head is on two ranks.
+std::vector<MeshCase> familyCases() {
+  std::vector<MeshCase> cases;
+  for (const std::string& model : kFamily)
+    for (MeshCase c : std::vector<MeshCase>{{{1, 1, 1}, "ring", "none"},
+                                            {{1, 1, 4}},
+                                            {{1, 1, 4}, "ring", "striped"},
+                                            {{1, 1, 4}, "all_gather"},
+                                            {{1, 1, 4}, "ulysses"},
+                                            {{1, 1, 4}, "hybrid", "head_tail", 2},
+                                            {{1, 2, 1}, "ring", "none"},
+                                            {{1, 2, 2}, "ulysses"},
+                                            {{2, 2, 2}, "ring"},
+                                            {{1, 4, 1}, "ring", "none"},
+                                            {{1, 4, 2}, "all_gather"}}) {
+      c.folder = "family/" + model;
+      cases.push_back(c);
+    }
+  return cases;
+}
+
+class ModelFamily : public testing::TestWithParam<MeshCase> {};
+
+TEST_P(ModelFamily, LossLogitsAndGradientsAreThoseOfTransformers) {
+  const std::string& folder = GetParam().folder;
+  const auto file = traces::SafeTensorsFile::read(test::reference(folder + "/ref.safetensors"));
+  test::expectStepsOfTransformers(test::trained(GetParam().config()), folder, file);
+}
+
+INSTANTIATE_TEST_SUITE_P(Matrix, ModelFamily, testing::ValuesIn(familyCases()),
+                         [](const auto& test) {
+                           return test.param.folder.substr(7) + "_" + test.param.name();
+                         });
+
+TEST(ModelFamilyTest, EachIsWithinTheLimitsOfItsUnshardedStep) {
+  for (const std::string& model : kFamily) {
+    MeshCase c{{1, 2, 2}};
+    c.folder = "family/" + model;
+    TrainConfig config = c.config();
+    config.verify = true;
+    config.steps = 1;
+    const auto diffs = test::trained(config).diffs;
+    ASSERT_FALSE(diffs.empty());
+    for (const auto& diff : diffs) EXPECT_FALSE(traces::diverges(diff)) << model << diff.tensor;
+  }
+}
+
+TEST(ModelFamilyTest, RecomputationChangesNoNumber) {
+  MeshCase c{{1, 1, 2}};
+  c.folder = "family/qwen3";
+  TrainConfig config = c.config();
+  const auto plain = test::trained(config);
+  config.recompute = true;
+  const auto again = test::trained(config);
+  for (const auto& [name, weight] : plain.weights)
+    EXPECT_TRUE(at::equal(weight, again.weights.at(name))) << name;
+}
+
+TEST(ModelFamilyTest, AWindowOfTheRunTakesThePlaceOfTheModels) {
+  MeshCase c{{1, 1, 2}};
+  c.folder = "family/mistral";
+  TrainConfig config = c.config();
+  const double with_its_own = test::trained(config).steps[0].loss;
+  config.mask = traces::MaskKind::kWindow;
+  config.window = 12;
+  EXPECT_EQ(test::trained(config).steps[0].loss, with_its_own);
+  config.window = 32;
+  EXPECT_NE(test::trained(config).steps[0].loss, with_its_own);
+}
+
+TEST(ModelFamilyTest, AConfigurationIsTheSameAfterItWasWritten) {
+  for (const std::string& model : kFamily) {
+    const auto config = LlamaConfig::load(test::reference("family/" + model + "/model"));
+    const auto written = config.toJson("float32");
+    const auto again = LlamaConfig::parse(written.dump(), model);
+    const auto& rope = written["rope_parameters"];
+    if (config.rope_scaling) {  // transformers warns of 32.0
+      EXPECT_TRUE(rope["original_max_position_embeddings"].is_number_integer());
+    }
+    EXPECT_EQ(again.family, config.family);
+    EXPECT_EQ(again.head_dim, config.head_dim);
+    EXPECT_EQ(again.attention_bias, config.attention_bias);
+    EXPECT_EQ(again.output_bias, config.output_bias);
+    EXPECT_EQ(again.head_norm, config.head_norm);
+    EXPECT_EQ(again.sliding_window, config.sliding_window);
+    EXPECT_EQ(again.tie_word_embeddings, config.tie_word_embeddings);
+    EXPECT_EQ(again.toJson("float32"), written);
+  }
+}
+
+std::string configText(const std::string& type, const std::string& more) {
+  return R"({"model_type":")" + type +
+         R"(","vocab_size":64,"hidden_size":32,"intermediate_size":64,"num_hidden_layers":2,)"
+         R"("num_attention_heads":4,"num_key_value_heads":2)" +
+         more + "}";
+}
+
+TEST(ModelFamilyTest, WhatIsNotOfTheFamilyIsRefusedWithWhatCanBeRead) {
+  for (const char* type : {"mixtral", "qwen3_moe", "gemma2", "gpt2", ""})
+    EXPECT_ERROR(LlamaConfig::parse(configText(type, ""), "config"), ErrorCode::kInput,
+                 "what can be read is llama, mistral, qwen2 and qwen3");
+  EXPECT_ERROR(LlamaConfig::parse(configText("llama", R"(,"partial_rotary_factor":0.5)"), "config"),
+               ErrorCode::kInput, "partial_rotary_factor 0.5 is not supported");
+  EXPECT_ERROR(
+      LlamaConfig::parse(configText("qwen2", R"(,"use_sliding_window":true,"sliding_window":8,)"
+                                             R"("max_window_layers":1)"),
+                         "config"),
+      ErrorCode::kInput, "a window in 1 of 2 layers is not supported");
+}
+
+TEST(ModelFamilyTest, WhoSeesAWindowIsSaidInThreeWays) {
+  const auto window = [](const char* type, const char* more) {
+    return LlamaConfig::parse(configText(type, more), "config").sliding_window;
+  };
+  EXPECT_EQ(window("mistral", ""), 4096) << "as transformers has it where config.json is silent";
+  EXPECT_EQ(window("mistral", R"(,"sliding_window":null)"), 0);
+  EXPECT_EQ(window("qwen2", R"(,"sliding_window":8)"), 0) << "use_sliding_window is false";
+  EXPECT_EQ(window("qwen2", R"(,"use_sliding_window":true,"sliding_window":8)"), 0)
+      << "layers from 28 on";
+  EXPECT_EQ(window("qwen3", R"(,"use_sliding_window":true,"sliding_window":8,)"
+                            R"("layer_types":["sliding_attention","sliding_attention"])"),
+            8);
+  EXPECT_EQ(window("llama", R"(,"sliding_window":8)"), 0);
+}
+
+}  // namespace
+}  // namespace ringscope::engine

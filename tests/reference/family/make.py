@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the reference results beside this file, with PyTorch and Hugging Face Transformers on one
+process without sharding; nothing of RingScope takes part.
+
+    pip install torch==2.11.0 transformers==5.23.0
+    python make.py
+
+Of each model: model/ as save_pretrained writes it, with random norms and biases, so that none of
+them goes unseen; tokens.safetensors; ref.safetensors with `logits` and `grad.*` of step 0; ref.json
+with loss and gradient norm of each step. AdamW lr 1e-3, betas 0.9/0.999, eps 1e-8, weight decay
+0.01; clip at 1.0; the loss is the mean over targets that are not -100, of which the first tokens
+have fewer.
+"""
+import json
+import pathlib
+
+import torch
+from safetensors.torch import save_file
+from transformers import AutoModelForCausalLM, MistralConfig, Qwen2Config, Qwen3Config
+
+HERE = pathlib.Path(__file__).parent
+STEPS, BATCH, LENGTH, VOCABULARY = 3, 2, 32, 64
+SHAPE = dict(vocab_size=VOCABULARY, hidden_size=32, intermediate_size=32, num_hidden_layers=2,
+             num_attention_heads=4, num_key_value_heads=2, initializer_range=0.2,
+             max_position_embeddings=128, attn_implementation="eager", use_cache=False)
+LLAMA3 = dict(rope_type="llama3", rope_theta=5000.0, factor=4.0, low_freq_factor=1.0,
+              high_freq_factor=4.0, original_max_position_embeddings=32)
+MODELS = {
+    # Biases of q, k and v; the embedding is the output projection too.
+    "qwen2": Qwen2Config(**SHAPE, tie_word_embeddings=True,
+                         rope_parameters=dict(rope_type="default", rope_theta=1e6)),
+    # Norms of the heads, wider heads than hidden size / heads, biases of q, k, v and o.
+    "qwen3": Qwen3Config(**SHAPE, head_dim=16, attention_bias=True,
+                         rope_parameters=dict(rope_type="default", rope_theta=1e6)),
+    # A window, wider heads, stretched rotary wavelengths, another epsilon.
+    "mistral": MistralConfig(**SHAPE, head_dim=16, sliding_window=12, rms_norm_eps=1e-5,
+                             rope_parameters=LLAMA3),
+}
+
+
+def tokens():
+    ids = torch.randint(0, VOCABULARY, (STEPS, BATCH, LENGTH + 1))
+    labels = ids[..., 1:].clone()
+    ignored = torch.rand(labels.shape) < 0.1
+    ignored[..., :LENGTH // 4] |= torch.rand(ignored[..., :LENGTH // 4].shape) < 0.6
+    labels[ignored] = -100
+    return {"input_ids": ids[..., :-1].contiguous(), "labels": labels,
+            "position_ids": torch.arange(LENGTH).expand(BATCH, LENGTH).contiguous()}
+
+
+def lively(model):
+    """Norms beside 1 and biases beside 0."""
+    for name, weight in model.named_parameters():
+        if name.endswith(".bias") or "norm" in name:
+            weight.data += torch.randn_like(weight) * 0.2
+
+
+def make(name, config):
+    torch.manual_seed(sum(name.encode()))
+    folder = HERE / name
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    lively(model)
+    model.save_pretrained(folder / "model")
+    (folder / "model" / "generation_config.json").unlink(missing_ok=True)
+    data = tokens()
+    save_file(data, folder / "tokens.safetensors")
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
+    kept, log = {}, []
+    for step in range(STEPS):
+        logits = model(input_ids=data["input_ids"][step], position_ids=data["position_ids"]).logits
+        labels = data["labels"][step]
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        if step == 0:
+            kept["logits"] = logits.detach().clone()
+            for weight_name, weight in model.named_parameters():
+                kept["grad." + weight_name] = weight.grad.clone()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        log.append({"step": step, "loss": loss.item(), "grad_norm": norm.item(),
+                    "targets": int((labels >= 0).sum())})
+    save_file(kept, folder / "ref.safetensors")
+    (folder / "ref.json").write_text(json.dumps({"steps_log": log}, indent=1) + "\n")
+
+
+for model_name, model_config in MODELS.items():
+    make(model_name, model_config)
