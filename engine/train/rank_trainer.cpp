@@ -222,7 +222,9 @@ void RankTrainer::recordIntent(std::int32_t train_step) {
   meant.loss = traces::LossReduction::kMeanOverTargets;
   for (const auto& choice : traces::chosenBuffers(setup_.run))
     meant.buffers.push_back({choice.name, choice.seq_dim});
-  meant.ranks = context_.groups.mesh().cpGroup(context_.worldRank());
+  const Mesh& mesh = context_.groups.mesh();
+  for (const WorldRank first : mesh.tpGroup(context_.worldRank()))
+    for (const WorldRank rank : mesh.cpGroup(first)) meant.ranks.push_back(rank);
   meant.train_step = intent_ ? intent_->train_step : train_step;
   if (intent_ == meant) return;
   meant.train_step = train_step;

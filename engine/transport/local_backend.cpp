@@ -58,21 +58,23 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::recv(std::vector<at::Tensor>& tenso
   return c10::make_intrusive<LocalWork>(world_, std::move(parcel), rank(), timeout_);
 }
 
-std::vector<at::Tensor*> LocalBackend::gatherAddresses(at::Tensor& mine) {
+std::vector<at::Tensor> LocalBackend::meet(at::Tensor& mine) {
   complete(mine);
-  world_->board[rank().index()] = {&mine, mine.sizes().vec(), mine.scalar_type()};
+  world_->board[rank().index()] = mine;
   world_->mailbox.barrier(rank(), timeout_);
-  std::vector<at::Tensor*> all;
-  for (const LocalWorld::Entry& entry : world_->board) {
-    all.push_back(entry.tensor);
-    if (mine.sizes() != entry.sizes || mine.scalar_type() != entry.type) {
+  for (const at::Tensor& theirs : world_->board)
+    if (mine.sizes() != theirs.sizes() || mine.scalar_type() != theirs.scalar_type()) {
       const std::string reason =
           "the ranks of a collective hold tensors of different shapes or types";
       world_->mailbox.abort(reason);
       throw runFailed(reason);
     }
-  }
-  return all;
+  return world_->board;
+}
+
+void LocalBackend::leave() {
+  world_->mailbox.barrier(rank(), timeout_);
+  world_->board[rank().index()] = at::Tensor();
 }
 
 c10::intrusive_ptr<c10d::Work> LocalBackend::allreduce(std::vector<at::Tensor>& tensors,
@@ -80,19 +82,20 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::allreduce(std::vector<at::Tensor>& 
   if (options.reduceOp != c10d::ReduceOp::SUM)
     throw usageError("the local transport reduces by sum only");
   at::Tensor& mine = only(tensors);
-  const auto all = gatherAddresses(mine);
+  auto all = meet(mine);
   // Every rank reduces its own slice of all tensors, in rank order, and writes it to all of them.
   const std::int64_t count = mine.numel();
   const std::int64_t begin = count * getRank() / getSize();
   const std::int64_t end = count * (getRank() + 1) / getSize();
-  auto slice = [&](at::Tensor* tensor) { return tensor->view(-1).slice(0, begin, end); };
+  auto slice = [&](const at::Tensor& tensor) { return tensor.view(-1).slice(0, begin, end); };
   if (end > begin) {
     at::Tensor sum = slice(all.front()).clone();
     for (std::size_t r = 1; r < all.size(); ++r) sum += slice(all[r]);
-    for (at::Tensor* tensor : all) slice(tensor).copy_(sum);
+    for (const at::Tensor& tensor : all) slice(tensor).copy_(sum);
   }
   complete(mine);
-  world_->mailbox.barrier(rank(), timeout_);
+  all.clear();  // each rank's tensor is its own again
+  leave();
   return c10::make_intrusive<FinishedWork>();
 }
 
@@ -101,12 +104,13 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::_allgather_base(at::Tensor& output,
   if (output.numel() != input.numel() * getSize() || !output.is_contiguous() ||
       !input.is_contiguous())
     throw usageError("all-gather needs a contiguous output of world_size times the input");
-  const auto all = gatherAddresses(input);
+  auto all = meet(input);
   const auto parts = output.view({getSize(), input.numel()});
   for (std::size_t r = 0; r < all.size(); ++r)
-    parts[static_cast<std::int64_t>(r)].copy_(all[r]->view(-1));
+    parts[static_cast<std::int64_t>(r)].copy_(all[r].view(-1));
   complete(output);
-  world_->mailbox.barrier(rank(), timeout_);
+  all.clear();
+  leave();
   return c10::make_intrusive<FinishedWork>();
 }
 

@@ -12,16 +12,10 @@ namespace ringscope::engine {
 /// What the virtual ranks of one process share: a mailbox, and a board on which the ranks of a
 /// collective put their tensors.
 struct LocalWorld {
-  /// Shape and type lie here by value: when they differ every rank leaves, and takes its tensor
-  /// with it while others may still compare.
-  struct Entry {
-    at::Tensor* tensor = nullptr;
-    std::vector<std::int64_t> sizes;
-    at::ScalarType type = at::kFloat;
-  };
   explicit LocalWorld(int size) : mailbox(size), board(static_cast<std::size_t>(size)) {}
   Mailbox mailbox;
-  std::vector<Entry> board;
+  /// Holds the tensors: a rank that an abort ends takes none away from who still computes with it.
+  std::vector<at::Tensor> board;
 };
 
 /// c10d backend for several virtual ranks in one process (CPU tensors, or
@@ -45,7 +39,11 @@ class LocalBackend : public c10d::Backend {
 
  private:
   GroupRank rank() const { return GroupRank::of(getRank()); }
-  std::vector<at::Tensor*> gatherAddresses(at::Tensor& mine);
+  /// The tensors of all ranks in a collective, until leave(). Throws runFailed where they differ in
+  /// shape or type.
+  std::vector<at::Tensor> meet(at::Tensor& mine);
+  /// When all ranks have computed what they wanted.
+  void leave();
 
   std::shared_ptr<LocalWorld> world_;
   std::chrono::milliseconds timeout_;

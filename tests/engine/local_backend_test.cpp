@@ -9,6 +9,7 @@
 
 #include "engine/sharding/rank_order.h"
 #include "engine/transport/communicator.h"
+#include "tests/support/campaign.h"
 #include "tests/support/expect_error.h"
 
 namespace ringscope::engine {
@@ -96,6 +97,29 @@ TEST(LocalBackendTest, AllGatherPutsRanksInOrder) {
       EXPECT_TRUE(at::equal(out, at::tensor({0.f, 0.f, 1.f, 1.f, 2.f, 2.f})));
     });
   for (auto& thread : threads) thread.join();
+}
+
+TEST(LocalBackendTest, AnAbortLeavesTensorsToWhoeverStillReducesThem) {
+  for (test::Campaign campaign(30, 3); campaign.next();) {
+    SCOPED_TRACE(campaign.text());
+    auto world = std::make_shared<LocalWorld>(3);
+    std::vector<std::thread> threads;
+    for (int r = 0; r < 3; ++r)
+      threads.emplace_back([&world, r] {
+        Communicator cp(
+            c10::make_intrusive<LocalBackend>(GroupRank::of(r), 3, world, milliseconds(5000)));
+        try {
+          for (;;) {  // large, so that its memory is given back to the system and missed there
+            at::Tensor mine = at::ones({1 << 20});
+            cp.allReduceSum(mine, traces::Payload::kGrads);
+          }
+        } catch (const Error&) {
+        }
+      });
+    campaign.anyMoment(milliseconds(15));
+    world->mailbox.abort("another rank failed");
+    for (auto& thread : threads) thread.join();
+  }
 }
 
 TEST(LocalBackendTest, MisuseThrowsInsteadOfHanging) {

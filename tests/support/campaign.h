@@ -53,6 +53,8 @@ class Campaign {
     return true;
   }
   std::mt19937& random() { return random_; }
+  /// Counts the cases from 0, for a test that goes through several kinds in turn.
+  std::size_t number() const { return static_cast<std::size_t>(case_); }
   std::string text() const {
     return "case " + std::to_string(case_) + " of seed " + std::to_string(seed_);
   }

@@ -18,17 +18,19 @@
 
 namespace ringscope::test {
 
-/// A child process with pipes on its standard streams.
+/// A child process with pipes on its standard input and output.
 class Child {
  public:
-  explicit Child(const std::vector<std::string>& arguments) {
+  /// Standard error goes into the file `errors`.
+  explicit Child(const std::vector<std::string>& arguments,
+                 const std::string& errors = "/dev/null") {
     int in[2], out[2];
     EXPECT_EQ(pipe(in) + pipe(out), 0);
     pid_ = fork();
     if (pid_ == 0) {
       dup2(in[0], 0);
       dup2(out[1], 1);
-      dup2(open("/dev/null", O_WRONLY), 2);
+      dup2(open(errors.c_str(), O_WRONLY | O_CREAT, 0600), 2);
       for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
       std::vector<char*> argv{const_cast<char*>(RINGSCOPE_PROGRAM)};
       for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -48,6 +50,13 @@ class Child {
     if (input >= 0) close(input);
   }
   void signal(int number) const { kill(pid_, number); }
+  pid_t pid() const { return pid_; }
+  bool isRunning() const {
+    siginfo_t info{};
+    return !waited_ &&
+           waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+  }
   /// The processes that it has started, in the order of their starting.
   std::vector<pid_t> children() const {
     std::ifstream in("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) +

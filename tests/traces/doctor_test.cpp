@@ -5,15 +5,18 @@
 
 #include "tests/support/trace_builder.h"
 #include "traces/doctor/diagnosis.h"
+#include "traces/query/ending.h"
 
 namespace ringscope::traces {
 namespace {
 
-RuleResult answerOf(const std::string& rule, const std::string& text) {
-  const auto trace = test::traceOf(text);
+RuleResult answerOf(const std::string& rule, const Trace& trace) {
   for (const Rule& known : rules())
-    if (known.id == rule) return known.check(*trace);
+    if (known.id == rule) return known.check(trace);
   throw usageError("there is no rule " + rule);
+}
+RuleResult answerOf(const std::string& rule, const std::string& text) {
+  return answerOf(rule, *test::traceOf(text));
 }
 
 /// Two ranks of a ring, two tokens each, one head of width 1: a row has as many blocks as there are
@@ -51,7 +54,60 @@ TEST(NaiveSumMergeRuleTest, TellsThePlainSumFromTheWeightedOne) {
   EXPECT_EQ(wrong.findings.front().place.layer, Layer::of(0));
   EXPECT_EQ(answerOf("naive_sum_merge", withOut("3", "3")).verdict, Verdict::kClear);
   EXPECT_EQ(answerOf("naive_sum_merge", kTwoBlocks).verdict, Verdict::kNotObservable);
-  EXPECT_EQ(answerOf("naive_sum_merge", "run cp=1").verdict, Verdict::kClear) << "nothing to merge";
+  EXPECT_EQ(answerOf("naive_sum_merge", "run cp=1\nend\n").verdict, Verdict::kClear)
+      << "nothing to merge";
+}
+
+/// kTwoBlocks with logits of a sink that takes half of each row: lse grows by ln 2.
+std::string withSink(const char* of_rank_0, const char* of_rank_1) {
+  std::string text = withOut(of_rank_0, of_rank_1);
+  const std::string lse = "0.6931471805599453", with_sink = "1.3862943611198906";
+  for (auto at = text.find(lse); at != std::string::npos; at = text.find(lse))
+    text.replace(at, lse.size(), with_sink);
+  return text;
+}
+
+TEST(NaiveSumMergeRuleTest, WhatASinkTakesOfARowIsNoReasonToMissThePlainSum) {
+  EXPECT_EQ(answerOf("naive_sum_merge", withSink("3", "3")).verdict, Verdict::kFound);
+  EXPECT_EQ(answerOf("naive_sum_merge", withSink("1.5", "1.5")).verdict, Verdict::kClear);
+}
+
+TEST(NaiveSumMergeRuleTest, ASumThatIsOffByATenthOfAPercentIsToldApart) {
+  // The second block has nearly no weight in any row, and the sum is nearly the same.
+  const std::string text = R"(
+    run cp=1 mask=documents seq_len=1
+    shard q rank=0 dim=2 tokens=0-1
+    tensor lse rank=0 layer=0 shape=1x1x1 values=0
+    attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-1 k=0-1
+    attend rank=0 layer=0 stage=0 source=0 piece=1 q=0-1 k=1-2
+    tensor block_out rank=0 layer=0 stage=0 source=0 piece=0 shape=1x1x1x1 values=1
+    tensor block_lse rank=0 layer=0 stage=0 source=0 piece=0 shape=1x1x1 values=0
+    tensor block_out rank=0 layer=0 stage=0 source=0 piece=1 shape=1x1x1x1 values=0.001
+    tensor block_lse rank=0 layer=0 stage=0 source=0 piece=1 shape=1x1x1 values=-60
+  )";
+  const std::string right = text + "tensor out rank=0 layer=0 shape=1x1x1x1 values=1\nend\n",
+                    wrong = text + "tensor out rank=0 layer=0 shape=1x1x1x1 values=1.001\nend\n";
+  EXPECT_EQ(answerOf("naive_sum_merge", right).verdict, Verdict::kClear);
+  EXPECT_EQ(answerOf("naive_sum_merge", wrong).verdict, Verdict::kFound)
+      << "one rank merges the pieces of a row too";
+}
+
+TEST(NaiveSumMergeRuleTest, BlocksThatGiveOutByNeitherSumProveNothing) {
+  const auto neither = answerOf("naive_sum_merge", withOut("5", "5"));
+  ASSERT_EQ(neither.verdict, Verdict::kNotObservable);
+  EXPECT_NE(neither.would_settle.find("by neither"), std::string::npos) << neither.would_settle;
+}
+
+TEST(NaiveSumMergeRuleTest, OneRankWithoutRecordedBlocksIsClearOnlyWhereNoRowHasTwoPieces) {
+  const std::string pieces = "run cp=1\nattend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2\n";
+  EXPECT_EQ(answerOf("naive_sum_merge",
+                     pieces + "attend rank=0 layer=0 stage=0 source=0 piece=1 q=2-4\nend\n")
+                .verdict,
+            Verdict::kClear);
+  EXPECT_EQ(answerOf("naive_sum_merge",
+                     pieces + "attend rank=0 layer=0 stage=0 source=0 piece=1 q=0-2\nend\n")
+                .verdict,
+            Verdict::kNotObservable);
 }
 
 TEST(NaiveSumMergeRuleTest, ABlockOfAnotherSizeThanItsRowsIsNoEvidence) {
@@ -96,6 +152,26 @@ TEST(MissingPositionIdsRuleTest, PackedDocumentsCountFromTheirOwnStarts) {
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
 }
 
+TEST(MissingPositionIdsRuleTest, ARanksFileWithoutWhatWasDeclaredForAllProvesNothingOfDocuments) {
+  const std::string of_rank_1 =
+      "shard input_ids rank=1 tokens=4-8\ntensor position_ids rank=1 shape=1x4 values=0,1,2,3\n";
+  EXPECT_EQ(
+      answerOf("missing_position_ids", "run cp=2 seq_len=8 mask=documents\n" + of_rank_1).verdict,
+      Verdict::kNotObservable)
+      << "a document may begin there";
+  EXPECT_EQ(
+      answerOf("missing_position_ids", "run cp=2 seq_len=8 mask=causal\n" + of_rank_1).verdict,
+      Verdict::kFound);
+}
+
+TEST(MissingCpGradReduceRuleTest, WithoutItsGroupsARunWithTensorParallelismProvesNothing) {
+  const std::string slices =
+      "tensor grad.w rank=0 hash=7\ntensor grad.w rank=2 hash=9\n";  // of tp ranks 0 and 1
+  EXPECT_EQ(answerOf("missing_cp_grad_reduce", "run tp=2 cp=2\n" + slices).verdict,
+            Verdict::kNotObservable);
+  EXPECT_EQ(answerOf("missing_cp_grad_reduce", "run cp=3\n" + slices).verdict, Verdict::kFound);
+}
+
 TEST(MissingCpGradReduceRuleTest, ComparesGradientsOfRanksThatHoldTheSameSlice) {
   const std::string gradients =
       "run dp=1 tp=2 cp=2\n"
@@ -135,6 +211,35 @@ TEST(DroppedHopRuleTest, EverySendHasItsReceive) {
   const auto one_file = answerOf("dropped_hop", send + "end\n");
   ASSERT_EQ(one_file.verdict, Verdict::kNotObservable) << "rank 1 wrote a file of its own";
   EXPECT_NE(one_file.would_settle.find("rank 1"), std::string::npos) << one_file.would_settle;
+}
+
+TEST(DroppedHopRuleTest, AnEventThatCannotBeReadIsNoDroppedHop) {
+  const std::string send =
+      "run cp=2\nsend rank=0 peer=1 payload=kv flow=7 layer=0 stage=0\n"
+      "attend rank=1 layer=0 stage=0\nend\n";
+  const auto trace = test::traceOf(send);
+  EndRecord end = *trace->end();
+  end.rows_by_kind = std::vector<std::uint64_t>(static_cast<std::size_t>(ChunkKind::kCount));
+  end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kEvents)] = 3;
+  trace->add(end);
+  EXPECT_EQ(answerOf("dropped_hop", *trace).verdict, Verdict::kNotObservable);
+  end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kEvents)] = 2;
+  trace->add(end);
+  EXPECT_EQ(answerOf("dropped_hop", *trace).verdict, Verdict::kFound);
+}
+
+TEST(DoctorReportTest, ARunThatFailedIsSaidWithItsReasonAndNotAsADamagedFile) {
+  const std::string text = "run cp=2\ntensor q rank=0 layer=0 values=1\nend\n";
+  const auto trace = test::traceOf(text);
+  EXPECT_TRUE(isClear(diagnose(*trace)));
+  trace->add(Note{kEndedNote, endedNote({HowEnded::kFailed, "rank 1 died"})});
+  trace->addFirstProblem("the run failed: rank 1 died");  // as a file's reader says it
+  const Diagnosis diagnosis = diagnose(*trace);
+  EXPECT_TRUE(diagnosis.unread.empty());
+  EXPECT_FALSE(isClear(diagnosis));
+  EXPECT_EQ(headline(diagnosis),
+            "– Nothing found in what could be read: the run failed: rank 1 died");
+  EXPECT_EQ(toJson(diagnosis)["failure"], "the run failed: rank 1 died");
 }
 
 TEST(NanFromOneRankRuleTest, NamesTheFirstValueThatIsNotFinite) {

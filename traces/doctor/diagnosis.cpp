@@ -6,6 +6,7 @@
 #include <new>
 
 #include "traces/mistakes/catalogue.h"
+#include "traces/query/ending.h"
 
 namespace ringscope::traces {
 namespace {
@@ -66,25 +67,39 @@ Diagnosis diagnose(const Trace& trace) {
   Diagnosis diagnosis;
   for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
   diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
+  if (const Ending ending = endingOf(trace); ending.how == HowEnded::kFailed) {
+    diagnosis.failure = describe(ending);
+    std::erase(diagnosis.unread, diagnosis.failure);  // it is no part that could not be read
+  }
   return diagnosis;
 }
 
 bool isClear(const Diagnosis& diagnosis) {
-  return diagnosis.problem.empty() && diagnosis.unread.empty() &&
+  return diagnosis.problem.empty() && diagnosis.unread.empty() && diagnosis.failure.empty() &&
          diagnosis.count(Verdict::kFound) == 0 && diagnosis.count(Verdict::kClear) > 0;
 }
 
+namespace {
+
+/// What else there is to know beside findings; each of them after a semicolon or a colon.
+std::vector<std::string> drawbacks(const Diagnosis& diagnosis) {
+  std::vector<std::string> all;
+  if (!diagnosis.failure.empty()) all.push_back(diagnosis.failure);
+  if (diagnosis.unread.size() == 1) all.emplace_back("a part of the recording could not be read");
+  if (diagnosis.unread.size() > 1)
+    all.push_back(std::to_string(diagnosis.unread.size()) +
+                  " parts of the recording could not be read");
+  return all;
+}
+
+}  // namespace
+
 std::string headline(const Diagnosis& diagnosis) {
-  const int found = diagnosis.count(Verdict::kFound);
-  const std::string unread =
-      diagnosis.unread.empty() ? ""
-      : diagnosis.unread.size() == 1
-          ? "a part of the recording could not be read"
-          : std::to_string(diagnosis.unread.size()) + " parts of the recording could not be read";
-  if (found > 0)
-    return (found == 1 ? "▲ One finding" : "▲ " + std::to_string(found) + " findings") +
-           (unread.empty() ? "" : "; " + unread);
-  if (!unread.empty()) return "– Nothing found in what could be read: " + unread;
+  std::string but;
+  for (const std::string& drawback : drawbacks(diagnosis)) but += "; " + drawback;
+  if (const int found = diagnosis.count(Verdict::kFound); found > 0)
+    return (found == 1 ? "▲ One finding" : "▲ " + std::to_string(found) + " findings") + but;
+  if (!but.empty()) return "– Nothing found in what could be read:" + but.substr(1);
   if (diagnosis.count(Verdict::kClear) == 0)
     return "– Nothing could be looked for: what the rules need is not recorded";
   return "✓ Nothing found";
@@ -106,6 +121,7 @@ nlohmann::json toJson(const Diagnosis& diagnosis) {
                              {"verdict", name(entry.result.verdict)},
                              {"would_settle", entry.result.would_settle}});
   json["unread"] = diagnosis.unread;
+  json["failure"] = diagnosis.failure;
   return json;
 }
 
@@ -120,7 +136,7 @@ std::string toText(const Diagnosis& diagnosis) {
     if (const Mistake* mistake = findMistake(finding.rule))
       text += "  Reported in: " + mistake->reported_in + "\n";
   }
-  if (text.empty() || !diagnosis.unread.empty()) text = headline(diagnosis) + "\n" + text;
+  if (text.empty() || !drawbacks(diagnosis).empty()) text = headline(diagnosis) + "\n" + text;
   text += std::to_string(diagnosis.count(Verdict::kClear)) + " rules clear, " +
           std::to_string(diagnosis.count(Verdict::kNotObservable)) + " not observable\n";
   for (const auto& entry : diagnosis.entries)

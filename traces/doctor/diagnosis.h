@@ -16,6 +16,7 @@ struct Diagnosis {
   std::vector<Entry> entries;
   std::string problem;              ///< why no rule was asked; empty: all were
   std::vector<std::string> unread;  ///< parts of the recording that could not be read
+  std::string failure;              ///< "the run failed: REASON", where it did
 
   int count(Verdict verdict) const;
   std::vector<Finding> findings() const;
@@ -31,7 +32,8 @@ std::string headline(const Diagnosis::Entry& entry);
 /// What was found, in a line. "Nothing found" is right only where something was looked for and all
 /// that was recorded could be read; otherwise it says what of that was not so.
 std::string headline(const Diagnosis& diagnosis);
-/// That holds of it: nothing was found, and nothing stood in the way of finding it.
+/// That holds of it: the run came to its end, nothing was found, and nothing stood in the way of
+/// finding it.
 bool isClear(const Diagnosis& diagnosis);
 
 nlohmann::json toJson(const Diagnosis& diagnosis);

@@ -61,7 +61,8 @@ class Merger {
       return false;  // a token of two owners
     const std::size_t rows =
         static_cast<std::size_t>(result.batch * result.heads) * result.tokens.size();
-    lse_.resize(rows);
+    result.lse.resize(rows);
+    result.share.resize(rows);
     result.blocks.resize(rows);
     for (auto* values : {&result.out, &result.weighted, &result.plain})
       values->resize(rows * static_cast<std::size_t>(result.width));
@@ -116,7 +117,7 @@ class Merger {
           const std::size_t at = result.row(b, h, indexOf(own.tokens[s]));
           const auto row = own.out.row(b, h, static_cast<std::int64_t>(s));
           std::copy(row.begin(), row.end(), result.out.begin() + static_cast<std::ptrdiff_t>(at));
-          lse_[at / static_cast<std::size_t>(result.width)] =
+          result.lse[at / static_cast<std::size_t>(result.width)] =
               own.lse.row(b, h, static_cast<std::int64_t>(s))[0];
         }
   }
@@ -161,8 +162,9 @@ class Merger {
   void addRow(std::size_t at, std::span<const double> block, double block_lse) {
     if (block_lse == -std::numeric_limits<double>::infinity()) return;  // no key for this row
     const std::size_t row = at / static_cast<std::size_t>(result.width);
-    const double weight = std::exp(block_lse - lse_[row]);
+    const double weight = std::exp(block_lse - result.lse[row]);
     ++result.blocks[row];
+    result.share[row] += weight;
     for (const double value : block) {
       result.weighted[at] += weight * value;
       result.plain[at++] += value;
@@ -172,7 +174,6 @@ class Merger {
   const Trace& trace_;
   Place place_;
   const std::vector<WorldRank>& members_;
-  std::vector<double> lse_;
 };
 
 }  // namespace

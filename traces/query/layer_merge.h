@@ -17,6 +17,9 @@ struct LayerMerge {
   /// [batch, heads, tokens, width]: as recorded; Σ exp(block_lse − lse)·block_out; Σ block_out.
   std::vector<double> out, weighted, plain;
   std::vector<int> blocks;  ///< [batch, heads, tokens]: that hold a key for this row
+  /// [batch, heads, tokens]: lse as recorded; Σ exp(block_lse − lse), which is 1 but for what an
+  /// attention sink takes of the row.
+  std::vector<double> lse, share;
 
   /// The row's first element in out, weighted and plain.
   std::size_t row(std::int64_t batch_index, std::int64_t head, std::size_t token) const {

@@ -56,6 +56,14 @@ Chunk readOne(Statement& select, std::uint64_t seq) {
   return chunkFromRow(select);
 }
 
+/// The same, of a chunk whose header was listed: a damaged tree leads from its number to another.
+Chunk readListed(Statement& select, const ChunkHeader& listed) {
+  Chunk chunk = readOne(select, listed.seq);
+  if (chunk.kind != listed.kind || chunk.key != listed.key || chunk.checksum != listed.checksum)
+    throw inputError(describe(listed) + " cannot be read: another one is found in its place");
+  return chunk;
+}
+
 }  // namespace
 
 /// The file is open while one of these is.
@@ -164,11 +172,14 @@ void SqliteSource::checkSchema() {
 
 void SqliteSource::listRow(const Statement& row, Listing& listing) {
   try {
-    listing.last = static_cast<std::uint64_t>(row.integer(0));
+    const auto seq = static_cast<std::uint64_t>(row.integer(0));
+    if (seq <= listing.last)
+      listing.problem("chunk " + std::to_string(seq) + " stands where it does not belong");
+    listing.last = seq;
     ChunkInfo info{headerFromRow(row), {}};
     attachSummary(info, listing.summaries);
     if (info.kind == ChunkKind::kValues) values_at_[info.key] = info.seq;
-    listing.take(info, [&] { return readOne(listing.body, info.seq); });
+    listing.take(info, [&] { return readListed(listing.body, info); });
   } catch (const Error& error) {
     listing.problem(error.what());
   }
@@ -238,8 +249,12 @@ Chunk SqliteSource::read(std::uint64_t seq) {
 
 std::optional<Bytes> SqliteSource::values(TensorId tensor) {
   const auto id = static_cast<std::uint64_t>(tensor.value());
-  if (const auto known = values_at_.find(id); known != values_at_.end())
-    return read(known->second).body;
+  if (const auto known = values_at_.find(id); known != values_at_.end()) {
+    Chunk chunk = read(known->second);
+    if (chunk.kind != ChunkKind::kValues || chunk.key != id)
+      throw inputError("the values of a tensor cannot be read: another chunk is in their place");
+    return std::move(chunk.body);
+  }
   const Use use(*this);
   Statement select(use.handle(), std::string(kColumns) + "WHERE kind=? AND key=?");
   select.bind(1, static_cast<std::int64_t>(ChunkKind::kValues))

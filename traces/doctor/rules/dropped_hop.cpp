@@ -7,6 +7,17 @@
 
 namespace ringscope::traces {
 
+namespace {
+
+/// Asked when all events were decoded.
+bool lacksEvents(const Trace& trace) {
+  const auto& rows = trace.end()->rows_by_kind;
+  const auto kind = static_cast<std::size_t>(ChunkKind::kEvents);
+  return kind < rows.size() && trace.eventCount() < rows[kind];
+}
+
+}  // namespace
+
 RuleResult checkDroppedHop(const Trace& trace) {
   if (!trace.end() || trace.end()->dropped_events > 0)
     return notObservable("needs a recording that was finished without dropped events");
@@ -15,7 +26,9 @@ RuleResult checkDroppedHop(const Trace& trace) {
     return notObservable("needs a run that came to its end; " + describe(ending));
   const Event* unseen = nullptr;  // whose other end nobody recorded
   for (const Payload payload : {Payload::kKv, Payload::kDkv}) {
-    for (const Flow& flow : matchFlows(trace, payload)) {
+    const auto flows = matchFlows(trace, payload);
+    if (lacksEvents(trace)) return notObservable("needs all events, and some cannot be read");
+    for (const Flow& flow : flows) {
       if (flow.send && flow.receive) continue;
       const Event& event = flow.send ? *flow.send : *flow.receive;
       if (trace.events(event.peer).empty()) {

@@ -24,6 +24,15 @@ std::int64_t countsFrom(TokenIndex token, const IntentRecord* meant) {
   return document ? document->begin : 0;
 }
 
+/// Positions that may count from the start of each document can be judged only where the documents
+/// are known. A rank's file alone may lack what was declared for all.
+bool canBeJudged(const Trace& trace, const IntentRecord* meant) {
+  if (meant && meant->positions == PositionRule::kEachDocument) return !meant->documents.empty();
+  if (meant && meant->positions == PositionRule::kWholeSequence) return true;
+  const RunSpec* run = trace.run();
+  return !run || (run->mask != MaskKind::kDocuments && run->tokens.empty());
+}
+
 /// positions: [B, S_local] or [S_local], row-major. Goes by the recorded ids, since a run of tokens
 /// can be far longer than anything that was recorded of it.
 Count compare(const std::vector<double>& positions, const std::vector<TokenRun>& runs,
@@ -83,9 +92,7 @@ RuleResult checkMissingPositionIds(const Trace& trace) {
     const auto values = trace.values(tensor);
     if (!tokens || !values) continue;
     const IntentRecord* meant = trace.intent(tensor.place.train_step, tensor.rank);
-    // Positions that restart with documents can be judged only where documents are known.
-    if (meant && meant->positions == PositionRule::kEachDocument && meant->documents.empty())
-      continue;
+    if (!canBeJudged(trace, meant)) continue;
     const Count count = compare(*values, tokens->global_from_local, meant);
     if (count.wrong > 0 && first_rank.isNone()) {
       first_rank = tensor.rank;

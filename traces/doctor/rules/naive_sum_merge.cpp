@@ -3,40 +3,78 @@
 // which of the two the recorded out is.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "traces/core/prose.h"
 #include "traces/doctor/rule.h"
 #include "traces/query/layer_merge.h"
 #include "traces/query/sequence_groups.h"
+#include "traces/verify/row_limits.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// Over the rows that several blocks were merged into; with one block both ways are the same.
+/// How far a sum may be from the recorded out, as a share of the row's largest value.
+struct Rounding {
+  double of_out, of_sums;
+};
+
+Rounding roundingOf(const Trace& trace, const Place& place, WorldRank rank) {
+  const auto unit = [&](TensorKind kind) {
+    const TensorRecord* tensor = trace.findTensor({kind}, place, rank);
+    return tensor ? unitRoundoff(tensor->dtype) : 0;
+  };
+  return {unit(TensorKind::kOut), unit(TensorKind::kLse)};
+}
+
+/// Over the rows of one rank that several blocks were merged into: which sum each of them is.
 struct Comparison {
+  int rows = 0, unlike_weighted = 0, unlike_plain = 0;
   double weighted_error = 0, plain_error = 0, scale = 0;
   int most_blocks = 0;
   TokenIndex worst_token;
+
+  /// Where all rows are plain sums, and not all could be weighted ones as well.
+  bool addsPlainly() const { return unlike_weighted > 0 && unlike_plain == 0; }
+  /// Something else was done with the blocks, or not all of them were recorded.
+  bool isNeither() const { return unlike_weighted > 0 && unlike_plain > 0; }
 };
 
-/// Of the rows of one rank, which merges by itself.
-Comparison compare(const LayerMerge& merge, const std::vector<WorldRank>& owners, WorldRank rank) {
-  Comparison c;
+/// One row into the comparison.
+void compareRow(Comparison& c, const LayerMerge& merge, std::size_t row, Rounding rounding) {
   const auto width = static_cast<std::size_t>(merge.width);
-  for (std::size_t row = 0; row < merge.blocks.size(); ++row) {
-    const std::size_t token = row % merge.tokens.size();
-    if (merge.blocks[row] < 2 || owners[token] != rank) continue;
-    c.most_blocks = std::max(c.most_blocks, merge.blocks[row]);
-    for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
-      const double weighted = std::abs(merge.out[i] - merge.weighted[i]);
-      c.plain_error = std::max(c.plain_error, std::abs(merge.out[i] - merge.plain[i]));
-      c.scale = std::max(c.scale, std::abs(merge.out[i]));
-      if (weighted <= c.weighted_error) continue;
-      c.weighted_error = weighted;
-      c.worst_token = merge.tokens[token];
-    }
+  double weighted = 0, plain = 0, scale = 0;
+  for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
+    // A sink takes its share of either sum.
+    const double added = merge.plain[i] * merge.share[row];
+    weighted = std::max(weighted, std::abs(merge.out[i] - merge.weighted[i]));
+    plain = std::max(plain, std::abs(merge.out[i] - added));
+    scale = std::max({scale, std::abs(merge.out[i]), std::abs(merge.weighted[i]), std::abs(added)});
   }
+  const int blocks = merge.blocks[row];
+  // exp(block_lse − lse) is off by as much as lse is rounded; each merge rounds once more.
+  constexpr double kRoom = 16;
+  const double sums = rounding.of_sums * (blocks + std::abs(merge.lse[row]));
+  const double limit = scale * (2 * rounding.of_out + kRoom * sums);
+  ++c.rows;
+  c.unlike_plain += !(plain <= limit);
+  c.unlike_weighted += !(weighted <= 2 * limit);
+  c.most_blocks = std::max(c.most_blocks, blocks);
+  c.plain_error = std::max(c.plain_error, plain);
+  c.scale = std::max(c.scale, scale);
+  if (weighted <= c.weighted_error) return;
+  c.weighted_error = weighted;
+  c.worst_token = merge.tokens[row % merge.tokens.size()];
+}
+
+/// Of the rows of one rank, which merges by itself.
+Comparison compare(const LayerMerge& merge, const std::vector<WorldRank>& owners, WorldRank rank,
+                   Rounding rounding) {
+  Comparison c;
+  for (std::size_t row = 0; row < merge.blocks.size(); ++row)
+    if (merge.blocks[row] > 1 && owners[row % merge.tokens.size()] == rank)
+      compareRow(c, merge, row, rounding);
   return c;
 }
 
@@ -79,6 +117,23 @@ std::vector<WorldRank> ownersOf(const Trace& trace, std::int32_t train_step,
   return owners;
 }
 
+/// One rank alone, with one piece at a time for each of its rows, has nothing to merge.
+bool nothingIsMerged(const Trace& trace) {
+  if (!trace.run() || trace.run()->cp > 1 || !trace.end()) return false;
+  for (int rank = 0; rank < trace.worldSize(); ++rank) {
+    std::optional<Event> last;  // events are in the order in which rows were attended
+    for (const Event& event : trace.events(WorldRank::of(rank))) {
+      if (event.kind != EventKind::kAttend || event.place.direction != Direction::kForward)
+        continue;
+      if (last && last->place == event.place && event.piece != last->piece &&
+          event.q_begin < last->q_end)
+        return false;
+      last = event;
+    }
+  }
+  return true;
+}
+
 /// Every (training step, layer) that recorded an out.
 std::set<std::pair<std::int32_t, std::int32_t>> layersOf(const Trace& trace) {
   std::set<std::pair<std::int32_t, std::int32_t>> layers;
@@ -91,21 +146,26 @@ std::set<std::pair<std::int32_t, std::int32_t>> layersOf(const Trace& trace) {
 }  // namespace
 
 RuleResult checkNaiveSumMerge(const Trace& trace) {
-  if (trace.run() && trace.run()->cp == 1) return clear();
+  std::optional<Place> neither;
   bool compared = false;
   for (const auto& [train_step, layer] : layersOf(trace))
     for (const auto& members : sequenceGroups(trace)) {
-      const auto merge = mergeLayer(trace, train_step, Layer::of(layer), members);
+      const Place place{train_step, Layer::of(layer), Direction::kForward, {}};
+      const auto merge = mergeLayer(trace, train_step, place.layer, members);
       if (!merge) continue;
       compared = true;
       const auto owners = ownersOf(trace, train_step, *merge, members);
       for (const WorldRank rank : members) {
-        const Comparison c = compare(*merge, owners, rank);
-        if (c.weighted_error > 1e-2 * c.scale && c.plain_error < c.weighted_error / 10)
-          return found(finding({train_step, Layer::of(layer), Direction::kForward, {}}, rank, c));
+        const Comparison c = compare(*merge, owners, rank, roundingOf(trace, place, rank));
+        if (c.addsPlainly()) return found(finding(place, rank, c));
+        if (c.isNeither() && !neither) neither = place;
       }
     }
-  return compared ? clear() : notObservable("needs out, lse, block_out and block_lse of one layer");
+  if (neither)
+    return notObservable("needs blocks that give the recorded out by one of the two sums; at " +
+                         describe(*neither) + " they give it by neither");
+  if (compared || nothingIsMerged(trace)) return clear();
+  return notObservable("needs out, lse, block_out and block_lse of one layer");
 }
 
 }  // namespace ringscope::traces

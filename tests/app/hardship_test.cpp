@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can befall a run from outside, at any of its stages: it ends with a promised exit code and a
+// sentence, never by a crash and never late, and what it recorded opens.
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include <functional>
+
+#include "tests/support/campaign.h"
+#include "tests/support/child_program.h"
+#include "tests/support/run_program.h"
+
+namespace ringscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Campaign;
+using test::Child;
+
+/// The folder of a run's outputs: on a small disk of its own where this process may mount one.
+class OutputFolder {
+ public:
+  explicit OutputFolder(const std::string& path) : path_(path) {
+    fs::create_directory(path_);
+    is_disk_ = ::mount("none", path_.c_str(), "tmpfs", 0, "size=16m") == 0;
+  }
+  ~OutputFolder() {
+    if (is_disk_) ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  bool isDisk() const { return is_disk_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool is_disk_ = false;
+};
+
+/// What a run is while something befalls it.
+struct Victim {
+  const Child& child;
+  const OutputFolder& folder;
+  std::mt19937& random;
+
+  /// Unless it has ended.
+  void limit(__rlimit_resource what, rlim_t value) const {
+    rlimit limits{};
+    if (::prlimit(child.pid(), what, nullptr, &limits) != 0) return;
+    limits.rlim_cur = std::min(value, limits.rlim_max);
+    ::prlimit(child.pid(), what, &limits, nullptr);
+  }
+};
+
+void fillDisk(const Victim& run) {
+  std::ofstream out(run.folder.file("filler"), std::ios::binary);
+  const std::string block(4096, 'x');
+  while (out.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+  }
+}
+
+/// Of the address space that it has, and a little more.
+void limitMemory(const Victim& run) {
+  std::ifstream in("/proc/" + std::to_string(run.child.pid()) + "/statm");
+  rlim_t pages = 0;
+  in >> pages;
+  run.limit(RLIMIT_AS, pages * 4096 + run.random() % (std::size_t{64} << 20));
+}
+
+void removeFolder(const Victim& run) {
+  std::error_code ignored;  // the mounted folder itself stays
+  for (const auto& entry : fs::directory_iterator(run.folder.path(), ignored))
+    fs::remove_all(entry.path(), ignored);
+  fs::remove(run.folder.path(), ignored);
+}
+
+struct Hardship {
+  const char* name;
+  int signal;  ///< that asks the run to stop; 0: none
+  std::function<void(const Victim&)> befall;
+};
+
+const std::vector<Hardship> kHardships = {
+    {"ctrl_c", SIGINT, [](const Victim& run) { run.child.signal(SIGINT); }},
+    {"sigterm", SIGTERM, [](const Victim& run) { run.child.signal(SIGTERM); }},
+    {"two_signals", SIGINT,
+     [](const Victim& run) {
+       run.child.signal(SIGINT);
+       run.child.signal(SIGINT);
+     }},
+    {"full_disk", 0, [](const Victim& run) { fillDisk(run); }},
+    {"removed_folder", 0, [](const Victim& run) { removeFolder(run); }},
+    {"read_only_disk", 0,
+     [](const Victim& run) {
+       ::mount("none", run.folder.path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=16m");
+     }},
+    {"ulimit_f", 0,
+     [](const Victim& run) { run.limit(RLIMIT_FSIZE, run.random() % (std::size_t{1} << 20)); }},
+    {"ulimit_n", 0, [](const Victim& run) { run.limit(RLIMIT_NOFILE, run.random() % 24); }},
+    {"ulimit_v", 0, [](const Victim& run) { limitMemory(run); }},
+};
+
+constexpr int kSteps = 6;
+
+/// Steps that the run has logged.
+long stepsDone(const OutputFolder& folder) {
+  const std::string log = test::slurp(folder.file("log"));
+  return std::count(log.begin(), log.end(), '\n');
+}
+
+/// Until the stage has come: 0 before the first step, 1 while it records, 2 while it verifies, 3
+/// when all steps are done.
+void waitForStage(int stage, const OutputFolder& folder, const Child& child, Campaign& campaign) {
+  const long steps[] = {0, 1, 3, kSteps};
+  test::eventually([&] { return stepsDone(folder) >= steps[stage] || !child.isRunning(); });
+  campaign.anyMoment(std::chrono::milliseconds(stage == 0 ? 2000 : stage == 3 ? 30 : 150));
+}
+
+/// Every line is a sentence of this program, and what went wrong is said.
+void expectSentences(const std::string& said, int code) {
+  std::istringstream lines(said);
+  int sentences = 0;
+  for (std::string line; std::getline(lines, line); ++sentences)
+    EXPECT_TRUE(line.starts_with("ringscope: ")) << said;
+  if (code > 0) {
+    EXPECT_GT(sentences, 0) << "nothing was said";
+  }
+}
+
+TEST(HardshipFaultTest, WhateverBefallsARunItEndsAsPromisedAndItsTraceOpens) {
+  for (Campaign campaign(9, 4); campaign.next();) {
+    const Hardship& hardship = kHardships[campaign.number() % kHardships.size()];
+    const int stage = static_cast<int>(campaign.random()() % 4);
+    const bool processes = campaign.random()() % 4 == 0;
+    SCOPED_TRACE(campaign.text() + ": " + hardship.name + " at stage " + std::to_string(stage) +
+                 (processes ? " of processes" : ""));
+    test::TempDir dir;
+    const OutputFolder folder(dir.file("out"));
+    if (!folder.isDisk() && std::string(hardship.name).ends_with("_disk")) continue;
+    const std::string trace = folder.file("t.rscope");
+    Child child({"train", "--text", test::sampleText(), "--cp", "2", "--seq-len", "64", "--verify",
+                 "--steps", std::to_string(kSteps), "--capture", "full", "--trace", trace, "--log",
+                 folder.file("log"), "--launch", processes ? "processes" : "threads"},
+                dir.file("err"));
+    waitForStage(stage, folder, child, campaign);
+    hardship.befall({child, folder, campaign.random()});
+    const int code = child.waitAtMost(std::chrono::seconds(90));
+    const std::string said = test::slurp(dir.file("err"));
+    // Before it listens for signals a run has done nothing yet, and dies of them as any program.
+    const bool killed_early = hardship.signal > 0 && code == -hardship.signal && stage == 0;
+    EXPECT_TRUE(code == 0 || code == 2 || code == 3 || killed_early) << code << ": " << said;
+    expectSentences(said, code);
+    if (fs::exists(trace)) {
+      EXPECT_NO_THROW(traces::openTrace(trace)->readEvents());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ringscope

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctor says of random runs: of those with a mistake in them that one and no other, of
+// correct ones nothing, also where a part of their recording is missing.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "engine/observe/capture_policy.h"
+#include "tests/engine/random_runs.h"
+#include "tests/support/campaign.h"
+#include "tests/support/rank_children.h"
+#include "traces/doctor/diagnosis.h"
+#include "traces/join/join_files.h"
+#include "traces/mistakes/catalogue.h"
+#include "traces/query/ending.h"
+
+namespace ringscope::engine {
+namespace {
+
+using test::RandomRun;
+using traces::Diagnosis;
+using traces::Verdict;
+
+const std::vector<std::string> kMistakes = {"missing_position_ids", "naive_sum_merge",
+                                            "missing_cp_grad_reduce"};
+
+/// Whether the recording keeps what the catalogue says that the mistake's rule needs.
+bool isKept(const std::string& mistake, const traces::RunSpec& run) {
+  const CapturePolicy capture = CapturePolicy::parse(run.capture);
+  const auto needed = traces::findMistake(mistake)->capture;
+  if (needed != traces::CaptureNeeded::kFull) return capture.keepsAnything();
+  for (std::int32_t step = 0; step < run.steps; ++step)
+    if (capture.keep({traces::TensorKind::kOut}, {step}) == CapturePolicy::Keep::kValues)
+      return run.command == traces::Command::kTrain || step == 0;
+  return false;
+}
+
+Verdict verdictOf(const Diagnosis& diagnosis, const std::string& rule) {
+  for (const auto& entry : diagnosis.entries)
+    if (entry.rule == rule) return entry.result.verdict;
+  throw usageError("there is no rule " + rule);
+}
+
+/// Positions and gradients are of training alone.
+RandomRun runFor(const std::string& mistake, std::mt19937& random) {
+  return mistake == "naive_sum_merge" && random() % 2 ? RandomRun::ofAttention(random)
+                                                      : RandomRun::ofTraining(random);
+}
+
+/// Draws runs until the mistake changes a value of one that keeps what is needed; what it changes
+/// nothing of, or what keeps less, must not be named otherwise or called clear.
+void expectNamed(const std::string& mistake, test::Campaign& campaign) {
+  test::TempDir dir;
+  for (int draws = 1;; ++draws) {
+    const RandomRun run = runFor(mistake, campaign.random());
+    SCOPED_TRACE(mistake + " " + run.text());
+    const auto right = run.record(dir.file("right.rscope"));
+    const auto wrong = run.record(dir.file("wrong.rscope"), mistake);
+    const Diagnosis diagnosis = traces::diagnose(*wrong);
+    const auto findings = diagnosis.findings();
+    const bool changed = !test::sameValues(*right, *wrong), named = !findings.empty();
+    for (const traces::Finding& finding : findings) EXPECT_EQ(finding.rule, mistake);
+    EXPECT_LE(findings.size(), 1u);
+    if (!changed) {
+      EXPECT_FALSE(named) << "it changes nothing";
+    }
+    if (changed && !named) {
+      EXPECT_EQ(verdictOf(diagnosis, mistake), Verdict::kNotObservable);
+      EXPECT_FALSE(isKept(mistake, run.spec())) << traces::toText(diagnosis);
+    }
+    campaign.largest("draws", draws);
+    if (testing::Test::HasFailure()) std::printf("%s\n", traces::toText(diagnosis).c_str());
+    if ((changed && isKept(mistake, run.spec())) || testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(DoctorCampaignTest, AMistakeThatChangesAValueIsNamedFirstAndAlone) {
+  for (test::Campaign campaign(9, 11); campaign.next();) {
+    SCOPED_TRACE(campaign.text());
+    expectNamed(kMistakes[campaign.number() % kMistakes.size()], campaign);
+  }
+}
+
+// -------- correct runs, whole and in parts
+
+void expectNothingFound(const std::string& path) {
+  try {
+    const auto trace = traces::openTrace(path);
+    trace->readEvents();
+    const Diagnosis diagnosis = traces::diagnose(*trace);
+    EXPECT_TRUE(diagnosis.findings().empty()) << traces::toText(diagnosis);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInput) << error.what();  // too little is left of it
+  }
+}
+
+void whole(const RandomRun& run, const std::string& path) {
+  const Diagnosis diagnosis = traces::diagnose(*run.record(path));
+  EXPECT_TRUE(diagnosis.findings().empty()) << traces::toText(diagnosis);
+  if (run.attention || run.spec().capture != "full") return;
+  EXPECT_EQ(diagnosis.count(Verdict::kNotObservable), 0) << traces::toText(diagnosis);
+  EXPECT_TRUE(traces::isClear(diagnosis)) << traces::headline(diagnosis);
+}
+
+/// What a broken transfer leaves.
+void cutShort(const RandomRun& run, const std::string& path, std::mt19937& random) {
+  run.record(path);
+  std::filesystem::resize_file(path, random() % std::filesystem::file_size(path));
+  expectNothingFound(path);
+}
+
+/// What a broken disk leaves.
+void damaged(const RandomRun& run, const std::string& path, std::mt19937& random) {
+  run.record(path);
+  constexpr std::size_t kPage = 4096;
+  const auto pages = std::filesystem::file_size(path) / kPage;
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  for (int lost = 1 + static_cast<int>(random() % 3); lost > 0; --lost) {
+    file.seekp(static_cast<std::streamoff>((1 + random() % (pages - 1)) * kPage));
+    file << std::string(kPage, static_cast<char>(random()));
+  }
+  file.close();
+  expectNothingFound(path);
+}
+
+/// A rank ends with an error at some place that it comes to.
+void failed(const RandomRun& run, const std::string& path, std::mt19937& random) {
+  const int world = run.spec().worldSize();
+  const WorldRank rank = WorldRank::of(static_cast<int>(random() % static_cast<unsigned>(world)));
+  int gates_left = static_cast<int>(random() % 40);
+  TrainHooks hooks;
+  hooks.at_gate = [&](WorldRank at, const traces::Place&) {
+    if (at == rank && gates_left-- == 0) throw std::runtime_error("the cable was pulled");
+  };
+  std::string reason;
+  {
+    std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+    sinks.push_back(std::make_unique<traces::SqliteSink>(path));
+    traces::Recorder recorder(world, std::move(sinks));
+    try {
+      run.run(&recorder, "", hooks);
+    } catch (const Error& error) {
+      reason = error.what();
+      recorder.note(traces::kEndedNote, traces::endedNote({traces::HowEnded::kFailed, reason}));
+    }
+  }
+  expectNothingFound(path);
+  if (reason.empty()) return;  // it has fewer places
+  const Diagnosis diagnosis = traces::diagnose(*traces::openTrace(path));
+  EXPECT_NE(reason.find("rank " + toString(rank)), std::string::npos) << reason;
+  EXPECT_NE(traces::toText(diagnosis).find(reason), std::string::npos) << traces::toText(diagnosis);
+  EXPECT_FALSE(traces::isClear(diagnosis));
+}
+
+TEST(DoctorCampaignTest, ACorrectRunHasNoFindingHoweverMuchOfItIsLeft) {
+  for (test::Campaign campaign(12, 5); campaign.next();) {
+    test::TempDir dir;
+    std::mt19937& random = campaign.random();
+    const auto kind = random() % 8;
+    const RandomRun run = kind < 6 && random() % 4 == 0 ? RandomRun::ofAttention(random)
+                                                        : RandomRun::ofTraining(random);
+    SCOPED_TRACE(campaign.text() + " kind " + std::to_string(kind) + " " + run.text());
+    const std::string path = dir.file("a.rscope");
+    if (kind < 4)
+      whole(run, path);
+    else if (kind == 4)
+      cutShort(run, path, random);
+    else if (kind == 5)
+      damaged(run, path, random);
+    else
+      failed(run, path, random);
+  }
+}
+
+// -------- rank processes that write a file each
+
+constexpr int kMostProcesses = 4;
+
+/// A run of several processes: drawn by them and by whoever starts them from the same number.
+RandomRun jobOf(unsigned number) {
+  std::mt19937 random(number);
+  for (;;) {
+    RandomRun run = RandomRun::ofTraining(random, kMostProcesses);
+    if (run.spec().worldSize() < 2) continue;
+    run.training.launch = traces::Launch::kEnv;
+    run.training.transport = traces::TransportKind::kGloo;
+    run.training.verify = false;
+    return run;
+  }
+}
+
+TEST(RankProcess, RecordsItsPart) {
+  const char* number = std::getenv("RINGSCOPE_TEST_JOB");
+  if (!number) GTEST_SKIP() << "runs in the processes that DoctorCampaignTest starts";
+  const RandomRun run = jobOf(static_cast<unsigned>(std::stoul(number)));
+  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+  sinks.push_back(std::make_unique<traces::SqliteSink>(
+      std::string(std::getenv("RINGSCOPE_TEST_FOLDER")) + "/part." + std::getenv("RANK")));
+  traces::Recorder recorder(run.spec().worldSize(), std::move(sinks));
+  recorder.note(traces::kClockNote, traces::describeClock(recorder.startNs()));
+  Gate gate(1);
+  runTraining(run.training, gate, &recorder);
+}
+
+TEST(DoctorCampaignTest, NoFileOfACorrectJobHasAFindingAloneOrJoinedWithSomeOrAllOthers) {
+  for (test::Campaign campaign(2, 5); campaign.next();) {
+    test::TempDir dir;
+    std::mt19937& random = campaign.random();
+    const unsigned number = random();
+    const RandomRun run = jobOf(number);
+    SCOPED_TRACE(campaign.text() + " " + run.text());
+    const int ranks = run.spec().worldSize();
+    const auto statuses = test::runAsRanks(ranks, "RankProcess.RecordsItsPart", [&](int) {
+      ::setenv("RINGSCOPE_TEST_JOB", std::to_string(number).c_str(), 1);
+      ::setenv("RINGSCOPE_TEST_FOLDER", dir.file("").c_str(), 1);
+    });
+    for (const int status : statuses) ASSERT_EQ(status, 0);
+    std::vector<std::string> files;
+    for (int rank = 0; rank < ranks; ++rank) {
+      files.push_back(dir.file("part." + std::to_string(rank)));
+      expectNothingFound(files.back());
+    }
+    traces::joinFiles(files, dir.file("all"));
+    expectNothingFound(dir.file("all"));
+    std::shuffle(files.begin(), files.end(), random);
+    files.pop_back();
+    traces::joinFiles(files, dir.file("some"));
+    expectNothingFound(dir.file("some"));
+  }
+}
+
+}  // namespace
+}  // namespace ringscope::engine
