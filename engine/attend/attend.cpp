@@ -60,7 +60,8 @@ void checkLength(const Padding& padding, const traces::RunSpec& run) {
 /// What was meant, as the input declares it.
 traces::IntentRecord describeIntent(const AttendInput& in, const ShardLayout& layout) {
   traces::IntentRecord intent;
-  intent.mask = in.mask.kind();
+  // Padding after a sequence that is not causal is no document of a packed one.
+  intent.mask = in.mask.causal ? in.mask.kind() : traces::MaskKind::kFull;
   intent.window = in.mask.window;
   intent.documents = in.mask.documents;
   intent.balance = layout.balance();

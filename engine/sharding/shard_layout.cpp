@@ -83,6 +83,7 @@ std::vector<ShardLayout::Segment> ShardLayout::segments(GroupRank first_rank, in
 }
 
 ShardLayout ShardLayout::joined(int group) const {
+  if (group == 1) return *this;
   ShardLayout layout;
   layout.length_ = length_;
   layout.balance_ = balance_;

@@ -23,6 +23,10 @@ for folder in traces/doctor traces/diff traces/query traces/verify; do
   forbid $folder 'traces/storage/sealed' "$folder can reach what is sealed"
 done
 forbid engine/verify 'traces/storage/sealed' "the verifier can reach what is sealed"
+# What facts are compared with is computed without what is compared.
+for oracle in plan_oracle.h plan_oracle.cpp numbers.h; do
+  forbid tests/facts/$oracle 'engine/|traces/|viz/|app/|ATen|torch|c10' "the oracle shares code with what it judges"
+done
 # What engine/plan.cmake builds without LibTorch, and its headers.
 for file in $(grep -oE 'engine/[a-z_/]+\.cpp' engine/plan.cmake); do
   hits=$(grep -nE '^#include [<"](ATen|torch|c10)' "$file" "${file%.cpp}.h")

@@ -9,8 +9,8 @@
 namespace ringscope::traces {
 
 AttentionMask AttentionMask::of(const IntentRecord& intent) {
-  return {intent.mask != MaskKind::kFull, intent.window, intent.mask == MaskKind::kDocuments,
-          intent.documents};
+  const bool by_document = intent.mask == MaskKind::kDocuments || !intent.documents.empty();
+  return {intent.mask != MaskKind::kFull, intent.window, by_document, intent.documents};
 }
 
 TokenRun AttentionMask::keysOf(TokenIndex query) const {

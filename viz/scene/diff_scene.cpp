@@ -40,8 +40,16 @@ DiffTable tableOf(DiffTable table, bool isolated, const std::vector<const DiffRe
   return table;
 }
 
-std::vector<DiffRow> restOf(std::vector<const DiffRecord*> step) {
-  std::erase_if(step, [](const DiffRecord* diff) { return diff->place.layer.exists(); });
+/// A table has a cell for it.
+bool isIn(const std::vector<DiffTable>& tables, const DiffRecord& diff) {
+  const DiffTable& table = diff.isolated ? tables.front() : tables.back();
+  return diff.place.layer.exists() &&
+         std::ranges::find(table.tensors, diff.tensor) != table.tensors.end();
+}
+
+std::vector<DiffRow> restOf(std::vector<const DiffRecord*> step,
+                            const std::vector<DiffTable>& tables) {
+  std::erase_if(step, [&](const DiffRecord* diff) { return isIn(tables, *diff); });
   std::stable_sort(step.begin(), step.end(), [](const DiffRecord* a, const DiffRecord* b) {
     return traces::isWorse(*a, *b);
   });
@@ -78,7 +86,7 @@ DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorU
                {"q", "k", "v", "out", "lse", "dout", "dv", "dk", "dq"},
                {}},
               false, step, cursor)};
-  scene.rest = restOf(std::move(step));
+  scene.rest = restOf(std::move(step), scene.tables);
   scene.map_title = cursor.tensor + " of layer " + toString(cursor.place.layer) + ", isolated";
   scene.map = makeErrorMap(trace, cursor, unit);
   return scene;

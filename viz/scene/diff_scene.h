@@ -30,7 +30,7 @@ struct DiffTable {
   friend bool operator==(const DiffTable&, const DiffTable&) = default;
 };
 
-/// The loss or the gradient of a parameter.
+/// What no table has a column for: the loss, the gradient of a parameter or of attention sinks.
 struct DiffRow {
   std::string tensor, words;
   double error = 0, limit = 0;  ///< of the worst row

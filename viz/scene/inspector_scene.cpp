@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
 
 #include "traces/diff/summary.h"
@@ -18,12 +19,47 @@ using traces::Trace;
 
 namespace {
 
-/// The mean of what a stage's pieces recorded, over their rows.
-MeanLse blockLse(const Trace& trace, const Place& place, WorldRank rank, WorldRank source) {
+/// Adds up row by row what several pieces of one block brought; nothing where values are missing.
+std::optional<MeanLse> lseByRow(const Trace& trace, const traces::StageRecord& stage,
+                                const std::vector<const traces::TensorRecord*>& blocks) {
+  std::map<std::pair<std::int64_t, std::int64_t>, double> of_row;  // by batch and head, and row
+  for (const auto* block : blocks) {
+    const auto values = trace.values(*block);
+    if (!values || block->shape.size() != 3) return std::nullopt;
+    const std::int64_t rows = block->shape[2], first = stage.pieces[block->piece.index()].q_begin;
+    for (std::int64_t i = 0; i < std::ssize(*values); ++i) {
+      const double lse = (*values)[static_cast<std::size_t>(i)];
+      if (!std::isfinite(lse)) continue;
+      const auto [known, added] = of_row.try_emplace({i / rows, first + i % rows}, lse);
+      const double least = std::min(known->second, lse), most = std::max(known->second, lse);
+      if (!added) known->second = most + std::log1p(std::exp(least - most));
+    }
+  }
+  MeanLse lse{0, std::ssize(of_row)};
+  for (const auto& [row, value] : of_row) lse.mean += value / static_cast<double>(lse.rows);
+  return lse;
+}
+
+/// Some query row is in several pieces.
+bool sharesRows(const traces::StageRecord& stage) {
+  for (const auto& a : stage.pieces)
+    for (const auto& b : stage.pieces)
+      if (&a != &b && a.q_begin < b.q_end && b.q_begin < a.q_end) return true;
+  return false;
+}
+
+/// The mean over the rows of a stage's block. Of pieces that share rows statistics cannot tell it.
+MeanLse blockLse(const Trace& trace, const Place& place, WorldRank rank,
+                 const traces::StageRecord& stage) {
+  auto blocks = trace.tensorsAt({traces::TensorKind::kBlockLse}, place, rank);
+  std::erase_if(blocks, [&](const auto* block) {
+    return block->source_rank != stage.source_rank || block->piece.isNone() ||
+           block->piece.index() >= stage.pieces.size();
+  });
+  if (sharesRows(stage)) return lseByRow(trace, stage, blocks).value_or(MeanLse());
   MeanLse lse;
   double sum = 0;
-  for (const auto* block : trace.tensorsAt({traces::TensorKind::kBlockLse}, place, rank)) {
-    if (block->source_rank != source) continue;
+  for (const auto* block : blocks) {
     std::int64_t rows = -block->stats.inf - block->stats.nan;
     rows += std::accumulate(block->shape.begin(), block->shape.end(), std::int64_t{1},
                             std::multiplies<>());
@@ -55,7 +91,7 @@ void addLse(InspectorScene& scene, const Trace& trace, const RingScene& ring) {
   for (const traces::StageRecord& stage : schedule->stages) {
     place.stage = stage.ring_step;
     LseLine line{stage.ring_step, stage.source_rank, std::nullopt, 0, {}};
-    const MeanLse block = blockLse(trace, place, rank.rank, stage.source_rank);
+    const MeanLse block = blockLse(trace, place, rank.rank, stage);
     const bool come = stage.ring_step <= now || backward;
     if (block.known() && come) {
       line.mean = block.mean;

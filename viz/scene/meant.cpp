@@ -42,7 +42,7 @@ std::optional<double> Meant::pairs(const ShardRun& queries, const ShardRun& keys
   Band band{0, queries.count, 0, keys.count};
   if (intent_->mask != MaskKind::kFull) band.high = floorDiv(ahead, stride);
   if (intent_->window > 0) band.low = -floorDiv(intent_->window - 1 - ahead, stride);
-  if (intent_->mask != MaskKind::kDocuments) return band.pairs();
+  if (!keepsDocuments()) return band.pairs();
   double sum = 0;
   const auto& documents = intent_->documents;
   auto document =
@@ -55,10 +55,14 @@ std::optional<double> Meant::pairs(const ShardRun& queries, const ShardRun& keys
   return sum;
 }
 
+bool Meant::keepsDocuments() const {
+  return intent_->mask == MaskKind::kDocuments || !intent_->documents.empty();
+}
+
 std::string Meant::manner() const {
   if (!intent_) return ", in part";
   std::string words;
-  if (intent_->mask == MaskKind::kDocuments) words += ", within its documents";
+  if (keepsDocuments()) words += ", within its documents";
   if (intent_->window > 0) words += ", within a window of " + std::to_string(intent_->window);
   return words.empty() ? ", causally" : words;
 }

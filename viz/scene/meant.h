@@ -32,6 +32,9 @@ class Meant {
   std::string positionsMissing() const;
 
  private:
+  /// Attention ends at the borders of documents, or at that of the padding.
+  bool keepsDocuments() const;
+
   const traces::IntentRecord* intent_ = nullptr;
 };
 

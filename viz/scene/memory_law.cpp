@@ -41,11 +41,13 @@ std::string describeCause(const traces::Trace& trace, WorldRank rank, const Memo
 MemoryPeak memoryPeak(const traces::Trace& trace, WorldRank rank) {
   MemoryPeak peak;
   std::array<std::int64_t, kMemoryCategories> now{};
-  for (const auto& sample : trace.memory(rank)) {
-    if (sample.category == MemoryCategory::kVerify) continue;
-    now[static_cast<std::size_t>(sample.category)] = sample.bytes;
+  const auto& samples = trace.memory(rank);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i].category != MemoryCategory::kVerify)
+      now[static_cast<std::size_t>(samples[i].category)] = samples[i].bytes;
+    if (!endsInstant(samples, i)) continue;
     const auto sum = std::accumulate(now.begin(), now.end(), std::int64_t{0});
-    if (sum > peak.bytes) peak = {sum, sample.time_ns, now, {}};
+    if (sum > peak.bytes) peak = {sum, samples[i].time_ns, now, {}};
   }
   if (peak.bytes > 0) peak.cause = describeCause(trace, rank, peak);
   return peak;

@@ -7,6 +7,10 @@
 
 namespace ringscope::viz {
 
+bool endsInstant(const std::vector<traces::MemorySample>& samples, std::size_t at) {
+  return at + 1 == samples.size() || samples[at + 1].time_ns != samples[at].time_ns;
+}
+
 MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_t columns) {
   MemorySeries series;
   series.columns.resize(columns);
@@ -22,9 +26,10 @@ MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_
       return std::accumulate(values.begin(), values.end(), std::int64_t{0});
     };
     for (; next < samples.size() && samples[next].time_ns <= until; ++next) {
-      if (samples[next].category == traces::MemoryCategory::kVerify) continue;
-      now[static_cast<std::size_t>(samples[next].category)] = samples[next].bytes;
-      if (sum(now) > sum(largest)) largest = now;  // a peak inside a column stays visible
+      if (samples[next].category != traces::MemoryCategory::kVerify)
+        now[static_cast<std::size_t>(samples[next].category)] = samples[next].bytes;
+      // A peak inside a column stays visible.
+      if (endsInstant(samples, next) && sum(now) > sum(largest)) largest = now;
     }
     series.columns[c] = largest;
     series.peak_bytes = std::max(series.peak_bytes, sum(largest));

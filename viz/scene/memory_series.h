@@ -19,6 +19,9 @@ struct MemorySeries {
   friend bool operator==(const MemorySeries&, const MemorySeries&) = default;
 };
 
+/// What is sampled at one instant was held together: true for the last sample of its instant.
+bool endsInstant(const std::vector<traces::MemorySample>& samples, std::size_t at);
+
 /// `columns` samples from time 0 to the end of the recording. What was held for verification is
 /// left out of the peak and of the columns: a run without --verify does not hold it.
 MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_t columns);

@@ -28,6 +28,7 @@ constexpr double kNoKey = -std::numeric_limits<double>::infinity();
 
 /// The logarithm of the sum of two exponentials.
 double addedLse(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
   const double m = std::max(a, b);
   return m == kNoKey ? m : m + std::log(std::exp(a - m) + std::exp(b - m));
 }

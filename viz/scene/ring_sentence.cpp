@@ -19,7 +19,7 @@ using traces::StageRecord;
 /// The keys of one block that a rank attends, and how.
 struct AttendedKeys {
   std::vector<std::pair<std::int64_t, std::int64_t>> runs;  ///< of local rows, apart, ascending
-  bool in_part = false;                                     ///< some piece leaves pairs out
+  bool in_part = false;  ///< some of its queries do not see all of them
 
   std::int64_t count() const {
     std::int64_t keys = 0;
@@ -94,10 +94,13 @@ class Sentence {
   AttendedKeys attendedKeys(WorldRank source) const {
     std::vector<std::pair<std::int64_t, std::int64_t>> runs;
     AttendedKeys keys;
+    double pairs = 0;
     for (const Event& event : trace_.eventsAt(rank_.place, rank_.rank)) {
       if (event.kind != EventKind::kAttend || event.source_rank != source) continue;
       runs.emplace_back(event.k_begin, event.k_end);
-      keys.in_part = keys.in_part || event.mask != traces::PieceMask::kFull;
+      const StageRecord* planned = pass_.stage(rank_.rank, rank_.place.stage, source);
+      pairs += bandOf(event, planned).pairs();
+      keys.in_part = keys.in_part || (!planned && event.mask == traces::PieceMask::kTileMask);
     }
     std::ranges::sort(runs);
     for (const auto& run : runs) {
@@ -106,6 +109,8 @@ class Sentence {
       else
         keys.runs.back().second = std::max(keys.runs.back().second, run.second);
     }
+    const auto all = static_cast<double>(rank_.queries) * static_cast<double>(keys.count());
+    keys.in_part = keys.in_part || pairs < all;
     return keys;
   }
 

@@ -65,8 +65,7 @@ void ContextParallelOp::finish(Exchange& exchange, Payload payload, GroupRank se
     hops_.wait_ns += traces::steadyNow() - begin;
     for (const TransferReport& report : reports) {
       const GroupRank source = report.is_send ? sent_source : received_source;
-      const GroupRank own = report.is_send ? context_.rank() : report.peer;
-      common.source_rank = context_.worldOf(source.exists() ? source : own);
+      common.source_rank = context_.worldOf(source.exists() ? source : report.peer);
       context_.observer.transfer(report, context_.worldOf(report.peer), common);
       if (report.is_send) hops_.add(report, payload, place.direction);
     }

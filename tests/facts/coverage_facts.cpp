@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "tests/facts/scene_facts.h"
+#include "viz/scene/coverage_scene.h"
+
+namespace ringscope::facts {
+namespace {
+
+/// What the plan says of a pair of chunks at a ring step.
+struct Cell {
+  std::int64_t wanted = 0, attended = 0;
+  int last_step = -1;
+  bool now = false;
+  std::set<int> painters;  ///< cp ranks
+};
+
+class CoverageFacts {
+ public:
+  CoverageFacts(const Case& c, const Look& look)
+      : c_(c),
+        look_(look),
+        oracle_(c.oracle(look.step, look.group)),
+        chunks_(oracle_.chunks(c.stats)),
+        scene_(viz::makeCoverageScene(*c.trace, look.cursor(c))) {}
+
+  void expect() const {
+    ASSERT_EQ(scene_.note, "");
+    ASSERT_EQ(scene_.chunks, static_cast<int>(chunks_.size()));
+    const bool complete = look_.ring_step + 1 == oracle_.ringSteps();
+    EXPECT_EQ(scene_.complete, complete);
+    for (int q = 0; q < scene_.chunks; ++q)
+      for (int k = 0; k < scene_.chunks; ++k) expectCell(q, k);
+    EXPECT_FALSE(scene_.faulty());
+    EXPECT_EQ(scene_.causal, oracle_.plan().causal && oracle_.plan().window == 0 &&
+                                 oracle_.plan().documents.empty());
+    const std::string words = viz::describe(scene_);
+    EXPECT_EQ(words.find("✓ every pair") == 0, complete) << words;
+    EXPECT_EQ(words.find("filling") == 0, !complete) << words;
+    expectWork();
+  }
+
+ private:
+  Cell cellOf(int q, int k) const {
+    Cell cell;
+    for (const int query : chunks_[static_cast<std::size_t>(q)])
+      for (const int key : chunks_[static_cast<std::size_t>(k)]) {
+        if (!oracle_.allowed(query, key)) continue;
+        ++cell.wanted;
+        for (const int rank : oracle_.sharers(oracle_.ownerOf(query))) {
+          const int source = memberOf(rank, oracle_.ownerOf(key));
+          const int step = oracle_.stepOf(rank, source, look_.backward);
+          if (step > look_.ring_step) continue;
+          cell.last_step = std::max(cell.last_step, step);
+          cell.now = cell.now || step == look_.ring_step;
+          cell.painters.insert(c_.worldOf(look_.group, rank));
+          if (rank == oracle_.ownerOf(query)) ++cell.attended;
+        }
+      }
+    return cell;
+  }
+  /// Who of a rank's ring has the tokens that `owner` owns.
+  int memberOf(int rank, int owner) const {
+    const int sharers = oracle_.plan().ulysses;
+    return owner / sharers * sharers + rank % sharers;
+  }
+
+  void expectCell(int q, int k) const {
+    SCOPED_TRACE("chunks " + std::to_string(q) + " × " + std::to_string(k));
+    const Cell expected = cellOf(q, k);
+    const viz::PairCell& says = scene_.at(q, k);
+    EXPECT_EQ(says.wanted, static_cast<double>(expected.wanted));
+    EXPECT_EQ(says.attended, static_cast<double>(expected.attended));
+    EXPECT_EQ(says.ring_step.value(), expected.last_step);
+    EXPECT_EQ(says.now, expected.now);
+    std::set<int> painters;
+    for (const auto rank : scene_.paintersOf(q, k))
+      if (rank.exists()) painters.insert(rank.value());
+    EXPECT_EQ(painters, expected.painters);
+    expectWords(viz::describePair(scene_, q, k), q, k, expected);
+  }
+
+  void expectWords(const std::string& says, int q, int k, const Cell& expected) const {
+    std::smatch words;
+    ASSERT_TRUE(std::regex_match(
+        says, words,
+        std::regex("query chunk (\\d+) × key chunk (\\d+): "
+                   "(?:(masked)|not attended( yet)?|attended by ranks? ([\\d, –]+)"
+                   "(?:, each for its heads,)? at ring step (\\d+)(?:: ([\\d,]+) pairs where the "
+                   "mask has ([\\d,]+))?)")))
+        << says;
+    EXPECT_EQ(std::stoi(words[1]), q);
+    EXPECT_EQ(std::stoi(words[2]), k);
+    EXPECT_EQ(words[3].matched, expected.wanted == 0) << says;
+    EXPECT_EQ(words[5].matched, expected.attended > 0) << says;
+    if (!words[5].matched) return;
+    EXPECT_EQ(numbersIn(words[5]), expected.painters) << says;
+    EXPECT_EQ(std::stoi(words[6]), expected.last_step) << says;
+    EXPECT_EQ(words[7].matched, expected.attended != expected.wanted) << says;
+    if (!words[7].matched) return;
+    EXPECT_EQ(words[7], std::to_string(expected.attended)) << says;
+    EXPECT_EQ(words[8], std::to_string(expected.wanted)) << says;
+  }
+
+  void expectWork() const {
+    double most = 0, sum = 0;
+    for (int rank = 0; rank < c_.cp; ++rank) {
+      std::int64_t done = 0, total = 0, wait = 0;
+      for (int step = 0; step < oracle_.ringSteps(); ++step) {
+        for (const int source : oracle_.sources(rank, step, look_.backward)) {
+          const std::int64_t pairs = oracle_.pairs(rank, source) * oracle_.headsEach();
+          total += pairs;
+          if (step <= look_.ring_step) done += pairs;
+        }
+        traces::Place place = look_.place();
+        place.stage = traces::RingStep::of(step);
+        for (const auto& event : eventsOf(c_, c_.worldOf(look_.group, rank), place))
+          if (event.kind == traces::EventKind::kWait) wait += event.end_ns - event.begin_ns;
+      }
+      const auto seat = static_cast<std::size_t>(rank);
+      EXPECT_EQ(scene_.work_done[seat], static_cast<double>(done));
+      EXPECT_EQ(scene_.work_total[seat], static_cast<double>(total));
+      EXPECT_EQ(scene_.wait_ns[seat], wait);
+      most = std::max(most, static_cast<double>(total));
+      sum += static_cast<double>(total);
+    }
+    EXPECT_NEAR(scene_.efficiency(), most > 0 ? sum / c_.cp / most : 1, 1e-9);
+  }
+
+  const Case& c_;
+  const Look& look_;
+  const PlanOracle& oracle_;
+  std::vector<std::vector<int>> chunks_;
+  viz::CoverageScene scene_;
+};
+
+}  // namespace
+
+void expectCoverage(const Case& c, const Look& look) {
+  CoverageFacts(c, look).expect();
+}
+
+}  // namespace ringscope::facts

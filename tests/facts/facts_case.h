@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/facts/numbers.h"
+#include "tests/facts/plan_oracle.h"
+#include "traces/query/trace.h"
+
+namespace ringscope::facts {
+
+/// A run of a random configuration, as it was drawn and as it was recorded.
+struct Case {
+  bool train = false, verify = false;
+  int dp = 1, tp = 1, cp = 1, layers = 1, steps = 1;
+  std::string capture, mistake, text;
+  bool stats = false, values = false;  ///< the recording has them, of step 0
+  bool numbers_are_exact = true;       ///< nothing rounds q and k between the record and the use
+  double tolerance = 1e-4;             ///< of a log-sum-exp, by the type
+  bool out_is_plain = true;            ///< neither dropout nor a mistake is in it
+  std::vector<bool> known_positions;   ///< from where they count is recorded, by step and dp
+  std::vector<PlanOracle> oracles;     ///< by step and dp
+  std::vector<int> positions;          ///< that tokens should have, by step, dp and token
+  std::vector<std::int64_t> peak_bytes;
+  std::optional<Numbers> given;  ///< of an attention
+  std::shared_ptr<traces::Trace> trace;
+
+  int groups() const { return dp * tp; }
+  const PlanOracle& oracle(int step, int group) const {
+    return oracles[static_cast<std::size_t>(step * dp + group / tp)];
+  }
+  int worldOf(int group, int rank) const { return group * cp + rank; }
+  bool positionsKnown(int step, int group) const {
+    return known_positions[static_cast<std::size_t>(step * dp + group / tp)];
+  }
+  /// q, k, v of one layer; nothing where they were not kept.
+  std::optional<Numbers> numbers(int step, int layer, int group) const;
+  int positionOf(int step, int group, int token) const {
+    const int length = oracles.front().plan().length;
+    return positions[static_cast<std::size_t>((step * dp + group / tp) * length + token)];
+  }
+};
+
+/// Draws a configuration that can run and runs it over rank threads.
+Case drawnCase(std::mt19937& random);
+
+}  // namespace ringscope::facts

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/facts/facts_case.h"
+#include "viz/scene/cursor.h"
+
+namespace ringscope::facts {
+
+/// Where a recording is looked at, in plain numbers.
+struct Look {
+  int group = 0, rank = 0, step = 0, layer = 0, ring_step = 0;  ///< rank: of the cp group
+  bool backward = false;
+
+  viz::Cursor cursor(const Case& c) const;
+  traces::Place place() const;
+};
+
+// Each compares one scene with what the plan says. A disagreement fails the test.
+void expectRing(const Case& c, const Look& look);
+void expectSentence(const Case& c, const Look& look, const std::string& sentence);
+void expectCoverage(const Case& c, const Look& look);
+void expectMerge(const Case& c, const Look& look, std::mt19937& random);
+void expectPositions(const Case& c, const Look& look);
+void expectMemory(const Case& c, const Look& look);
+void expectDiff(const Case& c, const Look& look);
+void expectInspector(const Case& c, const Look& look);
+void expectDoctor(const Case& c);
+void expectTimeline(const Case& c, const Look& look);
+void expectSummary(const Case& c, const Look& look);
+
+/// "0, 2, 5–7" as numbers.
+std::set<int> numbersIn(const std::string& list);
+/// What is said of a reason on a card, and in a sentence.
+std::string briefOf(Reason reason);
+std::string clauseOf(Reason reason);
+/// Ranks of a cp group as the trace numbers them.
+std::vector<int> worlds(const Case& c, int group, const std::vector<int>& ranks);
+/// The numbers of chunks that hold some of these tokens.
+std::set<int> chunksWith(const std::vector<std::vector<int>>& chunks, const std::set<int>& tokens);
+/// All events of a rank at a place, found one by one.
+std::vector<traces::Event> eventsOf(const Case& c, int world, const traces::Place& place);
+
+/// The mean log-sum-exp of a rank's rows that have seen a key by the end of a forward ring step.
+struct SeenRows {
+  double mean = 0;
+  std::int64_t rows = 0;
+};
+SeenRows seenRows(const Case& c, const Look& look, int rank, int ring_step);
+
+}  // namespace ringscope::facts
