@@ -177,7 +177,7 @@ class Supervisor {
   /// A rank stops at its next gate, and its peers when they notice; each closes its trace.
   int stopped() {
     endAll(kPatience);
-    std::cerr << "stopped\n";
+    std::cerr << "ringscope: the run was stopped\n";
     return 0;
   }
 

@@ -83,7 +83,8 @@ std::vector<ShardLayout::Segment> ShardLayout::segments(GroupRank first_rank, in
 }
 
 ShardLayout ShardLayout::joined(int group) const {
-  if (group == 1) return *this;
+  // Ranks that stay alone keep their runs; a rank that has the whole sequence holds it as one.
+  if (group == 1 && cpSize() > 1) return *this;
   ShardLayout layout;
   layout.length_ = length_;
   layout.balance_ = balance_;

@@ -145,7 +145,7 @@ TEST(DiffTest, TheBirthplaceOfAnErrorIsNamed) {
   config.mistakes = {"missing_position_ids"};
   first = *traces::summarize(*recorded(config, dir.file("b.rscope"))).first_divergence;
   EXPECT_FALSE(first.isolated) << "each attention was right for what it was given";
-  EXPECT_EQ(traces::describe(first), "layer 0, q");
+  EXPECT_EQ(traces::describe(first), "rotary");
 }
 
 }  // namespace

@@ -146,30 +146,6 @@ TEST(StorageFaultTest, AWalWithoutItsRecorderIsReadAndNothingBesideTheTraceChang
   EXPECT_EQ(contentOfFolder(copied.file("")), before);
 }
 
-TEST(StorageFaultTest, OfAKilledRecorderTheWalIsReadAndNeitherItNorItsIndexChanges) {
-  test::TempDir dir, copied;
-  const std::string path = dir.file("a.rscope"), copy = copied.file("a.rscope");
-  auto recorder = record(path, 500);
-  recorder->flush();
-  for (const char* suffix : {"", "-wal", "-shm"})
-    std::filesystem::copy_file(path + suffix, copy + suffix);
-  const auto before = contentOfFolder(copied.file(""));
-  for (int round = 0; round < 2; ++round) {
-    const auto trace = openTrace(copy);
-    EXPECT_EQ(trace->eventCount(), 500u);
-    trace->readEvents();
-    EXPECT_EQ(contentOfFolder(copied.file("")), before) << "while it is read";
-  }
-  EXPECT_EQ(contentOfFolder(copied.file("")), before);
-  // An index that lies about the WAL, or is none, changes nothing of that.
-  for (const std::string& index :
-       {std::string(32768, '\x7f'), std::string("no index"), std::string()}) {
-    std::ofstream(copy + "-shm", std::ios::binary | std::ios::trunc) << index;
-    EXPECT_EQ(openTrace(copy)->eventCount(), 500u) << index.size();
-    EXPECT_EQ(contentOf(copy + "-shm"), index);
-  }
-}
-
 TEST(StorageFaultTest, AReaderThatStaysDoesNotKeepTheRecorderFromFinishing) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");

@@ -67,13 +67,6 @@ Handle openAlone(const fs::path& file, const std::string& path) {
   return open(uriOf(file, "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr, path);
 }
 
-/// With a recorder at work, or what one left beside the file when it was killed. The index of the
-/// WAL is read and never written: SQLite makes one of its own in memory when nobody keeps this one.
-Handle openShared(const fs::path& file, const std::string& path) {
-  return open(uriOf(file, "?readonly_shm=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr,
-              path);
-}
-
 /// With the index of the WAL in memory instead of in a file beside it.
 Handle openWithDeadWal(const fs::path& file, const std::string& path) {
   Handle db = open(file.string(), SQLITE_OPEN_READONLY, "unix-none", path);
@@ -189,7 +182,7 @@ ReadOnlyDatabase openReadOnly(const std::string& path) {
   const bool wal = plainFileBeside(file.string() + "-wal");
   const bool index = plainFileBeside(file.string() + "-shm");
   const bool live = journal || (wal && index);
-  Handle db = live  ? openShared(file, path)
+  Handle db = live  ? open(file.string(), SQLITE_OPEN_READONLY, nullptr, path)
               : wal ? openWithDeadWal(file, path)
                     : openAlone(file, path);
   checkHeader(db.get(), path);

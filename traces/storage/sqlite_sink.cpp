@@ -30,9 +30,21 @@ SqliteSink::SqliteSink(const std::string& path, ReplaceTrace when) : path_(path)
   }
 }
 
+/// Where it fails, as on a full disk, no file is left that is not a trace.
 void SqliteSink::create() {
   removeTrace(path_);
   lock_.emplace(path_, RecordingLock::File::kNew);
+  try {
+    makeTables();
+  } catch (const Error&) {
+    insert_.reset();
+    db_.reset();
+    removeTrace(path_);
+    throw;
+  }
+}
+
+void SqliteSink::makeTables() {
   db_ = std::make_unique<Database>(path_, Database::Mode::kCreate);
   db_->execute("PRAGMA application_id=" + std::to_string(kApplicationId));
   db_->execute("PRAGMA user_version=" + std::to_string(kFormatVersion));

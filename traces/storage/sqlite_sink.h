@@ -40,6 +40,7 @@ class SqliteSink : public ChunkSink {
 
  private:
   void create() RINGSCOPE_REQUIRES(mutex_);
+  void makeTables() RINGSCOPE_REQUIRES(mutex_);
   void beginRun() RINGSCOPE_REQUIRES(mutex_);
   void insert(const Chunk& chunk) RINGSCOPE_REQUIRES(mutex_);
   void insertRow(const Chunk& chunk) RINGSCOPE_REQUIRES(mutex_);

@@ -59,7 +59,7 @@ class Layout {
             tableTop(table) + kTitle + kHeads + static_cast<double>(layer) * rowHeight(),
             pitch(t) - 4, rowHeight() - 4};
   }
-  /// Loss and gradients of parameters: under the tables.
+  /// What lies outside the layers: under the tables.
   QRectF rest() const {
     const double room = width() - 2 * kMargin, top = tablesBottom();
     return {area_.left() + kMargin, top, wide() ? room : room * 0.42, area_.bottom() - top - 8};
@@ -196,10 +196,10 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
   const QRectF box = layout.rest();
   const bool wrong = std::ranges::any_of(rows, &DiffRow::wrong);
   if (rows.empty())
-    return drawTitle(p, QRectF(box.topLeft(), QSizeF(box.width(), 22)), "Loss and gradients",
+    return drawTitle(p, QRectF(box.topLeft(), QSizeF(box.width(), 22)), "Outside the layers",
                      "not compared", theme.dim, theme);
   const bool one_line = layout.wide();
-  drawTitle(p, QRectF(box.topLeft(), QSizeF(box.width(), 22)), "Loss and gradients",
+  drawTitle(p, QRectF(box.topLeft(), QSizeF(box.width(), 22)), "Outside the layers",
             one_line ? restVerdict(rows) : QString(), wrong ? theme.wrong : theme.right, theme);
   double y = box.top() + 26;
   if (!one_line) {

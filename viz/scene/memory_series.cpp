@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/memory_series.h"
 
+#include <limits>
 #include <numeric>
 
 #include "traces/query/trace.h"
@@ -18,9 +19,12 @@ MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_
   const auto& samples = trace.memory(rank);
   std::size_t next = 0;
   for (std::size_t c = 0; c < columns; ++c) {
+    // The last column takes what was sampled after the last event, too.
     const auto until =
-        static_cast<std::int64_t>(static_cast<double>(trace.endNs()) * static_cast<double>(c + 1) /
-                                  static_cast<double>(columns));
+        c + 1 == columns
+            ? std::numeric_limits<std::int64_t>::max()
+            : static_cast<std::int64_t>(static_cast<double>(trace.endNs()) *
+                                        static_cast<double>(c + 1) / static_cast<double>(columns));
     auto largest = now;
     auto sum = [](const auto& values) {
       return std::accumulate(values.begin(), values.end(), std::int64_t{0});
