@@ -4,7 +4,6 @@
 #include "engine/attend/attend.h"
 #include "engine/attend/attend_reference.h"
 #include "engine/attention/block_attention.h"
-#include "engine/attention/fp8.h"
 #include "engine/attention/reference.h"
 #include "engine/attention/sinks.h"
 #include "engine/verify/attended.h"
@@ -14,17 +13,6 @@ namespace ringscope::engine {
 namespace {
 
 constexpr Layer kOnlyLayer = Layer::of(0);
-
-/// FP8 is compared on the values that its products had.
-LayerAttention inputsOf(const AttendInput& in, bool fp8) {
-  const auto used = [fp8](const at::Tensor& t) { return fp8 ? roundedToFp8(t) : t; };
-  LayerAttention a;
-  a.q = used(in.q);
-  a.k = used(in.k);
-  a.v = used(in.v);
-  a.dout = in.dout;
-  return a;
-}
 
 traces::DiffRecord recordOf(const char* tensor, traces::Direction direction) {
   traces::DiffRecord diff;
@@ -55,7 +43,7 @@ traces::DiffRecord sinksRecord(const AttendInput& in, const at::Tensor& actual,
 }  // namespace
 
 AttendReference::AttendReference(const AttendInput& in, bool fp8) {
-  const LayerAttention inputs = inputsOf(in, fp8);
+  const LayerAttention inputs = asUsed({in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}}, fp8);
   ReferenceAttention reference(in.mask, in.scale, in.sinks);
   DeviceAttention device(in.mask, in.scale, false, in.sinks);
   exact = attended(reference, inputs);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/verify/attended.h"
 
+#include "engine/attention/fp8.h"
+
 namespace ringscope::engine {
 
 LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
@@ -13,6 +15,14 @@ LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
   a.dk = g.dk;
   a.dv = g.dv;
   return a;
+}
+
+LayerAttention asUsed(LayerAttention in, bool fp8) {
+  if (!fp8) return in;
+  for (at::Tensor LayerAttention::*field :
+       {&LayerAttention::q, &LayerAttention::k, &LayerAttention::v})
+    in.*field = roundedToFp8(in.*field);
+  return in;
 }
 
 }  // namespace ringscope::engine

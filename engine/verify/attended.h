@@ -10,4 +10,7 @@ namespace ringscope::engine {
 /// dk, dv of `op`.
 LayerAttention attended(AttentionOp& op, const LayerAttention& in);
 
+/// The inputs as their products had them: with FP8, q, k and v hold what e4m3 holds of them.
+LayerAttention asUsed(LayerAttention in, bool fp8);
+
 }  // namespace ringscope::engine

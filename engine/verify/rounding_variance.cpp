@@ -175,15 +175,9 @@ RowVariance changed(const RowVariance& v, Change change) {
           change(v.merging.to(at::kDouble))};
 }
 
-RowVariance joined(const std::vector<RowVariance>& blocks, double unit) {
-  std::vector<at::Tensor> spread, single, merging;
-  for (const RowVariance& block : blocks) {
-    spread.push_back(block.spread);
-    single.push_back(block.single);
-    merging.push_back(block.merging);
-  }
-  return changed({at::cat(spread, 2), at::cat(single, 2), at::cat(merging, 2)},
-                 [unit](const at::Tensor& t) { return t * unit; });
+/// Of all rows, in other units.
+RowVariance ofRows(const std::vector<RowVariance>& blocks, double unit) {
+  return changed(joined(blocks, 2), [unit](const at::Tensor& t) { return t * unit; });
 }
 
 /// [B, Hq, S] to [B, Hkv, S]: the heads of a group add up.
@@ -195,6 +189,16 @@ RowVariance ofKeyHeads(const RowVariance& v, std::int64_t key_heads, double unit
 
 }  // namespace
 
+RowVariance joined(const std::vector<RowVariance>& parts, std::int64_t dim) {
+  std::vector<at::Tensor> spread, single, merging;
+  for (const RowVariance& part : parts) {
+    spread.push_back(part.spread);
+    single.push_back(part.single);
+    merging.push_back(part.merging);
+  }
+  return {at::cat(spread, dim), at::cat(single, dim), at::cat(merging, dim)};
+}
+
 AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask, double scale,
                                     at::ScalarType type) {
   const double u = unitRoundoff(type == at::kDouble ? at::kDouble : at::kFloat),
@@ -205,8 +209,8 @@ AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mas
   for (std::int64_t row = 0; row < in.q.size(2); row += kRowsAtOnce)
     sums.add(row, std::min(kRowsAtOnce, in.q.size(2) - row));
   const double unit = u * u, gradient = unit * in.dout_size * in.dout_size;
-  AttentionVariance all{joined(sums.out, unit), joined(sums.lse_rows, unit),
-                        joined(sums.dq, gradient),
+  AttentionVariance all{ofRows(sums.out, unit), ofRows(sums.lse_rows, unit),
+                        ofRows(sums.dq, gradient),
                         ofKeyHeads(sums.ofDk(), exact.k.size(1), gradient),
                         ofKeyHeads(sums.ofDv(), exact.k.size(1), gradient)};
   const at::Tensor dq2 = rowSquares(exact.dq.cpu().to(at::kDouble));

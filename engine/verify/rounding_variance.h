@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "engine/attention/mask.h"
 #include "engine/model/llama_model.h"
 
@@ -13,6 +15,9 @@ struct RowVariance {
   at::Tensor single;   ///< of errors that are few numbers times a vector: a weight's, delta's
   at::Tensor merging;  ///< what merging of blocks adds to `single`, and one device does not show
 };
+
+/// Parts of one tensor, one after another along a dimension.
+RowVariance joined(const std::vector<RowVariance>& parts, std::int64_t dim);
 
 struct AttentionVariance {
   RowVariance out, lse, dq, dk, dv;

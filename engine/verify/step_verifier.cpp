@@ -7,7 +7,6 @@
 #include <future>
 
 #include "engine/attention/block_attention.h"
-#include "engine/attention/fp8.h"
 #include "engine/attention/reference.h"
 #include "engine/data/sharded_batch.h"
 #include "engine/verify/attended.h"
@@ -66,13 +65,9 @@ LayerAttention sequenceOf(const LayerAttention& a, std::int64_t i) {
 /// Parts of a batch, one after another.
 RowVariance joinedBatch(const std::vector<AttentionVariance>& parts,
                         RowVariance AttentionVariance::*tensor) {
-  std::vector<at::Tensor> spread, single, merging;
-  for (const AttentionVariance& part : parts) {
-    spread.push_back((part.*tensor).spread);
-    single.push_back((part.*tensor).single);
-    merging.push_back((part.*tensor).merging);
-  }
-  return {at::cat(spread, 0), at::cat(single, 0), at::cat(merging, 0)};
+  std::vector<RowVariance> of_tensor;
+  for (const AttentionVariance& part : parts) of_tensor.push_back(part.*tensor);
+  return engine::joined(of_tensor, 0);
 }
 
 }  // namespace
@@ -98,16 +93,6 @@ LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, Layer la
   return whole;
 }
 
-/// The inputs as they were multiplied: FP8 is compared on the values that it holds.
-LayerAttention StepVerifier::asUsed(const LayerAttention& recorded) const {
-  LayerAttention in = recorded;
-  if (!fp8_) return in;
-  for (at::Tensor LayerAttention::*field :
-       {&LayerAttention::q, &LayerAttention::k, &LayerAttention::v})
-    in.*field = roundedToFp8(recorded.*field);
-  return in;
-}
-
 AttentionVariance StepVerifier::variance(const LayerAttention& exact, const Batch& batch) const {
   if (batch.cu_seqlens.size() < 2)
     return attentionVariance(exact, batch.maskOf(mask_, 0), config_.attentionScale(), type_);
@@ -128,7 +113,7 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
   Isolated found;
   for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
        layer = layer.next()) {
-    const LayerAttention actual = joined(ranks, layer), in = asUsed(actual);
+    const LayerAttention actual = joined(ranks, layer), in = asUsed(actual, fp8_);
     const LayerAttention exact = attended(*exact_attention, in),
                          one_device = attended(*device_attention, in);
     const AttentionVariance expected = variance(exact, batch);

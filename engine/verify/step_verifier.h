@@ -64,7 +64,6 @@ class StepVerifier {
  private:
   std::unique_ptr<AttentionOp> reference(const Batch& batch) const;
   std::unique_ptr<AttentionOp> device(const Batch& batch, bool fp8) const;
-  LayerAttention asUsed(const LayerAttention& recorded) const;
   AttentionVariance variance(const LayerAttention& exact, const Batch& batch) const;
   LayerAttention joined(const std::vector<RankStep>& ranks, Layer layer) const;
 

@@ -112,6 +112,13 @@ std::vector<int> PlanOracle::sources(int rank, int step, bool backward) const {
   return {order[static_cast<std::size_t>(step)]};
 }
 
+std::vector<int> PlanOracle::attended(int rank, int step, bool backward) const {
+  std::vector<int> attended;
+  for (const int source : sources(rank, step, backward))
+    if (pairs(rank, source) > 0) attended.push_back(source);
+  return attended;
+}
+
 int PlanOracle::stepOf(int rank, int source, bool backward) const {
   for (int step = 0; step < ringSteps(); ++step)
     for (const int held : sources(rank, step, backward))

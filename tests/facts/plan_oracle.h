@@ -65,6 +65,8 @@ class PlanOracle {
   std::vector<int> ring(int rank) const;
   /// Whose blocks a rank has before it at a ring step.
   std::vector<int> sources(int rank, int step, bool backward) const;
+  /// Of those the ones that it attends some of.
+  std::vector<int> attended(int rank, int step, bool backward) const;
   /// The ring step in which a rank has a block.
   int stepOf(int rank, int source, bool backward) const;
 

@@ -42,12 +42,8 @@ class RingFacts {
   std::vector<int> sourcesAt(int rank, int step) const {
     return oracle_.sources(rank, step, look_.backward);
   }
-  /// Of the blocks before a rank those that it attends some of.
   std::vector<int> attendedAt(int rank, int step) const {
-    std::vector<int> attended;
-    for (const int source : sourcesAt(rank, step))
-      if (oracle_.pairs(rank, source) > 0) attended.push_back(source);
-    return attended;
+    return oracle_.attended(rank, step, look_.backward);
   }
 
   void expectRank(int rank, const RankScene& says) const {
