@@ -177,7 +177,7 @@ LeftOver leftOver(MainWindow& window) {
   const QImage shown = window.screen()->grabWindow(window.winId()).toImage();
   const QImage fresh = window.grab().toImage().convertToFormat(shown.format());
   if (shown.size() != fresh.size()) return {-1, {}};
-  constexpr int kEdge = 60;
+  constexpr int kEdge = 24;
   LeftOver off;
   for (int y = 0; y < shown.height(); ++y)
     for (int x = 0; x < shown.width(); ++x) {
@@ -192,7 +192,7 @@ LeftOver leftOver(MainWindow& window) {
 }
 
 TEST_F(LooksTest, NothingIsLeftOverAfterAResize) {
-  constexpr int kFew = 900;  // a packet covers more than a thousand
+  constexpr int kFew = 20;  // a packet covers more than a thousand, a line some hundreds
   open();
   Navigator& at = window.navigator();
   at.setMoment(1, 0.3);
@@ -206,6 +206,30 @@ TEST_F(LooksTest, NothingIsLeftOverAfterAResize) {
     EXPECT_TRUE(QTest::qWaitFor([&] { return leftOver(window).pixels < kFew; }, 3000))
         << size.width() << ": " << leftOver(window);
   }
+}
+
+/// What is said to be opaque gets no background, so a pixel that it leaves out keeps what was
+/// there.
+TEST_F(LooksTest, OpaqueWidgetsDrawEveryPixel) {
+  open();
+  window.navigator().setMoment(1, 0.3);
+  int opaque = 0;
+  for (const QSize size : {QSize(1280, 720), QSize(1367, 861)}) {
+    window.resize(size);
+    QTest::qWait(50);
+    for (QWidget* widget : window.findChildren<QWidget*>()) {
+      if (!widget->testAttribute(Qt::WA_OpaquePaintEvent) || !widget->isVisible()) continue;
+      if (QString(widget->metaObject()->className()).startsWith('Q')) continue;
+      ++opaque;
+      QImage dark(widget->size(), QImage::Format_RGB32), odd(widget->size(), QImage::Format_RGB32);
+      dark.fill(Qt::black);
+      odd.fill(Qt::magenta);
+      widget->render(&dark, {}, {}, {});
+      widget->render(&odd, {}, {}, {});
+      EXPECT_EQ(dark, odd) << widget->accessibleName().toStdString() << " at " << size.width();
+    }
+  }
+  EXPECT_GE(opaque, 6);  // the ring, the inspector and the timeline, twice
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/paint/ring_painter.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "viz/paint/position_strip_painter.h"
@@ -128,7 +129,8 @@ void paintRing(QPainter& painter, const QRectF& area, const RingScene& scene, do
 
 RingAreas ringAreas(const QRectF& area, const RingScene& scene) {
   const auto rows = std::clamp<std::size_t>(scene.ranks.size(), 1, 4);
-  const double strip = std::min(38 + 22.0 * static_cast<double>(rows), area.height() * 0.3);
+  const double strip =
+      std::floor(std::min(38 + 22.0 * static_cast<double>(rows), area.height() * 0.3));
   return {area.adjusted(0, 0, 0, -strip),
           QRectF(area.left(), area.bottom() - strip, area.width(), strip)};
 }
@@ -140,9 +142,9 @@ void paintRingPage(QPainter& painter, const QRectF& area, const RingScene& scene
   paintRing(painter, areas.ring, scene, phase, theme, dirty);
   if (!dirty.isEmpty() && !dirty.intersects(areas.strip.toAlignedRect())) return;
   if (scene.ranks.empty()) return painter.fillRect(areas.strip, theme.background);
-  paintPositionStrip(painter, areas.strip.adjusted(0, 1, 0, 0), strip, theme);
-  painter.setPen(QPen(theme.line, 1));
-  painter.drawLine(areas.strip.topLeft(), areas.strip.topRight());
+  paintPositionStrip(painter, areas.strip, strip, theme);
+  // A row of pixels of its own, inside what the strip has just filled.
+  painter.fillRect(QRectF(areas.strip.topLeft(), QSizeF(areas.strip.width(), 1)), theme.line);
 }
 
 QRegion RingDamage::update(const QRectF& area, const RingScene& scene, double phase,
