@@ -6,8 +6,11 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include <cmath>
+#include <deque>
 
+#include "engine/gpu/device_queue.h"
 #include "engine/gpu/kernels.h"
+#include "traces/core/clock.h"
 #include "traces/core/error.h"
 
 namespace ringscope::engine::gpu {
@@ -41,7 +44,65 @@ RowPlace placeOf(const at::Tensor& t) {
   return {t.stride(0), t.stride(1), t.stride(2)};
 }
 
+/// Marks are events of the stream. The GPU's clock is brought to the host's by an event after which
+/// the stream stood still; again from time to time, since the two clocks drift apart and since a
+/// float holds fewer nanoseconds the longer ago that was.
+class TimedStream : public DeviceQueue {
+ public:
+  TimedStream() { setAnchor(); }
+  ~TimedStream() override {
+    for (cudaEvent_t event : marks_) cudaEventDestroy(event);
+    for (cudaEvent_t event : spare_) cudaEventDestroy(event);
+    cudaEventDestroy(anchor_);
+  }
+  TimedStream(const TimedStream&) = delete;
+  TimedStream& operator=(const TimedStream&) = delete;
+
+  void mark() override {
+    constexpr std::int64_t kAnchorHolds = 1'000'000'000;
+    if (marks_.empty() && traces::steadyNow() - anchor_ns_ > kAnchorHolds) setAnchor();
+    if (spare_.empty()) {
+      spare_.push_back(nullptr);
+      require(cudaEventCreate(&spare_.back()), "a time mark");
+    }
+    require(cudaEventRecord(spare_.back(), stream()), "a time mark");
+    marks_.push_back(spare_.back());
+    spare_.pop_back();
+  }
+
+  std::optional<std::int64_t> nextReached(bool wait) override {
+    if (marks_.empty()) return {};
+    const cudaEvent_t event = marks_.front();
+    const cudaError_t status = wait ? cudaEventSynchronize(event) : cudaEventQuery(event);
+    if (status == cudaErrorNotReady) return {};
+    require(status, "work");
+    float milliseconds = 0;
+    require(cudaEventElapsedTime(&milliseconds, anchor_, event), "a time mark");
+    marks_.pop_front();
+    spare_.push_back(event);
+    return anchor_ns_ + static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
+  }
+
+ private:
+  void setAnchor() {
+    if (!anchor_) require(cudaEventCreate(&anchor_), "a time mark");
+    require(cudaStreamSynchronize(stream()), "work");
+    require(cudaEventRecord(anchor_, stream()), "a time mark");
+    require(cudaEventSynchronize(anchor_), "work");
+    anchor_ns_ = traces::steadyNow();
+  }
+
+  cudaEvent_t anchor_ = nullptr;
+  std::int64_t anchor_ns_ = 0;
+  std::deque<cudaEvent_t> marks_;
+  std::vector<cudaEvent_t> spare_;
+};
+
 }  // namespace
+
+std::unique_ptr<DeviceQueue> timedStream() {
+  return std::make_unique<TimedStream>();
+}
 
 std::string unavailable() {
   return count() > 0 ? "" : "no NVIDIA GPU was found; use --device cpu";

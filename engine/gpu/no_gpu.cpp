@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU of a build without CUDA.
+#include "engine/gpu/device_queue.h"
 #include "engine/gpu/gpu.h"
 #include "traces/core/error.h"
 
@@ -17,6 +18,9 @@ std::string unavailable() {
 }
 int count() {
   return 0;
+}
+std::unique_ptr<DeviceQueue> timedStream() {
+  refuse();
 }
 void useOwnStream(int) {
   refuse();

@@ -250,11 +250,11 @@ class Supervisor {
 
   /// Asks the ranks to end, and makes those that do not.
   void endAll(std::chrono::milliseconds patience) {
-    auto signalAll = [&](int signal) {
+    auto signal_all = [&](int signal) {
       for (const Child& child : children_)
         if (child.running) ::kill(child.pid, signal);
     };
-    signalAll(SIGTERM);
+    signal_all(SIGTERM);
     const auto until = std::chrono::steady_clock::now() + patience;
     while (anyRunning() && std::chrono::steady_clock::now() < until) {
       for (Child& child : children_)
@@ -262,7 +262,7 @@ class Supervisor {
           child.running = false;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    signalAll(SIGKILL);
+    signal_all(SIGKILL);
     for (Child& child : children_)
       if (child.running) ::waitpid(child.pid, &child.status, 0);
   }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <thread>
 
+#include "engine/gpu/device_queue.h"
 #include "engine/gpu/gpu.h"
 #include "engine/progress/progress_board.h"
 #include "engine/progress/stall_watch.h"
@@ -92,8 +93,10 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
     if (options.device == traces::Device::kCuda)
       gpu::useOwnStream(gpuOfRank(options.transport, rank.local));
     MeshGroups groups(transport, options.mesh, rank.world);
-    Observer observer(rank.world, options.recorder, options.capture, options.memory, options.live,
-                      options.switches ? &options.switches->capture() : nullptr);
+    Observer observer(
+        rank.world, options.recorder, options.capture, options.memory, options.live,
+        options.switches ? &options.switches->capture() : nullptr,
+        options.recorder && options.device == traces::Device::kCuda ? gpu::timedStream() : nullptr);
     RankContext context{groups,
                         groups.cp(),
                         observer,

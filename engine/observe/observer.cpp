@@ -14,13 +14,15 @@ namespace ringscope::engine {
 
 Observer::Observer(WorldRank rank, traces::Recorder* recorder, CapturePolicy policy,
                    std::shared_ptr<MemoryTracker> memory, LiveTensors* live,
-                   const LiveCapture* changing)
+                   const LiveCapture* changing, std::unique_ptr<DeviceQueue> queue)
     : rank_(rank),
       recorder_(recorder),
       policy_(std::move(policy)),
       memory_(std::move(memory)),
       live_(live),
-      changing_(changing) {}
+      changing_(changing) {
+  if (recorder_ && queue) late_times_.emplace(rank_, *recorder_, std::move(queue));
+}
 
 void Observer::event(const traces::Event& event) {
   if (recorder_) recorder_->event(event);
@@ -115,13 +117,19 @@ StageScope::StageScope(Observer& observer, traces::EventKind kind, const traces:
   observer_.sampleMemory(place);
   event_.begin_ns = event_.start_ns = observer_.now();
   cpu_begin_ = traces::threadCpuNow();
+  const bool of_device = kind == traces::EventKind::kAttend || kind == traces::EventKind::kMerge;
+  if (of_device) late_times_ = observer_.lateTimes();
+  if (late_times_) late_times_->begin(event_);
 }
 
 StageScope::~StageScope() {
   if (observer_.recording()) {
     event_.cpu_ns = traces::threadCpuNow() - cpu_begin_;
     event_.end_ns = observer_.now();
-    observer_.event(event_);
+    if (late_times_)
+      late_times_->end(event_);
+    else
+      observer_.event(event_);
     observer_.sampleMemory(event_.place);
   }
   nvtxEnd();

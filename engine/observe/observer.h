@@ -5,10 +5,12 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/observe/capture_policy.h"
+#include "engine/observe/late_times.h"
 #include "engine/observe/live_capture.h"
 #include "engine/observe/live_tensors.h"
 #include "engine/observe/memory_tracker.h"
@@ -22,16 +24,19 @@ namespace ringscope::engine {
 class Observer {
  public:
   /// `recorder`, `live` and `changing` may be null and outlive the observer; `memory` may be null.
-  /// With `changing` the policy is what that says.
+  /// With `changing` the policy is what that says. With `queue` a device does the rank's work, and
+  /// the times of its stages come from there.
   Observer(WorldRank rank, traces::Recorder* recorder, CapturePolicy policy,
            std::shared_ptr<MemoryTracker> memory, LiveTensors* live = nullptr,
-           const LiveCapture* changing = nullptr);
+           const LiveCapture* changing = nullptr, std::unique_ptr<DeviceQueue> queue = nullptr);
 
   WorldRank rank() const { return rank_; }
   bool recording() const { return recorder_ != nullptr; }
   std::int64_t now() const { return recorder_ ? recorder_->now() : 0; }
 
   void event(const traces::Event& event);
+  /// Null where the rank's own thread does its work, or nothing is recorded.
+  LateTimes* lateTimes() { return late_times_ ? &*late_times_ : nullptr; }
   /// Records one side of a message as a send or receive.
   /// `event` says what all of them have in common: place, payload, source rank, exchange and group;
   /// `peer` is the other side.
@@ -61,10 +66,12 @@ class Observer {
   std::shared_ptr<MemoryTracker> memory_;
   LiveTensors* live_;
   const LiveCapture* changing_;
+  std::optional<LateTimes> late_times_;
   std::array<std::int64_t, MemoryTracker::kCategories> last_sample_{};
 };
 
 /// A stretch of a rank's work: from its construction to its end it is one NVTX range and one event.
+/// What a device does of it (attending, merging) has the device's times, which come later.
 class StageScope {
  public:
   StageScope(Observer& observer, traces::EventKind kind, const traces::Place& place,
@@ -79,6 +86,7 @@ class StageScope {
   Observer& observer_;
   traces::Event event_;
   std::int64_t cpu_begin_ = 0;
+  LateTimes* late_times_ = nullptr;  ///< of a stretch that a device does
 };
 
 }  // namespace ringscope::engine

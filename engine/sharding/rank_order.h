@@ -14,6 +14,7 @@ using traces::WorldRank;
 template <typename Rank>
 std::vector<Rank> ranksFrom(Rank first, int count, int distance = 1) {
   std::vector<Rank> ranks;
+  ranks.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) ranks.push_back(Rank::of(first.value() + i * distance));
   return ranks;
 }

@@ -84,12 +84,14 @@ TEST_F(OutputsTest, ALogOnAFullDiskIsSaidAndTheRunGoesOn) {
 }
 
 TEST_F(OutputsTest, AFileThatMayNotGrowCutsTheTraceAndNothingElse) {
-  for (const char* launch : {"threads", "processes"}) {
-    const std::string trace = dir_.file(launch), log = dir_.file(launch) + ".log";
-    const auto result = test::runProgram(
-        "ulimit -f 2048; " RINGSCOPE_PROGRAM,
-        "train --text " + text_ + " --steps 12 --seq-len 512 --cp 2 --capture full --trace " +
-            trace + " --log " + log + " --launch " + launch);
+  const std::string start = "train --text " + text_ + " --steps 12 --seq-len 512 --cp 2";
+  const auto arguments = [&](const std::string& trace, const std::string& log) {
+    return start + " --capture full --trace " + trace + " --log " + log + " --launch ";
+  };
+  for (const std::string launch : {"threads", "processes"}) {
+    const std::string trace = dir_.file(launch), log = dir_.file(launch + ".log");
+    const auto result = test::runProgram("ulimit -f 2048; " RINGSCOPE_PROGRAM,
+                                         arguments(trace, log).append(launch));
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_NE(result.err.find("the trace is cut"), std::string::npos) << result.err;
     const std::string lines = slurp(log);

@@ -18,6 +18,8 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
+#include "tests/support/trace_sink.h"
+#include "traces/recording/recorder.h"
 
 namespace ringscope::engine {
 namespace {
@@ -130,6 +132,29 @@ TEST_F(GpuTest, TrainingOnVirtualRanksOfOneGpuFollowsTheCpu) {
     EXPECT_NEAR(device.steps[step].loss, host.steps[step].loss, 1e-4) << step;
     EXPECT_NEAR(device.steps[step].grad_norm, host.steps[step].grad_norm, 1e-3) << step;
   }
+}
+
+TEST_F(GpuTest, StagesAreTimedByTheGpuAndFitBetweenTheHostsTimes) {
+  auto trace = std::make_shared<traces::Trace>();
+  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+  sinks.push_back(std::make_unique<test::TraceSink>(trace));
+  traces::Recorder recorder(4, std::move(sinks));
+  AttendInput in =
+      AttendInput::random(RandomShape::parse("1,8,4096,64"), traces::DType::kFloat32, 3);
+  AttendConfig config = test::attendConfig(4);
+  config.device = traces::Device::kCuda;
+  Gate gate(4);
+  attend(in, config, gate, &recorder);
+  const std::int64_t end = recorder.now();
+  recorder.close();
+  for (WorldRank rank = WorldRank::of(0); rank.value() < 4; rank = rank.next())
+    for (const traces::Event& event : trace->events(rank)) {
+      EXPECT_EQ(event.pending, 0u);
+      EXPECT_LE(event.end_ns, end);
+      if (event.kind != traces::EventKind::kAttend) continue;
+      EXPECT_EQ(event.clock, traces::Clock::kDevice);
+      EXPECT_GT(event.duration(), 0);
+    }
 }
 
 TEST_F(GpuTest, WhatIsOnAGpuIsSavedAndReadLiveAsItIs) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <numeric>
 
 #include "tests/facts/scene_facts.h"
 #include "viz/scene/merge_history.h"
@@ -71,8 +72,8 @@ class MergeFacts {
 
   /// With the sink of its head, which is a key without a value.
   double finalLse(const Numbers& n) const {
-    std::vector<int> all;
-    for (int token = 0; token < oracle_.plan().length; ++token) all.push_back(token);
+    std::vector<int> all(static_cast<std::size_t>(oracle_.plan().length));
+    std::iota(all.begin(), all.end(), 0);
     const double lse = attend(oracle_, n, 0, head_, token_, all).lse;
     return n.sinks.empty() ? lse : added(lse, n.sinks[static_cast<std::size_t>(head_)]);
   }

@@ -144,6 +144,7 @@ class RingFacts {
       expected.insert(worlds(c_, look_.group, oracle_.ring(rank)));
     for (const auto& ring : scene_.rings) {
       std::vector<int> members;
+      members.reserve(ring.size());
       for (const auto rank : ring) members.push_back(rank.value());
       shown.insert(members);
     }
@@ -174,6 +175,7 @@ class RingFacts {
   }
   static std::vector<std::string> inWords(const std::vector<Hop>& hops) {
     std::vector<std::string> words;
+    words.reserve(hops.size());
     for (const Hop& h : hops)
       words.push_back(h.payload + " " + std::to_string(h.from) + "→" + std::to_string(h.to) +
                       " of " + std::to_string(h.source) + ": " + std::to_string(h.bytes));

@@ -31,19 +31,20 @@ std::set<int> numbersIn(const std::string& list) {
 }
 
 std::string briefOf(Reason reason) {
-  static const char* kWords[] = {"", "future", "window", "documents", "several reasons"};
+  constexpr const char* kWords[] = {"", "future", "window", "documents", "several reasons"};
   return kWords[static_cast<int>(reason)];
 }
 
 std::string clauseOf(Reason reason) {
-  static const char* kWords[] = {"", "in these queries’ future", "left the window",
-                                 "belong to other documents",
-                                 "in the future, out of the window or of other documents"};
+  constexpr const char* kWords[] = {"", "in these queries’ future", "left the window",
+                                    "belong to other documents",
+                                    "in the future, out of the window or of other documents"};
   return kWords[static_cast<int>(reason)];
 }
 
 std::vector<int> worlds(const Case& c, int group, const std::vector<int>& ranks) {
   std::vector<int> of_world;
+  of_world.reserve(ranks.size());
   for (const int rank : ranks) of_world.push_back(c.worldOf(group, rank));
   return of_world;
 }

@@ -15,6 +15,7 @@ namespace ringscope::traces::control {
 namespace {
 
 using nlohmann::json;
+using namespace std::string_literals;
 
 std::string framed(const std::string& text) {
   const Bytes bytes = encodeJsonFrame(text);
@@ -106,7 +107,7 @@ TEST(HostileControlTest, AStreamThatIsCutOrHasNoFramesWaitsOrEndsTheConnection) 
       {"type 0", header(3, '\0') + "ab", "B"},
       {"type j", header(3, 'j') + "ab", "B"},
       {"type 255", header(3, '\xff') + "ab", "B"},
-      {"big-endian", std::string("\0\0\0\x11J{\"cmd\":\"state\"}", 21), "B"},
+      {"big-endian", std::string("\0\0\0\x11J{\"cmd\":\"state\"}"s), "B"},
       {"text without a frame", "{\"cmd\": \"pause\"}\n", "B"},
       {"a web browser", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "B"},
       {"zeros", std::string(64, '\0'), "B"},
@@ -188,17 +189,17 @@ const std::vector<std::pair<char, json>> kValues = {
 };
 
 TEST(HostileControlTest, EveryFieldOfEveryRequestTakesItsOwnTypeAndRefusesTheOthers) {
-  const std::string kLists = "nea", kInts = "zim";
+  const std::string lists = "nea", ints = "zim";
   const json place = {{"cmd", "break"}, {"at", {{"layer", 1}}}};
   const json read = {{"cmd", "read"}, {"tensor", "q"}};
   const std::vector<Field> fields = {
-      {{{"cmd", "hello"}, {"control", 0}}, "/control", kInts},
+      {{{"cmd", "hello"}, {"control", 0}}, "/control", ints},
       {{{"cmd", "hello"}, {"control", 0}}, "/at_end_of_input", "n"},
       {{{"cmd", "step"}}, "/unit", "n"},
       {place, "/at", "no"},
-      {place, "/at/train_step", kInts},
-      {place, "/at/layer", kInts},
-      {place, "/at/stage", kInts},
+      {place, "/at/train_step", ints},
+      {place, "/at/layer", ints},
+      {place, "/at/stage", ints},
       {place, "/at/direction", ""},
       {place, "/at/hour", ""},
       {place, "/on", "n"},
@@ -206,12 +207,12 @@ TEST(HostileControlTest, EveryFieldOfEveryRequestTakesItsOwnTypeAndRefusesTheOth
       {{{"cmd", "inject"}, {"mistake", "a"}}, "/mistake", "t"},
       {{{"cmd", "lift"}, {"mistake", "a"}}, "/mistake", "t"},
       {{{"cmd", "capture"}, {"policy", "none"}}, "/policy", "t"},
-      {read, "/rank", "n" + kInts},
+      {read, "/rank", "n" + ints},
       {read, "/tensor", "t"},
-      {read, "/layer", "n" + kInts},
-      {read, "/lead", kLists},
-      {read, "/begin", kLists},
-      {read, "/end", kLists},
+      {read, "/layer", "n" + ints},
+      {read, "/lead", lists},
+      {read, "/begin", lists},
+      {read, "/end", lists},
       {{{"cmd", "resend"}, {"first", 1}, {"last", 2}}, "/first", "ziwlh"},
       {{{"cmd", "resend"}, {"first", 1}, {"last", 2}}, "/last", "ziwlh"},
       {{{"cmd", "non_finite"}, {"on", true}}, "/on", "b"},

@@ -112,7 +112,7 @@ TEST(StorageTest, WhatIsSealedCannotBeReadThroughTheSource) {
   std::string everything;
   SqliteSource(path).readAll(
       [&](Chunk chunk) { everything.append(chunk.body.begin(), chunk.body.end()); },
-      [](std::string) {});
+      [](const std::string&) {});
   EXPECT_EQ(everything.find("naive_sum_merge"), std::string::npos);
 }
 

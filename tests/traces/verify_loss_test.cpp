@@ -30,7 +30,7 @@ std::string logged(double loss) {
 }
 
 TEST(VerifyLossTest, UniformLogitsCostTheLogarithmOfTheVocabulary) {
-  const std::vector<double> logits(3 * 5, 2.5), labels = {4, -100, 0};
+  const std::vector<double> logits(std::size_t{3} * 5, 2.5), labels = {4, -100, 0};
   const LossSum loss = crossEntropySum(logits, labels, 5, kSingle);
   EXPECT_EQ(loss.targets, 2);
   EXPECT_NEAR(loss.sum, 2 * std::log(5.0), 1e-15);

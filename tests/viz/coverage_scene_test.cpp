@@ -124,7 +124,7 @@ IndexedTrace changed(const RingRun& run, Keep keep) {
   auto part = std::make_shared<traces::Trace>();
   for (const auto& group : whole->groups()) part->add(group);
   for (const auto& schedule : whole->schedules()) part->add(schedule);
-  for (auto intent : whole->intents())
+  for (const auto& intent : whole->intents())
     if (keep(intent)) part->add(intent);
   for (int rank = 0; rank < whole->worldSize(); ++rank)
     for (traces::Event event : whole->events(WorldRank::of(rank)))

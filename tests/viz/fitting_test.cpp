@@ -142,7 +142,7 @@ CoverageScene coverageOf(int ranks) {
     scene.ranks.push_back(WorldRank::of(i));
     scene.work_done.push_back(1000);
     scene.work_total.push_back(2000);
-    scene.wait_ns.push_back(1000 * i);
+    scene.wait_ns.push_back(std::int64_t{1000} * i);
   }
   return scene;
 }
@@ -202,8 +202,10 @@ TEST(TimelineFitTest, SixteenLanesHaveNamesAndBarsThatCanBeSeen) {
 
 TEST(PositionStripFitTest, SixteenRanksStandInColumnsAndEachSaysItsIds) {
   PositionStrip strip;
-  for (int i = 0; i < kRanks; ++i)
-    strip.rows.push_back({WorldRank::of(i), {{16, 16 * i, 16 * i + 15, 16 * i, false}}});
+  for (int i = 0; i < kRanks; ++i) {
+    const std::int64_t first = std::int64_t{16} * i;
+    strip.rows.push_back({WorldRank::of(i), {{16, first, first + 15, first, false}}});
+  }
   strip.all = 256;
   const auto picture = drawn({708, 126}, [&](QPainter& p, const QRectF& area) {
     paintPositionStrip(p, area, strip, dark());

@@ -149,13 +149,13 @@ TEST(RingPacketsTest, APacketLeavesItsSenderAndComesToItsReceiver) {
     viewing.navigator.setMoment(moment, 0);
     const auto ring = viewing.session.ring(viewing.navigator.cursor());
     for (const MovingPacket& packet : ring->packets) {
-      const auto centerAt = [&](double phase) {
+      const auto center_at = [&](double phase) {
         const RingCanvas canvas{none, layout, *ring, phase, Theme::all().front(), {}};
         const auto shape = packetShape(canvas, packet);
         EXPECT_TRUE(shape);
         return shape ? shape->face.center() : QPointF();
       };
-      const QPointF first = centerAt(packet.begin), last = centerAt(packet.end);
+      const QPointF first = center_at(packet.begin), last = center_at(packet.end);
       const QRectF from = layout.card(GroupRank::of(packet.from.value())),
                    to = layout.card(GroupRank::of(packet.to.value()));
       EXPECT_GT(distance(last, from), distance(first, from))

@@ -208,15 +208,15 @@ TEST(DoctorPainterTest, DrawsFindingsWithEvidenceAndRemedyInCardsThatHoldThem) {
 TEST(DoctorPainterTest, GreenIsForWhatIsClearAlone) {
   DoctorScene scene;
   scene.headline = "Nothing found in what could be read";
-  auto colorOf = [&] {
+  auto color_of = [&] {
     return drawn({700, 400},
                  [&](QPainter& p, const QRectF& area) { paintDoctor(p, area, scene, dark()); })
         ->find("Nothing found")
         ->color;
   };
-  EXPECT_EQ(colorOf(), dark().wait);
+  EXPECT_EQ(color_of(), dark().wait);
   scene.clear = true;
-  EXPECT_EQ(colorOf(), dark().right);
+  EXPECT_EQ(color_of(), dark().right);
 }
 
 TEST(InspectorPainterTest, DrawsAllItsPartsAndKnowsTheirHeight) {

@@ -12,6 +12,7 @@ using namespace traces;
 
 std::vector<WorldRank> RingRecords::everyone() const {
   std::vector<WorldRank> ranks;
+  ranks.reserve(static_cast<std::size_t>(run_.cp));
   for (int rank = 0; rank < run_.cp; ++rank) ranks.push_back(WorldRank::of(rank));
   return ranks;
 }
@@ -27,8 +28,9 @@ void RingRecords::putRun() {
   spec.seq_len = run_.seq_len;
   spec.steps = run_.steps;
   spec.cores = 2;
-  spec.model = {"sample",      run_.layers, run_.heads * run_.head_dim, run_.heads, run_.kv_heads,
-                run_.head_dim, 256};
+  spec.model = {"sample",   run_.layers,   std::int64_t{run_.heads} * run_.head_dim,
+                run_.heads, run_.kv_heads, run_.head_dim,
+                256};
   to_.record(spec);
   IntentRecord meant;
   meant.ranks = everyone();

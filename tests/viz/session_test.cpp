@@ -225,7 +225,7 @@ TEST(BackgroundTest, OnlyTheNewestRequestOfAKindIsUsedAndTheOlderOneIsToldToStop
   std::atomic<bool> stopped = false;
   background.request(
       "kind",
-      [&](std::stop_token stop) {
+      [&](const std::stop_token& stop) {
         std::mutex mutex;
         std::unique_lock lock(mutex);
         std::condition_variable_any().wait(lock, stop, [] { return false; });
@@ -234,9 +234,9 @@ TEST(BackgroundTest, OnlyTheNewestRequestOfAKindIsUsedAndTheOlderOneIsToldToStop
       },
       [&](int value) { used.push_back(value); });
   background.request(
-      "kind", [](std::stop_token) { return 2; }, [&](int value) { used.push_back(value); });
+      "kind", [](const std::stop_token&) { return 2; }, [&](int value) { used.push_back(value); });
   background.request(
-      "other", [](std::stop_token) { return 3; }, [&](int value) { used.push_back(value); });
+      "other", [](const std::stop_token&) { return 3; }, [&](int value) { used.push_back(value); });
   EXPECT_TRUE(QTest::qWaitFor([&] { return !background.busy() && stopped; }, 10000));
   std::sort(used.begin(), used.end());
   EXPECT_EQ(used, (std::vector<int>{2, 3}));
@@ -249,11 +249,12 @@ TEST(BackgroundTest, WhatThrowsIsSaidAndTheNextRequestIsServed) {
   QObject::connect(&background, &Background::failed, &background,
                    [&](const QString& kind, const QString& why) { problem = kind + ": " + why; });
   background.request(
-      "kind", [](std::stop_token) -> int { throw std::bad_alloc(); }, [&](int) { used = true; });
+      "kind", [](const std::stop_token&) -> int { throw std::bad_alloc(); },
+      [&](int) { used = true; });
   EXPECT_TRUE(QTest::qWaitFor([&] { return !problem.isEmpty(); }, 10000));
   EXPECT_EQ(problem, "kind: there is not enough memory for this");
   background.request(
-      "kind", [](std::stop_token) { return 1; }, [&](int) { after = true; });
+      "kind", [](const std::stop_token&) { return 1; }, [&](int) { after = true; });
   EXPECT_TRUE(QTest::qWaitFor([&] { return after; }, 10000));
   EXPECT_FALSE(used);
 }
@@ -271,12 +272,12 @@ TEST(BackgroundTest, WhatIsCancelledIsNotUsed) {
   Background background;
   bool used = false;
   background.request(
-      "kind", [](std::stop_token) { return 1; }, [&](int) { used = true; });
+      "kind", [](const std::stop_token&) { return 1; }, [&](int) { used = true; });
   background.cancel("kind");
   EXPECT_FALSE(background.busy());
   bool after = false;
   background.request(
-      "later", [](std::stop_token) { return 1; }, [&](int) { after = true; });
+      "later", [](const std::stop_token&) { return 1; }, [&](int) { after = true; });
   EXPECT_TRUE(QTest::qWaitFor([&] { return after; }, 10000));
   EXPECT_FALSE(used);
 }

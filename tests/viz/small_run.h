@@ -12,7 +12,7 @@ namespace ringscope::test {
 /// attending and sending one block a ring step, a microsecond each.
 inline std::vector<traces::Event> eventsOfStep(int train_step, int ranks, int layers) {
   std::vector<traces::Event> events;
-  std::int64_t now = 1000 * (1 + train_step * 2 * layers * ranks);
+  std::int64_t now = std::int64_t{1000} * (1 + train_step * 2 * layers * ranks);
   auto pass = [&](int layer, traces::Direction direction) {
     for (int step = 0; step < ranks; ++step, now += 1000)
       for (int rank = 0; rank < ranks; ++rank) {
@@ -20,7 +20,7 @@ inline std::vector<traces::Event> eventsOfStep(int train_step, int ranks, int la
         event.place = {train_step, traces::Layer::of(layer), direction, traces::RingStep::of(step)};
         event.rank = traces::WorldRank::of(rank);
         event.source_rank = traces::WorldRank::of((rank - step + ranks) % ranks);
-        event.begin_ns = event.start_ns = now + 10 * rank;
+        event.begin_ns = event.start_ns = now + std::int64_t{10} * rank;
         event.end_ns = now + 800;
         event.q_end = event.k_end = 16;
         events.push_back(event);

@@ -17,7 +17,7 @@ namespace ringscope::traces {
 /// inputError with a sentence.
 inline constexpr int kMaxRanks = 4096;
 /// Groups of ranks: each rank is in a few.
-inline constexpr std::size_t kMaxGroups = 2 * kMaxRanks;
+inline constexpr std::size_t kMaxGroups = std::size_t{2} * kMaxRanks;
 inline constexpr int kMaxStages = 2 * kMaxRanks;
 inline constexpr int kMaxLayers = 4096;
 /// Tokens of a sequence, elements of a tensor.

@@ -49,7 +49,7 @@ class Trace {
   void add(IntentRecord intent);
   void add(GroupRecord group);
   void add(ScheduleRecord schedule);
-  void add(EndRecord end) { end_ = end; }
+  void add(EndRecord end) { end_ = std::move(end); }
   /// Keeps the values of a tensor in memory.
   void addValues(TensorId tensor, Bytes values);
   /// Notes something that could not be read, for whoever shows this trace. A stranger's may give

@@ -23,8 +23,10 @@ std::int64_t Recorder::now() const {
   return steadyNow() - start_ns_;
 }
 
-void Recorder::event(const Event& event) noexcept {
-  if (!ranks_[event.rank.index()]->events.push(event)) ++dropped_events_;
+bool Recorder::event(const Event& event) noexcept {
+  const bool kept = ranks_[event.rank.index()]->events.push(event);
+  if (!kept) ++dropped_events_;
+  return kept;
 }
 
 void Recorder::memory(const MemorySample& sample) noexcept {

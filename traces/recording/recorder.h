@@ -53,7 +53,8 @@ class Recorder {
   /// The run clock's reading at a steadyNow() time.
   std::int64_t toRunClock(std::int64_t steady_ns) const { return steady_ns - start_ns_; }
 
-  void event(const Event& event) noexcept;
+  /// False: the rank's buffer was full, and the event is counted as dropped.
+  bool event(const Event& event) noexcept;
   void memory(const MemorySample& sample) noexcept;
 
   /// Assigns the id. `values` are the contiguous elements, or empty when only the record is kept.
@@ -63,6 +64,10 @@ class Recorder {
   template <typename Record>
   void record(const Record& record) {
     enqueue(chunkOf(record));
+  }
+  /// Of events that this recorder was given before.
+  void times(const std::vector<TimesRecord>& times) {
+    enqueue(chunkOf(std::span<const TimesRecord>(times)));
   }
   void diffs(const std::vector<DiffRecord>& diffs) {
     enqueue(chunkOf(std::span<const DiffRecord>(diffs)));

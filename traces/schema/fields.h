@@ -80,6 +80,10 @@ T fromInteger(std::int64_t value, const char* field) {
   }
 }
 
+inline Error unknownSetting(const std::string& source, const std::string& name) {
+  return inputError(source + ": there is no setting '" + name + "'");
+}
+
 /// As a number, -1 for none; found by nlohmann::json.
 template <typename Tag, typename Rep>
 void to_json(nlohmann::json& json, const Id<Tag, Rep>& id) {
@@ -234,7 +238,7 @@ void fromJson(const nlohmann::json& json, T& value, const std::string& source,
             fromJson(item, v, source, name);
           },
           value);
-      if (!known) throw inputError(source + ": there is no setting '" + name + "'");
+      if (!known) throw unknownSetting(source, name);
     }
   }
 }

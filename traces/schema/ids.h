@@ -38,7 +38,7 @@ class Id {
   constexpr Id previous() const { return of(value_ - 1); }
 
   friend constexpr bool operator==(const Id&, const Id&) = default;
-  friend constexpr auto operator<=>(const Id&, const Id&) = default;
+  friend constexpr auto operator<=>(const Id& a, const Id& b) { return a.value_ <=> b.value_; }
 
  private:
   Rep value_ = -1;

@@ -153,6 +153,7 @@ Reason refusedBuffers(const RunSpec& run) {
   if (run.buffers.empty() || run.command == Command::kImport) return {};
   const auto known = knownBuffers(run);
   std::vector<std::string> names;
+  names.reserve(known.size());
   for (const KnownBuffer& buffer : known) names.push_back(buffer.name);
   const auto count = [&](const std::string& name) {
     return std::ranges::count(run.buffers, name, &BufferChoice::name);

@@ -21,12 +21,12 @@ struct Heights {
   static Heights of(double height, std::size_t steps) {
     const auto rows = static_cast<double>(std::max<std::size_t>(1, steps));
     Heights h;
-    auto rowIn = [&] { return (height - kTop - kHeads - h.results() - 20) / rows; };
-    if (rowIn() < kLeastRow + 5) {
+    auto row_in = [&] { return (height - kTop - kHeads - h.results() - 20) / rows; };
+    if (row_in() < kLeastRow + 5) {
       h.result = kTightResult;
       h.has_sentence = false;
     }
-    h.row = std::clamp(rowIn(), kLeastRow, kMostRow);
+    h.row = std::clamp(row_in(), kLeastRow, kMostRow);
     return h;
   }
 };

@@ -69,8 +69,9 @@ StripRow positionStripRow(const QRectF& area, std::size_t rows, std::size_t row)
   }
   const double gap = columns > 1 ? 16 : 0;
   const double width = (area.width() - 2 * kMargin + gap) / static_cast<double>(columns);
-  const double left = area.left() + kMargin + width * static_cast<double>(row / lines);
-  const double y = top + pitch() * static_cast<double>(row % lines);
+  const std::size_t column = row / lines;
+  const double left = area.left() + kMargin + width * static_cast<double>(column);
+  const double y = top + pitch() * static_cast<double>(row - column * lines);
   const double name = columns > 1 ? 52 : 60;
   return {{left, y, name - 4, pitch() - 3}, {left + name, y, width - gap - name, pitch() - 4}};
 }

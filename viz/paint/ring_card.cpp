@@ -118,7 +118,8 @@ void drawFullCard(const RingCanvas& c, const QRectF& card, const RankScene& rank
   auto line = [&](double top, double height) {
     return QRectF(left, card.top() + c.s(top), card.width() - c.s(30), c.s(height));
   };
-  auto say = [&](const QRectF& where, const QString& words, const QColor& color, QFont font) {
+  auto say = [&](const QRectF& where, const QString& words, const QColor& color,
+                 const QFont& font) {
     c.p.setPen(color);
     c.p.setFont(font);
     c.p.drawText(where, Qt::AlignVCenter | Qt::AlignLeft, words);

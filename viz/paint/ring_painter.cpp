@@ -69,6 +69,7 @@ std::vector<Words> centerWords(const RingCanvas& c, double zoom) {
 /// Of each of the words, one below the other in a box of this width.
 std::vector<double> heightsOf(const std::vector<Words>& words, double width) {
   std::vector<double> heights;
+  heights.reserve(words.size());
   for (const Words& w : words)
     heights.push_back(QFontMetricsF(w.font)
                           .boundingRect(QRectF(0, 0, width, 1e4), Qt::TextWordWrap, w.text)
@@ -85,6 +86,7 @@ void drawCenter(const RingCanvas& c) {
   double zoom = centerZoom(c), total = 0;
   std::vector<Words> words;
   std::vector<double> heights;
+  heights.reserve(words.size());
   for (;; zoom *= kFiner) {
     words = centerWords(c, zoom);
     heights = heightsOf(words, box.width());

@@ -89,7 +89,7 @@ class PassFiller {
         const Band part = band.within(q.begin, q.end, k.begin, k.end);
         if (part.empty()) continue;
         const double pairs = part.pairs();
-        const auto cell = static_cast<std::size_t>(q.chunk * scene_.chunks + k.chunk);
+        const auto cell = scene_.indexOf(q.chunk, k.chunk);
         scene_.work_done[seat] += pairs * heads;
         attended_[cell * shares() + share] += pairs;
         scene_.painters[cell * shares() + share] = rank;
@@ -126,7 +126,8 @@ std::string pairCount(double pairs) {
 }  // namespace
 
 std::vector<WorldRank> CoverageScene::paintersOf(int query, int key) const {
-  const auto first = painters.begin() + std::ptrdiff_t{query * chunks + key} * heads_shared_by;
+  const auto first =
+      painters.begin() + static_cast<std::ptrdiff_t>(indexOf(query, key)) * heads_shared_by;
   return {first, first + heads_shared_by};
 }
 

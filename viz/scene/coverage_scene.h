@@ -41,9 +41,11 @@ struct CoverageScene {
   bool wanted_known = true;                  ///< the mask is recorded
   bool causal = false;                       ///< it is causal, without windows or documents
 
-  const PairCell& at(int query, int key) const {
-    return cells[static_cast<std::size_t>(query * chunks + key)];
+  std::size_t indexOf(int query, int key) const {
+    return static_cast<std::size_t>(query) * static_cast<std::size_t>(chunks) +
+           static_cast<std::size_t>(key);
   }
+  const PairCell& at(int query, int key) const { return cells[indexOf(query, key)]; }
   /// Who attended a cell, one for each share of the heads; none: nobody.
   std::vector<WorldRank> paintersOf(int query, int key) const;
   bool faulty() const { return doubled + missing + partly + unwanted > 0; }

@@ -54,6 +54,7 @@ std::vector<DiffRow> restOf(std::vector<const DiffRecord*> step,
     return traces::isWorse(*a, *b);
   });
   std::vector<DiffRow> rows;
+  rows.reserve(step.size());
   for (const DiffRecord* diff : step)
     rows.push_back(
         {diff->tensor, wordsOf(*diff), diff->error, diff->limit, traces::diverges(*diff)});

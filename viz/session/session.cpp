@@ -67,7 +67,7 @@ std::shared_ptr<const PositionStrip> Session::positions(const Cursor& cursor) co
 void Session::diagnose(const QString& path) {
   background_.request(
       "diagnosis",
-      [path = path.toStdString()](std::stop_token) {
+      [path = path.toStdString()](const std::stop_token&) {
         try {
           const auto trace = traces::openTrace(path);
           trace->readEvents();  // all damage is told

@@ -106,12 +106,12 @@ void paintFace(QPainter& painter, const QRectF& rect, traces::WorldRank source_r
   const int size = std::clamp(static_cast<int>(rect.height() * 0.46), 8, 22);
   painter.setFont(textFont(size, QFont::Bold));
   const double inset = std::max(2.0, rect.height() * 0.16);
-  auto widthOf = [&](const QString& words) {
+  auto width_of = [&](const QString& words) {
     return painter.fontMetrics().horizontalAdvance(words) + size;
   };
   // "15" of "KV 15" where there is no room for more.
-  const QString label = widthOf(whole) <= rect.width() - inset ? whole : whole.section(' ', -1);
-  const double label_width = widthOf(label);
+  const QString label = width_of(whole) <= rect.width() - inset ? whole : whole.section(' ', -1);
+  const double label_width = width_of(label);
   if (!label.isEmpty() && rect.height() >= kLeastLabelled && label_width <= rect.width() - inset) {
     const QRectF plate(
         rect.left() + inset, rect.top() + inset,

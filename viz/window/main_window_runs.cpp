@@ -110,7 +110,7 @@ void MainWindow::openTrace(const QString& path) {
   refreshStatus();
   background_.request(
       "open",
-      [path = path.toStdString()](std::stop_token) {
+      [path = path.toStdString()](const std::stop_token&) {
         Result result;
         try {
           result.trace = traces::openTrace(path);

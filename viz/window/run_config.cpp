@@ -138,8 +138,7 @@ RunConfig RunConfig::fromJson(const nlohmann::json& json, const std::string& sou
   for (const auto& [key, value] : json.items()) {
     const auto* setting = std::find_if(std::begin(kSettings), std::end(kSettings),
                                        [&, k = key](const Setting& s) { return k == s.key; });
-    if (setting == std::end(kSettings))
-      throw inputError(source + ": there is no setting '" + key + "'");
+    if (setting == std::end(kSettings)) throw traces::unknownSetting(source, key);
     if (key == "mistakes" || key == "trace")
       assignOwn(config, key, value, source);
     else

@@ -17,6 +17,7 @@ std::vector<WorldRank> worldRanks(const PlannedAttention& p,
                                   const std::vector<GroupRank>& cp_ranks) {
   const auto cp_group = p.mesh.cpGroup(p.world_rank);
   std::vector<WorldRank> ranks;
+  ranks.reserve(cp_ranks.size());
   for (const GroupRank rank : cp_ranks) ranks.push_back(cp_group[rank.index()]);
   return ranks;
 }
@@ -38,6 +39,7 @@ void setHeads(ScheduleRecord& record, const PlannedAttention& p) {
 
 std::vector<traces::PieceRecord> records(const std::vector<Piece>& pieces) {
   std::vector<traces::PieceRecord> result;
+  result.reserve(pieces.size());
   for (const Piece& p : pieces)
     result.push_back({p.q_begin, p.q_end, p.k_begin, p.k_end, p.mask, p.band_low, p.band_high});
   return result;

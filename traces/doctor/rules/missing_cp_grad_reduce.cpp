@@ -3,6 +3,7 @@
 // weights.
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "traces/core/prose.h"
 #include "traces/doctor/rule.h"
@@ -16,7 +17,10 @@ struct Slice {
   std::int32_t train_step;
   std::string parameter;
   std::int32_t group;
-  auto operator<=>(const Slice&) const = default;
+  bool operator<(const Slice& other) const {
+    return std::tie(train_step, parameter, group) <
+           std::tie(other.train_step, other.parameter, other.group);
+  }
 };
 using ByParameter = std::map<Slice, std::vector<const TensorRecord*>>;
 
