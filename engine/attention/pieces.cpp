@@ -107,23 +107,23 @@ void cutRunPair(std::vector<Piece>& pieces, const Mask& mask, const ShardRun& q,
 
 /// Joins full neighbours, first along the keys, then along the queries: fewer, larger calls.
 std::vector<Piece> joined(std::vector<Piece> pieces) {
-  auto joinAlong = [&](auto extend) {
+  auto join_along = [&](auto extend) {
     std::vector<Piece> result;
     for (const Piece& piece : pieces)
       if (result.empty() || !extend(result.back(), piece)) result.push_back(piece);
     pieces = std::move(result);
   };
-  auto bothFull = [](const Piece& a, const Piece& b) {
+  auto both_full = [](const Piece& a, const Piece& b) {
     return a.mask == PieceMask::kFull && b.mask == PieceMask::kFull;
   };
-  joinAlong([&](Piece& last, const Piece& next) {
-    const bool fits = bothFull(last, next) && last.q_begin == next.q_begin &&
+  join_along([&](Piece& last, const Piece& next) {
+    const bool fits = both_full(last, next) && last.q_begin == next.q_begin &&
                       last.q_end == next.q_end && last.k_end == next.k_begin;
     if (fits) last.k_end = next.k_end;
     return fits;
   });
-  joinAlong([&](Piece& last, const Piece& next) {
-    const bool fits = bothFull(last, next) && last.k_begin == next.k_begin &&
+  join_along([&](Piece& last, const Piece& next) {
+    const bool fits = both_full(last, next) && last.k_begin == next.k_begin &&
                       last.k_end == next.k_end && last.q_end == next.q_begin;
     if (fits) last.q_end = next.q_end;
     return fits;
@@ -229,14 +229,14 @@ std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, GroupR
 traces::WhyEmpty whyEmpty(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,
                           GroupRank source_rank) {
   using traces::WhyEmpty;
-  auto attendsNothing = [&](const Mask& part) {
+  auto attends_nothing = [&](const Mask& part) {
     return piecesFor(layout, part, query_rank, source_rank).empty();
   };
-  if (!attendsNothing(mask)) return WhyEmpty::kAttends;
-  if (mask.causal && attendsNothing(Mask::causalMask())) return WhyEmpty::kFuture;
+  if (!attends_nothing(mask)) return WhyEmpty::kAttends;
+  if (mask.causal && attends_nothing(Mask::causalMask())) return WhyEmpty::kFuture;
   // What is not in the future is refused by the window or by the documents, or by either.
-  if (attendsNothing({mask.causal, mask.window, {}})) return WhyEmpty::kOutOfWindow;
-  if (attendsNothing({mask.causal, 0, mask.documents})) return WhyEmpty::kOtherDocument;
+  if (attends_nothing({mask.causal, mask.window, {}})) return WhyEmpty::kOutOfWindow;
+  if (attends_nothing({mask.causal, 0, mask.documents})) return WhyEmpty::kOtherDocument;
   return WhyEmpty::kSeveralReasons;
 }
 

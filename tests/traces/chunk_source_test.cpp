@@ -23,7 +23,8 @@ using test::twoHundredChunks;
 
 /// The number of the chunk of a rank's training step: each has its summary after it.
 std::uint64_t chunkOfStep(int rank, int train_step) {
-  return static_cast<std::uint64_t>((train_step * kRanks + rank) * 2 + 1);
+  return (static_cast<std::uint64_t>(train_step) * kRanks + static_cast<std::uint64_t>(rank)) * 2 +
+         1;
 }
 
 /// The problems but that the end does not count what tests put in.

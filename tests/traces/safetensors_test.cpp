@@ -22,14 +22,17 @@ Bytes fileWith(const std::string& header, std::size_t data_bytes) {
 
 TEST(SafeTensorsTest, WhatIsWrittenIsRead) {
   test::TempDir dir;
-  const float values[] = {1, 2, 3, 4};
+  const std::vector<float> values = {1, 2, 3, 4};
+  const std::size_t bytes = values.size() * sizeof(float);
   writeSafeTensors(
       dir.file("a.safetensors"),
-      {{"x", {"F32", {2, 2}, reinterpret_cast<const std::uint8_t*>(values), sizeof values}}},
+      {{"x", {"F32", {2, 2}, reinterpret_cast<const std::uint8_t*>(values.data()), bytes}}},
       {{"mask", "full"}});
   const auto file = SafeTensorsFile::read(dir.file("a.safetensors"));
   EXPECT_EQ(file.at("x").shape, (std::vector<std::int64_t>{2, 2}));
-  EXPECT_EQ(std::memcmp(file.at("x").data, values, sizeof values), 0);
+  std::vector<float> read(values.size());
+  std::memcpy(read.data(), file.at("x").data, bytes);
+  EXPECT_EQ(read, values);
   EXPECT_EQ(file.metadata().at("mask"), "full");
   EXPECT_ERROR(file.at("y"), ErrorCode::kInput, "no tensor 'y'");
 }

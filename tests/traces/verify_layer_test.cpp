@@ -93,15 +93,15 @@ struct Spoilt {
 };
 
 std::vector<Spoilt> spoiltRows() {
-  const std::pair<const char*, Spoil> kSpoils[] = {{"Zeroed", Spoil::kZeroed},
-                                                   {"Swapped", Spoil::kSwapped},
-                                                   {"OnePercentLarger", Spoil::kScaled},
-                                                   {"OfAnotherHead", Spoil::kOtherHead}};
+  const std::pair<const char*, Spoil> spoils[] = {{"Zeroed", Spoil::kZeroed},
+                                                  {"Swapped", Spoil::kSwapped},
+                                                  {"OnePercentLarger", Spoil::kScaled},
+                                                  {"OfAnotherHead", Spoil::kOtherHead}};
   std::vector<Spoilt> all;
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16})
     for (const TensorKind kind :
          {TensorKind::kOut, TensorKind::kLse, TensorKind::kDq, TensorKind::kDk, TensorKind::kDv})
-      for (const auto& [name, spoil] : kSpoils) {
+      for (const auto& [name, spoil] : spoils) {
         // In bfloat16 one per cent of a row is as much as two to three roundings of each number.
         const bool below_rounding = dtype == DType::kBFloat16 && kind != TensorKind::kLse;
         if (spoil == Spoil::kScaled && below_rounding) continue;

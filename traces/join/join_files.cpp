@@ -98,6 +98,7 @@ ClockAlignment alignmentOf(const std::vector<Summary>& all) {
 /// What to add to each file's run clock, so that the earliest begins at 0.
 std::vector<std::int64_t> shiftsOf(const std::vector<Summary>& all, ClockAlignment alignment) {
   std::vector<std::int64_t> starts;
+  starts.reserve(all.size());
   for (const Summary& s : all)
     starts.push_back(alignment == ClockAlignment::kSteadyClock ? s.clock->steady_ns
                                                                : s.clock->unix_ns);
@@ -123,10 +124,12 @@ std::string describeClock(std::int64_t start_ns) {
 
 ClockAlignment joinFiles(const std::vector<std::string>& inputs, const std::string& output) {
   std::vector<NamedPath> read;
+  read.reserve(inputs.size());
   for (const std::string& path : inputs) read.push_back({"TRACE", path});
   checkOutputs(read, {{"--output", output}});
   checkTracePath(output);
   std::vector<Summary> all;
+  all.reserve(inputs.size());
   for (const std::string& path : inputs) all.push_back(summaryOf(path));
   checkTogether(inputs, all);
   const ClockAlignment alignment = alignmentOf(all);
