@@ -97,6 +97,9 @@ AttendInput AttendInput::load(const std::string& path, std::optional<MaskKind> m
   const double of_file = number("window", 0);
   if (of_file < 0 || of_file > 0x1p53 || of_file != std::floor(of_file))
     throw inputError(path + ": window '" + metadata("window") + "' is not a number of keys");
+  if (window > 0 && (*mask == MaskKind::kFull || *mask == MaskKind::kCausal))
+    throw usageError("--window " + std::to_string(window) + " would be ignored under the mask '" +
+                     traces::name(*mask) + "'; give --mask window or --mask documents too");
   const auto seen = window > 0 ? window : static_cast<std::int64_t>(of_file);
   in.mask = readMask(file, *mask, seen, in.q.size(2));
   in.scale = number("scale", 1.0 / std::sqrt(static_cast<double>(in.q.size(3))));

@@ -73,6 +73,10 @@ TEST(ModelsTest, ACheckpointsWeightsAreThoseOfTheRunInOneFile) {
   EXPECT_TRUE(all.contains("second.model.layers.0.self_attn.q_norm.weight"));
   expectOneSentence(ringscope("checkpoint " + inner + " -o " + inner + "/tp-0.safetensors"),
                     "is the same file as the checkpoint");
+  const auto resumed =
+      ringscope(familyRun("qwen3", "--steps 3 --resume --checkpoint " + dir.file("c")));
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("grad norm"), std::string::npos) << "its table has heads too";
 }
 
 TEST(ModelsTest, WithoutACheckpointOneSentenceSaysSo) {

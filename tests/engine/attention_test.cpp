@@ -183,6 +183,8 @@ TEST(AttendTest, BadInputIsOneClearSentence) {
   save({1, 2, 8, 4}, {1, 2, 8, 4});
   EXPECT_ERROR(AttendInput::load(path, traces::MaskKind::kWindow), ErrorCode::kUsage,
                "at least 1 key");
+  EXPECT_ERROR(AttendInput::load(path, traces::MaskKind::kCausal, 3), ErrorCode::kUsage,
+               "would be ignored under the mask 'causal'; give --mask window");
   EXPECT_ERROR(AttendInput::load(path, traces::MaskKind::kDocuments), ErrorCode::kInput,
                "no tensor 'cu_seqlens'");
   saveTensors(path,

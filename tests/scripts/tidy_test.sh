@@ -12,6 +12,8 @@ fail() { echo "failed: $*" >&2; cat "$folder/out" >&2; exit 1; }
 mkdir -p "$folder/scripts" "$folder/traces/core" "$folder/build/own/engine"
 cp "$source/scripts/tidy" "$folder/scripts"
 cp "$source/.clang-tidy" "$folder"
+mkdir -p "$folder/tests"
+cp "$source/tests/.clang-tidy" "$folder/tests"
 cp "$source"/traces/core/{mutex,thread_annotations}.h "$folder/traces/core"
 write() {  # write NAME BODY-OF-value()
   cat > "$folder/traces/$1.cpp" <<CPP

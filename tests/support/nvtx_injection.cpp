@@ -76,6 +76,7 @@ std::uint64_t registerSchema(nvtxDomainHandle_t, const nvtxPayloadSchemaAttr_t* 
 
 extern "C" {
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that NVTX asks for
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     NvtxGetExportTableFunc_t get_table) {
   const auto* callbacks =
@@ -95,6 +96,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
 }
 
 /// Typed payloads are an extension with an initializer of its own.
+// NOLINTNEXTLINE(readability-identifier-naming): the name that NVTX asks for
 __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     nvtxExtModuleInfo_t* module) {
   if (module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || module->segmentsCount < 1) return 0;

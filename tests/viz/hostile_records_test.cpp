@@ -168,11 +168,11 @@ void mergeOf(const MergeShapes& shapes, std::int32_t q_end = 8) {
 }
 
 TEST(HostileMergeTest, TensorsOfOtherSizesThanOutAreNotMerged) {
-  const std::vector<std::vector<std::int64_t>> shapes = {
+  const std::vector<std::vector<std::int64_t>> other_sizes = {
       {},           {8},           {2, 8},     {1, 2, 8},    {1, 2, 8, 4},  {1, 1, 1},
       {1, 2, 0},    {1, 2, 0, 4},  {0, 2, 8},  {0, 2, 8, 4}, {3, 2, 8},     {3, 2, 8, 4},
       {1, 7, 8, 4}, {1, 2, 64, 4}, {1, 2, 64}, {1, 2, 8, 1}, {1, 2, 8, 64}, {2, 2, 2, 2, 2}};
-  for (const auto& shape : shapes) {
+  for (const auto& shape : other_sizes) {
     MergeShapes shapes;
     for (auto* wrong : {&shapes.out, &shapes.lse, &shapes.block_out, &shapes.block_lse}) {
       const auto kept = std::exchange(*wrong, shape);

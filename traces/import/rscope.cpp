@@ -7,8 +7,10 @@
 
 namespace ringscope::traces {
 
+using namespace std::string_view_literals;
+
 bool beginsAsRscope(std::span<const std::uint8_t> head) {
-  constexpr std::string_view kSqlite{"SQLite format 3", 16};
+  constexpr std::string_view kSqlite = "SQLite format 3\0"sv;
   constexpr std::size_t kIdAt = 68;  // of SQLite's application_id, big-endian
   const auto same = [&](std::string_view text, std::size_t at) {
     return head.size() >= at + text.size() &&

@@ -72,9 +72,10 @@ void noteEnding(Trace& trace) {
 }  // namespace
 
 std::shared_ptr<Trace> readTrace(std::shared_ptr<ChunkSource> source) {
-  auto trace = std::make_shared<Trace>(source);
+  ChunkSource& listed = *source;
+  auto trace = std::make_shared<Trace>(std::move(source));
   Contents contents;
-  source->list(
+  listed.list(
       [&](const ChunkInfo& info, const std::function<Chunk()>& read) {
         if (info.kind == ChunkKind::kValues)
           contents.values.insert(tensorOf(info).value());
@@ -82,7 +83,7 @@ std::shared_ptr<Trace> readTrace(std::shared_ptr<ChunkSource> source) {
           take(*trace, info, read);
         contents.rows[static_cast<std::size_t>(info.kind)] += info.rows;
       },
-      [&](std::string sentence) { trace->addProblem(std::move(sentence)); });
+      [&](const std::string& sentence) { trace->addProblem(sentence); });
   trace->updateMoments();
   noteLosses(*trace, contents);
   noteEnding(*trace);

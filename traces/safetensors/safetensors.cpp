@@ -13,12 +13,15 @@ namespace {
 
 std::uint64_t shapeBytes(const SafeTensorView& view, const std::string& source,
                          const std::string& name) {
+  const auto refused = [&](const std::string& why) {
+    return inputError(source + ": '" + name + "' " + why);
+  };
   std::uint64_t bytes = safeTensorElementSize(view.dtype);
-  if (bytes == 0) throw inputError(source + ": '" + name + "' has the unknown type " + view.dtype);
+  if (bytes == 0) throw refused("has the unknown type " + view.dtype);
   for (const std::int64_t extent : view.shape) {
-    if (extent < 0) throw inputError(source + ": '" + name + "' has a negative extent");
+    if (extent < 0) throw refused("has a negative extent");
     if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes))
-      throw inputError(source + ": '" + name + "' is impossibly large");
+      throw refused("is impossibly large");
   }
   return bytes;
 }

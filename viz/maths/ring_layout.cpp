@@ -29,6 +29,7 @@ RingLane RingLayout::findLane(const QSizeF& packet) const {
   const QPointF step((cardSize().width() + packet.width()) / 2 + gap,
                      (cardSize().height() + packet.height()) / 2 + gap);
   std::vector<QRectF> cards;
+  cards.reserve(static_cast<std::size_t>(ranks_));
   for (int seat = 0; seat < ranks_; ++seat) cards.push_back(card(traces::GroupRank::of(seat)));
   RingLane best{center(), {}};
   double most = 0;

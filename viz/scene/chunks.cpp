@@ -172,6 +172,7 @@ std::vector<int> GroupPass::ownedChunks(WorldRank rank) const {
   if (!too_many_)
     for (const ShardRun& run : ownRuns(rank)) addChunksOf(run, 0, owned);
   std::vector<int> chunks;
+  chunks.reserve(owned.size());
   for (const LocalRun& run : owned) chunks.push_back(run.chunk);
   std::ranges::sort(chunks);
   return chunks;
@@ -253,6 +254,7 @@ std::string listedNumbers(std::vector<int> numbers) {
 
 std::string listedRanks(const std::vector<WorldRank>& ranks) {
   std::vector<int> numbers;
+  numbers.reserve(ranks.size());
   for (const WorldRank rank : ranks) numbers.push_back(rank.value());
   return listedNumbers(std::move(numbers));
 }

@@ -31,6 +31,7 @@ std::vector<Group> groupsOf(const traces::Trace& trace) {
     if (isRecorded(trace, members)) groups.push_back(named(std::move(members)));
   if (!groups.empty()) return groups;
   std::vector<WorldRank> all;
+  all.reserve(static_cast<std::size_t>(trace.worldSize()));
   for (int rank = 0; rank < trace.worldSize(); ++rank) all.push_back(WorldRank::of(rank));
   return {named(std::move(all))};
 }

@@ -26,7 +26,8 @@ bool contains(const std::string& name, const std::string& part) {
   const auto same = [](unsigned char a, unsigned char b) {
     return std::tolower(a) == std::tolower(b);
   };
-  return !std::ranges::search(name, part, same).empty() || part.empty();
+  return std::search(name.begin(), name.end(), part.begin(), part.end(), same) != name.end() ||
+         part.empty();
 }
 
 TensorRow liveRow(const LiveTensor& live, const Place& place) {

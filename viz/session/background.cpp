@@ -22,7 +22,7 @@ void Background::start(const QString& kind, Make make, Use use) {
   const int id = next_id_++;
   newest_[kind] = id;
   threads_[id] = std::jthread(
-      [this, kind, id, make = std::move(make), use = std::move(use)](std::stop_token stop) {
+      [this, kind, id, make = std::move(make), use = std::move(use)](const std::stop_token& stop) {
         QMetaObject::invokeMethod(
             this, [=, this, made = made(make, stop)] { finish(kind, id, use, made); },
             Qt::QueuedConnection);

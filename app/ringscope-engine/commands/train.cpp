@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <utility>
 
 #include "app/command_line/columns.h"
 #include "app/ringscope-engine/commands/attention_options.h"
@@ -40,7 +41,7 @@ class StepPrinter {
   void operator()(const engine::StepLog& step) {
     if (!log_path_.empty()) writeLine(step);
     if (!table_) return;
-    if (step.step == 0)
+    if (!std::exchange(has_heads_, true))
       std::cout << "  step        loss   grad norm   targets       time   peak a rank\n";
     std::int64_t peak = 0;
     for (const auto bytes : step.peak_bytes) peak = std::max(peak, bytes);
@@ -67,7 +68,7 @@ class StepPrinter {
     }
   }
 
-  bool table_;
+  bool table_, has_heads_ = false;
   std::string log_path_;  // empty: no log, or none any more
   std::optional<traces::OutputFile> log_;
 };
