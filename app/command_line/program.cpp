@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
-#include <new>
 #include <string_view>
 
+#include "app/command_line/last_border.h"
+#include "traces/core/sentence_of.h"
 #include "traces/core/utf8.h"
 
 namespace ringscope::app {
@@ -26,15 +27,7 @@ void refuseUnknown(std::string_view word, std::span<const Command> commands) {
     throw usageError("there is no command '" + std::string(word) + "'; see ringscope --help");
 }
 
-/// What an exception of a library says; after its first line comes where it was thrown.
-std::string_view firstLine(std::string_view text) {
-  return text.substr(0, text.find('\n'));
-}
-
-}  // namespace
-
-int runProgram(int argc, char** argv, std::span<const Command> commands) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, not a sudden end
+int runCommands(int argc, char** argv, std::span<const Command> commands) {
   CLI::App cli("RingScope: run, record and debug context-parallel training", "ringscope");
   cli.require_subcommand(1);
   cli.set_version_flag("--version", "ringscope " RINGSCOPE_VERSION);
@@ -49,13 +42,20 @@ int runProgram(int argc, char** argv, std::span<const Command> commands) {
     return report(usageError(error.what()));
   } catch (const Error& error) {
     return report(error);
-  } catch (const std::bad_alloc&) {
-    std::cerr << "ringscope: there is not enough memory for this\n";
-    return kRunFailed;
   } catch (const std::exception& error) {
-    std::cerr << "ringscope: " << firstLine(error.what()) << "\n";
-    return kRunFailed;
+    std::cerr << "ringscope: " << traces::sentenceOf(error) << "\n";
+    return failureCode();
   }
+  return exit_code;
+}
+
+}  // namespace
+
+int runProgram(int argc, char** argv, std::span<const Command> commands) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, not a sudden end
+  guardEnds();
+  const int exit_code = runCommands(argc, argv, commands);
+  returnsByItself();
   return exit_code;
 }
 

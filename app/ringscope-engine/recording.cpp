@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/command_line/command.h"
+#include "app/command_line/last_border.h"
 #include "traces/core/utf8.h"
 #include "traces/join/join_files.h"
 #include "traces/query/ending.h"
@@ -77,6 +78,7 @@ std::unique_ptr<engine::ControlServer> Outputs::serve(engine::Gate& gate,
 
 Recording::Recording(int ranks, const std::string& trace_path, bool control, engine::Gate& gate)
     : outputs_(isCollected() ? "" : trace_path, control && !isCollected()) {
+  runStarts();
   if (isCollected()) sendUp(ranks, gate);
   if (!outputs_.any()) return;
   traces::RecorderOptions options;
@@ -128,6 +130,7 @@ void Recording::giveUp(const std::string& failure) {
 CollectedRecording::CollectedRecording(int ranks, const std::string& trace_path, bool control,
                                        engine::Gate& gate)
     : outputs_(trace_path, control) {
+  runStarts();
   if (!outputs_.any()) return;
   hub_ = std::make_unique<engine::RankHub>(gate, ranks, outputs_.takeSinks(),
                                            [this](const auto& diffs) {

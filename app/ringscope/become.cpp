@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ringscope/become.h"
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "traces/core/error.h"
+#include "traces/core/prose.h"
 #include "traces/core/resources.h"
 
 namespace ringscope::app {
@@ -17,6 +22,33 @@ namespace {
   throw runFailed(program + " could not be started: " + std::strerror(errno));
 }
 
+/// Starts the program once for nothing, without a word.
+bool loads(const std::string& program) {
+  posix_spawn_file_actions_t silent;
+  ::posix_spawn_file_actions_init(&silent);
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO})
+    ::posix_spawn_file_actions_addopen(&silent, fd, "/dev/null", O_WRONLY, 0);
+  std::string name = program, version = "--version";
+  char* const arguments[] = {name.data(), version.data(), nullptr};
+  pid_t pid = -1;
+  const int failed = ::posix_spawn(&pid, program.c_str(), &silent, nullptr, arguments, ::environ);
+  ::posix_spawn_file_actions_destroy(&silent);
+  int status = -1;
+  if (failed != 0 || ::waitpid(pid, &status, 0) != pid) return false;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// Where memory is limited, LibTorch may not get into it, which the loader says in words and with
+/// exit codes of its own.
+void checkThatItLoads(const std::string& program) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || loads(program))
+    return;
+  throw usageError("the engine does not fit into " +
+                   traces::describeBytes(static_cast<std::int64_t>(limit.rlim_cur)) +
+                   " of memory, which ulimit -v allows; allow more");
+}
+
 }  // namespace
 
 void becomeEngine(char** argv) {
@@ -25,6 +57,7 @@ void becomeEngine(char** argv) {
     throw usageError(std::string("'") + argv[1] +
                      "' needs the engine, which is not installed beside this program; build it "
                      "with -DRINGSCOPE_ENGINE=ON, as scripts/run does");
+  checkThatItLoads(program);
   become(program, argv);
 }
 

@@ -94,9 +94,11 @@ std::string lastLine(std::string text) {
   return text.starts_with("ringscope: ") ? text.substr(11) : text;
 }
 
+/// In the child. No exception leaves it: the supervisor's handlers would end the other ranks.
 [[noreturn]] void becomeRank(const RankLaunch& launch, const Child& child, const Meeting& meeting,
-                             const ProgressBoard& board) {
+                             const ProgressBoard& board, pid_t supervisor) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != supervisor) ::_exit(127);  // it died before it could be listened for
   const std::string rank = toString(child.rank);
   ::setenv("RANK", rank.c_str(), 1);
   ::setenv("LOCAL_RANK", rank.c_str(), 1);
@@ -155,13 +157,14 @@ class Supervisor {
  private:
   void start() {
     const Meeting meeting;
+    const pid_t here = ::getpid();
     children_.resize(static_cast<std::size_t>(launch_.ranks));
     for (int rank = 0; rank < launch_.ranks; ++rank) {
       Child& child = children_[static_cast<std::size_t>(rank)];
       child.rank = WorldRank::of(rank);
       child.stderr_fd = ::memfd_create("ringscope-rank", MFD_CLOEXEC);
       child.pid = ::fork();
-      if (child.pid == 0) becomeRank(launch_, child, meeting, board_);
+      if (child.pid == 0) becomeRank(launch_, child, meeting, board_, here);
       if (child.pid < 0) throw runFailed("rank " + std::to_string(rank) + " could not be started");
       child.running = true;
       child.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0));

@@ -18,6 +18,7 @@
 #include "engine/progress/stall_watch.h"
 #include "traces/core/error.h"
 #include "traces/core/mutex.h"
+#include "traces/core/sentence_of.h"
 
 namespace ringscope::engine {
 namespace {
@@ -77,12 +78,6 @@ struct RankNames {
 void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
              const RankNames& rank, int threads, FirstFailure& failure,
              const std::function<void(RankContext&)>& body) {
-  at::set_num_threads(threads);
-  // A backward pass of CUDA tensors would run on the one thread that a GPU has for all ranks, and
-  // a collective of tensor parallelism in it would wait there for a rank whose turn never comes.
-  c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
-  std::optional<MemoryTracker::Attachment> attachment;
-  if (options.memory) attachment.emplace(options.memory, rank.world);
   traces::Place place;
   auto fail = [&](const std::string& reason) {
     failure.set(rank.world, place, reason);
@@ -90,6 +85,12 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
     transport.abort(failure.sentence());
   };
   try {
+    at::set_num_threads(threads);
+    // A backward pass of CUDA tensors would run on the one thread that a GPU has for all ranks, and
+    // a collective of tensor parallelism in it would wait there for a rank whose turn never comes.
+    c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
+    std::optional<MemoryTracker::Attachment> attachment;
+    if (options.memory) attachment.emplace(options.memory, rank.world);
     if (options.device == traces::Device::kCuda)
       gpu::useOwnStream(gpuOfRank(options.transport, rank.local));
     MeshGroups groups(transport, options.mesh, rank.world);
@@ -124,7 +125,7 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
   } catch (const c10::Error& error) {
     fail(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    fail(error.what());
+    fail(traces::sentenceOf(error));
   }
   gate.leave(rank.at_gate);
 }
@@ -188,21 +189,35 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
   const auto transport = threadTransport(options.transport, kWatched);
   FirstFailure failure;
   const int caller_threads = at::get_num_threads();
-  std::vector<std::thread> threads;
   const int ranks = options.mesh.worldSize();
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
+  const auto end_others = [&](const std::string& sentence) {
+    failure.setSentence(sentence);
+    gate.stop();
+    transport->abort(sentence);
+  };
   {
-    ThreadWatch watch(options, [&](const std::string& sentence) {
-      failure.setSentence(sentence);
-      gate.stop();
-      transport->abort(sentence);
-    });
-    for (const WorldRank rank : options.mesh.ranks())
-      threads.emplace_back([&, rank] {
-        const ProgressReport report(watch.slot(rank));
-        const GroupRank here = GroupRank::of(rank.value());  // of one host, and of one process
-        runRank(options, *transport, gate, {rank, here, here}, threadsPerRank(ranks), failure,
-                body);
+    ThreadWatch watch(options, end_others);
+    // A rank that cannot begin, as where threads are refused, ends the others.
+    const auto unless_refused = [&](WorldRank rank, const auto& begin) {
+      try {
+        begin();
+      } catch (const std::exception& error) {
+        end_others("rank " + toString(rank) + " could not begin: " + traces::sentenceOf(error));
+        gate.leave(GroupRank::of(rank.value()));
         watch.ended(rank);
+      }
+    };
+    const auto run_one = [&](WorldRank rank) {
+      const ProgressReport report(watch.slot(rank));
+      const GroupRank here = GroupRank::of(rank.value());  // of one host, and of one process
+      runRank(options, *transport, gate, {rank, here, here}, threadsPerRank(ranks), failure, body);
+      watch.ended(rank);
+    };
+    for (const WorldRank rank : options.mesh.ranks())
+      unless_refused(rank, [&, rank] {
+        threads.emplace_back([&, rank] { unless_refused(rank, [&] { run_one(rank); }); });
       });
     for (auto& thread : threads) thread.join();
   }

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,11 @@ namespace ringscope::test {
 /// A child process with pipes on its standard input and output.
 class Child {
  public:
-  /// Standard error goes into the file `errors`.
-  explicit Child(const std::vector<std::string>& arguments,
-                 const std::string& errors = "/dev/null") {
+  /// Standard error goes into the file `errors`. `prepare` is called in the child before it becomes
+  /// `program`.
+  explicit Child(
+      const std::vector<std::string>& arguments, const std::string& errors = "/dev/null",
+      const std::function<void()>& prepare = [] {}, const char* program = RINGSCOPE_PROGRAM) {
     int in[2], out[2];
     EXPECT_EQ(pipe(in) + pipe(out), 0);
     pid_ = fork();
@@ -32,10 +35,11 @@ class Child {
       dup2(out[1], 1);
       dup2(open(errors.c_str(), O_WRONLY | O_CREAT, 0600), 2);
       for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
-      std::vector<char*> argv{const_cast<char*>(RINGSCOPE_PROGRAM)};
+      std::vector<char*> argv{const_cast<char*>(program)};
       for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
       argv.push_back(nullptr);
-      execv(RINGSCOPE_PROGRAM, argv.data());
+      prepare();
+      execv(program, argv.data());
       _exit(127);
     }
     close(in[0]);

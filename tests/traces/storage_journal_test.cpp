@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What SQLite keeps beside a trace: of recorders that died, that still write, and of copies.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -144,6 +145,81 @@ TEST(StorageFaultTest, AWalWithoutItsRecorderIsReadAndNothingBesideTheTraceChang
   const auto before = contentOfFolder(copied.file(""));
   EXPECT_EQ(openTrace(copy)->eventCount(), 500u);
   EXPECT_EQ(contentOfFolder(copied.file("")), before);
+}
+
+TEST(StorageFaultTest, TheIndexBesideADeadWalIsNeitherTrustedNorChanged) {
+  test::TempDir dir, copied;
+  const std::string path = dir.file("a.rscope"), copy = copied.file("a.rscope");
+  auto recorder = record(path, 500);
+  recorder->flush();
+  for (const char* suffix : {"", "-wal", "-shm"})
+    std::filesystem::copy_file(path + suffix, copy + suffix);
+  const auto expect_as_it_was = [&] {
+    const auto before = contentOfFolder(copied.file(""));
+    const auto began = std::chrono::steady_clock::now();
+    const auto trace = openTrace(copy);
+    EXPECT_EQ(trace->eventCount(), 500u);
+    EXPECT_EQ(trace->values(trace->tensors().front()), (std::vector<double>{1, 2, 3}));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
+    EXPECT_EQ(contentOfFolder(copied.file("")), before);
+  };
+  expect_as_it_was();
+  std::ofstream(copy + "-shm", std::ios::binary) << std::string(32768, '\x5a');
+  expect_as_it_was();
+  std::ofstream(copy + "-shm", std::ios::binary) << "";
+  expect_as_it_was();
+}
+
+TEST(StorageFaultTest, AKilledRecordersFilesStayAsTheyAreWhenTheyAreRead) {
+  test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  const pid_t recorder = ::fork();
+  if (recorder == 0) {
+    auto recording = record(path, 500);
+    recording->flush();
+    ::kill(::getpid(), SIGKILL);
+  }
+  ::waitpid(recorder, nullptr, 0);
+  const auto before = contentOfFolder(dir.file(""));
+  ASSERT_EQ(before.size(), 3u) << "the trace, its WAL and its index";
+  EXPECT_EQ(openTrace(path)->eventCount(), 500u);
+  EXPECT_EQ(contentOfFolder(dir.file("")), before);
+}
+
+TEST(StorageFaultTest, AHotJournalBesideADeadWalIsRolledBackInACopyOnly) {
+  test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  leaveHotJournal(path);
+  std::ofstream(path + "-wal", std::ios::binary) << "";
+  std::ofstream(path + "-shm", std::ios::binary) << std::string(32768, '\x5a');
+  const auto before = contentOfFolder(dir.file(""));
+  EXPECT_NO_THROW(openTrace(path));
+  EXPECT_EQ(contentOfFolder(dir.file("")), before);
+}
+
+TEST(StorageFaultTest, AReaderInTheRecordersProcessLeavesItsLocksAlone) {
+  test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  auto recorder = record(path, 500);
+  recorder->flush();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(openTrace(path)->eventCount(), 500u);
+  const pid_t stranger = ::fork();
+  if (stranger == 0) {
+    // In a process of its own: only the locks tell it that somebody records.
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_start = 0x40000000;
+    lock.l_len = 512;
+    const int fd = ::open(path.c_str(), O_RDONLY);
+    ::fcntl(fd, F_GETLK, &lock);
+    ::_exit(lock.l_type != F_UNLCK ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(stranger, &status, 0);
+  EXPECT_EQ(status, 0) << "the recorder's locks are gone";
+  recorder->event(stageEvent(500));
+  recorder->flush();
+  EXPECT_EQ(openTrace(path)->eventCount(), 501u);
 }
 
 TEST(StorageFaultTest, AReaderThatStaysDoesNotKeepTheRecorderFromFinishing) {

@@ -2,6 +2,7 @@
 #include "traces/recording/recorder.h"
 
 #include "traces/core/clock.h"
+#include "traces/core/sentence_of.h"
 
 namespace ringscope::traces {
 
@@ -88,15 +89,7 @@ void Recorder::writerLoop() {
       ticket = flush_requested_;
       closing = closing_;
     }
-    drainOnce();
-    if (closing) {
-      const RecorderStats s = stats();
-      writeChunk(
-          chunkOf(EndRecord{s.events, s.dropped_events, s.dropped_tensors, now(), rows_by_kind_}));
-      sinks_.close();
-    } else {
-      sinks_.flush();
-    }
+    writeOut(closing);
     {
       const MutexLock lock(mutex_);
       for (std::string& failure : sinks_.takeFailures())
@@ -106,6 +99,20 @@ void Recorder::writerLoop() {
       drained_.notifyAll();
     }
     if (closing) return;
+  }
+}
+
+/// What cannot be brought together any more is said to be missing; the run goes on.
+void Recorder::writeOut(bool closing) {
+  try {
+    drainOnce();
+    if (!closing) return sinks_.flush();
+    const RecorderStats s = stats();
+    writeChunk(
+        chunkOf(EndRecord{s.events, s.dropped_events, s.dropped_tensors, now(), rows_by_kind_}));
+    sinks_.close();
+  } catch (const std::exception& error) {
+    sinks_.giveUp(sentenceOf(error));
   }
 }
 

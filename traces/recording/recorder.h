@@ -94,6 +94,7 @@ class Recorder {
 
   void enqueue(Chunk chunk);
   void writerLoop();
+  void writeOut(bool closing);
   void drainOnce();
   void writeRank(std::size_t rank);
   void writeItems(std::vector<Item> items);

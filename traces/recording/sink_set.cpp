@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "traces/core/error.h"
+#include "traces/core/sentence_of.h"
 
 namespace ringscope::traces {
 
@@ -12,9 +12,9 @@ void SinkSet::each(const std::function<void(ChunkSink&)>& call) {
     if (!sink) continue;
     try {
       call(*sink);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       sink.reset();
-      failures_.emplace_back(error.what());
+      failures_.emplace_back(sentenceOf(error));
     }
   }
 }
@@ -29,6 +29,14 @@ void SinkSet::flush() {
 
 void SinkSet::close() {
   each([](ChunkSink& sink) { sink.close(); });
+}
+
+void SinkSet::giveUp(const std::string& sentence) {
+  for (auto& sink : sinks_) {
+    if (!sink) continue;
+    sink.reset();
+    failures_.push_back(sentence);
+  }
 }
 
 std::vector<std::string> SinkSet::takeFailures() {

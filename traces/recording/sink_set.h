@@ -10,8 +10,8 @@
 
 namespace ringscope::traces {
 
-/// The sinks of one recording. One that throws Error is done without from then on, and its sentence
-/// is remembered: a full disk does not end a run. Not thread-safe.
+/// The sinks of one recording. One that throws is done without from then on, and its sentence is
+/// remembered: neither a full disk nor memory that is refused ends a run. Not thread-safe.
 class SinkSet {
  public:
   explicit SinkSet(std::vector<std::unique_ptr<ChunkSink>> sinks) : sinks_(std::move(sinks)) {}
@@ -19,6 +19,8 @@ class SinkSet {
   void write(const Chunk& chunk);
   void flush();
   void close();
+  /// Does without all of them from now on: what should have been written to them is lost.
+  void giveUp(const std::string& sentence);
   /// What sinks have failed of since this was last called.
   std::vector<std::string> takeFailures();
 

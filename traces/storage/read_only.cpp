@@ -158,6 +158,11 @@ Handle openRolledBack(const fs::path& file, const std::string& path) {
   return db;
 }
 
+/// A journal that is done with is empty or begins with zeros.
+bool mayBeHot(const fs::path& journal) {
+  return std::ifstream(journal, std::ios::binary).get() > 0;
+}
+
 /// SQLite's own answer; a reader that may not write is told instead of rolling back.
 bool hasHotJournal(sqlite3* db) {
   sqlite3_exec(db, "PRAGMA schema_version", nullptr, nullptr, nullptr);
@@ -181,17 +186,19 @@ ReadOnlyDatabase openReadOnly(const std::string& path) {
   const bool journal = plainFileBeside(file.string() + "-journal");
   const bool wal = plainFileBeside(file.string() + "-wal");
   const bool index = plainFileBeside(file.string() + "-shm");
-  const bool live = journal || (wal && index);
-  Handle db = live  ? open(file.string(), SQLITE_OPEN_READONLY, nullptr, path)
-              : wal ? openWithDeadWal(file, path)
-                    : openAlone(file, path);
+  checkHeader(openAlone(file, path).get(), path);
+  auto in_use = journal || (wal && index) ? FileInUse::ifAny(file.string()) : std::nullopt;
+  if (journal && !in_use && mayBeHot(file.string() + "-journal"))
+    return {openRolledBack(file, path).release()};
+  Handle db = in_use ? open(file.string(), SQLITE_OPEN_READONLY, nullptr, path)
+              : wal  ? openWithDeadWal(file, path)
+                     : openAlone(file, path);
   checkHeader(db.get(), path);
-  if (journal && hasHotJournal(db.get())) {
+  if (in_use && journal && hasHotJournal(db.get())) {
     db.reset();
-    db = openRolledBack(file, path);
-    return {db.release(), false};
+    return {openRolledBack(file, path).release()};
   }
-  return {db.release(), live};
+  return {db.release(), std::move(in_use)};
 }
 
 }  // namespace ringscope::traces

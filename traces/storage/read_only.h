@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "traces/storage/file_in_use.h"
 
 struct sqlite3;
 
@@ -11,7 +14,8 @@ namespace ringscope::traces {
 
 struct ReadOnlyDatabase {
   sqlite3* handle = nullptr;
-  bool live = false;  ///< a recorder may be at work, and cannot finish while this stays open
+  /// A recorder may be at work, and cannot finish while this stays open.
+  std::optional<FileInUse> live = {};
 };
 
 /// Opens a trace that may come from a stranger, for reading. SQLite would otherwise act on whatever
@@ -19,8 +23,9 @@ struct ReadOnlyDatabase {
 /// names as its super-journal, and it makes files of its own beside a WAL.
 /// - The file must be a plain file that begins as a trace does; only then is anything else done.
 /// - A hot journal is rolled back in a private copy, and never when it names a super-journal.
-/// - A WAL that a killed recorder left is read where it lies, without locks and without changes.
-/// - The WAL of a recorder that may still be at work is read with SQLite's own locks.
+/// - A WAL that a killed recorder left is read where it lies, without locks and without changes;
+///   its index beside it is not looked at.
+/// - The WAL of a recorder that is at work, as its locks tell, is read with SQLite's own locks.
 /// Throws inputError with the file's name.
 ReadOnlyDatabase openReadOnly(const std::string& path);
 

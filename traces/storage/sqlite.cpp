@@ -75,11 +75,11 @@ Bytes Statement::blob(int column) const {
   return data ? Bytes(data, data + size) : Bytes();
 }
 
-Database::Database(const std::string& path, Mode mode) : path_(path) {
+Database::Database(const std::string& path, Mode mode) : path_(path), mode_(mode) {
   if (mode == Mode::kReadOnly) {
-    const ReadOnlyDatabase opened = openReadOnly(path);
+    ReadOnlyDatabase opened = openReadOnly(path);
     db_ = opened.handle;
-    live_ = opened.live;
+    if (opened.live) in_use_.emplace(std::move(*opened.live));
     return;
   }
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -88,6 +88,7 @@ Database::Database(const std::string& path, Mode mode) : path_(path) {
     sqlite3_close(db_);
     throw inputError(path + ": " + reason);
   }
+  in_use_.emplace(path);
   sqlite3_busy_timeout(db_, 2000);
 }
 

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "traces/core/bytes.h"
+#include "traces/storage/file_in_use.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -51,12 +53,13 @@ class Database {
   sqlite3* handle() const { return db_; }
   const std::string& path() const { return path_; }
   /// Opened for reading while a recorder may be at work.
-  bool isLive() const { return live_; }
+  bool isLive() const { return mode_ == Mode::kReadOnly && in_use_; }
 
  private:
   std::string path_;
+  Mode mode_;
   sqlite3* db_ = nullptr;
-  bool live_ = false;
+  std::optional<FileInUse> in_use_;
 };
 
 }  // namespace ringscope::traces

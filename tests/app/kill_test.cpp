@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// kill -9 of what stands above the ranks, a supervisor or a window, at any moment: the recording is
+// readable and honest about its end, and nothing is left behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/campaign.h"
+#include "tests/support/child_program.h"
+#include "tests/support/run_program.h"
+#include "traces/query/ending.h"
+
+namespace ringscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Campaign;
+using test::Child;
+
+/// What a case starts and where that may write, known by a mark that every descendant inherits.
+class Playground {
+ public:
+  Playground() {
+    for (const char* folder : {"tmp", "home", "runtime"}) fs::create_directory(dir_.file(folder));
+  }
+  ~Playground() {
+    for (const pid_t pid : processes()) ::kill(pid, SIGKILL);
+  }
+  Playground(const Playground&) = delete;
+  Playground& operator=(const Playground&) = delete;
+
+  /// In a child, before it becomes the program.
+  void enter() const {
+    ::setenv("RINGSCOPE_PLAYGROUND", dir_.file("").c_str(), 1);
+    ::setenv("TMPDIR", dir_.file("tmp").c_str(), 1);
+    ::setenv("HOME", dir_.file("home").c_str(), 1);
+    ::setenv("XDG_RUNTIME_DIR", dir_.file("runtime").c_str(), 1);
+    ::setenv("QT_QPA_PLATFORM", "offscreen", 1);
+    for (const char* name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "DISPLAY"})
+      ::unsetenv(name);
+  }
+  std::string file(const std::string& name) const { return dir_.file(name); }
+
+  /// Those that run; who has ended and is not yet waited for has no environment any more.
+  std::vector<pid_t> processes() const {
+    const std::string mark = "RINGSCOPE_PLAYGROUND=" + dir_.file("");
+    std::vector<pid_t> found;
+    std::error_code gone;
+    for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+      const std::string name = entry.path().filename();
+      if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }))
+        continue;
+      if (test::slurp(entry.path() / "environ").find(mark + '\0') != std::string::npos)
+        found.push_back(std::stoi(name));
+    }
+    return found;
+  }
+  void expectNothingLeft() const {
+    EXPECT_TRUE(test::eventually([this] { return processes().empty(); })) << said();
+    EXPECT_TRUE(fs::is_empty(dir_.file("tmp"))) << fs::directory_iterator(dir_.file("tmp"))->path();
+  }
+
+ private:
+  std::string said() const {
+    std::string text;
+    for (const pid_t pid : processes()) {
+      std::string words = test::slurp("/proc/" + std::to_string(pid) + "/cmdline");
+      std::replace(words.begin(), words.end(), '\0', ' ');
+      text += "runs on: " + words + "\n";
+    }
+    return text;
+  }
+
+  test::TempDir dir_;
+};
+
+/// Half of the cases come to a run that records, the others to one that is still beginning.
+void waitForAnyMoment(const std::string& trace, Campaign& campaign) {
+  const bool begins = campaign.random()() % 2 == 0;
+  if (!begins) test::waitForEvents(trace);
+  campaign.anyMoment(std::chrono::milliseconds(begins ? 3000 : 100));
+}
+
+/// Where anything was recorded.
+void expectHonestTrace(const std::string& path, bool may_have_stopped) {
+  if (!fs::exists(path)) return;
+  const auto trace = traces::openTrace(path);
+  EXPECT_NO_THROW(trace->readEvents());
+  const auto& problems = trace->problems();
+  if (may_have_stopped && problems.empty()) return;
+  ASSERT_FALSE(problems.empty()) << "it claims to be whole";
+  EXPECT_NE(problems.back().find("cut"), std::string::npos) << problems.back();
+}
+
+TEST(KillFaultTest, AKilledSupervisorTakesItsRanksAlongAndLeavesATraceThatOpens) {
+  for (Campaign campaign(3, 5); campaign.next();) {
+    SCOPED_TRACE(campaign.text());
+    const Playground playground;
+    const std::string trace = playground.file("t.rscope");
+    auto arguments = test::longRun(trace);
+    const std::string ranks = campaign.random()() % 2 == 0 ? "2" : "4";
+    arguments.insert(arguments.end(), {"--launch", "processes", "--cp", ranks});
+    Child supervisor(arguments, playground.file("said"), [&] { playground.enter(); });
+    waitForAnyMoment(trace, campaign);
+    supervisor.signal(SIGKILL);
+    EXPECT_EQ(supervisor.wait(), -SIGKILL) << test::slurp(playground.file("said"));
+    playground.expectNothingLeft();
+    expectHonestTrace(trace, false);
+  }
+}
+
+#ifdef RINGSCOPE_WINDOW
+TEST(KillFaultTest, AKilledWindowTakesItsRunAlongAndLeavesATraceThatOpens) {
+  for (Campaign campaign(3, 5); campaign.next();) {
+    SCOPED_TRACE(campaign.text());
+    const Playground playground;
+    const std::string trace = playground.file("t.rscope"), config = playground.file("run.json");
+    const std::string launch = campaign.random()() % 2 == 0 ? "threads" : "processes";
+    std::ofstream(config) << R"({"text": [")" << test::sampleText()
+                          << R"("], "steps": 100000, "seq_len": 64, "cp": 2, "launch": ")" << launch
+                          << R"(", "transport": "gloo", "trace": ")" << trace << R"("})";
+    SCOPED_TRACE("over " + launch);
+    Child window(
+        {"--run", config}, playground.file("said"), [&] { playground.enter(); }, RINGSCOPE_WINDOW);
+    waitForAnyMoment(trace, campaign);
+    window.signal(SIGKILL);
+    EXPECT_EQ(window.wait(), -SIGKILL) << test::slurp(playground.file("said"));
+    playground.expectNothingLeft();
+    expectHonestTrace(trace, true);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace ringscope
