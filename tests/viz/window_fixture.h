@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
 #include <QSet>
@@ -59,6 +60,11 @@ class WindowTest : public testing::Test {
   QPushButton* button(const QString& text) {
     for (auto* b : window.findChildren<QPushButton*>())
       if (b->text() == text) return b;
+    return nullptr;
+  }
+  QComboBox* choice(const QString& name) {
+    for (auto* box : window.findChildren<QComboBox*>())
+      if (box->accessibleName() == name) return box;
     return nullptr;
   }
   QString status() {

@@ -118,6 +118,7 @@ constexpr const char* kStyleSheet = R"(
     QSpinBox#narrow { padding: 2px 4px; }
     QComboBox:disabled, QSpinBox:disabled, QCheckBox:disabled, QLineEdit:disabled { color: @off; }
     QComboBox QAbstractItemView { background: @raised; border: 1px solid @line; selection-background-color: @accent; selection-color: @onaccent; }
+    QComboBox QAbstractItemView::item:disabled { color: @off; }
     QPushButton { background: @raised; border: 1px solid @line; border-radius: 6px; padding: 3px 12px; min-height: 23px; }
     QPushButton:hover, QToolButton:hover { border: 1px solid @dim; }
     QPushButton:disabled, QToolButton:disabled { color: @off; border: 1px dashed @off; background: transparent; }
@@ -157,6 +158,7 @@ constexpr const char* kStyleSheet = R"(
     QHeaderView, QHeaderView::section { background: @raised; color: @dim; border: none; padding: 2px 3px; font-size: 11px; font-weight: 600; }
     QTableCornerButton::section { background: @raised; border: none; }
     QListView, QTreeView { background: @panel; border: 1px solid @line; selection-background-color: @accent; selection-color: @onaccent; }
+    QComboBox QAbstractItemView::item:disabled { color: @off; }
     QMenu { background: @panel; border: 1px solid @line; }
     QMenu::item:selected { background: @accent; color: @onaccent; }
     QListView#cards { background: @background; border: 1px solid transparent; }

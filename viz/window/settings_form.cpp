@@ -4,6 +4,8 @@
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QMessageBox>
+#include <QStandardItemModel>
+#include <algorithm>
 
 #include "traces/core/error.h"
 #include "traces/schema/run_rules.h"
@@ -18,13 +20,21 @@ E chosen(const QComboBox* box) {
   return traces::parse<E>(box->currentText().toStdString());
 }
 
+/// Every name of an enumeration, in its order.
+template <traces::NamedEnum E>
+QStringList namesOf() {
+  QStringList names;
+  for (const char* name : traces::EnumNames<E>::kNames) names << name;
+  return names;
+}
+
 }  // namespace
 
 QComboBox* SettingsForm::choice(const QString& name, const QStringList& options) {
   auto* box = new Choice(this);
   box->addItems(options);
   box->setAccessibleName(name);
-  connect(box, &QComboBox::currentTextChanged, this, &SettingsForm::refreshEstimate);
+  connect(box, &QComboBox::currentTextChanged, this, &SettingsForm::refresh);
   return box;
 }
 
@@ -33,7 +43,7 @@ QSpinBox* SettingsForm::number(const QString& name, int most, int value) {
   box->setRange(1, most);
   box->setValue(value);
   box->setAccessibleName(name);
-  connect(box, &QSpinBox::valueChanged, this, &SettingsForm::refreshEstimate);
+  connect(box, &QSpinBox::valueChanged, this, &SettingsForm::refresh);
   return box;
 }
 
@@ -77,10 +87,14 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   steps_ = number("Training steps", 1000, 10);
   seq_len_ = choice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
   strategy_ = choice("Strategy", {"ring", "all_gather", "ulysses", "hybrid"});
-  balance_ = choice("Balance", {"head_tail", "none", "striped"});
+  balance_ = choice("Balance", {"head_tail", "none", "striped", "per_document"});
   mask_ = choice("Mask", {"causal", "full", "window", "documents"});
   window_ = number("Window", 1 << 20, 64);
   window_->setToolTip("Keys seen to the left, the query's own included");
+  kernel_ = choice("Kernel", namesOf<traces::Kernel>());
+  kernel_->setToolTip("The operator that attends a block");
+  p2p_ = choice("Hops", namesOf<traces::PointToPoint>());
+  p2p_->setToolTip("How the send and the receive of a hop are posted: together, or each by itself");
   launch_ = choice("Launch", {"threads", "processes"});
   launch_->setToolTip("What a rank is");
   dtype_ = choice("Type", {"float32", "float64", "bfloat16"});
@@ -92,14 +106,18 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
     box->setMinimumWidth(0);
   }
   addRow("dp, tp, cp", {dp_, tp_, cp_});
-  addRow("Tokens", {seq_len_});
+  steps_->setToolTip("Training steps");
+  steps_->setButtonSymbols(QAbstractSpinBox::NoButtons);
+  steps_->setObjectName("narrow");
+  addRow("Tokens", {seq_len_, steps_});
   addRow("Strategy", {strategy_});
   addRow("Balance", {balance_});
   addRow("Mask", {mask_});
   window_label_ = addRow("Window", {window_});
   addRow("Type", {dtype_});
+  addRow("Kernel", {kernel_});
+  addRow("Hops", {p2p_});
   addRow("Ranks are", {launch_});
-  addRow("Steps", {steps_});
   grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 2);
   connect(model_, &QPushButton::clicked, this, &SettingsForm::chooseModel);
   connect(text_button_, &QPushButton::clicked, this, &SettingsForm::chooseText);
@@ -128,7 +146,7 @@ void SettingsForm::setModel(const QString& folder) {
   }
   model_->setText(
       QString("%1, %2 layers").arg(QString::fromStdString(shape_.name)).arg(shape_.layers));
-  refreshEstimate();
+  refresh();
 }
 
 void SettingsForm::setText(const QStringList& files) {
@@ -138,17 +156,55 @@ void SettingsForm::setText(const QStringList& files) {
                                             : QString("%1 files").arg(files.size()));
 }
 
-void SettingsForm::refreshEstimate() {
+void SettingsForm::refresh() {
   // Not every control is there yet while the first of them are made.
   if (!window_label_) return;
   for (QWidget* widget : {static_cast<QWidget*>(window_), static_cast<QWidget*>(window_label_)})
     widget->setVisible(mask_->currentText() == "window");
+  // There is no room for the word beside three digits.
+  const int steps = steps_->value();
+  steps_->setSuffix(steps > 99 ? "" : steps > 1 ? " steps" : " step");
+  offerAllowed();
+  refreshEstimate();
+  Q_EMIT changed();
+}
+
+/// Greys the choices that the rest of the form rules out, with the sentence that says why. Where
+/// all choices of a box would be refused, the reason lies elsewhere.
+void SettingsForm::offerAllowed() {
+  const RunConfig now = config();
+  const auto offer = [&](QComboBox* box, auto set) {
+    QStringList reasons;
+    for (int i = 0; i < box->count(); ++i) {
+      RunConfig other = now;
+      set(other, box->itemText(i).toStdString());
+      reasons << refusal(other, shape_.heads);
+    }
+    const bool elsewhere =
+        std::ranges::none_of(reasons, [](const QString& reason) { return reason.isEmpty(); });
+    auto* items = qobject_cast<QStandardItemModel*>(box->model());
+    for (int i = 0; i < box->count(); ++i) {
+      items->item(i)->setEnabled(elsewhere || reasons[i].isEmpty());
+      items->item(i)->setToolTip(elsewhere ? QString() : reasons[i]);
+    }
+  };
+  offer(balance_, [](RunConfig& run, const std::string& text) {
+    run.balance = traces::parse<traces::Balance>(text);
+  });
+  offer(kernel_, [](RunConfig& run, const std::string& text) {
+    run.kernel = traces::parse<traces::Kernel>(text);
+  });
+  offer(p2p_, [](RunConfig& run, const std::string& text) {
+    run.p2p = traces::parse<traces::PointToPoint>(text);
+  });
+}
+
+void SettingsForm::refreshEstimate() {
   const auto bytes = estimateMemory(shape_, seq_len_->currentText().toInt(), tp_->value(),
                                     cp_->value(), dtype_->currentText().toStdString());
   estimate_->setText(
       QString("about %1 a rank, %2 of it sharded")
           .arg(describeBytes(bytes.total()).c_str(), describeBytes(bytes.sharded_bytes).c_str()));
-  Q_EMIT changed();
 }
 
 RunConfig SettingsForm::config() const {
@@ -168,7 +224,13 @@ RunConfig SettingsForm::config() const {
   config.mask = chosen<traces::MaskKind>(mask_);
   config.window = config.mask == traces::MaskKind::kWindow ? window_->value() : 0;
   config.dtype = chosen<traces::DType>(dtype_);
+  config.kernel = chosen<traces::Kernel>(kernel_);
+  config.p2p = chosen<traces::PointToPoint>(p2p_);
   config.launch = chosen<traces::Launch>(launch_);
+  // What a kernel takes is a matter of the heads' size.
+  config.model.heads = shape_.heads;
+  config.model.kv_heads = shape_.kv_heads;
+  config.model.head_dim = shape_.head_dim;
   // How many ranks share heads was chosen for another split.
   if (config.strategy != given_.strategy || config.cp != given_.cp) config.ulysses = 0;
   return config;
@@ -193,6 +255,8 @@ void SettingsForm::setConfig(const RunConfig& config) {
   mask_->setCurrentText(name(config.mask));
   if (config.window > 0) window_->setValue(static_cast<int>(config.window));
   dtype_->setCurrentText(name(config.dtype));
+  kernel_->setCurrentText(name(config.kernel));
+  p2p_->setCurrentText(name(config.p2p));
   launch_->setCurrentText(name(config.launch));
 }
 

@@ -13,7 +13,8 @@
 
 namespace ringscope::viz {
 
-/// What is run: model, text, mesh, attention, types; and what a rank will need for it.
+/// What is run: model, text, mesh, attention, types; and what a rank will need for it. Balance,
+/// kernel and hops that the other settings rule out are grey in their lists and say why.
 class SettingsForm : public QWidget {
   Q_OBJECT
  public:
@@ -38,7 +39,9 @@ class SettingsForm : public QWidget {
   void chooseText();
   void setModel(const QString& folder);
   void setText(const QStringList& files);
+  void refresh();
   void refreshEstimate();
+  void offerAllowed();
 
   RunConfig given_;
   QString model_path_;
@@ -47,7 +50,7 @@ class SettingsForm : public QWidget {
   QGridLayout* grid_;
   QPushButton *model_, *text_button_;
   QSpinBox *dp_, *tp_, *cp_, *steps_, *window_;
-  QComboBox *seq_len_, *strategy_, *balance_, *mask_, *launch_, *dtype_;
+  QComboBox *seq_len_, *strategy_, *balance_, *mask_, *kernel_, *p2p_, *launch_, *dtype_;
   QLabel *window_label_ = nullptr, *estimate_;
 };
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the run form offers, chosen with mouse and keys.
+#include <QAbstractItemView>
+#include <QComboBox>
+
+#include "tests/viz/window_fixture.h"
+#include "viz/window/run_panel.h"
+
+namespace ringscope::viz {
+namespace {
+
+class RunFormTest : public WindowTest {};
+
+/// How far the text of a line of an open list stands out from its ground.
+int contrastOf(QComboBox* box, const QString& line) {
+  const QRect row = box->view()->visualRect(box->model()->index(box->findText(line), 0));
+  const QImage drawn = box->view()->viewport()->grab(row).toImage();
+  int least = 255, most = 0;
+  for (int y = 2; y < drawn.height() - 2; ++y)
+    for (int x = 2; x < drawn.width() - 2; ++x) {
+      least = std::min(least, qGray(drawn.pixel(x, y)));
+      most = std::max(most, qGray(drawn.pixel(x, y)));
+    }
+  return most - least;
+}
+
+/// A click on the box and one on a line of its list.
+void chooseByMouse(QComboBox* box, const QString& line) {
+  QTest::mouseClick(box, Qt::LeftButton, {}, QPoint(box->width() - 12, box->height() / 2));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return box->view()->isVisible(); }, 5000));
+  // The list takes a release for the one that opened it for as long as a double click lasts.
+  QTest::qWait(QApplication::doubleClickInterval() + 50);
+  const QRect row = box->view()->visualRect(box->model()->index(box->findText(line), 0));
+  QTest::mouseMove(box->view()->viewport(), row.center());
+  QTest::mouseClick(box->view()->viewport(), Qt::LeftButton, {}, row.center());
+  if (box->view()->isVisible()) QTest::keyClick(box->view(), Qt::Key_Escape);
+}
+
+TEST_F(RunFormTest, KernelAndHopsAreChosenWithTheMouse) {
+  auto *kernel = choice("Kernel"), *hops = choice("Hops");
+  chooseByMouse(kernel, "math");
+  EXPECT_EQ(kernel->currentText(), "math");
+  chooseByMouse(hops, "ordered");
+  EXPECT_EQ(hops->currentText(), "ordered");
+  const RunConfig config = window.findChild<RunPanel*>()->config();
+  EXPECT_EQ(config.kernel, traces::Kernel::kMath);
+  EXPECT_EQ(config.p2p, traces::PointToPoint::kOrdered);
+  EXPECT_TRUE(config.arguments().join(" ").contains("--kernel math --p2p ordered"));
+  EXPECT_TRUE(button("Run")->isEnabled());
+}
+
+TEST_F(RunFormTest, AKernelThatTheDeviceLacksIsGreySaysWhyAndIsNotChosen) {
+  auto* kernel = choice("Kernel");
+  const int efficient = kernel->findText("efficient");
+  EXPECT_NE(kernel->itemData(efficient, Qt::ToolTipRole).toString().indexOf("--device cuda alone"),
+            -1);
+  kernel->showPopup();
+  EXPECT_LT(contrastOf(kernel, "efficient"), contrastOf(kernel, "math") * 3 / 4);
+  EXPECT_GT(contrastOf(kernel, "efficient"), 20);
+  kernel->hidePopup();
+  chooseByMouse(kernel, "efficient");
+  EXPECT_EQ(kernel->currentText(), "auto");
+  kernel->setFocus();
+  for (const char* next : {"flash", "math"}) {  // the arrow key goes over what is grey
+    QTest::keyClick(kernel, Qt::Key_Down);
+    EXPECT_EQ(kernel->currentText(), next);
+  }
+}
+
+TEST_F(RunFormTest, HopsAreOfferedWhereThereIsARingAndRefusedWithTheSentenceElsewhere) {
+  auto *strategy = choice("Strategy"), *hops = choice("Hops");
+  const auto offered = [&] {
+    return hops->model()->index(hops->findText("ordered"), 0).flags().testFlag(Qt::ItemIsEnabled);
+  };
+  EXPECT_TRUE(offered());
+  chooseByMouse(hops, "ordered");
+  chooseByMouse(strategy, "ulysses");
+  EXPECT_FALSE(offered());
+  EXPECT_NE(status().indexOf("use --strategy ring or hybrid"), -1);
+  EXPECT_FALSE(button("Run")->isEnabled());
+  chooseByMouse(hops, "batched");
+  EXPECT_EQ(hops->currentText(), "batched");
+  EXPECT_TRUE(button("Run")->isEnabled());
+}
+
+}  // namespace
+}  // namespace ringscope::viz
