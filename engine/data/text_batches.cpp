@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "engine/data/batch.h"
+#include "engine/data/padded_documents.h"
 #include "traces/core/error.h"
 #include "traces/core/hash.h"
 #include "traces/core/input_file.h"
@@ -28,13 +28,14 @@ std::vector<std::string> parted(const std::string& text, const std::string& sepa
 class TextBatches : public BatchSource {
  public:
   TextBatches(const std::vector<std::string>& files, const Tokenizer& tokenizer,
-              const TextOptions& options)
+              const TextOptions& options, std::int64_t unit)
       : options_(options), largest_(tokenizer.size() - 1) {
     for (const std::string& file : files)
       for (const std::string& document : parted(traces::readFile(file), options.separator)) {
         starts_.push_back(static_cast<std::int64_t>(tokens_.size()));
         const auto tokens = tokenizer.encode(document);
         tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+        while (static_cast<std::int64_t>(tokens_.size()) % unit != 0) tokens_.push_back(kPadding);
       }
     // A block needs one token more than its length: the label of its last.
     blocks_ = (static_cast<std::int64_t>(tokens_.size()) - 1) / options.seq_len;
@@ -56,6 +57,11 @@ class TextBatches : public BatchSource {
       std::copy_n(tokens_.begin() + begin + 1, length, batch.labels[row].data_ptr<std::int64_t>());
       if (options_.keep_documents) keepDocuments(batch, row, begin);
     }
+    // Padding has no label, and what comes before it has none to learn.
+    const at::Tensor padding =
+        at::logical_or(batch.input_ids == kPadding, batch.labels == kPadding);
+    batch.labels.masked_fill_(padding, kIgnored);
+    batch.input_ids.clamp_min_(0);
     return batch;
   }
   std::int64_t sequenceLength() const override { return options_.seq_len; }
@@ -93,7 +99,7 @@ class TextBatches : public BatchSource {
     return order[static_cast<std::size_t>(n % blocks_)];
   }
 
-  static constexpr std::int64_t kIgnored = -100;
+  static constexpr std::int64_t kIgnored = -100, kPadding = -1;
 
   TextOptions options_;
   std::int64_t largest_, blocks_ = 0;
@@ -105,9 +111,15 @@ class TextBatches : public BatchSource {
 
 std::unique_ptr<BatchSource> textBatches(const std::vector<std::string>& files,
                                          const Tokenizer& tokenizer, const TextOptions& options) {
+  return paddedTextBatches(files, tokenizer, options, 1);
+}
+
+std::unique_ptr<BatchSource> paddedTextBatches(const std::vector<std::string>& files,
+                                               const Tokenizer& tokenizer,
+                                               const TextOptions& options, std::int64_t unit) {
   if (options.seq_len < 1 || options.batch_size < 1)
     throw usageError("--seq-len and --batch must be at least 1");
-  return std::make_unique<TextBatches>(files, tokenizer, options);
+  return std::make_unique<TextBatches>(files, tokenizer, options, unit);
 }
 
 }  // namespace ringscope::engine

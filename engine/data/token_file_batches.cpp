@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 
-#include "engine/data/batch.h"
+#include "engine/data/padded_documents.h"
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/error.h"
 #include "traces/core/hash.h"
@@ -34,6 +34,18 @@ class TokenFileBatches : public BatchSource {
                        ": a label is a token, or -100 to be ignored; there are others below 0");
     if (position_ids_.min().item<std::int64_t>() < 0)
       throw inputError(path + ": position_ids holds negative positions");
+  }
+  /// Each document of each sequence.
+  void requireMultiples(const std::string& path, std::int64_t unit) const {
+    for (std::int64_t step = 0; step < input_ids_.size(0); ++step)
+      for (const auto& ends : batch(step).cu_seqlens)
+        for (std::size_t d = 0; d + 1 < ends.size(); ++d)
+          if (const std::int64_t length = ends[d + 1] - ends[d]; length % unit != 0)
+            throw inputError(path + ": a document of " + std::to_string(length) +
+                             " tokens in step " + std::to_string(step) + " does not divide into " +
+                             std::to_string(unit) +
+                             " chunks, which --balance per_document needs; pad it with labels "
+                             "-100, or use head_tail, striped or none");
   }
   Batch batch(std::int64_t train_step) const override {
     const std::int64_t i = train_step % input_ids_.size(0);
@@ -79,6 +91,12 @@ class TokenFileBatches : public BatchSource {
 
 std::unique_ptr<BatchSource> tokenFileBatches(const std::string& path, bool keep_documents) {
   return std::make_unique<TokenFileBatches>(path, keep_documents);
+}
+
+std::unique_ptr<BatchSource> wholeDocumentBatches(const std::string& path, std::int64_t unit) {
+  auto batches = std::make_unique<TokenFileBatches>(path, true);
+  batches->requireMultiples(path, unit);
+  return batches;
 }
 
 }  // namespace ringscope::engine

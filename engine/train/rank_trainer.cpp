@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/data/batch_layout.h"
 #include "engine/data/sharded_batch.h"
 #include "engine/train/gradients.h"
 #include "traces/core/error.h"
@@ -42,10 +43,11 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
       tp_(context.groups.tp()),
       slices_(tp_, setup.model),
       weights_(replicaForRank(initial, setup, slices_, context.device)),
+      layout_(setup.layout),
       attention_(Mask::of(setup.run),
                  [this](const Mask& mask) {
-                   recordSchedules(context_, setup_.run, setup_.layout, mask, train_step_);
-                   return makeAttention(context_, setup_.run, setup_.layout, mask,
+                   recordSchedules(context_, setup_.run, layout_, mask, train_step_);
+                   return makeAttention(context_, setup_.run, layout_, mask,
                                         Softmax{setup_.model.attentionScale(),
                                                 {setup_.run.dropout, setup_.run.seed}});
                  }),
@@ -71,6 +73,7 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   const SeamPlace at = context_.seamPlace(begin);
   context_.place = begin;
   const Batch own = seams.data.batch(at, setup_.batches);
+  layout_ = layoutOf(setup_.layout, own, 0);
   attention_.begin(train_step, own);
   recordIntent(train_step);
   Batch local;
@@ -101,7 +104,7 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
 
 Batch RankTrainer::localPartOf(const Batch& batch, const SeamPlace& at) {
   const BufferSeams& seams = context_.seams.buffers;
-  std::vector<BufferCut> cuts = cutsOf(traces::chosenBuffers(setup_.run), setup_.layout);
+  std::vector<BufferCut> cuts = cutsOf(traces::chosenBuffers(setup_.run), layout_);
   seams.cuts(at, cuts);
   Batch local = shardBatch(
       batch, cuts,

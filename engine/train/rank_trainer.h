@@ -19,7 +19,7 @@ struct TrainSetup {
   const TrainConfig& config;
   traces::RunSpec run;  ///< as it is carried out
   LlamaConfig model;
-  ShardLayout layout;
+  ShardLayout layout;  ///< with kPerDocument, of a sequence that is one document
   at::ScalarType type;
   const BatchSource& batches;
 };
@@ -74,6 +74,7 @@ class RankTrainer {
   LlamaSlices slices_;
   LlamaWeights weights_;
   Gradients gradients_;
+  ShardLayout layout_;  // of this rank's sequences, in this step
   StepAttention attention_;
   LlamaModel model_;
   AdamW optimizer_;

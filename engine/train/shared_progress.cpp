@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "engine/data/sharded_batch.h"
+#include "engine/data/batch_layout.h"
 #include "engine/parallel/gather.h"
 #include "engine/train/run_description.h"
 #include "engine/verify/gathered_step.h"
@@ -104,13 +104,17 @@ void SharedProgress::keepFirstStep(RankContext& context, const RankTrainer& trai
 at::Tensor SharedProgress::fullLogits(const Mesh& mesh,
                                       const std::vector<at::Tensor>& of_ranks) const {
   std::vector<at::Tensor> batches;
+  const Batch batch = setup_.batches.batch(0);
+  const std::int64_t sequences = batch.input_ids.size(0) / mesh.dp;
   for (const GroupRank dp : everyRank(mesh.dp)) {
     std::vector<at::Tensor> vocabulary;
+    const std::int64_t first = dp.value() * sequences;
+    const BatchLayout layout(setup_.layout, batch.sequences(first, first + sequences));
     for (const GroupRank tp : everyRank(mesh.tp)) {
       std::vector<at::Tensor> shards;
       for (const GroupRank cp : everyRank(mesh.cp))
         shards.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
-      vocabulary.push_back(unshard(shards, 1, setup_.layout));
+      vocabulary.push_back(layout.unshard(shards, 1));
     }
     batches.push_back(at::cat(vocabulary, -1));
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <ranges>
 
+#include "engine/data/padded_documents.h"
 #include "engine/launch/rank_threads.h"
 #include "engine/train/run_description.h"
 #include "engine/train/shared_progress.h"
@@ -29,13 +30,22 @@ std::unique_ptr<Tokenizer> openTokenizer(const TrainConfig& config) {
   return byteTokenizer();
 }
 
+bool dealsDocuments(const TrainConfig& config) {
+  return config.keepsDocuments() && config.balance == traces::Balance::kPerDocument;
+}
+
 std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
-  if (!config.tokens.empty()) return tokenFileBatches(config.tokens, config.keepsDocuments());
-  if (config.text.empty())
+  if (config.tokens.empty() && config.text.empty())
     throw usageError("there is nothing to train on; give --text FILE or --tokens FILE");
-  return textBatches(
-      config.text, *openTokenizer(config),
-      {config.seq_len, config.batch, config.seed, config.keepsDocuments(), config.separator});
+  const TextOptions options{config.seq_len, config.batch, config.seed, config.keepsDocuments(),
+                            config.separator};
+  if (dealsDocuments(config)) {
+    const std::int64_t unit = traces::lengthUnit(traces::Balance::kPerDocument, config.cp);
+    if (!config.tokens.empty()) return wholeDocumentBatches(config.tokens, unit);
+    return paddedTextBatches(config.text, *openTokenizer(config), options, unit);
+  }
+  if (!config.tokens.empty()) return tokenFileBatches(config.tokens, config.keepsDocuments());
+  return textBatches(config.text, *openTokenizer(config), options);
 }
 
 /// The small model that runs have without --model, with a vocabulary that holds the tokens.
@@ -117,8 +127,8 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   checkTransport(config.transport, config.device,
                  config.fromEnvironment() ? 1 : config.mesh().worldSize());
   const auto resumed = checkpointToResume(config, run, model, *batches);
-  const ShardLayout layout =
-      seams.buffers.layout(batches->sequenceLength(), config.cp, *run.balance, {});
+  const std::int64_t length = batches->sequenceLength();
+  const ShardLayout layout = seams.buffers.layout(length, config.cp, *run.balance, {{0, length}});
   const LlamaWeights initial = config.model_dir.empty()
                                    ? LlamaWeights::random(model, config.seed, type)
                                    : LlamaWeights::load(model, config.model_dir, type);

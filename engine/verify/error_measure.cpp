@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/data/sharded_batch.h"
 #include "engine/verify/difference.h"
 
 namespace ringscope::engine {
@@ -136,12 +135,12 @@ void keepWorstRow(traces::DiffRecord& diff, const at::Tensor& ratios, const at::
 }
 
 /// The ratios of all rows, and the largest of each rank of the layout.
-void keepRatios(traces::DiffRecord& diff, const at::Tensor& ratios, const ShardLayout* layout,
+void keepRatios(traces::DiffRecord& diff, const at::Tensor& ratios, const BatchLayout* layout,
                 std::int64_t seq_dim) {
   diff.rows = coded(ratios);
   if (!layout) return;
   for (const GroupRank rank : everyRank(layout->cpSize()))
-    diff.ratio_by_rank.push_back(shardOf(ratios, seq_dim, *layout, rank).max().item<double>());
+    diff.ratio_by_rank.push_back(layout->shardOf(ratios, seq_dim, rank).max().item<double>());
 }
 
 }  // namespace
@@ -176,7 +175,7 @@ at::Tensor rowLimits(const Comparison& of, const RowVariance* variance, bool pro
 }
 
 void measureError(traces::DiffRecord& diff, const Comparison& of, const RowVariance* variance,
-                  const ShardLayout* layout, std::int64_t seq_dim, bool propagated) {
+                  const BatchLayout* layout, std::int64_t seq_dim, bool propagated) {
   const at::Tensor exact = of.reference.detach().to(at::kDouble);
   const DifferenceTotals totals = differenceTotals(of.actual, exact);
   diff.largest = totals.largest;
@@ -190,7 +189,7 @@ void measureError(traces::DiffRecord& diff, const Comparison& of, const RowVaria
 
 void measureElements(traces::DiffRecord& diff, const at::Tensor& actual,
                      const at::Tensor& reference, const at::Tensor& limits,
-                     const ShardLayout* layout, std::int64_t seq_dim) {
+                     const BatchLayout* layout, std::int64_t seq_dim) {
   const at::Tensor exact = reference.detach().to(at::kDouble), errors = difference(actual, exact);
   if (exact.numel() == 0) return;
   const at::Tensor ratios = ratiosOf(errors, limits);
@@ -217,9 +216,13 @@ void measureMean(traces::DiffRecord& diff, double actual, double reference,
 ErrorMaps errorMaps(const at::Tensor& actual, const at::Tensor& reference) {
   const at::Tensor error = difference(actual, reference);
   const at::Tensor exact = reference.detach().to(at::kDouble);
-  const at::Tensor same = error == 0;
+  const at::Tensor same = error == 0, finite = at::isfinite(error);
   auto part = [&](const at::Tensor& unit) {
-    return largestByRow(at::where(same, at::zeros_like(error), error / unit));
+    // Where the reference is 0 a quotient may pass what float32 holds; infinite it is only where
+    // the error is.
+    const at::Tensor quotient = error / unit,
+                     held = quotient.clamp_max(std::numeric_limits<float>::max());
+    return largestByRow(at::where(same, at::zeros_like(error), at::where(finite, held, quotient)));
   };
   return {largestByRow(error), part(exact.abs().clamp_min(0x1p-126)),
           part(unitInLastPlace(exact, actual.scalar_type()))};

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "engine/sharding/shard_layout.h"
+#include "engine/data/batch_layout.h"
 #include "engine/verify/rounding_variance.h"
 #include "traces/schema/records.h"
 
@@ -35,13 +35,13 @@ at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference);
 /// source. With a layout, ratio_by_rank is filled from the rows that each rank owns along
 /// `seq_dim`.
 void measureError(traces::DiffRecord& diff, const Comparison& of,
-                  const RowVariance* variance = nullptr, const ShardLayout* layout = nullptr,
+                  const RowVariance* variance = nullptr, const BatchLayout* layout = nullptr,
                   std::int64_t seq_dim = 2, bool propagated = false);
 
 /// The same with a limit for each element, fp64: its worst element stands for a row.
 void measureElements(traces::DiffRecord& diff, const at::Tensor& actual,
                      const at::Tensor& reference, const at::Tensor& limits,
-                     const ShardLayout* layout = nullptr, std::int64_t seq_dim = 2);
+                     const BatchLayout* layout = nullptr, std::int64_t seq_dim = 2);
 
 /// The same for a single number.
 void measureNumber(traces::DiffRecord& diff, double actual, double reference, double limit);

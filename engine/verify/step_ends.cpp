@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "engine/data/sharded_batch.h"
 #include "engine/verify/error_measure.h"
 #include "traces/diff/summary.h"
 
@@ -36,10 +35,10 @@ at::Tensor lossErrors(const at::Tensor& device_logits, const at::Tensor& exact_l
 }
 
 at::Tensor joined(const std::vector<RankStep>& ranks, at::Tensor RankStep::*tensor,
-                  std::int64_t seq_dim, const ShardLayout& layout) {
+                  std::int64_t seq_dim, const BatchLayout& layout) {
   std::vector<at::Tensor> shards;
   for (const RankStep& rank : ranks) shards.push_back(rank.*tensor);
-  return unshard(shards, seq_dim, layout);
+  return layout.unshard(shards, seq_dim);
 }
 
 /// The 2-norm of all gradients together, and that of what one device makes wrong in them.

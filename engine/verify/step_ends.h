@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "engine/data/batch_layout.h"
 #include "engine/verify/step_verifier.h"
 
 namespace ringscope::engine {
@@ -8,7 +9,7 @@ namespace ringscope::engine {
 /// What a training step has outside its layers, compared end to end with the unsharded step.
 struct StepEnds {
   std::int32_t train_step;
-  const ShardLayout& layout;
+  const BatchLayout& layout;
   const std::vector<RankStep>& ranks;
   const Batch& batch;
   const UnshardedStep& exact;

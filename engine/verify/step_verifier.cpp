@@ -8,7 +8,6 @@
 
 #include "engine/attention/block_attention.h"
 #include "engine/attention/reference.h"
-#include "engine/data/sharded_batch.h"
 #include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/row_attention.h"
@@ -83,12 +82,13 @@ std::unique_ptr<AttentionOp> StepVerifier::device(const Batch& batch, bool fp8) 
   });
 }
 
-LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, Layer layer) const {
+LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, Layer layer,
+                                    const BatchLayout& layout) {
   LayerAttention whole;
   for (const TensorRow& row : kAttentionTensors) {
     std::vector<at::Tensor> shards;
     for (const RankStep& rank : ranks) shards.push_back(rank.layers[layer.index()].*row.field);
-    whole.*row.field = unshard(shards, 2, layout_);
+    whole.*row.field = layout.unshard(shards, 2);
   }
   return whole;
 }
@@ -109,11 +109,12 @@ AttentionVariance StepVerifier::variance(const LayerAttention& exact, const Batc
 StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
                                               const std::vector<RankStep>& ranks,
                                               const Batch& batch, const MapSink& maps) const {
+  const BatchLayout layout(layout_, batch);
   const auto exact_attention = reference(batch), device_attention = device(batch, false);
   Isolated found;
   for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
        layer = layer.next()) {
-    const LayerAttention actual = joined(ranks, layer), in = asUsed(actual, fp8_);
+    const LayerAttention actual = joined(ranks, layer, layout), in = asUsed(actual, fp8_);
     const LayerAttention exact = attended(*exact_attention, in),
                          one_device = attended(*device_attention, in);
     const AttentionVariance expected = variance(exact, batch);
@@ -123,7 +124,7 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
       diff.place = placeOf(train_step, layer, row.direction);
       diff.tensor = row.name;
       measureError(diff, {actual.*row.field, exact.*row.field, one_device.*row.field},
-                   &(expected.*row.variance), &layout_);
+                   &(expected.*row.variance), &layout);
       const ErrorMaps map = errorMaps(actual.*row.field, exact.*row.field);
       maps("error.abs." + diff.tensor, diff.place, map.absolute);
       maps("error.rel." + diff.tensor, diff.place, map.relative);
@@ -151,9 +152,10 @@ std::vector<DiffRecord> StepVerifier::endToEnd(
     const Batch& batch, const Unsharded& unsharded,
     const std::vector<AttentionVariance>& variances) const {
   const auto& [exact, one_device] = unsharded;
+  const BatchLayout layout(layout_, batch);
   std::vector<DiffRecord> diffs;
   for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
-    const LayerAttention actual = joined(ranks, layer);
+    const LayerAttention actual = joined(ranks, layer, layout);
     for (const TensorRow& row : kAttentionTensors) {
       DiffRecord diff;
       diff.isolated = false;
@@ -162,12 +164,12 @@ std::vector<DiffRecord> StepVerifier::endToEnd(
       measureError(diff,
                    {actual.*row.field, exact.layers[layer.index()].*row.field,
                     one_device.layers[layer.index()].*row.field},
-                   row.variance ? &(variances[layer.index()].*row.variance) : nullptr, &layout_, 2,
+                   row.variance ? &(variances[layer.index()].*row.variance) : nullptr, &layout, 2,
                    true);
       diffs.push_back(std::move(diff));
     }
   }
-  const StepEnds ends{train_step, layout_, ranks, batch, exact, one_device};
+  const StepEnds ends{train_step, layout, ranks, batch, exact, one_device};
   diffs.push_back(ends.rotary(config_, type_));
   diffs.push_back(ends.logits());
   diffs.push_back(ends.loss(loss));

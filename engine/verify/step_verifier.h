@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/attention/pieces.h"
-#include "engine/data/batch.h"
+#include "engine/data/batch_layout.h"
 #include "engine/model/llama_model.h"
 #include "engine/sharding/shard_layout.h"
 #include "engine/verify/rounding_variance.h"
@@ -31,7 +31,8 @@ struct RankStep {
 /// End to end: the whole step from the same weights without sharding, in fp64.
 class StepVerifier {
  public:
-  /// `fp8`: the run rounds q, k and v to e4m3, and end to end so does the one device.
+  /// `layout`: of all sequences, or with kPerDocument of one that is a single document. `fp8`: the
+  /// run rounds q, k and v to e4m3, and end to end so does the one device.
   StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type,
                bool fp8 = false)
       : config_(config), layout_(layout), mask_(std::move(mask)), type_(type), fp8_(fp8) {}
@@ -65,7 +66,8 @@ class StepVerifier {
   std::unique_ptr<AttentionOp> reference(const Batch& batch) const;
   std::unique_ptr<AttentionOp> device(const Batch& batch, bool fp8) const;
   AttentionVariance variance(const LayerAttention& exact, const Batch& batch) const;
-  LayerAttention joined(const std::vector<RankStep>& ranks, Layer layer) const;
+  static LayerAttention joined(const std::vector<RankStep>& ranks, Layer layer,
+                               const BatchLayout& layout);
 
   LlamaConfig config_;
   ShardLayout layout_;

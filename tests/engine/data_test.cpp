@@ -7,12 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/data/batch.h"
+#include "engine/data/padded_documents.h"
 #include "engine/tensors/tensor_io.h"
 #include "engine/train/training_run.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
+#include "tests/support/trace_sink.h"
 
 namespace ringscope::engine {
 namespace {
@@ -83,6 +84,23 @@ TEST(TextBatchesTest, DocumentsKeepTheirBordersAcrossFilesAndSeparators) {
   EXPECT_TRUE(allows(7, 5));
   EXPECT_FALSE(allows(8, 7)) << "another document";
   EXPECT_FALSE(allows(4, 1)) << "outside the window";
+}
+
+TEST(TextBatchesTest, PaddedDocumentsDivideAndTheirPaddingHasNoLabel) {
+  test::TempDir dir;
+  const auto file = written(dir, "t", "abcde--fgh--ijklmnopq");
+  const auto batches =
+      paddedTextBatches({file}, *byteTokenizer(), {16, 1, 0, true, "--"}, 4);  // abcde000 fgh0 ijkl
+  const Batch batch = batches->batch(0);
+  EXPECT_EQ(batch.cu_seqlens[0], (std::vector<std::int64_t>{0, 8, 12, 16}));
+  EXPECT_EQ(listOf(batch.input_ids[0]),
+            (std::vector<std::int64_t>{'a', 'b', 'c', 'd', 'e', 0, 0, 0, 'f', 'g', 'h', 0, 'i', 'j',
+                                       'k', 'l'}));
+  EXPECT_EQ(listOf(batch.labels[0]),
+            (std::vector<std::int64_t>{'b', 'c', 'd', 'e', -100, -100, -100, -100, 'g', 'h', -100,
+                                       -100, 'j', 'k', 'l', 'm'}));
+  EXPECT_EQ(listOf(batch.position_ids[0]),
+            (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
 TEST(TextBatchesTest, WhatCannotFillABlockIsRefused) {
@@ -172,9 +190,85 @@ TEST(DocumentTrainingTest, WhatOneMaskCannotSayIsRefused) {
   config.batch = 2;
   Gate gate(4);
   EXPECT_ERROR(runTraining(config, gate, nullptr), ErrorCode::kUsage, "--batch 1");
-  config.batch = 1;
+}
+
+/// Paragraphs of the sample text, each dealt by itself.
+TrainConfig perDocument(int cp, const char* strategy) {
+  TrainConfig config;
+  config.text.push_back(test::sampleText());
+  config.separator = "\n\n";
+  config.mask = traces::MaskKind::kDocuments;
   config.balance = traces::Balance::kPerDocument;
-  EXPECT_ERROR(runTraining(config, gate, nullptr), ErrorCode::kUsage, "--balance per_document");
+  config.strategy = traces::parse<traces::Strategy>(strategy);
+  config.cp = cp;
+  config.seq_len = 128;
+  config.steps = 2;
+  config.verify = true;
+  return config;
+}
+
+TEST(DocumentTrainingTest, DealtByDocumentsEveryStrategyStaysWithinNoise) {
+  for (const char* strategy : {"ring", "all_gather", "ulysses", "hybrid"})
+    for (const int cp : {2, 4}) {
+      TrainConfig config = perDocument(cp, strategy);
+      config.dp = config.batch = cp == 2 ? 2 : 1;  // the sequences of two dp ranks differ
+      Gate gate(config.mesh().worldSize());
+      const auto outcome = runTraining(config, gate, nullptr);
+      ASSERT_FALSE(outcome.diffs.empty());
+      for (const auto& diff : outcome.diffs)
+        EXPECT_LE(diff.ratio, 1) << strategy << " cp " << cp << " " << diff.tensor << " step "
+                                 << diff.place.train_step;
+    }
+}
+
+TEST(DocumentTrainingTest, TheLogitsDoNotDependOnHowDocumentsAreDealt) {
+  TrainConfig config = perDocument(4, "ring");
+  Gate gate(4);
+  const at::Tensor dealt = runTraining(config, gate, nullptr).logits;
+  config.strategy = traces::Strategy::kAllGather;
+  Gate other(4);
+  EXPECT_LT(test::largestDifference(runTraining(config, other, nullptr).logits, dealt), 1e-5);
+}
+
+/// Of each document the chunks r and 2·cp − 1 − r, which the step's own intent names.
+TEST(DocumentTrainingTest, EveryStepRecordsTheShardsOfItsOwnDocuments) {
+  const TrainConfig config = perDocument(4, "ring");
+  auto trace = std::make_shared<traces::Trace>();
+  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+  sinks.push_back(std::make_unique<test::TraceSink>(trace));
+  traces::Recorder recorder(config.cp, std::move(sinks));
+  Gate gate(config.cp);
+  runTraining(config, gate, &recorder);
+  recorder.close();
+  const auto batches = paddedTextBatches(config.text, *byteTokenizer(),
+                                         {config.seq_len, 1, 0, true, config.separator}, 8);
+  EXPECT_NE(batches->batch(0).cu_seqlens, batches->batch(1).cu_seqlens);
+  ASSERT_EQ(trace->shards().size(), 3u * 4 * 2);
+  for (const traces::ShardRecord& shard : trace->shards()) {
+    const auto ends = batches->batch(shard.train_step).cu_seqlens[0];
+    std::vector<traces::TokenRun> expected;
+    for (std::size_t d = 0; d + 1 < ends.size(); ++d) {
+      const std::int64_t chunk = (ends[d + 1] - ends[d]) / 8, rank = shard.rank.value();
+      for (const std::int64_t c : {rank, 7 - rank})
+        expected.push_back({ends[d] + c * chunk, ends[d] + (c + 1) * chunk});
+    }
+    EXPECT_EQ(shard.global_from_local, expected)
+        << shard.buffer << " rank " << shard.rank.value() << " step " << shard.train_step;
+  }
+}
+
+TEST(DocumentTrainingTest, ATokenFileWhoseDocumentsDoNotDivideIsRefused) {
+  test::TempDir dir;
+  writeTokens(dir.file("all"), at::randint(256, {64}, at::kLong), {0, 24, 64});
+  TrainConfig config = perDocument(4, "ring");
+  config.text.clear();
+  config.tokens = dir.file("all");
+  Gate gate(4);
+  EXPECT_FALSE(runTraining(config, gate, nullptr).diffs.empty());
+  writeTokens(dir.file("all"), at::randint(256, {64}, at::kLong), {0, 23, 64});
+  Gate other(4);
+  EXPECT_ERROR(runTraining(config, other, nullptr), ErrorCode::kInput,
+               "a document of 23 tokens in step 0 does not divide into 8 chunks");
 }
 
 }  // namespace

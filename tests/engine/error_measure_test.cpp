@@ -31,6 +31,18 @@ TEST(ErrorMeasureTest, EachRowKeepsItsRatioAndTheWorstIsTheVerdict) {
   EXPECT_FALSE(diff.rows.ofRow(16)) << "there is no such row";
 }
 
+TEST(ErrorMeasureTest, AnErrorWhereZeroIsMeantHasAFiniteMapAndOnlyAnInfinityHasNot) {
+  const at::Tensor exact = at::zeros({1, 1, 3}, at::kDouble);
+  const at::Tensor actual = at::tensor({0.0F, 5.0F, INFINITY}).view({1, 1, 3});
+  const ErrorMaps maps = errorMaps(actual, exact);
+  for (const at::Tensor& map : {maps.relative, maps.ulp}) {
+    EXPECT_EQ(map[0][0].item<float>(), 0);
+    EXPECT_GT(map[0][1].item<float>(), 1e38F);
+    EXPECT_TRUE(std::isfinite(map[0][1].item<float>()));
+    EXPECT_TRUE(std::isinf(map[0][2].item<float>()));
+  }
+}
+
 TEST(ErrorMeasureTest, NumbersOfALseAreRowsAndNansAreBeyondAll) {
   const at::Tensor exact = at::rand({1, 2, 8}, at::kDouble);
   at::Tensor actual = exact.to(at::kFloat);

@@ -40,11 +40,12 @@ class StepEndsTest : public testing::Test {
       ranks.push_back(std::move(step));
     }
   }
-  StepEnds ends() const { return {0, layout, ranks, batch, exact, device}; }
+  StepEnds ends() const { return {0, dealt, ranks, batch, exact, device}; }
 
   static constexpr std::int64_t kLength = 32, kVocabulary = 16;
   LlamaConfig config;
   ShardLayout layout{kLength, 2, traces::Balance::kHeadTail};
+  BatchLayout dealt{layout};
   Batch batch;
   UnshardedStep exact, device;
   std::vector<RankStep> ranks;

@@ -100,7 +100,7 @@ TEST(VerdictTest, TheWorstRowIsTheVerdictOfItsRank) {
   at::Tensor dk = outcome.tensors.at("dk").clone();
   dk.select(2, 40).zero_();  // a token of rank 2
   traces::DiffRecord diff;
-  const ShardLayout layout(64, 4, traces::Balance::kNone);
+  const BatchLayout layout(ShardLayout(64, 4, traces::Balance::kNone));
   measureError(diff, {dk, is.exact.dk, is.one_device.dk}, &is.variance.dk, &layout);
   ASSERT_EQ(diff.ratio_by_rank.size(), 4u);
   EXPECT_GT(diff.ratio_by_rank[2], 1);

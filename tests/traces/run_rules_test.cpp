@@ -49,7 +49,13 @@ TEST(RunRulesTest, EachRefusalSaysWhyAndWhatWouldWork) {
          r.balance = Balance::kStriped;
        },
        "use --balance none"},
-      {[](RunSpec& r) { r.balance = Balance::kPerDocument; }, "use head_tail, striped or none"},
+      {[](RunSpec& r) { r.balance = Balance::kPerDocument; }, "use none, head_tail or striped"},
+      {[](RunSpec& r) {
+         r.mask = MaskKind::kDocuments;
+         r.balance = Balance::kPerDocument;
+         r.seq_len = 100;
+       },
+       "2·cp = 8 chunks, which per_document needs"},
       {[](RunSpec& r) { r.tp = 3; }, "8 query heads do not divide among tp = 3"},
       {[](RunSpec& r) {
          r.cp = 16;

@@ -36,9 +36,6 @@ Reason refusedMask(const RunSpec& run) {
     return std::string("--balance ") + name(balance) +
            " evens out causal work; with a full mask every shard has the same work already, so "
            "use --balance none";
-  if (balance == Balance::kPerDocument && run.command == Command::kTrain)
-    return "--balance per_document deals tokens by documents, and those differ from step to step; "
-           "use head_tail, striped or none";
   if (balance == Balance::kPerDocument && run.mask != MaskKind::kDocuments)
     return "--balance per_document deals documents out, and there are none without --mask "
            "documents and cu_seqlens; use none, head_tail or striped";
@@ -259,8 +256,9 @@ Reason refusal(const RunSpec& run) {
                            refusedKernel, refusedHops, refusedBuffers, refusedNumbers})
     if (auto reason = check(run)) return reason;
   const Balance balance = chosenBalance(run);
-  // Documents are dealt one by one; where theirs end only the data say.
-  const bool known = run.seq_len > 0 && balance != Balance::kPerDocument;
+  // Documents are dealt one by one; where theirs end only the data say. Training pads each.
+  const bool known =
+      run.seq_len > 0 && (balance != Balance::kPerDocument || run.command == Command::kTrain);
   return known ? lengthRefusal("a length", run.seq_len, balance, run.cp) : std::nullopt;
 }
 
