@@ -22,6 +22,7 @@ struct TrainSetup {
   ShardLayout layout;  ///< with kPerDocument, of a sequence that is one document
   at::ScalarType type;
   const BatchSource& batches;
+  std::map<std::string, std::string> lasting;  ///< what a checkpoint keeps of lastingSettings()
 };
 
 /// One rank's part of a training run: forward, backward, gradient sync, clip, update. Belongs to

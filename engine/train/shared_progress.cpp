@@ -5,7 +5,6 @@
 
 #include "engine/data/batch_layout.h"
 #include "engine/parallel/gather.h"
-#include "engine/train/run_description.h"
 #include "engine/verify/gathered_step.h"
 #include "traces/core/clock.h"
 
@@ -124,12 +123,9 @@ at::Tensor SharedProgress::fullLogits(const Mesh& mesh,
 /// One rank of each place in tp writes its file; the first begins and ends the folder.
 void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
                           std::int64_t next_step) {
-  const CheckpointInfo info{context.groups.mesh(),
-                            name(setup_.layout.balance()),
-                            next_step,
-                            setup_.run.seed,
-                            next_step,
-                            lastingSettings(setup_.run, setup_.model, setup_.batches)};
+  const CheckpointInfo info{
+      context.groups.mesh(), name(setup_.layout.balance()), next_step, setup_.run.seed, next_step,
+      setup_.lasting};
   const MeshPlace here = context.groups.place();
   const bool first = context.isFirstOfWorld();
   if (first) store_.begin(info);

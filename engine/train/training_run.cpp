@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <ranges>
 
+#include "engine/data/joined_sequences.h"
 #include "engine/data/padded_documents.h"
 #include "engine/launch/rank_threads.h"
 #include "engine/train/run_description.h"
@@ -46,6 +47,15 @@ std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
   }
   if (!config.tokens.empty()) return tokenFileBatches(config.tokens, config.keepsDocuments());
   return textBatches(config.text, *openTokenizer(config), options);
+}
+
+/// As the ranks get them: each dp rank attends with one mask, so that several sequences with
+/// documents are one to it.
+std::unique_ptr<BatchSource> batchesOfRanks(std::unique_ptr<BatchSource> source,
+                                            const TrainConfig& config) {
+  const bool several = source->batchSize() > config.dp && source->batchSize() % config.dp == 0;
+  if (!config.keepsDocuments() || !several) return source;
+  return joinedSequences(std::move(source), config.dp);
 }
 
 /// The small model that runs have without --model, with a vocabulary that holds the tokens.
@@ -92,8 +102,8 @@ void checkSettings(const CheckpointInfo& info, const std::map<std::string, std::
   }
 }
 
-std::optional<Checkpoint> checkpointToResume(const TrainConfig& config, const traces::RunSpec& run,
-                                             const LlamaConfig& model, const BatchSource& batches) {
+std::optional<Checkpoint> checkpointToResume(const TrainConfig& config,
+                                             const std::map<std::string, std::string>& lasting) {
   if (!config.resume) return std::nullopt;
   if (config.checkpoint_dir.empty())
     throw usageError("--resume goes on from --checkpoint DIR; give that too");
@@ -101,38 +111,15 @@ std::optional<Checkpoint> checkpointToResume(const TrainConfig& config, const tr
   if (!checkpoint)
     throw inputError(config.checkpoint_dir + ": there is no checkpoint to resume from");
   const CheckpointInfo& info = checkpoint->info();
-  checkSettings(info, lastingSettings(run, model, batches));
+  checkSettings(info, lasting);
   if (info.next_step >= config.steps)
     throw usageError("the checkpoint has " + std::to_string(info.next_step) +
                      " steps behind it already; give more --steps than that");
   return checkpoint;
 }
 
-}  // namespace
-
-TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder* recorder,
-                         const TrainHooks& hooks) {
-  const at::ScalarType type = scalarType(config.dtype);
-  const auto batches = openBatches(config);
-  const LlamaConfig model =
-      config.model_dir.empty() ? sampleModel(*batches) : LlamaConfig::load(config.model_dir);
-  if (batches->largestToken() >= model.vocab_size)
-    throw inputError("token " + std::to_string(batches->largestToken()) +
-                     " is outside the model's vocabulary of " + std::to_string(model.vocab_size));
-  RunSwitches own_switches;
-  RunSwitches& switches = hooks.switches ? *hooks.switches : own_switches;
-  switches.begin(config.mistakes, CapturePolicy::parse(config.capture));
-  const Seams seams = switches.seamsOfBeginning();
-  const traces::RunSpec run = checkedRun(config, model, *batches, seams.checks);
-  checkTransport(config.transport, config.device,
-                 config.fromEnvironment() ? 1 : config.mesh().worldSize());
-  const auto resumed = checkpointToResume(config, run, model, *batches);
-  const std::int64_t length = batches->sequenceLength();
-  const ShardLayout layout = seams.buffers.layout(length, config.cp, *run.balance, {{0, length}});
-  const LlamaWeights initial = config.model_dir.empty()
-                                   ? LlamaWeights::random(model, config.seed, type)
-                                   : LlamaWeights::load(model, config.model_dir, type);
-  const TrainSetup setup{config, run, model, layout, type, *batches};
+RankThreadOptions optionsOf(const TrainConfig& config, traces::Recorder* recorder,
+                            const TrainHooks& hooks, RunSwitches& switches) {
   RankThreadOptions options;
   options.mesh = config.mesh();
   options.timeout = config.timeout;
@@ -145,6 +132,41 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   options.switches = &switches;
   options.on_stuck = hooks.on_stuck;
   options.at_gate = hooks.at_gate ? &hooks.at_gate : nullptr;
+  return options;
+}
+
+}  // namespace
+
+TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder* recorder,
+                         const TrainHooks& hooks) {
+  const at::ScalarType type = scalarType(config.dtype);
+  auto source = openBatches(config);
+  const std::int64_t each = source->sequenceLength(), sequences = source->batchSize();
+  const auto batches = batchesOfRanks(std::move(source), config);
+  const LlamaConfig model =
+      config.model_dir.empty() ? sampleModel(*batches) : LlamaConfig::load(config.model_dir);
+  if (batches->largestToken() >= model.vocab_size)
+    throw inputError("token " + std::to_string(batches->largestToken()) +
+                     " is outside the model's vocabulary of " + std::to_string(model.vocab_size));
+  RunSwitches own_switches;
+  RunSwitches& switches = hooks.switches ? *hooks.switches : own_switches;
+  switches.begin(config.mistakes, CapturePolicy::parse(config.capture));
+  const Seams seams = switches.seamsOfBeginning();
+  const traces::RunSpec run = checkedRun(config, model, *batches, seams.checks);
+  checkTransport(config.transport, config.device,
+                 config.fromEnvironment() ? 1 : config.mesh().worldSize());
+  traces::RunSpec asked = run;
+  asked.seq_len = each;
+  asked.batch = sequences;
+  const auto lasting = lastingSettings(asked, model, *batches);
+  const auto resumed = checkpointToResume(config, lasting);
+  const std::int64_t length = batches->sequenceLength();
+  const ShardLayout layout = seams.buffers.layout(length, config.cp, *run.balance, {{0, length}});
+  const LlamaWeights initial = config.model_dir.empty()
+                                   ? LlamaWeights::random(model, config.seed, type)
+                                   : LlamaWeights::load(model, config.model_dir, type);
+  const TrainSetup setup{config, run, model, layout, type, *batches, lasting};
+  const RankThreadOptions options = optionsOf(config, recorder, hooks, switches);
   if (recorder) {
     recorder->record(run);
     for (const auto& group : options.mesh.groups(run.ulysses)) recorder->record(group);
@@ -157,6 +179,8 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
           ? runRankProcess(options, RankEnvironment::read(options.mesh), gate, body)
           : runRankThreads(options, gate, body);
   progress.finish();
+  if (at::Tensor& logits = progress.outcome.logits; logits.defined())
+    logits = logits.reshape({sequences, each, -1});
   if (recorder) recordPeaks(*recorder, *options.memory, options.mesh);
   return std::move(progress.outcome);
 }

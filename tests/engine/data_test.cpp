@@ -183,19 +183,10 @@ TEST(DocumentTrainingTest, EveryStepsOwnDocumentsStayWithinNoiseOnAMesh) {
     EXPECT_LE(diff.ratio, 1) << diff.tensor << " step " << diff.place.train_step;
 }
 
-TEST(DocumentTrainingTest, WhatOneMaskCannotSayIsRefused) {
-  TrainConfig config;
-  config.text = {test::sampleText()};
-  config.mask = traces::MaskKind::kDocuments;
-  config.batch = 2;
-  Gate gate(4);
-  EXPECT_ERROR(runTraining(config, gate, nullptr), ErrorCode::kUsage, "--batch 1");
-}
-
 /// Paragraphs of the sample text, each dealt by itself.
 TrainConfig perDocument(int cp, const char* strategy) {
   TrainConfig config;
-  config.text.push_back(test::sampleText());
+  config.text.emplace_back(RINGSCOPE_SOURCE_DIR "/resources/sample/text.txt");
   config.separator = "\n\n";
   config.mask = traces::MaskKind::kDocuments;
   config.balance = traces::Balance::kPerDocument;
@@ -219,6 +210,36 @@ TEST(DocumentTrainingTest, DealtByDocumentsEveryStrategyStaysWithinNoise) {
         EXPECT_LE(diff.ratio, 1) << strategy << " cp " << cp << " " << diff.tensor << " step "
                                  << diff.place.train_step;
     }
+}
+
+/// Four sequences on a mesh.
+TrainOutcome fourSequences(int dp, int cp, traces::Balance balance) {
+  TrainConfig config = perDocument(cp, "ring");
+  config.dp = dp;
+  config.batch = 4;
+  config.balance = balance;
+  Gate gate(config.mesh().worldSize());
+  TrainOutcome outcome = runTraining(config, gate, nullptr);
+  for (const auto& diff : outcome.diffs)
+    EXPECT_LE(diff.ratio, 1) << "dp " << dp << " cp " << cp << " " << diff.tensor;
+  return outcome;
+}
+
+TEST(DocumentTrainingTest, SeveralSequencesARankGiveWhatOneEachGives) {
+  const TrainOutcome apart = fourSequences(4, 1, traces::Balance::kNone);
+  EXPECT_EQ(apart.logits.size(0), 4);
+  for (const auto& [dp, cp] : {std::pair{2, 2}, std::pair{1, 4}, std::pair{1, 1}}) {
+    const TrainOutcome joined = fourSequences(dp, cp, traces::Balance::kNone);
+    ASSERT_EQ(joined.logits.sizes(), apart.logits.sizes());
+    EXPECT_LT(test::largestDifference(joined.logits, apart.logits), 1e-5) << dp << " " << cp;
+    for (std::size_t step = 0; step < 2; ++step) {
+      EXPECT_EQ(joined.steps[step].targets, apart.steps[step].targets);
+      EXPECT_NEAR(joined.steps[step].loss, apart.steps[step].loss, 1e-5);
+      EXPECT_NEAR(joined.steps[step].grad_norm, apart.steps[step].grad_norm, 1e-4);
+    }
+  }
+  fourSequences(2, 2, traces::Balance::kPerDocument);
+  fourSequences(1, 4, traces::Balance::kPerDocument);
 }
 
 TEST(DocumentTrainingTest, TheLogitsDoNotDependOnHowDocumentsAreDealt) {

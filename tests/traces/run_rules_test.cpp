@@ -73,11 +73,6 @@ TEST(RunRulesTest, EachRefusalSaysWhyAndWhatWouldWork) {
          r.dp = 2;
        },
        "does not divide among dp = 2"},
-      {[](RunSpec& r) {
-         r.mask = MaskKind::kDocuments;
-         r.batch = 2;
-       },
-       "use --batch 1"},
       {[](RunSpec& r) { r.seq_len = 255; }, "such as 248 or 256"},
       {[](RunSpec& r) { r.launch = Launch::kProcesses; }, "needs --transport gloo or nccl"},
       {[](RunSpec& r) { r.transport = TransportKind::kNccl; }, "use local or gloo"},

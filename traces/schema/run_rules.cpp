@@ -75,10 +75,6 @@ Reason refusedBatch(const RunSpec& run) {
     return "a batch of " + text(run.batch) +
            " sequences does not divide among dp = " + text(run.dp) +
            " ranks; use a --batch that --dp divides";
-  if (run.mask == MaskKind::kDocuments && run.batch != run.dp)
-    return "the sequences of a batch have different documents, and a rank attends with one mask; "
-           "use --batch " +
-           text(run.dp) + " (one sequence for each dp rank) and a longer --seq-len";
   return {};
 }
 
