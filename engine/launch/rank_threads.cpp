@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/AutogradState.h>
+#include <c10/util/Flags.h>
 #include <c10/util/Logging.h>
 #include <malloc.h>
 #include <sys/prctl.h>
@@ -19,6 +20,8 @@
 #include "traces/core/error.h"
 #include "traces/core/mutex.h"
 #include "traces/core/sentence_of.h"
+
+C10_DECLARE_bool(caffe2_use_fatal_for_enforce);
 
 namespace ringscope::engine {
 namespace {
@@ -56,6 +59,7 @@ void keepFreedMemory() {
 void silenceLibraryWarnings() {
   constexpr int kErrorsOnly = 2;  // the levels of glog
   FLAGS_caffe2_log_level = kErrorsOnly;
+  FLAGS_caffe2_use_fatal_for_enforce = false;  // refused memory is an exception, not an abort
 }
 
 /// What a message may take where somebody watches the ranks: who waits for a long block is patient,

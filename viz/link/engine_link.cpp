@@ -4,6 +4,7 @@
 #include <QTimer>
 
 #include "traces/core/error.h"
+#include "viz/link/stop_with_window.h"
 #include "viz/session/problem.h"
 
 namespace ringscope::viz {
@@ -38,6 +39,7 @@ void EngineLink::start(const QString& program, const QStringList& arguments) {
     setState(State::kIdle, "the engine could not be started: " + process_->program());
     Q_EMIT ended(sentence_);
   });
+  stopWithThisWindow(*process_);
   setState(State::kStarting, "starting the engine");
   process_->start(program, QStringList{"train"} + arguments + QStringList{"--control", "stdio"});
   send(control::Hello{traces::kControlVersion, true});
