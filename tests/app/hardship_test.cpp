@@ -148,6 +148,12 @@ void expectSentences(const std::string& said, int code) {
   }
 }
 
+TEST(HardshipFaultTest, MemoryThatTheEngineDoesNotFitIntoIsSaidBeforeARunStarts) {
+  const auto result = test::runProgram("ulimit -v 300000; " RINGSCOPE_PROGRAM,
+                                       "train --steps 1 --text " + test::sampleText());
+  test::expectOneSentence(result, "does not fit into 293 MiB of memory");
+}
+
 TEST(HardshipFaultTest, WhateverBefallsARunItEndsAsPromisedAndItsTraceOpens) {
   for (Campaign campaign(kSample, 4); campaign.next();) {
     const Hardship& hardship = kHardships[campaign.number() % kHardships.size()];

@@ -164,5 +164,25 @@ TEST(RecorderTest, ASinkThatFailsIsDroppedAndTheRunGoesOn) {
   EXPECT_FALSE(kept->closed);
 }
 
+/// Refuses memory, as under ulimit -v.
+class SinkWithoutMemory : public ChunkSink {
+ public:
+  void write(const Chunk&) override { throw std::bad_alloc(); }
+  void flush() override {}
+  void close() override {}
+};
+
+TEST(RecorderTest, MemoryThatIsRefusedCutsTheRecordingAndEndsNothing) {
+  std::vector<std::unique_ptr<ChunkSink>> sinks;
+  sinks.push_back(std::make_unique<SinkWithoutMemory>());
+  Recorder recorder(1, std::move(sinks));
+  recorder.note("a", "b");
+  recorder.flush();
+  recorder.note("c", "d");
+  recorder.close();
+  EXPECT_EQ(recorder.stats().failed_sinks,
+            std::vector<std::string>{"there is not enough memory for this"});
+}
+
 }  // namespace
 }  // namespace ringscope::traces
