@@ -5,7 +5,6 @@
 
 #include "engine/attend/attend.h"
 #include "tests/facts/drawing.h"
-#include "tests/support/trace_sink.h"
 
 namespace ringscope::facts {
 
@@ -171,13 +170,14 @@ Case drawnAttention(std::mt19937& random) {
   c.values = c.capture == "full";
   c.text = describe(config, plan, length) + " " + c10::toString(in.q.scalar_type());
   if (in.sinks.defined()) c.text += " sinks";
+  c.unpadded = length;
   const auto unpadded = plan.documents;
   pad(plan, length);
   c.given = numbersOf(in, plan, unpadded);
   c.oracles.emplace_back(plan);
   c.trace = std::make_shared<traces::Trace>();
   std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
-  sinks.push_back(std::make_unique<test::TraceSink>(c.trace));
+  sinks.push_back(std::make_unique<KeepingSink>(c));
   traces::Recorder recorder(plan.cp, std::move(sinks));
   engine::Gate gate(plan.cp);
   const auto outcome = engine::attend(in, config, gate, &recorder);

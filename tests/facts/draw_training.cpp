@@ -7,7 +7,6 @@
 #include "engine/train/training_run.h"
 #include "tests/facts/drawing.h"
 #include "tests/support/files.h"
-#include "tests/support/trace_sink.h"
 
 namespace ringscope::facts {
 
@@ -164,7 +163,7 @@ Case drawnTraining(std::mt19937& random) {
   drawTokens(random, c, config, plan, config.tokens);
   c.trace = std::make_shared<traces::Trace>();
   std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
-  sinks.push_back(std::make_unique<test::TraceSink>(c.trace));
+  sinks.push_back(std::make_unique<KeepingSink>(c));
   const int world = plan.dp * plan.tp * plan.cp;
   traces::Recorder recorder(world, std::move(sinks));
   engine::Gate gate(world);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/facts/facts_case.h"
+#include "traces/recording/chunk_sink.h"
 
 namespace ringscope::facts {
 
@@ -9,6 +10,21 @@ namespace ringscope::facts {
 Case drawnAttention(std::mt19937& random);
 /// A few steps of training a small Llama on random tokens, over a random mesh.
 Case drawnTraining(std::mt19937& random);
+
+/// Makes the recording the case's trace, and keeps its chunks.
+class KeepingSink : public traces::ChunkSink {
+ public:
+  explicit KeepingSink(Case& c) : case_(c) {}
+  void write(const traces::Chunk& chunk) override {
+    case_.trace->add(chunk);
+    case_.chunks.push_back(chunk);
+  }
+  void flush() override {}
+  void close() override {}
+
+ private:
+  Case& case_;
+};
 
 /// A number from `least` to `most`.
 inline int drawn(std::mt19937& random, int least, int most) {

@@ -28,6 +28,8 @@ struct Case {
   std::vector<std::int64_t> peak_bytes;
   std::optional<Numbers> given;  ///< of an attention
   std::shared_ptr<traces::Trace> trace;
+  std::vector<traces::Chunk> chunks;  ///< that the trace was made of, as they were written
+  int unpadded = 0;                   ///< tokens of an attention before it was padded
 
   int groups() const { return dp * tp; }
   const PlanOracle& oracle(int step, int group) const {

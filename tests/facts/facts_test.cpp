@@ -36,6 +36,10 @@ void expectAllScenes(const Case& c, const Look& look, std::mt19937& random) {
   expectDiff(c, look);
   expectTimeline(c, look);
   expectSummary(c, look);
+  expectTensors(c, look, random);
+  expectErrorMaps(c, look);
+  expectAxis(c, look);
+  expectInstant(c, look, random);
 }
 
 TEST(FactsTest, EverySceneSaysWhatThePlanMeans) {
@@ -47,6 +51,7 @@ TEST(FactsTest, EverySceneSaysWhatThePlanMeans) {
       SCOPED_TRACE(describe(look));
       expectAllScenes(c, look, campaign.random());
     }
+    for (int i = 0; i < 4; ++i) expectGrowing(c, campaign.random());
     expectDoctor(c);
   }
 }

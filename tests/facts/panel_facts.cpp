@@ -14,13 +14,12 @@
 #include "viz/scene/token_table.h"
 
 namespace ringscope::facts {
-namespace {
-
-/// The position that a rank's model used for its local row.
 int usedPosition(const Case& c, const Look& look, int rank, int row) {
   const int token = c.oracle(look.step, look.group).own(rank)[static_cast<std::size_t>(row)];
   return c.mistake == "missing_position_ids" ? row : c.positionOf(look.step, look.group, token);
 }
+
+namespace {
 
 std::int64_t wrongPositions(const Case& c, const Look& look, int rank) {
   std::int64_t wrong = 0;

@@ -35,6 +35,16 @@ void expectInspector(const Case& c, const Look& look);
 void expectDoctor(const Case& c);
 void expectTimeline(const Case& c, const Look& look);
 void expectSummary(const Case& c, const Look& look);
+void expectTensors(const Case& c, const Look& look, std::mt19937& random);
+void expectErrorMaps(const Case& c, const Look& look);
+void expectAxis(const Case& c, const Look& look);
+/// All ranks at an instant within the selected one's ring step.
+void expectInstant(const Case& c, const Look& look, std::mt19937& random);
+/// The scenes of a part of the recording, as while the run goes on.
+void expectGrowing(const Case& c, std::mt19937& random);
+
+/// The position that a rank's model used for its local row.
+int usedPosition(const Case& c, const Look& look, int rank, int row);
 
 /// "0, 2, 5–7" as numbers.
 std::set<int> numbersIn(const std::string& list);

@@ -175,6 +175,28 @@ TEST(CoverageSceneTest, WhatIsMissingInPartOrOutsideTheMaskIsSaid) {
             "mask has 0");
 }
 
+struct StopsBeforeTheEnd : KeepAll {
+  using KeepAll::operator();
+  bool operator()(const traces::Event& event) const {
+    return event.place.direction == Direction::kForward &&
+           (event.rank != WorldRank::of(2) || event.place.stage.value() < 3);
+  }
+};
+struct HasItAll : KeepAll {
+  using KeepAll::operator();
+  bool operator()(const traces::Event& event) const {
+    return event.place.direction == Direction::kForward;
+  }
+};
+
+TEST(CoverageSceneTest, WhatARankHasYetToAttendIsNotMissing) {
+  const CoverageScene growing = atTheEnd(changed({}, StopsBeforeTheEnd()));
+  EXPECT_FALSE(growing.complete);
+  EXPECT_EQ(describe(growing), "filling; nothing twice so far");
+  EXPECT_EQ(describe(atTheEnd(changed({}, HasItAll()))),
+            "✓ every pair of the mask attended exactly once");
+}
+
 TEST(CoverageSceneTest, WithoutTheIntentNothingIsCalledMissingOrUnwanted) {
   const CoverageScene scene = atTheEnd(changed(test::packed(), ForgetsTheIntent()));
   EXPECT_FALSE(scene.faulty());

@@ -75,6 +75,23 @@ TEST(RingSceneTest, AHopWhoseMessagesWerePostedSinglySaysWhichCameFirst) {
       << "the last block goes nowhere";
 }
 
+TEST(RingSceneTest, WhileTheRanksOfARingAreNotAllRecordedNoneIsShown) {
+  const auto whole = test::recordedTrace({});
+  const auto part = std::make_shared<traces::Trace>();
+  const auto take = [&](int rank) {
+    for (const traces::Event& event : whole->events(WorldRank::of(rank)))
+      part->add(std::span<const traces::Event>(&event, 1));
+  };
+  const auto cursor = IndexedTrace::at(forwardAt(0, 0));
+  take(0);
+  EXPECT_NE(makeRingScene(*part, cursor, true).note.find("is starting"), std::string::npos)
+      << "rank 0 is no ring";
+  for (const auto& group : whole->groups()) part->add(group);
+  EXPECT_NE(makeRingScene(*part, cursor, true).note, "");
+  for (int rank = 1; rank < whole->worldSize(); ++rank) take(rank);
+  EXPECT_EQ(makeRingScene(*part, cursor, true).note, "");
+}
+
 TEST(RingSceneTest, BackwardCarriesGradientsBesideTheBlocks) {
   const RingScene scene = recorded({}).ring(backwardAt(0, 3));
   int kv = 0, dkv = 0;

@@ -3,15 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/recorded_ring.h"
 #include "viz/maths/time_scale.h"
+#include "viz/scene/diff_scene.h"
 #include "viz/scene/error_map.h"
 #include "viz/scene/memory_law.h"
 #include "viz/scene/memory_series.h"
 #include "viz/scene/run_summary.h"
-#include "viz/scene/tensor_slice.h"
+#include "viz/scene/tensor_scene.h"
+#include "viz/scene/units.h"
 
 namespace ringscope::viz {
 namespace {
@@ -65,6 +68,105 @@ TEST(ErrorMapTest, HasAnErrorForEachHeadAndPositionAndTheRanksThatOwnThem) {
   for (const double v : ulp.values) EXPECT_TRUE(std::isfinite(v));
   EXPECT_EQ(makeErrorMap(*trace, tensorAt(1, 0, "out"), ErrorUnit::kUlp).missing,
             "--verify with --capture values:steps=1");
+}
+
+TEST(ErrorMapTest, OtherGroupsShowTheMapThatTheFirstRankRecordedForAll) {
+  const auto whole = recorded();
+  traces::Trace trace;
+  for (const auto& members : {std::vector{0, 1}, std::vector{2, 3}}) {
+    traces::GroupRecord group;
+    group.id = traces::GroupId::of(members[0]);
+    group.axis = traces::GroupAxis::kCp;
+    for (const int rank : members) group.members.push_back(WorldRank::of(rank));
+    trace.add(group);
+  }
+  for (int rank = 0; rank < 4; ++rank)
+    for (const traces::Event& event : whole->events(WorldRank::of(rank)))
+      trace.add(std::span<const traces::Event>(&event, 1));
+  traces::TensorRecord map;
+  Cursor cursor = tensorAt(0, 0, "out");
+  map.tensor = traces::TensorName::of("error.abs.out");
+  map.place = cursor.place;
+  map.place.stage = RingStep::none();
+  map.shape = {1, 2};
+  map.has_values = true;
+  trace.add(std::vector{map});
+  trace.addValues(map.id, traces::Bytes(8));
+  ASSERT_EQ(makeErrorMap(trace, cursor, ErrorUnit::kAbsolute).missing, "");
+  cursor.group = 1;
+  EXPECT_EQ(makeErrorMap(trace, cursor, ErrorUnit::kAbsolute).missing, "");
+  trace.add(whole->diffs().front());
+  EXPECT_NE(makeDiffScene(trace, cursor, ErrorUnit::kAbsolute, false)
+                .map_title.find("worst of all 2 groups"),
+            std::string::npos);
+}
+
+TEST(ErrorMapTest, AnAttentionsMapNamesItsOwnersAndAsksForNothingThatAttendCannotRecord) {
+  traces::Trace trace;
+  traces::RunSpec run;
+  run.command = traces::Command::kAttend;
+  run.cp = 2;
+  trace.add(run);
+  for (int rank = 0; rank < 2; ++rank) {
+    traces::Event event;
+    event.rank = WorldRank::of(rank);
+    event.end_ns = 1;
+    event.place = test::forwardAt(0, 0);
+    trace.add(std::span<const traces::Event>(&event, 1));
+    traces::ShardRecord shard;
+    shard.buffer = "q";
+    shard.rank = WorldRank::of(rank);
+    shard.global_from_local = {{2 * rank, 2 * rank + 2}};
+    trace.add(shard);
+  }
+  traces::DiffRecord diff;
+  diff.tensor = "out";
+  diff.place = test::forwardAt(0, 0);
+  diff.place.stage = RingStep::none();
+  diff.rows.shape = {1, 1, 4};
+  diff.rows.codes = {0, 0, 0, 0};
+  trace.add(diff);
+  const Cursor cursor = tensorAt(0, 0, "out");
+  const ErrorMap map = makeErrorMap(trace, cursor, ErrorUnit::kLimit);
+  EXPECT_EQ(map.owners,
+            (std::vector<OwnedSpan>{{0, 2, WorldRank::of(0)}, {2, 4, WorldRank::of(1)}}));
+  EXPECT_TRUE(makeErrorMap(trace, cursor, ErrorUnit::kUlp).missing.starts_with("train with "));
+}
+
+TEST(TimelineTicksTest, AreToldApartByTheirWordsAtEveryWidth) {
+  for (const double width : {200.0, 1800.0, 2500.0, 3700.0}) {
+    const TimeScale scale{0, 1'300'000, 0, width};
+    std::set<std::string> words;
+    int ticks = 0;
+    for (std::int64_t t = 0; t <= scale.end_ns; t += scale.tick(scale.ticks()), ++ticks)
+      words.insert(describeDuration(t));
+    EXPECT_EQ(std::ssize(words), ticks) << "at " << width;
+  }
+}
+
+TEST(TensorRowTest, TensorsOfOneKindAreToldApartByBlockAndPiece) {
+  TensorRow row;
+  row.record.tensor.kind = traces::TensorKind::kBlockLse;
+  row.record.source_rank = WorldRank::of(2);
+  row.record.piece = traces::PieceIndex::of(1);
+  EXPECT_EQ(row.name(), "block_lse of block 2, piece 1");
+  row.record.pass = traces::Pass::kRecompute;
+  EXPECT_EQ(row.name(), "block_lse of block 2, piece 1, recomputed");
+  row.record = {};
+  row.record.tensor.kind = traces::TensorKind::kQ;
+  EXPECT_EQ(row.name(), "q");
+}
+
+TEST(TensorRowTest, OfWhatIsNotFiniteThereIsNoRange) {
+  TensorRow row;
+  row.record.tensor.kind = traces::TensorKind::kRunningLse;
+  row.record.shape = {1, 2, 4};
+  row.record.stats.inf = 8;
+  EXPECT_EQ(row.range(), "nothing finite");
+  const std::string note = makeTensorScene({}, row, {}).note;
+  EXPECT_NE(note.find("nothing finite, ▲ 0 NaN, 8 Inf"), std::string::npos) << note;
+  row.record.stats = {-2.5, 3, 0, 3, 0, 7};
+  EXPECT_EQ(row.range(), "-2.5 … 3");
 }
 
 TEST(ErrorMapTest, TheHistogramCountsByTheLogarithm) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -19,6 +20,8 @@ struct TimeScale {
     return begin_ns + static_cast<std::int64_t>((pixel - left) / width *
                                                 static_cast<double>(end_ns - begin_ns));
   }
+  /// As many ticks as have room, and as words with one decimal tell apart.
+  int ticks() const { return std::clamp(static_cast<int>(width / 90), 2, 20); }
   /// A round distance between ticks, so that there are at most `most` of them: 1, 2 or 5 times a
   /// power of 10.
   std::int64_t tick(int most) const {

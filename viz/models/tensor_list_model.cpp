@@ -33,8 +33,11 @@ const TensorRow* TensorListModel::at(int row) const {
 }
 
 int TensorListModel::rowOf(const QString& name) const {
-  const auto found = std::ranges::find(
-      rows_, name.toStdString(), [](const TensorRow& row) { return row.record.tensor.text(); });
+  const std::string wanted = name.toStdString();
+  auto found = std::ranges::find(rows_, wanted, &TensorRow::name);
+  if (found == rows_.end())
+    found = std::ranges::find(rows_, wanted,
+                              [](const TensorRow& row) { return row.record.tensor.text(); });
   return found == rows_.end() ? -1 : static_cast<int>(found - rows_.begin());
 }
 
@@ -71,7 +74,7 @@ QVariant TensorListModel::data(const QModelIndex& index, int role) const {
   if (role != Qt::DisplayRole) return {};
   switch (index.column()) {
     case kName:  // every parameter begins with "model.", which only takes room
-      return QString::fromStdString(tensor->tensor.text()).replace(".model.", ".") +
+      return QString::fromStdString(row->name()).replace(".model.", ".") +
              (tensor->has_values || row->only_live ? "" : " ·");
     case kShape:
       return QString::fromStdString(describeShape(tensor->shape));
@@ -79,7 +82,7 @@ QVariant TensorListModel::data(const QModelIndex& index, int role) const {
       return QString::fromStdString(row->type);
     case kRange:
       if (row->only_live) return "in the paused run";
-      return QString("%1 … %2").arg(tensor->stats.min, 0, 'g', 3).arg(tensor->stats.max, 0, 'g', 3);
+      return QString::fromStdString(row->range());
     default:
       return marks(tensor->stats);
   }

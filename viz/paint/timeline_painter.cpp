@@ -30,7 +30,7 @@ struct Lanes {
 };
 
 void drawTicks(QPainter& p, const QRectF& area, const TimeScale& scale, const Theme& theme) {
-  const std::int64_t tick = scale.tick(std::max(2, static_cast<int>(scale.width / 90)));
+  const std::int64_t tick = scale.tick(scale.ticks());
   p.setFont(monoFont(10));
   for (std::int64_t t = 0; scale.begin_ns + t <= scale.end_ns; t += tick) {
     const double x = scale.x(scale.begin_ns + t);

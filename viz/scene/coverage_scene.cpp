@@ -2,6 +2,7 @@
 #include "viz/scene/coverage_scene.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "traces/core/prose.h"
@@ -33,6 +34,7 @@ class PassFiller {
     scene.painters.resize(cells * shares());
     attended_.resize(cells * shares());
     scene.work_done.assign(ranks, 0);
+    pieces_.assign(ranks, 0);
     scene.wait_ns.assign(ranks, 0);
     for (const WorldRank rank : scene.ranks)
       scene.work_total.push_back(workOf(*pass.schedule(rank)));
@@ -53,9 +55,30 @@ class PassFiller {
     const WorldRank rank = scene_.ranks[seat];
     for (const traces::Event& event : trace_.eventsAt(step, rank)) {
       if (event.kind == traces::EventKind::kWait) scene_.wait_ns[seat] += event.duration();
-      if (event.kind == traces::EventKind::kAttend && ring_step <= viewed_.stage)
-        attend(event, seat);
+      if (event.kind != traces::EventKind::kAttend) continue;
+      ++pieces_[seat];
+      if (ring_step <= viewed_.stage) attend(event, seat);
     }
+  }
+
+  /// The recording holds the whole pass: it has an end, or every rank has attended all that it
+  /// plans, or gone on.
+  bool isOver() const {
+    if (trace_.end()) return true;
+    Place last = viewed_;
+    last.stage = RingStep::of(std::numeric_limits<RingStep::Value>::max());
+    const auto& moments = trace_.moments();
+    const auto after = std::upper_bound(moments.begin(), moments.end(), last, traces::before);
+    for (std::size_t seat = 0; seat < scene_.ranks.size(); ++seat) {
+      std::size_t planned = 0;
+      for (const auto& stage : pass_.schedule(scene_.ranks[seat])->stages)
+        planned += stage.pieces.size();
+      if (pieces_[seat] < planned &&
+          (after == moments.end() ||
+           trace_.eventsAt(*after, moments.back(), scene_.ranks[seat]).empty()))
+        return false;
+    }
+    return true;
   }
 
   void finish() {
@@ -105,7 +128,8 @@ class PassFiller {
   const GroupPass& pass_;
   Place viewed_;
   CoverageScene& scene_;
-  std::vector<double> attended_;  // pairs, by cell and share of the heads
+  std::vector<double> attended_;     // pairs, by cell and share of the heads
+  std::vector<std::size_t> pieces_;  // that are recorded of the pass, by seat
 };
 
 void countFaults(CoverageScene& scene) {
@@ -175,7 +199,7 @@ CoverageScene makeCoverageScene(const traces::Trace& trace, const Cursor& cursor
   for (RingStep step = RingStep::of(0); step.value() < ring_steps; step = step.next())
     for (std::size_t seat = 0; seat < scene.ranks.size(); ++seat) filler.take(step, seat);
   filler.finish();
-  scene.complete = cursor.place.stage.value() + 1 == ring_steps;
+  scene.complete = cursor.place.stage.value() + 1 == ring_steps && filler.isOver();
   countFaults(scene);
   return scene;
 }

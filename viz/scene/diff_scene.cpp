@@ -5,6 +5,7 @@
 
 #include "traces/diff/summary.h"
 #include "traces/query/trace.h"
+#include "viz/scene/groups.h"
 
 namespace ringscope::viz {
 
@@ -89,6 +90,8 @@ DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorU
               false, step, cursor)};
   scene.rest = restOf(std::move(step), scene.tables);
   scene.map_title = cursor.tensor + " of layer " + toString(cursor.place.layer) + ", isolated";
+  if (const auto groups = groupsOf(trace).size(); groups > 1)
+    scene.map_title += ", worst of all " + std::to_string(groups) + " groups";
   scene.map = makeErrorMap(trace, cursor, unit);
   return scene;
 }

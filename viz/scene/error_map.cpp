@@ -21,14 +21,29 @@ const char* prefix(ErrorUnit unit) {
   }
 }
 
+/// Nothing where the shards are of a padded sequence.
 std::vector<OwnedSpan> owners(const traces::Trace& trace, int train_step,
-                              const std::vector<WorldRank>& ranks) {
+                              const std::vector<WorldRank>& ranks, std::int64_t positions) {
   std::vector<OwnedSpan> spans;
-  for (const WorldRank rank : ranks)
-    if (const auto* shard = trace.findShard("input_ids", train_step, rank))
-      for (const auto& run : shard->global_from_local) spans.push_back({run.begin, run.end, rank});
+  std::int64_t owned = 0;
+  for (const WorldRank rank : ranks) {
+    const auto* shard = trace.findShard("input_ids", train_step, rank);
+    if (!shard) shard = trace.findShard("q", train_step, rank);
+    if (!shard) continue;
+    for (const auto& run : shard->global_from_local) {
+      spans.push_back({run.begin, run.end, rank});
+      owned += run.end - run.begin;
+    }
+  }
   std::sort(spans.begin(), spans.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  if (owned > positions) spans.clear();
   return spans;
+}
+
+/// Of all sequences and heads, which the first rank of the run compares.
+const traces::TensorRecord* recordedMap(const traces::Trace& trace, const std::string& name,
+                                        const Place& pass) {
+  return trace.findTensor(traces::TensorName::of(name), pass, WorldRank::of(0));
 }
 
 /// From the verdict's ratio a row; the largest over the batch.
@@ -50,7 +65,7 @@ ErrorMap limitMap(const traces::Trace& trace, const std::string& tensor, const P
     double& value = map.values[row % map.values.size()];
     value = std::max(value, diff->rows.ofRow(static_cast<std::int64_t>(row)).value_or(0));
   }
-  map.owners = owners(trace, pass.train_step, ranks);
+  map.owners = owners(trace, pass.train_step, ranks, map.positions);
   return map;
 }
 
@@ -68,19 +83,18 @@ ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUni
   pass.direction = directionOf(tensor);
   pass.stage = RingStep::none();
   if (unit == ErrorUnit::kLimit) return limitMap(trace, tensor, pass, ranks);
-  const auto* record =
-      ranks.empty()
-          ? nullptr
-          : trace.findTensor(traces::TensorName::of(prefix(unit) + tensor), pass, ranks.front());
+  const auto* record = recordedMap(trace, prefix(unit) + tensor, pass);
   const auto values = record ? trace.values(*record) : std::nullopt;
   if (!values || values->empty() || record->shape.size() != 2) {
-    map.missing = "--verify with --capture values:steps=" + std::to_string(pass.train_step);
+    const bool trains = !trace.run() || trace.run()->command == traces::Command::kTrain;
+    map.missing = std::string(trains ? "" : "train with ") +
+                  "--verify with --capture values:steps=" + std::to_string(pass.train_step);
     return map;
   }
   map.heads = record->shape[0];
   map.positions = record->shape[1];
   map.values = *values;
-  map.owners = owners(trace, pass.train_step, ranks);
+  map.owners = owners(trace, pass.train_step, ranks, map.positions);
   return map;
 }
 

@@ -21,7 +21,8 @@ struct OwnedSpan {
   friend bool operator==(const OwnedSpan&, const OwnedSpan&) = default;
 };
 
-/// The error of each (head, position) of one tensor, isolated, against fp64.
+/// The error of each (head, position) of one tensor, isolated, against fp64: the largest over the
+/// sequences of all dp ranks, with the heads of all tp ranks.
 struct ErrorMap {
   std::int64_t heads = 0, positions = 0;
   std::vector<double> values;  ///< row by head
@@ -31,7 +32,7 @@ struct ErrorMap {
   friend bool operator==(const ErrorMap&, const ErrorMap&) = default;
 };
 
-/// Of the cursor's training step, layer, tensor and group.
+/// Of the cursor's training step, layer and tensor; the owners are those of its group.
 ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUnit unit);
 
 /// How many values lie in each bin of a tenth to ten to the `decades` of `unit`, equally wide in

@@ -36,6 +36,12 @@ std::vector<Group> groupsOf(const traces::Trace& trace) {
   return {named(std::move(all))};
 }
 
+bool hasWholeGroup(const traces::Trace& trace) {
+  return std::ranges::any_of(trace.groups(), [&](const traces::GroupRecord& group) {
+    return group.axis == traces::GroupAxis::kCp && isRecorded(trace, group.members);
+  });
+}
+
 std::vector<WorldRank> ranksOf(const traces::Trace& trace, int group) {
   const auto groups = groupsOf(trace);
   const auto at = static_cast<std::size_t>(group);

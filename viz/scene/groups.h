@@ -22,4 +22,7 @@ std::vector<Group> groupsOf(const traces::Trace& trace);
 /// The ranks of one of them; empty when there is no such group.
 std::vector<WorldRank> ranksOf(const traces::Trace& trace, int group);
 
+/// Of some group that was recorded every rank has events: while a run begins there is none yet.
+bool hasWholeGroup(const traces::Trace& trace);
+
 }  // namespace ringscope::viz

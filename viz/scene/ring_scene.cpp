@@ -188,7 +188,7 @@ std::string RingScene::ringsText() const {
 RingScene makeRingScene(const Trace& trace, const Cursor& cursor, bool live) {
   RingScene scene;
   const auto ranks = ranksOf(trace, cursor.group);
-  if (trace.moments().empty() || ranks.empty()) {
+  if (trace.moments().empty() || ranks.empty() || (live && !hasWholeGroup(trace))) {
     scene.note = live ? "The run is starting; its first ring step appears here."
                       : "No ring step is recorded. Start a run, or open a trace.";
     return scene;

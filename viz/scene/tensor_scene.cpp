@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 
+#include "traces/core/prose.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::viz {
@@ -53,24 +53,40 @@ TensorSlice sliceOf(const traces::Trace& trace, const TensorRow& row, const Tens
   return values ? tensorSlice(row.record.shape, *values, lead) : TensorSlice();
 }
 
-std::string shortNumber(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
-
 std::string whyEmpty(const TensorRow& row, const TensorRequest& request) {
   if (request.read && !request.read->failure.empty()) return "▲ " + request.read->failure;
   if (row.only_live) return "Not recorded here. Read live reads it from the paused run.";
   const auto& stats = row.record.stats;
-  return "Only hash and statistics are recorded: " + shortNumber(stats.min) + " … " +
-         shortNumber(stats.max) + ", mean " + shortNumber(stats.mean) +
+  std::string known = row.range();
+  if (known.find("…") != std::string::npos)
+    known += ", mean " + traces::describeSignificant(stats.mean, 4);
+  if (stats.nan + stats.inf > 0)
+    known += ", ▲ " + std::to_string(stats.nan) + " NaN, " + std::to_string(stats.inf) + " Inf";
+  return "Only hash and statistics are recorded: " + known +
          ". --capture values:steps=" + std::to_string(row.record.place.train_step) +
          " would show the values" +
          (request.may_read_live ? "; or pause the run and press Read live." : ".");
 }
 
 }  // namespace
+
+std::string TensorRow::name() const {
+  std::string text = record.tensor.text();
+  if (record.source_rank.exists()) text += " of block " + toString(record.source_rank);
+  if (record.piece.exists()) text += ", piece " + toString(record.piece);
+  if (record.microbatch > 0) text += ", microbatch " + std::to_string(record.microbatch);
+  if (record.pass == traces::Pass::kRecompute) text += ", recomputed";
+  return text;
+}
+
+std::string TensorRow::range() const {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : record.shape) elements *= extent;
+  const auto& stats = record.stats;
+  if (elements <= stats.nan + stats.inf) return "nothing finite";
+  return traces::describeSignificant(stats.min, 3) + " … " +
+         traces::describeSignificant(stats.max, 3);
+}
 
 bool TensorRow::looksLike(const TensorRow& other) const {
   const traces::TensorKey &key = record, &other_key = other.record;
@@ -85,7 +101,7 @@ std::vector<TensorRow> makeTensorRows(const traces::Trace& trace, const Cursor& 
   std::vector<TensorRow> rows;
   for (const TensorRecord& tensor : trace.tensors())
     if (tensor.rank == cursor.rank && belongs(tensor, cursor.place) &&
-        contains(tensor.tensor.text(), filter))
+        contains(TensorRow{tensor, {}, false}.name(), filter))
       rows.push_back({tensor, traces::name(tensor.dtype), false});
   // Those of the layer first: they are what a ring step is about.
   std::ranges::stable_sort(rows, [](const TensorRow& a, const TensorRow& b) {
@@ -105,7 +121,7 @@ TensorScene makeTensorScene(const traces::Trace& trace, const TensorRow& row,
                             const TensorRequest& request) {
   TensorScene scene;
   const auto& shape = row.record.shape;
-  scene.name = row.record.tensor.text();
+  scene.name = row.name();
   scene.rank = row.record.rank;
   scene.live = request.read != nullptr;
   scene.where =

@@ -19,6 +19,10 @@ struct TensorRow {
   std::string type;
   bool only_live = false;
 
+  /// "q", "block_lse of block 2, piece 1": what tells it from the others of a list.
+  std::string name() const;
+  /// "−3.1 … 2.9", or that no element is finite.
+  std::string range() const;
   /// Says the same in a list.
   bool looksLike(const TensorRow& other) const;
 };

@@ -58,7 +58,7 @@ void TensorList::makeTable() {
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& to) {
             if (const auto* row = model_->at(to.row()))
-              Q_EMIT chosen(QString::fromStdString(row->record.tensor.text()));
+              Q_EMIT chosen(QString::fromStdString(row->name()));
           });
 }
 

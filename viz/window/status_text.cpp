@@ -33,7 +33,7 @@ QString headlineText(const Session& session) {
       .arg(QString::fromStdString(run->model.name))
       .arg(run->model.layers)
       .arg(run->seq_len)
-      .arg(run->cp)
+      .arg(run->worldSize())
       .arg(name(run->strategy), name(run->balance.value_or(traces::Balance::kNone)),
            name(run->mask));
 }
@@ -42,8 +42,9 @@ QString statusText(const Session& session, const EngineLink& engine) {
   QStringList parts{session.live() ? engine.sentence() : QString("recorded")};
   if (session.trace().worldSize() > 0) {
     const auto& end = session.trace().end();
-    parts << ranksText(session) << QString("%L1 events").arg(session.trace().eventCount())
-          << QString("%1 dropped").arg(end ? end->dropped_events : 0) << worstText(session);
+    parts << ranksText(session) << QString("%L1 events").arg(session.trace().eventCount());
+    if (end) parts << QString("%1 dropped").arg(end->dropped_events);  // said at the end alone
+    parts << worstText(session);
     if (const auto& diagnosis = session.diagnosis(); diagnosis && !diagnosis->findings().empty())
       parts << (diagnosis->findings().size() == 1
                     ? QString("1 finding")
