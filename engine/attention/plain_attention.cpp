@@ -131,10 +131,10 @@ AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Te
     dq.push_back(at::matmul(ds, p.k()));
     dk += at::matmul(ds.transpose(-1, -2), p.q(row));
   }
-  auto perKeyHead = [&](const at::Tensor& t) {
+  auto per_key_head = [&](const at::Tensor& t) {
     return t.unflatten(1, {k.size(1), t.size(1) / k.size(1)}).sum(2);
   };
-  return {at::cat(dq, 2), perKeyHead(dk), perKeyHead(dv)};
+  return {at::cat(dq, 2), per_key_head(dk), per_key_head(dv)};
 }
 
 }  // namespace ringscope::engine

@@ -17,7 +17,7 @@ Observer::Observer(WorldRank rank, traces::Recorder* recorder, CapturePolicy pol
                    const LiveCapture* changing, std::unique_ptr<DeviceQueue> queue)
     : rank_(rank),
       recorder_(recorder),
-      policy_(std::move(policy)),
+      policy_(policy),
       memory_(std::move(memory)),
       live_(live),
       changing_(changing) {

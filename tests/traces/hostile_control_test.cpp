@@ -15,7 +15,6 @@ namespace ringscope::traces::control {
 namespace {
 
 using nlohmann::json;
-using namespace std::string_literals;
 
 std::string framed(const std::string& text) {
   const Bytes bytes = encodeJsonFrame(text);
@@ -107,7 +106,7 @@ TEST(HostileControlTest, AStreamThatIsCutOrHasNoFramesWaitsOrEndsTheConnection) 
       {"type 0", header(3, '\0') + "ab", "B"},
       {"type j", header(3, 'j') + "ab", "B"},
       {"type 255", header(3, '\xff') + "ab", "B"},
-      {"big-endian", std::string("\0\0\0\x11J{\"cmd\":\"state\"}"s), "B"},
+      {"big-endian", std::string("\0\0\0\x11J{\"cmd\":\"state\"}", 20), "B"},
       {"text without a frame", "{\"cmd\": \"pause\"}\n", "B"},
       {"a web browser", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "B"},
       {"zeros", std::string(64, '\0'), "B"},

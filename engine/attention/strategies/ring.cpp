@@ -73,7 +73,7 @@ at::Tensor RingAttention::firstBackwardPacket(const at::Tensor& k, const at::Ten
                                               const KvWire& wire, Layer layer) {
   const auto kept = last_packet_.find(layer);
   if (kept == last_packet_.end()) return wire.packed(k, v);
-  const at::Tensor packet = kept->second;
+  at::Tensor packet = kept->second;
   last_packet_.erase(kept);
   return packet;
 }
