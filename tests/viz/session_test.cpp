@@ -66,7 +66,12 @@ TEST(SessionTest, ASceneIsMadeOnceForACursorWhateverItsPhase) {
 
 TEST(SessionTest, ASceneAskedForBeforePublishHasEveryRankThatTheTraceHas) {
   Viewing viewing;
-  viewing.session.open(std::make_shared<traces::Trace>(), "live", true);
+  const auto trace = std::make_shared<traces::Trace>();
+  traces::GroupRecord group;
+  group.axis = traces::GroupAxis::kCp;
+  for (int rank = 0; rank < 4; ++rank) group.members.push_back(WorldRank::of(rank));
+  trace->add(group);
+  viewing.session.open(trace, "live", true);
   EXPECT_TRUE(viewing.session.ring(viewing.navigator.cursor())->ranks.empty());
   EXPECT_EQ(viewing.session.ring(viewing.navigator.cursor())->note,
             "The run is starting; its first ring step appears here.");
