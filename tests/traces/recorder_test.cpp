@@ -76,6 +76,39 @@ TEST(RecorderTest, TimesThatAreKnownLaterReachTheirEvent) {
   }
 }
 
+TEST(RecorderTest, WhatWasPlannedIsWrittenBeforeTheEventsThatFollowIt) {
+  auto kept = std::make_shared<MemorySink::Kept>();
+  constexpr std::int32_t kSteps = 20'000;
+  {
+    RecorderOptions options;
+    options.commit_interval = std::chrono::milliseconds(1);
+    options.events_per_rank = kSteps;
+    auto recorder = recorderInto(kept, 2, options);
+    for (std::int32_t step = 1; step <= kSteps; ++step) {
+      ScheduleRecord schedule;
+      schedule.train_step = step;
+      recorder->record(schedule);
+      Event event;
+      event.rank = WorldRank::of(step % 2);
+      event.place.train_step = step;
+      recorder->event(event);
+    }
+  }
+  std::int32_t planned = 0;
+  std::size_t events = 0;
+  for (const Chunk& chunk : kept->chunks) {
+    if (chunk.kind == ChunkKind::kSchedule)
+      for (const auto& schedule : decodeRows<ScheduleRecord>(chunk))
+        planned = std::max(planned, schedule.train_step);
+    if (chunk.kind != ChunkKind::kEvents) continue;
+    for (const Event& event : decodeRows<Event>(chunk)) {
+      ++events;
+      ASSERT_LE(event.place.train_step, planned);
+    }
+  }
+  EXPECT_EQ(events, std::size_t{kSteps});
+}
+
 TEST(RecorderTest, EventsOfAllRanksArriveInTheirOrder) {
   auto kept = std::make_shared<MemorySink::Kept>();
   constexpr int kRanks = 4, kEvents = 5000;

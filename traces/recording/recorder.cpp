@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/recording/recorder.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "traces/core/clock.h"
 #include "traces/core/sentence_of.h"
 
@@ -116,8 +119,28 @@ void Recorder::writeOut(bool closing) {
   }
 }
 
+namespace {
+
+/// Taken out of items: what was planned, which was recorded before the events that follow it.
+template <typename Items>
+std::vector<Chunk> takePlan(Items& items) {
+  const auto is_plan = [](const auto& item) {
+    const auto* chunk = std::get_if<Chunk>(&item);
+    return chunk && (chunk->kind == ChunkKind::kRun || chunk->kind == ChunkKind::kIntent ||
+                     chunk->kind == ChunkKind::kGroups || chunk->kind == ChunkKind::kSchedule);
+  };
+  const auto first = std::stable_partition(items.begin(), items.end(), std::not_fn(is_plan));
+  std::vector<Chunk> plan;
+  for (auto item = first; item != items.end(); ++item)
+    plan.push_back(std::move(std::get<Chunk>(*item)));
+  items.erase(first, items.end());
+  return plan;
+}
+
+}  // namespace
+
 /// Items first taken and then written last: what speaks of an event (its times) was recorded after
-/// it, so it is also written after it.
+/// it, so it is also written after it. What was planned goes before the events.
 void Recorder::drainOnce() {
   std::vector<Item> items;
   {
@@ -125,6 +148,7 @@ void Recorder::drainOnce() {
     items.swap(items_);
     item_bytes_ = 0;
   }
+  for (Chunk& chunk : takePlan(items)) writeChunk(std::move(chunk));
   for (std::size_t r = 0; r < ranks_.size(); ++r) writeRank(r);
   writeItems(std::move(items));
 }
@@ -144,6 +168,12 @@ void Recorder::writeRank(std::size_t rank) {
   std::vector<Event> events;
   ranks_[rank]->events.drain(events);
   if (!events.empty()) {
+    std::vector<Chunk> plan;
+    {
+      const MutexLock lock(mutex_);
+      plan = takePlan(items_);
+    }
+    for (Chunk& chunk : plan) writeChunk(std::move(chunk));
     writeChunk(ofRank(rank, events));
     written_events_ += events.size();
   }
