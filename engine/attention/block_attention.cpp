@@ -41,7 +41,7 @@ void clearRowsWithoutKeys(AttentionResult& block, const at::Tensor& mask) {
 }
 
 bool isSmall(const at::Tensor& q, const Piece& piece) {
-  constexpr std::int64_t kSmallPiece = 128 * 128;
+  constexpr std::int64_t kSmallPiece = std::int64_t{128} * 128;
   const bool reduced = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
   return reduced && (piece.q_end - piece.q_begin) * (piece.k_end - piece.k_begin) <= kSmallPiece;
 }

@@ -176,7 +176,7 @@ at::Tensor LlamaModel::backwardLayer(Layer layer, const at::Tensor& grad_output)
   scope_(EventKind::kProject, layer, Direction::kBackward, [&] {
     torch::autograd::backward({s.q, s.k, s.v}, {a.dq.to(type), a.dk.to(type), a.dv.to(type)});
   });
-  const at::Tensor grad = s.input.grad();
+  at::Tensor grad = s.input.grad();
   s = {};
   return grad;
 }

@@ -8,6 +8,7 @@ namespace {
 
 void sendToFirst(Communicator& group, const std::vector<at::Tensor>& mine) {
   std::vector<Outgoing> sends;
+  sends.reserve(mine.size());
   for (const at::Tensor& t : mine) sends.push_back({t.detach().contiguous(), GroupRank::of(0)});
   group.exchange(sends, {}).wait();
 }

@@ -22,8 +22,12 @@ at::Tensor summed(Communicator& group, const at::Tensor& x) {
 std::int64_t handle(Communicator* group) {
   return reinterpret_cast<std::int64_t>(group);
 }
+Communicator& groupOf(std::int64_t handle) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): autograd keeps numbers, and no pointers of ours
+  return *reinterpret_cast<Communicator*>(handle);
+}
 Communicator& groupOf(AutogradContext* context) {
-  return *reinterpret_cast<Communicator*>(context->saved_data["group"].toInt());
+  return groupOf(context->saved_data["group"].toInt());
 }
 
 struct Copied : Function<Copied> {
@@ -38,7 +42,7 @@ struct Copied : Function<Copied> {
 
 struct Reduced : Function<Reduced> {
   static Variable forward(AutogradContext*, const Variable& x, std::int64_t group) {
-    return summed(*reinterpret_cast<Communicator*>(group), x);
+    return summed(groupOf(group), x);
   }
   static variable_list backward(AutogradContext*, const variable_list& grads) {
     return {grads[0], Variable()};
@@ -59,7 +63,7 @@ struct LocalTargets {
 struct CrossEntropySum : Function<CrossEntropySum> {
   static Variable forward(AutogradContext* context, const Variable& logits, const Variable& labels,
                           std::int64_t group) {
-    Communicator& tp = *reinterpret_cast<Communicator*>(group);
+    Communicator& tp = groupOf(group);
     const std::int64_t count = logits.size(1);
     const LocalTargets targets(labels, tp.rank().value() * count, count);
     // Each rank's log-sum-exp in a row of its own, then all of them: no maximum needs reducing.

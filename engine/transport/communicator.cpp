@@ -51,7 +51,7 @@ namespace {
 constexpr int kCountBits = 28, kEndBits = 10;
 
 std::uint64_t flowNumber(traces::GroupId group, GroupRank from, GroupRank to, std::uint32_t count) {
-  const auto end = [](GroupRank rank) { return static_cast<std::uint64_t>(rank.value() + 1); };
+  const auto end = [](GroupRank rank) { return static_cast<std::uint64_t>(rank.value()) + 1; };
   const std::uint64_t ends = (end(from) << kEndBits) | end(to);
   return (static_cast<std::uint64_t>(group.value()) << (kCountBits + 2 * kEndBits)) |
          (ends << kCountBits) | (count & ((1u << kCountBits) - 1));

@@ -37,6 +37,7 @@ at::Tensor lossErrors(const at::Tensor& device_logits, const at::Tensor& exact_l
 at::Tensor joined(const std::vector<RankStep>& ranks, at::Tensor RankStep::*tensor,
                   std::int64_t seq_dim, const BatchLayout& layout) {
   std::vector<at::Tensor> shards;
+  shards.reserve(ranks.size());
   for (const RankStep& rank : ranks) shards.push_back(rank.*tensor);
   return layout.unshard(shards, seq_dim);
 }

@@ -13,7 +13,7 @@ VerificationQueue::VerificationQueue(
     std::function<void(const std::vector<traces::DiffRecord>&)> on_done)
     : verifier_(std::move(verifier)),
       recorder_(recorder),
-      policy_(std::move(policy)),
+      policy_(policy),
       on_done_(std::move(on_done)) {}
 
 VerificationQueue::~VerificationQueue() {
@@ -64,7 +64,7 @@ void VerificationQueue::compare(const Step& step) {
                                               step.update.norm, step.batch, unsharded, variances)})
     diffs.insert(diffs.end(), more.begin(), more.end());
   diffs_.insert(diffs_.end(), diffs.begin(), diffs.end());
-  if (recorder_) recorder_->diffs(std::move(diffs));
+  if (recorder_) recorder_->diffs(diffs);
 }
 
 std::vector<traces::DiffRecord> VerificationQueue::finish() {

@@ -114,19 +114,19 @@ TEST(CheckpointTest, EachShardIsWrittenOnce) {
 
 TEST(CheckpointTest, AnotherModelOfTheSameShapeIsRefused) {
   test::TempDir dir;
-  const auto writeConfig = [&](const char* theta) {
+  const auto write_config = [&](const char* theta) {
     auto model = LlamaConfig().toJson("float32");
     model["rope_parameters"]["rope_theta"] = std::stod(theta);
     std::ofstream(dir.file("config.json")) << model.dump();
   };
   saveTensors(dir.file("model.safetensors"),
               LlamaWeights::random(LlamaConfig(), 1, at::kFloat).values());
-  writeConfig("10000");
+  write_config("10000");
   TrainConfig config = textConfig({1, 1, 2}, 1);
   config.model_dir = dir.file("");
   config.checkpoint_dir = dir.file("saved");
   trained(config);
-  writeConfig("20000");
+  write_config("20000");
   config.resume = true;
   config.steps = 2;
   EXPECT_ERROR(trained(config), ErrorCode::kUsage,

@@ -44,6 +44,7 @@ std::vector<double> secondsOfHops(
   rank(kFirst);
   other.join();
   std::vector<double> medians;
+  medians.reserve(times.size());
   for (auto& of_way : times) medians.push_back(median(of_way));
   return medians;
 }

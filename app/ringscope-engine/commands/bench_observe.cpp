@@ -24,6 +24,7 @@ class Nowhere : public traces::ChunkSink {
 /// The median over rounds of what one of kStages calls takes.
 double nanosecondsEach(int rounds, const std::function<void(int)>& stage) {
   std::vector<double> all;
+  all.reserve(static_cast<std::size_t>(rounds));
   for (int round = 0; round < rounds; ++round)
     all.push_back(seconds([&] {
                     for (int i = 0; i < kStages; ++i) stage(i);

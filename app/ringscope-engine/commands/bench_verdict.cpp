@@ -123,7 +123,7 @@ LayerAttention tiled(const Case& c, std::int64_t parts, std::int64_t first) {
     dk.push_back(dk_part);
     dv.push_back(dv_part);
   }
-  const auto perGroup = [&](const std::vector<at::Tensor>& parts_of) {
+  const auto per_group = [&](const std::vector<at::Tensor>& parts_of) {
     return at::cat(parts_of, 2)
         .to(at::kFloat)
         .view({1, c.in.k.size(1), group, length, -1})
@@ -131,8 +131,8 @@ LayerAttention tiled(const Case& c, std::int64_t parts, std::int64_t first) {
         .to(q.scalar_type());
   };
   a.dq = a.dq.to(q.scalar_type());
-  a.dk = perGroup(dk);
-  a.dv = perGroup(dv);
+  a.dk = per_group(dk);
+  a.dv = per_group(dv);
   return a;
 }
 

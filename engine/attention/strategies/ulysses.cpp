@@ -43,6 +43,7 @@ std::vector<at::Tensor> UlyssesAttention::split(const at::Tensor& joined) const 
   std::vector<at::Tensor> members;
   for (const auto& parts : by_offset) {
     std::vector<at::Tensor> rows;
+    rows.reserve(parts.size());
     for (const auto& [offset, part] : parts) rows.push_back(part);
     members.push_back(at::cat(rows, 2));
   }
@@ -78,6 +79,7 @@ std::vector<std::vector<at::Tensor>> UlyssesAttention::swap(
   for (const auto& shape : shapes) elements += c10::multiply_integers(shape);
   for (const auto& part : parts) {
     std::vector<at::Tensor> flat;
+    flat.reserve(part.size());
     for (const at::Tensor& t : part) flat.push_back(t.reshape({-1}));
     sends.push_back(at::cat(flat));
     receives.push_back(at::empty({elements}, sends.back().options()));
@@ -101,6 +103,7 @@ std::vector<std::vector<at::Tensor>> UlyssesAttention::swap(
 at::Tensor UlyssesAttention::toHeads(const at::Tensor& t, const Place& place) {
   const std::int64_t mine = t.size(1) / group_.size();
   std::vector<std::vector<at::Tensor>> parts;
+  parts.reserve(static_cast<std::size_t>(group_.size()));
   for (int r = 0; r < group_.size(); ++r) parts.push_back({t.slice(1, r * mine, (r + 1) * mine)});
   auto shape = t.sizes().vec();
   shape[1] = mine;
@@ -124,6 +127,7 @@ UlyssesAttention::ByHeads UlyssesAttention::turned(const at::Tensor& q, const at
                                                    const at::Tensor& v, const HeadSplit& heads_of,
                                                    const Place& place) {
   std::vector<std::vector<at::Tensor>> parts;
+  parts.reserve(static_cast<std::size_t>(group_.size()));
   for (int r = 0; r < group_.size(); ++r) {
     const auto& kv = heads_of.kv_heads[static_cast<std::size_t>(r)];
     parts.push_back({q.slice(1, r * heads_of.query_heads, (r + 1) * heads_of.query_heads),
