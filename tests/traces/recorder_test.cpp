@@ -48,14 +48,19 @@ std::size_t eventsIn(const MemorySink::Kept& kept) {
   return count;
 }
 
+/// Writes all the time, and has room for this many events of a rank.
+RecorderOptions busyWriter(std::size_t events) {
+  RecorderOptions options;
+  options.commit_interval = std::chrono::milliseconds(1);
+  options.events_per_rank = events;
+  return options;
+}
+
 TEST(RecorderTest, TimesThatAreKnownLaterReachTheirEvent) {
   auto kept = std::make_shared<MemorySink::Kept>();
   constexpr std::uint32_t kEvents = 20'000;
   {
-    RecorderOptions options;
-    options.commit_interval = std::chrono::milliseconds(1);
-    options.events_per_rank = kEvents;
-    auto recorder = recorderInto(kept, 1, options);
+    auto recorder = recorderInto(kept, 1, busyWriter(kEvents));
     for (std::uint32_t i = 1; i <= kEvents; ++i) {
       Event e;
       e.rank = WorldRank::of(0);
@@ -80,10 +85,7 @@ TEST(RecorderTest, WhatWasPlannedIsWrittenBeforeTheEventsThatFollowIt) {
   auto kept = std::make_shared<MemorySink::Kept>();
   constexpr std::int32_t kSteps = 20'000;
   {
-    RecorderOptions options;
-    options.commit_interval = std::chrono::milliseconds(1);
-    options.events_per_rank = kSteps;
-    auto recorder = recorderInto(kept, 2, options);
+    auto recorder = recorderInto(kept, 2, busyWriter(kSteps));
     for (std::int32_t step = 1; step <= kSteps; ++step) {
       ScheduleRecord schedule;
       schedule.train_step = step;

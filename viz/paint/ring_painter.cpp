@@ -86,7 +86,6 @@ void drawCenter(const RingCanvas& c) {
   double zoom = centerZoom(c), total = 0;
   std::vector<Words> words;
   std::vector<double> heights;
-  heights.reserve(words.size());
   for (;; zoom *= kFiner) {
     words = centerWords(c, zoom);
     heights = heightsOf(words, box.width());

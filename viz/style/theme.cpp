@@ -118,7 +118,6 @@ constexpr const char* kStyleSheet = R"(
     QSpinBox#narrow { padding: 2px 4px; }
     QComboBox:disabled, QSpinBox:disabled, QCheckBox:disabled, QLineEdit:disabled { color: @off; }
     QComboBox QAbstractItemView { background: @raised; border: 1px solid @line; selection-background-color: @accent; selection-color: @onaccent; }
-    QComboBox QAbstractItemView::item:disabled { color: @off; }
     QPushButton { background: @raised; border: 1px solid @line; border-radius: 6px; padding: 3px 12px; min-height: 23px; }
     QPushButton:hover, QToolButton:hover { border: 1px solid @dim; }
     QPushButton:disabled, QToolButton:disabled { color: @off; border: 1px dashed @off; background: transparent; }
