@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/paint/inspector_painter.h"
 
-#include <QPicture>
 #include <algorithm>
 
 #include "viz/scene/units.h"
@@ -223,17 +222,10 @@ double draw(QPainter& p, const QRectF& area, const InspectorScene& scene, std::i
 
 }  // namespace
 
-void paintInspector(QPainter& painter, const QRectF& area, const InspectorScene& scene,
-                    std::int64_t instant_ns, const Theme& theme) {
+double paintInspector(QPainter& painter, const QRectF& area, const InspectorScene& scene,
+                      std::int64_t instant_ns, const Theme& theme) {
   painter.fillRect(area, theme.panel);
-  draw(painter, area, scene, instant_ns, theme);
-}
-
-double inspectorHeight(double width, const InspectorScene& scene, const Theme& theme) {
-  // Drawing tells, since words wrap; a picture takes what is drawn and shows it nowhere.
-  QPicture nowhere;
-  QPainter painter(&nowhere);
-  return draw(painter, QRectF(0, 0, width, 1), scene, 0, theme) + 12;
+  return draw(painter, area, scene, instant_ns, theme) + 12 - area.top();
 }
 
 }  // namespace ringscope::viz

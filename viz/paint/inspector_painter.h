@@ -9,11 +9,9 @@
 namespace ringscope::viz {
 
 /// Draws from top to bottom what is known of a rank: log-sum-exp by block, memory with the viewed
-/// instant, and what the diff and the doctor say of the run.
-void paintInspector(QPainter& painter, const QRectF& area, const InspectorScene& scene,
-                    std::int64_t instant_ns, const Theme& theme);
-
-/// The height that all of it needs at this width.
-double inspectorHeight(double width, const InspectorScene& scene, const Theme& theme);
+/// instant, and what the diff and the doctor say of the run. Returns the height that all of it
+/// needs at this width.
+double paintInspector(QPainter& painter, const QRectF& area, const InspectorScene& scene,
+                      std::int64_t instant_ns, const Theme& theme);
 
 }  // namespace ringscope::viz

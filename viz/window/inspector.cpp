@@ -56,24 +56,17 @@ void Inspector::make() {
       makeInspectorScene(session.trace(), cursor(),
                          {*ring, session.worst(), session.diagnosis(), memory(), session.live()});
   instant_ns_ = instantOf(*ring, cursor().phase);
-  fitHeight();
   update();
 }
 
-void Inspector::fitHeight() {
-  if (!scene_) return;
-  const double needed = inspectorHeight(page().width(), *scene_, *theme_) * zoom_;
-  const int height = static_cast<int>(std::ceil(needed));
-  if (minimumHeight() != height) setMinimumHeight(height);
-}
-
-void Inspector::resizeEvent(QResizeEvent* event) {
-  View::resizeEvent(event);
-  fitHeight();
-}
-
 void Inspector::paint(QPainter& painter, const QRectF& page, const QRegion&) {
-  if (scene_) paintInspector(painter, page, *scene_, instant_ns_, *theme_);
+  if (!scene_) return;
+  const double needed = paintInspector(painter, page, *scene_, instant_ns_, *theme_) * zoom_;
+  const int height = static_cast<int>(std::ceil(needed));
+  // Words wrap, so that drawing tells; the layout changes after it.
+  if (minimumHeight() != height)
+    QMetaObject::invokeMethod(
+        this, [this, height] { setMinimumHeight(height); }, Qt::QueuedConnection);
 }
 
 }  // namespace ringscope::viz

@@ -22,11 +22,9 @@ class Inspector : public View {
   void refresh() override;
   void paint(QPainter& painter, const QRectF& page, const QRegion& dirty) override;
   Cursor watched(Cursor cursor) const override;
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void make();
-  void fitHeight();
   std::shared_ptr<const MemorySeries> memory();
 
   std::optional<InspectorScene> scene_;
