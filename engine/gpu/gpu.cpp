@@ -152,30 +152,4 @@ void quantiseRows(const at::Tensor& x, const at::Tensor& values, const at::Tenso
           "quantising");
 }
 
-DifferenceTotals differenceTotals(const at::Tensor& actual, const at::Tensor& reference) {
-  const at::Tensor a = actual.detach().contiguous(), r = reference.detach().contiguous();
-  constexpr auto kBytes = static_cast<std::int64_t>(kDifferenceBlocks * sizeof(DifferencePart));
-  const at::Tensor parts = at::empty({kBytes}, a.options().dtype(at::kByte));
-  require(launchDifference(a.data_ptr(), elementOf(a), r.const_data_ptr<double>(), a.numel(),
-                           static_cast<DifferencePart*>(parts.data_ptr()), stream()),
-          "a comparison");
-  const at::Tensor host = parts.cpu();
-  DifferenceTotals totals;
-  const auto* part = static_cast<const DifferencePart*>(host.data_ptr());
-  for (int i = 0; i < kDifferenceBlocks; ++i) {
-    const DifferencePart& p = part[i];
-    totals.sum_squares += p.sum_squares;
-    totals.scale = std::max(totals.scale, p.scale);
-    const bool nan = std::isnan(p.largest), had_nan = std::isnan(totals.largest);
-    const bool worse = nan != had_nan ? nan
-                       : !nan && p.largest != totals.largest
-                           ? p.largest > totals.largest
-                           : p.largest != 0 && p.worst < totals.worst;
-    if (!worse) continue;
-    totals.largest = p.largest;
-    totals.worst = p.worst;
-  }
-  return totals;
-}
-
 }  // namespace ringscope::engine::gpu

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <string>
 
-#include "engine/tensors/difference_totals.h"
-
 /// What the engine asks of an NVIDIA GPU. A build without CUDA has all of it too, and says why it
 /// cannot be used. The kernels are in kernels.cu; each has a twin for the CPU that tests compare.
 namespace ringscope::engine::gpu {
@@ -32,7 +30,5 @@ void mergeRows(const at::Tensor& out, const at::Tensor& lse, const at::Tensor& b
 /// Writes x as e4m3 into `values` (contiguous, shaped as x) and its scales into `scales`
 /// (contiguous fp32, one a row). Twin: quantiseRows in attention/fp8.h.
 void quantiseRows(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales);
-/// differenceTotals for CUDA tensors.
-DifferenceTotals differenceTotals(const at::Tensor& actual, const at::Tensor& reference);
 
 }  // namespace ringscope::engine::gpu

@@ -89,39 +89,6 @@ __global__ void quantiseRows(const T* x, std::int64_t rows, std::int64_t width,
         __nv_cvt_float_to_fp8(as<float>(x[row * width + d]) / scale, __NV_SATFINITE, __NV_E4M3);
 }
 
-/// The larger one; NaN before all numbers, and the first of equal ones.
-__device__ bool worse(double a, std::int64_t at, double b, std::int64_t bt) {
-  if (isnan(a) != isnan(b)) return isnan(a);
-  if (!isnan(a) && a != b) return a > b;
-  return at < bt;
-}
-
-template <typename T>
-__global__ void differenceParts(const T* actual, const double* reference, std::int64_t count,
-                                DifferencePart* parts) {
-  __shared__ DifferencePart of_thread[kThreads];
-  DifferencePart mine{0, count, 0, 0};
-  const std::int64_t step = std::int64_t{gridDim.x} * kThreads;
-  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < count; i += step) {
-    const double value = as<double>(actual[i]), exact = reference[i];
-    const double error = value == exact ? 0 : fabs(value - exact);
-    mine.sum_squares += error * error;
-    if (isfinite(exact)) mine.scale = fmax(mine.scale, fabs(exact));
-    if (worse(error, i, mine.largest, mine.worst)) mine.largest = error, mine.worst = i;
-  }
-  of_thread[threadIdx.x] = mine;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x >= half) continue;
-    DifferencePart& a = of_thread[threadIdx.x];
-    const DifferencePart& b = of_thread[threadIdx.x + half];
-    if (worse(b.largest, b.worst, a.largest, a.worst)) a.largest = b.largest, a.worst = b.worst;
-    a.sum_squares += b.sum_squares;
-    a.scale = fmax(a.scale, b.scale);
-  }
-  if (threadIdx.x == 0) parts[blockIdx.x] = of_thread[0];
-}
-
 unsigned blocksForRows(std::int64_t rows) {
   return static_cast<unsigned>((rows + kWarpsPerBlock - 1) / kWarpsPerBlock);
 }
@@ -149,16 +116,6 @@ cudaError_t launchQuantise(const void* x, Element type, std::int64_t rows, std::
     using T = decltype(element);
     quantiseRows<<<blocks, kThreads, 0, stream>>>(static_cast<const T*>(x), rows, width, values,
                                                   scales);
-    return cudaGetLastError();
-  });
-}
-
-cudaError_t launchDifference(const void* actual, Element type, const double* reference,
-                             std::int64_t count, DifferencePart* parts, cudaStream_t stream) {
-  return withType(type, [&](auto element) {
-    using T = decltype(element);
-    differenceParts<<<kDifferenceBlocks, kThreads, 0, stream>>>(static_cast<const T*>(actual),
-                                                                reference, count, parts);
     return cudaGetLastError();
   });
 }

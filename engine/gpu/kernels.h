@@ -28,14 +28,4 @@ cudaError_t launchMerge(const MergeArguments& a, Element block_type, cudaStream_
 cudaError_t launchQuantise(const void* x, Element type, std::int64_t rows, std::int64_t width,
                            std::uint8_t* values, float* scales, cudaStream_t stream);
 
-/// What a block of threads found; the host joins kDifferenceBlocks of them.
-struct DifferencePart {
-  double largest;
-  std::int64_t worst;
-  double sum_squares, scale;
-};
-inline constexpr int kDifferenceBlocks = 256;
-cudaError_t launchDifference(const void* actual, Element type, const double* reference,
-                             std::int64_t count, DifferencePart* parts, cudaStream_t stream);
-
 }  // namespace ringscope::engine::gpu

@@ -40,8 +40,5 @@ void mergeRows(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at
 void quantiseRows(const at::Tensor&, const at::Tensor&, const at::Tensor&) {
   refuse();
 }
-DifferenceTotals differenceTotals(const at::Tensor&, const at::Tensor&) {
-  refuse();
-}
 
 }  // namespace ringscope::engine::gpu

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/tensors/wide.h"
 #include "engine/verify/difference.h"
 
 namespace ringscope::engine {
@@ -21,10 +22,8 @@ constexpr double kMeanLimit = 4;
 constexpr double kPropagatedSlack = 5;
 constexpr double kGradientSlack = 8;
 
-/// |a − b| in fp64. Equal infinities differ by 0.
-at::Tensor difference(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor a64 = a.detach().to(at::kDouble), b64 = b.detach().to(at::kDouble);
-  return at::where(a64 == b64, at::zeros_like(b64), (a64 - b64).abs());
+at::Tensor wide(const at::Tensor& t) {
+  return t.detach().to(at::kDouble);
 }
 
 /// [B, H, S] or [B, H, S, D] to its largest entries as float32 [H, S].
@@ -39,43 +38,38 @@ at::Tensor unitInLastPlace(const at::Tensor& x, at::ScalarType type) {
   return at::exp2(exponent) * (2 * unitRoundoff(type));
 }
 
-/// Rows of single numbers: lse, a vector, a scalar.
-bool isOfNumbers(const at::Tensor& t) {
-  return t.dim() != 2 && t.dim() <= 3;
-}
-
-/// 2-norms of the rows, in fp64.
-at::Tensor rowNorms(const at::Tensor& t) {
-  const at::Tensor t64 = t.to(at::kDouble);
-  return isOfNumbers(t) ? t64.abs() : t64.norm(2, -1);
-}
-
-/// Each row's sum over its tile of kTile neighbours along the last dimension.
-at::Tensor tileSums(const at::Tensor& rows) {
-  const std::int64_t length = rows.size(-1), missing = (kTile - length % kTile) % kTile;
-  auto shape = rows.sizes().vec();
-  shape.back() = missing;
-  const at::Tensor tiles =
-      at::cat({rows, at::zeros(shape, rows.options())}, -1).unflatten(-1, {-1, kTile}).sum(-1);
-  return tiles.repeat_interleave(kTile, -1).slice(-1, 0, length);
+/// Calls f(first, last) for the rows of each tile of neighbours along the last dimension.
+template <typename F>
+void eachTile(const at::Tensor& rows, F f) {
+  const std::int64_t length = rows.dim() > 0 ? rows.size(-1) : 1;
+  for (std::int64_t begin = 0; begin < rows.numel(); begin += length)
+    for (std::int64_t first = begin; first < begin + length; first += kTile)
+      f(first, std::min(first + kTile, begin + length));
 }
 
 /// Of a tensor of which nothing is known but its values: errors of the size of the row, and of the
 /// rows about it, where one is small by chance.
 RowVariance plainVariance(const at::Tensor& reference_norms, at::ScalarType type) {
-  const at::Tensor squares = at::square(reference_norms), count = tileSums(at::ones_like(squares));
+  const Wide norms(reference_norms);
+  const at::Tensor spread = at::empty(reference_norms.sizes(), at::kDouble);
+  auto* of_row = spread.data_ptr<double>();
   const double roundoff = unitRoundoff(type);
-  return {roundoff * roundoff * (squares + tileSums(squares) / count), at::zeros_like(squares),
-          at::zeros_like(squares)};
+  eachTile(spread, [&](std::int64_t first, std::int64_t last) {
+    double squares = 0;
+    for (std::int64_t i = first; i < last; ++i) squares += norms[i] * norms[i];
+    const double mean = squares / static_cast<double>(last - first);
+    for (std::int64_t i = first; i < last; ++i)
+      of_row[i] = roundoff * roundoff * (norms[i] * norms[i] + mean);
+  });
+  return {spread, at::zeros_like(spread), at::zeros_like(spread)};
 }
 
 /// How much larger one device's errors are in a row's neighbourhood than was expected; as a factor
 /// of squares. It counts for at least a quarter, since errors may be small by luck, and for one
 /// where the device has no number.
-at::Tensor measuredFactor(const at::Tensor& device_errors, const RowVariance& expected) {
-  const at::Tensor factor =
-      tileSums(at::square(device_errors)) / tileSums(expected.spread + expected.single);
-  return at::where(at::isfinite(factor), factor, at::ones_like(factor)).clamp_min(0.25);
+double measuredFactor(double squares, double expected) {
+  const double factor = squares / expected;
+  return std::max(std::isfinite(factor) ? factor : 1, 0.25);
 }
 
 /// The 2-norm of D independent errors stays below (1 + λ / √D) of its root mean square with the
@@ -84,17 +78,23 @@ at::Tensor measuredFactor(const at::Tensor& device_errors, const RowVariance& ex
 /// few numbers times a vector do not average out over D.
 at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, double width,
                     double slack) {
-  const at::Tensor factor = measuredFactor(device_errors, v);
-  const double spread = slack * 1.5 * (1 + 6 / std::sqrt(width)), single = slack * kSingleLimit;
-  return at::sqrt(spread * spread * factor * v.spread +
-                  single * single * (factor * v.single + v.merging));
-}
-
-/// Error ÷ limit; 0 where there is no error, infinite where one is not a number.
-at::Tensor ratiosOf(const at::Tensor& errors, const at::Tensor& limits) {
-  const at::Tensor ratios = at::where(errors == 0, at::zeros_like(errors), errors / limits);
-  return at::where(at::isnan(ratios),
-                   at::full_like(ratios, std::numeric_limits<double>::infinity()), ratios);
+  const Wide errors(device_errors), spread(v.spread), single(v.single), merging(v.merging);
+  const double most_spread = slack * 1.5 * (1 + 6 / std::sqrt(width)),
+               most_single = slack * kSingleLimit;
+  const at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
+  auto* of_row = limits.data_ptr<double>();
+  eachTile(limits, [&](std::int64_t first, std::int64_t last) {
+    double squares = 0, expected = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      squares += errors[i] * errors[i];
+      expected += spread[i] + single[i];
+    }
+    const double factor = measuredFactor(squares, expected);
+    for (std::int64_t i = first; i < last; ++i)
+      of_row[i] = std::sqrt(most_spread * most_spread * factor * spread[i] +
+                            most_single * most_single * (factor * single[i] + merging[i]));
+  });
+  return limits;
 }
 
 /// The largest ratio of every `rows_a_code` rows, coded.
@@ -118,20 +118,6 @@ std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef sizes) {
   std::vector<std::int64_t> index(sizes.size());
   for (std::size_t d = sizes.size(); d-- > 0; flat /= sizes[d]) index[d] = flat % sizes[d];
   return index;
-}
-
-/// Of what has the largest ratio; all are of one shape.
-void keepWorstRow(traces::DiffRecord& diff, const at::Tensor& ratios, const at::Tensor& errors,
-                  const at::Tensor& limits, const at::Tensor& scales) {
-  const auto worst = ratios.argmax().item<std::int64_t>();
-  const auto at_worst = [worst](const at::Tensor& rows) {
-    return rows.flatten()[worst].item<double>();
-  };
-  diff.ratio = at_worst(ratios);
-  diff.error = at_worst(errors);
-  diff.limit = at_worst(limits);
-  diff.scale = at_worst(scales);
-  diff.worst_index = unravel(worst, ratios.sizes());
 }
 
 /// The ratios of all rows, and the largest of each rank of the layout.
@@ -159,43 +145,72 @@ double unitRoundoff(at::ScalarType type) {
 }
 
 at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference) {
-  return rowNorms(difference(actual, reference));
+  return rowDifferences(actual, wide(reference)).errors;
 }
 
-at::Tensor rowLimits(const Comparison& of, const RowVariance* variance, bool propagated) {
-  const at::Tensor exact = of.reference.detach().to(at::kDouble),
-                   device_errors = rowErrors(of.device, exact);
+at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
+                     const RowVariance* variance, bool propagated) {
+  const at::Tensor exact = wide(reference);
+  const RowDifferences of_device = rowDifferences(device, exact);
   const double width = isOfNumbers(exact) ? 1 : static_cast<double>(exact.size(-1));
-  if (variance && !propagated) return limitsOf(device_errors, *variance, width, 1);
-  RowVariance expected = plainVariance(rowNorms(exact), of.device.scalar_type());
+  if (variance && !propagated) return limitsOf(of_device.errors, *variance, width, 1);
+  RowVariance expected = plainVariance(of_device.norms, device.scalar_type());
   if (variance)
     expected = {expected.spread + variance->spread, variance->single, variance->merging};
-  return limitsOf(device_errors, expected, width,
+  return limitsOf(of_device.errors, expected, width,
                   exact.dim() <= 2 ? kGradientSlack : kPropagatedSlack);
 }
 
 void measureError(traces::DiffRecord& diff, const Comparison& of, const RowVariance* variance,
                   const BatchLayout* layout, std::int64_t seq_dim, bool propagated) {
-  const at::Tensor exact = of.reference.detach().to(at::kDouble);
-  const DifferenceTotals totals = differenceTotals(of.actual, exact);
-  diff.largest = totals.largest;
-  if (exact.numel() == 0) return;
-  const at::Tensor errors = rowErrors(of.actual, exact),
-                   limits = rowLimits(of, variance, propagated);
-  const at::Tensor ratios = ratiosOf(errors, limits);
-  keepWorstRow(diff, ratios, errors, limits, rowNorms(exact));
-  keepRatios(diff, ratios, layout, seq_dim);
+  const at::Tensor exact = wide(of.reference);
+  measureRows(diff, of.actual, exact, rowLimits(exact, of.device, variance, propagated), layout,
+              seq_dim);
+}
+
+void measureRows(traces::DiffRecord& diff, const at::Tensor& actual, const at::Tensor& reference,
+                 const at::Tensor& limits, const BatchLayout* layout, std::int64_t seq_dim) {
+  const RowDifferences rows = rowDifferences(actual, wide(reference));
+  const Wide errors(rows.errors), norms(rows.norms), limit(limits);
+  RatioMeasure measure = RatioMeasure::ofRows(rows.errors.sizes());
+  for (std::int64_t i = 0; i < errors.size(); ++i) measure.add(errors[i], limit[i], norms[i]);
+  measure.write(diff, layout, seq_dim);
+  diff.largest = rows.largest;
 }
 
 void measureElements(traces::DiffRecord& diff, const at::Tensor& actual,
                      const at::Tensor& reference, const at::Tensor& limits,
                      const BatchLayout* layout, std::int64_t seq_dim) {
-  const at::Tensor exact = reference.detach().to(at::kDouble), errors = difference(actual, exact);
-  if (exact.numel() == 0) return;
-  const at::Tensor ratios = ratiosOf(errors, limits);
-  diff.largest = errors.max().item<double>();
-  keepWorstRow(diff, ratios, errors, limits, exact.abs());
-  keepRatios(diff, ratios.dim() < 2 ? ratios : ratios.amax(-1), layout, seq_dim);
+  const Wide values(actual), exact(reference), limit(limits.expand_as(reference));
+  RatioMeasure measure = RatioMeasure::ofElements(reference.sizes());
+  for (std::int64_t i = 0; i < exact.size(); ++i) measure.addElement(values[i], exact[i], limit[i]);
+  measure.write(diff, layout, seq_dim);
+}
+
+RatioMeasure::RatioMeasure(at::IntArrayRef shape, at::IntArrayRef rows, std::int64_t width)
+    : shape_(shape.vec()),
+      ratios_(at::zeros(rows, at::kDouble)),
+      of_row_(ratios_.data_ptr<double>()),
+      width_(width) {}
+
+/// Error ÷ limit; 0 where there is no error, infinite where one is not a number.
+void RatioMeasure::keep(double error, double limit, double scale) {
+  double ratio = error == 0 ? 0 : error / limit;
+  if (std::isnan(ratio)) ratio = std::numeric_limits<double>::infinity();
+  of_row_[row_] = std::max(of_row_[row_], ratio);
+  if (ratio > worst_.ratio) worst_ = {next_, ratio, error, limit, scale};
+}
+
+void RatioMeasure::write(traces::DiffRecord& diff, const BatchLayout* layout,
+                         std::int64_t seq_dim) const {
+  diff.largest = largest_;
+  if (next_ == 0) return;
+  diff.ratio = worst_.ratio;
+  diff.error = worst_.error;
+  diff.limit = worst_.limit;
+  diff.scale = worst_.scale;
+  diff.worst_index = unravel(worst_.index, shape_);
+  keepRatios(diff, ratios_, layout, seq_dim);
 }
 
 void measureNumber(traces::DiffRecord& diff, double actual, double reference, double limit) {
@@ -214,8 +229,8 @@ void measureMean(traces::DiffRecord& diff, double actual, double reference,
 }
 
 ErrorMaps errorMaps(const at::Tensor& actual, const at::Tensor& reference) {
-  const at::Tensor error = difference(actual, reference);
-  const at::Tensor exact = reference.detach().to(at::kDouble);
+  const at::Tensor exact = wide(reference), a = wide(actual),
+                   error = at::where(a == exact, at::zeros_like(exact), (a - exact).abs());
   const at::Tensor same = error == 0, finite = at::isfinite(error);
   auto part = [&](const at::Tensor& unit) {
     // Where the reference is 0 a quotient may pass what float32 holds; infinite it is only where

@@ -3,6 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cmath>
+#include <vector>
+
 #include "engine/data/batch_layout.h"
 #include "engine/verify/rounding_variance.h"
 #include "traces/schema/records.h"
@@ -21,9 +24,10 @@ struct Comparison {
 };
 
 /// What rounding explains in each row: largest 2-norms of the difference from the reference, fp64,
-/// shaped as the rows. `propagated`: errors that came with the inputs are in it too.
-at::Tensor rowLimits(const Comparison& of, const RowVariance* variance = nullptr,
-                     bool propagated = false);
+/// shaped as the rows; `device`: the same by one device. `propagated`: errors that came with the
+/// inputs are in it too.
+at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
+                     const RowVariance* variance = nullptr, bool propagated = false);
 
 /// 2-norms of the rows of actual − reference, fp64; equal infinities differ by 0.
 at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference);
@@ -38,10 +42,58 @@ void measureError(traces::DiffRecord& diff, const Comparison& of,
                   const RowVariance* variance = nullptr, const BatchLayout* layout = nullptr,
                   std::int64_t seq_dim = 2, bool propagated = false);
 
+/// The same with limits that rowLimits() said.
+void measureRows(traces::DiffRecord& diff, const at::Tensor& actual, const at::Tensor& reference,
+                 const at::Tensor& limits, const BatchLayout* layout = nullptr,
+                 std::int64_t seq_dim = 2);
+
 /// The same with a limit for each element, fp64: its worst element stands for a row.
 void measureElements(traces::DiffRecord& diff, const at::Tensor& actual,
                      const at::Tensor& reference, const at::Tensor& limits,
                      const BatchLayout* layout = nullptr, std::int64_t seq_dim = 2);
+
+/// The same for rows or elements that come one after another, in row-major order, on the CPU.
+class RatioMeasure {
+ public:
+  /// `shape`: of what comes; the diff keeps the ratio of each.
+  static RatioMeasure ofRows(at::IntArrayRef shape) { return {shape, shape, 1}; }
+  /// The diff keeps the largest ratio of each row: of the last dimension where there are two.
+  static RatioMeasure ofElements(at::IntArrayRef shape) {
+    return shape.size() < 2 ? ofRows(shape)
+                            : RatioMeasure(shape, shape.slice(0, shape.size() - 1), shape.back());
+  }
+
+  /// `scale`: the size of what the error is in.
+  void add(double error, double limit, double scale) {
+    // No quotient where the row had a larger one; what is not a number passes the comparison.
+    if (next_ == 0 || !(error <= of_row_[row_] * limit)) keep(error, limit, scale);
+    if (error > largest_ || std::isnan(error)) largest_ = error;
+    ++next_;
+    if (++column_ < width_) return;
+    column_ = 0;
+    ++row_;
+  }
+  void addElement(double actual, double exact, double limit) {
+    add(actual == exact ? 0 : std::abs(actual - exact), limit, std::abs(exact));
+  }
+  void write(traces::DiffRecord& diff, const BatchLayout* layout = nullptr,
+             std::int64_t seq_dim = 2) const;
+
+ private:
+  RatioMeasure(at::IntArrayRef shape, at::IntArrayRef rows, std::int64_t width);
+  void keep(double error, double limit, double scale);
+
+  struct Worst {
+    std::int64_t index;
+    double ratio, error, limit, scale;
+  };
+  std::vector<std::int64_t> shape_;
+  at::Tensor ratios_;  ///< the largest of each row
+  double* of_row_;
+  std::int64_t width_, next_ = 0, row_ = 0, column_ = 0;
+  double largest_ = 0;
+  Worst worst_{0, -1, 0, 0, 0};
+};
 
 /// The same for a single number.
 void measureNumber(traces::DiffRecord& diff, double actual, double reference, double limit);

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/tensors/wide.h"
 #include "engine/verify/error_measure.h"
 #include "traces/diff/summary.h"
 
@@ -23,67 +24,77 @@ using traces::DiffRecord;
 
 namespace {
 
-struct Bounded {
-  at::Tensor value, limit;  ///< fp64
+/// An element after the update, and by how much each part may be off.
+struct ExactElement {
+  double weight, first, second;
+  double weight_limit, first_limit, second_limit;
 };
 
-/// One parameter after the update, in fp64.
-struct ExactParameter {
-  Bounded weight, first, second;
+/// The update of one element, with what is the same for all.
+class ElementUpdate {
+ public:
+  ElementUpdate(const ParameterUpdate& update, double roundoff)
+      : rule_(update.rule),
+        u_(roundoff),
+        whole1_(1 / (1 - std::pow(update.rule.beta1, static_cast<double>(update.steps)))),
+        whole2_(1 / (1 - std::pow(update.rule.beta2, static_cast<double>(update.steps)))) {}
+
+  ExactElement operator()(double weight, double first, double second, double clipped) const {
+    constexpr double kTiny = std::numeric_limits<float>::min();
+    const double square = clipped * clipped;
+    ExactElement exact{};
+    exact.first = rule_.beta1 * first + (1 - rule_.beta1) * clipped;
+    exact.first_limit = 4 * u_ * (std::abs(first) + std::abs(clipped)) + kTiny;
+    exact.second = rule_.beta2 * second + (1 - rule_.beta2) * square;
+    exact.second_limit = 8 * u_ * (second + square) + kTiny;
+    const double root = std::sqrt(exact.second * whole2_), part = 1 / (root + rule_.eps),
+                 step = rule_.lr * exact.first * whole1_ * part;
+    // The root's error is never larger than the root of what v is off by.
+    const double off = exact.second_limit * whole2_,
+                 of_root = off < 4 * root * root ? off / (2 * root) : std::sqrt(off);
+    exact.weight = weight * (1 - rule_.lr * rule_.weight_decay) - step;
+    exact.weight_limit = 4 * u_ * (std::abs(weight) + std::abs(exact.weight)) +
+                         rule_.lr * exact.first_limit * whole1_ * part +
+                         std::abs(step) * (of_root * part + 8 * u_);
+    return exact;
+  }
+
+ private:
+  UpdateRule rule_;
+  double u_, whole1_, whole2_;  ///< factors that undo the moments' start at 0
 };
-
-at::Tensor wide(const at::Tensor& t) {
-  return t.detach().to(at::kDouble);
-}
-
-ExactParameter exactUpdate(const at::Tensor& weight, const at::Tensor& first,
-                           const at::Tensor& second, const at::Tensor& clipped, double u,
-                           const ParameterUpdate& update) {
-  constexpr double kTiny = std::numeric_limits<float>::min();
-  const UpdateRule& rule = update.rule;
-  const auto steps = static_cast<double>(update.steps);
-  const at::Tensor squares = at::square(clipped);
-  ExactParameter exact;
-  exact.first = {rule.beta1 * first + (1 - rule.beta1) * clipped,
-                 4 * u * (first.abs() + clipped.abs()) + kTiny};
-  exact.second = {rule.beta2 * second + (1 - rule.beta2) * squares,
-                  8 * u * (second + squares) + kTiny};
-  const double left1 = 1 - std::pow(rule.beta1, steps), left2 = 1 - std::pow(rule.beta2, steps);
-  const at::Tensor root = at::sqrt(exact.second.value / left2), divisor = root + rule.eps,
-                   root_error = exact.second.limit / left2 / (2 * root).clamp_min(kTiny),
-                   step = rule.lr * exact.first.value / left1 / divisor;
-  exact.weight.value = weight * (1 - rule.lr * rule.weight_decay) - step;
-  // The root's error is never larger than the root of what v is off by.
-  const at::Tensor of_root = at::minimum(root_error, at::sqrt(exact.second.limit / left2));
-  exact.weight.limit = 4 * u * (weight.abs() + exact.weight.value.abs()) +
-                       rule.lr * exact.first.limit / left1 / divisor +
-                       step.abs() * (of_root / divisor + 8 * u);
-  return exact;
-}
 
 /// The worst of a parameter's weight and moments.
-DiffRecord compareParameter(const std::string& name, const ParameterUpdate& update,
-                            double clipped_by) {
+DiffRecord compareParameter(const std::string& name, const ParameterUpdate& update, double clip) {
   const auto& before = update.before;
   const auto& after = update.after;
   const bool narrow = before.contains("master." + name);
-  const std::string kept = (narrow ? "master." : "weight.") + name;
-  const auto type = before.at(kept).scalar_type();
-  const ExactParameter exact = exactUpdate(
-      wide(before.at(kept)), wide(before.at("first." + name)), wide(before.at("second." + name)),
-      wide(update.gradients.at(name)) * clipped_by, unitRoundoff(type), update);
+  const std::string kept = (narrow ? "master." : "weight.") + name, of_first = "first." + name,
+                    of_second = "second." + name, rounded = "weight." + name;
+  const at::Tensor& whole = before.at(kept);
+  const double unit = narrow ? 2 * unitRoundoff(after.at(rounded).scalar_type()) : 0;
+  const ElementUpdate element(update, unitRoundoff(whole.scalar_type()));
+  const Wide weight(whole), first(before.at(of_first)), second(before.at(of_second)),
+      gradient(update.gradients.at(name)), new_weight(after.at(kept)),
+      new_first(after.at(of_first)), new_second(after.at(of_second)),
+      new_rounded(after.at(rounded));
+  std::vector<RatioMeasure> parts;
+  for (int part = 0; part < (narrow ? 4 : 3); ++part)
+    parts.push_back(RatioMeasure::ofElements(whole.sizes()));
+  for (std::int64_t i = 0; i < whole.numel(); ++i) {
+    const ExactElement e = element(weight[i], first[i], second[i], gradient[i] * clip);
+    parts[0].addElement(new_weight[i], e.weight, e.weight_limit);
+    parts[1].addElement(new_first[i], e.first, e.first_limit);
+    parts[2].addElement(new_second[i], e.second, e.second_limit);
+    if (narrow)
+      parts[3].addElement(new_rounded[i], e.weight, e.weight_limit + unit * std::abs(e.weight));
+  }
   DiffRecord worst;
-  const auto keep = [&](const std::string& key, const Bounded& of, double rounded) {
+  for (const RatioMeasure& part : parts) {
     DiffRecord diff;
-    measureElements(diff, after.at(key), of.value, of.limit + rounded * of.value.abs());
+    part.write(diff);
     if (worst.rows.codes.empty() || traces::isWorse(diff, worst)) worst = std::move(diff);
-  };
-  keep(kept, exact.weight, 0);
-  keep("first." + name, exact.first, 0);
-  keep("second." + name, exact.second, 0);
-  if (narrow)
-    keep("weight." + name, exact.weight,
-         2 * unitRoundoff(after.at("weight." + name).scalar_type()));
+  }
   worst.tensor = "update." + name;
   return worst;
 }
@@ -93,7 +104,7 @@ DiffRecord compareParameter(const std::string& name, const ParameterUpdate& upda
 std::vector<DiffRecord> compareUpdate(std::int32_t train_step, const ParameterUpdate& update) {
   double squares = 0;
   for (const auto& [name, gradient] : update.gradients)
-    squares += at::square(wide(gradient)).sum().item<double>();
+    squares += at::square(gradient.to(at::kDouble)).sum().item<double>();
   const double norm = std::sqrt(squares);
   std::vector<DiffRecord> diffs;
   DiffRecord of_norm;

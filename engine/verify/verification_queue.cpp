@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <unistd.h>
 
 #include "engine/observe/observer.h"
 
@@ -32,6 +33,9 @@ void VerificationQueue::submit(Step step) {
   await();
   comparing_ = step.train_step;
   running_ = std::async(std::launch::async, [this, step = std::move(step)] {
+    // The ranks share these cores, and whoever pauses the run waits for them. On Linux this is the
+    // niceness of this thread and of those that it starts.
+    (void)!::nice(5);
     const std::size_t before = diffs_.size();
     struct Done {
       VerificationQueue& queue;
