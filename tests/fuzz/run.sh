@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds libFuzzer's targets with clang++-14 and runs each for some seconds.
+# Builds libFuzzer's targets with clang++-14 and runs each for some seconds, two at a time.
 # Usage: run.sh SOURCE BUILD [SECONDS]
 set -euo pipefail
 source=$1 build=$2 seconds=${3:-20}
@@ -9,14 +9,23 @@ cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_F
   -DRINGSCOPE_FUZZ=ON >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 2; }
 cmake --build "$build" --target fuzz >>"$build.log" 2>&1 || { tail -50 "$build.log" >&2; exit 2; }
 python3 "$source/tests/fuzz/corpus.py" "$build/corpus"
-for target in chunk safetensors json frame; do
-  mkdir -p "$build/found/$target"
-  if ! "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -max_len=8192 \
-    -print_final_stats=1 -artifact_prefix="$build/found/$target-" "$build/found/$target" "$build/corpus/$target" \
-    >"$build/$target.log" 2>&1; then
-    echo "$target:" >&2
-    tail -40 "$build/$target.log" >&2
-    exit 1
+fuzz() {
+  mkdir -p "$build/found/$1"
+  if ! "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -max_len=8192 \
+    -print_final_stats=1 -artifact_prefix="$build/found/$1-" "$build/found/$1" "$build/corpus/$1" \
+    >"$build/$1.log" 2>&1; then
+    echo "$1:" >&2
+    tail -40 "$build/$1.log" >&2
+    return 1
   fi
-  echo "$target: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$target.log") in $seconds s"
+  echo "$1: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$1.log") in $seconds s"
+}
+
+for pair in "chunk safetensors" "json frame"; do
+  running=()
+  for target in $pair; do
+    fuzz "$target" &
+    running+=($!)
+  done
+  for one in "${running[@]}"; do wait "$one"; done
 done
