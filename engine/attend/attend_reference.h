@@ -9,8 +9,9 @@ namespace ringscope::engine {
 /// What one attention is compared with: the same in fp64, by one device, and how large rounding
 /// errors are to be expected in each row.
 struct AttendReference {
-  /// With `fp8`, of q, k and v as e4m3 holds them.
-  AttendReference(const AttendInput& in, bool fp8);
+  /// With `fp8`, of q, k and v as e4m3 holds them. `stored_out`: the out that backward began with;
+  /// undefined: that of each.
+  AttendReference(const AttendInput& in, bool fp8, const at::Tensor& stored_out = {});
 
   LayerAttention exact, one_device;
   AttentionVariance variance;

@@ -31,7 +31,8 @@ traces::DiffRecord sinksRecord(const AttendInput& in, const at::Tensor& actual,
                                   .cpu();
   // Merging rounds out once more than one device does.
   const at::Tensor squares = at::square(rounding);
-  const RowVariance variance{at::zeros_like(rounding), squares, 2 * squares};
+  const at::Tensor none = at::zeros_like(rounding);
+  const RowVariance variance{none, none, squares, 2 * squares};
   measureError(
       diff,
       {actual, sinkGradient(in.sinks, in.dout, {exact.out, exact.lse}),
@@ -42,8 +43,9 @@ traces::DiffRecord sinksRecord(const AttendInput& in, const at::Tensor& actual,
 
 }  // namespace
 
-AttendReference::AttendReference(const AttendInput& in, bool fp8) {
-  const LayerAttention inputs = asUsed({in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}}, fp8);
+AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tensor& stored_out) {
+  const LayerAttention inputs =
+      asUsed({in.q, in.k, in.v, stored_out, {}, in.dout, {}, {}, {}}, fp8);
   ReferenceAttention reference(in.mask, in.scale, in.sinks);
   DeviceAttention device(in.mask, in.scale, false, in.sinks);
   exact = attended(reference, inputs);
@@ -53,7 +55,7 @@ AttendReference::AttendReference(const AttendInput& in, bool fp8) {
 
 std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const AttendOutcome& outcome,
                                              bool fp8) {
-  const AttendReference is(in, fp8);
+  const AttendReference is(in, fp8, outcome.tensors.at("out"));
   std::vector<traces::DiffRecord> diffs;
   for (const AttendResult& result : kAttendResults) {
     if (!outcome.tensors.contains(result.name)) continue;

@@ -8,7 +8,8 @@ namespace ringscope::engine {
 LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
   LayerAttention a{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
   const AttentionResult result = op.forward(in.q, in.k, in.v, Layer::of(0));
-  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, result, Layer::of(0));
+  const AttentionResult stored{in.out.defined() ? in.out : result.out, result.lse};
+  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, stored, Layer::of(0));
   a.out = result.out;
   a.lse = result.lse;
   a.dq = g.dq;

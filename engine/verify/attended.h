@@ -7,7 +7,9 @@
 namespace ringscope::engine {
 
 /// Attention forward and backward of whole tensors: the q, k, v, dout of `in`, with out, lse, dq,
-/// dk, dv of `op`.
+/// dk, dv of `op`. Where `in` has an out, backward begins with that one: what a run stored is
+/// rounded to the type of its tensors, and delta, which is of it, is off by as much in the whole
+/// row.
 LayerAttention attended(AttentionOp& op, const LayerAttention& in);
 
 /// The inputs as their products had them: with FP8, q, k and v hold what e4m3 holds of them.

@@ -13,6 +13,8 @@ namespace ringscope::engine {
 namespace {
 
 constexpr std::int64_t kTile = 32;  ///< neighbouring rows whose errors are measured together
+constexpr double kSpreadSlack = 1.05;
+constexpr double kTermsLimit = 2.8;
 constexpr double kSingleLimit = 10;
 constexpr double kMeanLimit = 4;
 /// Errors that came through other layers vary more from row to row than those of one attention (a
@@ -61,7 +63,8 @@ RowVariance plainVariance(const at::Tensor& reference_norms, at::ScalarType type
     for (std::int64_t i = first; i < last; ++i)
       of_row[i] = roundoff * roundoff * (norms[i] * norms[i] + mean);
   });
-  return {spread, at::zeros_like(spread), at::zeros_like(spread)};
+  const at::Tensor none = at::zeros_like(spread);
+  return {spread, none, none, none};
 }
 
 /// How much larger one device's errors are in a row's neighbourhood than was expected; as a factor
@@ -73,26 +76,32 @@ double measuredFactor(double squares, double expected) {
 }
 
 /// The 2-norm of D independent errors stays below (1 + λ / √D) of its root mean square with the
-/// probability with which one number stays below 1 + λ: λ = 6 is passed once in a billion rows.
-/// Half as much again is left for what the expectation gets wrong within a tile. Errors that are
-/// few numbers times a vector do not average out over D.
+/// probability with which one number stays below 1 + λ: λ = 5 is passed once in a billion rows.
+/// A tenth is left for what the expectation gets wrong within a tile. Numbers that are stored are
+/// off by 2.4 times their root mean square at most, so that few of them, each times a vector, stay
+/// below that, and many below what is said of D errors. Errors that are few numbers times a vector
+/// do not average out over D.
 at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, double width,
                     double slack) {
-  const Wide errors(device_errors), spread(v.spread), single(v.single), merging(v.merging);
-  const double most_spread = slack * 1.5 * (1 + 6 / std::sqrt(width)),
-               most_single = slack * kSingleLimit;
+  const Wide errors(device_errors), spread(v.spread), terms(v.terms), single(v.single),
+      merging(v.merging);
+  const double most_spread = slack * kSpreadSlack * (1 + 5 / std::sqrt(width)),
+               most_terms = slack * kTermsLimit, most_single = slack * kSingleLimit,
+               most_bounded = slack * v.bounded;
   const at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
   auto* of_row = limits.data_ptr<double>();
   eachTile(limits, [&](std::int64_t first, std::int64_t last) {
     double squares = 0, expected = 0;
     for (std::int64_t i = first; i < last; ++i) {
       squares += errors[i] * errors[i];
-      expected += spread[i] + single[i];
+      expected += spread[i] + terms[i] + single[i] + v.bounded * v.bounded / 6;
     }
     const double factor = measuredFactor(squares, expected);
     for (std::int64_t i = first; i < last; ++i)
       of_row[i] = std::sqrt(most_spread * most_spread * factor * spread[i] +
-                            most_single * most_single * (factor * single[i] + merging[i]));
+                            most_terms * most_terms * factor * terms[i] +
+                            most_single * most_single * (factor * single[i] + merging[i]) +
+                            most_bounded * most_bounded);
   });
   return limits;
 }
@@ -156,7 +165,8 @@ at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
   if (variance && !propagated) return limitsOf(of_device.errors, *variance, width, 1);
   RowVariance expected = plainVariance(of_device.norms, device.scalar_type());
   if (variance)
-    expected = {expected.spread + variance->spread, variance->single, variance->merging};
+    expected = {expected.spread + variance->spread, variance->terms, variance->single,
+                variance->merging, variance->bounded};
   return limitsOf(of_device.errors, expected, width,
                   exact.dim() <= 2 ? kGradientSlack : kPropagatedSlack);
 }

@@ -8,23 +8,23 @@
 // taken as independent (Higham and Mary 2019, "A New Approach to Probabilistic Rounding Error
 // Analysis"), so their squares add. Sizes |q|, |k| are 2-norms, σ = scale·|q|·|k|.
 //
-// A score is off by u·σ, and the exponential and its argument's rounding add u: a weight's relative
-// error has the square u²(1 + σ²). It moves out by p(1 − p)·v at most, since the weights of a row
-// add up to 1.
-//   out    storing, P and out: (s² + u²)(|out|² + Σp²|v|²); weights: u²Σp²(1 − p)(1 + σ²)|v|²
-//   lse    u²(1 + lse²) + u²Σp²(1 + σ²)
-//   delta  |dout|²·Δout² / D + u²|dout|²|out|² / 8: the error of out points anywhere; a dot product
-//          of D terms in eight lanes
+// A score is off by u·σ, and the exponential and its argument's rounding add e: a weight's relative
+// error has the square e² + u²σ². e is u, but in types narrower than fp32, whose CPU kernel takes a
+// quick exponential (ATen's fexp_u20), up to kQuickExp. It moves out by p(1 − p)·v at most, since
+// the weights of a row add up to 1.
+//   out    storing, P and out: (s² + u²)(|out|² + Σp²|v|²); weights: Σp²(1 − p)(e² + u²σ²)|v|²
+//   lse    u²(1 + lse²) + u²Σp²(1 + σ²), and at most e
+//   delta  u²|dout|²|out|² / 8: a dot product of D terms in eight lanes, of the out that was stored
 //   dq     storing, dS and dq: scale²(s² + u²)Σ(dS·k)² + s²|dq|²; weights:
-//          scale²(u²Σσ²(dS·k)² + η²Σp²|k|² + Δdelta²·|Σp·k|²) + Δlse²|dq|²,
+//          scale²(Σ(e² + u²σ²)(dS·k)² + η²Σp²|k|² + Δdelta²·|Σp·k|²) + Δlse²|dq|²,
 //          η² = u²|dout|²max|v|² / 8
-//   dv     storing: (s² + u²)Σp²|dout|² + s²|dv|²; weights: Σ(Δlse² + u²σ²)p²|dout|²
+//   dv     storing: (s² + u²)Σp²|dout|² + s²|dv|²; weights: Σ(Δlse² + e² + u²σ²)p²|dout|²
 //   dk     storing: scale²(s² + u²)Σ(dS·q)² + s²|dk|²; weights:
-//          scale²(Σ(Δlse² + u²σ²)(dS·q)² + Σp²(η² + Δdelta²)|q|²)
+//          scale²(Σ(Δlse² + e² + u²σ²)(dS·q)² + Σp²(η² + Δdelta²)|q|²)
 // What underflows in the type of P and dS is one more rounding of fixed size a pair.
 //
 // Merging rounds the lse of two blocks, 0.41·u·lse each: a block's weight is off by √2 times that,
-// and out with it by Σp²(1 − p)|v|², delta by that, P of the backward pass by the merged lse's
+// and out with it by Σp²(1 − p)|v|², P of the backward pass by the merged lse's
 // own rounding.
 //
 // All of it is computed in units of u² and of max|dout|, so that fp32 holds it.
@@ -32,10 +32,12 @@
 
 #include <ATen/ATen.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "engine/attention/reference.h"
+#include "engine/tensors/wide.h"
 #include "engine/verify/error_measure.h"
 
 namespace ringscope::engine {
@@ -44,6 +46,9 @@ namespace {
 constexpr std::int64_t kRowsAtOnce = 256;
 constexpr double kRms = 0.41;
 constexpr double kLanes = 8;
+/// The relative error of the quick exponential: at most 1.04e-4, measured over arguments from 0 to
+/// -3 and 2 to 513 keys.
+constexpr double kQuickExp = 1.1e-4;
 
 /// Squares of the 2-norms of rows: [..., D] to [...].
 at::Tensor rowSquares(const at::Tensor& t) {
@@ -53,6 +58,31 @@ at::Tensor rowSquares(const at::Tensor& t) {
 /// Half the smallest distance of two numbers of a type: what is rounded to 0 is off by as much.
 double halfOfSmallest(at::ScalarType type) {
   return type == at::kHalf ? 0x1p-25 : type == at::kDouble ? 0x1p-1022 : 0x1p-126;
+}
+
+double smallestNormal(at::ScalarType type) {
+  return type == at::kHalf ? 0x1p-14 : type == at::kDouble ? 0x1p-1022 : 0x1p-126;
+}
+
+/// x without its fraction: the power of two at or below |x|.
+double powerBelow(double x) {
+  constexpr std::uint64_t kExponent = 0x7FF0'0000'0000'0000;
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & kExponent);
+}
+
+/// What storing in a type is to add to the squares of rows' errors, [..., D] to [...]: its error is
+/// uniform over half a unit in the last place of each number.
+at::Tensor storingSquares(const at::Tensor& exact, at::ScalarType type) {
+  const Wide values(exact);
+  const at::Tensor squares = at::zeros(exact.sizes().slice(0, exact.dim() - 1), at::kDouble);
+  auto* of_row = squares.data_ptr<double>();
+  const std::int64_t width = exact.size(-1);
+  const double half_unit = unitRoundoff(type), least = smallestNormal(type);
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    const double off = half_unit * std::max(powerBelow(values[i]), least);
+    of_row[i / width] += off * off / 3;
+  }
+  return squares;
 }
 
 /// [B, H, rows, keys] times the columns [B, H, keys] as one product; a tensor [B, H, rows] each.
@@ -118,8 +148,12 @@ struct PairSizes {
 /// In units of u², and of max|dout|² where that matters.
 class Sums {
  public:
-  Sums(const Operands& in, double stored, double tiny)
-      : in_(in), stored_(stored), tiny_(tiny), width_(static_cast<double>(in.q.size(3))) {}
+  Sums(const Operands& in, double stored, double tiny, double exp)
+      : in_(in),
+        stored_(stored),
+        tiny_(tiny),
+        exp_(exp),
+        tiny_gradient_(tiny / (in.dout_size * in.dout_size)) {}
 
   void add(std::int64_t row, std::int64_t rows) {
     const auto part = [&](const at::Tensor& t) { return t.slice(2, row, row + rows); };
@@ -132,20 +166,20 @@ class Sums {
                of_moved = weighted(pairs.moved, {in_.v2, in_.k2 * in_.v2}),
                of_ds = weighted(pairs.ds2, {in_.k2, in_.k2 * in_.k2}),
                of_pairs = weighted(pairs.allowed, {in_.v2, in_.k2});
-    const RowVariance of_out{(stored_ + 1) * (o2 + of_p[0]) + tiny_ * of_pairs[0],
-                             of_moved[0] + score2 * of_moved[1],
+    const RowVariance of_out{o2, (stored_ + 1) * of_p[0] + tiny_ * of_pairs[0],
+                             exp_ * of_moved[0] + score2 * of_moved[1],
                              2 * kRms * kRms * lse2 * of_moved[0] + 0.2 * o2};
     const at::Tensor lse_error = lse2 + of_p[2] + score2 * of_p[1], merged = kRms * kRms * lse2;
-    const at::Tensor eta2 = d2 * in_.v2.amax(-1, true) / kLanes,
-                     delta2 = d2 * (of_out.spread + of_out.single) / width_ + d2 * o2 / kLanes,
-                     delta_merged = d2 * of_out.merging / width_;
+    const at::Tensor eta2 = d2 * in_.v2.amax(-1, true) / kLanes, delta2 = d2 * o2 / kLanes;
     out.push_back(of_out);
-    lse_rows.push_back({at::zeros_like(lse_error), lse_error, 2 * merged});
-    dq.push_back({in_.scale2 * ((stored_ + 1) * of_ds[0] + tiny_ * of_pairs[1]),
-                  in_.scale2 * (score2 * of_ds[1] + eta2 * of_p[1] + delta2 * pairs.mean_key2),
-                  in_.scale2 * delta_merged * pairs.mean_key2});
-    addTo(p_, weighted(pairs.p2.transpose(-1, -2), {d2, d2 * lse_error, d2 * score2, d2 * merged,
-                                                    (eta2 + delta2) * q2, delta_merged * q2}));
+    const at::Tensor none = at::zeros_like(lse_error);
+    lse_rows.push_back({none, none, lse_error, 2 * merged});
+    dq.push_back({none, in_.scale2 * ((stored_ + 1) * of_ds[0] + tiny_gradient_ * of_pairs[1]),
+                  in_.scale2 * (exp_ * of_ds[0] + score2 * of_ds[1] + eta2 * of_p[1] +
+                                delta2 * pairs.mean_key2),
+                  none});
+    addTo(p_, weighted(pairs.p2.transpose(-1, -2),
+                       {d2, d2 * lse_error, d2 * score2, d2 * merged, (eta2 + delta2) * q2}));
     addTo(ds_,
           weighted(pairs.ds2.transpose(-1, -2), {q2, q2 * lse_error, q2 * score2, q2 * merged}));
     addTo(pairs_, weighted(pairs.allowed.transpose(-1, -2), {d2, q2}));
@@ -153,26 +187,29 @@ class Sums {
 
   /// After all rows, as [B, Hq, keys].
   RowVariance ofDk() const {
-    return {in_.scale2 * ((stored_ + 1) * ds_[0] + tiny_ * pairs_[1]),
-            in_.scale2 * (ds_[1] + in_.k2 * ds_[2] + p_[4]), in_.scale2 * (ds_[3] + p_[5])};
+    return {at::zeros_like(ds_[0]),
+            in_.scale2 * ((stored_ + 1) * ds_[0] + tiny_gradient_ * pairs_[1]),
+            in_.scale2 * (exp_ * ds_[0] + ds_[1] + in_.k2 * ds_[2] + p_[4]), in_.scale2 * ds_[3]};
   }
   RowVariance ofDv() const {
-    return {(stored_ + 1) * p_[0] + tiny_ * pairs_[0], p_[1] + in_.k2 * p_[2], p_[3]};
+    return {at::zeros_like(p_[0]), (stored_ + 1) * p_[0] + tiny_ * pairs_[0],
+            exp_ * p_[0] + p_[1] + in_.k2 * p_[2], p_[3]};
   }
 
   std::vector<RowVariance> out, lse_rows, dq;  ///< by block of rows
 
  private:
   const Operands& in_;
-  double stored_, tiny_, width_;
+  double stored_, tiny_, exp_;
+  double tiny_gradient_;                    ///< of dS, which has the unit of dout
   std::vector<at::Tensor> p_, ds_, pairs_;  ///< sums over query rows
 };
 
 /// Every part changed alike, in fp64.
 template <typename Change>
 RowVariance changed(const RowVariance& v, Change change) {
-  return {change(v.spread.to(at::kDouble)), change(v.single.to(at::kDouble)),
-          change(v.merging.to(at::kDouble))};
+  return {change(v.spread.to(at::kDouble)), change(v.terms.to(at::kDouble)),
+          change(v.single.to(at::kDouble)), change(v.merging.to(at::kDouble))};
 }
 
 /// Of all rows, in other units.
@@ -190,13 +227,15 @@ RowVariance ofKeyHeads(const RowVariance& v, std::int64_t key_heads, double unit
 }  // namespace
 
 RowVariance joined(const std::vector<RowVariance>& parts, std::int64_t dim) {
-  std::vector<at::Tensor> spread, single, merging;
+  std::vector<at::Tensor> spread, terms, single, merging;
   for (const RowVariance& part : parts) {
     spread.push_back(part.spread);
+    terms.push_back(part.terms);
     single.push_back(part.single);
     merging.push_back(part.merging);
   }
-  return {at::cat(spread, dim), at::cat(single, dim), at::cat(merging, dim)};
+  return {at::cat(spread, dim), at::cat(terms, dim), at::cat(single, dim), at::cat(merging, dim),
+          parts.empty() ? 0 : parts.front().bounded};
 }
 
 AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask, double scale,
@@ -205,7 +244,8 @@ AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mas
                stored = std::pow(kRms * unitRoundoff(type) / u, 2),
                tiny = std::pow(halfOfSmallest(type) / u, 2);
   const Operands in(exact, mask, scale);
-  Sums sums(in, stored, tiny);
+  const bool quick = type == at::kBFloat16 || type == at::kHalf;
+  Sums sums(in, stored, tiny, quick ? std::pow(kQuickExp / 2 / u, 2) : 1);
   for (std::int64_t row = 0; row < in.q.size(2); row += kRowsAtOnce)
     sums.add(row, std::min(kRowsAtOnce, in.q.size(2) - row));
   const double unit = u * u, gradient = unit * in.dout_size * in.dout_size;
@@ -214,11 +254,13 @@ AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mas
                         ofKeyHeads(sums.ofDk(), exact.k.size(1), gradient),
                         ofKeyHeads(sums.ofDv(), exact.k.size(1), gradient)};
   const at::Tensor dq2 = rowSquares(exact.dq.cpu().to(at::kDouble));
-  all.dq.spread += unit * stored * dq2;
   all.dq.single += all.lse.single * dq2;
   all.dq.merging += all.lse.merging / 2 * dq2;
-  all.dk.spread += unit * stored * rowSquares(exact.dk.cpu().to(at::kDouble));
-  all.dv.spread += unit * stored * rowSquares(exact.dv.cpu().to(at::kDouble));
+  all.out.spread += storingSquares(exact.out, type);
+  all.dq.spread += storingSquares(exact.dq, type);
+  all.dk.spread += storingSquares(exact.dk, type);
+  all.dv.spread += storingSquares(exact.dv, type);
+  if (quick) all.lse.bounded = kQuickExp;
   return all;
 }
 

@@ -12,8 +12,10 @@ namespace ringscope::engine {
 /// their 2-norms, fp64, [B, H, S].
 struct RowVariance {
   at::Tensor spread;   ///< of errors that are independent from element to element of a row
+  at::Tensor terms;    ///< of errors of many numbers, each times a vector: stored weights
   at::Tensor single;   ///< of errors that are few numbers times a vector: a weight's, delta's
   at::Tensor merging;  ///< what merging of blocks adds to `single`, and one device does not show
+  double bounded = 0;  ///< no square, of all rows: what an error of its own kind cannot pass
 };
 
 /// Parts of one tensor, one after another along a dimension.

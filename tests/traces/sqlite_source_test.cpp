@@ -78,6 +78,13 @@ TEST(OpenTraceTest, WhatIsNoRecordingGetsASentenceThatSaysWhatCanBeOpened) {
                "is not a RingScope trace; what can be opened: RingScope traces (.rscope)");
 }
 
+TEST(OpenTraceTest, AnEmptyFileIsCalledEmpty) {
+  test::TempDir dir;
+  std::ofstream(dir.file("a.rscope")).close();
+  EXPECT_ERROR(openTrace(dir.file("a.rscope")), ErrorCode::kInput,
+               "is empty: nothing was written to it before its recording ended");
+}
+
 TEST(OpenTraceTest, AFormatIsToldByItsContentAndNotByItsName) {
   test::TempDir dir;
   writeFile(dir.file("a.txt"));

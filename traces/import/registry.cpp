@@ -32,6 +32,8 @@ std::shared_ptr<ChunkSource> openSource(const std::string& path) {
   if (!fs::exists(status)) throw inputError(path + ": no such file");
   if (fs::is_directory(status)) refuse(path + " is a folder, not a trace");
   if (!fs::is_regular_file(status)) refuse(path + " is not a plain file, so not a trace");
+  if (fs::file_size(path, error) == 0)
+    throw inputError(path + " is empty: nothing was written to it before its recording ended");
   const auto head = headOf(path);
   for (const Format& format : kFormats)
     if (format.begins(head)) return format.open(path);

@@ -169,8 +169,10 @@ void judge(const Case& c, int runs, Tally& tally) {
     accused |= !(diff.ratio <= 1);
   }
   tally.accused += accused;
-  const engine::AttendReference is(c.in, c.config.fp8);
-  std::vector<LayerAttention> devices = {is.one_device};
+  // Judged by what the run stored; a single device begins backward with an out of its own.
+  const engine::AttendReference is(c.in, c.config.fp8, outcome.tensors.at("out")),
+      own(c.in, c.config.fp8);
+  std::vector<LayerAttention> devices = {own.one_device};
   for (int i = 0; i < runs; ++i)
     devices.push_back(tiled(c, 1 + i % std::min<std::int64_t>(8, c.in.q.size(2)), i));
   for (const engine::AttendResult& result : engine::kAttendResults) {
@@ -180,7 +182,8 @@ void judge(const Case& c, int runs, Tally& tally) {
                           &(is.variance.*result.variance));
     at::Tensor largest = at::zeros_like(limits);
     for (const LayerAttention& device : devices)
-      largest = at::maximum(largest, engine::rowErrors(device.*result.values, exact));
+      largest =
+          at::maximum(largest, engine::rowErrors(device.*result.values, own.exact.*result.values));
     const at::Tensor measured = (limits / largest).masked_select(largest > 0);
     if (measured.numel() > 0) tally.tightness.push_back(measured.median().item<double>());
     for (const auto& [name, wrong] : altered(actual, c.config.cp)) {
