@@ -21,8 +21,8 @@ constexpr double kMeanLimit = 4;
 /// query with one key has no dq but a cancellation), and those of gradients of parameters, which
 /// are sums over all tokens, still more. Measured: of 500 comparisons of a right run in fp32 the
 /// worst reaches 0.4 of the limits of activations and 0.5 of those of gradients.
-constexpr double kPropagatedSlack = 5;
-constexpr double kGradientSlack = 8;
+constexpr double kPropagatedSlack = 7.5;
+constexpr double kGradientSlack = 12;
 
 at::Tensor wide(const at::Tensor& t) {
   return t.detach().to(at::kDouble);
@@ -164,9 +164,10 @@ at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
   const double width = isOfNumbers(exact) ? 1 : static_cast<double>(exact.size(-1));
   if (variance && !propagated) return limitsOf(of_device.errors, *variance, width, 1);
   RowVariance expected = plainVariance(of_device.norms, device.scalar_type());
+  // What bounds one attention's own errors does not bound those that come with its inputs.
   if (variance)
     expected = {expected.spread + variance->spread, variance->terms, variance->single,
-                variance->merging, variance->bounded};
+                variance->merging};
   return limitsOf(of_device.errors, expected, width,
                   exact.dim() <= 2 ? kGradientSlack : kPropagatedSlack);
 }
