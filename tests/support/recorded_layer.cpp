@@ -147,6 +147,14 @@ void RecordedLayer::attendBlock(std::int64_t batch, std::int64_t head, std::int6
   lse = summed(m + std::log(keep + add));
 }
 
+void RecordedLayer::takeSink(double sink, std::vector<double>& out, double& lse) const {
+  const double m = std::max(lse, sink);
+  const double all = summed(m + std::log(std::exp(lse - m) + std::exp(sink - m)));
+  const double share = summed(std::exp(lse - all));
+  for (double& value : out) value = summed(value * share);
+  lse = all;
+}
+
 void RecordedLayer::forward() {
   for (std::int64_t b = 0; b < spec_.batch; ++b)
     for (std::int64_t h = 0; h < spec_.heads; ++h)
@@ -159,6 +167,7 @@ void RecordedLayer::forward() {
             if (allows(query, key)) keys.push_back(key);
           if (!keys.empty()) attendBlock(b, h, query, keys, out, lse);
         }
+        if (!spec_.sinks.empty()) takeSink(spec_.sinks[at(h)], out, lse);
         row(TensorKind::kLse, b, h, query)[0] = lse;
         auto recorded = row(TensorKind::kOut, b, h, query);
         for (std::size_t d = 0; d < out.size(); ++d) recorded[d] = rounded(out[d]);
@@ -225,6 +234,19 @@ std::shared_ptr<Trace> RecordedLayer::record() const {
       if (tensor.has_values) trace->addValues(tensor.id, encoded(values, tensor.dtype));
       trace->add(std::vector{tensor});
     }
+  for (std::size_t r = 0; r < tokens_.size() && !spec_.sinks.empty(); ++r) {
+    if (absent_.contains({TensorKind::kSinks, static_cast<int>(r)})) continue;
+    TensorRecord tensor;
+    tensor.tensor.kind = TensorKind::kSinks;
+    tensor.place = {0, Layer::of(0), Direction::kForward, RingStep::none()};
+    tensor.rank = WorldRank::of(r);
+    tensor.id = TensorId::of(trace->tensors().size() + 1);
+    tensor.dtype = DType::kFloat64;
+    tensor.shape = {spec_.heads};
+    tensor.has_values = true;
+    trace->addValues(tensor.id, encoded(spec_.sinks, tensor.dtype));
+    trace->add(std::vector{tensor});
+  }
   return trace;
 }
 

@@ -19,7 +19,8 @@ struct LayerSpec {
   std::string run;  ///< more of the run's line
   std::int64_t batch = 1, heads = 2, kv_heads = 2, head_dim = 8;
   traces::DType dtype = traces::DType::kFloat32;
-  double spread = 1;  ///< standard deviation of q
+  double spread = 1;            ///< standard deviation of q
+  std::vector<double> sinks{};  ///< of each head; empty: none
 };
 
 /// One layer as ranks compute it that attend one another's blocks in the type of the spec and merge
@@ -42,6 +43,7 @@ class RecordedLayer {
  private:
   void attendBlock(std::int64_t batch, std::int64_t head, std::int64_t query,
                    const std::vector<std::int64_t>& keys, std::vector<double>& out, double& lse);
+  void takeSink(double sink, std::vector<double>& out, double& lse) const;
   void forward();
   void backward();
   bool allows(std::int64_t query, std::int64_t key) const;

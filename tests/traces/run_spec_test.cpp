@@ -21,6 +21,7 @@ TEST(RunSpecTest, ComesBackFromItsJson) {
   run.text = {"a", "b"};
   run.model.kv_heads = 2;
   run.verify = true;
+  run.sinks = true;
   run.kernel = Kernel::kMath;
   run.p2p = PointToPoint::kOrdered;
   run.buffers = {{"freqs_cis", 0, true}};

@@ -46,6 +46,9 @@ std::vector<Named> correctLayers() {
   bf16_wide.spread = 10;
   bf16_gqa.heads = 8;
   bf16_gqa.intent = "mask=documents documents=0-20,20-21,25-64";
+  LayerSpec sinks{kHeadTail}, bf16_sinks = bf16_gqa;
+  sinks.sinks = {-1, 2.5};
+  bf16_sinks.sinks = {-40, -3, -1, 0, 0.5, 1, 4, 40};
   return {{"HeadTail", {kHeadTail}},
           {"FullMask", {kHeadTail, "mask=full"}},
           {"Window", {kHeadTail, "mask=window window=5"}},
@@ -60,7 +63,9 @@ std::vector<Named> correctLayers() {
           {"HeadSizeOfOne", {kHeadTail, "mask=causal", "", 1, 2, 2, 1}},
           {"BFloat16", bf16},
           {"BFloat16WideScores", bf16_wide},
-          {"BFloat16GroupedDocuments", bf16_gqa}};
+          {"BFloat16GroupedDocuments", bf16_gqa},
+          {"Sinks", sinks},
+          {"BFloat16GroupedDocumentsAndSinks", bf16_sinks}};
 }
 
 class CorrectLayerTest : public testing::TestWithParam<Named> {};
@@ -81,6 +86,30 @@ TEST_P(CorrectLayerTest, IsWithinItsLimits) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, CorrectLayerTest, testing::ValuesIn(correctLayers()),
                          [](const auto& test) { return std::string(test.param.name); });
+
+TEST(VerifySinksTest, WhatIsNotKnownOfThemHindersTheWholeLayer) {
+  LayerSpec spec{kHeadTail};
+  spec.sinks = {-1, 2.5};
+  RecordedLayer layer(spec);
+  layer.leaveOut(TensorKind::kSinks, 2);
+  const LayerCheck of_one = check(*layer.record());
+  EXPECT_TRUE(of_one.tensors.empty());
+  ASSERT_EQ(of_one.skipped.size(), 1U);
+  EXPECT_NE(of_one.skipped[0].find("sinks of rank 2 are not recorded"), std::string::npos);
+  spec.sinks.clear();
+  spec.run = "sinks=true";  // declared, and nothing of them recorded
+  const LayerCheck of_all = check(*RecordedLayer(spec).record());
+  ASSERT_EQ(of_all.skipped.size(), 1U);
+  EXPECT_NE(of_all.skipped[0].find("sinks of ranks 0, 1, 2, 3"), std::string::npos);
+}
+
+TEST(VerifySinksTest, SinksThatNobodyDeclaredNorRecordedAreSeen) {
+  LayerSpec spec{kHeadTail};
+  spec.sinks = {-1, 2.5};
+  RecordedLayer layer(spec);
+  for (int rank = 0; rank < 4; ++rank) layer.leaveOut(TensorKind::kSinks, rank);
+  EXPECT_GT(of(check(*layer.record()), TensorKind::kOut).worst.ratio(), 10);
+}
 
 /// Ways to spoil one row so that it is another's, or a little off.
 enum class Spoil { kZeroed, kSwapped, kScaled, kOtherHead };

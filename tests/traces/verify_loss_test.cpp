@@ -120,6 +120,15 @@ TEST(VerifyNormTest, TheBiasOfQIsCutAndThatOfTheOutputIsNot) {
   EXPECT_EQ(*checkGradientNorm(*trace, 0).exact, 13);
 }
 
+TEST(VerifyNormTest, EachTpRankHasTheSinksOfItsHeads) {
+  const auto trace = traceOf(
+      "group tp 0,1\ngroup cp 0\ngroup cp 1\n"
+      "tensor grad.model.layers.0.self_attn.sinks rank=0 shape=1 values=3\n"
+      "tensor grad.model.layers.0.self_attn.sinks rank=1 shape=1 values=4\n"
+      "note step.0 {\"grad_norm\": 5}\n");
+  EXPECT_EQ(*checkGradientNorm(*trace, 0).exact, 5);
+}
+
 TEST(VerifyNormTest, ANormThatCountsReplicasIsBeyondItsLimit) {
   const auto trace = traceOf(
       "group tp 0,1\n"

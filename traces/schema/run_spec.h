@@ -161,6 +161,7 @@ struct RunSpec {
   std::int64_t batch = 1;  ///< sequences of all dp ranks together
   std::int32_t steps = 10;
   bool recompute = false;  ///< activations again in backward
+  bool sinks = false;      ///< a logit a query head that takes its share of every row's softmax
   double dropout = 0;
   std::uint64_t seed = 0;
   double lr = 1e-3, weight_decay = 0.01, max_norm = 1.0;
@@ -227,6 +228,7 @@ struct Fields<RunSpec> {
     field("batch", r.batch);
     field("steps", r.steps);
     field("recompute", r.recompute);
+    field("sinks", r.sinks);
     field("dropout", r.dropout);
     field("seed", r.seed);
     field("lr", r.lr);

@@ -34,15 +34,16 @@ enum class TensorKind : std::uint8_t {
   kBuffer,    ///< a buffer after sharding; `name` is the buffer's
   kGradient,  ///< of a parameter after the sync; `name` is the parameter's
   kWeight,    ///< of a parameter after the step
+  kSinks,     ///< logits of a layer's attention sinks as forward had them: [Hq]
   kCount
 };
 template <>
 struct EnumNames<TensorKind> {
   static constexpr const char* kWhat = "tensor";
-  static constexpr std::array<const char*, 22> kNames = {
+  static constexpr std::array<const char*, 23> kNames = {
       "other", "q",   "k",      "v",      "out",       "lse",       "dout",        "dq",
       "dk",    "dv",  "kv",     "dkv",    "block_out", "block_lse", "running_lse", "position_ids",
-      "cos",   "sin", "logits", "buffer", "grad",      "weight"};
+      "cos",   "sin", "logits", "buffer", "grad",      "weight",    "sinks"};
 };
 
 /// What a tensor is called: its kind, and for buffers, parameters and others a name.

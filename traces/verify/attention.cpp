@@ -172,15 +172,18 @@ class Attention {
   void softmax(const Tile& tile, std::int64_t r) {
     double* row = tileRow(weights_, r);
     const KeyRange range = tile.range_of[static_cast<std::size_t>(r)];
-    double largest = -kInfinity, sum = 0;
+    const double sink = in_.sinks.empty() ? -kInfinity : in_.sinks[static_cast<std::size_t>(head_)];
+    double largest = sink, sum = 0;
     for (std::int64_t j = range.begin; j < range.end; ++j) {
       row[j] *= in_.scale;
       largest = std::max(largest, row[j]);
     }
     for (std::int64_t j = range.begin; j < range.end; ++j)
       sum += row[j] = std::exp(row[j] - largest);
+    if (sink != -kInfinity) sum += std::exp(sink - largest);
     for (std::int64_t j = range.begin; j < range.end; ++j) row[j] /= sum;
-    if (!range.empty()) values_.lse[rowIndex(tile, r)] = largest + std::log(sum);
+    if (!range.empty() || sink != -kInfinity)
+      values_.lse[rowIndex(tile, r)] = largest + std::log(sum);
   }
 
   /// sums of the tile's rows += matrix · keys' rows.
@@ -249,7 +252,8 @@ void AttentionInputs::check() const {
                      std::to_string(head_dim) + " cannot be");
   if (!holds(q.size(), {batch, heads, rows(), head_dim}) ||
       !holds(k.size(), {batch, kv_heads, keys(), head_dim}) || v.size() != k.size() ||
-      !(dout.empty() || dout.size() == q.size()))
+      !(dout.empty() || dout.size() == q.size()) ||
+      !(sinks.empty() || holds(sinks.size(), {batch, heads})))
     throw inputError("the arrays of an attention do not fit its shape");
   if (!std::is_sorted(k_tokens.begin(), k_tokens.end()))
     throw inputError("the keys of an attention are not in the order of their tokens");

@@ -18,6 +18,7 @@ struct AttentionInputs {
   std::span<const double> q;                   ///< [batch, heads, rows, head_dim]
   std::span<const double> k, v;                ///< [batch, kv_heads, keys, head_dim]
   std::span<const double> dout;                ///< as q; empty: forward only
+  std::span<const double> sinks;               ///< [batch, heads] logits; empty: no sinks
   double scale = 0;                            ///< of q·k before the softmax
   AttentionMask mask;
 
@@ -28,7 +29,7 @@ struct AttentionInputs {
   void check() const;
 };
 
-/// The results. A row without a key has out 0 and lse −inf.
+/// The results. A row without a key has out 0, and lse −inf or its sink.
 struct AttentionValues {
   std::vector<double> out;     ///< as q
   std::vector<double> lse;     ///< [batch, heads, rows], natural logarithm
@@ -49,7 +50,7 @@ struct AttentionRow {
 using AttentionVisitor = std::function<void(const AttentionRow&)>;
 
 /// Attention in fp64, forward and, where dout is given, backward:
-///   S = scale·q·kᵀ, lse = log Σ exp(S), P = exp(S − lse), out = P·v,
+///   S = scale·q·kᵀ, lse = log(Σ exp(S) + exp(sink)), P = exp(S − lse), out = P·v,
 ///   delta = rowsum(dout ∘ out), dS = P ∘ (dout·vᵀ − delta),
 ///   dv = Pᵀ·dout, dq = scale·dS·k, dk = scale·dSᵀ·q
 /// (Dao 2023, "FlashAttention-2", arXiv:2307.08691, section 2.2 and algorithm 2). The rows of a

@@ -5,8 +5,6 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <set>
-#include <tuple>
 
 #include "traces/query/admission.h"
 #include "traces/query/own_tokens.h"
@@ -73,6 +71,7 @@ class Finder {
       return std::move(found_);
     }
     for (auto& [kind, parts] : found_.tensors) place(kind, parts);
+    findSinks();
     return std::move(found_);
   }
 
@@ -239,6 +238,29 @@ class Finder {
     return false;
   }
 
+  /// Where some rank has sinks, all must, and the same: rows of one head are of one attention.
+  void findSinks() {
+    bool some = trace_.run() && trace_.run()->sinks;
+    std::vector<WorldRank> absent, unlike;
+    for (const WorldRank rank : members_) {
+      const TensorRecord* record = recordOf(TensorKind::kSinks, rank);
+      some = some || record;
+      if (!record || !record->has_values) {
+        absent.push_back(rank);
+        continue;
+      }
+      if (!found_.sinks) found_.sinks = record;
+      if (record->hash != found_.sinks->hash || record->shape != std::vector{found_.heads})
+        unlike.push_back(rank);
+    }
+    if (some && !absent.empty())
+      found_.blocking.push_back("the attention sinks of " + listed(absent) + " are not recorded" +
+                                capture(trace_, found_.pass.train_step));
+    if (!unlike.empty())
+      found_.blocking.push_back("the attention sinks of " + listed(unlike) +
+                                " are not those of the other ranks, a number a query head");
+  }
+
   const Trace& trace_;
   const std::vector<WorldRank>& members_;
   std::int64_t first_head_ = std::numeric_limits<std::int64_t>::max();
@@ -252,23 +274,6 @@ class Finder {
 bool isOfKeys(TensorKind kind) {
   return kind == TensorKind::kK || kind == TensorKind::kV || kind == TensorKind::kDk ||
          kind == TensorKind::kDv;
-}
-
-RecordedLayers recordedLayers(const Trace& trace) {
-  using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
-  RecordedLayers layers;
-  std::set<Key> all, listed;
-  for (const TensorRecord& tensor : trace.tensors()) {
-    const TensorKind kind = tensor.tensor.kind;
-    if (kind != TensorKind::kQ && kind != TensorKind::kOut) continue;
-    const Key key{tensor.place.train_step, tensor.place.layer.value(), tensor.microbatch};
-    all.insert(key);
-    if (tensor.has_values && listed.insert(key).second)
-      layers.with_values.push_back(
-          {tensor.place.train_step, tensor.place.layer, tensor.microbatch});
-  }
-  layers.without_values = static_cast<std::int64_t>(all.size() - listed.size());
-  return layers;
 }
 
 bool LayerTensors::complete(TensorKind kind) const {

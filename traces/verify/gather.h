@@ -63,6 +63,7 @@ struct LayerTensors {
   std::vector<TokenIndex> tokens;  ///< ascending
   std::vector<WorldRank> owners;   ///< of each token, by q
   std::map<TensorKind, std::vector<RankTensor>> tensors;
+  const TensorRecord* sinks = nullptr;  ///< [heads], alike on all ranks; null: there are none
   /// What hinders: "q of ranks 1, 3 has no values; --capture values:steps=0 keeps them". Those of
   /// `blocking` hinder any recomputation.
   std::vector<std::string> blocking, missing;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 #include "traces/verify/gather.h"
 
@@ -68,6 +70,23 @@ class RowCopier {
 };
 
 }  // namespace
+
+RecordedLayers recordedLayers(const Trace& trace) {
+  using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+  RecordedLayers layers;
+  std::set<Key> all, listed;
+  for (const TensorRecord& tensor : trace.tensors()) {
+    const TensorKind kind = tensor.tensor.kind;
+    if (kind != TensorKind::kQ && kind != TensorKind::kOut) continue;
+    const Key key{tensor.place.train_step, tensor.place.layer.value(), tensor.microbatch};
+    all.insert(key);
+    if (tensor.has_values && listed.insert(key).second)
+      layers.with_values.push_back(
+          {tensor.place.train_step, tensor.place.layer, tensor.microbatch});
+  }
+  layers.without_values = static_cast<std::int64_t>(all.size() - listed.size());
+  return layers;
+}
 
 GatheredRows LayerTensors::values(const Trace& trace, TensorKind kind,
                                   const Selection& selection) const {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "traces/core/error.h"
 #include "traces/core/prose.h"
 #include "traces/verify/row_limits.h"
 #include "traces/verify/selection.h"
@@ -61,8 +62,9 @@ Precision precisionOf(const Trace& trace, const LayerTensors& layer, const Selec
     merges[owner] = mergesOf(trace, layer.pass.train_step, owner, layer.ranks);
     most = std::max(most, merges[owner]);
   }
+  const int sinks = layer.sinks ? 1 : 0;  // merged as a block is
   for (const std::size_t row : selection.rows)
-    precision.merges.push_back(merges[layer.owners[row]]);
+    precision.merges.push_back(merges[layer.owners[row]] + sinks);
   precision.key_parts = most * static_cast<int>(layer.groupSize());
   return precision;
 }
@@ -144,7 +146,8 @@ class Comparison {
   const Selection& selection_;
 };
 
-/// The selected rows of q, k, v and dout as one attention of a batch entry a group.
+/// The selected rows of q, k, v and dout, with their heads' sinks, as one attention of a batch
+/// entry a group.
 struct SelectedInputs {
   SelectedInputs(const Trace& trace, const LayerTensors& layer, const Selection& selection,
                  AttentionMask mask, bool backward)
@@ -152,6 +155,7 @@ struct SelectedInputs {
         k(layer.values(trace, TensorKind::kK, selection).values),
         v(layer.values(trace, TensorKind::kV, selection).values) {
     if (backward) dout = layer.values(trace, TensorKind::kDout, selection).values;
+    if (layer.sinks) selectSinks(trace, layer, selection);
     in.batch = static_cast<std::int64_t>(selection.groups.size());
     in.heads = layer.groupSize();
     in.kv_heads = 1;
@@ -162,14 +166,24 @@ struct SelectedInputs {
     in.k = k;
     in.v = v;
     in.dout = dout;
+    in.sinks = sinks;
     in.scale = 1 / std::sqrt(static_cast<double>(layer.head_dim));
     in.mask = std::move(mask);
   }
   SelectedInputs(const SelectedInputs&) = delete;
   SelectedInputs& operator=(const SelectedInputs&) = delete;
 
-  std::vector<double> q, k, v, dout;
+  std::vector<double> q, k, v, dout, sinks;
   AttentionInputs in;
+
+ private:
+  void selectSinks(const Trace& trace, const LayerTensors& layer, const Selection& selection) {
+    const auto all = trace.values(*layer.sinks);
+    if (!all) throw inputError("the values of the attention sinks are missing");
+    for (const HeadGroup& group : selection.groups)
+      for (std::int64_t h = 0; h < layer.groupSize(); ++h)
+        sinks.push_back((*all)[static_cast<std::size_t>(group.kv_head * layer.groupSize() + h)]);
+  }
 };
 
 }  // namespace

@@ -31,8 +31,8 @@ struct TensorCheck {
 };
 
 /// A layer of one group of ranks as it was recorded against unsharded attention in fp64, computed
-/// from the recorded q, k, v and dout under the declared mask. Not recorded, and so taken as usual:
-/// scores are scaled by 1 / √head_dim, and there are no attention sinks.
+/// from the recorded q, k, v, dout and attention sinks under the declared mask. Not recorded, and
+/// so taken as usual: scores are scaled by 1 / √head_dim.
 struct LayerCheck {
   LayerPass pass;
   std::vector<WorldRank> members;

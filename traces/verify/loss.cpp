@@ -77,10 +77,10 @@ std::vector<WorldRank> tokenOwners(const Trace& trace) {
   return {owners.begin(), owners.end()};
 }
 
-/// A bias of q, k or v, of which each tp rank holds the part of its heads.
-bool isSlicedBias(const std::string& name) {
+/// A bias of q, k or v or a layer's sinks, of which each tp rank holds the part of its heads.
+bool isOfOwnHeads(const std::string& name) {
   return name.ends_with(".q_proj.bias") || name.ends_with(".k_proj.bias") ||
-         name.ends_with(".v_proj.bias");
+         name.ends_with(".v_proj.bias") || name.ends_with(".self_attn.sinks");
 }
 
 std::optional<double> loggedNumber(const Trace& trace, std::int32_t train_step, const char* field) {
@@ -181,7 +181,7 @@ ScalarCheck checkGradientNorm(const Trace& trace, std::int32_t train_step) {
           continue;
         // Norms' weights and the output's bias are of one dimension and whole on every tp rank; of
         // the others, those are replicas that are equal.
-        const bool whole = tensor.shape.size() == 1 && !isSlicedBias(tensor.tensor.name);
+        const bool whole = tensor.shape.size() == 1 && !isOfOwnHeads(tensor.tensor.name);
         if (!counted.emplace(tensor.tensor.name, whole ? 0 : tensor.hash).second) continue;
         for (const double value : load(trace, tensor.tensor, place, rank).values)
           squares += value * value;

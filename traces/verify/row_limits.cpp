@@ -48,6 +48,8 @@
 // 2,048 tokens, D 16 and 64) reached at most 0.3 of these limits. Terms with t are left out above
 // where it is clear how they go on.
 //
+// An attention sink is one more key that has no value, merged as a block is.
+//
 // The exact values are themselves fp64 sums, which matters for fp64 recordings only: there u is
 // taken twice.
 #include "traces/verify/row_limits.h"
