@@ -36,6 +36,7 @@ traces::RunSpec describeRun(const AttendInput& in, const AttendConfig& config) {
   run.dtype = dtypeOf(in.q);
   run.seq_len = 0;
   run.batch = in.q.size(0);
+  run.sinks = in.sinks.defined();
   run.steps = 1;
   run.model = {"attention", 1, 0, in.q.size(1), in.k.size(1), in.q.size(3), 0};
   run.cores = static_cast<std::int32_t>(std::thread::hardware_concurrency());
@@ -135,6 +136,9 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
     outcome.forward_seconds.push_back(static_cast<double>(middle - begin) * 1e-9);
     outcome.backward_seconds.push_back(static_cast<double>(traces::steadyNow() - middle) * 1e-9);
   }
+  if (in.sinks.defined())
+    context.observer.tensor({traces::TensorKind::kSinks},
+                            {0, kOnlyLayer, traces::Direction::kForward, {}}, in.sinks);
   const at::Tensor* all[] = {&result.out, &result.lse, &g.dq, &g.dk, &g.dv};
   for (std::size_t i = 0; i < std::size(kResults); ++i) {
     if (!all[i]->defined()) continue;

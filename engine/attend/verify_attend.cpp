@@ -5,9 +5,9 @@
 #include "engine/attend/attend_reference.h"
 #include "engine/attention/block_attention.h"
 #include "engine/attention/reference.h"
-#include "engine/attention/sinks.h"
 #include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
+#include "engine/verify/sink_error.h"
 
 namespace ringscope::engine {
 namespace {
@@ -18,26 +18,6 @@ traces::DiffRecord recordOf(const char* tensor, traces::Direction direction) {
   traces::DiffRecord diff;
   diff.place = {0, kOnlyLayer, direction, {}};
   diff.tensor = tensor;
-  return diff;
-}
-
-/// Every head's sum over all queries, of errors of a known size.
-traces::DiffRecord sinksRecord(const AttendInput& in, const at::Tensor& actual,
-                               const LayerAttention& exact, const LayerAttention& one_device) {
-  traces::DiffRecord diff = recordOf("dsinks", traces::Direction::kBackward);
-  const at::Tensor rounding = sinkGradientRounding(in.sinks, in.dout, {exact.out, exact.lse},
-                                                   unitRoundoff(in.q.scalar_type()))
-                                  .to(at::kDouble)
-                                  .cpu();
-  // Merging rounds out once more than one device does.
-  const at::Tensor squares = at::square(rounding);
-  const at::Tensor none = at::zeros_like(rounding);
-  const RowVariance variance{none, none, squares, 2 * squares};
-  measureError(
-      diff,
-      {actual, sinkGradient(in.sinks, in.dout, {exact.out, exact.lse}),
-       sinkGradient(in.sinks, in.dout, {one_device.out, one_device.lse}).to(actual.scalar_type())},
-      &variance);
   return diff;
 }
 
@@ -67,8 +47,11 @@ std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const Attend
         &(is.variance.*result.variance));
     diffs.push_back(std::move(diff));
   }
-  if (outcome.tensors.contains("dsinks"))
-    diffs.push_back(sinksRecord(in, outcome.tensors.at("dsinks"), is.exact, is.one_device));
+  if (outcome.tensors.contains("dsinks")) {
+    diffs.push_back(recordOf("dsinks", traces::Direction::kBackward));
+    measureSinkGradient(diffs.back(), outcome.tensors.at("dsinks"), in.sinks, is.exact,
+                        is.one_device, in.q.scalar_type());
+  }
   return diffs;
 }
 

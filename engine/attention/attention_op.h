@@ -25,6 +25,9 @@ struct AttentionGradients {
 class AttentionOp {
  public:
   virtual ~AttentionOp() = default;
+  /// Logits of attention sinks in every forward from now on, one a query head, [Hq]; undefined:
+  /// none. backward needs none, since out and lse of its result have them in.
+  virtual void setSinks(at::Tensor sinks) { sinks_ = std::move(sinks); }
   /// q: [B, Hq, S, D]; k, v: [B, Hkv, S, D] with Hkv dividing Hq.
   virtual AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   Layer layer) = 0;
@@ -32,6 +35,9 @@ class AttentionOp {
   virtual AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q,
                                       const at::Tensor& k, const at::Tensor& v,
                                       const AttentionResult& result, Layer layer) = 0;
+
+ protected:
+  at::Tensor sinks_;
 };
 
 }  // namespace ringscope::engine

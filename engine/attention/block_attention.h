@@ -57,11 +57,9 @@ class DeviceAttention : public AttentionOp {
   /// `fp8`: q, k and v are rounded to e4m3 first. `sinks`: [Hq], or undefined.
   DeviceAttention(Mask mask, double scale, bool fp8 = false, at::Tensor sinks = {},
                   Kernel kernel = Kernel::kAuto)
-      : mask_(std::move(mask)),
-        scale_(scale),
-        fp8_(fp8),
-        sinks_(std::move(sinks)),
-        kernel_(kernel) {}
+      : mask_(std::move(mask)), scale_(scale), fp8_(fp8), kernel_(kernel) {
+    sinks_ = std::move(sinks);
+  }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           Layer layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
@@ -74,7 +72,6 @@ class DeviceAttention : public AttentionOp {
   Mask mask_;
   double scale_;
   bool fp8_;
-  at::Tensor sinks_;
   Kernel kernel_;
 };
 

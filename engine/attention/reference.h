@@ -18,7 +18,9 @@ class ReferenceAttention : public AttentionOp {
  public:
   /// `sinks`: [Hq], or undefined.
   ReferenceAttention(Mask mask, double scale, at::Tensor sinks = {})
-      : mask_(std::move(mask)), scale_(scale), sinks_(std::move(sinks)) {}
+      : mask_(std::move(mask)), scale_(scale) {
+    sinks_ = std::move(sinks);
+  }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           Layer layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
@@ -29,7 +31,6 @@ class ReferenceAttention : public AttentionOp {
   at::Tensor scores(const at::Tensor& q_rows, const at::Tensor& k, std::int64_t first_row) const;
   Mask mask_;
   double scale_;
-  at::Tensor sinks_;
 };
 
 }  // namespace ringscope::engine

@@ -148,6 +148,7 @@ void readAttention(LlamaConfig& c, const json& j, const std::string& source) {
   c.attention_bias = c.family == LlamaFamily::kQwen2 || said;
   c.output_bias = c.family != LlamaFamily::kQwen2 && said;
   c.head_norm = c.family == LlamaFamily::kQwen3;
+  c.attention_sinks = j.value("attention_sinks", false);
   c.sliding_window = slidingWindow(c, j, source);
 }
 
@@ -216,6 +217,7 @@ nlohmann::json LlamaConfig::toJson(const std::string& dtype) const {
   if (family == LlamaFamily::kLlama) config["mlp_bias"] = false;
   if (family == LlamaFamily::kLlama || family == LlamaFamily::kQwen3)
     config["attention_bias"] = attention_bias;
+  if (attention_sinks) config["attention_sinks"] = true;  // a key of RingScope's own
   if (traits.window > 0)
     config["sliding_window"] = sliding_window > 0 ? json(sliding_window) : json();
   if (isQwen(family)) {

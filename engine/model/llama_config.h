@@ -33,9 +33,10 @@ struct LlamaConfig {
   double rope_theta = 10000.0;
   double initializer_range = 0.05;
   bool tie_word_embeddings = false;
-  bool attention_bias = false;  ///< of q, k, v
-  bool output_bias = false;     ///< of o
-  bool head_norm = false;       ///< RMS norm of each head of q and k, before the rotary embedding
+  bool attention_bias = false;   ///< of q, k, v
+  bool output_bias = false;      ///< of o
+  bool head_norm = false;        ///< RMS norm of each head of q and k, before the rotary embedding
+  bool attention_sinks = false;  ///< a learnt logit a query head in every softmax
   std::int64_t sliding_window = 0;  ///< keys that a token sees, its own included; 0: all
   std::optional<RopeScaling> rope_scaling;
 

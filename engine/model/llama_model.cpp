@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "engine/attention/sinks.h"
 #include "engine/observe/memory_tracker.h"
 
 namespace ringscope::engine {
@@ -103,6 +104,9 @@ void LlamaModel::attend(Segments& s, Layer layer) {
   a.q = s.q.detach();
   a.k = s.k.detach();
   a.v = s.v.detach();
+  const at::Tensor sinks = weights_.sinksOf(layer);
+  attention_.setSinks(sinks.defined() ? sinks.detach() : sinks);
+  if (sinks.defined()) a.sinks = sinks.detach().clone().unsqueeze(0);
   const AttentionResult result = attention_.forward(a.q, a.k, a.v, layer);
   a.out = result.out;
   a.lse = result.lse;
@@ -141,6 +145,15 @@ void LlamaModel::remember(Layer layer) {
   a.v = s.v.detach();
 }
 
+/// Of this rank's rows; the gradient sync adds those of the others.
+void LlamaModel::addSinkGradient(Layer layer) {
+  const at::Tensor sinks = weights_.sinksOf(layer);
+  if (!sinks.defined()) return;
+  LayerAttention& a = layers_[layer.index()];
+  a.dsinks = sinkGradient(sinks.detach(), a.dout, {a.out, a.lse}).unsqueeze(0);
+  sinks.mutable_grad().add_(a.dsinks[0].to(sinks.scalar_type()));
+}
+
 at::Tensor LlamaModel::lossSum(const at::Tensor& labels) {
   const auto type = logits_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   loss_ = options_.tp.crossEntropySum(logits_.flatten(0, 1).to(type), labels.reshape({-1}));
@@ -172,6 +185,7 @@ at::Tensor LlamaModel::backwardLayer(Layer layer, const at::Tensor& grad_output)
   a.dq = g.dq;
   a.dk = g.dk;
   a.dv = g.dv;
+  addSinkGradient(layer);
   const auto type = s.q.scalar_type();
   scope_(EventKind::kProject, layer, Direction::kBackward, [&] {
     torch::autograd::backward({s.q, s.k, s.v}, {a.dq.to(type), a.dk.to(type), a.dv.to(type)});

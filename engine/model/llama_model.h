@@ -15,9 +15,11 @@
 namespace ringscope::engine {
 
 /// Everything that attention of one layer saw and gave on this rank, as recorded and compared.
-/// q, out, dout, dq: [B, Hq, S, D]; k, v, dk, dv: [B, Hkv, S, D]; lse: [B, Hq, S].
+/// q, out, dout, dq: [B, Hq, S, D]; k, v, dk, dv: [B, Hkv, S, D]; lse: [B, Hq, S]. With
+/// attention sinks their logits too, and in fp64 this rank's part of their gradient: [1, Hq].
 struct LayerAttention {
   at::Tensor q, k, v, out, lse, dout, dq, dk, dv;
+  at::Tensor sinks{}, dsinks{};
 };
 
 /// What may change values that the model has computed. By default nothing does.
@@ -80,6 +82,7 @@ class LlamaModel {
   void project(Segments& s, Layer layer) const;
   void feedForward(Segments& s, Layer layer) const;
   void attend(Segments& s, Layer layer);
+  void addSinkGradient(Layer layer);
   void forget(Layer layer);
   void remember(Layer layer);
   at::Tensor backwardLayer(Layer layer, const at::Tensor& grad_output);

@@ -23,6 +23,7 @@ bool isHeadNorm(const std::string& name) {
 int slicedDim(const std::string& name) {
   for (const char* columns : {".q_proj.", ".k_proj.", ".v_proj.", ".gate_proj.", ".up_proj."})
     if (name.find(columns) != std::string::npos) return 0;
+  if (name.ends_with(".self_attn.sinks")) return 0;
   if (name.ends_with("embed_tokens.weight") || name == "lm_head.weight") return 0;
   if (name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight")) return 1;
   return -1;

@@ -10,8 +10,9 @@
 namespace ringscope::engine {
 
 /// Which part of each parameter of a Llama a rank holds under tensor parallelism: q, k, v, gate and
-/// up are cut by columns, o and down by rows, embedding and output projection by vocabulary. Where
-/// there are more ranks than KV heads, several ranks hold the same head.
+/// up are cut by columns, o and down by rows, attention sinks by heads, embedding and output
+/// projection by vocabulary. Where there are more ranks than KV heads, several ranks hold the same
+/// head.
 class LlamaSlices {
  public:
   /// `config` outlives this.

@@ -67,6 +67,7 @@ void visitParameters(const LlamaConfig& c,
       visit(layerName(l, "self_attn.k_proj.bias"), {kv});
       visit(layerName(l, "self_attn.v_proj.bias"), {kv});
     }
+    if (c.attention_sinks) visit(LlamaWeights::sinksName(l), {c.num_attention_heads});
     if (c.output_bias) visit(layerName(l, "self_attn.o_proj.bias"), {c.hidden_size});
   }
   visit("model.norm.weight", {c.hidden_size});
@@ -84,12 +85,22 @@ LlamaWeights LlamaWeights::random(const LlamaConfig& config, std::uint64_t seed,
                                   at::ScalarType type) {
   auto generator = at::detail::createCPUGenerator(seed);
   LlamaWeights weights;
-  visitParameters(config, [&](const std::string& name, const Shape& shape) {
+  LlamaConfig without_sinks = config;
+  without_sinks.attention_sinks = false;
+  visitParameters(without_sinks, [&](const std::string& name, const Shape& shape) {
     weights.add(name, shape.size() == 1
                           ? at::full(shape, name.ends_with(".bias") ? 0 : 1, type)
                           : (at::randn(shape, generator) * config.initializer_range).to(type));
   });
+  if (config.attention_sinks) weights.drawSinks(config, seed, type);
   return weights;
+}
+
+void LlamaWeights::drawSinks(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type) {
+  constexpr double kDeviation = 0.5;
+  auto generator = at::detail::createCPUGenerator(~seed);  // apart from the other parameters
+  for (Layer l = Layer::of(0); l.value() < config.num_hidden_layers; l = l.next())
+    add(sinksName(l), (at::randn({config.num_attention_heads}, generator) * kDeviation).to(type));
 }
 
 LlamaWeights LlamaWeights::load(const LlamaConfig& config, const std::string& folder,
@@ -140,6 +151,15 @@ std::map<std::string, at::Tensor> LlamaWeights::values() const {
 at::Tensor LlamaWeights::biasOf(Layer layer, const std::string& projection) const {
   const auto found = tensors_.find(layerName(layer, projection + ".bias"));
   return found == tensors_.end() ? at::Tensor() : found->second;
+}
+
+at::Tensor LlamaWeights::sinksOf(Layer layer) const {
+  const auto found = tensors_.find(sinksName(layer));
+  return found == tensors_.end() ? at::Tensor() : found->second;
+}
+
+std::string LlamaWeights::sinksName(Layer layer) {
+  return layerName(layer, "self_attn.sinks");
 }
 
 const at::Tensor& LlamaWeights::ofLayer(Layer layer, const std::string& name) const {

@@ -16,7 +16,8 @@ namespace ringscope::engine {
 /// The parameters of a Llama by their Hugging Face names, in a fixed order.
 class LlamaWeights {
  public:
-  /// Normal with initializer_range, norms at 1, from `seed`; the same on every rank.
+  /// Normal with initializer_range, norms at 1, from `seed`; the same on every rank. Attention
+  /// sinks change no other parameter.
   static LlamaWeights random(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type);
   /// From FOLDER/model.safetensors, or from the files that FOLDER/model.safetensors.index.json
   /// names. Throws inputError that names a missing or misshapen tensor.
@@ -24,6 +25,8 @@ class LlamaWeights {
                            at::ScalarType type);
   /// Of tensors by their names, which are not copied.
   static LlamaWeights of(std::vector<std::string> names, std::map<std::string, at::Tensor> tensors);
+  /// Adds attention sinks to a model that has none: normal, of standard deviation 0.5.
+  void drawSinks(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type);
   /// What a rank holds of a full parameter.
   using Slicer = std::function<at::Tensor(const std::string& name, const at::Tensor& full)>;
   /// Leaves with their own storage that collect gradients: each rank trains its own replica, of
@@ -40,6 +43,9 @@ class LlamaWeights {
   const at::Tensor& ofLayer(traces::Layer layer, const std::string& name) const;
   /// Undefined where the model has none.
   at::Tensor biasOf(traces::Layer layer, const std::string& projection) const;
+  /// The parameter of a layer's attention sinks, [Hq]; undefined where the model has none.
+  at::Tensor sinksOf(traces::Layer layer) const;
+  static std::string sinksName(traces::Layer layer);
   /// The output projection [vocab, hidden]: the embedding itself when they are tied.
   const at::Tensor& outputProjection() const;
 

@@ -193,6 +193,7 @@ void RankTrainer::recordAttention(std::int32_t train_step) {
     observer.tensor({TensorKind::kQ}, forward, a.q);
     observer.tensor({TensorKind::kK}, forward, a.k);
     observer.tensor({TensorKind::kV}, forward, a.v);
+    if (a.sinks.defined()) observer.tensor({TensorKind::kSinks}, forward, a.sinks[0]);
     observer.tensor({TensorKind::kOut}, forward, a.out);
     observer.tensor({TensorKind::kLse}, forward, a.lse);
     observer.tensor({TensorKind::kDout}, backward, a.dout);

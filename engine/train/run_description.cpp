@@ -30,6 +30,7 @@ traces::RunSpec describeRun(const TrainConfig& c, const LlamaConfig& m,
   run.seq_len = batches.sequenceLength();
   addWindowOf(m, run);
   run.batch = batches.batchSize();
+  run.sinks = m.attention_sinks;
   run.model = {c.model_dir.empty() ? "sample" : c.model_dir,
                m.num_hidden_layers,
                m.hidden_size,

@@ -20,6 +20,8 @@ class StepAttention : public AttentionOp {
   /// `own`: the sequences of this rank's cp group; one, where they hold documents.
   void begin(std::int32_t train_step, const Batch& own);
 
+  void setSinks(at::Tensor sinks) override { now_->setSinks(std::move(sinks)); }
+
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           Layer layer) override {
     return now_->forward(q, k, v, layer);

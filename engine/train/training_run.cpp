@@ -67,6 +67,25 @@ LlamaConfig sampleModel(const BatchSource& batches) {
   return model;
 }
 
+LlamaConfig modelOf(const TrainConfig& config, const BatchSource& batches) {
+  LlamaConfig model =
+      config.model_dir.empty() ? sampleModel(batches) : LlamaConfig::load(config.model_dir);
+  if (config.sinks) model.attention_sinks = true;
+  if (batches.largestToken() >= model.vocab_size)
+    throw inputError("token " + std::to_string(batches.largestToken()) +
+                     " is outside the model's vocabulary of " + std::to_string(model.vocab_size));
+  return model;
+}
+
+/// Sinks that a folder does not have are drawn.
+LlamaWeights weightsOf(const TrainConfig& config, const LlamaConfig& model, at::ScalarType type) {
+  if (config.model_dir.empty()) return LlamaWeights::random(model, config.seed, type);
+  const LlamaConfig stored = LlamaConfig::load(config.model_dir);
+  LlamaWeights weights = LlamaWeights::load(stored, config.model_dir, type);
+  if (model.attention_sinks && !stored.attention_sinks) weights.drawSinks(model, config.seed, type);
+  return weights;
+}
+
 /// Of the recorded ranks that ran in this process.
 void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, const Mesh& mesh) {
   for (const WorldRank rank : mesh.ranks()) {
@@ -143,11 +162,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   auto source = openBatches(config);
   const std::int64_t each = source->sequenceLength(), sequences = source->batchSize();
   const auto batches = batchesOfRanks(std::move(source), config);
-  const LlamaConfig model =
-      config.model_dir.empty() ? sampleModel(*batches) : LlamaConfig::load(config.model_dir);
-  if (batches->largestToken() >= model.vocab_size)
-    throw inputError("token " + std::to_string(batches->largestToken()) +
-                     " is outside the model's vocabulary of " + std::to_string(model.vocab_size));
+  const LlamaConfig model = modelOf(config, *batches);
   RunSwitches own_switches;
   RunSwitches& switches = hooks.switches ? *hooks.switches : own_switches;
   switches.begin(config.mistakes, CapturePolicy::parse(config.capture));
@@ -162,9 +177,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   const auto resumed = checkpointToResume(config, lasting);
   const std::int64_t length = batches->sequenceLength();
   const ShardLayout layout = seams.buffers.layout(length, config.cp, *run.balance, {{0, length}});
-  const LlamaWeights initial = config.model_dir.empty()
-                                   ? LlamaWeights::random(model, config.seed, type)
-                                   : LlamaWeights::load(model, config.model_dir, type);
+  const LlamaWeights initial = weightsOf(config, model, type);
   const TrainSetup setup{config, run, model, layout, type, *batches, lasting};
   const RankThreadOptions options = optionsOf(config, recorder, hooks, switches);
   if (recorder) {

@@ -85,11 +85,20 @@ at::Tensor joinedShard(const Mesh& mesh, GroupRank cp, const std::vector<at::Ten
   return joined(rows, 0);
 }
 
+/// What a layer holds: sinks only where there are any.
+std::vector<Field> fieldsOf(const LayerAttention& layer) {
+  std::vector<Field> fields(std::begin(kFields), std::end(kFields));
+  if (layer.sinks.defined())
+    fields.insert(fields.end(), {{&LayerAttention::sinks, Heads::kQuery},
+                                 {&LayerAttention::dsinks, Heads::kQuery}});
+  return fields;
+}
+
 /// In the order in which gatherStep() takes them apart again.
 std::vector<at::Tensor> tensorsOf(const RankStep& step) {
   std::vector<at::Tensor> tensors;
   for (const LayerAttention& layer : step.layers)
-    for (const Field& field : kFields) tensors.push_back(layer.*field.tensor);
+    for (const Field& field : fieldsOf(layer)) tensors.push_back(layer.*field.tensor);
   tensors.insert(tensors.end(), {step.logits, step.cos, step.sin});
   for (const auto& [name, gradient] : step.gradients.front()) tensors.push_back(gradient);
   return tensors;
@@ -108,7 +117,7 @@ std::vector<RankStep> gatherStep(MeshGroups& groups, const RankStep& mine,
       std::max(1, mesh.tp / static_cast<int>(std::max<std::int64_t>(1, model.num_key_value_heads)));
   auto of_ranks = all.begin();
   for (std::size_t layer = 0; layer < mine.layers.size(); ++layer)
-    for (const Field& field : kFields) {
+    for (const Field& field : fieldsOf(mine.layers[layer])) {
       const auto by_cp = joinedByCp(mesh, *of_ranks++, field.heads, replicas);
       for (std::size_t cp = 0; cp < steps.size(); ++cp)
         steps[cp].layers[layer].*field.tensor = by_cp[cp];

@@ -13,7 +13,8 @@ namespace ringscope::engine {
 /// group would have had it without dp and tp: the sequences of all dp ranks, the heads of all tp
 /// ranks, whole gradients. Nothing on the others. Every rank of the mesh calls it, with its own
 /// layers [B / dp, H / tp, S_local, D] and gradients.
-/// Where several tp ranks hold one KV head, the gradients that each of them has for it are added.
+/// Sinks and their gradients have a row for each dp rank. Where several tp ranks hold one KV head,
+/// the gradients that each of them has for it are added.
 std::vector<RankStep> gatherStep(MeshGroups& groups, const RankStep& mine,
                                  const LlamaConfig& model);
 

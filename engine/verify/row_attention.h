@@ -15,6 +15,9 @@ class RowAttention : public AttentionOp {
   /// One operator a sequence; a single one serves the whole batch.
   explicit RowAttention(std::vector<std::unique_ptr<AttentionOp>> rows) : rows_(std::move(rows)) {}
 
+  void setSinks(at::Tensor sinks) override {
+    for (const auto& row : rows_) row->setSinks(sinks);
+  }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           Layer layer) override;
   AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,

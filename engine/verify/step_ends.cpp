@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/verify/error_measure.h"
+#include "engine/verify/sink_error.h"
 #include "traces/diff/summary.h"
 
 namespace ringscope::engine {
@@ -40,6 +41,20 @@ at::Tensor joined(const std::vector<RankStep>& ranks, at::Tensor RankStep::*tens
   shards.reserve(ranks.size());
   for (const RankStep& rank : ranks) shards.push_back(rank.*tensor);
   return layout.unshard(shards, seq_dim);
+}
+
+/// Limits of a parameter's gradient.
+at::Tensor gradientLimits(const std::string& name, const UnshardedStep& exact,
+                          const UnshardedStep& device) {
+  const at::Tensor &of_exact = exact.gradients.at(name), &of_device = device.gradients.at(name);
+  for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
+    const LayerAttention& attention = exact.layers[layer.index()];
+    if (!attention.sinks.defined() || name != LlamaWeights::sinksName(layer)) continue;
+    const RowVariance variance =
+        sinkVariance(attention.sinks[0], attention, of_device.scalar_type());
+    return rowLimits(of_exact, of_device, &variance, true);
+  }
+  return rowLimits(of_exact, of_device);
 }
 
 /// The 2-norm of all gradients together, and that of what one device makes wrong in them.
@@ -97,7 +112,7 @@ DiffRecord StepEnds::loss(double logged) const {
 std::vector<DiffRecord> StepEnds::gradients() const {
   std::vector<DiffRecord> diffs;
   for (const auto& [name, of_exact] : exact.gradients) {
-    const at::Tensor limits = rowLimits(of_exact, device.gradients.at(name));
+    const at::Tensor limits = gradientLimits(name, exact, device);
     DiffRecord worst, last;
     at::Tensor measured;
     std::vector<double> by_rank;

@@ -11,6 +11,7 @@
 #include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/row_attention.h"
+#include "engine/verify/sink_error.h"
 #include "engine/verify/step_ends.h"
 
 namespace ringscope::engine {
@@ -54,6 +55,12 @@ std::unique_ptr<AttentionOp> bySequence(const Batch& batch, const Mask& mask, Ma
   return std::make_unique<RowAttention>(std::move(rows));
 }
 
+/// A layer's sinks, [Hq], the same on all ranks; undefined: none.
+at::Tensor sinksOf(const std::vector<RankStep>& ranks, Layer layer) {
+  const at::Tensor& of_dp_ranks = ranks.front().layers[layer.index()].sinks;
+  return of_dp_ranks.defined() ? of_dp_ranks[0] : of_dp_ranks;
+}
+
 /// What a layer holds of sequence i, as a batch of one.
 LayerAttention sequenceOf(const LayerAttention& a, std::int64_t i) {
   LayerAttention one;
@@ -93,6 +100,21 @@ LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, Layer la
   return whole;
 }
 
+DiffRecord StepVerifier::sinkDiff(const Place& place, const std::vector<RankStep>& ranks,
+                                  const LayerAttention& exact,
+                                  const LayerAttention& one_device) const {
+  DiffRecord diff;
+  diff.place = place;
+  diff.tensor = "dsinks";
+  at::Tensor sum;
+  for (const RankStep& rank : ranks) {
+    const at::Tensor part = rank.layers[place.layer.index()].dsinks.sum(0);
+    sum = sum.defined() ? sum + part : part;
+  }
+  measureSinkGradient(diff, sum, sinksOf(ranks, place.layer), exact, one_device, type_);
+  return diff;
+}
+
 AttentionVariance StepVerifier::variance(const LayerAttention& exact, const Batch& batch) const {
   if (batch.cu_seqlens.size() < 2)
     return attentionVariance(exact, batch.maskOf(mask_, 0), config_.attentionScale(), type_);
@@ -115,6 +137,9 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
   for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
        layer = layer.next()) {
     const LayerAttention actual = joined(ranks, layer, layout), in = asUsed(actual, fp8_);
+    const at::Tensor sinks = sinksOf(ranks, layer);
+    exact_attention->setSinks(sinks);
+    device_attention->setSinks(sinks);
     const LayerAttention exact = attended(*exact_attention, in),
                          one_device = attended(*device_attention, in);
     const AttentionVariance expected = variance(exact, batch);
@@ -131,6 +156,9 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
       maps("error.ulp." + diff.tensor, diff.place, map.ulp);
       found.diffs.push_back(std::move(diff));
     }
+    if (sinks.defined())
+      found.diffs.push_back(
+          sinkDiff(placeOf(train_step, layer, Direction::kBackward), ranks, exact, one_device));
     found.variances.push_back(expected);
   }
   return found;

@@ -26,9 +26,9 @@ struct RankStep {
 };
 
 /// The two diffs of a training step, each row of each tensor against its limit.
-/// Isolated: the layer's own q, k, v, dout, joined from all ranks, through unsharded attention in
-/// fp64: tells where an error is born. FP8 is compared on the values that its products had.
-/// End to end: the whole step from the same weights without sharding, in fp64.
+/// Isolated: the layer's own q, k, v, dout and sinks, joined from all ranks, through unsharded
+/// attention in fp64: tells where an error is born. FP8 is compared on the values that its products
+/// had. End to end: the whole step from the same weights without sharding, in fp64.
 class StepVerifier {
  public:
   /// `layout`: of all sequences, or with kPerDocument of one that is a single document. `fp8`: the
@@ -66,6 +66,9 @@ class StepVerifier {
   std::unique_ptr<AttentionOp> reference(const Batch& batch) const;
   std::unique_ptr<AttentionOp> device(const Batch& batch, bool fp8) const;
   AttentionVariance variance(const LayerAttention& exact, const Batch& batch) const;
+  /// The diff of the sinks' gradient in a layer whose own results these are.
+  traces::DiffRecord sinkDiff(const traces::Place& place, const std::vector<RankStep>& ranks,
+                              const LayerAttention& exact, const LayerAttention& one_device) const;
   static LayerAttention joined(const std::vector<RankStep>& ranks, Layer layer,
                                const BatchLayout& layout);
 

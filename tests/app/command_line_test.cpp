@@ -110,6 +110,26 @@ TEST(CommandLineTest, ACorrectRunIsClearForDoctorAndDiff) {
   EXPECT_EQ(info["complete"], true);
 }
 
+TEST(CommandLineTest, ATrainingWithAttentionSinksIsRightForEveryReader) {
+  test::TempDir dir;
+  const std::string trace = dir.file("a.rscope");
+  const auto train = ringscope(sampleRun(
+      trace,
+      "--sinks --recompute --tp 2 --strategy hybrid --ulysses 2 --capture full --save-model " +
+          dir.file("model") + " --export-state " + dir.file("s.safetensors")));
+  ASSERT_EQ(train.code, 0) << train.out << train.err;
+  for (const char* command : {"diff ", "doctor ", "verify "}) {
+    const auto result = ringscope(command + trace);
+    EXPECT_EQ(result.code, 0) << command << result.out << result.err;
+  }
+  const auto state = traces::SafeTensorsFile::read(dir.file("s.safetensors"));
+  const auto model = traces::SafeTensorsFile::read(dir.file("model/model.safetensors"));
+  const std::string sinks = "model.layers.1.self_attn.sinks";
+  EXPECT_TRUE(state.contains("grad." + sinks) && state.contains("weight." + sinks));
+  EXPECT_EQ(model.at(sinks).shape, std::vector<std::int64_t>{4});
+  EXPECT_TRUE(json::parse(slurp(dir.file("model/config.json")))["attention_sinks"]);
+}
+
 TEST(CommandLineTest, AMistakeIsFoundWithExitCode1AndStaysSealed) {
   test::TempDir dir;
   const std::string trace = dir.file("a.rscope");

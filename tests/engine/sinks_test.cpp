@@ -62,6 +62,39 @@ TEST(SinksTest, TheGradientIsTheSlopeOfForward) {
   }
 }
 
+/// Softmax over the keys and one more, which has no value, as autograd sees it.
+at::Tensor plainAttention(const AttendInput& in, const at::Tensor& q, const at::Tensor& k,
+                          const at::Tensor& v, const at::Tensor& sinks) {
+  const std::int64_t group = q.size(1) / k.size(1), length = q.size(2);
+  const at::Tensor keys = k.repeat_interleave(group, 1), values = v.repeat_interleave(group, 1);
+  const at::Tensor refused = at::ones({length, length}, at::kBool).triu(1);
+  const at::Tensor scores = at::matmul(q, keys.transpose(-1, -2)) * in.scale;
+  const at::Tensor column = sinks.view({1, -1, 1, 1}).expand({q.size(0), -1, length, 1});
+  const at::Tensor weights =
+      at::cat({scores.masked_fill(refused, -std::numeric_limits<double>::infinity()), column}, -1)
+          .softmax(-1);
+  return at::matmul(weights.slice(-1, 0, length), values);
+}
+
+TEST(SinksTest, GradientsAreThoseOfAutogradThroughASoftmaxWithOneMoreKey) {
+  const AttendInput in = inputWithSinks(at::kDouble);
+  std::vector<at::Tensor> leaves;
+  for (const at::Tensor& t : {in.q, in.k, in.v, in.sinks.to(at::kDouble)})
+    leaves.push_back(t.detach().clone().requires_grad_());
+  const at::Tensor out = plainAttention(in, leaves[0], leaves[1], leaves[2], leaves[3]);
+  torch::autograd::backward({out}, {in.dout});
+  ReferenceAttention op(in.mask, in.scale);
+  op.setSinks(in.sinks);
+  const AttentionResult result = op.forward(in.q, in.k, in.v, Layer::of(0));
+  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, result, Layer::of(0));
+  EXPECT_LT(test::largestDifference(result.out, out.detach()), 1e-12);
+  EXPECT_LT(test::largestDifference(g.dq, leaves[0].grad()), 1e-12);
+  EXPECT_LT(test::largestDifference(g.dk, leaves[1].grad()), 1e-12);
+  EXPECT_LT(test::largestDifference(g.dv, leaves[2].grad()), 1e-12);
+  EXPECT_LT(test::largestDifference(sinkGradient(in.sinks, in.dout, result), leaves[3].grad()),
+            1e-12);
+}
+
 TEST(SinksTest, ASinkFarBelowAllScoresChangesNothing) {
   AttendInput in = inputWithSinks(at::kFloat);
   ReferenceAttention without(in.mask, in.scale),

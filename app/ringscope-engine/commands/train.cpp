@@ -273,6 +273,9 @@ void defineTrain(CLI::App& command, int& exit_code) {
   command.add_option("--tp", c.tp, "Ranks that share each layer (default: TP_SIZE, else 1)")
       ->envname("TP_SIZE")
       ->check(CLI::Range(1, 1024));
+  command.add_flag("--sinks", c.sinks,
+                   "Attention sinks: each layer learns a logit a query head that takes its share "
+                   "of every row's softmax (drawn where --model has none)");
   command.add_flag("--recompute", c.recompute, "Compute activations again in backward");
   command.add_option("--checkpoint", c.checkpoint_dir, "Save the run's state into this folder");
   command

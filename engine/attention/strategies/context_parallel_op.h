@@ -27,8 +27,6 @@ class ContextParallelOp : public AttentionOp {
   explicit ContextParallelOp(RankContext& context) : context_(context) {}
 
   virtual void setTrainStep(std::int32_t step) { train_step_ = step; }
-  /// Logits of attention sinks of this op's query heads, [Hq]; undefined: none.
-  virtual void setSinks(at::Tensor sinks) { sinks_ = std::move(sinks); }
   virtual HopTotals hops() const { return hops_; }
   /// (query, key) pairs that this rank attends, for each of its query heads.
   virtual std::int64_t work() const = 0;
@@ -55,7 +53,6 @@ class ContextParallelOp : public AttentionOp {
   RankContext& context_;
   std::int32_t train_step_ = 0;
   HopTotals hops_;
-  at::Tensor sinks_;
 };
 
 }  // namespace ringscope::engine

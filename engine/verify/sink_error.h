@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/model/llama_model.h"
+#include "engine/verify/rounding_variance.h"
+#include "traces/schema/records.h"
+
+namespace ringscope::engine {
+
+/// How large the rounding errors of the gradient of attention sinks [Hq] are to be expected in an
+/// attention in `type` whose out, lse and dout `exact` holds: it is one number of few, each a sum
+/// over all queries, and its error on one device may be small by luck.
+RowVariance sinkVariance(const at::Tensor& sinks, const LayerAttention& exact, at::ScalarType type);
+
+/// Fills a diff as measureError does: the gradient `actual` of these sinks [Hq] against that of the
+/// dout, out and lse that `exact` has, with limits from what `one_device` makes of them in `type`.
+void measureSinkGradient(traces::DiffRecord& diff, const at::Tensor& actual,
+                         const at::Tensor& sinks, const LayerAttention& exact,
+                         const LayerAttention& one_device, at::ScalarType type);
+
+}  // namespace ringscope::engine
