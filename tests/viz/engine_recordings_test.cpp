@@ -28,6 +28,8 @@ std::vector<std::string> everyKindOfRun() {
           test::traceFileWith("--mask window --window 20"),
           test::traceFileWith("--mask documents --batch 1 --separator ."),
           test::traceFileWith("--dtype bfloat16"),
+          test::traceFileWith("--sinks"),
+          test::traceFileWith("--sinks --strategy hybrid"),
           test::documentsTraceFile(""),
           test::documentsTraceFile("--window 20"),
           test::documentsTraceFile("--strategy all_gather")};

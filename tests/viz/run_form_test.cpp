@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the run form offers, chosen with mouse and keys.
 #include <QAbstractItemView>
+#include <QCheckBox>
 #include <QComboBox>
 
 #include "tests/viz/window_fixture.h"
@@ -47,6 +48,22 @@ TEST_F(RunFormTest, KernelAndHopsAreChosenWithTheMouse) {
   EXPECT_EQ(config.p2p, traces::PointToPoint::kOrdered);
   EXPECT_TRUE(config.arguments().join(" ").contains("--kernel math --p2p ordered"));
   EXPECT_TRUE(button("Run")->isEnabled());
+}
+
+TEST_F(RunFormTest, SinksAreTickedWithTheMouse) {
+  QCheckBox* sinks = nullptr;
+  for (QCheckBox* box : window.findChildren<QCheckBox*>())
+    if (box->accessibleName() == "Attention sinks") sinks = box;
+  ASSERT_TRUE(sinks);
+  auto* panel = window.findChild<RunPanel*>();
+  EXPECT_FALSE(panel->config().arguments().contains("--sinks"));
+  QTest::mouseClick(sinks, Qt::LeftButton, {}, QPoint(8, sinks->height() / 2));
+  EXPECT_TRUE(panel->config().sinks);
+  EXPECT_TRUE(panel->config().arguments().contains("--sinks"));
+  EXPECT_TRUE(button("Run")->isEnabled());
+  RunConfig without = panel->config();
+  without.sinks = false;
+  EXPECT_EQ(changes(without, panel->config()), "sinks: false → true");
 }
 
 TEST_F(RunFormTest, AKernelThatTheDeviceLacksIsGreySaysWhyAndIsNotChosen) {

@@ -172,8 +172,9 @@ void drawResults(const Canvas& c, double y) {
   for (const MergeStep& step : h.steps) weights += step.weight;
   c.say(QRectF(c.area.left() + 24, y + 3 * pitch + 2, c.area.width() - 48, kSentence),
         QString("Each block's out is an average by itself. Weighted by exp(block lse − lse) they "
-                "add up to %1 %; simply added, every block would count in full.")
-            .arg(weights * 100, 0, 'f', 2),
+                "add up to %1 %%2; simply added, every block would count in full.")
+            .arg(weights * 100, 0, 'f', 2)
+            .arg(c.scene.has_sink ? ", and the attention sink has the rest" : ""),
         c.theme.dim, textFont(13), Qt::TextWordWrap);
 }
 

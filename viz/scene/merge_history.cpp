@@ -257,6 +257,7 @@ MergeScene makeMergeScene(const Trace& trace, const Cursor& cursor, MergeRow row
   scene.token = tokenOf(trace, pass.train_step, cursor.rank, row.query);
   scene.ring_steps = ringStepsOf(trace, cursor.place, group);
   const bool forward = cursor.place.direction == traces::Direction::kForward;
+  scene.has_sink = trace.findTensor({TensorKind::kSinks}, pass, cursor.rank) != nullptr;
   scene.now = forward ? cursor.place.stage : RingStep::none();
   scene.history = mergeHistory(trace, pass, group, cursor.rank, row.head, row.query);
   scene.note = scene.history.missing;

@@ -57,10 +57,11 @@ struct MergeScene {
   std::string note;  ///< why nothing is shown; empty when something is
   WorldRank rank = WorldRank::of(0);
   Layer layer = Layer::of(0);
-  MergeRow row;        ///< the one that was asked for, brought into the tensor
-  TokenIndex token;    ///< of its query in the sequence; none: not recorded
-  int ring_steps = 0;  ///< of the viewed pass
-  RingStep now;        ///< the viewed ring step; none: backward is viewed
+  MergeRow row;           ///< the one that was asked for, brought into the tensor
+  TokenIndex token;       ///< of its query in the sequence; none: not recorded
+  int ring_steps = 0;     ///< of the viewed pass
+  RingStep now;           ///< the viewed ring step; none: backward is viewed
+  bool has_sink = false;  ///< an attention sink has the weight that the blocks leave
   MergeHistory history;
 
   friend bool operator==(const MergeScene&, const MergeScene&) = default;

@@ -39,6 +39,7 @@ constexpr Setting kSettings[] = {
     {"window", "window", "--window"},
     {"separator", "separator", "--separator"},
     {"dtype", "dtype", "--dtype"},
+    {"sinks", "sinks", "--sinks"},
     {"recompute", "recompute", "--recompute"},
     {"seed", "seed", "--seed"},
     {"lr", "lr", "--lr"},

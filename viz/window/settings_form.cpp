@@ -47,6 +47,14 @@ QSpinBox* SettingsForm::number(const QString& name, int most, int value) {
   return box;
 }
 
+TickBox* SettingsForm::tick(const QString& text, const QString& name, const QString& explanation) {
+  auto* box = new TickBox(text, this);
+  box->setAccessibleName(name);
+  box->setToolTip(explanation);
+  connect(box, &QCheckBox::toggled, this, &SettingsForm::refresh);
+  return box;
+}
+
 QPushButton* SettingsForm::picker(const QString& name) {
   auto* button = new QPushButton(this);
   button->setObjectName("picker");
@@ -98,6 +106,7 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   launch_ = choice("Launch", {"threads", "processes"});
   launch_->setToolTip("What a rank is");
   dtype_ = choice("Type", {"float32", "float64", "bfloat16"});
+  sinks_ = tick("sinks", "Attention sinks", "A learnt logit a head in every row's softmax");
   addRow("Model", {model_});
   addRow("Text", {text_button_});
   for (QSpinBox* box : {dp_, tp_, cp_}) {  // three in a row have no room for more than two digits
@@ -114,7 +123,7 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   addRow("Balance", {balance_});
   addRow("Mask", {mask_});
   window_label_ = addRow("Window", {window_});
-  addRow("Type", {dtype_});
+  addRow("Type", {dtype_, sinks_});
   addRow("Kernel", {kernel_});
   addRow("Hops", {p2p_});
   addRow("Ranks are", {launch_});
@@ -224,6 +233,7 @@ RunConfig SettingsForm::config() const {
   config.mask = chosen<traces::MaskKind>(mask_);
   config.window = config.mask == traces::MaskKind::kWindow ? window_->value() : 0;
   config.dtype = chosen<traces::DType>(dtype_);
+  config.sinks = sinks_->isChecked();
   config.kernel = chosen<traces::Kernel>(kernel_);
   config.p2p = chosen<traces::PointToPoint>(p2p_);
   config.launch = chosen<traces::Launch>(launch_);
@@ -255,6 +265,7 @@ void SettingsForm::setConfig(const RunConfig& config) {
   mask_->setCurrentText(name(config.mask));
   if (config.window > 0) window_->setValue(static_cast<int>(config.window));
   dtype_->setCurrentText(name(config.dtype));
+  sinks_->setChecked(config.sinks);
   kernel_->setCurrentText(name(config.kernel));
   p2p_->setCurrentText(name(config.p2p));
   launch_->setCurrentText(name(config.launch));

@@ -10,6 +10,7 @@
 
 #include "viz/scene/memory_estimate.h"
 #include "viz/window/run_config.h"
+#include "viz/window/tick_box.h"
 
 namespace ringscope::viz {
 
@@ -32,6 +33,7 @@ class SettingsForm : public QWidget {
  private:
   QComboBox* choice(const QString& name, const QStringList& options);
   QSpinBox* number(const QString& name, int most, int value);
+  TickBox* tick(const QString& text, const QString& name, const QString& explanation);
   QPushButton* picker(const QString& name);
   /// Widgets side by side; returns the row's label.
   QLabel* addRow(const QString& name, const QList<QWidget*>& widgets);
@@ -51,6 +53,7 @@ class SettingsForm : public QWidget {
   QPushButton *model_, *text_button_;
   QSpinBox *dp_, *tp_, *cp_, *steps_, *window_;
   QComboBox *seq_len_, *strategy_, *balance_, *mask_, *kernel_, *p2p_, *launch_, *dtype_;
+  TickBox* sinks_;
   QLabel *window_label_ = nullptr, *estimate_;
 };
 
