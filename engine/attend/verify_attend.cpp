@@ -24,8 +24,8 @@ traces::DiffRecord recordOf(const char* tensor, traces::Direction direction) {
 }  // namespace
 
 AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tensor& stored_out) {
-  const LayerAttention inputs =
-      asUsed({in.q, in.k, in.v, stored_out, {}, in.dout, {}, {}, {}}, fp8);
+  LayerAttention inputs = asUsed({in.q, in.k, in.v, stored_out, {}, in.dout, {}, {}, {}}, fp8);
+  inputs.sinks = in.sinks;
   ReferenceAttention reference(in.mask, in.scale, in.sinks);
   DeviceAttention device(in.mask, in.scale, false, in.sinks);
   exact = attended(reference, inputs);
@@ -49,8 +49,11 @@ std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const Attend
   }
   if (outcome.tensors.contains("dsinks")) {
     diffs.push_back(recordOf("dsinks", traces::Direction::kBackward));
-    measureSinkGradient(diffs.back(), outcome.tensors.at("dsinks"), in.sinks, is.exact,
-                        is.one_device, in.q.scalar_type());
+    LayerAttention used;
+    used.dout = in.dout;
+    used.out = outcome.tensors.at("out");
+    used.lse = outcome.tensors.at("lse");
+    measureSinkGradient(diffs.back(), outcome.tensors.at("dsinks"), in.sinks, used);
   }
   return diffs;
 }

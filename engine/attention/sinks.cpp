@@ -29,6 +29,12 @@ at::Tensor sinkGradient(const at::Tensor& sinks, const at::Tensor& dout,
   return -(share * delta).sum(at::IntArrayRef{0, 2});
 }
 
+at::Tensor sinkGradientSize(const at::Tensor& sinks, const at::Tensor& dout,
+                            const AttentionResult& result) {
+  const at::Tensor terms = dout.to(at::kDouble) * result.out.to(at::kDouble);
+  return (shareOf(sinks, result) * terms.abs().sum(-1)).sum(at::IntArrayRef{0, 2});
+}
+
 at::Tensor sinkGradientRounding(const at::Tensor& sinks, const at::Tensor& dout,
                                 const AttentionResult& result, double roundoff) {
   const at::Tensor terms = dout.to(at::kDouble) * result.out.to(at::kDouble);

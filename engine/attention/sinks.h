@@ -18,6 +18,10 @@ void applySinks(AttentionResult& result, const at::Tensor& sinks);
 at::Tensor sinkGradient(const at::Tensor& sinks, const at::Tensor& dout,
                         const AttentionResult& result);
 
+/// [Hq] in fp64: the sizes of what sinkGradient adds up, in fp64.
+at::Tensor sinkGradientSize(const at::Tensor& sinks, const at::Tensor& dout,
+                            const AttentionResult& result);
+
 /// [Hq] in fp64: the standard deviation that rounding every element of out by up to `roundoff` of
 /// itself gives to sinkGradient. A gradient is one number of few, whose error on one device may be
 /// small by luck.

@@ -15,6 +15,7 @@ LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
   a.dq = g.dq;
   a.dk = g.dk;
   a.dv = g.dv;
+  a.sinks = in.sinks;
   return a;
 }
 

@@ -13,6 +13,7 @@
 // quick exponential (ATen's fexp_u20), up to kQuickExp. It moves out by p(1 − p)·v at most, since
 // the weights of a row add up to 1.
 //   out    storing, P and out: (s² + u²)(|out|² + Σp²|v|²); weights: Σp²(1 − p)(e² + u²σ²)|v|²
+//          with a sink, whose lse scales the row, 2·0.41²u²(1 + lse²)|out|² more
 //   lse    u²(1 + lse²) + u²Σp²(1 + σ²), and at most e
 //   delta  u²|dout|²|out|² / 8: a dot product of D terms in eight lanes, of the out that was stored
 //   dq     storing, dS and dq: scale²(s² + u²)Σ(dS·k)² + s²|dq|²; weights:
@@ -103,6 +104,7 @@ struct Operands {
       : mask(of_mask),
         scale2(of_scale * of_scale),
         scale(of_scale),
+        has_sinks(exact.sinks.defined()),
         dout_size(std::max(exact.dout.abs().max().item<double>(), 1e-300)),
         q(exact.q.cpu().to(at::kFloat)),
         k(perQueryHead(exact.k, exact.q.size(1))),
@@ -119,7 +121,9 @@ struct Operands {
   }
 
   const Mask& mask;
-  double scale2, scale, dout_size;
+  double scale2, scale;
+  bool has_sinks;
+  double dout_size;
   at::Tensor q, k, v, dout, out, lse, k2, v2;
 };
 
@@ -153,6 +157,7 @@ class Sums {
         stored_(stored),
         tiny_(tiny),
         exp_(exp),
+        sink_(in.has_sinks ? 2 * kRms * kRms : 0),
         tiny_gradient_(tiny / (in.dout_size * in.dout_size)) {}
 
   void add(std::int64_t row, std::int64_t rows) {
@@ -167,7 +172,7 @@ class Sums {
                of_ds = weighted(pairs.ds2, {in_.k2, in_.k2 * in_.k2}),
                of_pairs = weighted(pairs.allowed, {in_.v2, in_.k2});
     const RowVariance of_out{o2, (stored_ + 1) * of_p[0] + tiny_ * of_pairs[0],
-                             exp_ * of_moved[0] + score2 * of_moved[1],
+                             exp_ * of_moved[0] + score2 * of_moved[1] + sink_ * lse2 * o2,
                              2 * kRms * kRms * lse2 * of_moved[0] + 0.2 * o2};
     const at::Tensor lse_error = lse2 + of_p[2] + score2 * of_p[1], merged = kRms * kRms * lse2;
     const at::Tensor eta2 = d2 * in_.v2.amax(-1, true) / kLanes, delta2 = d2 * o2 / kLanes;
@@ -200,7 +205,7 @@ class Sums {
 
  private:
   const Operands& in_;
-  double stored_, tiny_, exp_;
+  double stored_, tiny_, exp_, sink_;
   double tiny_gradient_;                    ///< of dS, which has the unit of dout
   std::vector<at::Tensor> p_, ds_, pairs_;  ///< sums over query rows
 };

@@ -7,6 +7,11 @@
 #include "engine/verify/error_measure.h"
 
 namespace ringscope::engine {
+namespace {
+
+constexpr double kFew = 4;  ///< roundings of a sum in blocks, and of its parts
+
+}  // namespace
 
 RowVariance sinkVariance(const at::Tensor& sinks, const LayerAttention& exact,
                          at::ScalarType type) {
@@ -21,14 +26,12 @@ RowVariance sinkVariance(const at::Tensor& sinks, const LayerAttention& exact,
 }
 
 void measureSinkGradient(traces::DiffRecord& diff, const at::Tensor& actual,
-                         const at::Tensor& sinks, const LayerAttention& exact,
-                         const LayerAttention& one_device, at::ScalarType type) {
-  const RowVariance variance = sinkVariance(sinks, exact, type);
-  measureError(
-      diff,
-      {actual, sinkGradient(sinks, exact.dout, {exact.out, exact.lse}),
-       sinkGradient(sinks, exact.dout, {one_device.out, one_device.lse}).to(actual.scalar_type())},
-      &variance);
+                         const at::Tensor& sinks, const LayerAttention& used) {
+  const at::Tensor exact = sinkGradient(sinks, used.dout, {used.out, used.lse}).cpu(),
+                   sizes = sinkGradientSize(sinks, used.dout, {used.out, used.lse}).cpu();
+  const double sums = unitRoundoff(actual.scalar_type() == at::kDouble ? at::kDouble : at::kFloat),
+               stored = unitRoundoff(actual.scalar_type());
+  measureElements(diff, actual, exact, kFew * (sums * sizes + stored * exact.abs()));
 }
 
 }  // namespace ringscope::engine

@@ -12,10 +12,9 @@ namespace ringscope::engine {
 /// over all queries, and its error on one device may be small by luck.
 RowVariance sinkVariance(const at::Tensor& sinks, const LayerAttention& exact, at::ScalarType type);
 
-/// Fills a diff as measureError does: the gradient `actual` of these sinks [Hq] against that of the
-/// dout, out and lse that `exact` has, with limits from what `one_device` makes of them in `type`.
+/// Fills a diff: the gradient `actual` of these sinks [Hq] against exact arithmetic on the dout,
+/// out and lse that backward used; what is wrong in those is judged by itself.
 void measureSinkGradient(traces::DiffRecord& diff, const at::Tensor& actual,
-                         const at::Tensor& sinks, const LayerAttention& exact,
-                         const LayerAttention& one_device, at::ScalarType type);
+                         const at::Tensor& sinks, const LayerAttention& used);
 
 }  // namespace ringscope::engine

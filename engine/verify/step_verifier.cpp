@@ -101,8 +101,7 @@ LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, Layer la
 }
 
 DiffRecord StepVerifier::sinkDiff(const Place& place, const std::vector<RankStep>& ranks,
-                                  const LayerAttention& exact,
-                                  const LayerAttention& one_device) const {
+                                  const LayerAttention& used) {
   DiffRecord diff;
   diff.place = place;
   diff.tensor = "dsinks";
@@ -111,7 +110,7 @@ DiffRecord StepVerifier::sinkDiff(const Place& place, const std::vector<RankStep
     const at::Tensor part = rank.layers[place.layer.index()].dsinks.sum(0);
     sum = sum.defined() ? sum + part : part;
   }
-  measureSinkGradient(diff, sum, sinksOf(ranks, place.layer), exact, one_device, type_);
+  measureSinkGradient(diff, sum, sinksOf(ranks, place.layer), used);
   return diff;
 }
 
@@ -136,8 +135,10 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
   Isolated found;
   for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
        layer = layer.next()) {
-    const LayerAttention actual = joined(ranks, layer, layout), in = asUsed(actual, fp8_);
+    const LayerAttention actual = joined(ranks, layer, layout);
+    LayerAttention in = asUsed(actual, fp8_);
     const at::Tensor sinks = sinksOf(ranks, layer);
+    in.sinks = sinks;
     exact_attention->setSinks(sinks);
     device_attention->setSinks(sinks);
     const LayerAttention exact = attended(*exact_attention, in),
@@ -158,7 +159,7 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
     }
     if (sinks.defined())
       found.diffs.push_back(
-          sinkDiff(placeOf(train_step, layer, Direction::kBackward), ranks, exact, one_device));
+          sinkDiff(placeOf(train_step, layer, Direction::kBackward), ranks, actual));
     found.variances.push_back(expected);
   }
   return found;

@@ -66,9 +66,9 @@ class StepVerifier {
   std::unique_ptr<AttentionOp> reference(const Batch& batch) const;
   std::unique_ptr<AttentionOp> device(const Batch& batch, bool fp8) const;
   AttentionVariance variance(const LayerAttention& exact, const Batch& batch) const;
-  /// The diff of the sinks' gradient in a layer whose own results these are.
-  traces::DiffRecord sinkDiff(const traces::Place& place, const std::vector<RankStep>& ranks,
-                              const LayerAttention& exact, const LayerAttention& one_device) const;
+  /// The diff of the sinks' gradient in a layer, of the results that its backward used.
+  static traces::DiffRecord sinkDiff(const traces::Place& place, const std::vector<RankStep>& ranks,
+                                     const LayerAttention& used);
   static LayerAttention joined(const std::vector<RankStep>& ranks, Layer layer,
                                const BatchLayout& layout);
 
