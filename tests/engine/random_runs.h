@@ -78,6 +78,7 @@ inline engine::TrainConfig randomTraining(std::mt19937& random, int most_ranks) 
     c.batch = c.dp * (c.mask == MaskKind::kDocuments ? 1 : 1 + draw.below(2));
     c.steps = static_cast<std::int32_t>(1 + draw.below(2));
     c.recompute = draw.oneIn(5);
+    c.sinks = draw.oneIn(4);
     c.verify = c.dropout == 0 && draw.oneIn(4);
     if (!traces::refusal(c)) return c;
   }

@@ -180,6 +180,7 @@ struct SelectedInputs {
   void selectSinks(const Trace& trace, const LayerTensors& layer, const Selection& selection) {
     const auto all = trace.values(*layer.sinks);
     if (!all) throw inputError("the values of the attention sinks are missing");
+    sinks.reserve(selection.groups.size() * static_cast<std::size_t>(layer.groupSize()));
     for (const HeadGroup& group : selection.groups)
       for (std::int64_t h = 0; h < layer.groupSize(); ++h)
         sinks.push_back((*all)[static_cast<std::size_t>(group.kv_head * layer.groupSize() + h)]);
