@@ -93,6 +93,14 @@ class LocalParts {
                      })
         .to(context_.device);
   }
+  /// Records how a buffer was really cut.
+  void record(const std::string& buffer, const at::Tensor& whole, const at::Tensor& part) const {
+    const auto cut = std::ranges::find(cuts_, buffer, &BufferCut::buffer);
+    if (cut == cuts_.end()) return;
+    context_.observer.shard({buffer, 0, context_.worldRank(), true,
+                             static_cast<std::int32_t>(cut->seq_dim), whole.sizes().vec(),
+                             part.sizes().vec(), cut->layout.runs(context_.rank())});
+  }
 
  private:
   RankContext& context_;
@@ -114,8 +122,7 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
   };
   const at::Tensor q = local("q", in.q), k = local("k", in.k), v = local("v", in.v),
                    dout = local("dout", in.dout);
-  context.observer.shard({"q", 0, context.worldRank(), true, kSeqDim, in.q.sizes().vec(),
-                          q.sizes().vec(), setup.layout.runs(rank)});
+  local.record("q", in.q, q);
   AttentionResult result;
   AttentionGradients g;
   recordSchedules(context, setup.run, setup.layout, in.mask, 0);

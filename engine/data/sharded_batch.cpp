@@ -41,27 +41,39 @@ std::vector<BufferCut> cutsOf(const std::vector<traces::BufferChoice>& buffers,
   return cuts;
 }
 
+namespace {
+
+constexpr std::pair<const char*, at::Tensor Batch::*> kBuffers[] = {
+    {"input_ids", &Batch::input_ids},
+    {"labels", &Batch::labels},
+    {"position_ids", &Batch::position_ids}};
+
+}  // namespace
+
 Batch shardBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule,
                  GroupRank rank, Observer& observer, std::int32_t train_step) {
   Batch local{batch.input_ids, batch.labels, {}, {}};
-  const std::pair<const char*, at::Tensor Batch::*> buffers[] = {
-      {"input_ids", &Batch::input_ids},
-      {"labels", &Batch::labels},
-      {"position_ids", &Batch::position_ids}};
   for (const BufferCut& cut : cuts)
-    for (const auto& [name, field] : buffers) {
+    for (const auto& [name, field] : kBuffers) {
       if (cut.buffer != name) continue;
       const at::Tensor& whole = batch.*field;
       local.*field = rule(cut, whole);
       observer.shard({name, train_step, observer.rank(), true,
                       static_cast<std::int32_t>(cut.seq_dim), whole.sizes().vec(),
                       (local.*field).sizes().vec(), cut.layout.runs(rank)});
-      observer.tensor({traces::TensorKind::kBuffer, name}, {train_step}, local.*field);
     }
   if (!local.position_ids.defined())
     local.position_ids =
         at::arange(local.input_ids.size(1), at::kLong).expand(local.input_ids.sizes()).contiguous();
   return local;
+}
+
+void recordBuffers(const Batch& local, const std::vector<BufferCut>& cuts, Observer& observer,
+                   std::int32_t train_step) {
+  for (const BufferCut& cut : cuts)
+    for (const auto& [name, field] : kBuffers)
+      if (cut.buffer == name)
+        observer.tensor({traces::TensorKind::kBuffer, name}, {train_step}, local.*field);
 }
 
 }  // namespace ringscope::engine

@@ -44,5 +44,8 @@ std::vector<BufferCut> cutsOf(const std::vector<traces::BufferChoice>& buffers,
 /// what a model makes by itself from the length that it sees: 0 … S_local − 1.
 Batch shardBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule,
                  GroupRank rank, Observer& observer, std::int32_t train_step);
+/// Records a rank's part of each buffer that `cuts` names, as the model gets it.
+void recordBuffers(const Batch& local, const std::vector<BufferCut>& cuts, Observer& observer,
+                   std::int32_t train_step);
 
 }  // namespace ringscope::engine

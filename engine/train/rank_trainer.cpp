@@ -10,6 +10,7 @@
 #include "engine/data/sharded_batch.h"
 #include "engine/train/gradients.h"
 #include "traces/core/error.h"
+#include "traces/schema/other_tensors.h"
 #include "traces/schema/run_rules.h"
 
 namespace ringscope::engine {
@@ -76,6 +77,7 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   layout_ = layoutOf(setup_.layout, own, 0);
   attention_.begin(train_step, own);
   recordIntent(train_step);
+  observer.tensor({TensorKind::kOther, traces::kWholeBatch}, begin, own.input_ids);
   Batch local;
   {
     const StageScope scope(observer, EventKind::kShard, begin);
@@ -90,6 +92,7 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   observer.tensor({TensorKind::kSin}, begin, model_.rotary().sin);
   const at::Tensor loss_sum = model_.lossSum(local.labels);
   const LocalLoss own_loss{loss_sum.item<double>(), (local.labels >= 0).sum().item<std::int64_t>()};
+  recordOwnLoss(begin, own_loss);
   const ReducedLoss reduced = seams.loss.reduce(at, context_.groups, own_loss);
   result.targets = reduced.targets;
   result.loss = seams.loss.logged(at, own_loss, reduced);
@@ -116,6 +119,7 @@ Batch RankTrainer::localPartOf(const Batch& batch, const SeamPlace& at) {
   if (rotary_rows_.defined() && !numbered)
     local.position_ids = rotary_rows_.expand_as(local.position_ids).contiguous();
   seams.sharded(at, local);
+  recordBuffers(local, cuts, context_.observer, train_step_);
   return local;
 }
 
@@ -201,6 +205,15 @@ void RankTrainer::recordAttention(std::int32_t train_step) {
     observer.tensor({TensorKind::kDk}, backward, a.dk);
     observer.tensor({TensorKind::kDv}, backward, a.dv);
   }
+}
+
+void RankTrainer::recordOwnLoss(const Place& place, const LocalLoss& own) {
+  Observer& observer = context_.observer;
+  if (!observer.recording()) return;
+  observer.tensor({TensorKind::kOther, traces::kOwnLossSum}, place,
+                  at::full({1}, own.sum, at::kDouble));
+  observer.tensor({TensorKind::kOther, traces::kOwnTargets}, place,
+                  at::full({1}, own.targets, at::kLong));
 }
 
 /// Position ids are global indices, as against counting from 0 in each packed document.

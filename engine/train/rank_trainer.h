@@ -66,6 +66,7 @@ class RankTrainer {
   void cutRotaryTable(const std::vector<BufferCut>& cuts, const SeamPlace& at);
   LlamaHooks modelHooks();
   void recordAttention(std::int32_t train_step);
+  void recordOwnLoss(const traces::Place& place, const LocalLoss& own);
   static bool countsWholeSequence(const Batch& own);
   void recordIntent(std::int32_t train_step);
 

@@ -3,21 +3,13 @@
 // cannot tell.
 #include <gtest/gtest.h>
 
-#include "tests/support/trace_builder.h"
-#include "traces/doctor/diagnosis.h"
+#include "tests/traces/doctor_answers.h"
 #include "traces/query/ending.h"
 
 namespace ringscope::traces {
 namespace {
 
-RuleResult answerOf(const std::string& rule, const Trace& trace) {
-  for (const Rule& known : rules())
-    if (known.id == rule) return known.check(trace);
-  throw usageError("there is no rule " + rule);
-}
-RuleResult answerOf(const std::string& rule, const std::string& text) {
-  return answerOf(rule, *test::traceOf(text));
-}
+using test::answerOf;
 
 /// Two ranks of a ring, two tokens each, one head of width 1: a row has as many blocks as there are
 /// ranks before it. Weights are exp(block_lse − lse).

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <new>
 
 #include "traces/mistakes/catalogue.h"
@@ -39,13 +40,28 @@ std::string captureHint(const std::string& id) {
 RuleResult checked(const Rule& rule, const Trace& trace) {
   try {
     RuleResult result = rule.check(trace);
-    if (result.verdict == Verdict::kNotObservable) result.would_settle += captureHint(rule.id);
+    if (result.verdict == Verdict::kNotObservable && result.capture_helps)
+      result.would_settle += captureHint(rule.id);
     return result;
   } catch (const std::bad_alloc&) {
     return notObservable("there is not enough memory for what it needs");
   } catch (const std::exception& error) {
     return notObservable(std::string("what it needs cannot be read: ") + error.what());
   }
+}
+
+/// Takes back what is found only because of a mistake that was found too and comes before it.
+void keepCauses(std::vector<Diagnosis::Entry>& entries) {
+  std::map<std::string, std::string> cause_of;
+  for (const Diagnosis::Entry& entry : entries)
+    if (const Mistake* mistake = findMistake(entry.rule);
+        mistake && entry.result.verdict == Verdict::kFound)
+      for (const std::string& effect : mistake->also_trips) cause_of.emplace(effect, entry.rule);
+  for (Diagnosis::Entry& entry : entries)
+    if (const auto cause = cause_of.find(entry.rule);
+        cause != cause_of.end() && entry.result.verdict == Verdict::kFound)
+      entry.result =
+          undecided("needs a run without " + cause->second + ", which explains what it would find");
 }
 
 }  // namespace
@@ -66,6 +82,7 @@ std::vector<Finding> Diagnosis::findings() const {
 Diagnosis diagnose(const Trace& trace) {
   Diagnosis diagnosis;
   for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
+  keepCauses(diagnosis.entries);
   diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
   if (const Ending ending = endingOf(trace); ending.how == HowEnded::kFailed) {
     diagnosis.failure = describe(ending);

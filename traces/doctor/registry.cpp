@@ -3,16 +3,45 @@
 
 namespace ringscope::traces {
 
+RuleResult checkBalanceWithoutCausal(const Trace& trace);
+RuleResult checkDifferentBatchesOnCpRanks(const Trace& trace);
+RuleResult checkSameBatchOnDpRanks(const Trace& trace);
+RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace);
+RuleResult checkUnbalancedUnshard(const Trace& trace);
+RuleResult checkShiftLabelsPerShard(const Trace& trace);
+RuleResult checkLabelsShiftedTwice(const Trace& trace);
+RuleResult checkPositionsNotResetPerDocument(const Trace& trace);
 RuleResult checkMissingPositionIds(const Trace& trace);
+RuleResult checkMissingRopeBuffer(const Trace& trace);
 RuleResult checkNaiveSumMerge(const Trace& trace);
-RuleResult checkMissingCpGradReduce(const Trace& trace);
 RuleResult checkDroppedHop(const Trace& trace);
+RuleResult checkRankWithoutTargets(const Trace& trace);
+RuleResult checkMeanOfLocalMeans(const Trace& trace);
+RuleResult checkLossScaledByCp(const Trace& trace);
+RuleResult checkMetricNotReduced(const Trace& trace);
+RuleResult checkMissingCpGradReduce(const Trace& trace);
 RuleResult checkNanFromOneRank(const Trace& trace);
 
+/// In the order of the data's way through a training step.
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> kRules = {
-      {"missing_position_ids", checkMissingPositionIds},    {"naive_sum_merge", checkNaiveSumMerge},
-      {"missing_cp_grad_reduce", checkMissingCpGradReduce}, {"dropped_hop", checkDroppedHop},
+      {"balance_without_causal", checkBalanceWithoutCausal},
+      {"different_batches_on_cp_ranks", checkDifferentBatchesOnCpRanks},
+      {"same_batch_on_dp_ranks", checkSameBatchOnDpRanks},
+      {"balance_differs_between_buffers", checkBalanceDiffersBetweenBuffers},
+      {"unbalanced_unshard", checkUnbalancedUnshard},
+      {"shift_labels_per_shard", checkShiftLabelsPerShard},
+      {"labels_shifted_twice", checkLabelsShiftedTwice},
+      {"positions_not_reset_per_document", checkPositionsNotResetPerDocument},
+      {"missing_position_ids", checkMissingPositionIds},
+      {"missing_rope_buffer", checkMissingRopeBuffer},
+      {"naive_sum_merge", checkNaiveSumMerge},
+      {"dropped_hop", checkDroppedHop},
+      {"rank_without_targets", checkRankWithoutTargets},
+      {"mean_of_local_means", checkMeanOfLocalMeans},
+      {"loss_scaled_by_cp", checkLossScaledByCp},
+      {"metric_not_reduced", checkMetricNotReduced},
+      {"missing_cp_grad_reduce", checkMissingCpGradReduce},
       {"nan_from_one_rank", checkNanFromOneRank},
   };
   return kRules;
@@ -38,6 +67,9 @@ RuleResult found(Finding finding) {
 }
 RuleResult notObservable(std::string would_settle) {
   return {Verdict::kNotObservable, {}, std::move(would_settle)};
+}
+RuleResult undecided(std::string would_settle) {
+  return {Verdict::kNotObservable, {}, std::move(would_settle), false};
 }
 
 }  // namespace ringscope::traces

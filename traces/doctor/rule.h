@@ -22,17 +22,20 @@ struct Finding {
   std::string remedy;    ///< what to change
 };
 
-/// A rule's answer. `would_settle` says what the recording lacks; diagnose() adds the capture that
-/// the catalogue names for the mistake.
+/// A rule's answer. `would_settle` says what the recording lacks; where a capture could have kept
+/// that, diagnose() adds the one that the catalogue names for the mistake.
 struct RuleResult {
   Verdict verdict = Verdict::kClear;
   std::vector<Finding> findings;
   std::string would_settle;
+  bool capture_helps = true;
 };
 
 RuleResult clear();
 RuleResult found(Finding finding);
 RuleResult notObservable(std::string would_settle);
+/// The same where another capture of this run would not settle it either.
+RuleResult undecided(std::string would_settle);
 
 /// One rule: a pure function of what was recorded. It never learns what was injected.
 struct Rule {

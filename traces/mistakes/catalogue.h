@@ -25,7 +25,10 @@ struct Mistake {
   std::vector<std::string> seams{};  ///< of engine/mistakes/seams.h, by which it can be made
   std::string made_by{};             ///< what these then do instead
   bool injectable = false;  ///< the engine can make it; a test compares this with its registry
-  std::string subject{};    ///< heading of its part of the catalogue
+  /// Mistakes whose rules may find something too where this one was made. It comes before them on
+  /// the data's way, so its own finding stands for theirs.
+  std::vector<std::string> also_trips{};
+  std::string subject{};  ///< heading of its part of the catalogue
 };
 
 /// All of them, those of a subject next to each other.

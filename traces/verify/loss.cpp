@@ -7,6 +7,7 @@
 #include <set>
 
 #include "traces/query/sequence_groups.h"
+#include "traces/schema/other_tensors.h"
 #include "traces/verify/row_limits.h"
 
 namespace ringscope::traces {
@@ -69,6 +70,15 @@ LossSum lossOf(const Trace& trace, std::int32_t train_step, WorldRank rank) {
                          static_cast<std::int64_t>(logits.size() / labels.values.size()), sums);
 }
 
+/// The only element of a recorded tensor.
+std::optional<double> recordedNumber(const Trace& trace, const char* tensor,
+                                     std::int32_t train_step, WorldRank rank) {
+  const TensorRecord* record = trace.findTensor({TensorKind::kOther, tensor}, {train_step}, rank);
+  if (!record || record->shape != std::vector<std::int64_t>{1}) return std::nullopt;
+  const bool finite = record->stats.nan == 0 && record->stats.inf == 0;
+  return finite ? record->stats.mean : std::numeric_limits<double>::quiet_NaN();
+}
+
 /// A rank of each tp group among those that have tokens of their own, in ascending order.
 std::vector<WorldRank> tokenOwners(const Trace& trace) {
   std::set<WorldRank> owners;
@@ -83,13 +93,6 @@ bool isOfOwnHeads(const std::string& name) {
          name.ends_with(".v_proj.bias") || name.ends_with(".self_attn.sinks");
 }
 
-std::optional<double> loggedNumber(const Trace& trace, std::int32_t train_step, const char* field) {
-  const nlohmann::json& step = trace.note("step." + std::to_string(train_step));
-  if (!step.is_object() || !step.contains(field) || !step.at(field).is_number())
-    return std::nullopt;
-  return step.at(field).get<double>();
-}
-
 /// Fills a check by `compute`, which throws Missing where it cannot.
 template <typename Compute>
 ScalarCheck checkLogged(const Trace& trace, std::int32_t train_step, const char* what,
@@ -97,6 +100,7 @@ ScalarCheck checkLogged(const Trace& trace, std::int32_t train_step, const char*
   ScalarCheck check;
   check.what = what;
   check.logged = loggedNumber(trace, train_step, what);
+  if (check.logged && std::isnan(*check.logged)) check.logged.reset();
   try {
     compute(check);
     if (!check.logged)
@@ -115,6 +119,36 @@ std::optional<double> ScalarCheck::ratio() const {
   if (error == 0) return 0;
   return limit > 0 && std::isfinite(error) ? error / limit
                                            : std::numeric_limits<double>::infinity();
+}
+
+std::optional<double> loggedNumber(const Trace& trace, std::int32_t train_step, const char* field) {
+  const nlohmann::json& step = trace.note("step." + std::to_string(train_step));
+  if (!step.is_object() || !step.contains(field)) return std::nullopt;
+  if (step.at(field).is_null()) return std::numeric_limits<double>::quiet_NaN();
+  if (!step.at(field).is_number()) return std::nullopt;
+  return step.at(field).get<double>();
+}
+
+RankLosses rankLosses(const Trace& trace, std::int32_t train_step) {
+  RankLosses losses;
+  try {
+    for (const WorldRank rank : tokenOwners(trace)) {
+      const auto sum = recordedNumber(trace, kOwnLossSum, train_step, rank);
+      const auto targets = recordedNumber(trace, kOwnTargets, train_step, rank);
+      if (sum && targets && *targets >= 0 && *targets < 1e15)
+        losses.ranks.push_back({rank,
+                                {*sum, static_cast<std::int64_t>(*targets),
+                                 4 * unitRoundoff(DType::kFloat32) * std::abs(*sum)}});
+      else
+        losses.ranks.push_back({rank, lossOf(trace, train_step, rank)});
+    }
+  } catch (const Missing& missing) {
+    return {{}, missing.why};
+  }
+  const RunSpec* run = trace.run();
+  if (!run || losses.ranks.size() != static_cast<std::size_t>(run->dp) * run->cp)
+    return {{}, "not all ranks of the run are known"};
+  return losses;
 }
 
 LossSum crossEntropySum(std::span<const double> logits, std::span<const double> labels,

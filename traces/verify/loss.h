@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "traces/query/trace.h"
 
@@ -23,6 +24,23 @@ struct LossSum {
 /// sizes do not fit.
 LossSum crossEntropySum(std::span<const double> logits, std::span<const double> labels,
                         std::int64_t vocabulary, double sums);
+
+/// The loss of the tokens of one rank, a rank of each tp group.
+struct RankLoss {
+  WorldRank rank;
+  LossSum own;
+};
+/// Of all ranks that have tokens of their own, ascending; `missing` says why they are not known.
+struct RankLosses {
+  std::vector<RankLoss> ranks;
+  std::string missing;
+};
+/// As each rank recorded its own (other_tensors.h), or else from its logits and labels. Throws
+/// inputError when values are damaged.
+RankLosses rankLosses(const Trace& trace, std::int32_t train_step);
+/// A number of a training step's log line (the note "step.N"); nothing where there is none. The log
+/// is JSON, in which what is not finite is null: that is NaN here.
+std::optional<double> loggedNumber(const Trace& trace, std::int32_t train_step, const char* field);
 
 /// A number that a run logged against the one that follows from recorded tensors.
 struct ScalarCheck {

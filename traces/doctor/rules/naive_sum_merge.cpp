@@ -162,8 +162,8 @@ RuleResult checkNaiveSumMerge(const Trace& trace) {
       }
     }
   if (neither)
-    return notObservable("needs blocks that give the recorded out by one of the two sums; at " +
-                         describe(*neither) + " they give it by neither");
+    return undecided("needs blocks that give the recorded out by one of the two sums; at " +
+                     describe(*neither) + " they give it by neither");
   if (compared || nothingIsMerged(trace)) return clear();
   return notObservable("needs out, lse, block_out and block_lse of one layer");
 }

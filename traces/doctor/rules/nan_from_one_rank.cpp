@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the first recorded tensor that holds a NaN, or an infinity where none belongs.
+#include "traces/doctor/logged_loss.h"
 #include "traces/doctor/rule.h"
 
 namespace ringscope::traces {
+namespace {
+
+/// A loss that is not finite though all that went into it is makes everything after it NaN.
+bool comesOfTheLoss(const Trace& trace, const Place& place) {
+  const LoggedLoss loss = readLoggedLoss(trace);
+  if (loss.is != LossIs::kLost) return false;
+  return place.train_step > loss.train_step ||
+         (place.train_step == loss.train_step && place.direction == Direction::kBackward);
+}
+
+}  // namespace
+
 RuleResult checkNanFromOneRank(const Trace& trace) {
   if (trace.tensors().empty()) return notObservable("needs statistics of tensors");
   const TensorRecord* first = nullptr;
@@ -12,6 +25,8 @@ RuleResult checkNanFromOneRank(const Trace& trace) {
     if (bad && (!first || before(tensor.place, first->place))) first = &tensor;
   }
   if (!first) return clear();
+  if (comesOfTheLoss(trace, first->place))
+    return undecided("needs a loss that is finite; what comes after it is NaN because of that");
   Finding f;
   f.rule = "nan_from_one_rank";
   f.severity = "error";

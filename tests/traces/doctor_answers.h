@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "tests/support/trace_builder.h"
+#include "traces/doctor/diagnosis.h"
+
+namespace ringscope::test {
+
+inline traces::RuleResult answerOf(const std::string& rule, const traces::Trace& trace) {
+  for (const traces::Rule& known : traces::rules())
+    if (known.id == rule) return known.check(trace);
+  throw usageError("there is no rule " + rule);
+}
+inline traces::RuleResult answerOf(const std::string& rule, const std::string& text) {
+  return answerOf(rule, *traceOf(text));
+}
+inline traces::Verdict verdictOf(const std::string& rule, const std::string& text) {
+  return answerOf(rule, text).verdict;
+}
+
+}  // namespace ringscope::test

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules about the loss and about cos and sin, and which of two findings is the cause.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/traces/doctor_answers.h"
+#include "traces/mistakes/catalogue.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::answerOf;
+using test::verdictOf;
+
+constexpr const char* kLossRules[] = {"mean_of_local_means", "loss_scaled_by_cp",
+                                      "metric_not_reduced", "rank_without_targets"};
+
+/// Rank 0 has 3 targets of 2 each, rank 1 has `targets` with a sum of `sum`.
+std::string twoRanks(const char* targets, const char* sum, const char* logged) {
+  return std::string("run cp=2\nintent loss=mean_over_targets\ngroup cp 0,1\n") +
+         "tensor loss.sum rank=0 shape=1 values=6\ntensor loss.targets rank=0 shape=1 values=3\n"
+         "tensor loss.sum rank=1 shape=1 values=" +
+         sum + "\ntensor loss.targets rank=1 shape=1 values=" + targets +
+         "\nnote step.0 {\"loss\": " + logged + "}\n";
+}
+
+/// That rule finds, and no other of the four does.
+void expectAlone(const std::string& rule, const std::string& text) {
+  for (const char* other : kLossRules)
+    EXPECT_EQ(verdictOf(other, text) == Verdict::kFound, other == rule) << other << text;
+}
+
+TEST(LossRulesTest, TheLoggedLossSaysHowItWasMade) {
+  for (const char* rule : kLossRules) {
+    EXPECT_EQ(verdictOf(rule, twoRanks("1", "6", "3")), Verdict::kClear) << rule;
+    EXPECT_EQ(verdictOf(rule, twoRanks("1", "6", "3.0000001")), Verdict::kClear) << "rounding";
+    EXPECT_EQ(verdictOf(rule, twoRanks("1", "6", "3.1")), Verdict::kNotObservable) << rule;
+    EXPECT_EQ(verdictOf(rule, "run cp=2\n"), Verdict::kNotObservable) << rule;
+  }
+  expectAlone("mean_of_local_means", twoRanks("1", "6", "4"));
+  expectAlone("loss_scaled_by_cp", twoRanks("1", "8", "7"));
+  expectAlone("loss_scaled_by_cp", twoRanks("1", "8", "1.75"));
+  expectAlone("metric_not_reduced", twoRanks("1", "6", "2"));
+  expectAlone("metric_not_reduced", twoRanks("1", "8", "8"));
+  expectAlone("rank_without_targets", twoRanks("0", "0", "null"));
+}
+
+TEST(LossRulesTest, ALossRoundedForPeopleAccusesNobody) {
+  for (const char* rule : kLossRules)
+    EXPECT_NE(verdictOf(rule, twoRanks("1", "1.00005", "1.75")), Verdict::kFound) << rule;
+}
+
+TEST(LossRulesTest, WhereAllRanksHaveAsManyTargetsTheirMeansMakeTheRightOne) {
+  EXPECT_EQ(verdictOf("mean_of_local_means", twoRanks("3", "12", "3")), Verdict::kClear);
+}
+
+TEST(LossRulesTest, ARankWithoutTargetsIsFineWhereTheLossIsFinite) {
+  for (const char* rule : kLossRules)
+    EXPECT_EQ(verdictOf(rule, twoRanks("0", "0", "2")), Verdict::kClear) << rule;
+}
+
+TEST(LossRulesTest, ALossThatIsLostElsewhereAccusesNoRankWithoutTargets) {
+  EXPECT_EQ(verdictOf("rank_without_targets", twoRanks("1", "6", "null")), Verdict::kNotObservable);
+  std::string text = twoRanks("0", "0", "null");
+  text.replace(text.find("values=6"), 8, "nan=1   ");
+  EXPECT_EQ(verdictOf("rank_without_targets", text), Verdict::kNotObservable)
+      << "the sum of rank 0 is not finite either";
+}
+
+TEST(LossRulesTest, AStepOfWhichNotAllRanksAreKnownProvesNothing) {
+  std::string text = twoRanks("1", "6", "4");
+  text.replace(text.find("cp=2"), 4, "cp=3");
+  for (const char* rule : kLossRules)
+    EXPECT_EQ(verdictOf(rule, text), Verdict::kNotObservable) << rule;
+}
+
+TEST(LossRulesTest, LogitsAndLabelsTellTheLossOfARankThatDidNotRecordIt) {
+  const std::string text =
+      "run cp=2\nintent loss=mean_over_targets\ngroup cp 0,1\n"
+      "tensor logits rank=0 shape=1x2x2 values=0,0,7,7\n"
+      "tensor buffer.labels rank=0 shape=1x2 values=1,-100\n"
+      "tensor logits rank=1 shape=1x2x2 values=1.0986122886681098,0,1.0986122886681098,0\n"
+      "tensor buffer.labels rank=1 shape=1x2 values=1,1\nnote step.0 {\"loss\": ";
+  const auto logged = [&](double loss) { return text + nlohmann::json(loss).dump() + "}\n"; };
+  expectAlone("mean_of_local_means", logged((std::log(2.0) + std::log(4.0)) / 2));
+  EXPECT_EQ(verdictOf("mean_of_local_means", logged((std::log(2.0) + 2 * std::log(4.0)) / 3)),
+            Verdict::kClear);
+}
+
+// -------- cos and sin
+
+/// Rows of a table of one frequency, for `positions` that count from `first`.
+std::string table(int rank, const std::vector<int>& positions, const std::vector<int>& rows,
+                  bool values = true) {
+  std::string ids, cos, sin;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const char* comma = i ? "," : "";
+    ids += comma + std::to_string(positions[i]);
+    cos += comma + std::to_string(std::cos(0.3 * rows[i]));
+    sin += comma + std::to_string(std::sin(0.3 * rows[i]));
+  }
+  const std::string count = std::to_string(rows.size()), of = " rank=" + std::to_string(rank);
+  const auto tensor = [&](const char* kind, const std::string& list) {
+    const std::string stats =
+        " min=-1 max=1 hash=" + std::to_string(std::hash<std::string>()(list) >> 2);
+    return std::string("tensor ") + kind + of + " shape=1x" + count + "x1" +
+           (values ? " values=" + list : stats) + "\n";
+  };
+  return "tensor position_ids" + of + " shape=1x" + count + " values=" + ids + "\n" +
+         tensor("cos", cos) + tensor("sin", sin);
+}
+
+TEST(MissingRopeBufferRuleTest, RowsBelongToThePositionsOfTheTokens) {
+  const std::string first = "run cp=2\n" + table(0, {0, 1, 6, 7}, {0, 1, 6, 7});
+  EXPECT_EQ(verdictOf("missing_rope_buffer", first + table(1, {2, 3, 4, 5}, {2, 3, 4, 5})),
+            Verdict::kClear);
+  const auto own = answerOf("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1, 2}, {0, 1, 2}) +
+                                                       table(1, {3, 4, 5}, {0, 1, 2}));
+  ASSERT_EQ(own.verdict, Verdict::kFound);
+  EXPECT_EQ(own.findings.front().rank, WorldRank::of(1));
+  const auto other = answerOf("missing_rope_buffer", first + table(1, {2, 3, 4, 5}, {4, 5, 6, 7}));
+  ASSERT_EQ(other.verdict, Verdict::kFound) << "cut by another balance";
+  EXPECT_EQ(verdictOf("missing_rope_buffer", "run cp=2\n"), Verdict::kNotObservable);
+}
+
+TEST(MissingRopeBufferRuleTest, APositionHasOneRow) {
+  const std::string run = "run cp=1\n";
+  EXPECT_EQ(verdictOf("missing_rope_buffer", run + table(0, {0, 1, 2, 0, 1}, {0, 1, 2, 0, 1})),
+            Verdict::kClear);
+  EXPECT_EQ(verdictOf("missing_rope_buffer", run + table(0, {0, 1, 2, 0, 1}, {0, 1, 2, 3, 4})),
+            Verdict::kFound);
+}
+
+TEST(MissingRopeBufferRuleTest, HashesAloneAccuseAndDoNotAcquit) {
+  EXPECT_EQ(verdictOf("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1}, {0, 1}, false) +
+                                                 table(1, {2, 3}, {0, 1}, false)),
+            Verdict::kFound);
+  EXPECT_EQ(verdictOf("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1}, {0, 1}, false) +
+                                                 table(1, {2, 3}, {2, 3}, false)),
+            Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf("missing_rope_buffer", "run dp=2\n" + table(0, {0, 1}, {0, 1}, false) +
+                                                 table(1, {0, 1}, {0, 1}, false)),
+            Verdict::kNotObservable)
+      << "dp ranks have the same by right";
+}
+
+// -------- one cause, one finding
+
+TEST(CauseTest, AMistakeThatComesFirstStandsForWhatItAlsoTrips) {
+  const std::string packed =
+      "run cp=2 seq_len=8 mask=documents\n"
+      "intent mask=documents documents=0-6,6-8 positions=each_document\n"
+      "shard input_ids rank=0 tokens=0-4\nshard position_ids rank=0 tokens=0-4\n"
+      "shard input_ids rank=1 tokens=4-8\nshard position_ids rank=1 tokens=4-8\n"
+      "tensor position_ids rank=0 shape=1x4 values=0,1,2,3\n"
+      "tensor position_ids rank=1 shape=1x4 values=4,5,6,7\n";
+  EXPECT_EQ(verdictOf("missing_position_ids", packed), Verdict::kFound) << "by itself";
+  const auto findings = diagnose(*test::traceOf(packed)).findings();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.front().rule, "positions_not_reset_per_document");
+}
+
+TEST(CauseTest, WhatALostLossMakesNanIsNoOtherRanksFault) {
+  const std::string lost = twoRanks("0", "0", "null");
+  EXPECT_EQ(verdictOf("nan_from_one_rank", lost + "tensor grad.w rank=1 nan=1\n"),
+            Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf("nan_from_one_rank", lost + "tensor q step=1 layer=0 rank=1 nan=1\n"),
+            Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf("nan_from_one_rank", lost + "tensor q layer=0 rank=1 nan=1\n"),
+            Verdict::kFound)
+      << "it was there before";
+}
+
+TEST(CauseTest, TwoMistakesThatDoNotExplainEachOtherAreBothSaid) {
+  const auto findings = diagnose(*test::traceOf("run cp=2\nintent mask=full balance=head_tail\n"
+                                                "tensor grad.w rank=0 hash=1\n"
+                                                "tensor grad.w rank=1 hash=2\n"))
+                            .findings();
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].rule, "balance_without_causal");
+  EXPECT_EQ(findings[1].rule, "missing_cp_grad_reduce");
+}
+
+TEST(CauseTest, CausesComeBeforeTheirEffectsAndAreNoneOfEachOther) {
+  std::map<std::string, std::size_t> place;
+  for (const Rule& rule : rules()) place.emplace(rule.id, place.size());
+  for (const Mistake& mistake : mistakeCatalogue())
+    for (const std::string& effect : mistake.also_trips) {
+      ASSERT_TRUE(place.contains(mistake.id) && place.contains(effect)) << mistake.id << effect;
+      EXPECT_LT(place.at(mistake.id), place.at(effect));
+    }
+}
+
+}  // namespace
+}  // namespace ringscope::traces

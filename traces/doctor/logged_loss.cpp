@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/doctor/logged_loss.h"
+
+#include <cmath>
+#include <set>
+
+#include "traces/core/prose.h"
+#include "traces/schema/other_tensors.h"
+#include "traces/verify/row_limits.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// A loss that could have been logged, and how far rounding may carry it.
+struct Candidate {
+  double loss = 0, limit = 0;
+
+  Candidate times(double factor) const { return {loss * factor, limit * factor}; }
+  bool fits(double logged, double room = 1) const {
+    return std::abs(logged - loss) <= room * (limit + kReduced * std::abs(loss));
+  }
+  /// The sum over ranks and a division, in fp32 too.
+  static constexpr double kReduced = 0x1p-22;
+};
+
+Candidate meanOf(const LossSum& sum) {
+  const auto targets = static_cast<double>(sum.targets);
+  return {sum.sum / targets, sum.limit / targets};
+}
+
+Candidate meanOverTargets(const std::vector<RankLoss>& ranks) {
+  LossSum all;
+  for (const RankLoss& rank : ranks) {
+    all.sum += rank.own.sum;
+    all.targets += rank.own.targets;
+    all.limit += rank.own.limit;
+  }
+  return meanOf(all);
+}
+
+/// Ranks without a target add 0, and are `counted` or not.
+Candidate meanOfMeans(const std::vector<RankLoss>& ranks, bool counted) {
+  Candidate sum;
+  double count = 0;
+  for (const RankLoss& rank : ranks) {
+    if (rank.own.targets == 0 && !counted) continue;
+    ++count;
+    if (rank.own.targets == 0) continue;
+    const Candidate own = meanOf(rank.own);
+    sum.loss += own.loss;
+    sum.limit += own.limit;
+  }
+  return sum.times(1 / count);
+}
+
+LoggedLoss unknown(std::string missing) {
+  LoggedLoss loss;
+  loss.missing = std::move(missing);
+  return loss;
+}
+
+bool isMeantAsMean(const Trace& trace, const LoggedLoss& loss) {
+  for (const RankLoss& rank : loss.ranks) {
+    const IntentRecord* meant = trace.intent(loss.train_step, rank.rank);
+    if (!meant || meant->loss != LossReduction::kMeanOverTargets) return false;
+  }
+  return true;
+}
+
+/// What it is where it is not the mean over all targets.
+void nameWrongOne(LoggedLoss& loss, Candidate right, double cp) {
+  if (meanOfMeans(loss.ranks, true).fits(loss.logged) ||
+      meanOfMeans(loss.ranks, false).fits(loss.logged)) {
+    loss.is = LossIs::kMeanOfMeans;
+    return;
+  }
+  for (const double scale : {cp, 1 / cp})
+    if (right.times(scale).fits(loss.logged)) {
+      loss.is = LossIs::kScaledByCp;
+      loss.scale = scale;
+      return;
+    }
+  for (const RankLoss& rank : loss.ranks)
+    if (rank.own.targets > 0 && meanOf(rank.own).fits(loss.logged)) {
+      loss.is = LossIs::kOfOneRank;
+      loss.rank = rank.rank;
+      return;
+    }
+  loss.missing = "needs a logged loss that follows from those of the ranks; that of step " +
+                 std::to_string(loss.train_step) + " follows from none of the usual sums";
+}
+
+LoggedLoss readStep(const Trace& trace, std::int32_t train_step) {
+  LoggedLoss loss;
+  loss.train_step = train_step;
+  const auto logged = loggedNumber(trace, train_step, "loss");
+  if (!logged) return unknown("needs the loss that the run logged");
+  RankLosses losses = rankLosses(trace, train_step);
+  if (!losses.missing.empty())
+    return unknown("needs the sum and the number of targets of each rank's loss");
+  loss.ranks = std::move(losses.ranks);
+  if (!isMeantAsMean(trace, loss))
+    return unknown("needs a declaration of how the losses of several ranks were meant to be one");
+  loss.recorded = true;
+  loss.logged = *logged;
+  std::int64_t targets = 0;
+  for (const RankLoss& rank : loss.ranks) {
+    if (!std::isfinite(rank.own.sum)) return unknown("needs losses of all ranks that are finite");
+    targets += rank.own.targets;
+    if (rank.own.targets == 0 && loss.rank.isNone()) loss.rank = rank.rank;
+  }
+  const Candidate right = targets > 0 ? meanOverTargets(loss.ranks) : Candidate();
+  loss.right = right.loss;
+  constexpr double kSure = 4;  // closer than that, rounding could be it
+  if (!std::isfinite(loss.logged)) {
+    if (loss.rank.exists()) loss.is = LossIs::kLost;
+    loss.missing = "needs a logged loss that is finite";
+  } else if (right.fits(loss.logged, kSure)) {
+    loss.is = LossIs::kRight;
+  } else if (targets == 0) {
+    loss.missing = "no token has a target";
+  } else {
+    nameWrongOne(loss, right, trace.run()->cp);
+  }
+  return loss;
+}
+
+/// Every training step of which a rank recorded its loss or its labels.
+std::set<std::int32_t> stepsOf(const Trace& trace) {
+  std::set<std::int32_t> steps;
+  for (const TensorRecord& tensor : trace.tensors())
+    if (tensor.tensor == TensorName{TensorKind::kOther, kOwnLossSum} ||
+        tensor.tensor == TensorName{TensorKind::kBuffer, "labels"})
+      steps.insert(tensor.place.train_step);
+  return steps;
+}
+
+}  // namespace
+
+LoggedLoss readLoggedLoss(const Trace& trace) {
+  LoggedLoss last = unknown("needs the loss of each rank, and the one that the run logged");
+  bool any_right = false;
+  for (const std::int32_t train_step : stepsOf(trace)) {
+    LoggedLoss loss = readStep(trace, train_step);
+    if (loss.is != LossIs::kRight && loss.is != LossIs::kUnknown) return loss;
+    if (any_right && loss.is == LossIs::kUnknown) continue;  // the run may have ended within it
+    any_right = any_right || loss.is == LossIs::kRight;
+    last = std::move(loss);
+  }
+  return last;
+}
+
+RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const char* rule,
+                    void (*finish)(const LoggedLoss& loss, Finding& finding)) {
+  if (loss.is == LossIs::kUnknown)
+    return loss.recorded ? undecided(loss.missing) : notObservable(loss.missing);
+  if (loss.is == LossIs::kRight) return clear();
+  if (loss.is != wrong)
+    return undecided("needs a logged loss that is not wrong in another way already");
+  Finding f;
+  f.rule = rule;
+  f.severity = "error";
+  f.confidence = "certain";
+  f.place = {loss.train_step};
+  f.rank = loss.rank;
+  f.buffer = "loss";
+  finish(loss, f);
+  return found(std::move(f));
+}
+
+std::string describe(const LoggedLoss& loss) {
+  return describeSignificant(loss.logged, 7) +
+         " was logged, where the sum over all targets gives " + describeSignificant(loss.right, 7);
+}
+
+}  // namespace ringscope::traces

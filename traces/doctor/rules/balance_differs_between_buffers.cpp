@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares which tokens each rank has of one buffer with those that it has of the others.
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "traces/doctor/rule.h"
+#include "traces/doctor/sequence_tokens.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// Of the dimension that was cut.
+std::int64_t lengthOf(const ShardRecord& shard) {
+  const auto dim = static_cast<std::size_t>(shard.seq_dim);
+  return shard.seq_dim >= 0 && dim < shard.local_shape.size() ? shard.local_shape[dim] : 0;
+}
+
+/// The tokens themselves and not their runs, which may be parted in several ways.
+bool sameTokens(const ShardRecord& a, const ShardRecord& b) {
+  if (a.global_from_local == b.global_from_local) return true;
+  const auto most = static_cast<std::size_t>(lengthOf(a));
+  return tokensOf(a, most) == tokensOf(b, most);
+}
+
+Finding finding(const ShardRecord& tokens, const ShardRecord& other) {
+  const auto most = static_cast<std::size_t>(lengthOf(tokens));
+  const auto of_first = tokensOf(tokens, most), of_other = tokensOf(other, most);
+  std::size_t i = 0;
+  while (i + 1 < of_first.size() && i + 1 < of_other.size() && of_first[i] == of_other[i]) ++i;
+  Finding f;
+  f.rule = "balance_differs_between_buffers";
+  f.severity = "error";
+  f.confidence = "certain";
+  f.title = "Buffers are dealt to the ranks in different ways";
+  f.place = {other.train_step};
+  f.rank = other.rank;
+  f.buffer = other.buffer;
+  f.evidence = "Row " + std::to_string(i) + " of the rank's shard is token " +
+               toString(of_first[i]) + " in " + tokens.buffer + " and token " +
+               toString(of_other[i]) + " in " + other.buffer + ".";
+  f.remedy =
+      "Cut all buffers in one call with one load balance: context_parallel(buffers=[input_ids, "
+      "labels, position_ids], …); what is made elsewhere must be rearranged alike.";
+  return f;
+}
+
+}  // namespace
+
+RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace) {
+  std::map<std::pair<std::int32_t, WorldRank>, std::vector<const ShardRecord*>> by_rank;
+  for (const ShardRecord& shard : trace.shards())
+    if (shard.sharded && !shard.global_from_local.empty() && lengthOf(shard) > 0)
+      by_rank[{shard.train_step, shard.rank}].push_back(&shard);
+  bool compared = false;
+  for (const auto& [rank, shards] : by_rank)
+    for (const ShardRecord* shard : shards) {
+      const ShardRecord& first = *shards.front();
+      if (shard == &first || lengthOf(first) != lengthOf(*shard)) continue;
+      compared = true;
+      if (!sameTokens(first, *shard)) return found(finding(first, *shard));
+    }
+  return compared ? clear() : notObservable("needs to know which tokens of two buffers a rank has");
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where positions were meant to begin anew in each document, whether they are global indices.
+#include <algorithm>
+#include <utility>
+
+#include "traces/doctor/rule.h"
+#include "traces/doctor/sequence_tokens.h"
+#include "traces/schema/token_runs.h"
+
+namespace ringscope::traces {
+namespace {
+
+struct Count {
+  std::int64_t ids = 0, wrong = 0;
+  std::int64_t unlike_global = 0, unlike_local = 0;
+  Place place;
+  WorldRank rank;
+};
+
+/// By training step and rank.
+std::vector<const TensorRecord*> positionIds(const Trace& trace) {
+  std::vector<const TensorRecord*> all;
+  for (const TensorRecord& tensor : trace.tensors())
+    if (tensor.tensor.kind == TensorKind::kPositionIds) all.push_back(&tensor);
+  std::ranges::stable_sort(all, {}, [](const TensorRecord* tensor) {
+    return std::pair(tensor->place.train_step, tensor->rank);
+  });
+  return all;
+}
+
+void compare(Count& count, const std::vector<double>& ids, const std::vector<TokenIndex>& tokens,
+             const IntentRecord& meant, const TensorRecord& tensor) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const TokenIndex token = tokens[i % tokens.size()];
+    const TokenRun* document = runWith(meant.documents, token);
+    if (!document) continue;  // padding
+    ++count.ids;
+    const auto global = static_cast<double>(token.value());
+    count.unlike_global += ids[i] != global;
+    count.unlike_local += ids[i] != static_cast<double>(i % tokens.size());
+    if (ids[i] == static_cast<double>(token.value() - document->begin)) continue;
+    if (count.wrong++ > 0) continue;
+    count.place = tensor.place;
+    count.rank = tensor.rank;
+  }
+}
+
+Finding finding(const Count& count) {
+  Finding f;
+  f.rule = "positions_not_reset_per_document";
+  f.severity = "error";
+  f.confidence = "certain";
+  f.title = "Position ids run through the borders of documents";
+  f.place = count.place;
+  f.rank = count.rank;
+  f.buffer = "position_ids";
+  f.evidence = "All " + std::to_string(count.ids) +
+               " position ids are indices in the packed sequence, so " +
+               std::to_string(count.wrong) +
+               " of them are not the place in their document, from which they were meant to count.";
+  f.remedy =
+      "Make position_ids per document (0, 1, … from each start in cu_seqlens) before the sequence "
+      "is cut, and shard them with the tokens.";
+  return f;
+}
+
+}  // namespace
+
+RuleResult checkPositionsNotResetPerDocument(const Trace& trace) {
+  Count count;
+  bool cut = false, whole_sequence = false;
+  for (const TensorRecord* found_there : positionIds(trace)) {
+    const TensorRecord& tensor = *found_there;
+    const IntentRecord* meant = trace.intent(tensor.place.train_step, tensor.rank);
+    if (meant && meant->positions == PositionRule::kWholeSequence) whole_sequence = true;
+    if (!meant || meant->positions != PositionRule::kEachDocument) continue;
+    const ShardRecord* shard = trace.findShard("input_ids", tensor.place.train_step, tensor.rank);
+    const auto ids = trace.values(tensor);
+    if (!shard || !ids || ids->empty()) continue;
+    const auto tokens = tokensOf(*shard, ids->size());
+    if (tokens.empty() || ids->size() % tokens.size() != 0) continue;
+    const ShardRecord* own = trace.findShard("position_ids", tensor.place.train_step, tensor.rank);
+    cut = cut || (own && own->sharded);
+    compare(count, *ids, tokens, *meant, tensor);
+  }
+  if (count.ids == 0)
+    return whole_sequence ? clear()
+                          : notObservable(
+                                "needs the values of position_ids, from where they were "
+                                "meant to count, and the borders of documents");
+  if (count.wrong == 0) return clear();
+  // A rank that numbers its own tokens has the same ids where it holds the whole sequence.
+  if (count.unlike_global == 0 && (cut || count.unlike_local > 0)) return found(finding(count));
+  return undecided("needs position ids that are those of the tokens in one way or the other");
+}
+
+}  // namespace ringscope::traces

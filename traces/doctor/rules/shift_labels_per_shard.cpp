@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares each label with the next token of the sequence, on whichever rank that is.
+#include "traces/doctor/label_reading.h"
+
+namespace ringscope::traces {
+
+RuleResult checkShiftLabelsPerShard(const Trace& trace) {
+  const LabelReading labels = readLabels(trace);
+  if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches)
+    return unknownLabels(labels);
+  if (labels.are != LabelsAre::kShiftedPerShard) return clear();
+  Finding f;
+  f.rule = "shift_labels_per_shard";
+  f.severity = "error";
+  f.confidence = labels.certain ? "certain" : "likely";
+  f.title = "Labels were shifted after sharding";
+  f.place = labels.place;
+  f.rank = labels.rank;
+  f.buffer = "labels";
+  f.evidence =
+      "Every label is the next token of its shard, not of the sequence. Targets that are tokens of "
+      "a later chunk: " +
+      std::to_string(labels.wrong) +
+      "; last tokens of a shard that lost theirs: " + std::to_string(labels.lost) + ".";
+  f.remedy =
+      "Shift labels once for the whole sequence, before it is cut, and shard them with the tokens: "
+      "buffers=[input_ids, labels, …]; give the model shift_labels rather than labels to shift.";
+  return found(std::move(f));
+}
+
+}  // namespace ringscope::traces
