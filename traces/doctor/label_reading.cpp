@@ -169,9 +169,7 @@ LabelReading readLabels(const Trace& trace) {
         any_right = true;
         reading.targets += all.targets;
         all = std::move(reading);
-      } else if (reading.are != LabelsAre::kUnknown) {
-        return reading;
-      } else if (!any_right || reading.wrong > 0) {
+      } else if (reading.are != LabelsAre::kUnknown || !any_right || reading.wrong > 0) {
         return reading;
       }
     }
