@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "tests/support/format_table.h"
+#include "traces/core/hash.h"
+#include "traces/schema/chunk.h"
 
 namespace ringscope::traces {
 namespace {
@@ -26,22 +28,38 @@ std::vector<std::string> enumLinesOf() {
   return {test::enumLine<Enums>()...};
 }
 
+std::vector<std::string> linesOfRecords() {
+  return linesOf<Event, TensorRecord, MemorySample, ShardRecord, DiffRecord, Note, EndRecord,
+                 RunSpec, IntentRecord, GroupRecord, ScheduleRecord, TimesRecord, EventSummary>();
+}
+
+std::vector<std::string> linesOfEnumerations() {
+  return enumLinesOf<EventKind, Payload, PieceMask, Direction, Pass, Clock, TensorKind, DType,
+                     HashAlgorithm, MemoryCategory, Command, Strategy, Balance, Rotate, Order,
+                     MaskKind, Kernel, PointToPoint, TransportKind, Launch, Device, PositionRule,
+                     LossReduction, GroupAxis, WhyEmpty>();
+}
+
 TEST(FormatTest, TheSpecificationNamesEveryFieldOfEveryRecordInItsOrder) {
   const std::string text = specification();
-  for (const std::string& line :
-       linesOf<Event, TensorRecord, MemorySample, ShardRecord, DiffRecord, Note, EndRecord, RunSpec,
-               IntentRecord, GroupRecord, ScheduleRecord, TimesRecord, EventSummary>())
+  for (const std::string& line : linesOfRecords())
     EXPECT_NE(text.find(line), std::string::npos) << "FORMAT.md lacks the line\n" << line;
 }
 
 TEST(FormatTest, TheSpecificationNamesEveryValueOfEveryEnumeration) {
   const std::string text = specification();
-  for (const std::string& line :
-       enumLinesOf<EventKind, Payload, PieceMask, Direction, Pass, Clock, TensorKind, DType,
-                   HashAlgorithm, MemoryCategory, Command, Strategy, Balance, Rotate, Order,
-                   MaskKind, Kernel, PointToPoint, TransportKind, Launch, Device, PositionRule,
-                   LossReduction, GroupAxis, WhyEmpty>())
+  for (const std::string& line : linesOfEnumerations())
     EXPECT_NE(text.find(line), std::string::npos) << "FORMAT.md lacks the line\n" << line;
+}
+
+/// A file of other fields under the same number would be read as a damaged one.
+TEST(FormatTest, TheNumberOfTheFormatGoesUpWhenAFieldOrAValueChanges) {
+  std::string all;
+  for (const auto& lines : {linesOfRecords(), linesOfEnumerations()})
+    for (const std::string& line : lines) all += line + "\n";
+  EXPECT_EQ(mixSum64(all.data(), all.size()), 16250883511482704879u)
+      << "raise kFormatVersion, and set this number anew";
+  EXPECT_EQ(kFormatVersion, 1);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ void leaveHotJournal(const std::string& path) {
     sqlite3* db = nullptr;
     sqlite3_open(path.c_str(), &db);
     sqlite3_exec(db,
-                 "PRAGMA cache_size=1; BEGIN; PRAGMA user_version=1; WITH RECURSIVE n(i) AS "
+                 "PRAGMA cache_size=1; BEGIN; PRAGMA user_version=7; WITH RECURSIVE n(i) AS "
                  "(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO sealed "
                  "SELECT i, 0, randomblob(4000) FROM n",
                  nullptr, nullptr, nullptr);
