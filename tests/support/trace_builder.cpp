@@ -134,7 +134,7 @@ void addShard(Trace& trace, const Line& line) {
     shard.global_from_local.push_back({std::stoll(ends.at(0)), std::stoll(ends.at(1))});
     tokens += shard.global_from_local.back().end - shard.global_from_local.back().begin;
   }
-  shard.local_shape = {1, tokens};
+  shard.local_shape = {1, line.integer("length", tokens)};
   trace.add(shard);
 }
 

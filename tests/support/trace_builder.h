@@ -15,7 +15,7 @@ namespace ringscope::test {
 ///   run cp=2 strategy=ring mask=causal seq_len=8
 ///   intent mask=causal positions=whole_sequence balance=none
 ///   group cp 0,1
-///   shard input_ids rank=1 tokens=4-8
+///   shard input_ids rank=1 tokens=4-8        (length=4 where it is not that of the tokens)
 ///   tensor out rank=0 layer=0 shape=1x1x2x1 values=1,2
 ///   tensor block_out rank=0 layer=0 stage=1 source=1 piece=0 shape=1x1x2x1 values=1,2
 ///   attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2 time=10-20

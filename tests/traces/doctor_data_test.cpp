@@ -207,6 +207,13 @@ TEST(BalanceDiffersRuleTest, ARankHasTheSameTokensOfEveryBuffer) {
   EXPECT_EQ(verdictOf("balance_differs_between_buffers", tokens), Verdict::kNotObservable);
 }
 
+TEST(BalanceDiffersRuleTest, RunsWithoutATokenSayNothingOfAShard) {
+  EXPECT_EQ(verdictOf("balance_differs_between_buffers",
+                      "run cp=2\nshard input_ids rank=0 tokens=0-0 length=4\n"
+                      "shard position_ids rank=0 tokens=0-4\n"),
+            Verdict::kNotObservable);
+}
+
 TEST(BalanceWithoutCausalRuleTest, ABalanceEvensOutCausalWorkOnly) {
   EXPECT_EQ(verdictOf("balance_without_causal", "run cp=2\nintent mask=full balance=head_tail\n"),
             Verdict::kFound);

@@ -86,8 +86,13 @@ TEST(FindingsModelTest, PutsFindingsFirstAndPassesQtsModelTest) {
   EXPECT_EQ(model.at(0)->verdict, traces::Verdict::kFound);
   EXPECT_EQ(model.at(0)->view, "positions");
   EXPECT_FALSE(model.at(0)->remedy.empty());
-  EXPECT_EQ(model.at(1)->verdict, traces::Verdict::kClear);
-  EXPECT_EQ(model.at(1)->title, "Block outputs are merged by their log-sum-exp weights");
+  EXPECT_NE(model.at(1)->verdict, traces::Verdict::kFound);
+  bool merged = false;
+  for (int row = 1; row < model.rowCount(); ++row)
+    merged =
+        merged || (model.at(row)->verdict == traces::Verdict::kClear &&
+                   model.at(row)->title == "Block outputs are merged by their log-sum-exp weights");
+  EXPECT_TRUE(merged);
   EXPECT_TRUE(model.index(0).data(Qt::AccessibleTextRole).toString().contains("found"));
   model.show({});
   EXPECT_EQ(model.rowCount(), 0);

@@ -35,6 +35,23 @@ std::vector<WorldRank> ranks(std::initializer_list<int> numbers) {
   return list;
 }
 
+TEST(WhyEmptyTest, AStageThatWasPlannedToAttendDoesNotForTheMask) {
+  const auto why = [](std::initializer_list<traces::WhyEmpty> reasons) {
+    std::vector<traces::StageRecord> stages(reasons.size());
+    std::vector<const traces::StageRecord*> all;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      stages[i].why_empty = reasons.begin()[i];
+      all.push_back(&stages[i]);
+    }
+    return whyAllEmpty(all);
+  };
+  using traces::WhyEmpty;
+  EXPECT_EQ(why({WhyEmpty::kFuture, WhyEmpty::kFuture}), WhyEmpty::kFuture);
+  EXPECT_EQ(why({WhyEmpty::kFuture, WhyEmpty::kOutOfWindow}), WhyEmpty::kSeveralReasons);
+  EXPECT_EQ(why({WhyEmpty::kFuture, WhyEmpty::kAttends}), WhyEmpty::kAttends);
+  EXPECT_EQ(why({WhyEmpty::kAttends, WhyEmpty::kOutOfWindow}), WhyEmpty::kAttends);
+}
+
 TEST(RingSceneTest, ShowsWhatEachRankHoldsAttendsAndSends) {
   const IndexedTrace sample = recorded({});
   const RingScene scene = sample.ring(forwardAt(0, 1));

@@ -27,11 +27,13 @@ inline WhyEmptyWords wordsOf(traces::WhyEmpty why) {
   return kWords[static_cast<std::size_t>(why)];
 }
 
-/// Why none of several stages attends anything.
+/// Why none of several stages attends anything: one that was planned to does not for the mask.
 inline traces::WhyEmpty whyAllEmpty(const std::vector<const traces::StageRecord*>& stages) {
   traces::WhyEmpty why = stages.front()->why_empty;
-  for (const auto* stage : stages)
+  for (const auto* stage : stages) {
+    if (stage->why_empty == traces::WhyEmpty::kAttends) return traces::WhyEmpty::kAttends;
     if (stage->why_empty != why) why = traces::WhyEmpty::kSeveralReasons;
+  }
   return why;
 }
 

@@ -16,18 +16,18 @@ std::int64_t lengthOf(const ShardRecord& shard) {
   return shard.seq_dim >= 0 && dim < shard.local_shape.size() ? shard.local_shape[dim] : 0;
 }
 
-/// The tokens themselves and not their runs, which may be parted in several ways.
-bool sameTokens(const ShardRecord& a, const ShardRecord& b) {
-  if (a.global_from_local == b.global_from_local) return true;
-  const auto most = static_cast<std::size_t>(lengthOf(a));
-  return tokensOf(a, most) == tokensOf(b, most);
+/// Nothing where the runs are not of as many tokens as the shard has.
+std::vector<TokenIndex> allTokens(const ShardRecord& shard) {
+  const auto length = static_cast<std::size_t>(lengthOf(shard));
+  std::vector<TokenIndex> tokens = tokensOf(shard, length + 1);
+  if (tokens.size() != length) tokens.clear();
+  return tokens;
 }
 
-Finding finding(const ShardRecord& tokens, const ShardRecord& other) {
-  const auto most = static_cast<std::size_t>(lengthOf(tokens));
-  const auto of_first = tokensOf(tokens, most), of_other = tokensOf(other, most);
+Finding finding(const ShardRecord& tokens, const std::vector<TokenIndex>& of_first,
+                const ShardRecord& other, const std::vector<TokenIndex>& of_other) {
   std::size_t i = 0;
-  while (i + 1 < of_first.size() && i + 1 < of_other.size() && of_first[i] == of_other[i]) ++i;
+  while (i + 1 < of_first.size() && of_first[i] == of_other[i]) ++i;
   Finding f;
   f.rule = "balance_differs_between_buffers";
   f.severity = "error";
@@ -57,8 +57,11 @@ RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace) {
     for (const ShardRecord* shard : shards) {
       const ShardRecord& first = *shards.front();
       if (shard == &first || lengthOf(first) != lengthOf(*shard)) continue;
+      // The tokens themselves and not their runs, which may be parted in several ways.
+      const auto of_first = allTokens(first), of_other = allTokens(*shard);
+      if (of_first.empty() || of_other.empty()) continue;
       compared = true;
-      if (!sameTokens(first, *shard)) return found(finding(first, *shard));
+      if (of_first != of_other) return found(finding(first, of_first, *shard, of_other));
     }
   return compared ? clear() : notObservable("needs to know which tokens of two buffers a rank has");
 }
