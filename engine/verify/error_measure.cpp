@@ -13,9 +13,9 @@ namespace ringscope::engine {
 namespace {
 
 constexpr std::int64_t kTile = 32;  ///< neighbouring rows whose errors are measured together
-constexpr double kSpreadSlack = 1.05;
-constexpr double kTermsLimit = 2.8;
-constexpr double kSingleLimit = 10;
+constexpr double kSpreadSlack = 1.1;
+constexpr double kTermsLimit = 2.9;
+constexpr double kSingleLimit = 8;
 constexpr double kMeanLimit = 4;
 /// Errors that came through other layers vary more from row to row than those of one attention (a
 /// query with one key has no dq but a cancellation), and those of gradients of parameters, which
@@ -68,11 +68,11 @@ RowVariance plainVariance(const at::Tensor& reference_norms, at::ScalarType type
 }
 
 /// How much larger one device's errors are in a row's neighbourhood than was expected; as a factor
-/// of squares. It counts for at least a quarter, since errors may be small by luck, and for one
-/// where the device has no number.
+/// of squares. It counts for at least one: errors may be small by luck, and rows with one key have
+/// none, which says nothing of their neighbours.
 double measuredFactor(double squares, double expected) {
   const double factor = squares / expected;
-  return std::max(std::isfinite(factor) ? factor : 1, 0.25);
+  return std::isfinite(factor) ? std::max(factor, 1.0) : 1;
 }
 
 /// The 2-norm of D independent errors stays below (1 + λ / √D) of its root mean square with the

@@ -263,8 +263,10 @@ AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mas
   all.dq.merging += all.lse.merging / 2 * dq2;
   all.out.spread += storingSquares(exact.out, type);
   all.dq.spread += storingSquares(exact.dq, type);
-  all.dk.spread += storingSquares(exact.dk, type);
-  all.dv.spread += storingSquares(exact.dv, type);
+  // Heads of a group are stored one by one before they add up.
+  const double times = exact.q.size(1) > exact.k.size(1) ? 2 : 1;
+  all.dk.spread += times * storingSquares(exact.dk, type);
+  all.dv.spread += times * storingSquares(exact.dv, type);
   if (quick) all.lse.bounded = kQuickExp;
   return all;
 }
