@@ -53,16 +53,19 @@ RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace) {
     if (shard.sharded && !shard.global_from_local.empty() && lengthOf(shard) > 0)
       by_rank[{shard.train_step, shard.rank}].push_back(&shard);
   bool compared = false;
-  for (const auto& [rank, shards] : by_rank)
+  for (const auto& [rank, shards] : by_rank) {
+    const ShardRecord& first = *shards.front();
+    const auto of_first = allTokens(first);
+    if (of_first.empty()) continue;
     for (const ShardRecord* shard : shards) {
-      const ShardRecord& first = *shards.front();
       if (shard == &first || lengthOf(first) != lengthOf(*shard)) continue;
       // The tokens themselves and not their runs, which may be parted in several ways.
-      const auto of_first = allTokens(first), of_other = allTokens(*shard);
-      if (of_first.empty() || of_other.empty()) continue;
+      const auto of_other = allTokens(*shard);
+      if (of_other.empty()) continue;
       compared = true;
       if (of_first != of_other) return found(finding(first, of_first, *shard, of_other));
     }
+  }
   return compared ? clear() : notObservable("needs to know which tokens of two buffers a rank has");
 }
 
