@@ -36,6 +36,7 @@ at::Tensor localPart(const std::string& buffer, const at::Tensor& whole,
 std::vector<BufferCut> cutsOf(const std::vector<traces::BufferChoice>& buffers,
                               const ShardLayout& layout) {
   std::vector<BufferCut> cuts;
+  cuts.reserve(buffers.size());
   for (const traces::BufferChoice& choice : buffers)
     cuts.push_back({choice.name, choice.seq_dim, layout});
   return cuts;

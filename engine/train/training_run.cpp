@@ -2,7 +2,6 @@
 #include "engine/train/training_run.h"
 
 #include <filesystem>
-#include <ranges>
 
 #include "engine/data/joined_sequences.h"
 #include "engine/data/padded_documents.h"
@@ -110,14 +109,17 @@ traces::RunSpec checkedRun(const TrainConfig& config, const LlamaConfig& model,
 /// The checkpoint was made by a run that this one can go on with.
 void checkSettings(const CheckpointInfo& info, const std::map<std::string, std::string>& now) {
   // The model and the data come last, and decide other settings: they are named first.
-  for (const auto& [setting, value] : std::views::reverse(now)) {
+  for (auto at = now.rbegin(); at != now.rend(); ++at) {
+    const auto& [setting, value] = *at;
     const auto then = info.settings.find(setting);
     if (then != info.settings.end() && then->second == value) continue;
     const bool is_option = setting.starts_with("--") && then != info.settings.end();
-    throw usageError((is_option ? "the checkpoint was made with " + setting + " " + then->second +
-                                      ", and this run has " + value
-                                : "the run that made the checkpoint differs in " + setting) +
-                     "; resume with the same, or begin anew without --resume");
+    std::string differs = "the run that made the checkpoint differs in " + setting;
+    if (is_option) {
+      differs = "the checkpoint was made with " + setting;
+      differs.append(" ").append(then->second).append(", and this run has ").append(value);
+    }
+    throw usageError(differs + "; resume with the same, or begin anew without --resume");
   }
 }
 

@@ -88,7 +88,7 @@ at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, doubl
   const double most_spread = slack * kSpreadSlack * (1 + 5 / std::sqrt(width)),
                most_terms = slack * kTermsLimit, most_single = slack * kSingleLimit,
                most_bounded = slack * v.bounded;
-  const at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
+  at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
   auto* of_row = limits.data_ptr<double>();
   eachTile(limits, [&](std::int64_t first, std::int64_t last) {
     double squares = 0, expected = 0;

@@ -62,6 +62,9 @@ class RatioMeasure {
     return shape.size() < 2 ? ofRows(shape)
                             : RatioMeasure(shape, shape.slice(0, shape.size() - 1), shape.back());
   }
+  // A copy would count into the same tensor.
+  RatioMeasure(const RatioMeasure&) = delete;
+  RatioMeasure(RatioMeasure&&) = default;
 
   /// `scale`: the size of what the error is in.
   void add(double error, double limit, double scale) {

@@ -79,6 +79,7 @@ DiffRecord compareParameter(const std::string& name, const ParameterUpdate& upda
       new_first(after.at(of_first)), new_second(after.at(of_second)),
       new_rounded(after.at(rounded));
   std::vector<RatioMeasure> parts;
+  parts.reserve(4);
   for (int part = 0; part < (narrow ? 4 : 3); ++part)
     parts.push_back(RatioMeasure::ofElements(whole.sizes()));
   for (std::int64_t i = 0; i < whole.numel(); ++i) {

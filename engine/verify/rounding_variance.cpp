@@ -75,7 +75,7 @@ double powerBelow(double x) {
 /// uniform over half a unit in the last place of each number.
 at::Tensor storingSquares(const at::Tensor& exact, at::ScalarType type) {
   const Wide values(exact);
-  const at::Tensor squares = at::zeros(exact.sizes().slice(0, exact.dim() - 1), at::kDouble);
+  at::Tensor squares = at::zeros(exact.sizes().slice(0, exact.dim() - 1), at::kDouble);
   auto* of_row = squares.data_ptr<double>();
   const std::int64_t width = exact.size(-1);
   const double half_unit = unitRoundoff(type), least = smallestNormal(type);

@@ -72,6 +72,7 @@ LayerAttention sequenceOf(const LayerAttention& a, std::int64_t i) {
 RowVariance joinedBatch(const std::vector<AttentionVariance>& parts,
                         RowVariance AttentionVariance::*tensor) {
   std::vector<RowVariance> of_tensor;
+  of_tensor.reserve(parts.size());
   for (const AttentionVariance& part : parts) of_tensor.push_back(part.*tensor);
   return engine::joined(of_tensor, 0);
 }
@@ -94,6 +95,7 @@ LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, Layer la
   LayerAttention whole;
   for (const TensorRow& row : kAttentionTensors) {
     std::vector<at::Tensor> shards;
+    shards.reserve(ranks.size());
     for (const RankStep& rank : ranks) shards.push_back(rank.layers[layer.index()].*row.field);
     whole.*row.field = layout.unshard(shards, 2);
   }
