@@ -36,6 +36,11 @@ AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tens
 std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const AttendOutcome& outcome,
                                              bool fp8) {
   const AttendReference is(in, fp8, outcome.tensors.at("out"));
+  std::optional<QuantisationError> quantisation;
+  if (fp8) {
+    ReferenceAttention exact(in.mask, in.scale, in.sinks);
+    quantisation.emplace(exact, LayerAttention{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}});
+  }
   std::vector<traces::DiffRecord> diffs;
   for (const AttendResult& result : kAttendResults) {
     if (!outcome.tensors.contains(result.name)) continue;
@@ -45,6 +50,7 @@ std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const Attend
         diff,
         {actual, is.exact.*result.values, (is.one_device.*result.values).to(actual.scalar_type())},
         &(is.variance.*result.variance));
+    if (quantisation) diff.quantisation = quantisation->of(result.values);
     diffs.push_back(std::move(diff));
   }
   if (outcome.tensors.contains("dsinks")) {

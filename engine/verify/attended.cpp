@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/verify/attended.h"
 
+#include <ATen/ATen.h>
+
 #include "engine/attention/fp8.h"
 
 namespace ringscope::engine {
@@ -25,6 +27,19 @@ LayerAttention asUsed(LayerAttention in, bool fp8) {
        {&LayerAttention::q, &LayerAttention::k, &LayerAttention::v})
     in.*field = roundedToFp8(in.*field);
   return in;
+}
+
+QuantisationError::QuantisationError(AttentionOp& exact, const LayerAttention& in) {
+  const LayerAttention inputs{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
+  unrounded_ = attended(exact, inputs);
+  rounded_ = attended(exact, asUsed(inputs, true));
+}
+
+double QuantisationError::of(at::Tensor LayerAttention::*result) const {
+  const at::Tensor before = (unrounded_.*result).to(at::kDouble),
+                   change = (rounded_.*result).to(at::kDouble) - before;
+  const double moved = change.norm().item<double>();
+  return moved == 0 ? 0 : moved / before.norm().item<double>();
 }
 
 }  // namespace ringscope::engine

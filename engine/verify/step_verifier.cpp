@@ -146,6 +146,8 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
     const LayerAttention exact = attended(*exact_attention, in),
                          one_device = attended(*device_attention, in);
     const AttentionVariance expected = variance(exact, batch);
+    std::optional<QuantisationError> quantisation;
+    if (fp8_) quantisation.emplace(*exact_attention, actual);
     for (const TensorRow& row : kAttentionTensors) {
       if (!row.variance) continue;
       DiffRecord diff;
@@ -153,6 +155,7 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
       diff.tensor = row.name;
       measureError(diff, {actual.*row.field, exact.*row.field, one_device.*row.field},
                    &(expected.*row.variance), &layout);
+      if (quantisation) diff.quantisation = quantisation->of(row.field);
       const ErrorMaps map = errorMaps(actual.*row.field, exact.*row.field);
       maps("error.abs." + diff.tensor, diff.place, map.absolute);
       maps("error.rel." + diff.tensor, diff.place, map.relative);

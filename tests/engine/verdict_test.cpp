@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/attend/attend_reference.h"
+#include "engine/attention/fp8.h"
 #include "engine/gate/gate.h"
 #include "engine/verify/error_measure.h"
 #include "tests/engine/attend_config.h"
@@ -68,6 +69,43 @@ TEST(VerdictTest, Fp8IsComparedOnTheValuesThatItsProductsHad) {
     EXPECT_GT(ratioWith(in, config, "out", [row](at::Tensor& t) { t.select(2, row).mul_(1.05); }),
               1)
         << row;
+}
+
+std::optional<double> quantisationOf(const AttendInput& in, const AttendOutcome& outcome, bool fp8,
+                                     const std::string& tensor) {
+  for (const auto& diff : verifyAttend(in, outcome, fp8))
+    if (diff.tensor == tensor) return diff.quantisation;
+  return std::nullopt;
+}
+
+/// Full attention of one head in fp64, without any code of the engine.
+at::Tensor plainAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          double scale) {
+  const at::Tensor scores = at::matmul(q.to(at::kDouble), k.to(at::kDouble).transpose(-2, -1));
+  return at::matmul(at::softmax(scores * scale, -1), v.to(at::kDouble));
+}
+
+TEST(VerdictTest, WhatFp8DoesByItselfIsSaidBesideTheVerdictAndIsNoPartOfIt) {
+  at::manual_seed(5);
+  AttendInput in = randomInput(64, 32, at::kFloat);
+  in.mask = Mask{};
+  AttendConfig config = test::attendConfig(4, traces::Balance::kNone);
+  config.mask = traces::MaskKind::kFull;
+  config.fp8 = true;
+  Gate gate(config.cp);
+  AttendOutcome outcome = attend(in, config, gate);
+  const at::Tensor before = plainAttention(in.q, in.k, in.v, in.scale),
+                   after = plainAttention(roundedToFp8(in.q), roundedToFp8(in.k),
+                                          roundedToFp8(in.v), in.scale);
+  const double expected = ((after - before).norm() / before.norm()).item<double>();
+  EXPECT_GT(expected, 0.01);
+  EXPECT_NEAR(quantisationOf(in, outcome, true, "out").value_or(0), expected, 1e-9);
+  EXPECT_GT(quantisationOf(in, outcome, true, "dk").value_or(0), 0.01);
+  const double ratio = ratioOf(verifyAttend(in, outcome, true), "out");
+  EXPECT_LE(ratio, 1) << "an error of some percent would be many times the limit";
+  outcome.tensors.at("out") = outcome.tensors.at("out") * 2;
+  EXPECT_NEAR(quantisationOf(in, outcome, true, "out").value_or(0), expected, 1e-9);
+  EXPECT_FALSE(quantisationOf(in, outcome, false, "out")) << "nothing was rounded";
 }
 
 TEST(VerdictTest, RightRunsOfTinyShapesAreNotAccused) {

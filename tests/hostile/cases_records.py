@@ -228,6 +228,7 @@ class Cases:
     def ends(self):
         for name, fields in (("events", {"events": 2**63 - 1}), ("dropped", {"dropped_events": 2**64 - 1,
                                                                             "dropped_tensors": 2**64 - 1}),
+                             ("quantisation", {"quantisation": NAN}), ("quantisation below 0", {"quantisation": -INF}),
                              ("rows none", {"rows_by_kind": []}), ("rows many", {"rows_by_kind": [2**64 - 1] * 5000}),
                              ("clock", {"run_clock_ns": -2**63})):
             self.new(f"end.{name}").records["end"] = [fields]

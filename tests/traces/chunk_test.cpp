@@ -101,6 +101,9 @@ TEST(ChunkTest, EveryFieldOfARecordComesBackAsItWas) {
   EXPECT_EQ(throughChunk(diff).worst_index, diff.worst_index);
   diff.rows = {{1, 2, 3}, 2, {0, 127, 255}};
   EXPECT_EQ(throughChunk(diff).rows, diff.rows);
+  EXPECT_FALSE(throughChunk(diff).quantisation);
+  diff.quantisation = 0.03;
+  EXPECT_EQ(throughChunk(diff).quantisation, 0.03);
   EXPECT_EQ(throughChunk(Note{"run", "{}"}).key, "run");
 }
 

@@ -133,6 +133,22 @@ TEST(ErrorMapTest, AnAttentionsMapNamesItsOwnersAndAsksForNothingThatAttendCanno
   EXPECT_TRUE(makeErrorMap(trace, cursor, ErrorUnit::kUlp).missing.starts_with("train with "));
 }
 
+TEST(DiffSceneTest, SaysWhatFp8DoesByItselfToTheChosenTensorAlone) {
+  traces::Trace trace;
+  for (const bool rounded : {true, false}) {
+    traces::DiffRecord diff;
+    diff.tensor = rounded ? "dk" : "dq";
+    diff.place = test::forwardAt(0, 0);
+    if (rounded) diff.quantisation = 0.0271;
+    trace.add(diff);
+  }
+  const auto said = [&](const char* tensor) {
+    return makeDiffScene(trace, tensorAt(0, 0, tensor), ErrorUnit::kLimit, false).quantisation;
+  };
+  EXPECT_EQ(said("dk"), "Rounding to FP8 alone moves it by 2.7 % of its size");
+  EXPECT_EQ(said("dq"), "");
+}
+
 TEST(TimelineTicksTest, AreToldApartByTheirWordsAtEveryWidth) {
   for (const double width : {200.0, 1800.0, 2500.0, 3700.0}) {
     const TimeScale scale{0, 1'300'000, 0, width};

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "traces/core/prose.h"
+
 namespace ringscope::traces {
 namespace {
 
@@ -50,9 +52,8 @@ std::vector<const DiffRecord*> divergences(const Trace& trace) {
   std::vector<const DiffRecord*> found;
   for (const DiffRecord& diff : trace.diffs())
     if (diverges(diff)) found.push_back(&diff);
-  std::stable_sort(found.begin(), found.end(), [](const DiffRecord* a, const DiffRecord* b) {
-    return dependenceKey(*a) < dependenceKey(*b);
-  });
+  std::ranges::stable_sort(
+      found, [](const DiffRecord* a, const DiffRecord* b) { return comesBefore(*a, *b); });
   return found;
 }
 
@@ -81,9 +82,18 @@ const DiffRecord* WorstDiffs::overall(const Trace& trace) const {
   return worst;
 }
 
+bool comesBefore(const DiffRecord& a, const DiffRecord& b) {
+  return dependenceKey(a) < dependenceKey(b);
+}
+
 std::string describe(const DiffRecord& diff) {
   return (diff.place.layer.exists() ? "layer " + toString(diff.place.layer) + ", " : "") +
          diff.tensor;
+}
+
+std::string describeQuantisation(double share) {
+  return "Rounding to FP8 alone moves it by " + describeSignificant(share * 100, 2) +
+         " % of its size";
 }
 
 }  // namespace ringscope::traces

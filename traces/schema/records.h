@@ -142,6 +142,9 @@ struct DiffRecord {
   std::vector<double> ratio_by_rank;      ///< per cp rank, of the rows that it owns
   std::vector<std::int64_t> worst_index;  ///< global index of the worst row
   RowRatios rows;
+  /// Of a run that rounds q, k and v to FP8: by how much that alone moves the tensor, in fp64, as a
+  /// share of its 2-norm. No part of error, limit or ratio, which are of the rounded values.
+  std::optional<double> quantisation;
 };
 
 /// A named JSON document: a step's log line, a rank's peak of memory, why a run failed.
@@ -236,6 +239,7 @@ struct Fields<DiffRecord> {
     field("ratio_by_rank", d.ratio_by_rank);
     field("worst_index", d.worst_index);
     field("rows", d.rows);
+    field("quantisation", d.quantisation);
   }
 };
 template <>

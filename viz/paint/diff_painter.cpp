@@ -248,7 +248,14 @@ void drawMap(QPainter& p, const Layout& layout, const DiffScene& scene, const Th
              elided(p, QString::fromStdString(scene.map_title),
                     layout.units().front().left() - area.left() - 8));
   drawUnits(p, layout, scene.unit, theme);
-  const QRectF rest = area.adjusted(0, 30, 0, 0);
+  QRectF rest = area.adjusted(0, 30, 0, 0);
+  if (!scene.quantisation.empty()) {
+    p.setFont(textFont(12));
+    p.setPen(theme.dim);
+    p.drawText(QRectF(rest.left(), rest.top() - 5, rest.width(), 16), Qt::AlignVCenter,
+               elided(p, QString::fromStdString(scene.quantisation), rest.width()));
+    rest.adjust(0, 14, 0, 0);
+  }
   if (!scene.map.missing.empty())
     return paintNote(p, rest, "Not recorded; " + scene.map.missing + " would show it.", theme);
   const double histogram = std::min(120.0, rest.height() * 0.34);

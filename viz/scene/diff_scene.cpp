@@ -88,6 +88,9 @@ DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorU
                {"q", "k", "v", "out", "lse", "dout", "dv", "dk", "dq"},
                {}},
               false, step, cursor)};
+  for (const DiffRecord* diff : step)
+    if (diff->quantisation && cellOf(*diff, cursor).chosen)
+      scene.quantisation = traces::describeQuantisation(*diff->quantisation);
   scene.rest = restOf(std::move(step), scene.tables);
   scene.map_title = cursor.tensor + " of layer " + toString(cursor.place.layer) + ", isolated";
   if (const auto groups = groupsOf(trace).size(); groups > 1)

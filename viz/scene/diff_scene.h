@@ -45,6 +45,7 @@ struct DiffScene {
   std::vector<DiffTable> tables;
   std::vector<DiffRow> rest;  ///< worst first
   std::string map_title;
+  std::string quantisation;  ///< what rounding to FP8 alone does to it; empty: not rounded
   ErrorUnit unit = ErrorUnit::kLimit;
   ErrorMap map;
 

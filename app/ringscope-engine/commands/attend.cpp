@@ -53,10 +53,12 @@ nlohmann::json report(const engine::AttendOutcome& outcome,
                             {"bytes_backward", h.bytes_backward}});
   if (!o.random.empty()) json["random"] = o.random;
   for (const auto& diff : diffs)
-    json["errors"][diff.tensor] = {{"max_abs", diff.largest},
-                                   {"error", diff.error},
-                                   {"limit", diff.limit},
-                                   {"ratio", diff.ratio}};
+    json["errors"][diff.tensor] = {
+        {"max_abs", diff.largest},
+        {"error", diff.error},
+        {"limit", diff.limit},
+        {"ratio", diff.ratio},
+        {"quantisation", diff.quantisation ? nlohmann::json(*diff.quantisation) : nullptr}};
   return json;
 }
 
@@ -95,7 +97,11 @@ void printText(const nlohmann::json& r, const Options& o) {
                 << "; the row nearest its limit is off by "
                 << traces::describeSignificant(e["error"].get<double>(), 3) << " where "
                 << traces::describeSignificant(e["limit"].get<double>(), 3) << " is tolerated, "
-                << traces::describeMultiple(e["ratio"].get<double>()) << " its limit\n";
+                << traces::describeMultiple(e["ratio"].get<double>()) << " its limit"
+                << (e["quantisation"].is_null()
+                        ? ""
+                        : ". " + traces::describeQuantisation(e["quantisation"].get<double>()))
+                << "\n";
   if (r.contains("errors") && !o.random.empty()) std::cout << tutorialTolerance(o.config) << "\n";
   if (!o.output.empty()) std::cout << "written: " << o.output << "\n";
 }

@@ -26,6 +26,7 @@ nlohmann::json toJson(const DiffRecord& diff) {
           {"ratio", diff.ratio},
           {"ratio_by_rank", diff.ratio_by_rank},
           {"max_abs", diff.largest},
+          {"quantisation", diff.quantisation ? nlohmann::json(*diff.quantisation) : nullptr},
           {"worst_index", diff.worst_index}};
 }
 
@@ -49,7 +50,10 @@ void printRow(const DiffRecord& diff) {
             << (diff.isolated ? "isolated" : "end to end") << "step " << std::setw(4)
             << diff.place.train_step << alignLeft(traces::describe(diff), 54) << "error "
             << std::scientific << std::setprecision(2) << diff.error << "  limit " << diff.limit
-            << alignRight(traces::describeMultiple(diff.ratio), 9) << "\n";
+            << alignRight(traces::describeMultiple(diff.ratio), 9);
+  if (diff.quantisation)
+    std::cout << "  FP8 alone " << traces::describeSignificant(*diff.quantisation * 100, 2) << " %";
+  std::cout << "\n";
 }
 
 /// The worst of all training steps for each tensor, in the order in which it was first compared.
