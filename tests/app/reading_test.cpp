@@ -64,6 +64,53 @@ TEST(ReadingTest, DiffAndDoctorAnswerNoForTheSampleWithAMistake) {
   EXPECT_EQ(json::parse(doctor.out)["findings"].at(0)["rule"], "missing_position_ids");
 }
 
+TEST(ReadingTest, TheDoctorWritesForReviewAndForContinuousIntegrationToo) {
+  test::TempDir dir;
+  const std::string sarif = dir.file("a b.sarif"), junit = dir.file("junit.xml");
+  const auto doctor = ringscope("doctor " + kSample + " --sarif '" + sarif + "' --junit " + junit);
+  EXPECT_EQ(doctor.code, 1) << doctor.err;
+  const json report = json::parse(std::ifstream(sarif));
+  EXPECT_EQ(report["version"], "2.1.0");
+  const json& driver = report["runs"][0]["tool"]["driver"];
+  EXPECT_EQ("ringscope " + driver["version"].get<std::string>() + "\n", ringscope("--version").out);
+  const json& result = report["runs"][0]["results"].at(0);
+  EXPECT_EQ(result["ruleId"], "missing_position_ids");
+  EXPECT_EQ(driver["rules"][result["ruleIndex"].get<std::size_t>()]["id"], result["ruleId"]);
+  const auto parsed = test::runProgram(
+      "/usr/bin/env", "python3 -c \"import xml.etree.ElementTree as e; s = e.parse('" + junit +
+                          "').getroot()[0]; print(s.get('failures'), len(s.findall('*/failure')), "
+                          "s.get('tests') == str(len(s.findall('testcase'))))\"");
+  EXPECT_EQ(parsed.out, "1 1 True\n") << parsed.err;
+}
+
+TEST(ReadingTest, ABaselineAcceptsWhatIsKnownAndOnlyThat) {
+  test::TempDir dir;
+  const std::string known = dir.file("known.json"), none = dir.file("none.json");
+  std::ofstream(known) << ringscope("doctor --json " + kSample).out;
+  std::ofstream(none) << R"({"findings": []})";
+  const auto accepted = ringscope("doctor " + kSample + " --baseline " + known);
+  EXPECT_EQ(accepted.code, 0) << accepted.out << accepted.err;
+  EXPECT_NE(accepted.out.find("1 of 1 finding known to " + known), std::string::npos);
+  EXPECT_EQ(ringscope("doctor " + kSample + " --baseline " + none).code, 1);
+  const auto as_json = ringscope("doctor --json " + kSample + " --baseline " + known);
+  EXPECT_EQ(json::parse(as_json.out)["baseline"]["accepted"].size(), 1u) << as_json.out;
+}
+
+TEST(ReadingTest, AWrongBaselineAndAReportOverItsInputAreRefused) {
+  test::TempDir dir;
+  const std::string wrong = dir.file("wrong.json");
+  for (const char* text : {"{", "[]", "7", R"({"findings": 7})", R"({"findings": [{"rule": 1}]})",
+                           R"({"findings": [{"rule": [], "rank": {}, "layer": 0, "direction": "",
+                              "stage": 0, "buffer": ""}]})"}) {
+    std::ofstream(wrong) << text;
+    expectOneSentence(ringscope("doctor " + kSample + " --baseline " + wrong), wrong);
+  }
+  expectOneSentence(ringscope("doctor " + kSample + " --baseline /no/such"), "no such file");
+  expectOneSentence(ringscope("doctor " + wrong + " --sarif " + wrong), "--sarif");
+  expectOneSentence(ringscope("doctor " + kSample + " --junit /no/such/folder/x"),
+                    "there is no folder /no/such/folder");
+}
+
 TEST(ReadingTest, TheCatalogueIsPrinted) {
   const auto list = json::parse(ringscope("mistakes --json").out);
   ASSERT_EQ(list.size(), traces::mistakeCatalogue().size());

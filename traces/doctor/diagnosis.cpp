@@ -10,7 +10,6 @@
 #include "traces/query/ending.h"
 
 namespace ringscope::traces {
-namespace {
 
 nlohmann::json toJson(const Finding& finding) {
   const Mistake* mistake = findMistake(finding.rule);
@@ -28,6 +27,8 @@ nlohmann::json toJson(const Finding& finding) {
           {"remedy", finding.remedy},
           {"reported_in", mistake ? mistake->reported_in : ""}};
 }
+
+namespace {
 
 /// Nothing where the events alone would do.
 std::string captureHint(const std::string& id) {

@@ -36,6 +36,7 @@ std::string headline(const Diagnosis& diagnosis);
 /// finding it.
 bool isClear(const Diagnosis& diagnosis);
 
+nlohmann::json toJson(const Finding& finding);
 nlohmann::json toJson(const Diagnosis& diagnosis);
 /// The report for people: findings with evidence and remedy, then what was clear and what not seen.
 std::string toText(const Diagnosis& diagnosis);

@@ -2,28 +2,97 @@
 #include <iostream>
 
 #include "app/command_line/command.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/core/json.h"
+#include "traces/core/output_file.h"
+#include "traces/core/prose.h"
+#include "traces/doctor/reports/baseline.h"
+#include "traces/doctor/reports/junit.h"
+#include "traces/doctor/reports/sarif.h"
 
 namespace ringscope::app {
 namespace {
 
-int run(const std::string& path, bool json) {
-  const auto trace = traces::openTrace(path);
+struct Options {
+  std::string trace, sarif, junit, baseline;
+  bool json = false;
+};
+
+void write(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  traces::OutputFile file(path);
+  file.stream() << text;
+  file.finish();
+}
+
+/// What a path or a name may be besides UTF-8 is replaced.
+std::string dumped(const nlohmann::json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+/// What a baseline makes of the findings.
+struct Known {
+  std::vector<std::string> accepted, gone;
+};
+
+Known knownOf(const traces::Diagnosis& diagnosis, const traces::Baseline& baseline) {
+  Known known{{}, baseline.gone(diagnosis)};
+  for (const traces::Finding& finding : diagnosis.findings())
+    if (baseline.accepts(finding)) known.accepted.push_back(traces::Baseline::identityOf(finding));
+  return known;
+}
+
+std::string list(const std::string& title, const std::vector<std::string>& lines) {
+  std::string text = lines.empty() ? "" : title + ":\n";
+  for (const std::string& line : lines) text += "  " + line + "\n";
+  return text;
+}
+
+std::string textOf(const traces::Diagnosis& diagnosis, const Known& known,
+                   const std::string& baseline) {
+  const auto found = static_cast<std::int64_t>(diagnosis.findings().size());
+  return traces::toText(diagnosis) +
+         list(std::to_string(known.accepted.size()) + " of " +
+                  traces::describeCount(found, "finding") + " known to " + baseline,
+              known.accepted) +
+         list("No longer found, though " + baseline + " has it", known.gone);
+}
+
+std::string jsonOf(const traces::Diagnosis& diagnosis, const Known& known, bool compared) {
+  nlohmann::json json = traces::toJson(diagnosis);
+  if (compared) json["baseline"] = {{"accepted", known.accepted}, {"gone", known.gone}};
+  return dumped(json);
+}
+
+int run(const Options& o) {
+  traces::checkOutputs({{"TRACE", o.trace}, {"--baseline", o.baseline}},
+                       {{"--sarif", o.sarif}, {"--junit", o.junit}});
+  const bool compared = !o.baseline.empty();
+  const traces::Baseline baseline =
+      compared ? traces::Baseline(traces::readJson(o.baseline), o.baseline) : traces::Baseline();
+  const auto trace = traces::openTrace(o.trace);
   trace->readEvents();  // all damage is told
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   const auto diagnosis = traces::diagnose(*trace);
-  std::cout << (json ? traces::toJson(diagnosis).dump(2) + "\n" : traces::toText(diagnosis));
-  return diagnosis.findings().empty() ? kSuccess : kAnswerIsNo;
+  const Known known = knownOf(diagnosis, baseline);
+  std::cout << (o.json ? jsonOf(diagnosis, known, compared) : textOf(diagnosis, known, o.baseline));
+  write(o.sarif, dumped(traces::toSarif(diagnosis, o.trace, RINGSCOPE_VERSION,
+                                        compared ? &baseline : nullptr)));
+  write(o.junit, traces::toJunit(diagnosis, o.trace, baseline));
+  return known.accepted.size() == diagnosis.findings().size() ? kSuccess : kAnswerIsNo;
 }
 
 }  // namespace
 
 void defineDoctor(CLI::App& command, int& exit_code) {
-  auto path = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  command.add_option("TRACE", *path, "A .rscope file")->required();
-  command.add_flag("--json", *json, "Print as JSON");
-  command.callback([=, &exit_code] { exit_code = run(*path, *json); });
+  auto o = std::make_shared<Options>();
+  command.add_option("TRACE", o->trace, "A .rscope file")->required();
+  command.add_flag("--json", o->json, "Print as JSON");
+  command.add_option("--sarif", o->sarif, "Write the findings as SARIF, for code review");
+  command.add_option("--junit", o->junit, "Write a test case a rule as JUnit's XML");
+  command.add_option("--baseline", o->baseline,
+                     "Accept the findings of this file, which doctor --json printed; exit 1 only "
+                     "for others");
+  command.callback([=, &exit_code] { exit_code = run(*o); });
 }
 
 }  // namespace ringscope::app
