@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page beside the catalogue says of each mistake what the doctor can do.
+#include "traces/mistakes/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "traces/doctor/rule.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// The last column of the page's table, by the mistake in the first.
+std::map<std::string, std::string> lastColumns() {
+  std::ifstream page(RINGSCOPE_SOURCE_DIR "/traces/mistakes/README.md");
+  std::map<std::string, std::string> columns;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| `") || !line.ends_with(" |")) continue;
+    const std::size_t last = line.rfind("| ", line.size() - 3) + 2;
+    columns[line.substr(3, line.find('`', 3) - 3)] = line.substr(last, line.size() - 2 - last);
+  }
+  return columns;
+}
+
+TEST(CatalogueTest, ThePageHasARowForEachMistakeAndSaysWhichOnesTheDoctorNames) {
+  const auto columns = lastColumns();
+  EXPECT_EQ(columns.size(), mistakeCatalogue().size());
+  for (const Mistake& mistake : mistakeCatalogue()) {
+    const auto row = columns.find(mistake.id);
+    ASSERT_NE(row, columns.end()) << mistake.id;
+    const bool has_rule =
+        std::ranges::any_of(rules(), [&](const Rule& rule) { return rule.id == mistake.id; });
+    EXPECT_EQ(row->second == "named", has_rule) << mistake.id << ": " << row->second;
+  }
+}
+
+}  // namespace
+}  // namespace ringscope::traces
