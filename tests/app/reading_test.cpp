@@ -61,7 +61,9 @@ TEST(ReadingTest, DiffAndDoctorAnswerNoForTheSampleWithAMistake) {
   EXPECT_GT(json::parse(diff.out)["diverging"].get<int>(), 0);
   const auto doctor = ringscope("doctor --json " + kSample);
   EXPECT_EQ(doctor.code, 1) << doctor.err;
-  EXPECT_EQ(json::parse(doctor.out)["findings"].at(0)["rule"], "missing_position_ids");
+  const json findings = json::parse(doctor.out)["findings"];
+  ASSERT_EQ(findings.size(), 1u) << "what a rule explains is no unknown mistake beside it";
+  EXPECT_EQ(findings[0]["rule"], "missing_position_ids");
 }
 
 TEST(ReadingTest, TheDoctorWritesForReviewAndForContinuousIntegrationToo) {

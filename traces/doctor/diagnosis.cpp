@@ -6,6 +6,7 @@
 #include <map>
 #include <new>
 
+#include "traces/doctor/unknown_mistake.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/query/ending.h"
 
@@ -84,6 +85,10 @@ Diagnosis diagnose(const Trace& trace) {
   Diagnosis diagnosis;
   for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
   keepCauses(diagnosis.entries);
+  const std::vector<Finding> findings = diagnosis.findings();
+  if (std::ranges::none_of(findings, [](const Finding& f) { return f.severity == "error"; }))
+    if (auto finding = unknownMistake(trace))
+      diagnosis.entries.push_back({finding->rule, found(std::move(*finding))});
   diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
   if (const Ending ending = endingOf(trace); ending.how == HowEnded::kFailed) {
     diagnosis.failure = describe(ending);

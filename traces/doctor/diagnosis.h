@@ -22,7 +22,8 @@ struct Diagnosis {
   std::vector<Finding> findings() const;
 };
 
-/// Runs every rule. Reads the trace and nothing else.
+/// Runs every rule. Where none of them finds an error and a recorded verdict says that there is
+/// one, the last entry is an unknown mistake. Reads the trace and nothing else.
 Diagnosis diagnose(const Trace& trace);
 
 /// What a rule that found nothing says, as a sentence without its full stop: what holds, or that

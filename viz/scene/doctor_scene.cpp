@@ -21,7 +21,8 @@ FindingCard cardOf(const traces::Mistake* mistake, const traces::Finding& findin
   card.title = finding.title;
   card.evidence = finding.evidence;
   card.remedy = finding.remedy;
-  if (mistake) card.view = mistake->view;
+  // What no catalogue knows is known from its verdict alone.
+  card.view = mistake ? mistake->view : "diff";
   card.place = finding.place;
   if (card.place.layer.isNone()) card.place.layer = Layer::of(0);
   if (card.place.stage.isNone()) card.place.stage = RingStep::of(0);

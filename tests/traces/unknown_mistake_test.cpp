@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What no rule names but a verdict sees: where it begins, what is right before it, what to do next.
+#include "traces/doctor/unknown_mistake.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/traces/doctor_answers.h"
+
+namespace ringscope::traces {
+namespace {
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+Finding unknownIn(const std::string& text) {
+  const auto finding = unknownMistake(*test::traceOf("run cp=2 seq_len=4\n" + text));
+  if (!finding) ADD_FAILURE() << "nothing found in\n" << text;
+  return finding.value_or(Finding());
+}
+
+TEST(UnknownMistakeTest, NamesTheFirstTensorThatIsWrongByItself) {
+  const Finding finding = unknownIn(
+      "diff out layer=0 ratio=0.5\n"
+      "diff lse layer=0 ratio=0.2\n"
+      "diff lse layer=1 ratio=7\n"
+      "diff out layer=1 ratio=40 error=0.25\n"
+      "diff dk layer=1 ratio=90\n"
+      "diff q layer=1 isolated=no ratio=3\n");
+  EXPECT_EQ(finding.buffer, "out");
+  EXPECT_EQ(finding.place.layer, Layer::of(1));
+  EXPECT_EQ(finding.place.direction, Direction::kForward);
+  EXPECT_EQ(finding.confidence, "certain");
+  EXPECT_TRUE(has(finding.title, "layer 1, out is wrong by itself")) << finding.title;
+  EXPECT_TRUE(has(finding.evidence, "is off by 0.25, 40× what rounding explains"))
+      << finding.evidence;
+  EXPECT_TRUE(has(finding.evidence,
+                  "All 2 comparisons before it are within rounding, the last of "
+                  "layer 0, lse."))
+      << finding.evidence;
+  EXPECT_TRUE(has(finding.remedy, "--capture full")) << finding.remedy;
+}
+
+TEST(UnknownMistakeTest, TheEarliestTrainingStepCountsBeforeAnything) {
+  const Finding finding = unknownIn(
+      "diff out layer=0 step=2 ratio=9\n"
+      "diff grad_norm step=1 direction=backward isolated=no ratio=1.5\n");
+  EXPECT_EQ(finding.buffer, "grad_norm");
+  EXPECT_EQ(finding.place.train_step, 1);
+  EXPECT_EQ(finding.confidence, "likely") << "rounding may reach a limit once in a long while";
+}
+
+TEST(UnknownMistakeTest, WhereAttentionIsRightItLooksAtWhatLiesBeforeIt) {
+  const Finding first = unknownIn(
+      "diff out layer=0 ratio=0.5\n"
+      "diff q layer=0 isolated=no ratio=12\n");
+  EXPECT_TRUE(has(first.title, "layer 0, q is the first that is wrong")) << first.title;
+  EXPECT_TRUE(has(first.evidence, "No attention of this step is wrong by itself"))
+      << first.evidence;
+  EXPECT_TRUE(has(first.remedy, "embedding")) << first.remedy;
+  const Finding later = unknownIn("diff k layer=3 isolated=no ratio=12\n");
+  EXPECT_TRUE(has(later.remedy, "the attention of the layer before")) << later.remedy;
+  EXPECT_FALSE(has(later.evidence, "wrong by itself")) << "none was compared by itself";
+}
+
+TEST(UnknownMistakeTest, SaysWhichRowOfWhichRank) {
+  auto trace = test::traceOf("run cp=2 seq_len=4\n");
+  DiffRecord diff;
+  diff.tensor = "dv";
+  diff.place = {0, Layer::of(0), Direction::kBackward, {}};
+  diff.ratio = std::nan("");
+  diff.worst_index = {0, 3, 1};
+  diff.rows = {{1, 4, 4}, 1, std::vector<std::uint8_t>(16)};
+  diff.ratio_by_rank = {0.1, 8};
+  trace->add(diff);
+  const auto finding = unknownMistake(*trace);
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(has(finding->evidence, "sequence 0, head 3, token 1, of cp rank 1"))
+      << finding->evidence;
+  EXPECT_EQ(finding->rank, WorldRank::of(1));
+  EXPECT_EQ(finding->confidence, "certain") << "what is no number is within no limit";
+}
+
+TEST(UnknownMistakeTest, AGradientIsOfNoRanksTokens) {
+  auto trace = test::traceOf("run cp=2 seq_len=4\n");
+  DiffRecord diff;
+  diff.isolated = false;
+  diff.tensor = "grad.lm_head.weight";
+  diff.place = {0, Layer::none(), Direction::kBackward, {}};
+  diff.ratio = 5;
+  diff.worst_index = {7};
+  diff.rows = {{8}, 1, std::vector<std::uint8_t>(8)};
+  diff.ratio_by_rank = {5, 5};
+  trace->add(diff);
+  const auto finding = unknownMistake(*trace);
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(finding->rank.isNone());
+  EXPECT_TRUE(has(finding->evidence, "its worst entry (7) is off")) << finding->evidence;
+}
+
+TEST(UnknownMistakeTest, WithinTheLimitsOrWithoutVerdictsThereIsNone) {
+  EXPECT_FALSE(unknownMistake(*test::traceOf("run cp=2 seq_len=4\ndiff out layer=0 ratio=1\n")));
+  EXPECT_FALSE(unknownMistake(*test::traceOf("run cp=2 seq_len=4\n")));
+}
+
+TEST(UnknownMistakeTest, IsAFindingOfTheDiagnosisAndNotClear) {
+  const Diagnosis diagnosis =
+      diagnose(*test::traceOf("run cp=2 seq_len=4\ndiff out layer=0 ratio=5\nend\n"));
+  ASSERT_EQ(diagnosis.findings().size(), 1u);
+  EXPECT_EQ(diagnosis.findings().front().rule, kUnknownMistake);
+  EXPECT_EQ(headline(diagnosis), "▲ One finding");
+  EXPECT_FALSE(isClear(diagnosis));
+}
+
+}  // namespace
+}  // namespace ringscope::traces

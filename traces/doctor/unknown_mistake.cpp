@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/doctor/unknown_mistake.h"
+
+#include <algorithm>
+
+#include "traces/core/prose.h"
+#include "traces/diff/summary.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// By training step, then what is wrong by itself before what only arrives wrong.
+const DiffRecord* firstDivergence(const Trace& trace) {
+  const DiffRecord* first = nullptr;
+  for (const DiffRecord& diff : trace.diffs()) {
+    if (!diverges(diff)) continue;
+    const bool earlier = first && diff.place.train_step != first->place.train_step
+                             ? diff.place.train_step < first->place.train_step
+                             : first && comesBefore(diff, *first);
+    if (!first || earlier) first = &diff;
+  }
+  return first;
+}
+
+/// Its rows are those of tokens, which each cp rank owns some of.
+bool hasTokens(const DiffRecord& diff) {
+  return diff.place.layer.exists() || diff.tensor == "logits";
+}
+
+/// The cp rank whose rows are the worst.
+std::optional<std::size_t> worstRank(const DiffRecord& diff) {
+  if (!hasTokens(diff) || diff.ratio_by_rank.size() < 2) return std::nullopt;
+  return static_cast<std::size_t>(std::ranges::max_element(diff.ratio_by_rank) -
+                                  diff.ratio_by_rank.begin());
+}
+
+/// "sequence 0, head 1, token 40"; "(250, 38)" of a weight; empty of a single number.
+std::string indexWords(const DiffRecord& diff) {
+  static const std::vector<std::string> kNames[] = {{"sequence", "token"},
+                                                    {"sequence", "head", "token"}};
+  const auto& index = diff.worst_index;
+  const bool is_number = diff.rows.codes.size() < 2;
+  if (is_number || index.empty()) return "";
+  std::string words;
+  if (!hasTokens(diff) || index.size() < 2 || index.size() > 3) {
+    for (const std::int64_t i : index) words += (words.empty() ? "" : ", ") + std::to_string(i);
+    return "(" + words + ")";
+  }
+  const auto& names = kNames[index.size() - 2];
+  for (std::size_t i = 0; i < index.size(); ++i)
+    words.append(i ? ", " : "").append(names[i]).append(" ").append(std::to_string(index[i]));
+  return words;
+}
+
+/// "its worst row (sequence 0, head 1, token 40, of cp rank 2)".
+std::string worstRow(const DiffRecord& diff) {
+  std::string words = indexWords(diff);
+  if (const auto rank = worstRank(diff))
+    words += (words.empty() ? "" : ", ") + ("of cp rank " + std::to_string(*rank));
+  if (words.empty()) return "it";
+  return (hasTokens(diff) ? "its worst row " : "its worst entry ") +
+         (words.front() == '(' ? words : "(" + words + ")");
+}
+
+/// What was compared in the same step and the same way, and comes before it.
+std::string rightBefore(const Trace& trace, const DiffRecord& wrong) {
+  const DiffRecord* last = nullptr;
+  std::int64_t count = 0;
+  for (const DiffRecord& diff : trace.diffs()) {
+    if (diff.isolated != wrong.isolated || diff.place.train_step != wrong.place.train_step ||
+        !comesBefore(diff, wrong))
+      continue;
+    ++count;
+    if (!last || comesBefore(*last, diff)) last = &diff;
+  }
+  if (!last) return "Nothing was compared before it.";
+  return (count == 1 ? "The comparison" : "All " + describeCount(count, "comparison")) +
+         " before it " + (count == 1 ? "is" : "are") + " within rounding, the last of " +
+         describe(*last) + ".";
+}
+
+bool isOfOneAttention(const DiffRecord& diff) {
+  return diff.isolated && diff.place.layer.exists();
+}
+
+/// What the step's isolated verdicts say of attention itself; they precede any other.
+std::string ofAttention(const Trace& trace, const DiffRecord& wrong) {
+  if (isOfOneAttention(wrong))
+    return "Unsharded attention in fp64 of the very same inputs gives other numbers. ";
+  const bool compared = std::ranges::any_of(trace.diffs(), [&](const DiffRecord& diff) {
+    return isOfOneAttention(diff) && diff.place.train_step == wrong.place.train_step;
+  });
+  return compared ? "No attention of this step is wrong by itself. " : "";
+}
+
+/// What makes a tensor, where the attentions themselves are right.
+std::string maker(const DiffRecord& diff) {
+  const std::string& tensor = diff.tensor;
+  if (tensor == "rotary") return "the position ids and the rotary table";
+  if (tensor == "q" || tensor == "k" || tensor == "v")
+    return diff.place.layer == Layer::of(0)
+               ? "tokens, embedding, norm, projections, position ids and the rotary table"
+               : "what lies between the attention of the layer before and this one: projections, "
+                 "residuals, MLP, norms, the rotary table";
+  if (tensor == "logits") return "the last norm and the output projection";
+  if (tensor == "loss") return "labels, the number of targets and how ranks sum the loss";
+  if (tensor == "dout") return "labels, the loss's scale and the layers behind this one";
+  if (tensor.ends_with("_norm")) return "which gradients the norm counts, and how often";
+  if (tensor.starts_with("grad."))
+    return "whether the parameter is part of the graph, and how ranks sum and scale its gradient";
+  if (tensor.starts_with("update.")) return "the clip coefficient and the optimizer";
+  return "what this layer's attention was given";
+}
+
+bool keepsValues(const Trace& trace) {
+  return std::ranges::any_of(trace.tensors(),
+                             [](const TensorRecord& tensor) { return tensor.has_values; });
+}
+
+std::string remedyFor(const Trace& trace, const DiffRecord& wrong) {
+  if (!wrong.isolated || wrong.place.layer.isNone()) return "Look at " + maker(wrong) + ".";
+  const std::string look =
+      wrong.place.direction == Direction::kForward
+          ? "Look at what this layer attends, merges and receives"
+          : "Look at what this layer's backward is given (out, lse, delta), and at how dK and dV "
+            "come home";
+  return look + (keepsValues(trace)
+                     ? ": Merge shows every block of a recorded row, and `ringscope verify` "
+                       "computes recorded layers again."
+                     : ". Record this step with --capture full: Merge then shows every block of "
+                       "that row, and `ringscope verify` computes the layer again.");
+}
+
+}  // namespace
+
+std::optional<Finding> unknownMistake(const Trace& trace) {
+  const DiffRecord* wrong = firstDivergence(trace);
+  if (!wrong) return std::nullopt;
+  Finding finding;
+  finding.rule = kUnknownMistake;
+  finding.severity = "error";
+  finding.confidence = wrong->ratio < 2 ? "likely" : "certain";  // NaN is certain
+  finding.title =
+      "No rule names it: " + describe(*wrong) +
+      (isOfOneAttention(*wrong) ? " is wrong by itself" : " is the first that is wrong");
+  finding.place = wrong->place;
+  if (const auto rank = worstRank(*wrong);
+      rank && static_cast<int>(wrong->ratio_by_rank.size()) == trace.worldSize())
+    finding.rank = WorldRank::of(static_cast<int>(*rank));
+  finding.buffer = wrong->tensor;
+  finding.evidence = "In training step " + std::to_string(wrong->place.train_step) + " " +
+                     worstRow(*wrong) + " is off by " + describeSignificant(wrong->error, 2) +
+                     ", " + describeMultiple(wrong->ratio) + " what rounding explains. " +
+                     ofAttention(trace, *wrong) + rightBefore(trace, *wrong);
+  finding.remedy = remedyFor(trace, *wrong);
+  return finding;
+}
+
+}  // namespace ringscope::traces
