@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pairs that pieces and masks hold, against counting them one by one.
-#include "viz/scene/band.h"
+#include "traces/schema/band.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,8 @@
 
 namespace ringscope::viz {
 namespace {
+
+using traces::Band;
 
 int counted(const Band& band) {
   int pairs = 0;
@@ -29,6 +31,16 @@ TEST(BandTest, CountsItsPairsInAClosedForm) {
             EXPECT_EQ(band.pairs(), counted(band)) << low << " to " << high;
             EXPECT_EQ(band.empty(), counted(band) == 0) << low << " to " << high;
           }
+}
+
+TEST(BandTest, WhatIsInBothIsCountedFromAnyRow) {
+  const Band a{0, 8, 0, 8, -3, 1}, b{2, 9, 1, 6, -2, 4};
+  int in_both = 0;
+  for (int q = 2; q < 8; ++q)
+    for (int k = 1; k < 6; ++k) in_both += k - q >= -2 && k - q <= 1;
+  EXPECT_EQ(a.both(b).pairs(), in_both);
+  EXPECT_EQ(a.both(b).from(2, 1), (Band{0, 6, 0, 5, -1, 2}));
+  EXPECT_EQ(a.both(b).from(2, 1).pairs(), in_both);
 }
 
 TEST(BandTest, OfAPieceIsItsMask) {

@@ -3,10 +3,27 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "traces/schema/token_runs.h"
 
 namespace ringscope::traces {
+namespace {
+
+/// Rounds down, also below zero.
+std::int64_t floorDiv(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/// The part of a run that lies in a document, by the run's own indices.
+std::pair<std::int64_t, std::int64_t> within(const ShardRun& run, const TokenRun& document) {
+  const std::int64_t first = -floorDiv(run.begin - document.begin, run.stride);
+  const std::int64_t end = -floorDiv(run.begin - document.end, run.stride);
+  return {std::clamp<std::int64_t>(first, 0, run.count),
+          std::clamp<std::int64_t>(end, 0, run.count)};
+}
+
+}  // namespace
 
 AttentionMask AttentionMask::of(const IntentRecord& intent) {
   const bool by_document = intent.mask == MaskKind::kDocuments || !intent.documents.empty();
@@ -24,6 +41,30 @@ TokenRun AttentionMask::keysOf(TokenIndex query) const {
   if (causal) keys.end = std::min(keys.end, token + 1);
   if (window > 0) keys.begin = std::max(keys.begin, token - window + 1);
   return keys;
+}
+
+Band AttentionMask::near(const ShardRun& queries, const ShardRun& keys, Band part) const {
+  // Key j of the run and query i are ahead + stride · (i − j) tokens apart.
+  const std::int64_t ahead = queries.begin - keys.begin, stride = queries.stride;
+  if (causal) part.high = std::min(part.high, floorDiv(ahead, stride));
+  if (window > 0) part.low = std::max(part.low, -floorDiv(window - 1 - ahead, stride));
+  return part;
+}
+
+double AttentionMask::pairs(const ShardRun& queries, const ShardRun& keys, const Band& part) const {
+  if (part.empty()) return 0;
+  const Band band = near(queries, keys, part);
+  if (!by_document) return band.pairs();
+  double sum = 0;
+  const std::int64_t first =
+      std::max(queries.global(part.q_begin), keys.global(part.k_begin));  // of both runs
+  auto document = std::ranges::upper_bound(documents, first, {}, &TokenRun::end);
+  const std::int64_t last = std::min(queries.global(part.q_end - 1), keys.global(part.k_end - 1));
+  for (; document != documents.end() && document->begin <= last; ++document) {
+    const auto rows = within(queries, *document), columns = within(keys, *document);
+    sum += band.within(rows.first, rows.second, columns.first, columns.second).pairs();
+  }
+  return sum;
 }
 
 }  // namespace ringscope::traces

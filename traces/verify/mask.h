@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "traces/schema/band.h"
 #include "traces/schema/intent.h"
+#include "traces/schema/schedule_record.h"
 
 namespace ringscope::traces {
 
@@ -22,6 +24,11 @@ struct AttentionMask {
 
   /// The keys of a query are one run of tokens under every mask; empty: it has none.
   TokenRun keysOf(TokenIndex query) const;
+  /// Those of a band of two runs of one stride, by the runs' own indices, that order and window
+  /// leave, whatever the documents are.
+  Band near(const ShardRun& queries, const ShardRun& keys, Band part) const;
+  /// (query, key) pairs of the band that the mask has.
+  double pairs(const ShardRun& queries, const ShardRun& keys, const Band& part) const;
 };
 
 }  // namespace ringscope::traces

@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "traces/schema/band.h"
 #include "traces/schema/schedule_record.h"
-#include "viz/scene/band.h"
 #include "viz/scene/data.h"
 
 namespace ringscope::viz {
+using traces::Band;
 
 /// A cell of the (query chunk × key chunk) matrix of one rank.
 struct CoverageCell {

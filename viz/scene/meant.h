@@ -8,6 +8,7 @@
 
 #include "traces/schema/intent.h"
 #include "traces/schema/schedule_record.h"
+#include "traces/verify/mask.h"
 #include "viz/scene/data.h"
 
 namespace ringscope::viz {
@@ -32,10 +33,8 @@ class Meant {
   std::string positionsMissing() const;
 
  private:
-  /// Attention ends at the borders of documents, or at that of the padding.
-  bool keepsDocuments() const;
-
   const traces::IntentRecord* intent_ = nullptr;
+  traces::AttentionMask mask_;
 };
 
 }  // namespace ringscope::viz

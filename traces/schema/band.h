@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 
 #include "traces/schema/schedule_record.h"
 
-namespace ringscope::viz {
+namespace ringscope::traces {
 
 /// The (query, key) pairs of local query rows [q_begin, q_end) and local key rows [k_begin, k_end)
 /// whose key − query lies in [low, high]: what one piece attends.
@@ -16,9 +16,13 @@ struct Band {
   /// No row lies as far from another.
   static constexpr std::int64_t kUnbounded = std::int64_t{1} << 42;
 
-  static Band of(const traces::PieceRecord& piece);
+  static Band of(const PieceRecord& piece);
   /// The part of it in query rows [q0, q1) and key rows [k0, k1).
   Band within(std::int64_t q0, std::int64_t q1, std::int64_t k0, std::int64_t k1) const;
+  /// The pairs that are in both.
+  Band both(const Band& other) const;
+  /// The same pairs where query row q0 and key row k0 are counted as 0.
+  Band from(std::int64_t q0, std::int64_t k0) const;
 
   bool empty() const;
   /// How many pairs it holds; exact while a double is.
@@ -33,6 +37,6 @@ struct Band {
 
 /// What an event attended. The schedule's piece of the same rows and mask says where a tile mask
 /// lies; without one, all of the event's rows.
-Band bandOf(const traces::Event& attend, const traces::StageRecord* planned);
+Band bandOf(const Event& attend, const StageRecord* planned);
 
-}  // namespace ringscope::viz
+}  // namespace ringscope::traces

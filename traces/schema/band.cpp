@@ -1,11 +1,9 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-#include "viz/scene/band.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/schema/band.h"
 
 #include <algorithm>
 
-namespace ringscope::viz {
-
-using traces::PieceMask;
+namespace ringscope::traces {
 
 namespace {
 
@@ -24,7 +22,7 @@ double pairsUpTo(const Band& band, std::int64_t high) {
   return sumUpTo(of_first + queries - 1, keys) - sumUpTo(of_first - 1, keys);
 }
 
-bool isOf(const traces::PieceRecord& piece, const traces::Event& attend) {
+bool isOf(const PieceRecord& piece, const Event& attend) {
   return piece.q_begin == attend.q_begin && piece.q_end == attend.q_end &&
          piece.k_begin == attend.k_begin && piece.k_end == attend.k_end &&
          piece.mask == attend.mask;
@@ -32,7 +30,7 @@ bool isOf(const traces::PieceRecord& piece, const traces::Event& attend) {
 
 }  // namespace
 
-Band Band::of(const traces::PieceRecord& piece) {
+Band Band::of(const PieceRecord& piece) {
   Band band{piece.q_begin, piece.q_end, piece.k_begin, piece.k_end};
   if (piece.mask == PieceMask::kCausal) band.high = piece.k_begin - piece.q_begin;
   if (piece.mask == PieceMask::kStrict) band.high = piece.k_begin - piece.q_begin - 1;
@@ -52,6 +50,17 @@ Band Band::within(std::int64_t q0, std::int64_t q1, std::int64_t k0, std::int64_
           high};
 }
 
+Band Band::both(const Band& other) const {
+  Band band = within(other.q_begin, other.q_end, other.k_begin, other.k_end);
+  band.low = std::max(low, other.low);
+  band.high = std::min(high, other.high);
+  return band;
+}
+
+Band Band::from(std::int64_t q0, std::int64_t k0) const {
+  return {q_begin - q0, q_end - q0, k_begin - k0, k_end - k0, low - k0 + q0, high - k0 + q0};
+}
+
 bool Band::empty() const {
   if (q_begin >= q_end || k_begin >= k_end) return true;
   return std::max(low, k_begin - (q_end - 1)) > std::min(high, k_end - 1 - q_begin);
@@ -63,7 +72,7 @@ double Band::pairs() const {
   return pairsUpTo(*this, std::min(high, highest)) - pairsUpTo(*this, std::max(low, lowest) - 1);
 }
 
-Band bandOf(const traces::Event& attend, const traces::StageRecord* planned) {
+Band bandOf(const Event& attend, const StageRecord* planned) {
   if (planned && attend.piece.exists() && attend.piece.index() < planned->pieces.size())
     if (const auto& piece = planned->pieces[attend.piece.index()]; isOf(piece, attend))
       return Band::of(piece);
@@ -71,4 +80,4 @@ Band bandOf(const traces::Event& attend, const traces::StageRecord* planned) {
   return Band::of({attend.q_begin, attend.q_end, attend.k_begin, attend.k_end, mask});
 }
 
-}  // namespace ringscope::viz
+}  // namespace ringscope::traces
