@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/engine/random_runs.h"
+#include "traces/mistakes/catalogue.h"
+#include "traces/schema/band.h"
 #include "traces/schema/run_rules.h"
 #include "traces/verify/loss.h"
 
@@ -32,6 +37,13 @@ inline bool hasDocuments(const traces::RunSpec& run) {
 inline bool isBalanced(const traces::RunSpec& run) {
   return isCut(run) && traces::chosenBalance(run) != traces::Balance::kNone;
 }
+/// Several ranks attend each other's keys; by Ulysses alone each has them all.
+inline bool hasRing(const traces::RunSpec& run) {
+  return run.cp / traces::ulyssesSize(run) > 1;
+}
+inline bool passesBlocksOn(const traces::RunSpec& run) {
+  return hasRing(run) && run.strategy != traces::Strategy::kAllGather;
+}
 
 inline const std::vector<Injected> kMistakes = {
     {"missing_position_ids", always},
@@ -55,12 +67,32 @@ inline const std::vector<Injected> kMistakes = {
     {"balance_differs_between_buffers", isBalanced},
     {"unbalanced_unshard", isBalanced},
     {"missing_rope_buffer", [](const auto& run) { return isCut(run) || hasDocuments(run); }},
+    {"ring_bypassed", hasRing},
+    // A full mask has no later keys, and a block of them no piece that could be cut.
+    {"no_skip_future_block",
+     [](const auto& run) { return hasRing(run) && run.mask != traces::MaskKind::kFull; }},
+    {"causal_on_every_block", always},
+    {"mask_dropped", [](const auto& run) { return run.window > 0; }},
+    {"documents_ignored", hasDocuments},
+    {"kv_not_rotated", passesBlocksOn},
+    {"wrong_ring_direction", passesBlocksOn},
+    {"stale_kv_in_backward", passesBlocksOn},
+    // FP8's packets are bytes, which nobody takes for heads and tokens.
+    {"non_contiguous_kv", [](const auto& run) { return passesBlocksOn(run) && !run.fp8; }},
+    // A ring that ends with a rank's own block needs no hop home.
+    {"dkv_not_returned",
+     [](const auto& run) {
+       return passesBlocksOn(run) && run.order == traces::Order::kDiagonalFirst;
+     }},
 };
 
-/// Most mistakes are of training alone.
+/// Many mistakes are of training alone.
 inline RandomRun runFor(const Injected& injected, std::mt19937& random) {
-  const bool of_attention =
-      injected.mistake == "naive_sum_merge" || injected.mistake == "unbalanced_unshard";
+  const auto& seams = traces::findMistake(injected.mistake)->seams;
+  const bool of_attention = injected.mistake == "unbalanced_unshard" ||
+                            std::ranges::any_of(seams, [](const std::string& seam) {
+                              return seam.starts_with("attention.") || seam.starts_with("ring.");
+                            });
   for (;;) {
     RandomRun run = of_attention && random() % 2 ? RandomRun::ofAttention(random)
                                                  : RandomRun::ofTraining(random);
@@ -81,8 +113,82 @@ inline bool sameLosses(const traces::Trace& a, const traces::Trace& b) {
   return true;
 }
 
+/// Of a tile mask, by the schedule's piece with the same rows; nothing where there is none.
+inline std::optional<traces::Band> plannedBand(const traces::Trace& trace,
+                                               const traces::Event& event) {
+  const auto* schedule = trace.schedule(event.place.train_step, event.rank, event.place.direction);
+  if (!schedule) return std::nullopt;
+  for (const auto& stage : schedule->stages)
+    for (const auto& piece : stage.pieces)
+      if (stage.source_rank == event.source_rank && piece.mask == event.mask &&
+          piece.q_begin == event.q_begin && piece.q_end == event.q_end &&
+          piece.k_begin == event.k_begin && piece.k_end == event.k_end)
+        return traces::Band::of(piece);
+  return std::nullopt;
+}
+
+using Counted = std::map<std::vector<std::int64_t>, int>;
+
+inline std::vector<std::int64_t> numbersOf(const traces::Place& place) {
+  return {place.train_step, place.layer.value(), static_cast<std::int64_t>(place.direction),
+          place.stage.value()};
+}
+
+/// How often each rank attends each (query row, key row) of each block, pass by pass; nothing where
+/// a tile mask is none of the schedule's.
+inline std::optional<Counted> attendedPairs(const traces::Trace& trace) {
+  Counted pairs;
+  for (int rank = 0; rank < trace.worldSize(); ++rank)
+    for (const traces::Event& event : trace.events(traces::WorldRank::of(rank))) {
+      if (event.kind != traces::EventKind::kAttend) continue;
+      auto band = traces::bandOf(event, nullptr);
+      if (event.mask == traces::PieceMask::kTileMask) {
+        const auto planned = plannedBand(trace, event);
+        if (!planned) return std::nullopt;
+        band = *planned;
+      }
+      auto pair = numbersOf(event.place);
+      pair.back() = rank;  // whatever the ring step
+      for (auto q = band.q_begin; q < band.q_end; ++q)
+        for (auto k = band.k_begin; k < band.k_end; ++k) {
+          if (k - q < band.low || k - q > band.high) continue;
+          auto numbers = pair;
+          numbers.insert(numbers.end(), {event.source_rank.value(), q, k});
+          ++pairs[numbers];
+        }
+    }
+  return pairs;
+}
+
+/// Whether ranks did the same, whatever came of it: what they attended, and how many messages of
+/// which block they sent.
+inline bool sameDeeds(const traces::Trace& a, const traces::Trace& b) {
+  const auto deeds = [](const traces::Trace& trace) {
+    Counted all;
+    for (int rank = 0; rank < trace.worldSize(); ++rank)
+      for (const traces::Event& event : trace.events(traces::WorldRank::of(rank))) {
+        if (event.kind != traces::EventKind::kAttend && event.kind != traces::EventKind::kSend)
+          continue;
+        auto deed = numbersOf(event.place);
+        deed.insert(deed.end(),
+                    {rank, static_cast<std::int64_t>(event.kind),
+                     static_cast<std::int64_t>(event.mask), event.q_begin, event.q_end,
+                     event.k_begin, event.k_end, event.source_rank.value(), event.peer.value()});
+        ++all[deed];
+      }
+    return all;
+  };
+  return deeds(a) == deeds(b);
+}
+
 /// Why a mistake that changes a value nevertheless cannot be seen; empty where it can.
-inline std::string hidden(const std::string& mistake, const traces::Trace& right) {
+inline std::string hidden(const std::string& mistake, const traces::Trace& right,
+                          const traces::Trace& wrong) {
+  const auto& seams = traces::findMistake(mistake)->seams;
+  if (seams.front() == "attention.schedule" && mistake != "wrong_ring_direction") {
+    const auto planned = attendedPairs(right);
+    if (planned && planned == attendedPairs(wrong)) return "the same pairs in other pieces";
+  }
   constexpr std::int64_t kFewTargets = 16;
   const traces::RankLosses losses = traces::rankLosses(right, 0);
   if (losses.ranks.empty()) return "";

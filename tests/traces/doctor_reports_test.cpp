@@ -98,12 +98,12 @@ TEST(BaselineTest, KnowsAFindingWhateverStepAndNumbersItHasNow) {
 
 TEST(BaselineTest, WhatIsKnownIsUnchangedInReviewAndSkippedInTests) {
   const Baseline baseline(toJson(diagnosis()), "known.json");
-  const auto stateIn = [](const json& sarif) {
+  const auto state_in = [](const json& sarif) {
     return sarif["runs"][0]["results"][0]["baselineState"];
   };
-  EXPECT_EQ(stateIn(toSarif(diagnosis(), "a", "1", &baseline)), "unchanged");
+  EXPECT_EQ(state_in(toSarif(diagnosis(), "a", "1", &baseline)), "unchanged");
   const Baseline none;
-  EXPECT_EQ(stateIn(toSarif(diagnosis(), "a", "1", &none)), "new");
+  EXPECT_EQ(state_in(toSarif(diagnosis(), "a", "1", &none)), "new");
   const std::string xml = toJunit(diagnosis(), "a", baseline);
   EXPECT_NE(xml.find("failures=\"0\" errors=\"0\" skipped=\"2\""), std::string::npos) << xml;
 }

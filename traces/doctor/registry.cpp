@@ -13,12 +13,22 @@ RuleResult checkLabelsShiftedTwice(const Trace& trace);
 RuleResult checkPositionsNotResetPerDocument(const Trace& trace);
 RuleResult checkMissingPositionIds(const Trace& trace);
 RuleResult checkMissingRopeBuffer(const Trace& trace);
+RuleResult checkRingBypassed(const Trace& trace);
+RuleResult checkNoSkipFutureBlock(const Trace& trace);
+RuleResult checkCausalOnEveryBlock(const Trace& trace);
+RuleResult checkMaskDropped(const Trace& trace);
+RuleResult checkDocumentsIgnored(const Trace& trace);
+RuleResult checkKvNotRotated(const Trace& trace);
+RuleResult checkWrongRingDirection(const Trace& trace);
+RuleResult checkNonContiguousKv(const Trace& trace);
 RuleResult checkNaiveSumMerge(const Trace& trace);
 RuleResult checkDroppedHop(const Trace& trace);
 RuleResult checkRankWithoutTargets(const Trace& trace);
 RuleResult checkMeanOfLocalMeans(const Trace& trace);
 RuleResult checkLossScaledByCp(const Trace& trace);
 RuleResult checkMetricNotReduced(const Trace& trace);
+RuleResult checkStaleKvInBackward(const Trace& trace);
+RuleResult checkDkvNotReturned(const Trace& trace);
 RuleResult checkMissingCpGradReduce(const Trace& trace);
 RuleResult checkNanFromOneRank(const Trace& trace);
 
@@ -35,12 +45,22 @@ const std::vector<Rule>& rules() {
       {"positions_not_reset_per_document", checkPositionsNotResetPerDocument},
       {"missing_position_ids", checkMissingPositionIds},
       {"missing_rope_buffer", checkMissingRopeBuffer},
+      {"ring_bypassed", checkRingBypassed},
+      {"no_skip_future_block", checkNoSkipFutureBlock},
+      {"causal_on_every_block", checkCausalOnEveryBlock},
+      {"mask_dropped", checkMaskDropped},
+      {"documents_ignored", checkDocumentsIgnored},
+      {"kv_not_rotated", checkKvNotRotated},
+      {"wrong_ring_direction", checkWrongRingDirection},
+      {"non_contiguous_kv", checkNonContiguousKv},
       {"naive_sum_merge", checkNaiveSumMerge},
       {"dropped_hop", checkDroppedHop},
       {"rank_without_targets", checkRankWithoutTargets},
       {"mean_of_local_means", checkMeanOfLocalMeans},
       {"loss_scaled_by_cp", checkLossScaledByCp},
       {"metric_not_reduced", checkMetricNotReduced},
+      {"stale_kv_in_backward", checkStaleKvInBackward},
+      {"dkv_not_returned", checkDkvNotReturned},
       {"missing_cp_grad_reduce", checkMissingCpGradReduce},
       {"nan_from_one_rank", checkNanFromOneRank},
   };

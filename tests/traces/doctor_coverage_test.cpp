@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of which (query, key) pairs are attended: each in a recording in which it finds, in one
+// in which it is clear, and in one in which it cannot tell.
+#include <gtest/gtest.h>
+
+#include "tests/traces/doctor_answers.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::answerOf;
+using test::verdictOf;
+
+constexpr const char* kRules[] = {"ring_bypassed", "no_skip_future_block", "causal_on_every_block",
+                                  "mask_dropped",  "documents_ignored",    "kv_not_rotated"};
+
+/// Two ranks with two tokens each.
+constexpr const char* kRanks = R"(
+  run cp=2 seq_len=4
+  group cp 0,1
+  shard input_ids rank=0 tokens=0-2
+  shard input_ids rank=1 tokens=2-4
+  tensor kv rank=0 layer=0 stage=0 source=0 hash=10
+  tensor kv rank=1 layer=0 stage=0 source=1 hash=11
+)";
+constexpr const char* kCausal = "intent mask=causal\n";
+/// Each its own block, causally.
+constexpr const char* kOwnBlocks =
+    "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n"
+    "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2 mask=causal\n";
+/// Rank 1 the block of rank 0.
+constexpr const char* kEarlierBlock =
+    "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-2\n";
+
+std::string recording(const std::string& intent, const std::string& pieces) {
+  return kRanks + intent + pieces + "end\n";
+}
+
+/// Found by this rule and by no other of them.
+Finding foundAlone(const std::string& rule, const std::string& text) {
+  for (const char* other : kRules) {
+    const RuleResult answer = answerOf(other, text);
+    EXPECT_EQ(answer.verdict == Verdict::kFound, other == rule) << other << answer.would_settle;
+    if (other != rule) continue;
+    if (answer.findings.size() == 1) return answer.findings.front();
+  }
+  return {};
+}
+bool says(const Finding& finding, const std::string& words) {
+  return finding.evidence.find(words) != std::string::npos;
+}
+
+TEST(CoverageRulesTest, EveryPairOfTheMaskOnceIsClear) {
+  for (const char* rule : kRules)
+    EXPECT_EQ(verdictOf(rule, recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock)),
+              Verdict::kClear)
+        << rule;
+}
+
+TEST(CoverageRulesTest, WithoutTheDeclaredMaskTheyCannotTell) {
+  for (const char* rule : kRules)
+    EXPECT_EQ(verdictOf(rule, recording("", std::string(kOwnBlocks) + kEarlierBlock)),
+              Verdict::kNotObservable)
+        << rule;
+}
+
+TEST(CoverageRulesTest, WithoutTheTokensOfARankTheyCannotTell) {
+  std::string text = recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock);
+  const std::string shard = "shard input_ids rank=0 tokens=0-2";
+  text.erase(text.find(shard), shard.size());
+  for (const char* rule : kRules) {
+    const RuleResult answer = answerOf(rule, text);
+    EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
+    EXPECT_NE(answer.would_settle.find("tokens rank 0 attends"), std::string::npos)
+        << answer.would_settle;
+  }
+}
+
+TEST(CoverageRulesTest, WhatIsMissingIsKnownOnlyOfARunThatWasRecordedToItsEnd) {
+  const std::string cut = std::string(kRanks) + kCausal + kOwnBlocks;
+  for (const char* rule : kRules) EXPECT_EQ(verdictOf(rule, cut), Verdict::kNotObservable) << rule;
+  const std::string stopped = cut + "note ended {\"how\": \"stopped\"}\nend\n";
+  EXPECT_EQ(verdictOf("ring_bypassed", stopped), Verdict::kNotObservable)
+      << "it may have been about to attend the rest";
+}
+
+TEST(CoverageRulesTest, PairsThatNobodyAttendsForNoKnownReasonAreNotCalledClear) {
+  const std::string text =
+      recording(kCausal, std::string(kOwnBlocks) +
+                             "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-1\n");
+  for (const char* rule : kRules) {
+    const RuleResult answer = answerOf(rule, text);
+    EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
+    EXPECT_NE(answer.would_settle.find("rank 1 leaves out 2 of 7"), std::string::npos)
+        << answer.would_settle;
+  }
+}
+
+TEST(RingBypassedRuleTest, FindsRanksThatAttendTheirOwnBlocksOnly) {
+  const Finding finding = foundAlone("ring_bypassed", recording(kCausal, kOwnBlocks));
+  EXPECT_EQ(finding.rank, WorldRank::of(1)) << "rank 0 has no earlier block";
+  EXPECT_EQ(finding.place.layer, Layer::of(0));
+  EXPECT_TRUE(says(finding, "leaves out 4 of the 7")) << finding.evidence;
+}
+
+TEST(RingBypassedRuleTest, WhereDocumentsEndAtTheShardsNoOtherBlockIsMissed) {
+  EXPECT_EQ(verdictOf("ring_bypassed",
+                      recording("intent mask=documents documents=0-2,2-4\n", kOwnBlocks)),
+            Verdict::kClear);
+}
+
+TEST(NoSkipFutureBlockRuleTest, FindsBlocksOfLaterTokensThatAreAttended) {
+  const std::string future =
+      "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2\n" + std::string(kEarlierBlock);
+  const Finding finding =
+      foundAlone("no_skip_future_block", recording(kCausal, kOwnBlocks + future));
+  EXPECT_EQ(finding.rank, WorldRank::of(0));
+  EXPECT_EQ(finding.place.stage, RingStep::of(1));
+  EXPECT_TRUE(says(finding, "Of 4 (query, key) pairs")) << finding.evidence;
+  EXPECT_EQ(verdictOf("no_skip_future_block", kRanks + std::string(kCausal) + future),
+            Verdict::kFound)
+      << "what was attended was, whatever came of the run";
+}
+
+TEST(CausalOnEveryBlockRuleTest, FindsPairsThatACausalMaskLeavesOut) {
+  const Finding finding = foundAlone(
+      "causal_on_every_block",
+      recording(kCausal, std::string(kOwnBlocks) + "attend rank=1 layer=0 stage=1 source=0 "
+                                                   "piece=0 q=0-2 k=0-2 mask=causal\n"));
+  EXPECT_EQ(finding.rank, WorldRank::of(1));
+  EXPECT_EQ(finding.place.stage, RingStep::of(1));
+  EXPECT_TRUE(says(finding, "leave out 1 (query, key) pairs")) << finding.evidence;
+}
+
+TEST(CausalOnEveryBlockRuleTest, FindsToTheKeysThatLieBeyondASquare) {
+  const Finding finding = foundAlone(
+      "causal_on_every_block",
+      recording("intent mask=full\n",
+                "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2\n"
+                "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2\n"
+                "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2\n"
+                "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-1 k=0-1 mask=causal\n"
+                "attend rank=1 layer=0 stage=1 source=0 piece=1 q=1-2 k=0-2\n"));
+  EXPECT_TRUE(says(finding, "leave out 1 (query, key) pairs")) << finding.evidence;
+}
+
+TEST(MaskDroppedRuleTest, FindsKeysThatHaveLeftTheWindow) {
+  const Finding finding = foundAlone(
+      "mask_dropped",
+      recording("intent mask=window window=2\n", std::string(kOwnBlocks) + kEarlierBlock));
+  EXPECT_EQ(finding.rank, WorldRank::of(1));
+  EXPECT_TRUE(says(finding, "attends 3 (query, key) pairs")) << finding.evidence;
+  EXPECT_TRUE(says(finding, "window of 2 tokens")) << finding.evidence;
+}
+
+TEST(MaskDroppedRuleTest, FindsLaterKeysOfARanksOwnBlock) {
+  const std::string full =
+      "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2\n"
+      "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2\n";
+  const Finding finding = foundAlone("mask_dropped", recording(kCausal, full + kEarlierBlock));
+  EXPECT_TRUE(says(finding, "comes after its query")) << finding.evidence;
+}
+
+TEST(DocumentsIgnoredRuleTest, FindsPairsOfTwoDocuments) {
+  const Finding finding =
+      foundAlone("documents_ignored", recording("intent mask=documents documents=0-2,2-4\n",
+                                                std::string(kOwnBlocks) + kEarlierBlock));
+  EXPECT_EQ(finding.rank, WorldRank::of(1));
+  EXPECT_EQ(finding.confidence, "certain");
+  EXPECT_TRUE(says(finding, "attends 4 (query, key) pairs of two documents")) << finding.evidence;
+}
+
+TEST(DocumentsIgnoredRuleTest, WhoEndsAtOtherBordersThanTheDeclaredDoesNotIgnoreThem) {
+  // As if documents ended at 3 tokens; they were declared to end at 2.
+  const std::string text =
+      recording("intent mask=documents documents=0-2,2-4\n",
+                "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n"
+                "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-1 k=0-1\n"
+                "attend rank=1 layer=0 stage=0 source=1 piece=1 q=1-2 k=1-2\n"
+                "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-1 k=0-2\n");
+  const auto answer = answerOf("documents_ignored", text);
+  EXPECT_EQ(answer.verdict, Verdict::kNotObservable);
+  EXPECT_NE(answer.would_settle.find("rank 1 crosses some"), std::string::npos)
+      << answer.would_settle;
+}
+
+TEST(DocumentsIgnoredRuleTest, ATileMaskThatIsNotRecordedIsTakenForTheDeclaredWindow) {
+  const std::string one_rank =
+      "run cp=1 seq_len=4\nshard input_ids rank=0 tokens=0-4\n"
+      "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-4 k=0-4 mask=tile_mask\nend\n";
+  const std::string documents = "intent mask=documents window=2 documents=0-2,2-4\n";
+  const auto wrong = answerOf("documents_ignored", documents + one_rank);
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_TRUE(says(wrong.findings.front(), "attends 1 (query, key) pairs"))
+      << wrong.findings.front().evidence;
+  EXPECT_EQ(verdictOf("documents_ignored", "intent mask=window window=2\n" + one_rank),
+            Verdict::kClear);
+}
+
+TEST(KvNotRotatedRuleTest, FindsABlockThatIsAttendedTwice) {
+  const Finding finding = foundAlone(
+      "kv_not_rotated",
+      recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock +
+                             "attend rank=1 layer=0 stage=2 source=0 piece=0 q=1-2 k=0-2\n"));
+  EXPECT_EQ(finding.rank, WorldRank::of(1));
+  EXPECT_EQ(finding.place.stage, RingStep::of(2));
+  EXPECT_TRUE(says(finding, "attends 2 (query, key) pairs again")) << finding.evidence;
+}
+
+TEST(KvNotRotatedRuleTest, AnEventThatADamagedFileHoldsTwiceIsOnePiece) {
+  const std::string piece = "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-2 time=5-9\n";
+  EXPECT_EQ(verdictOf("kv_not_rotated", recording(kCausal, kOwnBlocks + piece + piece)),
+            Verdict::kClear);
+}
+
+TEST(CoverageRulesTest, RowsThatAreStridedAreComparedByTheirTokens) {
+  const std::string striped = R"(
+    run cp=2 seq_len=4
+    group cp 0,1
+    shard input_ids rank=0 tokens=0-1,2-3
+    shard input_ids rank=1 tokens=1-2,3-4
+    tensor kv rank=0 layer=0 stage=0 source=0 hash=10
+    attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal
+    attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2 mask=causal
+    attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-2 mask=causal
+  )";
+  const std::string strict =
+      "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2 mask=strict\nend\n";
+  const std::string inclusive =
+      "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2 mask=causal\nend\n";
+  EXPECT_EQ(verdictOf("no_skip_future_block", striped + kCausal + strict), Verdict::kClear);
+  const Finding finding = foundAlone("no_skip_future_block", striped + kCausal + inclusive);
+  EXPECT_TRUE(says(finding, "Of 2 (query, key) pairs")) << finding.evidence;
+}
+
+TEST(CoverageRulesTest, RunsAsLongAsAFormatAllowsAreCountedWithoutLookingAtEachToken) {
+  const std::string longest =
+      "run cp=1\nintent mask=documents window=9 documents=0-500000000000\n"
+      "shard input_ids rank=0 tokens=0-1000000000000\n"
+      "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-9 k=0-9\nend\n";
+  EXPECT_EQ(verdictOf("mask_dropped", longest), Verdict::kFound) << "later keys of its own block";
+}
+
+}  // namespace
+}  // namespace ringscope::traces

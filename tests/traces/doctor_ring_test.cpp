@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of what goes round a ring: each in a recording in which it finds, in one in which it is
+// clear, and in one in which it cannot tell.
+#include <gtest/gtest.h>
+
+#include "tests/traces/doctor_answers.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::answerOf;
+using test::verdictOf;
+
+constexpr const char* kBlockRules[] = {"kv_not_rotated", "stale_kv_in_backward",
+                                       "wrong_ring_direction", "non_contiguous_kv"};
+
+std::string block(int rank, int stage, int source, const std::string& what,
+                  const char* direction = "forward") {
+  return "tensor kv rank=" + std::to_string(rank) + " layer=0 stage=" + std::to_string(stage) +
+         " source=" + std::to_string(source) + " direction=" + direction + " " + what + "\n";
+}
+std::string hashed(int rank, int stage, int source, int hash, const char* direction = "forward") {
+  return block(rank, stage, source, "hash=" + std::to_string(hash), direction);
+}
+
+/// Three ranks; rank r's own block has hash 10 + r. `held`: of which ranks each rank's blocks are,
+/// ring step by ring step, where they should be those of r, r − 1, r − 2.
+std::string pass(const int (&held)[3][3], const char* direction) {
+  std::string text;
+  for (int rank = 0; rank < 3; ++rank)
+    for (int stage = 0; stage < 3; ++stage)
+      text += hashed(rank, stage, (rank + 3 - stage) % 3, 10 + held[rank][stage], direction);
+  return text;
+}
+constexpr int kRight[3][3] = {{0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
+constexpr int kFirst[3][3] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}};
+constexpr int kOtherWay[3][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}};
+
+/// Attention of one token a rank, so that pairs are known to be right.
+constexpr const char* kRun = R"(
+  run cp=3 seq_len=3
+  group cp 0,1,2
+  intent mask=documents documents=0-1,1-2,2-3
+  shard input_ids rank=0 tokens=0-1
+  shard input_ids rank=1 tokens=1-2
+  shard input_ids rank=2 tokens=2-3
+  attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-1 k=0-1
+  attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-1 k=0-1
+  attend rank=2 layer=0 stage=0 source=2 piece=0 q=0-1 k=0-1
+  end
+)";
+
+std::string recording(const int (&forward)[3][3], const int (&backward)[3][3]) {
+  return kRun + pass(forward, "forward") + pass(backward, "backward");
+}
+
+/// Found by this rule and by no other of those that compare blocks.
+Finding foundAlone(const std::string& rule, const std::string& text) {
+  Finding finding;
+  for (const char* other : kBlockRules) {
+    const RuleResult answer = answerOf(other, text);
+    EXPECT_EQ(answer.verdict == Verdict::kFound, other == rule) << other << answer.would_settle;
+    if (other == rule && answer.findings.size() == 1) finding = answer.findings.front();
+  }
+  return finding;
+}
+
+TEST(BlockRulesTest, BlocksOfTheirSourcesAreClear) {
+  for (const char* rule : kBlockRules)
+    EXPECT_EQ(verdictOf(rule, recording(kRight, kRight)), Verdict::kClear) << rule;
+}
+
+TEST(BlockRulesTest, WithoutHashesOfBlocksTheyCannotTell) {
+  for (const char* rule : kBlockRules) {
+    const RuleResult answer = answerOf(rule, kRun);
+    EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
+    EXPECT_NE(answer.would_settle.find("hashes of the KV blocks"), std::string::npos)
+        << answer.would_settle;
+  }
+}
+
+TEST(BlockRulesTest, WithoutABlockAsItsOwnerHadItTheyCannotTell) {
+  const std::string text = std::string(kRun) + hashed(0, 0, 0, 10) + hashed(0, 1, 2, 12);
+  for (const char* rule : kBlockRules) {
+    const RuleResult answer = answerOf(rule, text);
+    EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
+    EXPECT_NE(answer.would_settle.find("what rank 2 recorded"), std::string::npos)
+        << answer.would_settle;
+  }
+}
+
+TEST(BlockRulesTest, OfAnEmptyRecordingNothingIsKnown) {
+  for (const char* rule : kBlockRules) EXPECT_EQ(verdictOf(rule, ""), Verdict::kNotObservable);
+}
+
+TEST(BlockRulesTest, OneRankAloneHasNothingToPassRound) {
+  for (const char* rule : {"stale_kv_in_backward", "wrong_ring_direction", "non_contiguous_kv"})
+    EXPECT_EQ(verdictOf(rule, "run cp=1\nend\n"), Verdict::kClear) << rule;
+}
+
+TEST(BlockRulesTest, KAndVThatBackwardComputedAgainAreComparedAmongThemselves) {
+  std::string again;
+  for (int rank = 0; rank < 3; ++rank)
+    for (int stage = 0; stage < 3; ++stage)
+      again += hashed(rank, stage, (rank + 3 - stage) % 3, 20 + kRight[rank][stage], "backward");
+  for (const char* rule : kBlockRules)
+    EXPECT_EQ(verdictOf(rule, kRun + pass(kRight, "forward") + again), Verdict::kClear) << rule;
+}
+
+TEST(KvNotRotatedRuleTest, FindsTheFirstBlockAtEveryRingStep) {
+  const Finding finding = foundAlone("kv_not_rotated", recording(kFirst, kFirst));
+  EXPECT_EQ(finding.rank, WorldRank::of(0));
+  EXPECT_EQ(finding.place.stage, RingStep::of(1));
+  EXPECT_EQ(finding.place.direction, Direction::kForward);
+  EXPECT_NE(finding.evidence.find("At 2 of 2 ring steps"), std::string::npos) << finding.evidence;
+}
+
+TEST(StaleKvInBackwardRuleTest, FindsTheFirstBlockAtEveryRingStepOfBackward) {
+  const Finding finding = foundAlone("stale_kv_in_backward", recording(kRight, kFirst));
+  EXPECT_EQ(finding.rank, WorldRank::of(0));
+  EXPECT_EQ(finding.place.direction, Direction::kBackward);
+  EXPECT_EQ(finding.place.stage, RingStep::of(1));
+}
+
+TEST(StaleKvInBackwardRuleTest, FindsItToWhereARanksOwnBlockComesLast) {
+  std::string backward;
+  for (int rank = 0; rank < 3; ++rank)
+    for (int stage = 0; stage < 3; ++stage)
+      backward += hashed(rank, stage, (rank + 1 + stage) % 3, 10 + (rank + 1) % 3, "backward");
+  const Finding finding =
+      foundAlone("stale_kv_in_backward", kRun + pass(kRight, "forward") + backward);
+  EXPECT_EQ(finding.place.stage, RingStep::of(1));
+}
+
+TEST(StaleKvInBackwardRuleTest, WithoutForwardsBlocksItIsNotCalledStale) {
+  for (const char* rule : kBlockRules)
+    EXPECT_EQ(verdictOf(rule, kRun + pass(kFirst, "backward")), Verdict::kNotObservable) << rule;
+}
+
+TEST(WrongRingDirectionRuleTest, FindsBlocksOfOtherRanksByTheirHashes) {
+  const Finding finding = foundAlone("wrong_ring_direction", recording(kOtherWay, kOtherWay));
+  EXPECT_EQ(finding.rank, WorldRank::of(0));
+  EXPECT_NE(finding.evidence.find("takes for that of rank 2 has the hash of rank 1"),
+            std::string::npos)
+      << finding.evidence;
+}
+
+TEST(WrongRingDirectionRuleTest, FindsMessagesOfWhichTheEndsDisagree) {
+  const std::string sent = std::string(kRun) + pass(kRight, "forward") +
+                           "send rank=0 peer=1 payload=dkv flow=7 layer=0 stage=0 source=0 "
+                           "direction=backward\n"
+                           "receive rank=1 peer=0 payload=dkv flow=7 layer=0 stage=0 "
+                           "direction=backward source=";
+  EXPECT_EQ(verdictOf("wrong_ring_direction", sent + "0\n"), Verdict::kClear);
+  const auto wrong = answerOf("wrong_ring_direction", sent + "2\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
+  EXPECT_EQ(wrong.findings.front().buffer, "dkv");
+}
+
+TEST(WrongRingDirectionRuleTest, AMessageWithOneEndIsNotCalledRight) {
+  EXPECT_EQ(verdictOf("wrong_ring_direction",
+                      std::string(kRun) + pass(kRight, "forward") +
+                          "send rank=0 peer=1 payload=kv flow=7 layer=0 stage=0 source=0\n"),
+            Verdict::kNotObservable);
+}
+
+TEST(NonContiguousKvRuleTest, FindsTheSameValuesInAnotherOrder) {
+  const std::string own = std::string(kRun) + block(0, 0, 0, "shape=4 values=1,2,3,4") +
+                          block(1, 0, 1, "shape=4 values=5,6,7,8");
+  const Finding finding =
+      foundAlone("non_contiguous_kv", own + block(1, 1, 0, "shape=4 values=1,3,2,4"));
+  EXPECT_EQ(finding.rank, WorldRank::of(1));
+  EXPECT_EQ(finding.place.stage, RingStep::of(1));
+  for (const char* rule : kBlockRules)
+    EXPECT_EQ(verdictOf(rule, own + block(1, 1, 0, "shape=4 values=1,3,2.5,4")),
+              Verdict::kNotObservable)
+        << rule << ": other values were not reordered";
+}
+
+constexpr const char* kBackward = R"(
+  run cp=2
+  group cp 0,1
+  attend rank=0 layer=0 stage=0 source=0 direction=backward q=0-1 k=0-1
+  attend rank=1 layer=0 stage=0 source=1 direction=backward q=0-1 k=0-1
+  attend rank=1 layer=0 stage=1 source=0 direction=backward q=0-1 k=0-1
+)";
+constexpr const char* kHome =
+    "receive rank=0 peer=1 payload=dkv flow=3 layer=0 stage=1 direction=backward source=0\n";
+
+TEST(DkvNotReturnedRuleTest, FindsARankThatGetsNoGradientsOfItsKeys) {
+  EXPECT_EQ(verdictOf("dkv_not_returned", std::string(kBackward) + kHome + "end\n"),
+            Verdict::kClear);
+  const auto wrong = answerOf("dkv_not_returned", std::string(kBackward) + "end\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0)) << "nobody else attends rank 1's keys";
+  EXPECT_EQ(wrong.findings.front().place.layer, Layer::of(0));
+}
+
+TEST(DkvNotReturnedRuleTest, FindsARanksOwnSumsThatItSentAwayAndNeverGotBack) {
+  const std::string alone =
+      "run cp=2\ngroup cp 0,1\n"
+      "attend rank=0 layer=0 stage=0 source=0 direction=backward q=0-1 k=0-1\n"
+      "attend rank=1 layer=0 stage=0 source=1 direction=backward q=0-1 k=0-1\n";
+  EXPECT_EQ(verdictOf("dkv_not_returned", alone + "end\n"), Verdict::kClear);
+  const std::string away =
+      "send rank=0 peer=1 payload=dkv flow=2 layer=0 stage=0 direction=backward source=0\n";
+  EXPECT_EQ(verdictOf("dkv_not_returned", alone + away + "end\n"), Verdict::kFound);
+  EXPECT_EQ(verdictOf("dkv_not_returned", alone + away + kHome + "end\n"), Verdict::kClear);
+}
+
+TEST(DkvNotReturnedRuleTest, WhatWasNotRecordedToItsEndProvesNothing) {
+  EXPECT_EQ(verdictOf("dkv_not_returned", kBackward), Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf("dkv_not_returned",
+                      std::string(kBackward) + "note ended {\"how\": \"failed\"}\nend\n"),
+            Verdict::kNotObservable);
+}
+
+}  // namespace
+}  // namespace ringscope::traces

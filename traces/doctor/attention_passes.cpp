@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/doctor/attention_passes.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "traces/query/ending.h"
+
+namespace ringscope::traces {
+namespace {
+
+struct Key {
+  Place place;
+  std::int32_t microbatch = 0;
+  bool recomputed = false;
+  bool operator<(const Key& other) const {
+    if (place != other.place) return before(place, other.place);
+    return std::tuple(microbatch, recomputed) < std::tuple(other.microbatch, other.recomputed);
+  }
+};
+
+bool isMessage(const Event& event) {
+  const bool moves = event.kind == EventKind::kSend || event.kind == EventKind::kReceive;
+  return moves && (event.payload == Payload::kKv || event.payload == Payload::kDkv);
+}
+
+/// Nobody attends two pieces in the same nanosecond.
+auto deedOf(const Event* piece) {
+  return std::tuple(piece->begin_ns, piece->end_ns, piece->place.stage, piece->source_rank,
+                    piece->piece, piece->q_begin, piece->q_end, piece->k_begin, piece->k_end);
+}
+
+/// A file that was cut while its chunks were being joined holds events twice.
+void keepOnce(std::vector<const Event*>& pieces) {
+  std::ranges::stable_sort(pieces, {}, deedOf);
+  const auto same = [](const Event* a, const Event* b) { return deedOf(a) == deedOf(b); };
+  pieces.erase(std::unique(pieces.begin(), pieces.end(), same), pieces.end());
+}
+
+bool isOf(const PieceRecord& planned, const Event& piece) {
+  return planned.mask == piece.mask && planned.q_begin == piece.q_begin &&
+         planned.q_end == piece.q_end && planned.k_begin == piece.k_begin &&
+         planned.k_end == piece.k_end;
+}
+
+bool lacksEvents(const Trace& trace) {
+  const auto& rows = trace.end()->rows_by_kind;
+  const auto kind = static_cast<std::size_t>(ChunkKind::kEvents);
+  return kind < rows.size() && trace.eventCount() < rows[kind];
+}
+
+}  // namespace
+
+std::optional<Band> attendedBand(const Trace& trace, const Event& piece) {
+  if (piece.mask != PieceMask::kTileMask) return bandOf(piece, nullptr);
+  const ScheduleRecord* schedule =
+      trace.schedule(piece.place.train_step, piece.rank, piece.place.direction);
+  if (!schedule) return std::nullopt;
+  for (const StageRecord& stage : schedule->stages) {
+    if (stage.source_rank != piece.source_rank) continue;
+    if (piece.piece.exists() && piece.piece.index() < stage.pieces.size() &&
+        isOf(stage.pieces[piece.piece.index()], piece))
+      return Band::of(stage.pieces[piece.piece.index()]);
+    for (const PieceRecord& planned : stage.pieces)
+      if (isOf(planned, piece)) return Band::of(planned);
+  }
+  return std::nullopt;
+}
+
+std::string missingEvents(const Trace& trace) {
+  if (!trace.end() || trace.end()->dropped_events > 0)
+    return "needs a recording that was finished without dropped events";
+  // What was under way when a run was lost is nobody's mistake.
+  if (const Ending ending = endingOf(trace); !ending.whole())
+    return "needs a run that came to its end; " + describe(ending);
+  for (int rank = 0; rank < trace.worldSize(); ++rank) trace.events(WorldRank::of(rank));
+  return lacksEvents(trace) ? "needs all events, and some cannot be read" : "";
+}
+
+std::vector<AttentionPass> attentionPasses(const Trace& trace,
+                                           const std::vector<WorldRank>& members) {
+  std::map<Key, AttentionPass> passes;
+  std::vector<Place> last(members.size());
+  bool whole = missingEvents(trace).empty();
+  for (std::size_t seat = 0; seat < members.size(); ++seat) {
+    const RankEvents& events = trace.events(members[seat]);
+    whole = whole && !events.empty();
+    for (const Event& event : events) {
+      const bool attends = event.kind == EventKind::kAttend;
+      if (event.place.layer.isNone() || (!attends && !isMessage(event))) continue;
+      // Of passes in one direction only a recomputation is told from the others.
+      Key key{event.place, event.microbatch, event.pass == Pass::kRecompute};
+      key.place.stage = RingStep::none();
+      AttentionPass& pass = passes[key];
+      pass.attended.resize(members.size());
+      pass.messages.resize(members.size());
+      (attends ? pass.attended : pass.messages)[seat].push_back(&event);
+      if (before(last[seat], key.place)) last[seat] = key.place;
+    }
+  }
+  // A run that was told to stop may have left its last pass half done.
+  const bool finished = whole && endingOf(trace).how == HowEnded::kFinished;
+  std::vector<AttentionPass> all;
+  for (auto& [key, pass] : passes) {
+    const Place& place = key.place;
+    pass.place = place;
+    pass.microbatch = key.microbatch;
+    pass.complete = finished || (whole && std::ranges::all_of(last, [&](const Place& of_seat) {
+                                   return before(place, of_seat);
+                                 }));
+    for (auto& pieces : pass.attended) keepOnce(pieces);
+    all.push_back(std::move(pass));
+  }
+  return all;
+}
+
+}  // namespace ringscope::traces

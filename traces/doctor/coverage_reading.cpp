@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/doctor/coverage_reading.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "traces/core/prose.h"
+#include "traces/doctor/coverage_tally.h"
+#include "traces/query/sequence_groups.h"
+
+namespace ringscope::traces {
+namespace {
+
+using Tallies = std::vector<CoverageTally>;
+
+bool any(const Tallies& tallies, double (*pairs)(const CoverageTally& tally)) {
+  return std::ranges::any_of(tallies, [&](const auto& tally) { return pairs(tally) > 0; });
+}
+
+double future(const CoverageTally& tally) {
+  return tally.future.pairs;
+}
+double ownFuture(const CoverageTally& tally) {
+  return tally.future_own.pairs;
+}
+double ofWindow(const CoverageTally& tally) {
+  return tally.window.pairs;
+}
+/// What a mask that is dropped would have kept out, but for documents.
+double withoutMask(const CoverageTally& tally) {
+  return tally.future_own.pairs + tally.future.pairs + tally.window.pairs;
+}
+double acrossDocuments(const CoverageTally& tally) {
+  return tally.documents.pairs;
+}
+double repeated(const CoverageTally& tally) {
+  return tally.repeated.pairs;
+}
+double missing(const CoverageTally& tally) {
+  return tally.missing();
+}
+double elsewhere(const CoverageTally& tally) {
+  return tally.elsewhere;
+}
+double missingOfOwn(const CoverageTally& tally) {
+  return tally.missing_own;
+}
+/// That it explains: no more than are missing.
+double cutByCausal(const CoverageTally& tally) {
+  return std::min(tally.cut.pairs, tally.missing());
+}
+
+/// One sort of wrong attention: of how many pairs, and where.
+struct Sort {
+  AttentionIs is;
+  double (*pairs)(const CoverageTally& tally);
+  const Event* (*first)(const CoverageTally& tally);
+};
+
+const Event* nowhere(const CoverageTally&) {
+  return nullptr;
+}
+
+/// As if there were no documents, and not by other borders than the declared.
+bool knowsNoDocuments(const CoverageTally& tally) {
+  return tally.inside - tally.repeated.pairs + tally.documents.pairs == tally.without_documents;
+}
+
+/// Why pairs that were attended should not have been; kUnknown: they should.
+Sort tooMany(const Tallies& tallies) {
+  if (any(tallies, future) && !any(tallies, ownFuture))
+    return {AttentionIs::kOfFutureBlocks, future, [](const auto& t) { return t.future.first; }};
+  if (any(tallies, ownFuture) || any(tallies, ofWindow))
+    return {AttentionIs::kWithoutMask, withoutMask, [](const auto& t) {
+              return t.future_own.first ? t.future_own.first
+                     : t.window.first   ? t.window.first
+                                        : t.future.first;
+            }};
+  if (any(tallies, acrossDocuments))
+    return {AttentionIs::kAcrossDocuments, acrossDocuments,
+            [](const auto& t) { return t.documents.first; }};
+  if (any(tallies, repeated))
+    return {AttentionIs::kRepeated, repeated, [](const auto& t) { return t.repeated.first; }};
+  return {AttentionIs::kUnknown, missing, nowhere};
+}
+
+/// Why pairs are missing, where none is too many.
+Sort tooFew(const Tallies& tallies) {
+  if (any(tallies, cutByCausal))
+    return {AttentionIs::kCutByCausal, cutByCausal, [](const auto& t) { return t.cut.first; }};
+  if (!any(tallies, elsewhere) && !any(tallies, missingOfOwn))
+    return {AttentionIs::kOfOwnBlocksOnly, missing, nowhere};
+  return {AttentionIs::kUnknown, missing, nowhere};
+}
+
+CoverageReading unknown(std::string would_settle, bool recorded) {
+  CoverageReading reading;
+  reading.missing = std::move(would_settle);
+  reading.recorded = recorded;
+  return reading;
+}
+
+CoverageReading describedBy(const Sort& sort, const AttentionPass& pass, const Tallies& tallies,
+                            const std::vector<WorldRank>& members) {
+  CoverageReading reading;
+  reading.are = sort.is;
+  reading.recorded = true;
+  reading.place = pass.place;
+  reading.of = static_cast<int>(members.size());
+  for (std::size_t seat = 0; seat < members.size(); ++seat) {
+    const CoverageTally& tally = tallies[seat];
+    if (!(sort.pairs(tally) > 0)) continue;
+    reading.certain = reading.certain && tally.certain;
+    if (++reading.ranks > 1) continue;
+    reading.rank = members[seat];
+    reading.pairs = sort.pairs(tally);
+    reading.wanted = tally.wanted;
+    if (const Event* piece = sort.first(tally)) {
+      reading.place = piece->place;
+      reading.source = piece->source_rank;
+    }
+  }
+  return reading;
+}
+
+/// Of one pass of a group.
+CoverageReading judge(const Trace& trace, CoverageCounter& counter, const AttentionPass& pass,
+                      const std::vector<WorldRank>& members) {
+  Tallies tallies;
+  std::string lacks;
+  const IntentRecord* first_meant = nullptr;
+  for (std::size_t seat = 0; seat < members.size(); ++seat) {
+    const IntentRecord* meant = trace.intent(pass.place.train_step, members[seat]);
+    if (!meant) return unknown("needs a declaration of the mask", false);
+    if (!first_meant) first_meant = meant;
+    tallies.push_back(counter.count(pass, seat, *meant));
+    if (lacks.empty()) lacks = tallies.back().unknown;
+  }
+  const auto read = [&](const Sort& sort) {
+    CoverageReading reading = describedBy(sort, pass, tallies, members);
+    reading.causal = first_meant->mask != MaskKind::kFull;
+    reading.window = first_meant->window;
+    return reading;
+  };
+  // What was attended was, whatever else is not known; but documents can be ignored or mistaken.
+  const Sort too_many = tooMany(tallies);
+  const bool crosses = too_many.is == AttentionIs::kAcrossDocuments;
+  if (too_many.is != AttentionIs::kUnknown && !crosses) return read(too_many);
+  if (!lacks.empty()) return unknown(lacks, false);
+  if (!pass.complete) {
+    const std::string events = missingEvents(trace);
+    return unknown(events.empty() ? "needs a run that was not stopped within attention" : events,
+                   false);
+  }
+  if (crosses && std::ranges::all_of(tallies, knowsNoDocuments)) return read(too_many);
+  if (crosses) {
+    CoverageReading reading = read(too_many);
+    reading.are = AttentionIs::kUnknown;
+    reading.missing =
+        "needs attention that ends at the declared borders of documents, or at none; at " +
+        describe(reading.place) + " rank " + toString(reading.rank) + " crosses some of them";
+    return reading;
+  }
+  if (!any(tallies, missing)) return read({AttentionIs::kAsDeclared, missing, nowhere});
+  const Sort sort = tooFew(tallies);
+  CoverageReading reading = read(sort);
+  if (sort.is == AttentionIs::kUnknown)
+    reading.missing = "needs pieces that leave pairs out in some known way; at " +
+                      describe(pass.place) + " rank " + toString(reading.rank) + " leaves out " +
+                      describeCount(static_cast<std::int64_t>(reading.pairs)) + " of " +
+                      describeCount(static_cast<std::int64_t>(reading.wanted));
+  return reading;
+}
+
+}  // namespace
+
+CoverageReading readCoverage(const Trace& trace) {
+  CoverageReading right;
+  std::optional<CoverageReading> not_known, half_done;
+  for (const auto& members : sequenceGroups(trace)) {
+    CoverageCounter counter(trace, members);
+    std::set<std::vector<std::int64_t>> seen;  // layers and steps do the same again and again
+    for (const AttentionPass& pass : attentionPasses(trace, members)) {
+      if (std::ranges::all_of(pass.attended, [](const auto& pieces) { return pieces.empty(); }))
+        continue;
+      if (!seen.insert(counter.signature(pass)).second) continue;
+      CoverageReading reading = judge(trace, counter, pass, members);
+      if (reading.are == AttentionIs::kAsDeclared)
+        right = std::move(reading);
+      else if (reading.are != AttentionIs::kUnknown)
+        return reading;
+      else if (pass.complete || !missingEvents(trace).empty())
+        not_known = not_known.value_or(reading);
+      else
+        half_done = std::move(reading);
+    }
+  }
+  if (not_known) return *not_known;
+  if (right.recorded) return right;
+  return half_done.value_or(
+      unknown("needs the pieces that each rank attends, with their ring steps", false));
+}
+
+RuleResult answerOf(const CoverageReading& coverage, AttentionIs wrong, const char* rule,
+                    void (*finish)(const CoverageReading& coverage, Finding& finding)) {
+  if (coverage.are == AttentionIs::kUnknown)
+    return coverage.recorded ? undecided(coverage.missing) : notObservable(coverage.missing);
+  if (coverage.are == AttentionIs::kAsDeclared) return clear();
+  if (coverage.are != wrong)
+    return undecided("needs attention whose pairs are not wrong in another way already");
+  Finding f;
+  f.rule = rule;
+  f.severity = "error";
+  f.confidence = coverage.certain ? "certain" : "likely";
+  f.place = coverage.place;
+  f.rank = coverage.rank;
+  finish(coverage, f);
+  return found(std::move(f));
+}
+
+std::string describeExtent(const CoverageReading& coverage) {
+  std::string text = std::to_string(coverage.ranks) + " of " + std::to_string(coverage.of) +
+                     (coverage.ranks == 1 ? " ranks does so." : " ranks do so.");
+  if (!coverage.certain)
+    text +=
+        " Of some pieces the rows alone are recorded; their tile masks are taken for the "
+        "declared order and window.";
+  return text;
+}
+
+}  // namespace ringscope::traces

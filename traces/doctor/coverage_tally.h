@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "traces/doctor/attention_passes.h"
+#include "traces/verify/mask.h"
+
+namespace ringscope::traces {
+
+/// Wrong pairs of one sort, and the first piece that has some.
+struct WrongPairs {
+  double pairs = 0;
+  const Event* first = nullptr;
+
+  void add(double more, const Event& piece) {
+    if (more <= 0) return;
+    if (!first) first = &piece;
+    pairs += more;
+  }
+};
+
+/// (query, key) pairs that one rank attended in one pass. Pairs too many are counted once, by the
+/// first reason: order, then window, then documents.
+struct CoverageTally {
+  double wanted = 0;             ///< of its rows with all keys of its ring
+  double without_documents = 0;  ///< the same under a mask that knows of no documents
+  double inside = 0;             ///< attended and wanted, a pair as often as it was attended
+  double elsewhere = 0;          ///< attended with keys of other ranks
+  /// Wanted with keys of its own block and not attended; counted only where it attends no other.
+  double missing_own = 0;
+  WrongPairs future_own, future, window, documents, repeated;
+  WrongPairs
+      cut;  ///< wanted, and left out by a piece's causal mask; counted only if any are missing
+  bool certain = true;    ///< false: a tile mask of a piece was not recorded
+  std::string unknown{};  ///< why the tally is not known; empty where it is
+
+  double missing() const { return wanted - (inside - repeated.pairs); }
+};
+
+/// Counts what the ranks of a group attended, by runs of tokens.
+class CoverageCounter {
+ public:
+  CoverageCounter(const Trace& trace, const std::vector<WorldRank>& members)
+      : trace_(trace), members_(members) {}
+
+  /// Of the rank with this index in the group.
+  CoverageTally count(const AttentionPass& pass, std::size_t seat, const IntentRecord& meant);
+  /// All that count() depends on, as numbers: equal for passes with equal tallies.
+  std::vector<std::int64_t> signature(const AttentionPass& pass) const;
+
+ private:
+  /// A run of tokens and the local row of its first.
+  struct PlacedRun {
+    ShardRun run;
+    std::int64_t at = 0;
+    std::int64_t end() const { return at + run.count; }
+  };
+  struct Masks {
+    AttentionMask all, without_documents, order_only;
+  };
+
+  const std::vector<PlacedRun>& rowsOf(const Place& place, WorldRank rank);
+  void countWanted(CoverageTally& tally, const Masks& masks, const AttentionPass& pass,
+                   WorldRank rank);
+  double wantedOfOwnBlock(CoverageTally& tally, const AttentionMask& mask, const Place& place,
+                          WorldRank rank);
+  void addPiece(CoverageTally& tally, const Masks& masks, const Event& piece);
+  static void addCell(CoverageTally& tally, const Masks& masks, const Event& piece, ShardRun q,
+                      ShardRun k, Band part, bool planned);
+  void addCut(CoverageTally& tally, const AttentionMask& mask, const Event& piece);
+  void addRepeated(CoverageTally& tally, std::vector<const Event*> pieces) const;
+
+  const Trace& trace_;
+  const std::vector<WorldRank>& members_;
+  std::map<std::tuple<std::int32_t, Direction, WorldRank>, std::vector<PlacedRun>> rows_;
+  std::size_t cells_ = 0;  // of one count()
+};
+
+}  // namespace ringscope::traces
