@@ -179,6 +179,24 @@ TEST(MissingCpGradReduceRuleTest, ComparesGradientsOfRanksThatHoldTheSameSlice) 
   EXPECT_EQ(answerOf("missing_cp_grad_reduce", "run cp=2\n").verdict, Verdict::kNotObservable);
 }
 
+TEST(MissingCpGradReduceRuleTest, SaysWhetherGradientsWereReducedOverOtherRanks) {
+  const std::string drift =
+      "run dp=2 tp=2 cp=2\ngroup dp 0,4\ngroup tp 0,2\ngroup dp_cp 0,1\n"
+      "tensor grad.w rank=0 hash=1\ntensor grad.w rank=1 hash=2\n";
+  const auto evidence = [&](const std::string& event) {
+    return answerOf("missing_cp_grad_reduce", drift + event).findings.at(0).evidence;
+  };
+  const std::string over = "a reduction of gradients was recorded, but not over these ranks";
+  EXPECT_EQ(evidence("").find(over), std::string::npos);
+  EXPECT_NE(evidence("collective rank=0 group=0 payload=grads bytes=8\n").find(over),
+            std::string::npos);
+  EXPECT_NE(evidence("grad_sync rank=0 payload=grads bytes=8\n").find(over), std::string::npos);
+  EXPECT_EQ(evidence("collective rank=0 group=1 payload=grads bytes=8\n").find(over),
+            std::string::npos)
+      << "tp ranks add up what they hold alike";
+  EXPECT_EQ(evidence("grad_sync rank=0 payload=grads bytes=0\n").find(over), std::string::npos);
+}
+
 TEST(MissingCpGradReduceRuleTest, AReductionThatIsDroppedInALaterStepIsFoundThere) {
   const auto wrong =
       answerOf("missing_cp_grad_reduce",
@@ -242,6 +260,16 @@ TEST(NanFromOneRankRuleTest, NamesTheFirstValueThatIsNotFinite) {
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().buffer, "k");
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
+  const std::string everywhere =  // recorded in no order: what a block brings goes all the way
+      "tensor logits rank=0 nan=9\ntensor loss.sum rank=0 nan=1\n"
+      "tensor error.abs.out rank=0 layer=0 nan=8\ntensor error.abs.logits rank=0 nan=8\n"
+      "tensor out rank=1 layer=0 nan=8\ntensor q rank=0 layer=1 nan=8\n"
+      "tensor running_lse rank=1 layer=0 stage=0 nan=1\n"
+      "tensor block_out rank=1 layer=0 stage=0 source=1 piece=0 nan=4\n";
+  const auto first = answerOf("nan_from_one_rank", right + everywhere);
+  ASSERT_EQ(first.verdict, Verdict::kFound);
+  EXPECT_EQ(first.findings.front().buffer, "block_out");
+  EXPECT_EQ(first.findings.front().rank, WorldRank::of(1));
   EXPECT_EQ(answerOf("nan_from_one_rank", right + "tensor lse rank=0 layer=0 inf=2\n").verdict,
             Verdict::kClear)
       << "a row without a key has lse −inf by right";

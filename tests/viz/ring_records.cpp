@@ -28,6 +28,7 @@ void RingRecords::putRun() {
   spec.seq_len = run_.seq_len;
   spec.steps = run_.steps;
   spec.cores = 2;
+  if (!run_.keeps_tensors) spec.capture = "none";
   spec.model = {"sample",   run_.layers,   std::int64_t{run_.heads} * run_.head_dim,
                 run_.heads, run_.kv_heads, run_.head_dim,
                 256};

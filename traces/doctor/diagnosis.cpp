@@ -6,6 +6,7 @@
 #include <map>
 #include <new>
 
+#include "traces/core/prose.h"
 #include "traces/doctor/unknown_mistake.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/query/ending.h"
@@ -31,11 +32,23 @@ nlohmann::json toJson(const Finding& finding) {
 
 namespace {
 
-/// Nothing where the events alone would do.
-std::string captureHint(const std::string& id) {
-  const Mistake* mistake = findMistake(id);
-  if (!mistake || mistake->capture == CaptureNeeded::kEvents) return "";
-  return std::string("; --capture ") + name(mistake->capture) + " records them";
+/// The run's capture kept what this one keeps, so it is something else that is missing.
+bool keeps(const RunSpec& run, CaptureNeeded capture) {
+  return run.capture == "full" || (capture == CaptureNeeded::kStats && run.capture != "none");
+}
+
+/// Adds to what is missing the capture that would have kept it; every capture keeps events.
+void addCapture(RuleResult& result, const Rule& rule, const RunSpec* run) {
+  if (rule.of == RuleOf::kTraining && run && run->command == Command::kAttend) {
+    result = undecided("needs a run that trains, whose tokens, labels and losses are recorded");
+    return;
+  }
+  const Mistake* mistake = findMistake(rule.id);
+  if (!mistake) return;
+  if (mistake->capture == CaptureNeeded::kEvents || (run && keeps(*run, mistake->capture)))
+    result.capture_helps = false;
+  else
+    result.would_settle += std::string("; --capture ") + name(mistake->capture) + " records them";
 }
 
 /// What one rule cannot read must not silence the others.
@@ -43,12 +56,12 @@ RuleResult checked(const Rule& rule, const Trace& trace) {
   try {
     RuleResult result = rule.check(trace);
     if (result.verdict == Verdict::kNotObservable && result.capture_helps)
-      result.would_settle += captureHint(rule.id);
+      addCapture(result, rule, trace.run());
     return result;
   } catch (const std::bad_alloc&) {
-    return notObservable("there is not enough memory for what it needs");
+    return undecided("needs more memory than there is");
   } catch (const std::exception& error) {
-    return notObservable(std::string("what it needs cannot be read: ") + error.what());
+    return undecided(std::string("needs what cannot be read: ") + error.what());
   }
 }
 
@@ -160,7 +173,7 @@ std::string toText(const Diagnosis& diagnosis) {
       text += "  Reported in: " + mistake->reported_in + "\n";
   }
   if (text.empty() || !drawbacks(diagnosis).empty()) text = headline(diagnosis) + "\n" + text;
-  text += std::to_string(diagnosis.count(Verdict::kClear)) + " rules clear, " +
+  text += describeCount(diagnosis.count(Verdict::kClear), "rule") + " clear, " +
           std::to_string(diagnosis.count(Verdict::kNotObservable)) + " not observable\n";
   for (const auto& entry : diagnosis.entries)
     if (entry.result.verdict == Verdict::kNotObservable)

@@ -105,7 +105,10 @@ LoggedLoss readStep(const Trace& trace, std::int32_t train_step) {
   loss.logged = *logged;
   std::int64_t targets = 0;
   for (const RankLoss& rank : loss.ranks) {
-    if (!std::isfinite(rank.own.sum)) return unknown("needs losses of all ranks that are finite");
+    if (!std::isfinite(rank.own.sum)) {
+      loss.missing = "needs losses of all ranks that are finite";
+      return loss;
+    }
     targets += rank.own.targets;
     if (rank.own.targets == 0 && loss.rank.isNone()) loss.rank = rank.rank;
   }
@@ -118,7 +121,7 @@ LoggedLoss readStep(const Trace& trace, std::int32_t train_step) {
   } else if (right.fits(loss.logged, kSure)) {
     loss.is = LossIs::kRight;
   } else if (targets == 0) {
-    loss.missing = "no token has a target";
+    loss.missing = "needs a token that has a target";
   } else {
     nameWrongOne(loss, right, trace.run()->cp);
   }

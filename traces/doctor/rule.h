@@ -22,8 +22,9 @@ struct Finding {
   std::string remedy;    ///< what to change
 };
 
-/// A rule's answer. `would_settle` says what the recording lacks; where a capture could have kept
-/// that, diagnose() adds the one that the catalogue names for the mistake.
+/// A rule's answer. `would_settle` begins with "needs" and says what the recording lacks; where
+/// another capture of the run would keep that, diagnose() adds the one that the catalogue names for
+/// the mistake.
 struct RuleResult {
   Verdict verdict = Verdict::kClear;
   std::vector<Finding> findings;
@@ -37,10 +38,14 @@ RuleResult notObservable(std::string would_settle);
 /// The same where another capture of this run would not settle it either.
 RuleResult undecided(std::string would_settle);
 
+/// Of which runs a rule can tell anything: one attention alone has no tokens, labels or loss.
+enum class RuleOf { kAnyRun, kTraining };
+
 /// One rule: a pure function of what was recorded. It never learns what was injected.
 struct Rule {
   std::string id;  ///< an id of the catalogue
   RuleResult (*check)(const Trace& trace);
+  RuleOf of = RuleOf::kAnyRun;
 };
 
 /// All rules; a new one is a file in rules/ and a line in registry.cpp.

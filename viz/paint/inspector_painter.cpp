@@ -197,8 +197,8 @@ void drawDoctor(Page& page, const InspectorScene& scene) {
     page.wrapped("What to change: " + text(finding.remedy), textFont(12), page.theme.text);
     page.gap(6);
   }
-  page.text(QString("%1 rules clear · %2 not observable with this capture")
-                .arg(scene.clear)
+  page.text(QString("%1 clear · %2 not observable in this recording")
+                .arg(traces::describeCount(scene.clear, "rule").c_str())
                 .arg(scene.not_observable),
             textFont(12), page.theme.dim, 22);
 }

@@ -58,7 +58,10 @@ DoctorScene makeDoctorScene(const std::optional<traces::Diagnosis>& diagnosis, b
     for (const auto& finding : entry.result.findings)
       scene.cards.push_back(cardOf(mistake, finding));
     if (entry.result.verdict == traces::Verdict::kNotObservable)
-      scene.cards.push_back(cardOf(entry, "Not recorded. This " + entry.result.would_settle + "."));
+      scene.cards.push_back(cardOf(
+          entry, std::string(entry.result.capture_helps ? "Not recorded. This "
+                                                        : "What was recorded cannot tell. This ") +
+                     entry.result.would_settle + "."));
     if (entry.result.verdict == traces::Verdict::kClear)
       scene.cards.push_back(cardOf(
           entry, "Looked for and not found: " + (mistake ? mistake->look_for : entry.rule) + "."));

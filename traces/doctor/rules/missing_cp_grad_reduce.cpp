@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // After gradient sync every cp rank must hold the same gradients, and after the step the same
 // weights.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -66,11 +67,19 @@ Drift drift(const ByParameter& parameters) {
   return result;
 }
 
+/// What tp ranks add up is of parameters that they hold alike, and no sum over tokens.
+bool isOverTp(const Trace& trace, const Event& event) {
+  const auto group = std::ranges::find(trace.groups(), event.group, &GroupRecord::id);
+  return group != trace.groups().end() && group->axis == GroupAxis::kTp;
+}
+
 bool gradientsWereReduced(const Trace& trace) {
   for (int rank = 0; rank < trace.worldSize(); ++rank)
-    for (const Event& event : trace.events(WorldRank::of(rank)))
-      if (event.kind == EventKind::kGradSync && event.payload == Payload::kGrads && event.bytes > 0)
+    for (const Event& event : trace.events(WorldRank::of(rank))) {
+      const bool sums = event.kind == EventKind::kGradSync || event.kind == EventKind::kCollective;
+      if (sums && event.payload == Payload::kGrads && event.bytes > 0 && !isOverTp(trace, event))
         return true;
+    }
   return false;
 }
 

@@ -15,6 +15,7 @@ struct Count {
   std::int64_t wrong = 0;
   std::int64_t restarting = 0;  // equal to the local index instead
   double max_offset = 0;
+  bool by_document = false;  // some of them were meant to count from the start of a document
 };
 
 /// Where positions count from, for a token: 0, or the start of its document.
@@ -69,8 +70,10 @@ Finding finding(const Place& place, WorldRank rank, const Count& all) {
   f.rank = rank;
   f.buffer = "position_ids";
   f.evidence = std::to_string(all.wrong) + " of " + std::to_string(all.tokens) +
-               " position ids differ from the global index of their token, by up to " +
-               std::to_string(std::llround(std::min(all.max_offset, 1e15))) + "; " +
+               " position ids differ from " +
+               (all.by_document ? "their token's place in its document"
+                                : "the global index of their token") +
+               ", by up to " + std::to_string(std::llround(std::min(all.max_offset, 1e15))) + "; " +
                std::to_string(all.restarting) +
                " of them count the rank's own tokens from 0, so the "
                "rotary embedding turns keys and queries by the angles of other places.";
@@ -102,6 +105,7 @@ RuleResult checkMissingPositionIds(const Trace& trace) {
     all.wrong += count.wrong;
     all.restarting += count.restarting;
     all.max_offset = std::max(all.max_offset, count.max_offset);
+    all.by_document = all.by_document || (meant && meant->positions == PositionRule::kEachDocument);
   }
   if (all.tokens == 0)
     return notObservable("needs the values of position_ids and the borders of documents");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the first recorded tensor that holds a NaN, or an infinity where none belongs.
+#include <tuple>
+
 #include "traces/doctor/logged_loss.h"
 #include "traces/doctor/rule.h"
+#include "traces/schema/other_tensors.h"
 
 namespace ringscope::traces {
 namespace {
@@ -14,6 +17,46 @@ bool comesOfTheLoss(const Trace& trace, const Place& place) {
          (place.train_step == loss.train_step && place.direction == Direction::kBackward);
 }
 
+/// What a layer makes its blocks from, the blocks, what comes of them, and what was compared.
+int partOfLayer(const TensorRecord& tensor) {
+  if (tensor.place.stage.exists()) return 1;
+  switch (tensor.tensor.kind) {
+    case TensorKind::kOut:
+    case TensorKind::kLse:
+    case TensorKind::kDq:
+    case TensorKind::kDk:
+    case TensorKind::kDv:
+      return 2;
+    case TensorKind::kOther:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+/// What comes before the layers, the layers as they are visited, and what comes after them.
+int partOfPass(const TensorRecord& tensor) {
+  if (tensor.place.layer.exists()) return 1;
+  switch (tensor.tensor.kind) {
+    case TensorKind::kPositionIds:
+    case TensorKind::kCos:
+    case TensorKind::kSin:
+    case TensorKind::kBuffer:
+      return 0;
+    default:
+      return tensor.tensor.name == kWholeBatch ? 0 : 2;
+  }
+}
+
+/// Where a tensor is on the data's way through a training step.
+auto wayTo(const TensorRecord& tensor) {
+  const Place& place = tensor.place;
+  const bool backward = place.direction == Direction::kBackward;
+  return std::tuple(place.train_step, backward, partOfPass(tensor),
+                    backward ? -place.layer.value() : place.layer.value(), partOfLayer(tensor),
+                    place.stage.value(), tensor.tensor.kind == TensorKind::kRunningLse);
+}
+
 }  // namespace
 
 RuleResult checkNanFromOneRank(const Trace& trace) {
@@ -22,7 +65,7 @@ RuleResult checkNanFromOneRank(const Trace& trace) {
   for (const TensorRecord& tensor : trace.tensors()) {
     const bool bad =
         tensor.stats.nan > 0 || (tensor.stats.inf > 0 && !mayBeInfinite(tensor.tensor.kind));
-    if (bad && (!first || before(tensor.place, first->place))) first = &tensor;
+    if (bad && (!first || wayTo(tensor) < wayTo(*first))) first = &tensor;
   }
   if (!first) return clear();
   if (comesOfTheLoss(trace, first->place))
@@ -38,8 +81,9 @@ RuleResult checkNanFromOneRank(const Trace& trace) {
   f.evidence = "The first of them: " + std::to_string(first->stats.nan) + " NaN and " +
                std::to_string(first->stats.inf) + " infinite values in " + first->tensor.text() +
                ".";
-  f.remedy = "Look at what rank " + toString(first->rank) +
-             " computed just before; every other rank has it world_size − 1 hops later.";
+  f.remedy =
+      "Look at what rank " + toString(first->rank) +
+      " computed just before; what it sends on takes it to the ranks that share its sequence.";
   return found(std::move(f));
 }
 

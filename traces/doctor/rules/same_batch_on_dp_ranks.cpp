@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "traces/core/prose.h"
 #include "traces/doctor/rule.h"
 
 namespace ringscope::traces {
@@ -41,7 +42,7 @@ Step compare(const Trace& trace, const std::map<WorldRank, std::uint64_t>& of_ra
   return step;
 }
 
-Finding finding(std::int32_t train_step, std::size_t steps, int pairs) {
+Finding finding(std::int32_t train_step, int steps, std::size_t different, int pairs) {
   Finding f;
   f.rule = "same_batch_on_dp_ranks";
   f.severity = "error";
@@ -49,10 +50,11 @@ Finding finding(std::int32_t train_step, std::size_t steps, int pairs) {
   f.title = "All dp ranks read the same batch";
   f.place = {train_step};
   f.buffer = "input_ids";
-  f.evidence = "In each of " + std::to_string(steps) + " training steps all " +
-               std::to_string(pairs) +
-               " pairs of ranks that should hold other sequences hold the same token ids, while "
-               "these differ from step to step: the gradients of one batch are counted several "
+  f.evidence = "In each of " + std::to_string(steps) +
+               " training steps the ranks that should hold other sequences hold the same token "
+               "ids (" +
+               describeCount(pairs, "pair") + "), though " + std::to_string(different) +
+               " different batches are among them: the gradients of one batch are counted several "
                "times.";
   f.remedy =
       "Give the sampler the size and rank of dp (num_replicas=dp_size, rank=dp_rank) and call "
@@ -66,12 +68,13 @@ RuleResult checkSameBatchOnDpRanks(const Trace& trace) {
   if (trace.run() && trace.run()->dp == 1) return clear();
   const Batches batches = batchesOf(trace);
   std::set<std::uint64_t> different;  // that the first rank had
-  int pairs = 0;
+  int pairs = 0, steps = 0;
   for (const auto& [train_step, of_rank] : batches) {
     const Step step = compare(trace, of_rank);
     if (step.alike < step.pairs) return clear();
     if (step.pairs == 0) continue;
     pairs = step.pairs;
+    ++steps;
     different.insert(of_rank.begin()->second);
   }
   if (pairs == 0) return notObservable("needs the token ids of several dp ranks, and their groups");
@@ -79,7 +82,7 @@ RuleResult checkSameBatchOnDpRanks(const Trace& trace) {
     return undecided(
         "needs two training steps with different batches; in one, dp ranks may have the same by "
         "right, as where there is only one to learn");
-  return found(finding(batches.begin()->first, different.size(), pairs));
+  return found(finding(batches.begin()->first, steps, different.size(), pairs));
 }
 
 }  // namespace ringscope::traces

@@ -8,6 +8,8 @@ RuleResult checkShiftLabelsPerShard(const Trace& trace) {
   const LabelReading labels = readLabels(trace);
   if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches)
     return unknownLabels(labels);
+  if (labels.are == LabelsAre::kShiftedTwice)
+    return undecided("needs labels that were shifted once; these were shifted twice");
   if (labels.are != LabelsAre::kShiftedPerShard) return clear();
   Finding f;
   f.rule = "shift_labels_per_shard";

@@ -9,7 +9,7 @@ std::vector<Mistake> attentionMistakes() {
        .label = "Sum without LSE weights",
        .title = "Block outputs are added without LSE weights",
        .when_absent = "block outputs are merged by their log-sum-exp weights",
-       .look_for = "out ≠ Σ exp(lse_i − lse)·out_i",
+       .look_for = "out that is Σ out_i, and not Σ exp(lse_i − lse)·out_i",
        .reported_in = "the principle page",
        .view = "merge",
        .capture = CaptureNeeded::kFull,
