@@ -99,6 +99,7 @@ void Recording::sendUp(int ranks, engine::Gate& gate) {
   options.commit_interval = kLiveCommit;
   options.start_ns = engine::RankLink::inheritedClock();
   recorder_ = std::make_unique<traces::Recorder>(ranks, std::move(sinks), options);
+  recorder_->note(traces::kClockNote, traces::describeClock(recorder_->startNs()));
   run_ = std::make_unique<engine::RunHere>(gate, *recorder_, live_, switches_);
   link_ = std::make_unique<engine::RankLink>(fd, std::move(writer), *run_);
 }

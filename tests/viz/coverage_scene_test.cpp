@@ -97,15 +97,16 @@ TEST(CoverageSceneTest, WorkIsCountedInPairsSoThatChunksOfOtherSizesWeighWhatThe
   // Rank r attends 32 rows to 32·r keys before its own, and half of its own square; 4 heads.
   for (int r = 0; r < 4; ++r)
     EXPECT_EQ(scene.work_total[static_cast<std::size_t>(r)], 4 * (32 * 32 * r + 32 * 33 / 2));
-  EXPECT_NEAR(scene.efficiency(), contiguousCap(4), 0.01);
+  ASSERT_TRUE(scene.contiguous);
+  EXPECT_NEAR(scene.efficiency(), *scene.contiguous, 1e-9);
 }
 
-TEST(CoverageSceneTest, TheCapOfContiguousShardsIsOfCausalMasksAlone) {
-  EXPECT_TRUE(atTheEnd(test::contiguous()).causal);
+TEST(CoverageSceneTest, WhatContiguousShardsWouldHaveIsSaidOfCausalMasksAlone) {
+  EXPECT_NEAR(*atTheEnd({}).contiguous, atTheEnd(test::contiguous()).efficiency(), 1e-9);
   RingRun window = test::contiguous();
   window.mask = traces::MaskKind::kWindow;
   window.window = 20;
-  EXPECT_FALSE(atTheEnd(window).causal);
+  EXPECT_FALSE(atTheEnd(window).contiguous);
 }
 
 TEST(RunSummaryTest, TheBalanceIsThatOfCoverageWhateverTimeThreadsTook) {

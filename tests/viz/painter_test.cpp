@@ -46,7 +46,7 @@ RingScene twoRanks() {
   }
   scene.ranks[0].wait_ns = 400;
   scene.ranks[0].waits_for = kSeven;
-  scene.ranks[0].wait_begin = 0.6;
+  scene.ranks[0].waits = {{0.6, 0.9, 400, kSeven}};
   scene.packets = {{traces::Payload::kKv, kFive, kSeven, kFive, 2048, 0.2, 0.8, false}};
   return scene;
 }
@@ -79,6 +79,7 @@ TEST(RingPainterTest, APacketIsDrawnOnlyWhileItIsUnderWayAndAWaitOnlyWhenItHasBe
   EXPECT_EQ(at(0.9).find("2 KiB"), std::string::npos);
   EXPECT_EQ(at(0.5).find("waits for rank 7"), std::string::npos);
   EXPECT_NE(at(0.7).find("waits for rank 7"), std::string::npos);
+  EXPECT_EQ(at(0.95).find("waits for rank 7"), std::string::npos) << "it is over";
 }
 
 TEST(RingPainterTest, DamageIsWhatMovesAndWhatSaysSomethingElse) {

@@ -158,9 +158,8 @@ void drawRank(const Canvas& c, const QRectF& row, std::size_t i) {
 QString balanceText(const CoverageScene& scene) {
   QString words = QString("Balance %1 %: the mean over the largest share.")
                       .arg(scene.efficiency() * 100, 0, 'f', 0);
-  if (scene.causal)
-    words += QString(" Contiguous causal shards cannot pass N / (2N − 1) = %1 %.")
-                 .arg(contiguousCap(static_cast<int>(scene.ranks.size())) * 100, 0, 'f', 0);
+  if (scene.contiguous)
+    words += QString(" Contiguous shards would have %1 %.").arg(*scene.contiguous * 100, 0, 'f', 0);
   if (const WorldRank rank = scene.longestWaiting(); rank.exists())
     words += QString(" Rank %1 waits most.").arg(rank.value());
   return words;

@@ -21,11 +21,10 @@ void drawNumbers(QPainter& p, const QRectF& box, const RankScene& rank, int size
   QString words = describeDuration(rank.attend_ns).c_str();
   if (rank.lse_after.known())
     words = QString("lse %1 · ").arg(rank.lse_after.mean, 0, 'f', 2) + words;
-  const bool waits = rank.wait_ns > rank.attend_ns / 4 && rank.waits_for.exists();
-  if (waits)
-    words += QString(" · waits %1 for rank %2")
-                 .arg(describeDuration(rank.wait_ns).c_str())
-                 .arg(rank.waits_for.value());
+  const bool waits = rank.wait_ns > rank.attend_ns / 4;
+  if (waits) words += QString(" · waits %1").arg(describeDuration(rank.wait_ns).c_str());
+  if (waits && rank.waits_for.exists())
+    words += QString(" for rank %1").arg(rank.waits_for.value());
   p.setFont(monoFont(size));
   p.setPen(waits ? theme.wait : theme.dim);
   p.drawText(box, Qt::AlignVCenter | Qt::AlignRight, words);

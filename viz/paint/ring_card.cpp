@@ -152,11 +152,11 @@ QRectF cardBounds(const RingCanvas& c, GroupRank seat) {
 
 std::pair<QString, QColor> activity(const RingCanvas& c, const RankScene& rank) {
   const double phase = phaseOf(c.scene, rank, c.phase);
-  if (rank.wait_ns > 0 && phase >= rank.wait_begin && phase < 1)
-    return {QString("waits for rank %1 · %2")
-                .arg(rank.waits_for.value())
-                .arg(describeDuration(rank.wait_ns).c_str()),
-            c.theme.wait};
+  for (const Waiting& wait : rank.waits) {
+    if (phase < wait.begin || phase >= wait.end) continue;
+    const QString whom = wait.peer.exists() ? QString(" for rank %1").arg(wait.peer.value()) : "";
+    return {"waits" + whom + " · " + describeDuration(wait.ns).c_str(), c.theme.wait};
+  }
   if (rank.queries == 0) return {"idle · " + QString::fromStdString(rank.idle), c.theme.dim};
   if (rank.lseRises())
     return {QString("attending · lse %1 → %2")

@@ -42,7 +42,7 @@ class PassFiller {
     scene.wanted_known = meant.recorded();
     const auto* intent =
         scene.ranks.empty() ? nullptr : trace.intent(viewed.train_step, scene.ranks.front());
-    scene.causal = intent && intent->mask == traces::MaskKind::kCausal;
+    if (intent && intent->mask == traces::MaskKind::kCausal) scene.contiguous = contiguous();
     for (std::size_t q = 0; q < pass.chunks().size(); ++q)
       for (std::size_t k = 0; k < pass.chunks().size(); ++k)
         scene.cells[q * pass.chunks().size() + k].wanted =
@@ -92,6 +92,15 @@ class PassFiller {
   }
 
  private:
+  /// Under a causal mask the last of N ranks has the most to attend: N − 1 blocks of c keys before
+  /// its own, and half of that. N / (2N − 1) where c is large.
+  double contiguous() const {
+    double tokens = 0;
+    for (const auto& chunk : pass_.chunks()) tokens += static_cast<double>(chunk.count);
+    const double rings = static_cast<double>(scene_.ranks.size()) / scene_.heads_shared_by;
+    return (tokens + 1) / ((2 * rings - 1) * tokens / rings + 1);
+  }
+
   std::size_t shares() const { return static_cast<std::size_t>(scene_.heads_shared_by); }
 
   /// Which share of the heads a rank attends.

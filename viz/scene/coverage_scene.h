@@ -39,7 +39,8 @@ struct CoverageScene {
   int doubled = 0, missing = 0, partly = 0;  ///< cells: attended too often, not at all, in part
   int unwanted = 0;                          ///< cells attended that the mask does not have
   bool wanted_known = true;                  ///< the mask is recorded
-  bool causal = false;                       ///< it is causal, without windows or documents
+  /// The efficiency that contiguous shards would have; nothing: the mask is not causal alone.
+  std::optional<double> contiguous;
 
   std::size_t indexOf(int query, int key) const {
     return static_cast<std::size_t>(query) * static_cast<std::size_t>(chunks) +
@@ -68,10 +69,5 @@ std::string describePair(const CoverageScene& scene, int query_chunk, int key_ch
 
 /// Mean over largest; 1 where there is none.
 double balanceOf(const std::vector<double>& work);
-
-/// The efficiency that contiguous shards cannot pass under a causal mask: N / (2N − 1).
-inline double contiguousCap(int ranks) {
-  return ranks / (2.0 * ranks - 1);
-}
 
 }  // namespace ringscope::viz

@@ -67,8 +67,10 @@ void takeEvent(RankScene& scene, std::vector<MovingPacket>& packets, const Event
     scene.sums_wait_ns += event.duration();
   } else if (event.kind == EventKind::kWait) {
     scene.wait_ns += event.duration();
-    scene.waits_for = event.peer;
-    scene.wait_begin = scene.window.fraction(event.begin_ns);
+    scene.waits_for =
+        scene.waits.empty() || event.peer == scene.waits_for ? event.peer : WorldRank::none();
+    scene.waits.push_back({scene.window.fraction(event.begin_ns),
+                           scene.window.fraction(event.end_ns), event.duration(), event.peer});
   }
 }
 

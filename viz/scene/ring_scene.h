@@ -31,6 +31,15 @@ struct MeanLse {
   friend bool operator==(const MeanLse&, const MeanLse&) = default;
 };
 
+/// A wait for blocks or heads, within the rank's ring step.
+struct Waiting {
+  double begin = 0, end = 1;  ///< of the ring step
+  std::int64_t ns = 0;
+  WorldRank peer;  ///< for whom; none: not recorded
+
+  friend bool operator==(const Waiting&, const Waiting&) = default;
+};
+
 /// What one rank does in a ring step.
 struct RankScene {
   WorldRank rank = WorldRank::of(0);
@@ -47,9 +56,9 @@ struct RankScene {
   MeanLse lse_before, lse_after;
   std::int64_t wait_ns = 0;       ///< for blocks and heads
   std::int64_t sums_wait_ns = 0;  ///< for dK and dV, when the work of the ring step is over
-  WorldRank waits_for;            ///< for blocks and heads: in the last wait
+  std::vector<Waiting> waits;     ///< for blocks and heads: in the order of recording
+  WorldRank waits_for;            ///< in all of these; none: for several ranks, or for nobody
   std::int64_t attend_ns = 0;
-  double wait_begin = 1;  ///< of the ring step, when waiting for a block starts
 
   /// Its mean has risen over the same rows.
   bool lseRises() const { return lse_before.known() && lse_before.rows == lse_after.rows; }

@@ -3,19 +3,16 @@
 
 #include <QApplication>
 #include <QDragEnterEvent>
-#include <QFileInfo>
 #include <QKeyEvent>
 #include <QMimeData>
 #include <QScrollArea>
 #include <QShortcut>
 #include <QVBoxLayout>
 
-#include "viz/scene/units.h"
 #include "viz/style/motion.h"
 #include "viz/style/palette.h"
 #include "viz/window/key_help.h"
 #include "viz/window/keys.h"
-#include "viz/window/status_text.h"
 
 namespace ringscope::viz {
 namespace {
@@ -275,26 +272,6 @@ void MainWindow::setTheme(const Theme& theme) {
     view->setTheme(theme);
   }
   refreshStatus();
-}
-
-void MainWindow::tell(const QString& sentence) {
-  if (told_ == sentence) return;
-  told_ = sentence;
-  refreshStatus();
-}
-
-void MainWindow::refreshStatus() {
-  headline_->setText(headlineText(viewing_.session));
-  status_->setText(statusText(viewing_.session, engine_));
-  const QFileInfo file(trace_path_);
-  status_right_->setText(
-      !told_.isEmpty()      ? told_
-      : !message_.isEmpty() ? "▲ " + message_
-      : file.exists() ? QString("%1 · %2").arg(file.fileName(), describeBytes(file.size()).c_str())
-                      : "");
-  const bool wrong = told_.isEmpty() ? !message_.isEmpty() : told_.startsWith("▲");
-  const QString color = wrong ? QString("color: %1").arg(theme_->wrong.name()) : "";
-  if (status_right_->styleSheet() != color) status_right_->setStyleSheet(color);
 }
 
 }  // namespace ringscope::viz

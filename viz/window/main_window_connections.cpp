@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the main window does when the engine or what is on show changes.
+#include <QFileInfo>
+
 #include "traces/core/error.h"
+#include "viz/scene/run_words.h"
+#include "viz/scene/units.h"
 #include "viz/window/main_window.h"
 
 namespace ringscope::viz {
@@ -55,6 +59,30 @@ void MainWindow::followBefore() {
   Cursor cursor = viewing_.navigator.cursor();
   cursor.axis = before_.navigator.axis();
   before_.navigator.setCursor(cursor);
+}
+
+void MainWindow::tell(const QString& sentence) {
+  if (told_ == sentence) return;
+  told_ = sentence;
+  refreshStatus();
+}
+
+void MainWindow::refreshStatus() {
+  const Session& session = viewing_.session;
+  std::optional<std::string> live;
+  if (session.live()) live = engine_.sentence().toStdString();
+  headline_->setText(QString::fromStdString(headlineOf(session.trace(), session.live())));
+  status_->setText(QString::fromStdString(
+      statusOf(session.trace(), {session.worst(), session.diagnosis(), std::move(live)})));
+  const QFileInfo file(trace_path_);
+  status_right_->setText(
+      !told_.isEmpty()      ? told_
+      : !message_.isEmpty() ? "▲ " + message_
+      : file.exists() ? QString("%1 · %2").arg(file.fileName(), describeBytes(file.size()).c_str())
+                      : "");
+  const bool wrong = told_.isEmpty() ? !message_.isEmpty() : told_.startsWith("▲");
+  const QString color = wrong ? QString("color: %1").arg(theme_->wrong.name()) : "";
+  if (status_right_->styleSheet() != color) status_right_->setStyleSheet(color);
 }
 
 }  // namespace ringscope::viz

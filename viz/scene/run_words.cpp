@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/scene/run_words.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "traces/diff/summary.h"
+#include "traces/doctor/diagnosis.h"
+#include "traces/join/join_files.h"
+#include "traces/query/trace.h"
+#include "traces/schema/run_rules.h"
+
+namespace ringscope::viz {
+namespace {
+
+using traces::describeCount;
+
+/// Those of which something is recorded: a rank's own file has one of many.
+int recordedRanks(const traces::Trace& trace) {
+  int ranks = 0;
+  for (int rank = 0; rank < trace.worldSize(); ++rank)
+    ranks += trace.eventCount(WorldRank::of(rank)) > 0;
+  return ranks;
+}
+
+/// Each process says of which boot of which machine its clock is.
+bool isOnOneMachine(const traces::Trace& trace) {
+  std::set<std::string> boots;
+  for (const nlohmann::json* clock : trace.notes(traces::kClockNote)) {
+    const auto boot = clock->is_object() ? clock->find("boot_id") : clock->end();
+    boots.insert(boot != clock->end() && boot->is_string() ? boot->get<std::string>() : "");
+  }
+  return boots.size() == 1 && !boots.contains("");
+}
+
+/// Virtual ranks take turns on the cores of one machine. Ranks that were started one by one may be
+/// on several, and those of GPUs do not compute on cores.
+bool shareCores(const traces::Trace& trace, const traces::RunSpec& run) {
+  const bool here = run.launch != traces::Launch::kEnv || isOnOneMachine(trace);
+  return here && run.device == traces::Device::kCpu && run.cores > 0 && run.worldSize() > run.cores;
+}
+
+std::string ranksText(const traces::Trace& trace) {
+  const int ranks = recordedRanks(trace);
+  const traces::RunSpec* run = trace.run();
+  if (run && ranks < run->worldSize())
+    return std::to_string(ranks) + " of " + describeCount(run->worldSize(), "rank");
+  if (!run || !shareCores(trace, *run)) return describeCount(ranks, "rank");
+  return describeCount(ranks, "rank") + " on " + describeCount(run->cores, "core") +
+         " (virtual: overlap is the scheduler’s)";
+}
+
+std::string worstText(const traces::DiffRecord* worst) {
+  if (!worst) return "not compared with unsharded attention";
+  return std::string(traces::diverges(*worst) ? "▲ " : "") + "worst " +
+         traces::describeMultiple(worst->ratio) + " limit (" + traces::describe(*worst) + ")";
+}
+
+}  // namespace
+
+std::string headlineOf(const traces::Trace& trace, bool live) {
+  const traces::RunSpec* run = trace.run();
+  if (!run) return live ? "a run is starting" : "";
+  return run->model.name + ", " + describeCount(run->model.layers, "layer") + " · " +
+         describeCount(run->seq_len, "token") + " · " + describeCount(run->worldSize(), "rank") +
+         " · " + name(run->strategy) + ", " + name(traces::chosenBalance(*run)) + ", " +
+         name(run->mask);
+}
+
+std::string statusOf(const traces::Trace& trace, const StatusSources& sources) {
+  std::string words = sources.live.value_or("recorded");
+  if (trace.worldSize() == 0) return words;
+  const auto say = [&words](const std::string& part) { words += " · " + part; };
+  say(ranksText(trace));
+  say(describeCount(static_cast<std::int64_t>(trace.eventCount()), "event"));
+  if (const auto& end = trace.end())  // said at the end alone
+    say(describeCount(static_cast<std::int64_t>(end->dropped_events)) + " dropped");
+  say(worstText(sources.worst.overall(trace)));
+  if (sources.diagnosis && !sources.diagnosis->findings().empty())
+    say(describeCount(std::ssize(sources.diagnosis->findings()), "finding"));
+  return words;
+}
+
+}  // namespace ringscope::viz
