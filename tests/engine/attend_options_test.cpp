@@ -106,6 +106,36 @@ TEST(OneRankTest, NothingIsRecordedButAttention) {
   }
 }
 
+TEST(RecordedAttentionTest, PaddingAfterFullAttentionMakesItNeitherCausalNorPacked) {
+  AttendInput in = madeUp("1,2,30,8");
+  in.mask = Mask::full();
+  AttendConfig config = test::attendConfig(4, traces::Balance::kNone);
+  config.pad = true;
+  AttendOutcome outcome;
+  const auto trace = recorded(in, config, outcome);
+  ASSERT_EQ(trace->intents().size(), 1u);
+  EXPECT_EQ(trace->intents().front().mask, traces::MaskKind::kFull);
+  ASSERT_EQ(trace->intents().front().documents.size(), 1u);
+  EXPECT_EQ(trace->intents().front().documents.front().end, 30);
+}
+
+TEST(RecordedAttentionTest, AGradientOfAGatheredBlockIsThatOfWhoeverGetsIt) {
+  AttendConfig config = test::attendConfig(4);
+  config.strategy = Strategy::kAllGather;
+  AttendOutcome outcome;
+  const auto trace = recorded(madeUp("1,2,32,8"), config, outcome);
+  int sums = 0;
+  for (int rank = 0; rank < 4; ++rank)
+    for (const traces::Event& event : trace->events(WorldRank::of(rank))) {
+      const bool sent = event.kind == EventKind::kSend;
+      if (event.payload != traces::Payload::kDkv || (!sent && event.kind != EventKind::kReceive))
+        continue;
+      ++sums;
+      EXPECT_EQ(event.source_rank, sent ? event.peer : event.rank);
+    }
+  EXPECT_EQ(sums, 2 * 4 * 3);
+}
+
 TEST(KernelTest, EachKernelOfTheProcessorEqualsFp64UnderEveryStrategy) {
   for (const Kernel kernel : {Kernel::kFlash, Kernel::kMath})
     for (const auto type :

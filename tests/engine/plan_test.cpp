@@ -28,6 +28,14 @@ TEST(ShardLayoutTest, HeadTailEqualsPyTorchsTables) {
   EXPECT_GT(compared, 3);
 }
 
+TEST(ShardLayoutTest, WhoSharesHeadsWithNobodyKeepsTheBorderBetweenHeadAndTail) {
+  for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped}) {
+    const ShardLayout layout(48, 4, balance), alone = layout.joined(1);
+    for (int rank = 0; rank < 4; ++rank)
+      EXPECT_EQ(alone.runs(GroupRank::of(rank)), layout.runs(GroupRank::of(rank))) << rank;
+  }
+}
+
 TEST(ShardLayoutTest, EveryTokenHasOneOwner) {
   for (const Balance balance : {Balance::kNone, Balance::kHeadTail})
     for (const int cp : {1, 2, 3, 4, 8}) {

@@ -212,6 +212,15 @@ TEST(VerifyAttentionTest, WorkCountsThePairsThatAreAttended) {
   EXPECT_EQ(attentionWork(tokens(4), tokens(4), {true, 2}, 1, false), 7 * 2);
 }
 
+TEST(VerifyMaskTest, PaddingAfterAFullMaskIsAttendedByNobody) {
+  IntentRecord intent;
+  intent.mask = MaskKind::kFull;
+  intent.documents = {{0, 3}};
+  const AttentionMask mask = AttentionMask::of(intent);
+  EXPECT_EQ(mask.keysOf(TokenIndex::of(1)), (TokenRun{0, 3}));
+  EXPECT_EQ(mask.keysOf(TokenIndex::of(3)), (TokenRun{0, 0}));
+}
+
 TEST(VerifyMaskTest, TheKeysOfAQueryAreOneRunOfTokens) {
   const auto keys = [](const AttentionMask& mask, std::int64_t token) {
     return mask.keysOf(TokenIndex::of(token));

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What scenes say of recordings of a few lines, each with something that random runs seldom have.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/trace_builder.h"
+#include "traces/diff/summary.h"
+#include "traces/doctor/diagnosis.h"
+#include "viz/scene/diff_scene.h"
+#include "viz/scene/doctor_scene.h"
+#include "viz/scene/inspector_scene.h"
+#include "viz/scene/meant.h"
+#include "viz/scene/memory_law.h"
+#include "viz/scene/merge_history.h"
+#include "viz/scene/run_words.h"
+
+namespace ringscope::viz {
+namespace {
+
+using traces::PieceMask;
+using traces::PieceRecord;
+
+Cursor firstStep() {
+  Cursor cursor;
+  cursor.place = {0, Layer::of(0), traces::Direction::kForward, RingStep::of(0)};
+  return cursor;
+}
+
+/// One rank that attends pieces of its own block of `tokens` in the only stage of layer 0.
+std::shared_ptr<traces::Trace> attending(const std::vector<PieceRecord>& pieces,
+                                         std::int64_t tokens, const std::string& more = "") {
+  std::string text = "group cp 0\nintent mask=causal\n" + more;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const PieceRecord& p = pieces[i];
+    text += "attend rank=0 layer=0 stage=0 source=0 time=10-20 piece=" + std::to_string(i) +
+            " mask=" + traces::name(p.mask) + " q=" + std::to_string(p.q_begin) + "-" +
+            std::to_string(p.q_end) + " k=" + std::to_string(p.k_begin) + "-" +
+            std::to_string(p.k_end) + "\n";
+  }
+  auto trace = test::traceOf(text);
+  traces::ScheduleRecord schedule;
+  schedule.ring = schedule.ulysses = {WorldRank::of(0)};
+  schedule.rows = {{0, tokens, 1}};
+  schedule.q_head_end = 1;
+  schedule.kv_heads = {0};
+  traces::StageRecord stage;
+  stage.source_rank = WorldRank::of(0);
+  stage.pieces = pieces;
+  schedule.stages = {stage};
+  trace->add(schedule);
+  return trace;
+}
+
+std::string sentenceOf(const traces::Trace& trace) {
+  return makeRingScene(trace, firstStep()).sentence;
+}
+
+TEST(DiffSceneTest, WhatATableHasNoColumnForIsAmongTheRest) {
+  const auto trace = test::traceOf(
+      "diff out layer=0 ratio=0.5\ndiff dsinks layer=0 ratio=3\ndiff loss isolated=no ratio=0.1\n"
+      "diff q layer=0 isolated=no ratio=0.2\n");
+  const DiffScene scene = makeDiffScene(*trace, firstStep(), ErrorUnit::kLimit, false);
+  ASSERT_EQ(scene.rest.size(), 2u);
+  EXPECT_EQ(scene.rest[0].tensor, "dsinks") << "the worst first";
+  EXPECT_TRUE(scene.rest[0].wrong);
+  EXPECT_EQ(scene.rest[1].tensor, "loss");
+}
+
+TEST(InspectorSceneTest, RowsThatLieInSeveralPiecesCountOnceWithTheSumOfTheirKeys) {
+  const auto trace = attending(
+      {{0, 2, 0, 2}, {0, 2, 2, 4}}, 4,
+      "tensor block_lse rank=0 layer=0 stage=0 source=0 piece=0 shape=1x1x2 values=0,1\n"
+      "tensor block_lse rank=0 layer=0 stage=0 source=0 piece=1 shape=1x1x2 values=0,1\n");
+  const RingScene ring = makeRingScene(*trace, firstStep());
+  const traces::WorstDiffs worst;
+  const std::optional<traces::Diagnosis> none;
+  const auto scene = makeInspectorScene(
+      *trace, firstStep(), {ring, worst, none, std::make_shared<const MemorySeries>(), false});
+  ASSERT_EQ(scene.lse.size(), 1u);
+  ASSERT_TRUE(scene.lse[0].mean);
+  EXPECT_NEAR(*scene.lse[0].mean, 0.5 + std::log(2), 1e-12);
+}
+
+TEST(RingSentenceTest, ABlockIsAttendedInPartWhereSomeQueriesDoNotSeeAllOfIt) {
+  const PieceRecord early{0, 2, 0, 2}, late{2, 4, 0, 4};
+  EXPECT_EQ(sentenceOf(*attending({early, late}, 4)),
+            "rank 0 attends its 4 queries to its own block 0, causally")
+      << "each piece is attended whole";
+  const PieceRecord wide{0, 4, 0, 4, PieceMask::kTileMask, -9, 9};
+  EXPECT_EQ(sentenceOf(*attending({wide}, 4)), "rank 0 attends its 4 queries to its own block 0")
+      << "its mask leaves nothing out";
+}
+
+TEST(MergeHistoryTest, ABlockWhoseLseIsNoNumberWasAttendedNevertheless) {
+  const auto trace = attending(
+      {{0, 1, 0, 1}}, 1,
+      "tensor out rank=0 layer=0 shape=1x1x1x1 values=nan\n"
+      "tensor lse rank=0 layer=0 shape=1x1x1 values=nan\n"
+      "tensor block_out rank=0 layer=0 stage=0 source=0 piece=0 shape=1x1x1x1 values=nan\n"
+      "tensor block_lse rank=0 layer=0 stage=0 source=0 piece=0 shape=1x1x1 values=nan\n");
+  const MergeScene scene = makeMergeScene(*trace, firstStep(), {0, 0});
+  ASSERT_EQ(scene.note, "");
+  ASSERT_EQ(scene.history.steps.size(), 1u);
+  EXPECT_TRUE(scene.history.steps[0].attended) << scene.history.steps[0].words;
+  EXPECT_TRUE(std::isnan(scene.history.steps[0].running_lse));
+}
+
+TEST(MemoryLawTest, WhatIsTakenAndGivenBackAtOneInstantWasNotHeldTogether) {
+  const auto trace = test::traceOf(
+      "attend rank=0 layer=0 stage=0 time=0-20\nmemory kv rank=0 bytes=100 time=5\n"
+      "memory activations rank=0 bytes=100 time=10\nmemory kv rank=0 bytes=0 time=10\n");
+  EXPECT_EQ(memoryPeak(*trace, WorldRank::of(0)).bytes, 100);
+  EXPECT_EQ(memorySeries(*trace, WorldRank::of(0), 8).peak_bytes, 100);
+}
+
+TEST(MeantTest, PaddingAfterAFullMaskIsNoKeyOfAnybody) {
+  const auto trace = test::traceOf("intent mask=full documents=0-3\n");
+  const Meant meant(*trace, 0, {WorldRank::of(0)});
+  EXPECT_EQ(meant.pairs({0, 4, 1}, {0, 4, 1}), 9.0);
+  EXPECT_EQ(meant.manner(), ", within its documents");
+}
+
+// -------- status
+
+std::string saidOf(const traces::Trace& trace) {
+  return statusOf(trace, {traces::WorstDiffs(), std::nullopt, std::nullopt});
+}
+
+TEST(RunWordsTest, OfOneRanksFileItSaysHowManyThereAreOfHowMany) {
+  const auto trace = test::traceOf("run cp=4 launch=env cores=2\nattend rank=3 time=0-1\n");
+  EXPECT_EQ(saidOf(*trace),
+            "recorded · 1 of 4 ranks · 1 event · not compared with unsharded attention");
+}
+
+TEST(RunWordsTest, VirtualRanksShareTheCoresOfOneMachine) {
+  const std::string ranks = "attend rank=0 time=0-1\nattend rank=1 time=0-1\n";
+  const std::string shared = "2 ranks on 1 core (virtual: overlap is the scheduler’s)";
+  EXPECT_NE(saidOf(*test::traceOf("run cp=2 cores=1\n" + ranks)).find(shared), std::string::npos);
+  for (const char* run :
+       {"run cp=2 cores=2\n", "run cp=2 cores=1 device=cuda\n", "run cp=2 cores=1 launch=env\n"})
+    EXPECT_NE(saidOf(*test::traceOf(run + ranks)).find("recorded · 2 ranks · 2 events"),
+              std::string::npos)
+        << run << " may be on several machines, or not on cores";
+  const std::string env = "run cp=2 cores=1 launch=env\n" + ranks;
+  const auto clock = [](const char* boot) {
+    return std::string("note clock {\"boot_id\": \"") + boot + "\"}\n";
+  };
+  EXPECT_NE(saidOf(*test::traceOf(env + clock("a") + clock("a"))).find(shared), std::string::npos);
+  EXPECT_EQ(saidOf(*test::traceOf(env + clock("a") + clock("b"))).find(shared), std::string::npos);
+}
+
+TEST(RunWordsTest, TheHeadlineNamesTheBalanceThatWasChosen) {
+  EXPECT_EQ(headlineOf(*test::traceOf("run cp=4 mask=causal seq_len=8\n"), false),
+            "sample, 1 layer · 8 tokens · 4 ranks · ring, head_tail, causal");
+  EXPECT_EQ(headlineOf(*test::traceOf(""), true), "a run is starting");
+}
+
+// -------- what the doctor cannot tell
+
+std::string evidenceOf(const std::string& text, const std::string& title) {
+  const auto scene = makeDoctorScene(traces::diagnose(*test::traceOf(text)), false);
+  for (const FindingCard& card : scene.cards)
+    if (card.title.find(title) != std::string::npos) return card.evidence;
+  return "there is no card of " + title;
+}
+
+TEST(DoctorSceneTest, WhatWasRecordedAndDoesNotTellIsNotCalledUnrecorded) {
+  const std::string title = "each rank's position ids";
+  EXPECT_EQ(evidenceOf("run cp=2 capture=none\n", title),
+            "Not recorded. This needs the values of position_ids and the borders of documents; "
+            "--capture stats records them.");
+  EXPECT_EQ(evidenceOf("run cp=2 capture=full\n", title),
+            "What was recorded cannot tell. This needs the values of position_ids and the borders "
+            "of documents.");
+  EXPECT_EQ(evidenceOf("run cp=2 command=attend capture=none\n", title),
+            "What was recorded cannot tell. This needs a run that trains, whose tokens, labels and "
+            "losses are recorded.");
+}
+
+}  // namespace
+}  // namespace ringscope::viz
