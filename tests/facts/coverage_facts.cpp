@@ -33,8 +33,7 @@ class CoverageFacts {
     for (int q = 0; q < scene_.chunks; ++q)
       for (int k = 0; k < scene_.chunks; ++k) expectCell(q, k);
     EXPECT_FALSE(scene_.faulty());
-    EXPECT_EQ(scene_.causal, oracle_.plan().causal && oracle_.plan().window == 0 &&
-                                 oracle_.plan().documents.empty());
+    expectContiguous();
     const std::string words = viz::describe(scene_);
     EXPECT_EQ(words.find("✓ every pair") == 0, complete) << words;
     EXPECT_EQ(words.find("filling") == 0, !complete) << words;
@@ -101,6 +100,25 @@ class CoverageFacts {
     if (!words[7].matched) return;
     EXPECT_EQ(words[7], std::to_string(expected.attended)) << says;
     EXPECT_EQ(words[8], std::to_string(expected.wanted)) << says;
+  }
+
+  /// What the same sequence in equal parts would have.
+  void expectContiguous() const {
+    Plan plan = oracle_.plan();
+    const bool causal = plan.causal && plan.window == 0 && plan.documents.empty();
+    EXPECT_EQ(scene_.contiguous.has_value(), causal);
+    if (!scene_.contiguous) return;
+    plan.dealing = Dealing::kContiguous;
+    const PlanOracle contiguous(plan);
+    double most = 0, sum = 0;
+    for (int rank = 0; rank < c_.cp; ++rank) {
+      double work = 0;
+      for (const int source : contiguous.ring(rank))
+        work += static_cast<double>(contiguous.pairs(rank, source));
+      most = std::max(most, work);
+      sum += work;
+    }
+    EXPECT_NEAR(*scene_.contiguous, sum / c_.cp / most, 1e-9);
   }
 
   void expectWork() const {

@@ -166,6 +166,8 @@ Case drawnAttention(std::mt19937& random) {
   c.out_is_plain = config.dropout == 0;
   c.verify = config.dropout == 0 && random() % 3 == 0;
   c.cp = plan.cp;
+  c.strategy = traces::name(config.strategy);
+  c.mask = traces::name(in.mask.kind());
   c.stats = c.capture != "none";
   c.values = c.capture == "full";
   c.text = describe(config, plan, length) + " " + c10::toString(in.q.scalar_type());

@@ -6,7 +6,6 @@
 #include "engine/tensors/tensor_io.h"
 #include "engine/train/training_run.h"
 #include "tests/facts/drawing.h"
-#include "tests/support/files.h"
 
 namespace ringscope::facts {
 
@@ -80,8 +79,9 @@ Plan drawPlan(std::mt19937& random, TrainConfig& config) {
 void drawTokens(std::mt19937& random, Case& c, const TrainConfig& config, Plan plan,
                 const std::string& path) {
   const std::int64_t rows = config.steps * config.batch, length = plan.length;
-  const bool restart = config.mask == MaskKind::kDocuments || random() % 4 == 0;
-  std::vector<std::int64_t> positions, tokens, labels;
+  const bool restart =
+      config.mask == MaskKind::kDocuments || (!c.ignores_labels && random() % 4 == 0);
+  std::vector<std::int64_t> positions, tokens;
   for (std::int64_t row = 0; row < rows; ++row) {
     std::vector<Span> documents = {{0, plan.length}};
     if (restart) documents = drawnDocuments(random, plan.length, false);
@@ -99,8 +99,12 @@ void drawTokens(std::mt19937& random, Case& c, const TrainConfig& config, Plan p
     const bool hidden = config.mask != MaskKind::kDocuments && documents.size() > 1;
     if (hidden) c.known_positions.back() = false;
   }
-  labels = tokens;
+  std::vector<std::int64_t> labels = tokens;
   std::rotate(labels.begin(), labels.begin() + 1, labels.end());
+  for (std::int64_t& label : labels)
+    if (c.ignores_labels && random() % 4 == 0) label = -100;
+  c.tokens.assign(tokens.begin(), tokens.end());
+  c.labels.assign(labels.begin(), labels.end());
   auto tensor = [&](const std::vector<std::int64_t>& values) {
     return at::tensor(values, at::kLong).view({config.steps, config.batch, length});
   };
@@ -136,39 +140,117 @@ std::string describe(const Case& c, const TrainConfig& config, const Plan& plan)
          c.capture + (c.verify ? " verify" : "") + " mistake " + c.mistake;
 }
 
-}  // namespace
+void recordOverThreads(Case& c, const TrainConfig& config) {
+  c.trace = std::make_shared<traces::Trace>();
+  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+  sinks.push_back(std::make_unique<KeepingSink>(c));
+  traces::Recorder recorder(config.worldSize(), std::move(sinks));
+  engine::Gate gate(config.worldSize());
+  engine::runTraining(config, gate, &recorder);
+  recorder.close();
+}
 
-Case drawnTraining(std::mt19937& random) {
-  Case c;
+/// Runs it and keeps what was recorded.
+void run(std::mt19937& random, Case& c, TrainConfig& config, const Plan& plan,
+         void (*record)(Case& c, const TrainConfig& config) = recordOverThreads) {
   c.train = true;
-  TrainConfig config;
-  Plan plan = drawPlan(random, config);
-  drawType(random, c, config, plan);
-  drawMistake(random, c, config);
   c.dp = plan.dp;
   c.tp = plan.tp;
   c.cp = plan.cp;
   c.layers = kLayers;
-  c.steps = config.steps = drawn(random, 1, 2);
-  config.capture = c.capture =
-      oneOf<std::string>(random, {"none", "stats", "values:steps=0", "full"});
+  c.steps = config.steps;
+  c.strategy = traces::name(config.strategy);
+  c.mask = traces::name(config.mask);
+  c.capture = config.capture;
+  c.verify = config.verify;
   c.stats = c.capture != "none";
-  c.values = c.capture != "none" && c.capture != "stats";
-  config.verify = c.verify = random() % 3 == 0;
+  c.values = c.stats && c.capture != "stats";
   c.text = describe(c, config, plan);
-  const test::TempDir dir;
-  config.tokens = dir.file("tokens.safetensors");
+  c.folder = std::make_shared<test::TempDir>();
+  config.tokens = c.folder->file("tokens.safetensors");
   config.model_dir = test::reference("llama/model");
   config.seq_len = plan.length;
   drawTokens(random, c, config, plan, config.tokens);
-  c.trace = std::make_shared<traces::Trace>();
-  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
-  sinks.push_back(std::make_unique<KeepingSink>(c));
-  const int world = plan.dp * plan.tp * plan.cp;
-  traces::Recorder recorder(world, std::move(sinks));
-  engine::Gate gate(world);
-  engine::runTraining(config, gate, &recorder);
-  recorder.close();
+  record(c, config);
+}
+
+/// All but the plan.
+void drawRest(std::mt19937& random, Case& c, TrainConfig& config, Plan& plan) {
+  drawType(random, c, config, plan);
+  drawMistake(random, c, config);
+  config.steps = drawn(random, 1, 2);
+  config.capture = oneOf<std::string>(random, {"none", "stats", "values:steps=0", "full"});
+  config.verify = random() % 3 == 0;
+}
+
+/// A balance that full attention has no use for.
+void balanceAllKeys(std::mt19937& random, TrainConfig& config, Plan& plan) {
+  config.mask = MaskKind::kFull;
+  config.window = plan.window = 0;
+  plan.causal = false;
+  config.balance = oneOf<Balance>(random, {Balance::kHeadTail, Balance::kStriped});
+  plan.dealing = static_cast<Dealing>(*config.balance);
+}
+
+/// Whether a mistake changes what such a run records, and by enough labels to tell.
+bool shows(const std::string& mistake, const TrainConfig& config, const Plan& plan) {
+  const bool cut = plan.cp > 1, packed = config.mask == MaskKind::kDocuments;
+  const bool full = config.mask == MaskKind::kFull;
+  if (mistake == "labels_shifted_twice") return !packed && plan.length >= 16;
+  if (mistake == "shift_labels_per_shard") return cut && !packed && plan.length >= 16;
+  if (mistake == "different_batches_on_cp_ranks") return cut && !packed && config.steps > 1;
+  if (mistake == "same_batch_on_dp_ranks") return plan.dp > 1;
+  if (mistake == "positions_not_reset_per_document") return packed;
+  if (mistake == "balance_without_causal") return cut && full;
+  if (mistake == "loss_scaled_by_cp" || mistake == "missing_rope_buffer") return cut;
+  const bool of_layout =
+      mistake == "balance_differs_between_buffers" || mistake == "unbalanced_unshard";
+  if (of_layout) return cut && plan.dealing != Dealing::kContiguous && plan.length > 2 * plan.cp;
+  return plan.dp * plan.cp > 1;
+}
+
+}  // namespace
+
+Case drawnTraining(std::mt19937& random) {
+  Case c;
+  TrainConfig config;
+  Plan plan = drawPlan(random, config);
+  drawRest(random, c, config, plan);
+  run(random, c, config, plan);
+  return c;
+}
+
+Case drawnProcesses(std::mt19937& random) {
+  constexpr int kMostProcesses = 4;
+  Case c;
+  TrainConfig config;
+  Plan plan;
+  do {
+    config = {};
+    plan = drawPlan(random, config);
+  } while (config.worldSize() < 2 || config.worldSize() > kMostProcesses);
+  drawRest(random, c, config, plan);
+  run(random, c, config, plan, recordOverProcesses);
+  c.text += " over processes";
+  return c;
+}
+
+Case drawnInjected(std::mt19937& random, const std::string& mistake) {
+  Case c;
+  TrainConfig config;
+  Plan plan;
+  do {
+    config = {};
+    plan = drawPlan(random, config);
+    if (mistake == "balance_without_causal" && plan.cp > 1) balanceAllKeys(random, config, plan);
+    config.steps = mistake == "same_batch_on_dp_ranks" ? 2 : drawn(random, 1, 2);
+  } while (!shows(mistake, config, plan));
+  drawType(random, c, config, plan);
+  c.mistake = mistake;
+  c.ignores_labels = true;
+  config.mistakes = {mistake};
+  config.capture = oneOf<std::string>(random, {"stats", "full"});
+  run(random, c, config, plan);
   return c;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "engine/train/training_run.h"
 #include "tests/facts/facts_case.h"
 #include "traces/recording/chunk_sink.h"
 
@@ -10,6 +11,14 @@ namespace ringscope::facts {
 Case drawnAttention(std::mt19937& random);
 /// A few steps of training a small Llama on random tokens, over a random mesh.
 Case drawnTraining(std::mt19937& random);
+/// The same with a mistake in it that shows and that only the doctor is asked about.
+Case drawnInjected(std::mt19937& random, const std::string& mistake);
+
+/// The same over a process a rank, whose recordings are joined in one file.
+Case drawnProcesses(std::mt19937& random);
+/// Runs `ringscope train --launch processes`. Throws std::runtime_error with what it says when it
+/// fails.
+void recordOverProcesses(Case& c, const engine::TrainConfig& config);
 
 /// Makes the recording the case's trace, and keeps its chunks.
 class KeepingSink : public traces::ChunkSink {

@@ -9,6 +9,7 @@
 
 #include "tests/facts/numbers.h"
 #include "tests/facts/plan_oracle.h"
+#include "tests/support/files.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::facts {
@@ -18,15 +19,19 @@ struct Case {
   bool train = false, verify = false;
   int dp = 1, tp = 1, cp = 1, layers = 1, steps = 1;
   std::string capture, mistake, text;
+  std::string strategy, mask;          ///< as they were asked for
   bool stats = false, values = false;  ///< the recording has them, of step 0
   bool numbers_are_exact = true;       ///< nothing rounds q and k between the record and the use
   double tolerance = 1e-4;             ///< of a log-sum-exp, by the type
   bool out_is_plain = true;            ///< neither dropout nor a mistake is in it
+  bool ignores_labels = false;         ///< some tokens have no target
   std::vector<bool> known_positions;   ///< from where they count is recorded, by step and dp
   std::vector<PlanOracle> oracles;     ///< by step and dp
   std::vector<int> positions;          ///< that tokens should have, by step, dp and token
+  std::vector<int> tokens, labels;     ///< of the file: by step, dp, row of the batch and token
   std::vector<std::int64_t> peak_bytes;
-  std::optional<Numbers> given;  ///< of an attention
+  std::optional<Numbers> given;           ///< of an attention
+  std::shared_ptr<test::TempDir> folder;  ///< of the run's files
   std::shared_ptr<traces::Trace> trace;
   std::vector<traces::Chunk> chunks;  ///< that the trace was made of, as they were written
   int unpadded = 0;                   ///< tokens of an attention before it was padded
@@ -36,6 +41,12 @@ struct Case {
     return oracles[static_cast<std::size_t>(step * dp + group / tp)];
   }
   int worldOf(int group, int rank) const { return group * cp + rank; }
+  /// Where tokens and labels have one of a sequence.
+  std::size_t at(int step, int group, int row, int token) const {
+    const Plan& plan = oracles.front().plan();
+    return static_cast<std::size_t>(((step * dp + group / tp) * plan.batch + row) * plan.length +
+                                    token);
+  }
   bool positionsKnown(int step, int group) const {
     return known_positions[static_cast<std::size_t>(step * dp + group / tp)];
   }

@@ -219,9 +219,9 @@ std::vector<Hop> PlanOracle::hops(int rank, int step, bool backward) const {
 }
 
 std::vector<std::vector<int>> PlanOracle::chunks(bool owners_known) const {
-  const bool together = plan_.ulysses > 1 || plan_.cp == 1;
-  const bool whole = plan_.cp == 1 && plan_.dealing == Dealing::kPerDocument;
-  if (!whole && (owners_known || !together || plan_.dealing == Dealing::kStriped)) return dealt_;
+  const bool whole = plan_.cp == 1;  // one rank deals nothing
+  if (!whole && (owners_known || plan_.ulysses == 1 || plan_.dealing == Dealing::kStriped))
+    return dealt_;
   // What is known is who attends with what: neighbours that always go together are one.
   std::vector<std::vector<int>> joined;
   for (int token = 0; token < plan_.length; ++token) {

@@ -125,6 +125,8 @@ class RingFacts {
 
   void expectTimes(int rank, const RankScene& says) const {
     std::int64_t attend = 0, wait = 0, sums = 0;
+    std::set<int> peers;
+    std::vector<std::pair<std::int64_t, int>> each, shown;  // how long, and for whom
     for (const auto& event : eventsOf(c_, world(rank), look_.place())) {
       const std::int64_t took = event.end_ns - event.begin_ns;
       const bool waits = event.kind == traces::EventKind::kWait;
@@ -132,7 +134,16 @@ class RingFacts {
       attend += event.kind == traces::EventKind::kAttend ? took : 0;
       wait += waits && !of_sums ? took : 0;
       sums += waits && of_sums ? took : 0;
+      if (!waits || of_sums) continue;
+      peers.insert(event.peer.value());
+      each.emplace_back(took, event.peer.value());
     }
+    for (const auto& one : says.waits) {
+      shown.emplace_back(one.ns, one.peer.value());
+      EXPECT_LE(one.begin, one.end);
+    }
+    EXPECT_EQ(shown, each);
+    EXPECT_EQ(says.waits_for.value(), peers.size() == 1 ? *peers.begin() : -1);
     EXPECT_EQ(says.attend_ns, attend);
     EXPECT_EQ(says.wait_ns, wait);
     EXPECT_EQ(says.sums_wait_ns, sums);

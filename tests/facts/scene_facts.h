@@ -33,6 +33,8 @@ void expectMemory(const Case& c, const Look& look);
 void expectDiff(const Case& c, const Look& look);
 void expectInspector(const Case& c, const Look& look);
 void expectDoctor(const Case& c);
+void expectStatus(const Case& c);
+void expectGroups(const Case& c);
 void expectTimeline(const Case& c, const Look& look);
 void expectSummary(const Case& c, const Look& look);
 void expectTensors(const Case& c, const Look& look, std::mt19937& random);

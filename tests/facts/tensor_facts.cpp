@@ -120,10 +120,9 @@ void expectPositionIds(const Case& c, const Look& look, const viz::TensorRow& ro
   const auto scene = viz::makeTensorScene(*c.trace, row, {{}, nullptr, false});
   if (scene.slice.values.empty()) return;
   const auto count = std::ssize(c.oracle(look.step, look.group).own(look.rank));
-  const bool across = scene.slice.columns == count && scene.slice.rows != count;
+  ASSERT_EQ(scene.slice.columns, count);
   for (int local = 0; local < count; ++local)
-    EXPECT_EQ(across ? scene.slice.at(0, local) : scene.slice.at(local, 0),
-              usedPosition(c, look, look.rank, local));
+    EXPECT_EQ(scene.slice.at(0, local), usedPosition(c, look, look.rank, local));
 }
 
 /// Of the blocks that the rank attends in this ring step there is something, and of no other.

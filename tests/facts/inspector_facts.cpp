@@ -4,49 +4,10 @@
 #include "tests/facts/scene_facts.h"
 #include "traces/diff/summary.h"
 #include "traces/doctor/diagnosis.h"
-#include "viz/scene/doctor_scene.h"
 #include "viz/scene/inspector_scene.h"
 
 namespace ringscope::facts {
 namespace {
-
-/// Some row has keys in several blocks, so that how they are merged matters.
-bool mergesBlocks(const PlanOracle& oracle) {
-  for (int rank = 0; rank < oracle.plan().cp; ++rank)
-    for (const int query : oracle.attended(rank)) {
-      int blocks = 0;
-      for (const int source : oracle.ring(rank)) {
-        bool any = false;
-        for (const int key : oracle.attended(source)) any = any || oracle.allowed(query, key);
-        blocks += any;
-      }
-      if (blocks > 1) return true;
-    }
-  return false;
-}
-
-bool changesPositions(const Case& c) {
-  for (int step = 0; step < c.steps; ++step)
-    for (int group = 0; group < c.groups(); ++group) {
-      const PlanOracle& oracle = c.oracle(step, group);
-      for (int rank = 0; rank < c.cp && c.positionsKnown(step, group); ++rank)
-        for (int row = 0; row < std::ssize(oracle.own(rank)); ++row)
-          if (c.positionOf(step, group, oracle.own(rank)[static_cast<std::size_t>(row)]) != row)
-            return true;
-    }
-  return false;
-}
-
-/// What the recording of a run with a mistake must lead to; nothing where the plan does not tell.
-std::optional<bool> mustBeFound(const Case& c) {
-  if (c.mistake.empty() || !c.stats) return false;
-  if (c.mistake == "missing_position_ids") return changesPositions(c);
-  if (c.mistake == "missing_cp_grad_reduce") return c.cp > 1;
-  if (c.mistake == "nan_from_one_rank") return true;
-  if (!c.values) return false;
-  if (c.cp == 1 || !mergesBlocks(c.oracles.front())) return std::nullopt;
-  return true;
-}
 
 /// A line of the inspector: what one block brought to a rank.
 void expectLine(const Case& c, const Look& look, const viz::LseLine& says, int source) {
@@ -83,32 +44,6 @@ void expectLine(const Case& c, const Look& look, const viz::LseLine& says, int s
 }
 
 }  // namespace
-
-void expectDoctor(const Case& c) {
-  const auto diagnosis = traces::diagnose(*c.trace);
-  const auto findings = diagnosis.findings();
-  SCOPED_TRACE(traces::toText(diagnosis));
-  if (const auto must = mustBeFound(c)) {
-    EXPECT_EQ(findings.size(), *must ? 1u : 0u) << "one cause, one finding";
-    if (*must && !findings.empty()) {
-      EXPECT_EQ(findings.front().rule, c.mistake);
-    }
-  }
-  const auto scene = viz::makeDoctorScene(diagnosis, false);
-  EXPECT_EQ(scene.found, std::ssize(findings));
-  EXPECT_EQ(scene.cards.size(), diagnosis.entries.size());
-  EXPECT_EQ(scene.clear, findings.empty());
-  EXPECT_TRUE(diagnosis.unread.empty());
-  if (findings.empty()) {
-    EXPECT_EQ(scene.headline, "✓ Nothing found");
-  }
-  // What needs tensors cannot be told where none were kept.
-  for (const auto& entry : diagnosis.entries)
-    if (entry.rule == "nan_from_one_rank" && !c.stats) {
-      EXPECT_EQ(entry.result.verdict, traces::Verdict::kNotObservable);
-      EXPECT_NE(entry.result.would_settle.find("--capture"), std::string::npos);
-    }
-}
 
 void expectInspector(const Case& c, const Look& look) {
   const PlanOracle& oracle = c.oracle(look.step, look.group);

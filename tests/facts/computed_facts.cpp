@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences of findings about what was computed: merges, losses, gradients, values that are not
+// finite.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tests/facts/rule_facts.h"
+#include "traces/query/trace.h"
+
+namespace ringscope::facts {
+namespace {
+
+using traces::TensorKind;
+using traces::TensorRecord;
+
+constexpr const char* kLogged = "(\\S+) was logged, where the sum over all targets gives (\\S+)";
+
+/// What some ranks have of a tensor: how many are unlike others of the same slice.
+struct Unlike {
+  int all = 0, differing = 0;
+};
+
+class ComputedFacts {
+ public:
+  ComputedFacts(const Case& c, const traces::Finding& finding)
+      : c_(c), f_(finding), step_(finding.place.train_step) {}
+
+  void ofMerge() const {
+    ASSERT_TRUE(
+        says("The recorded out equals the plain sum of up to (\\d+) blocks a row within "
+             "(\\S+); from the sum weighted by exp\\(block_lse − lse\\) it differs by "
+             "(\\S+) at token ([\\d,]+), where out's largest value is (\\S+)\\."));
+    const int group = f_.rank.value() / c_.cp, rank = f_.rank.value() % c_.cp;
+    const PlanOracle& oracle = c_.oracle(step_, group);
+    int most = 0;
+    for (const int token : oracle.own(rank)) most = std::max(most, blocksOf(oracle, rank, token));
+    EXPECT_EQ(number(1), most);
+    std::string digits = words_[4];
+    std::erase(digits, ',');
+    const int token = std::stoi(digits);
+    ASSERT_EQ(oracle.ownerOf(token), rank) << "a token of the rank";
+    const auto numbers = c_.numbers(step_, f_.place.layer.value(), group);
+    ASSERT_TRUE(numbers);
+    EXPECT_GE(real(3) * 1.05 + 5 * c_.tolerance, differenceAt(oracle, *numbers, rank, token));
+    EXPECT_LT(real(2), real(3));
+    EXPECT_GT(real(5), 0);
+  }
+
+  void ofGradients() const {
+    ASSERT_TRUE(
+        says("(\\d+) of (\\d+) gradients differ between cp ranks after the sync \\(largest "
+             "entries by a factor of up to (\\S+)\\), and (\\d+) of (\\d+) weights differ "
+             "after the step; (a reduction of gradients was recorded, but not over these "
+             "ranks|no reduction of gradients was recorded)\\."));
+    const Unlike gradients = unlike(TensorKind::kGradient), weights = unlike(TensorKind::kWeight);
+    EXPECT_EQ(number(1), gradients.differing);
+    EXPECT_EQ(number(2), gradients.all);
+    EXPECT_GE(real(3), 1);
+    EXPECT_EQ(number(4), weights.differing);
+    EXPECT_EQ(number(5), weights.all);
+    EXPECT_EQ(words_[6].str().starts_with("a reduction"), c_.dp > 1);
+    EXPECT_EQ(step_, 0);
+  }
+
+  /// It is the last cp rank's block of its own that has one, in the first layer.
+  void ofFinite() const {
+    ASSERT_TRUE(says("The first of them: (\\d+) NaN and (\\d+) infinite values in (.*)\\."));
+    EXPECT_EQ(f_.rank.value() % c_.cp, c_.cp - 1);
+    EXPECT_EQ(step_, 0);
+    EXPECT_EQ(f_.place.layer.value(), 0);
+    EXPECT_EQ(f_.place.stage.value(), 0);
+    EXPECT_EQ(f_.buffer, "block_out");
+    EXPECT_EQ(words_[3], f_.buffer);
+    bool there = false;
+    for (const TensorRecord& tensor : c_.trace->tensors())
+      there = there || (tensor.rank == f_.rank && tensor.place == f_.place &&
+                        tensor.tensor.text() == f_.buffer && tensor.stats.nan == number(1) &&
+                        tensor.stats.inf == number(2));
+    EXPECT_TRUE(there);
+    EXPECT_EQ(f_.remedy.find("Look at what rank " + toString(f_.rank) + " computed"), 0u);
+  }
+
+  void ofMeans() const {
+    ASSERT_TRUE(says(std::string(kLogged) +
+                     ": it is the mean of (\\d+) means, over (\\d+) targets on rank (\\d+) and "
+                     "(\\d+) on rank (\\d+)\\."));
+    expectLosses();
+    std::int64_t fewest = std::numeric_limits<std::int64_t>::max(), most = 0;
+    for (const int world : speakers()) {
+      fewest = std::min(fewest, targetsAt(world));
+      most = std::max(most, targetsAt(world));
+    }
+    EXPECT_EQ(number(3), c_.dp * c_.cp);
+    EXPECT_EQ(number(4), fewest);
+    EXPECT_EQ(targetsAt(static_cast<int>(number(5))), fewest);
+    EXPECT_EQ(number(6), most);
+    EXPECT_EQ(targetsAt(static_cast<int>(number(7))), most);
+  }
+
+  void ofScale() const {
+    ASSERT_TRUE(says(std::string(kLogged) + ", (\\S+)× (less|more): .*"));
+    expectLosses();
+    EXPECT_EQ(real(3), c_.cp);
+    EXPECT_EQ(words_[4], "less");
+    EXPECT_NEAR(real(1), c_.cp * real(2), 1e-5 * real(1));
+  }
+
+  void ofOneRank() const {
+    ASSERT_TRUE(says(std::string(kLogged) + ": it is the mean over the targets of rank (\\d+) "
+                                            "alone\\."));
+    expectLosses();
+    const auto rank = static_cast<int>(number(3));
+    EXPECT_EQ(f_.rank.value(), rank);
+    EXPECT_NEAR(real(1), sumAt(rank) / static_cast<double>(targetsAt(rank)), 1e-5 * real(1));
+  }
+
+  void ofNoTargets() const {
+    ASSERT_TRUE(
+        says("Rank (\\d+) has no label that is not ignored; the sums of all (\\d+) ranks "
+             "are finite, .*"));
+    EXPECT_EQ(number(1), f_.rank.value());
+    EXPECT_EQ(targetsAt(f_.rank.value()), 0);
+    EXPECT_EQ(number(2), c_.dp * c_.cp);
+  }
+
+ private:
+  bool says(const std::string& pattern) const {
+    return std::regex_match(f_.evidence, words_, std::regex(pattern));
+  }
+  std::int64_t number(std::size_t group) const { return std::stoll(words_[group]); }
+  double real(std::size_t group) const { return std::stod(words_[group]); }
+
+  static int blocksOf(const PlanOracle& oracle, int rank, int token) {
+    int blocks = 0;
+    for (const int source : oracle.ring(rank)) {
+      bool any = false;
+      for (const int key : oracle.attended(source)) any = any || oracle.allowed(token, key);
+      blocks += any;
+    }
+    return blocks;
+  }
+
+  /// Of the first element of any of the token's rows, by its weights and without.
+  double differenceAt(const PlanOracle& oracle, const Numbers& n, int rank, int token) const {
+    double largest = 0;
+    for (int b = 0; b < n.batch; ++b)
+      for (int h = 0; h < n.heads; ++h) {
+        std::vector<Attended> blocks;
+        double most = -std::numeric_limits<double>::infinity(), sum = 0, plain = 0, weighted = 0;
+        for (const int source : oracle.ring(rank)) {
+          const Attended block = attend(oracle, n, b, h, token, oracle.attended(source));
+          if (!block.any()) continue;
+          blocks.push_back(block);
+          most = std::max(most, block.lse);
+          plain += block.out;
+        }
+        for (const Attended& block : blocks) sum += std::exp(block.lse - most);
+        for (const Attended& block : blocks)
+          weighted += std::exp(block.lse - most) / sum * block.out;
+        largest = std::max(largest, std::abs(plain - weighted));
+      }
+    return largest;
+  }
+
+  /// Each slice of each tensor of a kind in the finding's step, over the ranks that have it.
+  Unlike unlike(TensorKind kind) const {
+    std::map<std::pair<std::string, int>, std::set<std::uint64_t>> hashes;
+    for (const TensorRecord& tensor : c_.trace->tensors())
+      if (tensor.tensor.kind == kind && tensor.place.train_step == step_)
+        hashes[{tensor.tensor.name, tensor.rank.value() / c_.cp % c_.tp}].insert(tensor.hash);
+    Unlike unlike;
+    for (const auto& [slice, of_ranks] : hashes) {
+      ++unlike.all;
+      unlike.differing += of_ranks.size() > 1;
+    }
+    return unlike;
+  }
+
+  /// A rank of each tp group, in whose name the others speak.
+  std::vector<int> speakers() const {
+    std::vector<int> ranks;
+    for (int dp = 0; dp < c_.dp; ++dp)
+      for (int rank = 0; rank < c_.cp; ++rank) ranks.push_back(c_.worldOf(dp * c_.tp, rank));
+    return ranks;
+  }
+  std::int64_t targetsAt(int world) const {
+    return targetsOf(c_, step_, world / c_.cp, world % c_.cp);
+  }
+  double sumAt(int world) const {
+    for (const TensorRecord& tensor : c_.trace->tensors())
+      if (tensor.tensor.text().ends_with("loss.sum") && tensor.place.train_step == step_ &&
+          tensor.rank.value() == world)
+        return tensor.stats.mean;
+    ADD_FAILURE() << "rank " << world << " did not record its loss";
+    return 0;
+  }
+
+  /// What was logged, and the right loss: of all sums by all targets.
+  void expectLosses() const {
+    double sum = 0, targets = 0;
+    for (const int world : speakers()) {
+      sum += sumAt(world);
+      targets += static_cast<double>(targetsAt(world));
+    }
+    EXPECT_NEAR(real(2), sum / targets, 1e-6 * real(2));
+    const auto& logged = c_.trace->note("step." + std::to_string(step_));
+    EXPECT_NEAR(real(1), logged.at("loss").get<double>(), 1e-6 * std::abs(real(1)));
+  }
+
+  const Case& c_;
+  const traces::Finding& f_;
+  int step_;
+  mutable std::smatch words_;
+};
+
+}  // namespace
+
+void expectComputed(const Case& c, const traces::Finding& finding) {
+  using Expect = void (ComputedFacts::*)() const;
+  static const std::map<std::string, Expect> kSentences = {
+      {"naive_sum_merge", &ComputedFacts::ofMerge},
+      {"missing_cp_grad_reduce", &ComputedFacts::ofGradients},
+      {"nan_from_one_rank", &ComputedFacts::ofFinite},
+      {"mean_of_local_means", &ComputedFacts::ofMeans},
+      {"loss_scaled_by_cp", &ComputedFacts::ofScale},
+      {"metric_not_reduced", &ComputedFacts::ofOneRank},
+      {"rank_without_targets", &ComputedFacts::ofNoTargets},
+  };
+  const auto known = kSentences.find(finding.rule);
+  ASSERT_NE(known, kSentences.end()) << "no sentence of " << finding.rule << " is known";
+  (ComputedFacts(c, finding).*known->second)();
+}
+
+}  // namespace ringscope::facts

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctor says, in its view and in the inspector: each rule's answer, its reason where it
+// cannot tell, and what of all that is counted.
+#include <algorithm>
+
+#include "tests/facts/rule_facts.h"
+#include "traces/diff/summary.h"
+#include "traces/doctor/diagnosis.h"
+#include "viz/scene/doctor_scene.h"
+#include "viz/scene/inspector_scene.h"
+
+namespace ringscope::facts {
+namespace {
+
+using traces::Diagnosis;
+using traces::Verdict;
+
+bool has(const std::string& words, const std::string& part) {
+  return words.find(part) != std::string::npos;
+}
+
+/// How much a capture keeps: 0 events, 1 statistics, 2 values of some steps, 3 all.
+int amountOf(const std::string& capture) {
+  return capture == "none" ? 0 : capture == "stats" ? 1 : capture == "full" ? 3 : 2;
+}
+
+/// One attention has what these look at.
+bool isOfAttention(const std::string& rule) {
+  static const std::set<std::string> kRules = {"balance_without_causal", "unbalanced_unshard",
+                                               "naive_sum_merge", "dropped_hop",
+                                               "nan_from_one_rank"};
+  return kRules.contains(rule);
+}
+
+/// Statistics are not enough for these.
+bool isOfValues(const std::string& rule) {
+  return rule == "naive_sum_merge" || rule == "missing_rope_buffer";
+}
+
+/// Why a rule cannot tell. A capture is named where it keeps more than the run's, and would help.
+void expectReason(const Case& c, const Diagnosis::Entry& entry) {
+  const std::string& why = entry.result.would_settle;
+  SCOPED_TRACE(why);
+  EXPECT_TRUE(why.starts_with("needs ")) << "it is said after “This”";
+  std::smatch words;
+  const bool names_capture = std::regex_search(why, words, std::regex("; --capture (\\w+) "));
+  EXPECT_EQ(names_capture, entry.result.capture_helps);
+  if (names_capture) {
+    EXPECT_GT(amountOf(words[1]), amountOf(c.capture));
+  }
+  const bool never = !c.train && !isOfAttention(entry.rule);
+  EXPECT_EQ(has(why, "a run that trains"), never);
+  if (c.mistake.empty()) {
+    EXPECT_EQ(names_capture, !never && !(isOfValues(entry.rule) ? c.values : c.stats));
+  }
+}
+
+/// The cards of one rule: a finding each, or why there is none.
+void expectCards(const viz::DoctorScene& scene, const Diagnosis::Entry& entry) {
+  const auto& result = entry.result;
+  for (const auto& finding : result.findings)
+    EXPECT_TRUE(std::ranges::any_of(scene.cards, [&](const viz::FindingCard& card) {
+      return card.verdict == Verdict::kFound && card.title == finding.title &&
+             card.evidence == finding.evidence && card.remedy == finding.remedy &&
+             card.rank.has_value() == finding.rank.exists() &&
+             (!card.rank || *card.rank == finding.rank);
+    })) << "a finding without its card";
+  if (result.verdict != Verdict::kNotObservable) return;
+  const std::string lead =
+      result.capture_helps ? "Not recorded. This " : "What was recorded cannot tell. This ";
+  EXPECT_TRUE(std::ranges::any_of(scene.cards,
+                                  [&](const viz::FindingCard& card) {
+                                    return card.evidence == lead + result.would_settle + "." &&
+                                           card.title.starts_with("Cannot tell whether ");
+                                  }))
+      << lead << result.would_settle;
+}
+
+void expectScene(const Diagnosis& diagnosis, int found) {
+  const auto scene = viz::makeDoctorScene(diagnosis, false);
+  EXPECT_EQ(scene.note, "");
+  EXPECT_EQ(scene.found, found);
+  EXPECT_EQ(scene.cards.size(), diagnosis.entries.size());
+  EXPECT_EQ(scene.clear, found == 0);
+  EXPECT_EQ(scene.headline, found == 0   ? "✓ Nothing found"
+                            : found == 1 ? "▲ One finding"
+                                         : "▲ " + std::to_string(found) + " findings");
+  const auto order = [](Verdict verdict) {
+    return verdict == Verdict::kFound ? 0 : verdict == Verdict::kNotObservable ? 1 : 2;
+  };
+  EXPECT_TRUE(std::ranges::is_sorted(
+      scene.cards, {}, [&](const viz::FindingCard& card) { return order(card.verdict); }));
+  for (const auto& entry : diagnosis.entries) {
+    SCOPED_TRACE(entry.rule);
+    expectCards(scene, entry);
+  }
+}
+
+/// The inspector repeats it in short.
+void expectInShort(const Case& c, const Diagnosis& diagnosis, int found) {
+  const Look look;
+  const auto ring = viz::makeRingScene(*c.trace, look.cursor(c));
+  const std::optional<Diagnosis> said = diagnosis;
+  const auto scene = viz::makeInspectorScene(
+      *c.trace, look.cursor(c),
+      {ring, traces::WorstDiffs(), said, std::make_shared<const viz::MemorySeries>(), false});
+  EXPECT_EQ(scene.doctor, "");
+  EXPECT_EQ(std::ssize(scene.findings), found);
+  EXPECT_EQ(scene.doctor_clear, found == 0);
+  EXPECT_EQ(scene.doctor_headline, found == 0 ? "✓ Nothing found" : "");
+  int clear = 0, unknown = 0;
+  for (const auto& entry : diagnosis.entries) {
+    clear += entry.result.verdict == Verdict::kClear;
+    unknown += entry.result.verdict == Verdict::kNotObservable;
+  }
+  EXPECT_EQ(scene.clear, clear);
+  EXPECT_EQ(scene.not_observable, unknown);
+  for (const auto& finding : scene.findings) {
+    std::smatch words;
+    ASSERT_TRUE(std::regex_match(finding.source, words,
+                                 std::regex("(\\w+) · (?:certain|likely) · step (\\d+).*")))
+        << finding.source;
+    EXPECT_TRUE(c.mistake == words[1] || c.ignores_labels) << finding.source;
+    EXPECT_LT(std::stoi(words[2]), c.steps);
+  }
+}
+
+}  // namespace
+
+void expectDoctor(const Case& c) {
+  const auto diagnosis = traces::diagnose(*c.trace);
+  SCOPED_TRACE(traces::toText(diagnosis));
+  EXPECT_TRUE(diagnosis.unread.empty());
+  EXPECT_EQ(diagnosis.entries.size(), 18u) << "the oracle knows so many rules";
+  int found = 0;
+  for (const auto& entry : diagnosis.entries) {
+    SCOPED_TRACE(entry.rule);
+    if (const auto right = rightVerdict(c, entry.rule)) {
+      EXPECT_EQ(traces::name(entry.result.verdict), std::string(traces::name(*right)));
+    }
+    if (entry.result.verdict == Verdict::kNotObservable) expectReason(c, entry);
+    EXPECT_EQ(entry.result.findings.size(), entry.result.verdict == Verdict::kFound ? 1u : 0u);
+    for (const auto& finding : entry.result.findings) {
+      ++found;
+      EXPECT_EQ(finding.rule, entry.rule);
+      expectEvidence(c, finding);
+    }
+  }
+  EXPECT_LE(found, 1) << "one cause, one finding";
+  expectScene(diagnosis, found);
+  expectInShort(c, diagnosis, found);
+}
+
+}  // namespace ringscope::facts

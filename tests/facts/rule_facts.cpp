@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/facts/rule_facts.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace ringscope::facts {
+
+using traces::Verdict;
+
+namespace {
+
+/// Some row has keys in several blocks, so that how they are merged matters.
+bool mergesBlocks(const PlanOracle& oracle) {
+  for (int rank = 0; rank < oracle.plan().cp; ++rank)
+    for (const int query : oracle.attended(rank)) {
+      int blocks = 0;
+      for (const int source : oracle.ring(rank)) {
+        bool any = false;
+        for (const int key : oracle.attended(source)) any = any || oracle.allowed(query, key);
+        blocks += any;
+      }
+      if (blocks > 1) return true;
+    }
+  return false;
+}
+
+/// Asks for every sequence of the run whose positions are known to count from somewhere.
+bool anySequence(const Case& c, const std::function<bool(int step, int group)>& holds) {
+  for (int step = 0; step < c.steps; ++step)
+    for (int group = 0; group < c.groups(); ++group)
+      if (c.positionsKnown(step, group) && holds(step, group)) return true;
+  return false;
+}
+
+/// A rank that numbers its own tokens from 0 gives some of them another position.
+bool restartChangesPositions(const Case& c) {
+  return anySequence(c, [&](int step, int group) {
+    const PlanOracle& oracle = c.oracle(step, group);
+    for (int rank = 0; rank < c.cp; ++rank)
+      for (int row = 0; row < std::ssize(oracle.own(rank)); ++row)
+        if (c.positionOf(step, group, oracle.own(rank)[static_cast<std::size_t>(row)]) != row)
+          return true;
+    return false;
+  });
+}
+
+Verdict knownIf(bool recorded) {
+  return recorded ? Verdict::kClear : Verdict::kNotObservable;
+}
+
+std::optional<Verdict> ofPositions(const Case& c) {
+  const bool recorded = c.train && c.stats && anySequence(c, [](int, int) { return true; });
+  if (recorded && c.mistake == "missing_position_ids" && restartChangesPositions(c))
+    return Verdict::kFound;
+  return knownIf(recorded);
+}
+
+std::optional<Verdict> ofPackedPositions(const Case& c) {
+  const bool packed = !c.oracles.front().plan().documents.empty();
+  if (packed && c.mistake == "missing_position_ids") return std::nullopt;
+  return knownIf(c.train && c.stats && anySequence(c, [](int, int) { return true; }));
+}
+
+std::optional<Verdict> ofMerges(const Case& c) {
+  if (c.mistake == "nan_from_one_rank") return std::nullopt;
+  if (c.cp == 1 && (c.mistake == "naive_sum_merge" || !c.values)) return std::nullopt;
+  if (!c.values || c.mistake != "naive_sum_merge") return knownIf(c.values);
+  return mergesBlocks(c.oracles.front()) ? std::optional(Verdict::kFound) : std::nullopt;
+}
+
+std::optional<Verdict> ofGradients(const Case& c) {
+  if (c.cp == 1) return Verdict::kClear;
+  if (c.train && c.stats && c.mistake == "missing_cp_grad_reduce") return Verdict::kFound;
+  return knownIf(c.train && c.stats);
+}
+
+std::optional<Verdict> ofFinite(const Case& c) {
+  return c.stats && c.mistake == "nan_from_one_rank" ? Verdict::kFound : knownIf(c.stats);
+}
+
+std::optional<Verdict> ofLosses(const Case& c) {
+  return knownIf(c.train && c.stats && c.mistake != "nan_from_one_rank");
+}
+
+std::optional<Verdict> ofLabels(const Case& c) {
+  return knownIf(c.train && c.stats);
+}
+
+/// Of runs with one of the mistakes of which every scene is compared, or with none.
+using Rule = std::optional<Verdict> (*)(const Case& c);
+const std::map<std::string, Rule>& plainRules() {
+  static const std::map<std::string, Rule> kRules = {
+      {"balance_without_causal", [](const Case&) { return std::optional(Verdict::kClear); }},
+      {"different_batches_on_cp_ranks",
+       [](const Case& c) {
+         return std::optional(c.cp == 1 ? Verdict::kClear : knownIf(c.train && c.stats));
+       }},
+      {"same_batch_on_dp_ranks",
+       [](const Case& c) { return std::optional(c.dp == 1 ? Verdict::kClear : knownIf(c.stats)); }},
+      {"balance_differs_between_buffers",
+       [](const Case& c) { return std::optional(knownIf(c.train && c.stats)); }},
+      {"unbalanced_unshard",
+       [](const Case& c) { return std::optional(c.cp == 1 ? Verdict::kClear : knownIf(c.stats)); }},
+      {"shift_labels_per_shard", ofLabels},
+      {"labels_shifted_twice", ofLabels},
+      {"positions_not_reset_per_document", ofPackedPositions},
+      {"missing_position_ids", ofPositions},
+      {"missing_rope_buffer",
+       [](const Case& c) { return std::optional(knownIf(c.train && c.values)); }},
+      {"naive_sum_merge", ofMerges},
+      {"dropped_hop", [](const Case&) { return std::optional(Verdict::kClear); }},
+      {"rank_without_targets", ofLosses},
+      {"mean_of_local_means", ofLosses},
+      {"loss_scaled_by_cp", ofLosses},
+      {"metric_not_reduced", ofLosses},
+      {"missing_cp_grad_reduce", ofGradients},
+      {"nan_from_one_rank", ofFinite},
+  };
+  return kRules;
+}
+
+/// Of the losses' mistakes: whether what is logged is another number than the right one.
+bool changesTheLoss(const Case& c) {
+  std::set<std::int64_t> targets;
+  for (int group = 0; group < c.groups(); group += c.tp)
+    for (int rank = 0; rank < c.cp; ++rank) targets.insert(targetsOf(c, 0, group, rank));
+  if (targets.contains(0)) return false;  // another of these mistakes may be its name
+  return c.mistake != "mean_of_local_means" || targets.size() > 1;
+}
+
+/// Some sequence has more than one document.
+bool hasBorders(const Case& c) {
+  return std::ranges::any_of(
+      c.oracles, [](const PlanOracle& oracle) { return oracle.plan().documents.size() > 1; });
+}
+
+/// Of runs with a mistake that only the doctor is asked about.
+std::optional<Verdict> ofInjected(const Case& c, const std::string& rule) {
+  if (rule != c.mistake) return std::nullopt;
+  const bool of_loss =
+      rule == "mean_of_local_means" || rule == "metric_not_reduced" || rule == "loss_scaled_by_cp";
+  if (rule == "positions_not_reset_per_document" && (c.cp == 1 || !hasBorders(c)))
+    return std::nullopt;
+  if (of_loss && !changesTheLoss(c)) return std::nullopt;
+  return Verdict::kFound;
+}
+
+}  // namespace
+
+std::optional<Verdict> rightVerdict(const Case& c, const std::string& rule) {
+  if (c.ignores_labels) return ofInjected(c, rule);
+  const auto known = plainRules().find(rule);
+  if (known != plainRules().end()) return known->second(c);
+  ADD_FAILURE() << "the oracle does not know " << rule;
+  return std::nullopt;
+}
+
+std::vector<std::vector<int>> usedLabels(const Case& c, int step, int group, int rank) {
+  const PlanOracle& oracle = c.oracle(step, group);
+  const auto& own = oracle.own(rank);
+  std::vector<std::vector<int>> rows;
+  for (int row = 0; row < oracle.plan().batch; ++row) {
+    std::vector<int> labels;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const bool last = i + 1 == own.size();
+      const auto here = c.at(step, group, row, own[i]),
+                 next = last ? here : c.at(step, group, row, own[i + 1]);
+      if (c.mistake == "shift_labels_per_shard")
+        labels.push_back(last ? -100 : c.tokens[next]);
+      else if (c.mistake == "labels_shifted_twice")
+        labels.push_back(last ? -100 : c.labels[next]);
+      else if (c.mistake == "rank_without_targets" && rank + 1 == c.cp)
+        labels.push_back(-100);
+      else
+        labels.push_back(c.labels[here]);
+    }
+    rows.push_back(std::move(labels));
+  }
+  return rows;
+}
+
+std::int64_t targetsOf(const Case& c, int step, int group, int rank) {
+  std::int64_t targets = 0;
+  for (const auto& row : usedLabels(c, step, group, rank))
+    targets += std::ranges::count_if(row, [](int label) { return label >= 0; });
+  return targets;
+}
+
+}  // namespace ringscope::facts
