@@ -72,7 +72,7 @@ void expectNamed(const Injected& injected, test::Campaign& campaign) {
 }
 
 TEST(DoctorCampaignTest, AMistakeThatChangesAValueIsNamedFirstAndAlone) {
-  for (test::Campaign campaign(25, 11); campaign.next();) {
+  for (test::Campaign campaign(28, 11); campaign.next();) {
     SCOPED_TRACE(campaign.text());
     expectNamed(kMistakes[campaign.number() % kMistakes.size()], campaign);
   }
@@ -112,7 +112,10 @@ void whole(const RandomRun& run, const std::string& path) {
   const Diagnosis diagnosis = traces::diagnose(*run.record(path));
   EXPECT_TRUE(diagnosis.findings().empty()) << traces::toText(diagnosis);
   if (run.attention || run.spec().capture != "full") return;
-  EXPECT_EQ(diagnosis.count(Verdict::kNotObservable), 0) << traces::toText(diagnosis);
+  // Which weights were dropped is not recorded, and FP8 may round more than a block's delta
+  // changes: whose sums backward used cannot be told.
+  const int unseen = run.spec().dropout > 0 || run.spec().fp8 ? 1 : 0;
+  EXPECT_LE(diagnosis.count(Verdict::kNotObservable), unseen) << traces::toText(diagnosis);
   EXPECT_TRUE(traces::isClear(diagnosis)) << traces::headline(diagnosis);
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,6 +69,17 @@ inline const std::vector<Injected> kMistakes = {
     {"balance_differs_between_buffers", isBalanced},
     {"unbalanced_unshard", isBalanced},
     {"missing_rope_buffer", [](const auto& run) { return isCut(run) || hasDocuments(run); }},
+    // How attend's scores were scaled is not recorded.
+    {"lse_base2", [](const auto& run) { return run.command == traces::Command::kTrain; }},
+    // One rank merges no running result.
+    {"lse_low_precision", isCut},
+    // Which weights were dropped is not recorded, nor q and k by attend; FP8 may round more than it
+    // changes.
+    {"local_delta_in_backward",
+     [](const auto& run) {
+       return run.command == traces::Command::kTrain && run.dropout == 0 && !run.fp8 &&
+              (hasRing(run) || run.sinks);
+     }},
     {"ring_bypassed", hasRing},
     // A full mask has no later keys, and a block of them no piece that could be cut.
     {"no_skip_future_block",
@@ -160,6 +173,31 @@ inline std::optional<Counted> attendedPairs(const traces::Trace& trace) {
   return pairs;
 }
 
+/// Whether a query attends keys of several blocks.
+inline bool mergesBlocks(const traces::Trace& trace) {
+  const auto pairs = attendedPairs(trace);
+  if (!pairs) return true;
+  std::map<std::vector<std::int64_t>, std::int64_t> source_of;
+  for (const auto& [pair, times] : *pairs) {
+    const std::vector<std::int64_t> query = {pair[0], pair[1], pair[2], pair[3], pair[5]};
+    const auto [at, added] = source_of.try_emplace(query, pair[4]);
+    if (!added && at->second != pair[4]) return true;
+  }
+  return false;
+}
+
+/// Elements of the smallest running_lse; 0 where there is none.
+inline std::int64_t fewestRunningRows(const traces::Trace& trace) {
+  std::int64_t fewest = 0;
+  for (const auto& tensor : trace.tensors()) {
+    if (tensor.tensor.kind != traces::TensorKind::kRunningLse) continue;
+    const auto rows = std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::int64_t{1},
+                                      std::multiplies<>());
+    fewest = fewest == 0 ? rows : std::min(fewest, rows);
+  }
+  return fewest;
+}
+
 /// Whether ranks did the same, whatever came of it: what they attended, and how many messages of
 /// which block they sent.
 inline bool sameDeeds(const traces::Trace& a, const traces::Trace& b) {
@@ -189,7 +227,11 @@ inline std::string hidden(const std::string& mistake, const traces::Trace& right
     const auto planned = attendedPairs(right);
     if (planned && planned == attendedPairs(wrong)) return "the same pairs in other pieces";
   }
-  constexpr std::int64_t kFewTargets = 16;
+  constexpr std::int64_t kFewTargets = 16, kFewRows = 6;
+  if (mistake == "local_delta_in_backward" && !right.run()->sinks && !mergesBlocks(right))
+    return "no query attends keys of two blocks";
+  if (mistake == "lse_low_precision" && fewestRunningRows(wrong) < kFewRows)
+    return "a rank has too few rows to tell a rounded number from a short one";
   const traces::RankLosses losses = traces::rankLosses(right, 0);
   if (losses.ranks.empty()) return "";
   std::int64_t targets = 0;

@@ -21,13 +21,16 @@ RuleResult checkDocumentsIgnored(const Trace& trace);
 RuleResult checkKvNotRotated(const Trace& trace);
 RuleResult checkWrongRingDirection(const Trace& trace);
 RuleResult checkNonContiguousKv(const Trace& trace);
+RuleResult checkLseBase2(const Trace& trace);
 RuleResult checkNaiveSumMerge(const Trace& trace);
+RuleResult checkLseLowPrecision(const Trace& trace);
 RuleResult checkDroppedHop(const Trace& trace);
 RuleResult checkRankWithoutTargets(const Trace& trace);
 RuleResult checkMeanOfLocalMeans(const Trace& trace);
 RuleResult checkLossScaledByCp(const Trace& trace);
 RuleResult checkMetricNotReduced(const Trace& trace);
 RuleResult checkStaleKvInBackward(const Trace& trace);
+RuleResult checkLocalDeltaInBackward(const Trace& trace);
 RuleResult checkDkvNotReturned(const Trace& trace);
 RuleResult checkMissingCpGradReduce(const Trace& trace);
 RuleResult checkNanFromOneRank(const Trace& trace);
@@ -53,13 +56,16 @@ const std::vector<Rule>& rules() {
       {"kv_not_rotated", checkKvNotRotated},
       {"wrong_ring_direction", checkWrongRingDirection},
       {"non_contiguous_kv", checkNonContiguousKv},
+      {"lse_base2", checkLseBase2},
       {"naive_sum_merge", checkNaiveSumMerge},
+      {"lse_low_precision", checkLseLowPrecision},
       {"dropped_hop", checkDroppedHop},
       {"rank_without_targets", checkRankWithoutTargets, RuleOf::kTraining},
       {"mean_of_local_means", checkMeanOfLocalMeans, RuleOf::kTraining},
       {"loss_scaled_by_cp", checkLossScaledByCp, RuleOf::kTraining},
       {"metric_not_reduced", checkMetricNotReduced, RuleOf::kTraining},
       {"stale_kv_in_backward", checkStaleKvInBackward},
+      {"local_delta_in_backward", checkLocalDeltaInBackward},
       {"dkv_not_returned", checkDkvNotReturned},
       {"missing_cp_grad_reduce", checkMissingCpGradReduce, RuleOf::kTraining},
       {"nan_from_one_rank", checkNanFromOneRank},

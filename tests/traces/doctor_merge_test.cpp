@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of a block's lse and of the running result: each in a recording in which it finds, in
+// one in which it is clear, and in one in which it cannot tell.
+#include <gtest/gtest.h>
+
+#include "tests/traces/doctor_answers.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::answerOf;
+using test::verdictOf;
+
+/// Two ranks with a token each, heads of width 1: a row of a block has one key, and its lse is q·k.
+constexpr const char* kRows = R"(
+  run cp=2 mask=full seq_len=2
+  group cp 0,1
+  shard q rank=0 dim=2 tokens=0-1
+  shard q rank=1 dim=2 tokens=1-2
+  tensor q rank=0 layer=0 shape=1x1x1x1 values=2
+  tensor q rank=1 layer=0 shape=1x1x1x1 values=3
+  tensor k rank=0 layer=0 shape=1x1x1x1 values=1
+  tensor k rank=1 layer=0 shape=1x1x1x1 values=2
+  tensor v rank=0 layer=0 shape=1x1x1x1 values=1
+  tensor v rank=1 layer=0 shape=1x1x1x1 values=1
+  attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-1 k=0-1
+  attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-1 k=0-1
+  attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-1 k=0-1
+  attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-1 k=0-1
+)";
+
+std::string blockLse(int rank, int stage, double value) {
+  return "tensor block_lse rank=" + std::to_string(rank) +
+         " layer=0 stage=" + std::to_string(stage) +
+         " source=" + std::to_string(stage == 0 ? rank : 1 - rank) +
+         " piece=0 shape=1x1x1 values=" + std::to_string(value) + "\n";
+}
+/// Every block's lse times a factor.
+std::string withLse(double factor) {
+  return kRows + blockLse(0, 0, 2 * factor) + blockLse(0, 1, 4 * factor) +
+         blockLse(1, 0, 6 * factor) + blockLse(1, 1, 3 * factor) + "end\n";
+}
+
+TEST(LseBase2RuleTest, TellsALogarithmToBase2FromTheNaturalOne) {
+  const auto wrong = answerOf("lse_base2", withLse(1.4426950408889634));
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0));
+  EXPECT_NE(wrong.findings.front().evidence.find("Over 1 row"), std::string::npos)
+      << wrong.findings.front().evidence;
+  EXPECT_EQ(verdictOf("lse_base2", withLse(1)), Verdict::kClear);
+}
+
+TEST(LseBase2RuleTest, ScoresOfAnotherScaleProveNothing) {
+  const auto other = answerOf("lse_base2", withLse(2));
+  ASSERT_EQ(other.verdict, Verdict::kNotObservable);
+  EXPECT_NE(other.would_settle.find("by either logarithm"), std::string::npos)
+      << other.would_settle;
+}
+
+TEST(LseBase2RuleTest, BlocksOfOtherRanksAreNoEvidence) {
+  EXPECT_EQ(verdictOf("lse_base2", kRows + blockLse(0, 0, 2) + blockLse(0, 1, 2 * 1.4426950409) +
+                                       blockLse(1, 0, 6) + blockLse(1, 1, 6) + "end\n"),
+            Verdict::kClear)
+      << "another block may have come than was meant";
+}
+
+TEST(LseBase2RuleTest, WithoutBlocksItCannotTell) {
+  EXPECT_EQ(verdictOf("lse_base2", kRows), Verdict::kNotObservable);
+}
+
+std::string runningLse(int stage, const std::string& what) {
+  return "tensor running_lse rank=1 layer=0 stage=" + std::to_string(stage) +
+         " source=" + std::to_string(stage) + " shape=1x1x4 " + what + "\n";
+}
+
+TEST(LseLowPrecisionRuleTest, FindsValuesThatAllFitIntoBfloat16) {
+  const std::string rounded =
+      runningLse(0, "values=1.5,2.25,-3.125,-inf") + runningLse(1, "values=1.75,2.5,-3.125,4.0625");
+  const auto wrong = answerOf("lse_low_precision", rounded);
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
+  EXPECT_NE(wrong.findings.front().evidence.find("at 2 ring steps"), std::string::npos)
+      << wrong.findings.front().evidence;
+  EXPECT_EQ(verdictOf("lse_low_precision", rounded + runningLse(2, "values=1.1,2.5,3,4")),
+            Verdict::kClear)
+      << "1.1 has more bits than bfloat16";
+}
+
+TEST(LseLowPrecisionRuleTest, FewValuesOrNoneProveNothing) {
+  EXPECT_EQ(verdictOf("lse_low_precision", runningLse(0, "values=1.5,1.5,1.5,0")),
+            Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf("lse_low_precision", runningLse(0, "hash=7")), Verdict::kNotObservable);
+}
+
+}  // namespace
+}  // namespace ringscope::traces
