@@ -3,6 +3,8 @@
 
 namespace ringscope::traces {
 
+// Where backward has another block than forward had, its weights exp(score − lse) may overflow:
+// what mixes blocks up trips nan_from_one_rank.
 std::vector<Mistake> ringMistakes() {
   return {
       {.id = "ring_bypassed",
@@ -26,7 +28,8 @@ std::vector<Mistake> ringMistakes() {
        .capture = CaptureNeeded::kStats,
        .seams = {"ring.kv"},
        .made_by = "a rotation that stays at its packet",
-       .injectable = true},
+       .injectable = true,
+       .also_trips = {"nan_from_one_rank"}},
       {.id = "wrong_ring_direction",
        .label = "Wrong ring direction",
        .title = "Send and receive peers are swapped on some ranks, or source_rank is computed for "
@@ -38,7 +41,8 @@ std::vector<Mistake> ringMistakes() {
        .capture = CaptureNeeded::kStats,
        .seams = {"attention.schedule"},
        .made_by = "neighbours swapped, sources left",
-       .injectable = true},
+       .injectable = true,
+       .also_trips = {"nan_from_one_rank"}},
       {.id = "stale_kv_in_backward",
        .label = "Old KV in backward",
        .title = "The reverse ring reuses step-0 KV: forward exact, gradients wrong",
@@ -49,7 +53,8 @@ std::vector<Mistake> ringMistakes() {
        .capture = CaptureNeeded::kStats,
        .seams = {"ring.kv"},
        .made_by = "in backward, a rotation that holds the first packet",
-       .injectable = true},
+       .injectable = true,
+       .also_trips = {"nan_from_one_rank"}},
       {.id = "dkv_not_returned",
        .label = "dK/dV not brought home",
        .title = "dK, dV miss the last hop home, or are added to the wrong block",
@@ -81,7 +86,8 @@ std::vector<Mistake> ringMistakes() {
        .capture = CaptureNeeded::kStats,
        .seams = {"ring.kv"},
        .made_by = "a packet with rows in the order of another layout",
-       .injectable = true},
+       .injectable = true,
+       .also_trips = {"nan_from_one_rank"}},
       {.id = "wrong_process_group",
        .label = "Wrong process group",
        .title = "A global rank is used as a group rank, or the world group instead of cp",
