@@ -200,6 +200,7 @@ bool shows(const std::string& mistake, const TrainConfig& config, const Plan& pl
   if (mistake == "shift_labels_per_shard") return cut && !packed && plan.length >= 16;
   if (mistake == "different_batches_on_cp_ranks") return cut && !packed && config.steps > 1;
   if (mistake == "same_batch_on_dp_ranks") return plan.dp > 1;
+  if (mistake == "missing_cp_grad_reduce") return cut && plan.dp > 1;  // they are over dp
   if (mistake == "positions_not_reset_per_document") return packed;
   if (mistake == "balance_without_causal") return cut && full;
   if (mistake == "loss_scaled_by_cp" || mistake == "missing_rope_buffer") return cut;
@@ -250,6 +251,7 @@ Case drawnInjected(std::mt19937& random, const std::string& mistake) {
   c.ignores_labels = true;
   config.mistakes = {mistake};
   config.capture = oneOf<std::string>(random, {"stats", "full"});
+  config.verify = random() % 3 == 0;
   run(random, c, config, plan);
   return c;
 }

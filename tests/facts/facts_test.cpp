@@ -85,8 +85,9 @@ TEST(FactsTest, EveryFindingSaysWhatTheMistakeChanged) {
                                              "rank_without_targets",
                                              "mean_of_local_means",
                                              "loss_scaled_by_cp",
-                                             "metric_not_reduced"};
-  for (test::Campaign campaign(26, 20261123); campaign.next();) {
+                                             "metric_not_reduced",
+                                             "missing_cp_grad_reduce"};
+  for (test::Campaign campaign(28, 20261123); campaign.next();) {
     const Case c = drawnInjected(campaign.random(), mistakes[campaign.number() % mistakes.size()]);
     SCOPED_TRACE(campaign.text() + ": " + c.text);
     expectDoctor(c);
