@@ -88,6 +88,23 @@ std::optional<Verdict> ofLabels(const Case& c) {
   return knownIf(c.train && c.stats);
 }
 
+/// What is attended and which messages come is in every recording.
+std::optional<Verdict> ofEvents(const Case&) {
+  return Verdict::kClear;
+}
+
+/// Blocks that go round are told apart by their hashes; where each rank keeps its own, there is
+/// nothing to tell.
+std::optional<Verdict> ofBlocks(const Case& c) {
+  const bool stay = c.oracles.front().ring(0).size() == 1;
+  return stay ? Verdict::kClear : knownIf(c.stats && !isGathered(c));
+}
+
+/// What is computed again from values; of which runs it cannot be is no matter of the plan.
+std::optional<Verdict> ofComputedBlocks(const Case& c) {
+  return c.values || c.cp == 1 ? std::nullopt : std::optional(Verdict::kNotObservable);
+}
+
 /// Of runs with one of the mistakes of which every scene is compared, or with none.
 using Rule = std::optional<Verdict> (*)(const Case& c);
 const std::map<std::string, Rule>& plainRules() {
@@ -109,7 +126,20 @@ const std::map<std::string, Rule>& plainRules() {
       {"missing_position_ids", ofPositions},
       {"missing_rope_buffer",
        [](const Case& c) { return std::optional(knownIf(c.train && c.values)); }},
+      {"ring_bypassed", ofEvents},
+      {"no_skip_future_block", ofEvents},
+      {"causal_on_every_block", ofEvents},
+      {"mask_dropped", ofEvents},
+      {"documents_ignored", ofEvents},
+      {"kv_not_rotated", ofBlocks},
+      {"wrong_ring_direction", ofBlocks},
+      {"non_contiguous_kv", ofBlocks},
+      {"stale_kv_in_backward", ofBlocks},
+      {"dkv_not_returned", ofEvents},
+      {"lse_base2", ofComputedBlocks},
       {"naive_sum_merge", ofMerges},
+      {"lse_low_precision", ofComputedBlocks},
+      {"local_delta_in_backward", ofComputedBlocks},
       {"dropped_hop", [](const Case&) { return std::optional(Verdict::kClear); }},
       {"rank_without_targets", ofLosses},
       {"mean_of_local_means", ofLosses},
@@ -148,6 +178,10 @@ std::optional<Verdict> ofInjected(const Case& c, const std::string& rule) {
 }
 
 }  // namespace
+
+bool isGathered(const Case& c) {
+  return c.oracles.front().plan().gathers;
+}
 
 std::optional<Verdict> rightVerdict(const Case& c, const std::string& rule) {
   if (c.ignores_labels) return ofInjected(c, rule);

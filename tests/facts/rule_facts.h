@@ -13,6 +13,9 @@ namespace ringscope::facts {
 /// What a rule must say of the recording; nothing where the plan does not tell.
 std::optional<traces::Verdict> rightVerdict(const Case& c, const std::string& rule);
 
+/// All blocks come at once, and no hashes of them are recorded.
+bool isGathered(const Case& c);
+
 /// Compares the names and numbers of a finding with the plan's.
 void expectEvidence(const Case& c, const traces::Finding& finding);
 /// The part of it that is about what was computed.

@@ -174,8 +174,8 @@ TEST(DoctorSceneTest, WhatWasRecordedAndDoesNotTellIsNotCalledUnrecorded) {
             "What was recorded cannot tell. This needs the values of position_ids and the borders "
             "of documents.");
   EXPECT_EQ(evidenceOf("run cp=2 command=attend capture=none\n", title),
-            "What was recorded cannot tell. This needs a run that trains, whose tokens, labels and "
-            "losses are recorded.");
+            "What was recorded cannot tell. This needs a run that trains, whose tokens, q, k, "
+            "labels and losses are recorded.");
 }
 
 }  // namespace

@@ -156,8 +156,8 @@ bool readLayer(const LayerBlocks& layer, BlockReading& reading) {
   return true;
 }
 
-/// By the recorded schedules no block goes from one rank to the next.
-bool nothingGoesRound(const Trace& trace) {
+/// By the recorded schedules every rank attends its own block alone.
+bool allKeepTheirOwn(const Trace& trace) {
   if (trace.run() && trace.run()->cp == 1) return true;
   if (trace.schedules().empty()) return false;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
@@ -169,7 +169,17 @@ bool nothingGoesRound(const Trace& trace) {
       if (!known) return false;
     }
   return std::ranges::none_of(trace.schedules(), [](const ScheduleRecord& schedule) {
-    return std::ranges::any_of(schedule.stages, &StageRecord::forwards_kv);
+    return std::ranges::any_of(schedule.stages, [&](const StageRecord& stage) {
+      return stage.source_rank != schedule.rank;
+    });
+  });
+}
+
+/// By the recorded schedules all blocks come at once.
+bool areGathered(const Trace& trace) {
+  return std::ranges::any_of(trace.schedules(), [](const ScheduleRecord& schedule) {
+    return schedule.stages.size() > 1 &&
+           schedule.stages[0].ring_step == schedule.stages[1].ring_step;
   });
 }
 
@@ -191,8 +201,14 @@ BlockReading readBlocks(const Trace& trace) {
         any_unknown = true;
       }
     }
-  if (!any_unknown && (any_right || nothingGoesRound(trace)))
+  if (!any_unknown && (any_right || allKeepTheirOwn(trace)))
     not_known.are = BlocksAre::kOfTheirSource;
+  if (!any_right && !any_unknown && areGathered(trace)) {
+    not_known.recorded = true;
+    not_known.missing =
+        "needs KV that goes round a ring; of blocks that are gathered at once no hashes are "
+        "recorded";
+  }
   return not_known;
 }
 

@@ -37,12 +37,13 @@ bool keeps(const RunSpec& run, CaptureNeeded capture) {
   return run.capture == "full" || (capture == CaptureNeeded::kStats && run.capture != "none");
 }
 
+/// One attention records too little for the rule, however it is captured.
+bool needsTraining(const Rule& rule, const RunSpec* run) {
+  return rule.of == RuleOf::kTraining && run && run->command == Command::kAttend;
+}
+
 /// Adds to what is missing the capture that would have kept it; every capture keeps events.
 void addCapture(RuleResult& result, const Rule& rule, const RunSpec* run) {
-  if (rule.of == RuleOf::kTraining && run && run->command == Command::kAttend) {
-    result = undecided("needs a run that trains, whose tokens, labels and losses are recorded");
-    return;
-  }
   const Mistake* mistake = findMistake(rule.id);
   if (!mistake) return;
   if (mistake->capture == CaptureNeeded::kEvents || (run && keeps(*run, mistake->capture)))
@@ -55,8 +56,11 @@ void addCapture(RuleResult& result, const Rule& rule, const RunSpec* run) {
 RuleResult checked(const Rule& rule, const Trace& trace) {
   try {
     RuleResult result = rule.check(trace);
-    if (result.verdict == Verdict::kNotObservable && result.capture_helps)
-      addCapture(result, rule, trace.run());
+    if (result.verdict != Verdict::kNotObservable) return result;
+    if (needsTraining(rule, trace.run()))
+      return undecided(
+          "needs a run that trains, whose tokens, q, k, labels and losses are recorded");
+    if (result.capture_helps) addCapture(result, rule, trace.run());
     return result;
   } catch (const std::bad_alloc&) {
     return undecided("needs more memory than there is");

@@ -38,7 +38,8 @@ RuleResult notObservable(std::string would_settle);
 /// The same where another capture of this run would not settle it either.
 RuleResult undecided(std::string would_settle);
 
-/// Of which runs a rule can tell anything: one attention alone has no tokens, labels or loss.
+/// Of which runs a rule can tell anything: of one attention alone no tokens, labels,
+/// loss, q or k are recorded.
 enum class RuleOf { kAnyRun, kTraining };
 
 /// One rule: a pure function of what was recorded. It never learns what was injected.

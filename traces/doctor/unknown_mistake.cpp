@@ -145,7 +145,7 @@ std::optional<Finding> unknownMistake(const Trace& trace) {
       (isOfOneAttention(*wrong) ? " is wrong by itself" : " is the first that is wrong");
   finding.place = wrong->place;
   if (const auto rank = worstRank(*wrong);
-      rank && static_cast<int>(wrong->ratio_by_rank.size()) == trace.worldSize())
+      rank && trace.run() && trace.run()->dp * trace.run()->tp == 1)
     finding.rank = WorldRank::of(static_cast<int>(*rank));
   finding.buffer = wrong->tensor;
   finding.evidence = "In training step " + std::to_string(wrong->place.train_step) + " " +
