@@ -113,7 +113,7 @@ class Sample:
     def ring(self, rank, direction):
         for step in range(RANKS):
             place, source = self.place(direction, 0, step), (rank - step) % RANKS
-            if step + 1 < RANKS:
+            if step + 1 < RANKS or direction == BACKWARD:  # sums of dK and dV go all the way home
                 self.flow += 1
                 for kind, me, peer in (("send", rank, 1 - rank), ("receive", 1 - rank, rank)):
                     self.event(kind, place, me, 900, peer=peer, source_rank=source, payload=1 + direction,
