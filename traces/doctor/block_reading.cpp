@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "traces/doctor/shared_readings.h"
 #include "traces/query/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -183,9 +184,7 @@ bool areGathered(const Trace& trace) {
   });
 }
 
-}  // namespace
-
-BlockReading readBlocks(const Trace& trace) {
+BlockReading computedBlocks(const Trace& trace) {
   BlockReading not_known;
   not_known.missing = "needs the hashes of the KV blocks that ranks held at each ring step";
   bool any_right = false, any_unknown = false;
@@ -210,6 +209,12 @@ BlockReading readBlocks(const Trace& trace) {
         "recorded";
   }
   return not_known;
+}
+
+}  // namespace
+
+BlockReading readBlocks(const Trace& trace) {
+  return SharedReadings::of(trace, computedBlocks);
 }
 
 RuleResult answerOf(const BlockReading& blocks, BlocksAre wrong, const char* rule,

@@ -7,6 +7,7 @@
 
 #include "traces/core/prose.h"
 #include "traces/doctor/coverage_tally.h"
+#include "traces/doctor/shared_readings.h"
 #include "traces/query/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -173,9 +174,7 @@ CoverageReading judge(const Trace& trace, CoverageCounter& counter, const Attent
   return reading;
 }
 
-}  // namespace
-
-CoverageReading readCoverage(const Trace& trace) {
+CoverageReading computedCoverage(const Trace& trace) {
   CoverageReading right;
   std::optional<CoverageReading> not_known, half_done;
   for (const auto& members : sequenceGroups(trace)) {
@@ -200,6 +199,12 @@ CoverageReading readCoverage(const Trace& trace) {
   if (right.recorded) return right;
   return half_done.value_or(
       unknown("needs the pieces that each rank attends, with their ring steps", false));
+}
+
+}  // namespace
+
+CoverageReading readCoverage(const Trace& trace) {
+  return SharedReadings::of(trace, computedCoverage);
 }
 
 RuleResult answerOf(const CoverageReading& coverage, AttentionIs wrong, const char* rule,

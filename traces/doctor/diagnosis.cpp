@@ -7,6 +7,7 @@
 #include <new>
 
 #include "traces/core/prose.h"
+#include "traces/doctor/shared_readings.h"
 #include "traces/doctor/unknown_mistake.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/query/ending.h"
@@ -100,6 +101,7 @@ std::vector<Finding> Diagnosis::findings() const {
 
 Diagnosis diagnose(const Trace& trace) {
   Diagnosis diagnosis;
+  const SharedReadings readings(trace);
   for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
   keepCauses(diagnosis.entries);
   const std::vector<Finding> findings = diagnosis.findings();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "traces/doctor/sequence_tokens.h"
+#include "traces/doctor/shared_readings.h"
 #include "traces/query/sequence_groups.h"
 #include "traces/schema/token_runs.h"
 
@@ -152,9 +153,7 @@ std::set<std::int32_t> stepsOf(const Trace& trace) {
   return steps;
 }
 
-}  // namespace
-
-LabelReading readLabels(const Trace& trace) {
+LabelReading computedLabels(const Trace& trace) {
   LabelReading all;
   all.missing = "needs the values of input_ids and labels, and which tokens these are";
   bool any_right = false;
@@ -174,6 +173,12 @@ LabelReading readLabels(const Trace& trace) {
       }
     }
   return all;
+}
+
+}  // namespace
+
+LabelReading readLabels(const Trace& trace) {
+  return SharedReadings::of(trace, computedLabels);
 }
 
 RuleResult unknownLabels(const LabelReading& labels) {

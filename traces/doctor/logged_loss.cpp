@@ -5,6 +5,7 @@
 #include <set>
 
 #include "traces/core/prose.h"
+#include "traces/doctor/shared_readings.h"
 #include "traces/schema/other_tensors.h"
 #include "traces/verify/row_limits.h"
 
@@ -138,9 +139,7 @@ std::set<std::int32_t> stepsOf(const Trace& trace) {
   return steps;
 }
 
-}  // namespace
-
-LoggedLoss readLoggedLoss(const Trace& trace) {
+LoggedLoss computedLoss(const Trace& trace) {
   LoggedLoss last = unknown("needs the loss of each rank, and the one that the run logged");
   bool any_right = false;
   for (const std::int32_t train_step : stepsOf(trace)) {
@@ -151,6 +150,12 @@ LoggedLoss readLoggedLoss(const Trace& trace) {
     last = std::move(loss);
   }
   return last;
+}
+
+}  // namespace
+
+LoggedLoss readLoggedLoss(const Trace& trace) {
+  return SharedReadings::of(trace, computedLoss);
 }
 
 RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const char* rule,

@@ -72,6 +72,7 @@ class LayerScores {
         of.q.data() +
         (static_cast<std::size_t>(head % layer_.groupSize()) * tokens + query) * width;
     std::vector<double> scores;
+    scores.reserve(keys.size());
     for (const std::size_t key : keys)
       scores.push_back(std::inner_product(q, q + width, of.k.data() + key * width, 0.0) /
                        std::sqrt(static_cast<double>(width)));
