@@ -11,6 +11,7 @@
 #include "tests/support/campaign.h"
 #include "tests/support/rank_children.h"
 #include "traces/doctor/diagnosis.h"
+#include "traces/doctor/unknown_mistake.h"
 #include "traces/join/join_files.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/query/ending.h"
@@ -52,7 +53,12 @@ void expectNamed(const Injected& injected, test::Campaign& campaign) {
     const auto right = run.record(dir.file("right.rscope"));
     const auto wrong = run.record(dir.file("wrong.rscope"), mistake);
     const Diagnosis diagnosis = traces::diagnose(*wrong);
-    const auto findings = diagnosis.findings();
+    auto findings = diagnosis.findings();
+    // A verdict may show that something is wrong where the recording cannot tell its name.
+    if (verdictOf(diagnosis, mistake) == Verdict::kNotObservable)
+      std::erase_if(findings, [](const traces::Finding& finding) {
+        return finding.rule == traces::kUnknownMistake;
+      });
     const bool changed = !test::sameValues(*right, *wrong) || !test::sameLosses(*right, *wrong),
                named = !findings.empty(), seen = test::hidden(mistake, *right, *wrong).empty(),
                shown = changed && isKept(mistake, run.spec()) && seen;
@@ -114,7 +120,9 @@ void whole(const RandomRun& run, const std::string& path) {
   if (run.attention || run.spec().capture != "full") return;
   // Which weights were dropped is not recorded, and FP8 may round more than a block's delta
   // changes: whose sums backward used cannot be told.
-  const int unseen = run.spec().dropout > 0 || run.spec().fp8 ? 1 : 0;
+  int unseen = run.spec().dropout > 0 || run.spec().fp8 ? 1 : 0;
+  // Of blocks that are gathered at once no hashes are recorded, on which four rules rest.
+  if (run.spec().strategy == traces::Strategy::kAllGather) unseen += 4;
   EXPECT_LE(diagnosis.count(Verdict::kNotObservable), unseen) << traces::toText(diagnosis);
   EXPECT_TRUE(traces::isClear(diagnosis)) << traces::headline(diagnosis);
 }
