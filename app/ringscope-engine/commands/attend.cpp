@@ -53,12 +53,11 @@ nlohmann::json report(const engine::AttendOutcome& outcome,
                             {"bytes_backward", h.bytes_backward}});
   if (!o.random.empty()) json["random"] = o.random;
   for (const auto& diff : diffs)
-    json["errors"][diff.tensor] = {
-        {"max_abs", diff.largest},
-        {"error", diff.error},
-        {"limit", diff.limit},
-        {"ratio", diff.ratio},
-        {"quantisation", diff.quantisation ? nlohmann::json(*diff.quantisation) : nullptr}};
+    json["errors"][diff.tensor] = {{"max_abs", diff.largest},
+                                   {"error", diff.error},
+                                   {"limit", diff.limit},
+                                   {"ratio", diff.ratio},
+                                   {"quantisation", traces::toJson(diff.quantisation)}};
   return json;
 }
 

@@ -26,7 +26,7 @@ nlohmann::json toJson(const DiffRecord& diff) {
           {"ratio", diff.ratio},
           {"ratio_by_rank", diff.ratio_by_rank},
           {"max_abs", diff.largest},
-          {"quantisation", diff.quantisation ? nlohmann::json(*diff.quantisation) : nullptr},
+          {"quantisation", traces::toJson(diff.quantisation)},
           {"worst_index", diff.worst_index}};
 }
 

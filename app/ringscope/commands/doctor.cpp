@@ -18,7 +18,6 @@ struct Options {
 };
 
 void write(const std::string& path, const std::string& text) {
-  if (path.empty()) return;
   traces::OutputFile file(path);
   file.stream() << text;
   file.finish();
@@ -75,9 +74,10 @@ int run(const Options& o) {
   const auto diagnosis = traces::diagnose(*trace);
   const Known known = knownOf(diagnosis, baseline);
   std::cout << (o.json ? jsonOf(diagnosis, known, compared) : textOf(diagnosis, known, o.baseline));
-  write(o.sarif, dumped(traces::toSarif(diagnosis, o.trace, RINGSCOPE_VERSION,
-                                        compared ? &baseline : nullptr)));
-  write(o.junit, traces::toJunit(diagnosis, o.trace, baseline));
+  if (!o.sarif.empty())
+    write(o.sarif, dumped(traces::toSarif(diagnosis, o.trace, RINGSCOPE_VERSION,
+                                          compared ? &baseline : nullptr)));
+  if (!o.junit.empty()) write(o.junit, traces::toJunit(diagnosis, o.trace, baseline));
   return known.accepted.size() == diagnosis.findings().size() ? kSuccess : kAnswerIsNo;
 }
 
