@@ -2,11 +2,21 @@
 # The oracle is a library of its own that links nothing of the project.
 add_library(ringscope_test_oracle STATIC facts/plan_oracle.cpp)
 ringscope_target(ringscope_test_oracle)
-ringscope_test(test_facts engine
+add_library(ringscope_facts STATIC
   facts/computed_facts.cpp facts/coverage_facts.cpp facts/doctor_facts.cpp facts/draw_attention.cpp facts/draw_training.cpp facts/facts_case.cpp
-  facts/evidence_facts.cpp facts/facts_test.cpp facts/growing_facts.cpp facts/inspector_facts.cpp facts/merge_facts.cpp facts/moment_facts.cpp
+  facts/evidence_facts.cpp facts/growing_facts.cpp facts/inspector_facts.cpp facts/merge_facts.cpp facts/moment_facts.cpp
   facts/panel_facts.cpp facts/record_processes.cpp facts/ring_facts.cpp facts/rule_facts.cpp
-  facts/scene_facts.cpp facts/sentence_facts.cpp facts/status_facts.cpp facts/tensor_facts.cpp
-  LIBS ringscope_test_oracle ringscope_scene ringscope_engine GTest::gtest_main)
+  facts/scene_facts.cpp facts/sentence_facts.cpp facts/status_facts.cpp facts/tensor_facts.cpp)
+ringscope_target(ringscope_facts)
+target_compile_definitions(ringscope_facts PRIVATE RINGSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                           RINGSCOPE_PROGRAM="$<TARGET_FILE:ringscope>")
+target_link_libraries(ringscope_facts PUBLIC ringscope_test_oracle ringscope_scene ringscope_engine GTest::gtest)
+target_precompile_headers(ringscope_facts REUSE_FROM ringscope_engine)
+ringscope_test(test_facts engine facts/facts_test.cpp LIBS ringscope_facts GTest::gtest_main)
 add_dependencies(test_facts ringscope)
 target_precompile_headers(test_facts REUSE_FROM ringscope_engine)
+if(RINGSCOPE_GUI)
+  ringscope_window_test(test_painted_facts viz/painted_test.cpp viz/painted_moments.cpp viz/painted_numbers.cpp
+    viz/painted_words.cpp)
+  target_link_libraries(test_painted_facts PRIVATE ringscope_facts)
+endif()

@@ -11,23 +11,6 @@
 namespace ringscope::facts {
 namespace {
 
-Look drawnLook(const Case& c, std::mt19937& random) {
-  auto below = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
-  Look look;
-  look.group = below(c.groups());
-  look.rank = below(c.cp);
-  look.step = below(c.steps);
-  look.layer = below(c.layers);
-  look.backward = below(2) == 1;
-  look.ring_step = below(c.oracle(look.step, look.group).ringSteps());
-  return look;
-}
-
-std::string describe(const Look& look) {
-  return "group " + std::to_string(look.group) + " rank " + std::to_string(look.rank) + ", " +
-         traces::describe(look.place());
-}
-
 void expectAllScenes(const Case& c, const Look& look, std::mt19937& random) {
   expectRing(c, look);
   expectCoverage(c, look);

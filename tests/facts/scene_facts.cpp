@@ -20,6 +20,25 @@ traces::Place Look::place() const {
           traces::RingStep::of(ring_step)};
 }
 
+Look drawnLook(const Case& c, std::mt19937& random) {
+  const auto below = [&](int count) {
+    return static_cast<int>(random() % static_cast<unsigned>(count));
+  };
+  Look look;
+  look.group = below(c.groups());
+  look.rank = below(c.cp);
+  look.step = below(c.steps);
+  look.layer = below(c.layers);
+  look.backward = below(2) == 1;
+  look.ring_step = below(c.oracle(look.step, look.group).ringSteps());
+  return look;
+}
+
+std::string describe(const Look& look) {
+  return "group " + std::to_string(look.group) + " rank " + std::to_string(look.rank) + ", " +
+         traces::describe(look.place());
+}
+
 std::set<int> numbersIn(const std::string& list) {
   std::set<int> numbers;
   static const std::regex kPart("(\\d+)(?:–(\\d+))?");

@@ -22,6 +22,9 @@ struct Look {
   viz::Cursor cursor(const Case& c) const;
   traces::Place place() const;
 };
+/// Any moment of a run, in any group.
+Look drawnLook(const Case& c, std::mt19937& random);
+std::string describe(const Look& look);
 
 // Each compares one scene with what the plan says. A disagreement fails the test.
 void expectRing(const Case& c, const Look& look);

@@ -18,6 +18,7 @@ struct DrawnText {
   QString words;
   QPointF at;
   QColor color;
+  double width = 0;
 };
 
 /// A filled shape.
@@ -39,7 +40,7 @@ class DrawingEngine : public QPaintEngine {
     if (to.state() & DirtyTransform) transform_ = to.transform();
   }
   void drawTextItem(const QPointF& at, const QTextItem& item) override {
-    texts.push_back({item.text(), transform_.map(at), pen_.color()});
+    texts.push_back({item.text(), transform_.map(at), pen_.color(), item.width()});
   }
   void drawPath(const QPainterPath& path) override { fill(path.boundingRect()); }
   using QPaintEngine::drawPolygon;

@@ -17,7 +17,8 @@ bool isReplicated(MemoryCategory category) {
          category == MemoryCategory::kOptimizer;
 }
 
-/// What the rank was doing then, and the largest part of what it does not always hold.
+/// What the rank was doing then, or had done last, and the largest part of what it does not always
+/// hold.
 std::string describeCause(const traces::Trace& trace, WorldRank rank, const MemoryPeak& peak) {
   const traces::Event* doing = nullptr;
   for (const traces::Event& event : trace.events(rank))
@@ -31,7 +32,8 @@ std::string describeCause(const traces::Trace& trace, WorldRank rank, const Memo
       largest = c;
   std::string words;
   if (doing)
-    words = std::string(traces::name(doing->kind)) + " at " + traces::describe(doing->place) + "; ";
+    words = std::string(doing->end_ns < peak.time_ns ? "after " : "") + traces::name(doing->kind) +
+            " at " + traces::describe(doing->place) + "; ";
   return words + traces::name(static_cast<MemoryCategory>(largest)) + " are " +
          describeBytes(peak.by_category[largest]) + " of it";
 }

@@ -12,7 +12,7 @@ namespace ringscope::viz {
 struct MemoryPeak {
   std::int64_t bytes = 0, time_ns = 0;
   std::array<std::int64_t, kMemoryCategories> by_category{};
-  std::string cause;  ///< "attend at step 0 › layer 1 › …: activations 1.1 MiB, KV 96 KiB"
+  std::string cause;  ///< "attend at step 0 › layer 1 › …; activations are 1.1 MiB of it"
 
   friend bool operator==(const MemoryPeak&, const MemoryPeak&) = default;
 };

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/viz/painted_words.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ringscope::facts {
+namespace {
+
+std::string plain(const std::string& words) {
+  return QString::fromStdString(words).simplified().toStdString();
+}
+
+/// One piece follows the other on one line: a font that lacks a letter ends a piece.
+bool goesOn(const test::DrawnText& before, const test::DrawnText& after) {
+  return std::abs(before.at.y() - after.at.y()) < 0.5 &&
+         std::abs(before.at.x() + before.width - after.at.x()) < 1.5;
+}
+
+}  // namespace
+
+PaintedWords::PaintedWords(const test::Drawn& page) {
+  const test::DrawnText* before = nullptr;
+  for (const test::DrawnText& text : page.texts()) {
+    if (before && goesOn(*before, text))
+      lines_.back() += text.words.toStdString();
+    else
+      lines_.push_back(text.words.toStdString());
+    before = &text;
+  }
+  for (std::string& line : lines_) line = plain(line);
+}
+
+bool PaintedWords::take(const std::string& words) {
+  const std::string wanted = plain(words);
+  for (std::size_t first = 0; first < lines_.size(); ++first) {
+    std::string said = lines_[first];
+    std::size_t last = first;
+    while (said.size() < wanted.size() && last + 1 < lines_.size()) said += " " + lines_[++last];
+    if (said != wanted) continue;
+    lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(first),
+                 lines_.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+    return true;
+  }
+  return false;
+}
+
+void PaintedWords::must(const std::string& words) {
+  if (take(words)) return;
+  std::string said;
+  for (const std::string& line : lines_) said += "\n  " + line;
+  ADD_FAILURE() << "the page does not say: " << words
+                << "\nwhat it says and was not taken:" << said;
+}
+
+void PaintedWords::may(const std::string& words) {
+  while (!words.empty() && take(words)) continue;
+}
+
+void PaintedWords::expectNoOtherNumbers() const {
+  for (const std::string& line : lines_)
+    EXPECT_FALSE(std::ranges::any_of(line, [](char c) { return c >= '0' && c <= '9'; }))
+        << "nothing explains: " << line;
+}
+
+std::string decimals(double value, int digits, char format) {
+  return QString::number(value, format, digits).toStdString();
+}
+
+}  // namespace ringscope::facts
