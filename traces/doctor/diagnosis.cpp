@@ -7,6 +7,7 @@
 #include <new>
 
 #include "traces/core/prose.h"
+#include "traces/doctor/proof.h"
 #include "traces/doctor/shared_readings.h"
 #include "traces/doctor/unknown_mistake.h"
 #include "traces/mistakes/catalogue.h"
@@ -84,6 +85,16 @@ void keepCauses(std::vector<Diagnosis::Entry>& entries) {
           undecided("needs a run without " + cause->second + ", which explains what it would find");
 }
 
+/// The first finding of each rule gets what computing its layer again says.
+void addProofs(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
+  for (Diagnosis::Entry& entry : entries) {
+    if (entry.result.findings.empty()) continue;
+    Finding& finding = entry.result.findings.front();
+    if (const std::string proof = proofOf(trace, finding); !proof.empty())
+      finding.evidence += (finding.evidence.ends_with('.') ? " " : ". ") + proof;
+  }
+}
+
 }  // namespace
 
 int Diagnosis::count(Verdict verdict) const {
@@ -108,6 +119,7 @@ Diagnosis diagnose(const Trace& trace) {
   if (std::ranges::none_of(findings, [](const Finding& f) { return f.severity == "error"; }))
     if (auto finding = unknownMistake(trace))
       diagnosis.entries.push_back({finding->rule, found(std::move(*finding))});
+  addProofs(trace, diagnosis.entries);
   diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
   if (const Ending ending = endingOf(trace); ending.how == HowEnded::kFailed) {
     diagnosis.failure = describe(ending);

@@ -25,6 +25,9 @@ struct Mistake {
   std::vector<std::string> seams{};  ///< of engine/mistakes/seams.h, by which it can be made
   std::string made_by{};             ///< what these then do instead
   bool injectable = false;  ///< the engine can make it; a test compares this with its registry
+  /// Of verify/hypotheses: what attention gives with this mistake, in the ways it is made; empty:
+  /// it is not computed.
+  std::vector<std::string> hypotheses{};
   /// Mistakes whose rules may find something too where this one was made. It comes before them on
   /// the data's way, so its own finding stands for theirs.
   std::vector<std::string> also_trips{};

@@ -44,6 +44,22 @@ nlohmann::json toJson(const TensorCheck& tensor) {
             {"size", number(worst.size)}}}};
 }
 
+nlohmann::json toJson(const HypothesesCheck& hypotheses) {
+  nlohmann::json json = {{"meant_ratio", number(hypotheses.meant_ratio)},
+                         {"skipped", hypotheses.skipped},
+                         {"mistakes", nlohmann::json::array()}};
+  for (const HypothesisCheck& check : hypotheses.checks) {
+    nlohmann::json tensors = nlohmann::json::object();
+    for (const TensorCheck& tensor : check.tensors)
+      tensors[name(tensor.kind)] = number(tensor.worst.ratio());
+    json["mistakes"].push_back({{"mistake", check.mistake},
+                                {"reproduces", check.reproduces()},
+                                {"ratio", number(check.ratio())},
+                                {"tensors", tensors}});
+  }
+  return json;
+}
+
 nlohmann::json toJson(const LayerCheck& layer) {
   nlohmann::json json = {{"train_step", layer.pass.train_step},
                          {"layer", layer.pass.layer.value()},
@@ -52,6 +68,7 @@ nlohmann::json toJson(const LayerCheck& layer) {
                          {"skipped", layer.skipped},
                          {"tensors", nlohmann::json::array()}};
   for (const TensorCheck& tensor : layer.tensors) json["tensors"].push_back(toJson(tensor));
+  if (layer.worstRatio() > 1) json["hypotheses"] = toJson(layer.hypotheses);
   return json;
 }
 
@@ -69,10 +86,13 @@ std::string ranksOf(const std::vector<WorldRank>& ranks) {
   return text;
 }
 
-/// "0.0046× its limit", "8,400× its limit"
+/// "0.0046×", "8,400×"
+std::string describeRatio(double ratio) {
+  return ratio < 0.1 ? describeSignificant(ratio, 2) + "×" : describeMultiple(ratio);
+}
+
 std::string timesLimit(double ratio) {
-  return (ratio < 0.1 ? describeSignificant(ratio, 2) + "×" : describeMultiple(ratio)) +
-         " its limit";
+  return describeRatio(ratio) + " its limit";
 }
 
 std::string toText(const TensorCheck& tensor) {
@@ -94,10 +114,37 @@ std::string toText(const TensorCheck& tensor) {
   return text + "\n";
 }
 
+/// "out 0.2×, dq 0.31×"
+std::string ratiosOf(const std::vector<TensorCheck>& tensors) {
+  std::string text;
+  for (const TensorCheck& tensor : tensors)
+    text += (text.empty() ? "" : ", ") + std::string(name(tensor.kind)) + " " +
+            describeRatio(tensor.worst.ratio());
+  return text;
+}
+
+/// What explains a wrong layer, and what does not.
+std::string toText(const HypothesesCheck& hypotheses) {
+  if (!hypotheses.skipped.empty()) return "  – no mistake was tried: " + hypotheses.skipped + "\n";
+  std::string text, excluded;
+  for (const HypothesisCheck& check : hypotheses.checks) {
+    if (check.reproduces())
+      text += "  = it is what `" + check.mistake + "` gives: " + ratiosOf(check.tensors) +
+              " their limits; what was meant is off by " + timesLimit(hypotheses.meant_ratio) +
+              "\n";
+    else
+      excluded += (excluded.empty() ? "" : ", ") + ("`" + check.mistake + "` ") +
+                  describeRatio(check.ratio());
+  }
+  if (text.empty() && !hypotheses.checks.empty()) text = "  = no mistake that was tried gives it\n";
+  return text + (excluded.empty() ? "" : "  ≠ excluded: " + excluded + "\n");
+}
+
 std::string toText(const LayerCheck& layer) {
   std::string text = "step " + std::to_string(layer.pass.train_step) + " › layer " +
                      toString(layer.pass.layer) + " › " + ranksOf(layer.members) + "\n";
   for (const TensorCheck& tensor : layer.tensors) text += toText(tensor);
+  if (layer.worstRatio() > 1) text += toText(layer.hypotheses);
   for (const std::string& reason : layer.skipped) text += "  – " + reason + "\n";
   return text;
 }

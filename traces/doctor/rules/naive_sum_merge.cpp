@@ -88,7 +88,7 @@ Finding finding(const Place& place, WorldRank owner, const Comparison& c) {
   f.rank = owner;
   f.buffer = "out";
   f.evidence = "The recorded out equals the plain sum of up to " + std::to_string(c.most_blocks) +
-               " blocks a row within " + describeSignificant(c.plain_error, 2) +
+               " pieces a row within " + describeSignificant(c.plain_error, 2) +
                "; from the sum weighted by exp(block_lse − lse) it differs by " +
                describeSignificant(c.weighted_error, 2) + " at token " +
                describeCount(c.worst_token.value()) + ", where out's largest value is " +

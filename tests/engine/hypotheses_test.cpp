@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What verify makes of random runs with a mistake in their attention: computed again with that
+// mistake the recording comes out, and with what was meant it does not.
+#include <gtest/gtest.h>
+
+#include "tests/engine/injected_runs.h"
+#include "tests/support/campaign.h"
+#include "traces/doctor/diagnosis.h"
+#include "traces/verify/trace_check.h"
+
+namespace ringscope::engine {
+namespace {
+
+using test::Injected;
+using test::RandomRun;
+
+std::vector<Injected> computable() {
+  std::vector<Injected> all;
+  for (const Injected& injected : test::kMistakes)
+    if (!traces::findMistake(injected.mistake)->hypotheses.empty()) all.push_back(injected);
+  return all;
+}
+
+/// Such that a layer can be computed again: dropout's weights are not recorded.
+RandomRun runWithValues(const Injected& injected, std::mt19937& random) {
+  for (;;) {
+    RandomRun run = test::runFor(injected, random);
+    traces::RunSpec& spec = run.attention ? static_cast<traces::RunSpec&>(run.attention->config)
+                                          : static_cast<traces::RunSpec&>(run.training);
+    if (spec.dropout > 0 || spec.fp8) continue;
+    // Where blocks are gathered only the sums go the wrong way, which no hypothesis says.
+    if (injected.mistake == "wrong_ring_direction" && spec.rotate == traces::Rotate::kAllGather)
+      continue;
+    spec.capture = "full";
+    return run;
+  }
+}
+
+/// Whether the layer was wrong and could be explained.
+bool expectReproduced(const traces::LayerCheck& layer, const std::string& mistake) {
+  if (layer.worstRatio() <= 1 || !layer.hypotheses.skipped.empty()) return false;
+  const auto& tried = layer.hypotheses.checks;
+  const auto own = std::ranges::find(tried, mistake, &traces::HypothesisCheck::mistake);
+  if (own == tried.end()) {
+    ADD_FAILURE() << mistake << " was not tried";
+    return true;
+  }
+  EXPECT_TRUE(own->reproduces()) << mistake << " is off by " << own->ratio() << ", as meant "
+                                 << layer.hypotheses.meant_ratio << ", nearest "
+                                 << tried.front().mistake << " " << tried.front().ratio();
+  return true;
+}
+
+TEST(HypothesesTest, ComputedAgainWithItsMistakeAWrongLayerComesOut) {
+  const auto all = computable();
+  for (test::Campaign campaign(22, 20261123); campaign.next();) {
+    const Injected& injected = all[campaign.number() % all.size()];
+    test::TempDir dir;
+    bool wrong = false;
+    for (int draws = 0; !wrong && draws < 20; ++draws) {
+      const RandomRun run = runWithValues(injected, campaign.random());
+      SCOPED_TRACE(campaign.text() + ": " + injected.mistake + " " + run.text());
+      const auto trace = run.record(dir.file("a.rscope"), injected.mistake);
+      for (const traces::LayerCheck& layer : traces::checkTrace(*trace).layers)
+        wrong |= expectReproduced(layer, injected.mistake);
+    }
+    EXPECT_TRUE(wrong) << injected.mistake << " changed nothing in 20 runs";
+  }
+}
+
+}  // namespace
+}  // namespace ringscope::engine
