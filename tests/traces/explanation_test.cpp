@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every mistake has an explanation, and what it tells people to look at and to type is there.
+#include "traces/mistakes/explanation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/files.h"
+#include "traces/mistakes/catalogue.h"
+
+namespace ringscope::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSource = RINGSCOPE_SOURCE_DIR;
+const fs::path kFolder = kSource / "resources/mistakes";
+
+std::string contentOf(const fs::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<Explanation> all() {
+  std::vector<Explanation> explanations;
+  for (const Mistake& mistake : mistakeCatalogue()) {
+    const std::string name = mistake.id + ".md";
+    explanations.push_back(parseExplanation(mistake.id, contentOf(kFolder / name), name));
+  }
+  return explanations;
+}
+
+std::set<std::string> matches(const std::string& text, const std::regex& pattern) {
+  std::set<std::string> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
+    found.insert((*at)[1]);
+  return found;
+}
+
+/// All sources of a folder, one after the other.
+std::string sourcesOf(const std::string& folder) {
+  std::string text;
+  for (const auto& entry : fs::recursive_directory_iterator(kSource / folder))
+    if (entry.path().extension() == ".cpp" || entry.path().extension() == ".h")
+      text += contentOf(entry.path());
+  return text;
+}
+
+/// Lines of code that call a program of RingScope; a line that ends with \ goes on in the next.
+std::vector<std::vector<std::string>> commandsOf(const Explanation& explanation) {
+  std::istringstream lines(std::regex_replace(explanation.how_to_see, std::regex("\\\\\n *"), ""));
+  std::vector<std::vector<std::string>> commands;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("ringscope")) continue;
+    std::istringstream words(line);
+    commands.emplace_back(std::istream_iterator<std::string>(words),
+                          std::istream_iterator<std::string>());
+  }
+  return commands;
+}
+
+/// Sets RINGSCOPE_RESOURCES for a test.
+class ResourcesIn {
+ public:
+  explicit ResourcesIn(const std::string& folder) {
+    ::setenv("RINGSCOPE_RESOURCES", folder.c_str(), 1);
+  }
+  ~ResourcesIn() { ::unsetenv("RINGSCOPE_RESOURCES"); }
+};
+
+constexpr const char* kShort =
+    "# A title\n\n## What happens\n\nThis.\n\n## How to see it here\n\nThere.\n\n"
+    "## How to fix it\n\n### PyTorch\n\n```python\n# a comment\n```\n\n"
+    "## Reported in\n\n- [a/b#1](https://github.com/a/b/issues/1)\n";
+
+TEST(ExplanationTest, EachMistakeHasOneAndNoFileIsLeftOver) {
+  std::set<std::string> files, expected;
+  for (const auto& entry : fs::directory_iterator(kFolder))
+    files.insert(entry.path().filename().string());
+  for (const Mistake& mistake : mistakeCatalogue()) expected.insert(mistake.id + ".md");
+  EXPECT_EQ(files, expected);
+  for (const Explanation& explanation : all()) {
+    EXPECT_FALSE(explanation.title.empty()) << explanation.id;
+    EXPECT_NE(explanation.remedyFor("RingScope"), nullptr) << explanation.id;
+    EXPECT_GE(explanation.remedies.size(), 2u) << explanation.id << ": for some other framework";
+    EXPECT_EQ(readExplanation(explanation.id), explanation) << "found by the program";
+  }
+}
+
+TEST(ExplanationTest, LinksAreSecureAndNameWhatTheCatalogueNames) {
+  const std::regex issue(R"((#\d+))");
+  for (const Explanation& explanation : all()) {
+    EXPECT_FALSE(explanation.links.empty()) << explanation.id;
+    std::set<std::string> linked;
+    for (const auto& link : explanation.links) {
+      EXPECT_TRUE(link.address.starts_with("https://")) << link.address;
+      const std::regex of_issue(R"(https://github\.com/([\w.-]+/[\w.-]+)/issues/(\d+))");
+      std::smatch parts;
+      if (!std::regex_match(link.address, parts, of_issue)) continue;
+      EXPECT_EQ(link.words, parts[1].str() + "#" + parts[2].str()) << explanation.id;
+      linked.insert("#" + parts[2].str());
+    }
+    EXPECT_EQ(linked, matches(findMistake(explanation.id)->reported_in, issue)) << explanation.id;
+    EXPECT_EQ(contentOf(kFolder / (explanation.id + ".md")).find("http:"), std::string::npos);
+  }
+}
+
+TEST(ExplanationTest, CommandsAreThoseOfTheProgramsAndMakeThisMistake) {
+  const std::string app = sourcesOf("app");
+  const std::set<std::string> views = matches(contentOf(kSource / "viz/views/registry.cpp"),
+                                              std::regex("\\{\"(\\w+)\", \"\\w+\", make"));
+  ASSERT_GE(views.size(), 9u);
+  for (const Explanation& explanation : all()) {
+    bool makes = false, shows = false;
+    for (const auto& words : commandsOf(explanation)) {
+      EXPECT_TRUE(words[0] == "ringscope" || words[0] == "ringscope-gui") << words[0];
+      if (words[0] == "ringscope") {
+        EXPECT_TRUE(fs::exists(kSource / "app/ringscope/commands" / (words[1] + ".cpp")) ||
+                    fs::exists(kSource / "app/ringscope-engine/commands" / (words[1] + ".cpp")))
+            << explanation.id << ": " << words[1];
+      }
+      for (std::size_t i = 1; i < words.size(); ++i) {
+        if (words[i] == "--mistake") {
+          EXPECT_EQ(words.at(i + 1), explanation.id);
+          makes = true;
+        }
+        if (words[i] == "--view") {
+          EXPECT_TRUE(views.contains(words.at(i + 1))) << explanation.id << ": " << words[i + 1];
+          EXPECT_EQ(words[i + 1], findMistake(explanation.id)->view) << explanation.id;
+          shows = true;
+        }
+        if (words[i].starts_with("--")) {
+          const std::string name = words[i].substr(2);
+          EXPECT_TRUE(app.find("\"--" + name + "\"") != std::string::npos ||
+                      app.find("{\"" + name + "\"") != std::string::npos)
+              << explanation.id << ": " << words[i];
+        }
+        if (words[i].starts_with("resources/")) {
+          EXPECT_TRUE(fs::exists(kSource / words[i])) << explanation.id << ": " << words[i];
+        }
+      }
+    }
+    EXPECT_TRUE(makes && shows) << explanation.id;
+  }
+}
+
+TEST(ExplanationTest, FilesOfRingScopeThatAreNamedAreThere) {
+  const std::regex path("`((?:traces|engine|viz|app)/[\\w/.-]+)`");
+  for (const Explanation& explanation : all())
+    for (const std::string& named : matches(contentOf(kFolder / (explanation.id + ".md")), path))
+      EXPECT_TRUE(fs::exists(kSource / named)) << explanation.id << ": " << named;
+}
+
+TEST(ExplanationTest, TheyAreShortAndFitAPage) {
+  for (const Explanation& explanation : all()) {
+    const std::string text = contentOf(kFolder / (explanation.id + ".md"));
+    const auto lines = std::ranges::count(text, '\n');
+    EXPECT_GE(lines, 25) << explanation.id;
+    EXPECT_LE(lines, 60) << explanation.id;
+    std::istringstream each(text);
+    for (std::string line; std::getline(each, line);)
+      EXPECT_TRUE(line.size() <= 130 || line.find("](https://") != std::string::npos)
+          << explanation.id << ": " << line;
+  }
+}
+
+TEST(ExplanationTest, ATextIsParsedIntoItsSections) {
+  const Explanation explanation = parseExplanation("x", kShort, "x.md");
+  EXPECT_EQ(explanation.title, "A title");
+  EXPECT_EQ(explanation.what_happens, "This.");
+  EXPECT_EQ(explanation.how_to_see, "There.");
+  ASSERT_EQ(explanation.remedies.size(), 1u);
+  ASSERT_NE(explanation.remedyFor("PyTorch"), nullptr);
+  EXPECT_EQ(explanation.remedyFor("PyTorch")->text, "```python\n# a comment\n```");
+  EXPECT_EQ(explanation.remedyFor("Megatron-LM"), nullptr);
+  ASSERT_EQ(explanation.links.size(), 1u);
+  EXPECT_EQ(explanation.links[0].words, "a/b#1");
+  EXPECT_EQ(explanation.links[0].address, "https://github.com/a/b/issues/1");
+}
+
+TEST(ExplanationTest, AHeadingInsideCodeIsCode) {
+  std::string text = kShort;
+  text.replace(text.find("# a comment"), 11, "## What happens\n### PyTorch");
+  EXPECT_EQ(parseExplanation("x", text, "x.md").remedyFor("PyTorch")->text,
+            "```python\n## What happens\n### PyTorch\n```");
+}
+
+TEST(ExplanationTest, AnotherFormIsRefusedByWhatIsWrongWithIt) {
+  const auto changed = [](const std::string& part, const std::string& by) {
+    std::string text = kShort;
+    return text.replace(text.find(part), part.size(), by);
+  };
+  const auto refused = [](const std::string& text, const std::string& words) {
+    EXPECT_ERROR(parseExplanation("x", text, "x.md"), ErrorCode::kInput, words);
+  };
+  refused("", "x.md does not begin with a title");
+  refused(changed("# A title", "A title"), "does not begin with a title");
+  refused(changed("## Reported in", "## Reported"), "\"Reported in\" is missing");
+  refused(changed("This.", ""), "\"What happens\" is missing, empty");
+  refused(changed("### PyTorch", "### TensorFlow"), "\"TensorFlow\" is no framework");
+  refused(changed("### PyTorch", "### PyTorch\n\nthis\n\n### RingScope"), "not in order");
+  refused(changed("### PyTorch", "Do this.\n\n### PyTorch"), "needs a framework's heading");
+  refused(changed("## Reported in", "### Megatron-LM\n\n## Reported in"), "nothing stands under");
+  refused(std::string(kShort) + "\n## More\n\nof it\n", "\"More\" is one section too many");
+  refused(changed("This.", "\xff"), "is not UTF-8");
+}
+
+TEST(ExplanationTest, AMissingOrHugeFileOrAnUnknownMistakeIsSaid) {
+  EXPECT_ERROR(readExplanation("no_such_mistake"), ErrorCode::kUsage,
+               "there is no mistake no_such_mistake; `ringscope mistakes` prints all");
+  EXPECT_ERROR(readExplanation("../sample/text"), ErrorCode::kUsage, "there is no mistake");
+  const test::TempDir dir;
+  fs::create_directory(dir.file("mistakes"));
+  const ResourcesIn resources(dir.file(""));
+  const std::string path = dir.file("mistakes/missing_position_ids.md");
+  std::ofstream(path) << kShort << std::string(70'000, ' ');
+  EXPECT_ERROR(readExplanation("missing_position_ids"), ErrorCode::kInput, path);
+  std::ofstream(path) << kShort;
+  EXPECT_EQ(readExplanation("missing_position_ids").title, "A title");
+}
+
+}  // namespace
+}  // namespace ringscope::traces

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/mistakes/explanation.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <regex>
+#include <sstream>
+
+#include "traces/core/error.h"
+#include "traces/core/input_file.h"
+#include "traces/core/resources.h"
+#include "traces/core/utf8.h"
+#include "traces/mistakes/catalogue.h"
+
+namespace ringscope::traces {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 64 << 10;
+
+/// A heading of one level and the text under it, up to the next heading of this level.
+struct Section {
+  std::string heading, text;
+};
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \n");
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \n") - first + 1);
+}
+
+/// The first section has no heading: it is what stands before all of them. A line of code is no
+/// heading.
+std::vector<Section> sections(const std::string& text, const std::string& mark) {
+  std::vector<Section> found(1);
+  std::istringstream lines(text);
+  bool code = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("```")) code = !code;
+    if (!code && line.starts_with(mark))
+      found.push_back({trimmed(line.substr(mark.size())), ""});
+    else
+      found.back().text += line + "\n";
+  }
+  for (Section& section : found) section.text = trimmed(section.text);
+  return found;
+}
+
+std::vector<Explanation::Link> linksOf(const std::string& text) {
+  static const std::regex kLink(R"(\[([^\]\n]+)\]\(([^)\s]+)\))");
+  std::vector<Explanation::Link> links;
+  for (std::sregex_iterator at(text.begin(), text.end(), kLink), end; at != end; ++at)
+    links.push_back({(*at)[1], (*at)[2]});
+  return links;
+}
+
+/// The place in the list; its size where it is not in it.
+std::size_t orderOf(const std::string& framework) {
+  const auto& all = explainedFrameworks();
+  return static_cast<std::size_t>(std::ranges::find(all, framework) - all.begin());
+}
+
+std::vector<Explanation::Remedy> remediesOf(const std::string& text, const std::string& source) {
+  const auto parts = sections(text, "### ");
+  if (!parts.front().text.empty())
+    throw inputError(source + ": under \"How to fix it\" each text needs a framework's heading");
+  std::vector<Explanation::Remedy> remedies;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::size_t order = orderOf(parts[i].heading);
+    if (order == explainedFrameworks().size() ||
+        (!remedies.empty() && orderOf(remedies.back().framework) >= order))
+      throw inputError(source + ": \"" + parts[i].heading + "\" is no framework, or not in order");
+    if (parts[i].text.empty())
+      throw inputError(source + ": nothing stands under \"" + parts[i].heading + "\"");
+    remedies.push_back({parts[i].heading, parts[i].text});
+  }
+  return remedies;
+}
+
+}  // namespace
+
+const Explanation::Remedy* Explanation::remedyFor(const std::string& framework) const {
+  const auto at = std::ranges::find(remedies, framework, &Remedy::framework);
+  return at == remedies.end() ? nullptr : &*at;
+}
+
+const std::vector<std::string>& explainedFrameworks() {
+  static const std::vector<std::string> kFrameworks = {"RingScope", "PyTorch", "Hugging Face",
+                                                       "Megatron-LM", "Transformer Engine"};
+  return kFrameworks;
+}
+
+Explanation parseExplanation(const std::string& id, const std::string& text,
+                             const std::string& source) {
+  static const char* const kHeadings[] = {"What happens", "How to see it here", "How to fix it",
+                                          "Reported in"};
+  if (!isUtf8(text)) throw inputError(source + " is not UTF-8");
+  const auto parts = sections(text, "## ");
+  if (!parts.front().text.starts_with("# ") || parts.front().text.find('\n') != std::string::npos)
+    throw inputError(source + " does not begin with a title");
+  for (std::size_t i = 0; i < std::size(kHeadings); ++i)
+    if (i + 1 >= parts.size() || parts[i + 1].heading != kHeadings[i] || parts[i + 1].text.empty())
+      throw inputError(source + ": \"" + kHeadings[i] + "\" is missing, empty or not in order");
+  if (parts.size() > std::size(kHeadings) + 1)
+    throw inputError(source + ": \"" + parts.back().heading + "\" is one section too many");
+  Explanation explanation;
+  explanation.id = id;
+  explanation.title = parts[0].text.substr(2);
+  explanation.what_happens = parts[1].text;
+  explanation.how_to_see = parts[2].text;
+  explanation.remedies = remediesOf(parts[3].text, source);
+  explanation.reported_in = parts[4].text;
+  explanation.links = linksOf(explanation.reported_in);
+  return explanation;
+}
+
+Explanation readExplanation(const std::string& id) {
+  if (!findMistake(id))
+    throw usageError("there is no mistake " + toPlainText(id, 80) +
+                     "; `ringscope mistakes` prints all of them");
+  const std::string path = resourcePath("mistakes/" + id + ".md");
+  return parseExplanation(id, readFile(path, kMostBytes), path);
+}
+
+}  // namespace ringscope::traces
