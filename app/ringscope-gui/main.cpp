@@ -7,6 +7,7 @@
 #include <QTimer>
 #include <iostream>
 
+#include "app/ringscope-gui/explain.h"
 #include "traces/core/error.h"
 #include "traces/core/resources.h"
 #include "viz/session/problem.h"
@@ -18,7 +19,7 @@ namespace {
 using namespace ringscope;
 
 struct Options {
-  QString trace, run, screenshot, view = "ring", at, size, theme;
+  QString trace, run, screenshot, view = "ring", at, size, theme, explain, output;
 };
 
 Options parse(const QApplication& app) {
@@ -32,7 +33,12 @@ Options parse(const QApplication& app) {
        {"view", "The view to show", "NAME", "ring"},
        {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},
        {"size", "Size of a screenshot", "WxH", "1920x1080"},
-       {"theme", "dark, light, contrast-dark or contrast-light", "NAME"}});
+       {"theme", "dark, light, contrast-dark or contrast-light", "NAME"},
+       {"explain",
+        "Write the explanation of this mistake as a page, with a picture where TRACE has it; needs "
+        "no display",
+        "ID"},
+       {{"o", "output"}, "The PDF file that --explain writes", "OUT.pdf"}});
   parser.addOption({"list-views", "Print the names that --view takes"});
   parser.addHelpOption();
   if (!parser.parse(app.arguments())) throw usageError(parser.errorText().toStdString());
@@ -48,7 +54,9 @@ Options parse(const QApplication& app) {
           parser.value("view"),
           parser.value("at"),
           parser.value("size"),
-          parser.value("theme")};
+          parser.value("theme"),
+          parser.value("explain"),
+          parser.value("output")};
 }
 
 QSize parseSize(const QString& text) {
@@ -131,6 +139,8 @@ QString commandLineProgram() {
 
 int run(viz::Application& app, const Options& options) {
   viz::loadFonts();
+  if (!options.explain.isEmpty() || !options.output.isEmpty())
+    return app::explain(options.explain, options.trace, options.output);
   viz::MainWindow window(commandLineProgram());
   app.show_problem = [open = QPointer(&window)](const QString& problem) {
     if (open) open->showProblem(problem);
@@ -155,11 +165,12 @@ int run(viz::Application& app, const Options& options) {
   return code;
 }
 
-/// Screenshots need no display, and large ones are drawn at twice the density, as such screens are.
+/// Screenshots and pages need no display, and large ones are drawn at twice the density, as such
+/// screens are.
 void prepareEnvironment(int argc, char** argv) {
   const QStringList arguments(argv, argv + argc);
-  const int at = static_cast<int>(
-      arguments.indexOf(QRegularExpression("^--(screenshot(=.*)?|list-views|help)$")));
+  const int at = static_cast<int>(arguments.indexOf(
+      QRegularExpression("^(-o.*|--((screenshot|explain|output)(=.*)?|list-views|help))$")));
   if (at < 0) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const int size = static_cast<int>(arguments.indexOf("--size"));

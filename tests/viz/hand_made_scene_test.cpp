@@ -178,5 +178,17 @@ TEST(DoctorSceneTest, WhatWasRecordedAndDoesNotTellIsNotCalledUnrecorded) {
             "labels and losses are recorded.");
 }
 
+TEST(DoctorSceneTest, WhatWasFoundHasItsExplanationAndWhatIsClearHasNone) {
+  const auto scene = makeDoctorScene(
+      traces::diagnose(*test::traceOf("run cp=2 mask=full balance=head_tail\n")), false);
+  ASSERT_EQ(scene.found, 1);
+  for (const FindingCard& card : scene.cards) {
+    ASSERT_EQ(card.explanation.has_value(), card.verdict == traces::Verdict::kFound) << card.title;
+    if (card.explanation) {
+      EXPECT_EQ(*card.explanation, traces::readExplanation("balance_without_causal"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ringscope::viz

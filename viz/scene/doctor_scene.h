@@ -5,23 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "traces/doctor/verdict.h"
-#include "viz/scene/cursor.h"
-#include "viz/scene/data.h"
+#include "viz/scene/finding_card.h"
 
 namespace ringscope::viz {
-
-/// One thing that the doctor says.
-struct FindingCard {
-  traces::Verdict verdict = traces::Verdict::kClear;
-  std::string title, evidence, remedy;
-  std::string view;                   ///< where it can be seen; empty: nowhere in particular
-  Place place;                        ///< where it leads: a ring step
-  std::optional<WorldRank> rank;      ///< nothing: no one in particular
-  std::optional<std::string> tensor;  ///< nothing: none in particular
-
-  friend bool operator==(const FindingCard&, const FindingCard&) = default;
-};
 
 /// What the doctor found, could not see and cleared.
 struct DoctorScene {

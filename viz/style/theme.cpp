@@ -162,6 +162,8 @@ constexpr const char* kStyleSheet = R"(
     QMenu::item:selected { background: @accent; color: @onaccent; }
     QListView#cards { background: @background; border: 1px solid transparent; }
     QListView#cards:focus { border: 1px solid @accent; }
+    QTextBrowser { background: @panel; border: 1px solid @line; border-radius: 6px; selection-background-color: @accent; selection-color: @onaccent; }
+    QTextBrowser:focus { border: 1px solid @accent; }
     QPushButton#picker { text-align: left; padding: 3px 8px; min-height: 21px; }
     QGraphicsView { background: @background; border: none; }
     QDialog { background: @panel; }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFileDialog>
 #include <QListView>
+#include <QScrollBar>
 #include <QStyledItemDelegate>
 
 #include "viz/models/findings_model.h"
 #include "viz/paint/doctor_painter.h"
+#include "viz/views/explanation_page.h"
+#include "viz/views/explanation_pane.h"
 #include "viz/views/passing_list.h"
 #include "viz/views/view.h"
+#include "viz/views/view_picture.h"
 
 namespace ringscope::viz {
 namespace {
@@ -21,9 +26,11 @@ class CardDelegate : public QStyledItemDelegate {
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const auto* card = model_.at(index.row());
     if (!card) return {};
-    // Not the option's rectangle: it differs between layout and painting.
+    // Neither the option's rectangle, which differs between layout and painting, nor what the
+    // scroll bar leaves: whether there is one follows from the cards' heights.
     const auto* list = qobject_cast<const QAbstractItemView*>(option.widget);
-    const double width = list ? list->viewport()->width() : 600;
+    const double width =
+        list ? list->width() - list->verticalScrollBar()->sizeHint().width() - 2 : 600;
     return {200, static_cast<int>(findingCardHeight(*card, width / zoom) * zoom)};
   }
   void paint(QPainter* p, const QStyleOptionViewItem& option,
@@ -43,7 +50,8 @@ class CardDelegate : public QStyledItemDelegate {
   const FindingsModel& model_;
 };
 
-/// What the doctor found, could not see and cleared. A finding leads to its place in another view.
+/// What the doctor found, could not see and cleared. A finding leads to its place in another view,
+/// and is explained beside the list.
 class DoctorView : public View {
  public:
   DoctorView(Viewing& viewing, QWidget* parent)
@@ -61,6 +69,11 @@ class DoctorView : public View {
     list_->hide();
     setFocusProxy(list_);
     connect(list_, &QListView::activated, this, [this](const QModelIndex& at) { lead(at.row()); });
+    connect(list_->selectionModel(), &QItemSelectionModel::currentChanged, this,
+            [this] { explain(); });
+    pane_ = new ExplanationPane(this);
+    pane_->hide();
+    connect(pane_, &ExplanationPane::saveClicked, this, [this] { save(); });
   }
 
  protected:
@@ -75,37 +88,79 @@ class DoctorView : public View {
     if (same) return;
     model_->show(scene_.cards);
     list_->setCurrentIndex(model_->index(0));
+    explain();
   }
   void themeChanged() override {
     cards_->theme = theme_;
     cards_->zoom = zoom_;
-    placeList();
+    pane_->setLook(*theme_, zoom_);
+    explain();
     list_->doItemsLayout();
   }
-  void resizeEvent(QResizeEvent*) override { placeList(); }
+  void resizeEvent(QResizeEvent*) override { place(); }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
     paintDoctorHead(painter, page, scene_, *theme_);
   }
 
  private:
-  void placeList() {
+  /// The pane stands beside the list where there is room for both, and under it elsewhere.
+  void place() {
+    constexpr double kBesideFrom = 900, kGap = 12, kListShare = 0.45, kLeastPane = 140;
+    constexpr double kCardInset = 8, kScrollBar = 8;
     const QRectF box = doctorCards(page());
-    list_->setGeometry(QRectF(box.topLeft() * zoom_, box.size() * zoom_).toRect());
+    QRectF list = box, pane = box;
+    if (box.width() >= kBesideFrom) {
+      list.setWidth(box.width() * kListShare);
+      pane.setLeft(list.right() + kGap);
+    } else {
+      list.setHeight(box.height() / 2);
+      pane = pane.adjusted(kCardInset, box.height() / 2 + kGap, -kCardInset - kScrollBar, 0);
+    }
+    const bool shown = explained() && pane.height() >= kLeastPane;
+    const int width = list_->width();
+    list_->setGeometry(onScreen(shown ? list : box));
+    if (list_->width() != width) list_->doItemsLayout();  // cards' heights follow from it
+    pane_->setGeometry(onScreen(pane));
+    pane_->setVisible(shown);
+  }
+  QRect onScreen(const QRectF& box) const {
+    return QRectF(box.topLeft() * zoom_, box.size() * zoom_).toRect();
+  }
+  const FindingCard* selected() const { return model_->at(list_->currentIndex().row()); }
+  const traces::Explanation* explained() const {
+    const FindingCard* card = scene_.note.empty() ? selected() : nullptr;
+    return card && card->explanation ? &*card->explanation : nullptr;
+  }
+  void explain() {
+    place();
+    if (const auto* explanation = explained())
+      pane_->show(*explanation, picture(*theme_, devicePixelRatioF()));
+    list_->scrollTo(list_->currentIndex());
+  }
+  /// The view that the finding names, at its place.
+  ExplanationPicture picture(const Theme& theme, double ratio) const {
+    return pictureOf(viewing_.session, *selected(), cursor(), theme, ratio);
+  }
+  void save() {
+    const auto* explanation = explained();
+    if (!explanation) return;
+    const QString path = QFileDialog::getSaveFileName(
+        this, "Save the explanation", QString::fromStdString(explanation->id) + ".pdf",
+        "PDF (*.pdf)");
+    if (path.isEmpty()) return;
+    constexpr double kDense = 3;
+    writeExplanationPage(path, *explanation, picture(Theme::named("light"), kDense));
   }
   void lead(int row) {
     const auto* card = model_->at(row);
     if (!card || card->view.empty()) return;
-    Cursor to = cursor();
-    to.place = card->place;
-    to.phase = 0;
-    if (card->rank) to.rank = *card->rank;
-    if (card->tensor) to.tensor = *card->tensor;
-    viewing_.navigator.lead(QString::fromStdString(card->view), to);
+    viewing_.navigator.lead(QString::fromStdString(card->view), cursorAt(*card, cursor()));
   }
 
   FindingsModel* model_;
   CardDelegate* cards_;
   QListView* list_;
+  ExplanationPane* pane_;
   DoctorScene scene_;
 };
 

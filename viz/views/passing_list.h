@@ -6,8 +6,8 @@
 
 namespace ringscope::viz {
 
-/// A list (`Base`) that keeps the keys that move within it and passes on all others, which mean
-/// something to its view or to the window: Space and letters among them, that lists search by.
+/// A list or text (`Base`) that keeps the keys that move within it and passes on all others, which
+/// mean something to its view or to the window: Space and letters among them, that lists search by.
 template <typename Base>
 class PassingList : public Base {
  public:

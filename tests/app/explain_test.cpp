@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// ringscope-gui --explain, as it is run without a display.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/run_program.h"
+
+namespace ringscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kSource = RINGSCOPE_SOURCE_DIR;
+const std::string kRecording = kSource + "/resources/sample/missing_position_ids.rscope";
+
+test::Result window(const std::string& arguments) {
+  return test::runProgram(RINGSCOPE_WINDOW, arguments);
+}
+
+bool isOnePage(const std::string& path) {
+  const std::string pdf = test::slurp(path);
+  return pdf.starts_with("%PDF-1.") && pdf.find("/Count 1\n") != std::string::npos;
+}
+
+bool hasPicture(const std::string& path) {
+  return test::slurp(path).find("/Subtype /Image") != std::string::npos;
+}
+
+TEST(ExplainTest, WritesAPageWithAPictureOfTheRecording) {
+  const test::TempDir dir;
+  const std::string page = dir.file("page.pdf");
+  const auto result = window(kRecording + " --explain missing_position_ids -o " + page);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(isOnePage(page));
+  EXPECT_TRUE(hasPicture(page));
+}
+
+TEST(ExplainTest, NeedsNoRecording) {
+  const test::TempDir dir;
+  const std::string page = dir.file("page.pdf");
+  const auto result = window("--explain dropped_hop --output " + page);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(isOnePage(page));
+  EXPECT_FALSE(hasPicture(page));
+}
+
+TEST(ExplainTest, SaysWhenTheRecordingHasNoSuchMistake) {
+  const test::TempDir dir;
+  const std::string page = dir.file("page.pdf");
+  const auto result = window(kRecording + " --explain lse_base2 -o " + page);
+  EXPECT_EQ(result.code, 0);
+  EXPECT_NE(result.err.find("the doctor does not find lse_base2 in " + kRecording),
+            std::string::npos)
+      << result.err;
+  EXPECT_TRUE(isOnePage(page));
+  EXPECT_FALSE(hasPicture(page));
+}
+
+TEST(ExplainTest, RefusesWhatItCannotDoInASentence) {
+  const test::TempDir dir;
+  const std::string page = dir.file("page.pdf");
+  const std::pair<std::string, const char*> wrong[] = {
+      {"--explain no_such_mistake -o " + page, "there is no mistake no_such_mistake"},
+      {"--explain ../sample/text -o " + page, "there is no mistake"},
+      {"--explain lse_base2", "--explain needs -o OUT.pdf"},
+      {"-o " + page, "-o is for --explain ID"},
+      {"--explain lse_base2 -o " + dir.file("missing/page.pdf"), "cannot be written"},
+      {dir.file("none.rscope") + " --explain lse_base2 -o " + page, "none.rscope"}};
+  for (const auto& [arguments, words] : wrong) {
+    const auto result = window(arguments);
+    EXPECT_EQ(result.code, 2) << arguments;
+    EXPECT_NE(result.err.find(words), std::string::npos) << arguments << ": " << result.err;
+    EXPECT_FALSE(fs::exists(page)) << arguments;
+  }
+}
+
+TEST(ExplainTest, FindsTheTextsOfAnInstalledProgram) {
+  const test::TempDir dir;
+  fs::create_directories(dir.file("bin"));
+  fs::create_directories(dir.file("share/ringscope"));
+  fs::copy_file(RINGSCOPE_WINDOW, dir.file("bin/ringscope-gui"));
+  const std::string run = "--explain lse_base2 -o " + dir.file("page.pdf");
+  const auto missing = test::runProgram(dir.file("bin/ringscope-gui"), run);
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_NE(missing.err.find("the resource mistakes/lse_base2.md was not found above"),
+            std::string::npos)
+      << missing.err;
+  fs::copy(kSource + "/resources/mistakes", dir.file("share/ringscope/mistakes"));
+  const auto installed = test::runProgram(dir.file("bin/ringscope-gui"), run);
+  EXPECT_EQ(installed.code, 0) << installed.err;
+  EXPECT_TRUE(isOnePage(dir.file("page.pdf")));
+}
+
+}  // namespace
+}  // namespace ringscope

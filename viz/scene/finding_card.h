@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/doctor/verdict.h"
+#include "traces/mistakes/explanation.h"
+#include "viz/scene/cursor.h"
+#include "viz/scene/data.h"
+
+namespace ringscope::traces {
+struct Diagnosis;
+}
+
+namespace ringscope::viz {
+
+/// One thing that the doctor says.
+struct FindingCard {
+  traces::Verdict verdict = traces::Verdict::kClear;
+  std::string title, evidence, remedy;
+  std::string view;                   ///< where it can be seen; empty: nowhere in particular
+  Place place;                        ///< where it leads: a ring step
+  std::optional<WorldRank> rank;      ///< nothing: no one in particular
+  std::optional<std::string> tensor;  ///< nothing: none in particular
+  std::optional<traces::Explanation> explanation;  ///< of what was found; nothing: there is none
+
+  friend bool operator==(const FindingCard&, const FindingCard&) = default;
+};
+
+/// What a diagnosis says: findings first, then what could not be seen, then the clear. Reads the
+/// explanations of what was found; one that cannot be read says why.
+std::vector<FindingCard> cardsOf(const traces::Diagnosis& diagnosis);
+
+/// The cursor at the card's place; what it leaves open stays as it is.
+Cursor cursorAt(const FindingCard& card, Cursor cursor);
+
+}  // namespace ringscope::viz
