@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How an explanation is set: its headings, code, links and picture, on a page and in every theme.
+#include "viz/views/explanation_page.h"
+
 #include <gtest/gtest.h>
 
 #include <QAbstractTextDocumentLayout>
@@ -9,7 +11,6 @@
 #include "tests/support/run_program.h"
 #include "tests/viz/drawn.h"
 #include "traces/mistakes/catalogue.h"
-#include "viz/views/explanation_page.h"
 #include "viz/views/view.h"
 #include "viz/views/view_picture.h"
 

@@ -127,6 +127,11 @@ TEST_F(ExplanationViewTest, ItsPictureFollowsTheTheme) {
     QTest::qWait(20);
     EXPECT_EQ(picture(), Theme::named(theme).background) << theme;
   }
+  window.showView("ring");
+  window.setTheme(Theme::named("light"));
+  window.showView("doctor");
+  QTest::qWait(20);
+  EXPECT_EQ(picture(), Theme::named("light").background) << "changed while another view was shown";
 }
 
 TEST_F(ExplanationViewTest, ItIsSavedAsAPageOrSaidWhyNot) {

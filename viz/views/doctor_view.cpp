@@ -94,8 +94,13 @@ class DoctorView : public View {
     cards_->theme = theme_;
     cards_->zoom = zoom_;
     pane_->setLook(*theme_, zoom_);
-    explain();
+    stale_ = true;
+    if (isVisible()) explain();
     list_->doItemsLayout();
+  }
+  void showEvent(QShowEvent* event) override {
+    View::showEvent(event);
+    if (stale_) explain();
   }
   void resizeEvent(QResizeEvent*) override { place(); }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
@@ -132,6 +137,7 @@ class DoctorView : public View {
     return card && card->explanation ? &*card->explanation : nullptr;
   }
   void explain() {
+    stale_ = false;
     place();
     if (const auto* explanation = explained())
       pane_->show(*explanation, picture(*theme_, devicePixelRatioF()));
@@ -162,6 +168,7 @@ class DoctorView : public View {
   QListView* list_;
   ExplanationPane* pane_;
   DoctorScene scene_;
+  bool stale_ = false;  // the explanation is of another theme, and nobody sees it
 };
 
 }  // namespace
