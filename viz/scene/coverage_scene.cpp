@@ -62,7 +62,7 @@ class PassFiller {
   }
 
   /// The recording holds the whole pass: it has an end, or every rank has attended all that it
-  /// plans, or gone on.
+  /// plans, or attended in a later pass: events of other kinds may be recorded before it.
   bool isOver() const {
     if (trace_.end()) return true;
     Place last = viewed_;
@@ -74,11 +74,16 @@ class PassFiller {
       for (const auto& stage : pass_.schedule(scene_.ranks[seat])->stages)
         planned += stage.pieces.size();
       if (pieces_[seat] < planned &&
-          (after == moments.end() ||
-           trace_.eventsAt(*after, moments.back(), scene_.ranks[seat]).empty()))
+          (after == moments.end() || !attendsWithin(*after, moments.back(), scene_.ranks[seat])))
         return false;
     }
     return true;
+  }
+
+  bool attendsWithin(const Place& first, const Place& last, WorldRank rank) const {
+    return std::ranges::any_of(trace_.eventsAt(first, last, rank), [](const traces::Event& event) {
+      return event.kind == traces::EventKind::kAttend;
+    });
   }
 
   void finish() {
