@@ -30,7 +30,7 @@ std::vector<Mistake> ringMistakes() {
        .seams = {"ring.kv"},
        .made_by = "a rotation that stays at its packet",
        .injectable = true,
-       .hypotheses = {"own_values"},
+       .hypotheses = {"own_values", "first_values"},
        .also_trips = {"nan_from_one_rank"}},
       {.id = "wrong_ring_direction",
        .label = "Wrong ring direction",

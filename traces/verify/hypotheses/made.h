@@ -17,6 +17,8 @@ std::optional<BlockedAttention> acrossDocuments(const HypothesisSetting& setting
 std::optional<BlockedAttention> futureBlocks(const HypothesisSetting& setting);
 std::optional<BlockedAttention> ownBlocks(const HypothesisSetting& setting);
 std::optional<BlockedAttention> ownValues(const HypothesisSetting& setting);
+/// The same where blocks are gathered, of which backward may begin with another one.
+std::optional<BlockedAttention> firstValues(const HypothesisSetting& setting);
 std::optional<BlockedAttention> ownValuesBackward(const HypothesisSetting& setting);
 std::optional<BlockedAttention> mirroredRing(const HypothesisSetting& setting);
 std::optional<BlockedAttention> displacedSums(const HypothesisSetting& setting);

@@ -68,6 +68,11 @@ std::optional<BlockedAttention> ownValues(const HypothesisSetting& setting) {
   return choosing(setting, ofSelf, ofSelf);
 }
 
+std::optional<BlockedAttention> firstValues(const HypothesisSetting& setting) {
+  if (!turns(setting)) return std::nullopt;
+  return choosing(setting, ofSelf, ofFirst);
+}
+
 std::optional<BlockedAttention> ownValuesBackward(const HypothesisSetting& setting) {
   if (!turns(setting)) return std::nullopt;
   return choosing(setting, {}, ofFirst);
