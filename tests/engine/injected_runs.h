@@ -51,6 +51,11 @@ inline const std::vector<Injected> kMistakes = {
     {"missing_position_ids", always},
     {"naive_sum_merge", always},
     {"missing_cp_grad_reduce", always},
+    {"grad_scaled_by_cp", isCut},
+    // Of one rank a smaller gradient is that of any other scale.
+    {"clip_before_reduce", hasSeveralLosses},
+    {"norm_counts_replicas", [](const auto& run) { return run.worldSize() > 1; }},
+    {"embedding_detached", always},
     // Of documents it changes which tokens have targets, and hardly any at the borders of shards.
     {"shift_labels_per_shard", [](const auto& run) { return isCut(run) && !hasDocuments(run); }},
     {"labels_shifted_twice", [](const auto& run) { return !hasDocuments(run); }},
@@ -113,16 +118,17 @@ inline RandomRun runFor(const Injected& injected, std::mt19937& random) {
   }
 }
 
-/// Whether the logged losses are the same up to rounding.
-inline bool sameLosses(const traces::Trace& a, const traces::Trace& b) {
-  for (std::int32_t step = 0; step < a.run()->steps; ++step) {
-    const auto of_a = traces::loggedNumber(a, step, "loss"),
-               of_b = traces::loggedNumber(b, step, "loss");
-    if (of_a.has_value() != of_b.has_value()) return false;
-    if (!of_a) continue;
-    if (std::isnan(*of_a) != std::isnan(*of_b)) return false;
-    if (std::abs(*of_a - *of_b) > 3e-6 * std::abs(*of_a)) return false;
-  }
+/// Whether the logged losses and gradient norms are the same up to rounding.
+inline bool sameLogs(const traces::Trace& a, const traces::Trace& b) {
+  for (std::int32_t step = 0; step < a.run()->steps; ++step)
+    for (const char* field : {"loss", "grad_norm"}) {
+      const auto of_a = traces::loggedNumber(a, step, field),
+                 of_b = traces::loggedNumber(b, step, field);
+      if (of_a.has_value() != of_b.has_value()) return false;
+      if (!of_a) continue;
+      if (std::isnan(*of_a) != std::isnan(*of_b)) return false;
+      if (std::abs(*of_a - *of_b) > 3e-6 * std::abs(*of_a)) return false;
+    }
   return true;
 }
 
@@ -198,6 +204,22 @@ inline std::int64_t fewestRunningRows(const traces::Trace& trace) {
   return fewest;
 }
 
+/// Whether all gradients of one recording are those of the other times one factor a training step,
+/// as every other scale would make them.
+inline bool differByOneFactor(const traces::Trace& a, const traces::Trace& b) {
+  std::map<std::int32_t, std::pair<double, double>> factors;  // smallest, largest
+  for (const auto& tensor : a.tensors()) {
+    if (tensor.tensor.kind != traces::TensorKind::kGradient || tensor.stats.abs_max == 0) continue;
+    const auto* other = b.findTensor(static_cast<const traces::TensorKey&>(tensor));
+    if (!other) continue;
+    const double factor = other->stats.abs_max / tensor.stats.abs_max;
+    const auto [at, added] = factors.try_emplace(tensor.place.train_step, factor, factor);
+    at->second = {std::min(at->second.first, factor), std::max(at->second.second, factor)};
+  }
+  return std::ranges::all_of(
+      factors, [](const auto& step) { return step.second.second < 1.05 * step.second.first; });
+}
+
 /// Whether ranks did the same, whatever came of it: what they attended, and how many messages of
 /// which block they sent.
 inline bool sameDeeds(const traces::Trace& a, const traces::Trace& b) {
@@ -232,6 +254,8 @@ inline std::string hidden(const std::string& mistake, const traces::Trace& right
     return "no query attends keys of two blocks";
   if (mistake == "lse_low_precision" && fewestRunningRows(wrong) < kFewRows)
     return "a rank has too few rows to tell a rounded number from a short one";
+  if (mistake == "clip_before_reduce" && differByOneFactor(right, wrong))
+    return "all ranks clip by the same coefficient, or none does";
   const traces::RankLosses losses = traces::rankLosses(right, 0);
   if (losses.ranks.empty()) return "";
   std::int64_t targets = 0;

@@ -76,6 +76,26 @@ std::optional<Verdict> ofGradients(const Case& c) {
   return knownIf(c.train && c.stats);
 }
 
+/// What is computed from the values of all gradients, or else from the verdicts on them.
+std::optional<Verdict> ofGradientValues(const Case& c) {
+  const bool full = c.train && c.capture == "full";
+  if (!full && !(c.train && c.verify)) return Verdict::kNotObservable;
+  return full && c.mistake.empty() ? std::optional(Verdict::kClear) : std::nullopt;
+}
+
+std::optional<Verdict> ofGradientScale(const Case& c) {
+  return c.cp == 1 ? Verdict::kClear : ofGradientValues(c);
+}
+
+std::optional<Verdict> ofNorm(const Case& c) {
+  return c.dp * c.tp * c.cp == 1 ? Verdict::kClear : ofGradientValues(c);
+}
+
+/// NaN in a gradient is not 0.
+std::optional<Verdict> ofEmbedding(const Case& c) {
+  return knownIf(c.train && c.stats);
+}
+
 std::optional<Verdict> ofFinite(const Case& c) {
   return c.stats && c.mistake == "nan_from_one_rank" ? Verdict::kFound : knownIf(c.stats);
 }
@@ -145,7 +165,11 @@ const std::map<std::string, Rule>& plainRules() {
       {"mean_of_local_means", ofLosses},
       {"loss_scaled_by_cp", ofLosses},
       {"metric_not_reduced", ofLosses},
+      {"embedding_detached", ofEmbedding},
       {"missing_cp_grad_reduce", ofGradients},
+      {"clip_before_reduce", ofGradientValues},
+      {"grad_scaled_by_cp", ofGradientScale},
+      {"norm_counts_replicas", ofNorm},
       {"nan_from_one_rank", ofFinite},
   };
   return kRules;

@@ -204,6 +204,7 @@ void addDiff(Trace& trace, const Line& line) {
   diff.place = line.place(diff.tensor[0] == 'd' ? Direction::kBackward : Direction::kForward);
   diff.error = line.real("error", 0);
   diff.limit = line.real("limit", 0);
+  diff.scale = line.real("scale", 0);
   diff.ratio = line.real("ratio", 0);
   trace.add(diff);
 }

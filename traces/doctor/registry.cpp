@@ -33,6 +33,10 @@ RuleResult checkStaleKvInBackward(const Trace& trace);
 RuleResult checkLocalDeltaInBackward(const Trace& trace);
 RuleResult checkDkvNotReturned(const Trace& trace);
 RuleResult checkMissingCpGradReduce(const Trace& trace);
+RuleResult checkClipBeforeReduce(const Trace& trace);
+RuleResult checkGradScaledByCp(const Trace& trace);
+RuleResult checkNormCountsReplicas(const Trace& trace);
+RuleResult checkEmbeddingDetached(const Trace& trace);
 RuleResult checkNanFromOneRank(const Trace& trace);
 
 /// In the order of the data's way through a training step.
@@ -67,7 +71,11 @@ const std::vector<Rule>& rules() {
       {"stale_kv_in_backward", checkStaleKvInBackward},
       {"local_delta_in_backward", checkLocalDeltaInBackward, RuleOf::kTraining},
       {"dkv_not_returned", checkDkvNotReturned},
+      {"embedding_detached", checkEmbeddingDetached, RuleOf::kTraining},
       {"missing_cp_grad_reduce", checkMissingCpGradReduce, RuleOf::kTraining},
+      {"clip_before_reduce", checkClipBeforeReduce, RuleOf::kTraining},
+      {"grad_scaled_by_cp", checkGradScaledByCp, RuleOf::kTraining},
+      {"norm_counts_replicas", checkNormCountsReplicas, RuleOf::kTraining},
       {"nan_from_one_rank", checkNanFromOneRank},
   };
   return kRules;

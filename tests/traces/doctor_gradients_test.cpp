@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules about gradients after the sync, their norm and the clipping: in a recording in which
+// each finds, in one in which it is clear, and in one in which it cannot tell.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/traces/doctor_answers.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::answerOf;
+using test::verdictOf;
+using Matrix = std::vector<std::vector<double>>;
+
+constexpr std::size_t kTokens = 4, kVocabulary = 6, kWidth = 3;
+
+/// An output projection over the tokens of two ranks, and its gradient as a sum in which each
+/// rank's part has a factor.
+struct Head {
+  std::vector<double> factors = {1, 1};
+  std::string run = "run cp=2\n";
+  int step = 1;         ///< weights of the step before are recorded
+  bool tied = false;    ///< with the embedding; the tokens of the input are 4 and 5
+  bool targets = true;  ///< of rank 1
+  double lr = 0;        ///< by which the first step of AdamW moved the recorded weights
+
+  std::string text() const {
+    std::mt19937 random(3);
+    std::normal_distribution<double> normal;
+    const auto made = [&](std::size_t rows) {
+      Matrix matrix(rows, std::vector<double>(kWidth));
+      for (auto& row : matrix)
+        for (double& x : row) x = normal(random);
+      return matrix;
+    };
+    Matrix weight = made(kVocabulary), grad(kVocabulary, std::vector<double>(kWidth, 0));
+    std::string lines = run + "intent loss=mean_over_targets\ngroup cp 0,1\n";
+    for (int rank = 0; rank < 2; ++rank) lines += part(rank, made(kTokens), weight, grad);
+    if (lr > 0)
+      for (std::size_t i = 0; i < kVocabulary; ++i)
+        for (std::size_t h = 0; h < kWidth; ++h) weight[i][h] -= lr * (grad[i][h] > 0 ? 1 : -1);
+    const std::string name = tied ? "model.embed_tokens.weight" : "lm_head.weight",
+                      shape = " shape=6x3 values=";
+    if (tied)
+      for (const std::size_t row : {4u, 5u}) grad[row] = {7, 7, 7};
+    for (const char* rank : {"0", "1"})
+      lines += "tensor grad." + name + at() + "rank=" + rank + shape + listed(grad) + "\n";
+    return lines + "tensor weight." + name +
+           " direction=backward step=" + std::to_string(lr > 0 ? step : step - 1) + " rank=0" +
+           shape + listed(weight) + "\n";
+  }
+
+ private:
+  std::string at() const { return " step=" + std::to_string(step) + " "; }
+
+  static std::string listed(const Matrix& matrix) {
+    std::string list;
+    for (const auto& row : matrix)
+      for (const double x : row) list += (list.empty() ? "" : ",") + std::to_string(x);
+    return list;
+  }
+
+  /// The logits, labels and token ids of one rank; its part of the gradient is added.
+  std::string part(int rank, const Matrix& y, const Matrix& weight, Matrix& grad) const {
+    Matrix logits;
+    std::string labels, ids;
+    const double all = targets ? 2 * kTokens : kTokens;
+    for (std::size_t token = 0; token < kTokens; ++token) {
+      const auto label = (token + 2 * static_cast<std::size_t>(rank)) % kVocabulary;
+      const bool counts = targets || rank == 0;
+      labels += (token ? "," : "") + (counts ? std::to_string(label) : "-100");
+      ids += token ? ",5" : "4";
+      logits.emplace_back();
+      double sum = 0;
+      for (const auto& row : weight) {
+        double logit = 0;
+        for (std::size_t h = 0; h < kWidth; ++h) logit += y[token][h] * row[h];
+        logits.back().push_back(logit);
+        sum += std::exp(logit);
+      }
+      for (std::size_t i = 0; counts && i < kVocabulary; ++i)
+        for (std::size_t h = 0; h < kWidth; ++h)
+          grad[i][h] += factors[static_cast<std::size_t>(rank)] * y[token][h] *
+                        (std::exp(logits.back()[i]) / sum - (i == label ? 1 : 0)) / all;
+    }
+    const std::string of = at() + "rank=" + std::to_string(rank);
+    return "tensor logits" + of + " shape=1x4x6 values=" + listed(logits) +
+           "\ntensor buffer.labels" + of + " shape=1x4 values=" + labels +
+           "\ntensor buffer.input_ids" + of + " shape=1x4 values=" + ids + "\n";
+  }
+};
+
+Head scaled(double factor) {
+  Head head;
+  head.factors = {factor, factor};
+  return head;
+}
+
+constexpr const char* kScaled = "grad_scaled_by_cp";
+constexpr const char* kClipped = "clip_before_reduce";
+
+TEST(GradScaledByCpRuleTest, LogitsAndLabelsTellHowLargeAGradientIs) {
+  EXPECT_EQ(verdictOf(kScaled, scaled(1).text()), Verdict::kClear);
+  for (const double factor : {2.0, 0.5}) {
+    const auto wrong = answerOf(kScaled, scaled(factor).text());
+    ASSERT_EQ(wrong.verdict, Verdict::kFound) << factor << wrong.would_settle;
+    EXPECT_EQ(wrong.findings.front().confidence, "certain");
+    EXPECT_EQ(wrong.findings.front().place.train_step, 1);
+    EXPECT_EQ(verdictOf(kClipped, scaled(factor).text()), Verdict::kNotObservable);
+  }
+  EXPECT_EQ(verdictOf(kScaled, scaled(3).text()), Verdict::kNotObservable)
+      << "it is no factor of cp";
+}
+
+TEST(GradScaledByCpRuleTest, TheFirstStepOfATrainingIsUndone) {
+  Head head = scaled(1);
+  head.step = 0;
+  head.lr = 0.1;
+  head.run = "run cp=2 lr=0.1 weight_decay=0\n";
+  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kClear);
+  head.factors = {2, 2};
+  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kFound);
+  head.run = "run cp=2 command=import lr=0.1 weight_decay=0\n";
+  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kNotObservable)
+      << "by whichever optimizer somebody else trains";
+}
+
+TEST(GradScaledByCpRuleTest, OfASharedWeightTheTokensThatAreInNoInputTell) {
+  Head head = scaled(1);
+  head.tied = true;
+  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kClear);
+  head.factors = {2, 2};
+  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kFound);
+}
+
+TEST(GradScaledByCpRuleTest, WithoutWhatItIsComputedFromItCannotTell) {
+  for (const char* tensor :
+       {"logits", "buffer.labels", "grad.lm_head.weight", "weight.lm_head.weight"}) {
+    std::string text = scaled(2).text();
+    for (auto at = text.find(tensor); at != std::string::npos; at = text.find(tensor, at))
+      text.replace(at, 1, "x");
+    EXPECT_EQ(verdictOf(kScaled, text), Verdict::kNotObservable) << tensor;
+  }
+  std::string other = scaled(2).text();
+  other.replace(other.find("loss=mean_over_targets"), 22, "loss=unknown");
+  EXPECT_EQ(verdictOf(kScaled, other), Verdict::kNotObservable) << "what was meant is not known";
+  other = scaled(2).text();
+  other.replace(other.find("cp=2"), 4, "cp=3");
+  EXPECT_EQ(verdictOf(kScaled, other), Verdict::kNotObservable) << "a rank is not recorded";
+}
+
+/// Two gradients that are `factor` times those of the unsharded run, by their verdicts.
+std::string verdicts(double factor, const std::string& more = "") {
+  const auto line = [&](const char* tensor, double size) {
+    const double error = std::abs(factor - 1) * size;
+    return std::string("diff ") + tensor + " isolated=no scale=" + std::to_string(size) +
+           " error=" + std::to_string(error) + " ratio=" + (error > 0 ? "1000" : "0.5") + "\n";
+  };
+  return "run cp=2\ndiff loss isolated=no ratio=0.2\n" + line("grad.a", 3) + line("grad.b", 5) +
+         line("grad_norm", 6) + "note step.0 {\"grad_norm\": " + std::to_string(6 * factor) +
+         "}\n" + more;
+}
+
+TEST(GradScaledByCpRuleTest, VerdictsOnAllGradientsSayItWhereNoValueWasKept) {
+  EXPECT_EQ(verdictOf(kScaled, verdicts(1)), Verdict::kClear);
+  EXPECT_EQ(verdictOf(kClipped, verdicts(1)), Verdict::kClear);
+  const auto wrong = answerOf(kScaled, verdicts(2));
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_EQ(verdictOf(kScaled, verdicts(0.5)), Verdict::kFound);
+  EXPECT_EQ(verdictOf(kScaled, verdicts(1.7)), Verdict::kNotObservable);
+  const std::string wide = "diff grad.c isolated=no scale=1 error=1 limit=2 ratio=0.5\n";
+  EXPECT_EQ(verdictOf(kScaled, verdicts(1, wide)), Verdict::kNotObservable)
+      << "so much rounding leaves room for a factor";
+  EXPECT_EQ(verdictOf(kScaled, verdicts(2, "diff grad.c isolated=no scale=1 error=3 ratio=9\n")),
+            Verdict::kNotObservable)
+      << "one gradient has another factor";
+  EXPECT_EQ(verdictOf(kScaled, verdicts(2, "diff dout layer=0 isolated=no ratio=9\n")),
+            Verdict::kNotObservable)
+      << "what the gradients are made of is wrong already";
+}
+
+TEST(ClipBeforeReduceRuleTest, RanksThatMadeTheirOwnPartSmallerAreTold) {
+  Head head;
+  EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kClear);
+  head.factors = {0.4, 1};
+  const auto wrong = answerOf(kClipped, head.text());
+  ASSERT_EQ(wrong.verdict, Verdict::kFound) << wrong.would_settle;
+  EXPECT_NE(wrong.findings.front().evidence.find("rank 0 by 0.4, rank 1 by 1"), std::string::npos)
+      << wrong.findings.front().evidence;
+  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kNotObservable);
+  head.factors = {0.4, 1.6};
+  EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kNotObservable)
+      << "clipping makes none larger";
+  head.factors = {0.7, 0.7};
+  EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kNotObservable) << "nor all by one factor";
+}
+
+TEST(ClipBeforeReduceRuleTest, GradientsThatRanksDoNotShareProveNothing) {
+  std::string text = scaled(2).text();
+  const auto second = text.rfind("tensor grad.");
+  text.insert(text.find(" shape", second), " hash=5");
+  EXPECT_EQ(verdictOf(kClipped, text), Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf(kClipped, "run cp=2\n"), Verdict::kNotObservable);
+}
+
+// -------- the norm
+
+/// Gradients of norm 5 on tp ranks of two cp ranks: what is cut has 3 and 4 on each of them, what
+/// they hold alike is 0.
+std::string logged(double norm, const std::string& values = " shape=1x2 values=3,4",
+                   const std::string& run = "run cp=2\n") {
+  std::string text = run + "group cp 0,1\n";
+  for (const char* rank : {"0", "1"})
+    text += "tensor grad.w rank=" + std::string(rank) + values + "\n";
+  return text + "note step.0 {\"grad_norm\": " + std::to_string(norm) + "}\n";
+}
+
+TEST(NormCountsReplicasRuleTest, TheNormSaysHowOftenAGradientWasCounted) {
+  const char* rule = "norm_counts_replicas";
+  EXPECT_EQ(verdictOf(rule, logged(5)), Verdict::kClear);
+  const auto wrong = answerOf(rule, logged(5 * std::sqrt(2.0)));
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_NE(wrong.findings.front().evidence.find("7.07107"), std::string::npos);
+  EXPECT_EQ(verdictOf(rule, logged(6)), Verdict::kNotObservable) << "no way of counting gives it";
+  EXPECT_EQ(verdictOf(rule, logged(7.07)), Verdict::kNotObservable)
+      << "nor is it rounded for people";
+  EXPECT_EQ(verdictOf(rule, logged(5, " shape=1x2 min=3 max=4")), Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf(rule, "run cp=2\n"), Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf(rule, "run cp=1\n"), Verdict::kClear) << "there are no replicas";
+}
+
+TEST(NormCountsReplicasRuleTest, WhatTpRanksHoldAlikeCountsOnce) {
+  const std::string text =
+      "run tp=2\ngroup tp 0,1\n"
+      "tensor grad.w rank=0 shape=1x1 values=3\ntensor grad.w rank=1 shape=1x1 values=4\n"
+      "tensor grad.norm rank=0 shape=1 values=12\ntensor grad.norm rank=1 shape=1 values=12\n";
+  const auto with = [&](double squares) {
+    return text + "note step.0 {\"grad_norm\": " + std::to_string(std::sqrt(squares)) + "}\n";
+  };
+  EXPECT_EQ(verdictOf("norm_counts_replicas", with(169)), Verdict::kClear);
+  EXPECT_EQ(verdictOf("norm_counts_replicas", with(169 + 144)), Verdict::kFound);
+}
+
+TEST(NormCountsReplicasRuleTest, AVerdictOnTheNormSaysItWhereNoValueWasKept) {
+  const std::string run = "run cp=2 dp=2\n";
+  EXPECT_EQ(verdictOf("norm_counts_replicas", run + "diff clip_norm scale=5 error=0 ratio=0\n"),
+            Verdict::kClear);
+  const auto wrong =
+      answerOf("norm_counts_replicas", run + "diff clip_norm scale=5 error=5 ratio=1000\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_EQ(verdictOf("norm_counts_replicas", run + "diff clip_norm scale=5 error=4 ratio=1000\n"),
+            Verdict::kNotObservable);
+}
+
+// -------- the embeddings
+
+std::string embedding(const std::string& embedding_of, const std::string& more,
+                      const std::string& run = "run cp=2\n") {
+  std::string text = run;
+  for (const char* rank : {"0", "1"})
+    text += std::string("tensor grad.model.embed_tokens.weight rank=") + rank + embedding_of +
+            "\ntensor grad.model.norm.weight rank=" + rank + " abs_max=2\n";
+  return text + more;
+}
+
+TEST(EmbeddingDetachedRuleTest, AGradientOfNothingButZerosIsNone) {
+  const char* rule = "embedding_detached";
+  const std::string head = "tensor grad.lm_head.weight rank=0 abs_max=1\n";
+  EXPECT_EQ(verdictOf(rule, embedding(" abs_max=0.1", head)), Verdict::kClear);
+  const auto wrong = answerOf(rule, embedding("", head));
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().buffer, "grad.model.embed_tokens.weight");
+  EXPECT_EQ(verdictOf(rule, embedding("", "")), Verdict::kFound);
+  EXPECT_EQ(verdictOf(rule, embedding(" abs_max=0.1", "")), Verdict::kNotObservable)
+      << "it may be that of an output projection with the same weight";
+  EXPECT_EQ(verdictOf(rule, embedding(" nan=3", head)), Verdict::kClear) << "NaN is not 0";
+  EXPECT_EQ(verdictOf(rule, "run cp=2\n"), Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf(rule, "tensor grad.model.embed_tokens.weight\ntensor grad.a\n"),
+            Verdict::kNotObservable)
+      << "nothing has a gradient";
+}
+
+TEST(EmbeddingDetachedRuleTest, ASliceOfTokensThatNobodyUsesHasNoGradientByRight) {
+  const std::string run = "run tp=3\ngroup tp 0,1,2\n",
+                    third = "tensor grad.model.embed_tokens.weight rank=2",
+                    head = "tensor grad.lm_head.weight rank=0 abs_max=1\n";
+  const char* rule = "embedding_detached";
+  EXPECT_EQ(verdictOf(rule, embedding("", head, run)), Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf(rule, embedding("", head + third + " abs_max=0.1\n", run)), Verdict::kClear);
+  EXPECT_EQ(verdictOf(rule, embedding("", head + third + "\n", run)), Verdict::kFound);
+}
+
+}  // namespace
+}  // namespace ringscope::traces
