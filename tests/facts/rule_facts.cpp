@@ -125,6 +125,24 @@ std::optional<Verdict> ofComputedBlocks(const Case& c) {
   return c.values || c.cp == 1 ? std::nullopt : std::optional(Verdict::kNotObservable);
 }
 
+/// Statistics tell of a merge only where every row has a key in every block.
+std::optional<Verdict> ofOverflow(const Case& c) {
+  if (c.stats && !c.values) return std::nullopt;
+  return knownIf(c.values);
+}
+
+/// Which KV head a query head attended.
+std::optional<Verdict> ofHeads(const Case& c) {
+  if (c.oracles.front().plan().kv_heads == 1) return Verdict::kClear;
+  if (c.mistake == "nan_from_one_rank") return std::nullopt;
+  return knownIf(c.train && c.values);
+}
+
+/// No training that is drawn has dropout or computes activations again.
+std::optional<Verdict> ofDropout(const Case& c) {
+  return knownIf(c.train || c.out_is_plain);
+}
+
 /// Of runs with one of the mistakes of which every scene is compared, or with none.
 using Rule = std::optional<Verdict> (*)(const Case& c);
 const std::map<std::string, Rule>& plainRules() {
@@ -157,9 +175,13 @@ const std::map<std::string, Rule>& plainRules() {
       {"stale_kv_in_backward", ofBlocks},
       {"dkv_not_returned", ofEvents},
       {"lse_base2", ofComputedBlocks},
+      {"gqa_group_broken", ofHeads},
       {"naive_sum_merge", ofMerges},
+      {"lse_overflow", ofOverflow},
       {"lse_low_precision", ofComputedBlocks},
       {"local_delta_in_backward", ofComputedBlocks},
+      {"recompute_differs", [](const Case&) { return std::optional(Verdict::kClear); }},
+      {"dropout_rng_reused", ofDropout},
       {"dropped_hop", [](const Case&) { return std::optional(Verdict::kClear); }},
       {"rank_without_targets", ofLosses},
       {"mean_of_local_means", ofLosses},

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule that computes backward again: in a recording in which it finds, in one in which it is
+// The rules that compute a layer again: in a recording in which each finds, in one in which it is
 // clear, and in one in which it cannot tell.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "tests/support/recorded_layer.h"
 #include "tests/traces/doctor_answers.h"
@@ -50,6 +52,171 @@ TEST(LocalDeltaInBackwardRuleTest, WithoutDqOrItsInputsItCannotTell) {
     EXPECT_EQ(answerOf("local_delta_in_backward", *layer.record()).verdict, Verdict::kNotObservable)
         << name(kind);
   }
+}
+
+// -------- which KV head
+
+constexpr std::int64_t kLength = 16;
+
+void swapHeads(RecordedLayer& layer, TensorKind kind, std::int64_t one, std::int64_t other) {
+  for (std::int64_t token = 0; token < kLength; ++token)
+    std::ranges::swap_ranges(layer.row(kind, 0, one, token), layer.row(kind, 0, other, token));
+}
+
+TEST(GqaGroupBrokenRuleTest, FindsTheKvHeadThatAQueryHeadAttended) {
+  const char* rule = "gqa_group_broken";
+  LayerSpec spec{{"0-8", "8-16"}};
+  spec.heads = 4;
+  for (const char* intent : {"mask=causal", "mask=full", "mask=window window=3"}) {
+    spec.intent = intent;
+    RecordedLayer layer(spec);
+    EXPECT_EQ(answerOf(rule, *layer.record()).verdict, Verdict::kClear) << intent;
+    swapHeads(layer, TensorKind::kK, 0, 1);
+    const auto wrong = answerOf(rule, *layer.record());
+    ASSERT_EQ(wrong.verdict, Verdict::kFound) << intent << wrong.would_settle;
+    EXPECT_NE(wrong.findings.front().evidence.find("4 of 4 query heads"), std::string::npos);
+  }
+  RecordedLayer layer(spec);
+  swapHeads(layer, TensorKind::kLse, 1, 2);  // of either group one
+  EXPECT_EQ(answerOf(rule, *layer.record()).verdict, Verdict::kNotObservable)
+      << "an lse of another q is that of no KV head";
+}
+
+TEST(GqaGroupBrokenRuleTest, KvHeadsThatAreAlikeProveNothing) {
+  RecordedLayer layer({{"0-8", "8-16"}});
+  for (std::int64_t token = 0; token < kLength; ++token) {
+    std::ranges::fill(layer.row(TensorKind::kK, 0, 0, token), 0);
+    std::ranges::fill(layer.row(TensorKind::kK, 0, 1, token), 0);
+    for (const std::int64_t head : {0, 1})
+      layer.row(TensorKind::kLse, 0, head, token)[0] = std::log(static_cast<double>(token + 1));
+  }
+  EXPECT_EQ(answerOf("gqa_group_broken", *layer.record()).verdict, Verdict::kNotObservable);
+  LayerSpec one{{"0-8", "8-16"}};
+  one.kv_heads = 1;
+  EXPECT_EQ(answerOf("gqa_group_broken", *RecordedLayer(one).record()).verdict, Verdict::kClear);
+  RecordedLayer without({{"0-8", "8-16"}});
+  without.leaveOut(TensorKind::kLse, 1);
+  EXPECT_EQ(answerOf("gqa_group_broken", *without.record()).verdict, Verdict::kNotObservable);
+}
+
+// -------- which weights were dropped
+
+/// Half of the pairs, by a seed.
+bool isKept(unsigned seed, std::int64_t head, std::int64_t query, std::int64_t key) {
+  const auto place = static_cast<unsigned>(head * 256 + query * 16 + key);
+  return ((place + 1) * (2 * seed + 1) * 2654435761u >> 19) % 2 == 0;
+}
+
+/// Writes out and dq of a causal layer as dropout of one half makes them, by a seed each.
+void dropHalf(RecordedLayer& layer, unsigned forward, unsigned backward) {
+  constexpr std::size_t kWidth = 8;
+  const auto dot = [](std::span<const double> a, std::span<const double> b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < kWidth; ++i) sum += a[i] * b[i];
+    return sum;
+  };
+  for (const std::int64_t head : {0, 1})
+    for (std::int64_t query = 0; query < kLength; ++query) {
+      const auto q = layer.row(TensorKind::kQ, 0, head, query),
+                 out = layer.row(TensorKind::kOut, 0, head, query),
+                 dout = layer.row(TensorKind::kDout, 0, head, query),
+                 dq = layer.row(TensorKind::kDq, 0, head, query);
+      const double lse = layer.row(TensorKind::kLse, 0, head, query)[0], scale = std::sqrt(0.125);
+      std::ranges::fill(out, 0);
+      std::ranges::fill(dq, 0);
+      for (std::int64_t key = 0; key <= query; ++key) {
+        const auto k = layer.row(TensorKind::kK, 0, head, key),
+                   v = layer.row(TensorKind::kV, 0, head, key);
+        const double weight = std::exp(scale * dot(q, k) - lse);
+        for (std::size_t i = 0; i < kWidth; ++i)
+          out[i] += isKept(forward, head, query, key) ? 2 * weight * v[i] : 0;
+      }
+      for (std::int64_t key = 0; key <= query; ++key) {
+        const auto k = layer.row(TensorKind::kK, 0, head, key),
+                   v = layer.row(TensorKind::kV, 0, head, key);
+        const double weight = std::exp(scale * dot(q, k) - lse),
+                     dweight = isKept(backward, head, query, key) ? 2 * dot(dout, v) : 0;
+        for (std::size_t i = 0; i < kWidth; ++i)
+          dq[i] += scale * weight * (dweight - dot(dout, out)) * k[i];
+      }
+    }
+}
+
+LayerSpec withDropout() {
+  LayerSpec spec{{"0-8", "8-16"}};
+  spec.run = "dropout=0.5";
+  return spec;
+}
+
+TEST(DropoutRngReusedRuleTest, OutAndDqTellWhichWeightsWereDropped) {
+  const char* rule = "dropout_rng_reused";
+  RecordedLayer layer(withDropout());
+  dropHalf(layer, 1, 1);
+  const auto right = answerOf(rule, *layer.record());
+  EXPECT_EQ(right.verdict, Verdict::kClear) << right.would_settle;
+  dropHalf(layer, 1, 2);
+  const auto wrong = answerOf(rule, *layer.record());
+  ASSERT_EQ(wrong.verdict, Verdict::kFound) << wrong.would_settle;
+  EXPECT_EQ(wrong.findings.front().place.direction, Direction::kBackward);
+}
+
+TEST(DropoutRngReusedRuleTest, RowsThatDoNotTellProveNothing) {
+  const char* rule = "dropout_rng_reused";
+  RecordedLayer none(withDropout());  // out and dq are without dropout
+  EXPECT_EQ(answerOf(rule, *none.record()).verdict, Verdict::kNotObservable);
+  LayerSpec full = withDropout();
+  full.intent = "mask=full";
+  EXPECT_EQ(answerOf(rule, *RecordedLayer(full).record()).verdict, Verdict::kNotObservable)
+      << "of 16 keys each";
+  RecordedLayer without(withDropout());
+  without.keepNoValues(TensorKind::kDq, 0);
+  EXPECT_EQ(answerOf(rule, *without.record()).verdict, Verdict::kNotObservable);
+  EXPECT_EQ(answerOf(rule, "run cp=2\n").verdict, Verdict::kClear) << "nothing is dropped";
+}
+
+// -------- recomputation
+
+/// k of rank 0 in backward, and the block that it had in forward and has again.
+std::string recomputed(const char* k, const char* block, const char* again) {
+  return std::string("run cp=1 recompute=true\ngroup cp 0\n") +
+         "tensor q rank=0 layer=0 shape=1x1x2x1 values=1,2\n"
+         "tensor v rank=0 layer=0 shape=1x1x2x1 values=5,6\n"
+         "tensor k rank=0 layer=0 shape=1x1x2x1 values=" +
+         k + "\ntensor kv rank=0 layer=0 stage=0 source=0 shape=2x1x1x2x1 values=" + block +
+         "\ntensor kv rank=0 layer=0 direction=backward stage=0 source=0 shape=2x1x1x2x1 values=" +
+         again + "\n";
+}
+
+TEST(RecomputeDiffersRuleTest, BackwardWorksWithTheBlockOfForward) {
+  const char* rule = "recompute_differs";
+  const char* block = "3,4,5,6";
+  EXPECT_EQ(test::verdictOf(rule, recomputed("3,4", block, block)), Verdict::kClear);
+  EXPECT_EQ(test::verdictOf(rule, recomputed("3,4.000000000000004", block, block)), Verdict::kClear)
+      << "rounding";
+  const auto wrong = answerOf(rule, recomputed("3,4.01", block, block));
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().confidence, "certain");
+  EXPECT_EQ(test::verdictOf(rule, recomputed("3,4", block, "3.01,4,5,6")), Verdict::kFound);
+}
+
+TEST(RecomputeDiffersRuleTest, WithoutBlocksTheResultsOfForwardTell) {
+  LayerSpec spec{{"0-8", "8-16"}};
+  spec.run = "recompute=true";
+  RecordedLayer layer(spec);
+  const auto verdict = [&] { return answerOf("recompute_differs", *layer.record()).verdict; };
+  EXPECT_EQ(verdict(), Verdict::kClear);
+  for (const TensorKind kind : {TensorKind::kQ, TensorKind::kK, TensorKind::kV})
+    for (const std::int64_t head : {0, 1})
+      for (std::int64_t token = 0; token < kLength; ++token)
+        for (double& x : layer.row(kind, 0, head, token))
+          x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(x)) &
+                                   0xffff0000);
+  EXPECT_EQ(verdict(), Verdict::kFound);
+  layer.row(TensorKind::kV, 0, 0, 0)[0] = 0.3;
+  EXPECT_EQ(verdict(), Verdict::kNotObservable) << "they were not all rounded";
+  EXPECT_EQ(answerOf("recompute_differs", "run cp=2\n").verdict, Verdict::kClear);
+  EXPECT_EQ(answerOf("recompute_differs", "run cp=2 recompute=true\n").verdict,
+            Verdict::kNotObservable);
 }
 
 }  // namespace

@@ -92,5 +92,78 @@ TEST(LseLowPrecisionRuleTest, FewValuesOrNoneProveNothing) {
   EXPECT_EQ(verdictOf("lse_low_precision", runningLse(0, "hash=7")), Verdict::kNotObservable);
 }
 
+std::string blocksOfRankOne(const std::string& first, const std::string& second) {
+  const auto block = [](int stage, const std::string& what) {
+    return "tensor block_lse rank=1 layer=0 stage=" + std::to_string(stage) +
+           " source=" + std::to_string(stage) + " piece=0 shape=1x1x4 " + what + "\n";
+  };
+  return block(0, first) + block(1, second);
+}
+
+TEST(LseOverflowRuleTest, FiniteBlocksMakeNoInfinity) {
+  const char* rule = "lse_overflow";
+  const std::string wide = blocksOfRankOne("values=90,1,2,3", "values=2,1,2,3"),
+                    first = runningLse(0, "values=90,1,2,3");
+  EXPECT_EQ(verdictOf(rule, wide + first + runningLse(1, "values=90,2,3,4")), Verdict::kClear);
+  for (const char* made : {"values=inf,2,3,4", "values=nan,2,3,4"}) {
+    const auto wrong = answerOf(rule, wide + first + runningLse(1, made));
+    ASSERT_EQ(wrong.verdict, Verdict::kFound) << made;
+    EXPECT_EQ(wrong.findings.front().confidence, "certain");
+    EXPECT_EQ(wrong.findings.front().place.stage, RingStep::of(1));
+  }
+  const std::string small = blocksOfRankOne("values=-110,1,2,3", "values=-120,1,2,3");
+  EXPECT_EQ(verdictOf(rule, small + runningLse(1, "values=-inf,2,3,4")), Verdict::kFound)
+      << "a row with keys is lost";
+  const std::string part = small +
+                           "tensor block_lse rank=1 layer=0 stage=2 source=2 piece=0 "
+                           "shape=1x1x2 values=-130,5\n"
+                           "attend rank=1 layer=0 stage=2 source=2 piece=0 q=2-4 k=0-2\n";
+  EXPECT_EQ(verdictOf(rule, part + runningLse(2, "values=1,2,-inf,5")), Verdict::kFound);
+  EXPECT_EQ(verdictOf(rule, part + runningLse(2, "values=1,2,3,5")), Verdict::kClear);
+}
+
+TEST(LseOverflowRuleTest, WhatAMergeMakesNanIsNoRanksFault) {
+  const std::string merged =
+      blocksOfRankOne("values=90,1,2,3", "values=2,1,2,3") + runningLse(1, "values=inf,2,3,4");
+  const std::string out = "tensor out rank=1 layer=0 nan=1\n";
+  const auto findings = diagnose(*test::traceOf(merged + out)).findings();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.front().rule, "lse_overflow");
+  EXPECT_EQ(verdictOf("nan_from_one_rank", out), Verdict::kFound);
+  EXPECT_EQ(verdictOf("nan_from_one_rank", merged + "tensor out step=1 layer=0 nan=1\n"),
+            Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf("nan_from_one_rank", blocksOfRankOne("values=90,1,2,3", "values=nan,1,2,3") +
+                                               runningLse(1, "values=nan,2,3,4")),
+            Verdict::kFound)
+      << "a block had it already";
+}
+
+TEST(LseOverflowRuleTest, RowsWithoutKeysStayInfinite) {
+  const char* rule = "lse_overflow";
+  const std::string blocks = blocksOfRankOne("values=-inf,-inf,2,3", "values=-inf,1,2,3");
+  EXPECT_EQ(verdictOf(rule, blocks + runningLse(1, "values=-inf,1,3,4")), Verdict::kClear);
+  const auto wrong = answerOf(rule, blocks + runningLse(1, "values=nan,1,3,4"));
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+}
+
+TEST(LseOverflowRuleTest, WhatIsWrongInABlockIsNotOfTheMerge) {
+  const char* rule = "lse_overflow";
+  for (const char* block : {"values=nan,1,2,3", "values=inf,1,2,3"})
+    EXPECT_EQ(verdictOf(rule, blocksOfRankOne(block, "values=2,1,2,3") +
+                                  runningLse(1, "values=nan,2,3,4")),
+              Verdict::kNotObservable)
+        << block;
+}
+
+TEST(LseOverflowRuleTest, StatisticsTellOfFiniteNumbersAlone) {
+  const char* rule = "lse_overflow";
+  const std::string blocks = blocksOfRankOne("min=1 max=3", "min=1 max=3");
+  EXPECT_EQ(verdictOf(rule, blocks + runningLse(1, "min=1 max=4")), Verdict::kClear);
+  EXPECT_EQ(verdictOf(rule, blocks + runningLse(1, "nan=2")), Verdict::kFound);
+  EXPECT_EQ(verdictOf(rule, blocks + runningLse(1, "inf=2")), Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf(rule, "run cp=2\n"), Verdict::kNotObservable);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -16,6 +16,7 @@ using Values = std::vector<double>;
 
 /// Rows and columns of one tp rank's slice that are compared: a few tell.
 constexpr std::size_t kRows = 32, kColumns = 16;
+constexpr double kLargestToken = 1e15;
 constexpr const char* kHead = "lm_head.weight";
 constexpr const char* kTied = "model.embed_tokens.weight";
 
@@ -137,7 +138,7 @@ class Reader {
     for (const Owner& owner : owners_)
       for (const double id :
            loadTensor(trace_, {TensorKind::kBuffer, "input_ids"}, {train_step_}, owner.rank).values)
-        tokens.insert(static_cast<std::int64_t>(id));
+        if (id >= 0 && id <= kLargestToken) tokens.insert(static_cast<std::int64_t>(id));
     return tokens;
   }
 
@@ -192,13 +193,14 @@ class Reader {
     for (std::size_t s = 0; s < slices_.size(); ++s)
       for (std::size_t i = 0; i < slices_[s].size; ++i) sum += std::exp(logit(s, i) - largest);
     const double lse = largest + std::log(sum);
-    const auto label = static_cast<std::size_t>(owners_[index].labels[token]);
+    const double label = owners_[index].labels[token];
     for (std::size_t s = 0; s < slices_.size(); ++s) {
       const Slice& slice = slices_[s];
       double* part = slices_[s].parts[index].data();
       for (const std::size_t row : slice.rows) {
-        const double dlogit =
-            (std::exp(logit(s, row) - lse) - (slice.first + row == label ? 1 : 0)) / targets_;
+        const double dlogit = (std::exp(logit(s, row) - lse) -
+                               (static_cast<double>(slice.first + row) == label ? 1 : 0)) /
+                              targets_;
         for (const std::size_t column : slice.columns) *part++ += dlogit * logit(s, column);
       }
     }

@@ -24,6 +24,8 @@ RuleResult checkNonContiguousKv(const Trace& trace);
 RuleResult checkLseBase2(const Trace& trace);
 RuleResult checkNaiveSumMerge(const Trace& trace);
 RuleResult checkLseLowPrecision(const Trace& trace);
+RuleResult checkLseOverflow(const Trace& trace);
+RuleResult checkGqaGroupBroken(const Trace& trace);
 RuleResult checkDroppedHop(const Trace& trace);
 RuleResult checkRankWithoutTargets(const Trace& trace);
 RuleResult checkMeanOfLocalMeans(const Trace& trace);
@@ -31,6 +33,8 @@ RuleResult checkLossScaledByCp(const Trace& trace);
 RuleResult checkMetricNotReduced(const Trace& trace);
 RuleResult checkStaleKvInBackward(const Trace& trace);
 RuleResult checkLocalDeltaInBackward(const Trace& trace);
+RuleResult checkRecomputeDiffers(const Trace& trace);
+RuleResult checkDropoutRngReused(const Trace& trace);
 RuleResult checkDkvNotReturned(const Trace& trace);
 RuleResult checkMissingCpGradReduce(const Trace& trace);
 RuleResult checkClipBeforeReduce(const Trace& trace);
@@ -60,8 +64,10 @@ const std::vector<Rule>& rules() {
       {"kv_not_rotated", checkKvNotRotated},
       {"wrong_ring_direction", checkWrongRingDirection},
       {"non_contiguous_kv", checkNonContiguousKv},
+      {"gqa_group_broken", checkGqaGroupBroken, RuleOf::kTraining},
       {"lse_base2", checkLseBase2, RuleOf::kTraining},
       {"naive_sum_merge", checkNaiveSumMerge},
+      {"lse_overflow", checkLseOverflow},
       {"lse_low_precision", checkLseLowPrecision},
       {"dropped_hop", checkDroppedHop},
       {"rank_without_targets", checkRankWithoutTargets, RuleOf::kTraining},
@@ -69,7 +75,9 @@ const std::vector<Rule>& rules() {
       {"loss_scaled_by_cp", checkLossScaledByCp, RuleOf::kTraining},
       {"metric_not_reduced", checkMetricNotReduced, RuleOf::kTraining},
       {"stale_kv_in_backward", checkStaleKvInBackward},
+      {"recompute_differs", checkRecomputeDiffers, RuleOf::kTraining},
       {"local_delta_in_backward", checkLocalDeltaInBackward, RuleOf::kTraining},
+      {"dropout_rng_reused", checkDropoutRngReused, RuleOf::kTraining},
       {"dkv_not_returned", checkDkvNotReturned},
       {"embedding_detached", checkEmbeddingDetached, RuleOf::kTraining},
       {"missing_cp_grad_reduce", checkMissingCpGradReduce, RuleOf::kTraining},

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "traces/doctor/logged_loss.h"
+#include "traces/doctor/merge_reading.h"
 #include "traces/doctor/rule.h"
 #include "traces/schema/other_tensors.h"
 
@@ -15,6 +16,17 @@ bool comesOfTheLoss(const Trace& trace, const Place& place) {
   if (loss.is != LossIs::kLost) return false;
   return place.train_step > loss.train_step ||
          (place.train_step == loss.train_step && place.direction == Direction::kBackward);
+}
+
+/// A merge that makes an infinity of finite blocks makes everything after it NaN.
+bool comesOfAMerge(const Trace& trace, const Place& place) {
+  const MergeReading merges = readMerges(trace);
+  if (!merges.isWrong()) return false;
+  const Place& merge = merges.running->place;
+  const bool same_pass = place.train_step == merge.train_step &&
+                         place.direction == Direction::kForward && place.layer.exists();
+  return same_pass ? place.layer.value() >= merge.layer.value()
+                   : place.train_step >= merge.train_step;
 }
 
 /// What a layer makes its blocks from, the blocks, what comes of them, and what was compared.
@@ -70,6 +82,8 @@ RuleResult checkNanFromOneRank(const Trace& trace) {
   if (!first) return clear();
   if (comesOfTheLoss(trace, first->place))
     return undecided("needs a loss that is finite; what comes after it is NaN because of that");
+  if (comesOfAMerge(trace, first->place))
+    return undecided("needs merges that are finite; what comes after one is NaN because of that");
   Finding f;
   f.rule = "nan_from_one_rank";
   f.severity = "error";

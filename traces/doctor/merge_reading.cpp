@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/doctor/merge_reading.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "traces/doctor/shared_readings.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// What a tensor holds besides finite numbers.
+struct Content {
+  bool known = true;  ///< false: the sign of what is infinite was not kept
+  bool nan = false, plus = false, minus = false;
+  std::vector<double> values{};  ///< where some are infinite
+};
+
+/// The forward pass of one layer on one rank.
+struct Merges {
+  std::vector<const TensorRecord*> blocks, running;
+  std::vector<Content> contents;  ///< of the blocks, while they are judged
+};
+using MergesAt = std::map<std::tuple<std::int32_t, std::int32_t, Layer, WorldRank>, Merges>;
+
+MergesAt mergesOf(const Trace& trace) {
+  MergesAt all;
+  for (const TensorRecord& tensor : trace.tensors()) {
+    const bool block = tensor.tensor.kind == TensorKind::kBlockLse;
+    if (!block && tensor.tensor.kind != TensorKind::kRunningLse) continue;
+    if (tensor.place.direction == Direction::kBackward || tensor.pass != Pass::kForward) continue;
+    Merges& merges =
+        all[{tensor.place.train_step, tensor.microbatch, tensor.place.layer, tensor.rank}];
+    (block ? merges.blocks : merges.running).push_back(&tensor);
+  }
+  return all;
+}
+
+Content contentOf(const Trace& trace, const TensorRecord& tensor) {
+  Content content;
+  content.nan = tensor.stats.nan > 0;
+  if (tensor.stats.inf == 0) return content;
+  auto values = trace.values(tensor);
+  content.known = values.has_value();
+  if (!values) return content;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  content.plus = std::ranges::find(*values, kInfinity) != values->end();
+  content.minus = std::ranges::find(*values, -kInfinity) != values->end();
+  content.values = std::move(*values);
+  return content;
+}
+
+/// The first row of the running result that a block is of.
+std::size_t firstRow(const Trace& trace, const TensorRecord& block) {
+  for (const Event& event : trace.eventsAt(block.place, block.rank))
+    if (event.kind == EventKind::kAttend && event.source_rank == block.source_rank &&
+        event.piece == block.piece && event.q_begin >= 0)
+      return static_cast<std::size_t>(event.q_begin);
+  return 0;
+}
+
+/// A row that is −inf though this block has a key for it.
+bool losesRow(const Trace& trace, const Content& running, const TensorRecord& record,
+              const TensorRecord& block) {
+  if (block.shape.size() != 3 || record.shape.size() != 3 || block.shape[0] != record.shape[0] ||
+      block.shape[1] != record.shape[1])
+    return false;
+  const auto values = trace.values(block);
+  const auto rows = static_cast<std::size_t>(block.shape[2]),
+             all = static_cast<std::size_t>(record.shape[2]), first = firstRow(trace, block);
+  if (!values || rows == 0 || first + rows > all) return false;
+  for (std::size_t i = 0; i < values->size(); ++i)
+    if (const double merged = running.values.at(i / rows * all + first + i % rows);
+        std::isfinite((*values)[i]) && std::isinf(merged) && merged < 0)
+      return true;
+  return false;
+}
+
+MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord& running) {
+  MergeReading judged;
+  judged.smallest = std::numeric_limits<double>::infinity();
+  judged.largest = -judged.smallest;
+  judged.running = &running;
+  const Content made = contentOf(trace, running);
+  bool known = made.known, bad = false, lost = false, any = false;
+  for (std::size_t i = 0; i < merges.blocks.size(); ++i) {
+    const TensorRecord* block = merges.blocks[i];
+    const Content& content = merges.contents[i];
+    if (block->place.stage > running.place.stage) continue;
+    any = true;
+    known = known && content.known;
+    bad = bad || content.nan || content.plus;
+    judged.rows_without_keys = judged.rows_without_keys || content.minus;
+    judged.smallest = std::min(judged.smallest, block->stats.min);
+    judged.largest = std::max(judged.largest, block->stats.max);
+    // What an earlier merge lost, the running result of its own ring step shows.
+    if (made.minus && block->place.stage == running.place.stage)
+      lost = lost || losesRow(trace, made, running, *block);
+  }
+  judged.is = MergeIs::kRight;
+  const bool odd = made.nan || made.plus || lost;
+  if (bad)
+    judged.is = MergeIs::kOfBadBlocks;
+  else if (!any || !known)
+    judged.is = MergeIs::kUnknown;
+  else if (odd)
+    judged.is = made.nan ? MergeIs::kNotANumber : made.plus ? MergeIs::kInfinite : MergeIs::kLost;
+  return judged;
+}
+
+/// All of them.
+MergeReading computedMerges(const Trace& trace) {
+  bool right = false, by_values = false, unknown = false;
+  MergesAt all = mergesOf(trace);
+  for (auto& [at, merges] : all) {
+    for (const TensorRecord* block : merges.blocks)
+      merges.contents.push_back(contentOf(trace, *block));
+    for (const TensorRecord* running : merges.running) {
+      const MergeReading judged = judge(trace, merges, *running);
+      if (judged.is == MergeIs::kUnknown) {
+        unknown = true;
+      } else if (judged.is == MergeIs::kRight) {
+        right = true;
+        by_values = by_values || running->has_values;
+      } else if (judged.is != MergeIs::kOfBadBlocks) {
+        return judged;
+      }
+    }
+    merges.contents.clear();
+  }
+  MergeReading reading;
+  if (right && (by_values || !unknown)) reading.is = MergeIs::kRight;
+  return reading;
+}
+
+}  // namespace
+
+MergeReading readMerges(const Trace& trace) {
+  return SharedReadings::of(trace, computedMerges);
+}
+
+}  // namespace ringscope::traces
