@@ -24,14 +24,18 @@ double cpFactor(double factor, std::int32_t cp, double tolerance) {
 
 /// No rank's part is larger than it should be, some are smaller, and not all by one factor.
 bool areMadeSmaller(const HeadGradient& head) {
-  if (!head.isOfFactors() || head.isScaled()) return false;
+  if (!head.isOfFactors()) return false;
+  const auto room = [&](const RankFactor& rank) { return head.rounding / 2 + kSure * rank.error; };
   bool smaller = false;
   for (const RankFactor& rank : head.ranks) {
-    const double room = head.rounding + kSure * rank.error;
-    if (rank.factor > 1 + room || rank.factor < -room) return false;
-    smaller = smaller || rank.factor < 1 - room;
+    if (rank.factor > 1 + room(rank) || rank.factor < -room(rank)) return false;
+    smaller = smaller || rank.factor < 1 - room(rank);
   }
-  return smaller;
+  const auto low = std::ranges::min_element(
+      head.ranks, {}, [&](const RankFactor& rank) { return rank.factor + room(rank); });
+  const auto high = std::ranges::max_element(
+      head.ranks, {}, [&](const RankFactor& rank) { return rank.factor - room(rank); });
+  return smaller && low->factor + room(*low) < high->factor - room(*high);
 }
 
 GradientScale ofStep(const Trace& trace, std::int32_t train_step) {
@@ -48,11 +52,11 @@ GradientScale ofStep(const Trace& trace, std::int32_t train_step) {
     reading.are = GradientsAre::kRight;
     return reading;
   }
-  reading.scale = head.isScaled() ? cpFactor(head.factor, trace.run()->cp, 2 * head.rounding) : 0;
-  if (reading.scale > 0)
-    reading.are = GradientsAre::kScaledByCp;
-  else if (areMadeSmaller(head))
+  reading.scale = head.isScaled() ? cpFactor(head.factor, trace.run()->cp, head.rounding) : 0;
+  if (areMadeSmaller(head))
     reading.are = GradientsAre::kScaledByRank;
+  else if (reading.scale > 0)
+    reading.are = GradientsAre::kScaledByCp;
   reading.recorded = true;
   reading.missing =
       "needs gradients that follow from the recorded logits and labels in a way that "

@@ -13,6 +13,8 @@ LoadedTensor loadTensor(const Trace& trace, const TensorName& tensor, const Plac
     throw MissingTensor{"needs the values of " + tensor.text() + " of rank " + toString(rank)};
   if (record->stats.nan > 0 || record->stats.inf > 0)
     throw MissingTensor{"needs a " + tensor.text() + " that is finite", true};
+  if (trace.tensorsAt(tensor, place, rank).size() > 1)
+    throw MissingTensor{"needs training steps of one microbatch", true};
   return {record, std::move(*values)};
 }
 

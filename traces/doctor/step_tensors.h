@@ -14,7 +14,7 @@ struct MissingTensor {
   bool recorded = false;  ///< no capture would keep more
 };
 
-/// A recorded tensor and its values, all of them finite.
+/// The only tensor of its name there, and its values, all of them finite.
 struct LoadedTensor {
   const TensorRecord* record = nullptr;
   std::vector<double> values;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the gradient of the embeddings is exactly 0 where others are not. Of tp ranks that cut
-// the vocabulary one may hold tokens that no sequence has, so all of them are looked at.
+// Whether the gradient of the embeddings is exactly 0 where others are not. Where ranks cut the
+// vocabulary one may hold tokens that no sequence has, so all of them are looked at.
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "traces/core/prose.h"
 #include "traces/doctor/rule.h"
-#include "traces/doctor/step_tensors.h"
 
 namespace ringscope::traces {
 namespace {
@@ -40,13 +40,9 @@ EmbeddingIs judge(const Trace& trace, const Step& step) {
   if (step.embedding.empty() || step.not_zero == 0) return EmbeddingIs::kUnknown;
   if (!std::ranges::all_of(step.embedding, [](const auto* t) { return isZero(*t); }))
     return step.has_output ? EmbeddingIs::kTrained : EmbeddingIs::kTied;
-  const TensorRecord& first = *step.embedding.front();
-  const auto slices = tpRanks(trace, first.rank);
-  if (!trace.run() || static_cast<int>(slices.size()) != trace.run()->tp)
-    return EmbeddingIs::kUnknown;
-  const bool all = std::ranges::all_of(slices, [&](WorldRank rank) {
-    return trace.findTensor(first.tensor, first.place, rank) != nullptr;
-  });
+  std::set<WorldRank> ranks;
+  for (const TensorRecord* tensor : step.embedding) ranks.insert(tensor->rank);
+  const bool all = trace.run() && std::ssize(ranks) == trace.run()->worldSize();
   return all ? EmbeddingIs::kDetached : EmbeddingIs::kUnknown;
 }
 
@@ -98,7 +94,7 @@ RuleResult checkEmbeddingDetached(const Trace& trace) {
     return undecided(
         "needs embeddings with a weight of their own; here the output projection has the same, "
         "which gets a gradient there");
-  return notObservable("needs the gradients of the embeddings of all tp ranks, and others");
+  return notObservable("needs the gradients of the embeddings of all ranks, and others");
 }
 
 }  // namespace ringscope::traces

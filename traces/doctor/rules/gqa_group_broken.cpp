@@ -16,7 +16,7 @@ namespace {
 
 /// Multiply-adds for one layer; a few rows and heads tell.
 constexpr double kWork = 4e6;
-constexpr std::size_t kMostRows = 24;
+constexpr std::size_t kMostRows = 24, kFewRows = 6;
 constexpr std::int64_t kMostHeads = 8;
 
 enum class HeadIs { kUnlike, kOfItsGroup, kOfAnother, kUndecided };
@@ -40,11 +40,11 @@ class LayerReader {
  public:
   LayerReader(const Trace& trace, const LayerTensors& layer, const AttentionMask& mask)
       : trace_(trace), layer_(layer), heads_(std::min(layer.kv_heads, kMostHeads)) {
-    const double per_key =
-        static_cast<double>(heads_ * heads_ * layer.groupSize() * layer.head_dim);
-    const double most_keys = kWork / static_cast<double>(kMostRows) / per_key;
-    rows_ =
-        rowsWithFewKeys(layer, mask, static_cast<std::size_t>(std::max(1.0, most_keys)), kMostRows);
+    for (std::size_t rows = kMostRows;; rows /= 2) {
+      rows_ = rowsWithFewKeys(layer, mask, layer.tokens.size(), rows);
+      if (rows <= kFewRows || work() <= kWork) break;
+    }
+    while (heads_ > 2 && work() > kWork) --heads_;
     for (const RowKeys& row : rows_) selection_.rows.push_back(row.row);
     fp8_ = trace.run() && trace.run()->fp8;
     const DType dtype = layer.tensors.at(TensorKind::kQ).front().record->dtype;
@@ -67,6 +67,12 @@ class LayerReader {
   }
 
  private:
+  double work() const {
+    double keys = 0;
+    for (const RowKeys& row : rows_) keys += static_cast<double>(row.keys.size());
+    return keys * static_cast<double>(heads_ * heads_ * layer_.groupSize() * layer_.head_dim);
+  }
+
   HeadReading readHead(std::int64_t group, std::int64_t h, const std::vector<double>& q,
                        const std::vector<double>& lse) const {
     constexpr double kMuch = 16;  // four times, in squares
