@@ -52,20 +52,24 @@ traces::RunSpec checkedRun(const AttendInput& in, const AttendConfig& config) {
 }
 
 /// Refuses a length that the balance cannot deal and --pad could mend.
-void checkLength(const Padding& padding, const traces::RunSpec& run) {
-  if (run.balance == Balance::kPerDocument) return;
-  if (const auto reason = traces::lengthRefusal("a length", padding.length, *run.balance, run.cp))
-    throw usageError(*reason + ", or pad it with --pad");
+void checkLength(const traces::RunSpec& run, const CheckSeams& checks) {
+  const auto reason = checks.refusal(run);
+  if (!reason) return;
+  const bool can_be_padded =
+      traces::lengthRefusal("a length", run.seq_len, *run.balance, run.cp).has_value();
+  throw usageError(*reason + (can_be_padded ? ", or pad it with --pad" : ""));
 }
 
 /// What was meant, as the input declares it.
-traces::IntentRecord describeIntent(const AttendInput& in, const ShardLayout& layout) {
+traces::IntentRecord describeIntent(const Mask& mask, const traces::RunSpec& run) {
   traces::IntentRecord intent;
   // Padding after a sequence that is not causal is no document of a packed one.
-  intent.mask = in.mask.causal ? in.mask.kind() : traces::MaskKind::kFull;
-  intent.window = in.mask.window;
-  intent.documents = in.mask.documents;
-  intent.balance = layout.balance();
+  intent.mask = mask.causal ? mask.kind() : traces::MaskKind::kFull;
+  intent.window = mask.window;
+  intent.documents = mask.documents;
+  intent.balance = *run.balance;
+  for (const auto& choice : traces::chosenBuffers(run))
+    intent.buffers.push_back({choice.name, choice.seq_dim});
   return intent;
 }
 
@@ -99,7 +103,8 @@ class LocalParts {
     if (cut == cuts_.end()) return;
     context_.observer.shard({buffer, 0, context_.worldRank(), true,
                              static_cast<std::int32_t>(cut->seq_dim), whole.sizes().vec(),
-                             part.sizes().vec(), cut->layout.runs(context_.rank())});
+                             part.sizes().vec(),
+                             tokensOfPart(*cut, whole, part, kSeqDim, context_.rank())});
   }
 
  private:
@@ -202,9 +207,10 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   traces::RunSpec run = checkedRun(input, config);
   const BufferSeams& seams = config.seams.buffers;
   Padding padding = paddingFor(input.q.size(2), input.mask, *run.balance, config.cp, config.pad);
+  const Mask declared = padding.mask;
   seams.padding(padding);
-  checkLength(padding, run);
   run.seq_len = padding.length;
+  checkLength(run, config.seams.checks);
   auto padded = [&](const at::Tensor& t) { return padding.padded(t, kSeqDim); };
   const AttendSetup setup{config,
                           {padded(input.q), padded(input.k), padded(input.v), padded(input.dout),
@@ -225,7 +231,7 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   if (recorder || config.track_memory) options.memory = std::make_shared<MemoryTracker>(config.cp);
   if (recorder) {
     recorder->record(run);
-    recorder->record(describeIntent(setup.in, setup.layout));
+    recorder->record(describeIntent(declared, run));
     for (const auto& group : options.mesh.groups(run.ulysses)) recorder->record(group);
   }
   options.transport = config.transport;

@@ -26,6 +26,15 @@ at::Tensor cutBuffer(const BufferCut& cut, const at::Tensor& whole, GroupRank ra
   return part;
 }
 
+std::vector<TokenRun> tokensOfPart(const BufferCut& cut, const at::Tensor& whole,
+                                   const at::Tensor& part, std::int64_t seq_dim, GroupRank rank) {
+  if (cut.seq_dim != seq_dim) return {};
+  const std::int64_t tokens = part.size(seq_dim);
+  if (tokens == cut.layout.localLength()) return cut.layout.runs(rank);
+  if (tokens == whole.size(seq_dim)) return {{0, tokens}};
+  return {};
+}
+
 at::Tensor localPart(const std::string& buffer, const at::Tensor& whole,
                      const std::vector<BufferCut>& cuts, const CutRule& rule) {
   for (const BufferCut& cut : cuts)
@@ -48,6 +57,7 @@ constexpr std::pair<const char*, at::Tensor Batch::*> kBuffers[] = {
     {"input_ids", &Batch::input_ids},
     {"labels", &Batch::labels},
     {"position_ids", &Batch::position_ids}};
+constexpr std::int64_t kSequence = 1;  // of all of them
 
 }  // namespace
 
@@ -61,7 +71,8 @@ Batch shardBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const C
       local.*field = rule(cut, whole);
       observer.shard({name, train_step, observer.rank(), true,
                       static_cast<std::int32_t>(cut.seq_dim), whole.sizes().vec(),
-                      (local.*field).sizes().vec(), cut.layout.runs(rank)});
+                      (local.*field).sizes().vec(),
+                      tokensOfPart(cut, whole, local.*field, kSequence, rank)});
     }
   if (!local.position_ids.defined())
     local.position_ids =

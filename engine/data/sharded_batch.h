@@ -26,6 +26,10 @@ struct BufferCut {
   std::int64_t seq_dim = 0;
   ShardLayout layout;
 };
+/// The tokens of a rank's part of a buffer whose sequence is `seq_dim`, as they are recorded: those
+/// of the layout, or all where nothing was cut off; none where that does not say which they are.
+std::vector<TokenRun> tokensOfPart(const BufferCut& cut, const at::Tensor& whole,
+                                   const at::Tensor& part, std::int64_t seq_dim, GroupRank rank);
 /// Gives this rank's part of a buffer.
 using CutRule = std::function<at::Tensor(const BufferCut& cut, const at::Tensor& whole)>;
 

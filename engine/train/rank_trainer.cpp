@@ -128,7 +128,8 @@ void RankTrainer::cutRotaryTable(const std::vector<BufferCut>& cuts, const SeamP
   for (const BufferCut& cut : cuts) {
     if (cut.buffer != traces::kRotaryTable) continue;
     const std::int64_t rows = setup_.layout.length(), width = setup_.model.head_dim / 2;
-    rotary_rows_ = context_.seams.buffers.cut(at, cut, at::arange(rows, at::kLong));
+    const at::Tensor whole = at::arange(rows, at::kLong);
+    rotary_rows_ = context_.seams.buffers.cut(at, cut, whole);
     context_.observer.shard({cut.buffer,
                              train_step_,
                              context_.worldRank(),
@@ -136,7 +137,7 @@ void RankTrainer::cutRotaryTable(const std::vector<BufferCut>& cuts, const SeamP
                              static_cast<std::int32_t>(cut.seq_dim),
                              {rows, width},
                              {rotary_rows_.size(0), width},
-                             cut.layout.runs(context_.rank())});
+                             tokensOfPart(cut, whole, rotary_rows_, 0, context_.rank())});
   }
 }
 
@@ -233,7 +234,7 @@ void RankTrainer::recordIntent(std::int32_t train_step) {
   meant.mask = setup_.run.mask;
   meant.window = mask.window;
   if (meant.mask == traces::MaskKind::kDocuments) meant.documents = own.maskOf(mask, 0).documents;
-  meant.balance = setup_.layout.balance();
+  meant.balance = *setup_.run.balance;
   meant.positions = countsWholeSequence(own) ? traces::PositionRule::kWholeSequence
                                              : traces::PositionRule::kEachDocument;
   meant.loss = traces::LossReduction::kMeanOverTargets;

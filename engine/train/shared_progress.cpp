@@ -113,7 +113,8 @@ at::Tensor SharedProgress::fullLogits(const Mesh& mesh,
       std::vector<at::Tensor> shards;
       for (const GroupRank cp : everyRank(mesh.cp))
         shards.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
-      vocabulary.push_back(layout.unshard(shards, 1));
+      const bool whole = shards.front().size(1) == batch.input_ids.size(1);
+      vocabulary.push_back(whole ? shards.front() : layout.unshard(shards, 1));
     }
     batches.push_back(at::cat(vocabulary, -1));
   }

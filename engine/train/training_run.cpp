@@ -194,7 +194,9 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
           ? runRankProcess(options, RankEnvironment::read(options.mesh), gate, body)
           : runRankThreads(options, gate, body);
   progress.finish();
-  if (at::Tensor& logits = progress.outcome.logits; logits.defined())
+  // Sequences that were joined are parted again.
+  if (at::Tensor& logits = progress.outcome.logits;
+      logits.defined() && logits.numel() == sequences * each * model.vocab_size)
     logits = logits.reshape({sequences, each, -1});
   if (recorder) recordPeaks(*recorder, *options.memory, options.mesh);
   return std::move(progress.outcome);
