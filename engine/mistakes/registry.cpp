@@ -6,6 +6,7 @@
 
 namespace ringscope::engine {
 
+void injectBalanceCutsDocuments(Seams& seams);
 void injectBalanceDiffersBetweenBuffers(Seams& seams);
 void injectBalanceWithoutCausal(Seams& seams);
 void injectCausalOnEveryBlock(Seams& seams);
@@ -47,6 +48,7 @@ void injectWrongRingDirection(Seams& seams);
 
 const std::vector<InjectableMistake>& injectableMistakes() {
   static const std::vector<InjectableMistake> kMistakes = {
+      {"balance_cuts_documents", injectBalanceCutsDocuments},
       {"balance_differs_between_buffers", injectBalanceDiffersBetweenBuffers},
       {"balance_without_causal", injectBalanceWithoutCausal},
       {"causal_on_every_block", injectCausalOnEveryBlock},

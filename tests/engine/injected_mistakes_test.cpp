@@ -260,10 +260,11 @@ TEST(InjectedMistakesTest, SeveralAreMadeAtOneSeam) {
 }
 
 TEST(InjectedMistakesTest, EachHasACase) {
-  const std::string path =
-      std::string(RINGSCOPE_SOURCE_DIR) + "/tests/engine/injected_mistakes_test.cpp";
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  for (const char* name : {"injected_mistakes_test.cpp", "injected_layouts_test.cpp"}) {
+    std::ifstream file(std::string(RINGSCOPE_SOURCE_DIR) + "/tests/engine/" + name);
+    text.append(std::istreambuf_iterator<char>(file), {});
+  }
   for (const InjectableMistake& mistake : injectableMistakes())
     EXPECT_NE(text.find('"' + mistake.id + '"'), std::string::npos) << mistake.id;
 }

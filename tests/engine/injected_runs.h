@@ -109,6 +109,10 @@ inline const std::vector<Injected> kMistakes = {
     {"stale_kv_in_backward", passesBlocksOn},
     // FP8's packets are bytes, which nobody takes for heads and tokens.
     {"non_contiguous_kv", [](const auto& run) { return passesBlocksOn(run) && !run.fp8; }},
+    {"balance_cuts_documents",
+     [](const auto& run) {
+       return isCut(run) && traces::chosenBalance(run) == traces::Balance::kPerDocument;
+     }},
     // A ring that ends with a rank's own block needs no hop home.
     {"dkv_not_returned",
      [](const auto& run) {
@@ -121,7 +125,8 @@ inline RandomRun runFor(const Injected& injected, std::mt19937& random) {
   const auto& seams = traces::findMistake(injected.mistake)->seams;
   const bool of_attention = injected.mistake == "unbalanced_unshard" ||
                             std::ranges::any_of(seams, [](const std::string& seam) {
-                              return seam.starts_with("attention.") || seam.starts_with("ring.");
+                              return seam.starts_with("attention.") || seam.starts_with("ring.") ||
+                                     seam == "buffers.padding" || seam == "buffers.layout";
                             });
   for (;;) {
     RandomRun run = of_attention && random() % 2 ? RandomRun::ofAttention(random)

@@ -113,6 +113,11 @@ std::optional<Verdict> ofEvents(const Case&) {
   return Verdict::kClear;
 }
 
+/// How buffers were cut is recorded with statistics.
+std::optional<Verdict> ofShards(const Case& c) {
+  return c.cp == 1 ? Verdict::kClear : knownIf(c.stats);
+}
+
 /// Blocks that go round are told apart by their hashes; where each rank keeps its own, there is
 /// nothing to tell.
 std::optional<Verdict> ofBlocks(const Case& c) {
@@ -164,6 +169,7 @@ const std::map<std::string, Rule>& plainRules() {
       {"missing_position_ids", ofPositions},
       {"missing_rope_buffer",
        [](const Case& c) { return std::optional(knownIf(c.train && c.values)); }},
+      {"balance_cuts_documents", ofShards},
       {"ring_bypassed", ofEvents},
       {"no_skip_future_block", ofEvents},
       {"causal_on_every_block", ofEvents},

@@ -4,6 +4,7 @@
 namespace ringscope::traces {
 
 RuleResult checkBalanceWithoutCausal(const Trace& trace);
+RuleResult checkBalanceCutsDocuments(const Trace& trace);
 RuleResult checkDifferentBatchesOnCpRanks(const Trace& trace);
 RuleResult checkSameBatchOnDpRanks(const Trace& trace);
 RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace);
@@ -47,6 +48,7 @@ RuleResult checkNanFromOneRank(const Trace& trace);
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> kRules = {
       {"balance_without_causal", checkBalanceWithoutCausal},
+      {"balance_cuts_documents", checkBalanceCutsDocuments},
       {"different_batches_on_cp_ranks", checkDifferentBatchesOnCpRanks, RuleOf::kTraining},
       {"same_batch_on_dp_ranks", checkSameBatchOnDpRanks, RuleOf::kTraining},
       {"balance_differs_between_buffers", checkBalanceDiffersBetweenBuffers, RuleOf::kTraining},

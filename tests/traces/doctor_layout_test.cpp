@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of how buffers, heads and documents are dealt to ranks: each in a recording in which it
+// finds, in one in which it is clear, and in one in which it cannot tell.
+#include <gtest/gtest.h>
+
+#include "tests/traces/doctor_answers.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::answerOf;
+using test::verdictOf;
+
+bool says(const Finding& finding, const std::string& words) {
+  return finding.evidence.find(words) != std::string::npos;
+}
+
+/// Two ranks that share a sequence.
+std::shared_ptr<Trace> twoRanks(const std::string& more = "") {
+  return test::traceOf("run cp=2 heads=4 seq_len=8\ngroup cp 0,1\n" + more);
+}
+
+/// A part of a buffer of one row.
+ShardRecord shardOf(int rank, std::int64_t length, std::vector<TokenRun> tokens) {
+  std::int64_t own = 0;
+  for (const TokenRun& run : tokens) own += run.end - run.begin;
+  return {"input_ids", 0, WorldRank::of(rank), true, 1, {1, length}, {1, own}, std::move(tokens)};
+}
+
+Finding only(const RuleResult& answer) {
+  EXPECT_EQ(answer.verdict, Verdict::kFound) << answer.would_settle;
+  return answer.findings.size() == 1 ? answer.findings.front() : Finding();
+}
+
+// -------- documents
+
+constexpr const char* kTwoDocuments =
+    "intent mask=documents balance=per_document documents=0-4,4-16\n";
+
+TEST(BalanceCutsDocumentsRuleTest, FindsTokensThatAreNotHeadAndTailOfEachDocument) {
+  const auto trace = twoRanks(kTwoDocuments);
+  trace->add(shardOf(0, 16, {{0, 4}, {12, 16}}));
+  trace->add(shardOf(1, 16, {{4, 12}}));
+  const Finding finding = only(answerOf("balance_cuts_documents", *trace));
+  EXPECT_EQ(finding.severity, "warning");
+  // Rank 0: 1 + 2 + 3 + 4, and 9 + 10 + 11 + 12 keys; rank 1: 1 to 8.
+  EXPECT_TRUE(says(finding, "from 36 to 52 (query, key) pairs")) << finding.evidence;
+}
+
+TEST(BalanceCutsDocumentsRuleTest, HeadAndTailOfEachDocumentAndItsPaddingAreClear) {
+  const auto trace = twoRanks(kTwoDocuments);
+  trace->add(shardOf(0, 16, {{0, 1}, {3, 4}, {4, 7}, {13, 16}}));
+  trace->add(shardOf(1, 16, {{1, 3}, {7, 13}}));
+  EXPECT_EQ(answerOf("balance_cuts_documents", *trace).verdict, Verdict::kClear);
+  const auto padded = twoRanks("intent mask=documents balance=per_document documents=0-3,4-14\n");
+  padded->add(shardOf(0, 16, {{0, 1}, {3, 7}, {13, 16}}));
+  EXPECT_EQ(answerOf("balance_cuts_documents", *padded).verdict, Verdict::kClear);
+}
+
+TEST(BalanceCutsDocumentsRuleTest, ABalanceOfTheSequenceThatWasDeclaredIsClear) {
+  const auto trace = twoRanks("intent mask=documents balance=head_tail documents=0-4,4-16\n");
+  trace->add(shardOf(0, 16, {{0, 4}, {12, 16}}));
+  EXPECT_EQ(answerOf("balance_cuts_documents", *trace).verdict, Verdict::kClear);
+}
+
+TEST(BalanceCutsDocumentsRuleTest, WithoutADeclarationItCannotTell) {
+  const auto trace = twoRanks();
+  trace->add(shardOf(0, 16, {{0, 4}, {12, 16}}));
+  EXPECT_EQ(answerOf("balance_cuts_documents", *trace).verdict, Verdict::kNotObservable);
+}
+
+}  // namespace
+}  // namespace ringscope::traces
