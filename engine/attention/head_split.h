@@ -13,7 +13,7 @@ struct HeadSplit {
   /// may be needed by several ranks (fewer KV heads than ranks).
   std::vector<std::vector<std::int64_t>> kv_heads;
 
-  /// query_heads divides by ranks and by kv_heads.
+  /// query_heads divides by kv_heads. What does not divide by ranks is left over at the end.
   static HeadSplit of(std::int64_t query_heads, std::int64_t kv_heads, int ranks);
 };
 

@@ -18,6 +18,7 @@ void injectDropoutRngReused(Seams& seams);
 void injectEmbeddingDetached(Seams& seams);
 void injectGqaGroupBroken(Seams& seams);
 void injectGradScaledByCp(Seams& seams);
+void injectHeadsNotDivisible(Seams& seams);
 void injectKvNotRotated(Seams& seams);
 void injectLabelsShiftedTwice(Seams& seams);
 void injectLocalDeltaInBackward(Seams& seams);
@@ -60,6 +61,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"embedding_detached", injectEmbeddingDetached},
       {"gqa_group_broken", injectGqaGroupBroken},
       {"grad_scaled_by_cp", injectGradScaledByCp},
+      {"heads_not_divisible", injectHeadsNotDivisible},
       {"kv_not_rotated", injectKvNotRotated},
       {"labels_shifted_twice", injectLabelsShiftedTwice},
       {"local_delta_in_backward", injectLocalDeltaInBackward},

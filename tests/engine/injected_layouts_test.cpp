@@ -38,5 +38,38 @@ TEST(BalanceCutsDocumentsTest, IsRefusedWhereNoDocumentsAreDealt) {
   expectRefused(config, "balance_cuts_documents", "changes nothing where no documents are dealt");
 }
 
+// -------- heads_not_divisible
+
+TEST(HeadsNotDivisibleTest, TheLastHeadIsNobodys) {
+  TrainConfig config = training(3);
+  config.strategy = traces::Strategy::kUlysses;
+  expectRefused(config, "", "do not divide among 3 Ulysses ranks");
+  const auto outcome = train(config, "heads_not_divisible");
+  const at::Tensor& gradient = outcome.gradients.at("model.layers.0.self_attn.q_proj.weight");
+  EXPECT_GT(gradient.slice(0, 64, 96).abs().max().item<double>(), 0);
+  EXPECT_EQ(gradient.slice(0, 96, 128).abs().max().item<double>(), 0);
+  expectNamed("heads_not_divisible", config);
+}
+
+TEST(HeadsNotDivisibleTest, OneAttentionHasZerosThere) {
+  Attention a = attention(3);
+  a.config.strategy = traces::Strategy::kUlysses;
+  const auto outcome = attendWith(a, "heads_not_divisible");
+  EXPECT_EQ(outcome.tensors.at("out").select(1, 3).abs().max().item<double>(), 0);
+  EXPECT_GT(outcome.tensors.at("out").select(1, 2).abs().max().item<double>(), 0);
+  expectNamed("heads_not_divisible", a);
+}
+
+TEST(HeadsNotDivisibleTest, IsRefusedWhereHeadsDivideOrARankWouldHaveNone) {
+  TrainConfig config = training(4);
+  config.strategy = traces::Strategy::kUlysses;
+  expectRefused(config, "heads_not_divisible", "changes nothing here: 4 query heads divide");
+  config.cp = 6;
+  expectRefused(config, "heads_not_divisible", "do not divide among 6 Ulysses ranks");
+  config.cp = 3;
+  config.seq_len = 71;
+  expectRefused(config, "heads_not_divisible", "a length of 71");
+}
+
 }  // namespace
 }  // namespace ringscope::engine

@@ -69,5 +69,55 @@ TEST(BalanceCutsDocumentsRuleTest, WithoutADeclarationItCannotTell) {
   EXPECT_EQ(answerOf("balance_cuts_documents", *trace).verdict, Verdict::kNotObservable);
 }
 
+// -------- heads
+
+std::shared_ptr<Trace> withHeads(const std::vector<std::pair<int, int>>& of_ranks, int heads) {
+  const auto trace = test::traceOf("run cp=" + std::to_string(of_ranks.size()) +
+                                   " strategy=ulysses heads=" + std::to_string(heads) + "\n");
+  ScheduleRecord schedule;
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank)
+    schedule.ulysses.push_back(WorldRank::of(rank));
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    schedule.rank = WorldRank::of(rank);
+    schedule.ring = {schedule.rank};
+    schedule.q_head_begin = of_ranks[rank].first;
+    schedule.q_head_end = of_ranks[rank].second;
+    trace->add(schedule);
+  }
+  return trace;
+}
+
+TEST(HeadsNotDivisibleRuleTest, FindsHeadsThatNobodyAttends) {
+  const Finding finding =
+      only(answerOf("heads_not_divisible", *withHeads({{0, 1}, {1, 2}, {2, 3}, {3, 4}}, 6)));
+  EXPECT_TRUE(says(finding, "6 query heads are shared by 4 ranks")) << finding.evidence;
+  EXPECT_TRUE(says(finding, "heads 4 to 5 are attended by none")) << finding.evidence;
+}
+
+TEST(HeadsNotDivisibleRuleTest, FindsHeadsThatTwoRanksAttend) {
+  const Finding finding = only(answerOf("heads_not_divisible", *withHeads({{0, 3}, {2, 4}}, 4)));
+  EXPECT_TRUE(says(finding, "head 2 is attended by several")) << finding.evidence;
+}
+
+TEST(HeadsNotDivisibleRuleTest, EqualAndUnequalPartsOfAllHeadsAreClear) {
+  EXPECT_EQ(answerOf("heads_not_divisible", *withHeads({{0, 2}, {2, 4}}, 4)).verdict,
+            Verdict::kClear);
+  EXPECT_EQ(answerOf("heads_not_divisible", *withHeads({{0, 3}, {3, 4}}, 4)).verdict,
+            Verdict::kClear)
+      << "cut unevenly on purpose";
+}
+
+TEST(HeadsNotDivisibleRuleTest, WithoutTheHeadsOfARankItCannotTell) {
+  EXPECT_EQ(verdictOf("heads_not_divisible", "run cp=2 heads=4\n"), Verdict::kNotObservable);
+  const auto trace = test::traceOf("run cp=2 heads=4\n");
+  ScheduleRecord one;
+  one.ulysses = {WorldRank::of(0), WorldRank::of(1)};
+  one.q_head_end = 2;
+  trace->add(one);
+  const RuleResult answer = answerOf("heads_not_divisible", *trace);
+  EXPECT_EQ(answer.verdict, Verdict::kNotObservable);
+  EXPECT_NE(answer.would_settle.find("ringscope merge"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -14,6 +14,7 @@ RuleResult checkLabelsShiftedTwice(const Trace& trace);
 RuleResult checkPositionsNotResetPerDocument(const Trace& trace);
 RuleResult checkMissingPositionIds(const Trace& trace);
 RuleResult checkMissingRopeBuffer(const Trace& trace);
+RuleResult checkHeadsNotDivisible(const Trace& trace);
 RuleResult checkRingBypassed(const Trace& trace);
 RuleResult checkNoSkipFutureBlock(const Trace& trace);
 RuleResult checkCausalOnEveryBlock(const Trace& trace);
@@ -58,6 +59,7 @@ const std::vector<Rule>& rules() {
       {"positions_not_reset_per_document", checkPositionsNotResetPerDocument, RuleOf::kTraining},
       {"missing_position_ids", checkMissingPositionIds, RuleOf::kTraining},
       {"missing_rope_buffer", checkMissingRopeBuffer, RuleOf::kTraining},
+      {"heads_not_divisible", checkHeadsNotDivisible},
       {"ring_bypassed", checkRingBypassed},
       {"no_skip_future_block", checkNoSkipFutureBlock},
       {"causal_on_every_block", checkCausalOnEveryBlock},

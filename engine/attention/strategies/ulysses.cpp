@@ -15,6 +15,14 @@ at::Tensor heads(const at::Tensor& t, const std::vector<std::int64_t>& which) {
   return t.index_select(1, at::tensor(which, at::kLong).to(t.device()));
 }
 
+/// Heads that are no rank's are 0.
+at::Tensor withAllHeads(const at::Tensor& t, std::int64_t all) {
+  if (t.size(1) == all) return t;
+  auto shape = t.sizes().vec();
+  shape[1] = all - t.size(1);
+  return at::cat({t, at::zeros(shape, t.options())}, 1);
+}
+
 }  // namespace
 
 UlyssesAttention::UlyssesAttention(RankContext& context, Group group,
@@ -56,7 +64,10 @@ void UlyssesAttention::setTrainStep(std::int32_t step) {
 }
 
 void UlyssesAttention::setSinks(at::Tensor sinks) {
-  if (sinks.defined()) sinks = sinks.chunk(group_.size())[group_.rank().index()];
+  if (sinks.defined()) {
+    const std::int64_t each = sinks.size(0) / group_.size(), first = group_.rank().value() * each;
+    sinks = sinks.slice(0, first, first + each);
+  }
   inner_->setSinks(std::move(sinks));
 }
 
@@ -156,8 +167,8 @@ AttentionResult UlyssesAttention::forward(const at::Tensor& q, const at::Tensor&
   context_.arriveAt(place);
   ByHeads by_heads = turned(q, k, v, heads_of, place);
   by_heads.result = inner_->forward(by_heads.q, by_heads.k, by_heads.v, layer);
-  AttentionResult result{toSequence(by_heads.result.out, place),
-                         toSequence(by_heads.result.lse, place)};
+  AttentionResult result{withAllHeads(toSequence(by_heads.result.out, place), q.size(1)),
+                         withAllHeads(toSequence(by_heads.result.lse, place), q.size(1))};
   kept_[layer] = std::move(by_heads);
   return result;
 }
@@ -186,7 +197,7 @@ AttentionGradients UlyssesAttention::fromHeads(const std::vector<std::vector<at:
   kv_shape[1] = static_cast<std::int64_t>(heads_of.kv_heads.front().size());
   const auto received = swap(parts, {q_shape, kv_shape, kv_shape}, place);
   const auto type = received.front().front().options();
-  AttentionGradients sums{at::empty(q.sizes(), type), at::zeros(k.sizes(), type),
+  AttentionGradients sums{at::zeros(q.sizes(), type), at::zeros(k.sizes(), type),
                           at::zeros(k.sizes(), type)};
   for (int r = 0; r < group_.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
