@@ -11,6 +11,7 @@ void injectBalanceDiffersBetweenBuffers(Seams& seams);
 void injectBalanceWithoutCausal(Seams& seams);
 void injectCausalOnEveryBlock(Seams& seams);
 void injectClipBeforeReduce(Seams& seams);
+void injectCpNotApplied(Seams& seams);
 void injectDifferentBatchesOnCpRanks(Seams& seams);
 void injectDkvNotReturned(Seams& seams);
 void injectDocumentsIgnored(Seams& seams);
@@ -54,6 +55,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"balance_without_causal", injectBalanceWithoutCausal},
       {"causal_on_every_block", injectCausalOnEveryBlock},
       {"clip_before_reduce", injectClipBeforeReduce},
+      {"cp_not_applied", injectCpNotApplied},
       {"different_batches_on_cp_ranks", injectDifferentBatchesOnCpRanks},
       {"dkv_not_returned", injectDkvNotReturned},
       {"documents_ignored", injectDocumentsIgnored},

@@ -96,6 +96,9 @@ struct BackwardInputs {
 
 /// One layer's attention.
 struct AttentionSeams {
+  /// When a strategy is made and its schedules are recorded: whose tokens are attended together. By
+  /// a layout of one rank each attends by itself what it has.
+  Adjust<ShardLayout&> layout = kUnchanged;
   /// By ring and all_gather, once a layer and direction (at.place has no ring step): which block
   /// each ring step uses, the pieces that are attended of it, and who the neighbours are. Ranks in
   /// the schedule are those of the group.

@@ -71,5 +71,38 @@ TEST(HeadsNotDivisibleTest, IsRefusedWhereHeadsDivideOrARankWouldHaveNone) {
   expectRefused(config, "heads_not_divisible", "a length of 71");
 }
 
+// -------- cp_not_applied
+
+TEST(CpNotAppliedTest, EachRankDoesAllAndSendsNothing) {
+  const TrainConfig config = training(3);
+  const auto right = train(config, ""), wrong = train(config, "cp_not_applied");
+  EXPECT_NEAR(wrong.steps.front().loss, right.steps.front().loss, 1e-5);
+  EXPECT_NEAR(wrong.steps.front().grad_norm, right.steps.front().grad_norm, 1e-4);
+  EXPECT_TRUE(same(wrong.logits, right.logits));
+  EXPECT_EQ(wrong.steps.front().targets, 3 * right.steps.front().targets);
+  expectNamed("cp_not_applied", config);
+  expectNamed("cp_not_applied", documents(2));
+}
+
+TEST(CpNotAppliedTest, OneAttentionIsRightUnderEveryStrategyAndOnEveryRank) {
+  for (const auto strategy : {traces::Strategy::kRing, traces::Strategy::kAllGather,
+                              traces::Strategy::kUlysses, traces::Strategy::kHybrid}) {
+    Attention a = attention(4);
+    a.config.strategy = strategy;
+    const auto right = attendWith(a, ""), wrong = attendWith(a, "cp_not_applied");
+    EXPECT_TRUE(sameTensors(right, wrong));
+    for (const HopTotals& hops : wrong.hops) EXPECT_EQ(hops.bytes_forward, 0);
+    EXPECT_GE(wrong.work[0], right.work[0]);
+    expectNamed("cp_not_applied", a);
+  }
+}
+
+TEST(CpNotAppliedTest, IsRefusedOnOneRankAndWhereShardsArePutTogether) {
+  expectRefused(training(1), "cp_not_applied", "changes nothing on one rank");
+  TrainConfig config = training(2);
+  config.verify = true;
+  expectRefused(config, "cp_not_applied", "--verify puts shards together");
+}
+
 }  // namespace
 }  // namespace ringscope::engine

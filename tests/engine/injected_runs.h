@@ -113,6 +113,12 @@ inline const std::vector<Injected> kMistakes = {
      [](const auto& run) {
        return isCut(run) && traces::chosenBalance(run) == traces::Balance::kPerDocument;
      }},
+    // Nothing is put together of ranks that hold the whole sequence.
+    {"cp_not_applied",
+     [](const auto& run) {
+       const bool sums_parts = run.command == traces::Command::kAttend && run.sinks;
+       return isCut(run) && !run.verify && !sums_parts;
+     }},
     // A ring that ends with a rank's own block needs no hop home.
     {"dkv_not_returned",
      [](const auto& run) {

@@ -48,7 +48,8 @@ class SeamLog {
     watch("buffers.cut", cut);
     watch("buffers.sharded", sharded);
     watch("buffers.joined", joined);
-    auto& [schedule, heads, dropout, block, merge, running, backward] = attention;
+    auto& [attended, schedule, heads, dropout, block, merge, running, backward] = attention;
+    watch("attention.layout", attended);
     watch("attention.schedule", schedule);
     watch("attention.heads", heads);
     watch("attention.dropout", dropout);

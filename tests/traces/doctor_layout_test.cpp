@@ -119,5 +119,25 @@ TEST(HeadsNotDivisibleRuleTest, WithoutTheHeadsOfARankItCannotTell) {
   EXPECT_NE(answer.would_settle.find("ringscope merge"), std::string::npos);
 }
 
+// -------- whole sequences
+
+TEST(CpNotAppliedRuleTest, FindsRanksThatHoldTheWholeSequence) {
+  const auto trace = twoRanks();
+  trace->add(shardOf(0, 8, {{0, 8}}));
+  trace->add(shardOf(1, 8, {{0, 8}}));
+  const Finding finding = only(answerOf("cp_not_applied", *trace));
+  EXPECT_EQ(finding.severity, "warning");
+  EXPECT_TRUE(says(finding, "all 8 tokens of a sequence that is configured for 2 ranks, as do 2"))
+      << finding.evidence;
+}
+
+TEST(CpNotAppliedRuleTest, PartsOfASequenceAreClearAndNothingIsToldOfNone) {
+  const auto trace = twoRanks();
+  EXPECT_EQ(answerOf("cp_not_applied", *trace).verdict, Verdict::kNotObservable);
+  trace->add(shardOf(0, 8, {{0, 4}}));
+  EXPECT_EQ(answerOf("cp_not_applied", *trace).verdict, Verdict::kClear);
+  EXPECT_EQ(verdictOf("cp_not_applied", "run cp=1\nshard input_ids tokens=0-8\n"), Verdict::kClear);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -23,12 +23,12 @@ std::vector<WorldRank> worldRanks(const PlannedAttention& p,
 }
 
 /// Which of the model's heads the rank attends: its tp rank's part, of that its share by Ulysses.
-void setHeads(ScheduleRecord& record, const PlannedAttention& p) {
+void setHeads(ScheduleRecord& record, const PlannedAttention& p, int ulysses) {
   const MeshPlace at = p.mesh.placeOf(p.world_rank);
   const std::int64_t queries = p.query_heads / p.mesh.tp;
   const std::int64_t keys = std::max<std::int64_t>(1, p.kv_heads / p.mesh.tp);
-  const GroupRank share = HybridPlace::of(at.cp, p.ulysses).among_neighbours;
-  const HeadSplit split = HeadSplit::of(queries, keys, p.ulysses);
+  const GroupRank share = HybridPlace::of(at.cp, ulysses).among_neighbours;
+  const HeadSplit split = HeadSplit::of(queries, keys, ulysses);
   record.q_head_begin = at.tp.value() * queries + share.value() * split.query_heads;
   record.q_head_end = record.q_head_begin + split.query_heads;
   // With fewer KV heads than tp ranks several of those hold the same one.
@@ -48,20 +48,22 @@ std::vector<traces::PieceRecord> records(const std::vector<Piece>& pieces) {
 }  // namespace
 
 std::vector<ScheduleRecord> plannedSchedules(const PlannedAttention& p, std::int32_t train_step) {
-  const int rings = p.mesh.cp / p.ulysses;
-  const HybridPlace here = HybridPlace::of(p.mesh.placeOf(p.world_rank).cp, p.ulysses);
-  const GroupRank ring_rank = here.in_ring;
+  const bool alone = p.layout.cpSize() == 1;
+  const GroupRank seat = p.mesh.placeOf(p.world_rank).cp;
+  const int ulysses = alone ? 1 : p.ulysses, rings = p.layout.cpSize() / ulysses;
+  const HybridPlace here = HybridPlace::of(seat, ulysses);
+  const GroupRank ring_rank = alone ? GroupRank::of(0) : here.in_ring;
   // Joining may make one run of two that touch, which cuts pieces otherwise: only who joins does
   // so, and one rank, whose runs all touch.
-  const ShardLayout attended =
-      p.joins_shards || p.mesh.cp == 1 ? p.layout.joined(p.ulysses) : p.layout;
+  const ShardLayout attended = p.joins_shards || alone ? p.layout.joined(ulysses) : p.layout;
   ScheduleRecord common;
   common.train_step = train_step;
   common.rank = p.world_rank;
-  common.ring = worldRanks(p, ranksFrom(here.among_neighbours, rings, p.ulysses));
-  common.ulysses = worldRanks(p, ranksFrom(here.first_neighbour, p.ulysses));
+  common.ring =
+      worldRanks(p, alone ? std::vector{seat} : ranksFrom(here.among_neighbours, rings, ulysses));
+  common.ulysses = worldRanks(p, ranksFrom(here.first_neighbour, ulysses));
   common.rows = attended.shard(ring_rank);
-  setHeads(common, p);
+  setHeads(common, p, ulysses);
   std::vector<ScheduleRecord> both;
   for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
     const RingSchedule schedule = direction == Direction::kForward || p.all_gather

@@ -21,6 +21,12 @@ Group groupOf(RankContext& context, std::vector<GroupRank> cp_ranks) {
                                   std::move(cp_ranks));
 }
 
+ShardLayout attendedLayout(const RankContext& context, const ShardLayout& layout) {
+  ShardLayout attended = layout;
+  context.seams.attention.layout(context.seamPlace({context.place.train_step}), attended);
+  return attended;
+}
+
 std::unique_ptr<ContextParallelOp> makeRing(RankContext& context, const traces::RunSpec& run,
                                             const ShardLayout& layout, const Mask& mask,
                                             const Softmax& softmax) {
@@ -69,7 +75,7 @@ void recordSchedules(RankContext& context, const traces::RunSpec& run, const Sha
   using traces::Strategy;
   if (!context.observer.recording()) return;
   const PlannedAttention planned{
-      layout,
+      attendedLayout(context, layout),
       mask,
       context.groups.mesh(),
       context.worldRank(),
@@ -88,10 +94,11 @@ std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const tra
                                                  const Softmax& scores) {
   Softmax softmax = scores;
   softmax.kernel = run.kernel;
-  if (context.cp.size() == 1)
-    return std::make_unique<WholeAttention>(context, layout, mask, softmax, run.fp8);
+  const ShardLayout attended = attendedLayout(context, layout);
+  if (attended.cpSize() == 1)
+    return std::make_unique<WholeAttention>(context, attended, mask, softmax, run.fp8);
   for (const StrategyEntry& entry : strategies())
-    if (entry.strategy == run.strategy) return entry.make(context, run, layout, mask, softmax);
+    if (entry.strategy == run.strategy) return entry.make(context, run, attended, mask, softmax);
   throw usageError(std::string("this build has no strategy ") + traces::name(run.strategy));
 }
 

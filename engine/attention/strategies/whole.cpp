@@ -17,7 +17,7 @@ WholeAttention::WholeAttention(RankContext& context, const ShardLayout& layout, 
       mask_(mask),
       fp8_(fp8),
       schedule_(ringSchedule(layout_, mask, GroupRank::of(0))),
-      worker_(context, softmax, Group(context.cp, everyRank(1)), layout_) {}
+      worker_(context, softmax, Group(context.cp, {context.rank()}), layout_) {}
 
 at::Tensor WholeAttention::rounded(const at::Tensor& t) const {
   return fp8_ ? roundedToFp8(t) : t;

@@ -170,8 +170,9 @@ std::vector<Mistake> tokensAndBuffersMistakes() {
        .reported_in = "verl#7476",
        .view = "memory",
        .capture = CaptureNeeded::kStats,
-       .seams = {"buffers.cuts", "attention.schedule"},
-       .made_by = "an empty list, and one ring step over the whole sequence"},
+       .seams = {"buffers.cut", "buffers.joined", "attention.layout"},
+       .made_by = "a cut that leaves buffers whole, and attention of one rank over all of it",
+       .injectable = true},
   };
 }
 
