@@ -46,6 +46,7 @@ void injectSameBatchOnDpRanks(Seams& seams);
 void injectShiftLabelsPerShard(Seams& seams);
 void injectStaleKvInBackward(Seams& seams);
 void injectUnbalancedUnshard(Seams& seams);
+void injectWrongBufferDim(Seams& seams);
 void injectWrongRingDirection(Seams& seams);
 
 const std::vector<InjectableMistake>& injectableMistakes() {
@@ -90,6 +91,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"shift_labels_per_shard", injectShiftLabelsPerShard},
       {"stale_kv_in_backward", injectStaleKvInBackward},
       {"unbalanced_unshard", injectUnbalancedUnshard},
+      {"wrong_buffer_dim", injectWrongBufferDim},
       {"wrong_ring_direction", injectWrongRingDirection},
   };
   return kMistakes;

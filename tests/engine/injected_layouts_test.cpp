@@ -104,5 +104,26 @@ TEST(CpNotAppliedTest, IsRefusedOnOneRankAndWhereShardsArePutTogether) {
   expectRefused(config, "cp_not_applied", "--verify puts shards together");
 }
 
+// -------- wrong_buffer_dim
+
+TEST(WrongBufferDimTest, EachRankHasSomeOfTheSequences) {
+  TrainConfig config = training(2);
+  config.batch = 4;
+  const auto right = train(config, ""), wrong = train(config, "wrong_buffer_dim");
+  EXPECT_FALSE(same(wrong.logits, right.logits));
+  EXPECT_EQ(wrong.steps.front().targets, right.steps.front().targets);
+  expectNamed("wrong_buffer_dim", config);
+  config.strategy = traces::Strategy::kAllGather;
+  expectNamed("wrong_buffer_dim", config);
+}
+
+TEST(WrongBufferDimTest, IsRefusedWhereItWouldEndAtOnce) {
+  TrainConfig config = training(2);
+  expectRefused(config, "wrong_buffer_dim", "use a --batch of 2");
+  config.batch = 2;
+  config.strategy = traces::Strategy::kUlysses;
+  expectRefused(config, "wrong_buffer_dim", "use --strategy ring or all_gather");
+}
+
 }  // namespace
 }  // namespace ringscope::engine

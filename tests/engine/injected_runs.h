@@ -36,6 +36,9 @@ inline bool isBalanced(const traces::RunSpec& run) {
 inline bool hasRing(const traces::RunSpec& run) {
   return run.cp / traces::ulyssesSize(run) > 1;
 }
+inline bool sharesHeads(const traces::RunSpec& run) {
+  return run.strategy == traces::Strategy::kUlysses || run.strategy == traces::Strategy::kHybrid;
+}
 inline bool passesBlocksOn(const traces::RunSpec& run) {
   return hasRing(run) && run.strategy != traces::Strategy::kAllGather;
 }
@@ -118,6 +121,10 @@ inline const std::vector<Injected> kMistakes = {
      [](const auto& run) {
        const bool sums_parts = run.command == traces::Command::kAttend && run.sinks;
        return isCut(run) && !run.verify && !sums_parts;
+     }},
+    {"wrong_buffer_dim",
+     [](const auto& run) {
+       return isCut(run) && run.batch / run.dp % run.cp == 0 && !sharesHeads(run) && !run.verify;
      }},
     // A ring that ends with a rank's own block needs no hop home.
     {"dkv_not_returned",

@@ -139,5 +139,34 @@ TEST(CpNotAppliedRuleTest, PartsOfASequenceAreClearAndNothingIsToldOfNone) {
   EXPECT_EQ(verdictOf("cp_not_applied", "run cp=1\nshard input_ids tokens=0-8\n"), Verdict::kClear);
 }
 
+// -------- dimensions
+
+std::shared_ptr<Trace> cutAlong(std::int32_t dim, std::vector<std::int64_t> local) {
+  const auto trace = twoRanks();
+  IntentRecord meant;
+  meant.buffers = {{"labels", 1}};
+  trace->add(meant);
+  trace->add(ShardRecord{"labels", 0, WorldRank::of(1), true, dim, {4, 8}, std::move(local), {}});
+  return trace;
+}
+
+TEST(WrongBufferDimRuleTest, FindsABufferThatWasCutAlongTheBatch) {
+  const Finding finding = only(answerOf("wrong_buffer_dim", *cutAlong(0, {2, 8})));
+  EXPECT_EQ(finding.buffer, "labels");
+  EXPECT_EQ(finding.rank, WorldRank::of(1));
+  EXPECT_TRUE(says(finding, "cut along dimension 0, from (4, 8) to (2, 8)")) << finding.evidence;
+}
+
+TEST(WrongBufferDimRuleTest, GoesByTheShapeWhateverIsSaidOfIt) {
+  EXPECT_EQ(answerOf("wrong_buffer_dim", *cutAlong(1, {2, 8})).verdict, Verdict::kFound);
+}
+
+TEST(WrongBufferDimRuleTest, TheDeclaredDimensionIsClearAndWithoutADeclarationItCannotTell) {
+  EXPECT_EQ(answerOf("wrong_buffer_dim", *cutAlong(1, {4, 4})).verdict, Verdict::kClear);
+  const auto trace = twoRanks();
+  trace->add(shardOf(0, 8, {{0, 4}}));
+  EXPECT_EQ(answerOf("wrong_buffer_dim", *trace).verdict, Verdict::kNotObservable);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -7,6 +7,7 @@ RuleResult checkBalanceWithoutCausal(const Trace& trace);
 RuleResult checkBalanceCutsDocuments(const Trace& trace);
 RuleResult checkDifferentBatchesOnCpRanks(const Trace& trace);
 RuleResult checkSameBatchOnDpRanks(const Trace& trace);
+RuleResult checkWrongBufferDim(const Trace& trace);
 RuleResult checkCpNotApplied(const Trace& trace);
 RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace);
 RuleResult checkUnbalancedUnshard(const Trace& trace);
@@ -53,6 +54,7 @@ const std::vector<Rule>& rules() {
       {"balance_cuts_documents", checkBalanceCutsDocuments},
       {"different_batches_on_cp_ranks", checkDifferentBatchesOnCpRanks, RuleOf::kTraining},
       {"same_batch_on_dp_ranks", checkSameBatchOnDpRanks, RuleOf::kTraining},
+      {"wrong_buffer_dim", checkWrongBufferDim},
       {"cp_not_applied", checkCpNotApplied},
       {"balance_differs_between_buffers", checkBalanceDiffersBetweenBuffers, RuleOf::kTraining},
       {"unbalanced_unshard", checkUnbalancedUnshard},
