@@ -46,6 +46,7 @@ void injectSameBatchOnDpRanks(Seams& seams);
 void injectShiftLabelsPerShard(Seams& seams);
 void injectStaleKvInBackward(Seams& seams);
 void injectUnbalancedUnshard(Seams& seams);
+void injectUnevenShards(Seams& seams);
 void injectWrongBufferDim(Seams& seams);
 void injectWrongRingDirection(Seams& seams);
 
@@ -91,6 +92,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"shift_labels_per_shard", injectShiftLabelsPerShard},
       {"stale_kv_in_backward", injectStaleKvInBackward},
       {"unbalanced_unshard", injectUnbalancedUnshard},
+      {"uneven_shards", injectUnevenShards},
       {"wrong_buffer_dim", injectWrongBufferDim},
       {"wrong_ring_direction", injectWrongRingDirection},
   };

@@ -125,5 +125,26 @@ TEST(WrongBufferDimTest, IsRefusedWhereItWouldEndAtOnce) {
   expectRefused(config, "wrong_buffer_dim", "use --strategy ring or all_gather");
 }
 
+// -------- uneven_shards
+
+TEST(UnevenShardsTest, TheLastTokensAreLost) {
+  TrainConfig config = training(2);
+  config.seq_len = 71;
+  expectRefused(config, "", "a length of 71 does not divide");
+  EXPECT_EQ(train(config, "uneven_shards").steps.front().targets, 68);
+  expectNamed("uneven_shards", config);
+  const Attention a = attention(2, 71);
+  EXPECT_ERROR(attendWith(a, ""), ErrorCode::kUsage, "or pad it with --pad");
+  EXPECT_EQ(attendWith(a, "uneven_shards").tensors.at("out").size(2), 68);
+  expectNamed("uneven_shards", a);
+}
+
+TEST(UnevenShardsTest, IsRefusedWhereNothingIsLost) {
+  expectRefused(training(2), "uneven_shards", "changes nothing here: the length of 72 divides");
+  Attention a = attention(2, 71);
+  a.config.pad = true;
+  EXPECT_ERROR(attendWith(a, "uneven_shards"), ErrorCode::kUsage, "and no --pad");
+}
+
 }  // namespace
 }  // namespace ringscope::engine

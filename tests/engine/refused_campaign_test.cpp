@@ -50,5 +50,23 @@ TEST(DoctorCampaignTest, HeadsThatDoNotDivideAreNamedAlone) {
     });
 }
 
+TEST(DoctorCampaignTest, ALengthThatDoesNotDivideIsNamedAlone) {
+  for (test::Campaign campaign(4, 14); campaign.next();)
+    expectNamed(campaign, "uneven_shards", [](RandomRun& run, std::mt19937& random) {
+      const bool deals = traces::chosenBalance(run.spec()) == traces::Balance::kPerDocument;
+      if (deals || run.spec().cp == 1) return false;
+      const std::int64_t unit =
+          traces::lengthUnit(traces::chosenBalance(run.spec()), run.spec().cp);
+      if (run.attention) {
+        run.attention->config.pad = false;
+        const std::int64_t length = run.attention->in.q.size(2);
+        return length > unit && length % unit != 0;
+      }
+      if (run.training.batch > run.training.dp) return false;
+      run.training.seq_len += 1 + static_cast<std::int64_t>(random() % (unit - 1));
+      return true;
+    });
+}
+
 }  // namespace
 }  // namespace ringscope::engine

@@ -171,6 +171,7 @@ const std::map<std::string, Rule>& plainRules() {
        [](const Case& c) { return std::optional(knownIf(c.train && c.values)); }},
       {"balance_cuts_documents", ofShards},
       {"wrong_buffer_dim", ofShards},
+      {"uneven_shards", ofShards},
       {"cp_not_applied", ofShards},
       {"heads_not_divisible", ofEvents},
       {"ring_bypassed", ofEvents},

@@ -168,5 +168,32 @@ TEST(WrongBufferDimRuleTest, TheDeclaredDimensionIsClearAndWithoutADeclarationIt
   EXPECT_EQ(answerOf("wrong_buffer_dim", *trace).verdict, Verdict::kNotObservable);
 }
 
+// -------- lengths
+
+TEST(UnevenShardsRuleTest, FindsTokensThatAreOnNoRank) {
+  const auto trace = twoRanks();
+  trace->add(shardOf(0, 11, {{0, 2}, {6, 8}}));
+  trace->add(shardOf(1, 11, {{2, 6}}));
+  const Finding finding = only(answerOf("uneven_shards", *trace));
+  EXPECT_TRUE(says(finding, "11 tokens, and tokens 8 to 10 are on none of its 2 ranks"))
+      << finding.evidence;
+}
+
+TEST(UnevenShardsRuleTest, AllTokensOnceAreClear) {
+  const auto trace = twoRanks();
+  trace->add(shardOf(0, 7, {{0, 4}}));
+  trace->add(shardOf(1, 7, {{4, 7}}));
+  EXPECT_EQ(answerOf("uneven_shards", *trace).verdict, Verdict::kClear) << "uneven and complete";
+}
+
+TEST(UnevenShardsRuleTest, WithoutARankOrWithTokensOnSeveralItCannotTell) {
+  const auto trace = twoRanks();
+  trace->add(shardOf(0, 8, {{0, 4}}));
+  EXPECT_EQ(answerOf("uneven_shards", *trace).verdict, Verdict::kNotObservable);
+  trace->add(shardOf(1, 8, {{2, 6}}));
+  EXPECT_NE(answerOf("uneven_shards", *trace).would_settle.find("one rank each"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

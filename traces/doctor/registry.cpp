@@ -8,6 +8,7 @@ RuleResult checkBalanceCutsDocuments(const Trace& trace);
 RuleResult checkDifferentBatchesOnCpRanks(const Trace& trace);
 RuleResult checkSameBatchOnDpRanks(const Trace& trace);
 RuleResult checkWrongBufferDim(const Trace& trace);
+RuleResult checkUnevenShards(const Trace& trace);
 RuleResult checkCpNotApplied(const Trace& trace);
 RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace);
 RuleResult checkUnbalancedUnshard(const Trace& trace);
@@ -55,6 +56,7 @@ const std::vector<Rule>& rules() {
       {"different_batches_on_cp_ranks", checkDifferentBatchesOnCpRanks, RuleOf::kTraining},
       {"same_batch_on_dp_ranks", checkSameBatchOnDpRanks, RuleOf::kTraining},
       {"wrong_buffer_dim", checkWrongBufferDim},
+      {"uneven_shards", checkUnevenShards},
       {"cp_not_applied", checkCpNotApplied},
       {"balance_differs_between_buffers", checkBalanceDiffersBetweenBuffers, RuleOf::kTraining},
       {"unbalanced_unshard", checkUnbalancedUnshard},
