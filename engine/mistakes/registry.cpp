@@ -38,6 +38,7 @@ void injectNanFromOneRank(Seams& seams);
 void injectNoSkipFutureBlock(Seams& seams);
 void injectNonContiguousKv(Seams& seams);
 void injectNormCountsReplicas(Seams& seams);
+void injectPaddingUnmasked(Seams& seams);
 void injectPositionsNotResetPerDocument(Seams& seams);
 void injectRankWithoutTargets(Seams& seams);
 void injectRecomputeDiffers(Seams& seams);
@@ -84,6 +85,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"no_skip_future_block", injectNoSkipFutureBlock},
       {"non_contiguous_kv", injectNonContiguousKv},
       {"norm_counts_replicas", injectNormCountsReplicas},
+      {"padding_unmasked", injectPaddingUnmasked},
       {"positions_not_reset_per_document", injectPositionsNotResetPerDocument},
       {"rank_without_targets", injectRankWithoutTargets},
       {"recompute_differs", injectRecomputeDiffers},

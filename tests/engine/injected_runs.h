@@ -126,6 +126,8 @@ inline const std::vector<Injected> kMistakes = {
      [](const auto& run) {
        return isCut(run) && run.batch / run.dp % run.cp == 0 && !sharesHeads(run) && !run.verify;
      }},
+    // Padding is masked by one attention alone.
+    {"padding_unmasked", [](const auto& run) { return run.command == traces::Command::kAttend; }},
     // A ring that ends with a rank's own block needs no hop home.
     {"dkv_not_returned",
      [](const auto& run) {

@@ -174,6 +174,7 @@ const std::map<std::string, Rule>& plainRules() {
       {"uneven_shards", ofShards},
       {"cp_not_applied", ofShards},
       {"heads_not_divisible", ofEvents},
+      {"padding_unmasked", ofEvents},
       {"ring_bypassed", ofEvents},
       {"no_skip_future_block", ofEvents},
       {"causal_on_every_block", ofEvents},

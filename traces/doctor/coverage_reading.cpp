@@ -68,6 +68,11 @@ bool knowsNoDocuments(const CoverageTally& tally) {
   return tally.inside - tally.repeated.pairs + tally.documents.pairs == tally.without_documents;
 }
 
+bool crossesIntoPaddingOnly(const Tallies& tallies) {
+  return std::ranges::all_of(
+      tallies, [](const auto& tally) { return tally.of_padding == tally.documents.pairs; });
+}
+
 /// Why pairs that were attended should not have been; kUnknown: they should.
 Sort tooMany(const Tallies& tallies) {
   if (any(tallies, future) && !any(tallies, ownFuture))
@@ -79,15 +84,23 @@ Sort tooMany(const Tallies& tallies) {
                                         : t.future.first;
             }};
   if (any(tallies, acrossDocuments))
-    return {AttentionIs::kAcrossDocuments, acrossDocuments,
-            [](const auto& t) { return t.documents.first; }};
+    return {
+        crossesIntoPaddingOnly(tallies) ? AttentionIs::kOfPadding : AttentionIs::kAcrossDocuments,
+        acrossDocuments, [](const auto& t) { return t.documents.first; }};
   if (any(tallies, repeated))
     return {AttentionIs::kRepeated, repeated, [](const auto& t) { return t.repeated.first; }};
   return {AttentionIs::kUnknown, missing, nowhere};
 }
 
+/// None is missing but those that a jump of the rank's tokens parts.
+bool endsAtJumps(const CoverageTally& tally) {
+  return tally.missing() <= 0 || tally.ends_at_jumps;
+}
+
 /// Why pairs are missing, where none is too many.
 Sort tooFew(const Tallies& tallies) {
+  if (std::ranges::all_of(tallies, endsAtJumps))
+    return {AttentionIs::kCutAtJumps, missing, nowhere};
   if (any(tallies, cutByCausal))
     return {AttentionIs::kCutByCausal, cutByCausal, [](const auto& t) { return t.cut.first; }};
   if (!any(tallies, elsewhere) && !any(tallies, missingOfOwn))
@@ -125,9 +138,22 @@ CoverageReading describedBy(const Sort& sort, const AttentionPass& pass, const T
   return reading;
 }
 
+/// A message of a pass to or from a rank that does not share the sequence; null: there is none.
+const Event* fromElsewhere(const AttentionPass& pass, const std::vector<WorldRank>& members) {
+  for (const auto& messages : pass.messages)
+    for (const Event* message : messages)
+      if (message->peer.exists() && std::ranges::count(members, message->peer) == 0) return message;
+  return nullptr;
+}
+
 /// Of one pass of a group.
 CoverageReading judge(const Trace& trace, CoverageCounter& counter, const AttentionPass& pass,
                       const std::vector<WorldRank>& members) {
+  if (const Event* message = fromElsewhere(pass, members))
+    return unknown("needs blocks of ranks that share the sequence; rank " +
+                       toString(message->rank) + " exchanges them with rank " +
+                       toString(message->peer),
+                   true);
   Tallies tallies;
   std::string lacks;
   const IntentRecord* first_meant = nullptr;
@@ -146,7 +172,8 @@ CoverageReading judge(const Trace& trace, CoverageCounter& counter, const Attent
   };
   // What was attended was, whatever else is not known; but documents can be ignored or mistaken.
   const Sort too_many = tooMany(tallies);
-  const bool crosses = too_many.is == AttentionIs::kAcrossDocuments;
+  const bool into_padding = too_many.is == AttentionIs::kOfPadding,
+             crosses = into_padding || too_many.is == AttentionIs::kAcrossDocuments;
   if (too_many.is != AttentionIs::kUnknown && !crosses) return read(too_many);
   if (!lacks.empty()) return unknown(lacks, false);
   if (!pass.complete) {
@@ -154,7 +181,8 @@ CoverageReading judge(const Trace& trace, CoverageCounter& counter, const Attent
     return unknown(events.empty() ? "needs a run that was not stopped within attention" : events,
                    false);
   }
-  if (crosses && std::ranges::all_of(tallies, knowsNoDocuments)) return read(too_many);
+  if (into_padding || (crosses && std::ranges::all_of(tallies, knowsNoDocuments)))
+    return read(too_many);
   if (crosses) {
     CoverageReading reading = read(too_many);
     reading.are = AttentionIs::kUnknown;

@@ -15,8 +15,10 @@ enum class AttentionIs {
   kOfFutureBlocks,   ///< later keys, all of them of other ranks' blocks
   kWithoutMask,      ///< keys that left the window, or that come later in own blocks too
   kAcrossDocuments,  ///< all that the mask would have if there were no documents, and no other
+  kOfPadding,        ///< queries or keys that lie behind a document, as if its slot were its own
   kRepeated,         ///< some pairs more than once
   kCutByCausal,      ///< missing pairs are those that the causal mask of a piece leaves out
+  kCutAtJumps,       ///< as if a document began wherever the rank's tokens jump
 };
 
 /// Of the pass that is wrong first, in the order of visiting; counts are of `rank`, the first that

@@ -6,9 +6,6 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of pairs of runs, or of pieces, in one rank's pass; more are not compared.
-constexpr std::size_t kMostCells = std::size_t{1} << 22;
-
 /// No ring has as many ranks.
 constexpr std::int64_t kMostStride = std::int64_t{1} << 16;
 
@@ -24,17 +21,16 @@ std::vector<ShardRun> shardRuns(const Trace& trace, std::int32_t train_step, Wor
   return {};
 }
 
-constexpr const char* kStrides = "needs shards whose runs of tokens have one stride";
-
-/// Gives a single token the stride of the other run; false where they have different ones.
-bool haveOneStride(ShardRun& q, ShardRun& k) {
-  if (q.count == 1) q.stride = k.stride;
-  if (k.count == 1) k.stride = q.stride;
-  return q.stride == k.stride && q.stride > 0;
-}
-
 Band rectangleOf(const Event& piece) {
   return {piece.q_begin, piece.q_end, piece.k_begin, piece.k_end};
+}
+
+/// Each document has the padding behind it, up to the next one.
+AttentionMask withPadding(AttentionMask mask) {
+  auto& documents = mask.documents;
+  for (std::size_t d = 0; d < documents.size(); ++d)
+    documents[d].end = d + 1 < documents.size() ? documents[d + 1].begin : Band::kUnbounded;
+  return mask;
 }
 
 std::string rankMissing(WorldRank rank) {
@@ -43,6 +39,12 @@ std::string rankMissing(WorldRank rank) {
 }
 
 }  // namespace
+
+bool CoverageCounter::haveOneStride(ShardRun& q, ShardRun& k) {
+  if (q.count == 1) q.stride = k.stride;
+  if (k.count == 1) k.stride = q.stride;
+  return q.stride == k.stride && q.stride > 0;
+}
 
 const std::vector<CoverageCounter::PlacedRun>& CoverageCounter::rowsOf(const Place& place,
                                                                        WorldRank rank) {
@@ -115,13 +117,15 @@ CoverageTally CoverageCounter::count(const AttentionPass& pass, std::size_t seat
   cells_ = 0;
   CoverageTally tally;
   const AttentionMask mask = AttentionMask::of(meant);
-  const Masks masks = {mask, {mask.causal, mask.window, false, {}}, {mask.causal, 0, false, {}}};
+  const Masks masks = {
+      mask, {mask.causal, mask.window, false, {}}, {mask.causal, 0, false, {}}, withPadding(mask)};
   for (const Event* piece : pass.attended[seat]) addPiece(tally, masks, *piece);
   addRepeated(tally, pass.attended[seat]);
   countWanted(tally, masks, pass, members_[seat]);
   if (!tally.unknown.empty() || tally.missing() <= 0) return tally;
   cells_ = 0;
   for (const Event* piece : pass.attended[seat]) addCut(tally, mask, *piece);
+  tally.ends_at_jumps = endsAtJumps(tally, mask, pass, seat);
   if (tally.elsewhere == 0)
     tally.missing_own = wantedOfOwnBlock(tally, mask, pass.place, members_[seat]) - tally.inside;
   return tally;
@@ -175,6 +179,7 @@ void CoverageCounter::addCell(CoverageTally& tally, const Masks& masks, const Ev
   (own ? tally.future_own : tally.future).add(all - in_order, piece);
   tally.window.add(in_order - near, piece);
   tally.documents.add(near - inside, piece);
+  if (near > inside) tally.of_padding += masks.with_padding.pairs(q, k, part) - inside;
 }
 
 /// A causal mask that begins with a piece's first row and key leaves out what is above it, to the

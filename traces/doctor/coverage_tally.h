@@ -32,6 +32,10 @@ struct CoverageTally {
   double elsewhere = 0;          ///< attended with keys of other ranks
   /// Wanted with keys of its own block and not attended; counted only where it attends no other.
   double missing_own = 0;
+  /// No pair is missing but those of rows that a jump of the rank's tokens parts, and none of them
+  /// is attended; looked at only if any are missing.
+  bool ends_at_jumps = false;
+  double of_padding = 0;  ///< of `documents`: those of one document and the padding behind it
   WrongPairs future_own, future, window, documents, repeated;
   WrongPairs
       cut;  ///< wanted, and left out by a piece's causal mask; counted only if any are missing
@@ -53,6 +57,10 @@ class CoverageCounter {
   std::vector<std::int64_t> signature(const AttentionPass& pass) const;
 
  private:
+  /// Of pairs of runs, or of pieces, in one rank's pass; more are not compared.
+  static constexpr std::size_t kMostCells = std::size_t{1} << 22;
+  static constexpr const char* kStrides = "needs shards whose runs of tokens have one stride";
+
   /// A run of tokens and the local row of its first.
   struct PlacedRun {
     ShardRun run;
@@ -60,14 +68,20 @@ class CoverageCounter {
     std::int64_t end() const { return at + run.count; }
   };
   struct Masks {
-    AttentionMask all, without_documents, order_only;
+    AttentionMask all, without_documents, order_only, with_padding;
   };
 
+  /// Gives a single token the stride of the other run; false where they have different ones.
+  static bool haveOneStride(ShardRun& q, ShardRun& k);
+  /// Runs that follow each other as one.
+  static std::vector<PlacedRun> withoutJumps(const std::vector<PlacedRun>& rows);
   const std::vector<PlacedRun>& rowsOf(const Place& place, WorldRank rank);
   void countWanted(CoverageTally& tally, const Masks& masks, const AttentionPass& pass,
                    WorldRank rank);
   double wantedOfOwnBlock(CoverageTally& tally, const AttentionMask& mask, const Place& place,
                           WorldRank rank);
+  bool endsAtJumps(CoverageTally& tally, const AttentionMask& mask, const AttentionPass& pass,
+                   std::size_t seat);
   void addPiece(CoverageTally& tally, const Masks& masks, const Event& piece);
   static void addCell(CoverageTally& tally, const Masks& masks, const Event& piece, ShardRun q,
                       ShardRun k, Band part, bool planned);

@@ -23,6 +23,7 @@ RuleResult checkNoSkipFutureBlock(const Trace& trace);
 RuleResult checkCausalOnEveryBlock(const Trace& trace);
 RuleResult checkMaskDropped(const Trace& trace);
 RuleResult checkDocumentsIgnored(const Trace& trace);
+RuleResult checkPaddingUnmasked(const Trace& trace);
 RuleResult checkKvNotRotated(const Trace& trace);
 RuleResult checkWrongRingDirection(const Trace& trace);
 RuleResult checkNonContiguousKv(const Trace& trace);
@@ -71,6 +72,7 @@ const std::vector<Rule>& rules() {
       {"causal_on_every_block", checkCausalOnEveryBlock},
       {"mask_dropped", checkMaskDropped},
       {"documents_ignored", checkDocumentsIgnored},
+      {"padding_unmasked", checkPaddingUnmasked},
       {"kv_not_rotated", checkKvNotRotated},
       {"wrong_ring_direction", checkWrongRingDirection},
       {"non_contiguous_kv", checkNonContiguousKv},

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes of how rows, keys, blocks and positions meet: what each changes, where it is refused,
+// and that the doctor names it first and alone.
+#include "tests/engine/injected_harness.h"
+#include "traces/query/ending.h"
+
+namespace ringscope::engine {
+namespace {
+
+// -------- padding_unmasked
+
+TEST(PaddingUnmaskedTest, ChangesWhatEveryQueryOfAFullMaskSees) {
+  Attention a = attention(4, 61);
+  a.config.pad = true;
+  a.in.mask = Mask::full();
+  EXPECT_FALSE(sameTensors(attendWith(a, ""), attendWith(a, "padding_unmasked")));
+  expectNamed("padding_unmasked", a);
+  a.in.mask = Mask::causalMask();
+  EXPECT_TRUE(sameTensors(attendWith(a, ""), attendWith(a, "padding_unmasked")))
+      << "padding comes last, where no query sees it";
+  expectNamed("padding_unmasked", a);
+  expectRefused(training(2), "padding_unmasked", "changes nothing in training");
+}
+
+}  // namespace
+}  // namespace ringscope::engine

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of positions and rows that jump, of padding and of hops that are left out: each in a
+// recording in which it finds, in one in which it is clear, and in one in which it cannot tell.
+#include <gtest/gtest.h>
+
+#include "tests/traces/doctor_answers.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::answerOf;
+using test::verdictOf;
+
+bool says(const Finding& finding, const std::string& words) {
+  return finding.evidence.find(words) != std::string::npos;
+}
+
+Finding only(const RuleResult& answer) {
+  EXPECT_EQ(answer.verdict, Verdict::kFound) << answer.would_settle;
+  return answer.findings.size() == 1 ? answer.findings.front() : Finding();
+}
+
+// -------- padding
+
+/// Two ranks with two tokens each; rank 0 has the first and the last, rank 1 those between.
+std::string attended(const std::string& intent, const std::string& pieces) {
+  return "run cp=2 seq_len=4\ngroup cp 0,1\nshard input_ids rank=0 tokens=0-1,3-4\n"
+         "shard input_ids rank=1 tokens=1-3\n" +
+         intent + pieces + "end\n";
+}
+constexpr const char* kRank1 =
+    "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2 mask=causal\n"
+    "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-1\n";
+
+TEST(PaddingUnmaskedRuleTest, FindsKeysBehindADocument) {
+  const std::string all =
+      "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2\n"
+      "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2\n"
+      "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2\n"
+      "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-2\n";
+  const Finding finding =
+      only(answerOf("padding_unmasked", attended("intent mask=full documents=0-3\n", all)));
+  EXPECT_EQ(finding.severity, "error");
+  EXPECT_TRUE(says(finding, "attends 5 (query, key) pairs")) << finding.evidence;
+  EXPECT_EQ(verdictOf("documents_ignored", attended("intent mask=full documents=0-3\n", all)),
+            Verdict::kNotObservable)
+      << "padding is its name";
+}
+
+TEST(PaddingUnmaskedRuleTest, OfACausalMaskNoTokenSeesIt) {
+  const std::string causal =
+      "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n"
+      "attend rank=0 layer=0 stage=1 source=1 piece=0 q=1-2 k=0-2\n";
+  const std::string with_padding =
+      attended("intent mask=documents documents=0-3\n", causal + kRank1);
+  EXPECT_EQ(only(answerOf("padding_unmasked", with_padding)).severity, "warning");
+  EXPECT_EQ(verdictOf("padding_unmasked", attended("intent mask=causal\n", causal + kRank1)),
+            Verdict::kClear);
+  EXPECT_EQ(verdictOf("padding_unmasked", attended("", causal + kRank1)), Verdict::kNotObservable);
+}
+
+}  // namespace
+}  // namespace ringscope::traces
