@@ -40,6 +40,7 @@ void injectNonContiguousKv(Seams& seams);
 void injectNormCountsReplicas(Seams& seams);
 void injectPaddingUnmasked(Seams& seams);
 void injectPositionsNotResetPerDocument(Seams& seams);
+void injectPositionsReadAsDocuments(Seams& seams);
 void injectRankWithoutTargets(Seams& seams);
 void injectRecomputeDiffers(Seams& seams);
 void injectRingBypassed(Seams& seams);
@@ -87,6 +88,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"norm_counts_replicas", injectNormCountsReplicas},
       {"padding_unmasked", injectPaddingUnmasked},
       {"positions_not_reset_per_document", injectPositionsNotResetPerDocument},
+      {"positions_read_as_documents", injectPositionsReadAsDocuments},
       {"rank_without_targets", injectRankWithoutTargets},
       {"recompute_differs", injectRecomputeDiffers},
       {"ring_bypassed", injectRingBypassed},

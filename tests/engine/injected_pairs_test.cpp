@@ -22,5 +22,27 @@ TEST(PaddingUnmaskedTest, ChangesWhatEveryQueryOfAFullMaskSees) {
   expectRefused(training(2), "padding_unmasked", "changes nothing in training");
 }
 
+// -------- positions_read_as_documents
+
+TEST(PositionsReadAsDocumentsTest, SomeRanksAttendNothingAcrossTheJumpOfTheirTokens) {
+  for (const Balance balance : {Balance::kHeadTail, Balance::kStriped}) {
+    TrainConfig config = training(3);
+    config.balance = balance;
+    EXPECT_FALSE(
+        same(train(config, "").logits, train(config, "positions_read_as_documents").logits));
+    expectNamed("positions_read_as_documents", config);
+    Attention a = attention(4);
+    a.config.balance = balance;
+    EXPECT_FALSE(sameTensors(attendWith(a, ""), attendWith(a, "positions_read_as_documents")));
+    expectNamed("positions_read_as_documents", a);
+  }
+}
+
+TEST(PositionsReadAsDocumentsTest, IsRefusedWherePositionsDoNotJump) {
+  TrainConfig config = training(2);
+  config.balance = Balance::kNone;
+  expectRefused(config, "positions_read_as_documents", "positions do not jump");
+}
+
 }  // namespace
 }  // namespace ringscope::engine

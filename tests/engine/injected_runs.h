@@ -128,6 +128,8 @@ inline const std::vector<Injected> kMistakes = {
      }},
     // Padding is masked by one attention alone.
     {"padding_unmasked", [](const auto& run) { return run.command == traces::Command::kAttend; }},
+    {"positions_read_as_documents",
+     [](const auto& run) { return isBalanced(run) && hasRing(run); }},
     // A ring that ends with a rank's own block needs no hop home.
     {"dkv_not_returned",
      [](const auto& run) {

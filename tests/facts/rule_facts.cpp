@@ -175,6 +175,7 @@ const std::map<std::string, Rule>& plainRules() {
       {"cp_not_applied", ofShards},
       {"heads_not_divisible", ofEvents},
       {"padding_unmasked", ofEvents},
+      {"positions_read_as_documents", ofEvents},
       {"ring_bypassed", ofEvents},
       {"no_skip_future_block", ofEvents},
       {"causal_on_every_block", ofEvents},

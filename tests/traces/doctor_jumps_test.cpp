@@ -59,5 +59,32 @@ TEST(PaddingUnmaskedRuleTest, OfACausalMaskNoTokenSeesIt) {
   EXPECT_EQ(verdictOf("padding_unmasked", attended("", causal + kRank1)), Verdict::kNotObservable);
 }
 
+// -------- jumps
+
+constexpr const char* kRank0Own =
+    "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n";
+
+TEST(PositionsReadAsDocumentsRuleTest, FindsRowsThatAttendNothingAcrossAJump) {
+  const std::string cut =
+      "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-1 k=0-1\n"
+      "attend rank=0 layer=0 stage=0 source=0 piece=1 q=1-2 k=1-2\n"
+      "attend rank=0 layer=0 stage=1 source=1 piece=0 q=1-2 k=1-2\n";
+  const std::string text = attended("intent mask=causal\n", cut + kRank1);
+  const Finding finding = only(answerOf("positions_read_as_documents", text));
+  EXPECT_EQ(finding.rank, WorldRank::of(0)) << "the tokens of rank 1 do not jump";
+  EXPECT_TRUE(says(finding, "leaves out 2 of the 5")) << finding.evidence;
+  EXPECT_EQ(verdictOf("causal_on_every_block", text), Verdict::kNotObservable);
+}
+
+TEST(PositionsReadAsDocumentsRuleTest, AllPairsAreClearAndOtherMissingOnesAreNotItsOwn) {
+  const std::string later = "attend rank=0 layer=0 stage=1 source=1 piece=0 q=1-2 k=0-2\n";
+  EXPECT_EQ(verdictOf("positions_read_as_documents",
+                      attended("intent mask=causal\n", kRank0Own + later + kRank1)),
+            Verdict::kClear);
+  EXPECT_EQ(verdictOf("positions_read_as_documents",
+                      attended("intent mask=causal\n", std::string(kRank0Own) + kRank1)),
+            Verdict::kNotObservable);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -24,6 +24,7 @@ RuleResult checkCausalOnEveryBlock(const Trace& trace);
 RuleResult checkMaskDropped(const Trace& trace);
 RuleResult checkDocumentsIgnored(const Trace& trace);
 RuleResult checkPaddingUnmasked(const Trace& trace);
+RuleResult checkPositionsReadAsDocuments(const Trace& trace);
 RuleResult checkKvNotRotated(const Trace& trace);
 RuleResult checkWrongRingDirection(const Trace& trace);
 RuleResult checkNonContiguousKv(const Trace& trace);
@@ -73,6 +74,7 @@ const std::vector<Rule>& rules() {
       {"mask_dropped", checkMaskDropped},
       {"documents_ignored", checkDocumentsIgnored},
       {"padding_unmasked", checkPaddingUnmasked},
+      {"positions_read_as_documents", checkPositionsReadAsDocuments},
       {"kv_not_rotated", checkKvNotRotated},
       {"wrong_ring_direction", checkWrongRingDirection},
       {"non_contiguous_kv", checkNonContiguousKv},
