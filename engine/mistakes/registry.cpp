@@ -50,6 +50,7 @@ void injectStaleKvInBackward(Seams& seams);
 void injectUnbalancedUnshard(Seams& seams);
 void injectUnevenShards(Seams& seams);
 void injectWrongBufferDim(Seams& seams);
+void injectWrongProcessGroup(Seams& seams);
 void injectWrongRingDirection(Seams& seams);
 
 const std::vector<InjectableMistake>& injectableMistakes() {
@@ -98,6 +99,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"unbalanced_unshard", injectUnbalancedUnshard},
       {"uneven_shards", injectUnevenShards},
       {"wrong_buffer_dim", injectWrongBufferDim},
+      {"wrong_process_group", injectWrongProcessGroup},
       {"wrong_ring_direction", injectWrongRingDirection},
   };
   return kMistakes;

@@ -12,7 +12,7 @@ std::vector<TransferReport> Exchange::waitForNext() {
   Posted& group = groups_.front();
   const std::size_t works = group.works.size();
   for (std::size_t i = 0; i < works; ++i) {
-    const WaitReport waiting(group.peers[i]);
+    const WaitReport waiting(group.reports[i].peer_in_world);
     group.works[i]->wait();
     const auto* local = dynamic_cast<const LocalWork*>(group.works[i].get());
     const std::int64_t end = local ? local->parcel().completed_ns : traces::steadyNow();
@@ -34,14 +34,11 @@ std::vector<TransferReport> Exchange::wait() {
   return all;
 }
 
-GroupRank Exchange::firstSource() const {
-  for (const TransferReport& report : groups_.front().reports)
-    if (!report.is_send) return report.peer;
-  return GroupRank::none();
-}
-
-GroupRank Exchange::firstPeer() const {
-  return groups_.front().reports.front().peer;
+traces::WorldRank Exchange::firstPeer() const {
+  const auto& reports = groups_.front().reports;
+  for (const TransferReport& report : reports)
+    if (!report.is_send) return report.peer_in_world;
+  return reports.front().peer_in_world;
 }
 
 namespace {
@@ -101,6 +98,7 @@ Exchange Communicator::exchange(const std::vector<Outgoing>& sends,
 Exchange::Posted Communicator::post(const std::vector<Outgoing>& sends,
                                     const std::vector<Incoming>& receives, bool at_once) {
   Exchange::Posted group;
+  group.among = group_;
   group.number = ++exchanges_;
   // NCCL runs what it is given one after the other, which can deadlock, unless it is given at once.
   const bool grouped = at_once && backend_->supportsCoalescing();
@@ -112,7 +110,7 @@ Exchange::Posted Communicator::post(const std::vector<Outgoing>& sends,
     const std::uint64_t flow = is_send ? flowOf(rank(), peer) : flowOf(peer, rank());
     group.reports.push_back(
         {is_send, peer, static_cast<std::int64_t>(tensor.nbytes()), flow, traces::steadyNow()});
-    group.peers.push_back(worldRankOf(peer));
+    group.reports.back().peer_in_world = worldRankOf(peer);
   };
   for (const Incoming& incoming : receives) {
     std::vector<at::Tensor> tensors{incoming.tensor};

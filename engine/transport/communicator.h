@@ -31,6 +31,7 @@ struct TransferReport {
   std::int64_t begin_ns = 0;  ///< posted
   std::int64_t start_ns = 0;  ///< began to move; begin_ns where the transport does not say
   std::int64_t end_ns = 0;
+  traces::WorldRank peer_in_world;
 };
 
 /// One collective as one of its ranks saw it. Times are steadyNow() nanoseconds.
@@ -56,10 +57,10 @@ class Exchange {
   bool pending() const { return !groups_.empty(); }
   /// Of the next group: 1, 2, 3 … in the order in which this rank's communicator posted them.
   std::uint32_t number() const { return groups_.front().number; }
-  /// The next group's first peer that something comes from; none: nothing does.
-  GroupRank firstSource() const;
-  /// The next group's first peer.
-  GroupRank firstPeer() const;
+  /// The recorded id of the ranks among which the next group was posted.
+  traces::GroupId amongRanks() const { return groups_.front().among; }
+  /// The next group's first peer that something comes from; its first peer where nothing comes.
+  traces::WorldRank firstPeer() const;
   /// Blocks until the next group is done; it then is no longer pending. Throws runFailed when a
   /// peer is lost or silent past the timeout.
   std::vector<TransferReport> waitForNext();
@@ -71,7 +72,7 @@ class Exchange {
   struct Posted {
     std::vector<c10::intrusive_ptr<c10d::Work>> works;  // one for each report, or one for all
     std::vector<TransferReport> reports;
-    std::vector<traces::WorldRank> peers;  // one for each report
+    traces::GroupId among;
     std::uint32_t number = 0;
   };
   std::deque<Posted> groups_;

@@ -44,5 +44,18 @@ TEST(PositionsReadAsDocumentsTest, IsRefusedWherePositionsDoNotJump) {
   expectRefused(config, "positions_read_as_documents", "positions do not jump");
 }
 
+// -------- wrong_process_group
+
+TEST(WrongProcessGroupTest, BlocksOfAnotherSequenceAreAttended) {
+  for (const auto strategy : {traces::Strategy::kRing, traces::Strategy::kAllGather}) {
+    TrainConfig config = training(2);
+    config.dp = config.batch = 2;
+    config.strategy = strategy;
+    EXPECT_FALSE(same(train(config, "").logits, train(config, "wrong_process_group").logits));
+    expectNamed("wrong_process_group", config);
+  }
+  expectRefused(training(2), "wrong_process_group", "where --dp equals --cp");
+}
+
 }  // namespace
 }  // namespace ringscope::engine

@@ -130,6 +130,11 @@ inline const std::vector<Injected> kMistakes = {
     {"padding_unmasked", [](const auto& run) { return run.command == traces::Command::kAttend; }},
     {"positions_read_as_documents",
      [](const auto& run) { return isBalanced(run) && hasRing(run); }},
+    // Where documents end, ranks of another dp place pass on other blocks.
+    {"wrong_process_group",
+     [](const auto& run) {
+       return isCut(run) && run.dp == run.cp && !sharesHeads(run) && !hasDocuments(run);
+     }},
     // A ring that ends with a rank's own block needs no hop home.
     {"dkv_not_returned",
      [](const auto& run) {

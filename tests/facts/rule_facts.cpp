@@ -176,6 +176,7 @@ const std::map<std::string, Rule>& plainRules() {
       {"heads_not_divisible", ofEvents},
       {"padding_unmasked", ofEvents},
       {"positions_read_as_documents", ofEvents},
+      {"wrong_process_group", ofEvents},
       {"ring_bypassed", ofEvents},
       {"no_skip_future_block", ofEvents},
       {"causal_on_every_block", ofEvents},

@@ -86,5 +86,40 @@ TEST(PositionsReadAsDocumentsRuleTest, AllPairsAreClearAndOtherMissingOnesAreNot
             Verdict::kNotObservable);
 }
 
+// -------- groups
+
+constexpr const char* kFourRanks =
+    "run dp=2 cp=2 seq_len=4\ngroup cp 0,1\ngroup cp 2,3\ngroup dp 0,2\ngroup dp 1,3\n";
+
+TEST(WrongProcessGroupRuleTest, FindsABlockThatGoesToARankOfAnotherSequence) {
+  const Finding finding =
+      only(answerOf("wrong_process_group",
+                    std::string(kFourRanks) +
+                        "send rank=1 peer=3 payload=kv layer=0 stage=0 bytes=64 group=3\nend\n"));
+  EXPECT_EQ(finding.rank, WorldRank::of(1));
+  EXPECT_TRUE(says(finding,
+                   "to rank 3 in the dp group of ranks 1, 3, and shares its sequence with "
+                   "ranks 0, 1 only"))
+      << finding.evidence;
+}
+
+TEST(WrongProcessGroupRuleTest, WhatIsAttendedOfSuchBlocksIsNotToldByTheirTokens) {
+  const std::string own_blocks =
+      "intent mask=causal\nshard input_ids rank=0 tokens=0-2\nshard input_ids rank=1 tokens=2-4\n"
+      "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n"
+      "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2 mask=causal\n";
+  const std::string elsewhere = "receive rank=1 peer=3 payload=kv layer=0 stage=0 group=3\nend\n";
+  EXPECT_EQ(verdictOf("ring_bypassed", kFourRanks + own_blocks + "end\n"), Verdict::kFound);
+  const RuleResult answer = answerOf("ring_bypassed", kFourRanks + own_blocks + elsewhere);
+  EXPECT_NE(answer.would_settle.find("rank 1 exchanges them with rank 3"), std::string::npos)
+      << answer.would_settle;
+}
+
+TEST(WrongProcessGroupRuleTest, BlocksWithinTheCpGroupAreClearAndWithoutGroupsItCannotTell) {
+  const std::string within = "send rank=1 peer=0 payload=kv layer=0 stage=0 group=0\nend\n";
+  EXPECT_EQ(verdictOf("wrong_process_group", kFourRanks + within), Verdict::kClear);
+  EXPECT_EQ(verdictOf("wrong_process_group", "run dp=2 cp=2\n" + within), Verdict::kNotObservable);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -18,6 +18,7 @@ RuleResult checkPositionsNotResetPerDocument(const Trace& trace);
 RuleResult checkMissingPositionIds(const Trace& trace);
 RuleResult checkMissingRopeBuffer(const Trace& trace);
 RuleResult checkHeadsNotDivisible(const Trace& trace);
+RuleResult checkWrongProcessGroup(const Trace& trace);
 RuleResult checkRingBypassed(const Trace& trace);
 RuleResult checkNoSkipFutureBlock(const Trace& trace);
 RuleResult checkCausalOnEveryBlock(const Trace& trace);
@@ -68,6 +69,7 @@ const std::vector<Rule>& rules() {
       {"missing_position_ids", checkMissingPositionIds, RuleOf::kTraining},
       {"missing_rope_buffer", checkMissingRopeBuffer, RuleOf::kTraining},
       {"heads_not_divisible", checkHeadsNotDivisible},
+      {"wrong_process_group", checkWrongProcessGroup},
       {"ring_bypassed", checkRingBypassed},
       {"no_skip_future_block", checkNoSkipFutureBlock},
       {"causal_on_every_block", checkCausalOnEveryBlock},

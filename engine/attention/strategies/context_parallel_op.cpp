@@ -47,9 +47,9 @@ void ContextParallelOp::finish(Exchange& exchange, Payload payload, GroupRank se
   traces::Event common;
   common.place = place;
   common.payload = payload;
-  common.group = context_.cp.group();
   while (exchange.pending()) {
     common.exchange = exchange.number();
+    common.group = exchange.amongRanks();
     std::vector<TransferReport> reports;
     const std::int64_t begin = traces::steadyNow();
     {
@@ -58,15 +58,14 @@ void ContextParallelOp::finish(Exchange& exchange, Payload payload, GroupRank se
       scope.event().payload = payload;
       scope.event().exchange = common.exchange;
       scope.event().group = common.group;
-      const GroupRank peer = exchange.firstSource();
-      scope.event().peer = context_.worldOf(peer.exists() ? peer : exchange.firstPeer());
+      scope.event().peer = exchange.firstPeer();
       reports = exchange.waitForNext();
     }
     hops_.wait_ns += traces::steadyNow() - begin;
     for (const TransferReport& report : reports) {
       const GroupRank source = report.is_send ? sent_source : received_source;
-      common.source_rank = context_.worldOf(source.exists() ? source : report.peer);
-      context_.observer.transfer(report, context_.worldOf(report.peer), common);
+      common.source_rank = source.exists() ? context_.worldOf(source) : report.peer_in_world;
+      context_.observer.transfer(report, report.peer_in_world, common);
       if (report.is_send) hops_.add(report, payload, place.direction);
     }
   }
