@@ -16,6 +16,7 @@ void injectDifferentBatchesOnCpRanks(Seams& seams);
 void injectDkvNotReturned(Seams& seams);
 void injectDocumentsIgnored(Seams& seams);
 void injectDropoutRngReused(Seams& seams);
+void injectDroppedHop(Seams& seams);
 void injectEmbeddingDetached(Seams& seams);
 void injectGqaGroupBroken(Seams& seams);
 void injectGradScaledByCp(Seams& seams);
@@ -65,6 +66,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"dkv_not_returned", injectDkvNotReturned},
       {"documents_ignored", injectDocumentsIgnored},
       {"dropout_rng_reused", injectDropoutRngReused},
+      {"dropped_hop", injectDroppedHop},
       {"embedding_detached", injectEmbeddingDetached},
       {"gqa_group_broken", injectGqaGroupBroken},
       {"grad_scaled_by_cp", injectGradScaledByCp},

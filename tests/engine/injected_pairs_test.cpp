@@ -44,6 +44,31 @@ TEST(PositionsReadAsDocumentsTest, IsRefusedWherePositionsDoNotJump) {
   expectRefused(config, "positions_read_as_documents", "positions do not jump");
 }
 
+// -------- dropped_hop
+
+TEST(DroppedHopTest, TheRunHangsAndItsRecordingSaysWhoLeftOutAHop) {
+  for (const auto order : {Order::kDiagonalFirst, Order::kDiagonalLast}) {
+    TrainConfig config = training(3);
+    config.order = order;
+    expectNamed("dropped_hop", 3, [&](traces::Recorder* recorder) {
+      std::string reason;
+      try {
+        train(config, "dropped_hop", recorder);
+      } catch (const Error& error) {
+        reason = error.what();
+      }
+      EXPECT_NE(reason, "");
+      recorder->note(traces::kEndedNote, traces::endedNote({traces::HowEnded::kFailed, reason}));
+    });
+  }
+}
+
+TEST(DroppedHopTest, IsRefusedWhereBlocksAreGathered) {
+  TrainConfig config = training(2);
+  config.rotate = Rotate::kAllGather;
+  expectRefused(config, "dropped_hop", "changes nothing where no block hops");
+}
+
 // -------- wrong_process_group
 
 TEST(WrongProcessGroupTest, BlocksOfAnotherSequenceAreAttended) {

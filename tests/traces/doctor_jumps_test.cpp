@@ -121,5 +121,37 @@ TEST(WrongProcessGroupRuleTest, BlocksWithinTheCpGroupAreClearAndWithoutGroupsIt
   EXPECT_EQ(verdictOf("wrong_process_group", "run dp=2 cp=2\n" + within), Verdict::kNotObservable);
 }
 
+// -------- hops
+
+std::shared_ptr<Trace> hopped(const std::string& text) {
+  const auto trace = test::traceOf("run cp=2 seq_len=4\ngroup cp 0,1\n" + text);
+  ScheduleRecord schedule;
+  schedule.ring = {WorldRank::of(0), WorldRank::of(1)};
+  schedule.stages = {{RingStep::of(0), WorldRank::of(0), true, WhyEmpty::kAttends, {}},
+                     {RingStep::of(1), WorldRank::of(1), false, WhyEmpty::kAttends, {}}};
+  trace->add(schedule);
+  return trace;
+}
+constexpr const char* kBothSteps =
+    "attend rank=0 layer=0 stage=0 source=0 q=0-2 k=0-2\n"
+    "attend rank=0 layer=0 stage=1 source=1 q=0-2 k=0-2\n";
+constexpr const char* kHung =
+    "note ended {\"how\": \"failed\", \"reason\": \"the ranks wait for each other\"}\nend\n";
+
+TEST(DroppedHopRuleTest, OfARunThatHungARankThatWentOnWithoutAHopIsFound) {
+  const Finding finding = only(answerOf("dropped_hop", *hopped(std::string(kBothSteps) + kHung)));
+  EXPECT_EQ(finding.rank, WorldRank::of(0));
+  EXPECT_EQ(finding.place.stage, RingStep::of(0));
+  EXPECT_TRUE(says(finding, "no block came to it in ring step 0")) << finding.evidence;
+}
+
+TEST(DroppedHopRuleTest, OfARunThatHungForAnotherReasonItCannotTell) {
+  const std::string came = "receive rank=0 peer=1 payload=kv layer=0 stage=0\n";
+  EXPECT_EQ(answerOf("dropped_hop", *hopped(kBothSteps + came + kHung)).verdict,
+            Verdict::kNotObservable);
+  EXPECT_EQ(answerOf("dropped_hop", *hopped(kBothSteps)).verdict, Verdict::kNotObservable)
+      << "a recording without an end may lack the message";
+}
+
 }  // namespace
 }  // namespace ringscope::traces

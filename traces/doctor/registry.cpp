@@ -26,6 +26,7 @@ RuleResult checkMaskDropped(const Trace& trace);
 RuleResult checkDocumentsIgnored(const Trace& trace);
 RuleResult checkPaddingUnmasked(const Trace& trace);
 RuleResult checkPositionsReadAsDocuments(const Trace& trace);
+RuleResult checkDroppedHop(const Trace& trace);
 RuleResult checkKvNotRotated(const Trace& trace);
 RuleResult checkWrongRingDirection(const Trace& trace);
 RuleResult checkNonContiguousKv(const Trace& trace);
@@ -34,7 +35,6 @@ RuleResult checkNaiveSumMerge(const Trace& trace);
 RuleResult checkLseLowPrecision(const Trace& trace);
 RuleResult checkLseOverflow(const Trace& trace);
 RuleResult checkGqaGroupBroken(const Trace& trace);
-RuleResult checkDroppedHop(const Trace& trace);
 RuleResult checkRankWithoutTargets(const Trace& trace);
 RuleResult checkMeanOfLocalMeans(const Trace& trace);
 RuleResult checkLossScaledByCp(const Trace& trace);
@@ -77,6 +77,7 @@ const std::vector<Rule>& rules() {
       {"documents_ignored", checkDocumentsIgnored},
       {"padding_unmasked", checkPaddingUnmasked},
       {"positions_read_as_documents", checkPositionsReadAsDocuments},
+      {"dropped_hop", checkDroppedHop},
       {"kv_not_rotated", checkKvNotRotated},
       {"wrong_ring_direction", checkWrongRingDirection},
       {"non_contiguous_kv", checkNonContiguousKv},
@@ -85,7 +86,6 @@ const std::vector<Rule>& rules() {
       {"naive_sum_merge", checkNaiveSumMerge},
       {"lse_overflow", checkLseOverflow},
       {"lse_low_precision", checkLseLowPrecision},
-      {"dropped_hop", checkDroppedHop},
       {"rank_without_targets", checkRankWithoutTargets, RuleOf::kTraining},
       {"mean_of_local_means", checkMeanOfLocalMeans, RuleOf::kTraining},
       {"loss_scaled_by_cp", checkLossScaledByCp, RuleOf::kTraining},

@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every send must have its receive and the other way round.
+// Every send must have its receive and the other way round, and a rank that goes on to the next
+// ring step must have had a hop.
+#include <map>
+#include <set>
+#include <tuple>
+
 #include "traces/core/prose.h"
 #include "traces/doctor/attention_passes.h"
 #include "traces/doctor/rule.h"
 #include "traces/query/flows.h"
 
 namespace ringscope::traces {
+namespace {
 
-RuleResult checkDroppedHop(const Trace& trace) {
-  if (const std::string missing = missingEvents(trace); !missing.empty())
-    return notObservable(missing);
-  const Event* unseen = nullptr;  // whose other end nobody recorded
-  for (const Payload payload : {Payload::kKv, Payload::kDkv}) {
+constexpr const char* kRemedy =
+    "Post one receive for each send, with the same group and the same peers on both sides.";
+
+Finding finding(const Event& event, const char* title, std::string evidence) {
+  Finding f;
+  f.rule = "dropped_hop";
+  f.severity = "error";
+  f.confidence = "certain";
+  f.title = title;
+  f.place = event.place;
+  f.rank = event.rank;
+  f.buffer = name(Payload::kKv);
+  f.evidence = std::move(evidence);
+  f.remedy = kRemedy;
+  return f;
+}
+
+/// The end of a message without the other; `unseen`: one whose other end nobody recorded.
+std::optional<Finding> unpaired(const Trace& trace, const Event*& unseen) {
+  for (const Payload payload : {Payload::kKv, Payload::kDkv})
     for (const Flow& flow : matchFlows(trace, payload)) {
       if (flow.send && flow.receive) continue;
       const Event& event = flow.send ? *flow.send : *flow.receive;
@@ -19,22 +40,83 @@ RuleResult checkDroppedHop(const Trace& trace) {
         unseen = &event;
         continue;
       }
-      Finding f;
-      f.rule = "dropped_hop";
-      f.severity = "error";
-      f.confidence = "certain";
-      f.title = flow.send ? "A block was sent and never received"
-                          : "A block was received that nobody sent";
-      f.place = event.place;
-      f.rank = event.rank;
+      Finding f = finding(event,
+                          flow.send ? "A block was sent and never received"
+                                    : "A block was received that nobody sent",
+                          describeBytes(event.bytes) + " between rank " + toString(event.rank) +
+                              " and rank " + toString(event.peer) + " have no counterpart.");
       f.buffer = name(payload);
-      f.evidence = describeBytes(event.bytes) + " between rank " + toString(event.rank) +
-                   " and rank " + toString(event.peer) + " have no counterpart.";
-      f.remedy =
-          "Post one receive for each send, with the same group and the same peers on both sides.";
-      return found(std::move(f));
+      return f;
+    }
+  return std::nullopt;
+}
+
+/// Ring steps of one pass of a rank: in which a block came, and the last in which one was attended.
+struct Steps {
+  std::set<RingStep> came;
+  const Event* last = nullptr;
+};
+
+/// The ring step in which a rank's schedule hands blocks on and none came, though the rank went on.
+std::optional<Finding> skipped(const Trace& trace, WorldRank rank) {
+  std::map<std::tuple<std::int32_t, Layer, Direction, std::int32_t>, Steps> passes;
+  for (const Event& event : trace.events(rank)) {
+    if (event.place.layer.isNone() || event.place.stage.isNone()) continue;
+    Steps& steps = passes[{event.place.train_step, event.place.layer, event.place.direction,
+                           event.microbatch}];
+    if (event.kind == EventKind::kReceive && event.payload == Payload::kKv)
+      steps.came.insert(event.place.stage);
+    else if (event.kind == EventKind::kAttend &&
+             (!steps.last || steps.last->place.stage < event.place.stage))
+      steps.last = &event;
+  }
+  for (const auto& [pass, steps] : passes) {
+    if (!steps.last) continue;
+    const Place& last = steps.last->place;
+    const ScheduleRecord* schedule = trace.schedule(last.train_step, rank, last.direction);
+    if (!schedule) continue;
+    for (const StageRecord& stage : schedule->stages) {
+      if (!stage.forwards_kv || !(stage.ring_step < last.stage) ||
+          steps.came.contains(stage.ring_step))
+        continue;
+      Event at = *steps.last;
+      at.place.stage = stage.ring_step;
+      return finding(at, "A rank left out a hop of its ring",
+                     "Rank " + toString(rank) + " attends in ring step " + toString(last.stage) +
+                         ", and no block came to it in ring step " + toString(stage.ring_step) +
+                         ", in which its schedule has one come: it goes on with what it had, and "
+                         "its neighbours' messages no longer belong to their ring steps.");
     }
   }
+  return std::nullopt;
+}
+
+/// Hops of a ring come one a ring step; where all blocks are gathered they do not.
+bool hops(const Trace& trace) {
+  const RunSpec* run = trace.run();
+  return run && run->command != Command::kImport && run->rotate != Rotate::kAllGather &&
+         run->strategy != Strategy::kAllGather;
+}
+
+/// Of a run that hung, what its ranks did until then is there.
+bool keptItsEvents(const Trace& trace) {
+  if (!trace.end() || trace.end()->dropped_events > 0) return false;
+  const auto& rows = trace.end()->rows_by_kind;
+  const auto kind = static_cast<std::size_t>(ChunkKind::kEvents);
+  for (int rank = 0; rank < trace.worldSize(); ++rank) trace.events(WorldRank::of(rank));
+  return kind >= rows.size() || trace.eventCount() >= rows[kind];
+}
+
+}  // namespace
+
+RuleResult checkDroppedHop(const Trace& trace) {
+  if (hops(trace) && keptItsEvents(trace))
+    for (int rank = 0; rank < trace.worldSize(); ++rank)
+      if (auto f = skipped(trace, WorldRank::of(rank))) return found(std::move(*f));
+  if (const std::string missing = missingEvents(trace); !missing.empty())
+    return notObservable(missing);
+  const Event* unseen = nullptr;
+  if (auto f = unpaired(trace, unseen)) return found(std::move(*f));
   if (unseen)
     return notObservable("needs what rank " + toString(unseen->peer) +
                          " recorded too; join the files of all ranks with ringscope merge");
