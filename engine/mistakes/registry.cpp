@@ -6,6 +6,7 @@
 
 namespace ringscope::engine {
 
+void injectAliasedBuffer(Seams& seams);
 void injectBalanceCutsDocuments(Seams& seams);
 void injectBalanceDiffersBetweenBuffers(Seams& seams);
 void injectBalanceWithoutCausal(Seams& seams);
@@ -56,6 +57,7 @@ void injectWrongRingDirection(Seams& seams);
 
 const std::vector<InjectableMistake>& injectableMistakes() {
   static const std::vector<InjectableMistake> kMistakes = {
+      {"aliased_buffer", injectAliasedBuffer},
       {"balance_cuts_documents", injectBalanceCutsDocuments},
       {"balance_differs_between_buffers", injectBalanceDiffersBetweenBuffers},
       {"balance_without_causal", injectBalanceWithoutCausal},

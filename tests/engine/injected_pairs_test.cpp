@@ -82,5 +82,16 @@ TEST(WrongProcessGroupTest, BlocksOfAnotherSequenceAreAttended) {
   expectRefused(training(2), "wrong_process_group", "where --dp equals --cp");
 }
 
+// -------- aliased_buffer
+
+TEST(AliasedBufferTest, PositionsAreReorderedOnceForEachSequence) {
+  TrainConfig config = training(2);
+  config.batch = 2;
+  EXPECT_FALSE(same(train(config, "").logits, train(config, "aliased_buffer").logits));
+  expectNamed("aliased_buffer", config);
+  config.batch = 1;
+  expectRefused(config, "aliased_buffer", "a batch of several sequences");
+}
+
 }  // namespace
 }  // namespace ringscope::engine

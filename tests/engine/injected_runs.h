@@ -130,6 +130,7 @@ inline const std::vector<Injected> kMistakes = {
     {"padding_unmasked", [](const auto& run) { return run.command == traces::Command::kAttend; }},
     {"positions_read_as_documents",
      [](const auto& run) { return isBalanced(run) && hasRing(run); }},
+    {"aliased_buffer", [](const auto& run) { return isBalanced(run) && run.batch / run.dp > 1; }},
     // Where documents end, ranks of another dp place pass on other blocks.
     {"wrong_process_group",
      [](const auto& run) {

@@ -167,6 +167,10 @@ const std::map<std::string, Rule>& plainRules() {
       {"labels_shifted_twice", ofLabels},
       {"positions_not_reset_per_document", ofPackedPositions},
       {"missing_position_ids", ofPositions},
+      {"aliased_buffer",
+       [](const Case& c) {
+         return c.mistake == "missing_position_ids" ? std::nullopt : ofPositions(c);
+       }},
       {"missing_rope_buffer",
        [](const Case& c) { return std::optional(knownIf(c.train && c.values)); }},
       {"balance_cuts_documents", ofShards},

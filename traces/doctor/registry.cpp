@@ -15,6 +15,7 @@ RuleResult checkUnbalancedUnshard(const Trace& trace);
 RuleResult checkShiftLabelsPerShard(const Trace& trace);
 RuleResult checkLabelsShiftedTwice(const Trace& trace);
 RuleResult checkPositionsNotResetPerDocument(const Trace& trace);
+RuleResult checkAliasedBuffer(const Trace& trace);
 RuleResult checkMissingPositionIds(const Trace& trace);
 RuleResult checkMissingRopeBuffer(const Trace& trace);
 RuleResult checkHeadsNotDivisible(const Trace& trace);
@@ -66,6 +67,7 @@ const std::vector<Rule>& rules() {
       {"shift_labels_per_shard", checkShiftLabelsPerShard, RuleOf::kTraining},
       {"labels_shifted_twice", checkLabelsShiftedTwice, RuleOf::kTraining},
       {"positions_not_reset_per_document", checkPositionsNotResetPerDocument, RuleOf::kTraining},
+      {"aliased_buffer", checkAliasedBuffer, RuleOf::kTraining},
       {"missing_position_ids", checkMissingPositionIds, RuleOf::kTraining},
       {"missing_rope_buffer", checkMissingRopeBuffer, RuleOf::kTraining},
       {"heads_not_divisible", checkHeadsNotDivisible},
