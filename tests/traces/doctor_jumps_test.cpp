@@ -142,7 +142,14 @@ TEST(DroppedHopRuleTest, OfARunThatHungARankThatWentOnWithoutAHopIsFound) {
   const Finding finding = only(answerOf("dropped_hop", *hopped(std::string(kBothSteps) + kHung)));
   EXPECT_EQ(finding.rank, WorldRank::of(0));
   EXPECT_EQ(finding.place.stage, RingStep::of(0));
-  EXPECT_TRUE(says(finding, "no block came to it in ring step 0")) << finding.evidence;
+  EXPECT_TRUE(says(finding, "no block had come to it in ring step 0")) << finding.evidence;
+}
+
+TEST(DroppedHopRuleTest, ARankThatAttendsNothingAfterItIsFoundByWhatItWaitsFor) {
+  const std::string waits =
+      "attend rank=0 layer=0 stage=0 source=0 q=0-2 k=0-2\n"
+      "wait rank=0 peer=1 payload=kv layer=0 stage=1\n";
+  EXPECT_EQ(answerOf("dropped_hop", *hopped(waits + kHung)).verdict, Verdict::kFound);
 }
 
 TEST(DroppedHopRuleTest, OfARunThatHungForAnotherReasonItCannotTell) {

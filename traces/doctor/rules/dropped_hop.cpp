@@ -51,7 +51,7 @@ std::optional<Finding> unpaired(const Trace& trace, const Event*& unseen) {
   return std::nullopt;
 }
 
-/// Ring steps of one pass of a rank: in which a block came, and the last in which one was attended.
+/// Ring steps of one pass of a rank: in which a block came, and the last that it came to.
 struct Steps {
   std::set<RingStep> came;
   const Event* last = nullptr;
@@ -66,9 +66,7 @@ std::optional<Finding> skipped(const Trace& trace, WorldRank rank) {
                            event.microbatch}];
     if (event.kind == EventKind::kReceive && event.payload == Payload::kKv)
       steps.came.insert(event.place.stage);
-    else if (event.kind == EventKind::kAttend &&
-             (!steps.last || steps.last->place.stage < event.place.stage))
-      steps.last = &event;
+    if (!steps.last || steps.last->place.stage < event.place.stage) steps.last = &event;
   }
   for (const auto& [pass, steps] : passes) {
     if (!steps.last) continue;
@@ -82,8 +80,8 @@ std::optional<Finding> skipped(const Trace& trace, WorldRank rank) {
       Event at = *steps.last;
       at.place.stage = stage.ring_step;
       return finding(at, "A rank left out a hop of its ring",
-                     "Rank " + toString(rank) + " attends in ring step " + toString(last.stage) +
-                         ", and no block came to it in ring step " + toString(stage.ring_step) +
+                     "Rank " + toString(rank) + " is in ring step " + toString(last.stage) +
+                         ", and no block had come to it in ring step " + toString(stage.ring_step) +
                          ", in which its schedule has one come: it goes on with what it had, and "
                          "its neighbours' messages no longer belong to their ring steps.");
     }
