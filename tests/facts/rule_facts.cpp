@@ -148,29 +148,35 @@ std::optional<Verdict> ofDropout(const Case& c) {
   return knownIf(c.train || c.out_is_plain);
 }
 
+std::optional<Verdict> always(const Case&) {
+  return Verdict::kClear;
+}
+std::optional<Verdict> ofBatches(const Case& c) {
+  return c.cp == 1 ? Verdict::kClear : knownIf(c.train && c.stats);
+}
+std::optional<Verdict> ofUnshard(const Case& c) {
+  return c.cp == 1 ? Verdict::kClear : knownIf(c.stats);
+}
+std::optional<Verdict> ofAliases(const Case& c) {
+  return c.mistake == "missing_position_ids" ? std::nullopt : ofPositions(c);
+}
+
 /// Of runs with one of the mistakes of which every scene is compared, or with none.
 using Rule = std::optional<Verdict> (*)(const Case& c);
 const std::map<std::string, Rule>& plainRules() {
   static const std::map<std::string, Rule> kRules = {
-      {"balance_without_causal", [](const Case&) { return std::optional(Verdict::kClear); }},
-      {"different_batches_on_cp_ranks",
-       [](const Case& c) {
-         return std::optional(c.cp == 1 ? Verdict::kClear : knownIf(c.train && c.stats));
-       }},
+      {"balance_without_causal", always},
+      {"different_batches_on_cp_ranks", ofBatches},
       {"same_batch_on_dp_ranks",
        [](const Case& c) { return std::optional(c.dp == 1 ? Verdict::kClear : knownIf(c.stats)); }},
       {"balance_differs_between_buffers",
        [](const Case& c) { return std::optional(knownIf(c.train && c.stats)); }},
-      {"unbalanced_unshard",
-       [](const Case& c) { return std::optional(c.cp == 1 ? Verdict::kClear : knownIf(c.stats)); }},
+      {"unbalanced_unshard", ofUnshard},
       {"shift_labels_per_shard", ofLabels},
       {"labels_shifted_twice", ofLabels},
       {"positions_not_reset_per_document", ofPackedPositions},
       {"missing_position_ids", ofPositions},
-      {"aliased_buffer",
-       [](const Case& c) {
-         return c.mistake == "missing_position_ids" ? std::nullopt : ofPositions(c);
-       }},
+      {"aliased_buffer", ofAliases},
       {"missing_rope_buffer",
        [](const Case& c) { return std::optional(knownIf(c.train && c.values)); }},
       {"balance_cuts_documents", ofShards},
@@ -197,9 +203,9 @@ const std::map<std::string, Rule>& plainRules() {
       {"lse_overflow", ofOverflow},
       {"lse_low_precision", ofComputedBlocks},
       {"local_delta_in_backward", ofComputedBlocks},
-      {"recompute_differs", [](const Case&) { return std::optional(Verdict::kClear); }},
+      {"recompute_differs", always},
       {"dropout_rng_reused", ofDropout},
-      {"dropped_hop", [](const Case&) { return std::optional(Verdict::kClear); }},
+      {"dropped_hop", always},
       {"rank_without_targets", ofLosses},
       {"mean_of_local_means", ofLosses},
       {"loss_scaled_by_cp", ofLosses},
