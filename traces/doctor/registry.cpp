@@ -56,7 +56,6 @@ RuleResult checkNanFromOneRank(const Trace& trace);
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> kRules = {
       {"balance_without_causal", checkBalanceWithoutCausal},
-      {"balance_cuts_documents", checkBalanceCutsDocuments},
       {"different_batches_on_cp_ranks", checkDifferentBatchesOnCpRanks, RuleOf::kTraining},
       {"same_batch_on_dp_ranks", checkSameBatchOnDpRanks, RuleOf::kTraining},
       {"wrong_buffer_dim", checkWrongBufferDim},
@@ -64,6 +63,7 @@ const std::vector<Rule>& rules() {
       {"cp_not_applied", checkCpNotApplied},
       {"balance_differs_between_buffers", checkBalanceDiffersBetweenBuffers, RuleOf::kTraining},
       {"unbalanced_unshard", checkUnbalancedUnshard},
+      {"balance_cuts_documents", checkBalanceCutsDocuments},
       {"shift_labels_per_shard", checkShiftLabelsPerShard, RuleOf::kTraining},
       {"labels_shifted_twice", checkLabelsShiftedTwice, RuleOf::kTraining},
       {"positions_not_reset_per_document", checkPositionsNotResetPerDocument, RuleOf::kTraining},

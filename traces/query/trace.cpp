@@ -202,7 +202,9 @@ const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank) const
         (!latest || intent.train_step >= latest->train_step))
       latest = &intent;
   }
-  return latest;
+  // Documents are others in every step, and what said so may be what is damaged.
+  const bool may_be_old = latest && latest->train_step < train_step && !latest->documents.empty();
+  return may_be_old && !problems().empty() ? nullptr : latest;
 }
 
 const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank,

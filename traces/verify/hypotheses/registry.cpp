@@ -21,11 +21,17 @@ BlockedAttention asPlanned(const HypothesisSetting& setting) {
 
 const std::vector<Hypothesis>& hypotheses() {
   static const std::vector<Hypothesis> kAll = {
-      {"without_window", withoutWindow}, {"across_documents", acrossDocuments},
-      {"future_blocks", futureBlocks},   {"own_blocks", ownBlocks},
-      {"mirrored_ring", mirroredRing},   {"own_values", ownValues},
-      {"plain_sum", plainSum},           {"base_two", baseTwo},
-      {"delta_of_stage", deltaOfStage},  {"own_values_backward", ownValuesBackward},
+      {"without_window", withoutWindow},
+      {"across_documents", acrossDocuments},
+      {"future_blocks", futureBlocks},
+      {"own_blocks", ownBlocks},
+      {"mirrored_ring", mirroredRing},
+      {"own_values", ownValues},
+      {"first_values", firstValues},
+      {"plain_sum", plainSum},
+      {"base_two", baseTwo},
+      {"delta_of_stage", deltaOfStage},
+      {"own_values_backward", ownValuesBackward},
       {"displaced_sums", displacedSums},
   };
   return kAll;
