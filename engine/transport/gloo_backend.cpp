@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/transport/gloo_backend.h"
 
+#include <cstdlib>
+
 #if RINGSCOPE_GLOO
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #endif
@@ -10,6 +12,14 @@
 namespace ringscope::engine {
 
 #if RINGSCOPE_GLOO
+
+namespace {
+
+/// c10d has one flight recorder for the whole process, and rank threads that begin to record at
+/// once break its map (seen in LibTorch 2.11). Set before any thread is there; what is set stays.
+[[maybe_unused]] const int kNoFlightRecorder = setenv("TORCH_FR_BUFFER_SIZE", "0", 0);
+
+}  // namespace
 
 bool hasGloo() {
   return true;

@@ -56,7 +56,8 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope(text + "--trace " + dir.file("broken.safetensors")),
                     "is not a trace");
   expectOneSentence(ringscope(text + "--log /no/such/folder/l"), "cannot be written");
-  expectOneSentence(ringscope(text + "--mistake dropped_hop"), "cannot be injected");
+  expectOneSentence(ringscope(text + "--cp 1 --mistake dropped_hop"),
+                    "changes nothing where no block hops");
   expectOneSentence(ringscope(text + "--mistake nonsense"), "not in the catalogue");
   expectOneSentence(ringscope(text + "--capture everything"), "none, stats, full");
   expectOneSentence(ringscope(text + "--mask full --balance head_tail"), "use --balance none");

@@ -133,6 +133,7 @@ std::shared_ptr<Trace> hopped(const std::string& text) {
   return trace;
 }
 constexpr const char* kBothSteps =
+    "receive rank=1 peer=0 payload=kv layer=0 stage=0\n"
     "attend rank=0 layer=0 stage=0 source=0 q=0-2 k=0-2\n"
     "attend rank=0 layer=0 stage=1 source=1 q=0-2 k=0-2\n";
 constexpr const char* kHung =
@@ -147,9 +148,16 @@ TEST(DroppedHopRuleTest, OfARunThatHungARankThatWentOnWithoutAHopIsFound) {
 
 TEST(DroppedHopRuleTest, ARankThatAttendsNothingAfterItIsFoundByWhatItWaitsFor) {
   const std::string waits =
+      "receive rank=1 peer=0 payload=kv layer=0 stage=0\n"
       "attend rank=0 layer=0 stage=0 source=0 q=0-2 k=0-2\n"
       "wait rank=0 peer=1 payload=kv layer=0 stage=1\n";
   EXPECT_EQ(answerOf("dropped_hop", *hopped(waits + kHung)).verdict, Verdict::kFound);
+}
+
+TEST(DroppedHopRuleTest, WhereNoBlockThatCameIsRecordedNothingIsFound) {
+  const std::string both_steps = kBothSteps;
+  const std::string attends = both_steps.substr(both_steps.find('\n') + 1);
+  EXPECT_NE(answerOf("dropped_hop", *hopped(attends + "end\n")).verdict, Verdict::kFound);
 }
 
 TEST(DroppedHopRuleTest, OfARunThatHungForAnotherReasonItCannotTell) {

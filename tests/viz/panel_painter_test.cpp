@@ -205,6 +205,22 @@ TEST(DoctorPainterTest, DrawsFindingsWithEvidenceAndRemedyInCardsThatHoldThem) {
   EXPECT_GT(findingCardHeight(card, 250), findingCardHeight(card, 700)) << "words wrap";
 }
 
+TEST(DoctorPainterTest, ACardHoldsATitleOfSeveralLines) {
+  FindingCard card;
+  card.verdict = traces::Verdict::kNotObservable;
+  card.title =
+      "Cannot tell whether gradients are those of the whole sequence, neither times cp nor "
+      "divided by it";
+  card.evidence = "Not recorded. This needs the values of logits, labels, gradients and weights.";
+  const double height = findingCardHeight(card, 300);
+  const auto picture = drawn({300, height}, [&](QPainter& p, const QRectF& area) {
+    paintFindingCard(p, area, card, false, dark());
+  });
+  EXPECT_GT(picture->texts().size(), 4u) << "title and evidence wrap";
+  for (const auto& text : picture->texts())
+    EXPECT_LT(text.at.y(), height - 10) << text.words.toStdString();
+}
+
 TEST(DoctorPainterTest, GreenIsForWhatIsClearAlone) {
   DoctorScene scene;
   scene.headline = "Nothing found in what could be read";

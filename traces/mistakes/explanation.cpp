@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <regex>
 #include <sstream>
 
 #include "traces/core/error.h"
@@ -46,11 +45,20 @@ std::vector<Section> sections(const std::string& text, const std::string& mark) 
   return found;
 }
 
+/// [words](address): neither goes over a line, and an address has no spaces.
 std::vector<Explanation::Link> linksOf(const std::string& text) {
-  static const std::regex kLink(R"(\[([^\]\n]+)\]\(([^)\s]+)\))");
   std::vector<Explanation::Link> links;
-  for (std::sregex_iterator at(text.begin(), text.end(), kLink), end; at != end; ++at)
-    links.push_back({(*at)[1], (*at)[2]});
+  for (std::size_t middle = text.find("]("); middle != std::string::npos;
+       middle = text.find("](", middle + 2)) {
+    const std::size_t open = text.find_last_of("[]\n", middle - 1),
+                      close = text.find_first_of(") \t\r\n", middle + 2);
+    if (middle == 0 || open == std::string::npos || text[open] != '[' ||
+        close == std::string::npos || text[close] != ')')
+      continue;
+    const std::string words = text.substr(open + 1, middle - open - 1),
+                      address = text.substr(middle + 2, close - middle - 2);
+    if (!words.empty() && !address.empty()) links.push_back({words, address});
+  }
   return links;
 }
 

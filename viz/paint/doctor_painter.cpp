@@ -18,12 +18,16 @@ const char* glyphOf(traces::Verdict verdict) {
                                                       : "✓ ";
 }
 
+QFont titleFont() {
+  return textFont(15, QFont::DemiBold);
+}
+
 QRectF cardOf(const QRectF& box) {
   return box.adjusted(8, 4, -8, -6);
 }
 
-double textHeight(const std::string& words, double width) {
-  return QFontMetricsF(textFont(13))
+double textHeight(const std::string& words, double width, const QFont& font = textFont(13)) {
+  return QFontMetricsF(font)
       .boundingRect(QRectF(0, 0, width, 4000), Qt::TextWordWrap, QString::fromStdString(words))
       .height();
 }
@@ -42,7 +46,8 @@ void drawGround(QPainter& p, const QRectF& card, traces::Verdict verdict, bool s
 
 double findingCardHeight(const FindingCard& card, double width) {
   const double room = width - 72;
-  double height = 44 + textHeight(card.evidence, room);
+  double height = 26 + textHeight(glyphOf(card.verdict) + card.title, room, titleFont()) +
+                  textHeight(card.evidence, room);
   if (!card.remedy.empty()) height += 26 + textHeight(card.remedy, room);
   if (!card.view.empty()) height += 26;
   return height + 12;
@@ -61,8 +66,7 @@ void paintFindingCard(QPainter& p, const QRectF& box, const FindingCard& card, b
     space.setTop(used.bottom() + gap);
   };
   const bool found = card.verdict == traces::Verdict::kFound;
-  say(glyphOf(card.verdict) + card.title, textFont(15, QFont::DemiBold),
-      colorOf(card.verdict, theme), 6);
+  say(glyphOf(card.verdict) + card.title, titleFont(), colorOf(card.verdict, theme), 6);
   say(card.evidence, textFont(13), found ? theme.text : theme.dim, 8);
   if (!card.remedy.empty()) {
     say("WHAT TO CHANGE", textFont(11, QFont::DemiBold), theme.dim, 2);

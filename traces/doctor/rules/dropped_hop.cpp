@@ -57,22 +57,35 @@ struct Steps {
   const Event* last = nullptr;
 };
 
+bool isBlockThatCame(const Event& event) {
+  return event.kind == EventKind::kReceive && event.payload == Payload::kKv;
+}
+
+/// Directions in which some rank recorded a block that came: in others nothing tells.
+std::set<Direction> recordedDirections(const Trace& trace) {
+  std::set<Direction> directions;
+  for (int rank = 0; rank < trace.worldSize(); ++rank)
+    for (const Event& event : trace.events(WorldRank::of(rank)))
+      if (isBlockThatCame(event)) directions.insert(event.place.direction);
+  return directions;
+}
+
 /// The ring step in which a rank's schedule hands blocks on and none came, though the rank went on.
-std::optional<Finding> skipped(const Trace& trace, WorldRank rank) {
+std::optional<Finding> skipped(const Trace& trace, WorldRank rank,
+                               const std::set<Direction>& recorded) {
   std::map<std::tuple<std::int32_t, Layer, Direction, std::int32_t>, Steps> passes;
   for (const Event& event : trace.events(rank)) {
     if (event.place.layer.isNone() || event.place.stage.isNone()) continue;
     Steps& steps = passes[{event.place.train_step, event.place.layer, event.place.direction,
                            event.microbatch}];
-    if (event.kind == EventKind::kReceive && event.payload == Payload::kKv)
-      steps.came.insert(event.place.stage);
+    if (isBlockThatCame(event)) steps.came.insert(event.place.stage);
     if (!steps.last || steps.last->place.stage < event.place.stage) steps.last = &event;
   }
   for (const auto& [pass, steps] : passes) {
     if (!steps.last) continue;
     const Place& last = steps.last->place;
     const ScheduleRecord* schedule = trace.schedule(last.train_step, rank, last.direction);
-    if (!schedule) continue;
+    if (!schedule || !recorded.contains(last.direction)) continue;
     for (const StageRecord& stage : schedule->stages) {
       if (!stage.forwards_kv || !(stage.ring_step < last.stage) ||
           steps.came.contains(stage.ring_step))
@@ -108,9 +121,11 @@ bool keptItsEvents(const Trace& trace) {
 }  // namespace
 
 RuleResult checkDroppedHop(const Trace& trace) {
-  if (hops(trace) && keptItsEvents(trace))
+  if (hops(trace) && keptItsEvents(trace)) {
+    const std::set<Direction> recorded = recordedDirections(trace);
     for (int rank = 0; rank < trace.worldSize(); ++rank)
-      if (auto f = skipped(trace, WorldRank::of(rank))) return found(std::move(*f));
+      if (auto f = skipped(trace, WorldRank::of(rank), recorded)) return found(std::move(*f));
+  }
   if (const std::string missing = missingEvents(trace); !missing.empty())
     return notObservable(missing);
   const Event* unseen = nullptr;
