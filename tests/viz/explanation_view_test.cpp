@@ -140,12 +140,14 @@ TEST_F(ExplanationViewTest, ItIsSavedAsAPageOrSaidWhyNot) {
   const std::string path = dir.file("page.pdf");
   answerWith(path);
   QTest::mouseClick(save, Qt::LeftButton);
+  QApplication::processEvents();
   EXPECT_NE(test::slurp(path).find("/Count 1\n"), std::string::npos);
   QString problem;
   auto& app = *static_cast<Application*>(QApplication::instance());
   app.show_problem = [&](const QString& said) { problem = said; };
   answerWith("/proc/page.pdf");
   QTest::mouseClick(save, Qt::LeftButton);
+  QApplication::processEvents();
   app.show_problem = {};
   EXPECT_TRUE(problem.contains("cannot be written")) << problem.toStdString();
 }

@@ -13,13 +13,13 @@ std::vector<RowKeys> rowsWithFewKeys(const LayerTensors& layer, const AttentionM
     std::size_t row, first, end;
   };
   std::vector<Range> rows;
-  const auto indexOf = [&](std::int64_t token) {
+  const auto index_of = [&](std::int64_t token) {
     return static_cast<std::size_t>(std::ranges::lower_bound(layer.tokens, TokenIndex::of(token)) -
                                     layer.tokens.begin());
   };
   for (std::size_t row = 0; row < layer.tokens.size(); ++row) {
     const TokenRun keys = mask.keysOf(layer.tokens[row]);
-    const Range range{row, indexOf(keys.begin), indexOf(keys.end)};
+    const Range range{row, index_of(keys.begin), index_of(keys.end)};
     if (range.first < range.end && range.end - range.first <= most_keys) rows.push_back(range);
   }
   std::ranges::stable_sort(rows, {}, [](const Range& range) { return range.end - range.first; });

@@ -73,7 +73,9 @@ class DoctorView : public View {
             [this] { explain(); });
     pane_ = new ExplanationPane(this);
     pane_->hide();
-    connect(pane_, &ExplanationPane::saveClicked, this, [this] { save(); });
+    // Queued: what it throws does not pass through Qt's delivery of a click, which would leak.
+    connect(
+        pane_, &ExplanationPane::saveClicked, this, [this] { save(); }, Qt::QueuedConnection);
   }
 
  protected:

@@ -42,7 +42,8 @@ EmbeddingIs judge(const Trace& trace, const Step& step) {
     return step.has_output ? EmbeddingIs::kTrained : EmbeddingIs::kTied;
   std::set<WorldRank> ranks;
   for (const TensorRecord* tensor : step.embedding) ranks.insert(tensor->rank);
-  const bool all = trace.run() && std::ssize(ranks) == trace.run()->worldSize();
+  const RunSpec* run = trace.run();
+  const bool all = run && std::ssize(ranks) == std::int64_t{run->dp} * run->tp * run->cp;
   return all ? EmbeddingIs::kDetached : EmbeddingIs::kUnknown;
 }
 

@@ -134,7 +134,7 @@ Finding finding(const NormReading& reading) {
 RuleResult checkNormCountsReplicas(const Trace& trace) {
   const RunSpec* run = trace.run();
   if (!run) return notObservable("needs the sizes of the mesh, all gradients and their norm");
-  if (run->worldSize() == 1) return clear();
+  if (run->dp == 1 && run->tp == 1 && run->cp == 1) return clear();
   const auto readings = readingsOf(trace);
   const auto wrong = std::ranges::find_if(readings, [](const auto& r) { return r.as.has_value(); });
   if (wrong != readings.end()) return found(finding(*wrong));
