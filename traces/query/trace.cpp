@@ -212,7 +212,13 @@ const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank,
   const auto of_rank = schedule_index_.find({rank, direction});
   if (of_rank == schedule_index_.end()) return nullptr;
   const auto after = of_rank->second.upper_bound(train_step);
-  return after == of_rank->second.begin() ? nullptr : &schedules_[std::prev(after)->second];
+  if (after == of_rank->second.begin()) return nullptr;
+  const ScheduleRecord& latest = schedules_[std::prev(after)->second];
+  // As above: with documents each step is planned anew.
+  const bool may_be_old =
+      latest.train_step < train_step && !problems().empty() &&
+      std::ranges::any_of(intents_, [](const auto& intent) { return !intent.documents.empty(); });
+  return may_be_old ? nullptr : &latest;
 }
 
 std::vector<const StageRecord*> Trace::stagesAt(const Place& place, WorldRank rank) const {
