@@ -185,5 +185,22 @@ TEST(CatalogueTest, EveryRuleIsAboutAMistakeOfTheCatalogue) {
   EXPECT_EQ(findMistake("no_such_mistake"), nullptr);
 }
 
+TEST(TraceTest, OfADamagedRecordingNoIntentOrPlanOfAnEarlierStepIsTakenForDocuments) {
+  Trace trace;
+  IntentRecord intent;
+  intent.mask = MaskKind::kDocuments;
+  intent.documents = {{0, 2}, {2, 4}};
+  trace.add(intent);
+  trace.add(ScheduleRecord{});
+  const WorldRank rank = WorldRank::of(0);
+  EXPECT_NE(trace.intent(1, rank), nullptr);
+  EXPECT_NE(trace.schedule(1, rank, Direction::kForward), nullptr);
+  trace.addFirstProblem("a part cannot be read");
+  EXPECT_EQ(trace.intent(1, rank), nullptr);
+  EXPECT_EQ(trace.schedule(1, rank, Direction::kForward), nullptr);
+  EXPECT_NE(trace.intent(0, rank), nullptr);
+  EXPECT_NE(trace.schedule(0, rank, Direction::kForward), nullptr);
+}
+
 }  // namespace
 }  // namespace ringscope::traces
