@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 
 #include "tests/support/trace_builder.h"
@@ -18,6 +20,15 @@ inline traces::RuleResult answerOf(const std::string& rule, const std::string& t
 }
 inline traces::Verdict verdictOf(const std::string& rule, const std::string& text) {
   return answerOf(rule, text).verdict;
+}
+
+inline bool says(const traces::Finding& finding, const std::string& words) {
+  return finding.evidence.find(words) != std::string::npos;
+}
+/// The one finding of an answer.
+inline traces::Finding only(const traces::RuleResult& answer) {
+  EXPECT_EQ(answer.verdict, traces::Verdict::kFound) << answer.would_settle;
+  return answer.findings.size() == 1 ? answer.findings.front() : traces::Finding();
 }
 
 }  // namespace ringscope::test

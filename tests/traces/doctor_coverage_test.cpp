@@ -9,6 +9,7 @@ namespace ringscope::traces {
 namespace {
 
 using test::answerOf;
+using test::says;
 using test::verdictOf;
 
 constexpr const char* kRules[] = {"ring_bypassed", "no_skip_future_block", "causal_on_every_block",
@@ -46,10 +47,6 @@ Finding foundAlone(const std::string& rule, const std::string& text) {
   }
   return {};
 }
-bool says(const Finding& finding, const std::string& words) {
-  return finding.evidence.find(words) != std::string::npos;
-}
-
 TEST(CoverageRulesTest, EveryPairOfTheMaskOnceIsClear) {
   for (const char* rule : kRules)
     EXPECT_EQ(verdictOf(rule, recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock)),

@@ -9,16 +9,9 @@ namespace ringscope::traces {
 namespace {
 
 using test::answerOf;
+using test::only;
+using test::says;
 using test::verdictOf;
-
-bool says(const Finding& finding, const std::string& words) {
-  return finding.evidence.find(words) != std::string::npos;
-}
-
-Finding only(const RuleResult& answer) {
-  EXPECT_EQ(answer.verdict, Verdict::kFound) << answer.would_settle;
-  return answer.findings.size() == 1 ? answer.findings.front() : Finding();
-}
 
 // -------- padding
 

@@ -9,11 +9,9 @@ namespace ringscope::traces {
 namespace {
 
 using test::answerOf;
+using test::only;
+using test::says;
 using test::verdictOf;
-
-bool says(const Finding& finding, const std::string& words) {
-  return finding.evidence.find(words) != std::string::npos;
-}
 
 /// Two ranks that share a sequence.
 std::shared_ptr<Trace> twoRanks(const std::string& more = "") {
@@ -25,11 +23,6 @@ ShardRecord shardOf(int rank, std::int64_t length, std::vector<TokenRun> tokens)
   std::int64_t own = 0;
   for (const TokenRun& run : tokens) own += run.end - run.begin;
   return {"input_ids", 0, WorldRank::of(rank), true, 1, {1, length}, {1, own}, std::move(tokens)};
-}
-
-Finding only(const RuleResult& answer) {
-  EXPECT_EQ(answer.verdict, Verdict::kFound) << answer.would_settle;
-  return answer.findings.size() == 1 ? answer.findings.front() : Finding();
 }
 
 // -------- documents

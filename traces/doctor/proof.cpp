@@ -24,10 +24,6 @@ std::vector<WorldRank> membersOf(const Trace& trace, const Finding& finding) {
   return groups.empty() ? std::vector<WorldRank>() : groups.front();
 }
 
-std::string ratioWords(double ratio) {
-  return ratio < 0.1 ? describeSignificant(ratio, 2) + "×" : describeMultiple(ratio);
-}
-
 /// "out at token 24, head 3, batch entry 0, element 5: recorded 4.4, as it should be 0.89, with
 /// this mistake 4.4".
 std::string sampleWords(const RecordedSample& sample, double with_mistake) {
@@ -43,8 +39,8 @@ std::string proofOf(const HypothesesCheck& tried, const std::string& mistake) {
   const auto own = std::ranges::find(tried.checks, mistake, &HypothesisCheck::mistake);
   if (own == tried.checks.end() || !own->reproduces()) return "";
   return "Computed again in fp64, the layer is what this mistake gives, within " +
-         ratioWords(own->ratio()) + " what rounding explains; what was meant is off by " +
-         ratioWords(tried.meant_ratio) + " (" + sampleWords(tried.sample, own->sample) + ").";
+         describeRatio(own->ratio()) + " what rounding explains; what was meant is off by " +
+         describeRatio(tried.meant_ratio) + " (" + sampleWords(tried.sample, own->sample) + ").";
 }
 
 /// Of an unknown mistake: which ones it is not.
@@ -53,7 +49,7 @@ std::string exclusions(const HypothesesCheck& tried) {
   const HypothesisCheck& nearest = tried.checks.front();
   return "None of " + describeCount(std::ssize(tried.checks), "mistake") +
          " that could be computed gives this layer: the nearest, " + nearest.mistake +
-         ", is off by " + ratioWords(nearest.ratio()) + " what rounding explains.";
+         ", is off by " + describeRatio(nearest.ratio()) + " what rounding explains.";
 }
 
 }  // namespace

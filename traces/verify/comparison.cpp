@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "traces/core/prose.h"
 #include "traces/verify/row_limits.h"
 
 namespace ringscope::traces {
@@ -113,6 +114,10 @@ std::vector<TensorCheck> compareAll(const Trace& trace, const LayerTensors& laye
   add(TensorKind::kDk, computed.dk, limits.dk);
   add(TensorKind::kDv, computed.dv, limits.dv);
   return checks;
+}
+
+std::string describeRatio(double ratio) {
+  return ratio < 0.1 ? describeSignificant(ratio, 2) + "×" : describeMultiple(ratio);
 }
 
 double worstRatio(const std::vector<TensorCheck>& tensors) {

@@ -38,6 +38,9 @@ std::vector<TensorCheck> compareAll(const Trace& trace, const LayerTensors& laye
                                     const Selection& selection, const AttentionValues& computed,
                                     const Limits& limits);
 
+/// "0.0046×", "8,400×" of an error ÷ its limit.
+std::string describeRatio(double ratio);
+
 /// Of all of them; 0 where nothing was compared.
 double worstRatio(const std::vector<TensorCheck>& tensors);
 

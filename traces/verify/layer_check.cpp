@@ -32,9 +32,7 @@ std::vector<std::string> hindrances(const Trace& trace, const LayerTensors& laye
 }  // namespace
 
 double LayerCheck::worstRatio() const {
-  double worst = 0;
-  for (const TensorCheck& tensor : tensors) worst = std::max(worst, tensor.worst.ratio());
-  return worst;
+  return traces::worstRatio(tensors);
 }
 
 LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,

@@ -86,11 +86,6 @@ std::string ranksOf(const std::vector<WorldRank>& ranks) {
   return text;
 }
 
-/// "0.0046×", "8,400×"
-std::string describeRatio(double ratio) {
-  return ratio < 0.1 ? describeSignificant(ratio, 2) + "×" : describeMultiple(ratio);
-}
-
 std::string timesLimit(double ratio) {
   return describeRatio(ratio) + " its limit";
 }

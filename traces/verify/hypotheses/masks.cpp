@@ -5,23 +5,26 @@
 namespace ringscope::traces {
 namespace {
 
-/// Every query attends the keys that a condition allows it, in one block.
+/// Every query attends the keys that a condition allows it, in one block. The condition is told who
+/// attends the query; null: nobody.
 template <typename Allowed>
 BlockedAttention attending(const HypothesisSetting& setting, Allowed allowed) {
   const auto keys = [&setting, allowed](const BlockRow& row) {
     const std::size_t query = setting.tokenOf(row);
+    const PlannedBlocks::Seat* seat = setting.plan.seatOf(setting.headOf(row), query);
     KeyBlock block;
     for (std::size_t key = 0; key < setting.layer.tokens.size(); ++key)
-      if (allowed(row, query, key)) block.keys.push_back({key, key});
+      if (allowed(seat, query, key)) block.keys.push_back({key, key});
     return KeyBlocks{std::move(block)};
   };
   return {keys, keys};
 }
 
 BlockedAttention under(const HypothesisSetting& setting, const AttentionMask& mask) {
-  return attending(setting, [&setting, mask](const BlockRow&, std::size_t query, std::size_t key) {
-    return setting.allows(mask, query, key);
-  });
+  return attending(
+      setting, [&setting, mask](const PlannedBlocks::Seat*, std::size_t query, std::size_t key) {
+        return setting.allows(mask, query, key);
+      });
 }
 
 }  // namespace
@@ -43,19 +46,17 @@ std::optional<BlockedAttention> acrossDocuments(const HypothesisSetting& setting
 
 std::optional<BlockedAttention> futureBlocks(const HypothesisSetting& setting) {
   if (!setting.mask.causal) return std::nullopt;
-  return attending(setting, [&setting](const BlockRow& row, std::size_t query, std::size_t key) {
-    const std::int64_t head = setting.headOf(row);
-    return setting.plan.seatOf(head, query) != setting.plan.seatOf(head, key) ||
-           setting.allows(setting.mask, query, key);
+  return attending(setting, [&setting](const PlannedBlocks::Seat* seat, std::size_t query,
+                                       std::size_t key) {
+    return (seat && !setting.plan.holds(*seat, key)) || setting.allows(setting.mask, query, key);
   });
 }
 
 std::optional<BlockedAttention> ownBlocks(const HypothesisSetting& setting) {
-  return attending(setting, [&setting](const BlockRow& row, std::size_t query, std::size_t key) {
-    const std::int64_t head = setting.headOf(row);
-    return setting.plan.seatOf(head, query) == setting.plan.seatOf(head, key) &&
-           setting.allows(setting.mask, query, key);
-  });
+  return attending(
+      setting, [&setting](const PlannedBlocks::Seat* seat, std::size_t query, std::size_t key) {
+        return seat && setting.plan.holds(*seat, key) && setting.allows(setting.mask, query, key);
+      });
 }
 
 }  // namespace ringscope::traces

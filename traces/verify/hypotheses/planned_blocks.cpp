@@ -50,11 +50,15 @@ std::optional<PlannedBlocks> PlannedBlocks::of(const Trace& trace, const LayerTe
   return whole ? std::optional(std::move(plan)) : std::nullopt;
 }
 
+bool PlannedBlocks::holds(const Seat& seat, std::size_t token) const {
+  return local_.at(seat.rank)[token] < seat.rows.size();
+}
+
 const PlannedBlocks::Seat* PlannedBlocks::seatOf(std::int64_t head, std::size_t token) const {
   for (const auto& [rank, seat] : seats_) {
     const std::int64_t of_model = head + first_head_;
     if (of_model >= seat.forward->q_head_begin && of_model < seat.forward->q_head_end &&
-        local_.at(rank)[token] < seat.rows.size())
+        holds(seat, token))
       return &seat;
   }
   return nullptr;

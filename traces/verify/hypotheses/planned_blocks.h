@@ -34,6 +34,8 @@ class PlannedBlocks {
 
   /// Who attends a token for a query head of the layer; null: nobody.
   const Seat* seatOf(std::int64_t head, std::size_t token) const;
+  /// It attends this token, for the heads that it attends.
+  bool holds(const Seat& seat, std::size_t token) const;
   /// Null: not one of them.
   const Seat* seatOf(WorldRank rank) const;
   const std::map<WorldRank, Seat>& seats() const { return seats_; }
