@@ -20,6 +20,7 @@
   COMMAND(Mistakes, "mistakes", "The catalogue of mistakes people make with context parallelism") \
   COMMAND(Verify, "verify", "Recompute recorded attention in fp64 and compare")                   \
   COMMAND(Info, "info", "What a trace holds")                                                     \
+  COMMAND(Import, "import", "Turn a recorded PyTorch job into a trace")                           \
   COMMAND(Merge, "merge", "Join the files of rank processes, one a rank, into one trace")         \
   COMMAND(Gui, "gui", "Start the window")
 

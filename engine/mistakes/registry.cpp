@@ -58,7 +58,7 @@ void injectWrongRingDirection(Seams& seams);
 const std::vector<InjectableMistake>& injectableMistakes() {
   static const std::vector<InjectableMistake> kMistakes = {
       {"aliased_buffer", injectAliasedBuffer},
-      {"balance_cuts_documents", injectBalanceCutsDocuments},
+      {"balance_cuts_documents", injectBalanceCutsDocuments, true},
       {"balance_differs_between_buffers", injectBalanceDiffersBetweenBuffers},
       {"balance_without_causal", injectBalanceWithoutCausal},
       {"causal_on_every_block", injectCausalOnEveryBlock},
@@ -101,7 +101,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"shift_labels_per_shard", injectShiftLabelsPerShard},
       {"stale_kv_in_backward", injectStaleKvInBackward},
       {"unbalanced_unshard", injectUnbalancedUnshard},
-      {"uneven_shards", injectUnevenShards},
+      {"uneven_shards", injectUnevenShards, true},
       {"wrong_buffer_dim", injectWrongBufferDim},
       {"wrong_process_group", injectWrongProcessGroup},
       {"wrong_ring_direction", injectWrongRingDirection},
@@ -109,10 +109,10 @@ const std::vector<InjectableMistake>& injectableMistakes() {
   return kMistakes;
 }
 
-void inject(const std::string& id, Seams& seams) {
+const InjectableMistake& injectableMistake(const std::string& id) {
   std::string known;
   for (const InjectableMistake& mistake : injectableMistakes()) {
-    if (mistake.id == id) return mistake.inject(seams);
+    if (mistake.id == id) return mistake;
     known += (known.empty() ? "" : ", ") + mistake.id;
   }
   const bool listed = traces::findMistake(id) != nullptr;
@@ -120,6 +120,10 @@ void inject(const std::string& id, Seams& seams) {
       "the mistake '" + id + "' " +
       (listed ? "is in the catalogue but cannot be injected" : "is not in the catalogue") +
       "; these can be: " + known);
+}
+
+void inject(const std::string& id, Seams& seams) {
+  injectableMistake(id).inject(seams);
 }
 
 }  // namespace ringscope::engine

@@ -12,6 +12,8 @@ namespace ringscope::engine {
 struct InjectableMistake {
   std::string id;
   void (*inject)(Seams& seams);
+  /// It changes how sequences are dealt, which a run decides before its first step.
+  bool from_start_only = false;
 };
 
 /// All of them; a new one is `injectable` in its catalogue entry, a file in this folder and a line
@@ -20,6 +22,7 @@ const std::vector<InjectableMistake>& injectableMistakes();
 
 /// Throws usageError when the id is not in the catalogue, or cannot be injected; lists those that
 /// can.
+const InjectableMistake& injectableMistake(const std::string& id);
 void inject(const std::string& id, Seams& seams);
 
 }  // namespace ringscope::engine

@@ -125,9 +125,9 @@ struct AttentionSeams {
 struct RingSeams {
   using Wrap = std::function<std::unique_ptr<Rotation>(
       const SeamPlace& at, const RingSchedule& schedule, std::unique_ptr<Rotation> correct)>;
-  /// The ranks that talk to each other, when a strategy is made: at the first training step, and
-  /// where each has documents of its own at every step. `cp_ranks` are ranks of the cp group,
-  /// this rank's among them.
+  /// The ranks that talk to each other, when a strategy is made: at the first training step, where
+  /// mistakes are injected or lifted, and where each has documents of its own at every step.
+  /// `cp_ranks` are ranks of the cp group, this rank's among them.
   std::function<Group(const SeamPlace& at, MeshGroups& groups, std::vector<GroupRank> cp_ranks)>
       group = [](const SeamPlace&, MeshGroups& groups, std::vector<GroupRank> cp_ranks) {
         return Group(groups.cp(), std::move(cp_ranks));

@@ -27,12 +27,29 @@ std::int32_t RunSwitches::change() {
   return begun_ + 1;
 }
 
+void RunSwitches::goOnWith(const traces::RunSpec& run) {
+  const traces::MutexLock lock(mutex_);
+  run_ = run;
+}
+
+void RunSwitches::checkCanBegin(const std::string& mistake) const {
+  const InjectableMistake& entry = injectableMistake(mistake);
+  if (!run_) return;  // what the run begins with is checked by the run
+  if (entry.from_start_only)
+    throw usageError(mistake +
+                     " changes how sequences are dealt, which a run decides before its "
+                     "first step; start a run with --mistake " +
+                     mistake);
+  Seams seams = withMistakes();
+  entry.inject(seams);
+  if (const auto reason = seams.checks.refusal(*run_)) throw usageError(*reason);
+}
+
 std::int32_t RunSwitches::inject(const std::string& mistake) {
   const traces::MutexLock lock(mutex_);
   if (std::find(mistakes_.begin(), mistakes_.end(), mistake) != mistakes_.end())
     throw usageError("the mistake '" + mistake + "' is injected already");
-  Seams seams;
-  engine::inject(mistake, seams);  // refuses what is not there
+  checkCanBegin(mistake);
   mistakes_.push_back(mistake);
   return change();
 }
@@ -51,6 +68,12 @@ Seams RunSwitches::seamsOf(std::int32_t train_step) {
   for (const Change& c : changes_)
     if (c.from_step <= train_step) seams = &c.seams;
   return *seams;
+}
+
+bool RunSwitches::changesAt(std::int32_t train_step) const {
+  const traces::MutexLock lock(mutex_);
+  return std::any_of(changes_.begin(), changes_.end(),
+                     [&](const Change& change) { return change.from_step == train_step; });
 }
 
 Seams RunSwitches::seamsOfBeginning() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,19 @@ class RunSwitches {
   /// What the run begins with. The connection may have asked for changes before: they stay.
   void begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture);
 
+  /// The run that was found possible: a mistake that cannot be made in it is refused from here on.
+  void goOnWith(const traces::RunSpec& run);
+
   /// Adds a mistake, or takes it away, from the first training step that no rank has begun: every
   /// rank changes over at the same place. Returns that step. Throws usageError when there is no
-  /// such mistake, or when it is (not) injected already.
+  /// such mistake, when it is (not) injected already, when it would change nothing of this run,
+  /// and when it can only be made before the first step.
   std::int32_t inject(const std::string& mistake);
   std::int32_t lift(const std::string& mistake);
   /// What a rank works with in a step; called when it begins it.
   Seams seamsOf(std::int32_t train_step);
+  /// Whether ranks change over when they begin this step; then what they made by seams is stale.
+  bool changesAt(std::int32_t train_step) const;
   /// What the run begins with, for what is done before any rank begins a step.
   Seams seamsOfBeginning() const;
 
@@ -38,11 +45,13 @@ class RunSwitches {
   };
   std::int32_t change() RINGSCOPE_REQUIRES(mutex_);
   Seams withMistakes() const RINGSCOPE_REQUIRES(mutex_);
+  void checkCanBegin(const std::string& mistake) const RINGSCOPE_REQUIRES(mutex_);
 
   const Seams correct_;
   mutable traces::Mutex mutex_;
   std::vector<std::string> mistakes_ RINGSCOPE_GUARDED_BY(mutex_);
   std::vector<Change> changes_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::optional<traces::RunSpec> run_ RINGSCOPE_GUARDED_BY(mutex_);
   /// The last step that any rank has begun.
   std::int32_t begun_ RINGSCOPE_GUARDED_BY(mutex_) = -1;
   LiveCapture capture_;

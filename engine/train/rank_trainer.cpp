@@ -75,7 +75,7 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   context_.place = begin;
   const Batch own = seams.data.batch(at, setup_.batches);
   layout_ = layoutOf(setup_.layout, own, 0);
-  attention_.begin(train_step, own);
+  attention_.begin(train_step, own, context_.switches && context_.switches->changesAt(train_step));
   recordIntent(train_step);
   observer.tensor({TensorKind::kOther, traces::kWholeBatch}, begin, own.input_ids);
   Batch local;

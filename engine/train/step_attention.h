@@ -17,8 +17,9 @@ class StepAttention : public AttentionOp {
   /// `mask`: of sequences that are one document.
   StepAttention(Mask mask, Make make) : mask_(std::move(mask)), make_(std::move(make)) {}
 
-  /// `own`: the sequences of this rank's cp group; one, where they hold documents.
-  void begin(std::int32_t train_step, const Batch& own);
+  /// `own`: the sequences of this rank's cp group; one, where they hold documents. `anew`: what it
+  /// was made by has changed.
+  void begin(std::int32_t train_step, const Batch& own, bool anew);
 
   void setSinks(at::Tensor sinks) override { now_->setSinks(std::move(sinks)); }
 

@@ -170,6 +170,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   switches.begin(config.mistakes, CapturePolicy::parse(config.capture));
   const Seams seams = switches.seamsOfBeginning();
   const traces::RunSpec run = checkedRun(config, model, *batches, seams.checks);
+  switches.goOnWith(run);
   checkTransport(config.transport, config.device,
                  config.fromEnvironment() ? 1 : config.mesh().worldSize());
   traces::RunSpec asked = run;

@@ -24,6 +24,8 @@
 //          scale²(Σ(Δlse² + e² + u²σ²)(dS·q)² + Σp²(η² + Δdelta²)|q|²)
 // What underflows in the type of P and dS is one more rounding of fixed size a pair.
 //
+// The CPU's flash kernel stores dq, dk and dv after each tile: tile_roundings.h.
+//
 // Merging rounds the lse of two blocks, 0.41·u·lse each: a block's weight is off by √2 times that,
 // and out with it by Σp²(1 − p)|v|², P of the backward pass by the merged lse's
 // own rounding.
@@ -40,6 +42,7 @@
 #include "engine/attention/reference.h"
 #include "engine/tensors/wide.h"
 #include "engine/verify/error_measure.h"
+#include "engine/verify/tile_roundings.h"
 
 namespace ringscope::engine {
 namespace {
@@ -104,6 +107,7 @@ struct Operands {
       : mask(of_mask),
         scale2(of_scale * of_scale),
         scale(of_scale),
+        group(static_cast<double>(exact.q.size(1)) / static_cast<double>(exact.k.size(1))),
         has_sinks(exact.sinks.defined()),
         dout_size(std::max(exact.dout.abs().max().item<double>(), 1e-300)),
         q(exact.q.cpu().to(at::kFloat)),
@@ -122,6 +126,7 @@ struct Operands {
 
   const Mask& mask;
   double scale2, scale;
+  double group;  ///< query heads of a key head
   bool has_sinks;
   double dout_size;
   at::Tensor q, k, v, dout, out, lse, k2, v2;
@@ -152,8 +157,9 @@ struct PairSizes {
 /// In units of u², and of max|dout|² where that matters.
 class Sums {
  public:
-  Sums(const Operands& in, double stored, double tiny, double exp)
+  Sums(const Operands& in, bool in_tiles, double stored, double tiny, double exp)
       : in_(in),
+        in_tiles_(in_tiles),
         stored_(stored),
         tiny_(tiny),
         exp_(exp),
@@ -170,7 +176,7 @@ class Sums {
     const auto of_p = weighted(pairs.p2, {in_.v2, in_.k2, at::ones_like(in_.k2)}),
                of_moved = weighted(pairs.moved, {in_.v2, in_.k2 * in_.v2}),
                of_ds = weighted(pairs.ds2, {in_.k2, in_.k2 * in_.k2}),
-               of_pairs = weighted(pairs.allowed, {in_.v2, in_.k2});
+               of_pairs = weighted(pairs.allowed, {in_.v2, in_.k2, at::ones_like(in_.k2)});
     const RowVariance of_out{o2, (stored_ + 1) * of_p[0] + tiny_ * of_pairs[0],
                              exp_ * of_moved[0] + score2 * of_moved[1] + sink_ * lse2 * o2,
                              2 * kRms * kRms * lse2 * of_moved[0] + 0.2 * o2};
@@ -179,7 +185,8 @@ class Sums {
     out.push_back(of_out);
     const at::Tensor none = at::zeros_like(lse_error);
     lse_rows.push_back({none, none, lse_error, 2 * merged});
-    dq.push_back({none, in_.scale2 * ((stored_ + 1) * of_ds[0] + tiny_gradient_ * of_pairs[1]),
+    dq.push_back({in_.scale2 * ofTiles(of_ds[0], keyTileRoundings(of_pairs[2])),
+                  in_.scale2 * ((stored_ + 1) * of_ds[0] + tiny_gradient_ * of_pairs[1]),
                   in_.scale2 * (exp_ * of_ds[0] + score2 * of_ds[1] + eta2 * of_p[1] +
                                 delta2 * pairs.mean_key2),
                   none});
@@ -187,24 +194,31 @@ class Sums {
                        {d2, d2 * lse_error, d2 * score2, d2 * merged, (eta2 + delta2) * q2}));
     addTo(ds_,
           weighted(pairs.ds2.transpose(-1, -2), {q2, q2 * lse_error, q2 * score2, q2 * merged}));
-    addTo(pairs_, weighted(pairs.allowed.transpose(-1, -2), {d2, q2}));
+    addTo(pairs_, weighted(pairs.allowed.transpose(-1, -2), {d2, q2, at::ones_like(d2)}));
   }
 
   /// After all rows, as [B, Hq, keys].
   RowVariance ofDk() const {
-    return {at::zeros_like(ds_[0]),
+    return {in_.scale2 * ofTiles(ds_[0], queryTileRoundings(pairs_[2], in_.group)),
             in_.scale2 * ((stored_ + 1) * ds_[0] + tiny_gradient_ * pairs_[1]),
             in_.scale2 * (exp_ * ds_[0] + ds_[1] + in_.k2 * ds_[2] + p_[4]), in_.scale2 * ds_[3]};
   }
   RowVariance ofDv() const {
-    return {at::zeros_like(p_[0]), (stored_ + 1) * p_[0] + tiny_ * pairs_[0],
-            exp_ * p_[0] + p_[1] + in_.k2 * p_[2], p_[3]};
+    return {ofTiles(p_[0], queryTileRoundings(pairs_[2], in_.group)),
+            (stored_ + 1) * p_[0] + tiny_ * pairs_[0], exp_ * p_[0] + p_[1] + in_.k2 * p_[2],
+            p_[3]};
   }
 
   std::vector<RowVariance> out, lse_rows, dq;  ///< by block of rows
 
  private:
+  /// What tiles add to a sum whose terms have these squares in all.
+  at::Tensor ofTiles(const at::Tensor& squares, const at::Tensor& roundings) const {
+    return in_tiles_ ? stored_ * roundings * squares : at::zeros_like(squares);
+  }
+
   const Operands& in_;
+  bool in_tiles_;
   double stored_, tiny_, exp_, sink_;
   double tiny_gradient_;                    ///< of dS, which has the unit of dout
   std::vector<at::Tensor> p_, ds_, pairs_;  ///< sums over query rows
@@ -250,7 +264,7 @@ AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mas
                tiny = std::pow(halfOfSmallest(type) / u, 2);
   const Operands in(exact, mask, scale);
   const bool quick = type == at::kBFloat16 || type == at::kHalf;
-  Sums sums(in, stored, tiny, quick ? std::pow(kQuickExp / 2 / u, 2) : 1);
+  Sums sums(in, quick, stored, tiny, quick ? std::pow(kQuickExp / 2 / u, 2) : 1);
   for (std::int64_t row = 0; row < in.q.size(2); row += kRowsAtOnce)
     sums.add(row, std::min(kRowsAtOnce, in.q.size(2) - row));
   const double unit = u * u, gradient = unit * in.dout_size * in.dout_size;

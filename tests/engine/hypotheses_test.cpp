@@ -6,6 +6,7 @@
 #include "tests/engine/injected_runs.h"
 #include "tests/support/campaign.h"
 #include "traces/doctor/diagnosis.h"
+#include "traces/verify/hypotheses/hypothesis.h"
 #include "traces/verify/trace_check.h"
 
 namespace ringscope::engine {
@@ -17,7 +18,10 @@ using test::RandomRun;
 std::vector<Injected> computable() {
   std::vector<Injected> all;
   for (const Injected& injected : test::kMistakes)
-    if (!traces::findMistake(injected.mistake)->hypotheses.empty()) all.push_back(injected);
+    if (std::ranges::any_of(traces::hypotheses(), [&](const traces::Hypothesis& hypothesis) {
+          return traces::mistakeOfHypothesis(hypothesis.name) == injected.mistake;
+        }))
+      all.push_back(injected);
   return all;
 }
 

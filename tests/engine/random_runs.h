@@ -88,6 +88,7 @@ inline engine::TrainConfig randomTraining(std::mt19937& random, int most_ranks) 
 struct RandomAttention {
   engine::AttendInput in;
   engine::AttendConfig config;
+  traces::RunSpec asked;  ///< the config with what the input says of mask, sinks and heads
 };
 
 inline engine::Mask randomMask(RunDraw& draw, std::int64_t length) {
@@ -126,9 +127,11 @@ inline RandomAttention randomAttention(std::mt19937& random) {
             randomMask(draw, length),
             draw.pick(std::vector{0.1, 0.4, 2.0})};
     if (draw.oneIn(4)) a.in.sinks = at::randn({heads}) * 2;
-    traces::RunSpec run = a.config;
+    traces::RunSpec& run = a.asked;
+    run = a.config;
     run.mask = a.in.mask.kind();
     run.window = a.in.mask.window;
+    run.sinks = a.in.sinks.defined();
     run.seq_len = 0;
     run.model = {"attention", 1, 0, heads, kv, width, 0};
     if (run.balance == traces::Balance::kPerDocument) {
@@ -150,9 +153,7 @@ struct RandomRun {
   }
   static RandomRun ofAttention(std::mt19937& random) { return {{}, randomAttention(random)}; }
 
-  const traces::RunSpec& spec() const {
-    return attention ? static_cast<const traces::RunSpec&>(attention->config) : training;
-  }
+  const traces::RunSpec& spec() const { return attention ? attention->asked : training; }
   /// Runs it into a file, with a mistake or, by an empty name, without, and opens that. `hooks`
   /// are of training.
   std::shared_ptr<traces::Trace> record(const std::string& path, const std::string& mistake = "",

@@ -82,12 +82,14 @@ Mask randomMask(std::mt19937& random, std::int64_t length) {
   }
 }
 
-RandomCase randomCase(std::mt19937& random) {
+/// Of any length from `shortest` to `longest` tokens.
+RandomCase randomCase(std::mt19937& random, std::int64_t shortest, std::int64_t longest) {
   auto pick = [&](const auto& list) { return list[random() % list.size()]; };
   RandomCase c;
   const int cp = pick(std::vector<int>{1, 2, 3, 4, 6, 8});
   const std::int64_t kv = 1 + random() % 3, group = 1 + random() % 3, heads = kv * group;
-  const std::int64_t length = 1 + static_cast<std::int64_t>(random() % 150),
+  const auto lengths = static_cast<unsigned>(longest - shortest + 1);
+  const std::int64_t length = shortest + static_cast<std::int64_t>(random() % lengths),
                      width = pick(std::vector<int>{4, 8, 24});
   const auto type = pick(
       std::vector<at::ScalarType>{at::kFloat, at::kFloat, at::kDouble, at::kBFloat16, at::kHalf});
@@ -120,18 +122,29 @@ RandomCase randomCase(std::mt19937& random) {
   return c;
 }
 
+void expectEqualsFp64(const RandomCase& c, test::Campaign& campaign) {
+  SCOPED_TRACE(campaign.text() + ": " + c.text);
+  Gate gate(c.config.cp);
+  const auto outcome = attend(c.in, c.config, gate);
+  for (const auto& diff : verifyAttend(c.in, outcome)) {
+    EXPECT_LE(diff.ratio, 1) << diff.tensor << " at " << testing::PrintToString(diff.worst_index)
+                             << ": off by " << diff.error << ", of size " << diff.scale;
+    campaign.largest("share_of_limit", diff.ratio);
+  }
+  expectHops(outcome, c.config, c.in.q.size(1), false);
+}
+
 TEST(StrategyPropertyTest, RandomConfigurationsEqualFp64) {
   for (test::Campaign campaign(300, 20261121); campaign.next();) {
     at::manual_seed(campaign.random()());
-    const RandomCase c = randomCase(campaign.random());
-    SCOPED_TRACE(campaign.text() + ": " + c.text);
-    Gate gate(c.config.cp);
-    const auto outcome = attend(c.in, c.config, gate);
-    for (const auto& diff : verifyAttend(c.in, outcome)) {
-      EXPECT_LE(diff.ratio, 1) << diff.tensor;
-      campaign.largest("share_of_limit", diff.ratio);
-    }
-    expectHops(outcome, c.config, c.in.q.size(1), false);
+    expectEqualsFp64(randomCase(campaign.random(), 1, 150), campaign);
+  }
+}
+
+TEST(StrategyPropertyTest, LongRandomConfigurationsEqualFp64) {
+  for (test::Campaign campaign(2, 20261123); campaign.next();) {
+    at::manual_seed(campaign.random()());
+    expectEqualsFp64(randomCase(campaign.random(), 513, 2048), campaign);
   }
 }
 

@@ -10,35 +10,6 @@
 namespace ringscope::engine {
 namespace {
 
-/// What a merge makes of an out of 1 and a block of 3 with equal weights: 2, or 4 when it only
-/// adds.
-double mergedByThreeAndOne(const Seams& seams) {
-  RunningResult running{at::ones({1, 1, 1, 1}), at::zeros({1, 1, 1})};
-  const AttentionResult block{at::full({1, 1, 1, 1}, 3.0), at::zeros({1, 1, 1})};
-  seams.attention.merge({}, running, block, 0);
-  return running.out.item<double>();
-}
-
-bool cutsPositionIds(const Seams& seams) {
-  std::vector<BufferCut> cuts = {{"position_ids", 1, ShardLayout(8, 2, Balance::kNone)}};
-  seams.buffers.cuts({}, cuts);
-  return !cuts.empty();
-}
-
-TEST(RunSwitchesTest, WhatIsAskedBeforeTheRunBeginsIsNotForgotten) {
-  RunSwitches switches;
-  EXPECT_EQ(switches.inject("naive_sum_merge"), 0);
-  switches.capture().set(CapturePolicy::parse("stats"));
-  switches.begin({"missing_position_ids"}, CapturePolicy::none());
-  EXPECT_TRUE(switches.capture().policy().keepsAnything());
-  EXPECT_EQ(mergedByThreeAndOne(switches.seamsOf(0)), 4);
-  EXPECT_FALSE(cutsPositionIds(switches.seamsOf(0)));
-  EXPECT_EQ(switches.lift("naive_sum_merge"), 1);
-  EXPECT_EQ(mergedByThreeAndOne(switches.seamsOf(0)), 4) << "step 0 has begun with it";
-  EXPECT_EQ(mergedByThreeAndOne(switches.seamsOf(1)), 2);
-  EXPECT_TRUE(cutsPositionIds(Seams()));
-}
-
 TEST(TrainingTest, LossFallsOnTheSampleText) {
   TrainConfig config = sampleConfig(4, 50);
   config.seq_len = 256;

@@ -18,7 +18,8 @@ class EvidenceFacts {
         step_(finding.place.train_step),
         group_(finding.rank.exists() ? finding.rank.value() / c.cp : 0),
         rank_(finding.rank.exists() ? finding.rank.value() % c.cp : 0),
-        oracle_(c.oracle(step_, group_)) {}
+        oracle_(c.oracle(step_, group_)),
+        evidence_(withoutProof(finding.evidence)) {}
 
   void ofPositions() const {
     ASSERT_TRUE(
@@ -98,11 +99,13 @@ class EvidenceFacts {
 
   void ofDpBatches() const {
     ASSERT_TRUE(
-        says("In each of (\\d+) training steps the ranks .* \\((\\d+) pairs?\\), though "
-             "(\\d+) different batches .*"));
+        says("In each of (\\d+) training steps, (\\d+) to (\\d+), the ranks .* \\((\\d+) "
+             "pairs?\\), though (\\d+) different batches .*"));
     EXPECT_EQ(number(1), c_.steps);
-    EXPECT_EQ(number(2), (c_.dp - 1) * c_.tp * c_.cp);
-    EXPECT_EQ(number(3), c_.steps);
+    EXPECT_EQ(number(2), 0);
+    EXPECT_EQ(number(3), c_.steps - 1);
+    EXPECT_EQ(number(4), (c_.dp - 1) * c_.tp * c_.cp);
+    EXPECT_EQ(number(5), c_.steps);
   }
 
   void ofBuffers() const {
@@ -165,7 +168,7 @@ class EvidenceFacts {
   };
 
   bool says(const char* pattern) const {
-    return std::regex_match(f_.evidence, words_, std::regex(pattern));
+    return std::regex_match(evidence_, words_, std::regex(pattern));
   }
   std::int64_t number(std::size_t group) const { return std::stoll(words_[group]); }
 
@@ -234,6 +237,7 @@ class EvidenceFacts {
   const traces::Finding& f_;
   int step_, group_, rank_;
   const PlanOracle& oracle_;
+  std::string evidence_;  ///< without its proof
   mutable std::smatch words_;
 };
 
@@ -261,6 +265,7 @@ void expectEvidence(const Case& c, const traces::Finding& finding) {
   ASSERT_LT(finding.place.train_step, c.steps);
   ASSERT_LT(finding.rank.value(), c.groups() * c.cp);
   const auto known = sentences().find(finding.rule);
+  expectProof(c, finding);
   if (known == sentences().end()) return expectComputed(c, finding);
   (EvidenceFacts(c, finding).*known->second)();
 }

@@ -18,6 +18,10 @@ bool isGathered(const Case& c);
 
 /// Compares the names and numbers of a finding with the plan's.
 void expectEvidence(const Case& c, const traces::Finding& finding);
+/// What it says of its layer, or of a number of its step, computed again, if it does.
+void expectProof(const Case& c, const traces::Finding& finding);
+/// The same evidence without that.
+std::string withoutProof(const std::string& evidence);
 /// The part of it that is about what was computed.
 void expectComputed(const Case& c, const traces::Finding& finding);
 

@@ -18,6 +18,9 @@ code=0; campaign no_such 2> "$folder/err" || code=$?
 grep -q "there is no campaign 'no_such'; use .*gate_pauses" "$folder/err" || fail "$(cat "$folder/err")"
 code=0; campaign gate_pauses --cases 0 2> "$folder/err" || code=$?
 [ "$code" = 2 ] || fail "no cases exit with $code"
+code=0; campaign gate_pauses --only naive_sum_merge 2> "$folder/err" || code=$?
+[ "$code" = 2 ] || fail "mistakes of a campaign that has none exit with $code"
+grep -q "which gate_pauses does not go through" "$folder/err" || fail "$(cat "$folder/err")"
 
 campaign gate_pauses --cases 3 > "$folder/out"
 [ "$(cases gate_pauses)" = 3 ] || fail "3 cases were asked for, $(cases gate_pauses) are noted"

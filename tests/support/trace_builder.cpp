@@ -87,6 +87,7 @@ void addRun(Trace& trace, const Line& line) {
   RunSpec run;
   run.model.layers = line.integer("layers", 1);
   run.model.heads = line.integer("heads", 1);
+  run.model.kv_heads = line.integer("kv_heads", 0);
   nlohmann::json json = nlohmann::json::object();
   Fields<RunSpec>::visit(
       [&]<typename V>(const char* field, V&) {

@@ -188,5 +188,71 @@ TEST(UnevenShardsRuleTest, WithoutARankOrWithTokensOnSeveralItCannotTell) {
             std::string::npos);
 }
 
+TEST(BalanceDiffersRuleTest, ARankHasTheSameTokensOfEveryBuffer) {
+  const std::string tokens = "run cp=2\nshard input_ids rank=0 tokens=0-2,6-8\n";
+  const auto wrong = answerOf("balance_differs_between_buffers",
+                              tokens + "shard position_ids rank=0 tokens=0-4\n");
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().buffer, "position_ids");
+  EXPECT_NE(wrong.findings.front().evidence.find("Row 2"), std::string::npos);
+  EXPECT_EQ(verdictOf("balance_differs_between_buffers",
+                      tokens + "shard position_ids rank=0 tokens=0-1,1-2,6-8\n"),
+            Verdict::kClear)
+      << "the same in other runs";
+  EXPECT_EQ(verdictOf("balance_differs_between_buffers", tokens), Verdict::kNotObservable);
+}
+
+TEST(BalanceDiffersRuleTest, RunsWithoutATokenSayNothingOfAShard) {
+  EXPECT_EQ(verdictOf("balance_differs_between_buffers",
+                      "run cp=2\nshard input_ids rank=0 tokens=0-0 length=4\n"
+                      "shard position_ids rank=0 tokens=0-4\n"),
+            Verdict::kNotObservable);
+}
+
+TEST(BalanceWithoutCausalRuleTest, ABalanceEvensOutCausalWorkOnly) {
+  EXPECT_EQ(verdictOf("balance_without_causal", "run cp=2\nintent mask=full balance=head_tail\n"),
+            Verdict::kFound);
+  EXPECT_EQ(verdictOf("balance_without_causal", "run cp=2\nintent mask=window balance=striped\n"),
+            Verdict::kClear);
+  EXPECT_EQ(verdictOf("balance_without_causal", "run cp=1\nintent mask=full balance=head_tail\n"),
+            Verdict::kClear)
+      << "one rank has all of it";
+  EXPECT_EQ(verdictOf("balance_without_causal", ""), Verdict::kNotObservable);
+}
+
+TEST(UnbalancedUnshardRuleTest, ADeclaredBalanceDealsNoRankItsTokensInARow) {
+  const std::string declared = "run cp=2 seq_len=8\nintent balance=head_tail\n";
+  EXPECT_EQ(verdictOf("unbalanced_unshard", declared + "shard input_ids rank=0 tokens=0-4\n"),
+            Verdict::kFound);
+  EXPECT_EQ(verdictOf("unbalanced_unshard", declared + "shard input_ids rank=0 tokens=0-2,6-8\n"),
+            Verdict::kClear);
+  EXPECT_EQ(verdictOf("unbalanced_unshard", declared + "shard input_ids rank=1 tokens=2-6\n"),
+            Verdict::kNotObservable)
+      << "head and tail of the last rank are neighbours";
+  EXPECT_EQ(verdictOf("unbalanced_unshard", "run cp=2\n"), Verdict::kNotObservable);
+}
+
+TEST(UnbalancedUnshardRuleTest, RowsAreTheTokensThatTheScheduleTakesThemFor) {
+  const auto trace = test::traceOf("run cp=2 seq_len=8\nshard q rank=1 dim=1 tokens=4-8\n");
+  EXPECT_EQ(answerOf("unbalanced_unshard", *trace).verdict, Verdict::kNotObservable);
+  ScheduleRecord schedule;
+  schedule.rank = WorldRank::of(1);
+  schedule.ring = {WorldRank::of(0), WorldRank::of(1)};
+  schedule.ulysses = {WorldRank::of(1)};
+  schedule.rows = {{4, 4, 1}};
+  trace->add(schedule);
+  EXPECT_EQ(answerOf("unbalanced_unshard", *trace).verdict, Verdict::kClear);
+  schedule.train_step = 1;
+  schedule.rows = {{2, 4, 1}};
+  trace->add(schedule);
+  ShardRecord shard = trace->shards().front();
+  shard.train_step = 1;
+  trace->add(shard);
+  const auto wrong = answerOf("unbalanced_unshard", *trace);
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().confidence, "certain");
+  EXPECT_EQ(wrong.findings.front().place.train_step, 1);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

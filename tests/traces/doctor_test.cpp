@@ -50,6 +50,20 @@ TEST(NaiveSumMergeRuleTest, TellsThePlainSumFromTheWeightedOne) {
       << "nothing to merge";
 }
 
+TEST(DiagnosisTest, AFindingNamesTheRanksThatShareTheSequenceAndWhatItsConfidenceMeans) {
+  const Diagnosis diagnosis = diagnose(*test::traceOf(withOut("3", "6")));
+  const std::string text = toText(diagnosis);
+  EXPECT_NE(text.find(" · rank 1 · cp group 0, 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("certain: nothing else explains what was recorded\n"), std::string::npos)
+      << text;
+  const auto finding = toJson(diagnosis).at("findings").at(0);
+  EXPECT_EQ(finding.at("group"), nlohmann::json::parse("[0, 1]"));
+  EXPECT_EQ(finding.at("confidence_means"), "nothing else explains what was recorded");
+  EXPECT_EQ(toText(diagnose(*test::traceOf(withOut("3", "3")))).find("explains what was recorded"),
+            std::string::npos)
+      << "there is nothing to explain";
+}
+
 /// kTwoBlocks with logits of a sink that takes half of each row: lse grows by ln 2.
 std::string withSink(const char* of_rank_0, const char* of_rank_1) {
   std::string text = withOut(of_rank_0, of_rank_1);

@@ -70,15 +70,6 @@ std::vector<std::vector<std::string>> commandsOf(const Explanation& explanation)
   return commands;
 }
 
-/// Sets RINGSCOPE_RESOURCES for a test.
-class ResourcesIn {
- public:
-  explicit ResourcesIn(const std::string& folder) {
-    ::setenv("RINGSCOPE_RESOURCES", folder.c_str(), 1);
-  }
-  ~ResourcesIn() { ::unsetenv("RINGSCOPE_RESOURCES"); }
-};
-
 constexpr const char* kShort =
     "# A title\n\n## What happens\n\nThis.\n\n## How to see it here\n\nThere.\n\n"
     "## How to fix it\n\n### PyTorch\n\n```python\n# a comment\n```\n\n"
@@ -92,7 +83,6 @@ TEST(ExplanationTest, EachMistakeHasOneAndNoFileIsLeftOver) {
   EXPECT_EQ(files, expected);
   for (const Explanation& explanation : all()) {
     EXPECT_FALSE(explanation.title.empty()) << explanation.id;
-    EXPECT_NE(explanation.remedyFor("RingScope"), nullptr) << explanation.id;
     EXPECT_GE(explanation.remedies.size(), 2u) << explanation.id << ": for some other framework";
     EXPECT_EQ(readExplanation(explanation.id), explanation) << "found by the program";
   }
@@ -183,9 +173,9 @@ TEST(ExplanationTest, ATextIsParsedIntoItsSections) {
   EXPECT_EQ(explanation.what_happens, "This.");
   EXPECT_EQ(explanation.how_to_see, "There.");
   ASSERT_EQ(explanation.remedies.size(), 1u);
-  ASSERT_NE(explanation.remedyFor("PyTorch"), nullptr);
-  EXPECT_EQ(explanation.remedyFor("PyTorch")->text, "```python\n# a comment\n```");
-  EXPECT_EQ(explanation.remedyFor("Megatron-LM"), nullptr);
+  ASSERT_NE(explanation.remedyFor(Framework::kPyTorch), nullptr);
+  EXPECT_EQ(explanation.remedyFor(Framework::kPyTorch)->text, "```python\n# a comment\n```");
+  EXPECT_EQ(explanation.remedyFor(Framework::kRingScope), nullptr);
   ASSERT_EQ(explanation.links.size(), 1u);
   EXPECT_EQ(explanation.links[0].words, "a/b#1");
   EXPECT_EQ(explanation.links[0].address, "https://github.com/a/b/issues/1");
@@ -194,7 +184,7 @@ TEST(ExplanationTest, ATextIsParsedIntoItsSections) {
 TEST(ExplanationTest, AHeadingInsideCodeIsCode) {
   std::string text = kShort;
   text.replace(text.find("# a comment"), 11, "## What happens\n### PyTorch");
-  EXPECT_EQ(parseExplanation("x", text, "x.md").remedyFor("PyTorch")->text,
+  EXPECT_EQ(parseExplanation("x", text, "x.md").remedyFor(Framework::kPyTorch)->text,
             "```python\n## What happens\n### PyTorch\n```");
 }
 
@@ -218,18 +208,58 @@ TEST(ExplanationTest, AnotherFormIsRefusedByWhatIsWrongWithIt) {
   refused(changed("This.", "\xff"), "is not UTF-8");
 }
 
-TEST(ExplanationTest, AMissingOrHugeFileOrAnUnknownMistakeIsSaid) {
+TEST(ExplanationTest, AnUnknownMistakeIsSaid) {
   EXPECT_ERROR(readExplanation("no_such_mistake"), ErrorCode::kUsage,
                "there is no mistake no_such_mistake; `ringscope mistakes` prints all");
   EXPECT_ERROR(readExplanation("../sample/text"), ErrorCode::kUsage, "there is no mistake");
-  const test::TempDir dir;
-  fs::create_directory(dir.file("mistakes"));
-  const ResourcesIn resources(dir.file(""));
-  const std::string path = dir.file("mistakes/missing_position_ids.md");
-  std::ofstream(path) << kShort << std::string(70'000, ' ');
-  EXPECT_ERROR(readExplanation("missing_position_ids"), ErrorCode::kInput, path);
-  std::ofstream(path) << kShort;
-  EXPECT_EQ(readExplanation("missing_position_ids").title, "A title");
+}
+
+TEST(ExplanationTest, WhatIsCompiledInIsWhatStandsInTheFolder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(kFolder))
+    files.emplace(entry.path().stem().string(), contentOf(entry.path()));
+  EXPECT_EQ(explanationTexts(), files);
+}
+
+TEST(ExplanationTest, EachMistakeSaysWhatToChangeInEachFramework) {
+  ASSERT_EQ(explainedFrameworks().size(), kValueCount<Framework>);
+  for (const Explanation& explanation : all())
+    for (std::size_t i = 0; i < kValueCount<Framework>; ++i) {
+      const auto framework = static_cast<Framework>(i);
+      const auto* remedy = explanation.remedyFor(framework);
+      ASSERT_NE(remedy, nullptr) << explanation.id << " in " << name(framework);
+      EXPECT_FALSE(remedy->text.empty()) << explanation.id;
+      const auto own = std::ranges::find(explanation.remedies, explainedFrameworks()[i],
+                                         &Explanation::Remedy::framework);
+      if (own != explanation.remedies.end()) {
+        EXPECT_EQ(remedy, &*own) << explanation.id;
+      }
+    }
+}
+
+TEST(ExplanationTest, WhereAFrameworkHasNoTextItIsThatOfWhatItAttendsBy) {
+  Explanation explanation;
+  explanation.remedies = {{"RingScope", "a"}, {"PyTorch", "b"}};
+  EXPECT_EQ(explanation.remedyFor(Framework::kTransformers)->framework, "PyTorch");
+  EXPECT_EQ(explanation.remedyFor(Framework::kMegatron)->framework, "PyTorch");
+  EXPECT_EQ(explanation.remedyFor(Framework::kTransformerEngine)->framework, "PyTorch");
+  explanation.remedies.push_back({"Transformer Engine", "c"});
+  EXPECT_EQ(explanation.remedyFor(Framework::kMegatron)->framework, "Transformer Engine");
+  explanation.remedies = {{"PyTorch", "b"}};
+  EXPECT_EQ(explanation.remedyFor(Framework::kRingScope), nullptr);
+}
+
+TEST(ExplanationTest, BeginsWithAnyFrameworkAndKeepsTheOthersInOrder) {
+  Explanation explanation;
+  explanation.remedies = {{"RingScope", "a"}, {"PyTorch", "b"}, {"Megatron-LM", "c"}};
+  const auto order = [&](Framework framework) {
+    std::string letters;
+    for (const auto& remedy : explanation.beginningWith(framework).remedies) letters += remedy.text;
+    return letters;
+  };
+  EXPECT_EQ(order(Framework::kRingScope), "abc");
+  EXPECT_EQ(order(Framework::kMegatron), "cab");
+  EXPECT_EQ(order(Framework::kTransformers), "bac");
 }
 
 }  // namespace

@@ -81,6 +81,37 @@ TEST(UnknownMistakeTest, SaysWhichRowOfWhichRank) {
   EXPECT_EQ(finding->confidence, "certain") << "what is no number is within no limit";
 }
 
+TEST(UnknownMistakeTest, SaysWhichRowsAreWrongAsRanges) {
+  auto trace = test::traceOf("run cp=2 seq_len=8\n");
+  DiffRecord diff;
+  diff.tensor = "out";
+  diff.place = {0, Layer::of(0), Direction::kForward, {}};
+  diff.ratio = 9;
+  diff.rows = {{1, 4, 8}, 1, std::vector<std::uint8_t>(32)};
+  for (const int row : {8 + 1, 8 + 2, 8 + 3, 16 + 2, 16 + 7})
+    diff.rows.codes[static_cast<std::size_t>(row)] = RowRatios::encode(9);
+  trace->add(diff);
+  const auto finding = unknownMistake(*trace);
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(has(finding->evidence, "5 of 32 rows are wrong: heads 1–2, tokens 1–3, 7."))
+      << finding->evidence;
+}
+
+TEST(UnknownMistakeTest, RowsThatShareACodeAreSaidToBeAmongThem) {
+  auto trace = test::traceOf("run cp=2 seq_len=8\n");
+  DiffRecord diff;
+  diff.tensor = "out";
+  diff.place = {0, Layer::of(0), Direction::kForward, {}};
+  diff.ratio = 9;
+  diff.rows = {{1, 4, 8}, 4, std::vector<std::uint8_t>(8)};
+  diff.rows.codes[3] = RowRatios::encode(9);
+  trace->add(diff);
+  const auto finding = unknownMistake(*trace);
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(has(finding->evidence, "The wrong rows are among 4 of 32 rows: head 1, tokens 4–7."))
+      << finding->evidence;
+}
+
 TEST(UnknownMistakeTest, AGradientIsOfNoRanksTokens) {
   auto trace = test::traceOf("run cp=2 seq_len=4\n");
   DiffRecord diff;

@@ -10,6 +10,7 @@
 #include "traces/mistakes/catalogue.h"
 #include "traces/verify/hypotheses/hypothesis.h"
 #include "traces/verify/layer_check.h"
+#include "traces/verify/step_hypotheses/step_hypothesis.h"
 
 namespace ringscope::traces {
 namespace {
@@ -118,6 +119,7 @@ TEST(HypothesesTest, EachIsOfOneMistakeOfTheCatalogueAndTheOtherWayRound) {
   for (const Mistake& mistake : mistakeCatalogue())
     named.insert(mistake.hypotheses.begin(), mistake.hypotheses.end());
   for (const Hypothesis& hypothesis : hypotheses()) made.insert(hypothesis.name);
+  for (const StepHypothesis& hypothesis : stepHypotheses()) made.insert(hypothesis.name);
   EXPECT_EQ(named, made);
 }
 

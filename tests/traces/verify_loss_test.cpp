@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/support/trace_builder.h"
+#include "traces/verify/gradient_norm.h"
 #include "traces/verify/loss.h"
 
 namespace ringscope::traces {
@@ -62,7 +63,7 @@ TEST(VerifyLossTest, TheMeanIsOverTheTargetsOfAllRanks) {
 
 TEST(VerifyLossTest, TensorParallelRanksHoldSlicesOfTheVocabulary) {
   const auto trace = traceOf(
-      "run tp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0\ngroup cp 1\n"
+      "run cp=1 tp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0\ngroup cp 1\n"
       "group tp 0,1\n"
       "tensor logits rank=0 shape=1x2x1 values=0,1.0986122886681098\n"
       "tensor logits rank=1 shape=1x2x1 values=0,0\n"
@@ -109,6 +110,27 @@ TEST(VerifyNormTest, SlicesCountEachAndWhatRanksHoldAlikeCountsOnce) {
   EXPECT_EQ(*norm.ratio(), 0);
 }
 
+TEST(VerifyNormTest, PartsOfACutMatrixCountEachThoughTheyAreEqual) {
+  const auto norm_of = [](const std::string& name) {
+    const std::string grad = "tensor grad.model.layers.0.self_attn." + name;
+    return *checkGradientNorm(
+                *traceOf("group tp 0,1\ngroup cp 0\ngroup cp 1\n" + grad +
+                         " rank=0 shape=1x1 values=3\n" + grad + " rank=1 shape=1x1 values=3\n"),
+                0)
+                .exact;
+  };
+  EXPECT_EQ(norm_of("o_proj.weight"), std::sqrt(18.0));
+  EXPECT_EQ(norm_of("v_proj.weight"), 3) << "both ranks have the head";
+}
+
+TEST(VerifyNormTest, AHeadOfKeysThatTpRanksShareCountsOnceThoughTheyMadeItDiffer) {
+  const auto trace = traceOf(
+      "run cp=1 tp=2 kv_heads=1\ngroup tp 0,1\ngroup cp 0\ngroup cp 1\n"
+      "tensor grad.model.layers.0.self_attn.k_proj.weight rank=0 shape=1x1 values=3\n"
+      "tensor grad.model.layers.0.self_attn.k_proj.weight rank=1 shape=1x1 values=4\n");
+  EXPECT_EQ(*checkGradientNorm(*trace, 0).exact, 3);
+}
+
 TEST(VerifyNormTest, TheBiasOfQIsCutAndThatOfTheOutputIsNot) {
   const auto trace = traceOf(
       "group tp 0,1\ngroup cp 0\ngroup cp 1\n"
@@ -139,7 +161,7 @@ TEST(VerifyNormTest, ANormThatCountsReplicasIsBeyondItsLimit) {
 
 TEST(VerifyNormTest, WithoutGradientsItSaysWhatRecordsThem) {
   EXPECT_EQ(checkGradientNorm(*traceOf("group cp 0\n"), 0).skipped,
-            "no gradient of this training step is recorded; --capture full records them");
+            "no gradient of this training step is recorded of rank 0; --capture full records them");
   EXPECT_EQ(checkGradientNorm(Trace(), 0).skipped, "no gradient is recorded");
   EXPECT_EQ(checkGradientNorm(*traceOf("group cp 0\ntensor grad.w rank=0 shape=2x2\n"), 0).skipped,
             "the values of grad.w of rank 0 were not kept; --capture full keeps them");

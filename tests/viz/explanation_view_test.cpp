@@ -6,7 +6,6 @@
 #include <QScrollBar>
 #include <QTimer>
 #include <filesystem>
-#include <fstream>
 
 #include "tests/support/run_program.h"
 #include "tests/viz/window_fixture.h"
@@ -150,16 +149,6 @@ TEST_F(ExplanationViewTest, ItIsSavedAsAPageOrSaidWhyNot) {
   QApplication::processEvents();
   app.show_problem = {};
   EXPECT_TRUE(problem.contains("cannot be written")) << problem.toStdString();
-}
-
-TEST_F(ExplanationViewTest, ABrokenExplanationIsSaidInItsPlace) {
-  fs::create_directory(dir.file("mistakes"));
-  std::ofstream(dir.file("mistakes/missing_position_ids.md")) << "no title\n";
-  qputenv("RINGSCOPE_RESOURCES", QByteArray::fromStdString(dir.file("")));
-  openDoctor();
-  qunsetenv("RINGSCOPE_RESOURCES");
-  EXPECT_TRUE(text->toPlainText().contains("does not begin with a title"))
-      << text->toPlainText().toStdString();
 }
 
 }  // namespace

@@ -190,5 +190,16 @@ TEST(DoctorSceneTest, WhatWasFoundHasItsExplanationAndWhatIsClearHasNone) {
   }
 }
 
+TEST(DoctorSceneTest, AnExplanationBeginsWithTheFrameworkOfTheRecording) {
+  const auto first = [](const std::string& note) {
+    const auto scene = makeDoctorScene(
+        traces::diagnose(*test::traceOf("run cp=2 mask=full balance=head_tail\n" + note)), false);
+    return scene.cards.at(0).explanation.value().remedies.at(0).framework;
+  };
+  EXPECT_EQ(first(""), "RingScope");
+  EXPECT_EQ(first("note framework \"pytorch\"\n"), "PyTorch");
+  EXPECT_EQ(first("note framework \"transformers\"\n"), "Hugging Face");
+}
+
 }  // namespace
 }  // namespace ringscope::viz

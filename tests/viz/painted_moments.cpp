@@ -175,6 +175,7 @@ void expectPaintedCoverage(const Case& c, const Look& look) {
   auto words = paintedWords(
       [&](QPainter& p, const QRectF& area) { viz::paintCoverage(p, area, scene, 0, dark()); });
   words.must(viz::describe(scene));
+  takeWork(words, c, look, scene);  // first: a number of pairs may look like a chunk
   // Of the matrix: each cell's ring step where it is drawn, and the chunks along both sides.
   for (int i = 0; i < 2; ++i)
     for (int chunk = 0; chunk < scene.chunks; ++chunk)
@@ -183,7 +184,6 @@ void expectPaintedCoverage(const Case& c, const Look& look) {
       }
   for (const auto& cell : scene.cells)
     if (cell.ring_step.exists() && !cell.diagonal) words.take(number(cell.ring_step.value()));
-  takeWork(words, c, look, scene);
   words.expectNoOtherNumbers();
 }
 

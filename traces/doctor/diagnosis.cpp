@@ -5,23 +5,37 @@
 #include <cctype>
 #include <map>
 #include <new>
+#include <sstream>
 
 #include "traces/core/prose.h"
 #include "traces/doctor/proof.h"
 #include "traces/doctor/shared_readings.h"
 #include "traces/doctor/unknown_mistake.h"
 #include "traces/mistakes/catalogue.h"
+#include "traces/mistakes/explanation.h"
 #include "traces/query/ending.h"
+#include "traces/query/framework.h"
+#include "traces/query/sequence_groups.h"
+#include "traces/schema/declared.h"
 
 namespace ringscope::traces {
 
+const char* meaningOfConfidence(const std::string& confidence) {
+  return confidence == "certain" ? "nothing else explains what was recorded"
+                                 : "something else may explain what was recorded";
+}
+
 nlohmann::json toJson(const Finding& finding) {
   const Mistake* mistake = findMistake(finding.rule);
+  nlohmann::json group = nlohmann::json::array();
+  for (const WorldRank rank : finding.group) group.push_back(traces::toJson(rank));
   return {{"rule", finding.rule},
           {"severity", finding.severity},
           {"confidence", finding.confidence},
+          {"confidence_means", meaningOfConfidence(finding.confidence)},
           {"title", finding.title},
           {"rank", traces::toJson(finding.rank)},
+          {"group", std::move(group)},
           {"train_step", finding.place.train_step},
           {"layer", traces::toJson(finding.place.layer)},
           {"direction", name(finding.place.direction)},
@@ -29,7 +43,9 @@ nlohmann::json toJson(const Finding& finding) {
           {"buffer", finding.buffer},
           {"evidence", finding.evidence},
           {"remedy", finding.remedy},
-          {"reported_in", mistake ? mistake->reported_in : ""}};
+          {"fix", {{"framework", finding.fix.framework}, {"text", finding.fix.text}}},
+          {"reported_in", mistake ? mistake->reported_in : ""},
+          {"links", finding.fix.links}};
 }
 
 namespace {
@@ -44,12 +60,22 @@ bool needsTraining(const Rule& rule, const RunSpec* run) {
   return rule.of == RuleOf::kTraining && run && run->command == Command::kAttend;
 }
 
+/// A mask that was taken from how attention was called is what happened, and not what was meant.
+bool lacksDeclaredMask(const Rule& rule, const Trace& trace) {
+  const RunSpec* run = trace.run();
+  if (rule.of != RuleOf::kDeclaredMask || !run || run->command != Command::kImport) return false;
+  const nlohmann::json& declared = trace.note(kDeclaredNote);
+  return !declared.is_object() || !declared.contains("mask");
+}
+
 /// Adds to what is missing the capture that would have kept it; every capture keeps events.
 void addCapture(RuleResult& result, const Rule& rule, const RunSpec* run) {
   const Mistake* mistake = findMistake(rule.id);
   if (!mistake) return;
   if (mistake->capture == CaptureNeeded::kEvents || (run && keeps(*run, mistake->capture)))
     result.capture_helps = false;
+  else if (run && run->command == Command::kImport)
+    result.would_settle += "; ringscope.record(…, values=\"all\") keeps them";
   else
     result.would_settle += std::string("; --capture ") + name(mistake->capture) + " records them";
 }
@@ -58,6 +84,11 @@ void addCapture(RuleResult& result, const Rule& rule, const RunSpec* run) {
 RuleResult checked(const Rule& rule, const Trace& trace) {
   try {
     RuleResult result = rule.check(trace);
+    if (result.verdict == Verdict::kClear && lacksDeclaredMask(rule, trace))
+      return undecided(
+          "needs a declaration of the mask (declare={\"mask\": …}); it was taken from how "
+          "attention "
+          "was called");
     if (result.verdict != Verdict::kNotObservable) return result;
     if (needsTraining(rule, trace.run()))
       return undecided(
@@ -95,7 +126,32 @@ void addProofs(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
   }
 }
 
+void addGroups(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
+  for (Diagnosis::Entry& entry : entries)
+    for (Finding& finding : entry.result.findings)
+      for (const auto& members : sequenceGroups(trace))
+        if (std::ranges::find(members, finding.rank) != members.end()) finding.group = members;
+}
+
+void addFixes(Diagnosis& diagnosis) {
+  for (Diagnosis::Entry& entry : diagnosis.entries)
+    for (Finding& finding : entry.result.findings)
+      finding.fix = fixOf(finding.rule, diagnosis.framework);
+}
+
 }  // namespace
+
+Fix fixOf(const std::string& rule, std::optional<Framework> framework) {
+  Fix fix;
+  if (!findMistake(rule)) return fix;
+  const Explanation explanation = readExplanation(rule);
+  for (const Explanation::Link& link : explanation.links) fix.links.push_back(link.address);
+  if (const auto* remedy = framework ? explanation.remedyFor(*framework) : nullptr) {
+    fix.framework = remedy->framework;
+    fix.text = remedy->text;
+  }
+  return fix;
+}
 
 int Diagnosis::count(Verdict verdict) const {
   return static_cast<int>(std::count_if(entries.begin(), entries.end(), [&](const Entry& entry) {
@@ -120,6 +176,9 @@ Diagnosis diagnose(const Trace& trace) {
     if (auto finding = unknownMistake(trace))
       diagnosis.entries.push_back({finding->rule, found(std::move(*finding))});
   addProofs(trace, diagnosis.entries);
+  addGroups(trace, diagnosis.entries);
+  diagnosis.framework = frameworkOf(trace);
+  addFixes(diagnosis);
   diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
   if (const Ending ending = endingOf(trace); ending.how == HowEnded::kFailed) {
     diagnosis.failure = describe(ending);
@@ -179,17 +238,55 @@ nlohmann::json toJson(const Diagnosis& diagnosis) {
   return json;
 }
 
+namespace {
+
+/// Each line of it moved to the right.
+std::string indented(const std::string& text) {
+  std::string all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    all += (line.empty() ? "" : "    " + line) + "\n";
+  return all;
+}
+
+/// What the confidences that were given mean.
+std::string legendOf(const std::vector<Finding>& findings) {
+  std::string words;
+  for (const char* confidence : {"certain", "likely"})
+    if (std::ranges::find(findings, confidence, &Finding::confidence) != findings.end())
+      words += std::string(words.empty() ? "" : "; ") + confidence + ": " +
+               meaningOfConfidence(confidence);
+  return words.empty() ? "" : words + "\n";
+}
+
+/// "rank 2", and with whom it shares a sequence.
+std::string rankOf(const Finding& finding) {
+  if (!finding.rank.exists()) return "";
+  std::string group;
+  for (const WorldRank rank : finding.group) group += (group.empty() ? "" : ", ") + toString(rank);
+  return " · rank " + toString(finding.rank) +
+         (finding.group.size() > 1 ? " · cp group " + group : "");
+}
+
+std::string wordsOf(const Fix& fix) {
+  return fix.text.empty() ? "" : "  In " + fix.framework + ":\n" + indented(fix.text);
+}
+
+}  // namespace
+
 std::string toText(const Diagnosis& diagnosis) {
   std::string text;
-  for (const auto& finding : diagnosis.findings()) {
+  const std::vector<Finding> findings = diagnosis.findings();
+  for (const Finding& finding : findings) {
     text += "✗ " + finding.title + "\n  " + finding.rule + " · " + finding.confidence + " · " +
-            describe(finding.place) +
-            (finding.rank.exists() ? " · rank " + toString(finding.rank) : "") +
+            describe(finding.place) + rankOf(finding) +
             (finding.buffer.empty() ? "" : " · " + finding.buffer) + "\n  " + finding.evidence +
-            "\n  What to change: " + finding.remedy + "\n";
+            "\n  What to change: " + finding.remedy + "\n" + wordsOf(finding.fix);
     if (const Mistake* mistake = findMistake(finding.rule))
       text += "  Reported in: " + mistake->reported_in + "\n";
+    for (const std::string& link : finding.fix.links) text += "    " + link + "\n";
   }
+  text += legendOf(findings);
   if (text.empty() || !drawbacks(diagnosis).empty()) text = headline(diagnosis) + "\n" + text;
   text += describeCount(diagnosis.count(Verdict::kClear), "rule") + " clear, " +
           std::to_string(diagnosis.count(Verdict::kNotObservable)) + " not observable\n";

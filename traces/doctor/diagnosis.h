@@ -2,8 +2,10 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "traces/doctor/rule.h"
+#include "traces/schema/framework.h"
 
 namespace ringscope::traces {
 
@@ -14,9 +16,10 @@ struct Diagnosis {
     RuleResult result;
   };
   std::vector<Entry> entries;
-  std::string problem;              ///< why no rule was asked; empty: all were
-  std::vector<std::string> unread;  ///< parts of the recording that could not be read
-  std::string failure;              ///< "the run failed: REASON", where it did
+  std::string problem;                 ///< why no rule was asked; empty: all were
+  std::vector<std::string> unread;     ///< parts of the recording that could not be read
+  std::string failure;                 ///< "the run failed: REASON", where it did
+  std::optional<Framework> framework;  ///< what the run was written in; nothing: none that is known
 
   int count(Verdict verdict) const;
   std::vector<Finding> findings() const;
@@ -37,6 +40,12 @@ std::string headline(const Diagnosis& diagnosis);
 /// finding it.
 bool isClear(const Diagnosis& diagnosis);
 
+/// What to change in the framework, and the reports, of a mistake of the catalogue; empty of any
+/// other rule.
+Fix fixOf(const std::string& rule, std::optional<Framework> framework);
+
+/// Of Finding::confidence, as a clause.
+const char* meaningOfConfidence(const std::string& confidence);
 nlohmann::json toJson(const Finding& finding);
 nlohmann::json toJson(const Diagnosis& diagnosis);
 /// The report for people: findings with evidence and remedy, then what was clear and what not seen.

@@ -12,30 +12,11 @@
 namespace ringscope::traces {
 namespace {
 
-/// A standard error as often may be chance, and leaves no doubt.
-constexpr double kSure = 6;
-
 /// Cp or 1 / cp, whichever a factor is; 0 where it is neither.
 double cpFactor(double factor, std::int32_t cp, double tolerance) {
   for (const double scale : {static_cast<double>(cp), 1.0 / cp})
     if (cp > 1 && std::abs(factor / scale - 1) <= tolerance) return scale;
   return 0;
-}
-
-/// No rank's part is larger than it should be, some are smaller, and not all by one factor.
-bool areMadeSmaller(const HeadGradient& head) {
-  if (!head.isOfFactors()) return false;
-  const auto room = [&](const RankFactor& rank) { return head.rounding / 2 + kSure * rank.error; };
-  bool smaller = false;
-  for (const RankFactor& rank : head.ranks) {
-    if (rank.factor > 1 + room(rank) || rank.factor < -room(rank)) return false;
-    smaller = smaller || rank.factor < 1 - room(rank);
-  }
-  const auto low = std::ranges::min_element(
-      head.ranks, {}, [&](const RankFactor& rank) { return rank.factor + room(rank); });
-  const auto high = std::ranges::max_element(
-      head.ranks, {}, [&](const RankFactor& rank) { return rank.factor - room(rank); });
-  return smaller && low->factor + room(*low) < high->factor - room(*high);
 }
 
 GradientScale ofStep(const Trace& trace, std::int32_t train_step) {
@@ -53,7 +34,7 @@ GradientScale ofStep(const Trace& trace, std::int32_t train_step) {
     return reading;
   }
   reading.scale = head.isScaled() ? cpFactor(head.factor, trace.run()->cp, head.rounding) : 0;
-  if (areMadeSmaller(head))
+  if (head.isMadeSmaller())
     reading.are = GradientsAre::kScaledByRank;
   else if (reading.scale > 0)
     reading.are = GradientsAre::kScaledByCp;

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "traces/doctor/head_gradient.h"
 #include "traces/doctor/rule.h"
+#include "traces/verify/head_gradient.h"
 
 namespace ringscope::traces {
 

@@ -12,6 +12,7 @@ namespace ringscope::traces {
 enum class LabelsAre {
   kNextTokens,
   kShiftedPerShard,  ///< the next token that the rank holds; the last that it holds has none
+  kPerhapsPerShard,  ///< the next token; ends of shards have none, and neither have others
   kShiftedTwice,     ///< the token after the next
   kOfOtherBatches,   ///< the next token, save where another rank of the group holds that
   kUnknown
@@ -20,9 +21,10 @@ enum class LabelsAre {
 /// Of the first training step and cp group whose labels are wrong; of all where none are.
 struct LabelReading {
   LabelsAre are = LabelsAre::kUnknown;
-  std::string missing;    ///< kUnknown: what would settle it
+  std::string missing;    ///< kUnknown and kPerhapsPerShard: what would settle it
   bool recorded = false;  ///< there are labels, so no other capture would settle it
   bool certain = true;    ///< nothing else explains it
+  double chance = 0;      ///< kPerhapsPerShard: that labels are so by chance
   Place place;
   WorldRank rank;            ///< the first that has a wrong one, or lost one
   std::int64_t targets = 0;  ///< labels that could be compared

@@ -7,52 +7,13 @@
 #include "traces/core/prose.h"
 #include "traces/doctor/shared_readings.h"
 #include "traces/schema/other_tensors.h"
-#include "traces/verify/row_limits.h"
+#include "traces/verify/step_hypotheses/losses.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// A loss that could have been logged, and how far rounding may carry it.
-struct Candidate {
-  double loss = 0, limit = 0;
-
-  Candidate times(double factor) const { return {loss * factor, limit * factor}; }
-  bool fits(double logged, double room = 1) const {
-    return std::abs(logged - loss) <= room * (limit + kReduced * std::abs(loss));
-  }
-  /// The sum over ranks and a division, in fp32 too.
-  static constexpr double kReduced = 0x1p-22;
-};
-
-Candidate meanOf(const LossSum& sum) {
-  const auto targets = static_cast<double>(sum.targets);
-  return {sum.sum / targets, sum.limit / targets};
-}
-
-Candidate meanOverTargets(const std::vector<RankLoss>& ranks) {
-  LossSum all;
-  for (const RankLoss& rank : ranks) {
-    all.sum += rank.own.sum;
-    all.targets += rank.own.targets;
-    all.limit += rank.own.limit;
-  }
-  return meanOf(all);
-}
-
-/// Ranks without a target add 0, and are `counted` or not.
-Candidate meanOfMeans(const std::vector<RankLoss>& ranks, bool counted) {
-  Candidate sum;
-  double count = 0;
-  for (const RankLoss& rank : ranks) {
-    if (rank.own.targets == 0 && !counted) continue;
-    ++count;
-    if (rank.own.targets == 0) continue;
-    const Candidate own = meanOf(rank.own);
-    sum.loss += own.loss;
-    sum.limit += own.limit;
-  }
-  return sum.times(1 / count);
-}
+/// Closer than that, rounding could be it.
+constexpr double kSure = 4;
 
 LoggedLoss unknown(std::string missing) {
   LoggedLoss loss;
@@ -69,20 +30,20 @@ bool isMeantAsMean(const Trace& trace, const LoggedLoss& loss) {
 }
 
 /// What it is where it is not the mean over all targets.
-void nameWrongOne(LoggedLoss& loss, Candidate right, double cp) {
-  if (meanOfMeans(loss.ranks, true).fits(loss.logged) ||
-      meanOfMeans(loss.ranks, false).fits(loss.logged)) {
+void nameWrongOne(LoggedLoss& loss, Rounded right, double cp) {
+  const auto fits = [&](Rounded wrong) { return wrong.ratioOf(loss.logged) <= 1; };
+  if (fits(meanOfMeans(loss.ranks, true)) || fits(meanOfMeans(loss.ranks, false))) {
     loss.is = LossIs::kMeanOfMeans;
     return;
   }
   for (const double scale : {cp, 1 / cp})
-    if (right.times(scale).fits(loss.logged)) {
+    if (fits(right.times(scale))) {
       loss.is = LossIs::kScaledByCp;
       loss.scale = scale;
       return;
     }
   for (const RankLoss& rank : loss.ranks)
-    if (rank.own.targets > 0 && meanOf(rank.own).fits(loss.logged)) {
+    if (rank.own.targets > 0 && fits(meanOfRank(rank))) {
       loss.is = LossIs::kOfOneRank;
       loss.rank = rank.rank;
       return;
@@ -113,13 +74,12 @@ LoggedLoss readStep(const Trace& trace, std::int32_t train_step) {
     targets += rank.own.targets;
     if (rank.own.targets == 0 && loss.rank.isNone()) loss.rank = rank.rank;
   }
-  const Candidate right = targets > 0 ? meanOverTargets(loss.ranks) : Candidate();
-  loss.right = right.loss;
-  constexpr double kSure = 4;  // closer than that, rounding could be it
+  const Rounded right = targets > 0 ? meanOverTargets(loss.ranks) : Rounded();
+  loss.right = right.value;
   if (!std::isfinite(loss.logged)) {
     if (loss.rank.exists()) loss.is = LossIs::kLost;
     loss.missing = "needs a logged loss that is finite";
-  } else if (right.fits(loss.logged, kSure)) {
+  } else if (right.ratioOf(loss.logged) <= kSure) {
     loss.is = LossIs::kRight;
   } else if (targets == 0) {
     loss.missing = "needs a token that has a target";

@@ -9,6 +9,8 @@
 #include "traces/mistakes/catalogue.h"
 #include "traces/query/sequence_groups.h"
 #include "traces/verify/layer_check.h"
+#include "traces/verify/step_check.h"
+#include "traces/verify/step_hypotheses/step_hypothesis.h"
 
 namespace ringscope::traces {
 namespace {
@@ -43,13 +45,73 @@ std::string proofOf(const HypothesesCheck& tried, const std::string& mistake) {
          describeRatio(tried.meant_ratio) + " (" + sampleWords(tried.sample, own->sample) + ").";
 }
 
-/// Of an unknown mistake: which ones it is not.
+/// Of one number of a training step.
+std::string proofOf(const ScalarCheck& check, const std::string& mistake) {
+  const auto own = std::ranges::find(check.hypotheses, mistake, &NumberHypothesis::mistake);
+  if (own == check.hypotheses.end() || !own->reproduces()) return "";
+  const auto number = [](double value) { return describeSignificant(value, 7); };
+  return "Computed again in fp64, the logged " + check.what +
+         " is what this mistake gives, within " + describeRatio(own->ratio) +
+         " what rounding explains; what was meant is off by " + describeRatio(*check.ratio()) +
+         " (logged " + number(*check.logged) + ", as it should be " + number(*check.exact) +
+         ", with this mistake " + number(own->gives.value) +
+         (own->how.empty() ? "" : ", " + own->how) + ").";
+}
+
+/// Of the gradient of the output projection.
+std::string proofOf(const GradientCheck& check, const std::string& mistake) {
+  const auto own = std::ranges::find(check.hypotheses, mistake, &NumberHypothesis::mistake);
+  if (own == check.hypotheses.end() || !own->reproduces()) return "";
+  const auto percent = [](double share) { return describeSignificant(100 * share, 2) + " %"; };
+  return "Computed again in fp64, the gradient of " + check.parameter +
+         " is what this mistake gives, within " + describeRatio(own->ratio) +
+         " what rounding explains; what was meant is off by " + describeRatio(*check.ratio()) +
+         " (" + percent(check.off) + " of its size, with this mistake " +
+         percent(own->gives.value) + (own->how.empty() ? "" : ", " + own->how) + ").";
+}
+
+/// Of the labels.
+std::string proofOf(const LabelCheck& check, const std::string& mistake) {
+  const bool is_own = std::ranges::any_of(check.hypotheses, [&](const auto& tried) {
+    return tried.mistake == mistake && tried.reproduces();
+  });
+  if (!is_own) return "";
+  return "Made again from the recorded tokens, all of " + describeCount(check.counts.labels) +
+         " labels are what this mistake gives, and " + describeCount(check.counts.wrong) + " of " +
+         describeCount(check.counts.targets) + " are not the next token of the sequence.";
+}
+
+/// Of the numbers of a training step, the first that this mistake explains.
+std::string proofOfStep(const Trace& trace, std::int32_t train_step, const Mistake& mistake) {
+  const auto is_own = [&](const StepHypothesis& hypothesis) {
+    return std::ranges::find(mistake.hypotheses, hypothesis.name) != mistake.hypotheses.end();
+  };
+  if (std::ranges::none_of(stepHypotheses(), is_own)) return "";
+  const StepCheck step = checkStep(trace, train_step);
+  for (const std::string& proof :
+       {proofOf(step.labels, mistake.id), proofOf(step.loss, mistake.id),
+        proofOf(step.gradient, mistake.id), proofOf(step.grad_norm, mistake.id)})
+    if (!proof.empty()) return proof;
+  return "";
+}
+
+/// Of an unknown mistake: which ones it is not, and by how much.
 std::string exclusions(const HypothesesCheck& tried) {
-  if (tried.checks.empty() || tried.checks.front().reproduces()) return "";
-  const HypothesisCheck& nearest = tried.checks.front();
-  return "None of " + describeCount(std::ssize(tried.checks), "mistake") +
-         " that could be computed gives this layer: the nearest, " + nearest.mistake +
-         ", is off by " + describeRatio(nearest.ratio()) + " what rounding explains.";
+  constexpr std::size_t kNamed = 5;
+  const auto& checks = tried.checks;
+  if (checks.empty() || checks.front().reproduces()) return "";
+  std::string words;
+  for (std::size_t i = 0; i < std::min(kNamed, checks.size()); ++i)
+    words +=
+        std::string(i ? ", " : " ") + checks[i].mistake + " by " + describeRatio(checks[i].ratio());
+  if (checks.size() > kNamed)
+    words += ", " + std::to_string(checks.size() - kNamed) + " others by more";
+  return (checks.size() == 1
+              ? "The one mistake that could be computed does not give this layer; it "
+                "is"
+              : "None of " + describeCount(std::ssize(checks), "mistake") +
+                    " that could be computed gives this layer; they are") +
+         " off from the recording by a multiple of what rounding explains:" + words + ".";
 }
 
 }  // namespace
@@ -57,9 +119,10 @@ std::string exclusions(const HypothesesCheck& tried) {
 std::string proofOf(const Trace& trace, const Finding& finding) {
   const Mistake* mistake = findMistake(finding.rule);
   const bool unknown = finding.rule == kUnknownMistake;
-  if (finding.place.layer.isNone() || (!unknown && (!mistake || mistake->hypotheses.empty())))
-    return "";
+  if (!unknown && (!mistake || mistake->hypotheses.empty())) return "";
   try {
+    if (finding.place.layer.isNone())
+      return unknown ? "" : proofOfStep(trace, finding.place.train_step, *mistake);
     const LayerPass pass{finding.place.train_step, finding.place.layer, 0};
     const LayerCheck check = checkLayer(trace, pass, membersOf(trace, finding), kWork);
     return unknown ? exclusions(check.hypotheses) : proofOf(check.hypotheses, finding.rule);

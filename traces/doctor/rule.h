@@ -9,6 +9,13 @@
 
 namespace ringscope::traces {
 
+/// What to change where the recorded run was written, of the mistake's explanation.
+struct Fix {
+  std::string framework;           ///< "PyTorch"; empty: nothing is said of it
+  std::string text;                ///< Markdown, most of it with a few lines of code
+  std::vector<std::string> links;  ///< addresses of the reports
+};
+
 /// What a rule found, where, why it says so and what to change.
 struct Finding {
   std::string rule;        ///< an id of the catalogue
@@ -16,10 +23,12 @@ struct Finding {
   std::string confidence;  ///< "certain" · "likely"
   std::string title;
   Place place;
-  WorldRank rank;  ///< none: no one in particular
+  WorldRank rank;                  ///< none: no one in particular
+  std::vector<WorldRank> group{};  ///< who share the sequence of `rank`; added by diagnose()
   std::string buffer;
   std::string evidence;  ///< in numbers
-  std::string remedy;    ///< what to change
+  std::string remedy;    ///< what to change, in a sentence
+  Fix fix{};             ///< added by diagnose(); empty of what is in no catalogue
 };
 
 /// A rule's answer. `would_settle` begins with "needs" and says what the recording lacks; where
@@ -39,8 +48,8 @@ RuleResult notObservable(std::string would_settle);
 RuleResult undecided(std::string would_settle);
 
 /// Of which runs a rule can tell anything: of one attention alone no tokens, labels,
-/// loss, q or k are recorded.
-enum class RuleOf { kAnyRun, kTraining };
+/// loss, q or k are recorded; and a mask that was forgotten is seen only where one was declared.
+enum class RuleOf { kAnyRun, kTraining, kDeclaredMask };
 
 /// One rule: a pure function of what was recorded. It never learns what was injected.
 struct Rule {

@@ -5,6 +5,7 @@
 
 #include "traces/core/prose.h"
 #include "traces/diff/summary.h"
+#include "traces/doctor/unknown_place.h"
 
 namespace ringscope::traces {
 namespace {
@@ -152,6 +153,9 @@ std::optional<Finding> unknownMistake(const Trace& trace) {
                      worstRow(*wrong) + " is off by " + describeSignificant(wrong->error, 2) +
                      ", " + describeMultiple(wrong->ratio) + " what rounding explains. " +
                      ofAttention(trace, *wrong) + rightBefore(trace, *wrong);
+  for (const std::string& words :
+       {wrongRowsWords(*wrong), placeInAttention(trace, *wrong, finding)})
+    if (!words.empty()) finding.evidence += " " + words;
   finding.remedy = remedyFor(trace, *wrong);
   return finding;
 }

@@ -15,9 +15,12 @@ namespace ringscope::traces {
 struct Format {
   const char* name;  ///< in the plural, with its usual suffix
   /// Whether a file that begins with these bytes is one; a short file is filled up with zeros.
+  /// Null: of this format a recording is a folder.
   bool (*begins)(std::span<const std::uint8_t> head);
   /// Throws inputError with the file's name.
   std::shared_ptr<ChunkSource> (*open)(const std::string& path);
+  /// Whether a folder is one; null: of this format a recording is a file.
+  bool (*holds)(const std::string& folder) = nullptr;
 };
 
 /// All formats; a new one is a file in this folder and a line in registry.cpp.
@@ -26,6 +29,11 @@ std::span<const Format> formats();
 /// RingScope's own.
 bool beginsAsRscope(std::span<const std::uint8_t> head);
 std::shared_ptr<ChunkSource> openRscope(const std::string& path);
+
+/// A folder with a file of each rank, as the Python package writes it
+/// (traces/recorder/FORMAT.md). Damaged lines and values are named and left out.
+bool holdsRecording(const std::string& folder);
+std::shared_ptr<ChunkSource> openRecording(const std::string& folder);
 
 /// Opens a recording by what it holds, whatever it is called. Throws inputError that says what can
 /// be opened when it is none of the formats.

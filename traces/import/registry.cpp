@@ -10,6 +10,7 @@ namespace {
 
 constexpr Format kFormats[] = {
     {"RingScope traces (.rscope)", beginsAsRscope, openRscope},
+    {"recorded PyTorch jobs (a folder)", nullptr, openRecording, holdsRecording},
 };
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -30,13 +31,17 @@ std::shared_ptr<ChunkSource> openSource(const std::string& path) {
   std::error_code error;
   const auto status = fs::status(path, error);
   if (!fs::exists(status)) throw inputError(path + ": no such file");
-  if (fs::is_directory(status)) refuse(path + " is a folder, not a trace");
+  if (fs::is_directory(status)) {
+    for (const Format& format : kFormats)
+      if (format.holds && format.holds(path)) return format.open(path);
+    refuse(path + " is a folder, not a trace");
+  }
   if (!fs::is_regular_file(status)) refuse(path + " is not a plain file, so not a trace");
   if (fs::file_size(path, error) == 0)
     throw inputError(path + " is empty: nothing was written to it before its recording ended");
   const auto head = headOf(path);
   for (const Format& format : kFormats)
-    if (format.begins(head)) return format.open(path);
+    if (format.begins && format.begins(head)) return format.open(path);
   refuse(path + " is not a RingScope trace");
 }
 

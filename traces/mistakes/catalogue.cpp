@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/mistakes/catalogue.h"
 
+#include <algorithm>
+
+#include "traces/core/error.h"
 #include "traces/mistakes/catalogue/subjects.h"
 
 namespace ringscope::traces {
@@ -44,6 +47,13 @@ const Mistake* findMistake(const std::string& id) {
   for (const Mistake& mistake : mistakeCatalogue())
     if (mistake.id == id) return &mistake;
   return nullptr;
+}
+
+std::string mistakeOfHypothesis(const std::string& hypothesis) {
+  for (const Mistake& mistake : mistakeCatalogue())
+    if (std::ranges::find(mistake.hypotheses, hypothesis) != mistake.hypotheses.end())
+      return mistake.id;
+  throw usageError("no mistake of the catalogue has the hypothesis " + hypothesis);
 }
 
 }  // namespace ringscope::traces

@@ -25,8 +25,8 @@ struct Mistake {
   std::vector<std::string> seams{};  ///< of engine/mistakes/seams.h, by which it can be made
   std::string made_by{};             ///< what these then do instead
   bool injectable = false;  ///< the engine can make it; a test compares this with its registry
-  /// Of verify/hypotheses: what attention gives with this mistake, in the ways it is made; empty:
-  /// it is not computed.
+  /// Of verify/hypotheses, what attention gives with this mistake, and of verify/step_hypotheses,
+  /// what it makes of the numbers of a training step; empty: it is not computed.
   std::vector<std::string> hypotheses{};
   /// Mistakes whose rules may find something too where this one was made. It comes before them on
   /// the data's way, so its own finding stands for theirs.
@@ -38,5 +38,7 @@ struct Mistake {
 const std::vector<Mistake>& mistakeCatalogue();
 /// Null when there is no mistake of this id.
 const Mistake* findMistake(const std::string& id);
+/// The id of the mistake that names a hypothesis as its own; throws where none does.
+std::string mistakeOfHypothesis(const std::string& hypothesis);
 
 }  // namespace ringscope::traces

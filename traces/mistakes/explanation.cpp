@@ -3,19 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <sstream>
 
 #include "traces/core/error.h"
-#include "traces/core/input_file.h"
-#include "traces/core/resources.h"
 #include "traces/core/utf8.h"
 #include "traces/mistakes/catalogue.h"
 
 namespace ringscope::traces {
 namespace {
-
-constexpr std::uint64_t kMostBytes = 64 << 10;
 
 /// A heading of one level and the text under it, up to the next heading of this level.
 struct Section {
@@ -68,6 +63,20 @@ std::size_t orderOf(const std::string& framework) {
   return static_cast<std::size_t>(std::ranges::find(all, framework) - all.begin());
 }
 
+/// The framework, then what its attention is made of.
+std::vector<Framework> attendsBy(Framework framework) {
+  switch (framework) {
+    case Framework::kTransformers:
+      return {framework, Framework::kPyTorch};
+    case Framework::kMegatron:
+      return {framework, Framework::kTransformerEngine, Framework::kPyTorch};
+    case Framework::kTransformerEngine:
+      return {framework, Framework::kPyTorch};
+    default:
+      return {framework};
+  }
+}
+
 std::vector<Explanation::Remedy> remediesOf(const std::string& text, const std::string& source) {
   const auto parts = sections(text, "### ");
   if (!parts.front().text.empty())
@@ -87,9 +96,22 @@ std::vector<Explanation::Remedy> remediesOf(const std::string& text, const std::
 
 }  // namespace
 
-const Explanation::Remedy* Explanation::remedyFor(const std::string& framework) const {
-  const auto at = std::ranges::find(remedies, framework, &Remedy::framework);
-  return at == remedies.end() ? nullptr : &*at;
+const Explanation::Remedy* Explanation::remedyFor(Framework framework) const {
+  for (const Framework by : attendsBy(framework)) {
+    const std::string& heading = explainedFrameworks()[static_cast<std::size_t>(by)];
+    const auto at = std::ranges::find(remedies, heading, &Remedy::framework);
+    if (at != remedies.end()) return &*at;
+  }
+  return nullptr;
+}
+
+Explanation Explanation::beginningWith(Framework framework) const {
+  Explanation turned = *this;
+  if (const Remedy* first = remedyFor(framework)) {
+    const auto at = turned.remedies.begin() + (first - remedies.data());
+    std::rotate(turned.remedies.begin(), at, at + 1);
+  }
+  return turned;
 }
 
 const std::vector<std::string>& explainedFrameworks() {
@@ -126,8 +148,7 @@ Explanation readExplanation(const std::string& id) {
   if (!findMistake(id))
     throw usageError("there is no mistake " + toPlainText(id, 80) +
                      "; `ringscope mistakes` prints all of them");
-  const std::string path = resourcePath("mistakes/" + id + ".md");
-  return parseExplanation(id, readFile(path, kMostBytes), path);
+  return parseExplanation(id, explanationTexts().at(id), id + ".md");
 }
 
 }  // namespace ringscope::traces

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
+
+#include "traces/schema/framework.h"
 
 namespace ringscope::traces {
 
@@ -27,12 +30,16 @@ struct Explanation {
   std::string reported_in;
   std::vector<Link> links;  ///< of reported_in
 
-  /// Null where there is none for it.
-  const Remedy* remedyFor(const std::string& framework) const;
+  /// What to change in that framework; where nothing is said of it, in what it attends by:
+  /// PyTorch for Hugging Face, Transformer Engine and then PyTorch for Megatron-LM, and PyTorch for
+  /// Transformer Engine. Null where there is none.
+  const Remedy* remedyFor(Framework framework) const;
+  /// The same explanation with that remedy before the others.
+  Explanation beginningWith(Framework framework) const;
   friend bool operator==(const Explanation&, const Explanation&) = default;
 };
 
-/// The headings that may stand under "How to fix it", in their order.
+/// The headings that may stand under "How to fix it", in the order of Framework's values.
 const std::vector<std::string>& explainedFrameworks();
 
 /// Throws inputError that names `source` where the text has not the form of an explanation: a
@@ -41,8 +48,10 @@ const std::vector<std::string>& explainedFrameworks();
 Explanation parseExplanation(const std::string& id, const std::string& text,
                              const std::string& source);
 
-/// Reads the explanation of a mistake of the catalogue. Throws usageError where there is no such
-/// mistake, inputError where its file is missing or broken.
+/// resources/mistakes/<id>.md of each mistake by its id, as they were when this was compiled.
+const std::map<std::string, std::string>& explanationTexts();
+
+/// The explanation of a mistake of the catalogue. Throws usageError where there is no such mistake.
 Explanation readExplanation(const std::string& id);
 
 }  // namespace ringscope::traces

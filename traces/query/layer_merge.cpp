@@ -81,7 +81,9 @@ class Merger {
       const auto events = trace_.eventsAt(place_, last, rank);
       if (events.size() > kMostEvents) return false;
       for (const Event& event : events)
-        if (event.kind == EventKind::kAttend && !addBlock(event, rows, head)) return false;
+        if (event.kind == EventKind::kAttend && event.pass != Pass::kRecompute &&
+            !addBlock(event, rows, head))
+          return false;
     }
     return true;
   }

@@ -16,4 +16,24 @@ inline const TokenRun* runWith(const std::vector<TokenRun>& runs, TokenIndex tok
   return token.value() < run.end ? &run : nullptr;
 }
 
+/// The same tokens as ascending runs that neither overlap nor touch.
+inline std::vector<TokenRun> joinedRuns(std::vector<TokenRun> runs) {
+  std::ranges::sort(runs, {}, &TokenRun::begin);
+  std::vector<TokenRun> joined;
+  for (const TokenRun& run : runs)
+    if (!joined.empty() && run.begin <= joined.back().end)
+      joined.back().end = std::max(joined.back().end, run.end);
+    else
+      joined.push_back(run);
+  return joined;
+}
+
+/// The ascending runs of these numbers, in any order and as often as they come.
+inline std::vector<TokenRun> runsOf(const std::vector<std::int64_t>& numbers) {
+  std::vector<TokenRun> runs;
+  runs.reserve(numbers.size());
+  for (const std::int64_t number : numbers) runs.push_back({number, number + 1});
+  return joinedRuns(std::move(runs));
+}
+
 }  // namespace ringscope::traces

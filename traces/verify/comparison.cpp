@@ -58,18 +58,6 @@ class Comparison {
     });
   }
 
-  static void measure(RowError& error, std::span<const double> right,
-                      std::span<const double> actual) {
-    double squares = 0, size = 0;
-    for (std::size_t i = 0; i < right.size(); ++i) {
-      if (right[i] == actual[i] && std::isinf(right[i])) continue;
-      squares += (right[i] - actual[i]) * (right[i] - actual[i]);
-      size += right[i] * right[i];
-    }
-    error.error = std::sqrt(squares);
-    error.size = std::sqrt(size);
-  }
-
   /// The row of a selection's number: [groups, heads of the group, rows].
   RowError placeOf(TensorKind kind, std::size_t row) const {
     const bool keys = isOfKeys(kind);
@@ -90,6 +78,17 @@ class Comparison {
 };
 
 }  // namespace
+
+void measure(RowError& row, std::span<const double> right, std::span<const double> actual) {
+  double squares = 0, size = 0;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (right[i] == actual[i] && std::isinf(right[i])) continue;
+    squares += (right[i] - actual[i]) * (right[i] - actual[i]);
+    size += right[i] * right[i];
+  }
+  row.error = std::sqrt(squares);
+  row.size = std::sqrt(size);
+}
 
 double RowError::ratio() const {
   if (error == 0) return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct RowError {
   /// Above 1 the row is wrong; infinite where one is not finite and the other is.
   double ratio() const;
 };
+
+/// Sets error and size of a row in fp64 and as it was recorded; what is equal and infinite differs
+/// by 0.
+void measure(RowError& row, std::span<const double> right, std::span<const double> actual);
 
 /// One recorded tensor of a layer against recomputation.
 struct TensorCheck {

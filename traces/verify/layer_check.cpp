@@ -13,9 +13,7 @@
 #include "traces/verify/selection.h"
 
 namespace ringscope::traces {
-namespace {
 
-/// Why what was recorded cannot be recomputed, or nothing.
 std::vector<std::string> hindrances(const Trace& trace, const LayerTensors& layer,
                                     const IntentRecord* intent) {
   std::vector<std::string> reasons = layer.blocking;
@@ -28,8 +26,6 @@ std::vector<std::string> hindrances(const Trace& trace, const LayerTensors& laye
                       " the recording does not say which weights were dropped");
   return reasons;
 }
-
-}  // namespace
 
 double LayerCheck::worstRatio() const {
   return traces::worstRatio(tensors);

@@ -25,6 +25,11 @@ struct LayerCheck {
   double worstRatio() const;
 };
 
+/// Sentences: why what was recorded of a layer cannot be computed again. `intent`: null: there is
+/// none.
+std::vector<std::string> hindrances(const Trace& trace, const LayerTensors& layer,
+                                    const IntentRecord* intent);
+
 /// `work`: at most about so many multiply-adds. Where a layer takes more, some (batch entry, KV
 /// head) pairs are computed whole, evenly spread; where not even one fits, some query rows of one,
 /// and dk and dv, which are sums over all rows, are left out. At least one row is computed. Throws

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "traces/verify/scalar_check.h"
 
 namespace ringscope::traces {
 
@@ -38,26 +37,15 @@ struct RankLosses {
 /// As each rank recorded its own (other_tensors.h), or else from its logits and labels. Throws
 /// inputError when values are damaged.
 RankLosses rankLosses(const Trace& trace, std::int32_t train_step);
-/// A number of a training step's log line (the note "step.N"); nothing where there is none. The log
-/// is JSON, in which what is not finite is null: that is NaN here.
-std::optional<double> loggedNumber(const Trace& trace, std::int32_t train_step, const char* field);
+/// Each rank's own from its recorded logits and labels alone, in fp64. Throws as rankLosses() does.
+RankLosses recomputedLosses(const Trace& trace, std::int32_t train_step);
 
-/// A number that a run logged against the one that follows from recorded tensors.
-struct ScalarCheck {
-  std::string what;  ///< "loss", "grad_norm"
-  std::optional<double> logged, exact;
-  double limit = 0;     ///< what rounding explains
-  std::string skipped;  ///< why it was not computed or compared; empty otherwise
-  /// Above 1 it is wrong; nothing when it was not compared.
-  std::optional<double> ratio() const;
-};
+/// What a run has as its loss: the sum over all targets by their number, NaN where there is none.
+/// The limit includes the reduction over ranks and the division, which may be in fp32.
+Rounded meanOverTargets(const std::vector<RankLoss>& ranks);
 
 /// The logged loss of a training step against the mean over the targets of all ranks, as the intent
 /// declares it, from the recorded logits and labels. Throws inputError when values are damaged.
 ScalarCheck checkLoss(const Trace& trace, std::int32_t train_step);
-
-/// The logged gradient norm against that of the recorded gradients after their sync: of one rank of
-/// each tp slice, what tp ranks hold alike counted once. Throws inputError when values are damaged.
-ScalarCheck checkGradientNorm(const Trace& trace, std::int32_t train_step);
 
 }  // namespace ringscope::traces

@@ -25,6 +25,8 @@ int mergesOf(const Trace& trace, std::int32_t train_step, WorldRank rank, std::s
   return static_cast<int>(pieces);
 }
 
+}  // namespace
+
 Precision precisionOf(const Trace& trace, const LayerTensors& layer, const Selection& selection) {
   const auto out = layer.tensors.find(TensorKind::kOut);
   const auto& recorded = out == layer.tensors.end() || out->second.empty()
@@ -51,8 +53,6 @@ Precision precisionOf(const Trace& trace, const LayerTensors& layer, const Selec
   precision.key_parts = most * static_cast<int>(layer.groupSize());
   return precision;
 }
-
-}  // namespace
 
 MeantAttention::MeantAttention(const Trace& trace, const LayerTensors& layer,
                                const Selection& selection, AttentionMask mask, bool backward)

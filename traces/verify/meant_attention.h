@@ -8,6 +8,9 @@
 
 namespace ringscope::traces {
 
+/// How these rows of a layer's attention were computed, as far as it is recorded.
+Precision precisionOf(const Trace& trace, const LayerTensors& layer, const Selection& selection);
+
 /// Some rows of a layer as they were meant: unsharded attention in fp64 of the recorded q, k, v,
 /// dout and sinks under the declared mask, as one attention of a batch entry a group, and how far
 /// rounding may carry what the run computed. Not recorded, and so taken as usual: scores are scaled

@@ -16,10 +16,6 @@ nlohmann::json number(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
 }
 
-nlohmann::json number(const std::optional<double>& value) {
-  return value ? number(*value) : nlohmann::json();
-}
-
 nlohmann::json ranksJson(const std::vector<WorldRank>& ranks) {
   nlohmann::json json = nlohmann::json::array();
   for (const WorldRank rank : ranks) json.push_back(rank.value());
@@ -70,14 +66,6 @@ nlohmann::json toJson(const LayerCheck& layer) {
   for (const TensorCheck& tensor : layer.tensors) json["tensors"].push_back(toJson(tensor));
   if (layer.worstRatio() > 1) json["hypotheses"] = toJson(layer.hypotheses);
   return json;
-}
-
-nlohmann::json toJson(const ScalarCheck& check) {
-  return {{"logged", number(check.logged)},
-          {"exact", number(check.exact)},
-          {"limit", number(check.limit)},
-          {"ratio", number(check.ratio())},
-          {"skipped", check.skipped}};
 }
 
 std::string ranksOf(const std::vector<WorldRank>& ranks) {
@@ -144,13 +132,6 @@ std::string toText(const LayerCheck& layer) {
   return text;
 }
 
-std::string toText(const ScalarCheck& check) {
-  if (!check.ratio()) return "  – " + check.what + ": " + check.skipped + "\n";
-  return std::string("  ") + (*check.ratio() <= 1 ? "✓ " : "✗ ") + check.what + ": logged " +
-         describeSignificant(*check.logged, 8) + ", recomputed " +
-         describeSignificant(*check.exact, 8) + ", " + timesLimit(*check.ratio()) + "\n";
-}
-
 /// What cannot be read of one layer does not silence the others.
 LayerCheck checkedLayer(const Trace& trace, const LayerPass& pass,
                         const std::vector<WorldRank>& members, double work) {
@@ -165,38 +146,20 @@ LayerCheck checkedLayer(const Trace& trace, const LayerPass& pass,
   }
 }
 
-template <typename Check>
-ScalarCheck checkedNumber(const char* what, Check&& check) {
-  try {
-    return check();
-  } catch (const Error& error) {
-    ScalarCheck damaged;
-    damaged.what = what;
-    damaged.skipped = error.what();
-    return damaged;
-  }
-}
-
-bool fine(const ScalarCheck& check) {
-  return !check.ratio() || *check.ratio() <= 1;
-}
-
 }  // namespace
 
 std::int64_t TraceCheck::compared() const {
   std::int64_t count = 0;
   for (const LayerCheck& layer : layers)
     for (const TensorCheck& tensor : layer.tensors) count += tensor.rows;
-  for (const StepCheck& step : steps)
-    count += step.loss.ratio().has_value() + step.grad_norm.ratio().has_value();
+  for (const StepCheck& step : steps) count += step.compared();
   return count;
 }
 
 bool TraceCheck::right() const {
   return std::ranges::all_of(layers,
                              [](const LayerCheck& layer) { return layer.worstRatio() <= 1; }) &&
-         std::ranges::all_of(
-             steps, [](const StepCheck& step) { return fine(step.loss) && fine(step.grad_norm); });
+         std::ranges::all_of(steps, &StepCheck::right);
 }
 
 TraceCheck checkTrace(const Trace& trace, double work) {
@@ -213,10 +176,7 @@ TraceCheck checkTrace(const Trace& trace, double work) {
       check.layers.push_back(checkedLayer(trace, pass, members, share));
   }
   if (trace.run() && trace.run()->command == Command::kAttend) return check;
-  for (const std::int32_t step : steps)
-    check.steps.push_back(
-        {step, checkedNumber("loss", [&] { return checkLoss(trace, step); }),
-         checkedNumber("grad_norm", [&] { return checkGradientNorm(trace, step); })});
+  for (const std::int32_t step : steps) check.steps.push_back(checkStep(trace, step));
   return check;
 }
 
@@ -227,10 +187,7 @@ nlohmann::json toJson(const TraceCheck& check) {
                          {"layers", nlohmann::json::array()},
                          {"steps", nlohmann::json::array()}};
   for (const LayerCheck& layer : check.layers) json["layers"].push_back(toJson(layer));
-  for (const StepCheck& step : check.steps)
-    json["steps"].push_back({{"train_step", step.train_step},
-                             {"loss", toJson(step.loss)},
-                             {"grad_norm", toJson(step.grad_norm)}});
+  for (const StepCheck& step : check.steps) json["steps"].push_back(toJson(step));
   return json;
 }
 
@@ -238,9 +195,7 @@ std::string toText(const TraceCheck& check) {
   std::string text =
       "Recorded results against unsharded attention in fp64, from the recorded q, k, v and dout:\n";
   for (const LayerCheck& layer : check.layers) text += toText(layer);
-  for (const StepCheck& step : check.steps)
-    text += "step " + std::to_string(step.train_step) + "\n" + toText(step.loss) +
-            toText(step.grad_norm);
+  for (const StepCheck& step : check.steps) text += toText(step);
   if (check.without_values > 0)
     text += "– " + describeCount(check.without_values, "layer") +
             " of other training steps: recorded without values\n";

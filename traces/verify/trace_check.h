@@ -6,18 +6,12 @@
 #include <vector>
 
 #include "traces/verify/layer_check.h"
-#include "traces/verify/loss.h"
+#include "traces/verify/step_check.h"
 
 namespace ringscope::traces {
 
 /// Multiply-adds that a whole trace may take: some ten seconds of one core.
 inline constexpr double kVerifyWork = 1e10;
-
-/// Loss and gradient norm of one training step.
-struct StepCheck {
-  std::int32_t train_step = 0;
-  ScalarCheck loss, grad_norm;
-};
 
 /// All that can be recomputed of a recording, against what it says.
 struct TraceCheck {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "traces/core/error.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/mistakes/catalogue.h"
 
@@ -16,15 +15,15 @@ int order(traces::Verdict verdict) {
                                                       : 2;
 }
 
-traces::Explanation explanationOf(const traces::Mistake& mistake) {
-  try {
-    return traces::readExplanation(mistake.id);
-  } catch (const Error& error) {
-    return {.id = mistake.id, .title = mistake.title, .what_happens = error.what()};
-  }
+/// With what to change in the framework of the recording before the others.
+traces::Explanation explanationOf(const traces::Mistake& mistake,
+                                  std::optional<traces::Framework> framework) {
+  const traces::Explanation all = traces::readExplanation(mistake.id);
+  return framework ? all.beginningWith(*framework) : all;
 }
 
-FindingCard cardOf(const traces::Mistake* mistake, const traces::Finding& finding) {
+FindingCard cardOf(const traces::Mistake* mistake, const traces::Finding& finding,
+                   std::optional<traces::Framework> framework) {
   FindingCard card;
   card.verdict = traces::Verdict::kFound;
   card.title = finding.title;
@@ -37,7 +36,7 @@ FindingCard cardOf(const traces::Mistake* mistake, const traces::Finding& findin
   if (card.place.stage.isNone()) card.place.stage = RingStep::of(0);
   if (finding.rank.exists()) card.rank = finding.rank;
   if (!finding.buffer.empty()) card.tensor = finding.buffer;
-  if (mistake) card.explanation = explanationOf(*mistake);
+  if (mistake) card.explanation = explanationOf(*mistake, framework);
   return card;
 }
 
@@ -55,7 +54,8 @@ std::vector<FindingCard> cardsOf(const traces::Diagnosis& diagnosis) {
   std::vector<FindingCard> cards;
   for (const auto& entry : diagnosis.entries) {
     const auto* mistake = traces::findMistake(entry.rule);
-    for (const auto& finding : entry.result.findings) cards.push_back(cardOf(mistake, finding));
+    for (const auto& finding : entry.result.findings)
+      cards.push_back(cardOf(mistake, finding, diagnosis.framework));
     if (entry.result.verdict == traces::Verdict::kNotObservable)
       cards.push_back(cardOf(
           entry, std::string(entry.result.capture_helps ? "Not recorded. This "

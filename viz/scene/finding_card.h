@@ -29,8 +29,8 @@ struct FindingCard {
   friend bool operator==(const FindingCard&, const FindingCard&) = default;
 };
 
-/// What a diagnosis says: findings first, then what could not be seen, then the clear. Reads the
-/// explanations of what was found; one that cannot be read says why.
+/// What a diagnosis says: findings first, then what could not be seen, then the clear. The
+/// explanation of what was found begins with what to change in the framework that was recorded.
 std::vector<FindingCard> cardsOf(const traces::Diagnosis& diagnosis);
 
 /// The cursor at the card's place; what it leaves open stays as it is.

@@ -11,10 +11,20 @@
 namespace ringscope::app {
 namespace {
 
+/// Of a file, or of the files of a folder.
+std::uintmax_t bytesOf(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (!fs::is_directory(path)) return fs::file_size(path);
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(path))
+    if (fs::is_regular_file(entry.symlink_status())) bytes += entry.file_size();
+  return bytes;
+}
+
 nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
   const traces::Ending ending = traces::endingOf(trace);
   nlohmann::json json = {{"path", traces::toUtf8(path)},
-                         {"bytes", std::filesystem::file_size(path)},
+                         {"bytes", bytesOf(path)},
                          {"format", traces::kFormatVersion},
                          {"run", trace.run() ? traces::toJson(*trace.run()) : nlohmann::json()},
                          {"ranks", trace.worldSize()},

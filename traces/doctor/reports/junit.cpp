@@ -41,11 +41,19 @@ std::string skipped(const std::string& why) {
   return "      <skipped" + attribute("message", why) + "/>\n";
 }
 
+/// Each on lines of its own.
+std::string wordsOf(const Fix& fix) {
+  std::string words;
+  if (!fix.text.empty()) words += "\n\nIn " + fix.framework + ":\n\n" + fix.text;
+  for (const std::string& link : fix.links) words += "\n" + link;
+  return words;
+}
+
 std::string failure(const Finding& finding) {
   return "      <failure" + attribute("type", finding.severity) +
          attribute("message", finding.title) + ">" +
          escaped(Baseline::identityOf(finding) + "; " + describe(finding.place) + ": " +
-                 finding.evidence + " What to change: " + finding.remedy) +
+                 finding.evidence + " What to change: " + finding.remedy + wordsOf(finding.fix)) +
          "</failure>\n";
 }
 

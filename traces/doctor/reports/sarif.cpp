@@ -32,13 +32,23 @@ json text(const std::string& words) {
   return {{"text", toUtf8(words)}};
 }
 
-json ruleOf(const std::string& id) {
+/// Its help is what to change in the framework; without one that is known, the evidence alone.
+json ruleOf(const std::string& id, std::optional<Framework> framework) {
   json rule = {{"id", id}};
-  if (const Mistake* mistake = findMistake(id)) {
-    rule["shortDescription"] = text(mistake->title);
-    rule["help"] =
-        text("Evidence: " + mistake->look_for + ". Reported in: " + mistake->reported_in + ".");
+  const Mistake* mistake = findMistake(id);
+  if (!mistake) return rule;
+  const Fix fix = fixOf(id, framework);
+  std::string help = "Evidence: " + mistake->look_for + ".";
+  if (!fix.text.empty()) help += "\n\nWhat to change in " + fix.framework + ":\n\n" + fix.text;
+  help += "\n\nReported in: " + mistake->reported_in + ".";
+  std::string marked = help;
+  for (const std::string& link : fix.links) {
+    help += "\n" + link;
+    marked += "\n<" + link + ">";
   }
+  rule["shortDescription"] = text(mistake->title);
+  rule["help"] = {{"text", toUtf8(help)}, {"markdown", toUtf8(marked)}};
+  if (!fix.links.empty()) rule["helpUri"] = fix.links.front();
   return rule;
 }
 
@@ -67,8 +77,10 @@ json resultOf(const Finding& finding, std::size_t rule_index, const std::string&
       {"partialFingerprints", {{"ringscope/v1", toUtf8(Baseline::identityOf(finding))}}},
       {"properties",
        {{"confidence", finding.confidence},
+        {"confidence_means", meaningOfConfidence(finding.confidence)},
         {"train_step", finding.place.train_step},
-        {"buffer", toUtf8(finding.buffer)}}}};
+        {"buffer", toUtf8(finding.buffer)},
+        {"links", finding.fix.links}}}};
   if (baseline) result["baselineState"] = baseline->accepts(finding) ? "unchanged" : "new";
   return result;
 }
@@ -96,7 +108,7 @@ json toSarif(const Diagnosis& diagnosis, const std::string& trace, const std::st
   for (const auto& entry : diagnosis.entries) {
     for (const Finding& finding : entry.result.findings)
       results.push_back(resultOf(finding, rules.size(), trace, baseline));
-    rules.push_back(ruleOf(entry.rule));
+    rules.push_back(ruleOf(entry.rule, diagnosis.framework));
   }
   return {
       {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

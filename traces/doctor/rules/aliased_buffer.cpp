@@ -4,9 +4,9 @@
 
 #include "traces/core/prose.h"
 #include "traces/doctor/rule.h"
-#include "traces/doctor/sequence_tokens.h"
 #include "traces/query/sequence_groups.h"
 #include "traces/schema/token_runs.h"
+#include "traces/verify/sequence_tokens.h"
 
 namespace ringscope::traces {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "traces/doctor/rule.h"
-#include "traces/doctor/sequence_tokens.h"
+#include "traces/verify/sequence_tokens.h"
 
 namespace ringscope::traces {
 namespace {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "traces/doctor/rule.h"
+#include "traces/query/framework.h"
 #include "traces/schema/token_runs.h"
 
 namespace ringscope::traces {
@@ -16,6 +17,22 @@ struct Count {
   std::int64_t restarting = 0;  // equal to the local index instead
   double max_offset = 0;
   bool by_document = false;  // some of them were meant to count from the start of a document
+  bool undeclared = false;   // of some nobody said from where they count
+  Place place;
+  WorldRank rank;  // the first that has a wrong one
+
+  void add(const Count& more) {
+    if (more.wrong > 0 && wrong == 0) {
+      place = more.place;
+      rank = more.rank;
+    }
+    tokens += more.tokens;
+    wrong += more.wrong;
+    restarting += more.restarting;
+    max_offset = std::max(max_offset, more.max_offset);
+    by_document = by_document || more.by_document;
+    undeclared = undeclared || more.undeclared;
+  }
 };
 
 /// Where positions count from, for a token: 0, or the start of its document.
@@ -59,15 +76,16 @@ Count compare(const std::vector<double>& positions, const std::vector<TokenRun>&
   return count;
 }
 
-Finding finding(const Place& place, WorldRank rank, const Count& all) {
+/// `guessed`: that positions count over the whole sequence.
+Finding finding(const Count& all, bool guessed) {
   Finding f;
   f.rule = "missing_position_ids";
   f.severity = "error";
-  f.confidence = all.restarting == all.wrong ? "certain" : "likely";
+  f.confidence = all.restarting == all.wrong && !guessed ? "certain" : "likely";
   f.title = all.restarting == all.wrong ? "Position ids restart on every rank"
                                         : "Position ids are not those of the rank's tokens";
-  f.place = place;
-  f.rank = rank;
+  f.place = all.place;
+  f.rank = all.rank;
   f.buffer = "position_ids";
   f.evidence = std::to_string(all.wrong) + " of " + std::to_string(all.tokens) +
                " position ids differ from " +
@@ -87,8 +105,6 @@ Finding finding(const Place& place, WorldRank rank, const Count& all) {
 
 RuleResult checkMissingPositionIds(const Trace& trace) {
   Count all;
-  Place first_place;
-  WorldRank first_rank;
   for (const TensorRecord& tensor : trace.tensors()) {
     if (tensor.tensor.kind != TensorKind::kPositionIds) continue;
     const ShardRecord* tokens = trace.findShard("input_ids", tensor.place.train_step, tensor.rank);
@@ -96,20 +112,23 @@ RuleResult checkMissingPositionIds(const Trace& trace) {
     if (!tokens || !values) continue;
     const IntentRecord* meant = trace.intent(tensor.place.train_step, tensor.rank);
     if (!canBeJudged(trace, meant)) continue;
-    const Count count = compare(*values, tokens->global_from_local, meant);
-    if (count.wrong > 0 && first_rank.isNone()) {
-      first_rank = tensor.rank;
-      first_place = tensor.place;
-    }
-    all.tokens += count.tokens;
-    all.wrong += count.wrong;
-    all.restarting += count.restarting;
-    all.max_offset = std::max(all.max_offset, count.max_offset);
-    all.by_document = all.by_document || (meant && meant->positions == PositionRule::kEachDocument);
+    Count count = compare(*values, tokens->global_from_local, meant);
+    count.by_document = meant && meant->positions == PositionRule::kEachDocument;
+    count.undeclared = !meant || meant->positions == PositionRule::kUnknown;
+    count.place = tensor.place;
+    count.rank = tensor.rank;
+    all.add(count);
   }
   if (all.tokens == 0)
     return notObservable("needs the values of position_ids and the borders of documents");
-  return all.wrong == 0 ? clear() : found(finding(first_place, first_rank, all));
+  if (all.wrong == 0) return clear();
+  // Documents that were packed without a word have positions of their own too.
+  const bool foreign = frameworkOf(trace) != Framework::kRingScope;
+  if (foreign && all.undeclared && all.restarting < all.wrong)
+    return undecided(
+        "needs a declaration from where positions count, which ringscope.record(declare={"
+        "\"positions\": …}) records");
+  return found(finding(all, foreign && all.undeclared));
 }
 
 }  // namespace ringscope::traces

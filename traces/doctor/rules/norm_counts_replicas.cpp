@@ -8,8 +8,8 @@
 
 #include "traces/core/prose.h"
 #include "traces/doctor/rule.h"
-#include "traces/doctor/step_tensors.h"
-#include "traces/verify/loss.h"
+#include "traces/verify/step_hypotheses/norms.h"
+#include "traces/verify/step_tensors.h"
 
 namespace ringscope::traces {
 namespace {
@@ -17,16 +17,10 @@ namespace {
 /// A logged number may have lost digits, but not that many.
 constexpr double kTolerance = 1e-5;
 
-/// A norm that counts too much.
-struct Counted {
-  double norm = 0;
-  std::string what;  ///< "all 8 ranks' gradients"
-};
-
 struct NormReading {
   std::int32_t train_step = 0;
   double logged = 0, exact = 0;
-  std::optional<Counted> as;  ///< none: neither right nor one of these
+  std::optional<CountedNorm> as;  ///< none: neither right nor one of these
   bool by_verdict = false;
   bool right = false;
 };
@@ -35,39 +29,8 @@ bool isNear(double a, double b) {
   return std::abs(a - b) <= kTolerance * std::abs(b);
 }
 
-/// Squares of all gradients that the ranks of one tp group hold, what they hold alike included.
-std::optional<double> squaresOfTpRanks(const Trace& trace, std::int32_t train_step) {
-  double squares = 0;
-  for (const WorldRank rank : tpRanks(trace, WorldRank::of(0)))
-    for (const TensorRecord& tensor : trace.tensors()) {
-      if (tensor.tensor.kind != TensorKind::kGradient || tensor.rank != rank ||
-          !(tensor.place == afterLayers(train_step)))
-        continue;
-      const auto values = trace.values(tensor);
-      if (!values) return std::nullopt;
-      for (const double value : *values) squares += value * value;
-    }
-  return squares;
-}
-
-/// `with_tp`: the norm that counts what tp ranks hold alike once for each of them, where known.
-std::vector<Counted> wrongNorms(const RunSpec& run, double exact, std::optional<double> with_tp) {
-  std::vector<Counted> all;
-  const bool tp_alike = with_tp && !isNear(*with_tp, exact);
-  const auto alike = [](std::int32_t ranks) {
-    return "the same gradients of each of " + std::to_string(ranks) + " ranks";
-  };
-  if (tp_alike) all.push_back({*with_tp, "what tp ranks hold alike once for each of them"});
-  for (const std::int32_t ranks : {run.cp, run.dp, run.dp * run.cp})
-    if (ranks > 1) all.push_back({exact * std::sqrt(static_cast<double>(ranks)), alike(ranks)});
-  if (tp_alike && run.dp * run.cp > 1)
-    all.push_back({*with_tp * std::sqrt(static_cast<double>(run.dp * run.cp)),
-                   "all that any of the ranks holds"});
-  return all;
-}
-
-void compare(NormReading& reading, const RunSpec& run, std::optional<double> with_tp) {
-  for (const Counted& wrong : wrongNorms(run, reading.exact, with_tp))
+void compare(NormReading& reading, const RunSpec& run, const GradientNorms& norms) {
+  for (const CountedNorm& wrong : normsOfReplicas(run, norms))
     if (isNear(reading.logged, wrong.norm) &&
         std::abs(wrong.norm - reading.exact) > 10 * kTolerance * reading.exact) {
       reading.as = wrong;
@@ -79,11 +42,12 @@ void compare(NormReading& reading, const RunSpec& run, std::optional<double> wit
 std::optional<NormReading> byValues(const Trace& trace, std::int32_t train_step) {
   const ScalarCheck check = checkGradientNorm(trace, train_step);
   const auto ratio = check.ratio();
-  if (!ratio || !std::isfinite(*check.exact) || !(*check.exact > 0)) return std::nullopt;
+  if (!ratio || !std::isfinite(*check.logged) || !std::isfinite(*check.exact) ||
+      !(*check.exact > 0))
+    return std::nullopt;
   NormReading reading{train_step, *check.logged, *check.exact, {}, false, *ratio <= 1};
   if (reading.right) return reading;
-  const auto squares = squaresOfTpRanks(trace, train_step);
-  compare(reading, *trace.run(), squares ? std::optional(std::sqrt(*squares)) : std::nullopt);
+  compare(reading, *trace.run(), gradientNorms(trace, train_step));
   return reading;
 }
 
@@ -92,7 +56,7 @@ NormReading byVerdict(const Trace& trace, const DiffRecord& diff) {
   NormReading reading{diff.place.train_step, diff.scale + diff.error, diff.scale, {}, true,
                       diff.ratio <= 1};
   if (!reading.right && diff.scale > 0 && std::isfinite(diff.error) && trace.run()->tp == 1)
-    compare(reading, *trace.run(), std::nullopt);
+    compare(reading, *trace.run(), {diff.scale, diff.scale});
   return reading;
 }
 

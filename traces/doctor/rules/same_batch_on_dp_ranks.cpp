@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranks of a dp group hold the same part of different sequences. That they are the same in one
-// step may be chance, or all that there is to learn; so it takes two steps with different ones.
+// step may be chance, or all that there is to learn; so it takes two steps in a row with different
+// ones, wherever in the run they are.
 #include <map>
 #include <set>
-#include <tuple>
+#include <vector>
 
 #include "traces/core/prose.h"
 #include "traces/doctor/rule.h"
@@ -42,18 +43,28 @@ Step compare(const Trace& trace, const std::map<WorldRank, std::uint64_t>& of_ra
   return step;
 }
 
-Finding finding(std::int32_t train_step, int steps, std::size_t different, int pairs) {
+/// Steps in a row in which all dp ranks have the same.
+struct Streak {
+  std::vector<std::int32_t> steps;
+  std::set<std::uint64_t> different;  ///< that the first rank had
+  int pairs = 0;
+
+  bool tells() const { return different.size() > 1; }
+};
+
+Finding finding(const Streak& streak) {
   Finding f;
   f.rule = "same_batch_on_dp_ranks";
   f.severity = "error";
   f.confidence = "likely";
   f.title = "All dp ranks read the same batch";
-  f.place = {train_step};
+  f.place = {streak.steps.front()};
   f.buffer = "input_ids";
-  f.evidence = "In each of " + std::to_string(steps) +
-               " training steps the ranks that should hold other sequences hold the same token "
-               "ids (" +
-               describeCount(pairs, "pair") + "), though " + std::to_string(different) +
+  f.evidence = "In each of " + std::to_string(streak.steps.size()) + " training steps, " +
+               std::to_string(streak.steps.front()) + " to " + std::to_string(streak.steps.back()) +
+               ", the ranks that should hold other sequences hold the same token ids (" +
+               describeCount(streak.pairs, "pair") + "), though " +
+               std::to_string(streak.different.size()) +
                " different batches are among them: the gradients of one batch are counted several "
                "times.";
   f.remedy =
@@ -66,23 +77,28 @@ Finding finding(std::int32_t train_step, int steps, std::size_t different, int p
 
 RuleResult checkSameBatchOnDpRanks(const Trace& trace) {
   if (trace.run() && trace.run()->dp == 1) return clear();
-  const Batches batches = batchesOf(trace);
-  std::set<std::uint64_t> different;  // that the first rank had
-  int pairs = 0, steps = 0;
-  for (const auto& [train_step, of_rank] : batches) {
+  bool compared = false, any_alike = false;
+  Streak streak;
+  for (const auto& [train_step, of_rank] : batchesOf(trace)) {
     const Step step = compare(trace, of_rank);
-    if (step.alike < step.pairs) return clear();
     if (step.pairs == 0) continue;
-    pairs = step.pairs;
-    ++steps;
-    different.insert(of_rank.begin()->second);
+    compared = true;
+    if (step.alike < step.pairs) {
+      if (streak.tells()) break;
+      streak = {};
+      continue;
+    }
+    any_alike = true;
+    streak.steps.push_back(train_step);
+    streak.different.insert(of_rank.begin()->second);
+    streak.pairs = step.pairs;
   }
-  if (pairs == 0) return notObservable("needs the token ids of several dp ranks, and their groups");
-  if (different.size() < 2)
-    return undecided(
-        "needs two training steps with different batches; in one, dp ranks may have the same by "
-        "right, as where there is only one to learn");
-  return found(finding(batches.begin()->first, steps, different.size(), pairs));
+  if (!compared) return notObservable("needs the token ids of several dp ranks, and their groups");
+  if (streak.tells()) return found(finding(streak));
+  if (!any_alike) return clear();
+  return undecided(
+      "needs two training steps in a row with different batches; in one, dp ranks may have the "
+      "same by right, as where there is only one to learn");
 }
 
 }  // namespace ringscope::traces

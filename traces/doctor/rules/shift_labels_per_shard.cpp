@@ -6,7 +6,8 @@ namespace ringscope::traces {
 
 RuleResult checkShiftLabelsPerShard(const Trace& trace) {
   const LabelReading labels = readLabels(trace);
-  if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches)
+  if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches ||
+      labels.are == LabelsAre::kPerhapsPerShard)
     return unknownLabels(labels);
   if (labels.are == LabelsAre::kShiftedTwice)
     return undecided("needs labels that were shifted once; these were shifted twice");

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "traces/doctor/rule.h"
-#include "traces/doctor/sequence_tokens.h"
 #include "traces/query/own_tokens.h"
+#include "traces/verify/sequence_tokens.h"
 
 namespace ringscope::traces {
 namespace {

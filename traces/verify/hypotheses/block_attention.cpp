@@ -5,16 +5,13 @@
 #include <limits>
 #include <numbers>
 
+#include "traces/verify/log_sum.h"
+
 namespace ringscope::traces {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Merge = BlockedAttention::Merge;
-
-double added(double a, double b) {
-  if (a == -kInfinity || b == -kInfinity) return std::max(a, b);
-  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
-}
 
 /// A row's running result.
 struct Running {
@@ -81,7 +78,7 @@ class Rows {
 
   void merge(Running& running, const Running& block, Merge by) const {
     const double lse = by == Merge::kBaseTwo ? block.lse / std::numbers::ln2 : block.lse,
-                 together = added(running.lse, lse);
+                 together = logOfSum(running.lse, lse);
     if (lse == -kInfinity) return;
     const bool plain = by == Merge::kPlainSum;
     const double of_running = plain ? 1 : std::exp(running.lse - together),

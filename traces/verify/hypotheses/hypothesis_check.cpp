@@ -27,13 +27,6 @@ Selection worstHead(const LayerTensors& layer, const std::vector<TensorCheck>& w
   return selection;
 }
 
-std::string mistakeOf(const Hypothesis& hypothesis) {
-  for (const Mistake& mistake : mistakeCatalogue())
-    if (std::ranges::find(mistake.hypotheses, hypothesis.name) != mistake.hypotheses.end())
-      return mistake.id;
-  return hypothesis.name;
-}
-
 double norm(const std::vector<double>& values, std::size_t row, std::size_t width) {
   double squares = 0;
   for (std::size_t i = row * width; i < (row + 1) * width; ++i) squares += values[i] * values[i];
@@ -170,9 +163,9 @@ HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
     const AttentionValues values = attendInBlocks(meant.inputs(), *how);
     if (!differs(meant.values(), values, meant.limits())) continue;
     const Limits limits = grown(meant.limits(), meant.values(), values);
-    keepBest(result.checks,
-             {mistakeOf(hypothesis), compareAll(trace, layer, result.selection, values, limits),
-              valuesOf(values, sample.kind)[at]});
+    keepBest(result.checks, {mistakeOfHypothesis(hypothesis.name),
+                             compareAll(trace, layer, result.selection, values, limits),
+                             valuesOf(values, sample.kind)[at]});
   }
   std::ranges::stable_sort(result.checks, {}, &HypothesisCheck::ratio);
   return result;

@@ -36,6 +36,10 @@ class PlannedBlocks {
   const Seat* seatOf(std::int64_t head, std::size_t token) const;
   /// It attends this token, for the heads that it attends.
   bool holds(const Seat& seat, std::size_t token) const;
+  /// The layer's query head that is the first of those that it attends.
+  std::int64_t firstHeadOf(const Seat& seat) const {
+    return seat.forward->q_head_begin - first_head_;
+  }
   /// Null: not one of them.
   const Seat* seatOf(WorldRank rank) const;
   const std::map<WorldRank, Seat>& seats() const { return seats_; }

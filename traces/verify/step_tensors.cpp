@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/doctor/step_tensors.h"
+#include "traces/verify/step_tensors.h"
 
 #include <cmath>
+#include <set>
+
+#include "traces/query/sequence_groups.h"
 
 namespace ringscope::traces {
 
@@ -25,6 +28,13 @@ Place afterLayers(std::int32_t train_step) {
 std::vector<WorldRank> tpRanks(const Trace& trace, WorldRank rank) {
   const GroupRecord* tp = trace.groupOf(rank, GroupAxis::kTp);
   return tp ? tp->members : std::vector{rank};
+}
+
+std::vector<WorldRank> tokenOwners(const Trace& trace) {
+  std::set<WorldRank> owners;
+  for (const auto& group : sequenceGroups(trace))
+    for (const WorldRank rank : group) owners.insert(tpRanks(trace, rank).front());
+  return {owners.begin(), owners.end()};
 }
 
 std::vector<double> weightBefore(const Trace& trace, const std::string& parameter,

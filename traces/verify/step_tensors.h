@@ -29,6 +29,9 @@ Place afterLayers(std::int32_t train_step);
 /// The members of a rank's tp group; itself where there is none.
 std::vector<WorldRank> tpRanks(const Trace& trace, WorldRank rank);
 
+/// The first rank of each tp group among those that have tokens of their own, ascending.
+std::vector<WorldRank> tokenOwners(const Trace& trace);
+
 /// The weight that the forward pass of this step used: as the step before left it, or, in the
 /// first step of this program's own training, with the first step of AdamW undone, which moves
 /// each weight by lr against its gradient's sign. `gradient`: its own, by which its shape is told.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "traces/verify/head_parts.h"
 
 namespace ringscope::traces {
 
@@ -15,10 +14,9 @@ struct RankFactor {
   double factor = 1, error = 0;
 };
 
-/// The recorded gradient of the output projection against the one that follows from the recorded
-/// logits and labels of all ranks. With logits = y·Wᵀ and grad = dlogitsᵀ·y, whatever y is,
-///   grad·Wᵀ = Σ over tokens of dlogitsᵀ·logits,  dlogits = (softmax(logits) − label) / targets.
-/// Some rows and columns of these matrices are compared. Shares are of the larger side's 2-norm.
+/// The recorded gradient of the output projection, that all ranks have alike, against the one that
+/// follows from the recorded logits and labels (head_parts.h). Shares are of the larger side's
+/// 2-norm.
 struct HeadGradient {
   std::string missing;    ///< why it is not known; empty: it is
   bool recorded = false;  ///< and no capture would keep more
@@ -33,10 +31,16 @@ struct HeadGradient {
   bool isRight() const { return missing.empty() && off <= rounding; }
   bool isScaled() const { return missing.empty() && off_scaled <= rounding; }
   bool isOfFactors() const { return missing.empty() && !ranks.empty() && off_by_rank <= rounding; }
+  /// By how much a rank's factor may be another one.
+  double room(const RankFactor& rank) const;
+  /// No rank's part is larger than it should be, some are smaller, and not all by one factor.
+  bool isMadeSmaller() const;
 };
 
 /// Training steps in which values of gradients were kept, ascending.
 std::vector<std::int32_t> stepsWithGradients(const Trace& trace);
 HeadGradient readHeadGradient(const Trace& trace, std::int32_t train_step);
+/// The same of parts that are known.
+HeadGradient fitHeadGradient(const HeadParts& head);
 
 }  // namespace ringscope::traces

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/doctor/least_squares.h"
+#include "traces/verify/least_squares.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/doctor/sequence_tokens.h"
+#include "traces/verify/sequence_tokens.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes that begin while a run goes on: refused with the reason, or named like any other.
+#include <gtest/gtest.h>
+
+#include "tests/engine/injected_runs.h"
+#include "tests/engine/named_in_recording.h"
+#include "tests/support/campaign.h"
+
+namespace ringscope::engine {
+namespace {
+
+using test::Injected;
+using test::kMistakes;
+
+/// A training of four steps in which the mistake matters; everything is kept.
+RandomRun longRunFor(const Injected& injected, std::mt19937& random) {
+  for (;;) {
+    RandomRun run = RandomRun::ofTraining(random, 8);
+    run.training.steps = 4;
+    run.training.capture = "full";
+    if (injected.matters(run.spec())) return run;
+  }
+}
+
+bool concernsTraining(const Injected& injected) {
+  const auto& seams = traces::findMistake(injected.mistake)->seams;
+  return injected.mistake != "padding_unmasked" && injected.mistake != "unbalanced_unshard" &&
+         injected.mistake != "lse_overflow" && !seams.empty();
+}
+
+/// Records the run with the mistake from its second step on; false: that was refused.
+bool recordMidRun(const RandomRun& run, const std::string& mistake, const std::string& path,
+                  std::string& refused) {
+  RunSwitches switches;
+  TrainHooks hooks;
+  hooks.switches = &switches;
+  hooks.on_step = [&](const StepLog& log) {
+    if (log.step != 0) return;
+    try {
+      EXPECT_GT(switches.inject(mistake), 0);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage);
+      refused = error.what();
+    }
+  };
+  run.record(path, "", hooks);
+  return refused.empty();
+}
+
+TEST(MidRunCampaignTest, AMistakeThatBeginsInTheMiddleIsRefusedOrNamedAlone) {
+  std::vector<Injected> mistakes = kMistakes;
+  std::erase_if(mistakes, [](const Injected& injected) { return !concernsTraining(injected); });
+  for (test::Campaign campaign(static_cast<int>(mistakes.size()), 17); campaign.next();) {
+    const Injected& injected = mistakes[campaign.number() % mistakes.size()];
+    const RandomRun run = longRunFor(injected, campaign.random());
+    SCOPED_TRACE(campaign.text() + " " + injected.mistake + " " + run.text());
+    test::TempDir dir;
+    const auto right = run.record(dir.file("right.rscope"));
+    std::string refused;
+    if (!recordMidRun(run, injected.mistake, dir.file("wrong.rscope"), refused)) {
+      EXPECT_TRUE(injectableMistake(injected.mistake).from_start_only ||
+                  refused.find(injected.mistake) != std::string::npos)
+          << refused;
+      continue;
+    }
+    expectNamedIn(injected.mistake, run, *right, *traces::openTrace(dir.file("wrong.rscope")));
+  }
+}
+
+}  // namespace
+}  // namespace ringscope::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorded labels against the next tokens of the sequence, and against what shifting them elsewhere
+// would have made of them.
+#include <gtest/gtest.h>
+
+#include "tests/support/trace_builder.h"
+#include "traces/doctor/diagnosis.h"
+#include "traces/verify/step_check.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::traceOf;
+
+/// Tokens 0 to 7, whose ids are 10 to 17, the second half of them on rank 1.
+StepCheck twoShards(const std::string& first, const std::string& second,
+                    const std::string& run = "run cp=2\n") {
+  return checkStep(
+      *traceOf(run +
+               "intent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
+               "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=4-8\n"
+               "tensor buffer.input_ids rank=0 shape=1x4 values=10,11,12,13\n"
+               "tensor buffer.input_ids rank=1 shape=1x4 values=14,15,16,17\n"
+               "tensor buffer.labels rank=0 shape=1x4 values=" +
+               first + "\ntensor buffer.labels rank=1 shape=1x4 values=" + second + "\n"),
+      0);
+}
+
+TEST(VerifyLabelsTest, NextTokensAreRightAcrossTheBorderOfShards) {
+  const StepCheck check = twoShards("11,12,13,14", "15,16,17,18");
+  EXPECT_TRUE(check.right());
+  EXPECT_EQ(check.compared(), 1);
+  EXPECT_NE(toText(check).find("✓ labels: all of 7 that could be compared are the next token"),
+            std::string::npos)
+      << toText(check);
+}
+
+TEST(VerifyLabelsTest, LabelsThatTheLastTokenOfAShardLostAreThoseOfTheShard) {
+  EXPECT_TRUE(twoShards("11,12,13,-100", "15,16,17,18").right())
+      << "the last token of rank 1 has a target, which its shard does not hold";
+  const StepCheck both = twoShards("11,12,13,-100", "15,16,17,-100");
+  EXPECT_FALSE(both.right());
+  EXPECT_NE(toText(both).find("✗ labels: 0 of 6 are not the next token of the sequence, and the "
+                              "last token of a shard has none in 1 place\n"
+                              "    = all of them are what `shift_labels_per_shard` gives\n"),
+            std::string::npos)
+      << toText(both);
+}
+
+TEST(VerifyLabelsTest, WhereOtherLabelsAreLeftOutThoseAtTheEndsAreNotCalledWrong) {
+  const StepCheck check = twoShards("-100,12,13,-100", "15,16,17,-100");
+  EXPECT_TRUE(check.right());
+  EXPECT_NE(toText(check).find("– labels: 0 of 5 are not the next token"), std::string::npos)
+      << toText(check);
+}
+
+TEST(VerifyLabelsTest, LabelsOfTheTokenAfterTheNextWereShiftedTwice) {
+  const StepCheck check = twoShards("12,13,14,15", "16,17,18,-100");
+  EXPECT_FALSE(check.right());
+  const auto json = toJson(check).at("labels");
+  EXPECT_EQ(json.at("wrong"), 7);
+  const auto first = json.at("hypotheses").at("mistakes")[0];
+  EXPECT_EQ(first.at("mistake"), "labels_shifted_twice");
+  EXPECT_EQ(first.at("how"), "before they are cut");
+  EXPECT_EQ(first.at("reproduces"), true);
+  EXPECT_NE(toText(check).find("≠ excluded: `shift_labels_per_shard` contradicts 7"),
+            std::string::npos)
+      << toText(check);
+}
+
+TEST(VerifyLabelsTest, OtherLabelsAreNotCalledWrong) {
+  const StepCheck check = twoShards("11,12,13,99", "15,16,17,18");
+  EXPECT_TRUE(check.right()) << "somebody may have meant it";
+  EXPECT_NE(
+      toText(check).find("– labels: 1 of 7 are not the next token of the sequence; which ones "
+                         "were meant is not recorded, and no mistake that was tried gives "
+                         "them\n    ≠ excluded: "),
+      std::string::npos)
+      << toText(check);
+  EXPECT_EQ(toText(twoShards("11,12,13,99", "15,16,17,18", "")).find("tried"), std::string::npos)
+      << "of a run that is not known none was";
+}
+
+TEST(VerifyLabelsTest, WithoutTokensItSaysWhatRecordsThem) {
+  EXPECT_EQ(checkStep(*traceOf("run cp=2\ngroup cp 0,1\n"), 0).labels.skipped,
+            "too few whose next token is recorded; --capture full records input_ids and labels");
+}
+
+}  // namespace
+}  // namespace ringscope::traces

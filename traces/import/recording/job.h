@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "traces/import/recording/lines.h"
+#include "traces/import/recording/values.h"
+#include "traces/schema/groups.h"
+#include "traces/schema/intent.h"
+#include "traces/schema/records.h"
+#include "traces/schema/run_spec.h"
+#include "traces/schema/schedule_record.h"
+
+namespace ringscope::traces {
+
+/// A recorded job as its rank files have it, and what is made of it. The parts below fill it in
+/// the order in which they stand here.
+struct RecordedJob {
+  std::vector<RankLines> ranks;
+  std::vector<std::int64_t> shifts;  ///< of each file: what makes its times those of one clock
+  std::shared_ptr<RecordedValues> values;
+
+  RunSpec run;
+  std::vector<GroupRecord> groups;
+  std::vector<IntentRecord> intents;
+  std::vector<ShardRecord> shards;
+  std::vector<ScheduleRecord> schedules;
+  std::vector<TensorRecord> tensors;
+  std::map<std::int64_t, Bytes> kept;  ///< values by tensor
+  std::vector<Event> events;
+  std::vector<Note> notes;
+  std::vector<std::string> problems;
+
+  /// A shard of this buffer, or null.
+  const ShardRecord* shard(const std::string& buffer, std::int32_t train_step,
+                           WorldRank rank) const;
+  /// The tokens of a rank at a training step by any of its buffers, or null.
+  const ShardRecord* tokens(std::int32_t train_step, WorldRank rank) const;
+};
+
+/// dp, tp, cp and their groups, from the mesh whose axis was given to context_parallel.
+void addMesh(RecordedJob& job);
+/// The buffers that were cut, under the names that rules know where their use tells: what the
+/// token embedding takes is input_ids, what the loss takes is labels.
+void addShards(RecordedJob& job);
+/// What was declared, what attention was called with, and sizes.
+void addRun(RecordedJob& job);
+/// Ring steps as blocks were attended; nothing where layers differ.
+void addSchedules(RecordedJob& job);
+/// Tensors with a place in the schema, and the loss of each rank.
+void addTensors(RecordedJob& job);
+/// Blocks, merges, hops, collectives and clipping.
+void addEvents(RecordedJob& job);
+/// What was logged, and by whom the recording was made.
+void addNotes(RecordedJob& job);
+
+}  // namespace ringscope::traces

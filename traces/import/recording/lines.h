@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/schema/place.h"
+
+namespace ringscope::traces {
+
+/// One line of a rank's file (traces/recorder/FORMAT.md). It is a stranger's: what is missing, of
+/// another type or out of range reads as "none".
+class Line {
+ public:
+  explicit Line(nlohmann::json json) : json_(std::move(json)) {}
+
+  bool has(const char* key) const;
+  /// A whole number from 0 to 2^53; `none` for everything else.
+  std::int64_t whole(const char* key, std::int64_t none = -1) const;
+  std::optional<double> real(const char* key) const;
+  bool flag(const char* key) const;
+  std::string text(const char* key) const;
+  /// An object in it; an empty line where there is none.
+  Line part(const char* key) const;
+  std::vector<std::int64_t> wholes(const char* key) const;
+  /// [[b, e], …]; empty where one of them is none.
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs(const char* key) const;
+  std::vector<std::string> texts(const char* key) const;
+  const nlohmann::json& json() const { return json_; }
+
+  /// What kind of line it is.
+  std::string kind() const { return text("line"); }
+  /// The training step, layer and ring step that it names; the direction is the caller's.
+  Place place(Direction direction) const;
+
+ private:
+  const nlohmann::json* at(const char* key) const;
+  nlohmann::json json_;
+};
+
+/// What one rank wrote, line by line. Damage is said in `problems`.
+struct RankLines {
+  WorldRank rank = WorldRank::of(0);
+  int world_size = 1;
+  bool ended = false;  ///< it has its last line
+  std::string boot_id;
+  std::int64_t steady_ns = 0, unix_ns = 0;  ///< when its clock was 0
+  std::string job;                          ///< what all ranks of a job share; empty: not known
+  std::vector<Line> lines;
+  std::vector<std::string> problems;
+};
+
+/// The rank files of a folder, by rank. Links and everything that is no plain file are passed over.
+/// Throws inputError where none can be read, or where two are of different jobs.
+std::vector<RankLines> readRankLines(const std::string& folder);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "traces/import/recording/job.h"
+#include "traces/query/ending.h"
+#include "traces/schema/declared.h"
+#include "traces/schema/framework.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// The numbers of a training step, as the first rank that logged them did; the norm is what
+/// clip_grad_norm_ returned where none was logged.
+void addSteps(RecordedJob& job) {
+  std::map<std::int32_t, nlohmann::json> steps;
+  for (const RankLines& rank : job.ranks)
+    for (const Line& line : rank.lines) {
+      const std::int32_t step = line.place(Direction::kForward).train_step;
+      const Line logged = line.part("values");
+      if (line.kind() == "log")
+        for (const auto& [name, value] : logged.json().items())
+          if (value.is_number()) steps[step].emplace(name, value);
+      if (line.kind() == "clip" && line.real("norm") && line.real("norm_type") == 2)
+        steps[step].emplace("grad_norm", *line.real("norm"));
+    }
+  for (auto& [step, numbers] : steps) {
+    numbers["step"] = step;
+    job.notes.push_back({"step." + std::to_string(step), numbers.dump()});
+  }
+}
+
+void addFramework(RecordedJob& job) {
+  Framework framework = Framework::kPyTorch;
+  for (const Line& line : job.ranks.front().lines)
+    if (line.kind() == "model" && line.text("library") == "transformers")
+      framework = Framework::kTransformers;
+  job.notes.push_back({kFrameworkNote, nlohmann::json(name(framework)).dump()});
+}
+
+Ending endingOf(const RankLines& rank) {
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "end") continue;
+    if (line.text("why") == "finished") return {HowEnded::kFinished, ""};
+    const std::string why = "rank " + toString(rank.rank) + ": " + line.text("why");
+    return {line.text("why").starts_with("failed") ? HowEnded::kFailed : HowEnded::kStopped, why};
+  }
+  return {HowEnded::kCut, "rank " + toString(rank.rank) + " wrote no last line"};
+}
+
+}  // namespace
+
+void addNotes(RecordedJob& job) {
+  addSteps(job);
+  addFramework(job);
+  for (const Line& line : job.ranks.front().lines)
+    if (line.kind() == "declared") {
+      nlohmann::json declared = line.json();
+      declared.erase("line");
+      job.notes.push_back({kDeclaredNote, declared.dump()});
+      break;
+    }
+  Ending worst{HowEnded::kFinished, ""};
+  for (const RankLines& rank : job.ranks) {
+    const Ending ending = endingOf(rank);
+    if (ending.how > worst.how) worst = ending;
+    for (const Line& line : rank.lines)
+      if (line.kind() == "trouble" || line.kind() == "limit" || line.kind() == "full")
+        job.problems.push_back("rank " + toString(rank.rank) + ": " +
+                               (line.kind() == "trouble"
+                                    ? line.text("where") + ": " + line.text("error")
+                                : line.kind() == "limit" ? line.text("why")
+                                                         : "the recorder's budget was used up"));
+  }
+  job.notes.push_back({kEndedNote, endedNote(worst)});
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+
+#include "traces/core/error.h"
+#include "traces/import/format.h"
+#include "traces/import/recording/job.h"
+#include "traces/query/ending.h"
+#include "traces/storage/memory_source.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// What could not be read is said before the rest.
+class RecordingSource : public MemorySource {
+ public:
+  explicit RecordingSource(std::vector<std::string> problems) : problems_(std::move(problems)) {}
+  void list(const Take& take, const Problem& problem) override {
+    for (const std::string& sentence : problems_) problem(sentence);
+    MemorySource::list(take, problem);
+  }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+/// One machine's clocks are compared by its steady clock, those of several by their wall clocks.
+std::vector<std::int64_t> shiftsOf(const std::vector<RankLines>& ranks) {
+  const bool one_boot =
+      !ranks.front().boot_id.empty() && std::ranges::all_of(ranks, [&](const RankLines& rank) {
+        return rank.boot_id == ranks.front().boot_id;
+      });
+  std::vector<std::int64_t> shifts;
+  shifts.reserve(ranks.size());
+  for (const RankLines& rank : ranks) shifts.push_back(one_boot ? rank.steady_ns : rank.unix_ns);
+  const auto [first, last] = std::ranges::minmax(shifts);
+  constexpr std::int64_t kMostNs = std::int64_t{86'400} * 7 * 1'000'000'000;
+  if (first < 0 || last < 0 || last - first > kMostNs)
+    throw inputError("the rank files began more than a week apart; they are not of one job");
+  for (std::int64_t& shift : shifts) shift -= first;
+  return shifts;
+}
+
+void checkRanks(RecordedJob& job) {
+  for (const RankLines& rank : job.ranks)
+    job.problems.insert(job.problems.end(), rank.problems.begin(), rank.problems.end());
+  const int size = job.ranks.front().world_size;
+  if (static_cast<int>(job.ranks.size()) < size)
+    job.problems.push_back("the files of " + std::to_string(size - std::ssize(job.ranks)) + " of " +
+                           std::to_string(size) + " ranks are missing");
+}
+
+bool isWhole(const RecordedJob& job) {
+  return static_cast<int>(job.ranks.size()) == job.ranks.front().world_size &&
+         std::ranges::all_of(job.ranks, &RankLines::ended);
+}
+
+template <typename Record>
+void addAll(MemorySource& source, EndRecord& end, const std::vector<Record>& records) {
+  if (records.empty()) return;
+  end.rows_by_kind[static_cast<std::size_t>(ChunkOf<Record>::kKind)] += records.size();
+  source.add(std::span<const Record>(records));
+}
+
+void addEventsByRank(MemorySource& source, EndRecord& end, const RecordedJob& job) {
+  for (const RankLines& rank : job.ranks) {
+    std::vector<Event> own;
+    std::ranges::copy_if(job.events, std::back_inserter(own),
+                         [&](const Event& event) { return event.rank == rank.rank; });
+    addAll(source, end, own);
+  }
+}
+
+std::shared_ptr<ChunkSource> sourceOf(RecordedJob& job) {
+  const auto source = std::make_shared<RecordingSource>(job.problems);
+  EndRecord end;
+  end.rows_by_kind = noRows();
+  end.events = job.events.size();
+  for (const Event& event : job.events) end.run_clock_ns = std::max(end.run_clock_ns, event.end_ns);
+  addAll(*source, end, std::vector{job.run});
+  addAll(*source, end, job.groups);
+  addAll(*source, end, job.intents);
+  addAll(*source, end, job.schedules);
+  addAll(*source, end, job.shards);
+  addAll(*source, end, job.tensors);
+  for (auto& [id, values] : job.kept) source->addValues(TensorId::of(id), std::move(values));
+  end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kValues)] = job.kept.size();
+  addEventsByRank(*source, end, job);
+  addAll(*source, end, job.notes);
+  if (isWhole(job)) source->add(end);
+  return source;
+}
+
+}  // namespace
+
+std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
+  RecordedJob job;
+  job.ranks = readRankLines(folder);
+  job.shifts = shiftsOf(job.ranks);
+  job.values = std::make_shared<RecordedValues>(folder);
+  checkRanks(job);
+  addMesh(job);
+  addShards(job);
+  addRun(job);
+  addSchedules(job);
+  addTensors(job);
+  addEvents(job);
+  addNotes(job);
+  return sourceOf(job);
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "traces/import/recording/job.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// The name of a buffer that rules know, by its use; its own where its use was not seen.
+std::map<std::string, std::string> knownNames(const RankLines& rank) {
+  std::map<std::string, std::string> names;
+  std::set<std::string> own;
+  for (const Line& line : rank.lines)
+    if (line.kind() == "buffer") own.insert(line.text("name"));
+  const auto rename = [&](const std::string& from, const char* to) {
+    if (!from.empty() && !own.contains(to)) names.try_emplace(from, to);
+  };
+  for (const Line& line : rank.lines) {
+    if (line.kind() == "embedding") rename(line.text("buffer"), "input_ids");
+    if (line.kind() == "loss") rename(line.text("target_buffer"), "labels");
+  }
+  return names;
+}
+
+ShardRecord shardOf(const Line& line, WorldRank rank) {
+  ShardRecord shard;
+  shard.buffer = line.text("name");
+  shard.train_step = line.place(Direction::kForward).train_step;
+  shard.rank = rank;
+  shard.seq_dim =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(line.whole("seq_dim", 0), 0, 15));
+  shard.full_shape = line.wholes("full_shape");
+  shard.local_shape = line.wholes("local_shape");
+  for (const auto& [begin, end] : line.pairs("tokens"))
+    shard.global_from_local.push_back({begin, end});
+  return shard;
+}
+
+}  // namespace
+
+const ShardRecord* RecordedJob::shard(const std::string& buffer, std::int32_t train_step,
+                                      WorldRank rank) const {
+  for (const ShardRecord& shard : shards)
+    if (shard.buffer == buffer && shard.train_step == train_step && shard.rank == rank)
+      return &shard;
+  return nullptr;
+}
+
+const ShardRecord* RecordedJob::tokens(std::int32_t train_step, WorldRank rank) const {
+  if (const ShardRecord* ids = shard("input_ids", train_step, rank)) return ids;
+  for (const ShardRecord& shard : shards)
+    if (shard.train_step == train_step && shard.rank == rank && !shard.global_from_local.empty())
+      return &shard;
+  return nullptr;
+}
+
+void addShards(RecordedJob& job) {
+  for (const RankLines& rank : job.ranks) {
+    const auto names = knownNames(rank);
+    for (const Line& line : rank.lines) {
+      if (line.kind() != "buffer") continue;
+      ShardRecord shard = shardOf(line, rank.rank);
+      const auto known = names.find(shard.buffer);
+      if (known != names.end()) shard.buffer = known->second;
+      if (shard.buffer.empty()) shard.buffer = "buffer" + std::to_string(line.whole("index", 0));
+      if (!job.shard(shard.buffer, shard.train_step, rank.rank))
+        job.shards.push_back(std::move(shard));
+    }
+  }
+}
+
+}  // namespace ringscope::traces

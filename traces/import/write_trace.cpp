@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/import/write_trace.h"
+
+#include "traces/core/output_file.h"
+#include "traces/import/format.h"
+#include "traces/storage/sqlite_sink.h"
+#include "traces/storage/trace_path.h"
+
+namespace ringscope::traces {
+
+std::vector<std::string> writeTrace(const std::string& recording, const std::string& output) {
+  checkOutputs({{"RECORDING", recording}}, {{"--output", output}});
+  checkTracePath(output);
+  const auto source = openSource(recording);
+  OutputFile beside(output);
+  SqliteSink sink(beside.temporaryPath());
+  std::vector<std::string> problems;
+  std::uint64_t seq = 0;
+  source->list(
+      [&](const ChunkInfo& info, const std::function<Chunk()>& read) {
+        if (info.kind == ChunkKind::kSummaries) return;  // the sink makes its own
+        Chunk chunk = read();
+        chunk.seq = ++seq;
+        chunk.checksum = computeChecksum(chunk);
+        sink.write(chunk);
+      },
+      [&](std::string sentence) { problems.push_back(std::move(sentence)); });
+  sink.close();
+  removeBeside(beside.finalPath());
+  beside.finish();
+  return problems;
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "traces/query/trace.h"
+#include "traces/schema/framework.h"
+
+namespace ringscope::traces {
+
+/// What the recorded run was written in: RingScope where no note says otherwise. Nothing where the
+/// notes name none that is known, or several.
+std::optional<Framework> frameworkOf(const Trace& trace);
+
+}  // namespace ringscope::traces

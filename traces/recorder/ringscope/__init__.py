@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records what a PyTorch training under context parallelism really did, for RingScope to open.
+
+    import ringscope
+    with ringscope.record("run1", model=model, steps=range(3)):
+        train()
+
+Each rank writes its own files into the folder; FORMAT.md describes them. Nothing that is recorded
+changes the job's numbers, and at the end everything that was wrapped is as it was.
+"""
+
+import contextlib
+
+from ._names import annotate
+from ._recording import Recording
+from .cpu_ring import cpu_context_parallel
+
+__all__ = [
+    "buffer",
+    "cpu_context_parallel",
+    "log",
+    "record",
+    "start",
+    "stop",
+]
+
+_current = None
+
+
+def start(folder, model=None, steps=range(1), **options):
+    """Begins to record into `folder`; see record(). Raises RuntimeError while one is under way."""
+    global _current
+    if _current is not None:
+        raise RuntimeError("a recording is under way already; ringscope.stop() ends it")
+    _current = Recording(folder, model, steps, **options)
+
+
+def stop(why="finished"):
+    """Ends the recording that start() began; nothing where there is none."""
+    global _current
+    recording, _current = _current, None
+    if recording is not None:
+        recording.close(why)
+
+
+@contextlib.contextmanager
+def record(folder, model=None, steps=range(1), **options):
+    """Records what happens within it.
+
+    folder: gets this rank's files; nothing in it is overwritten (FileExistsError).
+    model: the root module; without it the first module that is called is taken.
+    steps: training steps to record, counted from 0 by the optimizer's steps; None: all.
+    values: "auto" keeps token ids, positions and tensors up to max_tensor_bytes; "all"; "none".
+    max_tensor_bytes: of one tensor's values (1 MiB).
+    budget_bytes: of all that this rank writes (256 MiB); what does not fit is left out and counted.
+    declare: what the job means to do, for what cannot be seen: loss="mean_over_targets",
+        positions="whole_sequence" or "each_document", mask="causal" or "full", balance=….
+    """
+    start(folder, model, steps, **options)
+    try:
+        yield
+    except BaseException as error:
+        stop(f"failed: {type(error).__name__}: {error}"[:300])
+        raise
+    stop()
+
+
+def buffer(tensor, name):
+    """Says what a buffer is called, where context_parallel's caller has no variable of that name.
+    Returns the tensor."""
+    annotate(tensor, name)
+    return tensor
+
+
+def log(**numbers):
+    """Says what the job logs of this training step, for instance loss=… and grad_norm=…. Tensors of
+    one element are read."""
+    if _current is not None:
+        _current.log(numbers)

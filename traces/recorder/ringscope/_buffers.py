@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers that PyTorch's context_parallel cuts: what they were, what is left, and whose tokens."""
+
+import torch
+
+from ._names import name_of
+from ._pytorch import context_parallel_module
+from ._session import observer
+
+
+def runs_of(indices):
+    """[3, 4, 5, 9] as [[3, 6], [9, 10]]."""
+    runs = []
+    for index in indices:
+        if runs and runs[-1][1] == index:
+            runs[-1][1] = index + 1
+        else:
+            runs.append([index, index + 1])
+    return runs
+
+
+class BufferObserver:
+    def __init__(self, session, patches):
+        self.session = session
+        self.model = None
+        self.named = {}
+        self._meshes = set()
+        self._cut = None
+        ring = context_parallel_module()
+        if ring is not None:
+            patches.wrap(ring, "_context_parallel_buffers", self._around)
+
+    def _around(self, original):
+        self._cut = original
+
+        def context_parallel_buffers(mesh, buffers, buffer_seq_dims, *args, **kwargs):
+            before = self.before(mesh, buffers, buffer_seq_dims)
+            results = original(mesh, buffers, buffer_seq_dims, *args, **kwargs)
+            self.after(mesh, buffers, buffer_seq_dims, args, kwargs, before, results)
+            return results
+
+        return context_parallel_buffers
+
+    @observer
+    def before(self, mesh, buffers, seq_dims):
+        self.describe_mesh(mesh)
+        whole = []
+        for buffer in buffers:
+            if not isinstance(buffer, torch.Tensor):
+                whole.append(None)
+                continue
+            name, how = name_of(buffer, self.model)
+            number = self.session.tensor(
+                "whole_buffer", buffer, name=name, layer=None, keep=not buffer.is_floating_point()
+            )
+            whole.append((name, how, list(buffer.shape), number))
+        return whole
+
+    @observer
+    def after(self, mesh, buffers, seq_dims, args, kwargs, before, results):
+        balancer = kwargs.get("load_balancer", args[0] if args else None)
+        lengths = {}
+        for index, (buffer, seq_dim, shard) in enumerate(zip(buffers, seq_dims, results)):
+            if before is None or before[index] is None:
+                continue
+            name, how, shape, number = before[index]
+            length = shape[seq_dim]
+            if length not in lengths:
+                lengths[length] = self._tokens(mesh, length, buffer.device, args, kwargs)
+            tokens, one_map = lengths[length]
+            # By storage, so that a view of the buffer is known too.
+            self.named[buffer.untyped_storage().data_ptr()] = name
+            self.session.line(
+                "buffer",
+                step=self.session.step,
+                index=index,
+                name=name,
+                named_by=how,
+                seq_dim=seq_dim,
+                full_shape=shape,
+                local_shape=list(shard.shape),
+                whole=number,
+                shard=self.session.tensor(
+                    "buffer", shard, name=name, layer=None, keep=not shard.is_floating_point()
+                ),
+                tokens=tokens if one_map else None,
+                balance=type(balancer).__name__.strip("_") if balancer is not None else "",
+                group=self.session.group(mesh.get_group()),
+            )
+
+    def _tokens(self, mesh, length, device, args, kwargs):
+        """Which tokens are left of a sequence, by the same cut of their indices. The second says
+        whether all rows of a batch share them."""
+        indices = torch.arange(length, device=device)
+        balancer = kwargs.get("load_balancer", args[0] if args else None)
+        if balancer is not None and balancer._generate_indices().size(0) != 1:
+            return None, False
+        own = self._cut(mesh, [indices], [0], *args, **kwargs)[0]
+        return runs_of(own.tolist()), True
+
+    def describe_mesh(self, mesh):
+        """The whole mesh that a part belongs to, once: its axes, and who is where."""
+        if id(mesh) in self._meshes:
+            return
+        self._meshes.add(id(mesh))
+        root = _root_of(mesh)
+        self.session.line(
+            "mesh",
+            axes=list(root.mesh_dim_names or []),
+            ranks=root.mesh.tolist(),
+            cp_axes=list(mesh.mesh_dim_names or []),
+            cp_group=self.session.group(mesh.get_group()),
+        )
+
+
+def _root_of(mesh):
+    for way in (
+        lambda: mesh._get_root_mesh(),
+        lambda: __import__("torch.distributed.device_mesh", fromlist=["_mesh_resources"])
+        ._mesh_resources.get_root_mesh(mesh),
+    ):
+        try:
+            root = way()
+        except (AttributeError, ImportError, RuntimeError):
+            continue
+        if root is not None:
+            return root
+    return mesh

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collectives and messages, as c10d's dispatcher sees them whoever asked for them."""
+
+import torch
+import torch.distributed as dist
+
+from ._session import observer
+
+# Of a c10d operator: what it is called in a recording.
+_KINDS = (
+    ("allreduce", "all_reduce"),
+    ("all_reduce", "all_reduce"),
+    ("allgather", "all_gather"),
+    ("all_gather", "all_gather"),
+    ("reduce_scatter", "reduce_scatter"),
+    ("alltoall", "all_to_all"),
+    ("all_to_all", "all_to_all"),
+    ("broadcast", "broadcast"),
+    ("scatter", "scatter"),
+    ("gather", "gather"),
+    ("reduce", "reduce"),
+    ("barrier", "barrier"),
+    ("send", "send"),
+    ("recv", "receive"),
+)
+
+
+def _kind(name):
+    plain = name.lstrip("_")
+    return next((kind for begin, kind in _KINDS if plain.startswith(begin)), None)
+
+
+def _tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors_in(item)
+
+
+class CollectiveObserver:
+    def __init__(self, session, ring):
+        self.session = session
+        self.ring = ring
+        self.gradient_names = lambda: {}
+        self._number = 0
+        self._waited = {}
+
+    def call(self, func, args, kwargs):
+        name = func._schema.name.split("::")[1]
+        if name == "wait_tensor":
+            begin_ns = self.session.now()
+            result = func(*args, **kwargs)
+            self.waited(args[0], begin_ns)
+            return result
+        kind = _kind(name)
+        if kind is None:
+            return func(*args, **kwargs)
+        begin_ns = self.session.now()
+        line = self.posted(kind, name, func, args, kwargs)
+        results = func(*args, **kwargs)
+        self.started(line, results, begin_ns)
+        return results
+
+    @observer
+    def posted(self, kind, name, func, args, kwargs):
+        names = [argument.name for argument in func._schema.arguments]
+        given = {**dict(zip(names, args)), **kwargs}
+        self._number += 1
+        tensors = list(_tensors_in(list(args)))
+        line = {
+            "number": self._number,
+            "operator": kind,
+            "as": name,
+            **self.session.place(),
+            "group": self._group(given),
+            "bytes": max((t.numel() * t.element_size() for t in tensors), default=0),
+            "reduce": self._reduction(given),
+            "gradients": self._gradients(tensors),
+        }
+        call = self.ring.current.call
+        if call is not None:
+            line.update(call=call.number, **call.place())
+        for peer in ("dst", "src"):
+            if kind in ("send", "receive") and peer in given:
+                line["peer"] = int(given[peer])
+        if len(tensors) and kind == "all_reduce" and tensors[0].numel() == 1:
+            line["value"] = float(tensors[0].item())
+        return line
+
+    def _group(self, given):
+        group = given.get("process_group", given.get("group_name"))
+        if isinstance(group, str):
+            group = dist.distributed_c10d._resolve_process_group(group)
+        elif group is not None and not isinstance(group, dist.ProcessGroup):
+            group = dist.ProcessGroup.unbox(group)
+        return self.session.group(group) if group is not None else None
+
+    def _reduction(self, given):
+        how = given.get("reduce_op")
+        if how is None or isinstance(how, str):
+            return how
+        try:
+            return str(dist.ReduceOp.unbox(how).op).rsplit(".", 1)[-1].lower()
+        except (AttributeError, RuntimeError, TypeError):
+            return None
+
+    def _gradients(self, tensors):
+        """Records gradients as they are before they are summed; returns their names."""
+        if not tensors:
+            return []
+        known = self.gradient_names()
+        names = []
+        for tensor in tensors:
+            name = known.get(tensor.data_ptr())
+            if name is None or tensor.numel() == 0:
+                continue
+            self.session.tensor("grad_before_sync", tensor, name=name, keep=False, layer=None)
+            names.append(name)
+        return names
+
+    @observer
+    def started(self, line, results, begin_ns):
+        if line is None:
+            return
+        line.update(begin_ns=begin_ns, posted_ns=self.session.now())
+        if line["as"] in ("send", "recv_") or not list(_tensors_in(results)):
+            return self.session.line("collective", **line)
+        for tensor in _tensors_in(results):
+            self._waited[tensor.data_ptr()] = line["number"]
+        self.session.line("collective", **line)
+
+    @observer
+    def waited(self, tensor, begin_ns):
+        number = self._waited.pop(tensor.data_ptr(), None)
+        if number is not None:
+            self.session.line("waited", number=number, begin_ns=begin_ns, end_ns=self.session.now())

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model as it runs: which layer is at work, and the positions and angles that it got."""
+
+import inspect
+
+import torch
+from torch import nn
+
+from ._session import observer
+
+_POSITIONS = ("position_ids", "positions", "input_pos", "pos_ids")
+_COS = ("cos", "freqs_cos")
+_SIN = ("sin", "freqs_sin")
+_TABLES = ("freqs_cis", "rope_cache", "freqs")
+
+
+def decoder_layers(model):
+    """The longest list of modules of one class; an empty list where there is none."""
+    best = []
+    for module in model.modules():
+        if isinstance(module, nn.ModuleList) and len(module) > len(best):
+            if len({type(layer) for layer in module}) == 1:
+                best = list(module)
+    return best
+
+
+def _given(module, args, kwargs):
+    """What a module was called with, by the names of its forward()."""
+    try:
+        bound = inspect.signature(module.forward).bind_partial(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return dict(kwargs)
+    return {**bound, **bound.pop("kwargs", {})}
+
+
+def is_compiled(model):
+    """Whether a part of the model is compiled: it would run otherwise under an observing mode."""
+    return any(
+        type(module).__name__ == "OptimizedModule"
+        or getattr(module, "_compiled_call_impl", None) is not None
+        for module in model.modules()
+    )
+
+
+def _has_transformers(model):
+    """Whether some module of it is of Transformers, whatever it is wrapped in."""
+    return any(type(part).__module__.startswith("transformers.") for part in model.modules())
+
+
+class ModelObserver:
+    """Hooks on the root, its decoder layers and its rotary modules; remove() takes them away."""
+
+    def __init__(self, session, model):
+        self.session = session
+        self._handles = []
+        self._depth = 0
+        self._rotary_at = None
+        self._hook(model, self._root_begins, self._root_ended)
+        for index, layer in enumerate(decoder_layers(model)):
+            self._hook(layer, self._layer_begins(index), self._layer_ended)
+            for part in layer.children():  # a checkpoint may call these alone again
+                self._hook(part, self._part_begins(index), self._part_ended)
+        for module in model.modules():
+            if "rotary" in type(module).__name__.lower():
+                handle = module.register_forward_hook(self._rotary, with_kwargs=True)
+                self._handles.append(handle)
+        self.describe(model)
+
+    def _hook(self, module, before, after):
+        self._handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
+        self._handles.append(module.register_forward_hook(after, always_call=True))
+
+    def remove(self):
+        for handle in self._handles:
+            handle.remove()
+
+    @observer
+    def describe(self, model):
+        config = getattr(model, "config", None)
+        sizes = {}
+        for name in (
+            "model_type",
+            "hidden_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "num_key_value_heads",
+            "head_dim",
+            "vocab_size",
+            "sliding_window",
+        ):
+            value = getattr(config, name, None)
+            if isinstance(value, (int, str)):
+                sizes[name] = value
+        self.session.line(
+            "model",
+            of=type(model).__name__,
+            library="transformers" if _has_transformers(model) else "torch",
+            layers=len(decoder_layers(model)),
+            config=sizes,
+            parameters=sum(p.numel() for p in model.parameters()),
+        )
+
+    def _root_begins(self, module, args, kwargs):
+        if torch._C._current_graph_task_id() == -1:
+            self.session.microbatch += 1
+        self.session.layer = None
+        self.root(_given(module, args, kwargs))
+
+    @observer
+    def root(self, given):
+        for name in _POSITIONS:
+            if isinstance(given.get(name), torch.Tensor):
+                self.session.tensor("position_ids", given[name], name=name, layer=None)
+                self.session.line("given", to="model", name=name, **self.session.place())
+
+    def _root_ended(self, module, args, output):
+        self.session.layer = None
+
+    def _layer_begins(self, index):
+        def begins(module, args, kwargs):
+            self.session.layer = index
+            self.session.recompute = torch._C._current_graph_task_id() != -1
+            self.layer(_given(module, args, kwargs))
+
+        return begins
+
+    def _part_begins(self, index):
+        def begins(module, args, kwargs):
+            if torch._C._current_graph_task_id() != -1:
+                self.session.layer, self.session.recompute = index, True
+
+        return begins
+
+    def _part_ended(self, module, args, output):
+        if torch._C._current_graph_task_id() != -1:
+            self._layer_ended(module, args, output)
+
+    def _layer_ended(self, module, args, output):
+        self.session.layer = None
+        self.session.recompute = False
+
+    @observer
+    def layer(self, given):
+        tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
+        pair = given.get("position_embeddings")
+        if isinstance(pair, (tuple, list)) and len(pair) == 2:
+            tensors["cos"], tensors["sin"] = pair
+        for what, names in (("position_ids", _POSITIONS), ("cos", _COS), ("sin", _SIN)):
+            for name in names:
+                if name in tensors:
+                    self.session.tensor(what, tensors[name], name=name)
+                    break
+        for name in _TABLES:
+            if name in tensors and not tensors[name].is_complex():
+                self.session.tensor("rotary_table", tensors[name], name=name)
+
+    def _rotary(self, module, args, kwargs, output):
+        self.rotary(_given(module, args, kwargs), output)
+
+    @observer
+    def rotary(self, given, output):
+        for name in _POSITIONS:
+            if isinstance(given.get(name), torch.Tensor):
+                self.session.tensor("rotary_position_ids", given[name], name=name, keep=True)
+        if isinstance(output, (tuple, list)) and len(output) == 2:
+            for what, value in zip(("rotary_cos", "rotary_sin"), output):
+                if isinstance(value, torch.Tensor):
+                    self.session.tensor(what, value)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts a session's observers in place, and takes them away."""
+
+import atexit
+
+import torch
+from torch.nn.modules import module as modules
+from torch.utils import _python_dispatch as dispatching
+
+from ._buffers import BufferObserver
+from ._dispatch import Watch
+from ._model import ModelObserver, is_compiled
+from ._patches import Patches
+from ._ring import RingObserver
+from ._session import Session
+from ._training import LossObserver, OptimizerObserver
+
+_DECLARED = {
+    "mask": ("causal", "full"),
+    "loss": ("mean_over_targets",),
+    "positions": ("whole_sequence", "each_document"),
+    "balance": ("none", "head_tail", "striped", "per_document"),
+}
+
+
+def _checked(declare):
+    declare = dict(declare or {})
+    for name, value in declare.items():
+        if value not in _DECLARED.get(name, ()):
+            known = ", ".join(f"{key}: {' or '.join(may)}" for key, may in _DECLARED.items())
+            raise ValueError(f"declare={{{name!r}: {value!r}}} is unknown; known are {known}")
+    return declare
+
+
+def _remove_mode(mode):
+    """Takes a mode from the stack, wherever it is; those above it stay."""
+    above = []
+    while dispatching._get_current_dispatch_mode() is not None:
+        top = dispatching._pop_mode()
+        if top is mode:
+            break
+        above.append(top)
+    for other in reversed(above):
+        dispatching._push_mode(other)
+
+
+class Recording:
+    """A recording from its beginning to close()."""
+
+    def __init__(
+        self,
+        folder,
+        model,
+        steps,
+        values="auto",
+        max_tensor_bytes=1 << 20,
+        budget_bytes=256 << 20,
+        declare=None,
+    ):
+        if values not in ("auto", "all", "none"):
+            raise ValueError(f"values={values!r} is unknown; known are auto, all and none")
+        declare = _checked(declare)
+        steps = None if steps is None else frozenset(steps)
+        self.session = Session(folder, steps, values, max_tensor_bytes, budget_bytes, declare)
+        self.patches = Patches()
+        self.ring = RingObserver(self.session, self.patches)
+        self.buffers = BufferObserver(self.session, self.patches)
+        self.losses = LossObserver(self.session, self.buffers)
+        self.optimizer = OptimizerObserver(self.session, self.patches)
+        self.model = None
+        self.mode = None
+        self._first_call = None
+        if model is not None:
+            self._adopt(model)
+        else:
+            self._first_call = modules.register_module_forward_pre_hook(self._called)
+        if model is None or not is_compiled(model):
+            self._watch()
+        else:
+            self.session.line(
+                "limit", why="the model is compiled: operators and collectives are not observed"
+            )
+        atexit.register(self._at_exit)
+
+    def _watch(self):
+        self.mode = Watch(self.session, self.ring, self.losses)
+        if self.mode.collectives:
+            self.mode.collectives.gradient_names = self.optimizer.gradient_names
+        self.mode.__enter__()
+
+    def _adopt(self, model):
+        self.model = ModelObserver(self.session, model)
+        self.buffers.model = model
+        self.optimizer.set_parameters(model)
+        weights = {p.data_ptr(): name for name, p in model.named_parameters()}
+        self.losses.embedding_names = lambda: weights
+
+    def _called(self, module, args):
+        """Of any module, until one with parameters is called: that is the job's model."""
+        if self._first_call is None or next(module.parameters(), None) is None:
+            return
+        self._first_call.remove()
+        self._first_call = None
+        self._adopt(module)
+        if is_compiled(module) and self.mode is not None:
+            _remove_mode(self.mode)
+            self.mode = None
+
+    def log(self, numbers):
+        values = {}
+        for name, value in numbers.items():
+            value = value.detach().item() if isinstance(value, torch.Tensor) else value
+            values[name] = float(value)
+        session = self.session
+        step = session.step - 1 if session.microbatch < 0 and session.step > 0 else session.step
+        if session.running and (session.steps is None or step in session.steps):
+            session.line("log", step=step, values=values)
+
+    def _at_exit(self):
+        import ringscope
+
+        ringscope.stop("the program ended without stop()")
+
+    def close(self, why):
+        atexit.unregister(self._at_exit)
+        if self._first_call is not None:
+            self._first_call.remove()
+        if self.mode is not None:
+            _remove_mode(self.mode)
+        if self.model is not None:
+            self.model.remove()
+        self.optimizer.remove()
+        self.patches.undo()
+        self.session.close(why)

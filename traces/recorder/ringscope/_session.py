@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recording that is under way on this rank: where the job is, and what is written of it."""
+
+import functools
+import os
+import threading
+import time
+
+import torch
+import torch.distributed as dist
+
+from ._tensors import TYPES, can_be_read, mixsum64, quiet, raw_bytes, statistics
+from ._pytorch import local_of
+from ._writer import RankWriter
+
+_MOST_TROUBLES = 20
+# Small, and what the questions about positions and labels need: kept under every policy but "none".
+_ALWAYS = ("position_ids", "embedding_input", "targets")
+
+
+def environment_rank():
+    """This process's rank and the number of ranks, as torch.distributed or torchrun tells them."""
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+
+
+def observer(function):
+    """Of a method that only looks: it is left out while nothing is to be recorded, its time is
+    counted, and an error in it is written down and never reaches the job."""
+
+    @functools.wraps(function)
+    def guarded(self, *args, **kwargs):
+        session = getattr(self, "session", self)
+        if not session.active or session.inside.busy:
+            return None
+        begin = time.perf_counter_ns()
+        session.inside.busy = True
+        try:
+            with quiet():
+                return function(self, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001: the job must go on
+            session.trouble(function.__name__, error)
+            return None
+        finally:
+            session.inside.busy = False
+            session.overhead_ns += time.perf_counter_ns() - begin
+
+    return guarded
+
+
+class _Inside(threading.local):
+    busy = False
+
+
+class Session:
+    """What all observers share. One a process at a time."""
+
+    def __init__(self, folder, steps, values, max_tensor_bytes, budget_bytes, declare):
+        rank, world_size = environment_rank()
+        self.writer = RankWriter(folder, rank, world_size, budget_bytes)
+        self.rank = rank
+        self.inside = _Inside()
+        self.steps = steps
+        self.policy = values
+        self.max_tensor_bytes = max_tensor_bytes
+        self.step = 0
+        self.microbatch = -1
+        self.layer = None
+        self.recompute = False
+        self.running = True
+        self.overhead_ns = 0
+        self.left_out = {}
+        self._tensors = 0
+        self._kept = {}
+        self._troubles = 0
+        self._groups = {}
+        self._described = False
+        self.writer.line("declared", **declare)
+
+    @property
+    def active(self):
+        return self.running and (self.steps is None or self.step in self.steps)
+
+    def now(self):
+        return self.writer.now()
+
+    def place(self, **more):
+        """Where this rank is: the training step, microbatch and layer."""
+        at = {"step": self.step, "microbatch": max(self.microbatch, 0), "layer": self.layer}
+        backward = torch._C._current_graph_task_id() != -1
+        at["pass"] = "recompute" if self.recompute else "backward" if backward else "forward"
+        at.update(more)
+        return at
+
+    def line(self, kind, **fields):
+        if not self.running:
+            return
+        self.describe_job()
+        if self.writer.left_bytes <= 0:
+            self.running = False
+            self.writer.line("full", step=self.step)
+            return
+        self.writer.line(kind, **fields)
+
+    def describe_job(self):
+        """Once torch.distributed is there: the backend, and an id that all ranks of a job share."""
+        if self._described or not (dist.is_available() and dist.is_initialized()):
+            return
+        self._described = True
+        from torch.distributed.distributed_c10d import _get_default_store
+
+        own = f"{os.urandom(16).hex()}"
+        try:
+            job = _get_default_store().compare_set("ringscope/job", "", own)
+            job = job.decode() if isinstance(job, bytes) else str(job)
+        except RuntimeError:
+            job = ""
+        self.writer.line(
+            "job",
+            job=job,
+            torch=torch.__version__,
+            backend=dist.get_backend(),
+            rank=dist.get_rank(),
+            world_size=dist.get_world_size(),
+            device="cuda" if torch.cuda.is_available() else "cpu",
+            cores=os.cpu_count() or 0,
+        )
+
+    def group(self, group):
+        """Describes a process group once; returns its name."""
+        name = group.group_name
+        if name not in self._groups:
+            self._groups[name] = True
+            self.line("group", name=name, members=dist.get_process_group_ranks(group))
+        return name
+
+    def tensor(self, what, value, name="", keep=None, **place):
+        """Records a tensor as it is now. Returns its number, or None where it cannot be read."""
+        value = local_of(value)
+        if not can_be_read(value) or value.dtype not in TYPES:
+            return None
+        dtype, shape = TYPES[value.dtype], list(value.shape)
+        digest = mixsum64(value)
+        self._tensors += 1
+        number = self._tensors
+        fields = {
+            "id": number,
+            "what": what,
+            "name": name,
+            **self.place(**place),
+            "dtype": dtype,
+            "shape": shape,
+            "hash": f"{digest:016x}",
+            "stats": statistics(value),
+        }
+        kept = self._values(what, value, (digest, dtype, tuple(shape)), keep)
+        if kept:
+            fields["values"] = kept
+        self.line("tensor", **fields)
+        return number
+
+    def _values(self, what, value, content, keep):
+        if self.policy == "none":
+            return None
+        if content in self._kept:
+            return self._kept[content]
+        size = value.numel() * value.element_size()
+        always = keep or what in _ALWAYS
+        if self.policy != "all" and not always and (keep is False or size > self.max_tensor_bytes):
+            self.left_out["policy"] = self.left_out.get("policy", 0) + 1
+            return None
+        if size > self.writer.left_bytes:
+            self.left_out["budget"] = self.left_out.get("budget", 0) + 1
+            return None
+        at = self.writer.values(f"t{self._tensors}", content[1], list(content[2]), raw_bytes(value))
+        self._kept[content] = at
+        return at
+
+    def digest(self, value):
+        """A tensor's hash as lines have it, or None where it cannot be read."""
+        return f"{mixsum64(value):016x}" if can_be_read(value) else None
+
+    def trouble(self, where, error):
+        """Writes down that something could not be observed."""
+        self._troubles += 1
+        if self._troubles <= _MOST_TROUBLES:
+            text = f"{type(error).__name__}: {error}"[:300]
+            self.writer.line("trouble", where=where, step=self.step, error=text)
+
+    def end_step(self):
+        """The optimizer has stepped: what follows belongs to the next training step."""
+        if self.active:
+            self.line("step", step=self.step, end_ns=self.now(), microbatches=self.microbatch + 1)
+            self.writer.flush_values()
+        self.step += 1
+        self.microbatch = -1
+
+    def close(self, why):
+        self.running = False
+        self.writer.line(
+            "end",
+            why=why,
+            steps=self.step,
+            tensors=self._tensors,
+            left_out=self.left_out,
+            troubles=self._troubles,
+            overhead_ns=self.overhead_ns,
+            end_ns=self.now(),
+        )
+        self.writer.close()

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loss of each rank, its gradients, their norm, and the optimizer's step."""
+
+import torch
+from torch.optim import optimizer as optimizers
+
+from ._pytorch import local_of
+from ._session import observer
+
+_REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
+
+
+class LossObserver:
+    """Cross entropy as the operator gets it: log-probabilities and targets."""
+
+    def __init__(self, session, buffers):
+        self.session = session
+        self.buffers = buffers
+        self._logits = (None, None)
+
+    def operators(self):
+        aten = torch.ops.aten
+        return {
+            aten.nll_loss_forward.default: self.loss,
+            aten.nll_loss2d_forward.default: self.loss,
+            aten._log_softmax.default: self.log_softmax,
+            aten.embedding.default: self.embedding,
+        }
+
+    @observer
+    def log_softmax(self, args, kwargs, results):
+        """The last one before a loss has the logits: kept until the loss asks for them."""
+        self._logits = (results.data_ptr(), args[0])
+
+    @observer
+    def loss(self, args, kwargs, results):
+        log_probabilities, target, weight, reduction, ignore_index = args[:5]
+        session = self.session
+        classes = 1 if log_probabilities.dim() > 1 else 0
+        counted = target != ignore_index
+        picked = log_probabilities.gather(
+            classes, target.where(counted, torch.zeros_like(target)).unsqueeze(classes)
+        ).squeeze(classes)
+        own_sum = -(picked.to(torch.float64) * counted).sum().item()
+        logits = None
+        if self._logits[0] == log_probabilities.data_ptr():
+            logits = session.tensor("logits", self._logits[1], layer=None)
+        self._logits = (None, None)
+        storage = target.untyped_storage().data_ptr()
+        session.line(
+            "loss",
+            **session.place(layer=None),
+            operator="cross_entropy",
+            sum=own_sum if own_sum == own_sum and abs(own_sum) != float("inf") else None,
+            targets=int(counted.sum().item()),
+            weighted=weight is not None,
+            reduction=_REDUCTIONS.get(reduction, "none"),
+            ignore_index=ignore_index,
+            shape=list(target.shape),
+            tensors={"targets": session.tensor("targets", target, layer=None), "logits": logits},
+            target_buffer=self.buffers.named.get(storage, ""),
+        )
+
+    @observer
+    def embedding(self, args, kwargs, results):
+        """Of embeddings outside the layers: the first is of tokens, by its place in the model."""
+        if self.session.layer is not None or args[1].dtype not in (torch.int32, torch.int64):
+            return
+        ids = args[1]
+        storage = ids.untyped_storage().data_ptr()
+        name = self.embedding_names().get(args[0].data_ptr(), "")
+        self.session.line(
+            "embedding",
+            **self.session.place(layer=None),
+            parameter=name,
+            rows=args[0].shape[0],
+            buffer=self.buffers.named.get(storage, ""),
+            ids=self.session.tensor("embedding_input", ids, name=name, layer=None),
+        )
+
+    embedding_names = staticmethod(lambda: {})
+
+
+class OptimizerObserver:
+    """Gradients when the optimizer takes them, weights after it; a step of it ends a training
+    step."""
+
+    def __init__(self, session, patches):
+        self.session = session
+        self.names = {}
+        self._handles = [
+            optimizers.register_optimizer_step_pre_hook(self._before),
+            optimizers.register_optimizer_step_post_hook(self._after),
+        ]
+        import torch.nn.utils as utils
+
+        for owner in (utils, utils.clip_grad):
+            patches.wrap(owner, "clip_grad_norm_", self._clip)
+
+    def remove(self):
+        for handle in self._handles:
+            handle.remove()
+
+    def know(self, model):
+        for name, parameter in model.named_parameters():
+            self.names[id(parameter)] = name.removeprefix("module.").replace("_orig_mod.", "")
+
+    def gradient_names(self):
+        """By the address of what the gradients are stored in."""
+        return {
+            local_of(parameter.grad).data_ptr(): name
+            for parameter, name in self._known
+            if parameter.grad is not None
+        }
+
+    _known = ()
+
+    def set_parameters(self, model):
+        self.know(model)
+        self._known = [(p, self.names[id(p)]) for p in model.parameters()]
+
+    def _parameters(self, optimizer):
+        for index, group in enumerate(optimizer.param_groups):
+            for at, parameter in enumerate(group["params"]):
+                yield self.names.get(id(parameter), f"group{index}.{at}"), parameter
+
+    def _record(self, what, optimizer, of):
+        for name, parameter in self._parameters(optimizer):
+            value = of(parameter)
+            if value is None:
+                continue
+            self.session.tensor(what, value, name=name, keep=False, layer=None)
+            if value is not local_of(value):
+                placed = [str(placement) for placement in value.placements]
+                self.session.line("placed", what=what, name=name, placements=placed)
+
+    def _before(self, optimizer, args, kwargs):
+        self.take_gradients(optimizer)
+
+    @observer
+    def take_gradients(self, optimizer):
+        self._record("grad", optimizer, lambda parameter: parameter.grad)
+        for group in optimizer.param_groups:
+            self.session.line(
+                "optimizer",
+                step=self.session.step,
+                of=type(optimizer).__name__,
+                lr=float(group["lr"]),
+                weight_decay=float(group.get("weight_decay", 0.0)),
+            )
+            break
+
+    def _after(self, optimizer, args, kwargs):
+        self.take_weights(optimizer)
+        self.session.end_step()
+
+    @observer
+    def take_weights(self, optimizer):
+        self._record("weight", optimizer, lambda parameter: parameter.data)
+
+    def _clip(self, original):
+        def clip_grad_norm_(parameters, max_norm, *args, **kwargs):
+            if isinstance(parameters, torch.Tensor):
+                parameters = [parameters]
+            parameters = list(parameters)
+            begin_ns = self.session.now()
+            self.take_unclipped(parameters)
+            norm = original(parameters, max_norm, *args, **kwargs)
+            self.clipped(norm, max_norm, args, kwargs, begin_ns)
+            return norm
+
+        return clip_grad_norm_
+
+    @observer
+    def take_unclipped(self, parameters):
+        for parameter in parameters:
+            if parameter.grad is not None:
+                name = self.names.get(id(parameter), "")
+                self.session.tensor("grad_unclipped", parameter.grad, name=name, keep=False, layer=None)
+
+    @observer
+    def clipped(self, norm, max_norm, args, kwargs, begin_ns):
+        norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
+        self.session.line(
+            "clip",
+            step=self.session.step,
+            norm=float(norm),
+            max_norm=float(max_norm),
+            norm_type=float(args[0] if args else kwargs.get("norm_type", 2.0)),
+            begin_ns=begin_ns,
+            end_ns=self.session.now(),
+        )

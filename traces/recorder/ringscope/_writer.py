@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rank's files of a recording; FORMAT.md says what they hold."""
+
+import json
+import os
+import struct
+import time
+
+VERSION = 1
+_TYPE_NAMES = {
+    "float32": "F32",
+    "float64": "F64",
+    "bfloat16": "BF16",
+    "float16": "F16",
+    "int32": "I32",
+    "int64": "I64",
+}
+_VALUES_A_FILE = 16 << 20
+
+
+def _boot_id():
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+class RankWriter:
+    """Appends lines, each flushed, and writes values aside before they get their name.
+
+    Raises FileExistsError where this rank has a file in the folder already: nothing is overwritten.
+    """
+
+    def __init__(self, folder, rank, world_size, budget_bytes):
+        os.makedirs(folder, exist_ok=True)
+        self.folder = folder
+        self.rank = rank
+        self.start_ns = time.monotonic_ns()
+        self.left_bytes = budget_bytes
+        self.lines = 0
+        self._stem = f"rank-{rank:05d}"
+        self._file = open(os.path.join(folder, self._stem + ".jsonl"), "x", encoding="utf-8")
+        self._pending = {}
+        self._pending_bytes = 0
+        self._files = 0
+        self.line(
+            "header",
+            ringscope="recording",
+            version=VERSION,
+            rank=rank,
+            world_size=world_size,
+            clock={
+                "boot_id": _boot_id(),
+                "steady_ns": self.start_ns,
+                "unix_ns": time.time_ns(),
+            },
+        )
+
+    def now(self):
+        """Nanoseconds since this rank's recording began."""
+        return time.monotonic_ns() - self.start_ns
+
+    def line(self, kind, **fields):
+        text = json.dumps({"line": kind, **fields}, allow_nan=False, separators=(",", ":")) + "\n"
+        self._file.write(text)
+        self._file.flush()
+        self.left_bytes -= len(text)
+        self.lines += 1
+
+    def values(self, key, dtype, shape, data):
+        """Keeps a tensor's bytes for the next file of values; returns where they will be."""
+        name = f"{self._stem}.values-{self._files:04d}.safetensors"
+        self._pending[key] = (dtype, shape, data)
+        self._pending_bytes += len(data)
+        self.left_bytes -= len(data)
+        if self._pending_bytes >= _VALUES_A_FILE:
+            self.flush_values()
+        return {"file": name, "key": key}
+
+    def flush_values(self):
+        if not self._pending:
+            return
+        path = os.path.join(self.folder, f"{self._stem}.values-{self._files:04d}.safetensors")
+        header, at = {}, 0
+        for key, (dtype, shape, data) in self._pending.items():
+            header[key] = {
+                "dtype": _TYPE_NAMES[dtype],
+                "shape": shape,
+                "data_offsets": [at, at + len(data)],
+            }
+            at += len(data)
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        with open(path + ".part", "xb") as file:
+            file.write(struct.pack("<Q", len(text)) + text)
+            for _, _, data in self._pending.values():
+                file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(path + ".part", path)
+        self._pending, self._pending_bytes = {}, 0
+        self._files += 1
+
+    def close(self):
+        self.flush_values()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
