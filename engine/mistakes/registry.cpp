@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mistakes/registry.h"
 
+#include <algorithm>
+
+#include "engine/mistakes/limited_seams.h"
 #include "traces/core/error.h"
+#include "traces/mistakes/asked_mistake.h"
 #include "traces/mistakes/catalogue.h"
 
 namespace ringscope::engine {
@@ -55,59 +59,100 @@ void injectWrongBufferDim(Seams& seams);
 void injectWrongProcessGroup(Seams& seams);
 void injectWrongRingDirection(Seams& seams);
 
+namespace {
+
+const std::vector<std::string> kAnywhere = {"rank", "layer", "step"}, kLayers = {"layer", "step"},
+                               kRanks = {"rank", "step"}, kSteps = {"step"};
+
+}  // namespace
+
 const std::vector<InjectableMistake>& injectableMistakes() {
   static const std::vector<InjectableMistake> kMistakes = {
-      {"aliased_buffer", injectAliasedBuffer},
+      {"aliased_buffer", injectAliasedBuffer, false, kSteps},
       {"balance_cuts_documents", injectBalanceCutsDocuments, true},
-      {"balance_differs_between_buffers", injectBalanceDiffersBetweenBuffers},
+      {"balance_differs_between_buffers", injectBalanceDiffersBetweenBuffers, false, kSteps},
       {"balance_without_causal", injectBalanceWithoutCausal},
-      {"causal_on_every_block", injectCausalOnEveryBlock},
-      {"clip_before_reduce", injectClipBeforeReduce},
+      {"causal_on_every_block", injectCausalOnEveryBlock, false, kAnywhere},
+      {"clip_before_reduce", injectClipBeforeReduce, false, kSteps},
       {"cp_not_applied", injectCpNotApplied},
-      {"different_batches_on_cp_ranks", injectDifferentBatchesOnCpRanks},
-      {"dkv_not_returned", injectDkvNotReturned},
-      {"documents_ignored", injectDocumentsIgnored},
-      {"dropout_rng_reused", injectDropoutRngReused},
+      {"different_batches_on_cp_ranks", injectDifferentBatchesOnCpRanks, false, kSteps},
+      {"dkv_not_returned", injectDkvNotReturned, false, kLayers},
+      {"documents_ignored", injectDocumentsIgnored, false, kLayers},
+      {"dropout_rng_reused", injectDropoutRngReused, false, kLayers},
       {"dropped_hop", injectDroppedHop},
-      {"embedding_detached", injectEmbeddingDetached},
-      {"gqa_group_broken", injectGqaGroupBroken},
-      {"grad_scaled_by_cp", injectGradScaledByCp},
+      {"embedding_detached", injectEmbeddingDetached, false, kSteps},
+      {"gqa_group_broken", injectGqaGroupBroken, false, kLayers},
+      {"grad_scaled_by_cp", injectGradScaledByCp, false, kSteps},
       {"heads_not_divisible", injectHeadsNotDivisible},
-      {"kv_not_rotated", injectKvNotRotated},
-      {"labels_shifted_twice", injectLabelsShiftedTwice},
-      {"local_delta_in_backward", injectLocalDeltaInBackward},
-      {"loss_scaled_by_cp", injectLossScaledByCp},
-      {"lse_base2", injectLseBase2},
-      {"lse_low_precision", injectLseLowPrecision},
-      {"lse_overflow", injectLseOverflow},
-      {"mask_dropped", injectMaskDropped},
-      {"mean_of_local_means", injectMeanOfLocalMeans},
-      {"metric_not_reduced", injectMetricNotReduced},
-      {"missing_cp_grad_reduce", injectMissingCpGradReduce},
-      {"missing_position_ids", injectMissingPositionIds},
-      {"missing_rope_buffer", injectMissingRopeBuffer},
-      {"naive_sum_merge", injectNaiveSumMerge},
+      {"kv_not_rotated", injectKvNotRotated, false, kLayers},
+      {"labels_shifted_twice", injectLabelsShiftedTwice, false, kSteps},
+      {"local_delta_in_backward", injectLocalDeltaInBackward, false, kLayers},
+      {"loss_scaled_by_cp", injectLossScaledByCp, false, kSteps},
+      {"lse_base2", injectLseBase2, false, kAnywhere},
+      {"lse_low_precision", injectLseLowPrecision, false, kAnywhere},
+      {"lse_overflow", injectLseOverflow, false, kAnywhere},
+      {"mask_dropped", injectMaskDropped, false, kAnywhere},
+      {"mean_of_local_means", injectMeanOfLocalMeans, false, kSteps},
+      {"metric_not_reduced", injectMetricNotReduced, false, kSteps},
+      {"missing_cp_grad_reduce", injectMissingCpGradReduce, false, kSteps},
+      {"missing_position_ids", injectMissingPositionIds, false, kRanks},
+      {"missing_rope_buffer", injectMissingRopeBuffer, false, kRanks},
+      {"naive_sum_merge", injectNaiveSumMerge, false, kAnywhere},
       {"nan_from_one_rank", injectNanFromOneRank},
-      {"no_skip_future_block", injectNoSkipFutureBlock},
-      {"non_contiguous_kv", injectNonContiguousKv},
-      {"norm_counts_replicas", injectNormCountsReplicas},
+      {"no_skip_future_block", injectNoSkipFutureBlock, false, kAnywhere},
+      {"non_contiguous_kv", injectNonContiguousKv, false, kLayers},
+      {"norm_counts_replicas", injectNormCountsReplicas, false, kSteps},
       {"padding_unmasked", injectPaddingUnmasked},
-      {"positions_not_reset_per_document", injectPositionsNotResetPerDocument},
-      {"positions_read_as_documents", injectPositionsReadAsDocuments},
-      {"rank_without_targets", injectRankWithoutTargets},
-      {"recompute_differs", injectRecomputeDiffers},
-      {"ring_bypassed", injectRingBypassed},
+      {"positions_not_reset_per_document", injectPositionsNotResetPerDocument, false, kSteps},
+      {"positions_read_as_documents", injectPositionsReadAsDocuments, false, kAnywhere},
+      {"rank_without_targets", injectRankWithoutTargets, false, kSteps},
+      {"recompute_differs", injectRecomputeDiffers, false, kAnywhere},
+      {"ring_bypassed", injectRingBypassed, false, kLayers},
       {"same_batch_on_dp_ranks", injectSameBatchOnDpRanks},
-      {"shift_labels_per_shard", injectShiftLabelsPerShard},
-      {"stale_kv_in_backward", injectStaleKvInBackward},
+      {"shift_labels_per_shard", injectShiftLabelsPerShard, false, kSteps},
+      {"stale_kv_in_backward", injectStaleKvInBackward, false, kAnywhere},
       {"unbalanced_unshard", injectUnbalancedUnshard},
       {"uneven_shards", injectUnevenShards, true},
       {"wrong_buffer_dim", injectWrongBufferDim},
       {"wrong_process_group", injectWrongProcessGroup},
-      {"wrong_ring_direction", injectWrongRingDirection},
+      {"wrong_ring_direction", injectWrongRingDirection, false, kLayers},
   };
   return kMistakes;
 }
+
+namespace {
+
+using traces::AskedMistake;
+
+void checkPlaces(const AskedMistake& asked, const InjectableMistake& mistake) {
+  std::string able;
+  for (const std::string& place : mistake.places) able += (able.empty() ? "" : ", ") + place;
+  const auto check = [&](const char* place, const std::optional<int>& number) {
+    if (!number || std::ranges::find(mistake.places, place) != mistake.places.end()) return;
+    throw usageError(asked.id + " cannot be limited to a " + place +
+                     (able.empty() ? "; it is of the whole run" : "; it can to: " + able));
+  };
+  check("rank", asked.rank);
+  check("layer", asked.layer);
+  check("step", asked.step);
+}
+
+/// Why a mistake would be made nowhere in this run.
+std::optional<std::string> missingPlace(const AskedMistake& asked, const traces::RunSpec& run) {
+  const auto lacks = [&](const char* what, const std::optional<int>& number, std::int64_t count) {
+    return number && *number >= count
+               ? std::optional("--mistake " + asked.id + ": this run has no " + what + " " +
+                               std::to_string(*number) + "; the last is " +
+                               std::to_string(count - 1))
+               : std::nullopt;
+  };
+  const bool trains = run.command == traces::Command::kTrain;
+  if (auto reason = lacks("rank", asked.rank, run.worldSize())) return reason;
+  if (auto reason = lacks("layer", asked.layer, trains ? run.model.layers : 1)) return reason;
+  return lacks("step", asked.step, trains ? run.steps : 1);
+}
+
+}  // namespace
 
 const InjectableMistake& injectableMistake(const std::string& id) {
   std::string known;
@@ -122,8 +167,18 @@ const InjectableMistake& injectableMistake(const std::string& id) {
       "; these can be: " + known);
 }
 
-void inject(const std::string& id, Seams& seams) {
-  injectableMistake(id).inject(seams);
+void inject(const std::string& text, Seams& seams) {
+  const AskedMistake asked = AskedMistake::parse(text);
+  const InjectableMistake& mistake = injectableMistake(asked.id);
+  if (!asked.isLimited()) return mistake.inject(seams);
+  checkPlaces(asked, mistake);
+  const Seams before = seams;
+  mistake.inject(seams);
+  seams = limitedTo(asked, before, seams);
+  seams.checks.refusal = [asked, of_mistake = seams.checks.refusal](const traces::RunSpec& run) {
+    const auto reason = of_mistake(run);
+    return reason ? reason : missingPlace(asked, run);
+  };
 }
 
 }  // namespace ringscope::engine

@@ -14,6 +14,9 @@ struct InjectableMistake {
   void (*inject)(Seams& seams);
   /// It changes how sequences are dealt, which a run decides before its first step.
   bool from_start_only = false;
+  /// What it can be limited to, of "rank", "layer" and "step": a mistake of one rank must not leave
+  /// others waiting, and one that is made outside of the layers has none.
+  std::vector<std::string> places{};
 };
 
 /// All of them; a new one is `injectable` in its catalogue entry, a file in this folder and a line
@@ -23,6 +26,9 @@ const std::vector<InjectableMistake>& injectableMistakes();
 /// Throws usageError when the id is not in the catalogue, or cannot be injected; lists those that
 /// can.
 const InjectableMistake& injectableMistake(const std::string& id);
-void inject(const std::string& id, Seams& seams);
+/// `asked` is an id, or an id with where alone it is made (traces/mistakes/asked_mistake.h). Throws
+/// usageError where that is no place, or the mistake cannot be limited so; a run without such a
+/// rank, layer or step is refused by the seams' checks.
+void inject(const std::string& asked, Seams& seams);
 
 }  // namespace ringscope::engine

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "traces/core/error.h"
+#include "traces/mistakes/asked_mistake.h"
 
 namespace ringscope::engine {
 
@@ -33,7 +34,7 @@ void RunSwitches::goOnWith(const traces::RunSpec& run) {
 }
 
 void RunSwitches::checkCanBegin(const std::string& mistake) const {
-  const InjectableMistake& entry = injectableMistake(mistake);
+  const InjectableMistake& entry = injectableMistake(traces::AskedMistake::parse(mistake).id);
   if (!run_) return;  // what the run begins with is checked by the run
   if (entry.from_start_only)
     throw usageError(mistake +
@@ -41,7 +42,7 @@ void RunSwitches::checkCanBegin(const std::string& mistake) const {
                      "first step; start a run with --mistake " +
                      mistake);
   Seams seams = withMistakes();
-  entry.inject(seams);
+  engine::inject(mistake, seams);
   if (const auto reason = seams.checks.refusal(*run_)) throw usageError(*reason);
 }
 

@@ -143,6 +143,13 @@ inline const std::vector<Injected> kMistakes = {
      }},
 };
 
+/// The others are of one attention alone, or of scores that are drawn for them.
+inline bool concernsTraining(const Injected& injected) {
+  return injected.mistake != "padding_unmasked" && injected.mistake != "unbalanced_unshard" &&
+         injected.mistake != "lse_overflow" &&
+         !traces::findMistake(injected.mistake)->seams.empty();
+}
+
 /// Many mistakes are of training alone.
 inline RandomRun runFor(const Injected& injected, std::mt19937& random) {
   const auto& seams = traces::findMistake(injected.mistake)->seams;

@@ -22,12 +22,6 @@ RandomRun longRunFor(const Injected& injected, std::mt19937& random) {
   }
 }
 
-bool concernsTraining(const Injected& injected) {
-  const auto& seams = traces::findMistake(injected.mistake)->seams;
-  return injected.mistake != "padding_unmasked" && injected.mistake != "unbalanced_unshard" &&
-         injected.mistake != "lse_overflow" && !seams.empty();
-}
-
 /// Records the run with the mistake from its second step on; false: that was refused.
 bool recordMidRun(const RandomRun& run, const std::string& mistake, const std::string& path,
                   std::string& refused) {
@@ -49,7 +43,8 @@ bool recordMidRun(const RandomRun& run, const std::string& mistake, const std::s
 
 TEST(MidRunCampaignTest, AMistakeThatBeginsInTheMiddleIsRefusedOrNamedAlone) {
   std::vector<Injected> mistakes = kMistakes;
-  std::erase_if(mistakes, [](const Injected& injected) { return !concernsTraining(injected); });
+  std::erase_if(mistakes,
+                [](const Injected& injected) { return !test::concernsTraining(injected); });
   for (test::Campaign campaign(static_cast<int>(mistakes.size()), 17); campaign.next();) {
     const Injected& injected = mistakes[campaign.number() % mistakes.size()];
     const RandomRun run = longRunFor(injected, campaign.random());

@@ -5,6 +5,7 @@
 #include <QComboBox>
 
 #include "tests/viz/window_fixture.h"
+#include "traces/core/error.h"
 #include "viz/window/run_panel.h"
 
 namespace ringscope::viz {
@@ -48,6 +49,28 @@ TEST_F(RunFormTest, KernelAndHopsAreChosenWithTheMouse) {
   EXPECT_EQ(config.p2p, traces::PointToPoint::kOrdered);
   EXPECT_TRUE(config.arguments().join(" ").contains("--kernel math --p2p ordered"));
   EXPECT_TRUE(button("Run")->isEnabled());
+}
+
+TEST_F(RunFormTest, AMistakeOfOnePlaceIsKeptUntilItsBoxIsUnticked) {
+  auto* panel = window.findChild<RunPanel*>();
+  RunConfig config = panel->config();
+  config.mistakes = {"naive_sum_merge:layer=1,step=0"};
+  panel->setConfig(config);
+  EXPECT_TRUE(panel->config().arguments().contains("naive_sum_merge:layer=1,step=0"));
+  QCheckBox* box = nullptr;
+  for (QCheckBox* candidate : panel->findChildren<QCheckBox*>())
+    if (candidate->property("id") == "naive_sum_merge") box = candidate;
+  ASSERT_TRUE(box);
+  EXPECT_TRUE(box->toolTip().contains("layer 1, step 0")) << box->toolTip().toStdString();
+  box->setFocus();
+  QTest::keyClick(box, Qt::Key_Space);
+  QTest::keyClick(box, Qt::Key_Space);
+  EXPECT_EQ(panel->config().mistakes, QStringList{"naive_sum_merge"});
+}
+
+TEST_F(RunFormTest, AConfigurationWithAnUnknownMistakeIsRefused) {
+  EXPECT_THROW(RunConfig::fromJson({{"mistakes", {"no_such_mistake"}}}, "a.json"), Error);
+  EXPECT_THROW(RunConfig::fromJson({{"mistakes", {"naive_sum_merge:head=1"}}}, "a.json"), Error);
 }
 
 TEST_F(RunFormTest, SinksAreTickedWithTheMouse) {

@@ -39,6 +39,7 @@ GradientScale ofStep(const Trace& trace, std::int32_t train_step) {
   else if (reading.scale > 0)
     reading.are = GradientsAre::kScaledByCp;
   reading.recorded = true;
+  reading.wrong = reading.are == GradientsAre::kUnknown;
   reading.missing =
       "needs gradients that follow from the recorded logits and labels in a way that "
       "is known; that of " +

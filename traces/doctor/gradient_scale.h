@@ -21,6 +21,7 @@ struct GradientScale {
   GradientsAre are = GradientsAre::kUnknown;
   std::string missing;    ///< kUnknown: what would settle it
   bool recorded = false;  ///< and no capture would keep more
+  bool wrong = false;     ///< kUnknown: they are not right, and none of these either
   std::int32_t train_step = 0;
   double scale = 1;       ///< kScaledByCp: cp or 1 / cp
   HeadGradient head;      ///< where it was computed from logits and labels

@@ -14,6 +14,8 @@ namespace {
 
 /// Closer than that, rounding could be it.
 constexpr double kSure = 4;
+/// A job may log three digits for people to read.
+constexpr double kLogRounding = 0.01;
 
 LoggedLoss unknown(std::string missing) {
   LoggedLoss loss;
@@ -48,6 +50,7 @@ void nameWrongOne(LoggedLoss& loss, Rounded right, double cp) {
       loss.rank = rank.rank;
       return;
     }
+  loss.wrong = std::abs(loss.logged - loss.right) > kLogRounding * std::abs(loss.right);
   loss.missing = "needs a logged loss that follows from those of the ranks; that of step " +
                  std::to_string(loss.train_step) + " follows from none of the usual sums";
 }

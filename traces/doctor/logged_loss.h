@@ -24,6 +24,7 @@ struct LoggedLoss {
   LossIs is = LossIs::kUnknown;
   std::string missing;    ///< kUnknown: what would settle it
   bool recorded = false;  ///< the losses are known, so no other capture would settle it
+  bool wrong = false;     ///< kUnknown: it is not right, and none of these either
   std::int32_t train_step = 0;
   WorldRank rank;  ///< kOfOneRank: whose it is; kLost: who has no target
   double logged = 0, right = 0;

@@ -5,6 +5,7 @@
 
 #include "traces/core/prose.h"
 #include "traces/diff/summary.h"
+#include "traces/doctor/unknown_number.h"
 #include "traces/doctor/unknown_place.h"
 
 namespace ringscope::traces {
@@ -136,7 +137,7 @@ std::string remedyFor(const Trace& trace, const DiffRecord& wrong) {
 
 std::optional<Finding> unknownMistake(const Trace& trace) {
   const DiffRecord* wrong = firstDivergence(trace);
-  if (!wrong) return std::nullopt;
+  if (!wrong) return unknownNumber(trace);
   Finding finding;
   finding.rule = kUnknownMistake;
   finding.severity = "error";

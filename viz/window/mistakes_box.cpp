@@ -2,15 +2,34 @@
 #include "viz/window/mistakes_box.h"
 
 #include <QHBoxLayout>
+#include <algorithm>
 
 #include "traces/core/error.h"
 #include "traces/core/json.h"
+#include "traces/mistakes/asked_mistake.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/storage/sealed.h"
 #include "viz/window/tick_box.h"
 
 namespace ringscope::viz {
 namespace {
+
+/// Its title, with where alone it was made; what is no mistake of the catalogue as it was written.
+QString describeAsked(const nlohmann::json& text) try {
+  const auto asked = traces::AskedMistake::parse(text.get<std::string>());
+  const auto* mistake = traces::findMistake(asked.id);
+  if (!mistake) return QString::fromStdString(text.dump());
+  return QString::fromStdString(mistake->title +
+                                (asked.isLimited() ? " (" + asked.places() + ")" : ""));
+} catch (const std::exception&) {
+  return QString::fromStdString(text.dump());
+}
+
+/// The mistake as a ticked box asks for it: an id, or one with where alone it is made.
+void askFor(QCheckBox* box, const QString& asked) {
+  box->setProperty("asked", asked);
+  box->setToolTip(describeAsked(asked.toStdString()));
+}
 
 /// What the sealed documents of a recording say was injected, in words.
 QString describeSealed(const std::vector<std::string>& documents) {
@@ -19,11 +38,7 @@ QString describeSealed(const std::vector<std::string>& documents) {
     const auto json = traces::parseJson(document, "what was sealed");
     const auto mistakes = json.is_object() ? json.find("mistakes") : json.end();
     if (mistakes == json.end()) continue;
-    for (const auto& id : *mistakes) {
-      const auto* mistake = id.is_string() ? traces::findMistake(id.get<std::string>()) : nullptr;
-      found << (mistake ? QString::fromStdString(mistake->title)
-                        : QString::fromStdString(id.dump()));
-    }
+    for (const auto& asked : *mistakes) found << describeAsked(asked);
   }
   if (documents.empty()) return "Nothing was sealed in this recording.";
   return found.isEmpty() ? "✓ Nothing was injected." : "▲ Injected: " + found.join("; ");
@@ -73,9 +88,10 @@ QWidget* MistakesBox::makeList() {
     }
     auto* box = new TickBox(QString::fromStdString(mistake.label), list);
     box->setProperty("id", QString::fromStdString(mistake.id));
-    box->setToolTip(QString::fromStdString(mistake.title));
+    askFor(box, QString::fromStdString(mistake.id));
     boxes_ << box;
-    connect(box, &QCheckBox::toggled, this, [this] {
+    connect(box, &QCheckBox::toggled, this, [this, box](bool on) {
+      if (!on) askFor(box, box->property("id").toString());
       const auto count = chosen().size();
       count_->setText(count == 0 ? "none injected" : QString("%1 injected").arg(count));
       Q_EMIT changed();
@@ -88,12 +104,19 @@ QWidget* MistakesBox::makeList() {
 QStringList MistakesBox::chosen() const {
   QStringList ids;
   for (const QCheckBox* box : boxes_)
-    if (box->isChecked()) ids << box->property("id").toString();
+    if (box->isChecked()) ids << box->property("asked").toString();
   return ids;
 }
 
 void MistakesBox::setChosen(const QStringList& mistakes) {
-  for (QCheckBox* box : boxes_) box->setChecked(mistakes.contains(box->property("id").toString()));
+  for (QCheckBox* box : boxes_) {
+    const QString id = box->property("id").toString();
+    const auto asked = std::ranges::find_if(
+        mistakes, [&](const QString& text) { return text == id || text.startsWith(id + ':'); });
+    const bool chosen = asked != mistakes.end();
+    askFor(box, chosen ? *asked : id);
+    box->setChecked(chosen);
+  }
 }
 
 void MistakesBox::setRecording(const QString& path) {

@@ -6,6 +6,8 @@
 #include "traces/core/error.h"
 #include "traces/core/json.h"
 #include "traces/core/resources.h"
+#include "traces/mistakes/asked_mistake.h"
+#include "traces/mistakes/catalogue.h"
 #include "traces/schema/run_rules.h"
 
 namespace ringscope::viz {
@@ -96,7 +98,11 @@ void assignOwn(RunConfig& config, const std::string& key, const nlohmann::json& 
     std::vector<std::string> ids;
     traces::fromJson(value, ids, source, key);
     config.mistakes.clear();
-    for (const std::string& id : ids) config.mistakes << QString::fromStdString(id);
+    for (const std::string& asked : ids) {
+      if (!traces::findMistake(traces::AskedMistake::parse(asked).id))
+        throw inputError(source + ": '" + asked + "' is no mistake of the catalogue");
+      config.mistakes << QString::fromStdString(asked);
+    }
   }
 }
 

@@ -4,7 +4,8 @@
 namespace ringscope::traces {
 
 // Where backward has another block than forward had, its weights exp(score − lse) may overflow:
-// what mixes blocks up trips nan_from_one_rank.
+// what mixes blocks up trips nan_from_one_rank. A rank's own block that came home round the ring is
+// then not the one that it computes again.
 std::vector<Mistake> ringMistakes() {
   return {
       {.id = "ring_bypassed",
@@ -46,7 +47,7 @@ std::vector<Mistake> ringMistakes() {
        .made_by = "neighbours swapped, sources left",
        .injectable = true,
        .hypotheses = {"mirrored_ring"},
-       .also_trips = {"nan_from_one_rank"}},
+       .also_trips = {"nan_from_one_rank", "recompute_differs"}},
       {.id = "stale_kv_in_backward",
        .label = "Old KV in backward",
        .title = "The reverse ring reuses step-0 KV: forward exact, gradients wrong",
@@ -59,7 +60,7 @@ std::vector<Mistake> ringMistakes() {
        .made_by = "in backward, a rotation that holds the first packet",
        .injectable = true,
        .hypotheses = {"own_values_backward"},
-       .also_trips = {"nan_from_one_rank"}},
+       .also_trips = {"nan_from_one_rank", "recompute_differs"}},
       {.id = "dkv_not_returned",
        .label = "dK/dV not brought home",
        .title = "dK, dV miss the last hop home, or are added to the wrong block",
@@ -96,7 +97,7 @@ std::vector<Mistake> ringMistakes() {
        .seams = {"ring.kv"},
        .made_by = "a packet with rows in the order of another layout",
        .injectable = true,
-       .also_trips = {"nan_from_one_rank"}},
+       .also_trips = {"nan_from_one_rank", "recompute_differs"}},
       {.id = "wrong_process_group",
        .label = "Wrong process group",
        .title = "A global rank is used as a group rank, or the world group instead of cp",
