@@ -148,7 +148,10 @@ std::optional<std::string> missingPlace(const AskedMistake& asked, const traces:
   };
   const bool trains = run.command == traces::Command::kTrain;
   if (auto reason = lacks("rank", asked.rank, run.worldSize())) return reason;
-  if (auto reason = lacks("layer", asked.layer, trains ? run.model.layers : 1)) return reason;
+  const bool is_known = !trains || run.model.layers > 0;  // a folder's model is read later
+  if (auto reason =
+          is_known ? lacks("layer", asked.layer, trains ? run.model.layers : 1) : std::nullopt)
+    return reason;
   return lacks("step", asked.step, trains ? run.steps : 1);
 }
 

@@ -7,7 +7,7 @@
 namespace ringscope::traces {
 
 /// A mistake as it is asked for: its id and, after a colon, where alone it is made:
-/// "naive_sum_merge", "naive_sum_merge:layer=1", "naive_sum_merge:rank=2,layer=0,step=1".
+/// "ID", "ID:layer=1", "ID:rank=2,layer=0,step=1".
 struct AskedMistake {
   std::string id;
   std::optional<int> rank;   ///< world rank

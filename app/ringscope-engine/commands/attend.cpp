@@ -208,9 +208,8 @@ void defineAttend(CLI::App& command, int& exit_code) {
       ->check(CLI::Range(0.0, 0.99));
   command.add_option("--seed", options->config.seed, "Random state of --random and --dropout")
       ->check(seedNumber());
-  command.add_option(
-      "--mistake", options->mistakes,
-      "Inject a mistake of the catalogue: ID, or ID:rank=R,layer=L,step=S with any of the three");
+  command.add_option("--mistake", options->mistakes,
+                     "Inject a mistake of the catalogue, everywhere or at ID:rank=R alone");
   command.callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -286,9 +286,8 @@ void defineTrain(CLI::App& command, int& exit_code) {
   command.add_option("--save-model", o->save_model,
                      "Write config.json and model.safetensors into this folder at the end");
   addNumbers(command, c);
-  command.add_option(
-      "--mistake", c.mistakes,
-      "Inject a mistake of the catalogue: ID, or ID:rank=R,layer=L,step=S with any of the three");
+  command.add_option("--mistake", c.mistakes,
+                     "Inject a mistake of the catalogue: ID or ID:rank=R,layer=L,step=S");
   command.add_option("--log", o->log, "A JSON line a step");
   command.add_option("--export-state", o->export_state,
                      "safetensors for logits, gradients and weights");
