@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/doctor/reach.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/trace_builder.h"
+#include "traces/doctor/diagnosis.h"
+
+namespace ringscope::traces {
+namespace {
+
+const std::string kValues = "tensor out layer=0 step=0 shape=2 values=1,2\n",
+                  kStats = "tensor out layer=0 step=1 shape=2 min=1 max=2\n";
+
+TEST(ReachTest, StepsWithoutValuesAreTold) {
+  const auto trace = test::traceOf("run cp=2 seq_len=4\n" + kValues + kStats + "end\n");
+  EXPECT_EQ(reachOfValues(*trace),
+            "Values were kept of step 0 alone, of 2 recorded training steps: a mistake of the "
+            "others shows only as far as events and statistics tell.");
+  const Diagnosis diagnosis = diagnose(*trace);
+  EXPECT_NE(toText(diagnosis).find(diagnosis.reach + "\n"), std::string::npos);
+  EXPECT_EQ(toJson(diagnosis)["reach"], diagnosis.reach);
+}
+
+TEST(ReachTest, WhereAllStepsHaveThemOrNoneThereIsNothingToTell) {
+  EXPECT_EQ(reachOfValues(*test::traceOf("run cp=2 seq_len=4\n" + kValues)), "");
+  EXPECT_EQ(reachOfValues(*test::traceOf("run cp=2 seq_len=4\n" + kStats)), "");
+  EXPECT_EQ(toText(diagnose(*test::traceOf("run cp=2 seq_len=4\nend\n"))).find("Values were kept"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ringscope::traces
