@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
+#include "tests/support/recording_copy.h"
 #include "tests/traces/doctor_answers.h"
 #include "traces/core/hash.h"
-#include "traces/core/input_file.h"
 #include "traces/import/format.h"
 #include "traces/import/write_trace.h"
 #include "traces/query/framework.h"
@@ -25,29 +24,9 @@ const std::string kRecording = RINGSCOPE_SOURCE_DIR "/tests/reference/recording"
 constexpr const char* kFirst = "rank-00000.jsonl";
 
 /// A copy that can be damaged.
-class Copy {
+class Copy : public test::RecordingCopy {
  public:
-  Copy() {
-    fs::create_directory(path());
-    for (const auto& entry : fs::directory_iterator(kRecording))
-      fs::copy_file(entry.path(), fs::path(path()) / entry.path().filename());
-  }
-  std::string path() const { return dir_.file("recording"); }
-  std::string file(const std::string& name) const { return path() + "/" + name; }
-  std::string text(const std::string& name) const { return readFile(file(name)); }
-  void put(const std::string& name, const std::string& text) const {
-    std::ofstream(file(name), std::ios::binary) << text;
-  }
-  /// Puts `to` in the place of the first `from` of a file.
-  void change(const std::string& name, const std::string& from, const std::string& to) const {
-    std::string all = text(name);
-    const auto at = all.find(from);
-    ASSERT_NE(at, std::string::npos) << from;
-    put(name, all.replace(at, from.size(), to));
-  }
-
- private:
-  test::TempDir dir_;
+  Copy() : RecordingCopy(kRecording) {}
 };
 
 bool anyProblem(const Trace& trace, const std::string& words) {
@@ -161,14 +140,10 @@ TEST(ImportRecording, WithoutGradientsAndLabelsTheirRulesSayThatTheyCannotKnow) 
   const Copy copy;
   for (const char* name : {kFirst, "rank-00001.jsonl"}) {
     std::string kept;
-    const std::string all = copy.text(name);
-    for (std::size_t begin = 0, end; (end = all.find('\n', begin)) != std::string::npos;
-         begin = end + 1) {
-      const std::string line = all.substr(begin, end + 1 - begin);
+    for (const std::string& line : copy.lines(name))
       if (line.find(R"("what":"grad")") == std::string::npos &&
           line.find(R"({"line":"loss")") == std::string::npos)
         kept += line;
-    }
     copy.put(name, kept);
   }
   const auto trace = openTrace(copy.path());

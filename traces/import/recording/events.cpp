@@ -6,16 +6,19 @@
 namespace ringscope::traces {
 namespace {
 
-/// One rank's events; its ring steps are those of PyTorch's ring.
+/// One rank's events; its ring steps are those of PyTorch's ring, or those that the job named.
 class Reader {
  public:
   Reader(RecordedJob& job, std::size_t file)
       : job_(job), rank_(job.ranks[file]), shift_(job.shifts[file]) {
     for (const Line& line : rank_.lines) {
-      if (line.kind() == "group") groups_[line.text("name")] = line.wholes("members");
+      if (line.kind() == "group") groups_[line.text("name")] = line.ranks("members");
       if (line.kind() == "waited") waited_[line.whole("number")] = line.whole("end_ns");
       if (line.kind() == "attention" && line.has("ring"))
         rings_.insert_or_assign(line.whole("call"), line.part("ring"));
+      if (line.kind() == "attention" && line.text("operator") == "annotated")
+        annotated_.insert(line.whole("call"));
+      if (line.kind() == "attention_end") ended_.insert(line.whole("call"));
     }
   }
 
@@ -52,7 +55,7 @@ class Reader {
     const std::int64_t begin = line.whole("begin_ns"), end = line.whole("end_ns");
     if (begin < 0 || end < begin) return;
     Event event = eventOf(line, kind, begin, end);
-    event.source_rank = WorldRank::of(std::min<std::int64_t>(line.whole("source_rank"), 1 << 20));
+    event.source_rank = line.rank("source_rank");
     event.piece = PieceIndex::of(std::min<std::int64_t>(line.whole("piece"), 1 << 20));
     if (kind == EventKind::kClip) event.place = {event.place.train_step, {}, Direction::kBackward};
     job_.events.push_back(event);
@@ -69,21 +72,24 @@ class Reader {
     event.q_end = static_cast<std::int32_t>(q[1]);
     event.k_begin = static_cast<std::int32_t>(k[0]);
     event.k_end = static_cast<std::int32_t>(k[1]);
-    event.source_rank = WorldRank::of(std::min<std::int64_t>(line.whole("source_rank"), 1 << 20));
+    event.source_rank = line.rank("source_rank");
     event.piece = PieceIndex::of(std::min<std::int64_t>(line.whole("piece"), 1 << 20));
     event.mask = line.flag("causal") ? PieceMask::kCausal : PieceMask::kFull;
     job_.events.push_back(event);
   }
 
-  /// Whose block PyTorch's ring holds at a ring step, by the order of its group.
-  WorldRank holdsAt(const Line& hop, std::int64_t ring_step) const {
+  /// Whose block a hop of PyTorch's ring sends (0) or brings (1), by the order of its group; of one
+  /// that the job wrote by itself, what the recorder told from what the job said.
+  WorldRank blockOf(const Line& hop, const char* said, std::int64_t later) const {
+    if (annotated_.contains(hop.whole("call"))) return hop.rank(said);
     const auto ring = rings_.find(hop.whole("call"));
     const auto members = groups_.find(hop.text("group"));
     if (ring == rings_.end() || members == groups_.end() || members->second.empty())
       return WorldRank::none();
-    const auto size = static_cast<std::int64_t>(members->second.size());
+    const auto size = std::ssize(members->second);
+    const std::int64_t ring_step = hop.whole("hop") - 1 + later;
     const std::int64_t seat = ((ring->second.whole("rank", 0) - ring_step) % size + size) % size;
-    return WorldRank::of(members->second[static_cast<std::size_t>(seat)]);
+    return members->second[static_cast<std::size_t>(seat)];
   }
 
   void addHop(const Line& line) {
@@ -99,15 +105,7 @@ class Reader {
       event.kind = EventKind::kCollective;
       job_.events.push_back(event);
     } else {
-      event.peer = WorldRank::of(std::min<std::int64_t>(line.whole("send_to"), 1 << 20));
-      event.source_rank = holdsAt(line, hop - 1);
-      event.flow = flowOf(line, event.rank, event.peer);
-      job_.events.push_back(event);
-      event.kind = EventKind::kReceive;
-      event.peer = WorldRank::of(std::min<std::int64_t>(line.whole("receive_from"), 1 << 20));
-      event.source_rank = holdsAt(line, hop);
-      event.flow = flowOf(line, event.peer, event.rank);
-      job_.events.push_back(event);
+      addEnds(line, event);
     }
     Event waits = event;
     waits.kind = EventKind::kWait;
@@ -116,6 +114,23 @@ class Reader {
     waits.flow = 0;
     waits.peer = WorldRank::none();
     job_.events.push_back(waits);
+  }
+
+  /// What a hop sends, and what it receives; a hop of the job's own may lack one.
+  void addEnds(const Line& line, Event event) {
+    if (const WorldRank to = line.rank("send_to"); to.exists()) {
+      event.peer = to;
+      event.source_rank = blockOf(line, "sends_of", 0);
+      event.flow = flowOf(line, event.rank, to);
+      job_.events.push_back(event);
+    }
+    if (const WorldRank from = line.rank("receive_from"); from.exists()) {
+      event.kind = EventKind::kReceive;
+      event.peer = from;
+      event.source_rank = blockOf(line, "brings_of", 1);
+      event.flow = flowOf(line, from, event.rank);
+      job_.events.push_back(event);
+    }
   }
 
   /// Equal on both ends of a hop: calls are numbered alike on the ranks of a ring.
@@ -131,27 +146,38 @@ class Reader {
   GroupId groupOf(const Line& line) const {
     const auto members = groups_.find(line.text("group"));
     if (members == groups_.end()) return GroupId::none();
-    std::vector<WorldRank> ranks;
-    for (const std::int64_t rank : members->second)
-      ranks.push_back(WorldRank::of(std::min<std::int64_t>(rank, 1 << 20)));
     GroupId found;
     for (const GroupRecord& group : job_.groups)
-      if (group.members == ranks) found = group.id;
+      if (group.members == members->second) found = group.id;
     return found;
   }
 
-  /// Those of the ring are its hops.
+  /// What a collective within an attention that the job computes by itself moves.
+  static Payload payloadWithin(const std::string& kind) {
+    return kind == "all_to_all"       ? Payload::kHeads
+           : kind == "all_gather"     ? Payload::kKv
+           : kind == "reduce_scatter" ? Payload::kDkv
+                                      : Payload::kNone;
+  }
+
+  /// Whether its hops say the same: all of PyTorch's ring, and the messages of one of the job's.
+  bool isOfHops(const Line& line, const std::string& kind) const {
+    const std::int64_t call = line.whole("call");
+    const bool message = kind == "send" || kind == "receive";
+    return line.has("call") && (!annotated_.contains(call) || (message && ended_.contains(call)));
+  }
+
   void addCollective(const Line& line) {
-    if (line.has("call")) return;
     const std::int64_t begin = line.whole("begin_ns"), posted = line.whole("posted_ns");
     if (begin < 0 || posted < begin) return;
     const auto waited = waited_.find(line.whole("number"));
     const std::int64_t end = waited == waited_.end() ? posted : std::max(posted, waited->second);
     const std::string kind = line.text("operator");
+    if (isOfHops(line, kind)) return;
     Event event = eventOf(line, EventKind::kCollective, begin, end);
     if (kind == "send") event.kind = EventKind::kSend;
     if (kind == "receive") event.kind = EventKind::kReceive;
-    event.peer = WorldRank::of(std::min<std::int64_t>(line.whole("peer"), 1 << 20));
+    event.peer = line.rank("peer");
     event.bytes = line.whole("bytes", 0);
     event.group = groupOf(line);
     event.payload = !line.texts("gradients").empty() ? Payload::kGrads
@@ -164,9 +190,10 @@ class Reader {
   RecordedJob& job_;
   const RankLines& rank_;
   std::int64_t shift_;
-  std::map<std::string, std::vector<std::int64_t>> groups_;
+  std::map<std::string, std::vector<WorldRank>> groups_;
   std::map<std::int64_t, std::int64_t> waited_;
   std::map<std::int64_t, Line> rings_;
+  std::set<std::int64_t> annotated_, ended_;  ///< calls
 };
 
 }  // namespace

@@ -42,15 +42,16 @@ struct RecordedJob {
   const ShardRecord* tokens(std::int32_t train_step, WorldRank rank) const;
 };
 
-/// dp, tp, cp and their groups, from the mesh whose axis was given to context_parallel.
+/// dp, tp, cp and their groups, from the mesh whose axis was given to context_parallel, else from
+/// the process groups that the job named.
 void addMesh(RecordedJob& job);
 /// The buffers that were cut, under the names that rules know where their use tells: what the
 /// token embedding takes is input_ids, what the loss takes is labels.
 void addShards(RecordedJob& job);
-/// What was declared, what attention was called with, and sizes.
-void addRun(RecordedJob& job);
 /// Ring steps as blocks were attended; nothing where layers differ.
 void addSchedules(RecordedJob& job);
+/// What was declared, what attention was called with, and sizes.
+void addRun(RecordedJob& job);
 /// Tensors with a place in the schema, and the loss of each rank.
 void addTensors(RecordedJob& job);
 /// Blocks, merges, hops, collectives and clipping.

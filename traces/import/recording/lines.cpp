@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/import/recording/lines.h"
 
+#include <algorithm>
+
 #include "traces/core/error.h"
 #include "traces/core/utf8.h"
+#include "traces/query/admission.h"
 
 namespace ringscope::traces {
 namespace {
@@ -87,6 +90,27 @@ std::vector<std::string> Line::texts(const char* key) const {
   for (const auto& item : *value)
     if (item.is_string()) all.push_back(toPlainText(item.get<std::string>(), 512));
   return all;
+}
+
+WorldRank Line::rank(const char* key) const {
+  return WorldRank::of(std::min<std::int64_t>(whole(key), kMaxRanks));
+}
+
+std::vector<WorldRank> Line::ranks(const char* key) const {
+  std::vector<WorldRank> all;
+  const nlohmann::json* value = at(key);
+  if (!value || !value->is_array()) return all;
+  all.reserve(value->size());
+  for (const auto& item : *value)
+    all.push_back(WorldRank::of(std::min<std::int64_t>(wholeOf(item).value_or(-1), kMaxRanks)));
+  return all;
+}
+
+std::vector<WorldRank> RankLines::membersOf(const std::string& group) const {
+  const auto found = std::ranges::find_if(lines, [&](const Line& line) {
+    return line.kind() == "group" && line.text("name") == group;
+  });
+  return found == lines.end() ? std::vector<WorldRank>() : found->ranks("members");
 }
 
 Place Line::place(Direction direction) const {

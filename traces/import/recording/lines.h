@@ -29,6 +29,10 @@ class Line {
   /// [[b, e], …]; empty where one of them is none.
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs(const char* key) const;
   std::vector<std::string> texts(const char* key) const;
+  /// A rank of the job; none where there is none.
+  WorldRank rank(const char* key) const;
+  /// A list of them, in which some may be none.
+  std::vector<WorldRank> ranks(const char* key) const;
   const nlohmann::json& json() const { return json_; }
 
   /// What kind of line it is.
@@ -51,6 +55,9 @@ struct RankLines {
   std::string job;                          ///< what all ranks of a job share; empty: not known
   std::vector<Line> lines;
   std::vector<std::string> problems;
+
+  /// World ranks of a process group, in its order; empty where it was not recorded.
+  std::vector<WorldRank> membersOf(const std::string& group) const;
 };
 
 /// The rank files of a folder, by rank. Links and everything that is no plain file are passed over.

@@ -65,31 +65,78 @@ std::int32_t sizeOf(const RecordedJob& job, GroupAxis axis) {
 }
 
 bool isUniform(const std::vector<Seat>& seats) {
-  return std::ranges::all_of(
-      seats, [&](const Seat& seat) { return seat.at.size() == seats.front().at.size(); });
+  return !seats.empty() && std::ranges::all_of(seats, [&](const Seat& seat) {
+    return seat.at.size() == seats.front().at.size();
+  });
+}
+
+struct Mesh {
+  std::vector<Seat> seats;
+  std::vector<Axis> axes;
+};
+
+/// The mesh whose axis was given to context_parallel.
+Mesh recordedMesh(const RankLines& rank) {
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "mesh" || !line.has("ranks")) continue;
+    std::vector<std::size_t> at;
+    Mesh mesh;
+    if (!collect(line.json()["ranks"], at, mesh.seats) || !isUniform(mesh.seats)) continue;
+    mesh.axes = axesOf(line, mesh.seats.front().at.size());
+    return mesh;
+  }
+  return {};
+}
+
+/// With whom a rank shares its sequence: as its annotated buffers say, else as its attention does.
+std::vector<WorldRank> cpMembers(const RankLines& rank) {
+  for (const char* kind : {"buffer", "attention"})
+    for (const Line& line : rank.lines) {
+      if (line.kind() != kind) continue;
+      const Line& of = line.has("ring") ? line.part("ring") : line;
+      auto members = rank.membersOf(of.text("group"));
+      if (!members.empty()) return members;
+    }
+  return {};
+}
+
+/// Of a job without such a mesh: cp is what its process groups say, all else is dp.
+Mesh meshOfGroups(const RecordedJob& job) {
+  std::set<std::vector<WorldRank>> groups;
+  for (const RankLines& rank : job.ranks)
+    if (auto members = cpMembers(rank); !members.empty()) groups.insert(std::move(members));
+  Mesh mesh{{}, {Axis::kDp, Axis::kCp}};
+  std::size_t replica = 0;
+  for (const auto& members : groups) {
+    if (members.size() != groups.begin()->size()) return {};
+    for (std::size_t seat = 0; seat < members.size(); ++seat)
+      mesh.seats.push_back({members[seat], {replica, seat}});
+    ++replica;
+  }
+  return mesh;
+}
+
+/// Whether each of its ranks is there once, and no other.
+bool isSound(const Mesh& mesh) {
+  std::set<WorldRank> ranks;
+  for (const Seat& seat : mesh.seats) ranks.insert(seat.rank);
+  return !ranks.empty() && ranks.size() == mesh.seats.size() && ranks.begin()->exists() &&
+         ranks.rbegin()->value() < kMaxRanks;
 }
 
 }  // namespace
 
 void addMesh(RecordedJob& job) {
-  std::vector<Seat> seats;
-  std::vector<Axis> axes;
-  for (const Line& line : job.ranks.front().lines) {
-    if (line.kind() != "mesh" || !line.has("ranks")) continue;
-    std::vector<std::size_t> at;
-    seats.clear();
-    if (!collect(line.json()["ranks"], at, seats) || seats.empty() || !isUniform(seats)) continue;
-    axes = axesOf(line, seats.front().at.size());
-    break;
-  }
-  std::set<WorldRank> ranks;
-  for (const Seat& seat : seats) ranks.insert(seat.rank);
-  if (seats.empty() || ranks.size() != seats.size()) {
+  Mesh mesh = recordedMesh(job.ranks.front());
+  if (mesh.seats.empty()) mesh = meshOfGroups(job);
+  if (!isSound(mesh)) {
     job.problems.emplace_back(
         "no mesh was recorded, so which ranks share a sequence is not known: context_parallel was "
-        "not entered while the recorder ran");
+        "not entered while the recorder ran, and ringscope.buffer() and ringscope.attention() "
+        "named no groups that fit together");
     return;
   }
+  const auto& [seats, axes] = mesh;
   addGroups(job, seats, axes, GroupAxis::kWorld, [](Axis) { return true; });
   addGroups(job, seats, axes, GroupAxis::kDp, [](Axis axis) { return axis == Axis::kDp; });
   addGroups(job, seats, axes, GroupAxis::kTp, [](Axis axis) { return axis == Axis::kTp; });

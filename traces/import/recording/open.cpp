@@ -101,8 +101,8 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   checkRanks(job);
   addMesh(job);
   addShards(job);
-  addRun(job);
   addSchedules(job);
+  addRun(job);
   addTensors(job);
   addEvents(job);
   addNotes(job);

@@ -8,7 +8,9 @@ namespace {
 
 /// What every recorded attention was called with, as far as all agree.
 struct Called {
-  bool any = false, causal = true, full = true, ring = false, recomputed = false;
+  bool any = false, causal = true, full = true, recomputed = false;
+  bool ring = false;       ///< over the ranks of a group
+  bool annotated = false;  ///< computed by the job itself
   double dropout = 0;
   std::optional<Line> first;
 };
@@ -25,6 +27,7 @@ Called calledWith(const RankLines& rank) {
     called.causal = called.causal && causal && !masked;
     called.full = called.full && !causal && !masked;
     called.ring = called.ring || line.has("ring");
+    called.annotated = called.annotated || line.text("operator") == "annotated";
   }
   return called;
 }
@@ -34,12 +37,54 @@ std::optional<Line> firstOf(const RankLines& rank, const char* kind) {
   return found == rank.lines.end() ? std::nullopt : std::optional(*found);
 }
 
-Balance balanceOf(const RankLines& rank, const Called& called) {
+/// Which tokens a rank has under a balance; nothing where the sequence cannot be dealt so.
+std::vector<TokenRun> dealt(Balance balance, std::int64_t seat, std::int64_t ranks,
+                            std::int64_t length) {
+  const std::int64_t chunk = length / (2 * ranks);
+  if (chunk == 0 || length % (2 * ranks) != 0) return {};
+  if (balance == Balance::kNone) return {{2 * chunk * seat, 2 * chunk * (seat + 1)}};
+  if (balance == Balance::kHeadTail)
+    return {{chunk * seat, chunk * (seat + 1)},
+            {length - chunk * (seat + 1), length - chunk * seat}};
+  std::vector<TokenRun> runs;
+  for (std::int64_t token = seat; token < length; token += ranks)
+    runs.push_back({token, token + 1});
+  return runs;
+}
+
+/// Of a job that cut its own batch: the balance by which all its ranks' tokens were dealt.
+std::optional<Balance> balanceOfTokens(const RecordedJob& job) {
+  if (job.shards.empty()) return std::nullopt;
+  const ShardRecord& first = job.shards.front();
+  const auto dim = static_cast<std::size_t>(first.seq_dim);
+  if (dim >= first.full_shape.size()) return std::nullopt;
+  const auto is = [&](Balance balance) {
+    for (const GroupRecord& group : job.groups)
+      for (std::size_t seat = 0; group.axis == GroupAxis::kCp && seat < group.members.size();
+           ++seat)
+        if (const auto* own = job.shard(first.buffer, first.train_step, group.members[seat]))
+          if (own->global_from_local != dealt(balance, static_cast<std::int64_t>(seat),
+                                              std::ssize(group.members), first.full_shape[dim]))
+            return false;
+    return true;
+  };
+  for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
+    if (is(balance)) return balance;
+  return std::nullopt;
+}
+
+Balance balanceOf(const RecordedJob& job, const RankLines& rank, const Called& called) {
+  if (called.annotated) return balanceOfTokens(job).value_or(Balance::kNone);
   const auto buffer = firstOf(rank, "buffer");
   const std::string by = buffer ? buffer->text("balance") : "";
   if (by.find("PerDocument") != std::string::npos) return Balance::kPerDocument;
   const bool balanced = called.first && called.first->part("ring").flag("load_balance");
   return by.find("HeadTail") != std::string::npos || balanced ? Balance::kHeadTail : Balance::kNone;
+}
+
+Rotate rotateOf(const Called& called) {
+  const std::string rotate = called.first ? called.first->part("ring").text("rotate") : "";
+  return findByName<Rotate>(rotate).value_or(Rotate::kAllGather);
 }
 
 void readSizes(RunSpec& run, const RankLines& rank, const Called& called) {
@@ -70,18 +115,39 @@ void readMachine(RunSpec& run, const RankLines& rank) {
       static_cast<std::int32_t>(std::clamp<std::int64_t>(machine->whole("cores", 0), 0, 4096));
 }
 
+/// The dimension of a buffer's sequence: of token ids and what has their shape the one whose extent
+/// attention has as its rows. Where that is not to be told, the one that was cut.
+std::int32_t sequenceDim(const ShardRecord& ids, const ShardRecord& buffer, const Called& called) {
+  const auto q = called.first ? called.first->wholes("q_shape") : std::vector<std::int64_t>();
+  const auto& shape = ids.local_shape;
+  if (q.size() != 4 || shape.size() != 2 || buffer.local_shape != shape || q[0] == q[2])
+    return buffer.seq_dim;
+  if (shape[0] == q[0] && shape[1] == q[2]) return 1;
+  return shape[0] == q[2] && shape[1] == q[0] ? 0 : buffer.seq_dim;
+}
+
 IntentRecord intentOf(const RecordedJob& job, const Line& declared, const Called& called) {
   IntentRecord meant;
   meant.mask = called.full && called.any ? MaskKind::kFull : MaskKind::kCausal;
   if (const auto mask = findByName<MaskKind>(declared.text("mask"))) meant.mask = *mask;
+  if (meant.mask == MaskKind::kWindow)
+    meant.window = std::clamp<std::int64_t>(declared.whole("window", 1), 1, std::int64_t{1} << 30);
   meant.balance = job.run.balance.value_or(Balance::kNone);
+  if (const auto balance = findByName<Balance>(declared.text("balance"))) meant.balance = *balance;
   if (const auto rule = findByName<PositionRule>(declared.text("positions")))
     meant.positions = *rule;
   if (const auto loss = findByName<LossReduction>(declared.text("loss"))) meant.loss = *loss;
   for (const ShardRecord& shard : job.shards)
     if (shard.rank == job.shards.front().rank && shard.train_step == job.shards.front().train_step)
-      meant.buffers.push_back({shard.buffer, shard.seq_dim});
+      meant.buffers.push_back({shard.buffer, sequenceDim(job.shards.front(), shard, called)});
   return meant;
+}
+
+/// What was cut along another dimension than its sequence has no tokens of its own.
+void forgetTokens(RecordedJob& job, const Called& called) {
+  for (ShardRecord& shard : job.shards)
+    if (shard.sharded && sequenceDim(job.shards.front(), shard, called) != shard.seq_dim)
+      shard.global_from_local.clear();
 }
 
 }  // namespace
@@ -92,18 +158,19 @@ void addRun(RecordedJob& job) {
   const auto declared = firstOf(rank, "declared");
   if (!called.ring)
     job.problems.emplace_back(
-        "no attention of PyTorch's ring was recorded, so how attention was shared is not known; "
-        "the strategy that is shown is a default");
+        "no attention of PyTorch's ring was recorded and none was annotated "
+        "(ringscope.attention()), so how attention was shared is not known; the strategy that is "
+        "shown is a default");
   RunSpec& run = job.run;
   run.command = Command::kImport;
   run.launch = Launch::kEnv;
   run.capture = "imported";
   run.recompute = called.recomputed;
   run.dropout = called.dropout;
-  run.rotate = Rotate::kAllGather;
-  if (called.first && called.first->part("ring").text("rotate") == "alltoall")
-    run.rotate = Rotate::kAllToAll;
-  run.balance = balanceOf(rank, called);
+  run.rotate = rotateOf(called);
+  for (const Line& line : rank.lines)
+    if (const auto strategy = findByName<Strategy>(line.text("strategy"))) run.strategy = *strategy;
+  run.balance = balanceOf(job, rank, called);
   run.mask = called.full && called.any ? MaskKind::kFull : MaskKind::kCausal;
   readSizes(run, rank, called);
   readMachine(run, rank);
@@ -121,6 +188,7 @@ void addRun(RecordedJob& job) {
   const bool one_mask = called.any && (called.causal || called.full);
   const Line meant = declared.value_or(Line(nlohmann::json::object()));
   if (one_mask || meant.has("mask")) job.intents.push_back(intentOf(job, meant, called));
+  forgetTokens(job, called);
   for (const ShardRecord& shard : job.shards)
     if (shard.rank == rank.rank && shard.train_step == job.shards.front().train_step)
       run.buffers.push_back({shard.buffer, shard.seq_dim, false});

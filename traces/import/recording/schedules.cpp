@@ -2,16 +2,19 @@
 #include <algorithm>
 #include <tuple>
 
+#include "traces/core/prose.h"
 #include "traces/import/recording/job.h"
 #include "traces/query/admission.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// One attention of PyTorch's ring, as its lines have it.
+/// One attention over the ranks of a group, as its lines have it.
 struct RingCall {
   const Line* begin = nullptr;
   std::int64_t steps = 0;  ///< ring steps; 0: it did not end
+  /// Whose block each ring step has, where the job said it; empty: PyTorch's ring.
+  std::vector<WorldRank> sources;
   std::vector<const Line*> blocks, hops;
 };
 
@@ -21,20 +24,14 @@ std::map<std::int64_t, RingCall> ringCalls(const RankLines& rank) {
     const std::int64_t number = line.whole("call");
     if (number < 0) continue;
     if (line.kind() == "attention" && line.has("ring")) calls[number].begin = &line;
-    if (line.kind() == "attention_end") calls[number].steps = line.whole("ring_steps", 0);
+    if (line.kind() == "attention_end") {
+      calls[number].steps = line.whole("ring_steps", 0);
+      calls[number].sources = line.ranks("sources");
+    }
     if (line.kind() == "block") calls[number].blocks.push_back(&line);
     if (line.kind() == "hop") calls[number].hops.push_back(&line);
   }
   return calls;
-}
-
-std::vector<WorldRank> membersOf(const RankLines& rank, const std::string& group) {
-  std::vector<WorldRank> members;
-  for (const Line& line : rank.lines)
-    if (line.kind() == "group" && line.text("name") == group)
-      for (const std::int64_t member : line.wholes("members"))
-        members.push_back(WorldRank::of(std::min<std::int64_t>(member, kMaxRanks)));
-  return members;
 }
 
 bool forwards(const RingCall& call, std::int64_t ring_step) {
@@ -43,31 +40,87 @@ bool forwards(const RingCall& call, std::int64_t ring_step) {
   });
 }
 
-/// Nothing where a block's rows are not known.
+/// Whose block PyTorch's ring has at a ring step, by the order of its group.
+WorldRank sourceAt(const RingCall& call, const std::vector<WorldRank>& members, std::int64_t step) {
+  if (!call.sources.empty())
+    return step < std::ssize(call.sources) ? call.sources[static_cast<std::size_t>(step)]
+                                           : WorldRank::none();
+  const std::int64_t own = call.begin->part("ring").whole("rank");
+  const auto size = std::ssize(members);
+  if (own < 0 || own >= size) return WorldRank::none();
+  return members[static_cast<std::size_t>(((own - step) % size + size) % size)];
+}
+
+PieceRecord pieceOf(const Line& block) {
+  const auto q = block.wholes("q_rows"), k = block.wholes("k_rows");
+  return {q[0], q[1], k[0], k[1], block.flag("causal") ? PieceMask::kCausal : PieceMask::kFull,
+          0,    0};
+}
+
+/// Nothing where a block's rows or its owner are not known.
 std::optional<std::vector<StageRecord>> stagesOf(const RingCall& call,
                                                  const std::vector<WorldRank>& members) {
-  const std::int64_t own = call.begin->part("ring").whole("rank");
-  const auto size = static_cast<std::int64_t>(members.size());
-  if (own < 0 || own >= size || call.steps < 1 || call.steps > kMaxStages) return std::nullopt;
+  if (call.steps < 1 || call.steps > kMaxStages) return std::nullopt;
   std::vector<StageRecord> stages;
   for (std::int64_t i = 0; i < call.steps; ++i) {
     StageRecord stage;
     stage.ring_step = RingStep::of(i);
-    stage.source_rank = members[static_cast<std::size_t>(((own - i) % size + size) % size)];
+    stage.source_rank = sourceAt(call, members, i);
+    if (stage.source_rank.isNone()) return std::nullopt;
     stage.forwards_kv = forwards(call, i);
-    stage.why_empty = WhyEmpty::kFuture;  // the one reason for which PyTorch's ring skips a block
+    stage.why_empty = WhyEmpty::kFuture;
     stages.push_back(stage);
   }
   for (const Line* block : call.blocks) {
-    const auto q = block->wholes("q_rows"), k = block->wholes("k_rows");
     const std::int64_t step = block->whole("ring_step");
-    if (q.size() != 2 || k.size() != 2 || step < 0 || step >= call.steps) return std::nullopt;
+    if (block->wholes("q_rows").size() != 2 || block->wholes("k_rows").size() != 2 || step < 0 ||
+        step >= call.steps)
+      return std::nullopt;
     StageRecord& stage = stages[static_cast<std::size_t>(step)];
     stage.why_empty = WhyEmpty::kAttends;
-    stage.pieces.push_back({q[0], q[1], k[0], k[1],
-                            block->flag("causal") ? PieceMask::kCausal : PieceMask::kFull, 0, 0});
+    stage.pieces.push_back(pieceOf(*block));
   }
   return stages;
+}
+
+/// Whether a stage attends nothing for the one reason that is known of imported jobs: all keys come
+/// after all queries.
+bool isFuture(const ShardRecord* own, const ShardRecord* source) {
+  if (!own || !source || own->global_from_local.empty() || source->global_from_local.empty())
+    return false;
+  const auto last = std::ranges::max_element(own->global_from_local, {}, &TokenRun::end);
+  const auto first = std::ranges::min_element(source->global_from_local, {}, &TokenRun::begin);
+  return first->begin >= last->end;
+}
+
+/// A whole sequence of some heads, as all-to-all gives it to each rank (Ulysses).
+bool turnsHeads(const RingCall& call, const std::vector<WorldRank>& members) {
+  const auto own = call.begin->wholes("q_shape");
+  if (call.blocks.size() != 1 || own.size() != 4) return false;
+  const auto turned = call.blocks.front()->wholes("q_shape");
+  return turned.size() == 4 && members.size() > 1 && turned[1] * std::ssize(members) == own[1] &&
+         turned[2] == own[2] * std::ssize(members);
+}
+
+/// Adds a rank's tokens as rows; false where they are not known.
+bool addRows(ScheduleRecord& schedule, const ShardRecord* tokens, std::int64_t wanted) {
+  if (!tokens) return false;
+  std::int64_t rows = 0;
+  for (const TokenRun& run : tokens->global_from_local) {
+    schedule.rows.push_back({run.begin, run.end - run.begin, 1});
+    rows += run.end - run.begin;
+  }
+  return rows == wanted;
+}
+
+/// The heads that a rank attends, of so many parts the `part`-th.
+void addHeads(ScheduleRecord& schedule, std::int64_t q_heads, std::int64_t kv_heads,
+              std::int64_t part, std::int64_t parts) {
+  schedule.q_head_begin = q_heads / parts * part;
+  schedule.q_head_end = schedule.q_head_begin + q_heads / parts;
+  const std::int64_t each = std::max<std::int64_t>(kv_heads / parts, 1);
+  for (std::int64_t head = 0; head < each; ++head)
+    schedule.kv_heads.push_back(part * kv_heads / parts + head);
 }
 
 std::optional<ScheduleRecord> scheduleOf(const RecordedJob& job, const RankLines& rank,
@@ -76,21 +129,23 @@ std::optional<ScheduleRecord> scheduleOf(const RecordedJob& job, const RankLines
   schedule.train_step = call.begin->place(direction).train_step;
   schedule.direction = direction;
   schedule.rank = rank.rank;
-  schedule.ring = membersOf(rank, call.begin->part("ring").text("group"));
-  schedule.ulysses = {schedule.rank};
-  const ShardRecord* tokens = job.tokens(schedule.train_step, rank.rank);
+  const auto members = rank.membersOf(call.begin->part("ring").text("group"));
   const auto q = call.begin->wholes("q_shape"), k = call.begin->wholes("k_shape");
-  if (!tokens || q.size() != 4 || k.size() != 4 || k[1] > kMaxRanks) return std::nullopt;
-  std::int64_t rows = 0;
-  for (const TokenRun& run : tokens->global_from_local) {
-    schedule.rows.push_back({run.begin, run.end - run.begin, 1});
-    rows += run.end - run.begin;
-  }
-  if (rows != q[2]) return std::nullopt;
-  schedule.q_head_end = q[1];
-  for (std::int64_t head = 0; head < k[1]; ++head) schedule.kv_heads.push_back(head);
-  auto stages = stagesOf(call, schedule.ring);
+  if (q.size() != 4 || k.size() != 4 || q[1] > kMaxRanks || k[1] > kMaxRanks) return std::nullopt;
+  const bool turned = turnsHeads(call, members);
+  schedule.ring = turned ? std::vector{rank.rank} : members;
+  schedule.ulysses = turned ? members : std::vector{rank.rank};
+  for (const WorldRank member : schedule.ulysses)
+    if (!addRows(schedule, job.tokens(schedule.train_step, member), q[2])) return std::nullopt;
+  const auto seat = std::ranges::find(schedule.ulysses, rank.rank) - schedule.ulysses.begin();
+  addHeads(schedule, q[1], k[1], seat, std::ssize(schedule.ulysses));
+  auto stages = stagesOf(call, members);
   if (!stages) return std::nullopt;
+  for (const StageRecord& stage : *stages)
+    if (stage.why_empty == WhyEmpty::kFuture && !call.sources.empty() &&
+        !isFuture(job.tokens(schedule.train_step, rank.rank),
+                  job.tokens(schedule.train_step, stage.source_rank)))
+      return std::nullopt;
   schedule.stages = std::move(*stages);
   return schedule;
 }
@@ -109,14 +164,18 @@ void addSchedules(RecordedJob& job) {
       const auto [at, first] = found.try_emplace(key, schedule);
       if (!first && at->second != schedule) at->second.reset();
     }
+    std::set<std::int32_t> left_out;
     for (const auto& [key, schedule] : found)
       if (schedule)
         job.schedules.push_back(*schedule);
       else
-        job.problems.push_back("the blocks that rank " + toString(rank.rank) +
-                               " attended in training step " + std::to_string(key.first) +
-                               " are not alike in all layers, or their rows are not known; its "
-                               "schedule is left out");
+        left_out.insert(key.first);
+    if (!left_out.empty())
+      job.problems.push_back("the blocks that rank " + toString(rank.rank) + " attended in " +
+                             describeCount(std::ssize(left_out), "training step") + ", first in " +
+                             std::to_string(*left_out.begin()) +
+                             ", are not alike in all layers, or their rows are not known, or some "
+                             "were passed over; their schedule is left out");
   }
 }
 

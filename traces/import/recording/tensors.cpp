@@ -54,6 +54,8 @@ class Reader {
   Reader(RecordedJob& job, const RankLines& rank) : job_(job), rank_(rank) {
     for (const Line& line : rank.lines) {
       if (line.kind() == "tensor") by_id_[line.whole("id")] = &line;
+      if (line.text("what") == "grad_before_sync")
+        summed_[{line.whole("step"), line.text("name")}] = line.whole("id");
       if (line.kind() == "placed")
         for (const std::string& placed : line.texts("placements"))
           if (!placed.starts_with("Replicate") && placed != "R") sharded_.insert(line.text("name"));
@@ -61,9 +63,15 @@ class Reader {
   }
 
   void read() {
-    for (const Meaning& meaning : kMeanings)
+    for (const Meaning& meaning : kMeanings) {
+      std::vector<const Line*> lines;
       for (const auto& [id, line] : by_id_)
-        if (line->text("what") == meaning.what) addAs(meaning, *line);
+        if (line->text("what") == meaning.what) lines.push_back(line);
+      // After the last merge of a ring step.
+      if (meaning.kind == TensorKind::kRunningLse) std::ranges::reverse(lines);
+      for (const Line* line : lines) addAs(meaning, *line);
+    }
+    addBatches();
     addBuffers();
     addTargets();
     addLosses();
@@ -71,6 +79,7 @@ class Reader {
 
  private:
   void addAs(const Meaning& meaning, const Line& line) {
+    if (line.text("what") == "grad_unclipped" && isSummedLater(line)) return;
     const bool named = meaning.kind == TensorKind::kGradient || meaning.kind == TensorKind::kWeight;
     if (named && (line.text("name").empty() || sharded_.contains(line.text("name")))) return;
     TensorRecord tensor;
@@ -83,6 +92,12 @@ class Reader {
     tensor.source_rank = WorldRank::of(std::min<std::int64_t>(line.whole("source_rank"), 1 << 20));
     tensor.piece = PieceIndex::of(std::min<std::int64_t>(line.whole("piece"), 1 << 20));
     add(std::move(tensor), line);
+  }
+
+  /// Of a gradient that was clipped: whether it went into a sum over ranks only afterwards.
+  bool isSummedLater(const Line& clipped) const {
+    const auto summed = summed_.find({clipped.whole("step"), clipped.text("name")});
+    return summed != summed_.end() && summed->second > clipped.whole("id");
   }
 
   /// Fills in what every line of a tensor says, and takes its values.
@@ -118,18 +133,38 @@ class Reader {
     return found == by_id_.end() ? nullptr : found->second;
   }
 
+  /// The token ids before they were cut.
+  void addBatches() {
+    for (const Line& line : rank_.lines) {
+      const Line* whole = line.kind() == "buffer" ? tensorOf(line, "whole") : nullptr;
+      const std::int32_t step = line.place(Direction::kForward).train_step;
+      if (!whole || bufferOf(line) != "input_ids") continue;
+      TensorRecord tensor;
+      tensor.tensor = {TensorKind::kOther, kWholeBatch};
+      tensor.place = {step};
+      add(std::move(tensor), *whole);
+    }
+  }
+
+  /// Under which name a buffer is known here.
+  std::string bufferOf(const Line& line) const {
+    const std::int32_t step = line.place(Direction::kForward).train_step;
+    std::string name = line.text("name");
+    for (const ShardRecord& shard : job_.shards)
+      if (shard.rank == rank_.rank && shard.train_step == step &&
+          shard.local_shape == line.wholes("local_shape") &&
+          shard.seq_dim == line.whole("seq_dim") && !job_.shard(name, step, rank_.rank))
+        name = shard.buffer;
+    return name;
+  }
+
   /// What the loss took as targets counts as labels, so those that were cut have another name here.
   void addBuffers() {
     for (const Line& line : rank_.lines) {
       if (line.kind() != "buffer") continue;
       const Line* values = tensorOf(line, "shard");
       const std::int32_t step = line.place(Direction::kForward).train_step;
-      std::string name = line.text("name");
-      for (const ShardRecord& shard : job_.shards)
-        if (shard.rank == rank_.rank && shard.train_step == step &&
-            shard.local_shape == line.wholes("local_shape") &&
-            shard.seq_dim == line.whole("seq_dim") && !job_.shard(name, step, rank_.rank))
-          name = shard.buffer;
+      const std::string name = bufferOf(line);
       if (!values || name == "labels") continue;
       TensorRecord tensor;
       tensor.tensor = {TensorKind::kBuffer, name};
@@ -211,6 +246,8 @@ class Reader {
   RecordedJob& job_;
   const RankLines& rank_;
   std::map<std::int64_t, const Line*> by_id_;
+  /// By training step and parameter: the last tensor that went into a sum over ranks.
+  std::map<std::pair<std::int64_t, std::string>, std::int64_t> summed_;
   std::set<std::string> sharded_;
   std::set<TensorKey, KeyBefore> seen_;
 };

@@ -28,9 +28,15 @@ def rotate(x, cos, sin):
     return x * cos[:, None] + turned * sin[:, None]
 
 
+def whole_attention(q, k, v):
+    """q, k, v, out: [B, H, S, D]."""
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
 class Layer(nn.Module):
-    def __init__(self):
+    def __init__(self, attention):
         super().__init__()
+        self.attention = attention
         self.norm1, self.norm2 = nn.RMSNorm(WIDTH), nn.RMSNorm(WIDTH)
         self.qkv = nn.Linear(WIDTH, 3 * WIDTH, bias=False)
         self.out = nn.Linear(WIDTH, WIDTH, bias=False)
@@ -43,19 +49,17 @@ class Layer(nn.Module):
             part.view(batch, tokens, HEADS, -1).transpose(1, 2)
             for part in self.qkv(self.norm1(x)).chunk(3, dim=-1)
         )
-        out = F.scaled_dot_product_attention(
-            rotate(q, cos, sin), rotate(k, cos, sin), v, is_causal=True
-        )
+        out = self.attention(rotate(q, cos, sin), rotate(k, cos, sin), v)
         x = x + self.out(out.transpose(1, 2).reshape(batch, tokens, WIDTH))
         return x + self.down(F.silu(self.up(self.norm2(x))))
 
 
 class TinyLlama(nn.Module):
-    def __init__(self):
+    def __init__(self, attention=whole_attention):
         super().__init__()
         self.embed_tokens = nn.Embedding(VOCABULARY, WIDTH)
         self.rotary = Rotary()
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(Layer(attention) for _ in range(LAYERS))
         self.norm = nn.RMSNorm(WIDTH)
         self.lm_head = nn.Linear(WIDTH, VOCABULARY, bias=False)
 
@@ -79,20 +83,30 @@ def make_batch(step, tokens=64, ignored=0):
     return sequence[:, :-1].clone(), labels
 
 
-def begin():
-    """Joins the job's processes; returns the cp mesh, the model and its optimizer."""
+def join(dp=1):
+    """Joins the job's processes; returns their mesh of dp × cp."""
     import torch.distributed as dist
     from torch.distributed.device_mesh import init_device_mesh
 
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    cp = dist.get_world_size() // dp
+    return init_device_mesh("cpu", (dp, cp), mesh_dim_names=("dp", "cp"))
+
+
+def make_model(attention=whole_attention):
+    """The same on all ranks, and its optimizer."""
+    torch.manual_seed(0)
+    model = TinyLlama(attention)
+    return model, torch.optim.AdamW(model.parameters(), lr=1e-3)
+
+
+def begin():
+    """A job that context_parallel cuts: the cp mesh, the model and its optimizer."""
     import ringscope
 
-    torch.set_num_threads(1)
     ringscope.cpu_context_parallel()
-    dist.init_process_group("gloo")
-    mesh = init_device_mesh("cpu", (dist.get_world_size(),), mesh_dim_names=("cp",))
-    torch.manual_seed(0)
-    model = TinyLlama()
-    return mesh, model, torch.optim.AdamW(model.parameters(), lr=1e-3)
+    return (join()["cp"], *make_model())
 
 
 def sum_gradients(model, group):

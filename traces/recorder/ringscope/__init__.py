@@ -11,11 +11,13 @@ changes the job's numbers, and at the end everything that was wrapped is as it w
 
 import contextlib
 
-from ._names import annotate
 from ._recording import Recording
+from .annotations import attention, block, buffer
 from .cpu_ring import cpu_context_parallel
 
 __all__ = [
+    "attention",
+    "block",
     "buffer",
     "cpu_context_parallel",
     "log",
@@ -54,7 +56,9 @@ def record(folder, model=None, steps=range(1), **options):
     max_tensor_bytes: of one tensor's values (1 MiB).
     budget_bytes: of all that this rank writes (256 MiB); what does not fit is left out and counted.
     declare: what the job means to do, for what cannot be seen: loss="mean_over_targets",
-        positions="whole_sequence" or "each_document", mask="causal" or "full", balance=….
+        positions="whole_sequence" or "each_document", mask="causal", "full" or (with window=, the
+        keys that a query sees, itself too) "window", balance="none", "head_tail", "striped" or
+        "per_document".
     """
     start(folder, model, steps, **options)
     try:
@@ -63,13 +67,6 @@ def record(folder, model=None, steps=range(1), **options):
         stop(f"failed: {type(error).__name__}: {error}"[:300])
         raise
     stop()
-
-
-def buffer(tensor, name):
-    """Says what a buffer is called, where context_parallel's caller has no variable of that name.
-    Returns the tensor."""
-    annotate(tensor, name)
-    return tensor
 
 
 def log(**numbers):

@@ -2,6 +2,7 @@
 """Buffers that PyTorch's context_parallel cuts: what they were, what is left, and whose tokens."""
 
 import torch
+import torch.distributed as dist
 
 from ._names import name_of
 from ._pytorch import context_parallel_module
@@ -87,6 +88,37 @@ class BufferObserver:
                 balance=type(balancer).__name__.strip("_") if balancer is not None else "",
                 group=self.session.group(mesh.get_group()),
             )
+
+    @observer
+    def annotated(self, tensor, name, tokens, seq_dim, length, group, whole):
+        """A rank's part that the job cut by itself."""
+        if group is None and dist.is_available() and dist.is_initialized():
+            group = dist.group.WORLD
+        ranks = dist.get_world_size(group) if group is not None else 1
+        shape = list(tensor.shape)
+        shape[seq_dim] = length or len(tokens) * ranks
+        self.named[tensor.untyped_storage().data_ptr()] = name
+        keep = not tensor.is_floating_point()
+        parts = {"whole_buffer": whole, "buffer": tensor}
+        ids = {
+            what: self.session.tensor(what, part, name=name, layer=None, keep=keep)
+            for what, part in parts.items()
+            if part is not None
+        }
+        self.session.line(
+            "buffer",
+            step=self.session.step,
+            name=name,
+            named_by="annotation",
+            seq_dim=seq_dim,
+            full_shape=shape if whole is None else list(whole.shape),
+            local_shape=list(tensor.shape),
+            whole=ids.get("whole_buffer"),
+            shard=ids["buffer"],
+            tokens=runs_of(tokens),
+            balance="",
+            group=self.session.group(group) if group is not None else None,
+        )
 
     def _tokens(self, mesh, length, device, args, kwargs):
         """Which tokens are left of a sequence, by the same cut of their indices. The second says

@@ -39,11 +39,12 @@ def _tensors_in(value):
 
 
 class CollectiveObserver:
-    def __init__(self, session, ring):
+    def __init__(self, session, ring, annotations):
         self.session = session
         self.ring = ring
+        self.annotations = annotations
         self.gradient_names = lambda: {}
-        self._number = 0
+        self.number = 0
         self._waited = {}
 
     def call(self, func, args, kwargs):
@@ -60,16 +61,18 @@ class CollectiveObserver:
         line = self.posted(kind, name, func, args, kwargs)
         results = func(*args, **kwargs)
         self.started(line, results, begin_ns)
+        if kind in ("send", "receive") and line and self.annotations.current.call is not None:
+            self.annotations.message(line, next(_tensors_in(list(args))))
         return results
 
     @observer
     def posted(self, kind, name, func, args, kwargs):
         names = [argument.name for argument in func._schema.arguments]
         given = {**dict(zip(names, args)), **kwargs}
-        self._number += 1
+        self.number += 1
         tensors = list(_tensors_in(list(args)))
         line = {
-            "number": self._number,
+            "number": self.number,
             "operator": kind,
             "as": name,
             **self.session.place(),
@@ -78,23 +81,32 @@ class CollectiveObserver:
             "reduce": self._reduction(given),
             "gradients": self._gradients(tensors),
         }
-        call = self.ring.current.call
+        call = self.ring.current.call or self.annotations.current.call
         if call is not None:
             line.update(call=call.number, **call.place())
         for peer in ("dst", "src"):
             if kind in ("send", "receive") and peer in given:
-                line["peer"] = int(given[peer])
+                line["peer"] = self._world_rank(given, int(given[peer]))
         if len(tensors) and kind == "all_reduce" and tensors[0].numel() == 1:
             line["value"] = float(tensors[0].item())
         return line
 
-    def _group(self, given):
+    def _process_group(self, given):
         group = given.get("process_group", given.get("group_name"))
         if isinstance(group, str):
-            group = dist.distributed_c10d._resolve_process_group(group)
-        elif group is not None and not isinstance(group, dist.ProcessGroup):
-            group = dist.ProcessGroup.unbox(group)
+            return dist.distributed_c10d._resolve_process_group(group)
+        if group is not None and not isinstance(group, dist.ProcessGroup):
+            return dist.ProcessGroup.unbox(group)
+        return group
+
+    def _group(self, given):
+        group = self._process_group(given)
         return self.session.group(group) if group is not None else None
+
+    def _world_rank(self, given, peer):
+        """Operators name a peer by its rank in their group."""
+        group = self._process_group(given)
+        return peer if group is None else dist.get_process_group_ranks(group)[peer]
 
     def _reduction(self, given):
         how = given.get("reduce_op")

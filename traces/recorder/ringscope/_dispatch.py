@@ -36,13 +36,16 @@ class Watch(TorchDispatchMode):
     """Looks at each operator and passes it on. What a tensor subclass does with it (a DTensor, a
     collective's result) is seen by the operators that it turns into."""
 
-    def __init__(self, session, ring, losses):
+    def __init__(self, session, ring, annotations, losses):
         super().__init__()
         self.session = session
         self.ring = ring
+        self.annotations = annotations
         self.plain = PlainAttention(session)
         self.attention = _attention_operators()
-        self.collectives = CollectiveObserver(session, ring) if dist.is_available() else None
+        self.collectives = None
+        if dist.is_available():
+            self.collectives = CollectiveObserver(session, ring, annotations)
         self.looks = losses.operators()
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -58,6 +61,8 @@ class Watch(TorchDispatchMode):
             run = lambda: func(*args, **kwargs)  # noqa: E731
             if self.ring.current.call is not None:
                 return self.ring.block(func, args, kwargs, run)
+            if self.annotations.current.call is not None:
+                return self.annotations.operator(func, args, kwargs, run)
             return self.plain.call(self.attention[func], func, args, kwargs, run)
         if func in self.looks:
             results = func(*args, **kwargs)
@@ -69,7 +74,7 @@ class Watch(TorchDispatchMode):
 
 
 class PlainAttention:
-    """Attention that no ring of PyTorch's computes: a rank's own, or a hand-written ring's block."""
+    """Attention that neither PyTorch's ring computes nor the job says anything of."""
 
     def __init__(self, session):
         self.session = session

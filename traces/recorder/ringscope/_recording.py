@@ -7,6 +7,7 @@ import torch
 from torch.nn.modules import module as modules
 from torch.utils import _python_dispatch as dispatching
 
+from ._annotated import AnnotationObserver
 from ._buffers import BufferObserver
 from ._dispatch import Watch
 from ._model import ModelObserver, is_compiled
@@ -14,9 +15,10 @@ from ._patches import Patches
 from ._ring import RingObserver
 from ._session import Session
 from ._training import LossObserver, OptimizerObserver
+from ._works import WorkObserver
 
 _DECLARED = {
-    "mask": ("causal", "full"),
+    "mask": ("causal", "full", "window"),
     "loss": ("mean_over_targets",),
     "positions": ("whole_sequence", "each_document"),
     "balance": ("none", "head_tail", "striped", "per_document"),
@@ -25,7 +27,12 @@ _DECLARED = {
 
 def _checked(declare):
     declare = dict(declare or {})
+    window = declare.get("window")
+    if (declare.get("mask") == "window") != (isinstance(window, int) and window > 0):
+        raise ValueError('declare={"mask": "window", "window": keys that a query sees, itself too}')
     for name, value in declare.items():
+        if name == "window":
+            continue
         if value not in _DECLARED.get(name, ()):
             known = ", ".join(f"{key}: {' or '.join(may)}" for key, may in _DECLARED.items())
             raise ValueError(f"declare={{{name!r}: {value!r}}} is unknown; known are {known}")
@@ -64,6 +71,7 @@ class Recording:
         self.session = Session(folder, steps, values, max_tensor_bytes, budget_bytes, declare)
         self.patches = Patches()
         self.ring = RingObserver(self.session, self.patches)
+        self.annotations = AnnotationObserver(self.session, self.ring)
         self.buffers = BufferObserver(self.session, self.patches)
         self.losses = LossObserver(self.session, self.buffers)
         self.optimizer = OptimizerObserver(self.session, self.patches)
@@ -83,9 +91,12 @@ class Recording:
         atexit.register(self._at_exit)
 
     def _watch(self):
-        self.mode = Watch(self.session, self.ring, self.losses)
+        self.mode = Watch(self.session, self.ring, self.annotations, self.losses)
         if self.mode.collectives:
             self.mode.collectives.gradient_names = self.optimizer.gradient_names
+            WorkObserver(
+                self.session, self.patches, self.mode.collectives, self.annotations.waited
+            )
         self.mode.__enter__()
 
     def _adopt(self, model):

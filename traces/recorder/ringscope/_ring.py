@@ -71,6 +71,11 @@ class RingObserver:
         if hasattr(ring, "_SDPAMerger"):
             patches.wrap(ring._SDPAMerger, "step", self._merge)
 
+    def next_call(self):
+        """A number for an attention; ranks of one ring that compute the same have the same."""
+        self._calls += 1
+        return self._calls
+
     def _template(self, direction):
         def make(original):
             signature = inspect.signature(original)
@@ -91,15 +96,14 @@ class RingObserver:
 
     @observer
     def begin(self, direction, given):
-        self._calls += 1
+        number = forward = self.next_call()
         query, key = given["query"], given["key"]
-        forward = self._calls
         session = self.session
         if direction == "backward":
             forward, layer, microbatch = self._forwards.get(
                 given["out"].data_ptr(), (None, None, session.microbatch)
             )
-        call = Call(self._calls, forward, direction, session.now())
+        call = Call(number, forward, direction, session.now())
         call.layer = layer if direction == "backward" else session.layer
         call.microbatch = max(microbatch if direction == "backward" else session.microbatch, 0)
         group = given["group"] if "group" in given else given["mesh"].get_group()

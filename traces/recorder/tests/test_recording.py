@@ -3,7 +3,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,26 +12,14 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils import _python_dispatch as dispatching
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGE = os.path.dirname(HERE)
-EXAMPLES = os.path.join(PACKAGE, "examples")
+from jobs import EXAMPLES, HERE, PACKAGE, torchrun
+
 sys.path[:0] = [PACKAGE, EXAMPLES]
 
 import ringscope  # noqa: E402
 from ringscope._pytorch import context_parallel_module  # noqa: E402
 from ringscope._tensors import mixsum64, raw_bytes, statistics  # noqa: E402
 from tiny_llama import TinyLlama, VOCABULARY, make_batch  # noqa: E402
-
-
-def torchrun(script, *arguments, **environment):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", "2", script, *arguments]
-    settings = {**os.environ, "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1", **environment}
-    done = subprocess.run(
-        command, env=settings, cwd=EXAMPLES, capture_output=True, text=True, timeout=120
-    )
-    if done.returncode != 0:
-        raise AssertionError(done.stderr[-3000:])
 
 
 def lines_of(folder, rank=0):

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real recording of a ring that a job wrote by itself
+// (traces/recorder/tests/make_hand_recording.py), whole and changed.
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/recording_copy.h"
+#include "traces/doctor/diagnosis.h"
+#include "traces/query/trace.h"
+#include "traces/verify/layer_check.h"
+
+namespace ringscope::traces {
+namespace {
+
+const std::string kRecording = RINGSCOPE_SOURCE_DIR "/tests/reference/hand_recording";
+const std::vector<std::string> kFiles = {"rank-00000.jsonl", "rank-00001.jsonl"};
+
+WorldRank rank(int number) {
+  return WorldRank::of(number);
+}
+
+std::vector<std::string> findingsIn(const Trace& trace) {
+  std::vector<std::string> rules;
+  for (const Finding& finding : diagnose(trace).findings()) rules.push_back(finding.rule);
+  return rules;
+}
+
+bool anyProblem(const Trace& trace, const std::string& words) {
+  return std::ranges::any_of(trace.problems(), [&](const std::string& problem) {
+    return problem.find(words) != std::string::npos;
+  });
+}
+
+TEST(ImportAnnotated, TheRingIsThatWhichTheJobNamed) {
+  const auto trace = openTrace(kRecording);
+  EXPECT_TRUE(trace->problems().empty()) << trace->problems().front();
+  ASSERT_TRUE(trace->run());
+  EXPECT_EQ(trace->run()->cp, 2);
+  EXPECT_EQ(trace->run()->seq_len, 16);
+  EXPECT_EQ(trace->run()->rotate, Rotate::kP2p);
+  EXPECT_EQ(trace->run()->balance, Balance::kNone);
+  ASSERT_TRUE(trace->groupOf(rank(1), GroupAxis::kCp));
+  EXPECT_EQ(trace->groupOf(rank(1), GroupAxis::kCp)->members, (std::vector{rank(0), rank(1)}));
+}
+
+TEST(ImportAnnotated, AStepThatNoLineNamesIsSkippedForTheFuture) {
+  const auto trace = openTrace(kRecording);
+  for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+    const ScheduleRecord* schedule = trace->schedule(0, rank(0), direction);
+    ASSERT_TRUE(schedule);
+    ASSERT_EQ(schedule->stages.size(), 2u);
+    EXPECT_EQ(schedule->stages[0].pieces,
+              (std::vector<PieceRecord>{{0, 8, 0, 8, PieceMask::kCausal, 0, 0}}));
+    EXPECT_EQ(schedule->stages[1].source_rank, rank(1));
+    EXPECT_EQ(schedule->stages[1].why_empty, WhyEmpty::kFuture);
+    EXPECT_TRUE(schedule->stages[0].forwards_kv);
+    const ScheduleRecord* later = trace->schedule(0, rank(1), direction);
+    ASSERT_TRUE(later);
+    EXPECT_EQ(later->stages[1].pieces,
+              (std::vector<PieceRecord>{{0, 8, 0, 8, PieceMask::kFull, 0, 0}}));
+  }
+}
+
+TEST(ImportAnnotated, TheStrategyIsARingUnlessTheRecorderSawAnother) {
+  const test::RecordingCopy copy(kRecording);
+  EXPECT_EQ(openTrace(copy.path())->run()->strategy, Strategy::kRing);
+  copy.change(kFiles[0], R"("strategy":null)", R"("strategy":"ulysses")");
+  EXPECT_EQ(openTrace(copy.path())->run()->strategy, Strategy::kUlysses);
+}
+
+TEST(ImportAnnotated, MessagesAreHopsOfTheBlocksThatTheyCarry) {
+  const auto trace = openTrace(kRecording);
+  std::map<std::uint64_t, int> ends;
+  int home = 0, loose = 0;
+  for (const int r : {0, 1})
+    for (const Event& event : trace->events(rank(r))) {
+      const bool moves = event.kind == EventKind::kSend || event.kind == EventKind::kReceive;
+      if (!moves) continue;
+      loose += event.payload == Payload::kNone;
+      ends[event.flow] += event.kind == EventKind::kSend ? 1 : 100;
+      home += event.kind == EventKind::kReceive && event.payload == Payload::kDkv &&
+              event.source_rank == rank(r);
+    }
+  EXPECT_EQ(loose, 0);
+  EXPECT_EQ(home, 4);           // two layers, two ranks
+  EXPECT_EQ(ends.size(), 16u);  // KV once forward and once backward, dKV twice
+  for (const auto& [flow, count] : ends) EXPECT_EQ(count, 101);
+}
+
+TEST(ImportAnnotated, TheDoctorFindsNothingAndAttentionIsRight) {
+  const auto trace = openTrace(kRecording);
+  EXPECT_EQ(findingsIn(*trace), std::vector<std::string>());
+  const auto check = checkLayer(*trace, {0, Layer::of(1)}, {rank(0), rank(1)}, 1e9);
+  EXPECT_EQ(check.tensors.size(), 5u);  // out, lse, dq, dk, dv
+  EXPECT_LT(check.worstRatio(), 1);
+}
+
+TEST(ImportAnnotated, TheWholeBatchIsComparedBetweenTheRanksThatCutIt) {
+  const test::RecordingCopy copy(kRecording);
+  const std::string whole = R"("what":"whole_buffer","name":"input_ids")";
+  const std::string all = copy.text(kFiles[1]);
+  const auto hash = all.find("\"hash\":\"", all.find(whole)) + 8;
+  ASSERT_NE(all.find(whole), std::string::npos);
+  std::string changed = all;
+  changed[hash] = changed[hash] == '1' ? '2' : '1';
+  copy.put(kFiles[1], changed);
+  EXPECT_EQ(findingsIn(*openTrace(copy.path())),
+            std::vector<std::string>{"different_batches_on_cp_ranks"});
+}
+
+TEST(ImportAnnotated, AStepWithKeysInReachThatIsPassedOverLeavesNoScheduleAndIsFoundByItsPairs) {
+  const test::RecordingCopy copy(kRecording);
+  std::string kept;
+  for (const std::string& line : copy.lines(kFiles[1]))
+    if (line.find(R"({"line":"block")") == std::string::npos ||
+        line.find(R"("source_rank":1)") != std::string::npos)
+      kept += line;
+  copy.put(kFiles[1], kept);
+  const auto trace = openTrace(copy.path());
+  EXPECT_TRUE(anyProblem(*trace, "some were passed over"));
+  EXPECT_FALSE(trace->schedule(0, rank(1), Direction::kForward));
+  EXPECT_EQ(findingsIn(*trace).front(), "ring_bypassed");
+}
+
+TEST(ImportAnnotated, MessagesOfAnAttentionThatNeverEndedAreStillEvents) {
+  const test::RecordingCopy copy(kRecording);
+  std::string kept;
+  for (const std::string& line : copy.lines(kFiles[0]))
+    if (line.find(R"({"line":"hop")") == std::string::npos &&
+        line.find(R"({"line":"attention_end")") == std::string::npos)
+      kept += line;
+  copy.put(kFiles[0], kept);
+  const auto trace = openTrace(copy.path());
+  int messages = 0;
+  for (const Event& event : trace->events(rank(0)))
+    messages += event.kind == EventKind::kSend && event.peer == rank(1);
+  EXPECT_EQ(messages, 8);  // two layers: KV in both directions, dKV twice
+}
+
+TEST(ImportAnnotated, GroupsThatDoNotFitTogetherMakeNoMesh) {
+  const test::RecordingCopy copy(kRecording);
+  copy.change(kFiles[1], R"("members":[0,1])", R"("members":[1])");
+  EXPECT_TRUE(anyProblem(*openTrace(copy.path()), "named no groups that fit together"));
+}
+
+}  // namespace
+}  // namespace ringscope::traces

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention over shards that the job computes itself, by what it says of it."""
+
+import threading
+
+import torch
+import torch.distributed as dist
+
+from ._exchanges import Exchanges, storage_of
+from ._session import observer
+from ._shapes import heads_first, lse_of
+from ._tensors import mixsum64
+
+
+class HandCall:
+    """One attention of one layer, from its inputs to its results."""
+
+    def __init__(self, number, direction, layout, begin_ns):
+        self.number = number
+        self.forward_number = number
+        self.direction = direction
+        self.layout = layout
+        self.begin_ns = self.seen_ns = begin_ns
+        self.layer, self.microbatch = None, 0
+        self.rank, self.size, self.members, self.group = 0, 1, [0], None
+        self.causal = False
+        self.ring_step = 0
+        self.q_shape = self.k_shape = ()
+        self.sources = {}
+        self.pieces = {}
+        self.operators = []
+        self.kv_storages, self.kv_hashes = set(), set()
+        self.exchanges = None
+
+    def place(self):
+        return {"layer": self.layer, "microbatch": self.microbatch, "ring_step": self.ring_step}
+
+    def knows(self, *tensors):
+        """These are keys and values, wherever they come by later."""
+        for tensor in tensors:
+            self.kv_storages.add(storage_of(tensor))
+            self.kv_hashes.add(mixsum64(tensor))
+
+    def payload_of(self, tensor):
+        """Of one that is sent. What arrived goes on as what it was."""
+        if self.direction == "forward" or storage_of(tensor) in self.kv_storages:
+            return "kv"
+        arrived = self.exchanges.arrived_as(tensor)
+        return arrived or ("kv" if mixsum64(tensor) in self.kv_hashes else "dkv")
+
+    def strategy(self):
+        """ "ulysses" where one operator attended all tokens of a share of the heads."""
+        if len(self.operators) != 1 or self.size == 1:
+            return None
+        _, heads, rows, _ = self.operators[0]["q_shape"]
+        turned = heads * self.size == self.q_shape[1] and rows == self.q_shape[2] * self.size
+        return "ulysses" if turned else None
+
+    def whose(self, steps):
+        """Whose block is held at each of so many ring steps, as world ranks: as the job said it, and
+        between that by the way that its blocks go round. None where neither tells."""
+        way = next(
+            (
+                way
+                for way in (-1, 1)
+                if all((self.rank + way * s) % self.size == at for s, at in self.sources.items())
+            ),
+            None,
+        )
+        seats = []
+        for step in range(steps):
+            seat = self.sources.get(step)
+            if seat is None and way is not None:
+                seat = (self.rank + way * step) % self.size
+            seats.append(None if seat is None else self.members[seat])
+        return seats
+
+
+class _Current(threading.local):
+    call = None
+
+
+class AnnotationObserver:
+    def __init__(self, session, ring):
+        self.session = session
+        self.current = _Current()
+        self._ring = ring
+        self._forwards = {}
+
+    @observer
+    def begin(self, q, k, v, dout, group, causal, scale, layout, layer):
+        if self.current.call is not None:
+            self._end({}, "the next attention began before this one had its results")
+        session = self.session
+        direction = "backward" if dout is not None else "forward"
+        call = HandCall(self._ring.next_call(), direction, layout, session.now())
+        at = q.data_ptr()
+        call.layer = session.layer if layer is None else layer
+        call.microbatch = max(session.microbatch, 0)
+        if direction == "backward" and at in self._forwards:
+            call.forward_number, known, call.microbatch, causal, scale = self._forwards[at]
+            call.layer = known if layer is None else layer
+        if direction == "forward":
+            self._forwards[at] = (call.number, call.layer, call.microbatch, causal, scale)
+        call.causal = bool(causal)
+        self._join(call, group)
+        inputs = {"q": q, "k": k, "v": v, "dout": dout}
+        inputs = {what: heads_first(t, layout, what) for what, t in inputs.items() if t is not None}
+        call.q_shape, call.k_shape = inputs["q"].shape, inputs["k"].shape
+        call.knows(k, v)
+        call.exchanges = Exchanges(k.numel() + v.numel())
+        wanted = ("dout",) if direction == "backward" else ("q", "k", "v")
+        place = {"layer": call.layer, "microbatch": call.microbatch}
+        session.line(
+            "attention",
+            call=call.number,
+            forward_call=call.forward_number,
+            direction=direction,
+            **session.place(**place),
+            operator="annotated",
+            causal=call.causal,
+            masked=False,
+            scale=scale,
+            dropout=0.0,
+            q_shape=list(call.q_shape),
+            k_shape=list(call.k_shape),
+            tensors={what: session.tensor(what, inputs[what], **place) for what in wanted},
+            ring={"group": call.group, "rank": call.rank, "rotate": "p2p", "load_balance": False},
+            begin_ns=call.begin_ns,
+        )
+        self.current.call = call
+
+    def _join(self, call, group):
+        if not (dist.is_available() and dist.is_initialized()):
+            return
+        group = dist.group.WORLD if group is None else group
+        call.rank, call.size = dist.get_rank(group), dist.get_world_size(group)
+        call.members = dist.get_process_group_ranks(group)
+        call.group = self.session.group(group)
+
+    @observer
+    def block(self, step, source, k, v, out, lse, running_lse, q_rows, k_rows, causal):
+        call = self.current.call
+        if call is None:
+            raise ValueError("block() outside of an attention; attention(q, k, v, …) begins one")
+        if not 0 <= source < call.size:
+            raise ValueError(f"source={source} is no rank of a group of {call.size}")
+        session = self.session
+        call.ring_step = step
+        call.sources[step] = source
+        call.knows(k, v)
+        piece = call.pieces.get(step, 0)
+        call.pieces[step] = piece + 1
+        at = {**call.place(), "source_rank": call.members[source]}
+        keys = heads_first(k, call.layout, "k")
+        if piece == 0:
+            held = torch.stack([keys, heads_first(v, call.layout, "v")])
+            session.tensor("kv", held, keep=False, **at)
+        out = heads_first(out, call.layout, "out")
+        tensors = {}
+        for what, value in (("block_out", out), ("block_lse", lse_of(lse, out, "lse"))):
+            if value is not None:
+                tensors[what] = session.tensor(what, value, piece=piece, **at)
+        begin_ns, now = call.seen_ns, session.now()
+        session.line(
+            "block",
+            call=call.number,
+            direction=call.direction,
+            **session.place(**at),
+            piece=piece,
+            operator="annotated",
+            causal=bool(causal),
+            q_rows=list(q_rows or (0, call.q_shape[2])),
+            k_rows=list(k_rows or (0, keys.shape[2])),
+            k_hash=session.digest(keys),
+            tensors=tensors,
+            begin_ns=begin_ns,
+            end_ns=now,
+        )
+        if running_lse is not None:
+            self._merged(call, running_lse, at, piece, now)
+        call.seen_ns = session.now()
+
+    def _merged(self, call, running_lse, at, piece, now):
+        merged = torch.empty(call.q_shape, device="meta")
+        lse = lse_of(running_lse, merged, "running_lse")
+        self.session.line(
+            "merge",
+            call=call.number,
+            direction=call.direction,
+            **self.session.place(**at),
+            piece=piece,
+            tensors={"running_lse": self.session.tensor("running_lse", lse, **at)},
+            begin_ns=now,
+            end_ns=now,
+        )
+
+    @observer
+    def end(self, results):
+        if self.current.call is None:
+            raise ValueError("results of no attention; attention(q, k, v, …) begins one")
+        self._end(results)
+
+    def _end(self, results, trouble=None):
+        session, call = self.session, self.current.call
+        self.current.call = None
+        if trouble:
+            session.trouble("attention", ValueError(trouble))
+        strategy = None
+        if not call.pieces:
+            strategy = call.strategy()
+            for line in call.operators:
+                session.line("block", **line)
+        now = session.now()
+        otherwise = "kv" if call.direction == "forward" else "dkv"
+        hops = call.exchanges.hops(otherwise, now)
+        steps = [*call.pieces, *(hop["hop"] for hop in hops if hop["payload"] == "kv"), 0]
+        sources = call.whose(min(max(steps) + 1, call.size))
+        self._write_hops(call, hops, sources)
+        at = {"layer": call.layer, "microbatch": call.microbatch}
+        ids = {}
+        for what in ("out", "dq", "dk", "dv"):
+            if results.get(what) is not None:
+                value = heads_first(results[what], call.layout, what)
+                ids[what] = session.tensor(what, value, **at)
+        if results.get("lse") is not None:
+            out = heads_first(results["out"], call.layout, "out")
+            ids["lse"] = session.tensor("lse", lse_of(results["lse"], out, "lse"), **at)
+        session.line(
+            "attention_end",
+            call=call.number,
+            ring_steps=len(sources) if call.pieces or call.operators else 0,
+            sources=sources,
+            strategy=strategy,
+            tensors=ids,
+            end_ns=now,
+        )
+
+    def _write_hops(self, call, hops, sources):
+        known = dict(enumerate(sources))
+        for hop in hops:
+            number = hop["hop"]
+            home = hop["payload"] == "dkv" and number == call.size
+            self.session.line(
+                "hop",
+                call=call.number,
+                direction=call.direction,
+                **self.session.place(**{**call.place(), "ring_step": number - 1}),
+                sends_of=known.get(number - 1),
+                brings_of=call.members[call.rank] if home else known.get(number),
+                **hop,
+            )
+
+    @observer
+    def message(self, line, tensor):
+        """A message that was posted within an annotated attention."""
+        call = self.current.call
+        payload = call.payload_of(tensor) if line["operator"] == "send" else None
+        call.exchanges.posted(line, tensor, payload, self.session.now())
+
+    def waited(self, number, begin_ns, end_ns):
+        if self.current.call is not None:
+            self.current.call.exchanges.waited(number, begin_ns, end_ns)
+            self.current.call.seen_ns = end_ns
+
+    def operator(self, func, args, kwargs, run):
+        """An attention operator within an annotated attention: its blocks are what block() says;
+        without that, what the operator attends."""
+        call = self.current.call
+        call.seen_ns = begin_ns = self.session.now()
+        results = run()
+        self.attended(call, func, args, kwargs, results, begin_ns, self.session.now())
+        return results
+
+    @observer
+    def attended(self, call, func, args, kwargs, results, begin_ns, end_ns):
+        names = [argument.name for argument in func._schema.arguments]
+        given = {**dict(zip(names, args)), **kwargs}
+        q, k = given["query"], given["key"]
+        mask = given.get("attn_mask", given.get("attn_bias"))
+        # Of a mask in numbers it is not known which pairs it has.
+        rows = None if mask is not None else [0, q.size(2)]
+        at = {**call.place(), "source_rank": call.members[call.rank]}
+        ids = {}
+        # Other rows than the shard's: no block() can be of it, so it is the attention itself.
+        if call.direction == "forward" and q.size(2) != call.q_shape[2]:
+            for what, value in zip(("block_out", "block_lse"), results[:2]):
+                ids[what] = self.session.tensor(what, value, piece=len(call.operators), **at)
+        call.operators.append(
+            {
+                "call": call.number,
+                "direction": call.direction,
+                **self.session.place(**at),
+                "piece": len(call.operators),
+                "operator": func.name(),
+                "causal": bool(given.get("is_causal", False)),
+                "q_rows": rows,
+                "k_rows": rows and [0, k.size(2)],
+                "q_shape": list(q.shape),
+                "k_shape": list(k.shape),
+                "tensors": ids,
+                "begin_ns": begin_ns,
+                "end_ns": end_ns,
+            }
+        )

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of attention in the one order that a recording has: [B, H, S, D], and lse [B, H, S]."""
+
+LAYOUTS = ("bhsd", "bshd")
+
+
+def check_layout(layout):
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout={layout!r} is unknown; known are {' and '.join(LAYOUTS)}")
+
+
+def heads_first(tensor, layout, what):
+    if tensor is None:
+        return None
+    if tensor.dim() != 4:
+        raise ValueError(f"{what} has {tensor.dim()} dimensions; it needs 4, as {layout} says")
+    return tensor.transpose(1, 2) if layout == "bshd" else tensor
+
+
+def lse_of(lse, out, what):
+    """lse as [B, H, S], of an out that is [B, H, S, D] already."""
+    if lse is None or out is None:
+        return None
+    batch, heads, rows, _ = out.shape
+    if lse.dim() == 4 and lse.shape[-1] == 1:
+        lse = lse.squeeze(-1)
+    if tuple(lse.shape) == (batch, heads, rows):
+        return lse
+    if tuple(lse.shape) == (batch, rows, heads):
+        return lse.transpose(1, 2)
+    raise ValueError(
+        f"{what} has shape {list(lse.shape)}; it needs [{batch}, {heads}, {rows}], a number for "
+        "each row of out"
+    )

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who waits for a collective or message that was posted through torch.distributed, and until when."""
+
+import weakref
+
+import torch.distributed as dist
+
+# ProcessGroup's methods that post something and return what can be waited for.
+_POSTING = (
+    "send",
+    "recv",
+    "allreduce",
+    "allgather",
+    "_allgather_base",
+    "reduce_scatter",
+    "_reduce_scatter_base",
+    "alltoall",
+    "alltoall_base",
+    "broadcast",
+)
+
+
+class WorkObserver:
+    """Remembers the collective behind each Work; `heard` is told of every wait for one."""
+
+    def __init__(self, session, patches, collectives, heard):
+        self.session = session
+        self._collectives = collectives
+        self._heard = heard
+        self._numbers = weakref.WeakKeyDictionary()
+        for name in _POSTING:
+            patches.wrap(dist.ProcessGroup, name, self._posting)
+        patches.wrap(dist.distributed_c10d.Work, "wait", self._wait)
+
+    def _posting(self, original):
+        def post(*args, **kwargs):
+            before = self._collectives.number
+            work = original(*args, **kwargs)
+            if self._collectives.number != before:
+                self._numbers[work] = self._collectives.number
+            return work
+
+        return post
+
+    def _wait(self, original):
+        def wait(work, *args, **kwargs):
+            number = self._numbers.pop(work, None)
+            if number is None:
+                return original(work, *args, **kwargs)
+            begin_ns = self.session.now()
+            result = original(work, *args, **kwargs)
+            end_ns = self.session.now()
+            self.session.line("waited", number=number, begin_ns=begin_ns, end_ns=end_ns)
+            self._heard(number, begin_ns, end_ns)
+            return result
+
+        return wait

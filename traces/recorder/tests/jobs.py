@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs example jobs in processes of their own, and asks the doctor what it finds in what they recorded."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGE = os.path.dirname(HERE)
+EXAMPLES = os.path.join(PACKAGE, "examples")
+ROOT = os.path.dirname(os.path.dirname(PACKAGE))
+
+
+def torchrun(script, *arguments, processes=2, **environment):
+    """Raises AssertionError with what was printed where the job fails."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc-per-node", str(processes), script, *arguments]
+    settings = {**os.environ, "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1", **environment}
+    done = subprocess.run(
+        command, env=settings, cwd=EXAMPLES, capture_output=True, text=True, timeout=120
+    )
+    if done.returncode != 0:
+        raise AssertionError(done.stderr[-3000:])
+
+
+def table():
+    """(script, processes, finding or None) of every job."""
+    with open(os.path.join(EXAMPLES, "JOBS"), encoding="utf-8") as file:
+        lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    return [(s, int(count), None if found == "-" else found) for s, count, found in lines]
+
+
+def program():
+    """The command line that was built: of RINGSCOPE_BUILD, else the newest; None without one."""
+    folder = os.environ.get("RINGSCOPE_BUILD", os.path.join(ROOT, "build", "*"))
+    found = glob.glob(os.path.join(folder, "bin", "ringscope"))
+    return max(found, key=os.path.getmtime) if found else None
+
+
+def findings(folder):
+    """The rules that the doctor names, in its order."""
+    done = subprocess.run(
+        [program(), "doctor", folder, "--json"], capture_output=True, text=True, timeout=120
+    )
+    if done.returncode not in (0, 1):
+        raise AssertionError(done.stderr[-3000:])
+    return [finding["rule"] for finding in json.loads(done.stdout)["findings"]]
