@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ring written by hand, as it should be, in two replicas that have a batch each.
+
+    torchrun --nproc-per-node 4 ring_dp.py [FOLDER]
+"""
+
+from hand_job import run
+from hand_ring import Ring
+
+if __name__ == "__main__":
+    run(Ring, dp=2)

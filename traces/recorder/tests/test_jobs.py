@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the doctor says of the example jobs: a few of them; with RINGSCOPE_JOBS=all every one, as
+scripts/campaign jobs does."""
+
+import os
+import tempfile
+import unittest
+
+from jobs import EXAMPLES, findings, program, table, torchrun
+
+_SAMPLE = (
+    ("zigzag_ring", 2),
+    ("ulysses", 2),
+    ("naive_sum_merge", 2),
+    ("dkv_not_returned", 2),
+    ("wrong_process_group", 4),
+    ("labels_shifted_twice", 2),
+)
+
+
+class Jobs(unittest.TestCase):
+    @unittest.skipIf(program() is None, "the command line is not built")
+    def test_right_jobs_have_no_finding_and_wrong_ones_their_mistake_first(self):
+        every = os.environ.get("RINGSCOPE_JOBS") == "all"
+        jobs = [job for job in table() if every or job[:2] in _SAMPLE]
+        self.assertGreaterEqual(len(jobs), len(_SAMPLE))
+        for script, processes, expected in jobs:
+            with self.subTest(script, processes=processes), tempfile.TemporaryDirectory() as place:
+                folder = os.path.join(place, "run")
+                torchrun(script + ".py", folder, processes=processes)
+                found = findings(folder)
+                self.assertEqual(found[0] if found else None, expected, found)
+                if every:
+                    print(f"{script}, {processes} processes: {', '.join(found) or 'nothing'}", flush=True)
+
+    def test_every_job_beside_the_table_is_in_it(self):
+        scripts = {name[:-3] for name in os.listdir(EXAMPLES) if name.endswith(".py")}
+        jobs = {name for name in scripts if not name.startswith(("hand_", "tiny_"))}
+        self.assertEqual(jobs, {script for script, _, _ in table()})
+
+
+if __name__ == "__main__":
+    unittest.main()
