@@ -61,6 +61,22 @@ TEST(ImportAnnotated, AStepThatNoLineNamesIsSkippedForTheFuture) {
   }
 }
 
+TEST(ImportAnnotated, TheBalanceIsToldFromTheTokensThatRanksCut) {
+  const std::string stripes[] = {"[[0,1],[2,3],[4,5],[6,7],[8,9],[10,11],[12,13],[14,15]]",
+                                 "[[1,2],[3,4],[5,6],[7,8],[9,10],[11,12],[13,14],[15,16]]"};
+  const auto dealt = [](const std::string& first, const std::string& second) {
+    const test::RecordingCopy copy(kRecording);
+    for (int i = 0; i < 3; ++i) {  // input_ids, labels, position_ids
+      copy.change(kFiles[0], R"("tokens":[[0,8]])", "\"tokens\":" + first);
+      copy.change(kFiles[1], R"("tokens":[[8,16]])", "\"tokens\":" + second);
+    }
+    return openTrace(copy.path())->run()->balance;
+  };
+  EXPECT_EQ(dealt("[[0,4],[12,16]]", "[[4,12]]"), Balance::kHeadTail);
+  EXPECT_EQ(dealt(stripes[0], stripes[1]), Balance::kStriped);
+  EXPECT_EQ(dealt("[[8,16]]", "[[0,8]]"), Balance::kNone) << "of no balance that is known";
+}
+
 TEST(ImportAnnotated, TheStrategyIsARingUnlessTheRecorderSawAnother) {
   const test::RecordingCopy copy(kRecording);
   EXPECT_EQ(openTrace(copy.path())->run()->strategy, Strategy::kRing);

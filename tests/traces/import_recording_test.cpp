@@ -183,6 +183,12 @@ TEST(ImportRecording, AKilledRankLosesItsLastLineAndNoMore) {
   EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size());
 }
 
+TEST(ImportRecording, ValuesThatDidNotFitIntoTheBudgetAreSaid) {
+  const Copy copy;
+  copy.change(kFirst, R"("left_out":{)", R"("left_out":{"budget":3,)");
+  EXPECT_TRUE(anyProblem(*openTrace(copy.path()), "values of 3 tensors did not fit"));
+}
+
 TEST(ImportRecording, AMissingRankIsSaid) {
   const Copy copy;
   fs::remove(copy.file("rank-00001.jsonl"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "traces/core/prose.h"
 #include "traces/import/recording/job.h"
 #include "traces/query/ending.h"
 #include "traces/schema/declared.h"
@@ -47,6 +48,15 @@ Ending endingOf(const RankLines& rank) {
   return {HowEnded::kCut, "rank " + toString(rank.rank) + " wrote no last line"};
 }
 
+/// Values for which the recorder had no room.
+void addLeftOut(RecordedJob& job, const RankLines& rank) {
+  for (const Line& line : rank.lines)
+    if (line.kind() == "end" && line.part("left_out").whole("budget", 0) > 0)
+      job.problems.push_back("rank " + toString(rank.rank) + ": the values of " +
+                             describeCount(line.part("left_out").whole("budget"), "tensor") +
+                             " did not fit into the recorder's budget_bytes");
+}
+
 }  // namespace
 
 void addNotes(RecordedJob& job) {
@@ -63,6 +73,7 @@ void addNotes(RecordedJob& job) {
   for (const RankLines& rank : job.ranks) {
     const Ending ending = endingOf(rank);
     if (ending.how > worst.how) worst = ending;
+    addLeftOut(job, rank);
     for (const Line& line : rank.lines)
       if (line.kind() == "trouble" || line.kind() == "limit" || line.kind() == "full")
         job.problems.push_back("rank " + toString(rank.rank) + ": " +

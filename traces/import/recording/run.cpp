@@ -37,19 +37,28 @@ std::optional<Line> firstOf(const RankLines& rank, const char* kind) {
   return found == rank.lines.end() ? std::nullopt : std::optional(*found);
 }
 
-/// Which tokens a rank has under a balance; nothing where the sequence cannot be dealt so.
-std::vector<TokenRun> dealt(Balance balance, std::int64_t seat, std::int64_t ranks,
-                            std::int64_t length) {
+/// Whether a rank's tokens are those that a balance deals it.
+bool isDealt(Balance balance, const std::vector<TokenRun>& runs, std::int64_t seat,
+             std::int64_t ranks, std::int64_t length) {
   const std::int64_t chunk = length / (2 * ranks);
-  if (chunk == 0 || length % (2 * ranks) != 0) return {};
-  if (balance == Balance::kNone) return {{2 * chunk * seat, 2 * chunk * (seat + 1)}};
-  if (balance == Balance::kHeadTail)
-    return {{chunk * seat, chunk * (seat + 1)},
-            {length - chunk * (seat + 1), length - chunk * seat}};
-  std::vector<TokenRun> runs;
-  for (std::int64_t token = seat; token < length; token += ranks)
-    runs.push_back({token, token + 1});
-  return runs;
+  if (chunk == 0 || length % (2 * ranks) != 0) return false;
+  const TokenRun head{chunk * seat, chunk * (seat + 1)},
+      tail{length - head.end, length - head.begin};
+  switch (balance) {
+    case Balance::kNone:
+      return runs == std::vector<TokenRun>{{2 * head.begin, 2 * head.end}};
+    case Balance::kHeadTail:
+      return runs == (head.end == tail.begin ? std::vector<TokenRun>{{head.begin, tail.end}}
+                                             : std::vector{head, tail});
+    default:
+      break;
+  }
+  std::int64_t next = seat;  // striped: one token of every so many
+  for (const TokenRun& run : runs) {
+    if (run.begin != next || run.end != next + 1) return false;
+    next += ranks;
+  }
+  return std::ssize(runs) == length / ranks;
 }
 
 /// Of a job that cut its own batch: the balance by which all its ranks' tokens were dealt.
@@ -59,13 +68,16 @@ std::optional<Balance> balanceOfTokens(const RecordedJob& job) {
   const auto dim = static_cast<std::size_t>(first.seq_dim);
   if (dim >= first.full_shape.size()) return std::nullopt;
   const auto is = [&](Balance balance) {
-    for (const GroupRecord& group : job.groups)
-      for (std::size_t seat = 0; group.axis == GroupAxis::kCp && seat < group.members.size();
-           ++seat)
-        if (const auto* own = job.shard(first.buffer, first.train_step, group.members[seat]))
-          if (own->global_from_local != dealt(balance, static_cast<std::int64_t>(seat),
-                                              std::ssize(group.members), first.full_shape[dim]))
-            return false;
+    for (const GroupRecord& group : job.groups) {
+      if (group.axis != GroupAxis::kCp) continue;
+      const std::int64_t ranks = std::ssize(group.members);
+      for (std::int64_t seat = 0; seat < ranks; ++seat) {
+        const auto* own = job.shard(first.buffer, first.train_step,
+                                    group.members[static_cast<std::size_t>(seat)]);
+        if (own && !isDealt(balance, own->global_from_local, seat, ranks, first.full_shape[dim]))
+          return false;
+      }
+    }
     return true;
   };
   for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})

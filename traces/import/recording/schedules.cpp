@@ -98,8 +98,9 @@ bool turnsHeads(const RingCall& call, const std::vector<WorldRank>& members) {
   const auto own = call.begin->wholes("q_shape");
   if (call.blocks.size() != 1 || own.size() != 4) return false;
   const auto turned = call.blocks.front()->wholes("q_shape");
-  return turned.size() == 4 && members.size() > 1 && turned[1] * std::ssize(members) == own[1] &&
-         turned[2] == own[2] * std::ssize(members);
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // their products stay numbers
+  return turned.size() == 4 && members.size() > 1 && turned[1] <= kMost && own[2] <= kMost &&
+         turned[1] * std::ssize(members) == own[1] && turned[2] == own[2] * std::ssize(members);
 }
 
 /// Adds a rank's tokens as rows; false where they are not known.

@@ -26,6 +26,10 @@ class Ring:
         part = length // size
         return torch.arange(rank * part, (rank + 1) * part)
 
+    def source(self, step):
+        """Whose block has come round at a step."""
+        return (self.rank - step) % self.size
+
     def pieces(self, source, rows):
         """What is attended of a block: (query rows, its keys, whether causally)."""
         if source > self.rank:
@@ -73,7 +77,7 @@ class Ring:
         kv = torch.stack([k, v])
         out, lse = torch.zeros_like(q), torch.full(q.shape[:3], -math.inf)
         for step in range(self.size):
-            source = (self.rank - step) % self.size
+            source = self.source(step)
             for (q0, q1), (k0, k1), causal in self.pieces(source, q.shape[2]):
                 held = kv[:, :, :, k0:k1]
                 block_out, block_lse = self.attend(q[:, :, q0:q1], held[0], held[1], causal)
@@ -104,7 +108,7 @@ class Ring:
         kv, dq = torch.stack([k, v]), torch.zeros_like(q)
         dkv = torch.zeros_like(kv)
         for step in range(self.size):
-            source = (self.rank - step) % self.size
+            source = self.source(step)
             for (q0, q1), (k0, k1), causal in self.pieces(source, q.shape[2]):
                 held, rows = kv[:, :, :, k0:k1], slice(q0, q1)
                 scores = q[:, :, rows] @ held[0].transpose(-1, -2) * scale

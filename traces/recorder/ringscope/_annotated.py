@@ -33,7 +33,10 @@ class HandCall:
         self.exchanges = None
 
     def place(self):
-        return {"layer": self.layer, "microbatch": self.microbatch, "ring_step": self.ring_step}
+        at = {"layer": self.layer, "microbatch": self.microbatch, "ring_step": self.ring_step}
+        if self.direction == "backward":  # whether autograd called it or the job itself
+            at["pass"] = "backward"
+        return at
 
     def knows(self, *tensors):
         """These are keys and values, wherever they come by later."""
@@ -85,7 +88,8 @@ class AnnotationObserver:
         self.session = session
         self.current = _Current()
         self._ring = ring
-        self._forwards = {}
+        # Of this training step, by the content of q: what is saved for backward may be a copy of it.
+        self._forwards, self._step = {}, -1
 
     @observer
     def begin(self, q, k, v, dout, group, causal, scale, layout, layer):
@@ -94,7 +98,9 @@ class AnnotationObserver:
         session = self.session
         direction = "backward" if dout is not None else "forward"
         call = HandCall(self._ring.next_call(), direction, layout, session.now())
-        at = q.data_ptr()
+        at = mixsum64(q)
+        if self._step != session.step:
+            self._forwards, self._step = {}, session.step
         call.layer = session.layer if layer is None else layer
         call.microbatch = max(session.microbatch, 0)
         if direction == "backward" and at in self._forwards:

@@ -184,6 +184,18 @@ class OneProcess(unittest.TestCase):
             self.assertEqual(len(hashes[what]), 2)
             self.assertEqual(*hashes[what], what)
 
+    def test_a_backward_that_the_job_calls_itself_is_one(self):
+        with ringscope.record(self.folder):
+            self.attend()
+            ringscope.attention(self.q, self.q, self.q, dout=self.q)
+            ringscope.block(0, 0, self.q, self.q)
+            ringscope.attention(dq=self.q, dk=self.q, dv=self.q)
+        lines = lines_of(self.folder)
+        held = [t["pass"] for t in of_kind(lines, "tensor") if t["what"] == "kv"]
+        self.assertEqual(held, ["forward", "backward"])
+        calls = [(a["direction"], a["forward_call"]) for a in of_kind(lines, "attention")]
+        self.assertEqual(calls, [("forward", 1), ("backward", 1)])
+
     def test_a_window_is_declared_with_its_keys(self):
         with self.assertRaisesRegex(ValueError, "window"):
             ringscope.start(self.folder, declare={"mask": "window"})
