@@ -67,7 +67,7 @@ TEST(ErrorMapTest, HasAnErrorForEachHeadAndPositionAndTheRanksThatOwnThem) {
   const ErrorMap ulp = makeErrorMap(*trace, tensorAt(0, 1, "out"), ErrorUnit::kUlp);
   for (const double v : ulp.values) EXPECT_TRUE(std::isfinite(v));
   EXPECT_EQ(makeErrorMap(*trace, tensorAt(1, 0, "out"), ErrorUnit::kUlp).missing,
-            "--verify with --capture values:steps=1");
+            "--verify with --capture values:steps=1 would show it");
 }
 
 TEST(ErrorMapTest, OtherGroupsShowTheMapThatTheFirstRankRecordedForAll) {

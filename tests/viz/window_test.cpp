@@ -35,6 +35,27 @@ TEST_F(WindowTest, KeysMoveTheMomentAndChooseRanks) {
   EXPECT_EQ(window.player().speed(), 2);
 }
 
+TEST_F(WindowTest, AnImportedJobCannotBeRunAgainFromHere) {
+  openFile(RINGSCOPE_SOURCE_DIR "/tests/reference/hand_recording");
+  EXPECT_EQ(button("Run again"), nullptr);
+  ASSERT_TRUE(button("Run") && button("What if"));
+  EXPECT_FALSE(button("What if")->isEnabled());
+  EXPECT_TRUE(status().contains("recorded elsewhere"));
+  const QString before = window.session().name();
+  QTest::keyClick(&window, Qt::Key_F6);
+  EXPECT_EQ(window.session().name(), before);
+  open();
+  EXPECT_EQ(button("Run"), nullptr);
+  EXPECT_TRUE(button("What if")->isEnabled());
+  EXPECT_FALSE(status().contains("recorded elsewhere"));
+}
+
+TEST_F(WindowTest, TheFormKeepsItsOwnSettingsBesideAnImportedJob) {
+  const RunConfig before = window.findChild<RunPanel*>()->config();
+  openFile(RINGSCOPE_SOURCE_DIR "/tests/reference/hand_recording");
+  EXPECT_EQ(window.findChild<RunPanel*>()->config().arguments(), before.arguments());
+}
+
 TEST_F(WindowTest, SpacePlaysOnTheAnimationClock) {
   open();
   window.navigator().setMoment(0, 0);

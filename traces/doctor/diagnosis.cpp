@@ -13,6 +13,7 @@
 #include "traces/doctor/unknown_mistake.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/mistakes/explanation.h"
+#include "traces/query/capture_advice.h"
 #include "traces/query/ending.h"
 #include "traces/query/framework.h"
 #include "traces/query/sequence_groups.h"
@@ -69,15 +70,14 @@ bool lacksDeclaredMask(const Rule& rule, const Trace& trace) {
 }
 
 /// Adds to what is missing the capture that would have kept it; every capture keeps events.
-void addCapture(RuleResult& result, const Rule& rule, const RunSpec* run) {
+void addCapture(RuleResult& result, const Rule& rule, const Trace& trace) {
+  const RunSpec* run = trace.run();
   const Mistake* mistake = findMistake(rule.id);
   if (!mistake) return;
   if (mistake->capture == CaptureNeeded::kEvents || (run && keeps(*run, mistake->capture)))
     result.capture_helps = false;
-  else if (run && run->command == Command::kImport)
-    result.would_settle += "; ringscope.record(…, values=\"all\") keeps them";
   else
-    result.would_settle += std::string("; --capture ") + name(mistake->capture) + " records them";
+    result.would_settle += "; " + captureAdvice(trace, name(mistake->capture), "records them");
 }
 
 /// What one rule cannot read must not silence the others.
@@ -93,7 +93,7 @@ RuleResult checked(const Rule& rule, const Trace& trace) {
     if (needsTraining(rule, trace.run()))
       return undecided(
           "needs a run that trains, whose tokens, q, k, labels and losses are recorded");
-    if (result.capture_helps) addCapture(result, rule, trace.run());
+    if (result.capture_helps) addCapture(result, rule, trace);
     return result;
   } catch (const std::bad_alloc&) {
     return undecided("needs more memory than there is");

@@ -7,6 +7,7 @@
 #include "traces/diff/summary.h"
 #include "traces/doctor/unknown_number.h"
 #include "traces/doctor/unknown_place.h"
+#include "traces/query/capture_advice.h"
 
 namespace ringscope::traces {
 namespace {
@@ -129,8 +130,9 @@ std::string remedyFor(const Trace& trace, const DiffRecord& wrong) {
   return look + (keepsValues(trace)
                      ? ": Merge shows every block of a recorded row, and `ringscope verify` "
                        "computes recorded layers again."
-                     : ". Record this step with --capture full: Merge then shows every block of "
-                       "that row, and `ringscope verify` computes the layer again.");
+                     : ". No values are kept; " + captureAdvice(trace, "full", "keeps them") +
+                           ". Merge then shows every block of that row, and `ringscope verify` "
+                           "computes the layer again.");
 }
 
 }  // namespace

@@ -16,4 +16,8 @@ std::optional<Framework> frameworkOf(const Trace& trace) {
   return notes.empty() ? std::optional(Framework::kRingScope) : framework;
 }
 
+bool isForeign(const Trace& trace) {
+  return frameworkOf(trace) != Framework::kRingScope;
+}
+
 }  // namespace ringscope::traces

@@ -12,4 +12,8 @@ namespace ringscope::traces {
 /// notes name none that is known, or several.
 std::optional<Framework> frameworkOf(const Trace& trace);
 
+/// Whether something else than RingScope ran what was recorded: it cannot be run again from here,
+/// and has none of RingScope's options.
+bool isForeign(const Trace& trace);
+
 }  // namespace ringscope::traces

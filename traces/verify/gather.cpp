@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "traces/query/admission.h"
+#include "traces/query/capture_advice.h"
 #include "traces/query/own_tokens.h"
 
 namespace ringscope::traces {
@@ -35,8 +36,7 @@ std::string listed(const std::vector<WorldRank>& ranks) {
 std::string capture(const Trace& trace, std::int32_t train_step) {
   const RunSpec* run = trace.run();
   if (run && run->command == Command::kAttend) return "; attend keeps only its results";
-  if (run && run->command == Command::kImport) return "; the recorder was not asked to keep them";
-  return "; --capture values:steps=" + std::to_string(train_step) + " keeps them";
+  return "; " + valuesAdvice(trace, train_step, "keeps them");
 }
 
 /// The tokens and heads of one recorded tensor.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "traces/query/capture_advice.h"
 #include "traces/verify/row_limits.h"
 #include "traces/verify/step_tensors.h"
 
@@ -65,7 +66,7 @@ GradientNorms gradientNorms(const Trace& trace, std::int32_t train_step) {
     }
     if (!any)
       throw MissingValue{"no gradient of this training step is recorded of rank " + toString(rank) +
-                         "; --capture full records them"};
+                         "; " + captureAdvice(trace, "full", "records them")};
   }
   return {std::sqrt(once), std::sqrt(held)};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "traces/query/capture_advice.h"
 #include "traces/verify/head_parts.h"
 #include "traces/verify/least_squares.h"
 
@@ -56,7 +57,8 @@ GradientCheck checkGradient(const Trace& trace, std::int32_t train_step) {
     check.limit = head.rounding;
     if (!head.alike) check.rank = off.rank;
   } catch (const MissingTensor& missing) {
-    check.skipped = missing.why + (missing.recorded ? "" : "; --capture full records them");
+    check.skipped =
+        missing.why + (missing.recorded ? "" : "; " + captureAdvice(trace, "full", "records them"));
   }
   return check;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "traces/core/prose.h"
+#include "traces/query/capture_advice.h"
 #include "traces/query/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -34,8 +35,8 @@ LabelCheck checkLabels(const Trace& trace, std::int32_t train_step) {
     if (const auto tokens = SequenceTokens::of(trace, train_step, members))
       check.counts += countLabels(*tokens, trace.intent(train_step, members.front()));
   if (check.counts.targets < kFewTargets)
-    check.skipped =
-        "too few whose next token is recorded; --capture full records input_ids and labels";
+    check.skipped = "too few whose next token is recorded; " +
+                    captureAdvice(trace, "full", "records input_ids and labels");
   return check;
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "traces/query/capture_advice.h"
+
 namespace ringscope::traces {
 
 Rounded Rounded::times(double factor) const {
@@ -39,10 +41,12 @@ RecordedValues recordedValues(const Trace& trace, const TensorName& tensor, cons
                               WorldRank rank) {
   const TensorRecord* record = trace.findTensor(tensor, place, rank);
   const std::string what = tensor.text() + " of rank " + toString(rank);
-  if (!record) throw MissingValue{what + " is not recorded; --capture full records it"};
+  if (!record)
+    throw MissingValue{what + " is not recorded; " + captureAdvice(trace, "full", "records it")};
   auto values = trace.values(*record);
   if (!values)
-    throw MissingValue{"the values of " + what + " were not kept; --capture full keeps them"};
+    throw MissingValue{"the values of " + what + " were not kept; " +
+                       captureAdvice(trace, "full", "keeps them")};
   return {record, std::move(*values)};
 }
 

@@ -257,7 +257,7 @@ void drawMap(QPainter& p, const Layout& layout, const DiffScene& scene, const Th
     rest.adjust(0, 14, 0, 0);
   }
   if (!scene.map.missing.empty())
-    return paintNote(p, rest, "Not recorded; " + scene.map.missing + " would show it.", theme);
+    return paintNote(p, rest, "Not recorded; " + scene.map.missing + ".", theme);
   const double histogram = std::min(120.0, rest.height() * 0.34);
   paintErrorMap(p, rest.adjusted(0, 0, 0, -histogram - 8), scene.map, scene.unit, theme);
   paintErrorHistogram(p, QRectF(rest.left(), rest.bottom() - histogram, rest.width(), histogram),

@@ -175,7 +175,7 @@ void drawMemory(Page& page, const InspectorScene& scene, std::int64_t instant_ns
 void drawDiff(Page& page, const InspectorScene& scene) {
   page.section("AGAINST UNSHARDED ATTENTION");
   if (scene.worst.empty()) {
-    page.wrapped("not recorded; a run with --verify shows it", textFont(12), page.theme.dim);
+    page.wrapped(text("not recorded; " + scene.worst_advice), textFont(12), page.theme.dim);
     return page.gap(8);
   }
   for (const WorstLine& line : scene.worst)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "traces/diff/summary.h"
+#include "traces/query/capture_advice.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
 
@@ -73,7 +74,7 @@ DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorU
     if (diff.place.train_step == cursor.place.train_step) step.push_back(&diff);
   if (step.empty()) {
     scene.note = live ? "This step has not been compared yet."
-                      : "Not recorded; a run with --verify would show it.";
+                      : "Not recorded; " + traces::verdictAdvice(trace, "would show it") + ".";
     return scene;
   }
   scene.tables = {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "traces/query/capture_advice.h"
+#include "traces/query/framework.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
 
@@ -55,7 +57,7 @@ ErrorMap limitMap(const traces::Trace& trace, const std::string& tensor, const P
   });
   const auto& shape = diff == trace.diffs().end() ? std::vector<std::int64_t>() : diff->rows.shape;
   if (shape.size() != 3 || shape[0] * shape[1] * shape[2] == 0) {
-    map.missing = "--verify";
+    map.missing = traces::verdictAdvice(trace, "would show it");
     return map;
   }
   map.heads = shape[1];
@@ -87,8 +89,10 @@ ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUni
   const auto values = record ? trace.values(*record) : std::nullopt;
   if (!values || values->empty() || record->shape.size() != 2) {
     const bool trains = !trace.run() || trace.run()->command == traces::Command::kTrain;
-    map.missing = std::string(trains ? "" : "train with ") +
-                  "--verify with --capture values:steps=" + std::to_string(pass.train_step);
+    map.missing = traces::isForeign(trace)
+                      ? traces::verdictAdvice(trace, "")
+                      : std::string(trains ? "" : "train with ") + "--verify with " +
+                            traces::valuesAdvice(trace, pass.train_step, "would show it");
     return map;
   }
   map.heads = record->shape[0];

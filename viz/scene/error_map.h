@@ -27,7 +27,7 @@ struct ErrorMap {
   std::int64_t heads = 0, positions = 0;
   std::vector<double> values;  ///< row by head
   std::vector<OwnedSpan> owners;
-  std::string missing;  ///< what would have to be recorded; empty when all is there
+  std::string missing;  ///< where it is not recorded: what would show it, a clause
 
   friend bool operator==(const ErrorMap&, const ErrorMap&) = default;
 };

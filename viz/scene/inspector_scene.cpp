@@ -9,6 +9,7 @@
 
 #include "traces/diff/summary.h"
 #include "traces/doctor/diagnosis.h"
+#include "traces/query/capture_advice.h"
 #include "traces/query/trace.h"
 #include "viz/scene/why_empty.h"
 
@@ -163,6 +164,7 @@ InspectorScene makeInspectorScene(const Trace& trace, const Cursor& cursor,
   scene.sums_wait_ns = rank.sums_wait_ns;
   addLse(scene, trace, sources.ring);
   addWorst(scene, trace, sources.worst);
+  scene.worst_advice = traces::verdictAdvice(trace, "shows it");
   addDoctor(scene, sources.diagnosis, sources.live);
   return scene;
 }

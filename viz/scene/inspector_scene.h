@@ -50,6 +50,7 @@ struct InspectorScene {
   std::int64_t end_ns = 0;                     ///< of the recording; memory spans 0 to it
   std::shared_ptr<const MemorySeries> memory;  ///< never null
   std::vector<WorstLine> worst;                ///< empty: nothing was compared
+  std::string worst_advice;                    ///< what would have compared it
   std::string doctor;                          ///< why it says nothing; empty when it does
   std::string doctor_headline;                 ///< where it found nothing: what that is worth
   bool doctor_clear = false;                   ///< nothing stood in the way of finding something

@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "traces/query/capture_advice.h"
 #include "traces/query/rows.h"
 #include "traces/query/trace.h"
 #include "viz/scene/chunks.h"
@@ -187,9 +188,8 @@ MergeHistory without(std::string why) {
   return history;
 }
 
-std::string notKept(const Place& pass) {
-  return "Not recorded; --capture values:steps=" + std::to_string(pass.train_step) +
-         " would show it.";
+std::string notKept(const Trace& trace, const Place& pass) {
+  return "Not recorded; " + traces::valuesAdvice(trace, pass.train_step, "would show it") + ".";
 }
 
 }  // namespace
@@ -202,13 +202,14 @@ MergeHistory mergeHistory(const Trace& trace, const Place& viewed,
   const auto out = Rows::vectors(trace, out_record);
   const auto lse = Rows::scalars(trace, trace.findTensor({TensorKind::kLse}, pass, rank));
   if (!out || !lse || !lse->matches(*out) || !out->holds(head, query))
-    return without(notKept(pass));
+    return without(notKept(trace, pass));
   const GroupPass scheduled(trace, pass, group);
   if (!scheduled.schedule(rank)) return without(std::string("Not shown: ") + kNoSchedule + ".");
   const TokenIndex token = tokenOf(trace, pass.train_step, rank, query);
   const Attender attender = attenderOf(scheduled, rank, head, token);
   if (!attender.schedule || attender.row < 0)
-    return without("Not recorded: which rank attends this row; --capture stats would show it.");
+    return without("Not recorded: which rank attends this row; " +
+                   traces::captureAdvice(trace, "stats", "would show it") + ".");
   MergeHistory history;
   const auto recorded = out->row(0, head, query);
   history.attending = attender.rank;
@@ -224,7 +225,7 @@ MergeHistory mergeHistory(const Trace& trace, const Place& viewed,
   if (historian.tooMany())
     return without("Not shown: the row is said to be in more than " + std::to_string(kMostBlocks) +
                    " blocks.");
-  if (historian.missing()) return without(notKept(pass));
+  if (historian.missing()) return without(notKept(trace, pass));
   history.merged = all.weighted.front();
   history.naive = all.sum.front();
   history.largest_error_merged = largestError(all.weighted, recorded);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "traces/core/whole_number.h"
+#include "traces/query/capture_advice.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/meant.h"
@@ -34,7 +35,7 @@ void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_
 }  // namespace
 
 std::string PositionStrip::verdict() const {
-  if (all == 0) return "not recorded; --capture stats would show them";
+  if (all == 0) return "not recorded; " + advice;
   if (!unknown.empty()) return unknown;
   std::string missing;
   if (!complete()) {
@@ -59,6 +60,7 @@ PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor
   const auto ranks = ranksOf(trace, cursor.group);
   const Meant meant(trace, train_step, ranks);
   strip.unknown = meant.positionsMissing();
+  strip.advice = traces::captureAdvice(trace, "stats", "would show them");
   for (const WorldRank rank : ranks) {
     PositionRow row{rank, {}};
     const auto* tensor = trace.findTensor({traces::TensorKind::kPositionIds}, {train_step}, rank);

@@ -33,6 +33,7 @@ struct PositionRow {
 struct PositionStrip {
   std::vector<PositionRow> rows;
   std::int64_t wrong = 0, all = 0;
+  std::string advice;   ///< what would have recorded them
   std::string unknown;  ///< why it is not known what they should be; empty when it is
 
   /// Every rank's are recorded.

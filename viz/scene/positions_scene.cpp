@@ -11,7 +11,7 @@ PositionsScene makePositionsScene(const traces::Trace& trace, const Cursor& curs
   if (trace.moments().empty())
     scene.note = "No training step is recorded yet.";
   else if (!scene.table.missing.empty())
-    scene.note = "Not recorded; " + scene.table.missing + " would show it.";
+    scene.note = "Not recorded; " + scene.table.missing + ".";
   return scene;
 }
 

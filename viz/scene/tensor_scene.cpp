@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "traces/core/prose.h"
+#include "traces/query/capture_advice.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::viz {
@@ -53,7 +54,8 @@ TensorSlice sliceOf(const traces::Trace& trace, const TensorRow& row, const Tens
   return values ? tensorSlice(row.record.shape, *values, lead) : TensorSlice();
 }
 
-std::string whyEmpty(const TensorRow& row, const TensorRequest& request) {
+std::string whyEmpty(const traces::Trace& trace, const TensorRow& row,
+                     const TensorRequest& request) {
   if (request.read && !request.read->failure.empty()) return "▲ " + request.read->failure;
   if (row.only_live) return "Not recorded here. Read live reads it from the paused run.";
   const auto& stats = row.record.stats;
@@ -62,9 +64,8 @@ std::string whyEmpty(const TensorRow& row, const TensorRequest& request) {
     known += ", mean " + traces::describeSignificant(stats.mean, 4);
   if (stats.nan + stats.inf > 0)
     known += ", ▲ " + std::to_string(stats.nan) + " NaN, " + std::to_string(stats.inf) + " Inf";
-  return "Only hash and statistics are recorded: " + known +
-         ". --capture values:steps=" + std::to_string(row.record.place.train_step) +
-         " would show the values" +
+  return "Only hash and statistics are recorded: " + known + ". " +
+         traces::valuesAdvice(trace, row.record.place.train_step, "would show the values") +
          (request.may_read_live ? "; or pause the run and press Read live." : ".");
 }
 
@@ -133,7 +134,7 @@ TensorScene makeTensorScene(const traces::Trace& trace, const TensorRow& row,
         std::clamp<std::int64_t>(scene.lead[d], 0, std::max<std::int64_t>(0, shape[d] - 1));
   scene.slice = sliceOf(trace, row, request, scene.lead);
   if (scene.slice.values.empty()) {
-    scene.note = whyEmpty(row, request);
+    scene.note = whyEmpty(trace, row, request);
     return scene;
   }
   scene.histogram = valueHistogram(scene.slice.values, kBins);

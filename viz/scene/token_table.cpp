@@ -4,6 +4,7 @@
 #include <map>
 
 #include "traces/core/whole_number.h"
+#include "traces/query/capture_advice.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/meant.h"
@@ -84,7 +85,7 @@ TokenTable makeTokenTable(const Trace& trace, const Cursor& cursor) {
   const auto* shard = trace.findShard("input_ids", train_step, rank);
   const auto tokens = bufferValues(trace, "input_ids", train_step, rank);
   if (!shard || !tokens) {
-    table.missing = "--capture stats";
+    table.missing = traces::captureAdvice(trace, "stats", "would show it");
     return table;
   }
   if (!shard->full_shape.empty()) table.sequence_length = shard->full_shape.back();

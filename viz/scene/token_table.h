@@ -49,7 +49,7 @@ struct TokenTable {
   std::int64_t sequence_length = 0;
   std::vector<TokenCell> cells;
   std::vector<BufferLane> buffers;
-  std::string missing;  ///< what would have to be recorded; empty when all is there
+  std::string missing;  ///< where it is not recorded: what would show it, a clause
 
   friend bool operator==(const TokenTable&, const TokenTable&) = default;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "traces/query/capture_advice.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {
@@ -145,9 +146,10 @@ void Navigator::moveTrainStep(int steps) {
 void Navigator::nextDivergence() {
   const auto found = traces::divergences(session_.trace());
   if (found.empty())
-    return Q_EMIT told(session_.trace().diffs().empty()
-                           ? "not compared with unsharded attention; a run with --verify is"
-                           : "✓ nothing that was compared diverges");
+    return Q_EMIT told(QString::fromStdString(
+        session_.trace().diffs().empty() ? "not compared with unsharded attention; " +
+                                               traces::verdictAdvice(session_.trace(), "is")
+                                         : "✓ nothing that was compared diverges"));
   Q_EMIT leaving(place());
   const std::size_t at = next_divergence_++ % found.size();
   const auto* diff = found[at];

@@ -3,6 +3,7 @@
 
 #include <QHeaderView>
 
+#include "traces/query/capture_advice.h"
 #include "viz/views/passing_list.h"
 
 namespace ringscope::viz {
@@ -107,8 +108,9 @@ int TensorList::rowShownFor(const QString& name) const {
   return std::max(0, model_->rowOf(name));
 }
 
-std::string TensorList::whyEmpty() const {
-  return filter().empty() ? "No tensor is recorded here. --capture stats would show them."
+std::string TensorList::whyEmpty(const traces::Trace& trace) const {
+  return filter().empty() ? "No tensor is recorded here; " +
+                                traces::captureAdvice(trace, "stats", "would show them") + "."
                           : "No tensor that is recorded here has “" + filter() + "” in its name.";
 }
 

@@ -25,7 +25,7 @@ class TensorList : public QWidget {
   /// the list is empty.
   const TensorRow* find(const QString& name) const { return model_->at(rowShownFor(name)); }
   bool isEmpty() const { return model_->rowCount() == 0; }
-  std::string whyEmpty() const;
+  std::string whyEmpty(const traces::Trace& trace) const;
   void setZoom(double zoom);
   void setLiveReads(bool possible) { live_->setEnabled(possible); }
 

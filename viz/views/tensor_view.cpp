@@ -145,7 +145,7 @@ class TensorView : public View {
                                {lead_, answer(), viewing_.session.live()});
       lead_ = scene_.lead;
     } else {
-      scene_.note = list_->whyEmpty();
+      scene_.note = list_->whyEmpty(viewing_.session.trace());
     }
     describe(scene_.note);
     // Range and zoom stay while it is the same slice, whatever else has changed.

@@ -63,7 +63,7 @@ void MainWindow::beginRun(RunConfig config) {
 }
 
 void MainWindow::whatIf() {
-  if (viewing_.session.empty() || engine_.active()) return;
+  if (!run_panel_->canRunAgain() || engine_.active()) return;
   RunConfig config = run_panel_->config();
   if (refuses(config)) return;
   const QString change = changes(last_config_, config);

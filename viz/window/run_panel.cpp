@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "traces/query/framework.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {
@@ -108,7 +109,8 @@ void RunPanel::showRecorded() {
   const int steps = ringSteps() > 0 ? ringSteps() : run->cp;
   if (run->model.layers > 0)
     break_->setRanges(static_cast<int>(run->model.layers), std::max(1, steps));
-  if (session_.live()) return;
+  // Of a job that was recorded elsewhere there is nothing to start: the form keeps its own.
+  if (session_.live() || traces::isForeign(session_.trace())) return refresh();
   RunConfig config = this->config();
   const traces::RunSpec form = config;
   static_cast<traces::RunSpec&>(config) = *run;
@@ -123,19 +125,26 @@ void RunPanel::showRecorded() {
   setConfig(config);
 }
 
+bool RunPanel::canRunAgain() const {
+  return !session_.empty() && !traces::isForeign(session_.trace());
+}
+
 void RunPanel::refresh() {
   using State = EngineLink::State;
   const State state = engine_.state();
   // What cannot work is refused here, with the reason, before anything starts.
   const QString reason = reasonAgainst(config());
   run_->setEnabled(reason.isEmpty() && state != State::kStopping);
-  run_->setText(session_.empty() && !engine_.active() ? "Run" : "Run again");
-  what_if_->setEnabled(reason.isEmpty() && !engine_.active() && !session_.empty());
+  run_->setText(canRunAgain() || engine_.active() ? "Run again" : "Run");
+  what_if_->setEnabled(reason.isEmpty() && !engine_.active() && canRunAgain());
   pause_->setText(state == State::kPaused ? "Continue" : "Pause");
   pause_->setEnabled(state == State::kRunning || state == State::kPaused);
   step_->setEnabled(state == State::kPaused);
   stop_->setEnabled(engine_.active());
-  run_state_->setText(reason.isEmpty() ? engine_.sentence() : "▲ " + reason);
+  const bool foreign = !engine_.active() && !session_.empty() && !canRunAgain();
+  run_state_->setText(!reason.isEmpty() ? "▲ " + reason
+                      : foreign         ? "recorded elsewhere: Run starts a run of RingScope's own"
+                                        : engine_.sentence());
 }
 
 }  // namespace ringscope::viz

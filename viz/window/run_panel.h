@@ -27,6 +27,8 @@ class RunPanel : public QWidget {
   QString reasonAgainst(const RunConfig& config) const {
     return refusal(config, settings_->queryHeads());
   }
+  /// Whether what is on show is a run that RingScope can do again.
+  bool canRunAgain() const;
   /// The recording that is on show, for Reveal.
   void setRecording(const QString& path) { mistakes_->setRecording(path); }
 

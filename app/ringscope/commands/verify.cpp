@@ -2,16 +2,17 @@
 #include <iostream>
 
 #include "app/command_line/command.h"
+#include "traces/query/capture_advice.h"
 #include "traces/verify/trace_check.h"
 
 namespace ringscope::app {
 namespace {
 
 /// Why nothing could be compared.
-std::string reason(const traces::TraceCheck& check) {
+std::string reason(const traces::Trace& trace, const traces::TraceCheck& check) {
   for (const auto& layer : check.layers)
     if (!layer.skipped.empty()) return layer.skipped.front();
-  return "no q, k and v of a layer are recorded; --capture values:steps=0 records them";
+  return "no q, k and v of a layer are recorded; " + traces::valuesAdvice(trace, 0, "records them");
 }
 
 int run(const std::string& path, bool json) {
@@ -20,7 +21,7 @@ int run(const std::string& path, bool json) {
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   const auto check = traces::checkTrace(*trace);
   if (check.compared() == 0)
-    throw inputError(path + " holds nothing that can be recomputed: " + reason(check));
+    throw inputError(path + " holds nothing that can be recomputed: " + reason(*trace, check));
   std::cout << (json ? traces::toJson(check).dump(2) + "\n" : traces::toText(check));
   return check.right() ? kSuccess : kAnswerIsNo;
 }

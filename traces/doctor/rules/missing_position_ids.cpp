@@ -123,7 +123,7 @@ RuleResult checkMissingPositionIds(const Trace& trace) {
     return notObservable("needs the values of position_ids and the borders of documents");
   if (all.wrong == 0) return clear();
   // Documents that were packed without a word have positions of their own too.
-  const bool foreign = frameworkOf(trace) != Framework::kRingScope;
+  const bool foreign = isForeign(trace);
   if (foreign && all.undeclared && all.restarting < all.wrong)
     return undecided(
         "needs a declaration from where positions count, which ringscope.record(declare={"

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/query/capture_advice.h"
+
+#include "traces/query/framework.h"
+
+namespace ringscope::traces {
+
+std::string captureAdvice(const Trace& trace, const std::string& capture, const std::string& does) {
+  if (isForeign(trace))
+    return "ringscope.record(…, values=\"all\") keeps all that its recorder sees";
+  return "--capture " + capture + " " + does;
+}
+
+std::string valuesAdvice(const Trace& trace, std::int32_t train_step, const std::string& does) {
+  return captureAdvice(trace, "values:steps=" + std::to_string(train_step), does);
+}
+
+std::string verdictAdvice(const Trace& trace, const std::string& does) {
+  if (isForeign(trace)) return "ringscope verify computes recorded attention again";
+  return "a run with --verify " + does;
+}
+
+}  // namespace ringscope::traces
