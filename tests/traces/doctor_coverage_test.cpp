@@ -158,6 +158,17 @@ TEST(MaskDroppedRuleTest, FindsLaterKeysOfARanksOwnBlock) {
   EXPECT_TRUE(says(finding, "comes after its query")) << finding.evidence;
 }
 
+TEST(MaskDroppedRuleTest, AWindowThatIsOneTooWideIsNotDropped) {
+  const std::string wider =
+      "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-1 k=0-2\n"
+      "attend rank=1 layer=0 stage=1 source=0 piece=1 q=1-2 k=1-2\n";
+  const auto answer =
+      answerOf("mask_dropped", recording("intent mask=window window=2\n", kOwnBlocks + wider));
+  ASSERT_EQ(answer.verdict, Verdict::kNotObservable);
+  EXPECT_NE(answer.would_settle.find("rank 1 goes beyond them"), std::string::npos)
+      << answer.would_settle;
+}
+
 TEST(DocumentsIgnoredRuleTest, FindsPairsOfTwoDocuments) {
   const Finding finding =
       foundAlone("documents_ignored", recording("intent mask=documents documents=0-2,2-4\n",
@@ -203,6 +214,16 @@ TEST(KvNotRotatedRuleTest, FindsABlockThatIsAttendedTwice) {
   EXPECT_EQ(finding.rank, WorldRank::of(1));
   EXPECT_EQ(finding.place.stage, RingStep::of(2));
   EXPECT_TRUE(says(finding, "attends 2 (query, key) pairs again")) << finding.evidence;
+}
+
+TEST(KvNotRotatedRuleTest, APieceThatIsTwiceInOneRingStepIsNoBlockThatStays) {
+  const auto answer = answerOf(
+      "kv_not_rotated",
+      recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock +
+                             "attend rank=1 layer=0 stage=1 source=0 piece=1 q=1-2 k=0-2\n"));
+  ASSERT_EQ(answer.verdict, Verdict::kNotObservable);
+  EXPECT_NE(answer.would_settle.find("attends some twice at one of them"), std::string::npos)
+      << answer.would_settle;
 }
 
 TEST(KvNotRotatedRuleTest, AnEventThatADamagedFileHoldsTwiceIsOnePiece) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/traces/doctor_answers.h"
+#include "traces/doctor/unknown_mistake.h"
 #include "traces/mistakes/catalogue.h"
 
 namespace ringscope::traces {
@@ -149,12 +150,10 @@ TEST(MissingRopeBufferRuleTest, HashesAloneAccuseAndDoNotAcquit) {
 
 TEST(CauseTest, AMistakeThatComesFirstStandsForWhatItAlsoTrips) {
   const std::string packed =
-      "run cp=2 seq_len=8 mask=documents\n"
+      "run cp=1 seq_len=8 mask=documents\n"
       "intent mask=documents documents=0-6,6-8 positions=each_document\n"
-      "shard input_ids rank=0 tokens=0-4\nshard position_ids rank=0 tokens=0-4\n"
-      "shard input_ids rank=1 tokens=4-8\nshard position_ids rank=1 tokens=4-8\n"
-      "tensor position_ids rank=0 shape=1x4 values=0,1,2,3\n"
-      "tensor position_ids rank=1 shape=1x4 values=4,5,6,7\n";
+      "shard input_ids rank=0 tokens=0-8\nshard position_ids rank=0 tokens=0-8\n"
+      "tensor position_ids rank=0 shape=1x8 values=0,1,2,3,4,5,6,7\n";
   EXPECT_EQ(verdictOf("missing_position_ids", packed), Verdict::kFound) << "by itself";
   const auto findings = diagnose(*test::traceOf(packed)).findings();
   ASSERT_EQ(findings.size(), 1u);
@@ -170,6 +169,21 @@ TEST(CauseTest, WhatALostLossMakesNanIsNoOtherRanksFault) {
   EXPECT_EQ(verdictOf("nan_from_one_rank", lost + "tensor q layer=0 rank=1 nan=1\n"),
             Verdict::kFound)
       << "it was there before";
+}
+
+TEST(CauseTest, WhatIsWrongBeforeTheGradientsIsNoMistakeOfTheirs) {
+  const std::string drift =
+      "run cp=2\ntensor grad.w rank=0 hash=1\ntensor grad.w rank=1 hash=2\n"
+      "diff grad.w direction=backward isolated=no ratio=5\n";
+  const auto alone = diagnose(*test::traceOf(drift)).findings();
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(alone[0].rule, "missing_cp_grad_reduce");
+  const auto after =
+      diagnose(*test::traceOf(drift + "diff dout layer=1 direction=backward isolated=no ratio=9\n"))
+          .findings();
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].rule, kUnknownMistake);
+  EXPECT_EQ(after[0].buffer, "dout");
 }
 
 TEST(CauseTest, TwoMistakesThatDoNotExplainEachOtherAreBothSaid) {

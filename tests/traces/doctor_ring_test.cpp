@@ -178,6 +178,21 @@ TEST(NonContiguousKvRuleTest, FindsTheSameValuesInAnotherOrder) {
         << rule << ": other values were not reordered";
 }
 
+TEST(NonContiguousKvRuleTest, WhereValuesAreRecordedTheyTellWhetherMemoryWasReadSo) {
+  const auto held = [](const std::string& k, const std::string& v) {
+    return "shape=2x1x2x2x1 values=" + k + "," + v;
+  };
+  const std::string v = "10,20,30,40", own = std::string(kRun) +
+                                             block(0, 0, 0, held("1,2,3,4", v)) +
+                                             block(1, 0, 1, held("5,6,7,8", v));
+  const auto read = answerOf("non_contiguous_kv", own + block(1, 1, 0, held("1,3,2,4", v)));
+  ASSERT_EQ(read.verdict, Verdict::kFound) << read.would_settle;
+  EXPECT_EQ(read.findings.front().confidence, "certain");
+  EXPECT_EQ(verdictOf("non_contiguous_kv", own + block(1, 1, 0, held("3,4,1,2", v))),
+            Verdict::kNotObservable)
+      << "heads in another order are no memory that was read by other strides";
+}
+
 constexpr const char* kBackward = R"(
   run cp=2
   group cp 0,1

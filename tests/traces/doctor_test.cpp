@@ -142,6 +142,16 @@ TEST(MissingPositionIdsRuleTest, ComparesPositionsWithTheTokensThatARankOwns) {
   EXPECT_EQ(answerOf("missing_position_ids", "run cp=2\n").verdict, Verdict::kNotObservable);
 }
 
+TEST(MissingPositionIdsRuleTest, IdsThatAreNeitherGlobalNorLocalAreSomethingElse) {
+  const auto answer = answerOf(
+      "missing_position_ids",
+      "run cp=2 seq_len=4\nintent positions=whole_sequence\nshard input_ids rank=1 tokens=2-4\n"
+      "tensor position_ids rank=1 shape=1x2 values=3,4\n");
+  ASSERT_EQ(answer.verdict, Verdict::kNotObservable);
+  EXPECT_NE(answer.would_settle.find("2 of 2 are neither"), std::string::npos)
+      << answer.would_settle;
+}
+
 TEST(MissingPositionIdsRuleTest, PackedDocumentsCountFromTheirOwnStarts) {
   const std::string packed =
       "run cp=2 seq_len=8 mask=documents\n"

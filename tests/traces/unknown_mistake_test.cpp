@@ -143,5 +143,47 @@ TEST(UnknownMistakeTest, IsAFindingOfTheDiagnosisAndNotClear) {
   EXPECT_FALSE(isClear(diagnosis));
 }
 
+TEST(UnknownMistakeTest, TheRankIsToldBySequenceHeadAndTokenTogether) {
+  const auto rankOf = [](std::int64_t sequence, std::vector<int> wrong_heads) {
+    auto trace = test::traceOf(
+        "run dp=2 tp=2 cp=2\ngroup dp 0,4\ngroup dp 1,5\ngroup dp 2,6\ngroup dp 3,7\n"
+        "group tp 0,2\ngroup tp 1,3\ngroup tp 4,6\ngroup tp 5,7\n"
+        "group cp 0,1\ngroup cp 2,3\ngroup cp 4,5\ngroup cp 6,7\n");
+    DiffRecord diff;
+    diff.isolated = false;
+    diff.tensor = "q";
+    diff.place = {0, Layer::of(0), Direction::kForward, {}};
+    diff.ratio = 8;
+    diff.rows = {{2, 4, 1}, 1, std::vector<std::uint8_t>(8)};
+    for (const int head : wrong_heads)
+      diff.rows.codes[static_cast<std::size_t>(sequence * 4 + head)] = 200;
+    diff.worst_index = {sequence, wrong_heads.front(), 0};
+    diff.ratio_by_rank = {0.1, 8};
+    trace->add(diff);
+    const auto finding = unknownMistake(*trace);
+    return finding ? finding->rank : WorldRank::none();
+  };
+  EXPECT_EQ(rankOf(0, {0, 1}), WorldRank::of(1));
+  EXPECT_EQ(rankOf(0, {3}), WorldRank::of(3));
+  EXPECT_EQ(rankOf(1, {2, 3}), WorldRank::of(7));
+  EXPECT_EQ(rankOf(1, {1, 2}), WorldRank::none()) << "of both tp ranks";
+}
+
+TEST(UnknownMistakeTest, WeightsThatDriftApartAreOfTheRankThatIsUnlikeTheOthers) {
+  const std::string same = "tensor grad.w rank=0 hash=1\ntensor grad.w rank=1 hash=1\n",
+                    drift = "tensor weight.w rank=0 hash=4\ntensor weight.w rank=1 hash=5\n";
+  const auto of_three = unknownMistake(*test::traceOf("run cp=3\n" + same + drift +
+                                                      "tensor weight.w rank=2 hash=4\n"
+                                                      "diff logits step=1 isolated=no ratio=9\n"));
+  ASSERT_TRUE(of_three);
+  EXPECT_EQ(of_three->rank, WorldRank::of(1));
+  EXPECT_EQ(of_three->place.train_step, 0) << "before what it makes wrong";
+  EXPECT_TRUE(has(of_three->evidence, "rank 1 is unlike most in w")) << of_three->evidence;
+  EXPECT_TRUE(has(of_three->evidence, "The gradients after the sync are the same"));
+  const Finding of_two = unknownIn(same + drift);
+  EXPECT_TRUE(of_two.rank.isNone()) << "either may be the wrong one";
+  EXPECT_FALSE(unknownMistake(*test::traceOf("run cp=2\n" + same)));
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "traces/doctor/memory_order.h"
 #include "traces/doctor/shared_readings.h"
 #include "traces/query/sequence_groups.h"
 
@@ -73,8 +74,8 @@ bool sameValues(const TensorRecord& a, const TensorRecord& b) {
 /// Reads a layer in one direction, rank by rank.
 class DirectionReader {
  public:
-  DirectionReader(const Owners& owners, bool backward, bool forward_is_right)
-      : owners_(owners), backward_(backward), forward_is_right_(forward_is_right) {}
+  DirectionReader(const Trace& trace, const Owners& owners, bool backward, bool forward_is_right)
+      : trace_(trace), owners_(owners), backward_(backward), forward_is_right_(forward_is_right) {}
 
   /// Of one rank; false when its blocks are wrong.
   bool read(const Blocks& blocks) {
@@ -99,7 +100,10 @@ class DirectionReader {
       }
       first_again = first_again && block != blocks.front() && same(*blocks.front(), *block);
       others = others && held.exists();
-      reordered = reordered && held.isNone() && sameValues(*own->second, *block);
+      if (!reordered) continue;
+      const auto by_strides = readByOtherStrides(trace_, *own->second, *block);
+      rank.certain = rank.certain && by_strides.has_value();
+      reordered = held.isNone() && sameValues(*own->second, *block) && by_strides.value_or(true);
     }
     if (rank.wrong == 0) return true;
     rank.recorded = !first_again || !backward_ || forward_is_right_;
@@ -116,6 +120,7 @@ class DirectionReader {
     else
       rank.missing = "needs blocks that are those of some rank; at " + describe(rank.place) +
                      " rank " + toString(rank.rank) + " has one that is nobody's";
+    rank.certain = rank.certain || rank.are != BlocksAre::kReordered;
     reading = std::move(rank);
     return false;
   }
@@ -124,6 +129,7 @@ class DirectionReader {
   bool compared = false;
 
  private:
+  const Trace& trace_;
   const Owners& owners_;
   bool backward_, forward_is_right_;
 };
@@ -137,12 +143,12 @@ Owners ownersInBackward(const LayerBlocks& layer, const Owners& in_forward) {
 }
 
 /// Reads a layer; false when it is wrong, or not known.
-bool readLayer(const LayerBlocks& layer, BlockReading& reading) {
+bool readLayer(const Trace& trace, const LayerBlocks& layer, BlockReading& reading) {
   const Owners in_forward = ownersOf(layer.held[0]);
   const Owners in_backward = ownersInBackward(layer, in_forward);
   bool forward_is_right = false;
   for (const bool backward : {false, true}) {
-    DirectionReader reader(backward ? in_backward : in_forward, backward, forward_is_right);
+    DirectionReader reader(trace, backward ? in_backward : in_forward, backward, forward_is_right);
     for (const auto& [rank, blocks] : layer.held[backward ? 1 : 0])
       if (!reader.read(blocks)) {
         reading = std::move(reader.reading);
@@ -191,7 +197,7 @@ BlockReading computedBlocks(const Trace& trace) {
   for (const auto& members : sequenceGroups(trace))
     for (const auto& [key, layer] : blocksOf(trace, members)) {
       BlockReading reading;
-      if (readLayer(layer, reading)) {
+      if (readLayer(trace, layer, reading)) {
         any_right = true;
       } else if (reading.recorded) {
         return reading;
@@ -227,7 +233,7 @@ RuleResult answerOf(const BlockReading& blocks, BlocksAre wrong, const char* rul
   Finding f;
   f.rule = rule;
   f.severity = "error";
-  f.confidence = "certain";
+  f.confidence = blocks.certain ? "certain" : "likely";
   f.place = blocks.place;
   f.rank = blocks.rank;
   f.buffer = "kv";

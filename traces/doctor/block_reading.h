@@ -14,7 +14,7 @@ enum class BlocksAre {
   kNeverRotated,   ///< a rank's first block, again at every ring step, in forward already
   kOldInBackward,  ///< the same in backward, and forward is right
   kOfOtherRanks,   ///< those of other ranks
-  kReordered,      ///< their source's values in another order
+  kReordered,      ///< their source's values in the order of its memory, read by other strides
 };
 
 /// By hashes; of the layer and direction that are wrong first.
@@ -27,6 +27,7 @@ struct BlockReading {
   WorldRank source;       ///< whose it was taken for
   WorldRank held;         ///< whose it is; none: nobody's
   int wrong = 0, of = 0;  ///< blocks of other ranks, of that rank in that layer and direction
+  bool certain = true;    ///< false: in what order values are was not recorded
 };
 
 /// Compares every recorded KV block with what its source rank recorded of its own.

@@ -38,6 +38,9 @@ double acrossDocuments(const CoverageTally& tally) {
 double repeated(const CoverageTally& tally) {
   return tally.repeated.pairs;
 }
+double again(const CoverageTally& tally) {
+  return tally.again.pairs;
+}
 double missing(const CoverageTally& tally) {
   return tally.missing();
 }
@@ -73,6 +76,11 @@ bool crossesIntoPaddingOnly(const Tallies& tallies) {
       tallies, [](const auto& tally) { return tally.of_padding == tally.documents.pairs; });
 }
 
+/// A mask that is there, and is another than was declared.
+bool hasOtherMask(const CoverageTally& tally) {
+  return !tally.without_order || !tally.without_window;
+}
+
 /// Why pairs that were attended should not have been; kUnknown: they should.
 Sort tooMany(const Tallies& tallies) {
   if (any(tallies, future) && !any(tallies, ownFuture))
@@ -87,8 +95,8 @@ Sort tooMany(const Tallies& tallies) {
     return {
         crossesIntoPaddingOnly(tallies) ? AttentionIs::kOfPadding : AttentionIs::kAcrossDocuments,
         acrossDocuments, [](const auto& t) { return t.documents.first; }};
-  if (any(tallies, repeated))
-    return {AttentionIs::kRepeated, repeated, [](const auto& t) { return t.repeated.first; }};
+  if (any(tallies, again))
+    return {AttentionIs::kRepeated, again, [](const auto& t) { return t.again.first; }};
   return {AttentionIs::kUnknown, missing, nowhere};
 }
 
@@ -146,6 +154,15 @@ const Event* fromElsewhere(const AttentionPass& pass, const std::vector<WorldRan
   return nullptr;
 }
 
+/// The same place, where it is wrong in no way that has a name.
+CoverageReading otherwise(CoverageReading reading, const std::string& needs,
+                          const std::string& does) {
+  reading.are = AttentionIs::kUnknown;
+  reading.missing = "needs " + needs + "; at " + describe(reading.place) + " rank " +
+                    toString(reading.rank) + " " + does;
+  return reading;
+}
+
 /// Of one pass of a group.
 CoverageReading judge(const Trace& trace, CoverageCounter& counter, const AttentionPass& pass,
                       const std::vector<WorldRank>& members) {
@@ -174,6 +191,9 @@ CoverageReading judge(const Trace& trace, CoverageCounter& counter, const Attent
   const Sort too_many = tooMany(tallies);
   const bool into_padding = too_many.is == AttentionIs::kOfPadding,
              crosses = into_padding || too_many.is == AttentionIs::kAcrossDocuments;
+  if (pass.complete && !crosses && std::ranges::any_of(tallies, hasOtherMask))
+    return otherwise(read(too_many), "attention by the declared order and window, or by none",
+                     "goes beyond them, and not as if there were none");
   if (too_many.is != AttentionIs::kUnknown && !crosses) return read(too_many);
   if (!lacks.empty()) return unknown(lacks, false);
   if (!pass.complete) {
@@ -183,23 +203,22 @@ CoverageReading judge(const Trace& trace, CoverageCounter& counter, const Attent
   }
   if (into_padding || (crosses && std::ranges::all_of(tallies, knowsNoDocuments)))
     return read(too_many);
-  if (crosses) {
-    CoverageReading reading = read(too_many);
-    reading.are = AttentionIs::kUnknown;
-    reading.missing =
-        "needs attention that ends at the declared borders of documents, or at none; at " +
-        describe(reading.place) + " rank " + toString(reading.rank) + " crosses some of them";
-    return reading;
-  }
+  if (crosses)
+    return otherwise(read(too_many),
+                     "attention that ends at the declared borders of documents, or at none",
+                     "crosses some of them");
+  if (any(tallies, repeated))
+    return otherwise(
+        read({AttentionIs::kUnknown, repeated, [](const auto& t) { return t.repeated.first; }}),
+        "ring steps that attend each pair once", "attends some twice at one of them");
   if (!any(tallies, missing)) return read({AttentionIs::kAsDeclared, missing, nowhere});
   const Sort sort = tooFew(tallies);
   CoverageReading reading = read(sort);
-  if (sort.is == AttentionIs::kUnknown)
-    reading.missing = "needs pieces that leave pairs out in some known way; at " +
-                      describe(pass.place) + " rank " + toString(reading.rank) + " leaves out " +
-                      describeCount(static_cast<std::int64_t>(reading.pairs)) + " of " +
-                      describeCount(static_cast<std::int64_t>(reading.wanted));
-  return reading;
+  if (sort.is != AttentionIs::kUnknown) return reading;
+  const std::string pairs = describeCount(static_cast<std::int64_t>(reading.pairs)),
+                    wanted = describeCount(static_cast<std::int64_t>(reading.wanted));
+  return otherwise(std::move(reading), "pieces that leave pairs out in some known way",
+                   "leaves out " + pairs + " of " + wanted);
 }
 
 CoverageReading computedCoverage(const Trace& trace) {

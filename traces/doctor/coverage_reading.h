@@ -12,11 +12,11 @@ enum class AttentionIs {
   kUnknown,
   kAsDeclared,       ///< every pair of the mask once, and no other
   kOfOwnBlocksOnly,  ///< pairs with keys of other ranks are missing, and nobody attends any
-  kOfFutureBlocks,   ///< later keys, all of them of other ranks' blocks
-  kWithoutMask,      ///< keys that left the window, or that come later in own blocks too
+  kOfFutureBlocks,   ///< all later keys of pieces of other ranks' blocks
+  kWithoutMask,      ///< all keys that left the window, or that come later, in own blocks too
   kAcrossDocuments,  ///< all that the mask would have if there were no documents, and no other
   kOfPadding,        ///< queries or keys that lie behind a document, as if its slot were its own
-  kRepeated,         ///< some pairs more than once
+  kRepeated,         ///< some pairs again at another ring step
   kCutByCausal,      ///< missing pairs are those that the causal mask of a piece leaves out
   kCutAtJumps,       ///< as if a document began wherever the rank's tokens jump
 };

@@ -25,6 +25,11 @@ Band rectangleOf(const Event& piece) {
   return {piece.q_begin, piece.q_end, piece.k_begin, piece.k_end};
 }
 
+/// What a piece attends by a kernel's own masks: a band is what a mask has made of it.
+Band withoutBand(const Event& piece, const Band& attended) {
+  return piece.mask == PieceMask::kTileMask ? rectangleOf(piece) : attended;
+}
+
 /// Each document has the padding behind it, up to the next one.
 AttentionMask withPadding(AttentionMask mask) {
   auto& documents = mask.documents;
@@ -95,21 +100,21 @@ void CoverageCounter::countWanted(CoverageTally& tally, const Masks& masks,
   }
 }
 
-double CoverageCounter::wantedOfOwnBlock(CoverageTally& tally, const AttentionMask& mask,
-                                         const Place& place, WorldRank rank) {
-  const auto& rows = rowsOf(place, rank);
-  if (rows.size() * rows.size() > kMostCells) {
+double CoverageCounter::pairsOfBlock(CoverageTally& tally, const AttentionMask& mask,
+                                     const Place& place, WorldRank rank, WorldRank source) {
+  const auto &rows = rowsOf(place, rank), &keys = rowsOf(place, source);
+  if (rows.size() * keys.size() > kMostCells) {
     tally.unknown = "needs shards of fewer runs of tokens to compare";
     return 0;
   }
-  double wanted = 0;
+  double pairs = 0;
   for (const PlacedRun& query_row : rows)
-    for (const PlacedRun& key_row : rows) {
+    for (const PlacedRun& key_row : keys) {
       ShardRun q = query_row.run, k = key_row.run;
       if (!haveOneStride(q, k)) tally.unknown = kStrides;
-      wanted += mask.pairs(q, k, {0, q.count, 0, k.count});
+      pairs += mask.pairs(q, k, {0, q.count, 0, k.count});
     }
-  return wanted;
+  return pairs;
 }
 
 CoverageTally CoverageCounter::count(const AttentionPass& pass, std::size_t seat,
@@ -117,17 +122,27 @@ CoverageTally CoverageCounter::count(const AttentionPass& pass, std::size_t seat
   cells_ = 0;
   CoverageTally tally;
   const AttentionMask mask = AttentionMask::of(meant);
-  const Masks masks = {
-      mask, {mask.causal, mask.window, false, {}}, {mask.causal, 0, false, {}}, withPadding(mask)};
+  Masks masks = {mask,
+                 {mask.causal, mask.window, false, {}},
+                 {mask.causal, 0, false, {}},
+                 withPadding(mask),
+                 mask};
+  masks.without_window.window = 0;
   for (const Event* piece : pass.attended[seat]) addPiece(tally, masks, *piece);
   addRepeated(tally, pass.attended[seat]);
+  for (const auto& [source, pairs] : tally.window.by_source)
+    tally.without_window =
+        tally.without_window &&
+        pairs >= pairsOfBlock(tally, masks.without_window, pass.place, members_[seat], source) -
+                     pairsOfBlock(tally, masks.all, pass.place, members_[seat], source);
   countWanted(tally, masks, pass, members_[seat]);
   if (!tally.unknown.empty() || tally.missing() <= 0) return tally;
   cells_ = 0;
   for (const Event* piece : pass.attended[seat]) addCut(tally, mask, *piece);
   tally.ends_at_jumps = endsAtJumps(tally, mask, pass, seat);
   if (tally.elsewhere == 0)
-    tally.missing_own = wantedOfOwnBlock(tally, mask, pass.place, members_[seat]) - tally.inside;
+    tally.missing_own =
+        pairsOfBlock(tally, mask, pass.place, members_[seat], members_[seat]) - tally.inside;
   return tally;
 }
 
@@ -155,14 +170,17 @@ void CoverageCounter::addPiece(CoverageTally& tally, const Masks& masks, const E
         tally.unknown = "needs shards of fewer runs of tokens to compare";
         return;
       }
-      const Band part = band.within(q->at, q->end(), k->at, k->end()).from(q->at, k->at);
-      addCell(tally, masks, piece, q->run, k->run, part, planned.has_value());
+      const auto here = [&](const Band& of) {
+        return of.within(q->at, q->end(), k->at, k->end()).from(q->at, k->at);
+      };
+      addCell(tally, masks, piece, q->run, k->run, here(band), here(withoutBand(piece, band)),
+              planned.has_value());
     }
 }
 
-/// `part`: of the piece, by the runs' own indices.
+/// `part`: of the piece, and `whole`: of what it is without a band, by the runs' own indices.
 void CoverageCounter::addCell(CoverageTally& tally, const Masks& masks, const Event& piece,
-                              ShardRun q, ShardRun k, Band part, bool planned) {
+                              ShardRun q, ShardRun k, Band part, Band whole, bool planned) {
   if (!haveOneStride(q, k)) {
     tally.unknown = kStrides;
     return;
@@ -177,6 +195,9 @@ void CoverageCounter::addCell(CoverageTally& tally, const Masks& masks, const Ev
   const bool own = piece.source_rank == piece.rank;
   if (!own) tally.elsewhere += all;
   (own ? tally.future_own : tally.future).add(all - in_order, piece);
+  if (all > in_order)
+    tally.without_order = tally.without_order &&
+                          all - in_order >= whole.pairs() - masks.order_only.pairs(q, k, whole);
   tally.window.add(in_order - near, piece);
   tally.documents.add(near - inside, piece);
   if (near > inside) tally.of_padding += masks.with_padding.pairs(q, k, part) - inside;
@@ -217,9 +238,11 @@ void CoverageCounter::addRepeated(CoverageTally& tally, std::vector<const Event*
         tally.unknown = "needs fewer pieces to compare";
         return;
       }
-      if (bands[i] && bands[j])
-        tally.repeated.add(bands[i]->both(*bands[j]).pairs(),
-                           before(one.place, other.place) ? other : one);
+      if (!bands[i] || !bands[j]) continue;
+      const double pairs = bands[i]->both(*bands[j]).pairs();
+      const Event& later = before(one.place, other.place) ? other : one;
+      tally.repeated.add(pairs, later);
+      if (one.place.stage != other.place.stage) tally.again.add(pairs, later);
     }
 }
 

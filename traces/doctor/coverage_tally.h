@@ -15,11 +15,13 @@ namespace ringscope::traces {
 struct WrongPairs {
   double pairs = 0;
   const Event* first = nullptr;
+  std::map<WorldRank, double> by_source{};
 
   void add(double more, const Event& piece) {
     if (more <= 0) return;
     if (!first) first = &piece;
     pairs += more;
+    by_source[piece.source_rank] += more;
   }
 };
 
@@ -37,6 +39,10 @@ struct CoverageTally {
   bool ends_at_jumps = false;
   double of_padding = 0;  ///< of `documents`: those of one document and the padding behind it
   WrongPairs future_own, future, window, documents, repeated;
+  WrongPairs again;  ///< of `repeated`: those that another ring step has attended already
+  /// Where later keys are attended it is by no band, and of a block with keys that left the window
+  /// all of those are: so it is where nobody knows of the mask, and not where it is off.
+  bool without_order = true, without_window = true;
   WrongPairs
       cut;  ///< wanted, and left out by a piece's causal mask; counted only if any are missing
   bool certain = true;    ///< false: a tile mask of a piece was not recorded
@@ -68,7 +74,7 @@ class CoverageCounter {
     std::int64_t end() const { return at + run.count; }
   };
   struct Masks {
-    AttentionMask all, without_documents, order_only, with_padding;
+    AttentionMask all, without_documents, order_only, with_padding, without_window;
   };
 
   /// Gives a single token the stride of the other run; false where they have different ones.
@@ -78,13 +84,13 @@ class CoverageCounter {
   const std::vector<PlacedRun>& rowsOf(const Place& place, WorldRank rank);
   void countWanted(CoverageTally& tally, const Masks& masks, const AttentionPass& pass,
                    WorldRank rank);
-  double wantedOfOwnBlock(CoverageTally& tally, const AttentionMask& mask, const Place& place,
-                          WorldRank rank);
+  double pairsOfBlock(CoverageTally& tally, const AttentionMask& mask, const Place& place,
+                      WorldRank rank, WorldRank source);
   bool endsAtJumps(CoverageTally& tally, const AttentionMask& mask, const AttentionPass& pass,
                    std::size_t seat);
   void addPiece(CoverageTally& tally, const Masks& masks, const Event& piece);
   static void addCell(CoverageTally& tally, const Masks& masks, const Event& piece, ShardRun q,
-                      ShardRun k, Band part, bool planned);
+                      ShardRun k, Band part, Band whole, bool planned);
   void addCut(CoverageTally& tally, const AttentionMask& mask, const Event& piece);
   void addRepeated(CoverageTally& tally, std::vector<const Event*> pieces) const;
 

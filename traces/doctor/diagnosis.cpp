@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 #include <new>
 
 #include "traces/core/prose.h"
+#include "traces/doctor/causes.h"
 #include "traces/doctor/proof.h"
 #include "traces/doctor/reach.h"
 #include "traces/doctor/shared_readings.h"
@@ -102,20 +102,6 @@ RuleResult checked(const Rule& rule, const Trace& trace) {
   }
 }
 
-/// Takes back what is found only because of a mistake that was found too and comes before it.
-void keepCauses(std::vector<Diagnosis::Entry>& entries) {
-  std::map<std::string, std::string> cause_of;
-  for (const Diagnosis::Entry& entry : entries)
-    if (const Mistake* mistake = findMistake(entry.rule);
-        mistake && entry.result.verdict == Verdict::kFound)
-      for (const std::string& effect : mistake->also_trips) cause_of.emplace(effect, entry.rule);
-  for (Diagnosis::Entry& entry : entries)
-    if (const auto cause = cause_of.find(entry.rule);
-        cause != cause_of.end() && entry.result.verdict == Verdict::kFound)
-      entry.result =
-          undecided("needs a run without " + cause->second + ", which explains what it would find");
-}
-
 /// The first finding of each rule gets what computing its layer again says.
 void addProofs(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
   for (Diagnosis::Entry& entry : entries) {
@@ -171,6 +157,7 @@ Diagnosis diagnose(const Trace& trace) {
   const SharedReadings readings(trace);
   for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
   keepCauses(diagnosis.entries);
+  takeBackWhatIsTooLate(trace, diagnosis.entries);
   const std::vector<Finding> findings = diagnosis.findings();
   if (std::ranges::none_of(findings, [](const Finding& f) { return f.severity == "error"; }))
     if (auto finding = unknownMistake(trace))

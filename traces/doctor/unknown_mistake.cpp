@@ -5,36 +5,18 @@
 
 #include "traces/core/prose.h"
 #include "traces/diff/summary.h"
+#include "traces/doctor/replica_drift.h"
 #include "traces/doctor/unknown_number.h"
 #include "traces/doctor/unknown_place.h"
+#include "traces/doctor/wrong_rows.h"
 #include "traces/query/capture_advice.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// By training step, then what is wrong by itself before what only arrives wrong.
-const DiffRecord* firstDivergence(const Trace& trace) {
-  const DiffRecord* first = nullptr;
-  for (const DiffRecord& diff : trace.diffs()) {
-    if (!diverges(diff)) continue;
-    const bool earlier = first && diff.place.train_step != first->place.train_step
-                             ? diff.place.train_step < first->place.train_step
-                             : first && comesBefore(diff, *first);
-    if (!first || earlier) first = &diff;
-  }
-  return first;
-}
-
 /// Its rows are those of tokens, which each cp rank owns some of.
 bool hasTokens(const DiffRecord& diff) {
   return diff.place.layer.exists() || diff.tensor == "logits";
-}
-
-/// The cp rank whose rows are the worst.
-std::optional<std::size_t> worstRank(const DiffRecord& diff) {
-  if (!hasTokens(diff) || diff.ratio_by_rank.size() < 2) return std::nullopt;
-  return static_cast<std::size_t>(std::ranges::max_element(diff.ratio_by_rank) -
-                                  diff.ratio_by_rank.begin());
 }
 
 /// "sequence 0, head 1, token 40"; "(250, 38)" of a weight; empty of a single number.
@@ -51,14 +33,15 @@ std::string indexWords(const DiffRecord& diff) {
   }
   const auto& names = kNames[index.size() - 2];
   for (std::size_t i = 0; i < index.size(); ++i)
-    words.append(i ? ", " : "").append(names[i]).append(" ").append(std::to_string(index[i]));
+    if (diff.place.layer.exists() || names[i] != "head")  // logits have none
+      words.append(i ? ", " : "").append(names[i]).append(" ").append(std::to_string(index[i]));
   return words;
 }
 
 /// "its worst row (sequence 0, head 1, token 40, of cp rank 2)".
 std::string worstRow(const DiffRecord& diff) {
   std::string words = indexWords(diff);
-  if (const auto rank = worstRank(diff))
+  if (const auto rank = worstCpRank(diff))
     words += (words.empty() ? "" : ", ") + ("of cp rank " + std::to_string(*rank));
   if (words.empty()) return "it";
   return (hasTokens(diff) ? "its worst row " : "its worst entry ") +
@@ -135,10 +118,55 @@ std::string remedyFor(const Trace& trace, const DiffRecord& wrong) {
                            "computes the layer again.");
 }
 
+/// Of replicas that an update has made unlike each other.
+Finding driftOf(const ReplicaDrift& weights, const ReplicaDrift& gradients) {
+  const std::string& parameter = weights.first->tensor.name;
+  const bool tie = weights.odd.empty();
+  Finding finding;
+  finding.rule = kUnknownMistake;
+  finding.severity = "error";
+  finding.confidence = "certain";
+  finding.title =
+      "No rule names it: " + parameter + " is not the same on all ranks after the update";
+  finding.place = weights.first->place;
+  if (!tie) finding.rank = weights.odd.front();
+  finding.buffer = weights.first->tensor.text();
+  finding.evidence =
+      "After the update of training step " + std::to_string(finding.place.train_step) + ", " +
+      std::to_string(weights.differing) + " of " + describeCount(weights.parameters, "weight") +
+      (weights.differing == 1 ? " is" : " are") + " not the same on all ranks that hold them" +
+      (tie ? ""
+           : ": " + rankWords(weights.odd) + (weights.odd.size() == 1 ? " is" : " are") +
+                 " unlike most in " + parameter) +
+      "." +
+      (gradients.parameters > 0 && gradients.differing == 0
+           ? " The gradients after the sync are the same on all of them."
+           : "");
+  finding.remedy =
+      "Look at what each rank's clip and optimizer are given, and at what is done to weights "
+      "after.";
+  return finding;
+}
+
 }  // namespace
+
+const DiffRecord* firstDivergence(const Trace& trace) {
+  const DiffRecord* first = nullptr;
+  for (const DiffRecord& diff : trace.diffs()) {
+    if (!diverges(diff)) continue;
+    const bool earlier = first && diff.place.train_step != first->place.train_step
+                             ? diff.place.train_step < first->place.train_step
+                             : first && comesBefore(diff, *first);
+    if (!first || earlier) first = &diff;
+  }
+  return first;
+}
 
 std::optional<Finding> unknownMistake(const Trace& trace) {
   const DiffRecord* wrong = firstDivergence(trace);
+  const ReplicaDrift weights = readDrift(trace, TensorKind::kWeight);
+  if (weights.first && (!wrong || weights.first->place.train_step < wrong->place.train_step))
+    return driftOf(weights, readDrift(trace, TensorKind::kGradient));
   if (!wrong) return unknownNumber(trace);
   Finding finding;
   finding.rule = kUnknownMistake;
@@ -148,9 +176,7 @@ std::optional<Finding> unknownMistake(const Trace& trace) {
       "No rule names it: " + describe(*wrong) +
       (isOfOneAttention(*wrong) ? " is wrong by itself" : " is the first that is wrong");
   finding.place = wrong->place;
-  if (const auto rank = worstRank(*wrong);
-      rank && trace.run() && trace.run()->dp * trace.run()->tp == 1)
-    finding.rank = WorldRank::of(static_cast<int>(*rank));
+  finding.rank = rankOfWorstRow(trace, *wrong);
   finding.buffer = wrong->tensor;
   finding.evidence = "In training step " + std::to_string(wrong->place.train_step) + " " +
                      worstRow(*wrong) + " is off by " + describeSignificant(wrong->error, 2) +

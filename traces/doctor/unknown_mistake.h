@@ -10,6 +10,10 @@ namespace ringscope::traces {
 /// The rule of a finding that is in no catalogue.
 inline constexpr const char* kUnknownMistake = "unknown_mistake";
 
+/// The first recorded comparison that diverges: of the earliest training step, of what is wrong by
+/// itself before what only arrives wrong; null: none does.
+const DiffRecord* firstDivergence(const Trace& trace);
+
 /// Where the recording first leaves unsharded attention: in the earliest training step that
 /// diverges, the first tensor that is wrong by itself, or else the first that is wrong end to end,
 /// by its verdicts; of an attention whose values were recorded also the first wrong ring step. Says

@@ -6,6 +6,7 @@
 
 #include "traces/core/error.h"
 #include "traces/core/prose.h"
+#include "traces/doctor/wrong_rows.h"
 #include "traces/query/sequence_groups.h"
 #include "traces/schema/token_runs.h"
 #include "traces/verify/stage_check.h"
@@ -15,27 +16,6 @@ namespace {
 
 /// Multiply-adds for all groups of ranks together: about a second of one core.
 constexpr double kWork = 5e8;
-
-/// "token 3", "tokens 16–19, 24 and 2 more ranges".
-std::string runWords(const std::string& noun, const std::vector<TokenRun>& runs) {
-  constexpr std::size_t kMost = 4;
-  const bool one = runs.size() == 1 && runs[0].end - runs[0].begin == 1;
-  std::string words = one ? noun : noun + "s";
-  for (std::size_t i = 0; i < std::min(runs.size(), kMost); ++i) {
-    words += (i ? ", " : " ") + std::to_string(runs[i].begin);
-    if (runs[i].end - runs[i].begin > 1) words += "–" + std::to_string(runs[i].end - 1);
-  }
-  if (runs.size() > kMost)
-    words += " and " + describeCount(static_cast<std::int64_t>(runs.size() - kMost), "more range");
-  return words;
-}
-
-std::string rankWords(const std::vector<WorldRank>& ranks) {
-  std::vector<std::int64_t> numbers;
-  numbers.reserve(ranks.size());
-  for (const WorldRank rank : ranks) numbers.push_back(rank.value());
-  return runWords("rank", runsOf(numbers));
-}
 
 std::string blockOf(const WrongStage& stage) {
   return stage.source == stage.rank ? "its own block"
@@ -48,7 +28,8 @@ std::string whatOf(const WrongStage& stage) {
   switch (stage.kind) {
     case TensorKind::kDk:
     case TensorKind::kDv:
-      return "what rank " + toString(stage.rank) + " adds to " + name(stage.kind) + " of " + block;
+      return "what rank " + toString(stage.rank) + " adds to " + name(stage.kind) + " of " + block +
+             (stage.before.exists() ? " over what rank " + toString(stage.before) + " had" : "");
     case TensorKind::kRunningLse:
       return "rank " + toString(stage.rank) + "'s running log-sum-exp after the merge of " + block;
     default:
@@ -101,8 +82,29 @@ std::string dqWords(const StageCheck& check) {
   return words + ".";
 }
 
+/// Of sums that are right until they go home.
+std::string homeWords(const std::vector<WrongStage>& wrong) {
+  const WrongStage& stage = wrong.front();
+  std::string kinds = name(stage.kind);
+  std::set<WorldRank> others;
+  for (const WrongStage& other : wrong) {
+    if (other.rank != stage.rank) others.insert(other.rank);
+    if (other.rank == stage.rank && other.kind != stage.kind)
+      kinds += std::string(" and ") + name(other.kind);
+  }
+  return "Computed again ring step by ring step, the sums of dK and dV are right; what is wrong is "
+         "how they come home: " +
+         kinds + " of rank " + toString(stage.rank) + "'s own block are not what rank " +
+         toString(stage.before) + " had after ring step " + toString(stage.ring_step) + " (" +
+         runWords("KV head", runsOf(stage.heads)) + ", " + runWords("key token", stage.tokens) +
+         ")." +
+         (others.empty() ? ""
+                         : " So it is with " + rankWords({others.begin(), others.end()}) + ".");
+}
+
 std::string foundWords(const StageCheck& check) {
   const WrongStage& first = check.wrong.front();
+  if (first.on_the_way_home) return homeWords(check.wrong);
   const bool of_dq = first.kind == TensorKind::kDq;
   std::string words =
       of_dq ? dqWords(check)
@@ -161,50 +163,7 @@ StageCheck checkOf(const Trace& trace, const DiffRecord& wrong) {
   return best;
 }
 
-/// Collects the rows that a diff's codes say are wrong, run by run.
-struct WrongRowsOfDiff {
-  explicit WrongRowsOfDiff(const RowRatios& rows)
-      : rows_a_code(rows.rows_a_code),
-        length(std::max<std::int64_t>(1, rows.shape.back())),
-        head_count(rows.shape.size() == 3 ? std::max<std::int64_t>(1, rows.shape[1]) : 1) {
-    for (const std::int64_t extent : rows.shape) all *= extent;
-  }
-
-  void add(std::int64_t code) {
-    const std::int64_t begin = code * rows_a_code, end = std::min(all, begin + rows_a_code),
-                       first = begin / length, last = (end - 1) / length;
-    wrong += end - begin;
-    if (last > first + 1) {
-      tokens.push_back({0, length});
-    } else {
-      tokens.push_back({begin % length, last > first ? length : (end - 1) % length + 1});
-      if (last > first) tokens.push_back({0, (end - 1) % length + 1});
-    }
-    if (last - first >= head_count) heads = {{0, head_count}};
-    for (std::int64_t row = first; row <= last && last - first < head_count; ++row)
-      heads.push_back({row % head_count, row % head_count + 1});
-  }
-
-  std::int64_t rows_a_code, length, head_count, all = 1, wrong = 0;
-  std::vector<TokenRun> tokens, heads;
-};
-
 }  // namespace
-
-std::string wrongRowsWords(const DiffRecord& diff) {
-  const RowRatios& rows = diff.rows;
-  if (rows.shape.empty() || rows.rows_a_code <= 0) return "";
-  WrongRowsOfDiff found(rows);
-  for (std::size_t i = 0; i < rows.codes.size(); ++i)
-    if (RowRatios::decode(rows.codes[i]) > 1) found.add(static_cast<std::int64_t>(i));
-  if (found.wrong == 0 || found.all == 1) return "";  // a single number has no rows
-  const std::string of = describeCount(found.wrong) + " of " + describeCount(found.all, "row");
-  const bool of_tokens = diff.place.layer.exists() || diff.tensor == "logits";
-  return (rows.rows_a_code == 1 ? of + (found.wrong == 1 ? " is wrong: " : " are wrong: ")
-                                : "The wrong rows are among " + of + ": ") +
-         (rows.shape.size() == 3 ? runWords("head", joinedRuns(found.heads)) + ", " : "") +
-         runWords(of_tokens ? "token" : "row", joinedRuns(found.tokens)) + ".";
-}
 
 std::string placeInAttention(const Trace& trace, const DiffRecord& wrong, Finding& finding) {
   if (!wrong.isolated || wrong.place.layer.isNone()) return "";
@@ -214,7 +173,7 @@ std::string placeInAttention(const Trace& trace, const DiffRecord& wrong, Findin
       return "Which ring step went wrong cannot be told: " + check.skipped + ".";
     if (check.wrong.empty()) return rightWords(check, wrong);
     finding.rank = check.wrong.front().rank;
-    finding.place.stage = check.wrong.front().ring_step;
+    if (!check.wrong.front().on_the_way_home) finding.place.stage = check.wrong.front().ring_step;
     return foundWords(check);
   } catch (const Error&) {
     return "";  // values are damaged, which the trace's problems say

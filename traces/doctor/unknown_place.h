@@ -7,10 +7,6 @@
 
 namespace ringscope::traces {
 
-/// The wrong rows of a comparison: "6 of 512 rows are wrong: heads 1–2, tokens 16–19, 24". Empty
-/// where no row's ratio was recorded or none is above 1.
-std::string wrongRowsWords(const DiffRecord& diff);
-
 /// Where in an attention that is wrong by itself it went wrong: computes the layer's ring steps
 /// again one by one, sets rank and ring step of the finding to the first wrong one, and returns
 /// sentences that name it, its source, piece and rows and say what is right before it; or why that

@@ -11,6 +11,9 @@ enum class CaptureNeeded { kEvents, kStats, kFull };
 /// As --capture takes it.
 const char* name(CaptureNeeded capture);
 
+/// Along the data's way through a training step.
+enum class FirstChanged { kAnything, kLoss, kGradients };
+
 /// A mistake that people really make with context parallelism. What any part of RingScope says of
 /// it is here: a new mistake is one entry in catalogue/.
 struct Mistake {
@@ -31,6 +34,8 @@ struct Mistake {
   /// Mistakes whose rules may find something too where this one was made. It comes before them on
   /// the data's way, so its own finding stands for theirs.
   std::vector<std::string> also_trips{};
+  /// What it can change first: where something before is wrong, that has another cause.
+  FirstChanged first_changed = FirstChanged::kAnything;
   std::string subject{};  ///< heading of its part of the catalogue
 };
 

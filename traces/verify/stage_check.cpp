@@ -87,16 +87,11 @@ void readAll(const StageSetting& setting, Direction direction, StageCheck& check
       if (index >= stagesOf(seat, direction).size()) continue;
       const StageRecord& stage = stagesOf(seat, direction)[index];
       if (std::string other = otherPieces(setting, direction, seat, stage); !other.empty())
-        check.wrong.push_back({rank,
-                               stage.source_rank,
-                               stage.ring_step,
-                               PieceIndex::none(),
-                               TensorKind::kOther,
-                               {},
-                               {},
-                               {},
-                               1,
-                               std::move(other)});
+        check.wrong.push_back({.rank = rank,
+                               .source = stage.source_rank,
+                               .ring_step = stage.ring_step,
+                               .kind = TensorKind::kOther,
+                               .attended = std::move(other)});
       compared += reader->read(seat, index, check.wrong);
     }
     if (check.wrong.empty()) check.right += compared;

@@ -22,6 +22,8 @@ struct WrongStage {
   std::vector<std::int64_t> heads;  ///< of its wrong rows, ascending; of dk and dv KV heads
   std::vector<TokenRun> tokens;     ///< of its wrong rows
   double times = 1;                 ///< of dq
+  WorldRank before;                 ///< of dk and dv: who had the sums until then; none: nobody
+  bool on_the_way_home = false;     ///< of dk and dv: right so far, and not when it is `rank`'s own
   std::string attended;             ///< of kOther: "queries 0–3 × keys 0–7, planned is …"
 };
 
@@ -37,9 +39,10 @@ struct StageCheck {
 /// Computes each planned piece again in fp64 from the recorded q, k and v (backward: and dout, out
 /// and lse), ring step by ring step, until one is wrong. Forward compares block_out, block_lse, and
 /// running_lse with what the recorded blocks give; backward what each ring step adds to dK and dV,
-/// where their sums are recorded as they travel, and then which ring step's part explains a dq that
-/// is wrong, since no parts of it are recorded. `first`: the pair that is computed before others;
-/// `work`: at most about so many multiply-adds. Throws inputError when recorded values are damaged.
+/// where their sums are recorded as they travel, then the last of them with the layer's dk and dv,
+/// and then which ring step's part explains a dq that is wrong, since no parts of it are recorded.
+/// `first`: the pair that is computed before others; `work`: at most about so many multiply-adds.
+/// Throws inputError when recorded values are damaged.
 StageCheck checkStages(const Trace& trace, const LayerPass& pass,
                        const std::vector<WorldRank>& members, Direction direction, HeadGroup first,
                        double work);

@@ -23,18 +23,22 @@ class DqOfSeat {
     for (std::size_t group = 0; group < s_.selection.groups.size(); ++group)
       for (std::size_t head = 0; head < heads; ++head)
         for (const std::size_t token : seat.rows) addRow(group, head, token, recorded);
+    is_wrong_.assign(s_.selection.groups.size() * heads, false);
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+      if (errorOf(row, {}, 0).ratio() > 1) is_wrong_[row / seat.rows.size()] = true;
   }
 
   /// Over how many times rounding the worst row is wrong.
   double worst() const { return ratioLess({}, 0); }
 
-  /// What a stage adds to these rows.
+  /// What a stage adds to these rows, of the heads that are wrong: others have it once.
   std::vector<double> partOf(const StageRecord& stage) const {
     std::vector<double> part(errors_.size(), 0);
     const Seat* source = s_.plan.seatOf(stage.source_rank);
     const auto heads = static_cast<std::size_t>(s_.layer.groupSize());
     for (std::size_t group = 0; source && group < s_.selection.groups.size(); ++group)
       g_.visitPairs(seat_, stage, *source, group, [&](const StageGradients::Pair& pair) {
+        if (!is_wrong_[group * heads + pair.head]) return;
         const std::size_t row = (group * heads + pair.head) * seat_.rows.size() + pair.query;
         for (std::size_t d = 0; d < s_.width(); ++d)
           part[row * s_.width() + d] += pair.of_score * pair.k[d];
@@ -101,6 +105,7 @@ class DqOfSeat {
   double roundoff_;  ///< of the type in which dq is recorded
   std::vector<RowError> rows_;
   std::vector<double> errors_;  ///< recorded less meant
+  std::vector<bool> is_wrong_;  ///< by group and head
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ using Seat = PlannedBlocks::Seat;
 struct Sums {
   std::vector<double> values;
   double roundoff = 0;
+  WorldRank rank;  ///< who had them
 };
 
 class SumReader : public StageReader {
@@ -42,7 +43,11 @@ class SumReader : public StageReader {
     return 1;
   }
 
-  void finish(std::vector<WrongStage>& wrong) override { findDqPart(gradients_, wrong); }
+  void finish(std::vector<WrongStage>& wrong) override {
+    for (const TensorKind kind : {TensorKind::kDk, TensorKind::kDv})
+      if (s_.layer.complete(kind)) compareAtHome(kind, wrong);
+    if (wrong.empty()) findDqPart(gradients_, wrong);
+  }
 
  private:
   std::optional<Sums> sumsOf(const Seat& seat, const StageRecord& stage, const Seat& source) const {
@@ -55,7 +60,7 @@ class SumReader : public StageReader {
           2, s_.layer.batch, static_cast<std::int64_t>(seat.forward->kv_heads.size()),
           static_cast<std::int64_t>(source.rows.size()), s_.layer.head_dim};
       auto values = record->shape == shape ? s_.trace.values(*record) : std::nullopt;
-      if (values) return Sums{std::move(*values), unitRoundoff(record->dtype)};
+      if (values) return Sums{std::move(*values), unitRoundoff(record->dtype), seat.rank};
     }
     return std::nullopt;
   }
@@ -94,8 +99,55 @@ class SumReader : public StageReader {
       WrongStage result{seat.rank, stage.source_rank, stage.ring_step, PieceIndex::none(),
                         i == 0 ? TensorKind::kDk : TensorKind::kDv};
       rows[i].into(result);
+      if (before) result.before = before->rank;
       wrong.push_back(std::move(result));
     }
+  }
+
+  /// The sums of a source's block as they were recorded last, and the ring step.
+  std::optional<std::pair<Sums, RingStep>> lastSumsOf(const Seat& source) const {
+    std::size_t last = 0;
+    std::optional<std::pair<Sums, RingStep>> sums;
+    for (const auto& [rank, seat] : s_.plan.seats())
+      for (std::size_t index = last; index < seat.backward->stages.size(); ++index) {
+        const StageRecord& stage = seat.backward->stages[index];
+        if (stage.source_rank != source.rank) continue;
+        auto found = sumsOf(seat, stage, source);
+        if (!found) return std::nullopt;
+        sums.emplace(std::move(*found), stage.ring_step);
+        last = index;
+      }
+    return sums;
+  }
+
+  /// Whether each block's last sums are what its tokens have; of heads that one rank attends alone.
+  void compareAtHome(TensorKind kind, std::vector<WrongStage>& wrong) const {
+    const GatheredRows home = s_.layer.values(s_.trace, kind, s_.selection);
+    for (const auto& [rank, source] : s_.plan.seats()) {
+      const auto last = lastSumsOf(source);
+      if (!last) continue;
+      WrongRows rows;
+      for (std::size_t g = 0; g < s_.selection.groups.size(); ++g)
+        if (const auto local = localKvHead(source, s_.selection.groups[g].kv_head);
+            local && isAlone(source, s_.selection.groups[g].kv_head))
+          for (std::size_t key = 0; key < source.rows.size(); ++key)
+            compareRowAtHome(source, {g, *local, kind == TensorKind::kDv ? 1U : 0U, key},
+                             last->first, home, rows);
+      if (rows.empty()) continue;
+      WrongStage result{rank, rank, last->second, PieceIndex::none(), kind};
+      rows.into(result);
+      result.before = last->first.rank;
+      result.on_the_way_home = true;
+      wrong.push_back(std::move(result));
+    }
+  }
+
+  /// No other rank attends this KV head of the same tokens.
+  bool isAlone(const Seat& source, std::int64_t kv_head) const {
+    return std::ranges::none_of(s_.plan.seats(), [&](const auto& other) {
+      return other.first != source.rank && other.second.rows == source.rows &&
+             localKvHead(other.second, kv_head);
+    });
   }
 
   /// One row of dK (0) or dV (1) of one selected group.
@@ -108,13 +160,7 @@ class SumReader : public StageReader {
                   WrongRows& rows) const {
     const HeadGroup& group = s_.selection.groups[at.group];
     const std::size_t width = s_.width(), token = source.rows[at.key];
-    const auto batches = static_cast<std::size_t>(s_.layer.batch),
-               batch = static_cast<std::size_t>(group.batch);
-    const std::size_t first =
-        (((at.which * batches + batch) * seat.forward->kv_heads.size() + at.local_head) *
-             source.rows.size() +
-         at.key) *
-        width;
+    const std::size_t first = firstOf(source, at);
     std::vector<double> added(width);
     double size = 0;
     for (std::size_t d = 0; d < width; ++d) {
@@ -128,6 +174,30 @@ class SumReader : public StageReader {
         at.which == 0 ? gradients_.meant.limits().dk : gradients_.meant.limits().dv;
     row.limit = limits[at.group * s_.layer.tokens.size() + token] + 2 * now.roundoff * size;
     if (row.ratio() > 1) rows.add(row);
+  }
+
+  /// What came home is the last sum, rounded to its own type.
+  void compareRowAtHome(const Seat& source, const RowAt& at, const Sums& last,
+                        const GatheredRows& home, WrongRows& rows) const {
+    const HeadGroup& group = s_.selection.groups[at.group];
+    const std::size_t width = s_.width(), token = source.rows[at.key],
+                      row = at.group * s_.layer.tokens.size() + token, first = firstOf(source, at);
+    RowError error{group.batch, group.kv_head, s_.layer.tokens[token], home.ranks[row]};
+    measure(error, {&last.values[first], width}, {&home.values[row * width], width});
+    const TensorKind kind = at.which == 0 ? TensorKind::kDk : TensorKind::kDv;
+    error.limit = 2 * unitRoundoff(s_.layer.tensors.at(kind).front().record->dtype) * error.size +
+                  std::numeric_limits<double>::min();
+    if (home.ranks[row].exists() && error.ratio() > 1) rows.add(error);
+  }
+
+  /// Where a row begins in sums of the source's block.
+  std::size_t firstOf(const Seat& source, const RowAt& at) const {
+    const auto batches = static_cast<std::size_t>(s_.layer.batch),
+               batch = static_cast<std::size_t>(s_.selection.groups[at.group].batch);
+    return (((at.which * batches + batch) * source.forward->kv_heads.size() + at.local_head) *
+                source.rows.size() +
+            at.key) *
+           s_.width();
   }
 
   /// dK and dV of the block's rows from the pieces of one ring step: [keys, head_dim] each.

@@ -81,9 +81,8 @@ Finding finding(const Count& all, bool guessed) {
   Finding f;
   f.rule = "missing_position_ids";
   f.severity = "error";
-  f.confidence = all.restarting == all.wrong && !guessed ? "certain" : "likely";
-  f.title = all.restarting == all.wrong ? "Position ids restart on every rank"
-                                        : "Position ids are not those of the rank's tokens";
+  f.confidence = guessed ? "likely" : "certain";
+  f.title = "Position ids restart on every rank";
   f.place = all.place;
   f.rank = all.rank;
   f.buffer = "position_ids";
@@ -91,10 +90,9 @@ Finding finding(const Count& all, bool guessed) {
                " position ids differ from " +
                (all.by_document ? "their token's place in its document"
                                 : "the global index of their token") +
-               ", by up to " + std::to_string(std::llround(std::min(all.max_offset, 1e15))) + "; " +
-               std::to_string(all.restarting) +
-               " of them count the rank's own tokens from 0, so the "
-               "rotary embedding turns keys and queries by the angles of other places.";
+               ", by up to " + std::to_string(std::llround(std::min(all.max_offset, 1e15))) +
+               "; all of them count the rank's own tokens from 0, so the rotary embedding turns "
+               "keys and queries by the angles of other places.";
   f.remedy =
       "Build position_ids for the whole sequence before the context is entered and shard them with "
       "the tokens: buffers=[input_ids, labels, position_ids], buffer_seq_dims=[1, 1, 1].";
@@ -128,6 +126,11 @@ RuleResult checkMissingPositionIds(const Trace& trace) {
     return undecided(
         "needs a declaration from where positions count, which ringscope.record(declare={"
         "\"positions\": …}) records");
+  if (all.restarting < all.wrong)
+    return undecided(
+        "needs position ids that are the places of the tokens, or count the rank's own; " +
+        std::to_string(all.wrong - all.restarting) + " of " + std::to_string(all.tokens) +
+        " are neither");
   return found(finding(all, foreign && all.undeclared));
 }
 
