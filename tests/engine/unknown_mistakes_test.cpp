@@ -7,15 +7,14 @@
 #include <functional>
 
 #include "engine/mistakes/wrapped_rotation.h"
-#include "engine/train/training_run.h"
-#include "tests/support/files.h"
+#include "tests/engine/unlisted_run.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/doctor/unknown_mistake.h"
-#include "traces/storage/sqlite_sink.h"
 
 namespace ringscope::engine {
 namespace {
 
+using test::recordedWith;
 using traces::Direction;
 using traces::Layer;
 using traces::MaskKind;
@@ -70,24 +69,6 @@ TrainConfig configOf(const RunCase& c) {
   config.verify = true;
   config.capture = "full";
   return config;
-}
-
-std::shared_ptr<traces::Trace> recordedWith(const TrainConfig& config, const Seams& seams) {
-  ringscope::test::TempDir dir;
-  const std::string path = dir.file("a.rscope");
-  {
-    std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
-    sinks.push_back(std::make_unique<traces::SqliteSink>(path));
-    traces::Recorder recorder(config.worldSize(), std::move(sinks));
-    Gate gate(config.worldSize());
-    RunSwitches switches(seams);
-    TrainHooks hooks;
-    hooks.switches = &switches;
-    runTraining(config, gate, &recorder, hooks);
-  }
-  auto trace = traces::openTrace(path);
-  trace->readEvents();
-  return trace;
 }
 
 /// The last rank's last ring step that attends something.

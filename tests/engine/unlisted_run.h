@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/rank/run_switches.h"
+#include "engine/train/training_run.h"
+#include "tests/support/files.h"
+#include "traces/query/trace.h"
+#include "traces/storage/sqlite_sink.h"
+
+namespace ringscope::engine::test {
+
+/// The recording of a training run through these seams, which nothing else knows of.
+inline std::shared_ptr<traces::Trace> recordedWith(const TrainConfig& config, const Seams& seams) {
+  ringscope::test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  {
+    std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+    sinks.push_back(std::make_unique<traces::SqliteSink>(path));
+    traces::Recorder recorder(config.worldSize(), std::move(sinks));
+    Gate gate(config.worldSize());
+    RunSwitches switches(seams);
+    TrainHooks hooks;
+    hooks.switches = &switches;
+    runTraining(config, gate, &recorder, hooks);
+  }
+  auto trace = traces::openTrace(path);
+  trace->readEvents();
+  return trace;
+}
+
+}  // namespace ringscope::engine::test
