@@ -86,13 +86,15 @@ Finding finding(const Count& all, bool guessed) {
   f.place = all.place;
   f.rank = all.rank;
   f.buffer = "position_ids";
-  f.evidence = std::to_string(all.wrong) + " of " + std::to_string(all.tokens) +
-               " position ids differ from " +
-               (all.by_document ? "their token's place in its document"
-                                : "the global index of their token") +
-               ", by up to " + std::to_string(std::llround(std::min(all.max_offset, 1e15))) +
-               "; all of them count the rank's own tokens from 0, so the rotary embedding turns "
-               "keys and queries by the angles of other places.";
+  f.evidence =
+      std::to_string(all.wrong) + " of " + std::to_string(all.tokens) +
+      " position ids differ from " +
+      (all.by_document ? "their token's place in its document"
+                       : "the global index of their token") +
+      ", by up to " + std::to_string(std::llround(std::min(all.max_offset, 1e15))) + "; " +
+      std::to_string(all.restarting) +
+      " of them count the rank's own tokens from 0, so the rotary embedding turns keys and "
+      "queries by the angles of other places.";
   f.remedy =
       "Build position_ids for the whole sequence before the context is entered and shard them with "
       "the tokens: buffers=[input_ids, labels, position_ids], buffer_seq_dims=[1, 1, 1].";
