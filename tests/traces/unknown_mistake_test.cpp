@@ -144,7 +144,7 @@ TEST(UnknownMistakeTest, IsAFindingOfTheDiagnosisAndNotClear) {
 }
 
 TEST(UnknownMistakeTest, TheRankIsToldBySequenceHeadAndTokenTogether) {
-  const auto rankOf = [](std::int64_t sequence, std::vector<int> wrong_heads) {
+  const auto rank_of = [](std::int64_t sequence, std::vector<int> wrong_heads) {
     auto trace = test::traceOf(
         "run dp=2 tp=2 cp=2\ngroup dp 0,4\ngroup dp 1,5\ngroup dp 2,6\ngroup dp 3,7\n"
         "group tp 0,2\ngroup tp 1,3\ngroup tp 4,6\ngroup tp 5,7\n"
@@ -163,10 +163,10 @@ TEST(UnknownMistakeTest, TheRankIsToldBySequenceHeadAndTokenTogether) {
     const auto finding = unknownMistake(*trace);
     return finding ? finding->rank : WorldRank::none();
   };
-  EXPECT_EQ(rankOf(0, {0, 1}), WorldRank::of(1));
-  EXPECT_EQ(rankOf(0, {3}), WorldRank::of(3));
-  EXPECT_EQ(rankOf(1, {2, 3}), WorldRank::of(7));
-  EXPECT_EQ(rankOf(1, {1, 2}), WorldRank::none()) << "of both tp ranks";
+  EXPECT_EQ(rank_of(0, {0, 1}), WorldRank::of(1));
+  EXPECT_EQ(rank_of(0, {3}), WorldRank::of(3));
+  EXPECT_EQ(rank_of(1, {2, 3}), WorldRank::of(7));
+  EXPECT_EQ(rank_of(1, {1, 2}), WorldRank::none()) << "of both tp ranks";
 }
 
 TEST(UnknownMistakeTest, WeightsThatDriftApartAreOfTheRankThatIsUnlikeTheOthers) {
