@@ -122,6 +122,20 @@ TEST(LseOverflowRuleTest, FiniteBlocksMakeNoInfinity) {
   EXPECT_EQ(verdictOf(rule, part + runningLse(2, "values=1,2,3,5")), Verdict::kClear);
 }
 
+TEST(LseOverflowRuleTest, AGatheredBlockIsNotYetInTheResultOfOneBeforeIt) {
+  const auto after = [](const std::string& kind, int source, const std::string& values) {
+    return "tensor " + kind + " rank=1 layer=0 stage=0 source=" + std::to_string(source) +
+           (kind == "block_lse" ? " piece=0" : "") + " shape=1x1x2 values=" + values + "\n";
+  };
+  const std::string first = after("block_lse", 0, "3,-inf") + after("running_lse", 0, "3,-inf");
+  EXPECT_EQ(verdictOf("lse_overflow",
+                      first + after("block_lse", 1, "2,5") + after("running_lse", 1, "3.31326,5")),
+            Verdict::kClear);
+  EXPECT_EQ(verdictOf("lse_overflow", first + after("block_lse", 1, "2,5") +
+                                          after("running_lse", 1, "3.31326,-inf")),
+            Verdict::kFound);
+}
+
 TEST(LseOverflowRuleTest, WhatAMergeMakesNanIsNoRanksFault) {
   const std::string merged =
       blocksOfRankOne("values=90,1,2,3", "values=2,1,2,3") + runningLse(1, "values=inf,2,3,4");

@@ -97,8 +97,10 @@ MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord&
     judged.rows_without_keys = judged.rows_without_keys || content.minus;
     judged.smallest = std::min(judged.smallest, block->stats.min);
     judged.largest = std::max(judged.largest, block->stats.max);
-    // What an earlier merge lost, the running result of its own ring step shows.
-    if (made.minus && block->place.stage == running.place.stage)
+    // What an earlier merge lost, the running result after its own block shows: blocks that are
+    // gathered share a ring step, and those that come later are not in it yet.
+    if (made.minus && block->place.stage == running.place.stage &&
+        block->source_rank == running.source_rank)
       lost = lost || losesRow(trace, made, running, *block);
   }
   judged.is = MergeIs::kRight;
