@@ -126,7 +126,7 @@ TEST(CausalOnEveryBlockRuleTest, FindsPairsThatACausalMaskLeavesOut) {
                                                    "piece=0 q=0-2 k=0-2 mask=causal\n"));
   EXPECT_EQ(finding.rank, WorldRank::of(1));
   EXPECT_EQ(finding.place.stage, RingStep::of(1));
-  EXPECT_TRUE(says(finding, "leave out 1 (query, key) pairs")) << finding.evidence;
+  EXPECT_TRUE(says(finding, "leave out 1 (query, key) pair that")) << finding.evidence;
 }
 
 TEST(CausalOnEveryBlockRuleTest, FindsToTheKeysThatLieBeyondASquare) {
@@ -138,7 +138,7 @@ TEST(CausalOnEveryBlockRuleTest, FindsToTheKeysThatLieBeyondASquare) {
                 "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2\n"
                 "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-1 k=0-1 mask=causal\n"
                 "attend rank=1 layer=0 stage=1 source=0 piece=1 q=1-2 k=0-2\n"));
-  EXPECT_TRUE(says(finding, "leave out 1 (query, key) pairs")) << finding.evidence;
+  EXPECT_TRUE(says(finding, "leave out 1 (query, key) pair that")) << finding.evidence;
 }
 
 TEST(MaskDroppedRuleTest, FindsKeysThatHaveLeftTheWindow) {
@@ -200,7 +200,7 @@ TEST(DocumentsIgnoredRuleTest, ATileMaskThatIsNotRecordedIsTakenForTheDeclaredWi
   const auto wrong = answerOf("documents_ignored", documents + one_rank);
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().confidence, "likely");
-  EXPECT_TRUE(says(wrong.findings.front(), "attends 1 (query, key) pairs"))
+  EXPECT_TRUE(says(wrong.findings.front(), "attends 1 (query, key) pair "))
       << wrong.findings.front().evidence;
   EXPECT_EQ(verdictOf("documents_ignored", "intent mask=window window=2\n" + one_rank),
             Verdict::kClear);

@@ -47,6 +47,13 @@ TEST(PaddingUnmaskedRuleTest, OfACausalMaskNoTokenSeesIt) {
   const std::string with_padding =
       attended("intent mask=documents documents=0-3\n", causal + kRank1);
   EXPECT_EQ(only(answerOf("padding_unmasked", with_padding)).severity, "warning");
+  EXPECT_EQ(
+      only(answerOf("padding_unmasked", with_padding + "diff out layer=0 ratio=0.9\n")).severity,
+      "warning");
+  EXPECT_EQ(
+      only(answerOf("padding_unmasked", with_padding + "diff out layer=0 ratio=9\n")).severity,
+      "error")
+      << "rows of padding were compared too";
   EXPECT_EQ(verdictOf("padding_unmasked", attended("intent mask=causal\n", causal + kRank1)),
             Verdict::kClear);
   EXPECT_EQ(verdictOf("padding_unmasked", attended("", causal + kRank1)), Verdict::kNotObservable);

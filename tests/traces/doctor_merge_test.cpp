@@ -79,7 +79,7 @@ TEST(LseLowPrecisionRuleTest, FindsValuesThatAllFitIntoBfloat16) {
   const auto wrong = answerOf("lse_low_precision", rounded);
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
-  EXPECT_NE(wrong.findings.front().evidence.find("at 2 ring steps"), std::string::npos)
+  EXPECT_NE(wrong.findings.front().evidence.find("after 2 blocks"), std::string::npos)
       << wrong.findings.front().evidence;
   EXPECT_EQ(verdictOf("lse_low_precision", rounded + runningLse(2, "values=1.1,2.5,3,4")),
             Verdict::kClear)
@@ -122,18 +122,39 @@ TEST(LseOverflowRuleTest, FiniteBlocksMakeNoInfinity) {
   EXPECT_EQ(verdictOf(rule, part + runningLse(2, "values=1,2,3,5")), Verdict::kClear);
 }
 
-TEST(LseOverflowRuleTest, AGatheredBlockIsNotYetInTheResultOfOneBeforeIt) {
-  const auto after = [](const std::string& kind, int source, const std::string& values) {
-    return "tensor " + kind + " rank=1 layer=0 stage=0 source=" + std::to_string(source) +
-           (kind == "block_lse" ? " piece=0" : "") + " shape=1x1x2 values=" + values + "\n";
+/// Two blocks that came at once, at one ring step; rank 1 attends its own first.
+std::string gathered(const std::string& own_running, const std::string& running) {
+  const auto tensor = [](const char* name, int source, const std::string& values) {
+    return std::string("tensor ") + name +
+           " rank=1 layer=0 stage=0 source=" + std::to_string(source) +
+           " shape=1x1x2 values=" + values + "\n";
   };
-  const std::string first = after("block_lse", 0, "3,-inf") + after("running_lse", 0, "3,-inf");
-  EXPECT_EQ(verdictOf("lse_overflow",
-                      first + after("block_lse", 1, "2,5") + after("running_lse", 1, "3.31326,5")),
-            Verdict::kClear);
-  EXPECT_EQ(verdictOf("lse_overflow", first + after("block_lse", 1, "2,5") +
-                                          after("running_lse", 1, "3.31326,-inf")),
-            Verdict::kFound);
+  return tensor("block_lse piece=0", 1, "-inf,1") + tensor("running_lse", 1, own_running) +
+         tensor("block_lse piece=0", 0, "7,2") + tensor("running_lse", 0, running) +
+         "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2 time=10-20\n"
+         "attend rank=1 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 time=30-40\n";
+}
+
+TEST(LseOverflowRuleTest, OfGatheredBlocksTheLaterOnesAreNotMergedYet) {
+  const char* rule = "lse_overflow";
+  EXPECT_EQ(verdictOf(rule, gathered("-inf,1", "7,2.3")), Verdict::kClear);
+  const auto lost = answerOf(rule, gathered("-inf,1", "-inf,2.3"));
+  ASSERT_EQ(lost.verdict, Verdict::kFound);
+  EXPECT_TRUE(test::says(lost.findings.front(), "from 1 to 7")) << lost.findings.front().evidence;
+  const auto early = answerOf(rule, gathered("nan,1", "7,2.3"));
+  ASSERT_EQ(early.verdict, Verdict::kFound);
+  EXPECT_TRUE(test::says(early.findings.front(), "from 1 to 1")) << early.findings.front().evidence;
+}
+
+TEST(LseOverflowRuleTest, ADoubleOverflowsLater) {
+  const std::string blocks = blocksOfRankOne("values=-inf,1,2,300", "values=1,1,2,3");
+  const auto of_rows = answerOf("lse_overflow", blocks + runningLse(1, "values=nan,1,3,300"));
+  ASSERT_EQ(of_rows.verdict, Verdict::kFound);
+  EXPECT_EQ(of_rows.findings.front().confidence, "likely") << "300 is not too large for it";
+  const auto wide = answerOf("lse_overflow", blocksOfRankOne("values=710,1,2,3", "values=1,1,2,3") +
+                                                 runningLse(1, "values=inf,1,3,4"));
+  ASSERT_EQ(wide.verdict, Verdict::kFound);
+  EXPECT_TRUE(test::says(wide.findings.front(), "exp of a double is infinite above 709"));
 }
 
 TEST(LseOverflowRuleTest, WhatAMergeMakesNanIsNoRanksFault) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -63,6 +64,23 @@ std::size_t firstRow(const Trace& trace, const TensorRecord& block) {
   return 0;
 }
 
+/// When a rank first attended the block of a source at a place; none: that is not recorded.
+std::optional<std::int64_t> attendedAt(const Trace& trace, const TensorRecord& tensor) {
+  std::optional<std::int64_t> first;
+  for (const Event& event : trace.eventsAt(tensor.place, tensor.rank))
+    if (event.kind == EventKind::kAttend && event.source_rank == tensor.source_rank)
+      first = std::min(first.value_or(event.begin_ns), event.begin_ns);
+  return first;
+}
+
+/// Of blocks that are gathered at once, all are of one ring step, one after the other.
+bool isMergedBy(const Trace& trace, const TensorRecord& block, const TensorRecord& running) {
+  if (block.place.stage != running.place.stage) return block.place.stage < running.place.stage;
+  if (block.source_rank == running.source_rank || running.source_rank.isNone()) return true;
+  const auto merged = attendedAt(trace, block), then = attendedAt(trace, running);
+  return !merged || !then || *merged <= *then;
+}
+
 /// A row that is −inf though this block has a key for it.
 bool losesRow(const Trace& trace, const Content& running, const TensorRecord& record,
               const TensorRecord& block) {
@@ -90,17 +108,15 @@ MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord&
   for (std::size_t i = 0; i < merges.blocks.size(); ++i) {
     const TensorRecord* block = merges.blocks[i];
     const Content& content = merges.contents[i];
-    if (block->place.stage > running.place.stage) continue;
+    if (!isMergedBy(trace, *block, running)) continue;
     any = true;
     known = known && content.known;
     bad = bad || content.nan || content.plus;
     judged.rows_without_keys = judged.rows_without_keys || content.minus;
     judged.smallest = std::min(judged.smallest, block->stats.min);
     judged.largest = std::max(judged.largest, block->stats.max);
-    // What an earlier merge lost, the running result after its own block shows: blocks that are
-    // gathered share a ring step, and those that come later are not in it yet.
-    if (made.minus && block->place.stage == running.place.stage &&
-        block->source_rank == running.source_rank)
+    // What an earlier merge lost, the running result of its own ring step shows.
+    if (made.minus && block->place.stage == running.place.stage)
       lost = lost || losesRow(trace, made, running, *block);
   }
   judged.is = MergeIs::kRight;

@@ -13,8 +13,8 @@ RuleResult checkCausalOnEveryBlock(const Trace& trace) {
         f.title = "A causal mask cuts blocks that should be attended whole";
         f.evidence = "Pieces of rank " + toString(coverage.rank) +
                      " with a causal mask leave out " +
-                     describeCount(static_cast<std::int64_t>(coverage.pairs)) +
-                     " (query, key) pairs that the declared mask has, of " +
+                     describeCount(static_cast<std::int64_t>(coverage.pairs), "(query, key) pair") +
+                     " that the declared mask has, of " +
                      describeCount(static_cast<std::int64_t>(coverage.wanted)) +
                      " for its queries; the first such piece is of the block of rank " +
                      toString(coverage.source) + ". " + describeExtent(coverage);

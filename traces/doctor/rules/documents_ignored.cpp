@@ -11,8 +11,8 @@ RuleResult checkDocumentsIgnored(const Trace& trace) {
       [](const CoverageReading& coverage, Finding& f) {
         f.title = "Attention crosses the borders of packed documents";
         f.evidence = "Rank " + toString(coverage.rank) + " attends " +
-                     describeCount(static_cast<std::int64_t>(coverage.pairs)) +
-                     " (query, key) pairs of two documents, or of padding; the declared mask has " +
+                     describeCount(static_cast<std::int64_t>(coverage.pairs), "(query, key) pair") +
+                     " of two documents, or of padding; the declared mask has " +
                      describeCount(static_cast<std::int64_t>(coverage.wanted)) +
                      " for its queries. " + describeExtent(coverage);
         f.remedy =

@@ -14,16 +14,16 @@ constexpr const char* kRemedy =
 }  // namespace
 
 RuleResult checkKvNotRotated(const Trace& trace) {
-  RuleResult by_pairs = answerOf(readCoverage(trace), AttentionIs::kRepeated, "kv_not_rotated",
-                                 [](const CoverageReading& coverage, Finding& f) {
-                                   f.title = "A block is attended more than once";
-                                   f.evidence =
-                                       "Rank " + toString(coverage.rank) + " attends " +
-                                       describeCount(static_cast<std::int64_t>(coverage.pairs)) +
-                                       " (query, key) pairs again, of the block of rank " +
-                                       toString(coverage.source) + ". " + describeExtent(coverage);
-                                   f.remedy = kRemedy;
-                                 });
+  RuleResult by_pairs = answerOf(
+      readCoverage(trace), AttentionIs::kRepeated, "kv_not_rotated",
+      [](const CoverageReading& coverage, Finding& f) {
+        f.title = "A block is attended more than once";
+        f.evidence = "Rank " + toString(coverage.rank) + " attends " +
+                     describeCount(static_cast<std::int64_t>(coverage.pairs), "(query, key) pair") +
+                     " again, of the block of rank " + toString(coverage.source) + ". " +
+                     describeExtent(coverage);
+        f.remedy = kRemedy;
+      });
   if (by_pairs.verdict == Verdict::kFound) return by_pairs;
   const RuleResult by_hashes = answerOf(
       readBlocks(trace), BlocksAre::kNeverRotated, "kv_not_rotated",

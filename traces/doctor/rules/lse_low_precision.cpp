@@ -81,7 +81,7 @@ RuleResult checkLseLowPrecision(const Trace& trace) {
       few = &kept;
     else
       return found(finding(
-          *kept.first, "Every value of running_lse at " + describeCount(kept.tensors, "ring step") +
+          *kept.first, "Every value of running_lse after " + describeCount(kept.tensors, "block") +
                            " of this layer is one that bfloat16 has, though the type is " +
                            name(kept.first->dtype) +
                            ": it was rounded to bfloat16 between merges."));

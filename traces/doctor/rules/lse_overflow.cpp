@@ -8,11 +8,22 @@
 namespace ringscope::traces {
 namespace {
 
+/// Where exp of a type overflows, where its digits get fewer, and where it becomes 0.
+struct Limits {
+  const char* type;
+  double infinite, smallest;
+  const char* zero;
+};
+
+Limits limitsOf(const TensorRecord& running) {
+  if (running.dtype == DType::kFloat64) return {"double", 709, -708, "−745"};
+  return {"float", 88, -87, "−103"};
+}
+
 Finding finding(const MergeReading& judged) {
-  // Where exp of a float overflows, or becomes 0.
-  constexpr double kLargest = 88, kSmallest = -87;
-  const bool wide =
-      !judged.rows_without_keys || judged.largest > kLargest || judged.smallest < kSmallest;
+  const Limits limits = limitsOf(*judged.running);
+  const bool wide = !judged.rows_without_keys || judged.largest > limits.infinite ||
+                    judged.smallest < limits.smallest;
   Finding f;
   f.rule = "lse_overflow";
   f.severity = "error";
@@ -24,13 +35,14 @@ Finding finding(const MergeReading& judged) {
   const char* becomes = judged.is == MergeIs::kNotANumber ? "NaN"
                         : judged.is == MergeIs::kInfinite ? "+inf"
                                                           : "−inf in a row that has keys";
-  f.evidence = std::string("running_lse is ") + becomes + ", though every block_lse up to there " +
-               (judged.rows_without_keys ? "is −inf, for rows without a key, or" : "is") +
-               " from " + describeSignificant(judged.smallest, 3) + " to " +
-               describeSignificant(judged.largest, 3) +
-               (wide ? ": exp of a float is infinite above 88 and 0 below −103."
-                     : ": log(exp(lse) + exp(block_lse)) is −inf where both are, and the weights "
-                       "0 / 0.");
+  f.evidence =
+      std::string("running_lse is ") + becomes + ", though every block_lse up to there " +
+      (judged.rows_without_keys ? "is −inf, for rows without a key, or" : "is") + " from " +
+      describeSignificant(judged.smallest, 3) + " to " + describeSignificant(judged.largest, 3) +
+      (wide ? std::string(": exp of a ") + limits.type + " is infinite above " +
+                  describeSignificant(limits.infinite, 3) + " and 0 below " + limits.zero + "."
+            : ": log(exp(lse) + exp(block_lse)) is −inf where both are, and the weights "
+              "0 / 0.");
   f.remedy =
       "Take out the larger one before exp: m = max(lse, block_lse), lse' = m + log(exp(lse − m) + "
       "exp(block_lse − m)), and leave a row as it is where block_lse is −inf.";

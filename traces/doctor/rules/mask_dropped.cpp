@@ -12,8 +12,8 @@ RuleResult checkMaskDropped(const Trace& trace) {
         f.title = "Attention is not limited to the declared mask";
         f.evidence =
             "Rank " + toString(coverage.rank) + " attends " +
-            describeCount(static_cast<std::int64_t>(coverage.pairs)) +
-            " (query, key) pairs whose key " +
+            describeCount(static_cast<std::int64_t>(coverage.pairs), "(query, key) pair") +
+            " whose key " +
             (coverage.window > 0
                  ? "lies outside the declared window of " + describeCount(coverage.window, "token")
                  : std::string("comes after its query, under a causal mask")) +

@@ -10,8 +10,9 @@ RuleResult checkNoSkipFutureBlock(const Trace& trace) {
       readCoverage(trace), AttentionIs::kOfFutureBlocks, "no_skip_future_block",
       [](const CoverageReading& coverage, Finding& f) {
         f.title = "Later tokens of other ranks' blocks are attended";
-        f.evidence = "Of " + describeCount(static_cast<std::int64_t>(coverage.pairs)) +
-                     " (query, key) pairs that rank " + toString(coverage.rank) +
+        f.evidence = "Of " +
+                     describeCount(static_cast<std::int64_t>(coverage.pairs), "(query, key) pair") +
+                     " that rank " + toString(coverage.rank) +
                      " attends the key comes after its query, which the declared mask does not "
                      "allow; all are in blocks of other ranks, the first in that of rank " +
                      toString(coverage.source) + ". " + describeExtent(coverage);

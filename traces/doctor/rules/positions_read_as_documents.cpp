@@ -10,13 +10,14 @@ RuleResult checkPositionsReadAsDocuments(const Trace& trace) {
       readCoverage(trace), AttentionIs::kCutAtJumps, "positions_read_as_documents",
       [](const CoverageReading& coverage, Finding& f) {
         f.title = "Positions that jump are taken for the border of a document";
-        f.evidence = "Rank " + toString(coverage.rank) + " leaves out " +
-                     describeCount(static_cast<std::int64_t>(coverage.pairs)) + " of the " +
-                     describeCount(static_cast<std::int64_t>(coverage.wanted)) +
-                     " (query, key) pairs that the declared mask has for its queries: those of "
-                     "rows before a jump of its tokens with rows behind it, in the block of every "
-                     "rank. Where tokens do not jump no pair is missing. " +
-                     describeExtent(coverage);
+        f.evidence =
+            "Rank " + toString(coverage.rank) + " leaves out " +
+            describeCount(static_cast<std::int64_t>(coverage.pairs)) + " of the " +
+            describeCount(static_cast<std::int64_t>(coverage.wanted), "(query, key) pair") +
+            " that the declared mask has for its queries: those of "
+            "rows before a jump of its tokens with rows behind it, in the block of every "
+            "rank. Where tokens do not jump no pair is missing. " +
+            describeExtent(coverage);
         f.remedy =
             "Give attention the mask that is meant, so that none is inferred from position ids "
             "(attention_mask, or cu_seqlens of the whole sequence), the same on all ranks.";
