@@ -154,6 +154,14 @@ TEST(DroppedHopRuleTest, ARankThatAttendsNothingAfterItIsFoundByWhatItWaitsFor) 
   EXPECT_EQ(answerOf("dropped_hop", *hopped(waits + kHung)).verdict, Verdict::kFound);
 }
 
+TEST(DroppedHopRuleTest, OfTwoRanksTheOtherOnesWaitTells) {
+  const std::string waits =
+      "attend rank=0 layer=0 stage=0 source=0 q=0-2 k=0-2\n"
+      "attend rank=0 layer=0 stage=1 source=1 q=0-2 k=0-2\n"
+      "wait rank=1 peer=0 payload=kv layer=0 stage=0\n";
+  EXPECT_EQ(only(answerOf("dropped_hop", *hopped(waits + kHung))).rank, WorldRank::of(0));
+}
+
 TEST(DroppedHopRuleTest, WhereNoBlockThatCameIsRecordedNothingIsFound) {
   const std::string both_steps = kBothSteps;
   const std::string attends = both_steps.substr(both_steps.find('\n') + 1);

@@ -61,12 +61,18 @@ bool isBlockThatCame(const Event& event) {
   return event.kind == EventKind::kReceive && event.payload == Payload::kKv;
 }
 
-/// Directions in which some rank recorded a block that came: in others nothing tells.
+bool isOfBlocks(const Event& event) {
+  const bool moves = event.kind == EventKind::kSend || event.kind == EventKind::kReceive;
+  return (moves || event.kind == EventKind::kWait) && event.payload == Payload::kKv;
+}
+
+/// Directions in which some rank recorded that it sent, got or waited for a block: in others
+/// nothing tells.
 std::set<Direction> recordedDirections(const Trace& trace) {
   std::set<Direction> directions;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
     for (const Event& event : trace.events(WorldRank::of(rank)))
-      if (isBlockThatCame(event)) directions.insert(event.place.direction);
+      if (isOfBlocks(event)) directions.insert(event.place.direction);
   return directions;
 }
 
