@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "tests/facts/rule_facts.h"
+#include "tests/facts/finding_facts.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::facts {
@@ -22,31 +22,24 @@ struct Unlike {
   int all = 0, differing = 0;
 };
 
-class ComputedFacts {
+class ComputedFacts : FindingFacts {
  public:
-  ComputedFacts(const Case& c, const traces::Finding& finding)
-      : c_(c),
-        f_(finding),
-        step_(finding.place.train_step),
-        evidence_(withoutProof(finding.evidence)) {}
+  using FindingFacts::FindingFacts;
 
   void ofMerge() const {
     ASSERT_TRUE(
         says("The recorded out equals the plain sum of up to (\\d+) pieces a row within "
              "(\\S+); from the sum weighted by exp\\(block_lse − lse\\) it differs by "
              "(\\S+) at token ([\\d,]+), where out's largest value is (\\S+)\\."));
-    const int group = f_.rank.value() / c_.cp, rank = f_.rank.value() % c_.cp;
-    const PlanOracle& oracle = c_.oracle(step_, group);
     int most = 0;
-    for (const int token : oracle.own(rank)) most = std::max(most, blocksOf(oracle, rank, token));
+    for (const int token : oracle_.own(rank_))
+      most = std::max(most, blocksOf(oracle_, rank_, token));
     EXPECT_GE(number(1), most) << "a block may be attended in several pieces";
-    std::string digits = words_[4];
-    std::erase(digits, ',');
-    const int token = std::stoi(digits);
-    ASSERT_EQ(oracle.ownerOf(token), rank) << "a token of the rank";
-    const auto numbers = c_.numbers(step_, f_.place.layer.value(), group);
+    const auto token = static_cast<int>(number(4));
+    ASSERT_EQ(oracle_.ownerOf(token), rank_) << "a token of the rank";
+    const auto numbers = c_.numbers(step_, f_.place.layer.value(), group_);
     ASSERT_TRUE(numbers);
-    EXPECT_GE(real(3) * 1.05 + 5 * c_.tolerance, differenceAt(oracle, *numbers, rank, token));
+    EXPECT_GE(real(3) * 1.05 + 5 * c_.tolerance, differenceAt(oracle_, *numbers, rank_, token));
     EXPECT_LT(real(2), real(3));
     EXPECT_GT(real(5), 0);
   }
@@ -129,12 +122,6 @@ class ComputedFacts {
   }
 
  private:
-  bool says(const std::string& pattern) const {
-    return std::regex_match(evidence_, words_, std::regex(pattern));
-  }
-  std::int64_t number(std::size_t group) const { return std::stoll(words_[group]); }
-  double real(std::size_t group) const { return std::stod(words_[group]); }
-
   static int blocksOf(const PlanOracle& oracle, int rank, int token) {
     int blocks = 0;
     for (const int source : oracle.ring(rank)) {
@@ -211,30 +198,21 @@ class ComputedFacts {
     const auto& logged = c_.trace->note("step." + std::to_string(step_));
     EXPECT_NEAR(real(1), logged.at("loss").get<double>(), 1e-6 * std::abs(real(1)));
   }
-
-  const Case& c_;
-  const traces::Finding& f_;
-  int step_;
-  std::string evidence_;  ///< without what computing the layer again says
-  mutable std::smatch words_;
 };
 
 }  // namespace
 
-void expectComputed(const Case& c, const traces::Finding& finding) {
-  using Expect = void (ComputedFacts::*)() const;
-  static const std::map<std::string, Expect> kSentences = {
-      {"naive_sum_merge", &ComputedFacts::ofMerge},
-      {"missing_cp_grad_reduce", &ComputedFacts::ofGradients},
-      {"nan_from_one_rank", &ComputedFacts::ofFinite},
-      {"mean_of_local_means", &ComputedFacts::ofMeans},
-      {"loss_scaled_by_cp", &ComputedFacts::ofScale},
-      {"metric_not_reduced", &ComputedFacts::ofOneRank},
-      {"rank_without_targets", &ComputedFacts::ofNoTargets},
+const Sentences& computedSentences() {
+  static const Sentences kSentences = {
+      {"naive_sum_merge", compared<ComputedFacts, &ComputedFacts::ofMerge>},
+      {"missing_cp_grad_reduce", compared<ComputedFacts, &ComputedFacts::ofGradients>},
+      {"nan_from_one_rank", compared<ComputedFacts, &ComputedFacts::ofFinite>},
+      {"mean_of_local_means", compared<ComputedFacts, &ComputedFacts::ofMeans>},
+      {"loss_scaled_by_cp", compared<ComputedFacts, &ComputedFacts::ofScale>},
+      {"metric_not_reduced", compared<ComputedFacts, &ComputedFacts::ofOneRank>},
+      {"rank_without_targets", compared<ComputedFacts, &ComputedFacts::ofNoTargets>},
   };
-  const auto known = kSentences.find(finding.rule);
-  ASSERT_NE(known, kSentences.end()) << "no sentence of " << finding.rule << " is known";
-  (ComputedFacts(c, finding).*known->second)();
+  return kSentences;
 }
 
 }  // namespace ringscope::facts

@@ -2,9 +2,12 @@
 #include <ATen/ATen.h>
 
 #include <sstream>
+#include <utility>
 
-#include "engine/attend/attend.h"
+#include "engine/mistakes/registry.h"
 #include "tests/facts/drawing.h"
+#include "traces/core/error.h"
+#include "traces/query/ending.h"
 
 namespace ringscope::facts {
 
@@ -25,10 +28,15 @@ bool coversAll(const std::vector<Span>& documents, int length) {
   return next == length;
 }
 
+/// Lengths that can be dealt are multiples of it.
+int unitOf(const Plan& plan) {
+  const bool halves = plan.dealing == Dealing::kHeadTail || plan.dealing == Dealing::kPerDocument;
+  return halves ? 2 * plan.cp : plan.cp;
+}
+
 /// The sequence as it is dealt: as long as the dealing needs.
 void pad(Plan& plan, int length) {
-  const bool halves = plan.dealing == Dealing::kHeadTail || plan.dealing == Dealing::kPerDocument;
-  const int unit = halves ? 2 * plan.cp : plan.cp;
+  const int unit = unitOf(plan);
   plan.length = roundedUp(length, unit);
   if (plan.dealing == Dealing::kPerDocument) {
     plan.length = 0;
@@ -116,7 +124,8 @@ Numbers numbersOf(const AttendInput& in, const Plan& plan, const std::vector<Spa
   return n;
 }
 
-AttendInput drawInput(std::mt19937& random, Case& c, Plan& plan, int length) {
+AttendInput drawInput(std::mt19937& random, Case& c, AttentionDraw& draw) {
+  Plan& plan = draw.plan;
   const auto type = oneOf<at::ScalarType>(
       random, {at::kFloat, at::kFloat, at::kDouble, at::kBFloat16, at::kHalf});
   plan.width = oneOf<int>(random, {4, 8});
@@ -125,16 +134,16 @@ AttendInput drawInput(std::mt19937& random, Case& c, Plan& plan, int length) {
   if (type == at::kBFloat16 || type == at::kHalf) c.tolerance = 2e-2;
   at::manual_seed(random());
   auto tensor = [&](int heads) {
-    return at::randn({plan.batch, heads, length, plan.width}, at::kFloat).to(type);
+    return at::randn({plan.batch, heads, draw.length, plan.width}, at::kFloat).to(type);
   };
   AttendInput in{tensor(plan.heads),
                  tensor(plan.kv_heads),
                  tensor(plan.kv_heads),
                  tensor(plan.heads),
                  maskOf(plan),
-                 0.4,
+                 draw.scale,
                  {}};
-  if (random() % 4 == 0) in.sinks = at::randn({plan.heads}) * 2;
+  if (random() % 4 == 0 && draw.may_have_sinks) in.sinks = at::randn({plan.heads}) * 2;
   return in;
 }
 
@@ -150,43 +159,77 @@ std::string describe(const AttendConfig& config, const Plan& plan, int length) {
   return text.str();
 }
 
+/// Runs it and keeps what was recorded.
+void record(Case& c, const AttendInput& in, const AttendConfig& config) {
+  c.trace = std::make_shared<traces::Trace>();
+  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+  sinks.push_back(std::make_unique<KeepingSink>(c));
+  traces::Recorder recorder(c.cp, std::move(sinks));
+  engine::Gate gate(c.cp);
+  try {
+    const auto outcome = engine::attend(in, config, gate, &recorder);
+    if (c.verify) recorder.diffs(engine::verifyAttend(in, outcome, config.fp8));
+    c.peak_bytes = outcome.peak_bytes;
+  } catch (const Error& error) {
+    if (c.mistake != "dropped_hop") throw;  // which hangs
+    recorder.note(traces::kEndedNote, traces::endedNote({traces::HowEnded::kFailed, error.what()}));
+  }
+  recorder.close();
+}
+
 }  // namespace
 
-Case drawnAttention(std::mt19937& random) {
+Plan AttentionDraw::dealt() const {
+  Plan whole = plan;
+  if (config.pad)
+    pad(whole, length);
+  else
+    whole.length = length / unitOf(whole) * unitOf(whole);
+  return whole;
+}
+
+AttentionDraw drawAttention(std::mt19937& random) {
+  AttentionDraw draw;
+  draw.length = drawn(random, 1, 96);
+  draw.plan = drawPlan(random, draw.config, draw.length);
+  draw.config.pad = true;
+  draw.config.capture = oneOf<std::string>(random, {"none", "stats", "full", "full"});
+  draw.config.fp8 = draw.plan.fp8 = random() % 8 == 0;
+  draw.config.dropout = random() % 8 == 0 ? 0.2 : 0;
+  draw.config.verify = draw.config.dropout == 0 && random() % 3 == 0;
+  return draw;
+}
+
+Case recordedAttention(std::mt19937& random, AttentionDraw draw, const std::string& mistake) {
   Case c;
-  AttendConfig config;
-  const int length = drawn(random, 1, 96);
-  Plan plan = drawPlan(random, config, length);
-  const AttendInput in = drawInput(random, c, plan, length);
-  config.pad = true;
-  config.capture = c.capture = oneOf<std::string>(random, {"none", "stats", "full", "full"});
-  config.fp8 = plan.fp8 = random() % 8 == 0;
-  config.dropout = random() % 8 == 0 ? 0.2 : 0;
+  AttendConfig& config = draw.config;
+  const AttendInput in = drawInput(random, c, draw);
+  const Plan plan = draw.dealt();
+  c.mistake = mistake;
+  c.capture = config.capture;
+  c.verify = std::exchange(config.verify, false);  // asked of the outcome here
   c.numbers_are_exact = !config.fp8;
   c.out_is_plain = config.dropout == 0;
-  c.verify = config.dropout == 0 && random() % 3 == 0;
   c.cp = plan.cp;
   c.strategy = traces::name(config.strategy);
   c.mask = traces::name(in.mask.kind());
   c.stats = c.capture != "none";
   c.values = c.capture == "full";
-  c.text = describe(config, plan, length) + " " + c10::toString(in.q.scalar_type());
+  c.text = describe(config, draw.plan, draw.length) + " " + c10::toString(in.q.scalar_type());
   if (in.sinks.defined()) c.text += " sinks";
-  c.unpadded = length;
-  const auto unpadded = plan.documents;
-  pad(plan, length);
-  c.given = numbersOf(in, plan, unpadded);
+  if (!mistake.empty()) {
+    c.text += " mistake " + mistake;
+    engine::inject(mistake, config.seams);
+  }
+  c.unpadded = draw.length;
+  if (config.pad) c.given = numbersOf(in, plan, draw.plan.documents);
   c.oracles.emplace_back(plan);
-  c.trace = std::make_shared<traces::Trace>();
-  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
-  sinks.push_back(std::make_unique<KeepingSink>(c));
-  traces::Recorder recorder(plan.cp, std::move(sinks));
-  engine::Gate gate(plan.cp);
-  const auto outcome = engine::attend(in, config, gate, &recorder);
-  if (c.verify) recorder.diffs(engine::verifyAttend(in, outcome, config.fp8));
-  c.peak_bytes = outcome.peak_bytes;
-  recorder.close();
+  record(c, in, config);
   return c;
+}
+
+Case drawnAttention(std::mt19937& random) {
+  return recordedAttention(random, drawAttention(random), "");
 }
 
 }  // namespace ringscope::facts

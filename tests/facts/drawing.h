@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "engine/attend/attend.h"
 #include "engine/train/training_run.h"
 #include "tests/facts/facts_case.h"
 #include "traces/recording/chunk_sink.h"
@@ -11,8 +12,32 @@ namespace ringscope::facts {
 Case drawnAttention(std::mt19937& random);
 /// A few steps of training a small Llama on random tokens, over a random mesh.
 Case drawnTraining(std::mt19937& random);
-/// The same with a mistake in it that shows and that only the doctor is asked about.
+/// Either with a mistake in it that shows and that only the doctor is asked about.
 Case drawnInjected(std::mt19937& random, const std::string& mistake);
+
+/// What an attention is drawn by before it is run: the plan as it is asked for.
+struct AttentionDraw {
+  engine::AttendConfig config;
+  Plan plan;
+  int length = 0;
+  double scale = 0.4;
+  bool may_have_sinks = true;
+
+  /// Of the sequence as it is dealt: as long as the dealing needs, or cut to that where nothing is
+  /// padded.
+  Plan dealt() const;
+};
+AttentionDraw drawAttention(std::mt19937& random);
+/// With a mistake, or, by an empty name, without.
+Case recordedAttention(std::mt19937& random, AttentionDraw draw, const std::string& mistake);
+
+Plan drawTrainingPlan(std::mt19937& random, engine::TrainConfig& config);
+void drawTrainingType(std::mt19937& random, Case& c, engine::TrainConfig& config, Plan& plan);
+/// Runs it over rank threads.
+void recordOverThreads(Case& c, const engine::TrainConfig& config);
+/// Draws tokens, runs it and keeps what was recorded.
+void runDrawn(std::mt19937& random, Case& c, engine::TrainConfig& config, const Plan& plan,
+              void (*record)(Case& c, const engine::TrainConfig& config) = recordOverThreads);
 
 /// The same over a process a rank, whose recordings are joined in one file.
 Case drawnProcesses(std::mt19937& random);

@@ -4,22 +4,14 @@
 #include <cmath>
 #include <map>
 
-#include "tests/facts/rule_facts.h"
+#include "tests/facts/finding_facts.h"
 
 namespace ringscope::facts {
 namespace {
 
-/// A finding, and where it says that it is.
-class EvidenceFacts {
+class EvidenceFacts : FindingFacts {
  public:
-  EvidenceFacts(const Case& c, const traces::Finding& finding)
-      : c_(c),
-        f_(finding),
-        step_(finding.place.train_step),
-        group_(finding.rank.exists() ? finding.rank.value() / c.cp : 0),
-        rank_(finding.rank.exists() ? finding.rank.value() % c.cp : 0),
-        oracle_(c.oracle(step_, group_)),
-        evidence_(withoutProof(finding.evidence)) {}
+  using FindingFacts::FindingFacts;
 
   void ofPositions() const {
     ASSERT_TRUE(
@@ -167,11 +159,6 @@ class EvidenceFacts {
     std::int64_t targets = 0, wrong = 0, lost = 0;
   };
 
-  bool says(const char* pattern) const {
-    return std::regex_match(evidence_, words_, std::regex(pattern));
-  }
-  std::int64_t number(std::size_t group) const { return std::stoll(words_[group]); }
-
   static std::string nameOf(Dealing dealing) {
     constexpr const char* kNames[] = {"none", "head_tail", "striped", "per_document"};
     return kNames[static_cast<int>(dealing)];
@@ -232,42 +219,25 @@ class EvidenceFacts {
     }
     return counts;
   }
-
-  const Case& c_;
-  const traces::Finding& f_;
-  int step_, group_, rank_;
-  const PlanOracle& oracle_;
-  std::string evidence_;  ///< without its proof
-  mutable std::smatch words_;
 };
-
-using Expect = void (EvidenceFacts::*)() const;
-const std::map<std::string, Expect>& sentences() {
-  static const std::map<std::string, Expect> kSentences = {
-      {"missing_position_ids", &EvidenceFacts::ofPositions},
-      {"positions_not_reset_per_document", &EvidenceFacts::ofPackedPositions},
-      {"shift_labels_per_shard", &EvidenceFacts::ofLabelsPerShard},
-      {"labels_shifted_twice", &EvidenceFacts::ofLabelsTwice},
-      {"different_batches_on_cp_ranks", &EvidenceFacts::ofBatches},
-      {"same_batch_on_dp_ranks", &EvidenceFacts::ofDpBatches},
-      {"balance_differs_between_buffers", &EvidenceFacts::ofBuffers},
-      {"unbalanced_unshard", &EvidenceFacts::ofShards},
-      {"missing_rope_buffer", &EvidenceFacts::ofRotary},
-      {"balance_without_causal", &EvidenceFacts::ofBalance},
-  };
-  return kSentences;
-}
 
 }  // namespace
 
-void expectEvidence(const Case& c, const traces::Finding& finding) {
-  SCOPED_TRACE(finding.evidence);
-  ASSERT_LT(finding.place.train_step, c.steps);
-  ASSERT_LT(finding.rank.value(), c.groups() * c.cp);
-  const auto known = sentences().find(finding.rule);
-  expectProof(c, finding);
-  if (known == sentences().end()) return expectComputed(c, finding);
-  (EvidenceFacts(c, finding).*known->second)();
+const Sentences& tokenSentences() {
+  static const Sentences kSentences = {
+      {"missing_position_ids", compared<EvidenceFacts, &EvidenceFacts::ofPositions>},
+      {"positions_not_reset_per_document",
+       compared<EvidenceFacts, &EvidenceFacts::ofPackedPositions>},
+      {"shift_labels_per_shard", compared<EvidenceFacts, &EvidenceFacts::ofLabelsPerShard>},
+      {"labels_shifted_twice", compared<EvidenceFacts, &EvidenceFacts::ofLabelsTwice>},
+      {"different_batches_on_cp_ranks", compared<EvidenceFacts, &EvidenceFacts::ofBatches>},
+      {"same_batch_on_dp_ranks", compared<EvidenceFacts, &EvidenceFacts::ofDpBatches>},
+      {"balance_differs_between_buffers", compared<EvidenceFacts, &EvidenceFacts::ofBuffers>},
+      {"unbalanced_unshard", compared<EvidenceFacts, &EvidenceFacts::ofShards>},
+      {"missing_rope_buffer", compared<EvidenceFacts, &EvidenceFacts::ofRotary>},
+      {"balance_without_causal", compared<EvidenceFacts, &EvidenceFacts::ofBalance>},
+  };
+  return kSentences;
 }
 
 }  // namespace ringscope::facts

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # The oracle is a library of its own that links nothing of the project.
-add_library(ringscope_test_oracle STATIC facts/plan_oracle.cpp)
+add_library(ringscope_test_oracle STATIC facts/plan_oracle.cpp facts/mistaken_pairs.cpp)
 ringscope_target(ringscope_test_oracle)
 add_library(ringscope_facts STATIC
-  facts/computed_facts.cpp facts/coverage_facts.cpp facts/doctor_facts.cpp facts/draw_attention.cpp facts/draw_training.cpp facts/facts_case.cpp
-  facts/evidence_facts.cpp facts/growing_facts.cpp facts/inspector_facts.cpp facts/merge_facts.cpp facts/moment_facts.cpp
+  facts/attention_evidence.cpp facts/block_evidence.cpp facts/computed_facts.cpp facts/coverage_facts.cpp
+  facts/doctor_facts.cpp facts/draw_attention.cpp facts/draw_injected.cpp facts/draw_training.cpp facts/evidence_facts.cpp
+  facts/facts_case.cpp facts/gradient_evidence.cpp facts/growing_facts.cpp facts/injected_verdicts.cpp
+  facts/inspector_facts.cpp facts/layout_evidence.cpp facts/merge_facts.cpp facts/moment_facts.cpp facts/pair_evidence.cpp
   facts/panel_facts.cpp facts/proof_facts.cpp facts/record_processes.cpp facts/ring_facts.cpp facts/rule_facts.cpp
-  facts/scene_facts.cpp facts/sentence_facts.cpp facts/status_facts.cpp facts/tensor_facts.cpp)
+  facts/scene_facts.cpp facts/sentence_facts.cpp facts/sentences.cpp facts/status_facts.cpp facts/tensor_facts.cpp)
 ringscope_target(ringscope_facts)
 target_compile_definitions(ringscope_facts PRIVATE RINGSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                            RINGSCOPE_PROGRAM="$<TARGET_FILE:ringscope>")

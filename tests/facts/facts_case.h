@@ -25,6 +25,7 @@ struct Case {
   double tolerance = 1e-4;             ///< of a log-sum-exp, by the type
   bool out_is_plain = true;            ///< neither dropout nor a mistake is in it
   bool ignores_labels = false;         ///< some tokens have no target
+  bool of_doctor = false;              ///< the mistake is one that only the doctor is asked about
   std::vector<bool> known_positions;   ///< from where they count is recorded, by step and dp
   std::vector<PlanOracle> oracles;     ///< by step and dp
   std::vector<int> positions;          ///< that tokens should have, by step, dp and token

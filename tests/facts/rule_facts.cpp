@@ -220,32 +220,6 @@ const std::map<std::string, Rule>& plainRules() {
   return kRules;
 }
 
-/// Of the losses' mistakes: whether what is logged is another number than the right one.
-bool changesTheLoss(const Case& c) {
-  std::set<std::int64_t> targets;
-  for (int group = 0; group < c.groups(); group += c.tp)
-    for (int rank = 0; rank < c.cp; ++rank) targets.insert(targetsOf(c, 0, group, rank));
-  if (targets.contains(0)) return false;  // another of these mistakes may be its name
-  return c.mistake != "mean_of_local_means" || targets.size() > 1;
-}
-
-/// Some sequence has more than one document.
-bool hasBorders(const Case& c) {
-  return std::ranges::any_of(
-      c.oracles, [](const PlanOracle& oracle) { return oracle.plan().documents.size() > 1; });
-}
-
-/// Of runs with a mistake that only the doctor is asked about.
-std::optional<Verdict> ofInjected(const Case& c, const std::string& rule) {
-  if (rule != c.mistake) return std::nullopt;
-  const bool of_loss =
-      rule == "mean_of_local_means" || rule == "metric_not_reduced" || rule == "loss_scaled_by_cp";
-  if (rule == "positions_not_reset_per_document" && (c.cp == 1 || !hasBorders(c)))
-    return std::nullopt;
-  if (of_loss && !changesTheLoss(c)) return std::nullopt;
-  return Verdict::kFound;
-}
-
 }  // namespace
 
 bool isGathered(const Case& c) {
@@ -253,7 +227,7 @@ bool isGathered(const Case& c) {
 }
 
 std::optional<Verdict> rightVerdict(const Case& c, const std::string& rule) {
-  if (c.ignores_labels) return ofInjected(c, rule);
+  if (c.of_doctor) return injectedVerdict(c, rule);
   const auto known = plainRules().find(rule);
   if (known != plainRules().end()) return known->second(c);
   ADD_FAILURE() << "the oracle does not know " << rule;

@@ -2,6 +2,7 @@
 // What the plan says of each rule's answer and of the numbers in its sentences.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,12 @@ namespace ringscope::facts {
 /// What a rule must say of the recording; nothing where the plan does not tell.
 std::optional<traces::Verdict> rightVerdict(const Case& c, const std::string& rule);
 
+/// The same of a run with a mistake that only the doctor is asked about.
+std::optional<traces::Verdict> injectedVerdict(const Case& c, const std::string& rule);
+
+/// Some pair of the mask is left out by the recorded pieces of the first layer's forward.
+bool cutsPairs(const Case& c);
+
 /// All blocks come at once, and no hashes of them are recorded.
 bool isGathered(const Case& c);
 
@@ -22,8 +29,18 @@ void expectEvidence(const Case& c, const traces::Finding& finding);
 void expectProof(const Case& c, const traces::Finding& finding);
 /// The same evidence without that.
 std::string withoutProof(const std::string& evidence);
-/// The part of it that is about what was computed.
-void expectComputed(const Case& c, const traces::Finding& finding);
+
+/// Compares what a rule's sentences say with the plan, by rule; a table a subject.
+using Sentences = std::map<std::string, void (*)(const Case& c, const traces::Finding& finding)>;
+const Sentences& tokenSentences();
+const Sentences& layoutSentences();
+const Sentences& pairSentences();
+const Sentences& blockSentences();
+const Sentences& attentionSentences();
+const Sentences& computedSentences();
+const Sentences& gradientSentences();
+/// Some table has it.
+bool isSentenceKnown(const std::string& rule);
 
 /// Of a training step and group: the labels of a rank's tokens as the mistake of the case made
 /// them, by row of the batch and local token.

@@ -65,8 +65,9 @@ void expectHeadline(const Case& c) {
   const Plan& plan = c.oracles.front().plan();
   const std::string says = viz::headlineOf(*c.trace, false);
   constexpr const char* kDealings[] = {"none", "head_tail", "striped", "per_document"};
-  const std::string facts = counted(c.layers, "layer") + " · " + counted(plan.length, "token") +
-                            " · " + counted(c.groups() * c.cp, "rank") + " · " + c.strategy + ", " +
+  const int tokens = c.mistake == "uneven_shards" ? c.unpadded : plan.length;
+  const std::string facts = counted(c.layers, "layer") + " · " + counted(tokens, "token") + " · " +
+                            counted(c.groups() * c.cp, "rank") + " · " + c.strategy + ", " +
                             kDealings[static_cast<int>(plan.dealing)] + ", " + c.mask;
   EXPECT_TRUE(says.ends_with(", " + facts)) << says << " should end with " << facts;
   EXPECT_EQ(says.find("attention, ") == 0, !c.train) << says;

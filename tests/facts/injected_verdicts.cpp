@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a mistake that was made must be found: where it changes what the run records.
+#include <algorithm>
+
+#include "tests/facts/mistaken_pairs.h"
+#include "tests/facts/rule_facts.h"
+
+namespace ringscope::facts {
+
+using traces::Verdict;
+
+namespace {
+
+/// Of the losses' mistakes: whether what is logged is another number than the right one.
+bool changesTheLoss(const Case& c) {
+  std::set<std::int64_t> targets;
+  for (int group = 0; group < c.groups(); group += c.tp)
+    for (int rank = 0; rank < c.cp; ++rank) targets.insert(targetsOf(c, 0, group, rank));
+  if (targets.contains(0)) return false;  // another of these mistakes may be its name
+  return c.mistake != "mean_of_local_means" || targets.size() > 1;
+}
+
+bool isRounded(const Case& c) {
+  return c.oracles.front().plan().element_bytes == 2;
+}
+
+/// Some rank has so many running sums that not all of them have few bits by chance.
+bool hasEnoughSums(const Case& c) {
+  const PlanOracle& oracle = c.oracles.front();
+  constexpr std::int64_t kEnough = 8;
+  for (int rank = 0; rank < oracle.plan().cp; ++rank) {
+    const auto rows = std::ssize(oracle.queries(rank, oracle.ring(rank)));
+    if (rows * oracle.headsEach() * oracle.plan().batch >= kEnough) return true;
+  }
+  return false;
+}
+
+/// Some sequence has more than one document.
+bool hasBorders(const Case& c) {
+  return std::ranges::any_of(
+      c.oracles, [](const PlanOracle& oracle) { return oracle.plan().documents.size() > 1; });
+}
+
+/// Other pairs are attended than the mask has.
+std::optional<Verdict> ofPairs(const Case& c) {
+  bool crosses = false;
+  for (int group = 0; group < c.groups(); ++group)
+    for (int step = 0; step < c.steps; ++step) {
+      const MistakenPairs pairs(c.oracle(step, group), c.mistake);
+      crosses = crosses || pairs.crossesDocuments();
+      if (!pairs.changesAny()) continue;
+      // Where padding alone is attended it cannot be told that documents were to be kept apart.
+      if (c.mistake == "documents_ignored" && !crosses) return std::nullopt;
+      return Verdict::kFound;
+    }
+  return Verdict::kClear;
+}
+
+}  // namespace
+
+std::optional<Verdict> injectedVerdict(const Case& c, const std::string& rule) {
+  if (rule != c.mistake) return std::nullopt;
+  static const std::set<std::string> kOfPairs = {"ring_bypassed",     "positions_read_as_documents",
+                                                 "mask_dropped",      "no_skip_future_block",
+                                                 "documents_ignored", "padding_unmasked"};
+  if (kOfPairs.contains(rule)) return ofPairs(c);
+  if (rule == "causal_on_every_block") return cutsPairs(c) ? Verdict::kFound : Verdict::kClear;
+  // It does where sums are large enough, or rows have few enough keys.
+  if (rule == "lse_overflow" || rule == "dropout_rng_reused") return std::nullopt;
+  if (rule == "lse_low_precision" && !hasEnoughSums(c)) return std::nullopt;
+  // 16 bits round gradients by more than tells which rank's part was made smaller.
+  if (rule == "clip_before_reduce" && isRounded(c)) return std::nullopt;
+  const bool of_loss =
+      rule == "mean_of_local_means" || rule == "metric_not_reduced" || rule == "loss_scaled_by_cp";
+  if (rule == "positions_not_reset_per_document" && (c.cp == 1 || !hasBorders(c)))
+    return std::nullopt;
+  if (of_loss && !changesTheLoss(c)) return std::nullopt;
+  return Verdict::kFound;
+}
+
+}  // namespace ringscope::facts
