@@ -56,6 +56,17 @@ std::optional<Verdict> ofPairs(const Case& c) {
   return Verdict::kClear;
 }
 
+/// Head and tail of the whole sequence are not those of each document.
+bool cutsDocuments(const Case& c) {
+  const PlanOracle& right = c.oracles.front();
+  Plan plan = right.plan();
+  plan.dealing = Dealing::kHeadTail;
+  const PlanOracle used(plan);
+  for (int rank = 0; rank < plan.cp; ++rank)
+    if (used.own(rank) != right.own(rank)) return true;
+  return false;
+}
+
 }  // namespace
 
 std::optional<Verdict> injectedVerdict(const Case& c, const std::string& rule) {
@@ -65,6 +76,7 @@ std::optional<Verdict> injectedVerdict(const Case& c, const std::string& rule) {
                                                  "documents_ignored", "padding_unmasked"};
   if (kOfPairs.contains(rule)) return ofPairs(c);
   if (rule == "causal_on_every_block") return cutsPairs(c) ? Verdict::kFound : Verdict::kClear;
+  if (rule == "balance_cuts_documents") return cutsDocuments(c) ? Verdict::kFound : Verdict::kClear;
   // It does where sums are large enough, or rows have few enough keys.
   if (rule == "lse_overflow" || rule == "dropout_rng_reused") return std::nullopt;
   if (rule == "lse_low_precision" && !hasEnoughSums(c)) return std::nullopt;
