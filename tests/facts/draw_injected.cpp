@@ -43,7 +43,8 @@ bool showsInPlan(const std::string& mistake, const Plan& plan) {
     return passes && !plan.fp8 && PlanOracle(plan).kvHeadsEach() > 1 &&
            plan.length / plan.cp * plan.ulysses > 1;
   if (mistake == "wrong_ring_direction") return passes && plan.cp / plan.ulysses > 2;
-  if (mistake == "dropped_hop") return passes && !plan.gathers_once;
+  // Of two ranks the one that leaves it out may do nothing more of which anything is recorded.
+  if (mistake == "dropped_hop") return passes && !plan.gathers_once && plan.cp / plan.ulysses > 2;
   if (mistake == "dkv_not_returned") return passes && !plan.own_last;
   if (mistake == "balance_cuts_documents") return cut && plan.dealing == Dealing::kPerDocument;
   if (isOneOf(mistake, {"cp_not_applied", "lse_low_precision", "lse_overflow", "uneven_shards"}))
