@@ -231,37 +231,6 @@ TEST(MissingCpGradReduceRuleTest, AReductionThatIsDroppedInALaterStepIsFoundTher
   EXPECT_EQ(wrong.findings.front().place.train_step, 5);
 }
 
-TEST(DroppedHopRuleTest, EverySendHasItsReceive) {
-  const std::string send = "run cp=2\nsend rank=0 peer=1 payload=kv flow=7 layer=0 stage=0\n";
-  const std::string receive = "receive rank=1 peer=0 payload=kv flow=7 layer=0 stage=0\n";
-  const std::string other = "attend rank=1 layer=0 stage=0\n";
-  const auto wrong = answerOf("dropped_hop", send + other + "end\n");
-  ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0));
-  EXPECT_EQ(answerOf("dropped_hop", send + receive + "end\n").verdict, Verdict::kClear);
-  EXPECT_EQ(answerOf("dropped_hop", send).verdict, Verdict::kNotObservable)
-      << "the recording was cut";
-  EXPECT_EQ(answerOf("dropped_hop", send + "end dropped=3\n").verdict, Verdict::kNotObservable);
-  const auto one_file = answerOf("dropped_hop", send + "end\n");
-  ASSERT_EQ(one_file.verdict, Verdict::kNotObservable) << "rank 1 wrote a file of its own";
-  EXPECT_NE(one_file.would_settle.find("rank 1"), std::string::npos) << one_file.would_settle;
-}
-
-TEST(DroppedHopRuleTest, AnEventThatCannotBeReadIsNoDroppedHop) {
-  const std::string send =
-      "run cp=2\nsend rank=0 peer=1 payload=kv flow=7 layer=0 stage=0\n"
-      "attend rank=1 layer=0 stage=0\nend\n";
-  const auto trace = test::traceOf(send);
-  EndRecord end = *trace->end();
-  end.rows_by_kind = std::vector<std::uint64_t>(static_cast<std::size_t>(ChunkKind::kCount));
-  end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kEvents)] = 3;
-  trace->add(end);
-  EXPECT_EQ(answerOf("dropped_hop", *trace).verdict, Verdict::kNotObservable);
-  end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kEvents)] = 2;
-  trace->add(end);
-  EXPECT_EQ(answerOf("dropped_hop", *trace).verdict, Verdict::kFound);
-}
-
 TEST(DoctorReportTest, ARunThatFailedIsSaidWithItsReasonAndNotAsADamagedFile) {
   const std::string text = "run cp=2\ntensor q rank=0 layer=0 values=1\nend\n";
   const auto trace = test::traceOf(text);
