@@ -123,7 +123,7 @@ class Sample:
                         "mask": 1 if source == rank else 0}
                 self.event("attend", place, rank, 700, cpu_ns=600, **what)
                 self.event("merge", place, rank, 80, **what)
-            self.event("wait", place, rank, 300, peer=1 - rank, payload=1, exchange=step + 1)
+            self.event("wait", place, rank, 300, peer=1 - rank, payload=1 + direction, exchange=step + 1)
 
     def blocks(self, rank, q, k, v):
         """Of every piece its own softmax, which merged give the layer's."""

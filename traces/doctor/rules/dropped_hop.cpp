@@ -61,18 +61,18 @@ bool isBlockThatCame(const Event& event) {
   return event.kind == EventKind::kReceive && event.payload == Payload::kKv;
 }
 
-bool isOfBlocks(const Event& event) {
-  const bool moves = event.kind == EventKind::kSend || event.kind == EventKind::kReceive;
-  return (moves || event.kind == EventKind::kWait) && event.payload == Payload::kKv;
+/// A rank that waits for its neighbour's block has none that came where that one left out its hop.
+bool isWaitForBlock(const Event& event) {
+  return event.kind == EventKind::kWait && event.payload == Payload::kKv && event.peer.exists();
 }
 
-/// Directions in which some rank recorded that it sent, got or waited for a block: in others
-/// nothing tells.
+/// Directions in which some rank recorded that it got or waited for a block: in others nothing
+/// tells.
 std::set<Direction> recordedDirections(const Trace& trace) {
   std::set<Direction> directions;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
     for (const Event& event : trace.events(WorldRank::of(rank)))
-      if (isOfBlocks(event)) directions.insert(event.place.direction);
+      if (isBlockThatCame(event) || isWaitForBlock(event)) directions.insert(event.place.direction);
   return directions;
 }
 
