@@ -150,7 +150,7 @@ class GradientFacts : FindingFacts {
   /// Who sum their gradients, slice by slice of the model.
   std::vector<int> summedRanks() const {
     std::vector<int> ranks;
-    ranks.reserve(static_cast<std::size_t>(c_.groups() * c_.cp));
+    ranks.reserve(static_cast<std::size_t>(c_.groups()) * static_cast<std::size_t>(c_.cp));
     for (int tp = 0; tp < c_.tp; ++tp)
       for (int dp = 0; dp < c_.dp; ++dp)
         for (int rank = 0; rank < c_.cp; ++rank) ranks.push_back(c_.worldOf(dp * c_.tp + tp, rank));

@@ -87,6 +87,13 @@ bool isUnused(const Setting& setting, const nlohmann::json& fields) {
   return fields[setting.field] == false || textOf(fields[setting.field]).isEmpty();
 }
 
+/// Throws inputError where the catalogue has no such mistake.
+QString checkedMistake(const std::string& asked, const std::string& source) {
+  if (traces::findMistake(traces::AskedMistake::parse(asked).id))
+    return QString::fromStdString(asked);
+  throw inputError(source + ": '" + asked + "' is no mistake of the catalogue");
+}
+
 /// Sets what is not part of a RunSpec.
 void assignOwn(RunConfig& config, const std::string& key, const nlohmann::json& value,
                const std::string& source) {
@@ -98,11 +105,7 @@ void assignOwn(RunConfig& config, const std::string& key, const nlohmann::json& 
     std::vector<std::string> ids;
     traces::fromJson(value, ids, source, key);
     config.mistakes.clear();
-    for (const std::string& asked : ids) {
-      if (!traces::findMistake(traces::AskedMistake::parse(asked).id))
-        throw inputError(source + ": '" + asked + "' is no mistake of the catalogue");
-      config.mistakes << QString::fromStdString(asked);
-    }
+    for (const std::string& asked : ids) config.mistakes << checkedMistake(asked, source);
   }
 }
 
