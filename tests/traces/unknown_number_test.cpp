@@ -55,6 +55,10 @@ TEST(UnknownNumberTest, AGradientThatNoScaleExplainsIsFound) {
   EXPECT_EQ(finding->buffer, "grad.lm_head.weight");
   EXPECT_EQ(finding->place.train_step, 1);
   EXPECT_EQ(finding->place.direction, Direction::kBackward);
+  std::string undeclared = head.text();
+  const std::string intent = "intent loss=mean_over_targets\n";
+  undeclared.erase(undeclared.find(intent), intent.size());
+  EXPECT_FALSE(foundIn(undeclared)) << "nobody said that it is a mean";
   head.factors = {2, 2};
   EXPECT_FALSE(foundIn(head.text())) << "times cp has a name";
 }

@@ -45,23 +45,13 @@ Finding ofGradient(const GradientScale& gradients) {
   return finding;
 }
 
-bool isMeantAsMean(const Trace& trace, std::int32_t train_step) {
-  for (int rank = 0; rank < trace.worldSize(); ++rank) {
-    const IntentRecord* meant = trace.intent(train_step, WorldRank::of(rank));
-    if (!meant || meant->loss != LossReduction::kMeanOverTargets) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::optional<Finding> unknownNumber(const Trace& trace) try {
   if (const LoggedLoss loss = readLoggedLoss(trace); loss.is == LossIs::kUnknown && loss.wrong)
     return ofLoss(loss);
   const GradientScale gradients = readGradientScale(trace);
-  if (gradients.are == GradientsAre::kUnknown && gradients.wrong &&
-      isMeantAsMean(trace, gradients.train_step))
-    return ofGradient(gradients);
+  if (gradients.are == GradientsAre::kUnknown && gradients.wrong) return ofGradient(gradients);
   return std::nullopt;
 } catch (const Error&) {
   return std::nullopt;  // what cannot be read is told beside the findings
