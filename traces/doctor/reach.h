@@ -7,8 +7,9 @@
 
 namespace ringscope::traces {
 
-/// Of how many training steps values were kept, and what that means for rules that are clear; empty
-/// where values were kept of all recorded steps or of none, which rules say by themselves.
+/// Of how many training steps values of attention were kept, and what that means for rules that are
+/// clear; empty where values were kept of all recorded steps or of none, which rules say by
+/// themselves.
 std::string reachOfValues(const Trace& trace);
 
 }  // namespace ringscope::traces
