@@ -3,12 +3,12 @@
 
 namespace ringscope::engine {
 
-/// Tokens and labels are dealt by the balance, position ids in equal parts.
+/// A buffer, position ids if none is asked for, is dealt in equal parts, and the others by the
+/// balance.
 void injectBalanceDiffersBetweenBuffers(Seams& seams) {
   extend(seams.buffers.cuts, [](const SeamPlace& at, std::vector<BufferCut>& cuts) {
     for (BufferCut& cut : cuts)
-      if (cut.buffer == "position_ids")
-        cut.layout = ShardLayout(cut.layout.length(), at.mesh.cp, Balance::kNone);
+      cut.layout = ShardLayout(cut.layout.length(), at.mesh.cp, Balance::kNone);
   });
 }
 

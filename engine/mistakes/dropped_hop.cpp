@@ -23,18 +23,15 @@ class WithoutFirstHop : public WrappedRotation {
 
 }  // namespace
 
-/// The last rank of the first cp group posts neither send nor receive in its first ring step. Its
-/// neighbours take its next messages for those, and in the end one waits for a message that never
-/// comes.
+/// A rank posts neither send nor receive in the first ring step of one pass. Its neighbours take
+/// its next messages for those, and in the end one waits for a message that never comes.
 void injectDroppedHop(Seams& seams) {
   const auto dropped = std::make_shared<std::atomic<bool>>(false);
   seams.ring.kv = [before = seams.ring.kv, dropped](
                       const SeamPlace& at, const RingSchedule& schedule,
                       std::unique_ptr<Rotation> correct) -> std::unique_ptr<Rotation> {
     auto rotation = before(at, schedule, std::move(correct));
-    const bool here = at.rank.dp == GroupRank::of(0) && at.rank.tp == GroupRank::of(0) &&
-                      at.cpRank().next().value() == at.mesh.cp;
-    if (!here || dropped->exchange(true)) return rotation;
+    if (dropped->exchange(true)) return rotation;
     return std::make_unique<WithoutFirstHop>(std::move(rotation));
   };
   refuseWhere(seams, [](const traces::RunSpec& run) -> std::optional<std::string> {

@@ -5,12 +5,11 @@
 
 namespace ringscope::engine {
 
-/// The last cp rank has a long prompt and no target, and each rank divides by its own targets
-/// before the means are put together.
+/// A rank has a long prompt and no target, and divides by its own targets before the means are put
+/// together.
 void injectRankWithoutTargets(Seams& seams) {
-  extend(seams.buffers.sharded, [](const SeamPlace& at, Batch& local) {
-    if (at.cpRank().next().value() == at.mesh.cp) local.labels = at::full_like(local.labels, -100);
-  });
+  extend(seams.buffers.sharded,
+         [](const SeamPlace&, Batch& local) { local.labels = at::full_like(local.labels, -100); });
   seams.loss.reduce = [](const SeamPlace& at, MeshGroups& groups, const LocalLoss& local) {
     const auto own = static_cast<double>(local.targets);
     const ReducedLoss of_all =

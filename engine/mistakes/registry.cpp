@@ -2,6 +2,7 @@
 #include "engine/mistakes/registry.h"
 
 #include <algorithm>
+#include <random>
 
 #include "engine/mistakes/limited_seams.h"
 #include "traces/core/error.h"
@@ -70,7 +71,12 @@ const std::vector<InjectableMistake>& injectableMistakes() {
   static const std::vector<InjectableMistake> kMistakes = {
       {"aliased_buffer", injectAliasedBuffer, false, kSteps},
       {"balance_cuts_documents", injectBalanceCutsDocuments, true},
-      {"balance_differs_between_buffers", injectBalanceDiffersBetweenBuffers, false, kSteps},
+      {"balance_differs_between_buffers",
+       injectBalanceDiffersBetweenBuffers,
+       false,
+       kSteps,
+       {},
+       "position_ids"},
       {"balance_without_causal", injectBalanceWithoutCausal},
       {"causal_on_every_block", injectCausalOnEveryBlock, false, kAnywhere},
       {"clip_before_reduce", injectClipBeforeReduce, false, kSteps},
@@ -79,7 +85,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"dkv_not_returned", injectDkvNotReturned, false, kLayers},
       {"documents_ignored", injectDocumentsIgnored, false, kLayers},
       {"dropout_rng_reused", injectDropoutRngReused, false, kLayers},
-      {"dropped_hop", injectDroppedHop},
+      {"dropped_hop", injectDroppedHop, false, kAnywhere, kAnywhere},
       {"embedding_detached", injectEmbeddingDetached, false, kSteps},
       {"gqa_group_broken", injectGqaGroupBroken, false, kLayers},
       {"grad_scaled_by_cp", injectGradScaledByCp, false, kSteps},
@@ -98,14 +104,14 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"missing_position_ids", injectMissingPositionIds, false, kRanks},
       {"missing_rope_buffer", injectMissingRopeBuffer, false, kRanks},
       {"naive_sum_merge", injectNaiveSumMerge, false, kAnywhere},
-      {"nan_from_one_rank", injectNanFromOneRank},
+      {"nan_from_one_rank", injectNanFromOneRank, false, kAnywhere, kAnywhere},
       {"no_skip_future_block", injectNoSkipFutureBlock, false, kAnywhere},
       {"non_contiguous_kv", injectNonContiguousKv, false, kLayers},
       {"norm_counts_replicas", injectNormCountsReplicas, false, kSteps},
       {"padding_unmasked", injectPaddingUnmasked},
       {"positions_not_reset_per_document", injectPositionsNotResetPerDocument, false, kSteps},
       {"positions_read_as_documents", injectPositionsReadAsDocuments, false, kAnywhere},
-      {"rank_without_targets", injectRankWithoutTargets, false, kSteps},
+      {"rank_without_targets", injectRankWithoutTargets, false, kRanks, {"rank"}},
       {"recompute_differs", injectRecomputeDiffers, false, kAnywhere},
       {"ring_bypassed", injectRingBypassed, false, kLayers},
       {"same_batch_on_dp_ranks", injectSameBatchOnDpRanks},
@@ -124,35 +130,56 @@ namespace {
 
 using traces::AskedMistake;
 
+bool canBeLimitedTo(const InjectableMistake& mistake, const char* place) {
+  return std::ranges::find(mistake.places, place) != mistake.places.end();
+}
+
 void checkPlaces(const AskedMistake& asked, const InjectableMistake& mistake) {
   std::string able;
   for (const std::string& place : mistake.places) able += (able.empty() ? "" : ", ") + place;
-  const auto check = [&](const char* place, const std::optional<int>& number) {
-    if (!number || std::ranges::find(mistake.places, place) != mistake.places.end()) return;
+  if (!mistake.buffer.empty()) able += (able.empty() ? "" : ", ") + std::string("buffer");
+  const auto refuse = [&](const char* place) {
     throw usageError(asked.id + " cannot be limited to a " + place +
                      (able.empty() ? "; it is of the whole run" : "; it can to: " + able));
   };
-  check("rank", asked.rank);
-  check("layer", asked.layer);
-  check("step", asked.step);
+  if (asked.rank && !canBeLimitedTo(mistake, "rank")) refuse("rank");
+  if (asked.layer && !canBeLimitedTo(mistake, "layer")) refuse("layer");
+  if (asked.step && !canBeLimitedTo(mistake, "step")) refuse("step");
+  if (!asked.buffer.empty() && mistake.buffer.empty()) refuse("buffer");
 }
+
+/// How many there are to choose from; nothing where that is known later, as of a folder's model.
+struct PlaceCounts {
+  explicit PlaceCounts(const traces::RunSpec& run) : ranks(run.worldSize()) {
+    const bool trains = run.command == traces::Command::kTrain;
+    layers = trains ? static_cast<int>(run.model.layers) : 1;
+    steps = trains ? run.steps : 1;
+  }
+  int ranks, layers, steps;
+};
 
 /// Why a mistake would be made nowhere in this run.
 std::optional<std::string> missingPlace(const AskedMistake& asked, const traces::RunSpec& run) {
-  const auto lacks = [&](const char* what, const std::optional<int>& number, std::int64_t count) {
+  const auto lacks = [&](const char* what, const std::optional<int>& number, int count) {
     return number && *number >= count
-               ? std::optional("--mistake " + asked.id + ": this run has no " + what + " " +
+               ? std::optional("--mistake " + asked.text() + ": this run has no " + what + " " +
                                std::to_string(*number) + "; the last is " +
                                std::to_string(count - 1))
                : std::nullopt;
   };
-  const bool trains = run.command == traces::Command::kTrain;
-  if (auto reason = lacks("rank", asked.rank, run.worldSize())) return reason;
-  const bool is_known = !trains || run.model.layers > 0;  // a folder's model is read later
-  if (auto reason =
-          is_known ? lacks("layer", asked.layer, trains ? run.model.layers : 1) : std::nullopt)
-    return reason;
-  return lacks("step", asked.step, trains ? run.steps : 1);
+  const PlaceCounts counts(run);
+  if (auto reason = lacks("rank", asked.rank, counts.ranks)) return reason;
+  if (counts.layers > 0)
+    if (auto reason = lacks("layer", asked.layer, counts.layers)) return reason;
+  if (auto reason = lacks("step", asked.step, counts.steps)) return reason;
+  const auto buffers = traces::chosenBuffers(run);
+  if (asked.buffer.empty() || run.command != traces::Command::kTrain ||
+      std::ranges::find(buffers, asked.buffer, &traces::BufferChoice::name) != buffers.end())
+    return {};
+  std::string known;
+  for (const auto& buffer : buffers) known += (known.empty() ? "" : ", ") + buffer.name;
+  return "--mistake " + asked.text() + ": this run does not cut " + asked.buffer + "; it cuts " +
+         known;
 }
 
 }  // namespace
@@ -170,11 +197,30 @@ const InjectableMistake& injectableMistake(const std::string& id) {
       "; these can be: " + known);
 }
 
+std::string placed(const std::string& text, const traces::RunSpec& run) {
+  AskedMistake asked = AskedMistake::parse(text);
+  const PlaceCounts counts(run);
+  std::seed_seq seed(asked.id.begin(), asked.id.end());
+  std::mt19937 random(seed);
+  random.seed(random() ^ static_cast<std::uint32_t>(run.seed));
+  const auto draw = [&](std::optional<int>& place, int count) {
+    const auto number = random();  // also where it is said, so that the others stay what they are
+    if (!place && count > 0) place = static_cast<int>(number % static_cast<unsigned>(count));
+  };
+  for (const std::string& place : injectableMistake(asked.id).drawn) {
+    if (place == "rank") draw(asked.rank, counts.ranks);
+    if (place == "layer") draw(asked.layer, counts.layers);
+    if (place == "step") draw(asked.step, counts.steps);
+  }
+  return asked.text();
+}
+
 void inject(const std::string& text, Seams& seams) {
-  const AskedMistake asked = AskedMistake::parse(text);
+  AskedMistake asked = AskedMistake::parse(text);
   const InjectableMistake& mistake = injectableMistake(asked.id);
-  if (!asked.isLimited()) return mistake.inject(seams);
   checkPlaces(asked, mistake);
+  if (asked.buffer.empty()) asked.buffer = mistake.buffer;
+  if (!asked.isLimited()) return mistake.inject(seams);
   const Seams before = seams;
   mistake.inject(seams);
   seams = limitedTo(asked, before, seams);

@@ -8,18 +8,32 @@
 
 namespace ringscope::engine {
 
+namespace {
+
+/// What begins in the middle of a run goes on to its end, unless a step is asked for.
+std::string placedFromNowOn(const std::string& asked, const traces::RunSpec& run) {
+  auto placed_there = traces::AskedMistake::parse(placed(asked, run));
+  placed_there.step = traces::AskedMistake::parse(asked).step;
+  return placed_there.text();
+}
+
+}  // namespace
+
 Seams RunSwitches::withMistakes() const {
   Seams seams = correct_;
-  for (const std::string& mistake : mistakes_) engine::inject(mistake, seams);
+  for (const Mistake& mistake : mistakes_) engine::inject(mistake.made, seams);
   return seams;
+}
+
+bool RunSwitches::isInjected(const std::string& mistake) const {
+  return std::ranges::find(mistakes_, mistake, &Mistake::asked) != mistakes_.end();
 }
 
 void RunSwitches::begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture) {
   capture_.begin(capture);
   const traces::MutexLock lock(mutex_);
   for (const std::string& mistake : mistakes)
-    if (std::find(mistakes_.begin(), mistakes_.end(), mistake) == mistakes_.end())
-      mistakes_.push_back(mistake);
+    if (!isInjected(mistake)) mistakes_.push_back({mistake, mistake});
   changes_ = {{0, withMistakes()}};
 }
 
@@ -31,6 +45,8 @@ std::int32_t RunSwitches::change() {
 void RunSwitches::goOnWith(const traces::RunSpec& run) {
   const traces::MutexLock lock(mutex_);
   run_ = run;
+  for (Mistake& mistake : mistakes_) mistake.made = placed(mistake.asked, run);
+  changes_ = {{0, withMistakes()}};
 }
 
 void RunSwitches::checkCanBegin(const std::string& mistake) const {
@@ -42,22 +58,22 @@ void RunSwitches::checkCanBegin(const std::string& mistake) const {
                      "first step; start a run with --mistake " +
                      mistake);
   Seams seams = withMistakes();
-  engine::inject(mistake, seams);
+  engine::inject(placedFromNowOn(mistake, *run_), seams);
   if (const auto reason = seams.checks.refusal(*run_)) throw usageError(*reason);
 }
 
 std::int32_t RunSwitches::inject(const std::string& mistake) {
   const traces::MutexLock lock(mutex_);
-  if (std::find(mistakes_.begin(), mistakes_.end(), mistake) != mistakes_.end())
-    throw usageError("the mistake '" + mistake + "' is injected already");
+  if (isInjected(mistake)) throw usageError("the mistake '" + mistake + "' is injected already");
   checkCanBegin(mistake);
-  mistakes_.push_back(mistake);
+  mistakes_.push_back({mistake, run_ ? placedFromNowOn(mistake, *run_) : mistake});
   return change();
 }
 
 std::int32_t RunSwitches::lift(const std::string& mistake) {
   const traces::MutexLock lock(mutex_);
-  if (std::erase(mistakes_, mistake) == 0)
+  const auto is_asked = [&](const Mistake& injected) { return injected.asked == mistake; };
+  if (std::erase_if(mistakes_, is_asked) == 0)
     throw usageError("the mistake '" + mistake + "' is not injected");
   return change();
 }

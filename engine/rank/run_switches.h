@@ -20,7 +20,8 @@ class RunSwitches {
   /// What the run begins with. The connection may have asked for changes before: they stay.
   void begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture);
 
-  /// The run that was found possible: a mistake that cannot be made in it is refused from here on.
+  /// The run that was found possible, before its first step: places that its mistakes leave open
+  /// are drawn, and a mistake that cannot be made in it is refused from here on.
   void goOnWith(const traces::RunSpec& run);
 
   /// Adds a mistake, or takes it away, from the first training step that no rank has begun: every
@@ -43,13 +44,18 @@ class RunSwitches {
     std::int32_t from_step;
     Seams seams;
   };
+  struct Mistake {
+    std::string asked;  ///< by which it is lifted again
+    std::string made;   ///< with the places that were drawn for it, once the run is known
+  };
+  bool isInjected(const std::string& mistake) const RINGSCOPE_REQUIRES(mutex_);
   std::int32_t change() RINGSCOPE_REQUIRES(mutex_);
   Seams withMistakes() const RINGSCOPE_REQUIRES(mutex_);
   void checkCanBegin(const std::string& mistake) const RINGSCOPE_REQUIRES(mutex_);
 
   const Seams correct_;
   mutable traces::Mutex mutex_;
-  std::vector<std::string> mistakes_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::vector<Mistake> mistakes_ RINGSCOPE_GUARDED_BY(mutex_);
   std::vector<Change> changes_ RINGSCOPE_GUARDED_BY(mutex_);
   std::optional<traces::RunSpec> run_ RINGSCOPE_GUARDED_BY(mutex_);
   /// The last step that any rank has begun.

@@ -158,6 +158,10 @@ double unitRoundoff(at::ScalarType type) {
   }
 }
 
+bool isComparable(const at::Tensor& reference) {
+  return !at::isnan(reference).any().item<bool>();
+}
+
 at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference) {
   return rowDifferences(actual, wide(reference)).errors;
 }

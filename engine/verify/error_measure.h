@@ -15,6 +15,10 @@ namespace ringscope::engine {
 /// Half the distance from 1 to the next number of a type.
 double unitRoundoff(at::ScalarType type);
 
+/// False: some of the reference is NaN, as what is computed from inputs that are no numbers.
+/// Whether the run's is right cannot be told then.
+bool isComparable(const at::Tensor& reference);
+
 /// One tensor three times, of one shape: [B, H, S, D], whose rows are [D]; [B, H, S] or [N], whose
 /// rows are single numbers; or [N, D].
 struct Comparison {

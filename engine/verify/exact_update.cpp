@@ -107,6 +107,7 @@ std::vector<DiffRecord> compareUpdate(std::int32_t train_step, const ParameterUp
   for (const auto& [name, gradient] : update.gradients)
     squares += at::square(gradient.to(at::kDouble)).sum().item<double>();
   const double norm = std::sqrt(squares);
+  if (!std::isfinite(norm)) return {};
   std::vector<DiffRecord> diffs;
   DiffRecord of_norm;
   of_norm.tensor = "clip_norm";

@@ -31,7 +31,8 @@ struct ParameterUpdate {
 /// the norm that it clipped by, and "update.NAME", the worst of a parameter's weight and moments.
 /// Isolated: what was wrong in a gradient before does not count here. The update is that of
 /// Loshchilov and Hutter 2019 (torch.optim.AdamW), the clip that of
-/// torch.nn.utils.clip_grad_norm_. How limits follow is in the source.
+/// torch.nn.utils.clip_grad_norm_. Nothing where a gradient is not finite: no update of it is right
+/// or wrong. How limits follow is in the source.
 std::vector<traces::DiffRecord> compareUpdate(std::int32_t train_step,
                                               const ParameterUpdate& update);
 

@@ -8,6 +8,8 @@
 #include "tests/engine/injected_runs.h"
 #include "tests/engine/named_in_recording.h"
 #include "tests/support/campaign.h"
+#include "traces/mistakes/asked_mistake.h"
+#include "traces/verify/loss.h"
 
 namespace ringscope::engine {
 namespace {
@@ -63,6 +65,78 @@ TEST(LimitedMistakesTest, OneRankAloneMakesIt) {
   }
 }
 
+// -------- places that are drawn
+
+TEST(LimitedMistakesTest, WhatOneRankDoesWrongHasItsPlaceDrawnFromTheSeed) {
+  TrainConfig config = training();
+  config.cp = 8;
+  std::set<std::string> places;
+  for (config.seed = 0; config.seed < 32; ++config.seed) {
+    places.insert(placed("nan_from_one_rank", config));
+    EXPECT_EQ(placed("nan_from_one_rank", config), placed("nan_from_one_rank", config));
+    EXPECT_EQ(placed("naive_sum_merge", config), "naive_sum_merge") << "it is made everywhere";
+  }
+  EXPECT_GT(places.size(), 16u);
+}
+
+TEST(LimitedMistakesTest, APlaceThatIsAskedForIsNotDrawn) {
+  const TrainConfig config = training();
+  const std::string all = "nan_from_one_rank:rank=1,layer=0,step=1";
+  EXPECT_EQ(placed(all, config), all);
+  const auto one = traces::AskedMistake::parse(placed("nan_from_one_rank:layer=1", config));
+  EXPECT_EQ(one.layer, 1);
+  EXPECT_TRUE(one.rank && one.step);
+}
+
+TEST(LimitedMistakesTest, ANanIsOfOneRankLayerAndStep) {
+  const RandomRun run{training(), std::nullopt};
+  test::TempDir dir;
+  const auto wrong =
+      run.record(dir.file("wrong.rscope"), "nan_from_one_rank:rank=1,layer=1,step=1");
+  std::set<std::tuple<int, int, int>> places;
+  for (const traces::TensorRecord& tensor : wrong->tensors())
+    if (tensor.tensor.kind == traces::TensorKind::kBlockOut && tensor.stats.nan > 0)
+      places.emplace(tensor.rank.value(), tensor.place.layer.value(), tensor.place.train_step);
+  EXPECT_EQ(places, (std::set<std::tuple<int, int, int>>{{1, 1, 1}}));
+}
+
+TEST(LimitedMistakesTest, ARankWithoutTargetsHasNoneOnAllOfItsTpRanks) {
+  TrainConfig config = training();
+  config.tp = 2;
+  const RandomRun run{config, std::nullopt};
+  test::TempDir dir;
+  const auto wrong = run.record(dir.file("wrong.rscope"), "rank_without_targets:rank=3");
+  const auto losses = traces::rankLosses(*wrong, 0);
+  ASSERT_FALSE(losses.ranks.empty());
+  for (const auto& rank : losses.ranks)
+    EXPECT_EQ(rank.own.targets == 0, rank.rank.value() % 2 == 1) << toString(rank.rank);
+}
+
+TEST(LimitedMistakesTest, WhatIsComputedFromNoNumbersIsNeitherRightNorWrong) {
+  TrainConfig config = training();
+  config.tp = 2;
+  config.verify = true;
+  config.steps = 1;
+  const RandomRun run{config, std::nullopt};
+  test::TempDir dir;
+  const auto wrong = run.record(dir.file("wrong.rscope"), "rank_without_targets:rank=0");
+  std::set<std::string> isolated;
+  for (const traces::DiffRecord& diff : wrong->diffs())
+    if (diff.isolated) isolated.insert(diff.tensor);
+  EXPECT_EQ(isolated, (std::set<std::string>{"lse", "out"}))
+      << "dout and gradients of that rank are NaN";
+}
+
+TEST(LimitedMistakesTest, ABufferAloneIsDealtInAnotherWay) {
+  const RandomRun run{training(), std::nullopt};
+  test::TempDir dir;
+  const auto wrong =
+      run.record(dir.file("wrong.rscope"), "balance_differs_between_buffers:buffer=labels");
+  const auto findings = traces::diagnose(*wrong).findings();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.front().rule, "balance_differs_between_buffers");
+}
+
 void expectRefused(const std::string& asked, const std::string& because) {
   try {
     Seams seams;
@@ -82,6 +156,9 @@ TEST(LimitedMistakesTest, APlaceThatTheRunOrTheMistakeLacksIsRefused) {
   expectRefused("naive_sum_merge:step=2", "no step 2; the last is 1");
   expectRefused("kv_not_rotated:rank=0", "cannot be limited to a rank; it can to: layer, step");
   expectRefused("uneven_shards:step=0", "cannot be limited to a step; it is of the whole run");
+  expectRefused("naive_sum_merge:buffer=q", "cannot be limited to a buffer");
+  expectRefused("balance_differs_between_buffers:buffer=q",
+                "does not cut q; it cuts input_ids, labels, position_ids");
 }
 
 /// "naive_sum_merge:rank=1,step=0", of what the mistake can be limited to.

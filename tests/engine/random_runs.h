@@ -171,7 +171,7 @@ struct RandomRun {
     engine::Gate gate(spec().worldSize());
     if (attention) {
       engine::AttendConfig config = attention->config;
-      if (!mistake.empty()) engine::inject(mistake, config.seams);
+      if (!mistake.empty()) engine::inject(engine::placed(mistake, spec()), config.seams);
       engine::attend(attention->in, config, gate, recorder);
       return;
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes of configuration that a correct engine refuses, in random runs: the doctor names each
-// alone.
+// Mistakes of configuration that a correct engine refuses, and the one that ends a run, in random
+// runs: the doctor names each alone.
 #include <gtest/gtest.h>
 
 #include "tests/engine/injected_runs.h"
 #include "tests/support/campaign.h"
 #include "traces/doctor/diagnosis.h"
+#include "traces/query/ending.h"
 
 namespace ringscope::engine {
 namespace {
@@ -66,6 +67,48 @@ TEST(DoctorCampaignTest, ALengthThatDoesNotDivideIsNamedAlone) {
       run.training.seq_len += 1 + static_cast<std::int64_t>(random() % (unit - 1));
       return true;
     });
+}
+
+// -------- a hop that is left out, for which its neighbours wait
+
+/// Whether the run ended over it; what was recorded until then is in the file.
+bool hangsOf(const RandomRun& run, const std::string& mistake, const std::string& path) {
+  std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+  sinks.push_back(std::make_unique<traces::SqliteSink>(path));
+  traces::Recorder recorder(run.spec().worldSize(), std::move(sinks));
+  try {
+    run.run(&recorder, mistake, {});
+    return false;
+  } catch (const Error& error) {
+    recorder.note(traces::kEndedNote, traces::endedNote({traces::HowEnded::kFailed, error.what()}));
+    return true;
+  }
+}
+
+/// Of two ranks the one that leaves it out may do nothing more of which anything is recorded.
+bool hopsOverSeveralRanks(const traces::RunSpec& run) {
+  return test::passesBlocksOn(run) && run.rotate != traces::Rotate::kAllGather &&
+         run.cp / traces::ulyssesSize(run) > 2;
+}
+
+TEST(DoctorCampaignTest, AHopThatIsLeftOutIsNamedAlone) {
+  constexpr std::chrono::milliseconds kPatience(400);
+  for (test::Campaign campaign(4, 15); campaign.next();) {
+    RandomRun run;
+    do {
+      run = campaign.random()() % 2 ? RandomRun::ofAttention(campaign.random())
+                                    : RandomRun::ofTraining(campaign.random());
+    } while (!hopsOverSeveralRanks(run.spec()));
+    run.training.timeout = kPatience;
+    if (run.attention) run.attention->config.timeout = kPatience;
+    SCOPED_TRACE(campaign.text() + " " + run.text());
+    test::TempDir dir;
+    if (!hangsOf(run, "dropped_hop", dir.file("wrong.rscope"))) continue;  // it has no such hop
+    const auto diagnosis = traces::diagnose(*traces::openTrace(dir.file("wrong.rscope")));
+    const auto findings = diagnosis.findings();
+    ASSERT_EQ(findings.size(), 1u) << traces::toText(diagnosis);
+    EXPECT_EQ(findings.front().rule, "dropped_hop") << traces::toText(diagnosis);
+  }
 }
 
 }  // namespace

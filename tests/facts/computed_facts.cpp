@@ -63,9 +63,9 @@ class ComputedFacts : FindingFacts {
   /// It is the last cp rank's block of its own that has one, in the first layer.
   void ofFinite() const {
     ASSERT_TRUE(says("The first of them: (\\d+) NaN and (\\d+) infinite values in (.*)\\."));
-    EXPECT_EQ(f_.rank.value() % c_.cp, c_.cp - 1);
-    EXPECT_EQ(step_, 0);
-    EXPECT_EQ(f_.place.layer.value(), 0);
+    EXPECT_EQ(f_.rank.value(), c_.made.rank);
+    EXPECT_EQ(step_, c_.made.step);
+    EXPECT_EQ(f_.place.layer.value(), c_.made.layer);
     EXPECT_EQ(f_.place.stage.value(), 0);
     EXPECT_EQ(f_.buffer, "block_out");
     EXPECT_EQ(words_[3], f_.buffer);

@@ -219,7 +219,11 @@ Case recordedAttention(std::mt19937& random, AttentionDraw draw, const std::stri
   if (in.sinks.defined()) c.text += " sinks";
   if (!mistake.empty()) {
     c.text += " mistake " + mistake;
-    engine::inject(mistake, config.seams);
+    traces::RunSpec run = config;
+    run.command = traces::Command::kAttend;
+    const std::string made = engine::placed(mistake, run);
+    c.made = traces::AskedMistake::parse(made);
+    engine::inject(made, config.seams);
   }
   c.unpadded = draw.length;
   if (config.pad) c.given = numbersOf(in, plan, draw.plan.documents);

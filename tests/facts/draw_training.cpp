@@ -187,6 +187,11 @@ void runDrawn(std::mt19937& random, Case& c, TrainConfig& config, const Plan& pl
   config.model_dir = test::reference("llama/model");
   config.seq_len = plan.length;
   drawTokens(random, c, config, plan, config.tokens);
+  if (!c.mistake.empty()) {
+    traces::RunSpec run = config;
+    run.model.layers = kLayers;
+    c.made = traces::AskedMistake::parse(engine::placed(c.mistake, run));
+  }
   record(c, config);
 }
 

@@ -10,6 +10,7 @@
 #include "tests/facts/numbers.h"
 #include "tests/facts/plan_oracle.h"
 #include "tests/support/files.h"
+#include "traces/mistakes/asked_mistake.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::facts {
@@ -19,6 +20,7 @@ struct Case {
   bool train = false, verify = false;
   int dp = 1, tp = 1, cp = 1, layers = 1, steps = 1;
   std::string capture, mistake, text;
+  traces::AskedMistake made;           ///< the mistake, with the places that were drawn for it
   std::string strategy, mask;          ///< as they were asked for
   bool stats = false, values = false;  ///< the recording has them, of step 0
   bool numbers_are_exact = true;       ///< nothing rounds q and k between the record and the use

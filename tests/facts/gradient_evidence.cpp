@@ -47,7 +47,10 @@ class GradientFacts : FindingFacts {
     EXPECT_LT(real(3), real(4));
     constexpr std::size_t kShown = 4;
     const std::string list = words_[2];
-    const auto ranks = summedRanks();
+    auto ranks = summedRanks();
+    std::erase_if(ranks, [this](int world) {  // whose part is nothing, whatever it is scaled by
+      return targetsOf(c_, step_, world / c_.cp, world % c_.cp) == 0;
+    });
     std::size_t shown = 0;
     bool smaller = false;
     const std::regex one("rank (\\d+) by ([^, ]+)");
@@ -115,21 +118,21 @@ class GradientFacts : FindingFacts {
     EXPECT_EQ(step_, 0);
   }
 
-  /// The last rank of the first group posts nothing in its first ring step.
+  /// A rank posts nothing in its first ring step.
   void ofHop() const {
     ASSERT_TRUE(
         says("Rank (\\d+) is in ring step (\\d+), and no block had come to it in ring step (\\d+), "
              "in which its schedule has one come: it goes on with what it had, and its neighbours' "
              "messages no longer belong to their ring steps\\."));
     EXPECT_EQ(number(1), f_.rank.value());
-    EXPECT_EQ(f_.rank.value(), c_.worldOf(0, c_.cp - 1));
+    EXPECT_EQ(f_.rank.value(), c_.made.rank);
     EXPECT_GT(number(2), number(3));
     EXPECT_LT(number(2), oracle_.ringSteps());
     EXPECT_EQ(number(3), 0);
     EXPECT_EQ(f_.place.stage.value(), 0);
-    EXPECT_EQ(f_.place.layer.value(), 0);
+    EXPECT_EQ(f_.place.layer.value(), c_.made.layer);
     EXPECT_EQ(f_.place.direction, traces::Direction::kForward);
-    EXPECT_EQ(step_, 0);
+    EXPECT_EQ(step_, c_.made.step);
   }
 
  private:

@@ -101,7 +101,8 @@ std::optional<Verdict> ofFinite(const Case& c) {
 }
 
 std::optional<Verdict> ofLosses(const Case& c) {
-  return knownIf(c.train && c.stats && c.mistake != "nan_from_one_rank");
+  const bool finite = c.mistake != "nan_from_one_rank" || c.made.step != 0;
+  return knownIf(c.train && c.stats && finite);
 }
 
 std::optional<Verdict> ofLabels(const Case& c) {
@@ -234,6 +235,12 @@ std::optional<Verdict> rightVerdict(const Case& c, const std::string& rule) {
   return std::nullopt;
 }
 
+/// Ranks of one tp group have one batch.
+bool isWithoutTargets(const Case& c, int group, int rank) {
+  const int tokens_of = c.made.rank.value() / c.cp / c.tp * c.cp + c.made.rank.value() % c.cp;
+  return group / c.tp * c.cp + rank == tokens_of;
+}
+
 std::vector<std::vector<int>> usedLabels(const Case& c, int step, int group, int rank) {
   const PlanOracle& oracle = c.oracle(step, group);
   const auto& own = oracle.own(rank);
@@ -248,7 +255,7 @@ std::vector<std::vector<int>> usedLabels(const Case& c, int step, int group, int
         labels.push_back(last ? -100 : c.tokens[next]);
       else if (c.mistake == "labels_shifted_twice")
         labels.push_back(last ? -100 : c.labels[next]);
-      else if (c.mistake == "rank_without_targets" && rank + 1 == c.cp)
+      else if (c.mistake == "rank_without_targets" && isWithoutTargets(c, group, rank))
         labels.push_back(-100);
       else
         labels.push_back(c.labels[here]);

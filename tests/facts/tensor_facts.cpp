@@ -266,7 +266,11 @@ void expectErrorMaps(const Case& c, const Look& look) {
       return d.isolated && d.tensor == tensor && d.place.train_step == look.step &&
              d.place.layer.value() == look.layer;
     });
-    ASSERT_NE(diff, c.trace->diffs().end());
+    if (diff == c.trace->diffs().end()) {
+      EXPECT_EQ(c.mistake, "nan_from_one_rank");
+      EXPECT_EQ(map.missing, "it was not compared: what it is computed from is not finite");
+      continue;
+    }
     ASSERT_EQ(map.missing, "");
     MapFacts(c, look, map, *diff).expect();
     expectUnits(c, look, cursor, *diff);

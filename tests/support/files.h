@@ -29,7 +29,7 @@ inline std::string reference(const std::string& name) {
   return std::string(RINGSCOPE_SOURCE_DIR) + "/tests/reference/" + name;
 }
 inline std::string sampleText() {
-  return std::string(RINGSCOPE_SOURCE_DIR) + "/resources/sample/text.txt";
+  return RINGSCOPE_SOURCE_DIR "/resources/sample/text.txt";
 }
 
 }  // namespace ringscope::test

@@ -24,10 +24,22 @@ TEST(AskedMistakeTest, PlacesComeInAnyOrder) {
   EXPECT_EQ(asked.places(), "rank 3, step 12");
 }
 
+TEST(AskedMistakeTest, ABufferIsAPlaceToo) {
+  const AskedMistake asked = AskedMistake::parse("balance_differs_between_buffers:buffer=labels");
+  EXPECT_EQ(asked.buffer, "labels");
+  EXPECT_TRUE(asked.isLimited());
+  EXPECT_EQ(asked.places(), "buffer labels");
+}
+
+TEST(AskedMistakeTest, ItsTextIsReadAsTheSame) {
+  for (const char* text : {"a", "a:step=2", "a:rank=0,layer=1,step=2,buffer=labels"})
+    EXPECT_EQ(AskedMistake::parse(text).text(), text);
+}
+
 TEST(AskedMistakeTest, WhatIsNoPlaceIsRefusedWithTheForm) {
-  for (const char* text :
-       {"a:", "a:layer", "a:layer=", "a:layer=-1", "a:layer=1x", "a:head=1", "a:layer=1,layer=2",
-        "a:,rank=1", "a:rank=99999999999", "a:layer=1;rank=2"}) {
+  for (const char* text : {"a:", "a:layer", "a:layer=", "a:layer=-1", "a:layer=1x", "a:head=1",
+                           "a:layer=1,layer=2", "a:,rank=1", "a:rank=99999999999",
+                           "a:layer=1;rank=2", "a:buffer=", "a:buffer=q,buffer=k"}) {
     try {
       AskedMistake::parse(text);
       ADD_FAILURE() << text;

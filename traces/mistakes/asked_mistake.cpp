@@ -19,8 +19,8 @@ std::optional<int> numberOf(std::string_view text) {
 
 [[noreturn]] void refuse(const std::string& text, const std::string& part) {
   throw usageError("--mistake " + text + ": '" + part +
-                   "' says no place; write ID:rank=R,layer=L,step=S, any of them once, counted "
-                   "from 0");
+                   "' says no place; write ID:rank=R,layer=L,step=S,buffer=NAME, any of them "
+                   "once, numbers counted from 0");
 }
 
 }  // namespace
@@ -34,6 +34,10 @@ AskedMistake AskedMistake::parse(const std::string& text) {
   for (std::string part; std::getline(parts, part, ',');) {
     const auto equals = part.find('=');
     const std::string what = part.substr(0, equals);
+    if (what == "buffer" && asked.buffer.empty() && equals + 1 < part.size()) {
+      asked.buffer = part.substr(equals + 1);
+      continue;
+    }
     std::optional<int>* place = what == "rank"    ? &asked.rank
                                 : what == "layer" ? &asked.layer
                                 : what == "step"  ? &asked.step
@@ -54,7 +58,21 @@ std::string AskedMistake::places() const {
   add("rank ", rank);
   add("layer ", layer);
   add("step ", step);
+  if (!buffer.empty()) words += (words.empty() ? "buffer " : ", buffer ") + buffer;
   return words;
+}
+
+std::string AskedMistake::text() const {
+  std::string places;
+  const auto add = [&](const char* what, const std::string& value) {
+    if (!value.empty()) places += (places.empty() ? ":" : ",") + (what + value);
+  };
+  const auto number = [](const std::optional<int>& of) { return of ? std::to_string(*of) : ""; };
+  add("rank=", number(rank));
+  add("layer=", number(layer));
+  add("step=", number(step));
+  add("buffer=", buffer);
+  return id + places;
 }
 
 }  // namespace ringscope::traces

@@ -48,6 +48,15 @@ const traces::TensorRecord* recordedMap(const traces::Trace& trace, const std::s
   return trace.findTensor(traces::TensorName::of(name), pass, WorldRank::of(0));
 }
 
+/// Of a tensor without a verdict: others of its step may have one.
+std::string whyNotCompared(const traces::Trace& trace, std::int32_t train_step) {
+  const bool others = std::ranges::any_of(trace.diffs(), [&](const auto& diff) {
+    return diff.isolated && diff.place.train_step == train_step;
+  });
+  return others ? "it was not compared: what it is computed from is not finite"
+                : traces::verdictAdvice(trace, "would show it");
+}
+
 /// From the verdict's ratio a row; the largest over the batch.
 ErrorMap limitMap(const traces::Trace& trace, const std::string& tensor, const Place& pass,
                   const std::vector<WorldRank>& ranks) {
@@ -57,7 +66,7 @@ ErrorMap limitMap(const traces::Trace& trace, const std::string& tensor, const P
   });
   const auto& shape = diff == trace.diffs().end() ? std::vector<std::int64_t>() : diff->rows.shape;
   if (shape.size() != 3 || shape[0] * shape[1] * shape[2] == 0) {
-    map.missing = traces::verdictAdvice(trace, "would show it");
+    map.missing = whyNotCompared(trace, pass.train_step);
     return map;
   }
   map.heads = shape[1];

@@ -146,7 +146,12 @@ int run(Options& o) {
     throw usageError(
         "--verify compares with unsharded attention, which drops no pairs as --dropout does; leave "
         "one out");
-  for (const auto& mistake : o.mistakes) engine::inject(mistake, config.seams);
+  traces::RunSpec one_attention = config;
+  one_attention.command = traces::Command::kAttend;
+  for (auto& mistake : o.mistakes) {
+    mistake = engine::placed(mistake, one_attention);
+    engine::inject(mistake, config.seams);
+  }
   const std::string sealed =
       nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.mistakes}}).dump();
   if (config.launch == traces::Launch::kProcesses)

@@ -35,9 +35,7 @@ struct Options : AttentionOptions {
 /// Writes each step's line as it comes: a table for people, JSON lines into the log file.
 class StepPrinter {
  public:
-  explicit StepPrinter(const Options& options) : table_(!options.json && options.control.empty()) {
-    log_path_ = options.log;
-  }
+  explicit StepPrinter(const Options& o) : table_(!o.json && o.control.empty()), log_path_(o.log) {}
   void operator()(const engine::StepLog& step) {
     if (!log_path_.empty()) writeLine(step);
     if (!table_) return;
@@ -161,6 +159,7 @@ void validate(const Options& o) {
 int run(Options& o) {
   o.finish(o.config);
   o.config.timeout = std::chrono::seconds(o.timeout_seconds);
+  for (auto& mistake : o.config.mistakes) mistake = engine::placed(mistake, o.config);
   validate(o);
   const engine::Mesh mesh = o.config.mesh();
   const std::string sealed =
@@ -237,7 +236,8 @@ void addData(CLI::App& command, engine::TrainConfig& c) {
 void addNumbers(CLI::App& command, engine::TrainConfig& c) {
   addNamed(command, "--dtype", c.dtype, "float32, float64, or bfloat16 with fp32 masters",
            {"float32", "float64", "bfloat16"});
-  command.add_option("--seed", c.seed, "For weights, the order of blocks and dropout")
+  command
+      .add_option("--seed", c.seed, "For weights, the order of blocks, dropout, places of mistakes")
       ->check(seedNumber())
       ->capture_default_str();
   command.add_option("--lr", c.lr, "Learning rate")->check(realNumber())->capture_default_str();
@@ -287,7 +287,7 @@ void defineTrain(CLI::App& command, int& exit_code) {
                      "Write config.json and model.safetensors into this folder at the end");
   addNumbers(command, c);
   command.add_option("--mistake", c.mistakes,
-                     "Inject a mistake of the catalogue: ID or ID:rank=R,layer=L,step=S");
+                     "Inject a mistake of the catalogue: ID or ID:rank=R,layer=L,step=S,buffer=B");
   command.add_option("--log", o->log, "A JSON line a step");
   command.add_option("--export-state", o->export_state,
                      "safetensors for logits, gradients and weights");
