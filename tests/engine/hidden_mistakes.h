@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/doctor/label_reading.h"
 #include "traces/doctor/unknown_mistake.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/query/trace.h"
@@ -196,6 +197,9 @@ inline std::string hidden(const std::string& mistake, const traces::Trace& right
   if (mistake == "mean_of_local_means" && equal) return "the mean of equal means is right";
   if (mistake == "metric_not_reduced" && losses.ranks.front().own.targets == 0)
     return "the rank that logs has no target, and rank_without_targets is its name";
+  if (mistake == "shift_labels_per_shard" &&
+      traces::readLabels(wrong).are == traces::LabelsAre::kPerhapsPerShard)
+    return "so few ends of shards may lack their targets by right";
   const bool of_labels = mistake == "shift_labels_per_shard" || mistake == "labels_shifted_twice";
   if (of_labels && targets < kFewTargets) return "there are too few labels to tell";
   return "";

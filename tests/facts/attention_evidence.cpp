@@ -137,7 +137,8 @@ class AttentionFacts : FindingFacts {
     EXPECT_EQ(f_.place.direction, traces::Direction::kBackward);
     EXPECT_EQ(step_, 0);
     if (says("The q, k and v that backward works with do not give the lse and out of forward "
-             "\\(([\\d,.]+)(?: k| M)?× what rounding explains\\), and every one of their values is "
+             "\\(([\\d,.e+]+)(?: k| M)?× what rounding explains\\), and every one of their values "
+             "is "
              "one that "
              "bfloat16 has, though their type is wider\\.")) {
       EXPECT_NE(words_[1], "0.0");

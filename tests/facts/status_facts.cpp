@@ -31,6 +31,10 @@ void expectMultiple(const std::string& said, double multiple) {
   }
   std::string digits = said;
   std::erase(digits, ',');
+  if (digits.find('e') != std::string::npos) {
+    EXPECT_NEAR(std::stod(digits) / multiple, 1, 0.051) << said;
+    return;
+  }
   const double unit = digits.ends_with(" M") ? 1e6 : digits.ends_with(" k") ? 1e3 : 1;
   const bool tenths = digits.find('.') != std::string::npos;
   EXPECT_NEAR(std::stod(digits) * unit, multiple, (tenths ? 0.051 : 0.51) * unit) << said;

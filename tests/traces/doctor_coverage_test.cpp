@@ -100,6 +100,20 @@ TEST(RingBypassedRuleTest, FindsRanksThatAttendTheirOwnBlocksOnly) {
   EXPECT_TRUE(says(finding, "leaves out 4 of the 7")) << finding.evidence;
 }
 
+TEST(RingBypassedRuleTest, WhatAnotherPieceAttendsIsNotCutByACausalOne) {
+  // Rank 1 has its later tokens first: what lies above its first piece is its second.
+  const Finding finding =
+      foundAlone("ring_bypassed",
+                 "run cp=2 seq_len=8\ngroup cp 0,1\nintent mask=causal\n"
+                 "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=6-8,4-6\n"
+                 "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-4 k=0-4 mask=causal\n"
+                 "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2 mask=causal\n"
+                 "attend rank=1 layer=0 stage=0 source=1 piece=1 q=0-2 k=2-4\n"
+                 "attend rank=1 layer=0 stage=0 source=1 piece=2 q=2-4 k=2-4 mask=causal\n"
+                 "end\n");
+  EXPECT_TRUE(says(finding, "leaves out 16 of the 26")) << finding.evidence;
+}
+
 TEST(RingBypassedRuleTest, WhereDocumentsEndAtTheShardsNoOtherBlockIsMissed) {
   EXPECT_EQ(verdictOf("ring_bypassed",
                       recording("intent mask=documents documents=0-2,2-4\n", kOwnBlocks)),

@@ -34,14 +34,38 @@ std::string inParts(const std::string& labels_0, const std::string& labels_1,
          labels_0 + "\ntensor buffer.labels rank=1 shape=1x4 values=" + labels_1 + "\n";
 }
 
+/// What a recording has of each step, for another one.
+std::string atStep(const std::string& recording, int step) {
+  std::stringstream lines(recording);
+  std::string again;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("run ") && !line.starts_with("group "))
+      again += line + " step=" + std::to_string(step) + "\n";
+  return again;
+}
+
+/// The same in three training steps.
+std::string inThreeSteps(const std::string& recording) {
+  return recording + atStep(recording, 1) + atStep(recording, 2);
+}
+
 TEST(ShiftLabelsPerShardRuleTest, TheLastTokenOfAShardLosesItsTarget) {
-  const auto wrong = answerOf("shift_labels_per_shard", inParts("11,12,13,-100", "15,16,17,-100"));
+  const std::string lost = inParts("11,12,13,-100", "15,16,17,-100");
+  const auto wrong = answerOf("shift_labels_per_shard", inThreeSteps(lost));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0));
   EXPECT_EQ(wrong.findings.front().confidence, "likely");
   EXPECT_EQ(verdictOf("shift_labels_per_shard", inParts("11,12,13,14", "15,16,17,18")),
             Verdict::kClear);
   EXPECT_EQ(verdictOf("shift_labels_per_shard", "run cp=2\n"), Verdict::kNotObservable);
+  const auto perhaps = answerOf("shift_labels_per_shard", lost);
+  EXPECT_EQ(perhaps.verdict, Verdict::kNotObservable);
+  EXPECT_NE(perhaps.would_settle.find("of 7 labels the 1 at the ends"), std::string::npos)
+      << perhaps.would_settle;
+  const std::string right_later =
+      lost + atStep(inParts("11,12,13,14", "15,16,17,18"), 1) + atStep(lost, 2) + atStep(lost, 3);
+  EXPECT_EQ(verdictOf("shift_labels_per_shard", right_later), Verdict::kNotObservable)
+      << "a target at the end of a shard in one step";
 }
 
 TEST(ShiftLabelsPerShardRuleTest, AtTheBorderOfAChunkTheTargetIsATokenOfALaterChunk) {
@@ -58,7 +82,8 @@ TEST(ShiftLabelsPerShardRuleTest, ADocumentThatEndsAtTheBorderHasNoTargetThereBy
                       inParts(labels_0, labels_1, "intent mask=documents documents=0-4,4-8\n")),
             Verdict::kClear);
   EXPECT_EQ(verdictOf("shift_labels_per_shard",
-                      inParts(labels_0, labels_1, "intent mask=documents documents=0-6,6-8\n")),
+                      inThreeSteps(inParts(labels_0, labels_1,
+                                           "intent mask=documents documents=0-6,6-8\n"))),
             Verdict::kFound);
   EXPECT_EQ(verdictOf("shift_labels_per_shard", inParts(labels_0, labels_1, "")),
             Verdict::kNotObservable)
@@ -87,16 +112,6 @@ TEST(MissingPositionIdsRuleTest, OfAForeignJobPackedDocumentsAreNotTakenForAMist
   EXPECT_EQ(verdictOf("missing_position_ids", foreign + "4,5,6,7\n"), Verdict::kClear);
 }
 
-/// What a recording has of each step, for another one.
-std::string atStep(const std::string& recording, int step) {
-  std::stringstream lines(recording);
-  std::string again;
-  for (std::string line; std::getline(lines, line);)
-    if (!line.starts_with("run ") && !line.starts_with("group "))
-      again += line + " step=" + std::to_string(step) + "\n";
-  return again;
-}
-
 TEST(ShiftLabelsPerShardRuleTest, WhereOtherTargetsAreLeftOutTheOnesAtTheEndsMayBeSoByRight) {
   const std::string masked = inParts("11,-100,13,-100", "15,16,17,-100");
   const auto answer = answerOf("shift_labels_per_shard", masked);
@@ -107,6 +122,24 @@ TEST(ShiftLabelsPerShardRuleTest, WhereOtherTargetsAreLeftOutTheOnesAtTheEndsMay
   std::string steps = masked;  // 1 of 6 labels within shards: by chance in so many steps hardly
   for (int step = 1; step < 6; ++step) steps += atStep(masked, step);
   EXPECT_EQ(verdictOf("shift_labels_per_shard", steps), Verdict::kFound);
+}
+
+TEST(ShiftLabelsPerShardRuleTest, RanksOfOneTpGroupReadOneBatchWhichProvesNoMoreThanOnce) {
+  const std::string masked = inParts("11,-100,13,-100", "15,16,17,-100");
+  std::string text = "run tp=6 cp=2 seq_len=8\n";
+  for (int tp = 0; tp < 6; ++tp) {
+    std::string part = masked.substr(masked.find('\n') + 1);
+    const std::string first = std::to_string(2 * tp), second = std::to_string(2 * tp + 1);
+    const auto replaceAll = [&part](const std::string& from, const std::string& to) {
+      for (auto at = part.find(from); at != std::string::npos; at = part.find(from, at + to.size()))
+        part.replace(at, from.size(), to);
+    };
+    replaceAll("cp 0,1", "cp " + first + "," + second);
+    replaceAll("rank=1 ", "rank=" + second + "  ");
+    replaceAll("rank=0 ", "rank=" + first + " ");
+    text += part;
+  }
+  EXPECT_EQ(verdictOf("shift_labels_per_shard", text), Verdict::kNotObservable);
 }
 
 TEST(ShiftLabelsPerShardRuleTest, RanksThatShareNoSequenceAreNotComparedAsIfTheyDid) {

@@ -124,6 +124,12 @@ TEST(ClipBeforeReduceRuleTest, RanksThatMadeTheirOwnPartSmallerAreTold) {
   EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kNotObservable) << "nor all by one factor";
 }
 
+TEST(ClipBeforeReduceRuleTest, PartsThatAreMadeVerySmallAreToldApartToo) {
+  Head head;
+  head.factors = {0.01, 0.0105};
+  EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kFound);
+}
+
 TEST(ClipBeforeReduceRuleTest, GradientsThatRanksDoNotShareProveNothing) {
   std::string text = scaled(2).text();
   const auto second = text.rfind("tensor grad.");

@@ -57,6 +57,15 @@ TEST(LseBase2RuleTest, ScoresOfAnotherScaleProveNothing) {
       << other.would_settle;
 }
 
+TEST(LseBase2RuleTest, SumsThatAreTooSmallToTellTheLogarithmsApartProveNothing) {
+  std::string text = kRows;
+  for (const char* q : {"values=2", "values=3"}) text.replace(text.find(q), 8, "values=.01");
+  const double base2 = 1.4426950408889634;
+  EXPECT_EQ(verdictOf("lse_base2",
+                      text + blockLse(0, 0, 0.01 * base2) + blockLse(1, 0, 0.02 * base2) + "end\n"),
+            Verdict::kNotObservable);
+}
+
 TEST(LseBase2RuleTest, BlocksOfOtherRanksAreNoEvidence) {
   EXPECT_EQ(verdictOf("lse_base2", kRows + blockLse(0, 0, 2) + blockLse(0, 1, 2 * 1.4426950409) +
                                        blockLse(1, 0, 6) + blockLse(1, 1, 6) + "end\n"),

@@ -55,6 +55,7 @@ TEST(ProseTest, MultiplesLoseDigitsAsTheyGrow) {
   EXPECT_EQ(describeMultiple(99'999), "99,999×");
   EXPECT_EQ(describeMultiple(583'265), "583 k×");
   EXPECT_EQ(describeMultiple(7'790'000), "7.8 M×");
+  EXPECT_EQ(describeMultiple(8.47e37), "8.5e+37×");
   EXPECT_EQ(describeMultiple(kInfinity), "∞×");
   EXPECT_EQ(describeMultiple(std::numeric_limits<double>::quiet_NaN()), "∞×");
 }

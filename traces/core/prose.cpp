@@ -59,6 +59,7 @@ std::string describeCount(std::int64_t count, std::string_view noun) {
 
 std::string describeMultiple(double multiple) {
   if (!std::isfinite(multiple)) return "∞×";
+  if (multiple >= 1e9) return printed("%.*e", 1, multiple) + "×";
   if (multiple >= 1e6) return printed("%.*f", 1, multiple / 1e6) + " M×";
   if (multiple >= 1e5) return printed("%.*f", 0, multiple / 1e3) + " k×";
   if (multiple >= 9.95) return describeCount(std::llround(multiple)) + "×";

@@ -138,7 +138,7 @@ CoverageTally CoverageCounter::count(const AttentionPass& pass, std::size_t seat
   countWanted(tally, masks, pass, members_[seat]);
   if (!tally.unknown.empty() || tally.missing() <= 0) return tally;
   cells_ = 0;
-  for (const Event* piece : pass.attended[seat]) addCut(tally, mask, *piece);
+  for (const Event* piece : pass.attended[seat]) addCut(tally, mask, *piece, pass.attended[seat]);
   tally.ends_at_jumps = endsAtJumps(tally, mask, pass, seat);
   if (tally.elsewhere == 0)
     tally.missing_own =
@@ -204,21 +204,34 @@ void CoverageCounter::addCell(CoverageTally& tally, const Masks& masks, const Ev
 }
 
 /// A causal mask that begins with a piece's first row and key leaves out what is above it, to the
-/// end of the block.
-void CoverageCounter::addCut(CoverageTally& tally, const AttentionMask& mask, const Event& piece) {
+/// end of the block, but for what other pieces attend of that.
+void CoverageCounter::addCut(CoverageTally& tally, const AttentionMask& mask, const Event& piece,
+                             const std::vector<const Event*>& pieces) {
   if (piece.mask != PieceMask::kCausal && piece.mask != PieceMask::kStrict) return;
   const auto& keys = rowsOf(piece.place, piece.source_rank);
   const Band kept = Band::of({piece.q_begin, piece.q_end, piece.k_begin, piece.k_end, piece.mask});
   const Band above{piece.q_begin,     piece.q_end,   piece.k_begin,
                    keys.back().end(), kept.high + 1, Band::kUnbounded};
+  std::vector<Band> elsewhere;
+  for (const Event* other : pieces)
+    if (other != &piece && other->source_rank == piece.source_rank)
+      elsewhere.push_back(above.both(attendedBand(trace_, *other).value_or(rectangleOf(*other))));
+  std::erase_if(elsewhere, [](const Band& band) { return band.empty(); });
+  double cut = 0;
   for (const PlacedRun& query_row : rowsOf(piece.place, piece.rank))
     for (const PlacedRun& key_row : keys) {
-      if (++cells_ > kMostCells) return;
-      const Band part = above.within(query_row.at, query_row.end(), key_row.at, key_row.end());
+      cells_ += 1 + elsewhere.size();
+      if (cells_ > kMostCells) return;
       ShardRun q = query_row.run, k = key_row.run;
-      if (!part.empty() && haveOneStride(q, k))
-        tally.cut.add(mask.pairs(q, k, part.from(query_row.at, key_row.at)), piece);
+      if (!haveOneStride(q, k)) continue;
+      const auto wantedOf = [&](const Band& band) {
+        const Band part = band.within(query_row.at, query_row.end(), key_row.at, key_row.end());
+        return part.empty() ? 0 : mask.pairs(q, k, part.from(query_row.at, key_row.at));
+      };
+      cut += wantedOf(above);
+      for (const Band& attended : elsewhere) cut -= wantedOf(attended);
     }
+  tally.cut.add(cut, piece);
 }
 
 /// Keys of one block are one rank's tokens, so pairs can be the same only within a block.

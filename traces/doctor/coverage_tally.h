@@ -91,7 +91,8 @@ class CoverageCounter {
   void addPiece(CoverageTally& tally, const Masks& masks, const Event& piece);
   static void addCell(CoverageTally& tally, const Masks& masks, const Event& piece, ShardRun q,
                       ShardRun k, Band part, Band whole, bool planned);
-  void addCut(CoverageTally& tally, const AttentionMask& mask, const Event& piece);
+  void addCut(CoverageTally& tally, const AttentionMask& mask, const Event& piece,
+              const std::vector<const Event*>& pieces);
   void addRepeated(CoverageTally& tally, std::vector<const Event*> pieces) const;
 
   const Trace& trace_;

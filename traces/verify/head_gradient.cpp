@@ -32,7 +32,9 @@ void solve(const HeadParts& head, const HeadParts::Slice& slice, HeadGradient& r
 
 double HeadGradient::room(const RankFactor& rank) const {
   constexpr double kSure = 6;  // a standard error as often may be chance, and leaves no doubt
-  return rounding / 2 + kSure * rank.error;
+  double largest = 0;          // what is made smaller is rounded by less
+  for (const RankFactor& other : ranks) largest = std::max(largest, std::abs(other.factor));
+  return largest * rounding / 2 + kSure * rank.error;
 }
 
 bool HeadGradient::isMadeSmaller() const {

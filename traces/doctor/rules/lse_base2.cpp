@@ -27,6 +27,7 @@ constexpr double kWork = 1e6;
 struct Comparison {
   int rows = 0;
   double from_natural = 0, from_base2 = 0, room = 0;
+  double bits = 0;  ///< that chance would have to meet for wrong rows to be those of one logarithm
   double natural = 0, recorded = 0;  ///< of the first row
 
   void add(double exact, double lse, double tolerance) {
@@ -39,6 +40,8 @@ struct Comparison {
     from_natural += squared(lse - exact);
     from_base2 += squared(lse - exact / std::numbers::ln2);
     room += squared(tolerance * (1 + std::abs(exact)));
+    const double apart = std::abs(exact / std::numbers::ln2 - exact);
+    bits += std::max(0.0, std::log2(apart / (tolerance * (1 + std::abs(exact)))));
   }
   void add(const Comparison& other) {
     if (rows == 0) {
@@ -49,14 +52,18 @@ struct Comparison {
     from_natural += other.from_natural;
     from_base2 += other.from_base2;
     room += other.room;
+    bits += other.bits;
   }
   /// One of them is much nearer, and so near that rounding explains the rest.
   bool isNatural() const { return from_natural <= room && from_base2 > kMuch * from_natural; }
-  bool isBase2() const { return from_base2 <= room && from_natural > kMuch * from_base2; }
+  bool isBase2() const {
+    return from_base2 <= room && from_natural > kMuch * from_base2 && bits >= kSure;
+  }
   bool isNeither() const { return from_base2 > room && from_natural > room; }
 
  private:
   static constexpr double kMuch = 16;  // four times, in squares
+  static constexpr double kSure = 4;
 };
 
 /// The q and k of one KV head of a layer.

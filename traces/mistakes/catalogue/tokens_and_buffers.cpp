@@ -183,8 +183,10 @@ std::vector<Mistake> tokensAndBuffersMistakes() {
        .seams = {"data.batch"},
        .made_by = "the sequences of dp rank 0",
        .injectable = true,
+       // Attention is of the documents of another batch.
        .also_trips = {"missing_position_ids", "positions_not_reset_per_document",
-                      "balance_cuts_documents", "documents_ignored"}},
+                      "positions_read_as_documents", "balance_cuts_documents", "documents_ignored",
+                      "ring_bypassed", "causal_on_every_block", "padding_unmasked"}},
       {.id = "cp_not_applied",
        .label = "Sequences stay whole",
        .title = "CP is configured but sequences are whole on each rank",
