@@ -198,11 +198,27 @@ TEST(DoctorPainterTest, DrawsFindingsWithEvidenceAndRemedyInCardsThatHoldThem) {
   for (const char* words : {"One finding", "Position ids restart", "112 of 128", "WHAT TO CHANGE",
                             "Shard position_ids", "see it in positions"})
     EXPECT_TRUE(has(*picture, words)) << words << " in " << picture->words();
-  const QRectF list = doctorCards(picture->area());
+  const QRectF list = doctorCards(picture->area(), scene);
   const double bottom = list.top() + findingCardHeight(card, list.width());
   for (const auto& text : picture->texts())
     EXPECT_LT(text.at.y(), bottom) << text.words.toStdString();
   EXPECT_GT(findingCardHeight(card, 250), findingCardHeight(card, 700)) << "words wrap";
+}
+
+TEST(DoctorPainterTest, HowFarItReachesStandsAboveTheCards) {
+  DoctorScene scene;
+  scene.headline = "Nothing found";
+  scene.reach =
+      "Values of attention were kept of step 0 alone, of 3 recorded training steps: a mistake of "
+      "the others shows only as far as events and statistics tell.";
+  for (const double width : {300.0, 1200.0}) {
+    const auto picture = drawn({width, 400}, [&](QPainter& p, const QRectF& area) {
+      paintDoctor(p, area, scene, dark());
+    });
+    EXPECT_TRUE(has(*picture, "step 0 alone")) << picture->words();
+    for (const auto& text : picture->texts())
+      EXPECT_LT(text.at.y(), doctorCards(picture->area(), scene).top());
+  }
 }
 
 TEST(DoctorPainterTest, ACardHoldsATitleOfSeveralLines) {

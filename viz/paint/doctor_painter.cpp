@@ -32,6 +32,12 @@ double textHeight(const std::string& words, double width, const QFont& font = te
       .height();
 }
 
+QRectF reachOf(const QRectF& area, const DoctorScene& scene) {
+  const double width = area.width() - 48;
+  const double height = scene.reach.empty() ? 0 : textHeight(scene.reach, width) + 6;
+  return {area.left() + 24, area.top() + 44, width, height};
+}
+
 void drawGround(QPainter& p, const QRectF& card, traces::Verdict verdict, bool selected,
                 const Theme& theme) {
   p.setPen(QPen(selected ? theme.accent : theme.line, selected ? 2 : 1));
@@ -87,15 +93,19 @@ void paintDoctorHead(QPainter& p, const QRectF& area, const DoctorScene& scene,
   p.drawText(line, Qt::AlignVCenter,
              p.fontMetrics().elidedText(QString::fromStdString(scene.headline), Qt::ElideRight,
                                         static_cast<int>(line.width())));
+  if (scene.reach.empty()) return;
+  p.setFont(textFont(13));
+  p.setPen(theme.dim);
+  p.drawText(reachOf(area, scene), Qt::TextWordWrap, QString::fromStdString(scene.reach));
 }
 
-QRectF doctorCards(const QRectF& area) {
-  return area.adjusted(16, 52, -16, -8);
+QRectF doctorCards(const QRectF& area, const DoctorScene& scene) {
+  return area.adjusted(16, 52 + reachOf(area, scene).height(), -16, -8);
 }
 
 void paintDoctor(QPainter& p, const QRectF& area, const DoctorScene& scene, const Theme& theme) {
   paintDoctorHead(p, area, scene, theme);
-  const QRectF list = doctorCards(area);
+  const QRectF list = doctorCards(area, scene);
   double y = list.top();
   for (const FindingCard& card : scene.cards) {
     const double height = findingCardHeight(card, list.width());

@@ -12,11 +12,11 @@ namespace ringscope::viz {
 void paintDoctor(QPainter& painter, const QRectF& area, const DoctorScene& scene,
                  const Theme& theme);
 
-/// Draws the headline alone, or why there are no cards.
+/// Draws the headline with how far it reaches, or why there are no cards.
 void paintDoctorHead(QPainter& painter, const QRectF& area, const DoctorScene& scene,
                      const Theme& theme);
 /// Where the cards lie in the area of a drawn doctor.
-QRectF doctorCards(const QRectF& area);
+QRectF doctorCards(const QRectF& area, const DoctorScene& scene);
 
 /// Draws a finding: what, the evidence in numbers, what to change, and where it shows.
 void paintFindingCard(QPainter& painter, const QRectF& box, const FindingCard& card, bool selected,

@@ -21,6 +21,7 @@ DoctorScene makeDoctorScene(const std::optional<traces::Diagnosis>& diagnosis, b
   scene.found = diagnosis->count(traces::Verdict::kFound);
   scene.clear = traces::isClear(*diagnosis);
   scene.headline = traces::headline(*diagnosis);
+  scene.reach = diagnosis->reach;
   return scene;
 }
 

@@ -14,6 +14,7 @@ struct DoctorScene {
   std::string note;      ///< why nothing is shown; empty when something is
   std::string headline;  ///< "▲ 2 findings"
   int found = 0;
+  std::string reach;   ///< of which training steps rules that are clear do not speak
   bool clear = false;  ///< nothing was found, and nothing stood in the way of finding it
   std::vector<FindingCard> cards;  ///< findings first, then what could not be seen, then the clear
 

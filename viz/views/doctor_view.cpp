@@ -114,7 +114,7 @@ class DoctorView : public View {
   void place() {
     constexpr double kBesideFrom = 900, kGap = 12, kListShare = 0.45, kLeastPane = 140;
     constexpr double kCardInset = 8, kScrollBar = 8;
-    const QRectF box = doctorCards(page());
+    const QRectF box = doctorCards(page(), scene_);
     QRectF list = box, pane = box;
     if (box.width() >= kBesideFrom) {
       list.setWidth(box.width() * kListShare);

@@ -6,6 +6,7 @@
 
 #include "app/command_line/columns.h"
 #include "app/command_line/command.h"
+#include "traces/compare/report.h"
 #include "traces/core/error.h"
 #include "traces/core/prose.h"
 #include "traces/diff/summary.h"
@@ -89,26 +90,63 @@ void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
             << traces::describeMultiple(summary.first_divergence->ratio) << " its limit.\n";
 }
 
-int run(const std::string& path, bool json) {
-  const auto trace = traces::openTrace(path);
+std::shared_ptr<traces::Trace> opened(const std::string& path) {
+  auto trace = traces::openTrace(path);
   trace->readEvents();  // all damage is told
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
+  return trace;
+}
+
+struct Options {
+  std::string path, against, floor;
+  bool json = false;
+};
+
+int runAgainst(const Options& o) {
+  const auto trace = opened(o.path), other = opened(o.against);
+  const auto floor = o.floor.empty() ? nullptr : opened(o.floor);
+  const auto comparison = traces::compareRuns(*trace, *other, floor.get());
+  if (o.json)
+    std::cout << traces::toJson(comparison).dump(2) << "\n";
+  else
+    std::cout << traces::toText(comparison);
+  return comparison.first() ? kAnswerIsNo : kSuccess;
+}
+
+int run(const Options& o) {
+  if (!o.floor.empty() && o.against.empty())
+    throw usageError("--floor says by how much equal runs differ; name the other run by --against");
+  if (!o.against.empty()) return runAgainst(o);
+  const auto& path = o.path;
+  const auto trace = opened(path);
   if (trace->diffs().empty())
     throw inputError(path +
-                     " holds no comparison with unsharded attention; record it with --verify");
+                     " holds no comparison with unsharded attention; record it with --verify, or "
+                     "compare it with another recording by --against");
   const auto summary = traces::summarize(*trace);
-  json ? printJson(*trace, summary) : printText(*trace, summary);
+  o.json ? printJson(*trace, summary) : printText(*trace, summary);
   return summary.diverging == 0 ? kSuccess : kAnswerIsNo;
 }
 
 }  // namespace
 
 void defineDiff(CLI::App& command, int& exit_code) {
-  auto path = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  command.add_option("TRACE", *path, "A .rscope file recorded with --verify")->required();
-  command.add_flag("--json", *json, "Print as JSON");
-  command.callback([=, &exit_code] { exit_code = run(*path, *json); });
+  auto o = std::make_shared<Options>();
+  command
+      .add_option("TRACE", o->path,
+                  "A .rscope file recorded with --verify, or, with --against, any")
+      ->required();
+  command
+      .add_option("--against", o->against,
+                  "Another recording of the same model and data, of any mesh: what differs, by "
+                  "logical place")
+      ->type_name("TRACE");
+  command
+      .add_option("--floor", o->floor,
+                  "A second recording of what --against names: how far equal runs differ")
+      ->type_name("TRACE");
+  command.add_flag("--json", o->json, "Print as JSON");
+  command.callback([=, &exit_code] { exit_code = run(*o); });
 }
 
 }  // namespace ringscope::app

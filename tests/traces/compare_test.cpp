@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two recordings by logical place: whatever ranks had a row, it is compared with the same row.
+#include <gtest/gtest.h>
+
+#include "tests/support/trace_builder.h"
+#include "traces/compare/report.h"
+#include "traces/core/error.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::traceOf;
+
+/// One layer of four tokens on one rank; `out`: of tokens 0 to 3.
+std::string onOneRank(const std::string& out) {
+  return "run cp=1 seq_len=4\ngroup cp 0\nshard q rank=0 dim=2 tokens=0-4\n"
+         "tensor q rank=0 layer=0 shape=1x1x4x1 values=1,2,3,4\n"
+         "tensor k rank=0 layer=0 shape=1x1x4x1 values=1,1,1,1\n"
+         "tensor v rank=0 layer=0 shape=1x1x4x1 values=5,6,7,8\n"
+         "tensor out rank=0 layer=0 shape=1x1x4x1 values=" +
+         out + "\n";
+}
+/// The same on two ranks, head and tail of the sequence on the first.
+std::string onTwoRanks(const std::string& out_0, const std::string& out_1) {
+  return "run cp=2 seq_len=4\ngroup cp 0,1\n"
+         "shard q rank=0 dim=2 tokens=0-1,3-4\nshard q rank=1 dim=2 tokens=1-3\n"
+         "tensor q rank=0 layer=0 shape=1x1x2x1 values=1,4\n"
+         "tensor q rank=1 layer=0 shape=1x1x2x1 values=2,3\n"
+         "tensor k rank=0 layer=0 shape=1x1x2x1 values=1,1\n"
+         "tensor k rank=1 layer=0 shape=1x1x2x1 values=1,1\n"
+         "tensor v rank=0 layer=0 shape=1x1x2x1 values=5,8\n"
+         "tensor v rank=1 layer=0 shape=1x1x2x1 values=6,7\n"
+         "tensor out rank=0 layer=0 shape=1x1x2x1 values=" +
+         out_0 + "\ntensor out rank=1 layer=0 shape=1x1x2x1 values=" + out_1 + "\n";
+}
+
+RunComparison compared(const std::string& run, const std::string& other) {
+  return compareRuns(*traceOf(run), *traceOf(other));
+}
+
+TEST(CompareRunsTest, TheSameRowsOnOtherRanksAreTheSame) {
+  const auto same = compared(onOneRank("1,2,3,4"), onTwoRanks("1,4", "2,3"));
+  EXPECT_EQ(same.first(), nullptr) << toText(same);
+  EXPECT_EQ(same.all.size(), 4u);
+  EXPECT_NE(toText(same).find("cp: 1 against 2"), std::string::npos) << toText(same);
+}
+
+TEST(CompareRunsTest, ADifferentRowIsNamedWithWhoHadIt) {
+  const auto other = compared(onOneRank("1,2,3,4"), onTwoRanks("1,4", "2,3.5"));
+  ASSERT_NE(other.first(), nullptr);
+  const TensorDifference& out = *other.first();
+  EXPECT_EQ(out.tensor, "out");
+  EXPECT_EQ(out.differing, 1);
+  EXPECT_EQ(out.rows, 4);
+  EXPECT_EQ(out.at, (RowPlace{0, 0, 2}));
+  EXPECT_EQ(out.rank, WorldRank::of(0));
+  EXPECT_EQ(out.other, WorldRank::of(1));
+  EXPECT_NEAR(out.worst, 0.5 / std::sqrt((1 + 4 + 12.25 + 16) / 4), 1e-6);
+  EXPECT_EQ(other.steepest(), other.first());
+}
+
+TEST(CompareRunsTest, WhatEqualRunsDifferByIsTheFloor) {
+  const auto run = traceOf(onOneRank("1,2,3.1,4")), other = traceOf(onOneRank("1,2,3,4")),
+             again = traceOf(onOneRank("1,2,3.2,4"));
+  EXPECT_NE(compareRuns(*run, *other).first(), nullptr);
+  EXPECT_EQ(compareRuns(*run, *other, again.get()).first(), nullptr);
+  EXPECT_NE(compareRuns(*again, *other, run.get()).first(), nullptr);
+  EXPECT_NE(toText(compareRuns(*run, *other)).find("--floor RUN3"), std::string::npos);
+}
+
+TEST(CompareRunsTest, ANumberThatOneRunLacksIsInfinitelyFarFromIt) {
+  const auto nan = compared(onOneRank("1,2,nan,4"), onOneRank("1,2,3,4"));
+  ASSERT_NE(nan.first(), nullptr);
+  EXPECT_TRUE(std::isinf(nan.first()->worst));
+  EXPECT_EQ(compared(onOneRank("1,2,nan,4"), onOneRank("1,2,nan,4")).first(), nullptr);
+}
+
+TEST(CompareRunsTest, SequencesOfDpRanksAreThoseOfTheWholeBatch) {
+  const auto ids = [](int rank, const std::string& values, const std::string& shape) {
+    return "shard input_ids rank=" + std::to_string(rank) +
+           " tokens=0-2\ntensor buffer.input_ids rank=" + std::to_string(rank) + " shape=" + shape +
+           " values=" + values + "\n";
+  };
+  const std::string whole = "run dp=1 cp=1 batch=2 seq_len=2\n" + ids(0, "1,2,3,4", "2x2");
+  const auto dealt = [&](const char* last) {
+    return "run dp=2 cp=1 batch=2 seq_len=2\ngroup dp 0,1\ngroup cp 0\ngroup cp 1\n" +
+           ids(0, "1,2", "1x2") + ids(1, last, "1x2");
+  };
+  EXPECT_EQ(compared(whole, dealt("3,4")).first(), nullptr);
+  const auto other = compared(whole, dealt("3,9"));
+  ASSERT_NE(other.first(), nullptr);
+  EXPECT_EQ(other.first()->at, (RowPlace{1, {}, 1}));
+  EXPECT_EQ(other.first()->worst, 0.25) << "one token of four";
+}
+
+TEST(CompareRunsTest, WithoutValuesHashesAndStatisticsAreCompared) {
+  const auto stats = [](const char* hash, const char* most) {
+    return std::string("run cp=1\ntensor q rank=0 layer=0 shape=1x1x4x1 abs_max=") + most +
+           " hash=" + hash + "\n";
+  };
+  const auto same = compared(stats("7", "3"), stats("7", "3"));
+  ASSERT_EQ(same.all.size(), 1u);
+  EXPECT_EQ(same.all.front().by, ComparedBy::kHashes);
+  EXPECT_EQ(same.first(), nullptr);
+  const auto other = compared(stats("7", "3"), stats("8", "4"));
+  ASSERT_NE(other.first(), nullptr);
+  EXPECT_EQ(other.first()->by, ComparedBy::kStatistics);
+  EXPECT_DOUBLE_EQ(other.first()->worst, 0.25);
+  EXPECT_EQ(other.first()->rank, WorldRank::of(0));
+}
+
+TEST(CompareRunsTest, StepsComeInOrderAndInputsBeforeLayersBeforeTheLoss) {
+  const std::string step = "note step.0 {\"loss\": 2.5, \"grad_norm\": 1}\n";
+  const std::string other_step = "note step.0 {\"loss\": 2.25, \"grad_norm\": null}\n";
+  const auto both = compared(onOneRank("1,2,3,4") + step, onOneRank("1,2,3,5") + other_step);
+  std::vector<std::string> order;
+  for (const auto& difference : both.all) order.push_back(difference.tensor);
+  EXPECT_EQ(order, (std::vector<std::string>{"q", "k", "v", "out", "loss", "grad_norm"}));
+  EXPECT_EQ(both.differing(), 3);
+  EXPECT_TRUE(std::isinf(both.all.back().worst));
+}
+
+TEST(CompareRunsTest, RecordingsWithoutACommonPlaceAreRefused) {
+  try {
+    compared("run cp=1\n", onOneRank("1,2,3,4"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("same training step and layer"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace ringscope::traces

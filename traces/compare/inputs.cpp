@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "traces/compare/logical_tensor.h"
+#include "traces/compare/parts.h"
+#include "traces/query/own_tokens.h"
+
+namespace ringscope::traces {
+namespace {
+
+constexpr const char* kInputs[] = {"buffer.input_ids", "buffer.labels", "position_ids"};
+
+struct Entry {
+  double value = 0;
+  WorldRank rank;
+};
+using BySequenceAndToken = std::map<std::pair<std::int64_t, std::int64_t>, Entry>;
+
+/// One rank's part of an input, [B, tokens] or [tokens], if its values and tokens are known.
+void addPart(const Trace& trace, const TensorRecord& part, BySequenceAndToken& all) {
+  if (part.shape.empty() || part.shape.size() > 2) return;
+  const std::int64_t length = part.shape.back(), batch = part.shape.size() == 2 ? part.shape[0] : 1;
+  const auto values = trace.values(part);
+  const auto tokens = ownTokens(trace, part.place.train_step, part.rank, length);
+  if (!values || std::ssize(tokens) != length) return;
+  const std::int64_t first = coordinate(trace, part.rank, GroupAxis::kDp) * batch;
+  for (std::int64_t row = 0; row < batch; ++row)
+    for (std::int64_t i = 0; i < length; ++i)
+      all.try_emplace({first + row, tokens[static_cast<std::size_t>(i)].value()},
+                      Entry{(*values)[static_cast<std::size_t>(row * length + i)], part.rank});
+}
+
+/// By training step and input.
+std::map<std::pair<std::int32_t, std::string>, BySequenceAndToken> inputsOf(const Trace& trace) {
+  std::map<std::pair<std::int32_t, std::string>, BySequenceAndToken> inputs;
+  for (const TensorRecord& tensor : trace.tensors())
+    for (const char* name : kInputs)
+      if (tensor.has_values && tensor.tensor.text() == name && tensor.microbatch == 0)
+        addPart(trace, tensor, inputs[{tensor.place.train_step, name}]);
+  return inputs;
+}
+
+/// Of numbers that are names there is no size of a difference: `worst` is the share that differs.
+TensorDifference differenceOf(const BySequenceAndToken& ours, const BySequenceAndToken& theirs) {
+  TensorDifference found;
+  for (const auto& [at, entry] : ours) {
+    const auto match = theirs.find(at);
+    if (match == theirs.end()) {
+      ++found.unmatched;
+      continue;
+    }
+    ++found.rows;
+    if (entry.value == match->second.value || found.differing++ > 0) continue;
+    found.at = {at.first, {}, at.second};
+    found.rank = entry.rank;
+    found.other = match->second.rank;
+  }
+  for (const auto& [at, entry] : theirs)
+    if (!ours.contains(at)) ++found.unmatched;
+  if (found.rows > 0)
+    found.worst = static_cast<double>(found.differing) / static_cast<double>(found.rows);
+  return found;
+}
+
+}  // namespace
+
+void compareInputs(const Trace& run, const Trace& other, RunComparison& comparison) {
+  const auto ours = inputsOf(run), theirs = inputsOf(other);
+  for (const auto& [key, entries] : ours) {
+    const auto found = theirs.find(key);
+    if (found == theirs.end() || entries.empty() || found->second.empty()) continue;
+    TensorDifference difference = differenceOf(entries, found->second);
+    difference.place = {key.first};
+    difference.tensor = key.second;
+    comparison.all.push_back(std::move(difference));
+  }
+}
+
+}  // namespace ringscope::traces

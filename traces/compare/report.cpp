@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/compare/report.h"
+
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "traces/core/prose.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// JSON has no number for infinity or NaN.
+nlohmann::json number(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
+}
+
+const char* nameOf(ComparedBy by) {
+  switch (by) {
+    case ComparedBy::kValues:
+      return "values";
+    case ComparedBy::kHashes:
+      return "hashes";
+    case ComparedBy::kStatistics:
+      return "statistics";
+  }
+  return "";
+}
+
+bool areNames(const TensorDifference& d) {
+  return d.tensor.starts_with("buffer.") || d.tensor == "position_ids";
+}
+
+/// "differs by 3.1e-07 of its size (equal runs by 2.0e-07) in 12 of 64 rows"
+std::string describeSize(const TensorDifference& d) {
+  if (d.differing == 0)
+    return d.by == ComparedBy::kStatistics ? "has the same statistics" : "is bit for bit the same";
+  const std::string many = describeCount(d.differing) + " of " + describeCount(d.rows);
+  if (areNames(d)) return "differs at " + many + " tokens";
+  std::string size = "differs by " + describeSignificant(d.worst, 2) + " of its size";
+  if (d.floor) {
+    size += " (equal runs by ";
+    size += describeSignificant(*d.floor, 2);
+    size += ")";
+  }
+  if (d.by == ComparedBy::kStatistics) return size + ", by statistics";
+  return d.rows > 1 ? size + " in " + many + " rows" : size;
+}
+
+void addPart(std::string& text, const char* what, const std::optional<std::int64_t>& number) {
+  if (!number) return;
+  if (!text.empty()) text += ", ";
+  text += what;
+  text += std::to_string(*number);
+}
+
+std::string lineOf(const TensorDifference& d) {
+  std::string line = d.differs() ? "  ≠ " : d.differing > 0 ? "  ≈ " : "  = ";
+  line += describe(d);
+  line += " ";
+  line += describeSize(d);
+  const std::string where = describeWhere(d);
+  if (d.differing > 0 && !where.empty()) {
+    line += areNames(d) ? ", first at " : ", most at ";
+    line += where;
+  }
+  if (d.unmatched > 0) {
+    line += "; ";
+    line += describeCount(d.unmatched);
+    line += " rows are of one run alone";
+  }
+  return line + "\n";
+}
+
+/// Of each tensor and layer the training step in which it differs most, in the order of the first.
+std::vector<const TensorDifference*> worstOfEach(const RunComparison& comparison) {
+  std::vector<const TensorDifference*> rows;
+  std::map<std::tuple<std::int32_t, Direction, std::string>, std::size_t> row_of;
+  for (const TensorDifference& d : comparison.all) {
+    const auto [known, first] =
+        row_of.try_emplace({d.place.layer.value(), d.place.direction, d.tensor}, rows.size());
+    if (first)
+      rows.push_back(&d);
+    else if (!(d.worst <= rows[known->second]->worst))
+      rows[known->second] = &d;
+  }
+  return rows;
+}
+
+std::string summaryOf(const RunComparison& comparison) {
+  const TensorDifference* first = comparison.first();
+  const std::string compared =
+      describeCount(static_cast<std::int64_t>(comparison.all.size()), "comparison");
+  if (!first)
+    return comparison.has_floor ? "✓ In " + compared + " nothing differs by more than equal runs.\n"
+                                : "✓ All " + compared + " agree bit for bit or by statistics.\n";
+  std::string text = "≠ " + describeCount(comparison.differing()) + " of " + compared +
+                     " differ. First: " + describe(*first) + " " + describeSize(*first);
+  if (const std::string where = describeWhere(*first); !where.empty()) text += ", at " + where;
+  text += ".\n";
+  const TensorDifference* steepest = comparison.steepest();
+  if (steepest && steepest != first)
+    text += "  Most of it comes in at " + describe(*steepest) + ", which " +
+            describeSize(*steepest) + ".\n";
+  if (!comparison.has_floor)
+    text +=
+        "  How much of this is rounding two recordings cannot tell: --floor RUN3, a second "
+        "recording of the other run, says by how much equal runs differ.\n";
+  return text;
+}
+
+}  // namespace
+
+std::string describe(const TensorDifference& d) {
+  Place place = d.place;
+  if (!place.layer.exists()) place.direction = Direction::kForward;
+  const std::string words = describe(place);
+  const std::string of_layer =
+      place.layer.exists() ? words : "step " + std::to_string(place.train_step);
+  return of_layer + ", " + d.tensor;
+}
+
+std::string describeWhere(const TensorDifference& d) {
+  std::string text;
+  addPart(text, "sequence ", d.at.sequence);
+  addPart(text, "head ", d.at.head);
+  addPart(text, "token ", d.at.token);
+  if (!d.rank.exists() || !d.other.exists()) return text;
+  if (!text.empty()) text += ", ";
+  return text + "rank " + toString(d.rank) + " against rank " + toString(d.other);
+}
+
+std::string toText(const RunComparison& comparison) {
+  std::string text;
+  for (const std::string& setting : comparison.settings) text += "  " + setting + "\n";
+  if (!text.empty()) text = "Settings that differ:\n" + text;
+  text +=
+      "The same place of the model in both runs; of each tensor the training step in which it "
+      "differs most:\n";
+  for (const TensorDifference* d : worstOfEach(comparison)) text += lineOf(*d);
+  for (const std::string& sentence : comparison.left_out)
+    text += "  – not compared: " + sentence + "\n";
+  return text + summaryOf(comparison);
+}
+
+nlohmann::json toJson(const RunComparison& comparison) {
+  const auto json = [](const TensorDifference& d) -> nlohmann::json {
+    return {{"train_step", d.place.train_step},
+            {"layer", toJson(d.place.layer)},
+            {"direction", name(d.place.direction)},
+            {"tensor", d.tensor},
+            {"by", nameOf(d.by)},
+            {"rows", d.rows},
+            {"differing", d.differing},
+            {"unmatched", d.unmatched},
+            {"worst", number(d.worst)},
+            {"floor", d.floor ? number(*d.floor) : nlohmann::json()},
+            {"differs", d.differs()},
+            {"sequence", d.at.sequence ? nlohmann::json(*d.at.sequence) : nlohmann::json()},
+            {"head", d.at.head ? nlohmann::json(*d.at.head) : nlohmann::json()},
+            {"token", d.at.token ? nlohmann::json(*d.at.token) : nlohmann::json()},
+            {"rank", toJson(d.rank)},
+            {"other_rank", toJson(d.other)}};
+  };
+  nlohmann::json all = nlohmann::json::array();
+  for (const TensorDifference& d : comparison.all) all.push_back(json(d));
+  const TensorDifference *first = comparison.first(), *steepest = comparison.steepest();
+  return {{"settings", comparison.settings},
+          {"compared", comparison.all.size()},
+          {"differing", comparison.differing()},
+          {"has_floor", comparison.has_floor},
+          {"first", first ? json(*first) : nlohmann::json()},
+          {"steepest", steepest ? json(*steepest) : nlohmann::json()},
+          {"left_out", comparison.left_out},
+          {"tensors", all}};
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/query/trace.h"
+
+namespace ringscope::traces {
+
+/// What a tensor of two runs was compared by.
+enum class ComparedBy {
+  kValues,      ///< number by number, whatever ranks had them
+  kHashes,      ///< equal hashes of the same ranks' parts: bit for bit the same
+  kStatistics,  ///< largest size, mean and non-finite numbers of all ranks' parts together
+};
+
+/// A place of the model: which sequence of the whole batch, head of the whole model, token of the
+/// sequence. None where a tensor has no such thing.
+struct RowPlace {
+  std::optional<std::int64_t> sequence, head, token;
+  friend bool operator==(const RowPlace&, const RowPlace&) = default;
+};
+
+/// One tensor (or number) of two runs at the same logical place.
+struct TensorDifference {
+  Place place;         ///< training step, layer, direction; no ring step
+  std::string tensor;  ///< "input_ids", "q", "loss", "grad.lm_head.weight"
+  ComparedBy by = ComparedBy::kValues;
+  std::int64_t rows = 0;       ///< that were compared; a number is one row
+  std::int64_t differing = 0;  ///< of those, in which any number differs
+  std::int64_t unmatched = 0;  ///< that one of the two has alone
+  /// Of the worst row: the 2-norm of its difference ÷ the root mean square of the 2-norms of all
+  /// rows of the second run. Infinite where one is finite and the other is not. Of token ids,
+  /// labels and positions the share that differs; by statistics the larger difference of largest
+  /// size and mean ÷ the largest size.
+  double worst = 0;
+  RowPlace at;            ///< the worst row; of ids, labels and positions the first that differs
+  WorldRank rank, other;  ///< who had it in the first and in the second run
+  std::optional<double> floor;  ///< `worst` of a pair of equal runs
+
+  /// More than equal runs do, or, where that is not known, at all.
+  bool differs() const { return floor ? worst > *floor : differing > 0; }
+};
+
+/// Two runs of one model on the same data, by logical place: neither meshes nor strategies need be
+/// equal.
+struct RunComparison {
+  std::vector<std::string> settings;  ///< "cp: 2 against 1": what differs of the configurations
+  std::vector<TensorDifference> all;  ///< along the data's way: inputs, forward, loss, backward
+  std::vector<std::string> left_out;  ///< sentences: what could not be compared, and why
+  bool has_floor = false;
+
+  std::int64_t differing() const;
+  /// The first that differs; null: none does.
+  const TensorDifference* first() const;
+  /// Where differences grow most from what was compared before it: null where nothing differs.
+  const TensorDifference* steepest() const;
+};
+
+/// `floor`: a second recording of what `other` is a recording of; null: there is none. Throws
+/// inputError where values are damaged, or nothing can be compared.
+RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* floor = nullptr);
+
+}  // namespace ringscope::traces
