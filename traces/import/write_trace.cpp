@@ -8,7 +8,8 @@
 
 namespace ringscope::traces {
 
-std::vector<std::string> writeTrace(const std::string& recording, const std::string& output) {
+std::vector<std::string> writeTrace(const std::string& recording, const std::string& output,
+                                    const Redaction& without) {
   checkOutputs({{"RECORDING", recording}}, {{"--output", output}});
   checkTracePath(output);
   const auto source = openSource(recording);
@@ -16,13 +17,22 @@ std::vector<std::string> writeTrace(const std::string& recording, const std::str
   SqliteSink sink(beside.temporaryPath());
   std::vector<std::string> problems;
   std::uint64_t seq = 0;
+  Redactor redactor(without);
+  if (without.any())
+    source->list(
+        [&](const ChunkInfo& info, const std::function<Chunk()>& read) {
+          if (info.kind == ChunkKind::kTensors) redactor.look(read());
+        },
+        [](const std::string&) {});  // they are told below
   source->list(
       [&](const ChunkInfo& info, const std::function<Chunk()>& read) {
         if (info.kind == ChunkKind::kSummaries) return;  // the sink makes its own
-        Chunk chunk = read();
-        chunk.seq = ++seq;
-        chunk.checksum = computeChecksum(chunk);
-        sink.write(chunk);
+        std::optional<Chunk> chunk = read();
+        if (without.any()) chunk = redactor.apply(std::move(*chunk));
+        if (!chunk) return;
+        chunk->seq = ++seq;
+        chunk->checksum = computeChecksum(*chunk);
+        sink.write(*chunk);
       },
       [&](std::string sentence) { problems.push_back(std::move(sentence)); });
   sink.close();

@@ -13,11 +13,19 @@ void defineImport(CLI::App& command, int&) {
   auto input = std::make_shared<std::string>();
   auto output = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command.add_option("RECORDING", *input, "A folder that the Python recorder wrote")->required();
+  auto without = std::make_shared<std::string>();
+  command
+      .add_option("RECORDING", *input,
+                  "A folder that the Python recorder wrote, or a .rscope file to be shared")
+      ->required();
   command.add_option("-o,--output", *output, "The .rscope file to write")->required();
+  command.add_option(
+      "--without", *without,
+      "Leave out before it is shared, any of: tokens (ids, labels, logits), weights (and "
+      "gradients), paths, hosts (machine and time); or all");
   command.add_flag("--json", *json, "Print as JSON");
   command.callback([=] {
-    const auto problems = traces::writeTrace(*input, *output);
+    const auto problems = traces::writeTrace(*input, *output, traces::Redaction::parse(*without));
     if (*json) {
       std::cout
           << nlohmann::json({{"trace", traces::toUtf8(*output)}, {"problems", problems}}).dump(2)
