@@ -163,6 +163,20 @@ TEST(ImportRecording, AMaskThatNobodyDeclaredClearsNoRuleAboutForgottenMasks) {
   EXPECT_EQ(verdictIn(*trace, "ring_bypassed"), Verdict::kClear);
 }
 
+TEST(ImportRecording,
+     AWindowOfTheModelsConfigurationIsWhatWasMeantWhereItIsShorterThanTheSequence) {
+  for (const char* window : {"8", "16"}) {
+    const Copy copy;
+    for (const char* name : {kFirst, "rank-00001.jsonl"}) {
+      copy.change(name, R"("mask":"causal",)", "");
+      copy.change(name, R"("config":{)", std::string(R"("config":{"sliding_window":)") + window);
+    }
+    const bool shorter = std::string(window) == "8";
+    EXPECT_EQ(verdictIn(*openTrace(copy.path()), "mask_dropped"),
+              shorter ? Verdict::kFound : Verdict::kNotObservable);
+  }
+}
+
 TEST(ImportRecording, ImportingWritesTheSameTrace) {
   const test::TempDir dir;
   EXPECT_TRUE(writeTrace(kRecording, dir.file("job.rscope")).empty());

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct RecordedJob {
   std::shared_ptr<RecordedValues> values;
 
   RunSpec run;
+  /// What the job said that it means to do, or its model's configuration says.
+  std::optional<Line> declared;
   std::vector<GroupRecord> groups;
   std::vector<IntentRecord> intents;
   std::vector<ShardRecord> shards;

@@ -62,13 +62,11 @@ void addLeftOut(RecordedJob& job, const RankLines& rank) {
 void addNotes(RecordedJob& job) {
   addSteps(job);
   addFramework(job);
-  for (const Line& line : job.ranks.front().lines)
-    if (line.kind() == "declared") {
-      nlohmann::json declared = line.json();
-      declared.erase("line");
-      job.notes.push_back({kDeclaredNote, declared.dump()});
-      break;
-    }
+  if (job.declared) {
+    nlohmann::json declared = job.declared->json();
+    declared.erase("line");
+    job.notes.push_back({kDeclaredNote, declared.dump()});
+  }
   Ending worst{HowEnded::kFinished, ""};
   for (const RankLines& rank : job.ranks) {
     const Ending ending = endingOf(rank);

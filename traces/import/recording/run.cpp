@@ -162,12 +162,23 @@ void forgetTokens(RecordedJob& job, const Called& called) {
       shard.global_from_local.clear();
 }
 
+/// Where the job declared no mask, a window that its model's configuration has for all layers is
+/// what was meant, if it leaves anything of the sequence out.
+std::optional<Line> declaredBy(const RankLines& rank, std::int64_t sequence) {
+  const auto declared = firstOf(rank, "declared"), model = firstOf(rank, "model");
+  const std::int64_t window = model ? model->part("config").whole("sliding_window", 0) : 0;
+  if ((declared && declared->has("mask")) || window <= 0 || window >= sequence) return declared;
+  nlohmann::json meant = declared ? declared->json() : nlohmann::json::object();
+  meant["mask"] = name(MaskKind::kWindow);
+  meant["window"] = window;
+  return Line(std::move(meant));
+}
+
 }  // namespace
 
 void addRun(RecordedJob& job) {
   const RankLines& rank = job.ranks.front();
   const Called called = calledWith(rank);
-  const auto declared = firstOf(rank, "declared");
   if (!called.ring)
     job.problems.emplace_back(
         "no attention of PyTorch's ring was recorded and none was annotated "
@@ -185,6 +196,7 @@ void addRun(RecordedJob& job) {
   run.balance = balanceOf(job, rank, called);
   run.mask = called.full && called.any ? MaskKind::kFull : MaskKind::kCausal;
   readSizes(run, rank, called);
+  job.declared = declaredBy(rank, run.seq_len);
   readMachine(run, rank);
   std::int32_t steps = 0;
   for (const Line& line : rank.lines)
@@ -198,7 +210,7 @@ void addRun(RecordedJob& job) {
   const auto clip = firstOf(rank, "clip");
   run.max_norm = clip ? clip->real("max_norm").value_or(0) : 0;
   const bool one_mask = called.any && (called.causal || called.full);
-  const Line meant = declared.value_or(Line(nlohmann::json::object()));
+  const Line meant = job.declared.value_or(Line(nlohmann::json::object()));
   if (one_mask || meant.has("mask")) job.intents.push_back(intentOf(job, meant, called));
   forgetTokens(job, called);
   for (const ShardRecord& shard : job.shards)

@@ -47,6 +47,14 @@ def _has_transformers(model):
     return any(type(part).__module__.startswith("transformers.") for part in model.modules())
 
 
+def _window_of_all_layers(config):
+    """How many keys a query sees, of Transformers' configuration; None where not all layers agree."""
+    window = getattr(config, "sliding_window", None)
+    layers = getattr(config, "layer_types", None) or ()
+    alike = all(kind == "sliding_attention" for kind in layers)
+    return window if isinstance(window, int) and window > 0 and alike else None
+
+
 class ModelObserver:
     """Hooks on the root, its decoder layers and its rotary modules; remove() takes them away."""
 
@@ -86,11 +94,13 @@ class ModelObserver:
             "num_key_value_heads",
             "head_dim",
             "vocab_size",
-            "sliding_window",
         ):
             value = getattr(config, name, None)
             if isinstance(value, (int, str)):
                 sizes[name] = value
+        window = _window_of_all_layers(config)
+        if window is not None:
+            sizes["sliding_window"] = window
         self.session.line(
             "model",
             of=type(model).__name__,

@@ -2,6 +2,7 @@
 """Runs example jobs in processes of their own, and asks the doctor what it finds in what they recorded."""
 
 import glob
+import importlib.util
 import json
 import os
 import subprocess
@@ -30,6 +31,15 @@ def table():
     with open(os.path.join(EXAMPLES, "JOBS"), encoding="utf-8") as file:
         lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
     return [(s, int(count), None if found == "-" else found) for s, count, found in lines]
+
+
+def missing(script):
+    """The packages that a job imports, or the module beside it that it is made of, and that are not here."""
+    with open(os.path.join(EXAMPLES, script + ".py"), encoding="utf-8") as file:
+        imported = {line.split()[1].split(".")[0] for line in file if line.startswith(("import ", "from "))}
+    beside = {name for name in imported if os.path.exists(os.path.join(EXAMPLES, name + ".py"))}
+    absent = {n for n in imported - beside - {"ringscope"} if importlib.util.find_spec(n) is None}
+    return absent.union(*(missing(name) for name in beside))
 
 
 def program():

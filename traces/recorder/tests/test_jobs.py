@@ -6,7 +6,7 @@ import os
 import tempfile
 import unittest
 
-from jobs import EXAMPLES, findings, program, table, torchrun
+from jobs import EXAMPLES, findings, missing, program, table, torchrun
 
 _SAMPLE = (
     ("zigzag_ring", 2),
@@ -15,6 +15,8 @@ _SAMPLE = (
     ("dkv_not_returned", 2),
     ("wrong_process_group", 4),
     ("labels_shifted_twice", 2),
+    ("qwen", 2),
+    ("mistral_window_dropped", 2),
 )
 
 
@@ -26,6 +28,8 @@ class Jobs(unittest.TestCase):
         self.assertGreaterEqual(len(jobs), len(_SAMPLE))
         for script, processes, expected in jobs:
             with self.subTest(script, processes=processes), tempfile.TemporaryDirectory() as place:
+                if absent := missing(script):
+                    self.skipTest(f"it needs {' and '.join(sorted(absent))}")
                 folder = os.path.join(place, "run")
                 torchrun(script + ".py", folder, processes=processes)
                 found = findings(folder)
