@@ -5,6 +5,7 @@
 
 #include "traces/core/hash.h"
 #include "traces/import/recording/job.h"
+#include "traces/import/recording/labels.h"
 #include "traces/schema/other_tensors.h"
 
 namespace ringscope::traces {
@@ -82,6 +83,7 @@ class Reader {
     if (line.text("what") == "grad_unclipped" && isSummedLater(line)) return;
     const bool named = meaning.kind == TensorKind::kGradient || meaning.kind == TensorKind::kWeight;
     if (named && (line.text("name").empty() || sharded_.contains(line.text("name")))) return;
+    if (meaning.kind == TensorKind::kLogits && !isOfEveryToken(line)) return;
     TensorRecord tensor;
     tensor.tensor = {meaning.kind, named ? line.text("name") : ""};
     const bool held_in_backward =
@@ -92,6 +94,16 @@ class Reader {
     tensor.source_rank = WorldRank::of(std::min<std::int64_t>(line.whole("source_rank"), 1 << 20));
     tensor.piece = PieceIndex::of(std::min<std::int64_t>(line.whole("piece"), 1 << 20));
     add(std::move(tensor), line);
+  }
+
+  /// Whether logits have a row for each token that the rank owns, as far as these are known.
+  bool isOfEveryToken(const Line& logits) const {
+    const ShardRecord* ids =
+        job_.shard("input_ids", logits.place(Direction::kForward).train_step, rank_.rank);
+    std::vector<std::int64_t> rows = logits.wholes("shape");
+    if (!ids || rows.empty()) return true;
+    rows.pop_back();
+    return countOf(rows) == countOf(ids->local_shape);
   }
 
   /// Of a gradient that was clipped: whether it went into a sum over ranks only afterwards.
@@ -173,21 +185,29 @@ class Reader {
     }
   }
 
-  /// Targets as the loss had them, in the shape of the token ids.
+  /// Targets as the loss had them, in the shape of the token ids. A loss that left out the last row
+  /// of each sequence has no target there.
   void addTargets() {
     for (const Line& line : rank_.lines) {
       if (line.kind() != "loss") continue;
       const std::int32_t step = line.place(Direction::kForward).train_step;
       const auto found = by_id_.find(line.part("tensors").whole("targets"));
       const ShardRecord* ids = job_.shard("input_ids", step, rank_.rank);
-      if (found == by_id_.end() || !ids ||
-          countOf(ids->local_shape) != countOf(found->second->wholes("shape")))
-        continue;
+      if (found == by_id_.end() || !ids) continue;
+      const std::int64_t given = countOf(found->second->wholes("shape")),
+                         owned = countOf(ids->local_shape);
+      const bool without_last = ids->local_shape.size() == 2 && owned > 0 &&
+                                given == owned - ids->local_shape.front() &&
+                                found->second->text("dtype") == "int64";
+      if (given != owned && !without_last) continue;
       TensorRecord tensor;
       tensor.tensor = {TensorKind::kBuffer, "labels"};
       tensor.place = {step};
       tensor.shape = ids->local_shape;
-      add(std::move(tensor), *found->second);
+      if (given == owned)
+        add(std::move(tensor), *found->second);
+      else
+        addWithoutLast(std::move(tensor), *found->second, line.real("ignore_index").value_or(-100));
       if (job_.shard("labels", step, rank_.rank)) continue;
       ShardRecord made = *ids;
       made.buffer = "labels";
@@ -195,6 +215,16 @@ class Reader {
       made.full_shape.clear();
       job_.shards.push_back(std::move(made));
     }
+  }
+
+  void addWithoutLast(TensorRecord tensor, const Line& targets, double ignored) {
+    const auto values =
+        job_.values->of(targets, DType::kInt64, targets.wholes("shape"), job_.problems);
+    if (!values) return;
+    constexpr double kMost = 1e15;
+    auto labels = labelsWithoutLast(tensor, *values,
+                                    static_cast<std::int64_t>(std::clamp(ignored, -kMost, kMost)));
+    keep(std::move(tensor), std::move(labels));
   }
 
   static std::int64_t countOf(const std::vector<std::int64_t>& shape) {

@@ -124,7 +124,7 @@ class Recording:
             values[name] = float(value)
         session = self.session
         step = session.step - 1 if session.microbatch < 0 and session.step > 0 else session.step
-        if session.running and (session.steps is None or step in session.steps):
+        if values and session.running and (session.steps is None or step in session.steps):
             session.line("log", step=step, values=values)
 
     def _at_exit(self):

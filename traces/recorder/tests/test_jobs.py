@@ -17,6 +17,7 @@ _SAMPLE = (
     ("labels_shifted_twice", 2),
     ("qwen", 2),
     ("mistral_window_dropped", 2),
+    ("trainer_own_loss", 2),
 )
 
 

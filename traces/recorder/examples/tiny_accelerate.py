@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accelerate with ParallelismConfig(cp_size=…) on CPU processes, for the jobs beside this file."""
+
+import os
+import tempfile
+
+import torch
+from accelerate import Accelerator, DistributedType, FullyShardedDataParallelPlugin, PartialState
+from accelerate.parallelism_config import ParallelismConfig
+from transformers import Trainer, TrainerCallback, TrainingArguments
+
+import ringscope
+from tiny_llama import make_batch
+
+
+def allow_on_cpu():
+    """Accelerate refuses context parallelism on processes that it calls MULTI_CPU ("ParallelismConfig
+    is only compatible DistributedType.FSDP (version 2) …"), so they are told that they are of the kind
+    that has a device each. All else is as Accelerate does it."""
+    torch.set_num_threads(1)
+    ringscope.cpu_context_parallel()
+    PartialState(cpu=True).distributed_type = DistributedType.MULTI_GPU
+
+
+def sharded():
+    """FSDP2. Weights are the same on all ranks from the beginning, so none are sent."""
+    return FullyShardedDataParallelPlugin(fsdp_version=2, cpu_ram_efficient_loading=False)
+
+
+def make_accelerator(dp=1):
+    """An Accelerator over `dp` replicas' worth of data and all other processes for cp."""
+    allow_on_cpu()
+    cp = PartialState().num_processes // dp
+    mesh = ParallelismConfig(cp_size=cp, dp_shard_size=dp)
+    return Accelerator(cpu=True, parallelism_config=mesh, fsdp_plugin=sharded())
+
+
+class Sequences(torch.utils.data.Dataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        input_ids, _ = make_batch(index)
+        return {"input_ids": input_ids[0], "labels": input_ids[0].clone()}
+
+
+class Log(TrainerCallback):
+    def on_log(self, args, state, control, logs=None, **others):
+        """Tells the recorder what the Trainer logs of a training step."""
+        ringscope.log(**{name: logs[name] for name in ("loss", "grad_norm") if name in logs})
+
+
+def make_trainer(model, kind=Trainer, **settings):
+    """Transformers' Trainer with all processes for cp, of two training steps."""
+    processes = int(os.environ["WORLD_SIZE"])
+    arguments = TrainingArguments(
+        output_dir=tempfile.mkdtemp(),
+        use_cpu=True,
+        max_steps=2,
+        per_device_train_batch_size=1,
+        logging_steps=1,
+        report_to=[],
+        save_strategy="no",
+        parallelism_config=ParallelismConfig(cp_size=processes),
+        fsdp="full_shard",
+        fsdp_config={"version": 2, "cpu_ram_efficient_loading": False},
+        **settings,
+    )
+    allow_on_cpu()
+    return kind(model=model, args=arguments, train_dataset=Sequences(), callbacks=[Log()])
