@@ -15,4 +15,9 @@ namespace ringscope::traces {
 /// (the multipliers and shifts of SplitMix64, Steele et al. 2014).
 std::uint64_t mixSum64(const void* data, std::size_t size);
 
+/// What a part adds to the sum Σ_i of the whole, in which its first word is w_first.
+std::uint64_t mixSum64OfPart(const void* data, std::size_t size, std::uint64_t first);
+/// The hash of a whole of `size` bytes, of what its parts add.
+std::uint64_t mixSum64OfWhole(std::uint64_t sum_of_parts, std::uint64_t size);
+
 }  // namespace ringscope::traces

@@ -180,9 +180,10 @@ class Reader {
     event.peer = line.rank("peer");
     event.bytes = line.whole("bytes", 0);
     event.group = groupOf(line);
-    event.payload = !line.texts("gradients").empty() ? Payload::kGrads
-                    : line.has("value")              ? Payload::kScalars
-                                                     : Payload::kNone;
+    const bool of_gradients = !line.texts("gradients").empty() || line.has("sums_for");
+    event.payload = of_gradients        ? Payload::kGrads
+                    : line.has("value") ? Payload::kScalars
+                                        : Payload::kNone;
     if (event.payload == Payload::kGrads) event.place.direction = Direction::kBackward;
     job_.events.push_back(event);
   }

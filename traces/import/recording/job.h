@@ -45,6 +45,9 @@ struct RecordedJob {
   const ShardRecord* tokens(std::int32_t train_step, WorldRank rank) const;
 };
 
+/// Gradients and weights that ranks recorded in parts become the whole ones on each of these ranks,
+/// where all parts are there; hashes and values of the whole follow from those of the parts.
+void joinParts(RecordedJob& job);
 /// dp, tp, cp and their groups, from the mesh whose axis was given to context_parallel, else from
 /// the process groups that the job named.
 void addMesh(RecordedJob& job);

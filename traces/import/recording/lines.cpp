@@ -2,6 +2,7 @@
 #include "traces/import/recording/lines.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "traces/core/error.h"
 #include "traces/core/utf8.h"
@@ -51,6 +52,13 @@ bool Line::flag(const char* key) const {
 std::string Line::text(const char* key) const {
   const nlohmann::json* value = at(key);
   return value && value->is_string() ? toPlainText(value->get<std::string>(), 512) : "";
+}
+
+std::optional<std::uint64_t> Line::hash(const char* key) const {
+  const std::string digits = text(key);
+  if (digits.size() != 16 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return std::nullopt;
+  return std::strtoull(digits.c_str(), nullptr, 16);
 }
 
 Line Line::part(const char* key) const {

@@ -34,6 +34,8 @@ class Line {
   /// A list of them, in which some may be none.
   std::vector<WorldRank> ranks(const char* key) const;
   const nlohmann::json& json() const { return json_; }
+  /// A number of 16 hexadecimal digits; nothing for everything else.
+  std::optional<std::uint64_t> hash(const char* key) const;
 
   /// What kind of line it is.
   std::string kind() const { return text("line"); }

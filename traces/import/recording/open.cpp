@@ -99,6 +99,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   job.shifts = shiftsOf(job.ranks);
   job.values = std::make_shared<RecordedValues>(folder);
   checkRanks(job);
+  joinParts(job);
   addMesh(job);
   addShards(job);
   addSchedules(job);

@@ -82,7 +82,8 @@ class Reader {
   void addAs(const Meaning& meaning, const Line& line) {
     if (line.text("what") == "grad_unclipped" && isSummedLater(line)) return;
     const bool named = meaning.kind == TensorKind::kGradient || meaning.kind == TensorKind::kWeight;
-    if (named && (line.text("name").empty() || sharded_.contains(line.text("name")))) return;
+    const bool is_part = sharded_.contains(line.text("name")) && !line.flag("joined");
+    if (named && (line.text("name").empty() || is_part)) return;
     if (meaning.kind == TensorKind::kLogits && !isOfEveryToken(line)) return;
     TensorRecord tensor;
     tensor.tensor = {meaning.kind, named ? line.text("name") : ""};
@@ -122,7 +123,7 @@ class Reader {
         std::clamp<std::int64_t>(line.whole("microbatch", 0), 0, 1 << 20));
     tensor.pass = line.text("pass") == "recompute" ? Pass::kRecompute : Pass::kForward;
     if (tensor.place.direction == Direction::kBackward) tensor.pass = Pass::kBackward;
-    tensor.hash = std::strtoull(line.text("hash").c_str(), nullptr, 16);
+    tensor.hash = line.hash("hash").value_or(0);
     const Line stats = line.part("stats");
     tensor.stats = {stats.real("min").value_or(0),  stats.real("max").value_or(0),
                     stats.real("mean").value_or(0), stats.real("abs_max").value_or(0),

@@ -50,13 +50,28 @@ std::optional<Bytes> RecordedValues::of(const Line& tensor, DType dtype,
                                         const std::vector<std::int64_t>& shape,
                                         std::vector<std::string>& problems) {
   if (!tensor.has("values")) return std::nullopt;
-  const Line at = tensor.part("values");
-  const SafeTensorsFile* file = open(at.text("file"), problems);
-  if (!file || !file->contains(at.text("key"))) return std::nullopt;
-  const SafeTensorView& view = file->at(at.text("key"));
+  const Line values = tensor.part("values");
+  if (!values.has("parts")) return at(values, dtype, shape, problems);
+  Bytes all;
+  for (const auto& json : values.json()["parts"]) {
+    const Line part(json);
+    const auto bytes = at(part, dtype, part.wholes("shape"), problems);
+    if (!bytes) return std::nullopt;
+    all.insert(all.end(), bytes->begin(), bytes->end());
+  }
+  return all;
+}
+
+std::optional<Bytes> RecordedValues::at(const Line& values, DType dtype,
+                                        const std::vector<std::int64_t>& shape,
+                                        std::vector<std::string>& problems) {
+  const std::string name = values.text("file"), key = values.text("key");
+  const SafeTensorsFile* file = open(name, problems);
+  if (!file || !file->contains(key)) return std::nullopt;
+  const SafeTensorView& view = file->at(key);
   if (view.dtype != safeTensorName(dtype) || view.shape != shape) {
-    problems.push_back("the values of tensor " + std::to_string(tensor.whole("id")) + " in " +
-                       at.text("file") + " have another type or shape than it");
+    problems.push_back("the values of " + key + " in " + name +
+                       " have another type or shape than their tensor");
     return std::nullopt;
   }
   return Bytes(view.data, view.data + view.size_bytes);

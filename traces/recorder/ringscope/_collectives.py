@@ -24,6 +24,9 @@ _KINDS = (
     ("recv", "receive"),
 )
 
+# With what DDP and FSDP sum gradients while backward runs, many in one buffer without names.
+_OF_WRAPPERS = ("allreduce_", "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_")
+
 
 def _kind(name):
     plain = name.lstrip("_")
@@ -44,6 +47,7 @@ class CollectiveObserver:
         self.ring = ring
         self.annotations = annotations
         self.gradient_names = lambda: {}
+        self.wrappers = lambda: []
         self.number = 0
         self._waited = {}
 
@@ -84,6 +88,8 @@ class CollectiveObserver:
         call = self.ring.current.call or self.annotations.current.call
         if call is not None:
             line.update(call=call.number, **call.place())
+        elif name in _OF_WRAPPERS and line["pass"] == "backward" and self.wrappers():
+            line["sums_for"] = self.wrappers()[0]
         for peer in ("dst", "src"):
             if kind in ("send", "receive") and peer in given:
                 line["peer"] = self._world_rank(given, int(given[peer]))

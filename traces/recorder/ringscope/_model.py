@@ -11,6 +11,7 @@ from ._session import observer
 _POSITIONS = ("position_ids", "positions", "input_pos", "pos_ids")
 _COS = ("cos", "freqs_cos")
 _SIN = ("sin", "freqs_sin")
+_WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "DataParallel")
 _TABLES = ("freqs_cis", "rope_cache", "freqs")
 
 
@@ -47,6 +48,21 @@ def _has_transformers(model):
     return any(type(part).__module__.startswith("transformers.") for part in model.modules())
 
 
+def unwrapped(model):
+    """The job's own model within DistributedDataParallel and its like, and the names of these."""
+    around = []
+    while type(model).__name__ in _WRAPPERS:
+        around.append(type(model).__name__)
+        model = model.module
+    return model, around
+
+
+def _class_of(model):
+    """The name of its class, which fully_shard replaces by one of its own."""
+    kinds = type(model).__mro__
+    return kinds[2 if kinds[1].__name__ == "FSDPModule" else 0].__name__
+
+
 def _window_of_all_layers(config):
     """How many keys a query sees, of Transformers' configuration; None where not all layers agree."""
     window = getattr(config, "sliding_window", None)
@@ -62,7 +78,9 @@ class ModelObserver:
         self.session = session
         self._handles = []
         self._depth = 0
-        self._rotary_at = None
+        model, self.around = unwrapped(model)
+        if hasattr(model, "unshard"):
+            self.around.append("fully_shard")
         self._hook(model, self._root_begins, self._root_ended)
         for index, layer in enumerate(decoder_layers(model)):
             self._hook(layer, self._layer_begins(index), self._layer_ended)
@@ -103,7 +121,8 @@ class ModelObserver:
             sizes["sliding_window"] = window
         self.session.line(
             "model",
-            of=type(model).__name__,
+            of=_class_of(model),
+            around=self.around,
             library="transformers" if _has_transformers(model) else "torch",
             layers=len(decoder_layers(model)),
             config=sizes,

@@ -94,6 +94,7 @@ class Recording:
         self.mode = Watch(self.session, self.ring, self.annotations, self.losses)
         if self.mode.collectives:
             self.mode.collectives.gradient_names = self.optimizer.gradient_names
+            self.mode.collectives.wrappers = lambda: self.model.around if self.model else []
             WorkObserver(
                 self.session, self.patches, self.mode.collectives, self.annotations.waited
             )

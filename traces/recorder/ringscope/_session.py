@@ -135,8 +135,9 @@ class Session:
             self.line("group", name=name, members=dist.get_process_group_ranks(group))
         return name
 
-    def tensor(self, what, value, name="", keep=None, **place):
-        """Records a tensor as it is now. Returns its number, or None where it cannot be read."""
+    def tensor(self, what, value, name="", keep=None, part=None, **place):
+        """Records a tensor as it is now; `part`: of which whole it is one. Returns its number, or None
+        where it cannot be read."""
         value = local_of(value)
         if not can_be_read(value) or value.dtype not in TYPES:
             return None
@@ -157,6 +158,8 @@ class Session:
         kept = self._values(what, value, (digest, dtype, tuple(shape)), keep)
         if kept:
             fields["values"] = kept
+        if part is not None:
+            fields["part"] = part
         self.line("tensor", **fields)
         return number
 

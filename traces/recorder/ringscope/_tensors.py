@@ -45,16 +45,22 @@ def _mixed(words, first):
 
 def mixsum64(tensor):
     """The hash that traces/core/hash.h defines, of the contiguous elements; an unsigned integer."""
+    size = tensor.numel() * tensor.element_size()
+    return (mixsum64_of_part(tensor, 0) + size * _M4) & 0xFFFFFFFFFFFFFFFF
+
+
+def mixsum64_of_part(tensor, first_word):
+    """What a part of a tensor, from this word of 4 bytes on, adds to the hash of the whole. That of the
+    size in bytes is added once."""
     data = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
-    size = data.numel()
-    if size % 4:
-        data = torch.cat([data, data.new_zeros(4 - size % 4)])
+    if data.numel() % 4:
+        data = torch.cat([data, data.new_zeros(4 - data.numel() % 4)])
     if data.storage_offset() % 4:
         data = data.clone()
     words = data.view(torch.int32)
-    total = size * _M4
+    total = 0
     for first in range(0, words.numel(), _WORDS_AT_ONCE):
-        total += _mixed(words[first : first + _WORDS_AT_ONCE], first)
+        total += _mixed(words[first : first + _WORDS_AT_ONCE], first_word + first)
     return total & 0xFFFFFFFFFFFFFFFF
 
 

@@ -4,6 +4,7 @@
 import torch
 from torch.optim import optimizer as optimizers
 
+from ._parts import part_of
 from ._pytorch import local_of
 from ._session import observer
 
@@ -129,10 +130,13 @@ class OptimizerObserver:
             value = of(parameter)
             if value is None:
                 continue
-            self.session.tensor(what, value, name=name, keep=False, layer=None)
-            if value is not local_of(value):
-                placed = [str(placement) for placement in value.placements]
-                self.session.line("placed", what=what, name=name, placements=placed)
+            self._write(what, name, value)
+
+    def _write(self, what, name, value):
+        self.session.tensor(what, value, name=name, keep=False, part=part_of(value), layer=None)
+        if value is not local_of(value):
+            placed = [str(placement) for placement in value.placements]
+            self.session.line("placed", what=what, name=name, placements=placed)
 
     def _before(self, optimizer, args, kwargs):
         self.take_gradients(optimizer)
@@ -175,8 +179,7 @@ class OptimizerObserver:
     def take_unclipped(self, parameters):
         for parameter in parameters:
             if parameter.grad is not None:
-                name = self.names.get(id(parameter), "")
-                self.session.tensor("grad_unclipped", parameter.grad, name=name, keep=False, layer=None)
+                self._write("grad_unclipped", self.names.get(id(parameter), ""), parameter.grad)
 
     @observer
     def clipped(self, norm, max_norm, args, kwargs, begin_ns):

@@ -18,6 +18,8 @@ _SAMPLE = (
     ("qwen", 2),
     ("mistral_window_dropped", 2),
     ("trainer_own_loss", 2),
+    ("fsdp_over_dp", 4),
+    ("ddp_divides", 2),
 )
 
 

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong on purpose: the loss of each rank is its part of the mean over all targets, and DDP takes the mean of
+the ranks' gradients too, so they are smaller by the number of ranks.
+
+    torchrun --nproc-per-node 2 ddp_divides.py [FOLDER]
+"""
+
+from tiny_sharded import replicate, run
+
+if __name__ == "__main__":
+    run(replicate, factor=1, values="all")

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FSDP2 around a model under context_parallel, as it should be: parameters are cut over dp × cp, and the
+loss is multiplied by the ranks over whose gradients FSDP2 takes the mean.
+
+    torchrun --nproc-per-node 4 fsdp_cp.py [FOLDER]
+"""
+
+import os
+
+from tiny_sharded import shard, run
+
+if __name__ == "__main__":
+    run(shard, dp=int(os.environ["WORLD_SIZE"]) // 2, values="all")
