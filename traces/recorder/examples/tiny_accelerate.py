@@ -27,11 +27,11 @@ def sharded():
     return FullyShardedDataParallelPlugin(fsdp_version=2, cpu_ram_efficient_loading=False)
 
 
-def make_accelerator(dp=1):
-    """An Accelerator over `dp` replicas' worth of data and all other processes for cp."""
+def make_accelerator(replicate=1, shard=1):
+    """An Accelerator over a mesh of dp_replicate × dp_shard × cp."""
     allow_on_cpu()
-    cp = PartialState().num_processes // dp
-    mesh = ParallelismConfig(cp_size=cp, dp_shard_size=dp)
+    cp = PartialState().num_processes // (replicate * shard)
+    mesh = ParallelismConfig(cp_size=cp, dp_replicate_size=replicate, dp_shard_size=shard)
     return Accelerator(cpu=True, parallelism_config=mesh, fsdp_plugin=sharded())
 
 

@@ -20,7 +20,7 @@ def torchrun(script, *arguments, processes=2, **environment):
     command += ["--nproc-per-node", str(processes), script, *arguments]
     settings = {**os.environ, "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1", **environment}
     done = subprocess.run(
-        command, env=settings, cwd=EXAMPLES, capture_output=True, text=True, timeout=120
+        command, env=settings, cwd=EXAMPLES, capture_output=True, text=True, timeout=300
     )
     if done.returncode != 0:
         raise AssertionError(done.stderr[-3000:])
