@@ -12,6 +12,7 @@
 #include "viz/scene/inspector_scene.h"
 #include "viz/scene/meant.h"
 #include "viz/scene/memory_law.h"
+#include "viz/scene/memory_scene.h"
 #include "viz/scene/merge_history.h"
 #include "viz/scene/run_words.h"
 
@@ -104,6 +105,13 @@ TEST(MergeHistoryTest, ABlockWhoseLseIsNoNumberWasAttendedNevertheless) {
   ASSERT_EQ(scene.history.steps.size(), 1u);
   EXPECT_TRUE(scene.history.steps[0].attended) << scene.history.steps[0].words;
   EXPECT_TRUE(std::isnan(scene.history.steps[0].running_lse));
+}
+
+TEST(MemorySceneTest, WhatIsNotToldApartIsWhatTheRecordingSaysOfIt) {
+  const std::string held = "group cp 0\nmemory kv rank=0 bytes=100 time=5\n";
+  EXPECT_EQ(makeMemoryScene(*test::traceOf(held), firstStep()).unseen, "");
+  const auto trace = test::traceOf(held + "note memory.unseen.0 \"all else\"\n");
+  EXPECT_EQ(makeMemoryScene(*trace, firstStep()).unseen, "all else");
 }
 
 TEST(MemoryLawTest, WhatIsTakenAndGivenBackAtOneInstantWasNotHeldTogether) {

@@ -88,6 +88,15 @@ TEST(MemoryPainterTest, DrawsThePeakAndTheStackOfCategories) {
   EXPECT_GT(tallest, plot.height() * 0.5) << "KV is all that is held";
 }
 
+TEST(MemoryPainterTest, SaysWhatIsNotToldApartWhereTheRecordingSaysIt) {
+  MemoryScene scene = halfAMegabyte();
+  scene.unseen = "Of the 9 MiB that the process had at most, all else is not told apart.";
+  const auto picture = drawn(
+      {900, 560}, [&](QPainter& p, const QRectF& area) { paintMemory(p, area, scene, dark()); });
+  EXPECT_TRUE(has(*picture, "rank 7 holds at most 512 KiB that was seen")) << picture->words();
+  EXPECT_TRUE(has(*picture, "moment. " + scene.unseen)) << picture->words();
+}
+
 TEST(MemoryPainterTest, APointOfThePlotIsAnInstant) {
   const MemoryScene scene = halfAMegabyte();
   const QRectF area(0, 0, 900, 560);

@@ -7,4 +7,8 @@ namespace ringscope::traces {
 /// balance). A mask that is not in it was taken from how attention was called.
 inline constexpr const char* kDeclaredNote = "declared";
 
+/// Before a rank's number: the note of an imported job that says, as a JSON string, what of the
+/// memory of this rank is not told apart.
+inline constexpr const char* kUnseenMemoryNote = "memory.unseen.";
+
 }  // namespace ringscope::traces

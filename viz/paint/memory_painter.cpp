@@ -194,15 +194,17 @@ void drawHead(QPainter& p, const QRectF& area, const MemoryScene& scene, const T
   p.setPen(theme.text);
   p.setFont(textFont(17, QFont::DemiBold));
   p.drawText(QRectF(area.left() + 24, area.top() + 12, area.width() - 48, 24), Qt::AlignVCenter,
-             QString("rank %1 holds at most %2")
+             QString("rank %1 holds at most %2%3")
                  .arg(scene.rank.value())
-                 .arg(describeBytes(scene.peak.bytes).c_str()));
+                 .arg(describeBytes(scene.peak.bytes).c_str(),
+                      scene.unseen.empty() ? "" : " that was seen"));
+  QString words = "At the peak: " + QString::fromStdString(scene.peak.cause) +
+                  ". Click the chart to go to a moment.";
+  if (!scene.unseen.empty()) words += " " + QString::fromStdString(scene.unseen);
   p.setPen(theme.dim);
   p.setFont(textFont(13));
   p.drawText(QRectF(area.left() + 24, area.top() + 38, area.width() - 48, 36),
-             Qt::AlignTop | Qt::TextWordWrap,
-             "At the peak: " + QString::fromStdString(scene.peak.cause) +
-                 ". Click the chart to go to a moment.");
+             Qt::AlignTop | Qt::TextWordWrap, words);
 }
 
 }  // namespace

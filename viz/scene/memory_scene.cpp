@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/memory_scene.h"
 
+#include "traces/core/utf8.h"
 #include "traces/query/trace.h"
+#include "traces/schema/declared.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {
@@ -19,6 +21,8 @@ MemoryScene makeMemoryScene(const traces::Trace& trace, const Cursor& cursor) {
   }
   scene.series = memorySeries(trace, cursor.rank, kColumns);
   scene.law = memoryLaw(scene.peak, static_cast<int>(ranks.size()));
+  const auto& unseen = trace.note(traces::kUnseenMemoryNote + toString(cursor.rank));
+  if (unseen.is_string()) scene.unseen = traces::toPlainText(unseen.get<std::string>(), 200);
   return scene;
 }
 

@@ -16,6 +16,7 @@ struct MemoryScene {
   MemoryPeak peak;
   MemorySeries series;
   MemoryLaw law;
+  std::string unseen;  ///< of an imported recording: what is not told apart; empty: nothing
 
   friend bool operator==(const MemoryScene&, const MemoryScene&) = default;
 };

@@ -35,6 +35,7 @@ struct RecordedJob {
   std::vector<TensorRecord> tensors;
   std::map<std::int64_t, Bytes> kept;  ///< values by tensor
   std::vector<Event> events;
+  std::vector<MemorySample> memory;
   std::vector<Note> notes;
   std::vector<std::string> problems;
 
@@ -62,6 +63,8 @@ void addRun(RecordedJob& job);
 void addTensors(RecordedJob& job);
 /// Blocks, merges, hops, collectives and clipping.
 void addEvents(RecordedJob& job);
+/// What each rank held, by category, and what it had beyond that.
+void addMemory(RecordedJob& job);
 /// What was logged, and by whom the recording was made.
 void addNotes(RecordedJob& job);
 

@@ -86,6 +86,7 @@ std::shared_ptr<ChunkSource> sourceOf(RecordedJob& job) {
   for (auto& [id, values] : job.kept) source->addValues(TensorId::of(id), std::move(values));
   end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kValues)] = job.kept.size();
   addEventsByRank(*source, end, job);
+  addAll(*source, end, job.memory);
   addAll(*source, end, job.notes);
   if (isWhole(job)) source->add(end);
   return source;
@@ -106,6 +107,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   addRun(job);
   addTensors(job);
   addEvents(job);
+  addMemory(job);
   addNotes(job);
   return sourceOf(job);
 }

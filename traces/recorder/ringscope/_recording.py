@@ -101,9 +101,9 @@ class Recording:
         self.mode.__enter__()
 
     def _adopt(self, model):
+        self.optimizer.set_parameters(model)
         self.model = ModelObserver(self.session, model)
         self.buffers.model = model
-        self.optimizer.set_parameters(model)
         weights = {p.data_ptr(): name for name, p in model.named_parameters()}
         self.losses.embedding_names = lambda: weights
 

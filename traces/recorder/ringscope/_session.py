@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 
 from ._tensors import TYPES, can_be_read, mixsum64, quiet, raw_bytes, statistics
+from ._memory import MemoryObserver
 from ._pytorch import local_of
 from ._writer import RankWriter
 
@@ -76,6 +77,7 @@ class Session:
         self._troubles = 0
         self._groups = {}
         self._described = False
+        self.memory = MemoryObserver(self)
         self.writer.line("declared", **declare)
 
     @property
@@ -102,6 +104,7 @@ class Session:
             self.writer.line("full", step=self.step)
             return
         self.writer.line(kind, **fields)
+        self.memory.sample(kind, fields)
 
     def describe_job(self):
         """Once torch.distributed is there: the backend, and an id that all ranks of a job share."""
@@ -131,9 +134,13 @@ class Session:
         """Describes a process group once; returns its name."""
         name = group.group_name
         if name not in self._groups:
-            self._groups[name] = True
-            self.line("group", name=name, members=dist.get_process_group_ranks(group))
+            members = dist.get_process_group_ranks(group)
+            self._groups[name] = len(members)
+            self.line("group", name=name, members=members)
         return name
+
+    def size_of(self, group_name):
+        return self._groups.get(group_name, 1)
 
     def tensor(self, what, value, name="", keep=None, part=None, **place):
         """Records a tensor as it is now; `part`: of which whole it is one. Returns its number, or None
@@ -145,6 +152,7 @@ class Session:
         digest = mixsum64(value)
         self._tensors += 1
         number = self._tensors
+        self.memory.saw(what, value.numel() * value.element_size())
         fields = {
             "id": number,
             "what": what,

@@ -119,6 +119,8 @@ class OptimizerObserver:
     def set_parameters(self, model):
         self.know(model)
         self._known = [(p, self.names[id(p)]) for p in model.parameters()]
+        self.session.memory.known = [p for p, _ in self._known]
+        self.session.memory.parameters = model.parameters
 
     def _parameters(self, optimizer):
         for index, group in enumerate(optimizer.param_groups):
@@ -143,6 +145,7 @@ class OptimizerObserver:
 
     @observer
     def take_gradients(self, optimizer):
+        self.session.memory.optimizer(optimizer)
         self._record("grad", optimizer, lambda parameter: parameter.grad)
         for group in optimizer.param_groups:
             self.session.line(

@@ -42,7 +42,7 @@ class RankWriter:
         self._stem = f"rank-{rank:05d}"
         self._file = open(os.path.join(folder, self._stem + ".jsonl"), "x", encoding="utf-8")
         self._pending = {}
-        self._pending_bytes = 0
+        self.pending_bytes = 0
         self._files = 0
         self.line(
             "header",
@@ -72,9 +72,9 @@ class RankWriter:
         """Keeps a tensor's bytes for the next file of values; returns where they will be."""
         name = f"{self._stem}.values-{self._files:04d}.safetensors"
         self._pending[key] = (dtype, shape, data)
-        self._pending_bytes += len(data)
+        self.pending_bytes += len(data)
         self.left_bytes -= len(data)
-        if self._pending_bytes >= _VALUES_A_FILE:
+        if self.pending_bytes >= _VALUES_A_FILE:
             self.flush_values()
         return {"file": name, "key": key}
 
@@ -99,7 +99,7 @@ class RankWriter:
             file.flush()
             os.fsync(file.fileno())
         os.replace(path + ".part", path)
-        self._pending, self._pending_bytes = {}, 0
+        self._pending, self.pending_bytes = {}, 0
         self._files += 1
 
     def close(self):

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much memory this rank holds, and for what, as far as a recorder sees it."""
+
+import os
+
+import torch
+
+from ._pytorch import local_of
+
+# After these lines a sample is taken; at those in _CHANGING what lasts longer is looked at again.
+_SAMPLED = ("model", "attention", "hop", "attention_end", "loss", "optimizer", "step")
+_CHANGING = ("model", "attention", "loss", "optimizer", "step")
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+def resident_bytes():
+    """Of this process, or None where the system does not say it in /proc."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def device_bytes():
+    """What PyTorch's allocator has of the current CUDA device; None where the job uses none."""
+    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+        return None
+    stats = torch.cuda.memory_stats()
+    names = {
+        "allocated": "allocated_bytes.all.current",
+        "most_allocated": "allocated_bytes.all.peak",
+        "reserved": "reserved_bytes.all.current",
+    }
+    return {name: int(stats.get(key, 0)) for name, key in names.items()}
+
+
+def bytes_of(tensors):
+    """What this rank stores of them; of tensors that share their memory once."""
+    stored = {}
+    for tensor in tensors:
+        local = local_of(tensor)
+        stored[local.data_ptr()] = local.numel() * local.element_size()
+    return sum(stored.values())
+
+
+class MemoryObserver:
+    """Samples after lines that say where the job is."""
+
+    def __init__(self, session):
+        self.session = session
+        self.known = []
+        self.parameters = lambda: ()
+        self._optimizers = {}
+        self._lasting = {}
+        self._attention = {}
+        self._own_kv = 0
+
+    def optimizer(self, optimizer):
+        self._optimizers[id(optimizer)] = optimizer
+
+    def saw(self, what, size):
+        """A tensor of the attention that is at work."""
+        held = self._attention
+        if what in ("q", "dout"):
+            held.clear()
+            self._own_kv = 0
+            if what == "q":
+                held["q"] = size
+        elif what in ("k", "v"):
+            self._own_kv += size
+            held["kv"] = self._own_kv
+        elif what == "kv":
+            self._own_kv = self._own_kv or size
+            held["kv"] = max(held.get("kv", 0), self._own_kv)
+        elif what in ("out", "lse"):
+            held["out_lse"] = held.get("out_lse", 0) + size
+
+    def sample(self, kind, fields):
+        if kind not in _SAMPLED:
+            return
+        if kind == "hop" and fields["payload"] == "kv":
+            blocks = self.session.size_of(fields["group"]) if fields["rotate"] == "allgather" else 1
+            self._attention["kv"] = self._own_kv + blocks * fields["bytes"]
+        if kind == "step":
+            self._attention.clear()
+        if kind in _CHANGING:
+            self._lasting = self._lasting_bytes()
+        self.session.line(
+            "memory",
+            after=kind,
+            step=self.session.step,
+            time_ns=self.session.now(),
+            held={**self._lasting, **self._attention},
+            resident=resident_bytes(),
+            device=device_bytes(),
+            recorder=self.session.writer.pending_bytes,
+        )
+
+    def _lasting_bytes(self):
+        """FSDP2's parameters are counted with what it gathered of them, as long as that is in the model."""
+        parameters = [*self.known, *self.parameters()]
+        states = [
+            value
+            for optimizer in self._optimizers.values()
+            for state in optimizer.state.values()
+            for value in state.values()
+            if isinstance(value, torch.Tensor)
+        ]
+        return {
+            "weights": bytes_of(parameters),
+            "gradients": bytes_of(p.grad for p in parameters if p.grad is not None),
+            "optimizer": bytes_of(states),
+        }
