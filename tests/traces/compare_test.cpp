@@ -65,6 +65,7 @@ TEST(CompareRunsTest, WhatEqualRunsDifferByIsTheFloor) {
   EXPECT_NE(compareRuns(*run, *other).first(), nullptr);
   EXPECT_EQ(compareRuns(*run, *other, again.get()).first(), nullptr);
   EXPECT_NE(compareRuns(*again, *other, run.get()).first(), nullptr);
+  EXPECT_EQ(compareRuns(*run, *other, run.get()).first(), nullptr) << "no more than itself";
   EXPECT_NE(toText(compareRuns(*run, *other)).find("--floor RUN3"), std::string::npos);
 }
 

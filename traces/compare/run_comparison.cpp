@@ -119,7 +119,7 @@ RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* flo
         "record both with values or statistics of the same steps");
   if (!floor) return comparison;
   comparison.has_floor = true;
-  const RunComparison equal = compareAllOf(other, *floor);
+  const RunComparison equal = compareAllOf(*floor, other);  // of the same size as those above
   using Key = std::tuple<std::int32_t, std::int32_t, Direction, std::string>;
   const auto key = [](const TensorDifference& d) {
     return Key{d.place.train_step, d.place.layer.value(), d.place.direction, d.tensor};

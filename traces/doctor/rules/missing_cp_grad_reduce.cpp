@@ -16,21 +16,39 @@ bool isOverTp(const Trace& trace, const Event& event) {
   return group != trace.groups().end() && group->axis == GroupAxis::kTp;
 }
 
-bool gradientsWereReduced(const Trace& trace) {
+enum class Reduction { kUnknown, kNone, kSome };
+
+/// In one training step; unknown where no event of it was recorded.
+Reduction reductionIn(const Trace& trace, std::int32_t train_step) {
+  Reduction found = Reduction::kUnknown;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
     for (const Event& event : trace.events(WorldRank::of(rank))) {
+      if (event.place.train_step != train_step) continue;
+      if (found == Reduction::kUnknown) found = Reduction::kNone;
       const bool sums = event.kind == EventKind::kGradSync || event.kind == EventKind::kCollective;
       if (sums && event.payload == Payload::kGrads && event.bytes > 0 && !isOverTp(trace, event))
-        return true;
+        return Reduction::kSome;
     }
-  return false;
+  return found;
 }
 
-Finding finding(const ReplicaDrift& grads, const ReplicaDrift& weights, bool reduced) {
+const char* describe(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kSome:
+      return "a reduction of gradients was recorded, but not over these ranks.";
+    case Reduction::kNone:
+      return "no reduction of gradients was recorded.";
+    case Reduction::kUnknown:
+      return "which gradients were summed in this training step was not recorded.";
+  }
+  return "";
+}
+
+Finding finding(const ReplicaDrift& grads, const ReplicaDrift& weights, Reduction reduction) {
   Finding f;
   f.rule = "missing_cp_grad_reduce";
   f.severity = "error";
-  f.confidence = reduced ? "likely" : "certain";
+  f.confidence = reduction == Reduction::kNone ? "certain" : "likely";
   f.title = "Gradients are not reduced over the cp ranks";
   f.place = grads.first->place;
   f.rank = grads.first->rank;
@@ -39,9 +57,7 @@ Finding finding(const ReplicaDrift& grads, const ReplicaDrift& weights, bool red
       std::to_string(grads.differing) + " of " + std::to_string(grads.parameters) +
       " gradients differ between cp ranks after the sync (largest entries by a factor of up to " +
       describeSignificant(grads.ratio, 3) + "), and " + std::to_string(weights.differing) + " of " +
-      std::to_string(weights.parameters) + " weights differ after the step; " +
-      (reduced ? "a reduction of gradients was recorded, but not over these ranks."
-               : "no reduction of gradients was recorded.");
+      std::to_string(weights.parameters) + " weights differ after the step; " + describe(reduction);
   f.remedy =
       "Every cp rank saw other tokens, so its gradients are a part of the whole: all-reduce them "
       "over "
@@ -56,8 +72,8 @@ RuleResult checkMissingCpGradReduce(const Trace& trace) {
   const ReplicaDrift grads = readDrift(trace, TensorKind::kGradient);
   const ReplicaDrift weights = readDrift(trace, TensorKind::kWeight);
   if (grads.parameters == 0) return notObservable("needs the hashes of gradients after the sync");
-  return grads.differing == 0 ? clear()
-                              : found(finding(grads, weights, gradientsWereReduced(trace)));
+  if (grads.differing == 0) return clear();
+  return found(finding(grads, weights, reductionIn(trace, grads.first->place.train_step)));
 }
 
 }  // namespace ringscope::traces

@@ -54,6 +54,9 @@ def record(folder, model=None, steps=range(1), **options):
     steps: training steps to record, counted from 0 by the optimizer's steps; None: all.
     values: "auto" keeps token ids, positions and tensors up to max_tensor_bytes; "all"; "none".
     max_tensor_bytes: of one tensor's values (1 MiB).
+    fingerprints: of all steps that are not recorded a hash and statistics of some elements of every gradient
+        and weight and of their norms, and what log() is told: the first step in which ranks differ, or
+        numbers are no numbers. Of gradients that ranks hold in parts (FSDP2) none is taken.
     budget_bytes: of all that this rank writes (256 MiB); what does not fit is left out and counted.
     declare: what the job means to do, for what cannot be seen: loss="mean_over_targets",
         positions="whole_sequence" or "each_document", mask="causal", "full" or (with window=, the

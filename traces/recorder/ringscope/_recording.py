@@ -63,12 +63,14 @@ class Recording:
         max_tensor_bytes=1 << 20,
         budget_bytes=256 << 20,
         declare=None,
+        fingerprints=False,
     ):
         if values not in ("auto", "all", "none"):
             raise ValueError(f"values={values!r} is unknown; known are auto, all and none")
         declare = _checked(declare)
         steps = None if steps is None else frozenset(steps)
         self.session = Session(folder, steps, values, max_tensor_bytes, budget_bytes, declare)
+        self.session.fingerprints = bool(fingerprints)
         self.patches = Patches()
         self.ring = RingObserver(self.session, self.patches)
         self.annotations = AnnotationObserver(self.session, self.ring)
@@ -125,7 +127,8 @@ class Recording:
             values[name] = float(value)
         session = self.session
         step = session.step - 1 if session.microbatch < 0 and session.step > 0 else session.step
-        if values and session.running and (session.steps is None or step in session.steps):
+        wanted = session.fingerprints or session.steps is None or step in session.steps
+        if values and session.running and wanted:
             session.line("log", step=step, values=values)
 
     def _at_exit(self):

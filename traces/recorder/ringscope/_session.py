@@ -26,14 +26,14 @@ def environment_rank():
     return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
 
-def observer(function):
+def observer(function, wanted=lambda session: session.active):
     """Of a method that only looks: it is left out while nothing is to be recorded, its time is
     counted, and an error in it is written down and never reaches the job."""
 
     @functools.wraps(function)
     def guarded(self, *args, **kwargs):
         session = getattr(self, "session", self)
-        if not session.active or session.inside.busy:
+        if not wanted(session) or session.inside.busy:
             return None
         begin = time.perf_counter_ns()
         session.inside.busy = True
@@ -48,6 +48,11 @@ def observer(function):
             session.overhead_ns += time.perf_counter_ns() - begin
 
     return guarded
+
+
+def fingerprinter(function):
+    """An observer of training steps of which nothing else is recorded."""
+    return observer(function, lambda s: s.running and s.fingerprints and not s.active)
 
 
 class _Inside(threading.local):
@@ -70,6 +75,7 @@ class Session:
         self.layer = None
         self.recompute = False
         self.running = True
+        self.fingerprints = False
         self.overhead_ns = 0
         self.left_out = {}
         self._tensors = 0
@@ -201,7 +207,7 @@ class Session:
 
     def end_step(self):
         """The optimizer has stepped: what follows belongs to the next training step."""
-        if self.active:
+        if self.active or self.fingerprints:
             self.line("step", step=self.step, end_ns=self.now(), microbatches=self.microbatch + 1)
             self.writer.flush_values()
         self.step += 1

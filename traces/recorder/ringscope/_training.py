@@ -4,9 +4,10 @@
 import torch
 from torch.optim import optimizer as optimizers
 
+from . import _fingerprints
 from ._parts import part_of
 from ._pytorch import local_of
-from ._session import observer
+from ._session import fingerprinter, observer
 
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 
@@ -142,6 +143,13 @@ class OptimizerObserver:
 
     def _before(self, optimizer, args, kwargs):
         self.take_gradients(optimizer)
+        self.fingerprint("grad", optimizer, lambda parameter: parameter.grad)
+
+    @fingerprinter
+    def fingerprint(self, what, optimizer, of):
+        numbers = _fingerprints.fingerprint(of(p) for _, p in self._parameters(optimizer))
+        if numbers is not None:
+            self.session.tensor(what, numbers, name=_fingerprints.NAME, keep=False, layer=None)
 
     @observer
     def take_gradients(self, optimizer):
@@ -159,6 +167,7 @@ class OptimizerObserver:
 
     def _after(self, optimizer, args, kwargs):
         self.take_weights(optimizer)
+        self.fingerprint("weight", optimizer, lambda parameter: parameter.data)
         self.session.end_step()
 
     @observer

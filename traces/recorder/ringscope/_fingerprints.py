@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A few numbers of all gradients and all weights of a training step, cheap enough for thousands of steps."""
+
+import torch
+
+from ._pytorch import local_of
+from ._tensors import can_be_read
+
+NAME = "all parameters"
+_ELEMENTS = 4096  # of each parameter, evenly spaced
+
+
+def _is_part(value):
+    return any(not placed.is_replicate() for placed in getattr(value, "placements", ()))
+
+
+def _sample(value):
+    flat = value.detach().reshape(-1)
+    stride = max(1, flat.numel() // _ELEMENTS)
+    return flat[::stride][:_ELEMENTS].to(torch.float32)
+
+
+def fingerprint(values):
+    """One vector that stands for tensors that ranks hold whole: some elements of each, and its 2-norm, which
+    every other element is in. None where there is no such tensor: of parts that ranks hold, each has its own."""
+    whole = [local_of(value) for value in values if value is not None and not _is_part(value)]
+    whole = [value for value in whole if can_be_read(value) and value.is_floating_point() and value.numel()]
+    if not whole:
+        return None
+    norms = torch.stack([torch.linalg.vector_norm(value, dtype=torch.float32) for value in whole])
+    return torch.cat([_sample(value) for value in whole] + [norms])
