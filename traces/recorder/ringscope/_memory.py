@@ -10,6 +10,7 @@ from ._pytorch import local_of
 # After these lines a sample is taken; at those in _CHANGING what lasts longer is looked at again.
 _SAMPLED = ("model", "attention", "hop", "attention_end", "loss", "optimizer", "step")
 _CHANGING = ("model", "attention", "loss", "optimizer", "step")
+_STEPPING = ("model", "optimizer", "step")
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -85,7 +86,9 @@ class MemoryObserver:
         if kind == "step":
             self._attention.clear()
         if kind in _CHANGING:
-            self._lasting = self._lasting_bytes()
+            self._lasting.update(self._of_parameters())
+        if kind in _STEPPING:
+            self._lasting["optimizer"] = self._of_optimizers()
         self.session.line(
             "memory",
             after=kind,
@@ -97,18 +100,15 @@ class MemoryObserver:
             recorder=self.session.writer.pending_bytes,
         )
 
-    def _lasting_bytes(self):
-        """FSDP2's parameters are counted with what it gathered of them, as long as that is in the model."""
+    def _of_parameters(self):
+        """FSDP2's are counted with what it gathered of them, as long as that is in the model."""
         parameters = [*self.known, *self.parameters()]
-        states = [
-            value
-            for optimizer in self._optimizers.values()
-            for state in optimizer.state.values()
-            for value in state.values()
-            if isinstance(value, torch.Tensor)
-        ]
         return {
             "weights": bytes_of(parameters),
             "gradients": bytes_of(p.grad for p in parameters if p.grad is not None),
-            "optimizer": bytes_of(states),
         }
+
+    def _of_optimizers(self):
+        states = (state for each in self._optimizers.values() for state in each.state.values())
+        values = (value for state in states for value in state.values())
+        return bytes_of(value for value in values if isinstance(value, torch.Tensor))
