@@ -29,6 +29,11 @@ def make_mistral(window):
     return transformers.MistralForCausalLM(config)
 
 
+def make_llama():
+    torch.manual_seed(0)
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES))
+
+
 def make_qwen():
     torch.manual_seed(0)
     return transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**SIZES, head_dim=8))
