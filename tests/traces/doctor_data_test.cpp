@@ -130,13 +130,13 @@ TEST(ShiftLabelsPerShardRuleTest, RanksOfOneTpGroupReadOneBatchWhichProvesNoMore
   for (int tp = 0; tp < 6; ++tp) {
     std::string part = masked.substr(masked.find('\n') + 1);
     const std::string first = std::to_string(2 * tp), second = std::to_string(2 * tp + 1);
-    const auto replaceAll = [&part](const std::string& from, const std::string& to) {
+    const auto replace_all = [&part](const std::string& from, const std::string& to) {
       for (auto at = part.find(from); at != std::string::npos; at = part.find(from, at + to.size()))
         part.replace(at, from.size(), to);
     };
-    replaceAll("cp 0,1", "cp " + first + "," + second);
-    replaceAll("rank=1 ", "rank=" + second + "  ");
-    replaceAll("rank=0 ", "rank=" + first + " ");
+    replace_all("cp 0,1", "cp " + first + "," + second);
+    replace_all("rank=1 ", "rank=" + second + "  ");
+    replace_all("rank=0 ", "rank=" + first + " ");
     text += part;
   }
   EXPECT_EQ(verdictOf("shift_labels_per_shard", text), Verdict::kNotObservable);

@@ -18,7 +18,10 @@ struct Logical {
   std::int32_t layer;
   Direction direction;
   std::string tensor;
-  auto operator<=>(const Logical&) const = default;
+  friend bool operator<(const Logical& a, const Logical& b) {
+    return std::tie(a.train_step, a.layer, a.direction, a.tensor) <
+           std::tie(b.train_step, b.layer, b.direction, b.tensor);
+  }
 };
 using Parts = std::vector<const TensorRecord*>;
 

@@ -224,12 +224,12 @@ void CoverageCounter::addCut(CoverageTally& tally, const AttentionMask& mask, co
       if (cells_ > kMostCells) return;
       ShardRun q = query_row.run, k = key_row.run;
       if (!haveOneStride(q, k)) continue;
-      const auto wantedOf = [&](const Band& band) {
+      const auto wanted_of = [&](const Band& band) {
         const Band part = band.within(query_row.at, query_row.end(), key_row.at, key_row.end());
         return part.empty() ? 0 : mask.pairs(q, k, part.from(query_row.at, key_row.at));
       };
-      cut += wantedOf(above);
-      for (const Band& attended : elsewhere) cut -= wantedOf(attended);
+      cut += wanted_of(above);
+      for (const Band& attended : elsewhere) cut -= wanted_of(attended);
     }
   tally.cut.add(cut, piece);
 }

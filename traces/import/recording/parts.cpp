@@ -17,7 +17,9 @@ struct Which {
   std::int64_t step;
   std::string what, name;
   std::size_t nth;
-  auto operator<=>(const Which&) const = default;
+  friend bool operator<(const Which& a, const Which& b) {
+    return std::tie(a.step, a.what, a.name, a.nth) < std::tie(b.step, b.what, b.name, b.nth);
+  }
 };
 using PartsOfRank = std::map<Which, std::size_t>;  ///< its line
 

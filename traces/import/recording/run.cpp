@@ -165,7 +165,8 @@ void forgetTokens(RecordedJob& job, const Called& called) {
 /// Where the job declared no mask, a window that its model's configuration has for all layers is
 /// what was meant, if it leaves anything of the sequence out.
 std::optional<Line> declaredBy(const RankLines& rank, std::int64_t sequence) {
-  const auto declared = firstOf(rank, "declared"), model = firstOf(rank, "model");
+  auto declared = firstOf(rank, "declared");
+  const auto model = firstOf(rank, "model");
   const std::int64_t window = model ? model->part("config").whole("sliding_window", 0) : 0;
   if ((declared && declared->has("mask")) || window <= 0 || window >= sequence) return declared;
   nlohmann::json meant = declared ? declared->json() : nlohmann::json::object();
