@@ -73,7 +73,7 @@ class Job(unittest.TestCase):
             self.assertEqual(done.returncode, 1, done.stderr)
             found = json.loads(done.stdout)["findings"]
             self.assertEqual([f["rule"] for f in found], ["missing_cp_grad_reduce"])
-            self.assertEqual((found[0]["step"], found[0]["rank"]), (5, 1))
+            self.assertEqual((found[0]["train_step"], found[0]["rank"]), (5, 1))
             self.assertIn("was not recorded", found[0]["evidence"])
 
 
