@@ -68,6 +68,23 @@ TEST(RedactionTest, TokensAndWeightsHaveNoValuesLeftAndPathsAreGone) {
   EXPECT_TRUE(readSealed(shared).empty()) << "the command line is not shared";
 }
 
+TEST(RedactionTest, ValuesOfWhichTheRecordIsLostAreNotShared) {
+  Redactor redactor(Redaction::parse("tokens"));
+  Chunk values;
+  values.kind = ChunkKind::kValues;
+  values.key = 7;
+  EXPECT_FALSE(redactor.apply(values)) << "nobody knows whose they are";
+  TensorRecord position_ids;
+  position_ids.tensor = {TensorKind::kPositionIds};
+  position_ids.id = TensorId::of(7);
+  Chunk records;
+  records.kind = ChunkKind::kTensors;
+  records.body = encodeRows<TensorRecord>(std::vector{position_ids});
+  records.rows = 1;
+  redactor.look(records);
+  EXPECT_TRUE(redactor.apply(values));
+}
+
 TEST(RedactionTest, EqualTensorsStayEqualAndOthersDiffer) {
   test::TempDir dir;
   const std::string shared = dir.file("shared.rscope"), again = dir.file("again.rscope");

@@ -99,7 +99,7 @@ bool Redactor::leavesOut(const TensorName& tensor) const {
 
 void Redactor::look(const Chunk& tensors) {
   for (const TensorRecord& record : decodeRows<TensorRecord>(tensors))
-    if (leavesOut(record.tensor)) left_out_.insert(record.id);
+    if (!leavesOut(record.tensor)) shared_.insert(record.id);
 }
 
 Chunk Redactor::withoutValues(Chunk tensors) const {
@@ -126,7 +126,7 @@ Chunk Redactor::withoutPaths(Chunk run) const {
   return reencoded(std::move(run), runs);
 }
 
-std::optional<Chunk> Redactor::applyToNotes(Chunk notes) const {
+Chunk Redactor::redactedNotes(Chunk notes) const {
   auto records = decodeRows<Note>(notes);
   for (Note& note : records) {
     nlohmann::json json = parseJson(note.json, "a note");
@@ -152,13 +152,13 @@ std::optional<Chunk> Redactor::apply(Chunk chunk) {
     case ChunkKind::kTensors:
       return withoutValues(std::move(chunk));
     case ChunkKind::kValues:
-      if (!left_out_.contains(tensorOf(chunk))) return chunk;
+      if (shared_.contains(tensorOf(chunk))) return chunk;
       left_out_rows_ += chunk.rows;
       return std::nullopt;
     case ChunkKind::kRun:
       return what_.paths ? withoutPaths(std::move(chunk)) : std::move(chunk);
     case ChunkKind::kNotes:
-      return applyToNotes(std::move(chunk));
+      return redactedNotes(std::move(chunk));
     case ChunkKind::kEnd:
       return recounted(std::move(chunk));
     default:

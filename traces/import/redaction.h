@@ -28,7 +28,8 @@ class Redactor {
  public:
   explicit Redactor(const Redaction& what);
 
-  /// Must see every chunk of tensors before any values are asked about.
+  /// Must see every chunk of tensors before any values are asked about: values of a tensor that it
+  /// did not see, as where its record is damaged, are left out.
   void look(const Chunk& tensors);
   /// The chunk as it may be shared; nothing where none of it may.
   std::optional<Chunk> apply(Chunk chunk);
@@ -37,12 +38,12 @@ class Redactor {
   bool leavesOut(const TensorName& tensor) const;
   Chunk withoutValues(Chunk tensors) const;
   Chunk withoutPaths(Chunk run) const;
-  std::optional<Chunk> applyToNotes(Chunk notes) const;
+  Chunk redactedNotes(Chunk notes) const;
   Chunk recounted(Chunk end) const;
 
   Redaction what_;
   std::uint64_t secret_;
-  std::set<TensorId> left_out_;
+  std::set<TensorId> shared_;
   std::uint64_t left_out_rows_ = 0;
 };
 
