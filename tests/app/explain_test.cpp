@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "tests/support/places.h"
 #include "tests/support/run_program.h"
 
 namespace ringscope {
@@ -11,11 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kSource = RINGSCOPE_SOURCE_DIR;
+const std::string kSource = test::kSources;
 const std::string kRecording = kSource + "/resources/sample/missing_position_ids.rscope";
 
 test::Result window(const std::string& arguments) {
-  return test::runProgram(RINGSCOPE_WINDOW, arguments);
+  return test::runProgram(test::kWindow, arguments);
 }
 
 bool isOnePage(const std::string& path) {
@@ -78,7 +79,7 @@ TEST(ExplainTest, RefusesWhatItCannotDoInASentence) {
 TEST(ExplainTest, TheTextsComeWithTheProgram) {
   const test::TempDir dir;
   fs::create_directories(dir.file("bin"));
-  fs::copy_file(RINGSCOPE_WINDOW, dir.file("bin/ringscope-gui"));
+  fs::copy_file(test::kWindow, dir.file("bin/ringscope-gui"));
   const std::string run = "--explain lse_base2 -o " + dir.file("page.pdf");
   const auto alone = test::runProgram(dir.file("bin/ringscope-gui"), run);
   EXPECT_EQ(alone.code, 0) << alone.err;

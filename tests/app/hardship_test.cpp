@@ -10,6 +10,7 @@
 
 #include "tests/support/campaign.h"
 #include "tests/support/child_program.h"
+#include "tests/support/places.h"
 #include "tests/support/run_program.h"
 
 namespace ringscope {
@@ -149,7 +150,7 @@ void expectSentences(const std::string& said, int code) {
 }
 
 TEST(HardshipFaultTest, MemoryThatTheEngineDoesNotFitIntoIsSaidBeforeARunStarts) {
-  const auto result = test::runProgram("ulimit -v 300000; " RINGSCOPE_PROGRAM,
+  const auto result = test::runProgram(std::string("ulimit -v 300000; ") + test::kProgram,
                                        "train --steps 1 --text " + test::sampleText());
   test::expectOneSentence(result, "does not fit into 293 MiB of memory");
 }

@@ -10,6 +10,7 @@
 
 #include "tests/support/campaign.h"
 #include "tests/support/child_program.h"
+#include "tests/support/places.h"
 #include "tests/support/run_program.h"
 #include "traces/query/ending.h"
 
@@ -126,8 +127,8 @@ TEST(KillFaultTest, AKilledSupervisorTakesItsRanksAlongAndLeavesATraceThatOpens)
   }
 }
 
-#ifdef RINGSCOPE_WINDOW
 TEST(KillFaultTest, AKilledWindowTakesItsRunAlongAndLeavesATraceThatOpens) {
+  if (*test::kWindow == '\0') GTEST_SKIP() << "this build has no window";
   for (Campaign campaign(3, 5); campaign.next();) {
     SCOPED_TRACE(campaign.text());
     const Playground playground;
@@ -138,7 +139,7 @@ TEST(KillFaultTest, AKilledWindowTakesItsRunAlongAndLeavesATraceThatOpens) {
                           << R"(", "transport": "gloo", "trace": ")" << trace << R"("})";
     SCOPED_TRACE("over " + launch);
     Child window(
-        {"--run", config}, playground.file("said"), [&] { playground.enter(); }, RINGSCOPE_WINDOW);
+        {"--run", config}, playground.file("said"), [&] { playground.enter(); }, test::kWindow);
     waitForAnyMoment(trace, campaign);
     window.signal(SIGKILL);
     EXPECT_EQ(window.wait(), -SIGKILL) << test::slurp(playground.file("said"));
@@ -146,7 +147,6 @@ TEST(KillFaultTest, AKilledWindowTakesItsRunAlongAndLeavesATraceThatOpens) {
     expectHonestTrace(trace, true);
   }
 }
-#endif
 
 }  // namespace
 }  // namespace ringscope

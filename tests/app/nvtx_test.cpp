@@ -18,7 +18,7 @@ using test::sampleText;
 /// What a profiler sees of a run: an injection library of our own writes it down.
 TEST(NvtxTest, EveryStageIsARangeOfOurDomainWithTheTracesPayload) {
   test::TempDir dir;
-  ::setenv("NVTX_INJECTION64_PATH", RINGSCOPE_NVTX_INJECTION, 1);
+  ::setenv("NVTX_INJECTION64_PATH", test::kNvtxInjection, 1);
   ::setenv("RINGSCOPE_NVTX_LOG", dir.file("nvtx").c_str(), 1);
   const auto result = ringscope("train --text " + sampleText() +
                                 " --cp 2 --steps 1 --seq-len 64 --trace " + dir.file("t.rscope"));

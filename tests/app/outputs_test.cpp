@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/child_program.h"
+#include "tests/support/places.h"
 #include "tests/support/run_program.h"
 #include "traces/query/ending.h"
 
@@ -90,7 +91,7 @@ TEST_F(OutputsTest, AFileThatMayNotGrowCutsTheTraceAndNothingElse) {
   };
   for (const std::string launch : {"threads", "processes"}) {
     const std::string trace = dir_.file(launch), log = dir_.file(launch + ".log");
-    const auto result = test::runProgram("ulimit -f 2048; " RINGSCOPE_PROGRAM,
+    const auto result = test::runProgram(std::string("ulimit -f 2048; ") + test::kProgram,
                                          arguments(trace, log).append(launch));
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_NE(result.err.find("the trace is cut"), std::string::npos) << result.err;

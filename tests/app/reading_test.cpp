@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/places.h"
 #include "tests/support/run_program.h"
 #include "traces/mistakes/catalogue.h"
 
@@ -17,8 +18,7 @@ using nlohmann::json;
 using test::expectOneSentence;
 using test::ringscope;
 
-const std::string kSample =
-    std::string(RINGSCOPE_SOURCE_DIR) + "/resources/sample/missing_position_ids.rscope";
+const std::string kSample = test::inSources("resources/sample/missing_position_ids.rscope");
 
 TEST(ReadingTest, EveryReadingCommandHasHelp) {
   for (const char* command : {"diff", "doctor", "mistakes", "verify", "info", "merge", "gui"}) {
@@ -134,7 +134,7 @@ TEST(ReadingTest, BadInputIsOneClearSentenceAndExitCode2) {
 /// A copy of ringscope in a folder of its own, as a viewer's installation has it.
 class AloneTest : public testing::Test {
  protected:
-  AloneTest() { std::filesystem::copy_file(RINGSCOPE_PROGRAM, program_); }
+  AloneTest() { std::filesystem::copy_file(test::kProgram, program_); }
   test::Result alone(const std::string& arguments) { return test::runProgram(program_, arguments); }
 
   test::TempDir dir_;

@@ -6,6 +6,7 @@
 
 #include "tests/engine/hidden_mistakes.h"
 #include "tests/engine/injected_harness.h"
+#include "tests/support/places.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/query/ending.h"
 
@@ -21,7 +22,7 @@ const std::vector<std::string> kCaptures = {"none", "stats", "values:steps=0", "
 using Answers = std::map<std::string, std::vector<std::string>>;
 
 Answers documented() {
-  std::ifstream file(std::string(RINGSCOPE_SOURCE_DIR) + "/traces/mistakes/README.md");
+  std::ifstream file(test::inSources("traces/mistakes/README.md"));
   Answers answers;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {

@@ -186,7 +186,7 @@ TEST(DocumentTrainingTest, EveryStepsOwnDocumentsStayWithinNoiseOnAMesh) {
 /// Paragraphs of the sample text, each dealt by itself.
 TrainConfig perDocument(int cp, const char* strategy) {
   TrainConfig config;
-  config.text.emplace_back(RINGSCOPE_SOURCE_DIR "/resources/sample/text.txt");
+  config.text.emplace_back(test::inSources("resources/sample/text.txt"));
   config.separator = "\n\n";
   config.mask = traces::MaskKind::kDocuments;
   config.balance = traces::Balance::kPerDocument;

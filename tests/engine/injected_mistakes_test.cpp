@@ -263,7 +263,7 @@ TEST(InjectedMistakesTest, EachHasACase) {
   std::string text;
   for (const char* name :
        {"injected_mistakes_test.cpp", "injected_layouts_test.cpp", "injected_pairs_test.cpp"}) {
-    std::ifstream file(std::string(RINGSCOPE_SOURCE_DIR) + "/tests/engine/" + name);
+    std::ifstream file(test::inSources("tests/engine/") + name);
     text.append(std::istreambuf_iterator<char>(file), {});
   }
   for (const InjectableMistake& mistake : injectableMistakes())

@@ -10,9 +10,7 @@ add_library(ringscope_facts STATIC
   facts/panel_facts.cpp facts/proof_facts.cpp facts/record_processes.cpp facts/ring_facts.cpp facts/rule_facts.cpp
   facts/scene_facts.cpp facts/sentence_facts.cpp facts/sentences.cpp facts/status_facts.cpp facts/tensor_facts.cpp)
 ringscope_target(ringscope_facts)
-target_compile_definitions(ringscope_facts PRIVATE RINGSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                           RINGSCOPE_PROGRAM="$<TARGET_FILE:ringscope>")
-target_link_libraries(ringscope_facts PUBLIC ringscope_test_oracle ringscope_scene ringscope_engine GTest::gtest)
+target_link_libraries(ringscope_facts PUBLIC ringscope_test_oracle ringscope_test_places ringscope_scene ringscope_engine GTest::gtest)
 target_precompile_headers(ringscope_facts REUSE_FROM ringscope_engine)
 ringscope_test(test_facts engine facts/facts_test.cpp LIBS ringscope_facts GTest::gtest_main)
 add_dependencies(test_facts ringscope)

@@ -26,7 +26,7 @@ class Child {
   /// `program`.
   explicit Child(
       const std::vector<std::string>& arguments, const std::string& errors = "/dev/null",
-      const std::function<void()>& prepare = [] {}, const char* program = RINGSCOPE_PROGRAM) {
+      const std::function<void()>& prepare = [] {}, const char* program = test::kProgram) {
     int in[2], out[2];
     EXPECT_EQ(pipe(in) + pipe(out), 0);
     pid_ = fork();

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/support/places.h"
+
 namespace ringscope::test {
 
 /// A folder that is removed at the end of the test.
@@ -26,10 +28,10 @@ class TempDir {
 
 /// A file of tests/reference.
 inline std::string reference(const std::string& name) {
-  return std::string(RINGSCOPE_SOURCE_DIR) + "/tests/reference/" + name;
+  return test::inSources("tests/reference/") + name;
 }
 inline std::string sampleText() {
-  return RINGSCOPE_SOURCE_DIR "/resources/sample/text.txt";
+  return test::inSources("resources/sample/text.txt");
 }
 
 }  // namespace ringscope::test

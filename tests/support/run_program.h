@@ -36,7 +36,7 @@ inline Result runProgram(const std::string& program, const std::string& argument
 }
 
 inline Result ringscope(const std::string& arguments) {
-  return runProgram(RINGSCOPE_PROGRAM, arguments);
+  return runProgram(test::kProgram, arguments);
 }
 
 inline void expectOneSentence(const Result& result, const std::string& words) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/query/framework.h"
@@ -20,7 +21,7 @@ TEST(CaptureAdvice, OfAnOwnRunItNamesTheCapture) {
 }
 
 TEST(CaptureAdvice, OfAnImportedJobNoSentenceNamesACapture) {
-  const test::RecordingCopy copy(RINGSCOPE_SOURCE_DIR "/tests/reference/hand_recording");
+  const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
   for (const char* name :
        {"rank-00000.values-0000.safetensors", "rank-00001.values-0000.safetensors"})
     std::filesystem::remove(copy.file(name));

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 
+#include "tests/support/places.h"
 #include "traces/doctor/rule.h"
 
 namespace ringscope::traces {
@@ -15,7 +16,7 @@ namespace {
 
 /// The last column of the page's table, by the mistake in the first.
 std::map<std::string, std::string> lastColumns() {
-  std::ifstream page(RINGSCOPE_SOURCE_DIR "/traces/mistakes/README.md");
+  std::ifstream page(test::inSources("traces/mistakes/README.md"));
   std::map<std::string, std::string> columns;
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("| `") || !line.ends_with(" |")) continue;

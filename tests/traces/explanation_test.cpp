@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kSource = RINGSCOPE_SOURCE_DIR;
+const fs::path kSource = test::kSources;
 const fs::path kFolder = kSource / "resources/mistakes";
 
 std::string contentOf(const fs::path& path) {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tests/support/format_table.h"
+#include "tests/support/places.h"
 #include "traces/core/hash.h"
 #include "traces/schema/chunk.h"
 
@@ -12,7 +13,7 @@ namespace ringscope::traces {
 namespace {
 
 std::string specification() {
-  std::ifstream in(RINGSCOPE_SOURCE_DIR "/traces/FORMAT.md");
+  std::ifstream in(test::inSources("traces/FORMAT.md"));
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/query/trace.h"
@@ -12,7 +13,7 @@
 namespace ringscope::traces {
 namespace {
 
-const std::string kRecording = RINGSCOPE_SOURCE_DIR "/tests/reference/hand_recording";
+const std::string kRecording = test::inSources("tests/reference/hand_recording");
 const std::vector<std::string> kFiles = {"rank-00000.jsonl", "rank-00001.jsonl"};
 
 WorldRank rank(int number) {

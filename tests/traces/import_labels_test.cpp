@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/core/hash.h"
 #include "traces/import/recording/labels.h"
@@ -29,7 +30,7 @@ TEST(ImportLabels, LabelsOfALossThatLeftOutTheLastRowOfEachSequenceEndInAnIgnore
 }
 
 TEST(ImportLabels, LogitsOfFewerTokensThanTheRankOwnsAreNotTaken) {
-  const test::RecordingCopy copy(RINGSCOPE_SOURCE_DIR "/tests/reference/recording");
+  const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
   constexpr const char* kFirst = "rank-00000.jsonl";
   copy.change(kFirst, R"("what":"logits")", R"("what":"logits","of":"a test")");
   const std::string all = copy.text(kFirst);

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/query/trace.h"
 #include "traces/schema/declared.h"
@@ -15,7 +16,7 @@ namespace {
 class Copy : public test::RecordingCopy {
  public:
   explicit Copy(const std::string& lines)
-      : RecordingCopy(RINGSCOPE_SOURCE_DIR "/tests/reference/recording") {
+      : RecordingCopy(test::inSources("tests/reference/recording")) {
     std::string all = text("rank-00000.jsonl");
     put("rank-00000.jsonl", all.insert(all.rfind(R"({"line":"end")"), lines));
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/core/hash.h"
 #include "traces/query/trace.h"
@@ -25,7 +26,7 @@ std::string hex(std::uint64_t number) {
 /// first two rows, rank 1 the last.
 class Copy : public test::RecordingCopy {
  public:
-  Copy() : RecordingCopy(RINGSCOPE_SOURCE_DIR "/tests/reference/recording") {
+  Copy() : RecordingCopy(test::inSources("tests/reference/recording")) {
     add(0, 0, 2, R"({"min":-2.0,"max":4.0,"mean":1.5,"abs_max":4.0,"nan":0,"inf":0})");
     add(1, 2, 1, R"({"min":5.0,"max":9.0,"mean":7.0,"abs_max":9.0,"nan":0,"inf":0})");
   }

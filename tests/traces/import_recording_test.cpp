@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kRecording = RINGSCOPE_SOURCE_DIR "/tests/reference/recording";
+const std::string kRecording = test::inSources("tests/reference/recording");
 constexpr const char* kFirst = "rank-00000.jsonl";
 
 /// A copy that can be damaged.

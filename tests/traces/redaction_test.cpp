@@ -20,7 +20,7 @@ namespace ringscope::traces {
 namespace {
 
 std::string sampleRecording() {
-  return RINGSCOPE_SOURCE_DIR "/resources/sample/missing_position_ids.rscope";
+  return test::inSources("resources/sample/missing_position_ids.rscope");
 }
 
 std::string contentOf(const std::string& path) {

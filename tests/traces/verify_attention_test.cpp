@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tests/support/places.h"
 #include "traces/query/trace.h"
 #include "traces/safetensors/safetensors.h"
 #include "traces/verify/attention.h"
@@ -26,7 +27,7 @@ std::vector<TokenIndex> tokens(std::int64_t count) {
 class PyTorchCase {
  public:
   explicit PyTorchCase(const std::string& name)
-      : file_(SafeTensorsFile::read(RINGSCOPE_SOURCE_DIR "/tests/reference/attention/" + name +
+      : file_(SafeTensorsFile::read(test::inSources("tests/reference/attention/") + name +
                                     ".safetensors")) {
     for (const char* tensor : {"q", "k", "v", "dout"}) inputs_[tensor] = values(tensor);
     const auto& q = file_.at("q").shape;

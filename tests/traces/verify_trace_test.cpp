@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "tests/support/places.h"
 #include "tests/support/recorded_layer.h"
 #include "tests/support/run_program.h"
 #include "traces/verify/trace_check.h"
@@ -8,7 +9,7 @@
 namespace ringscope::traces {
 namespace {
 
-const std::string kSample = RINGSCOPE_SOURCE_DIR "/resources/sample/missing_position_ids.rscope";
+const std::string kSample = test::inSources("resources/sample/missing_position_ids.rscope");
 
 TEST(VerifyTraceTest, AttentionOfTheSampleIsRightWhateverItsPositions) {
   const auto trace = openTrace(kSample);
@@ -35,8 +36,7 @@ TEST(VerifyTraceTest, TheCommandSaysWhatIsRightAndWhatItCouldNotSee) {
 }
 
 TEST(VerifyTraceTest, TheCommandRefusesARecordingWithoutValuesInOneSentence) {
-  test::expectOneSentence(test::ringscope("verify " RINGSCOPE_SOURCE_DIR "/README.md"),
-                          "README.md");
+  test::expectOneSentence(test::ringscope("verify " + test::inSources("README.md")), "README.md");
 }
 
 TEST(VerifyTraceTest, AWrongRowIsNamedInWordsAndInJson) {

@@ -8,6 +8,7 @@
 #include <QTextBlock>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/places.h"
 #include "tests/support/run_program.h"
 #include "tests/viz/drawn.h"
 #include "traces/mistakes/catalogue.h"
@@ -17,7 +18,8 @@
 namespace ringscope::viz {
 namespace {
 
-const QString kRecording = RINGSCOPE_SOURCE_DIR "/resources/sample/missing_position_ids.rscope";
+const QString kRecording =
+    QString::fromStdString(test::inSources("resources/sample/missing_position_ids.rscope"));
 
 traces::Explanation small() {
   return {

@@ -2,6 +2,7 @@
 // What views say of an imported job that kept nothing: RingScope's own options are not its.
 #include <gtest/gtest.h>
 
+#include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/query/trace.h"
 #include "viz/scene/diff_scene.h"
@@ -27,7 +28,7 @@ std::shared_ptr<traces::Trace> withoutValues(const test::RecordingCopy& copy) {
 }
 
 TEST(ForeignSceneTest, NoViewOfAnImportedJobNamesACaptureOrVerifyOption) {
-  const test::RecordingCopy copy(RINGSCOPE_SOURCE_DIR "/tests/reference/hand_recording");
+  const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
   const auto trace = withoutValues(copy);
   Cursor cursor;
   cursor.place = {0, Layer::of(0), traces::Direction::kForward, RingStep::of(0)};

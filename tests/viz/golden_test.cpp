@@ -7,15 +7,15 @@
 #include <QImage>
 #include <cmath>
 
+#include "tests/support/places.h"
 #include "traces/query/trace.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
 namespace {
 
-const std::string kFolder = std::string(RINGSCOPE_SOURCE_DIR) + "/tests/golden/";
-const std::string kRecording =
-    std::string(RINGSCOPE_SOURCE_DIR) + "/resources/sample/missing_position_ids.rscope";
+const std::string kFolder = test::inSources("tests/golden/");
+const std::string kRecording = test::inSources("resources/sample/missing_position_ids.rscope");
 
 /// The share of pixels whose colour is off by more than an edge's worth of antialiasing.
 double difference(const QImage& a, const QImage& b) {

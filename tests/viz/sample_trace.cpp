@@ -20,7 +20,7 @@ std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes) {
   auto found = made.find(key);
   if (found == made.end()) {
     const std::string path = dir.file(key + ".rscope");
-    const std::string command = std::string(RINGSCOPE_PROGRAM) + " train --text " + sampleText() +
+    const std::string command = std::string(test::kProgram) + " train --text " + sampleText() +
                                 " --steps 2 --seq-len 128 --verify --cp " + std::to_string(cp) +
                                 options + " --trace " + path + " >/dev/null";
     const int code = WEXITSTATUS(std::system(command.c_str()));
@@ -34,7 +34,7 @@ std::string traceFileWith(const std::string& options) {
   static TempDir dir;
   static int made = 0;
   const std::string path = dir.file(std::to_string(made++) + ".rscope");
-  const std::string command = std::string(RINGSCOPE_PROGRAM) + " train --text " + sampleText() +
+  const std::string command = std::string(test::kProgram) + " train --text " + sampleText() +
                               " --steps 1 --seq-len 64 " + options + " --trace " + path +
                               " >/dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
@@ -45,7 +45,7 @@ std::string documentsTraceFile(const std::string& options) {
   static TempDir dir;
   static int made = 0;
   const std::string path = dir.file(std::to_string(made++) + ".rscope");
-  const std::string command = std::string(RINGSCOPE_PROGRAM) + " attend " +
+  const std::string command = std::string(test::kProgram) + " attend " +
                               reference("attention/documents.safetensors") + " --cp 4 " + options +
                               " -o " + dir.file("out") + " --trace " + path + " >/dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
@@ -89,7 +89,7 @@ std::string packedTraceFile() {
   writeTokens(dir.file("tokens"),
               {{"input_ids", tokens}, {"labels", labels}, {"position_ids", positions}});
   const std::string path = dir.file("packed.rscope");
-  const std::string command = std::string(RINGSCOPE_PROGRAM) + " train --tokens " +
+  const std::string command = std::string(test::kProgram) + " train --tokens " +
                               dir.file("tokens") + " --steps 1 --cp 2 --verify --trace " + path +
                               " >/dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;

@@ -37,7 +37,7 @@ inline test::RingRun restartingPositions() {
 /// The real window, driven by real mouse and key events, offscreen or under Xvfb.
 class WindowTest : public testing::Test {
  protected:
-  WindowTest() : window(RINGSCOPE_PROGRAM) {
+  WindowTest() : window(test::kProgram) {
     window.resize(1280, 800);
     window.show();
     EXPECT_TRUE(QTest::qWaitForWindowExposed(&window));

@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QElapsedTimer>
 
+#include "tests/support/places.h"
 #include "tests/viz/window_fixture.h"
 #include "traces/mistakes/catalogue.h"
 #include "viz/maths/ring_layout.h"
@@ -36,7 +37,7 @@ TEST_F(WindowTest, KeysMoveTheMomentAndChooseRanks) {
 }
 
 TEST_F(WindowTest, AnImportedJobCannotBeRunAgainFromHere) {
-  openFile(RINGSCOPE_SOURCE_DIR "/tests/reference/hand_recording");
+  openFile(test::inSources("tests/reference/hand_recording"));
   EXPECT_EQ(button("Run again"), nullptr);
   ASSERT_TRUE(button("Run") && button("What if"));
   EXPECT_FALSE(button("What if")->isEnabled());
@@ -52,7 +53,7 @@ TEST_F(WindowTest, AnImportedJobCannotBeRunAgainFromHere) {
 
 TEST_F(WindowTest, TheFormKeepsItsOwnSettingsBesideAnImportedJob) {
   const RunConfig before = window.findChild<RunPanel*>()->config();
-  openFile(RINGSCOPE_SOURCE_DIR "/tests/reference/hand_recording");
+  openFile(test::inSources("tests/reference/hand_recording"));
   EXPECT_EQ(window.findChild<RunPanel*>()->config().arguments(), before.arguments());
 }
 
