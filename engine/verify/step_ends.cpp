@@ -43,20 +43,6 @@ at::Tensor joined(const std::vector<RankStep>& ranks, at::Tensor RankStep::*tens
   return layout.unshard(shards, seq_dim);
 }
 
-/// Limits of a parameter's gradient.
-at::Tensor gradientLimits(const std::string& name, const UnshardedStep& exact,
-                          const UnshardedStep& device) {
-  const at::Tensor &of_exact = exact.gradients.at(name), &of_device = device.gradients.at(name);
-  for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
-    const LayerAttention& attention = exact.layers[layer.index()];
-    if (!attention.sinks.defined() || name != LlamaWeights::sinksName(layer)) continue;
-    const RowVariance variance =
-        sinkVariance(attention.sinks[0], attention, of_device.scalar_type());
-    return rowLimits(of_exact, of_device, &variance, true);
-  }
-  return rowLimits(of_exact, of_device);
-}
-
 /// The 2-norm of all gradients together, and that of what one device makes wrong in them.
 std::pair<double, double> normAndError(const UnshardedStep& exact, const UnshardedStep& device) {
   double squares = 0, errors = 0;
@@ -69,6 +55,19 @@ std::pair<double, double> normAndError(const UnshardedStep& exact, const Unshard
 }
 
 }  // namespace
+
+at::Tensor gradientLimits(const std::string& name, const UnshardedStep& exact,
+                          const UnshardedStep& device) {
+  const at::Tensor &of_exact = exact.gradients.at(name), &of_device = device.gradients.at(name);
+  for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
+    const LayerAttention& attention = exact.layers[layer.index()];
+    if (!attention.sinks.defined() || name != LlamaWeights::sinksName(layer)) continue;
+    const RowVariance variance =
+        sinkVariance(attention.sinks[0], attention, of_device.scalar_type());
+    return rowLimits(of_exact, of_device, &variance, true);
+  }
+  return rowLimits(of_exact, of_device);
+}
 
 /// An angle is position · theta^(-2i/D): the power is off by ln(theta)·2i/D units, as its exponent
 /// is by one; quotient, product and scaling add a few. Cosine and sine move by as much as the

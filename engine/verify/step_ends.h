@@ -6,6 +6,10 @@
 
 namespace ringscope::engine {
 
+/// Limits of the rows of a parameter's gradient, end to end; fp64.
+at::Tensor gradientLimits(const std::string& name, const UnshardedStep& exact,
+                          const UnshardedStep& device);
+
 /// What a training step has outside its layers, compared end to end with the unsharded step.
 struct StepEnds {
   std::int32_t train_step;

@@ -4,15 +4,16 @@
 
 #include <cmath>
 #include <iostream>
-#include <map>
 #include <random>
 
 #include "app/ringscope-engine/commands/bench.h"
+#include "app/ringscope-engine/commands/bench_verdict_gradients.h"
+#include "app/ringscope-engine/commands/tiled_attention.h"
+#include "app/ringscope-engine/commands/verdict_tally.h"
 #include "engine/attend/attend_reference.h"
-#include "engine/attention/fp8.h"
-#include "engine/attention/merge.h"
-#include "engine/attention/reference.h"
+#include "engine/attention/mask.h"
 #include "engine/gate/gate_state.h"
+#include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
 #include "traces/core/prose.h"
 
@@ -61,8 +62,8 @@ Case randomCase(std::mt19937& random, const std::string& type, std::int64_t long
   c.config.fp8 = type == "fp8";
   c.config.cp = oneOf(random, {2, 4, 8, 16});
   c.config.capture = "none";
-  std::int64_t length = 64;
-  while (length < longest && random() % 3) length *= 2;
+  const auto doublings = static_cast<std::uint32_t>(std::log2(static_cast<double>(longest) / 64));
+  const std::int64_t length = std::int64_t{64} << random() % (doublings + 1);
   const std::int64_t kv = oneOf<std::int64_t>(random, {1, 2}), heads = 2,
                      width = oneOf<std::int64_t>(random, {8, 16, 32, 64, 128});
   const double size = oneOf(random, {0.3, 1.0, 2.0});
@@ -84,63 +85,6 @@ Case randomCase(std::mt19937& random, const std::string& type, std::int64_t long
   return c;
 }
 
-/// One device with another tiling: the keys in `parts` blocks, one merged after another, from the
-/// one with the number `first` on.
-LayerAttention tiled(const Case& c, std::int64_t parts, std::int64_t first) {
-  const auto used = [&](const at::Tensor& t) { return c.config.fp8 ? engine::roundedToFp8(t) : t; };
-  const std::int64_t length = c.in.q.size(2), group = c.in.q.size(1) / c.in.k.size(1);
-  const at::Tensor q = used(c.in.q), k = used(c.in.k).repeat_interleave(group, 1),
-                   v = used(c.in.v).repeat_interleave(group, 1);
-  const at::Tensor refused = engine::refusedByMask(c.in.mask, 0, length, length);
-  const auto bias = at::zeros({length, length}, q.scalar_type())
-                        .masked_fill(refused, -std::numeric_limits<double>::infinity());
-  const auto block = [&](const at::Tensor& t, std::int64_t i, std::int64_t dim) {
-    return t.slice(dim, i * length / parts, (i + 1) * length / parts);
-  };
-  engine::RunningResult running = engine::emptyRunningResult(q);
-  for (std::int64_t n = 0; n < parts; ++n) {
-    const std::int64_t i = (first + n) % parts;
-    auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
-        q, block(k, i, 2), block(v, i, 2), 0.0, false, block(bias, i, 1).unsqueeze(0).unsqueeze(0),
-        c.in.scale);
-    const at::Tensor empty = block(refused, i, 1).all(-1);
-    engine::AttentionResult part{
-        out.masked_fill(empty.view({1, 1, -1, 1}), 0),
-        lse.masked_fill(empty.view({1, 1, -1}), -std::numeric_limits<double>::infinity())};
-    engine::mergeBlock(running, part, 0);
-  }
-  LayerAttention a;
-  a.out = running.out.to(q.scalar_type());
-  a.lse = running.lse;
-  const at::Tensor lse = a.lse.masked_fill(at::isneginf(a.lse), 0);
-  a.dq = at::zeros(q.sizes(), at::kFloat);
-  std::vector<at::Tensor> dk, dv;
-  for (std::int64_t i = 0; i < parts; ++i) {
-    auto [dq_part, dk_part, dv_part] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-        c.in.dout, q, block(k, i, 2), block(v, i, 2), a.out, lse, 0.0, false,
-        block(bias, i, 1).unsqueeze(0).unsqueeze(0), c.in.scale);
-    a.dq += dq_part;
-    dk.push_back(dk_part);
-    dv.push_back(dv_part);
-  }
-  const auto per_group = [&](const std::vector<at::Tensor>& parts_of) {
-    return at::cat(parts_of, 2)
-        .to(at::kFloat)
-        .view({1, c.in.k.size(1), group, length, -1})
-        .sum(2)
-        .to(q.scalar_type());
-  };
-  a.dq = a.dq.to(q.scalar_type());
-  a.dk = per_group(dk);
-  a.dv = per_group(dv);
-  return a;
-}
-
-struct Alteration {
-  const char* name;
-  at::Tensor rows;
-};
-
 /// Every row as a mistake might leave it.
 std::vector<Alteration> altered(const at::Tensor& actual, int cp) {
   const std::int64_t shard = std::max<std::int64_t>(1, actual.size(2) / cp);
@@ -151,50 +95,45 @@ std::vector<Alteration> altered(const at::Tensor& actual, int cp) {
           {"of another rank", at::roll(actual, shard, 2)}};
 }
 
-/// What one type's verdicts did.
-struct Tally {
-  std::int64_t cases = 0, accused = 0, altered = 0, unseen = 0;
-  std::map<std::string, std::int64_t> unseen_by;  ///< tensor and alteration
-  double largest_ratio = 0;
-  std::vector<double> tightness;  ///< median limit ÷ largest single-device error, of each tensor
-};
+/// The largest error of each row over `runs` runs of one device, of each of kAttendResults.
+std::vector<at::Tensor> largestErrors(const Case& c, int runs, std::mt19937& random) {
+  const engine::AttendReference own(c.in, c.config.fp8);
+  const LayerAttention in{c.in.q, c.in.k, c.in.v, {}, {}, c.in.dout, {}, {}, {}};
+  TiledAttention tiled(c.in.mask, c.in.q.size(2), c.in.scale, c.in.q.scalar_type(), c.config.fp8,
+                       random);
+  std::vector<at::Tensor> largest;
+  for (int i = 0; i < runs; ++i) {
+    const LayerAttention device = i == 0 ? own.one_device : engine::attended(tiled, in);
+    for (std::size_t t = 0; t < std::size(engine::kAttendResults); ++t) {
+      const auto values = engine::kAttendResults[t].values;
+      const at::Tensor errors = engine::rowErrors(device.*values, own.exact.*values);
+      if (i == 0)
+        largest.push_back(errors);
+      else
+        at::maximum_out(largest[t], largest[t], errors);
+    }
+  }
+  return largest;
+}
 
-void judge(const Case& c, int runs, Tally& tally) {
+void judge(const Case& c, int runs, std::mt19937& random, VerdictTally& tally) {
   engine::Gate gate(c.config.cp);
   const auto outcome = engine::attend(c.in, c.config, gate);
-  ++tally.cases;
-  bool accused = false;
-  for (const auto& diff : engine::verifyAttend(c.in, outcome, c.config.fp8)) {
-    tally.largest_ratio = std::max(tally.largest_ratio, diff.ratio);
-    accused |= !(diff.ratio <= 1);
-  }
-  tally.accused += accused;
+  double worst = 0;
+  for (const auto& diff : engine::verifyAttend(c.in, outcome, c.config.fp8))
+    worst = diff.ratio <= worst ? worst : diff.ratio;  // what is not a number, too
+  tally.countRun(worst);
   // Judged by what the run stored; a single device begins backward with an out of its own.
-  const engine::AttendReference is(c.in, c.config.fp8, outcome.tensors.at("out")),
-      own(c.in, c.config.fp8);
-  std::vector<LayerAttention> devices = {own.one_device};
-  for (int i = 0; i < runs; ++i)
-    devices.push_back(tiled(c, 1 + i % std::min<std::int64_t>(8, c.in.q.size(2)), i));
-  for (const engine::AttendResult& result : engine::kAttendResults) {
+  const engine::AttendReference is(c.in, c.config.fp8, outcome.tensors.at("out"));
+  const std::vector<at::Tensor> of_device = largestErrors(c, runs, random);
+  for (std::size_t t = 0; t < std::size(engine::kAttendResults); ++t) {
+    const engine::AttendResult& result = engine::kAttendResults[t];
     const at::Tensor &actual = outcome.tensors.at(result.name), &exact = is.exact.*result.values;
     const at::Tensor limits =
         engine::rowLimits(exact, (is.one_device.*result.values).to(actual.scalar_type()),
                           &(is.variance.*result.variance));
-    at::Tensor largest = at::zeros_like(limits);
-    for (const LayerAttention& device : devices)
-      largest =
-          at::maximum(largest, engine::rowErrors(device.*result.values, own.exact.*result.values));
-    const at::Tensor measured = (limits / largest).masked_select(largest > 0);
-    if (measured.numel() > 0) tally.tightness.push_back(measured.median().item<double>());
-    for (const auto& [name, wrong] : altered(actual, c.config.cp)) {
-      const at::Tensor counted = engine::rowErrors(wrong, actual.to(at::kDouble)) > 4 * largest;
-      tally.altered += counted.sum().item<std::int64_t>();
-      const auto unseen = at::logical_and(counted, engine::rowErrors(wrong, exact) <= limits)
-                              .sum()
-                              .item<std::int64_t>();
-      tally.unseen += unseen;
-      if (unseen > 0) tally.unseen_by[std::string(result.name) + " " + name] += unseen;
-    }
+    tally.countAltered({result.name, c.in.q.size(2), actual, exact, limits, of_device[t]},
+                       altered(actual, c.config.cp));
   }
 }
 
@@ -205,15 +144,19 @@ nlohmann::json benchVerdict(const BenchOptions& o) {
   for (const char* type : {"float32", "bfloat16", "float16", "fp8"}) {
     std::mt19937 random(static_cast<std::uint32_t>(o.seed));
     at::manual_seed(o.seed);
-    Tally tally;
-    for (int i = 0; i < o.rounds; ++i) judge(randomCase(random, type, o.length), o.runs, tally);
-    report["types"][type] = {{"configurations", tally.cases},
-                             {"false_alarms", tally.accused},
-                             {"largest_ratio", tally.largest_ratio},
-                             {"altered_rows", tally.altered},
-                             {"unseen_rows", tally.unseen},
-                             {"unseen_by", tally.unseen_by},
-                             {"limit_over_largest_device_error", median(tally.tightness)}};
+    VerdictTally tally;
+    for (int i = 0; i < o.rounds; ++i) {
+      const Case c = randomCase(random, type, o.length);
+      judge(c, o.runs, random, tally);
+    }
+    report["types"][type] = tally.toJson();
+  }
+  for (const GradientType& type : kGradientTypes) {
+    std::mt19937 random(static_cast<std::uint32_t>(o.seed));
+    at::manual_seed(o.seed);
+    VerdictTally tally;
+    for (int i = 0; i < o.rounds; ++i) judgeGradients(type, o.length, o.runs, random, tally);
+    report["types"]["gradients in " + std::string(type.name)] = tally.toJson();
   }
   return report;
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/ringscope-engine/commands/bench_verdict_gradients.h"
+
+#include <ATen/ATen.h>
+
+#include "app/ringscope-engine/commands/tiled_attention.h"
+#include "engine/verify/error_measure.h"
+#include "engine/verify/step_ends.h"
+
+namespace ringscope::app {
+namespace {
+
+using engine::UnshardedStep;
+
+constexpr std::int64_t kSequences = 3, kMostTokens = 512;
+
+/// A model, a batch, and how a step of it is run.
+struct Step {
+  engine::LlamaConfig config;
+  engine::LlamaWeights weights;
+  engine::Batch batch;
+  engine::Mask mask;
+};
+
+Step randomStep(const GradientType& type, std::int64_t longest, std::mt19937& random) {
+  engine::LlamaConfig config;
+  config.hidden_size = 64;
+  config.intermediate_size = 128;
+  config.head_dim = 16;
+  std::int64_t length = 64;
+  while (length < std::min(longest, kMostTokens) && random() % 2) length *= 2;
+  engine::Batch batch;
+  batch.input_ids = at::randint(config.vocab_size, {kSequences, length}, at::kLong);
+  batch.labels = at::randint(config.vocab_size, {kSequences, length}, at::kLong);
+  batch.position_ids = at::arange(length, at::kLong).expand({kSequences, length}).contiguous();
+  const auto window = 1 + static_cast<std::int64_t>(random()) % length;
+  return {config, engine::LlamaWeights::random(config, random(), type.type), batch,
+          random() % 2 ? engine::Mask::causalMask() : engine::Mask::slidingWindow(window)};
+}
+
+/// One device's gradients with a tiling of its own, the sequences in an order of their own.
+UnshardedStep ofOneDevice(const Step& step, const GradientType& type, std::mt19937& random) {
+  const std::int64_t length = step.batch.input_ids.size(1);
+  TiledAttention attention(step.mask, length, step.config.attentionScale(), type.type, type.fp8,
+                           random);
+  const at::Tensor order = at::randperm(kSequences, at::kLong);
+  engine::Batch batch = step.batch;
+  for (at::Tensor* t : {&batch.input_ids, &batch.labels, &batch.position_ids})
+    *t = t->index_select(0, order);
+  return UnshardedStep::run(step.config, step.weights, batch, attention, type.type, type.type);
+}
+
+/// Every row of a parameter's gradient, [N, D] or [N], as a mistake might leave it.
+std::vector<Alteration> altered(const at::Tensor& gradient, std::int64_t head_size) {
+  const std::int64_t half = std::max<std::int64_t>(1, gradient.size(0) / 2);
+  return {{"zeroed", at::zeros_like(gradient)},
+          {"1 % too large", gradient * 1.01},
+          {"of its neighbour", at::roll(gradient, 1, 0)},
+          {"of another head", at::roll(gradient, head_size, 0)},
+          {"of another rank", at::roll(gradient, half, 0)}};
+}
+
+}  // namespace
+
+void judgeGradients(const GradientType& type, std::int64_t longest, int runs, std::mt19937& random,
+                    VerdictTally& tally) {
+  const Step step = randomStep(type, longest, random);
+  const std::int64_t length = step.batch.input_ids.size(1);
+  const engine::StepVerifier verifier(step.config, {length, 1, traces::Balance::kNone}, step.mask,
+                                      type.type, type.fp8);
+  const auto [exact, device] = verifier.unsharded(step.weights, step.batch);
+  const UnshardedStep actual = ofOneDevice(step, type, random);
+  std::map<std::string, at::Tensor> largest;
+  for (int i = 0; i < runs; ++i) {
+    const UnshardedStep run = i == 0 ? device : ofOneDevice(step, type, random);
+    for (const auto& [name, gradient] : run.gradients) {
+      const at::Tensor errors = engine::rowErrors(gradient, exact.gradients.at(name));
+      at::Tensor& most = largest[name];
+      most = most.defined() ? at::maximum(most, errors) : errors;
+    }
+  }
+  double worst = 0;
+  for (const auto& [name, gradient] : actual.gradients) {
+    const at::Tensor &of_exact = exact.gradients.at(name),
+                     limits = engine::gradientLimits(name, exact, device);
+    traces::DiffRecord diff;
+    engine::measureRows(diff, gradient, of_exact, limits);
+    worst = diff.ratio <= worst ? worst : diff.ratio;  // what is not a number, too
+    tally.countAltered({"gradient", length, gradient, of_exact, limits, largest.at(name)},
+                       altered(gradient, step.config.head_dim));
+  }
+  tally.countRun(worst);
+}
+
+}  // namespace ringscope::app

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <random>
+
+#include "app/ringscope-engine/commands/verdict_tally.h"
+
+namespace ringscope::app {
+
+/// A type in which models are trained.
+struct GradientType {
+  const char* name;
+  at::ScalarType type;
+  bool fp8;
+};
+inline constexpr GradientType kGradientTypes[] = {{"float32", at::kFloat, false},
+                                                  {"bfloat16", at::kBFloat16, false},
+                                                  {"fp8", at::kBFloat16, true}};
+
+/// The gradient of each parameter of a random small Llama over a batch of at most `longest` tokens
+/// a sequence: how its verdict sees altered rows, beside `runs` runs of one device with other
+/// tilings of attention and other orders of the sequences.
+void judgeGradients(const GradientType& type, std::int64_t longest, int runs, std::mt19937& random,
+                    VerdictTally& tally);
+
+}  // namespace ringscope::app
