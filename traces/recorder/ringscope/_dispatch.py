@@ -19,6 +19,7 @@ _ATTENTION = (
 
 # These turn into plain operators and collectives, which come here again.
 _DISTRIBUTED = ("DTensor", "AsyncCollectiveTensor")
+_COLLECTIVES = ("c10d", "_c10d_functional")
 _PLAIN = torch._C._disabled_torch_dispatch_impl
 
 
@@ -47,14 +48,23 @@ class Watch(TorchDispatchMode):
         if dist.is_available():
             self.collectives = CollectiveObserver(session, ring, annotations)
         self.looks = losses.operators()
+        self.seen = {*self.attention, *self.looks}
+
+    @classmethod
+    def _should_skip_dynamo(cls):
+        """Nothing is compiled within it, and asking that at each operator takes as long as all else."""
+        return False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if types:
+            special = [kind for kind in types if kind.__torch_dispatch__ is not _PLAIN]
+            if any(kind.__name__ in _DISTRIBUTED for kind in special):
+                return NotImplemented
+            if special:
+                return func(*args, **(kwargs or {}))
+        if func not in self.seen and func.namespace not in _COLLECTIVES:
+            return func(*args, **kwargs) if kwargs else func(*args)
         kwargs = kwargs or {}
-        special = [kind for kind in types if kind.__torch_dispatch__ is not _PLAIN]
-        if any(kind.__name__ in _DISTRIBUTED for kind in special):
-            return NotImplemented
-        if special:
-            return func(*args, **kwargs)
         if not self.session.active or self.session.inside.busy:
             return func(*args, **kwargs)
         if func in self.attention:
@@ -68,7 +78,7 @@ class Watch(TorchDispatchMode):
             results = func(*args, **kwargs)
             self.looks[func](args, kwargs, results)
             return results
-        if self.collectives and func.namespace in ("c10d", "_c10d_functional"):
+        if self.collectives and func.namespace in _COLLECTIVES:
             return self.collectives.call(func, args, kwargs)
         return func(*args, **kwargs)
 

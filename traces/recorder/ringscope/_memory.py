@@ -17,8 +17,11 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 def resident_bytes():
     """Of this process, or None where the system does not say it in /proc."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * _PAGE
+        file = os.open("/proc/self/statm", os.O_RDONLY)
+        try:
+            return int(os.read(file, 128).split()[1]) * _PAGE
+        finally:
+            os.close(file)
     except (OSError, ValueError, IndexError):
         return None
 
@@ -56,6 +59,8 @@ class MemoryObserver:
         self._lasting = {}
         self._attention = {}
         self._own_kv = 0
+        self._gathers = False
+        self._gradients, self._waiting = {}, []  # bytes by address; parameters without one
 
     def optimizer(self, optimizer):
         self._optimizers[id(optimizer)] = optimizer
@@ -86,7 +91,7 @@ class MemoryObserver:
         if kind == "step":
             self._attention.clear()
         if kind in _CHANGING:
-            self._lasting.update(self._of_parameters())
+            self._look_at_parameters(again=kind != "attention")
         if kind in _STEPPING:
             self._lasting["optimizer"] = self._of_optimizers()
         self.session.line(
@@ -100,13 +105,25 @@ class MemoryObserver:
             recorder=self.session.writer.pending_bytes,
         )
 
-    def _of_parameters(self):
-        """FSDP2's are counted with what it gathered of them, as long as that is in the model."""
-        parameters = [*self.known, *self.parameters()]
-        return {
-            "weights": bytes_of(parameters),
-            "gradients": bytes_of(p.grad for p in parameters if p.grad is not None),
-        }
+    def _look_at_parameters(self, again):
+        """Counts weights and gradients anew; between that, with `again` false, gradients come and nothing
+        else changes, but where FSDP2 gathers. Its weights are counted with what it gathered of them, as long
+        as that is in the model."""
+        if again or self._gathers:
+            parameters = [*self.known, *self.parameters()]
+            self._gathers = any(local_of(p) is not p for p in self.known)
+            self._lasting["weights"] = bytes_of(parameters)
+            self._gradients, self._waiting = {}, parameters
+        waiting = []
+        for parameter in self._waiting:
+            gradient = parameter.grad
+            if gradient is None:
+                waiting.append(parameter)
+            else:
+                local = local_of(gradient)
+                self._gradients[local.data_ptr()] = local.numel() * local.element_size()
+        self._waiting = waiting
+        self._lasting["gradients"] = sum(self._gradients.values())
 
     def _of_optimizers(self):
         states = (state for each in self._optimizers.values() for state in each.state.values())

@@ -77,28 +77,43 @@ class ModelObserver:
     def __init__(self, session, model):
         self.session = session
         self._handles = []
-        self._depth = 0
+        self._within = []  # while layers are looked at
         model, self.around = unwrapped(model)
         if hasattr(model, "unshard"):
             self.around.append("fully_shard")
-        self._hook(model, self._root_begins, self._root_ended)
-        for index, layer in enumerate(decoder_layers(model)):
-            self._hook(layer, self._layer_begins(index), self._layer_ended)
-            for part in layer.children():  # a checkpoint may call these alone again
-                self._hook(part, self._part_begins(index), self._part_ended)
-        for module in model.modules():
-            if "rotary" in type(module).__name__.lower():
-                handle = module.register_forward_hook(self._rotary, with_kwargs=True)
-                self._handles.append(handle)
+        self.inner = model
+        self._hook(self._handles, model, self._root_begins, self._root_ended)
         self.describe(model)
 
-    def _hook(self, module, before, after):
-        self._handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
-        self._handles.append(module.register_forward_hook(after, always_call=True))
+    def look(self, within):
+        """Whether layers and rotary modules are looked at; the root is while the recording lasts."""
+        if within == bool(self._within):
+            return
+        if not within:
+            self._release(self._within)
+            return
+        for index, layer in enumerate(decoder_layers(self.inner)):
+            self._hook(self._within, layer, self._layer_begins(index), self._layer_ended)
+            for part in layer.children():  # a checkpoint may call these alone again
+                self._hook(self._within, part, self._part_begins(index), self._part_ended)
+        for module in self.inner.modules():
+            if "rotary" in type(module).__name__.lower():
+                handle = module.register_forward_hook(self._rotary, with_kwargs=True)
+                self._within.append(handle)
+
+    @staticmethod
+    def _hook(handles, module, before, after):
+        handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
+        handles.append(module.register_forward_hook(after, always_call=True))
+
+    @staticmethod
+    def _release(handles):
+        while handles:
+            handles.pop().remove()
 
     def remove(self):
-        for handle in self._handles:
-            handle.remove()
+        self._release(self._within)
+        self._release(self._handles)
 
     @observer
     def describe(self, model):
@@ -133,10 +148,11 @@ class ModelObserver:
         if torch._C._current_graph_task_id() == -1:
             self.session.microbatch += 1
         self.session.layer = None
-        self.root(_given(module, args, kwargs))
+        self.root(module, args, kwargs)
 
     @observer
-    def root(self, given):
+    def root(self, module, args, kwargs):
+        given = _given(module, args, kwargs)
         for name in _POSITIONS:
             if isinstance(given.get(name), torch.Tensor):
                 self.session.tensor("position_ids", given[name], name=name, layer=None)
@@ -149,7 +165,7 @@ class ModelObserver:
         def begins(module, args, kwargs):
             self.session.layer = index
             self.session.recompute = torch._C._current_graph_task_id() != -1
-            self.layer(_given(module, args, kwargs))
+            self.layer(module, args, kwargs)
 
         return begins
 
@@ -169,7 +185,8 @@ class ModelObserver:
         self.session.recompute = False
 
     @observer
-    def layer(self, given):
+    def layer(self, module, args, kwargs):
+        given = _given(module, args, kwargs)
         tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
         pair = given.get("position_embeddings")
         if isinstance(pair, (tuple, list)) and len(pair) == 2:
@@ -184,10 +201,11 @@ class ModelObserver:
                 self.session.tensor("rotary_table", tensors[name], name=name)
 
     def _rotary(self, module, args, kwargs, output):
-        self.rotary(_given(module, args, kwargs), output)
+        self.rotary(module, args, kwargs, output)
 
     @observer
-    def rotary(self, given, output):
+    def rotary(self, module, args, kwargs, output):
+        given = _given(module, args, kwargs)
         for name in _POSITIONS:
             if isinstance(given.get(name), torch.Tensor):
                 self.session.tensor("rotary_position_ids", given[name], name=name, keep=True)

@@ -39,16 +39,29 @@ def _checked(declare):
     return declare
 
 
+def _add_mode(mode):
+    """Puts a mode below all others, so that whoever leaves one of those meanwhile leaves his own."""
+    above = _taken_off(None)
+    mode.__enter__()
+    for other in above:
+        dispatching._push_mode(other)
+
+
 def _remove_mode(mode):
     """Takes a mode from the stack, wherever it is; those above it stay."""
-    above = []
-    while dispatching._get_current_dispatch_mode() is not None:
-        top = dispatching._pop_mode()
-        if top is mode:
-            break
-        above.append(top)
-    for other in reversed(above):
+    above = _taken_off(mode)
+    if dispatching._get_current_dispatch_mode() is mode:
+        mode.__exit__(None, None, None)
+    for other in above:
         dispatching._push_mode(other)
+
+
+def _taken_off(mode):
+    """The modes above this one, the lowest first, which are off the stack now; all for None."""
+    above = []
+    while (top := dispatching._get_current_dispatch_mode()) is not None and top is not mode:
+        above.insert(0, dispatching._pop_mode())
+    return above
 
 
 class Recording:
@@ -79,6 +92,7 @@ class Recording:
         self.optimizer = OptimizerObserver(self.session, self.patches)
         self.model = None
         self.mode = None
+        self._looks = False
         self._first_call = None
         if model is not None:
             self._adopt(model)
@@ -90,6 +104,8 @@ class Recording:
             self.session.line(
                 "limit", why="the model is compiled: operators and collectives are not observed"
             )
+        self.session.at_border = self._border
+        self._border()
         atexit.register(self._at_exit)
 
     def _watch(self):
@@ -100,11 +116,23 @@ class Recording:
             WorkObserver(
                 self.session, self.patches, self.mode.collectives, self.annotations.waited
             )
-        self.mode.__enter__()
+
+    def _border(self):
+        """Operators and layers are looked at in training steps that are recorded alone."""
+        active = self.session.active
+        try:
+            if self.model is not None:
+                self.model.look(active)
+            if self.mode is not None and active != self._looks:
+                (_add_mode if active else _remove_mode)(self.mode)
+                self._looks = active
+        except Exception as error:  # noqa: BLE001: the job must go on
+            self.session.trouble("border", error)
 
     def _adopt(self, model):
         self.optimizer.set_parameters(model)
         self.model = ModelObserver(self.session, model)
+        self.model.look(self.session.active)
         self.buffers.model = model
         weights = {p.data_ptr(): name for name, p in model.named_parameters()}
         self.losses.embedding_names = lambda: weights
@@ -116,9 +144,13 @@ class Recording:
         self._first_call.remove()
         self._first_call = None
         self._adopt(module)
-        if is_compiled(module) and self.mode is not None:
+        if is_compiled(module):
+            self._unwatch()
+
+    def _unwatch(self):
+        if self._looks:
             _remove_mode(self.mode)
-            self.mode = None
+        self.mode, self._looks = None, False
 
     def log(self, numbers):
         values = {}
@@ -140,8 +172,7 @@ class Recording:
         atexit.unregister(self._at_exit)
         if self._first_call is not None:
             self._first_call.remove()
-        if self.mode is not None:
-            _remove_mode(self.mode)
+        self._unwatch()
         if self.model is not None:
             self.model.remove()
         self.optimizer.remove()

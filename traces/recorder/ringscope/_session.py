@@ -84,6 +84,7 @@ class Session:
         self._groups = {}
         self._described = False
         self.memory = MemoryObserver(self)
+        self.at_border = lambda: None
         self.writer.line("declared", **declare)
 
     @property
@@ -154,6 +155,7 @@ class Session:
         value = local_of(value)
         if not can_be_read(value) or value.dtype not in TYPES:
             return None
+        value = value.detach().contiguous()
         dtype, shape = TYPES[value.dtype], list(value.shape)
         digest = mixsum64(value)
         self._tensors += 1
@@ -212,6 +214,7 @@ class Session:
             self.writer.flush_values()
         self.step += 1
         self.microbatch = -1
+        self.at_border()
 
     def close(self, why):
         self.running = False

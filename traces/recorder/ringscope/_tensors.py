@@ -3,6 +3,7 @@
 
 import contextlib
 import math
+import threading
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -16,9 +17,6 @@ TYPES = {
     torch.int64: "int64",
 }
 
-_WORDS_AT_ONCE = 1 << 20
-
-
 def _signed(value):
     return value - (1 << 64) if value >= 1 << 63 else value
 
@@ -27,6 +25,7 @@ _M1 = _signed(0x9E3779B97F4A7C15)
 _M2 = _signed(0xBF58476D1CE4E5B9)
 _M3 = _signed(0x94D049BB133111EB)
 _M4 = 0xD6E8FEB86659FD93
+_MOST = (1 << 64) - 1
 
 
 @contextlib.contextmanager
@@ -36,45 +35,76 @@ def quiet():
         yield
 
 
-def _mixed(words, first):
-    index = torch.arange(first + 1, first + 1 + words.numel(), device=words.device)
-    x = (words.to(torch.int64) & 0xFFFFFFFF) * _M1 + index * _M2
-    x = (x ^ ((x >> 32) & 0xFFFFFFFF)) * _M3
-    return int((x ^ ((x >> 29) & ((1 << 35) - 1))).sum().item())
+class _Room(threading.local):
+    """What hashing works in, by device; made once, since getting memory takes longer than using it."""
+
+    def __init__(self):
+        self._made = {}
+
+    def of(self, device):
+        """Words at once, the index's part of each word's number, and two rooms for so many."""
+        if device not in self._made:
+            at_once = 1 << (15 if device.type == "cpu" else 22)  # a CPU's cache holds so many
+            index = torch.arange(1, at_once + 1, device=device) * _M2
+            rooms = (torch.empty_like(index), torch.empty_like(index))
+            self._made[device] = (at_once, index, *rooms)
+        return self._made[device]
+
+
+_room = _Room()
 
 
 def mixsum64(tensor):
     """The hash that traces/core/hash.h defines, of the contiguous elements; an unsigned integer."""
     size = tensor.numel() * tensor.element_size()
-    return (mixsum64_of_part(tensor, 0) + size * _M4) & 0xFFFFFFFFFFFFFFFF
+    return (mixsum64_of_part(tensor, 0) + size * _M4) & _MOST
 
 
 def mixsum64_of_part(tensor, first_word):
     """What a part of a tensor, from this word of 4 bytes on, adds to the hash of the whole. That of the
     size in bytes is added once."""
+    words = _words(tensor)
+    at_once, index, x_room, y_room = _room.of(words.device)
+    total = 0
+    for first in range(0, words.numel(), at_once):
+        some = words[first : first + at_once]
+        count = some.numel()
+        x, y = x_room[:count], y_room[:count]
+        x.copy_(some)
+        torch.add(index[:count], x, alpha=_M1, out=x)
+        if first_word + first:
+            x.add_(_signed((first_word + first) * (_M2 & _MOST) & _MOST))
+        torch.bitwise_right_shift(x, 32, out=y)
+        x.bitwise_xor_(y.bitwise_and_(0xFFFFFFFF)).mul_(_M3)
+        torch.bitwise_right_shift(x, 29, out=y)
+        total += int(x.bitwise_xor_(y.bitwise_and_((1 << 35) - 1)).sum())
+    return total & _MOST
+
+
+def _words(tensor):
+    """Its contiguous elements as words of 4 bytes, the last filled up with zeros."""
     data = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
     if data.numel() % 4:
         data = torch.cat([data, data.new_zeros(4 - data.numel() % 4)])
     if data.storage_offset() % 4:
         data = data.clone()
-    words = data.view(torch.int32)
-    total = 0
-    for first in range(0, words.numel(), _WORDS_AT_ONCE):
-        total += _mixed(words[first : first + _WORDS_AT_ONCE], first_word + first)
-    return total & 0xFFFFFFFFFFFFFFFF
+    return data.view(torch.uint32)
 
 
 def statistics(tensor):
     """Over the finite elements: min, max, mean, abs_max; and the number of nan and inf."""
-    values = tensor.detach().reshape(-1).to(torch.float64)
-    nan = int(torch.isnan(values).sum().item())
-    inf = int(torch.isinf(values).sum().item())
-    if nan or inf:
-        values = values[torch.isfinite(values)]
+    values = tensor.detach().reshape(-1)
+    nan = inf = 0
+    if values.numel():
+        low, high = (float(value) for value in torch.aminmax(values))
+        if not (math.isfinite(low) and math.isfinite(high)):
+            nan, inf = int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
+            values = values[torch.isfinite(values)]
+            if values.numel():
+                low, high = (float(value) for value in torch.aminmax(values))
     if values.numel() == 0:
         return {"min": 0.0, "max": 0.0, "mean": 0.0, "abs_max": 0.0, "nan": nan, "inf": inf}
-    low, high = values.min().item(), values.max().item()
-    mean = values.mean().item()
+    mean = _sum(values) / values.numel()
     return {
         "min": low,
         "max": high,
@@ -85,15 +115,20 @@ def statistics(tensor):
     }
 
 
+def _sum(values):
+    """In fp64, by parts that a cache holds."""
+    at_once = _room.of(values.device)[0]
+    parts = values.split(at_once) if values.numel() > at_once else (values,)
+    return math.fsum(float(part.sum(dtype=torch.float64)) for part in parts)
+
+
 def raw_bytes(tensor):
     """The contiguous elements, little-endian, as safetensors and our traces have them."""
-    data = tensor.detach().contiguous().reshape(-1).cpu()
-    if data.numel() == 0:
-        return b""
-    return bytes(data.view(torch.uint8).untyped_storage())[
-        data.storage_offset() * data.element_size() : (data.storage_offset() + data.numel())
-        * data.element_size()
-    ]
+    data = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+    kept = bytearray(data.numel())
+    if kept:
+        torch.frombuffer(kept, dtype=torch.uint8).copy_(data)
+    return kept
 
 
 def can_be_read(tensor):

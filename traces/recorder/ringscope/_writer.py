@@ -16,6 +16,7 @@ _TYPE_NAMES = {
     "int64": "I64",
 }
 _VALUES_A_FILE = 16 << 20
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))  # dumps() makes one a line
 
 
 def _boot_id():
@@ -62,7 +63,7 @@ class RankWriter:
         return time.monotonic_ns() - self.start_ns
 
     def line(self, kind, **fields):
-        text = json.dumps({"line": kind, **fields}, allow_nan=False, separators=(",", ":")) + "\n"
+        text = _ENCODER.encode({"line": kind, **fields}) + "\n"
         self._file.write(text)
         self._file.flush()
         self.left_bytes -= len(text)

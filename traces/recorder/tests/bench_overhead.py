@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs a job of two processes over Gloo. See tests/bench/README.md.
+
+    python bench_overhead.py [--pairs 30] [--steps 5] [--width 256] [--layers 4] [--tokens 512]
+
+Blocks of training steps take turns: with a recorder that records them, with one that is there but records
+none of them, and with none. Each pair of neighbours gives a ratio of wall time and one of CPU time of the
+process; printed are the medians over all pairs and ranks, and the interval that has the true median in 19 of 20 cases.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGE = os.path.dirname(HERE)
+sys.path[:0] = [PACKAGE, os.path.join(PACKAGE, "examples")]
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pairs", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=5, help="training steps of a block")
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--tokens", type=int, default=512, help="of the whole sequence")
+    parser.add_argument("--profile", action="store_true", help="where recorded steps spend their time")
+    return parser.parse_args()
+
+
+class Job:
+    """Llama under PyTorch's ring."""
+
+    def __init__(self, asked):
+        import tiny_llama
+
+        tiny_llama.WIDTH, tiny_llama.LAYERS = asked.width, asked.layers
+        self.tiny, self.tokens = tiny_llama, asked.tokens
+        self.mesh, self.model, self.optimizer = tiny_llama.begin()
+
+    def step(self, number):
+        import torch
+        import torch.nn.functional as F
+        from torch.distributed.tensor.experimental import context_parallel
+
+        ids, labels = self.tiny.make_batch(number, self.tokens)
+        positions = torch.arange(self.tokens)[None]
+        with context_parallel(self.mesh, buffers=[ids, labels, positions], buffer_seq_dims=[1, 1, 1]):
+            logits = self.model(ids, positions)
+            loss = F.cross_entropy(logits.view(-1, self.tiny.VOCABULARY), labels.view(-1), reduction="sum")
+            (loss / self.tokens).backward()
+        self.tiny.sum_gradients(self.model, self.mesh.get_group())
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def block(self, steps):
+        """Seconds of wall time and of this process a step."""
+        import torch.distributed as dist
+
+        dist.barrier()
+        begin, cpu = time.perf_counter(), time.process_time()
+        for number in range(steps):
+            self.step(number)
+        return (time.perf_counter() - begin) / steps, (time.process_time() - cpu) / steps
+
+
+def measure(asked, place):
+    """The blocks of one rank, by kind."""
+    import ringscope
+
+    job = Job(asked)
+    job.block(asked.steps)
+    blocks = {"recorded": [], "beside": [], "without": []}
+    for pair in range(asked.pairs):
+        kinds = ("without", "recorded", "beside") if pair % 2 else ("beside", "recorded", "without")
+        for kind in kinds:
+            if kind != "without":
+                steps = None if kind == "recorded" else []
+                ringscope.start(os.path.join(place, f"{kind}-{pair}"), job.model, steps)
+            blocks[kind].append(job.block(asked.steps))
+            ringscope.stop()
+    return blocks
+
+
+def median_with_interval(values):
+    """Of so many values the median, and the ordered values between which it is in 19 of 20 cases."""
+    values = sorted(values)
+    reach = 0.98 * len(values) ** 0.5
+    low, high = int(len(values) / 2 - reach), int(len(values) / 2 + reach)
+    return statistics.median(values), values[max(low, 0)], values[min(high, len(values) - 1)]
+
+
+def tell(ranks):
+    for at, name in enumerate(("wall", "CPU")):
+        step = statistics.median(block[at] for rank in ranks for block in rank["without"])
+        print(f"{name}: a step takes {1000 * step:.1f} ms")
+        for kind in ("recorded", "beside"):
+            ratios = [
+                100 * (with_it[at] / plain[at] - 1)
+                for rank in ranks
+                for with_it, plain in zip(rank[kind], rank["without"])
+            ]
+            print("  %-9s %+.1f %% (%+.1f to %+.1f)" % (kind, *median_with_interval(ratios)))
+
+
+def profiled(asked, place):
+    import cProfile
+    import pstats
+
+    import ringscope
+
+    job = Job(asked)
+    job.block(asked.steps)
+    profile = cProfile.Profile()
+    with ringscope.record(os.path.join(place, "profiled"), job.model, None):
+        profile.enable()
+        job.block(asked.steps)
+        profile.disable()
+    if os.environ["RANK"] == "0":
+        pstats.Stats(profile).sort_stats("tottime").print_stats(45)
+
+
+def main():
+    asked = options()
+    if "RANK" in os.environ:
+        place = os.environ["BENCH_PLACE"]
+        if asked.profile:
+            return profiled(asked, place)
+        with open(os.path.join(place, f"blocks-{os.environ['RANK']}.json"), "w", encoding="utf-8") as file:
+            json.dump(measure(asked, place), file)
+        return
+    with tempfile.TemporaryDirectory() as place:
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        settings = {**os.environ, "BENCH_PLACE": place, "OMP_NUM_THREADS": "1"}
+        subprocess.run([*command, __file__, *sys.argv[1:]], env=settings, check=True)
+        if asked.profile:
+            return
+        ranks = []
+        for rank in (0, 1):
+            with open(os.path.join(place, f"blocks-{rank}.json"), encoding="utf-8") as file:
+                ranks.append(json.load(file))
+        tell(ranks)
+
+
+if __name__ == "__main__":
+    main()
