@@ -16,6 +16,27 @@ from format_table import Format  # noqa: E402
 from sample import sample  # noqa: E402
 
 
+def recordings():
+    """Two ranks' lines of small real recordings: the first of every kind, tensors by what they are; and lines
+    that these lack, of gradients in parts."""
+    for name in ("recording", "hand_recording"):
+        ranks = []
+        for file in sorted((HERE.parent / "reference" / name).glob("rank-*.jsonl")):
+            first = {}
+            for text in file.read_text(encoding="utf-8").splitlines():
+                line = json.loads(text)
+                first.setdefault((line["line"], line.get("what"), line.get("direction")), text)
+            ranks.append(list(first.values()))
+        part = {"line": "tensor", "id": 900, "what": "grad", "name": "w", "step": 0, "dtype": "float32", "shape": [2, 3],
+                "hash": "0" * 16, "stats": {"min": -1, "max": 1, "mean": 0, "abs_max": 1, "nan": 0, "inf": 0},
+                "part": {"of": [4, 3], "begin": 0, "ranks": [0, 1], "hash": "0" * 15 + "1"}}
+        placed = {"line": "placed", "what": "grad", "name": "w", "placements": ["S(0)"]}
+        whole = [{**part, "part": {**part["part"], "begin": 2 * rank}} for rank in (0, 1)]
+        few = [[lines[0], *(json.dumps(line) for line in (whole[rank], placed))] for rank, lines in enumerate(ranks)]
+        for both in (ranks, few):
+            yield b"\0".join(("\n".join(lines) + "\n").encode() for lines in both)
+
+
 def main(folder):
     recording = sample(Format(HERE.parent.parent / "traces" / "FORMAT.md"))
     chunks = recording.chunks()
@@ -25,6 +46,7 @@ def main(folder):
         "json": [b'{"cp": 4, "strategy": "ring", "lr": 0.001, "text": ["a"], "model": {"layers": 2}}'] +
                 [text if isinstance(text, bytes) else text.encode() for text in
                  (r.get("json") for r in recording.records["notes"])],
+        "recording": list(recordings()),
         "frame": [cases_frames.chunk_frame(chunks[0])] + [
             cases_frames.said({"cmd": name, "id": 1, **{f: 1 for f in cases_frames.FIELDS.get(name, ())}})
             for name in cases_frames.REQUESTS] + [

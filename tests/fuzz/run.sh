@@ -11,7 +11,7 @@ cmake --build "$build" --target fuzz >>"$build.log" 2>&1 || { tail -50 "$build.l
 python3 "$source/tests/fuzz/corpus.py" "$build/corpus"
 fuzz() {
   mkdir -p "$build/found/$1"
-  if ! "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -max_len=8192 \
+  if ! "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -max_len=${2:-8192} \
     -print_final_stats=1 -artifact_prefix="$build/found/$1-" "$build/found/$1" "$build/corpus/$1" \
     >"$build/$1.log" 2>&1; then
     echo "$1:" >&2
@@ -21,10 +21,10 @@ fuzz() {
   echo "$1: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$1.log") in $seconds s"
 }
 
-for pair in "chunk safetensors" "json frame"; do
+for pair in "chunk safetensors" "json frame" "recording"; do
   running=()
   for target in $pair; do
-    fuzz "$target" &
+    fuzz "$target" "$([ "$target" = recording ] && echo 65536)" &
     running+=($!)
   done
   for one in "${running[@]}"; do wait "$one"; done

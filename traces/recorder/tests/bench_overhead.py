@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs a job of two processes over Gloo. See tests/bench/README.md.
 
-    python bench_overhead.py [--pairs 30] [--steps 5] [--width 256] [--layers 4] [--tokens 512]
+    python bench_overhead.py [--pairs 30] [--steps 5] [--width 256] [--layers 4] [--tokens 512] [--profile]
 
 Blocks of training steps take turns: with a recorder that records them, with one that is there but records
 none of them, and with none. Each pair of neighbours gives a ratio of wall time and one of CPU time of the
