@@ -15,12 +15,13 @@ namespace {
 
 /// A folder of this process's own, in memory where the system has such a place.
 const std::string& folder() {
-  static const std::string made = [] {
+  // Never destroyed: it is asked for at the very end.
+  static const std::string& made = *[] {
     const char* in = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     std::string name = std::string(in) + "/ringscope-fuzz-" + std::to_string(::getpid());
     std::filesystem::create_directories(name);
     std::atexit([] { std::filesystem::remove_all(folder()); });
-    return name;
+    return new std::string(name);
   }();
   return made;
 }
