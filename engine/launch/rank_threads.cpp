@@ -148,7 +148,11 @@ class ThreadWatch {
     watcher_ = std::thread([this] { loop(); });
   }
   ~ThreadWatch() {
-    done_ = true;
+    {
+      const traces::MutexLock lock(mutex_);
+      done_ = true;
+    }
+    ended_.notifyAll();
     watcher_.join();
   }
   ProgressSlot& slot(WorldRank rank) const { return board_.slot(rank); }
@@ -159,19 +163,20 @@ class ThreadWatch {
   bool anyRuns() const {
     return std::any_of(running_.begin(), running_.end(), [](const auto& r) { return r.load(); });
   }
+  /// Whether the ranks ended before this had passed: a short run must not wait for its watch.
+  bool endWithin(std::chrono::milliseconds longest) {
+    traces::MutexLock lock(mutex_);
+    return ended_.waitFor(lock, longest, [&]() RINGSCOPE_REQUIRES(mutex_) { return done_; });
+  }
   void loop() {
     constexpr auto kEvery = std::chrono::milliseconds(100), kGrace = std::chrono::milliseconds(900);
     std::string sentence;
-    while (!done_ && sentence.empty()) {
-      std::this_thread::sleep_for(kEvery);
+    while (sentence.empty()) {
+      if (endWithin(kEvery)) return;
       sentence = stalls_.stuck();
     }
-    if (sentence.empty()) return;
     end_others_(sentence);
-    const auto until = std::chrono::steady_clock::now() + kGrace;
-    while (anyRuns() && std::chrono::steady_clock::now() < until)
-      std::this_thread::sleep_for(kEvery);
-    if (anyRuns() && options_.on_stuck) options_.on_stuck(sentence);
+    if (!endWithin(kGrace) && anyRuns() && options_.on_stuck) options_.on_stuck(sentence);
   }
 
   ProgressBoard board_;
@@ -179,7 +184,9 @@ class ThreadWatch {
   std::function<void(const std::string&)> end_others_;
   std::vector<std::atomic<bool>> running_;
   StallWatch stalls_;
-  std::atomic<bool> done_{false};
+  traces::Mutex mutex_;
+  traces::Condition ended_;
+  bool done_ RINGSCOPE_GUARDED_BY(mutex_) = false;  ///< all rank threads were joined
   std::thread watcher_;
 };
 
