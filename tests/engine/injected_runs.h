@@ -154,19 +154,32 @@ inline bool concernsTraining(const Injected& injected) {
 }
 
 /// Many mistakes are of training alone.
-inline RandomRun runFor(const Injected& injected, std::mt19937& random) {
+inline bool concernsAttention(const Injected& injected) {
   const auto& seams = traces::findMistake(injected.mistake)->seams;
-  const bool of_attention = injected.mistake == "unbalanced_unshard" ||
-                            std::ranges::any_of(seams, [](const std::string& seam) {
-                              return seam.starts_with("attention.") || seam.starts_with("ring.") ||
-                                     seam == "buffers.padding" || seam == "buffers.layout";
-                            });
+  return injected.mistake == "unbalanced_unshard" ||
+         std::ranges::any_of(seams, [](const std::string& seam) {
+           return seam.starts_with("attention.") || seam.starts_with("ring.") ||
+                  seam == "buffers.padding" || seam == "buffers.layout";
+         });
+}
+
+inline bool canShowIn(const Injected& injected, const RandomRun& run) {
+  return (!run.attention || concernsAttention(injected)) && injected.matters(run.spec());
+}
+
+/// Makes the scores so wide that the exponentials of some overflow.
+inline void widenScores(RandomRun& run) {
+  constexpr double kWideScores = 40;
+  run.attention->in.scale = kWideScores;
+}
+
+inline RandomRun runFor(const Injected& injected, std::mt19937& random) {
+  const bool of_attention = concernsAttention(injected);
   for (;;) {
     RandomRun run = of_attention && random() % 2 ? RandomRun::ofAttention(random)
                                                  : RandomRun::ofTraining(random);
-    if (!injected.matters(run.spec())) continue;
-    constexpr double kWideScores = 40;
-    if (injected.mistake == "lse_overflow") run.attention->in.scale = kWideScores;
+    if (!canShowIn(injected, run)) continue;
+    if (injected.mistake == "lse_overflow") widenScores(run);
     return run;
   }
 }

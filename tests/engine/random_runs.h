@@ -14,6 +14,7 @@
 #include "engine/mistakes/registry.h"
 #include "engine/train/training_run.h"
 #include "tests/support/files.h"
+#include "tests/support/memory_sink.h"
 #include "traces/query/trace.h"
 #include "traces/storage/sqlite_sink.h"
 
@@ -158,13 +159,14 @@ struct RandomRun {
   /// are of training.
   std::shared_ptr<traces::Trace> record(const std::string& path, const std::string& mistake = "",
                                         const engine::TrainHooks& hooks = {}) const {
-    {
-      std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
-      sinks.push_back(std::make_unique<traces::SqliteSink>(path));
-      traces::Recorder recorder(spec().worldSize(), std::move(sinks));
-      run(&recorder, mistake, hooks);
-    }
+    recordInto(std::make_unique<traces::SqliteSink>(path), mistake, hooks);
     return traces::openTrace(path);
+  }
+  /// The same where nobody asks for the file.
+  std::shared_ptr<traces::Trace> recordInMemory(const std::string& mistake = "") const {
+    const auto source = std::make_shared<traces::MemorySource>();
+    recordInto(std::make_unique<MemorySink>(source), mistake, {});
+    return traces::readTrace(source);
   }
   void run(traces::Recorder* recorder, const std::string& mistake,
            const engine::TrainHooks& hooks) const {
@@ -178,6 +180,13 @@ struct RandomRun {
     engine::TrainConfig config = training;
     if (!mistake.empty()) config.mistakes = {mistake};
     engine::runTraining(config, gate, recorder, hooks);
+  }
+  void recordInto(std::unique_ptr<traces::ChunkSink> sink, const std::string& mistake,
+                  const engine::TrainHooks& hooks) const {
+    std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
+    sinks.push_back(std::move(sink));
+    traces::Recorder recorder(spec().worldSize(), std::move(sinks));
+    run(&recorder, mistake, hooks);
   }
   /// What a failure prints.
   std::string text() const {

@@ -55,6 +55,7 @@ class Campaign {
   std::mt19937& random() { return random_; }
   /// Counts the cases from 0, for a test that goes through several kinds in turn.
   std::size_t number() const { return static_cast<std::size_t>(case_); }
+  unsigned seed() const { return seed_; }
   std::string text() const {
     return "case " + std::to_string(case_) + " of seed " + std::to_string(seed_);
   }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+
+#include "tests/engine/injected_runs.h"
+#include "tests/engine/small_model.h"
+#include "traces/doctor/diagnosis.h"
+
+namespace ringscope::test {
+
+/// An endless row of random runs that several mistakes are tried in, each in those in which it can
+/// matter, in this order: what a run is without a mistake is then recorded once for all of them.
+class SharedRuns {
+ public:
+  /// The same row for the same two numbers, however much of it is asked for.
+  SharedRuns(unsigned seed, unsigned row) : seed_(seed), row_(row) {}
+
+  const RandomRun& run(std::size_t number) { return at(number).run; }
+  /// Recorded without a mistake, and nothing is found in it.
+  std::shared_ptr<traces::Trace> right(std::size_t number) {
+    Shared& shared = at(number);
+    if (!shared.right) shared.right = rightOf(shared.run);
+    return shared.right;
+  }
+  static std::shared_ptr<traces::Trace> rightOf(const RandomRun& run) {
+    auto right = run.recordInMemory();
+    const traces::Diagnosis diagnosis = traces::diagnose(*right);
+    EXPECT_TRUE(diagnosis.findings().empty()) << "without it: " << traces::toText(diagnosis);
+    return right;
+  }
+
+ private:
+  struct Shared {
+    RandomRun run;
+    std::shared_ptr<traces::Trace> right;  ///< null until somebody asks
+  };
+
+  static RandomRun drawn(std::mt19937& random) {
+    if (random() % 2) return RandomRun::ofAttention(random);
+    RandomRun run = RandomRun::ofTraining(random);
+    if (random() % 4) takeSmallModel(run.training);
+    return run;
+  }
+  Shared& at(std::size_t number) {
+    while (runs_.size() <= number) {
+      std::seed_seq all{seed_, row_, static_cast<unsigned>(runs_.size())};
+      std::mt19937 random(all);
+      runs_.push_back({drawn(random), nullptr});
+    }
+    return runs_[number];
+  }
+
+  unsigned seed_, row_;
+  std::deque<Shared> runs_;
+};
+
+}  // namespace ringscope::test

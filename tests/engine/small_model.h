@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "engine/model/llama_weights.h"
+#include "engine/tensors/tensor_io.h"
+#include "engine/train/train_config.h"
+#include "tests/support/files.h"
+
+namespace ringscope::test {
+
+/// The sample model's heads and layers with a quarter of its width. Most of what a recorded step
+/// costs is to hash, keep and read gradients and weights, of which this model has a tenth.
+inline engine::LlamaConfig smallModel() {
+  engine::LlamaConfig model;
+  model.hidden_size = 32;
+  model.intermediate_size = 64;
+  model.head_dim = 8;
+  model.initializer_range = 0.1;
+  return model;
+}
+
+/// A folder with it that is there until the process ends.
+inline const std::string& smallModelFolder() {
+  static const TempDir dir;
+  static const std::string folder = [] {
+    const engine::LlamaConfig model = smallModel();
+    std::ofstream(dir.file("config.json")) << model.toJson("float32").dump();
+    engine::saveTensors(dir.file("model.safetensors"),
+                        engine::LlamaWeights::random(model, 3, at::kFloat).values());
+    return dir.file("");
+  }();
+  return folder;
+}
+
+/// Lets a run of the sample model train the small one.
+inline void takeSmallModel(engine::TrainConfig& run) {
+  const engine::LlamaConfig model = smallModel();
+  run.model_dir = smallModelFolder();
+  run.model.hidden_size = model.hidden_size;
+  run.model.head_dim = model.head_dim;
+}
+
+}  // namespace ringscope::test

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "traces/recording/chunk_sink.h"
+#include "traces/storage/memory_source.h"
+
+namespace ringscope::test {
+
+/// Keeps a recording in memory, as the source that it is read from once the recorder is closed.
+class MemorySink : public traces::ChunkSink {
+ public:
+  explicit MemorySink(std::shared_ptr<traces::MemorySource> source) : source_(std::move(source)) {}
+  void write(const traces::Chunk& chunk) override { source_->add(chunk); }
+  void flush() override {}
+  void close() override {}
+
+ private:
+  std::shared_ptr<traces::MemorySource> source_;
+};
+
+}  // namespace ringscope::test
