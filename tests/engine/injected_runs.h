@@ -164,6 +164,10 @@ inline bool concernsAttention(const Injected& injected) {
 }
 
 inline bool canShowIn(const Injected& injected, const RandomRun& run) {
+  // Beside a document that is alone there is only padding, and padding_unmasked is its name.
+  if (injected.mistake == "documents_ignored" && run.attention &&
+      run.attention->in.mask.documents.size() < 2)
+    return false;
   return (!run.attention || concernsAttention(injected)) && injected.matters(run.spec());
 }
 
