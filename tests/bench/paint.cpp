@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a frame costs: each view drawn at every tenth of every ring step of a recording.
+#include <sys/resource.h>
+
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QImage>
 #include <QPainter>
+#include <QTest>
+#include <QWheelEvent>
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <string>
 
 #include "traces/core/error.h"
+#include "viz/paint/pass_painter.h"
 #include "viz/paint/ring_painter.h"
-#include "viz/paint/timeline_painter.h"
+#include "viz/views/timeline_view.h"
 #include "viz/window/main_window.h"
 
 namespace {
@@ -61,17 +67,97 @@ void play(QSize size, viz::MainWindow& window) {
               times.back());
 }
 
+double peakMiB() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+void turnWheel(QWidget& on, const QPointF& at, int steps, Qt::KeyboardModifiers with) {
+  QWheelEvent event(at, on.mapToGlobal(at), {}, {0, 120 * steps}, {}, with, Qt::NoScrollPhase,
+                    false);
+  QApplication::sendEvent(&on, &event);
+}
+
+/// What a frame costs while the timeline is zoomed and moved: from the whole run to nanoseconds, a
+/// turn of the wheel a frame, aside at every zoom, and back again.
+void timeline(QSize size, viz::MainWindow& window) {
+  window.showView("timeline");
+  QApplication::processEvents();
+  viz::TimelineView* view = nullptr;
+  for (auto* each : window.findChildren<viz::TimelineView*>())
+    if (each->isVisible()) view = each;
+  QTest::keyClick(view, Qt::Key_F);
+  std::vector<double> times;
+  int most_shapes = 0;
+  const auto turn = [&](int steps, Qt::KeyboardModifiers with) {
+    QElapsedTimer clock;
+    clock.start();
+    turnWheel(*view, QRectF(view->chart().lanes).center() + QPointF(37, 0), steps, with);
+    QApplication::sendPostedEvents();
+    QApplication::processEvents();
+    times.push_back(static_cast<double>(clock.nsecsElapsed()) * 1e-6);
+    most_shapes = std::max(most_shapes, view->primitives());
+  };
+  for (const int way : {1, -1})
+    for (int zoom = 0; zoom < 110; ++zoom) {
+      turn(way, {});
+      for (const int aside : {1, 1, -1, -1}) turn(aside, Qt::ShiftModifier);
+    }
+  std::sort(times.begin(), times.end());
+  std::printf(
+      "%-10s %4dx%-4d median %6.2f ms, p99 %6.2f ms, most %6.2f ms; %zu lanes of %zu events,"
+      " at most %d shapes, peak %.0f MiB\n",
+      "timeline", size.width(), size.height(), times[times.size() / 2],
+      times[times.size() * 99 / 100], times.back(), view->chart().rows.size(),
+      view->scene().tracks->spans, most_shapes, peakMiB());
+}
+
+/// Opens the recording as the window does; how long until there is a picture, and until all of it
+/// is on the lanes.
+void openInWindow(const QString& path, viz::MainWindow& window) {
+  QElapsedTimer clock;
+  clock.start();
+  bool opened = false;
+  QObject::connect(&window, &viz::MainWindow::opened, &window, [&] { opened = true; });
+  window.showView("timeline");
+  window.openTrace(path);
+  while (!opened) QApplication::processEvents(QEventLoop::AllEvents, 5);
+  window.player().setPlaying(false);
+  window.grab();
+  std::printf("first picture of the timeline after %lld ms, peak %.0f MiB\n",
+              static_cast<long long>(clock.elapsed()), peakMiB());
+  while (window.session().tracksRead() < 1) QApplication::processEvents(QEventLoop::AllEvents, 5);
+  window.grab();
+  std::printf("all of it after %lld ms, peak %.0f MiB\n", static_cast<long long>(clock.elapsed()),
+              peakMiB());
+}
+
+void benchTimeline(const char* path) {
+  viz::MainWindow window{QString()};
+  window.resize(1920, 1080);
+  window.show();
+  openInWindow(path, window);
+  for (const QSize size : {QSize(1920, 1080), QSize(3840, 2160)}) {
+    window.resize(size);
+    QApplication::processEvents();
+    timeline(size, window);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
   QApplication app(argc, argv);
   viz::loadFonts();
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: bench_paint TRACE\n");
+  const bool only_timeline = argc == 3 && std::string(argv[2]) == "timeline";
+  if (argc != 2 && !only_timeline) {
+    std::fprintf(stderr, "usage: bench_paint TRACE [timeline]\n");
     return 2;
   }
   try {
+    if (only_timeline) return benchTimeline(argv[1]), 0;
     viz::Viewing viewing;
     viewing.session.open(traces::openTrace(argv[1]), "trace", false);
     const viz::Session& session = viewing.session;
@@ -82,7 +168,7 @@ int main(int argc, char** argv) {
         viz::paintRing(p, area, *session.ring(cursor()), cursor().phase, theme);
       });
       measure("timeline", QSize(1920, 190) * scale, viewing, [&](QPainter& p, const QRectF& area) {
-        viz::paintTimeline(p, area, viz::makeTimelineScene(session.trace(), cursor()), theme);
+        viz::paintPass(p, area, viz::makePassScene(session.trace(), cursor()), theme);
       });
     }
     viz::MainWindow window{QString()};

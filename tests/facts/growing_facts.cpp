@@ -11,10 +11,10 @@
 #include "viz/scene/inspector_scene.h"
 #include "viz/scene/memory_scene.h"
 #include "viz/scene/merge_history.h"
+#include "viz/scene/pass_scene.h"
 #include "viz/scene/position_rows.h"
 #include "viz/scene/ring_scene.h"
 #include "viz/scene/run_summary.h"
-#include "viz/scene/timeline_scene.h"
 
 namespace ringscope::facts {
 namespace {
@@ -180,7 +180,7 @@ class GrowingFacts {
     EXPECT_EQ(summary.worst_ratio.has_value(), compared);
     const auto memory = viz::makeMemoryScene(*part_, cursor_);
     EXPECT_LE(memory.peak.bytes, viz::makeMemoryScene(*c_.trace, look_.cursor(c_)).peak.bytes);
-    const auto timeline = viz::makeTimelineScene(*part_, cursor_);
+    const auto timeline = viz::makePassScene(*part_, cursor_);
     EXPECT_LE(timeline.end_ns, part_->endNs());
   }
 

@@ -7,8 +7,8 @@
 #include "tests/facts/scene_facts.h"
 #include "traces/query/trace.h"
 #include "viz/maths/time_scale.h"
+#include "viz/scene/pass_scene.h"
 #include "viz/scene/ring_scene.h"
-#include "viz/scene/timeline_scene.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::facts {
@@ -62,7 +62,7 @@ double amountOf(const std::string& words) {
   return std::stod(words.substr(0, space)) * kUnits.at(words.substr(space + 1));
 }
 
-void expectTicks(const viz::TimelineScene& scene) {
+void expectTicks(const viz::PassScene& scene) {
   for (const double width : {240.0, 900.0, 1800.0, 2500.0, 3700.0}) {
     const viz::TimeScale scale{scene.begin_ns, scene.end_ns, 100, width};
     const std::int64_t tick = scale.tick(scale.ticks());
@@ -105,7 +105,7 @@ void expectReceived(const Case& c, const Event& send) {
 }  // namespace
 
 void expectAxis(const Case& c, const Look& look) {
-  const auto scene = viz::makeTimelineScene(*c.trace, look.cursor(c));
+  const auto scene = viz::makePassScene(*c.trace, look.cursor(c));
   std::multiset<Bar> bars, shown_bars;
   std::multiset<Arrow> arrows, shown_arrows;
   for (int rank = 0; rank < c.cp; ++rank) {

@@ -8,9 +8,9 @@
 #include "traces/query/trace.h"
 #include "viz/scene/diff_scene.h"
 #include "viz/scene/memory_scene.h"
+#include "viz/scene/pass_scene.h"
 #include "viz/scene/position_rows.h"
 #include "viz/scene/run_summary.h"
-#include "viz/scene/timeline_scene.h"
 #include "viz/scene/token_table.h"
 
 namespace ringscope::facts {
@@ -132,7 +132,7 @@ void expectDiff(const Case& c, const Look& look) {
 }
 
 void expectTimeline(const Case& c, const Look& look) {
-  const auto scene = viz::makeTimelineScene(*c.trace, look.cursor(c));
+  const auto scene = viz::makePassScene(*c.trace, look.cursor(c));
   const PlanOracle& oracle = c.oracle(look.step, look.group);
   ASSERT_EQ(std::ssize(scene.lanes), c.cp);
   std::multiset<std::array<int, 4>> expected, shown;

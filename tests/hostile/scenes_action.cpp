@@ -13,11 +13,11 @@
 #include "viz/scene/inspector_scene.h"
 #include "viz/scene/memory_scene.h"
 #include "viz/scene/merge_history.h"
+#include "viz/scene/pass_scene.h"
 #include "viz/scene/positions_scene.h"
 #include "viz/scene/ring_scene.h"
 #include "viz/scene/run_summary.h"
 #include "viz/scene/tensor_scene.h"
-#include "viz/scene/timeline_scene.h"
 #include "viz/scene/token_table.h"
 
 namespace ringscope::test {
@@ -69,7 +69,7 @@ std::size_t drawRest(const traces::Trace& trace, Cursor cursor) {
   std::size_t words = 0;
   for (const Axis axis : {Axis::kRingStep, Axis::kTime}) {
     cursor.axis = axis;
-    words += makeTimelineScene(trace, cursor).bars.size();
+    words += makePassScene(trace, cursor).bars.size();
   }
   for (const char* tensor : {"out", "dk", "loss"}) {
     cursor.tensor = tensor;

@@ -15,9 +15,9 @@
 #include "viz/paint/memory_painter.h"
 #include "viz/paint/merge_painter.h"
 #include "viz/paint/now_painter.h"
+#include "viz/paint/pass_painter.h"
 #include "viz/paint/position_strip_painter.h"
 #include "viz/paint/tensor_painter.h"
-#include "viz/paint/timeline_painter.h"
 #include "viz/style/colormap.h"
 
 namespace ringscope::viz {
@@ -181,21 +181,21 @@ TEST(CoverageFitTest, TheCaptionSpeaksOfNumbersOnlyWhereSomeAreDrawn) {
 }
 
 TEST(TimelineFitTest, SixteenLanesHaveNamesAndBarsThatCanBeSeen) {
-  TimelineScene scene;
+  PassScene scene;
   scene.end_ns = 1000;
   for (int i = 0; i < kRanks; ++i) {
     scene.lanes.push_back({WorldRank::of(i), {}});
     scene.bars.push_back({GroupRank::of(i), traces::EventKind::kAttend, WorldRank::of(i), 0, 1000});
   }
-  const auto picture = drawn({708, timelineHeight(scene)}, [&](QPainter& p, const QRectF& area) {
-    paintTimeline(p, area, scene, dark());
+  const auto picture = drawn({708, passHeight(scene)}, [&](QPainter& p, const QRectF& area) {
+    paintPass(p, area, scene, dark());
   });
   for (int i = 0; i < kRanks; ++i)
     EXPECT_NE(picture->exactly("rank " + QString::number(i)), nullptr) << i;
   for (const auto& shape : picture->shapes())
     EXPECT_TRUE(shape.box.width() < 500 || shape.box.height() >= 8) << "a bar";
   const auto lower = drawn(
-      {708, 112}, [&](QPainter& p, const QRectF& area) { paintTimeline(p, area, scene, dark()); });
+      {708, 112}, [&](QPainter& p, const QRectF& area) { paintPass(p, area, scene, dark()); });
   EXPECT_NE(lower->exactly("rank 8"), nullptr) << "some names where there is no room for all";
   EXPECT_EQ(lower->exactly("rank 9"), nullptr);
 }

@@ -73,8 +73,8 @@ TEST_P(GoldenTest, LooksAsItDidWhenItWasFoundGood) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Views, GoldenTest,
-                         testing::Values("ring", "coverage", "positions", "merge", "memory", "diff",
-                                         "tensor", "doctor", "now"),
+                         testing::Values("ring", "coverage", "positions", "merge", "memory",
+                                         "timeline", "diff", "tensor", "doctor", "now"),
                          [](const auto& view) { return view.param; });
 
 TEST(GoldenSetTest, HasAPictureOfEveryView) {

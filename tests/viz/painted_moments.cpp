@@ -11,8 +11,8 @@
 #include "viz/paint/coverage_painter.h"
 #include "viz/paint/inspector_painter.h"
 #include "viz/paint/now_painter.h"
+#include "viz/paint/pass_painter.h"
 #include "viz/paint/ring_painter.h"
-#include "viz/paint/timeline_painter.h"
 
 namespace ringscope::facts {
 namespace {
@@ -188,10 +188,10 @@ void expectPaintedCoverage(const Case& c, const Look& look) {
 }
 
 void expectPaintedTimeline(const Case& c, const Look& look) {
-  const auto scene = viz::makeTimelineScene(*c.trace, look.cursor(c));
-  auto words = paintedWords(
-      [&](QPainter& p, const QRectF& area) { viz::paintTimeline(p, area, scene, dark()); },
-      {1900, 600});
+  const auto scene = viz::makePassScene(*c.trace, look.cursor(c));
+  auto words =
+      paintedWords([&](QPainter& p, const QRectF& area) { viz::paintPass(p, area, scene, dark()); },
+                   {1900, 600});
   const PlanOracle& oracle = c.oracle(look.step, look.group);
   for (int rank = 0; rank < c.cp; ++rank) {
     words.must("rank " + number(c.worldOf(look.group, rank)));
@@ -202,7 +202,7 @@ void expectPaintedTimeline(const Case& c, const Look& look) {
         words.may(world);
       }
   }
-  const viz::TimeScale scale = viz::timelineScale({0, 0, 1900, 600}, scene);
+  const viz::TimeScale scale = viz::passScale({0, 0, 1900, 600}, scene);
   const std::int64_t tick = scale.tick(scale.ticks());
   for (std::int64_t at = 0; scene.begin_ns + at <= scene.end_ns; at += tick)
     words.must(describeDuration(at));

@@ -7,9 +7,9 @@
 #include "tests/viz/drawn.h"
 #include "viz/paint/coverage_painter.h"
 #include "viz/paint/now_painter.h"
+#include "viz/paint/pass_painter.h"
 #include "viz/paint/positions_painter.h"
 #include "viz/paint/ring_painter.h"
-#include "viz/paint/timeline_painter.h"
 
 namespace ringscope::viz {
 namespace {
@@ -224,8 +224,8 @@ TEST(PositionsPainterTest, APointOnABarIsARankAndAShareOfItsShard) {
   EXPECT_EQ(clampedFirst(-3, area, scene), 0);
 }
 
-TimelineScene onePass() {
-  TimelineScene scene;
+PassScene onePass() {
+  PassScene scene;
   scene.pass = test::placeAt(3, 1, Direction::kForward, 0);
   scene.selected = kSeven;
   scene.begin_ns = 1000;
@@ -240,30 +240,29 @@ TimelineScene onePass() {
 }
 
 TEST(TimelinePainterTest, DrawsALaneARankAndBlocksWhereTheyWereAttended) {
-  const TimelineScene scene = onePass();
+  const PassScene scene = onePass();
   const auto picture = drawn(
-      {1000, 200}, [&](QPainter& p, const QRectF& area) { paintTimeline(p, area, scene, dark()); });
+      {1000, 200}, [&](QPainter& p, const QRectF& area) { paintPass(p, area, scene, dark()); });
   EXPECT_LT(picture->exactly("rank 5")->at.y(), picture->exactly("rank 7")->at.y());
   const test::DrawnText* block = picture->find("KV 5");
   ASSERT_NE(block, nullptr) << picture->words();
-  const TimeScale scale = timelineScale(picture->area(), scene);
+  const TimeScale scale = passScale(picture->area(), scene);
   EXPECT_GT(block->at.x(), scale.x(1000));
   EXPECT_LT(block->at.x(), scale.x(1900));
 }
 
 TEST(TimelinePainterTest, APointLeadsToARanksRingStepAndItsInstantIsDrawnThere) {
-  const TimelineScene scene = onePass();
+  const PassScene scene = onePass();
   const QRectF area(0, 0, 1000, 200);
-  const TimeScale scale = timelineScale(area, scene);
-  const TimelineHit hit = timelineHit({scale.x(2600), 150}, area, scene);
+  const TimeScale scale = passScale(area, scene);
+  const PassHit hit = passHit({scale.x(2600), 150}, area, scene);
   EXPECT_EQ(hit.rank, kSeven);
   EXPECT_EQ(hit.place, test::placeAt(3, 1, Direction::kForward, 1));
   EXPECT_NEAR(hit.phase, 0.5, 0.005);
   EXPECT_NEAR(static_cast<double>(scene.instantOf(RingStep::of(1), hit.phase)), 2600, 4);
   EXPECT_NEAR(instantBox(area, scene, 2600).center().x(), scale.x(2600), 1e-6);
-  EXPECT_EQ(timelineHit({scale.x(1500), 40}, area, scene).rank, kFive);
-  EXPECT_TRUE(timelineHit({500, 100}, area, TimelineScene()).rank.isNone())
-      << "nothing is recorded";
+  EXPECT_EQ(passHit({scale.x(1500), 40}, area, scene).rank, kFive);
+  EXPECT_TRUE(passHit({500, 100}, area, PassScene()).rank.isNone()) << "nothing is recorded";
 }
 
 }  // namespace

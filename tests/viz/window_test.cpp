@@ -7,7 +7,7 @@
 #include "tests/viz/window_fixture.h"
 #include "traces/mistakes/catalogue.h"
 #include "viz/maths/ring_layout.h"
-#include "viz/paint/timeline_painter.h"
+#include "viz/paint/pass_painter.h"
 #include "viz/window/mistakes_box.h"
 
 namespace ringscope::viz {
@@ -78,12 +78,12 @@ TEST_F(WindowTest, AClickOnACardAndOnTheTimelineSelects) {
   QTest::mouseClick(ring, Qt::LeftButton, {}, layout.card(GroupRank::of(1)).center().toPoint());
   EXPECT_EQ(window.navigator().rank(), WorldRank::of(1));
   // The middle of the longest ring step of rank 3; the shortest may be narrower than a pixel.
-  auto* timeline = window.findChild<TimelineView*>();
-  const TimelineScene scene = timeline->scene();
+  auto* timeline = window.findChild<TimelineStrip*>();
+  const PassScene scene = timeline->scene();
   const auto& stages = scene.lanes.at(3).stages;
   const auto longest = std::max_element(stages.begin(), stages.end(),
                                         [](auto& a, auto& b) { return a.length() < b.length(); });
-  const double x = timelineScale(timeline->rect(), scene).x(longest->at(0.5));
+  const double x = passScale(timeline->rect(), scene).x(longest->at(0.5));
   QTest::mouseClick(timeline, Qt::LeftButton, {},
                     QPoint(static_cast<int>(x), timeline->height() - 12));
   EXPECT_EQ(window.navigator().rank(), WorldRank::of(3));
@@ -93,8 +93,8 @@ TEST_F(WindowTest, AClickOnACardAndOnTheTimelineSelects) {
 
 TEST_F(WindowTest, AnotherFileIsShownByTheTimelineToo) {
   open();
-  auto* timeline = window.findChild<TimelineView*>();
-  const TimelineScene first = timeline->scene();
+  auto* timeline = window.findChild<TimelineStrip*>();
+  const PassScene first = timeline->scene();
   const QImage before = timeline->grab().toImage();
   test::RingRun fewer;
   fewer.cp = 2;
@@ -212,7 +212,7 @@ TEST_F(WindowTest, F3AndF4HideThePanelsAlsoOverPresenterMode) {
   QTest::qWait(50);
   QTest::keyClick(&window, Qt::Key_F11);
   EXPECT_FALSE(window.findChild<RunPanel*>()->isVisible()) << "hidden before, hidden after";
-  EXPECT_TRUE(window.findChild<TimelineView*>()->isVisible());
+  EXPECT_TRUE(window.findChild<TimelineStrip*>()->isVisible());
   QTest::keyClick(&window, Qt::Key_F3);
   QTest::keyClick(&window, Qt::Key_F4);
   EXPECT_TRUE(window.findChild<RunPanel*>()->isVisible());

@@ -58,6 +58,10 @@ std::string worstText(const traces::DiffRecord* worst) {
 
 }  // namespace
 
+bool sharesCores(const traces::Trace& trace) {
+  return trace.run() && shareCores(trace, *trace.run());
+}
+
 std::string headlineOf(const traces::Trace& trace, bool live) {
   const traces::RunSpec* run = trace.run();
   if (!run) return live ? "a run is starting" : "";

@@ -6,7 +6,12 @@
 
 namespace ringscope::viz {
 
-Session::Session(QObject* parent) : QObject(parent), trace_(std::make_shared<traces::Trace>()) {}
+Session::Session(QObject* parent) : QObject(parent), trace_(std::make_shared<traces::Trace>()) {
+  connect(&tracks_, &TrackStore::arrived, this, [this] {
+    ++version_;
+    Q_EMIT stateChanged();
+  });
+}
 
 void Session::open(std::shared_ptr<traces::Trace> trace, const QString& name, bool live) {
   trace_ = std::move(trace);
@@ -16,6 +21,7 @@ void Session::open(std::shared_ptr<traces::Trace> trace, const QString& name, bo
   live_ = live;
   diagnosis_.reset();
   background_.cancel("diagnosis");
+  tracks_.clear();
   ++generation_;
   ++version_;
   Q_EMIT dataChanged();

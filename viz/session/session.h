@@ -12,6 +12,7 @@
 #include "viz/scene/position_rows.h"
 #include "viz/scene/ring_scene.h"
 #include "viz/session/background.h"
+#include "viz/session/track_store.h"
 
 namespace ringscope::viz {
 
@@ -47,6 +48,15 @@ class Session : public QObject {
   std::shared_ptr<const RingScene> ring(const Cursor& cursor) const;
   std::shared_ptr<const PositionStrip> positions(const Cursor& cursor) const;
 
+  /// What happened when, for a training step as good as it is known.
+  std::shared_ptr<const Tracks> tracks(std::int32_t train_step) const {
+    return tracks_.tracks(*trace_, live_, version_, train_step);
+  }
+  /// Of a recording with many events, reads all of them off this thread.
+  void readTracks(const QString& path) { tracks_.open(*trace_, path); }
+  /// How much of that is done, 0 to 1.
+  double tracksRead() const { return tracks_.progress(); }
+
   /// Asks the doctor about a recording, off this thread; diagnosis() has the answer later. A file
   /// that cannot be read gives one without answers, which says why.
   void diagnose(const QString& path);
@@ -77,6 +87,7 @@ class Session : public QObject {
   std::optional<traces::Diagnosis> diagnosis_;
   mutable Kept<RingScene> ring_;
   mutable Kept<PositionStrip> positions_;
+  mutable TrackStore tracks_;
   Background background_;
 };
 

@@ -9,6 +9,7 @@ View* makeRingView(Viewing& viewing, QWidget* parent);
 View* makePositionsView(Viewing& viewing, QWidget* parent);
 View* makeMergeView(Viewing& viewing, QWidget* parent);
 View* makeMemoryView(Viewing& viewing, QWidget* parent);
+View* makeTimelineView(Viewing& viewing, QWidget* parent);
 View* makeDiffView(Viewing& viewing, QWidget* parent);
 View* makeTensorView(Viewing& viewing, QWidget* parent);
 View* makeDoctorView(Viewing& viewing, QWidget* parent);
@@ -56,6 +57,7 @@ const std::vector<ViewEntry>& viewRegistry() {
       {"positions", "Positions", makePositionsView},
       {"merge", "Merge", makeMergeView},
       {"memory", "Memory", makeMemoryView},
+      {"timeline", "Timeline", makeTimelineView},
       {"diff", "Diff", makeDiffView},
       {"tensor", "Tensor", makeTensorView},
       {"doctor", "Doctor", makeDoctorView},

@@ -49,7 +49,7 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent)
   left_->setFocusPolicy(Qt::NoFocus);
   right_ = scrolled(inspector);
   right_->setFocusPolicy(Qt::NoFocus);
-  timeline_ = new TimelineView(viewing_, page);
+  timeline_ = new TimelineStrip(viewing_, page);
   panes_ =
       new Panes({left_, makeStage(), right_, new TransportBar(viewing_, page), timeline_}, page);
   rows->addWidget(panes_, 1);
@@ -174,6 +174,7 @@ void MainWindow::showView(const QString& name) {
   stage_->show(name);
   if (before_stage_) before_stage_->show(name);
   for (int t = 0; t < tabs_.size(); ++t) tabs_[t]->setChecked(t == stage_->currentIndex());
+  refreshPanels();
   stage_->currentWidget()->setFocus();
 }
 

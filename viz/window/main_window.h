@@ -18,7 +18,7 @@
 #include "viz/window/panes.h"
 #include "viz/window/run_panel.h"
 #include "viz/window/stage.h"
-#include "viz/window/timeline_view.h"
+#include "viz/window/timeline_strip.h"
 #include "viz/window/transport_bar.h"
 
 namespace ringscope::viz {
@@ -107,7 +107,7 @@ class MainWindow : public QMainWindow {
   bool shows_run_panel_ = true, shows_inspector_ = true;
   QList<QToolButton*> tabs_;
   QList<View*> views_;
-  TimelineView* timeline_;
+  TimelineStrip* timeline_;
   QTimer frames_;
   QElapsedTimer frame_clock_;
   bool presenting_ = false;

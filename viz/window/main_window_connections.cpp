@@ -48,7 +48,7 @@ void MainWindow::connectViewing() {
   connect(&viewing_.navigator, &Navigator::cursorChanged, this, &MainWindow::followBefore);
   connect(&viewing_.live, &LiveReads::readRequested, &engine_, &EngineLink::read);
   connect(&viewing_.live, &LiveReads::tensorsRequested, &engine_, &EngineLink::listTensors);
-  connect(timeline_, &TimelineView::lanesChanged, panes_, &Panes::partsChanged);
+  connect(timeline_, &TimelineStrip::lanesChanged, panes_, &Panes::partsChanged);
   connect(&frames_, &QTimer::timeout, this, &MainWindow::frame);
 }
 

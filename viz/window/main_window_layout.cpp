@@ -5,21 +5,28 @@
 #include "viz/window/main_window.h"
 
 namespace ringscope::viz {
+namespace {
+
+constexpr const char* kLanesView = "timeline";
+
+}  // namespace
 
 void MainWindow::setPresenting(bool presenting) {
   presenting_ = presenting;
   top_bar_->setVisible(!presenting);
   refreshPanels();
   setTheme(*theme_);
-  panes_->showTimeline(!presenting);
   const auto state = windowState();
   setWindowState(presenting ? state | Qt::WindowFullScreen : state & ~Qt::WindowFullScreen);
 }
 
-/// A comparison's two stages need the inspector's room.
+/// A comparison's two stages need the inspector's room, and the Timeline view has a panel and lanes
+/// of its own.
 void MainWindow::refreshPanels() {
+  const bool lanes = stage_->shown() == kLanesView;
   left_->setVisible(shows_run_panel_ && !presenting_);
-  right_->setVisible(shows_inspector_ && !presenting_ && compare_->isHidden());
+  right_->setVisible(shows_inspector_ && !presenting_ && compare_->isHidden() && !lanes);
+  panes_->showTimeline(!presenting_ && !lanes);
   panes_->partsChanged();
 }
 

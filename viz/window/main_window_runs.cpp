@@ -133,6 +133,7 @@ void MainWindow::openTrace(const QString& path) {
           viewing_.player.setPlaying(true);
           run_panel_->setRecording(path);
           last_config_ = run_panel_->config();
+          viewing_.session.readTracks(path);
           viewing_.session.diagnose(path);
         }
         refreshStatus();

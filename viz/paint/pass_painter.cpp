@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "viz/paint/timeline_painter.h"
+#include "viz/paint/pass_painter.h"
 
 #include <QPainterPath>
 
@@ -42,7 +42,7 @@ void drawTicks(QPainter& p, const QRectF& area, const TimeScale& scale, const Th
   }
 }
 
-void drawBar(QPainter& p, const Lanes& lanes, const TimeScale& scale, const TimelineBar& what,
+void drawBar(QPainter& p, const Lanes& lanes, const TimeScale& scale, const PassBar& what,
              const Theme& theme) {
   const QRectF bar = lanes.bar(what.seat, scale.x(what.begin_ns), scale.x(what.end_ns));
   switch (what.kind) {
@@ -77,7 +77,7 @@ void drawBar(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Time
 
 /// A message: a thin bar under the sender's lane while it is under way, and a curve to the
 /// receiver.
-void drawFlow(QPainter& p, const Lanes& lanes, const TimeScale& scale, const TimelineFlow& flow) {
+void drawFlow(QPainter& p, const Lanes& lanes, const TimeScale& scale, const PassFlow& flow) {
   const double width = lanes.tight() ? 1.6 : 3;
   const double x0 = scale.x(flow.begin_ns), x1 = scale.x(flow.end_ns);
   const double from = lanes.wire(flow.from_seat);
@@ -94,7 +94,7 @@ void drawFlow(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Tim
   p.drawPath(curve);
 }
 
-Lanes lanesOf(const QRectF& area, const TimelineScene& scene) {
+Lanes lanesOf(const QRectF& area, const PassScene& scene) {
   return {area, std::max(1, static_cast<int>(scene.lanes.size()))};
 }
 
@@ -114,66 +114,65 @@ void drawLane(QPainter& p, const Lanes& lanes, const TimeScale& scale, GroupRank
              QString("rank %1").arg(rank.value()));
 }
 
-bool isEmpty(const TimelineScene& scene) {
+bool isEmpty(const PassScene& scene) {
   return scene.end_ns <= scene.begin_ns;
 }
 
 }  // namespace
 
-TimeScale timelineScale(const QRectF& area, const TimelineScene& scene) {
+TimeScale passScale(const QRectF& area, const PassScene& scene) {
   const double left = area.left() + kLabelWidth, width = area.width() - kLabelWidth - 24;
   return isEmpty(scene) ? TimeScale{0, 1, left, width}
                         : TimeScale{scene.begin_ns, scene.end_ns, left, width};
 }
 
-void paintTimeline(QPainter& p, const QRectF& area, const TimelineScene& scene,
-                   const Theme& theme) {
+void paintPass(QPainter& p, const QRectF& area, const PassScene& scene, const Theme& theme) {
   p.save();
   p.setRenderHint(QPainter::Antialiasing);
   p.fillRect(area, theme.panel);
   const Lanes lanes = lanesOf(area, scene);
-  const TimeScale scale = timelineScale(area, scene);
+  const TimeScale scale = passScale(area, scene);
   for (std::size_t seat = 0; seat < scene.lanes.size(); ++seat)
     drawLane(p, lanes, scale, GroupRank::of(seat), scene.lanes[seat].rank,
              scene.lanes[seat].rank == scene.selected, theme);
   if (!isEmpty(scene)) {
     drawTicks(p, area, scale, theme);
     p.setClipRect(QRectF(scale.left, area.top() + kHeader, scale.width, area.height() - kHeader));
-    for (const TimelineBar& bar : scene.bars) drawBar(p, lanes, scale, bar, theme);
-    for (const TimelineFlow& flow : scene.flows) drawFlow(p, lanes, scale, flow);
+    for (const PassBar& bar : scene.bars) drawBar(p, lanes, scale, bar, theme);
+    for (const PassFlow& flow : scene.flows) drawFlow(p, lanes, scale, flow);
   }
   p.restore();
 }
 
-double timelineHeight(const TimelineScene& scene) {
+double passHeight(const PassScene& scene) {
   return kHeader + 4 + kLeastLane * static_cast<double>(scene.lanes.size());
 }
 
-QRectF instantBox(const QRectF& area, const TimelineScene& scene, std::int64_t instant_ns) {
+QRectF instantBox(const QRectF& area, const PassScene& scene, std::int64_t instant_ns) {
   if (isEmpty(scene)) return {};
-  const double x = timelineScale(area, scene).x(instant_ns);
+  const double x = passScale(area, scene).x(instant_ns);
   return {x - 2, area.top() + kHeader - 8, 4, area.height() - kHeader + 8};
 }
 
-void paintInstant(QPainter& p, const QRectF& area, const TimelineScene& scene,
-                  std::int64_t instant_ns, const Theme& theme) {
+void paintInstant(QPainter& p, const QRectF& area, const PassScene& scene, std::int64_t instant_ns,
+                  const Theme& theme) {
   if (isEmpty(scene)) return;
   const QRectF box = instantBox(area, scene, instant_ns);
   p.setPen(QPen(theme.text, 2));
   p.drawLine(QPointF(box.center().x(), box.top() + 2), QPointF(box.center().x(), area.bottom()));
 }
 
-TimelineHit timelineHit(const QPointF& point, const QRectF& area, const TimelineScene& scene) {
-  TimelineHit hit;
+PassHit passHit(const QPointF& point, const QRectF& area, const PassScene& scene) {
+  PassHit hit;
   if (isEmpty(scene)) return hit;
   const Lanes lanes = lanesOf(area, scene);
   const int seat =
       std::clamp(static_cast<int>((point.y() - lanes.top(GroupRank::of(0))) / lanes.pitch()), 0,
                  lanes.count - 1);
-  const TimelineLane& lane = scene.lanes[static_cast<std::size_t>(seat)];
+  const PassLane& lane = scene.lanes[static_cast<std::size_t>(seat)];
   hit.rank = lane.rank;
   hit.place = scene.pass;
-  const std::int64_t at = timelineScale(area, scene).ns(point.x());
+  const std::int64_t at = passScale(area, scene).ns(point.x());
   for (std::size_t step = 0; step < lane.stages.size(); ++step) {
     const StageWindow& window = lane.stages[step];
     if (!window.recorded() || (step > 0 && window.begin_ns > at)) continue;

@@ -3,17 +3,17 @@
 
 #include <QPixmap>
 
-#include "viz/scene/timeline_scene.h"
+#include "viz/scene/pass_scene.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
 
 /// The timeline of the viewed pass; a click or a drag scrubs.
-class TimelineView : public View {
+class TimelineStrip : public View {
   Q_OBJECT
  public:
-  explicit TimelineView(Viewing& viewing, QWidget* parent = nullptr);
-  const TimelineScene& scene() const { return scene_; }
+  explicit TimelineStrip(Viewing& viewing, QWidget* parent = nullptr);
+  const PassScene& scene() const { return scene_; }
   /// As high as its lanes need.
   QSize sizeHint() const override;
 
@@ -35,7 +35,7 @@ class TimelineView : public View {
   void scrub(const QPointF& point);
   QRect instantRect() const;
 
-  TimelineScene scene_;
+  PassScene scene_;
   std::int64_t instant_ns_ = 0;
   QPixmap picture_;  // of the scene, without the viewed instant; null: to be drawn
 };

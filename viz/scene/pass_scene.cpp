@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "viz/scene/timeline_scene.h"
+#include "viz/scene/pass_scene.h"
 
 #include <algorithm>
 #include <limits>
@@ -24,7 +24,7 @@ GroupRank seatOf(const std::vector<WorldRank>& ranks, WorldRank rank) {
   return found == ranks.end() ? GroupRank::none() : GroupRank::of(found - ranks.begin());
 }
 
-void take(TimelineScene& scene, const Event& event, GroupRank seat,
+void take(PassScene& scene, const Event& event, GroupRank seat,
           const std::vector<WorldRank>& ranks) {
   scene.begin_ns = std::min(scene.begin_ns, event.begin_ns);
   scene.end_ns = std::max(scene.end_ns, event.end_ns);
@@ -37,15 +37,15 @@ void take(TimelineScene& scene, const Event& event, GroupRank seat,
 
 }  // namespace
 
-std::int64_t TimelineScene::instantOf(RingStep ring_step, double phase) const {
-  const auto lane = std::ranges::find(lanes, selected, &TimelineLane::rank);
+std::int64_t PassScene::instantOf(RingStep ring_step, double phase) const {
+  const auto lane = std::ranges::find(lanes, selected, &PassLane::rank);
   if (lane == lanes.end() || ring_step.isNone() || ring_step.index() >= lane->stages.size())
     return 0;
   return lane->stages[ring_step.index()].at(phase);
 }
 
-TimelineScene makeTimelineScene(const traces::Trace& trace, const Cursor& cursor) {
-  TimelineScene scene;
+PassScene makePassScene(const traces::Trace& trace, const Cursor& cursor) {
+  PassScene scene;
   const auto ranks = ranksOf(trace, cursor.group);
   for (const WorldRank rank : ranks) scene.lanes.push_back({rank, {}});
   scene.selected =

@@ -4,32 +4,31 @@
 #include <QPainter>
 
 #include "viz/maths/time_scale.h"
-#include "viz/scene/timeline_scene.h"
+#include "viz/scene/pass_scene.h"
 #include "viz/style/theme.h"
 
 namespace ringscope::viz {
 
 /// Time ↔ pixel of a timeline that is painted into an area.
-TimeScale timelineScale(const QRectF& area, const TimelineScene& scene);
+TimeScale passScale(const QRectF& area, const PassScene& scene);
 
 /// Draws a pass: a lane a rank with blocks attended, merges and waits, and hops as flows between
 /// lanes.
-void paintTimeline(QPainter& painter, const QRectF& area, const TimelineScene& scene,
-                   const Theme& theme);
+void paintPass(QPainter& painter, const QRectF& area, const PassScene& scene, const Theme& theme);
 /// The height at which every lane has its name and every bar its pattern.
-double timelineHeight(const TimelineScene& scene);
+double passHeight(const PassScene& scene);
 /// Draws the viewed instant over it, the only part that moves within a pass.
-void paintInstant(QPainter& painter, const QRectF& area, const TimelineScene& scene,
+void paintInstant(QPainter& painter, const QRectF& area, const PassScene& scene,
                   std::int64_t instant_ns, const Theme& theme);
 /// What paintInstant() draws into.
-QRectF instantBox(const QRectF& area, const TimelineScene& scene, std::int64_t instant_ns);
+QRectF instantBox(const QRectF& area, const PassScene& scene, std::int64_t instant_ns);
 
 /// Where a point of the timeline leads: the ring step and phase of the rank whose lane it is in.
-struct TimelineHit {
+struct PassHit {
   WorldRank rank;  ///< none: nowhere
   Place place;
   double phase = 0;
 };
-TimelineHit timelineHit(const QPointF& point, const QRectF& area, const TimelineScene& scene);
+PassHit passHit(const QPointF& point, const QRectF& area, const PassScene& scene);
 
 }  // namespace ringscope::viz

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "viz/window/timeline_view.h"
+#include "viz/window/timeline_strip.h"
 
 #include <QMouseEvent>
 
-#include "viz/paint/timeline_painter.h"
+#include "viz/paint/pass_painter.h"
 
 namespace ringscope::viz {
 
-TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
+TimelineStrip::TimelineStrip(Viewing& viewing, QWidget* parent)
     : View(viewing, "Timeline: a lane a rank, blocks attended, merges, waits and hops", parent) {
   setMinimumSize(0, 112);
   setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
-QSize TimelineView::sizeHint() const {
-  return {320, static_cast<int>(timelineHeight(scene_) * zoom_)};
+QSize TimelineStrip::sizeHint() const {
+  return {320, static_cast<int>(passHeight(scene_) * zoom_)};
 }
 
-Cursor TimelineView::watched(Cursor cursor) const {
+Cursor TimelineStrip::watched(Cursor cursor) const {
   Cursor seen;
   seen.group = cursor.group;
   seen.rank = cursor.rank;
@@ -26,8 +26,8 @@ Cursor TimelineView::watched(Cursor cursor) const {
   return seen;
 }
 
-void TimelineView::refresh() {
-  TimelineScene scene = makeTimelineScene(viewing_.session.trace(), cursor());
+void TimelineStrip::refresh() {
+  PassScene scene = makePassScene(viewing_.session.trace(), cursor());
   // A live run brings more every frame, and rarely of the pass that is viewed.
   if (scene == scene_) return moved();
   const bool other_lanes = scene.lanes.size() != scene_.lanes.size();
@@ -38,25 +38,25 @@ void TimelineView::refresh() {
   if (other_lanes) Q_EMIT lanesChanged();
 }
 
-void TimelineView::moved() {
+void TimelineStrip::moved() {
   update(instantRect());
   instant_ns_ = scene_.instantOf(cursor().place.stage, cursor().phase);
   update(instantRect());
 }
 
-QRect TimelineView::instantRect() const {
+QRect TimelineStrip::instantRect() const {
   const QRectF box = instantBox(page(), scene_, instant_ns_);
   return QRectF(box.topLeft() * zoom_, box.size() * zoom_).toAlignedRect();
 }
 
-void TimelineView::paint(QPainter& painter, const QRectF& page, const QRegion& dirty) {
+void TimelineStrip::paint(QPainter& painter, const QRectF& page, const QRegion& dirty) {
   const double ratio = devicePixelRatioF();
   if (picture_.size() != size() * ratio) {
     picture_ = QPixmap(size() * ratio);
     picture_.setDevicePixelRatio(ratio);
     QPainter once(&picture_);
     once.scale(zoom_, zoom_);
-    paintTimeline(once, page, scene_, *theme_);
+    paintPass(once, page, scene_, *theme_);
   }
   const QRectF box = dirty.isEmpty() ? page : QRectF(dirty.boundingRect());
   const double pixels = ratio * zoom_;
@@ -64,16 +64,16 @@ void TimelineView::paint(QPainter& painter, const QRectF& page, const QRegion& d
   paintInstant(painter, page, scene_, instant_ns_, *theme_);
 }
 
-void TimelineView::mousePressEvent(QMouseEvent* event) {
+void TimelineStrip::mousePressEvent(QMouseEvent* event) {
   scrub(event->position());
 }
 
-void TimelineView::mouseMoveEvent(QMouseEvent* event) {
+void TimelineStrip::mouseMoveEvent(QMouseEvent* event) {
   if (event->buttons() & Qt::LeftButton) scrub(event->position());
 }
 
-void TimelineView::scrub(const QPointF& point) {
-  const TimelineHit hit = timelineHit(onPage(point), page(), scene_);
+void TimelineStrip::scrub(const QPointF& point) {
+  const PassHit hit = passHit(onPage(point), page(), scene_);
   if (hit.rank.isNone()) return;
   Cursor to = cursor();
   to.rank = hit.rank;

@@ -9,49 +9,49 @@
 namespace ringscope::viz {
 
 /// A stretch of one rank's time: a block attended, a merge, a wait or a pause.
-struct TimelineBar {
+struct PassBar {
   GroupRank seat = GroupRank::of(0);  ///< of the rank, from the top
   traces::EventKind kind = traces::EventKind::kAttend;
   WorldRank source_rank;  ///< whose block is attended
   std::int64_t begin_ns = 0, end_ns = 0;
 
-  friend bool operator==(const TimelineBar&, const TimelineBar&) = default;
+  friend bool operator==(const PassBar&, const PassBar&) = default;
 };
 
 /// A message on its way.
-struct TimelineFlow {
+struct PassFlow {
   GroupRank from_seat = GroupRank::of(0);
   GroupRank to_seat;  ///< none: to a rank of another group
   WorldRank source_rank;
   bool gradient = false;  ///< carries dK and dV
   std::int64_t begin_ns = 0, end_ns = 0;
 
-  friend bool operator==(const TimelineFlow&, const TimelineFlow&) = default;
+  friend bool operator==(const PassFlow&, const PassFlow&) = default;
 };
 
 /// The lane of one rank.
-struct TimelineLane {
+struct PassLane {
   WorldRank rank = WorldRank::of(0);
   std::vector<StageWindow> stages;  ///< its own work by ring step
 
-  friend bool operator==(const TimelineLane&, const TimelineLane&) = default;
+  friend bool operator==(const PassLane&, const PassLane&) = default;
 };
 
 /// The pass around the viewed moment: one direction of one layer, over all ranks of a group.
-struct TimelineScene {
+struct PassScene {
   Place pass;                             ///< at ring step 0
   WorldRank selected = WorldRank::of(0);  ///< rank
   std::int64_t begin_ns = 0, end_ns = 0;  ///< of everything drawn; equal: nothing is recorded
-  std::vector<TimelineLane> lanes;
-  std::vector<TimelineBar> bars;
-  std::vector<TimelineFlow> flows;
+  std::vector<PassLane> lanes;
+  std::vector<PassBar> bars;
+  std::vector<PassFlow> flows;
 
   /// The instant on the run's clock that the selected rank's phase in a ring step means.
   std::int64_t instantOf(RingStep ring_step, double phase) const;
 
-  friend bool operator==(const TimelineScene&, const TimelineScene&) = default;
+  friend bool operator==(const PassScene&, const PassScene&) = default;
 };
 
-TimelineScene makeTimelineScene(const traces::Trace& trace, const Cursor& cursor);
+PassScene makePassScene(const traces::Trace& trace, const Cursor& cursor);
 
 }  // namespace ringscope::viz

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where tracks come from: at once, step by step while a run goes on, and from the file.
+#include <gtest/gtest.h>
+
+#include <QSignalSpy>
+
+#include "tests/support/files.h"
+#include "tests/viz/small_run.h"
+#include "traces/storage/sqlite_sink.h"
+#include "viz/session/session.h"
+
+namespace ringscope::viz {
+namespace {
+
+TEST(TrackStoreTest, OfASmallRecordingThereAreAllAtOnce) {
+  Session session;
+  session.open(test::smallRun(3, 4, 2), "run", false);
+  const auto tracks = session.tracks(1);
+  EXPECT_TRUE(tracks->whole);
+  EXPECT_EQ(tracks->steps.size(), 3u);
+  EXPECT_EQ(session.tracks(2), tracks) << "made once";
+  EXPECT_EQ(session.tracksRead(), 1);
+}
+
+TEST(TrackStoreTest, OfALiveRunThereAreTheStepsRoundTheViewedOne) {
+  Session session;
+  session.open(test::smallRun(9, 4, 2), "run", true);
+  const auto tracks = session.tracks(5);
+  EXPECT_FALSE(tracks->whole);
+  ASSERT_EQ(tracks->steps.size(), 3u);
+  EXPECT_EQ(tracks->steps.front().train_step, 4);
+  session.setLive(false);
+  EXPECT_TRUE(session.tracks(5)->whole);
+}
+
+TEST(TrackStoreTest, ALargeRecordingIsReadBesideTheWindow) {
+  const test::TempDir dir;
+  const std::string path = dir.file("large.rscope");
+  traces::SqliteSink sink(path);
+  constexpr int kSteps = 700;
+  for (int step = 0; step < kSteps; ++step) {
+    traces::Chunk chunk = test::chunkOf(test::eventsOfStep(step, 4, 4));
+    chunk.seq = static_cast<std::uint64_t>(step) + 1;
+    chunk.checksum = traces::computeChecksum(chunk);
+    sink.write(chunk);
+  }
+  sink.close();
+  Session session;
+  session.open(traces::openTrace(path), "large", false);
+  ASSERT_GT(session.trace().eventCount(), 60'000u);
+  session.readTracks(QString::fromStdString(path));
+  EXPECT_LT(session.tracksRead(), 1);
+  const auto near = session.tracks(300);
+  EXPECT_FALSE(near->whole);
+  EXPECT_EQ(near->steps.size(), 3u) << "a useful picture at once";
+  QSignalSpy changed(&session, &Session::stateChanged);
+  ASSERT_TRUE(changed.wait(20'000));
+  EXPECT_EQ(session.tracksRead(), 1);
+  const auto all = session.tracks(300);
+  EXPECT_TRUE(all->whole);
+  EXPECT_EQ(all->steps.size(), static_cast<std::size_t>(kSteps));
+  EXPECT_EQ(all->spans, session.trace().eventCount()) << "there are no receives in it";
+}
+
+TEST(TrackStoreTest, AFileThatIsGoneLeavesTheStepsThatAreKnown) {
+  Session session;
+  session.open(test::smallRun(700, 4, 4), "run", false);
+  session.readTracks("/nowhere/at/all.rscope");
+  QSignalSpy changed(&session, &Session::stateChanged);
+  ASSERT_TRUE(changed.wait(10'000));
+  EXPECT_EQ(session.tracksRead(), 1);
+  EXPECT_EQ(session.tracks(3)->steps.size(), 3u);
+}
+
+}  // namespace
+}  // namespace ringscope::viz

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/paint/account_painter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "viz/scene/units.h"
+#include "viz/style/shade_style.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr double kSide = 20, kName = 58, kNumber = 70;
+
+QBrush brushOf(TimeUse use, const Theme& theme) {
+  switch (use) {
+    case TimeUse::kAttention:
+      return shadeColor(Shade::kAttend, theme);
+    case TimeUse::kCompute:
+      return shadeColor(Shade::kCompute, theme);
+    case TimeUse::kExposed:
+      return {theme.wait, Qt::BDiagPattern};
+    case TimeUse::kSync:
+      return shadeColor(Shade::kSync, theme);
+    case TimeUse::kVerify:
+      return shadeColor(Shade::kVerify, theme);
+    default:
+      return theme.raised;
+  }
+}
+
+QString share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? QString::fromStdString(traces::describeShare(static_cast<double>(part) /
+                                                                  static_cast<double>(whole)))
+                   : QString("–");
+}
+
+QString rate(const Exposure& of) {
+  if (of.bytes == 0 || of.under_way_ns() == 0) return "–";
+  return QString::fromStdString(traces::describeSignificant(
+             static_cast<double>(of.bytes) / static_cast<double>(of.under_way_ns()), 2)) +
+         " GB/s";
+}
+
+/// Draws from the top down.
+class AccountPage {
+ public:
+  AccountPage(QPainter& painter, const QRectF& area, const StepAccount& account, const Theme& theme)
+      : p_(painter),
+        area_(area.adjusted(kSide, 0, -kSide, 0)),
+        account_(account),
+        theme_(theme),
+        y_(area.top() + 16) {}
+
+  double paint(const SpanDetails* selected) {
+    section(QString("WHERE THE TIME GOES, STEP %1").arg(account_.train_step));
+    if (!account_.timed) {
+      sentence(account_.sentence, theme_.dim);
+      return y_ - area_.top();
+    }
+    uses();
+    legend();
+    exposure();
+    layers();
+    byRank();
+    cpu();
+    if (!account_.caveat.empty()) {
+      y_ += 10;
+      sentence("◆ " + account_.caveat, theme_.wait);
+    }
+    if (selected) details(*selected);
+    return y_ - area_.top() + 16;
+  }
+
+ private:
+  void section(const QString& words) {
+    p_.setFont(textFont(11, QFont::DemiBold));
+    p_.setPen(theme_.dim);
+    p_.drawText(QRectF(area_.left(), y_, area_.width(), 16), Qt::AlignVCenter, words);
+    y_ += 24;
+  }
+  void sentence(const std::string& words, const QColor& color) {
+    p_.setFont(textFont(12));
+    p_.setPen(color);
+    const QRectF box(area_.left(), y_, area_.width(), 400);
+    QRectF took;
+    p_.drawText(box, Qt::TextWordWrap, QString::fromStdString(words), &took);
+    y_ += took.height() + 6;
+  }
+  void number(double right, double width, const QString& words, const QColor& color, double row) {
+    p_.setFont(monoFont(11));
+    p_.setPen(color);
+    p_.drawText(QRectF(right - width, y_, width, row), Qt::AlignVCenter | Qt::AlignRight, words);
+  }
+  void name(const QString& words, const QColor& color, double row) {
+    p_.setFont(textFont(12));
+    p_.setPen(color);
+    p_.drawText(QRectF(area_.left(), y_, area_.width(), row), Qt::AlignVCenter, words);
+  }
+
+  /// A bar a rank, as long as its step is of the longest.
+  void uses() {
+    std::int64_t longest = 1;
+    for (const RankAccount& rank : account_.ranks) longest = std::max(longest, rank.step_ns);
+    const double pitch = std::clamp(176.0 / static_cast<double>(account_.ranks.size()), 4.0, 20.0);
+    const bool words = pitch >= 11;
+    const double left = area_.left() + kName, room = area_.width() - kName - kNumber;
+    for (const RankAccount& rank : account_.ranks) {
+      double x = left;
+      for (std::size_t i = 0; i < kTimeUses; ++i) {
+        const double width =
+            room * static_cast<double>(rank.used_ns[i]) / static_cast<double>(longest);
+        const QRectF box(x, y_ + 1, width, pitch - (words ? 5 : 1));
+        p_.setBrushOrigin(box.topLeft());
+        p_.fillRect(box, brushOf(static_cast<TimeUse>(i), theme_));
+        x += width;
+      }
+      if (words) {
+        name(QString("rank %1").arg(rank.rank.value()), theme_.text, pitch - 3);
+        number(area_.right(), kNumber, describeDuration(rank.step_ns).c_str(), theme_.text,
+               pitch - 3);
+      }
+      y_ += pitch;
+    }
+    y_ += 4;
+  }
+
+  void legend() {
+    const double half = area_.width() / 2;
+    int column = 0;
+    for (std::size_t i = 0; i < kTimeUses; ++i) {
+      const auto use = static_cast<TimeUse>(i);
+      const double x = area_.left() + column * half;
+      const QRectF box(x, y_ + 3, 11, 11);
+      p_.fillRect(box, brushOf(use, theme_));
+      p_.setPen(QPen(use == TimeUse::kExposed ? theme_.wait : theme_.line, 1));
+      p_.setBrush(Qt::NoBrush);
+      if (use == TimeUse::kExposed || use == TimeUse::kBetween) p_.drawRect(box);
+      p_.setFont(textFont(11));
+      p_.setPen(theme_.dim);
+      p_.drawText(QRectF(x + 18, y_, half - 46, 17), Qt::AlignVCenter, title(use));
+      p_.setFont(monoFont(11));
+      p_.setPen(theme_.text);
+      p_.drawText(QRectF(x, y_, half - 12, 17), Qt::AlignVCenter | Qt::AlignRight,
+                  share(account_.used(use), account_.step_ns()));
+      if (++column == 2 || i + 1 == kTimeUses) {
+        column = 0;
+        y_ += 18;
+      }
+    }
+    y_ += 14;
+  }
+
+  void columns(const QString& first) {
+    p_.setFont(textFont(11));
+    p_.setPen(theme_.dim);
+    const double w = (area_.width() - 56) / 4;
+    const char* names[] = {"GB/s", "bytes", "hidden", "exposed"};
+    double right = area_.right();
+    for (const char* words : names) {
+      p_.drawText(QRectF(right - w, y_, w, 16), Qt::AlignVCenter | Qt::AlignRight, words);
+      right -= w;
+    }
+    p_.drawText(QRectF(area_.left(), y_, w, 16), Qt::AlignVCenter, first);
+    y_ += 18;
+  }
+  void exposureRow(const QString& first, const Exposure& of) {
+    const double w = (area_.width() - 56) / 4;
+    double right = area_.right();
+    QString speed = rate(of);
+    const QString cells[] = {speed.remove(" GB/s"), describeBytes(of.bytes).c_str(),
+                             describeDuration(of.hidden_ns).c_str(),
+                             describeDuration(of.exposed_ns).c_str()};
+    for (std::size_t i = 0; i < std::size(cells); ++i) {
+      number(right, w, cells[i], i == 3 && of.exposed_ns > 0 ? theme_.wait : theme_.text, 16);
+      right -= w;
+    }
+    p_.setFont(textFont(11));
+    p_.setPen(theme_.text);
+    p_.drawText(QRectF(area_.left(), y_, 60, 16), Qt::AlignVCenter, first);
+    y_ += 17;
+  }
+
+  void exposure() {
+    section("COMMUNICATION, ALL RANKS");
+    columns("");
+    Exposure forward, backward, outside;
+    for (const LayerAccount& layer : account_.layers)
+      (layer.layer.isNone()                             ? outside
+       : layer.direction == traces::Direction::kForward ? forward
+                                                        : backward) += layer.exposure;
+    exposureRow("forward", forward);
+    exposureRow("backward", backward);
+    exposureRow("outside", outside);
+    y_ += 12;
+  }
+
+  /// A pair of bars a layer: exposed forward and backward.
+  void layers() {
+    std::vector<const LayerAccount*> inside;
+    std::int64_t most = 1;
+    int last = 0;
+    for (const LayerAccount& layer : account_.layers) {
+      if (layer.layer.isNone()) continue;
+      inside.push_back(&layer);
+      most = std::max(most, layer.exposure.exposed_ns);
+      last = std::max(last, layer.layer.value());
+    }
+    if (inside.empty()) return;
+    section(QString("EXPOSED BY LAYER, AT MOST %1").arg(describeDuration(most).c_str()));
+    constexpr double kHeight = 38;
+    const double pitch = area_.width() / (last + 1.0);
+    for (const LayerAccount* layer : inside) {
+      const bool backward = layer->direction == traces::Direction::kBackward;
+      const double height =
+          kHeight * static_cast<double>(layer->exposure.exposed_ns) / static_cast<double>(most);
+      const double width = std::clamp(pitch / 2 - 1, 1.0, 28.0);
+      const double x = area_.left() + pitch * layer->layer.value() + (backward ? width + 1 : 0);
+      p_.fillRect(QRectF(x, y_ + kHeight - height, width, std::max(1.0, height)),
+                  backward ? theme_.wait : theme_.accent);
+    }
+    p_.fillRect(QRectF(area_.left(), y_ + kHeight, area_.width(), 1), theme_.line);
+    y_ += kHeight + 4;
+    p_.setFont(textFont(11));
+    p_.setPen(theme_.dim);
+    const QRectF row(area_.left(), y_, area_.width(), 16);
+    p_.drawText(row, Qt::AlignVCenter, "layer 0");
+    if (last > 0) p_.drawText(row, Qt::AlignVCenter | Qt::AlignRight, QString::number(last));
+    p_.fillRect(QRectF(row.center().x() - 74, y_ + 4, 8, 8), theme_.accent);
+    p_.drawText(QPointF(row.center().x() - 62, y_ + 12), "forward");
+    p_.fillRect(QRectF(row.center().x() - 4, y_ + 4, 8, 8), theme_.wait);
+    p_.drawText(QPointF(row.center().x() + 8, y_ + 12), "backward");
+    y_ += 28;
+  }
+
+  /// Those with the most exposed time first where there are too many for all.
+  std::vector<const RankAccount*> chosenRanks() const {
+    constexpr std::size_t kMost = 8;
+    std::vector<const RankAccount*> ranks;
+    for (const RankAccount& rank : account_.ranks) ranks.push_back(&rank);
+    if (ranks.size() <= kMost) return ranks;
+    std::ranges::stable_sort(ranks, std::greater(),
+                             [](const RankAccount* rank) { return rank->exposure.exposed_ns; });
+    ranks.resize(kMost);
+    return ranks;
+  }
+
+  void byRank() {
+    const auto ranks = chosenRanks();
+    section(ranks.size() < account_.ranks.size()
+                ? QString("BY RANK, THE %1 MOST EXPOSED").arg(ranks.size())
+                : QString("BY RANK"));
+    columns("");
+    for (const RankAccount* rank : ranks)
+      exposureRow(QString("rank %1").arg(rank->rank.value()), rank->exposure);
+    y_ += 12;
+  }
+
+  void cpu() {
+    section("THREAD CPU AGAINST WALL TIME");
+    if (std::ranges::none_of(account_.ranks, [](const RankAccount& r) { return r.cpu_ns > 0; }))
+      return sentence("CPU times are not recorded.", theme_.dim);
+    for (const RankAccount* rank : chosenRanks()) {
+      name(QString("rank %1").arg(rank->rank.value()), theme_.text, 16);
+      const double room = area_.width() - kName - 146;
+      const QRectF box(area_.left() + kName, y_ + 4, room, 8);
+      const double part = rank->wall_ns > 0 ? std::min(1.0, static_cast<double>(rank->cpu_ns) /
+                                                                static_cast<double>(rank->wall_ns))
+                                            : 0;
+      p_.fillRect(box, theme_.raised);
+      p_.fillRect(QRectF(box.left(), box.top(), room * part, box.height()), theme_.accent);
+      number(
+          area_.right(), 140,
+          QString("%1 of %2")
+              .arg(describeDuration(rank->cpu_ns).c_str(), describeDuration(rank->wall_ns).c_str()),
+          theme_.text, 16);
+      y_ += 17;
+    }
+    y_ += 8;
+  }
+
+  void details(const SpanDetails& selected) {
+    y_ += 8;
+    section("SELECTED");
+    p_.setFont(textFont(13, QFont::DemiBold));
+    p_.setPen(theme_.text);
+    p_.drawText(QRectF(area_.left(), y_, area_.width(), 18), Qt::AlignVCenter,
+                p_.fontMetrics().elidedText(QString::fromStdString(selected.title), Qt::ElideRight,
+                                            static_cast<int>(area_.width())));
+    y_ += 24;
+    for (const auto& [what, value] : selected.rows) {
+      name(QString::fromStdString(what), theme_.dim, 17);
+      number(area_.right(), area_.width(), QString::fromStdString(value), theme_.text, 17);
+      y_ += 18;
+    }
+  }
+
+  QPainter& p_;
+  QRectF area_;
+  const StepAccount& account_;
+  const Theme& theme_;
+  double y_;
+};
+
+}  // namespace
+
+double paintAccount(QPainter& painter, const QRectF& area, const StepAccount& account,
+                    const SpanDetails* selected, const Theme& theme) {
+  painter.save();
+  const double height = AccountPage(painter, area, account, theme).paint(selected);
+  painter.restore();
+  return height;
+}
+
+}  // namespace ringscope::viz

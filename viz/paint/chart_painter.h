@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QHash>
+#include <QImage>
+#include <QPainter>
+#include <QPixmap>
+
+#include "viz/paint/chart_layout.h"
+#include "viz/scene/lane_sample.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// What a painter of charts keeps from frame to frame: memory, and words that were drawn once. One
+/// for each theme and zoom.
+struct ChartCanvas {
+  QImage image;  ///< of the lanes where many stretches share a pixel
+  LaneSample sample;
+  QHash<QString, QPixmap> words;
+  int primitives = 0;  ///< shapes and words that the last frame drew, besides the image
+};
+
+/// Draws ruler, lanes, hops between them, marks, the measured range and the viewed instant. However
+/// many events there are, its work is that of the pixels.
+void paintChart(QPainter& painter, const ChartLayout& layout, const ChartScene& scene,
+                ChartCanvas& canvas, const Theme& theme);
+
+/// What lies under a point; does not exist: nothing.
+SpanPlace chartHit(const QPointF& point, const ChartLayout& layout, const ChartScene& scene);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "viz/scene/tracks.h"
+
+namespace ringscope::viz {
+
+/// A stretch of some rank's lane.
+struct SpanPlace {
+  WorldRank rank;  ///< none: nothing
+  LaneKind lane = LaneKind::kCompute;
+  Span span;
+
+  bool exists() const { return rank.exists(); }
+  friend bool operator==(const SpanPlace&, const SpanPlace&) = default;
+};
+
+/// The shortest stretch of a lane that lies within `tolerance_ns` of a point of the axis.
+std::optional<Span> spanAt(const SpanTree& lane, double axis_ns, double tolerance_ns);
+
+/// What a bar is called where there is room: "KV 3", "norm, q k v", "64 MiB".
+std::string labelOf(const Span& span, std::int64_t bytes);
+
+/// The event that a stretch was made of; nothing when it cannot be found any more. Decodes the
+/// chunk that holds it.
+std::optional<traces::Event> eventOf(const traces::Trace& trace, const Tracks& tracks,
+                                     const SpanPlace& at);
+
+/// What is known of an event.
+struct SpanDetails {
+  std::string title;  ///< "attends block 3"
+  std::vector<std::pair<std::string, std::string>> rows;
+};
+SpanDetails detailsOf(const traces::Event& event);
+/// In lines, for a tooltip.
+std::string wordsOf(const SpanDetails& details);
+
+}  // namespace ringscope::viz

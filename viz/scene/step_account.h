@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "viz/maths/span_tree.h"
+#include "viz/scene/cursor.h"
+
+namespace ringscope::viz {
+
+/// What a rank's time in a training step goes into. They add up to the step: what is recorded of
+/// two at once counts for the first of them.
+enum class TimeUse : std::uint8_t {
+  kAttention = 0,  ///< attends and merges
+  kCompute,        ///< all other work of the model
+  kExposed,        ///< waits for messages, and collectives under no work: communication not hidden
+  kSync,           ///< gradient sync, clip, optimizer
+  kVerify,
+  kBetween,  ///< nothing is recorded
+  kCount
+};
+inline constexpr std::size_t kTimeUses = static_cast<std::size_t>(TimeUse::kCount);
+/// "attention", "other compute", "exposed", "sync, step", "verification", "between".
+const char* title(TimeUse use);
+
+/// Communication that was under way: while the rank waited for it, and while it worked.
+struct Exposure {
+  std::int64_t exposed_ns = 0, hidden_ns = 0;
+  std::int64_t bytes = 0;  ///< sent, and of collectives
+
+  std::int64_t under_way_ns() const { return exposed_ns + hidden_ns; }
+  Exposure& operator+=(const Exposure& other);
+};
+
+/// One rank's training step; pauses are left out.
+struct RankAccount {
+  WorldRank rank = WorldRank::of(0);
+  std::int64_t step_ns = 0;  ///< from its first begin to its last end; 0: nothing is recorded
+  std::array<std::int64_t, kTimeUses> used_ns{};
+  Exposure exposure;
+  std::int64_t hops = 0;     ///< KV, dK and dV sent
+  std::int64_t wall_ns = 0;  ///< of work whose CPU time is recorded
+  std::int64_t cpu_ns = 0;   ///< thread CPU time in it; 0: not recorded
+
+  std::int64_t used(TimeUse use) const { return used_ns[static_cast<std::size_t>(use)]; }
+};
+
+/// One direction of one layer, all ranks together.
+struct LayerAccount {
+  Layer layer;  ///< none: outside the decoder layers
+  traces::Direction direction = traces::Direction::kForward;
+  Exposure exposure;
+};
+
+/// Where the time of a training step goes, as recorded.
+struct StepAccount {
+  std::int32_t train_step = 0;
+  std::vector<RankAccount> ranks;    ///< of the cursor's group
+  std::vector<LayerAccount> layers;  ///< in the order of visiting
+  bool shared_cores = false;         ///< more ranks than cores: what they wait for is the scheduler
+  bool timed = false;                ///< there are events with a length
+  std::string sentence;              ///< what follows
+  std::string caveat;                ///< how far to trust it; empty: as it is
+
+  Exposure exposure() const;
+  std::int64_t used(TimeUse use) const;
+  std::int64_t step_ns() const;
+};
+
+StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor);
+
+}  // namespace ringscope::viz

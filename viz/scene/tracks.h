@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "viz/maths/span_tree.h"
+#include "viz/maths/time_folds.h"
+#include "viz/maths/time_window.h"
+#include "viz/scene/data.h"
+
+namespace ringscope::viz {
+
+/// The lanes of one rank, from the top.
+enum class LaneKind : std::uint8_t {
+  kCompute = 0,  ///< its own thread: work, waits, pauses
+  kKv,           ///< KV on its way out
+  kDkv,          ///< dK and dV on their way out
+  kCollective,   ///< collectives, and messages that carry something else
+  kCount
+};
+inline constexpr std::size_t kLaneKinds = static_cast<std::size_t>(LaneKind::kCount);
+
+/// "compute", "KV out", "dKV out", "collectives".
+const char* title(LaneKind lane);
+
+/// All of one rank's time.
+struct RankTracks {
+  WorldRank rank = WorldRank::of(0);
+  std::array<SpanTree, kLaneKinds> lanes;
+
+  const SpanTree& lane(LaneKind kind) const { return lanes[static_cast<std::size_t>(kind)]; }
+};
+
+/// One training step of all ranks. Times are on the axis.
+struct StepTrack {
+  std::int32_t train_step = 0;
+  std::int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
+  std::array<float, kShades> busy_ns{};  ///< of all ranks' own threads
+
+  TimeWindow window() const { return {static_cast<double>(begin_ns), static_cast<double>(end_ns)}; }
+};
+
+/// What happened when, on one axis of time, of every rank of a recording. Immutable once made, so
+/// that it may be made on any thread. Times of its spans are on the axis; folds lead back to the
+/// run's clock.
+struct Tracks {
+  std::vector<RankTracks> ranks;  ///< by rank
+  std::vector<StepTrack> steps;   ///< ascending
+  TimeFolds folds;
+  std::int64_t begin_ns = 0, end_ns = 0;  ///< equal: nothing is recorded
+  std::size_t spans = 0;
+  bool whole = true;  ///< of the whole recording, not of a few training steps
+
+  bool empty() const { return end_ns <= begin_ns; }
+  TimeWindow all() const { return {static_cast<double>(begin_ns), static_cast<double>(end_ns)}; }
+  /// Null: not recorded.
+  const RankTracks* of(WorldRank rank) const;
+  const StepTrack* step(std::int32_t train_step) const;
+  /// The last step that begins before a point of the axis; null: there is none.
+  const StepTrack* stepAt(double axis_ns) const;
+};
+
+/// From where to where an event lies on an axis.
+struct Stretch {
+  std::int64_t begin_ns = 0, end_ns = 0;
+};
+/// An axis: recordedTime, or where a model puts an event. Each rank's events come in the order of
+/// recording.
+using TrackAxis = std::function<Stretch(const traces::Event&)>;
+Stretch recordedTime(const traces::Event& event);
+
+/// Takes events in and makes tracks of them. What was recorded twice or lies backwards in time is
+/// taken as it is; an event without length is a point.
+class TracksBuilder {
+ public:
+  explicit TracksBuilder(TrackAxis axis = recordedTime) : axis_(std::move(axis)) {}
+  void take(const traces::Event& event);
+  /// Folds pauses of all ranks, and sums what has come. `whole`: it was all of the recording.
+  std::shared_ptr<const Tracks> finish(bool whole = true);
+
+ private:
+  void count(const traces::Event& event, const Span& span);
+  StepTrack& stepOf(std::int32_t train_step);
+  void fold();
+
+  TrackAxis axis_;
+  std::shared_ptr<Tracks> tracks_ = std::make_shared<Tracks>();
+  std::vector<std::vector<TimeFold>> pauses_;  // by rank
+  std::map<std::int32_t, StepTrack> steps_;
+  StepTrack* last_ = nullptr;  // of the event before
+};
+
+/// Of all events, or of those of some training steps; decodes what it needs.
+std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace);
+std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace, std::int32_t first_step,
+                                         std::int32_t last_step);
+
+/// The first and the last place of training steps, as Trace::eventsAt takes them.
+Place firstPlaceOf(std::int32_t train_step);
+Place lastPlaceOf(std::int32_t train_step);
+
+/// What an event is counted as.
+Shade shadeOf(const traces::Event& event);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/session/track_store.h"
+
+#include "traces/query/event_reader.h"
+#include "traces/query/trace.h"
+
+namespace ringscope::viz {
+namespace {
+
+/// As many are read in a few hundredths of a second.
+constexpr std::size_t kAtOnce = 60'000;
+
+std::shared_ptr<const Tracks> readTracks(const std::string& path, std::size_t events,
+                                         const std::stop_token& stop,
+                                         std::atomic<double>& progress) {
+  TracksBuilder builder;
+  std::size_t taken = 0;
+  traces::readAllEvents(path, [&](std::span<const traces::Event> some) {
+    for (const traces::Event& event : some) builder.take(event);
+    taken += some.size();
+    progress = static_cast<double>(taken) / static_cast<double>(events);
+    return !stop.stop_requested();
+  });
+  return stop.stop_requested() ? nullptr : builder.finish();
+}
+
+}  // namespace
+
+TrackStore::TrackStore(QObject* parent) : QObject(parent) {
+  connect(&background_, &Background::failed, this, [this] {
+    reading_ = false;  // those of a few training steps are left
+    Q_EMIT arrived();
+  });
+}
+
+void TrackStore::clear() {
+  whole_.reset();
+  some_.reset();
+  whole_version_ = some_version_ = 0;
+  some_step_ = -1;
+  reading_ = from_file_ = false;
+  background_.cancel("tracks");
+}
+
+void TrackStore::open(const traces::Trace& trace, const QString& path) {
+  clear();
+  if (trace.eventCount() <= kAtOnce) return;
+  reading_ = true;
+  progress_ = std::make_shared<std::atomic<double>>(0);
+  background_.request(
+      "tracks",
+      [path = path.toStdString(), events = trace.eventCount(),
+       progress = progress_](const std::stop_token& stop) {
+        return readTracks(path, events, stop, *progress);
+      },
+      [this](const std::shared_ptr<const Tracks>& tracks) {
+        whole_ = tracks;
+        reading_ = false;
+        from_file_ = true;
+        Q_EMIT arrived();
+      });
+}
+
+/// A live run brings more every frame: twice a second is enough.
+bool TrackStore::soon(bool live) const {
+  return live && since_some_.isValid() && since_some_.elapsed() < 500;
+}
+
+std::shared_ptr<const Tracks> TrackStore::tracks(const traces::Trace& trace, bool live,
+                                                 std::uint64_t version, std::int32_t train_step) {
+  if (from_file_) return whole_;
+  if (!live && trace.eventCount() <= kAtOnce) {
+    if (!whole_ || whole_version_ != version) whole_ = makeTracks(trace);
+    whole_version_ = version;
+    return whole_;
+  }
+  if (some_ && some_step_ == train_step && (some_version_ == version || !live || soon(live)))
+    return some_;
+  some_ = makeTracks(trace, train_step - 1, train_step + 1);
+  some_step_ = train_step;
+  some_version_ = version;
+  since_some_.start();
+  return some_;
+}
+
+}  // namespace ringscope::viz

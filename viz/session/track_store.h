@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QString>
+#include <atomic>
+#include <memory>
+
+#include "viz/scene/tracks.h"
+#include "viz/session/background.h"
+
+namespace ringscope::viz {
+
+/// The tracks of what a session shows. A recording of many events is read again from its file off
+/// the window's thread, chunk by chunk and without keeping them; until that is done, and while a
+/// run goes on, there are those of the training steps round the one that is asked for.
+class TrackStore : public QObject {
+  Q_OBJECT
+ public:
+  explicit TrackStore(QObject* parent = nullptr);
+
+  /// As good as there are for this training step. `version`: of the session's data.
+  std::shared_ptr<const Tracks> tracks(const traces::Trace& trace, bool live, std::uint64_t version,
+                                       std::int32_t train_step);
+  /// Forgets what there was, and reads the file when it has too many events to be read at once.
+  void open(const traces::Trace& trace, const QString& path);
+  void clear();
+  /// How much of the file has been read, 0 to 1; 1: nothing is being read.
+  double progress() const { return reading_ ? progress_->load() : 1; }
+
+ Q_SIGNALS:
+  /// There are those of the whole recording, or there will be none.
+  void arrived();
+
+ private:
+  bool soon(bool live) const;
+
+  std::shared_ptr<const Tracks> whole_, some_;
+  std::uint64_t whole_version_ = 0, some_version_ = 0;
+  std::int32_t some_step_ = -1;
+  QElapsedTimer since_some_;
+  bool reading_ = false, from_file_ = false;
+  std::shared_ptr<std::atomic<double>> progress_ = std::make_shared<std::atomic<double>>(0);
+  Background background_;
+};
+
+}  // namespace ringscope::viz

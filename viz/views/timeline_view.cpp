@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/views/timeline_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "viz/paint/account_painter.h"
+#include "viz/paint/overview_painter.h"
+#include "viz/paint/page.h"
+#include "viz/scene/groups.h"
+#include "viz/scene/units.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr int kBetween = 500;  // milliseconds between two makings of a live run's chart
+
+/// "exposed 4.1 ms of 23.1 ms under way · CPU 88 % of its work's time".
+std::string captionOf(const RankAccount& rank) {
+  if (rank.step_ns == 0) return "nothing is recorded in this step";
+  std::string words = "exposed " + describeDuration(rank.exposure.exposed_ns) + " of " +
+                      describeDuration(rank.exposure.under_way_ns()) + " communication";
+  if (rank.cpu_ns > 0 && rank.wall_ns > 0)
+    words += " · CPU " +
+             traces::describeShare(static_cast<double>(rank.cpu_ns) /
+                                   static_cast<double>(rank.wall_ns)) +
+             " of its work’s wall time";
+  return words;
+}
+
+}  // namespace
+
+TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
+    : View(viewing, "Timeline: a lane a rank, from the whole run to nanoseconds", parent) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  setMouseTracking(true);
+  makeBar();
+  late_.setSingleShot(true);
+  connect(&late_, &QTimer::timeout, this, [this] { makeChart(); });
+  reading_.setInterval(200);
+  connect(&reading_, &QTimer::timeout, this, [this] {
+    kept_ = QPixmap();
+    update();
+  });
+}
+
+void TimelineView::makeBar() {
+  search_ = new QLineEdit(this);
+  search_->setAccessibleName("Search the timeline");
+  search_->setPlaceholderText("search: wait > 1 ms, kv 2 layer 1 …");
+  search_->setToolTip(
+      "A kind (attend, wait, send, merge, project, …), kv N, rank N, step N, layer N, forward, "
+      "backward, > N ms. Enter: the next one; Shift+Enter: the one before.");
+  search_->installEventFilter(this);
+  found_ = new QLabel(this);
+  found_->setObjectName("dim");
+  found_->setTextFormat(Qt::PlainText);
+}
+
+TimelinePage TimelineView::parts() const {
+  return timelinePage(page(), legendHeight);
+}
+
+ChartLayout TimelineView::chart() const {
+  return chartLayout(parts().chart, scene_, scroll_ranks_);
+}
+
+Cursor TimelineView::watched(Cursor cursor) const {
+  Cursor seen;
+  seen.group = cursor.group;
+  seen.rank = cursor.rank;
+  seen.place.train_step = cursor.place.train_step;
+  return seen;
+}
+
+/// A live run brings more every frame.
+void TimelineView::refresh() {
+  const bool soon = viewing_.session.live() && since_made_.isValid() &&
+                    since_made_.elapsed() < kBetween &&
+                    generation_ == viewing_.session.generation();
+  if (!soon) return makeChart();
+  if (!late_.isActive()) late_.start(kBetween - static_cast<int>(since_made_.elapsed()));
+}
+
+TimeWindow TimelineView::all() const {
+  return scene_.empty() ? TimeWindow{0, 1} : scene_.tracks->all();
+}
+
+TimeWindow TimelineView::stepWindow() const {
+  if (scene_.empty()) return all();
+  const StepTrack* step = scene_.tracks->step(cursor().place.train_step);
+  return (step && step->end_ns > step->begin_ns ? step->window() : all()).withMargin();
+}
+
+void TimelineView::makeChart() {
+  since_made_.start();
+  const Session& session = viewing_.session;
+  const bool other = generation_ != session.generation();
+  generation_ = session.generation();
+  scene_.tracks = session.tracks(cursor().place.train_step);
+  scene_.ranks = ranksOf(session.trace(), cursor().group);
+  scene_.lanes = lanesOf(*scene_.tracks, scene_.ranks);
+  scene_.selected_rank = cursor().rank;
+  const StepTrack* step = scene_.tracks->step(cursor().place.train_step);
+  scene_.origin_ns = step ? static_cast<double>(step->begin_ns) : 0;
+  if (other) {
+    state_ = ChartState();
+    selected_.reset();
+    scene_.selected = scene_.hovered = {};
+    fits_step_ = true;
+    scroll_ranks_ = scroll_panel_ = 0;
+  }
+  if (fits_step_) state_.show(stepWindow(), all());
+  makeAccount();
+  session.tracksRead() < 1 ? reading_.start() : reading_.stop();
+  kept_ = QPixmap();
+  afterMove();
+  update();
+  moved();
+}
+
+void TimelineView::makeAccount() {
+  const Cursor of = watched(cursor());
+  if (account_of_ == of && account_version_ == viewing_.session.version()) return;
+  account_of_ = of;
+  account_version_ = viewing_.session.version();
+  account_ = makeStepAccount(viewing_.session.trace(), cursor());
+  scene_.captions.clear();
+  if (account_.timed)
+    for (const RankAccount& rank : account_.ranks) scene_.captions.push_back(captionOf(rank));
+  describe(account_.sentence);
+}
+
+/// The viewed instant stays in sight while it moves on by itself.
+void TimelineView::moved() {
+  if (scene_.empty()) return;
+  const double before = scene_.instant_ns;
+  scene_.instant_ns =
+      static_cast<double>(scene_.tracks->folds.folded(viewing_.navigator.instant()));
+  const TimeWindow& window = state_.window();
+  const auto inside = [&](double ns) { return ns >= window.begin_ns && ns <= window.end_ns; };
+  if (inside(before) && !inside(scene_.instant_ns) && drag_ == Drag::kNone)
+    state_.reveal(scene_.instant_ns, all());
+  afterMove();
+}
+
+/// Only lanes and overview change with the window.
+void TimelineView::afterMove() {
+  scene_.window = state_.window();
+  scene_.marks = state_.marks();
+  scene_.range = state_.range();
+  scene_.range_words = scene_.range && scene_.tracks
+                           ? wordsOf(measureRange(*scene_.tracks, scene_.ranks, *scene_.range))
+                           : std::string();
+  const TimelinePage at = parts();
+  const auto scaled = [&](const QRectF& part) {
+    return QRectF(part.topLeft() * zoom_, part.size() * zoom_).toAlignedRect();
+  };
+  update(QRegion(scaled(at.chart)) + scaled(at.overview));
+}
+
+void TimelineView::setWindow(const TimeWindow& window) {
+  fits_step_ = false;
+  state_.show(window, all());
+  afterMove();
+}
+
+void TimelineView::themeChanged() {
+  kept_ = QPixmap();
+  canvas_ = {};
+  resizeEvent(nullptr);
+}
+
+void TimelineView::resizeEvent(QResizeEvent*) {
+  kept_ = QPixmap();
+  const QRectF bar = parts().bar;
+  const QRectF box(bar.right() - 268, bar.top() + 8, 248, 28);
+  search_->setGeometry(QRectF(box.topLeft() * zoom_, box.size() * zoom_).toAlignedRect());
+  const QRectF words(box.left() - 190, box.top(), 180, box.height());
+  found_->setGeometry(QRectF(words.topLeft() * zoom_, words.size() * zoom_).toAlignedRect());
+  found_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+}
+
+void TimelineView::paintBar(QPainter& p, const QRectF& area) const {
+  p.setFont(textFont(11, QFont::DemiBold));
+  p.setPen(theme_->dim);
+  const double middle = area.top() + 22;
+  p.drawText(QRectF(area.left() + 20, middle - 10, 76, 20), Qt::AlignVCenter, "AXIS");
+  double x = area.left() + 96;
+  const auto chip = [&](const QString& words, const QColor& line, const QColor& ink, bool filled) {
+    p.setFont(textFont(12, filled ? QFont::DemiBold : QFont::Normal));
+    const QRectF box(x, middle - 12, p.fontMetrics().horizontalAdvance(words) + 22, 24);
+    if (box.right() > search_->x() / zoom_ - 8 && !filled) return false;
+    p.setPen(filled ? QPen(Qt::NoPen) : QPen(line, 1));
+    p.setBrush(filled ? QBrush(line) : QBrush(Qt::NoBrush));
+    p.drawRoundedRect(box, 12, 12);
+    p.setPen(ink);
+    p.drawText(box, Qt::AlignCenter, words);
+    x = box.right() + 10;
+    return true;
+  };
+  chip("as recorded", theme_->accent, theme_->on_accent, true);
+  const double read = viewing_.session.tracksRead();
+  if (read < 1)
+    chip(QString("reading events: %1 %").arg(std::lround(read * 100)), theme_->line, theme_->text,
+         false);
+  if (account_.shared_cores &&
+      !chip("◆ virtual ranks: waits are the scheduler’s", theme_->wait, theme_->wait, false))
+    chip("◆ virtual ranks", theme_->wait, theme_->wait, false);
+}
+
+void TimelineView::paintKept(QPainter& painter, const QRectF& page) {
+  const TimelinePage at = parts();
+  const double ratio = devicePixelRatioF();
+  if (kept_.size() != size() * ratio) {
+    kept_ = QPixmap(size() * ratio);
+    kept_.setDevicePixelRatio(ratio);
+    QPainter p(&kept_);
+    p.setRenderHint(QPainter::Antialiasing);
+    p.scale(zoom_, zoom_);
+    p.fillRect(page, theme_->panel);
+    paintBar(p, at.bar);
+    paintOverview(p, at.overview, scene_, *theme_);
+    paintLegend(p, at.legend, *theme_);
+    if (!at.sentence.isEmpty()) {
+      p.setFont(textFont(13, QFont::Medium));
+      p.setPen(theme_->text);
+      p.drawText(at.sentence.adjusted(20, 4, -20, -4), Qt::AlignVCenter | Qt::TextWordWrap,
+                 QString::fromStdString(account_.sentence));
+    }
+    if (!at.panel.isEmpty()) {
+      p.setClipRect(at.panel);
+      p.fillRect(QRectF(at.panel.left(), at.panel.top(), 1, at.panel.height()), theme_->line);
+      panel_height_ = paintAccount(p, at.panel.translated(0, -scroll_panel_), account_,
+                                   selected_ ? &*selected_ : nullptr, *theme_);
+    }
+  }
+  painter.drawPixmap(QPointF(0, 0), kept_);
+}
+
+void TimelineView::paint(QPainter& painter, const QRectF& page, const QRegion& dirty) {
+  painter.save();
+  painter.resetTransform();
+  paintKept(painter, page);
+  painter.restore();
+  if (scene_.empty()) {
+    paintNote(painter, page,
+              viewing_.session.live() ? "The first events of the run are awaited."
+                                      : "No events are recorded: nothing says what happened when.",
+              *theme_);
+    return;
+  }
+  const TimelinePage at = parts();
+  const bool whole = dirty.isEmpty();
+  if (whole || dirty.intersects(at.chart.toAlignedRect()))
+    paintChart(painter, chart(), scene_, canvas_, *theme_);
+  if (whole || dirty.intersects(at.overview.toAlignedRect()))
+    paintOverviewWindow(painter, at.overview, scene_, *theme_);
+}
+
+View* makeTimelineView(Viewing& viewing, QWidget* parent) {
+  return new TimelineView(viewing, parent);
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QElapsedTimer>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPixmap>
+#include <QTimer>
+
+#include "viz/maths/chart_state.h"
+#include "viz/paint/chart_painter.h"
+#include "viz/scene/step_account.h"
+#include "viz/scene/track_search.h"
+#include "viz/views/timeline_page.h"
+#include "viz/views/view.h"
+
+namespace ringscope::viz {
+
+/// The whole run on lanes, from hours to nanoseconds. The wheel and W S zoom about the pointer, A D
+/// and dragging move, F shows the training step and F again the whole run, M marks, R or dragging
+/// with Shift measures, a click moves the moment, / searches, Esc forgets marks and range.
+class TimelineView : public View {
+  Q_OBJECT
+ public:
+  explicit TimelineView(Viewing& viewing, QWidget* parent = nullptr);
+
+  /// What is drawn now, and where.
+  const ChartScene& scene() const { return scene_; }
+  ChartLayout chart() const;
+  TimelinePage parts() const;
+  const StepAccount& account() const { return account_; }
+  /// Shapes of the last frame.
+  int primitives() const { return canvas_.primitives; }
+
+ protected:
+  Cursor watched(Cursor cursor) const override;
+  void refresh() override;
+  void moved() override;
+  void themeChanged() override;
+  void paint(QPainter& painter, const QRectF& page, const QRegion& dirty) override;
+  bool event(QEvent* event) override;
+  /// Enter in the search field looks for the next one.
+  bool eventFilter(QObject* watched, QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  enum class Drag { kNone, kLanes, kRange, kOverview };
+
+  void makeBar();
+  void makeChart();
+  void makeAccount();
+  void setWindow(const TimeWindow& window);
+  void afterMove();
+  void hover(const QPointF& point);
+  void select(const SpanPlace& place);
+  void goTo(double axis_ns, WorldRank rank);
+  void fit();
+  void search(bool back);
+  double pointerNs() const;
+  bool zoomKey(int key);
+  TimeWindow all() const;
+  TimeWindow stepWindow() const;
+  void paintBar(QPainter& painter, const QRectF& area) const;
+  void paintKept(QPainter& painter, const QRectF& page);
+
+  ChartState state_;
+  ChartScene scene_;
+  StepAccount account_;
+  ChartCanvas canvas_;
+  QPixmap kept_;                         // all but the lanes; null: to be drawn
+  std::optional<SpanDetails> selected_;  // of what was clicked
+  QPointF pointer_;                      // on the page
+  bool pointer_inside_ = false;
+  Drag drag_ = Drag::kNone;
+  QPointF pressed_at_;
+  TimeWindow pressed_window_;
+  double pressed_scroll_ = 0, scroll_ranks_ = 0, scroll_panel_ = 0, panel_height_ = 0;
+  bool dragged_ = false;
+  int generation_ = -1;
+  Cursor account_of_;
+  std::uint64_t account_version_ = 0;
+  bool fits_step_ = true;  // nobody has zoomed since F
+  QElapsedTimer since_made_;
+  QTimer late_, reading_;
+  QLineEdit* search_;
+  QLabel* found_;  // what a search has come to
+};
+
+}  // namespace ringscope::viz
