@@ -28,17 +28,19 @@ _KINDS = (
 _OF_WRAPPERS = ("allreduce_", "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_")
 
 
-def _kind(name):
+def kind_of(name):
+    """What a c10d operator is called in a recording; None: it is none that ranks meet in."""
     plain = name.lstrip("_")
     return next((kind for begin, kind in _KINDS if plain.startswith(begin)), None)
 
 
-def _tensors_in(value):
+def tensors_in(value):
+    """Those in lists and tuples, however deep."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _tensors_in(item)
+            yield from tensors_in(item)
 
 
 class CollectiveObserver:
@@ -58,7 +60,7 @@ class CollectiveObserver:
             result = func(*args, **kwargs)
             self.waited(args[0], begin_ns)
             return result
-        kind = _kind(name)
+        kind = kind_of(name)
         if kind is None:
             return func(*args, **kwargs)
         begin_ns = self.session.now()
@@ -66,7 +68,7 @@ class CollectiveObserver:
         results = func(*args, **kwargs)
         self.started(line, results, begin_ns)
         if kind in ("send", "receive") and line and self.annotations.current.call is not None:
-            self.annotations.message(line, next(_tensors_in(list(args))))
+            self.annotations.message(line, next(tensors_in(list(args))))
         return results
 
     @observer
@@ -74,7 +76,7 @@ class CollectiveObserver:
         names = [argument.name for argument in func._schema.arguments]
         given = {**dict(zip(names, args)), **kwargs}
         self.number += 1
-        tensors = list(_tensors_in(list(args)))
+        tensors = list(tensors_in(list(args)))
         line = {
             "number": self.number,
             "operator": kind,
@@ -142,9 +144,9 @@ class CollectiveObserver:
         if line is None:
             return
         line.update(begin_ns=begin_ns, posted_ns=self.session.now())
-        if line["as"] in ("send", "recv_") or not list(_tensors_in(results)):
+        if line["as"] in ("send", "recv_") or not list(tensors_in(results)):
             return self.session.line("collective", **line)
-        for tensor in _tensors_in(results):
+        for tensor in tensors_in(results):
             self._waited[tensor.data_ptr()] = line["number"]
         self.session.line("collective", **line)
 

@@ -48,7 +48,8 @@ class Watch(TorchDispatchMode):
         if dist.is_available():
             self.collectives = CollectiveObserver(session, ring, annotations)
         self.looks = losses.operators()
-        self.seen = {*self.attention, *self.looks}
+        self.attended_or_lost = {*self.attention, *self.looks}
+        self.standing = None
 
     @classmethod
     def _should_skip_dynamo(cls):
@@ -62,9 +63,16 @@ class Watch(TorchDispatchMode):
                 return NotImplemented
             if special:
                 return func(*args, **(kwargs or {}))
-        if func not in self.seen and func.namespace not in _COLLECTIVES:
+        if func not in self.attended_or_lost and func.namespace not in _COLLECTIVES:
             return func(*args, **kwargs) if kwargs else func(*args)
         kwargs = kwargs or {}
+        standing = self.standing
+        if standing and func.namespace in _COLLECTIVES and not self.session.inside.busy:
+            return standing.around(func, args, kwargs, lambda: self.seen(func, args, kwargs))
+        return self.seen(func, args, kwargs)
+
+    def seen(self, func, args, kwargs):
+        """An operator on plain tensors."""
         if not self.session.active or self.session.inside.busy:
             return func(*args, **kwargs)
         if func in self.attention:

@@ -10,6 +10,7 @@ from torch.utils import _python_dispatch as dispatching
 from ._annotated import AnnotationObserver
 from ._buffers import BufferObserver
 from ._dispatch import Watch
+from ._live import Live
 from ._model import ModelObserver, is_compiled
 from ._patches import Patches
 from ._ring import RingObserver
@@ -77,10 +78,14 @@ class Recording:
         budget_bytes=256 << 20,
         declare=None,
         fingerprints=False,
+        live=None,
+        token=None,
+        pause=None,
     ):
         if values not in ("auto", "all", "none"):
             raise ValueError(f"values={values!r} is unknown; known are auto, all and none")
         declare = _checked(declare)
+        live = Live.asked(live, token, pause)
         steps = None if steps is None else frozenset(steps)
         self.session = Session(folder, steps, values, max_tensor_bytes, budget_bytes, declare)
         self.session.fingerprints = bool(fingerprints)
@@ -104,6 +109,9 @@ class Recording:
             self.session.line(
                 "limit", why="the model is compiled: operators and collectives are not observed"
             )
+        if live is not None:
+            self.session.live = live
+            live.begin(self.session, self.patches, self.mode)
         self.session.at_border = self._border
         self._border()
         atexit.register(self._at_exit)
@@ -118,14 +126,16 @@ class Recording:
             )
 
     def _border(self):
-        """Operators and layers are looked at in training steps that are recorded alone."""
+        """Layers are looked at in training steps that are recorded alone; operators also while
+        somebody may listen, who is told in which collective each rank stands."""
         active = self.session.active
+        looks = active or self.session.live is not None
         try:
             if self.model is not None:
                 self.model.look(active)
-            if self.mode is not None and active != self._looks:
-                (_add_mode if active else _remove_mode)(self.mode)
-                self._looks = active
+            if self.mode is not None and looks != self._looks:
+                (_add_mode if looks else _remove_mode)(self.mode)
+                self._looks = looks
         except Exception as error:  # noqa: BLE001: the job must go on
             self.session.trouble("border", error)
 
@@ -178,3 +188,5 @@ class Recording:
         self.optimizer.remove()
         self.patches.undo()
         self.session.close(why)
+        if self.session.live:
+            self.session.live.end()

@@ -66,6 +66,7 @@ class Session:
         rank, world_size = environment_rank()
         self.writer = RankWriter(folder, rank, world_size, budget_bytes)
         self.rank = rank
+        self.world_size = world_size
         self.inside = _Inside()
         self.steps = steps
         self.policy = values
@@ -76,6 +77,7 @@ class Session:
         self.recompute = False
         self.running = True
         self.fingerprints = False
+        self.live = None
         self.overhead_ns = 0
         self.left_out = {}
         self._tensors = 0
@@ -212,6 +214,8 @@ class Session:
         if self.active or self.fingerprints:
             self.line("step", step=self.step, end_ns=self.now(), microbatches=self.microbatch + 1)
             self.writer.flush_values()
+        if self.live:
+            self.live.at_border(self.step)
         self.step += 1
         self.microbatch = -1
         self.at_border()

@@ -40,11 +40,11 @@ class RankWriter:
         self.start_ns = time.monotonic_ns()
         self.left_bytes = budget_bytes
         self.lines = 0
-        self._stem = f"rank-{rank:05d}"
-        self._file = open(os.path.join(folder, self._stem + ".jsonl"), "x", encoding="utf-8")
+        self.stem = f"rank-{rank:05d}"
+        self._file = open(os.path.join(folder, self.stem + ".jsonl"), "x", encoding="utf-8")
         self._pending = {}
         self.pending_bytes = 0
-        self._files = 0
+        self.files = 0
         self.line(
             "header",
             ringscope="recording",
@@ -69,9 +69,12 @@ class RankWriter:
         self.left_bytes -= len(text)
         self.lines += 1
 
+    def values_name(self, number):
+        return f"{self.stem}.values-{number:04d}.safetensors"
+
     def values(self, key, dtype, shape, data):
         """Keeps a tensor's bytes for the next file of values; returns where they will be."""
-        name = f"{self._stem}.values-{self._files:04d}.safetensors"
+        name = self.values_name(self.files)
         self._pending[key] = (dtype, shape, data)
         self.pending_bytes += len(data)
         self.left_bytes -= len(data)
@@ -82,7 +85,7 @@ class RankWriter:
     def flush_values(self):
         if not self._pending:
             return
-        path = os.path.join(self.folder, f"{self._stem}.values-{self._files:04d}.safetensors")
+        path = os.path.join(self.folder, self.values_name(self.files))
         header, at = {}, 0
         for key, (dtype, shape, data) in self._pending.items():
             header[key] = {
@@ -101,7 +104,7 @@ class RankWriter:
             os.fsync(file.fileno())
         os.replace(path + ".part", path)
         self._pending, self.pending_bytes = {}, 0
-        self._files += 1
+        self.files += 1
 
     def close(self):
         self.flush_values()

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where this rank stands among the others: what it has posted in each process group, and what it waits
+for. Only for whoever listens; nothing of it is in the rank's files."""
+
+import collections
+import os
+import sys
+import threading
+import time
+import weakref
+
+import torch
+import torch.distributed as dist
+
+import ringscope
+
+from ._collectives import kind_of, tensors_in
+
+_POSTING = (
+    "send",
+    "recv",
+    "recv_anysource",
+    "allreduce",
+    "allreduce_coalesced",
+    "allgather",
+    "_allgather_base",
+    "allgather_coalesced",
+    "allgather_into_tensor_coalesced",
+    "reduce_scatter",
+    "_reduce_scatter_base",
+    "reduce_scatter_tensor_coalesced",
+    "alltoall",
+    "alltoall_base",
+    "broadcast",
+    "reduce",
+    "gather",
+    "scatter",
+    "barrier",
+)
+_LAST = 8  # of each group: enough to compare with a rank that is a little behind
+_MOST_MEETINGS = 64
+_MOST_WAITED = 1024
+_PASSED_OVER = tuple(
+    os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (ringscope, torch)
+)
+
+
+class Standing:
+    """Counts what is posted, by what ranks meet in: a group, or in it a sender, a receiver and a tag.
+    Ranks meet in the same operators in the same order, so equal numbers belong together."""
+
+    def __init__(self, session, patches):
+        self.session = session
+        self.changed = True
+        self._moved_ns = time.monotonic_ns()
+        self._thread = threading.get_ident()
+        self._posted = {}
+        self._members = {}
+        self._in = None
+        self._works = weakref.WeakKeyDictionary()
+        self._functional = collections.OrderedDict()
+        self._newest = None
+        for name in _POSTING:
+            patches.wrap(dist.ProcessGroup, name, self._posting)
+        patches.wrap(dist.distributed_c10d.Work, "wait", self._wait)
+
+    def moved(self):
+        self._moved_ns = time.monotonic_ns()
+        self.changed = True
+
+    def around(self, func, args, kwargs, run):
+        """An operator of c10d: what it posts is counted before it is posted."""
+        name = func._schema.name.split("::")[1]
+        if name == "wait_tensor":
+            post = self._functional.pop(args[0].data_ptr(), None)
+            return self._while_in(post, run)
+        kind = "barrier" if name == "monitored_barrier_" else kind_of(name)
+        if kind is None:
+            return run()
+        try:
+            post = self._post(kind, func, args, kwargs)
+        except Exception as error:  # noqa: BLE001: the job must go on
+            self.session.trouble("standing", error)
+            return run()
+        results = self._while_in(post, run)
+        if func.namespace == "_c10d_functional":
+            for tensor in tensors_in(results):
+                self._functional[tensor.data_ptr()] = post
+                while len(self._functional) > _MOST_WAITED:
+                    self._functional.popitem(last=False)
+        return results
+
+    def _while_in(self, post, run):
+        if post is None:
+            return run()
+        before, self._in = self._in, (post, time.monotonic_ns())
+        self.moved()
+        try:
+            return run()
+        finally:
+            self._in = before
+            self.moved()
+
+    def _post(self, kind, func, args, kwargs):
+        names = [argument.name for argument in func._schema.arguments]
+        given = {**dict(zip(names, args)), **kwargs}
+        group = given.get("process_group", given.get("group_name"))
+        if isinstance(group, str):
+            group = dist.distributed_c10d._resolve_process_group(group)
+        elif not isinstance(group, dist.ProcessGroup):
+            group = dist.ProcessGroup.unbox(group)
+        ranks = dist.get_process_group_ranks(group)
+        self._members[group.group_name] = ranks
+        key, ends = (group.group_name,), {}
+        if kind in ("send", "receive"):
+            own, tag = ranks[dist.get_rank(group)], int(given.get("tag", 0))
+            peer = given.get("dst" if kind == "send" else "src")
+            peer = None if peer is None else ranks[int(peer)]
+            ends = {"from": own, "to": peer} if kind == "send" else {"from": peer, "to": own}
+            ends["tag"] = tag
+            key += (kind, ends["from"], ends["to"], tag)
+        size = max((t.numel() * t.element_size() for t in tensors_in(list(args))), default=0)
+        count, last = self._posted.pop(key, (0, ()))
+        count += 1
+        self._posted[key] = (count, (*last[1 - _LAST :], (count, kind, size)))
+        while len(self._posted) > _MOST_MEETINGS:
+            self._posted.pop(next(iter(self._posted)))
+        place = self.session.place()
+        self._newest = {
+            "operator": kind,
+            "group": group.group_name,
+            "nth": count,
+            **ends,
+            "bytes": size,
+            "layer": place["layer"],
+            "pass": place["pass"],
+        }
+        return self._newest
+
+    def _posting(self, original):
+        def post(*args, **kwargs):
+            before = self._newest
+            work = original(*args, **kwargs)
+            if self._newest is not before and work is not None:
+                self._works[work] = self._newest
+            return work
+
+        return post
+
+    def _wait(self, original):
+        def wait(work, *args, **kwargs):
+            post = self._works.pop(work, None)
+            return self._while_in(post, lambda: original(work, *args, **kwargs))
+
+        return wait
+
+    def snapshot(self):
+        """Called by the thread that sends it."""
+        self.changed = False
+        now = time.monotonic_ns()
+        start = self.session.writer.start_ns
+        quiet_ns = now - self._moved_ns
+        inside = self._in
+        said = {
+            "line": "stands",
+            "time_ns": now - start,
+            "quiet_ns": quiet_ns,
+            "step": self.session.step,
+            "in": None,
+            "last": self._newest,
+            "groups": self._members.copy(),
+            "posted": self._counts(),
+        }
+        if inside is not None:
+            said["in"] = {**inside[0], "since_ns": now - inside[1]}
+        if quiet_ns > 300_000_000:
+            said["at"] = self._line_of_the_job()
+        return said
+
+    def _counts(self):
+        return [
+            {"group": key[0], **dict(zip(("kind", "from", "to", "tag"), key[1:])), "nth": n, "last": last}
+            for key, (n, last) in self._posted.copy().items()
+        ]
+
+    def _line_of_the_job(self):
+        """Where the thread that records is, in the job's own code: the innermost line that is of no
+        library, else of none of PyTorch's or ours. No path: only the file's name."""
+        frame = sys._current_frames().get(self._thread)
+        within = None
+        while frame is not None:
+            path = os.path.abspath(frame.f_code.co_filename)
+            if not path.startswith(_PASSED_OVER):
+                of_a_library = "-packages" + os.sep in path
+                within = within or frame
+                if not of_a_library:
+                    within = frame
+                    break
+            frame = frame.f_back
+        if within is None:
+            return None
+        code = within.f_code
+        return {"file": os.path.basename(code.co_filename), "number": within.f_lineno, "function": code.co_name}
