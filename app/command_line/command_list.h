@@ -21,6 +21,7 @@
   COMMAND(Verify, "verify", "Recompute recorded attention in fp64 and compare")                   \
   COMMAND(Info, "info", "What a trace holds")                                                     \
   COMMAND(Import, "import", "Turn a recorded PyTorch job into a trace")                           \
+  COMMAND(Listen, "listen", "Follow a PyTorch job while it runs; who waits for whom")             \
   COMMAND(Merge, "merge", "Join the files of rank processes, one a rank, into one trace")         \
   COMMAND(Gui, "gui", "Start the window")
 

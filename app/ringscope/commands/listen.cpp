@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "app/command_line/command.h"
+#include "traces/core/output_file.h"
+#include "traces/core/prose.h"
+#include "traces/core/utf8.h"
+#include "traces/live/listener.h"
+
+namespace ringscope::app {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string folder, address;
+  double after_s = 5;
+  bool json = false, keep = false;
+};
+
+/// SIGINT and SIGTERM end it as it would end by itself.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  }
+  bool came() const {
+    const timespec none{0, 0};
+    return sigtimedwait(&signals_, nullptr, &none) > 0;
+  }
+
+ private:
+  sigset_t signals_{};
+};
+
+/// Says what happens, a line or a JSON document at a time.
+class Teller {
+ public:
+  explicit Teller(const Options& options) : options_(options) {}
+
+  void listening(const traces::Listener& listener) const {
+    if (options_.json)
+      return print({{"event", "listening"},
+                    {"address", traces::toUtf8(listener.address())},
+                    {"token", listener.token()}});
+    std::cout << "listening; start the job with\n  RINGSCOPE_LIVE=" << listener.address();
+    if (!listener.token().empty()) std::cout << " RINGSCOPE_TOKEN=" << listener.token();
+    std::cout << std::endl;
+  }
+
+  void tell(const traces::JobSeen& job) {
+    if (job.number == 0) return tellRefused(job);
+    if (job.number != number_) begin(job);
+    tellRefused(job);
+    const auto waits = traces::whoWaits(job.ranks);
+    const bool hanging =
+        traces::hangs(waits, static_cast<std::int64_t>(options_.after_s * 1'000'000'000));
+    if (hanging && !hanging_) tellWaits(waits);
+    if (!hanging && hanging_ && job.isHere()) say("goes on", "the job goes on", {});
+    hanging_ = hanging;
+  }
+
+  /// Returns whether all ranks said their last line.
+  bool ended(const traces::JobSeen& job) const {
+    std::vector<traces::WorldRank> cut;
+    for (const traces::RankSeen& rank : job.ranks)
+      if (!rank.ended) cut.push_back(rank.rank);
+    const bool whole = cut.empty() && static_cast<int>(job.ranks.size()) == job.world_size;
+    std::string words = traces::describeCount(static_cast<std::int64_t>(job.lines), "line") +
+                        " recorded in " + traces::toPlainText(job.folder);
+    if (!cut.empty())
+      words = traces::describeRanks(cut) + " went away without a last line; " + words;
+    say("ended", words, {{"folder", traces::toUtf8(job.folder)}, {"whole", whole}});
+    return whole;
+  }
+
+ private:
+  void begin(const traces::JobSeen& job) {
+    number_ = job.number;
+    hanging_ = false;
+    say("job",
+        "a job of " + traces::describeCount(job.world_size, "rank") + ", recorded in " +
+            traces::toPlainText(job.folder),
+        {{"ranks", job.world_size}, {"folder", traces::toUtf8(job.folder)}});
+  }
+
+  /// The last refusals; those that were told are passed over.
+  void tellRefused(const traces::JobSeen& job) {
+    for (; refused_ < job.refusals; ++refused_) {
+      const std::uint64_t back = job.refusals - refused_;
+      if (back > job.refused.size()) continue;
+      const std::string& why = job.refused[job.refused.size() - back];
+      say("refused", "refused: " + why, {{"why", why}});
+    }
+  }
+
+  void tellWaits(const std::vector<traces::Wait>& waits) const {
+    const std::vector<std::string> lines = traces::describeWaits(waits);
+    if (options_.json) return print({{"event", "waits"}, {"lines", lines}});
+    for (const std::string& line : lines) std::cout << line << "\n";
+    std::cout << std::flush;
+  }
+
+  void say(const char* event, const std::string& words, json more) const {
+    if (!options_.json) {
+      std::cout << words << std::endl;
+      return;
+    }
+    if (more.is_null()) more = json::object();
+    more["event"] = event;
+    print(more);
+  }
+
+  static void print(const json& document) {
+    std::cout << document.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
+  }
+
+  const Options& options_;
+  int number_ = 0;
+  bool hanging_ = false;
+  std::uint64_t refused_ = 0;
+};
+
+int listen(const Options& options) {
+  traces::checkWritableFolder(options.folder);
+  const StopSignals signals;
+  const char* token = std::getenv("RINGSCOPE_TOKEN");
+  traces::Listener listener({options.address, token ? token : "", options.folder, {}});
+  Teller teller(options);
+  teller.listening(listener);
+  std::uint64_t changes = 0;
+  int over = 0;
+  bool whole = true;
+  while (!signals.came()) {
+    const traces::JobSeen job = listener.waitForNews(changes, std::chrono::milliseconds(100));
+    teller.tell(job);
+    if (job.number == over || job.isHere()) continue;
+    over = job.number;
+    whole = teller.ended(job) && whole;
+    if (!options.keep) break;
+  }
+  return whole ? kSuccess : kRunFailed;
+}
+
+}  // namespace
+
+void defineListen(CLI::App& command, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  command
+      .add_option("-o,--output", options->folder,
+                  "The folder that gets the job's recording; with a number where it is taken")
+      ->required();
+  command.add_option("ADDRESS", options->address,
+                     "Where to listen: a path for a Unix socket (its default is found by "
+                     "RINGSCOPE_LIVE=1), or 127.0.0.1:PORT, which asks for the token of "
+                     "RINGSCOPE_TOKEN or one that is made up");
+  command.add_option("--after", options->after_s, "Say who waits for whom after so many seconds")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--keep", options->keep, "Go on with the next job when one has ended");
+  command.add_flag("--json", options->json, "Print a JSON document a line");
+  command.footer(
+      "The job is one that records itself (traces/recorder) with RINGSCOPE_LIVE set. Exit code 3: "
+      "a "
+      "rank went away without its last line.");
+  command.callback([options, &exit_code] { exit_code = listen(*options); });
+}
+
+}  // namespace ringscope::app
