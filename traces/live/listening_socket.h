@@ -24,8 +24,8 @@ class ListeningSocket {
   /// cannot be told: a token has to say so.
   static bool isOfOwner(int connection);
 
-  /// "live.sock" in a folder of this user alone, which the recorder looks in for RINGSCOPE_LIVE=1:
-  /// $XDG_RUNTIME_DIR/ringscope, else /tmp/ringscope-UID.
+  /// "live.sock" in a folder of this user alone: $XDG_RUNTIME_DIR/ringscope, else
+  /// /tmp/ringscope-UID.
   static std::string defaultPath();
 
  private:

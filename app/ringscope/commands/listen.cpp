@@ -158,9 +158,8 @@ void defineListen(CLI::App& command, int& exit_code) {
                   "The folder that gets the job's recording; with a number where it is taken")
       ->required();
   command.add_option("ADDRESS", options->address,
-                     "Where to listen: a path for a Unix socket (its default is found by "
-                     "RINGSCOPE_LIVE=1), or 127.0.0.1:PORT, which asks for the token of "
-                     "RINGSCOPE_TOKEN or one that is made up");
+                     "Where to listen: the path of a Unix socket, or 127.0.0.1:PORT, which asks "
+                     "for the token of RINGSCOPE_TOKEN or one that is made up");
   command.add_option("--after", options->after_s, "Say who waits for whom after so many seconds")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

@@ -58,6 +58,10 @@ def record(folder, model=None, steps=range(1), **options):
         and weight and of their norms, and what log() is told: the first step in which ranks differ, or
         numbers are no numbers. Of gradients that ranks hold in parts (FSDP2) none is taken.
     budget_bytes: of all that this rank writes (256 MiB); what does not fit is left out and counted.
+    live: where somebody listens, who gets all this while it is recorded: the path of a Unix socket or
+        "127.0.0.1:PORT" (RINGSCOPE_LIVE, as `ringscope listen` says it); token: what it asks for
+        over TCP (RINGSCOPE_TOKEN). Nothing waits for it.
+    pause: whether whoever listens may hold the job at a step border (RINGSCOPE_PAUSE=1).
     declare: what the job means to do, for what cannot be seen: loss="mean_over_targets",
         positions="whole_sequence" or "each_document", mask="causal", "full" or (with window=, the
         keys that a query sees, itself too) "window", balance="none", "head_tail", "striped" or
