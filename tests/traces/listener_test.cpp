@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <barrier>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -50,6 +51,7 @@ class ListenerTest : public testing::Test {
 
 TEST_F(ListenerTest, RanksThatSendAtOnceBecomeARecordingThatOpens) {
   Listener listener(options(socketPath()));
+  std::barrier both(2);
   std::vector<std::thread> ranks;
   for (const int rank : {0, 1})
     ranks.emplace_back([&, rank] {
@@ -60,6 +62,7 @@ TEST_F(ListenerTest, RanksThatSendAtOnceBecomeARecordingThatOpens) {
       client.send(LiveClient::values(kRecording, stem + ".values-0000.safetensors"));
       client.line(R"({"line":"bye"})");
       EXPECT_EQ(client.hear(), R"({"line":"welcome"})");
+      both.arrive_and_wait();  // ranks of a job are there at one time
     });
   for (std::thread& rank : ranks) rank.join();
   ASSERT_TRUE(comes(listener, [](const JobSeen& job) {
