@@ -48,7 +48,7 @@ TEST(TracksTest, EveryEventButReceivesLiesInTheLaneOfItsKind) {
   const RankTracks& zero = *tracks->of(kZero);
   EXPECT_EQ(zero.lane(LaneKind::kCompute).size(), 7u);
   EXPECT_EQ(zero.lane(LaneKind::kKv).size(), 1u);
-  EXPECT_EQ(zero.lane(LaneKind::kKv)[0].peer, 1);
+  EXPECT_EQ(zero.lane(LaneKind::kKv)[0].peer_index, 1);
   EXPECT_EQ(zero.lane(LaneKind::kKv).bytes(0), 800);
   EXPECT_EQ(zero.lane(LaneKind::kDkv).size(), 0u);
   EXPECT_EQ(zero.lane(LaneKind::kCollective).size(), 2u);

@@ -27,10 +27,10 @@ inline constexpr std::size_t kShades = static_cast<std::size_t>(Shade::kCount);
 /// A stretch of one lane; 24 bytes, since there may be ten millions.
 struct Span {
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::int16_t source = -1;  ///< rank whose block it is about; −1: none
-  std::int16_t peer = -1;    ///< rank at the other end; −1: none
-  std::uint8_t kind = 0;     ///< traces::EventKind
-  std::uint8_t payload = 0;  ///< traces::Payload
+  std::int16_t source = -1;      ///< index of the rank whose block it is about; −1: none
+  std::int16_t peer_index = -1;  ///< of the rank at the other end; −1: none
+  std::uint8_t kind = 0;         ///< traces::EventKind
+  std::uint8_t payload = 0;      ///< traces::Payload
   Shade shade = Shade::kCompute;
 
   std::int64_t length() const { return end_ns - begin_ns; }

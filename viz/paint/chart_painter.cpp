@@ -150,7 +150,7 @@ class ChartFrame {
     if (box.width() > 12) box.setWidth(box.width() - 1);  // neighbours are told apart
     painter.paint(box, span, lane.bytes(i));
     const bool hop = row.lane == LaneKind::kKv || row.lane == LaneKind::kDkv;
-    const GroupRank to = hop ? scene_.seatOf(WorldRank::of(span.peer)) : GroupRank::none();
+    const GroupRank to = hop ? scene_.seatOf(WorldRank::of(span.peer_index)) : GroupRank::none();
     if (to.isNone() || box.right() > at_.lanes.right() || box.right() < at_.lanes.left()) return;
     const ChartLayout::Row* target = at_.row(to, LaneKind::kCompute);
     hops_.push_back({QPointF(box.right(), box.center().y()),

@@ -34,7 +34,7 @@ Span spanOf(const Event& event, const Stretch& at) {
   span.begin_ns = at.begin_ns;
   span.end_ns = std::max(at.begin_ns, at.end_ns);
   span.source = narrow(event.source_rank);
-  span.peer = narrow(event.peer);
+  span.peer_index = narrow(event.peer);
   span.kind = static_cast<std::uint8_t>(event.kind);
   span.payload = static_cast<std::uint8_t>(event.payload);
   span.shade = shadeOf(event);

@@ -49,10 +49,8 @@ void TrackStore::open(const traces::Trace& trace, const QString& path) {
   progress_ = std::make_shared<std::atomic<double>>(0);
   background_.request(
       "tracks",
-      [path = path.toStdString(), events = trace.eventCount(),
-       progress = progress_](const std::stop_token& stop) {
-        return readTracks(path, events, stop, *progress);
-      },
+      [path = path.toStdString(), events = trace.eventCount(), progress = progress_](
+          const std::stop_token& stop) { return readTracks(path, events, stop, *progress); },
       [this](const std::shared_ptr<const Tracks>& tracks) {
         whole_ = tracks;
         reading_ = false;
