@@ -182,7 +182,7 @@ TEST(AccountPainterTest, SaysWhereTheTimeGoesInNumbers) {
   const auto picture = test::drawn({320, 1000}, [&](QPainter& p, const QRectF& area) {
     EXPECT_LT(paintAccount(p, area, account, &selected, dark()), 1000);
   });
-  for (const char* words : {"STEP 3", "rank 0", "62 %", "26 %", "10 %", "100.0", "300", "1 MiB",
+  for (const char* words : {"STEP 3", "rank 0", "62 %", "26 %", "10 %", "100 µs", "300", "1 MiB",
                             "440", "of 880", "scheduler's", "attends KV 2", "3 ms"})
     EXPECT_TRUE(has(*picture, words)) << words << " in " << picture->words();
 }

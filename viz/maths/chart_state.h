@@ -61,9 +61,10 @@ class ChartState {
     if (measuring_) range_->second = ns;
   }
   void endRange() { measuring_ = false; }
+  bool hasMarksOrRange() const { return range_ || !marks_.empty(); }
   /// False: there was nothing to forget.
   bool forget() {
-    const bool had = range_ || !marks_.empty();
+    const bool had = hasMarksOrRange();
     range_.reset();
     marks_.clear();
     measuring_ = false;

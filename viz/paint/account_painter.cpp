@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viz/paint/layer_bars.h"
 #include "viz/scene/units.h"
 #include "viz/style/shade_style.h"
 
@@ -195,42 +196,12 @@ class AccountPage {
     y_ += 12;
   }
 
-  /// A pair of bars a layer: exposed forward and backward.
   void layers() {
-    std::vector<const LayerAccount*> inside;
-    std::int64_t most = 1;
-    int last = 0;
-    for (const LayerAccount& layer : account_.layers) {
-      if (layer.layer.isNone()) continue;
-      inside.push_back(&layer);
-      most = std::max(most, layer.exposure.exposed_ns);
-      last = std::max(last, layer.layer.value());
-    }
-    if (inside.empty()) return;
+    const std::int64_t most = mostExposed(account_);
+    if (most < 0) return;
     section(QString("EXPOSED BY LAYER, AT MOST %1").arg(describeDuration(most).c_str()));
-    constexpr double kHeight = 38;
-    const double pitch = area_.width() / (last + 1.0);
-    for (const LayerAccount* layer : inside) {
-      const bool backward = layer->direction == traces::Direction::kBackward;
-      const double height =
-          kHeight * static_cast<double>(layer->exposure.exposed_ns) / static_cast<double>(most);
-      const double width = std::clamp(pitch / 2 - 1, 1.0, 28.0);
-      const double x = area_.left() + pitch * layer->layer.value() + (backward ? width + 1 : 0);
-      p_.fillRect(QRectF(x, y_ + kHeight - height, width, std::max(1.0, height)),
-                  backward ? theme_.wait : theme_.accent);
-    }
-    p_.fillRect(QRectF(area_.left(), y_ + kHeight, area_.width(), 1), theme_.line);
-    y_ += kHeight + 4;
-    p_.setFont(textFont(11));
-    p_.setPen(theme_.dim);
-    const QRectF row(area_.left(), y_, area_.width(), 16);
-    p_.drawText(row, Qt::AlignVCenter, "layer 0");
-    if (last > 0) p_.drawText(row, Qt::AlignVCenter | Qt::AlignRight, QString::number(last));
-    p_.fillRect(QRectF(row.center().x() - 74, y_ + 4, 8, 8), theme_.accent);
-    p_.drawText(QPointF(row.center().x() - 62, y_ + 12), "forward");
-    p_.fillRect(QRectF(row.center().x() - 4, y_ + 4, 8, 8), theme_.wait);
-    p_.drawText(QPointF(row.center().x() + 8, y_ + 12), "backward");
-    y_ += 28;
+    paintLayerBars(p_, QRectF(area_.left(), y_, area_.width(), kLayerBars), account_, theme_);
+    y_ += kLayerBars + 8;
   }
 
   /// Those with the most exposed time first where there are too many for all.

@@ -14,6 +14,12 @@
 namespace ringscope::viz {
 namespace {
 
+/// The window asks whether Esc, which it has a use for, means something here.
+bool isEscape(const QEvent* event) {
+  return event->type() == QEvent::ShortcutOverride &&
+         static_cast<const QKeyEvent*>(event)->key() == Qt::Key_Escape;
+}
+
 constexpr double kZoomStep = 1.25, kPanStep = 0.15;
 constexpr double kClick = 4;  // pixels within which a press is a click
 
@@ -225,6 +231,10 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
 }
 
 bool TimelineView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == search_ && isEscape(event)) {
+    event->accept();
+    return true;
+  }
   if (watched != search_ || event->type() != QEvent::KeyPress)
     return View::eventFilter(watched, event);
   const auto* key = static_cast<QKeyEvent*>(event);
@@ -263,6 +273,10 @@ void TimelineView::search(bool back) {
 }
 
 bool TimelineView::event(QEvent* event) {
+  if (isEscape(event) && state_.hasMarksOrRange()) {
+    event->accept();
+    return true;
+  }
   if (event->type() != QEvent::ToolTip) return View::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const SpanPlace under = chartHit(onPage(help->pos()), chart(), scene_);

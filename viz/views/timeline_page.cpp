@@ -9,17 +9,15 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kBar = 44, kSentence = 46, kPanel = 320, kNarrowPanel = 280, kLeastChart = 420,
-                 kLeastHeight = 150;
+constexpr double kBar = 44, kSentence = 46, kPanel = 320, kLeastChart = 420, kLeastHeight = 150;
 
 }  // namespace
 
 TimelinePage timelinePage(const QRectF& page, double (*legend)(double width)) {
   TimelinePage at;
   QRectF rest = page;
-  const double panel = page.width() >= 1100 ? kPanel : kNarrowPanel;
-  if (page.width() - panel >= kLeastChart) {
-    at.panel = QRectF(page.right() - panel, page.top(), panel, page.height());
+  if (page.width() - kPanel >= kLeastChart) {
+    at.panel = QRectF(page.right() - kPanel, page.top(), kPanel, page.height());
     rest.setRight(at.panel.left());
   } else if (page.height() >= 700) {
     at.panel = page.adjusted(0, std::round(page.height() * 0.6), 0, 0);

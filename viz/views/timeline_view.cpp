@@ -97,6 +97,8 @@ void TimelineView::makeChart() {
   const Session& session = viewing_.session;
   const bool other = generation_ != session.generation();
   generation_ = session.generation();
+  why_empty_ = session.live() ? "The first events of the run are awaited."
+                              : "No events are recorded: nothing says what happened when.";
   scene_.tracks = session.tracks(cursor().place.train_step);
   scene_.ranks = ranksOf(session.trace(), cursor().group);
   scene_.lanes = lanesOf(*scene_.tracks, scene_.ranks);
@@ -244,10 +246,7 @@ void TimelineView::paint(QPainter& painter, const QRectF& page, const QRegion& d
   paintKept(painter, page);
   painter.restore();
   if (scene_.empty()) {
-    paintNote(painter, page,
-              viewing_.session.live() ? "The first events of the run are awaited."
-                                      : "No events are recorded: nothing says what happened when.",
-              *theme_);
+    paintNote(painter, page, why_empty_, *theme_);
     return;
   }
   const TimelinePage at = parts();

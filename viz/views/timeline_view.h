@@ -72,6 +72,7 @@ class TimelineView : public View {
 
   ChartState state_;
   ChartScene scene_;
+  std::string why_empty_;
   StepAccount account_;
   ChartCanvas canvas_;
   QPixmap kept_;                         // all but the lanes; null: to be drawn
