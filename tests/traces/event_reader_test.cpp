@@ -47,13 +47,14 @@ TEST(EventReaderTest, HandsOverWhatATraceHas) {
   }
 }
 
+/// Events whose times never came are handed over one by one.
 TEST(EventReaderTest, StopsWhenAskedTo) {
   const test::TempDir dir;
-  std::vector<Chunk> chunks;
-  for (int step = 0; step < 5; ++step)
-    chunks.push_back(chunkOf(std::span<const Event>(test::eventsOf(0, step))));
+  std::vector<Event> events(5, test::eventAt(0, test::placeOf(0, 0), 10, 10));
+  for (std::uint32_t i = 0; i < events.size(); ++i) events[i].pending = i + 1;
   int calls = 0;
-  readAllEvents(recorded(dir, chunks), [&](std::span<const Event>) { return ++calls < 2; });
+  readAllEvents(recorded(dir, {chunkOf(std::span<const Event>(events))}),
+                [&](std::span<const Event>) { return ++calls < 2; });
   EXPECT_EQ(calls, 2);
 }
 
