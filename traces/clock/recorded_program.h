@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/clock/program.h"
+#include "traces/query/trace.h"
+
+namespace ringscope::traces {
+
+/// A recorded schedule, ready to be replayed with other links and devices.
+struct RecordedProgram {
+  Program program;
+  /// events[rank][i] is the recorded event of program.ranks[rank].events[i].
+  std::vector<std::vector<Event>> events;
+  /// Why there is no model of this recording, a sentence each that says what capture would tell;
+  /// empty: there is one.
+  std::vector<std::string> lacks;
+  /// What the model leaves out, or had to assume, a sentence each.
+  std::vector<std::string> notes;
+  std::int64_t recorded_ns = 0;  ///< of these steps by the recording's clock, without pauses
+  std::int64_t outside_ns = 0;   ///< mean of a rank: recorded wall time between its events
+  bool own_cores = false;        ///< the recording says that each rank had a core of its own
+
+  bool usable() const { return lacks.empty(); }
+};
+
+/// The schedule of training steps first to last, both included, read from what was recorded: stages
+/// with their CPU time (of a device's queue: with its time), messages, exchanges, collectives. What
+/// a stage holds inside (collectives, posts) cuts its time in proportion to the recorded clock. A
+/// pause and verification are left out. Between events of a rank the recorded clock counts as its
+/// work where every rank had its own core, and as nothing elsewhere. O(n log n) in events.
+RecordedProgram recordedProgram(const Trace& trace, std::int32_t first_step,
+                                std::int32_t last_step);
+
+/// Training steps with events of any rank, ascending.
+std::vector<std::int32_t> recordedSteps(const Trace& trace);
+
+}  // namespace ringscope::traces
