@@ -11,15 +11,14 @@
 
 namespace ringscope::traces {
 
-/// How quick a device really is. Stages are work ÷ rate or traffic ÷ memory rate, whichever takes
-/// longer, plus the time to start them.
+/// How quick a device really is. A stage takes its floating-point operations ÷ their rate, and the
+/// traffic of what is no matrix product ÷ the memory's rate, added up.
 struct DeviceSpeed {
-  std::string name;
+  std::string name = "custom";
   double matmul_flops = 0;              ///< a second, of projections, MLP and logits
   double attention_flops = 0;           ///< a second, forward
   double attention_backward_flops = 0;  ///< a second, backward
   double memory_bytes = 0;              ///< a second
-  double stage_seconds = 0;             ///< to start a stage
 };
 
 /// A device at `efficiency` of its peak in the type of `run`; memory at the same share.
@@ -31,15 +30,53 @@ struct StageWork {
   double seconds(const DeviceSpeed& device) const;
 };
 
+/// What a rank does and sends in a training step, derived from the sizes.
+///   projections, MLP, logits: 2 operations for each parameter and token, twice that in backward
+///   attention: 4·head_dim for each pair and query head, 2.5 times that in backward, where scores
+///   are computed again (FlashAttention-2, arXiv:2307.08691, section 4.1)
+///   gradients travel in fp32, dK and dV too; KV, heads and activations in the type of the run
+class PlannedSizes {
+ public:
+  PlannedSizes(const RunSpec& run, const ModelSizes& sizes);
+
+  StageWork project(Direction direction) const;
+  StageWork feedForward(Direction direction) const;
+  StageWork embed(Direction direction) const;
+  StageWork loss(Direction direction) const;
+  StageWork attend(Direction direction, std::int64_t pairs) const;
+  StageWork merge(Direction direction) const;
+  StageWork gradSync() const;
+  StageWork clip() const;
+  StageWork optimizer() const;
+
+  std::int64_t kvBytes() const;
+  std::int64_t dkvBytes() const;
+  /// Of one message of Ulysses to each other rank.
+  std::int64_t qkvHeadsBytes() const;
+  std::int64_t outHeadsBytes() const;
+  std::int64_t lseHeadsBytes() const;
+  std::int64_t gradHeadsBytes() const;
+  std::int64_t activationBytes() const;  ///< of one all-reduce under tensor parallelism
+  std::int64_t gradientBytes() const;    ///< of the gradient sync
+  std::int32_t ulysses() const { return ulysses_; }
+
+ private:
+  std::int64_t tokens_ = 0;  ///< of a rank, all its sequences together
+  std::int64_t hidden_ = 0, inner_ = 0, vocab_ = 0, layers_ = 0, head_dim_ = 0;
+  std::int64_t q_heads_ = 0, kv_heads_ = 0;            ///< of a tp rank
+  std::int64_t q_heads_here_ = 0, kv_heads_here_ = 0;  ///< that a rank attends
+  std::int64_t embeddings_ = 0;                        ///< parameters of a rank
+  std::int32_t ulysses_ = 1;
+  std::int64_t sequences_ = 1;
+  double element_ = 4, sum_ = 4;  ///< bytes
+  bool fp8_ = false, recompute_ = false;
+};
+
 /// One training step of `run` with a model of these sizes, planned without a recording: causal,
 /// full or window masks, every strategy, rotation, order and balance that run_rules.h allows. The
 /// ranks of one cp group take part; those of other dp and tp ranks do the same at the same time,
 /// and count in collectives. Throws usageError for a run that cannot be, and for documents, which
 /// only a recording knows.
 Program plannedProgram(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device);
-
-/// (query, key) pairs that each rank of the cp group attends of the block of each other, by the
-/// definition of the balances and masks: pairs[rank][source].
-std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run);
 
 }  // namespace ringscope::traces

@@ -10,45 +10,48 @@
 
 namespace ringscope::traces {
 
-/// What the model says of one schedule on one hardware. Times in nanoseconds, of one training step;
-/// communication is the mean of the ranks.
+/// "model, not a measurement": goes with every figure of this folder.
+inline constexpr const char* kModelLabel = "model, not a measurement";
+
+/// What the model says of communication: sums of all ranks.
+struct CommunicationFigures {
+  CommunicationSum attention;          ///< KV, dKV and heads
+  CommunicationSum forward, backward;  ///< of `attention`
+  CommunicationSum forward_kv;         ///< hops of KV, of `forward`
+  CommunicationSum last_hop_home;      ///< of `backward`: waits for dKV that nothing is done under
+  CommunicationSum other;              ///< gradients, activations, scalars
+};
+CommunicationFigures communicationOf(const Program& program, const ModelTimeline& timeline);
+
+/// What the model says of one schedule on one hardware.
 struct Prediction {
   RunSpec run;
-  double step_ns = 0;
-  CommunicationSum attention;                    ///< KV, dKV and heads
-  CommunicationSum other;                        ///< gradients, activations, scalars
-  CommunicationSum forward_hops, backward_hops;  ///< of `attention`
-  CommunicationSum last_hop_home;  ///< of backward: the last dKV hop, which nothing can hide
-  /// Of the step: the share in which a rank stands still for messages of attention.
+  std::string title;   ///< "ring", "ring, allgather", "all_gather", "ulysses", "hybrid 2 × 4"
+  int ranks = 1;       ///< whose communication is summed: one cp group
+  double step_ns = 0;  ///< of one training step
+  CommunicationFigures communication;
+  /// Of the step: the share in which a rank stands still for messages of attention, mean of ranks.
   double exposedShare() const;
 };
 
+/// As plannedProgram() plans it.
 Prediction predict(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
                    const Hardware& hardware);
 
-/// The same run with each strategy that its mask, heads and length allow: ring (p2p), ring with
-/// rotate allgather, all_gather, ulysses, hybrid. In that order.
+/// The same run with each strategy that its mask, heads and length allow, those with ring hops with
+/// rotate allgather too. In the order of their names; the first alone for one rank.
 std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& sizes,
                                           const DeviceSpeed& device, const Hardware& hardware);
 
-/// Lengths from `from` to `to`, doubling, each rounded up to what the balance needs, by strategy.
+/// Lengths from `from` to `to`, doubling, each rounded up to what the balance needs.
 struct LengthSweep {
   std::vector<std::int64_t> lengths;
-  struct Row {
-    std::string strategy;  ///< "ring", "ring, allgather", "all_gather", "ulysses", "hybrid"
-    std::vector<std::optional<Prediction>> at;  ///< by length; nothing where it cannot run
-  };
-  std::vector<Row> rows;
-  /// The shortest length at which every forward KV hop of the ring is hidden (99 % of its time
-  /// under work), found between the lengths by halving; nothing when none is in range.
+  std::vector<std::vector<Prediction>> at;  ///< by length: every strategy that can run
+  /// The shortest length of the sweep's range at which 99 % of the time of the ring's forward KV
+  /// hops is hidden, found by halving; nothing when there is none, or fewer than two ranks.
   std::optional<std::int64_t> ring_hides_forward_at;
-  /// The same of backward, the last dKV hop home left out.
-  std::optional<std::int64_t> ring_hides_backward_at;
 };
 LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
                          const Hardware& hardware, std::int64_t from, std::int64_t to);
-
-/// "model, not a measurement": goes with every figure of this folder.
-inline constexpr const char* kModelLabel = "model, not a measurement";
 
 }  // namespace ringscope::traces

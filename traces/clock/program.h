@@ -57,15 +57,16 @@ struct Program {
     GroupAxis axis = GroupAxis::kOther;
   };
 
-  /// Messages that one rank posts at once.
+  /// Messages that one rank posts at once: [first, first + count) of Rank::posted.
   struct Exchange {
-    std::vector<std::uint32_t> messages;  ///< of Program::messages; sends and receives
+    std::uint32_t first = 0, count = 0;
   };
 
   struct Rank {
     std::vector<Op> ops;
     std::vector<Happening> events;
     std::vector<Exchange> exchanges;
+    std::vector<std::uint32_t> posted;  ///< indices of Program::messages, sends and receives
   };
 
   std::vector<Rank> ranks;  ///< by world rank

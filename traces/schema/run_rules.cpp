@@ -117,8 +117,8 @@ Reason refusedKernel(const RunSpec& run) {
 }
 
 Reason refusedHops(const RunSpec& run) {
-  const bool hops = run.strategy == Strategy::kRing || run.strategy == Strategy::kHybrid;
-  if (run.p2p == PointToPoint::kBatched || hops || run.command == Command::kImport) return {};
+  if (run.p2p == PointToPoint::kBatched || hasRingHops(run) || run.command == Command::kImport)
+    return {};
   return std::string("--p2p ") + name(run.p2p) +
          " says how the hops of a ring are posted, and --strategy " + name(run.strategy) +
          " has none; use --strategy ring or hybrid, or leave it out";
@@ -222,6 +222,10 @@ Balance chosenBalance(const RunSpec& run) {
 std::int64_t lengthUnit(Balance balance, std::int32_t cp) {
   const bool halves = balance == Balance::kHeadTail || balance == Balance::kPerDocument;
   return halves ? 2 * std::int64_t{cp} : cp;
+}
+
+bool hasRingHops(const RunSpec& run) {
+  return run.strategy == Strategy::kRing || run.strategy == Strategy::kHybrid;
 }
 
 std::int32_t ulyssesSize(const RunSpec& run) {

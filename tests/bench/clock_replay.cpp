@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the own-device clock takes to replay 1,024 ranks over 100 training steps.
+#include <chrono>
+#include <cstdio>
+
+#include "tests/support/clock_cases.h"
+#include "tests/support/many_ranks.h"
+
+int main() {
+  using namespace ringscope;
+  const auto of = test::clockCase(8);
+  const auto program = test::manyOf(traces::plannedProgram(of.run, of.sizes, of.device), 128, 100);
+  std::size_t ops = 0, events = 0;
+  for (const auto& rank : program.ranks) {
+    ops += rank.ops.size();
+    events += rank.events.size();
+  }
+  for (int round = 0; round < 5; ++round) {
+    const auto began = std::chrono::steady_clock::now();
+    const auto timeline = traces::replay(program, of.hardware);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    std::printf("%zu ranks, %zu steps, %zu ops, %zu events, %zu messages: %.2f s\n",
+                program.ranks.size(), timeline.step_end_ns.size(), ops, events,
+                program.messages.size(), took.count());
+  }
+  return 0;
+}

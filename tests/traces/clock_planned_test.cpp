@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans without a recording: pairs, bytes and operations by definition, and what is said of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/clock_cases.h"
+#include "tests/support/many_ranks.h"
+#include "traces/clock/attended_pairs.h"
+#include "traces/clock/prediction.h"
+#include "traces/core/error.h"
+
+namespace ringscope::test {
+namespace {
+
+using namespace traces;
+
+/// By looking at every pair of tokens.
+std::vector<std::vector<std::int64_t>> countedPairs(const RunSpec& run) {
+  const auto owner = [&](std::int64_t token) -> std::size_t {
+    const std::int64_t size = run.seq_len / run.cp;
+    if (run.balance == Balance::kStriped) return static_cast<std::size_t>(token % run.cp);
+    if (run.balance == Balance::kNone) return static_cast<std::size_t>(token / size);
+    const std::int64_t chunk = token / (size / 2);
+    return static_cast<std::size_t>(std::min(chunk, 2 * run.cp - 1 - chunk));
+  };
+  const auto ranks = static_cast<std::size_t>(run.cp);
+  std::vector<std::vector<std::int64_t>> pairs(ranks, std::vector<std::int64_t>(ranks, 0));
+  for (std::int64_t q = 0; q < run.seq_len; ++q)
+    for (std::int64_t k = 0; k < run.seq_len; ++k) {
+      const bool causal = run.mask == MaskKind::kFull || k <= q;
+      if (causal && (run.window == 0 || k > q - run.window)) ++pairs[owner(q)][owner(k)];
+    }
+  return pairs;
+}
+
+TEST(ClockPlannedTest, PairsAreThoseOfEveryTokenWithEveryOther) {
+  for (const int cp : {1, 2, 3, 4, 16})
+    for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
+      for (const std::int64_t window : {0, 1, 5, 17, 200})
+        for (const MaskKind mask : {MaskKind::kFull, MaskKind::kCausal, MaskKind::kWindow}) {
+          RunSpec run;
+          run.cp = cp;
+          run.balance = balance;
+          run.mask = mask;
+          run.window = mask == MaskKind::kWindow ? std::max<std::int64_t>(1, window) : 0;
+          run.seq_len = 6 * cp;
+          EXPECT_EQ(attendedPairs(run), countedPairs(run))
+              << "cp " << cp << ", " << name(balance) << ", " << name(mask) << " " << run.window;
+        }
+}
+
+TEST(ClockPlannedTest, HeadTailEvensOutWhatNoBalanceDoesNot) {
+  RunSpec run;
+  run.cp = 4;
+  run.seq_len = 4096;
+  const auto work = [&](Balance balance, std::size_t rank) {
+    run.balance = balance;
+    const std::vector<std::vector<std::int64_t>> pairs = attendedPairs(run);
+    std::int64_t sum = 0;
+    for (const std::int64_t of_source : pairs[rank]) sum += of_source;
+    return static_cast<double>(sum);
+  };
+  EXPECT_NEAR(work(Balance::kHeadTail, 3) / work(Balance::kHeadTail, 0), 1, 0.001);
+  EXPECT_NEAR(work(Balance::kNone, 3) / work(Balance::kNone, 0), 7, 0.01);
+}
+
+ModelSizes llama8b() {
+  return {"llama-8B", 32, 4096, 32, 8, 128, 14336, 128256, false};
+}
+
+RunSpec onFour(Strategy strategy) {
+  RunSpec run;
+  run.cp = 4;
+  run.strategy = strategy;
+  run.dtype = DType::kBFloat16;
+  run.seq_len = 32768;
+  return run;
+}
+
+TEST(ClockPlannedTest, SizesOfALlamaAreThoseOfItsCard) {
+  EXPECT_NEAR(static_cast<double>(llama8b().parameters()), 8.03e9, 0.01e9);
+  const PlannedSizes sizes(onFour(Strategy::kRing), llama8b());
+  // 8,192 tokens of 8 heads of 128, K and V in bf16, dK and dV in fp32; 8 billion fp32 gradients.
+  EXPECT_EQ(sizes.kvBytes(), 2 * 8192 * 8 * 128 * 2);
+  EXPECT_EQ(sizes.dkvBytes(), 2 * 8192 * 8 * 128 * 4);
+  EXPECT_EQ(sizes.gradientBytes(), 4 * llama8b().parameters());
+}
+
+TEST(ClockPlannedTest, MatrixProductsAreTwoOperationsForEachParameterAndToken) {
+  const PlannedSizes sizes(onFour(Strategy::kRing), llama8b());
+  const double embedding = 128256.0 * 4096;
+  double forward = 32 * (sizes.project(Direction::kForward).matmul_flops +
+                         sizes.feedForward(Direction::kForward).matmul_flops) +
+                   sizes.loss(Direction::kForward).matmul_flops;
+  EXPECT_DOUBLE_EQ(forward, 2 * 8192 * (static_cast<double>(llama8b().parameters()) - embedding));
+  EXPECT_EQ(sizes.project(Direction::kBackward).matmul_flops,
+            2 * sizes.project(Direction::kForward).matmul_flops);
+  EXPECT_EQ(sizes.attend(Direction::kForward, 1000).attention_flops, 4.0 * 128 * 32 * 1000);
+  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000).attention_backward_flops,
+            2.5 * 4 * 128 * 32 * 1000);
+}
+
+TEST(ClockPlannedTest, EveryStrategySendsAsManyMessagesAsItsTableSays) {
+  struct Case {
+    Strategy strategy;
+    Rotate rotate;
+    Order order;
+    std::int64_t kv_forward, kv_backward, dkv, heads_forward, heads_backward;
+  };
+  constexpr auto kFirst = Order::kDiagonalFirst, kLast = Order::kDiagonalLast;
+  for (const Case& c : {Case{Strategy::kRing, Rotate::kP2p, kFirst, 3, 3, 4, 0, 0},
+                        Case{Strategy::kRing, Rotate::kP2p, kLast, 3, 3, 3, 0, 0},
+                        Case{Strategy::kRing, Rotate::kAllGather, kFirst, 3, 3, 4, 0, 0},
+                        Case{Strategy::kRing, Rotate::kAllGather, kLast, 3, 3, 3, 0, 0},
+                        Case{Strategy::kAllGather, Rotate::kP2p, kFirst, 3, 3, 3, 0, 0},
+                        Case{Strategy::kUlysses, Rotate::kP2p, kFirst, 0, 0, 0, 9, 6},
+                        Case{Strategy::kHybrid, Rotate::kP2p, kFirst, 1, 1, 2, 3, 2}}) {
+    RunSpec run = onFour(c.strategy);
+    run.rotate = c.rotate;
+    run.order = c.order;
+    ModelSizes sizes = llama8b();
+    sizes.layers = 1;
+    const Program program = plannedProgram(run, sizes, speedOf(devicePreset("h100").value, run, 1));
+    for (const Program::Rank& rank : program.ranks) {
+      const auto sends = [&](Payload payload, Direction direction) {
+        return std::count_if(rank.events.begin(), rank.events.end(), [&](const auto& event) {
+          return event.kind == EventKind::kSend && event.payload == payload &&
+                 event.place.direction == direction;
+        });
+      };
+      const std::string what = std::string(name(c.strategy)) + " " + name(c.rotate);
+      EXPECT_EQ(sends(Payload::kKv, Direction::kForward), c.kv_forward) << what;
+      EXPECT_EQ(sends(Payload::kKv, Direction::kBackward), c.kv_backward) << what;
+      EXPECT_EQ(sends(Payload::kDkv, Direction::kBackward), c.dkv) << what;
+      EXPECT_EQ(sends(Payload::kHeads, Direction::kForward), c.heads_forward) << what;
+      EXPECT_EQ(sends(Payload::kHeads, Direction::kBackward), c.heads_backward) << what;
+    }
+  }
+}
+
+TEST(ClockPlannedTest, DataAndTensorParallelRanksCountInTheirCollectives) {
+  RunSpec run = onFour(Strategy::kRing);
+  run.dp = 2;
+  run.tp = 2;
+  run.batch = 2;
+  ModelSizes sizes = llama8b();
+  sizes.layers = 1;
+  const Program program = plannedProgram(run, sizes, speedOf(devicePreset("h100").value, run, 1));
+  ASSERT_EQ(program.ranks.size(), 4u);
+  EXPECT_EQ(program.collectives.back().axis, GroupAxis::kDpCp);
+  EXPECT_EQ(program.collectives.back().ranks, 8);
+  EXPECT_EQ(program.collectives.back().members, 4);
+  EXPECT_EQ(program.collectives.front().axis, GroupAxis::kTp);
+  EXPECT_EQ(program.collectives.front().ranks, 2);
+  // Six of each of the four ranks: embedding, two forward, two backward, the loss.
+  EXPECT_EQ(program.collectives.size(), 4u * 6 + 1);
+}
+
+TEST(ClockPlannedTest, ALongerSequenceHidesHopsThatAShortOneExposes) {
+  RunSpec run = onFour(Strategy::kRing);
+  const DeviceSpeed device = speedOf(devicePreset("h100").value, run, 0.6);
+  Hardware hardware;
+  hardware.link = linkPreset("pcie4").value;
+  ModelSizes sizes = llama8b();
+  sizes.layers = 2;
+  const LengthSweep sweep = sweepLengths(run, sizes, device, hardware, 4096, 262144);
+  ASSERT_EQ(sweep.lengths.size(), 7u);
+  ASSERT_TRUE(sweep.ring_hides_forward_at);
+  // A hop takes S/4 · 4,096 B ÷ 31.5 GB/s, a block S²/16 · ½ · 16,384 operations ÷ 593 TFLOP/s: a
+  // block is as long as its hop at S = 37,700.
+  EXPECT_GT(*sweep.ring_hides_forward_at, 30'000);
+  EXPECT_LT(*sweep.ring_hides_forward_at, 60'000);
+  const Prediction &first = sweep.at.front().front(), &last = sweep.at.back().front();
+  EXPECT_EQ(first.title, "ring");
+  // 3 hops of 138,853 ns in each of 2 layers of 4 ranks: under the diagonal, 14,490, and under two
+  // blocks of 14,476 with merges of 1,024 · 32 · 128 · 10 bytes at 2,010 GB/s, 20,867.
+  EXPECT_EQ(first.communication.forward.exposed_ns,
+            4 * 2 * (3 * 138'853 - 14'490 - 2 * (14'476 + 20'867)));
+  // Blocks of 59 ms hide hops of 8.5, in backward 148 hide 8.5 and 17; but nothing hides the last
+  // hop home of 65,536 · 8 · 128 · 2 · 4 bytes.
+  EXPECT_EQ(last.communication.forward.exposed_ns, 0);
+  EXPECT_EQ(last.communication.attention.exposed_ns, 4 * 2 * (17'043'521 + 5'700));
+}
+
+TEST(ClockPlannedTest, StrategiesThatCannotRunAreLeftOut) {
+  RunSpec run = onFour(Strategy::kRing);
+  run.cp = 8;
+  ModelSizes sizes = llama8b();
+  sizes.layers = 1;
+  sizes.heads = sizes.kv_heads = 4;  // too few for Ulysses over 8
+  const DeviceSpeed device = speedOf(devicePreset("b200").value, run, 0.6);
+  std::vector<std::string> titles;
+  for (const Prediction& p : predictStrategies(run, sizes, device, {})) titles.push_back(p.title);
+  EXPECT_EQ(titles, (std::vector<std::string>{"ring", "ring, allgather", "all_gather",
+                                              "hybrid 2 × 4", "hybrid 2 × 4, allgather"}));
+}
+
+TEST(ClockPlannedTest, WhatOnlyDataKnowIsRefused) {
+  RunSpec run = onFour(Strategy::kRing);
+  run.mask = MaskKind::kDocuments;
+  EXPECT_THROW(plannedProgram(run, llama8b(), {}), Error);
+  run = onFour(Strategy::kRing);
+  run.seq_len = 33;
+  EXPECT_THROW(plannedProgram(run, llama8b(), {}), Error);
+  EXPECT_THROW(linkPreset("carrier pigeon"), Error);
+}
+
+TEST(ClockPlannedTest, AConfigurationOfHuggingFaceGivesTheSizes) {
+  const auto folder = std::filesystem::temp_directory_path() / "ringscope_clock_config";
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const std::string& text) {
+    std::ofstream(folder / "config.json") << text;
+  };
+  write(R"({"hidden_size": 64, "num_attention_heads": 8, "num_key_value_heads": 4,
+            "num_hidden_layers": 2, "intermediate_size": 160, "vocab_size": 320,
+            "tie_word_embeddings": true})");
+  const ModelSizes sizes = readModelSizes(folder.string());
+  EXPECT_EQ(sizes.head_dim, 8);
+  EXPECT_EQ(sizes.name, "ringscope_clock_config");
+  EXPECT_EQ(sizes.parameters(), 2 * (64 * 8 * 24 + 3 * 64 * 160) + 320 * 64);
+  write(R"({"hidden_size": 64})");
+  EXPECT_THROW(readModelSizes(folder.string()), Error);
+  write(R"({"num_local_experts": 8})");
+  EXPECT_THROW(readModelSizes(folder.string()), Error);
+  write(R"({"hidden_size": "64", "num_hidden_layers": 2})");
+  EXPECT_THROW(readModelSizes(folder.string()), Error);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ClockPlannedTest, ManyRanksAndStepsTakeAsLongAsOneGroupDoes) {
+  const ClockCase c = clockCase(4);
+  const Program one = plannedProgram(c.run, c.sizes, c.device);
+  const ModelTimeline small = replay(one, c.hardware);
+  const ModelTimeline large = replay(manyOf(one, 16, 5), c.hardware);
+  EXPECT_EQ(large.step_end_ns.size(), 5u);
+  EXPECT_EQ(large.endNs(), 5 * small.endNs());
+  EXPECT_EQ(large.sum().exposed_ns, 16 * 5 * small.sum().exposed_ns);
+}
+
+}  // namespace
+}  // namespace ringscope::test

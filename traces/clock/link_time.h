@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "traces/clock/hardware.h"
+
+namespace ringscope::traces {
+
+/// How long the bytes of a message occupy a link, in nanoseconds: one GB/s is a byte a nanosecond.
+inline std::int64_t wireNs(const Link& link, std::int64_t bytes) {
+  if (link.gigabytes_per_second == 0) return 0;
+  return std::llround(static_cast<double>(bytes) / link.gigabytes_per_second);
+}
+
+inline std::int64_t latencyNs(const Link& link) {
+  return std::llround(link.latency_us * 1000);
+}
+
+/// An all-reduce over n ranks: the quicker of a ring, 2(n − 1) steps of bytes ÷ n (the factor of
+/// nccl-tests' doc/PERFORMANCE.md), and a binary tree there and back, 2⌈log₂ n⌉ steps of all bytes.
+inline std::int64_t allReduceNs(const Link& link, std::int64_t bytes, std::int32_t ranks) {
+  if (ranks < 2) return 0;
+  const std::int64_t n = ranks, latency = latencyNs(link);
+  const double moved = 2.0 * static_cast<double>(n - 1) / static_cast<double>(n);
+  const double rate = link.gigabytes_per_second;
+  const std::int64_t wire = rate == 0 ? 0 : std::llround(moved * static_cast<double>(bytes) / rate);
+  const std::int64_t depth = std::bit_width(static_cast<std::uint32_t>(n - 1));
+  return std::min(2 * (n - 1) * latency + wire, 2 * depth * (latency + wireNs(link, bytes)));
+}
+
+}  // namespace ringscope::traces

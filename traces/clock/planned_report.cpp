@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "traces/clock/report.h"
+#include "traces/clock/report_parts.h"
+#include "traces/core/prose.h"
+#include "traces/schema/run_rules.h"
+
+namespace ringscope::traces {
+namespace {
+
+nlohmann::json toJson(const Prediction& prediction) {
+  return {{"title", prediction.title},
+          {"strategy", name(prediction.run.strategy)},
+          {"rotate", name(prediction.run.rotate)},
+          {"seq_len", prediction.run.seq_len},
+          {"step_ns", prediction.step_ns},
+          {"exposed_share", prediction.exposedShare()},
+          {"communication", toJson(prediction.communication, prediction.ranks)}};
+}
+
+nlohmann::json toJson(const std::vector<Prediction>& predictions) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const Prediction& prediction : predictions) json.push_back(toJson(prediction));
+  return json;
+}
+
+nlohmann::json toJson(const LengthSweep& sweep) {
+  nlohmann::json lengths = nlohmann::json::array();
+  for (std::size_t i = 0; i < sweep.lengths.size(); ++i)
+    lengths.push_back({{"seq_len", sweep.lengths[i]}, {"strategies", toJson(sweep.at[i])}});
+  return {{"lengths", lengths},
+          {"ring_hides_forward_at", sweep.ring_hides_forward_at
+                                        ? nlohmann::json(*sweep.ring_hides_forward_at)
+                                        : nlohmann::json()}};
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  const auto columns = static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+  return text + std::string(width - std::min(width, columns), ' ');
+}
+
+std::string rowOf(const Prediction& p) {
+  return padded(p.title, 26) + padded(describeNs(p.step_ns), 12) +
+         padded(meanOf(p.communication.attention.exposed_ns, p.ranks), 12) +
+         padded(describeShare(p.exposedShare()), 8) +
+         padded(meanOf(p.communication.attention.hidden_ns, p.ranks), 12) +
+         describeBytes(p.communication.attention.bytes / std::max(1, p.ranks));
+}
+
+std::string strategiesText(const PlannedAnswer& answer) {
+  std::string text = "\n" + padded("strategy", 26) + padded("step", 12) + padded("exposed", 12) +
+                     padded("of step", 8) + padded("hidden", 12) + "received by a rank\n";
+  for (const Prediction& p : answer.strategies) text += rowOf(p) + "\n";
+  const auto quickest = std::min_element(
+      answer.strategies.begin(), answer.strategies.end(),
+      [](const Prediction& a, const Prediction& b) { return a.step_ns < b.step_ns; });
+  if (answer.strategies.size() > 1)
+    text += "By the model " + quickest->title + " would be the quickest here.\n";
+  return text;
+}
+
+std::string sweepText(const LengthSweep& sweep) {
+  std::string text = "\nexposed share of the step, by length\n" + padded("length", 12);
+  for (const Prediction& p : sweep.at.front()) text += padded(p.title, 26);
+  text += "\n";
+  for (std::size_t i = 0; i < sweep.lengths.size(); ++i) {
+    text += padded(describeCount(sweep.lengths[i]), 12);
+    for (const Prediction& first : sweep.at.front()) {
+      const auto same = std::find_if(sweep.at[i].begin(), sweep.at[i].end(),
+                                     [&](const Prediction& p) { return p.title == first.title; });
+      text += padded(same == sweep.at[i].end() ? "–" : describeShare(same->exposedShare()), 26);
+    }
+    text += "\n";
+  }
+  return text +
+         (sweep.ring_hides_forward_at
+              ? "By the model a ring hides its forward hops from a length of " +
+                    describeCount(*sweep.ring_hides_forward_at) + " on.\n"
+              : "By the model a ring does not hide its forward hops at any of these lengths.\n");
+}
+
+}  // namespace
+
+std::vector<std::string> ModelAssumptions::sentences() const {
+  const auto tera = [](double flops) { return describeSignificant(flops / 1e12, 3) + " TFLOP/s"; };
+  std::vector<std::string> all = {
+      "link: " + describe(hardware.link),
+      hardware.overlap ? "messages move while ranks compute"
+                       : "messages move only while both ranks wait for them",
+      "device: " + device.name + " at " + describeShare(efficiency) + " of its peak: " +
+          tera(device.matmul_flops) + " in matrix products, " + tera(device.attention_flops) +
+          " in attention, " + describeSignificant(device.memory_bytes / 1e9, 3) + " GB/s of memory",
+      "attention in backward is 2.5 times forward; the gradient sync is one fp32 all-reduce after "
+      "backward that hides nothing; norms, rotary and AdamW count by their memory traffic"};
+  if (hardware.tp_link) all.push_back("tensor parallelism: " + describe(*hardware.tp_link));
+  if (hardware.compute_scale != 1)
+    all.push_back("compute " + describeMultiple(hardware.compute_scale) + " as quick");
+  return all;
+}
+
+nlohmann::json toJson(const PlannedAnswer& answer) {
+  return {{"kind", kModelLabel},
+          {"assumptions", answer.assumptions.sentences()},
+          {"hardware", toJson(answer.assumptions.hardware)},
+          {"run", toJson(answer.asked.run)},
+          {"parameters", answer.sizes.parameters()},
+          {"asked", toJson(answer.asked)},
+          {"strategies", toJson(answer.strategies)},
+          {"sweep", answer.sweep ? toJson(*answer.sweep) : nlohmann::json()}};
+}
+
+std::string toText(const PlannedAnswer& answer) {
+  const Prediction& asked = answer.asked;
+  const RunSpec& run = asked.run;
+  const CommunicationFigures& figures = asked.communication;
+  const auto mean = [&](std::int64_t ns) { return meanOf(ns, asked.ranks); };
+  std::string text = std::string("Model, not a measurement: ") + answer.sizes.name + ", " +
+                     describeSignificant(static_cast<double>(answer.sizes.parameters()) / 1e9, 3) +
+                     " billion parameters, " + describeCount(run.seq_len) + " tokens, batch " +
+                     std::to_string(run.batch) + ", dp " + std::to_string(run.dp) + ", tp " +
+                     std::to_string(run.tp) + ", cp " + std::to_string(run.cp) + ", " +
+                     asked.title + ", " + name(chosenBalance(run)) + ", " + name(run.mask) + "\n";
+  text += "A training step takes " + describeNs(asked.step_ns) +
+          ". Of it a rank stands still for " + mean(figures.attention.exposed_ns) + " (" +
+          describeShare(asked.exposedShare()) +
+          ") because of attention's messages: " + mean(figures.forward.exposed_ns) +
+          " in forward, " + mean(figures.backward.exposed_ns) + " in backward";
+  if (figures.last_hop_home.exposed_ns > 0)
+    text += ", of that " + mean(figures.last_hop_home.exposed_ns) +
+            " for dK and dV whose last hop has nothing to hide under";
+  text += ".\n" + mean(figures.attention.hidden_ns) + " of messages are hidden; " +
+          mean(figures.attention.late_ns) + " of the exposed time a peer was late; gradients and " +
+          "other collectives take " + mean(figures.other.exposed_ns) + ".\n";
+  if (answer.strategies.size() > 1) text += strategiesText(answer);
+  if (answer.sweep) text += sweepText(*answer.sweep);
+  text += "\nAssumed:\n";
+  for (const std::string& sentence : answer.assumptions.sentences()) text += "  " + sentence + "\n";
+  return text;
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "traces/clock/planned_program.h"
+#include "traces/schema/run_rules.h"
+
+namespace ringscope::traces {
+namespace {
+
+double number(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+/// Backward needs the gradient of the input and of the weights.
+double passes(Direction direction) {
+  return direction == Direction::kForward ? 1 : 2;
+}
+
+}  // namespace
+
+DeviceSpeed speedOf(const DeviceRates& device, const RunSpec& run, double efficiency) {
+  constexpr double kTera = 1e12;
+  const bool narrow = run.dtype == DType::kBFloat16 || run.dtype == DType::kFloat16;
+  const double peak = (narrow ? device.bf16_teraflops : device.fp32_teraflops) * kTera;
+  DeviceSpeed speed;
+  speed.name = device.name;
+  speed.matmul_flops = speed.attention_flops = speed.attention_backward_flops = peak * efficiency;
+  speed.memory_bytes = device.memory_gigabytes_per_second * 1e9 * efficiency;
+  return speed;
+}
+
+double StageWork::seconds(const DeviceSpeed& device) const {
+  const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };
+  return share(matmul_flops, device.matmul_flops) + share(attention_flops, device.attention_flops) +
+         share(attention_backward_flops, device.attention_backward_flops) +
+         share(memory_bytes, device.memory_bytes);
+}
+
+PlannedSizes::PlannedSizes(const RunSpec& run, const ModelSizes& sizes)
+    : hidden_(sizes.hidden_size),
+      inner_(sizes.intermediate_size / run.tp),
+      vocab_(sizes.vocab_size / run.tp),
+      layers_(sizes.layers),
+      head_dim_(sizes.head_dim),
+      q_heads_(sizes.heads / run.tp),
+      kv_heads_(std::max<std::int64_t>(1, sizes.kv_heads / run.tp)),
+      embeddings_((sizes.tied_embeddings ? 1 : 2) * vocab_ * hidden_),
+      ulysses_(ulyssesSize(run)),
+      sequences_(run.batch / run.dp),
+      element_(number(static_cast<std::int64_t>(sizeOf(run.dtype)))),
+      sum_(std::max(4.0, element_)),
+      fp8_(run.fp8),
+      recompute_(run.recompute) {
+  tokens_ = run.seq_len / run.cp * sequences_;
+  q_heads_here_ = q_heads_ / ulysses_;
+  kv_heads_here_ = std::max<std::int64_t>(1, kv_heads_ / ulysses_);
+}
+
+StageWork PlannedSizes::project(Direction direction) const {
+  StageWork work;
+  const double width = number((q_heads_ + 2 * kv_heads_) * head_dim_);
+  work.matmul_flops = passes(direction) * 2 * number(tokens_ * hidden_) * width;
+  const double turned = number((q_heads_ + kv_heads_) * head_dim_);
+  work.memory_bytes =
+      passes(direction) * number(tokens_) * element_ * (4 * number(hidden_) + 4 * turned);
+  return work;
+}
+
+StageWork PlannedSizes::feedForward(Direction direction) const {
+  StageWork work;
+  const double once = 2 * number(tokens_) * number(hidden_ * (q_heads_ * head_dim_ + 3 * inner_));
+  const double moved = number(tokens_) * element_ * number(10 * hidden_ + 5 * inner_);
+  work.matmul_flops = passes(direction) * once;
+  work.memory_bytes = passes(direction) * moved;
+  if (direction == Direction::kForward || !recompute_) return work;
+  const StageWork again = project(Direction::kForward);
+  work.matmul_flops += once + again.matmul_flops;
+  work.memory_bytes += moved + again.memory_bytes;
+  return work;
+}
+
+StageWork PlannedSizes::embed(Direction direction) const {
+  StageWork work;
+  work.memory_bytes = 2 * number(tokens_ * hidden_) * element_;
+  // The gradient of the embedding is as large as the embedding: cleared, then added.
+  if (direction == Direction::kBackward)
+    work.memory_bytes += 3 * number(vocab_ * hidden_) * element_;
+  return work;
+}
+
+StageWork PlannedSizes::loss(Direction direction) const {
+  StageWork work;
+  work.matmul_flops = passes(direction) * 2 * number(tokens_ * hidden_) * number(vocab_);
+  const bool forward = direction == Direction::kForward;
+  work.memory_bytes = number(tokens_) * (4 * number(hidden_) * element_ +
+                                         number(vocab_) * (forward ? element_ : 4 * 4));
+  return work;
+}
+
+StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs) const {
+  StageWork work;
+  const double once = 4 * number(head_dim_ * q_heads_here_) * number(pairs) * number(sequences_);
+  if (direction == Direction::kForward)
+    work.attention_flops = once;
+  else
+    work.attention_backward_flops = 2.5 * once;
+  return work;
+}
+
+StageWork PlannedSizes::merge(Direction direction) const {
+  StageWork work;
+  const double rows = number(tokens_) * ulysses_;
+  if (direction == Direction::kForward)
+    work.memory_bytes = rows * number(q_heads_here_ * head_dim_) * (2 * sum_ + element_);
+  else
+    work.memory_bytes = 2 * rows * number(kv_heads_here_ * head_dim_) * 3 * sum_;
+  return work;
+}
+
+StageWork PlannedSizes::gradSync() const {
+  StageWork work;
+  work.memory_bytes = 2 * number(gradientBytes());  // joined into one message
+  return work;
+}
+
+StageWork PlannedSizes::clip() const {
+  StageWork work;
+  work.memory_bytes = number(gradientBytes());
+  return work;
+}
+
+StageWork PlannedSizes::optimizer() const {
+  StageWork work;
+  // AdamW reads gradient, both moments and the weight, and writes all but the gradient.
+  work.memory_bytes = 7 * number(gradientBytes());
+  return work;
+}
+
+std::int64_t PlannedSizes::kvBytes() const {
+  const std::int64_t rows = 2 * tokens_ * ulysses_ * kv_heads_here_;
+  if (fp8_) return rows * (head_dim_ + 4);  // a scale for each row
+  return rows * head_dim_ * static_cast<std::int64_t>(element_);
+}
+std::int64_t PlannedSizes::dkvBytes() const {
+  return 2 * tokens_ * ulysses_ * kv_heads_here_ * head_dim_ * static_cast<std::int64_t>(sum_);
+}
+std::int64_t PlannedSizes::qkvHeadsBytes() const {
+  return tokens_ * (q_heads_here_ + 2 * kv_heads_here_) * head_dim_ *
+         static_cast<std::int64_t>(element_);
+}
+std::int64_t PlannedSizes::outHeadsBytes() const {
+  return tokens_ * q_heads_here_ * head_dim_ * static_cast<std::int64_t>(element_);
+}
+std::int64_t PlannedSizes::lseHeadsBytes() const {
+  return tokens_ * q_heads_here_ * static_cast<std::int64_t>(sum_);
+}
+std::int64_t PlannedSizes::gradHeadsBytes() const {
+  return tokens_ * (q_heads_here_ + 2 * kv_heads_here_) * head_dim_ *
+         static_cast<std::int64_t>(sum_);
+}
+std::int64_t PlannedSizes::activationBytes() const {
+  return tokens_ * hidden_ * static_cast<std::int64_t>(element_);
+}
+std::int64_t PlannedSizes::gradientBytes() const {
+  const std::int64_t of_layer =
+      hidden_ * head_dim_ * (2 * q_heads_ + 2 * kv_heads_) + 3 * hidden_ * inner_;
+  return (layers_ * of_layer + embeddings_) * static_cast<std::int64_t>(sum_);
+}
+
+}  // namespace ringscope::traces

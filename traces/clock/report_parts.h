@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "traces/clock/prediction.h"
+
+namespace ringscope::traces {
+
+// What answers for plans and for recordings share.
+
+nlohmann::json toJson(const CommunicationSum& sum, int ranks);
+nlohmann::json toJson(const CommunicationFigures& figures, int ranks);
+nlohmann::json toJson(const Hardware& hardware);
+
+/// "PCIe 4.0 ×16, 31.5 GB/s, 5.7 µs, full duplex, shared by a rank's messages".
+std::string describe(const Link& link);
+/// A mean of ranks, as a duration.
+std::string meanOf(std::int64_t ns, int ranks);
+std::string describeNs(double ns);
+
+}  // namespace ringscope::traces
