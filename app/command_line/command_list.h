@@ -23,6 +23,7 @@
   COMMAND(Import, "import", "Turn a recorded PyTorch job into a trace")                           \
   COMMAND(Listen, "listen", "Follow a PyTorch job while it runs; who waits for whom")             \
   COMMAND(Merge, "merge", "Join the files of rank processes, one a rank, into one trace")         \
+  COMMAND(Predict, "predict", "What step time and exposed communication would be elsewhere")      \
   COMMAND(Gui, "gui", "Start the window")
 
 /// For use as COMMAND above, in namespace ringscope::app: the function's declaration, and an entry

@@ -21,7 +21,8 @@ using test::ringscope;
 const std::string kSample = test::inSources("resources/sample/missing_position_ids.rscope");
 
 TEST(ReadingTest, EveryReadingCommandHasHelp) {
-  for (const char* command : {"diff", "doctor", "mistakes", "verify", "info", "merge", "gui"}) {
+  for (const char* command :
+       {"diff", "doctor", "mistakes", "verify", "info", "merge", "predict", "gui"}) {
     const auto result = ringscope(std::string(command) + " --help");
     EXPECT_EQ(result.code, 0) << command;
     EXPECT_NE(result.out.find(std::string("Usage: ringscope ") + command), std::string::npos)
@@ -33,7 +34,7 @@ TEST(ReadingTest, HelpListsTheCommandsOfTheEngineToo) {
   const auto help = ringscope("--help");
   EXPECT_EQ(help.code, 0);
   for (const char* line : {"train ", "attend ", "bench ", "diff ", "doctor ", "mistakes ",
-                           "verify ", "info ", "merge ", "gui "})
+                           "verify ", "info ", "merge ", "predict ", "gui "})
     EXPECT_NE(help.out.find(std::string("\n  ") + line), std::string::npos) << line << help.out;
 }
 
