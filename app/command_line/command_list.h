@@ -20,6 +20,8 @@
   COMMAND(Mistakes, "mistakes", "The catalogue of mistakes people make with context parallelism") \
   COMMAND(Verify, "verify", "Recompute recorded attention in fp64 and compare")                   \
   COMMAND(Info, "info", "What a trace holds")                                                     \
+  COMMAND(Query, "query", "SQL over what a trace holds")                                          \
+  COMMAND(Export, "export", "Write a trace for other programs")                                   \
   COMMAND(Import, "import", "Turn a recorded PyTorch job into a trace")                           \
   COMMAND(Listen, "listen", "Follow a PyTorch job while it runs; who waits for whom")             \
   COMMAND(Merge, "merge", "Join the files of rank processes, one a rank, into one trace")         \

@@ -108,27 +108,52 @@ const SafeTensorView& SafeTensorsFile::at(const std::string& name) const {
   return found->second;
 }
 
-void writeSafeTensors(const std::string& path, const std::map<std::string, SafeTensorView>& tensors,
-                      const std::map<std::string, std::string>& metadata) {
+namespace {
+
+/// Everything before the data, whose offsets follow from the order of the entries.
+void writeHeader(std::ostream& out, const std::vector<SafeTensorEntry>& entries,
+                 const std::map<std::string, std::string>& metadata) {
   nlohmann::json header = nlohmann::json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
-  for (const auto& [name, view] : tensors) {
-    header[name] = {{"dtype", view.dtype},
-                    {"shape", view.shape},
-                    {"data_offsets", {offset, offset + view.size_bytes}}};
-    offset += view.size_bytes;
+  for (const SafeTensorEntry& entry : entries) {
+    header[entry.name] = {{"dtype", entry.dtype},
+                          {"shape", entry.shape},
+                          {"data_offsets", {offset, offset + entry.size_bytes}}};
+    offset += entry.size_bytes;
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const std::uint64_t header_bytes = text.size();
-  OutputFile file(path);
-  std::ostream& out = file.stream();
   out.write(reinterpret_cast<const char*>(&header_bytes), 8);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+}  // namespace
+
+void writeSafeTensors(std::ostream& out, const std::vector<SafeTensorEntry>& entries,
+                      const std::map<std::string, std::string>& metadata,
+                      const std::function<Bytes(std::size_t entry)>& data) {
+  writeHeader(out, entries, metadata);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Bytes bytes = data(i);
+    if (bytes.size() != entries[i].size_bytes)
+      throw inputError("the values of " + entries[i].name + " changed while they were written");
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+  }
+}
+
+void writeSafeTensors(const std::string& path, const std::map<std::string, SafeTensorView>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  std::vector<SafeTensorEntry> entries;
   for (const auto& [name, view] : tensors)
-    out.write(reinterpret_cast<const char*>(view.data),
-              static_cast<std::streamsize>(view.size_bytes));
+    entries.push_back({name, view.dtype, view.shape, view.size_bytes});
+  OutputFile file(path);
+  writeHeader(file.stream(), entries, metadata);
+  for (const auto& [name, view] : tensors)
+    file.stream().write(reinterpret_cast<const char*>(view.data),
+                        static_cast<std::streamsize>(view.size_bytes));
   file.finish();
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>
@@ -47,6 +49,19 @@ class SafeTensorsFile {
 
 /// Size in bytes of one element of a safetensors dtype; 0 when it is not known.
 std::size_t safeTensorElementSize(const std::string& dtype);
+
+/// A tensor that is to be written.
+struct SafeTensorEntry {
+  std::string name, dtype;
+  std::vector<std::int64_t> shape;
+  std::uint64_t size_bytes = 0;
+};
+
+/// Writes tensors in this order; `data` gives the bytes of one, as many as its entry says, when its
+/// turn comes. Throws inputError when it gives others.
+void writeSafeTensors(std::ostream& out, const std::vector<SafeTensorEntry>& entries,
+                      const std::map<std::string, std::string>& metadata,
+                      const std::function<Bytes(std::size_t entry)>& data);
 
 /// Writes a safetensors file as an OutputFile. Throws inputError.
 void writeSafeTensors(const std::string& path, const std::map<std::string, SafeTensorView>& tensors,

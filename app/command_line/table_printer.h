@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "traces/sql/column.h"
+
+namespace ringscope::app {
+
+enum class TableForm { kText, kCsv, kJson };
+
+/// Prints a table row by row, however many there are.
+class TablePrinter {
+ public:
+  virtual ~TablePrinter() = default;
+  virtual void begin(const std::vector<std::string>& columns) = 0;
+  virtual void row(std::span<const traces::Cell> cells) = 0;
+  virtual void end() = 0;
+};
+
+/// kText: columns as wide as the first rows need; kCsv: RFC 4180, NULL is empty; kJson: a list of
+/// objects with a key a column. `out` outlives it.
+std::unique_ptr<TablePrinter> makeTablePrinter(TableForm form, std::ostream& out);
+
+}  // namespace ringscope::app
