@@ -3,8 +3,8 @@
 
 #include <sqlite3.h>
 
-#include <set>
 #include <string>
+#include <string_view>
 
 #include "traces/sql/table.h"
 
@@ -14,75 +14,14 @@ namespace {
 /// SQLite's own that read nothing but their arguments. See https://sqlite.org/lang_corefunc.html,
 /// lang_aggfunc.html, windowfunctions.html, lang_mathfunc.html, lang_datefunc.html, json1.html.
 bool isHarmless(const std::string& function) {
-  static const std::set<std::string, std::less<>> kFunctions = {"abs",
-                                                                "avg",
-                                                                "ceil",
-                                                                "ceiling",
-                                                                "char",
-                                                                "coalesce",
-                                                                "count",
-                                                                "cume_dist",
-                                                                "dense_rank",
-                                                                "exp",
-                                                                "first_value",
-                                                                "floor",
-                                                                "format",
-                                                                "glob",
-                                                                "group_concat",
-                                                                "hex",
-                                                                "ifnull",
-                                                                "iif",
-                                                                "instr",
-                                                                "json",
-                                                                "json_array",
-                                                                "json_array_length",
-                                                                "json_extract",
-                                                                "json_group_array",
-                                                                "json_group_object",
-                                                                "json_object",
-                                                                "json_type",
-                                                                "json_valid",
-                                                                "lag",
-                                                                "last_value",
-                                                                "lead",
-                                                                "length",
-                                                                "like",
-                                                                "ln",
-                                                                "log",
-                                                                "log10",
-                                                                "log2",
-                                                                "lower",
-                                                                "ltrim",
-                                                                "max",
-                                                                "min",
-                                                                "mod",
-                                                                "nth_value",
-                                                                "ntile",
-                                                                "nullif",
-                                                                "percent_rank",
-                                                                "pow",
-                                                                "power",
-                                                                "printf",
-                                                                "quote",
-                                                                "rank",
-                                                                "replace",
-                                                                "round",
-                                                                "row_number",
-                                                                "rtrim",
-                                                                "sign",
-                                                                "sqrt",
-                                                                "substr",
-                                                                "substring",
-                                                                "sum",
-                                                                "total",
-                                                                "trim",
-                                                                "trunc",
-                                                                "typeof",
-                                                                "unicode",
-                                                                "upper",
-                                                                "->",
-                                                                "->>"};
-  return kFunctions.contains(function);
+  static constexpr std::string_view kFunctions =
+      " abs avg ceil ceiling char coalesce count cume_dist dense_rank exp first_value floor "
+      "format glob group_concat hex ifnull iif instr json json_array json_array_length "
+      "json_extract json_group_array json_group_object json_object json_type json_valid lag "
+      "last_value lead length like ln log log10 log2 lower ltrim max min mod nth_value ntile "
+      "nullif percent_rank pow power printf quote rank replace round row_number rtrim sign "
+      "sqrt substr substring sum total trim trunc typeof unicode upper -> ->> ";
+  return kFunctions.find(" " + function + " ") != std::string_view::npos;
 }
 
 bool isOurs(const std::string& table) {
