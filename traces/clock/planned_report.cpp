@@ -92,7 +92,7 @@ std::vector<std::string> ModelAssumptions::sentences() const {
                        : "messages move only while both ranks wait for them",
       "device: " + device.name + " at " + describeShare(efficiency) + " of its peak: " +
           tera(device.matmul_flops) + " in matrix products, " + tera(device.attention_flops) +
-          " in attention, " + describeSignificant(device.memory_bytes / 1e9, 3) + " GB/s of memory",
+          " in attention, " + describeDecimals(device.memory_bytes / 1e9, 0) + " GB/s of memory",
       "attention in backward is 2.5 times forward; the gradient sync is one fp32 all-reduce after "
       "backward that hides nothing; norms, rotary and AdamW count by their memory traffic"};
   if (hardware.tp_link) all.push_back("tensor parallelism: " + describe(*hardware.tp_link));
@@ -118,11 +118,11 @@ std::string toText(const PlannedAnswer& answer) {
   const CommunicationFigures& figures = asked.communication;
   const auto mean = [&](std::int64_t ns) { return meanOf(ns, asked.ranks); };
   std::string text = std::string("Model, not a measurement: ") + answer.sizes.name + ", " +
-                     describeSignificant(static_cast<double>(answer.sizes.parameters()) / 1e9, 3) +
-                     " billion parameters, " + describeCount(run.seq_len) + " tokens, batch " +
-                     std::to_string(run.batch) + ", dp " + std::to_string(run.dp) + ", tp " +
-                     std::to_string(run.tp) + ", cp " + std::to_string(run.cp) + ", " +
-                     asked.title + ", " + name(chosenBalance(run)) + ", " + name(run.mask) + "\n";
+                     describeCount(answer.sizes.parameters(), "parameter") + ", " +
+                     describeCount(run.seq_len) + " tokens, batch " + std::to_string(run.batch) +
+                     ", dp " + std::to_string(run.dp) + ", tp " + std::to_string(run.tp) + ", cp " +
+                     std::to_string(run.cp) + ", " + asked.title + ", " + name(chosenBalance(run)) +
+                     ", " + name(run.mask) + "\n";
   text += "A training step takes " + describeNs(asked.step_ns) +
           ". Of it a rank stands still for " + mean(figures.attention.exposed_ns) + " (" +
           describeShare(asked.exposedShare()) +

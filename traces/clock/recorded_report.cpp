@@ -82,7 +82,7 @@ std::string toText(const RecordedAnswer& answer) {
                      describeCount(ranks, "rank") + ", as if each had its own device\n";
   text += "A training step takes " + describeNs(answer.timeline.stepNs()) + "; recorded " +
           describeNs(recordedStepNs(answer)) +
-          (answer.recorded.own_cores ? ", each rank on a core of its own"
+          (answer.recorded.own_cores ? ", on a machine with a core for each rank"
                                      : ", where ranks shared cores or may have") +
           ".\nOf it a rank stands still for " + meanOf(figures.attention.exposed_ns, ranks) +
           " because of attention's messages (" + meanOf(figures.forward.exposed_ns, ranks) +
