@@ -147,6 +147,7 @@ void writeSafeTensors(std::ostream& out, const std::vector<SafeTensorEntry>& ent
 void writeSafeTensors(const std::string& path, const std::map<std::string, SafeTensorView>& tensors,
                       const std::map<std::string, std::string>& metadata) {
   std::vector<SafeTensorEntry> entries;
+  entries.reserve(tensors.size());
   for (const auto& [name, view] : tensors)
     entries.push_back({name, view.dtype, view.shape, view.size_bytes});
   OutputFile file(path);

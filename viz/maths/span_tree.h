@@ -41,7 +41,7 @@ struct Span {
 template <typename T>
 class Blocks {
  public:
-  void push_back(const T& value) {
+  void append(const T& value) {
     if (size_ % kBlock == 0) blocks_.push_back(std::make_unique<T[]>(kBlock));
     blocks_.back()[size_++ % kBlock] = value;
   }
@@ -94,10 +94,10 @@ class SpanTree {
  public:
   void add(const Span& span, std::int64_t bytes = 0) {
     if (bytes != 0 || bytes_.size() > 0) {
-      while (bytes_.size() < spans_.size()) bytes_.push_back(0);
-      bytes_.push_back(bytes);
+      while (bytes_.size() < spans_.size()) bytes_.append(0);
+      bytes_.append(bytes);
     }
-    spans_.push_back(span);
+    spans_.append(span);
   }
   /// After the last add(): puts spans into the order of their begins, and sums them.
   void finish() {

@@ -37,9 +37,9 @@ QString share(std::int64_t part, std::int64_t whole) {
 }
 
 QString rate(const Exposure& of) {
-  if (of.bytes == 0 || of.under_way_ns() == 0) return "–";
+  if (of.bytes == 0 || of.underWayNs() == 0) return "–";
   return QString::fromStdString(traces::describeSignificant(
-             static_cast<double>(of.bytes) / static_cast<double>(of.under_way_ns()), 2)) +
+             static_cast<double>(of.bytes) / static_cast<double>(of.underWayNs()), 2)) +
          " GB/s";
 }
 
@@ -143,7 +143,7 @@ class AccountPage {
       p_.setFont(monoFont(11));
       p_.setPen(theme_.text);
       p_.drawText(QRectF(x, y_, half - 12, 17), Qt::AlignVCenter | Qt::AlignRight,
-                  share(account_.used(use), account_.step_ns()));
+                  share(account_.used(use), account_.stepNs()));
       if (++column == 2 || i + 1 == kTimeUses) {
         column = 0;
         y_ += 18;

@@ -198,13 +198,13 @@ class RankReader {
 
 std::string sentenceOf(const StepAccount& account) {
   const Exposure sum = account.exposure();
-  const std::int64_t step = account.step_ns();
-  if (sum.under_way_ns() == 0) return "No message is recorded in this training step.";
+  const std::int64_t step = account.stepNs();
+  if (sum.underWayNs() == 0) return "No message is recorded in this training step.";
   const auto share = [&](std::int64_t part, std::int64_t whole) {
     return traces::describeShare(static_cast<double>(part) / static_cast<double>(whole));
   };
   std::string words =
-      share(sum.hidden_ns, sum.under_way_ns()) + " of the communication is hidden under work";
+      share(sum.hidden_ns, sum.underWayNs()) + " of the communication is hidden under work";
   if (step > 0) words += "; " + share(sum.exposed_ns, step) + " of the ranks' time is exposed";
   const LayerAccount* worst = nullptr;
   for (const LayerAccount& layer : account.layers)
@@ -244,7 +244,7 @@ std::int64_t StepAccount::used(TimeUse use) const {
   return sum;
 }
 
-std::int64_t StepAccount::step_ns() const {
+std::int64_t StepAccount::stepNs() const {
   std::int64_t sum = 0;
   for (const RankAccount& rank : ranks) sum += rank.step_ns;
   return sum;

@@ -30,7 +30,7 @@ struct Exposure {
   std::int64_t exposed_ns = 0, hidden_ns = 0;
   std::int64_t bytes = 0;  ///< sent, and of collectives
 
-  std::int64_t under_way_ns() const { return exposed_ns + hidden_ns; }
+  std::int64_t underWayNs() const { return exposed_ns + hidden_ns; }
   Exposure& operator+=(const Exposure& other);
 };
 
@@ -66,7 +66,7 @@ struct StepAccount {
 
   Exposure exposure() const;
   std::int64_t used(TimeUse use) const;
-  std::int64_t step_ns() const;
+  std::int64_t stepNs() const;
 };
 
 StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor);

@@ -19,7 +19,7 @@ constexpr int kBetween = 500;  // milliseconds between two makings of a live run
 std::string captionOf(const RankAccount& rank) {
   if (rank.step_ns == 0) return "nothing is recorded in this step";
   std::string words = "exposed " + describeDuration(rank.exposure.exposed_ns) + " of " +
-                      describeDuration(rank.exposure.under_way_ns()) + " communication";
+                      describeDuration(rank.exposure.underWayNs()) + " communication";
   if (rank.cpu_ns > 0 && rank.wall_ns > 0)
     words += " · CPU " +
              traces::describeShare(static_cast<double>(rank.cpu_ns) /
