@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 std::string makeFreeFolder(const std::string& base) {
   constexpr int kMost = 100'000;
   for (int number = 1; number < kMost; ++number) {
-    const std::string folder = number == 1 ? base : base + "-" + std::to_string(number);
+    std::string folder = number == 1 ? base : base + "-" + std::to_string(number);
     std::error_code error;
     if (fs::exists(folder, error) && !fs::is_empty(folder, error)) continue;
     if (fs::create_directories(folder, error) && !error)
