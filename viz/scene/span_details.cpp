@@ -164,7 +164,8 @@ SpanDetails detailsOf(const Event& e) {
 
 std::string wordsOf(const SpanDetails& details) {
   std::string words = details.title;
-  for (const auto& [what, value] : details.rows) words += "\n" + what + ": " + value;
+  for (const auto& [what, value] : details.rows)
+    words.append("\n").append(what).append(": ").append(value);
   return words;
 }
 
