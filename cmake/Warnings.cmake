@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ringscope_target(NAME): what every target of our own is compiled with.
 function(ringscope_target target)
+  ringscope_unity(${target})
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
                -Wno-missing-field-initializers -Werror)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")

@@ -20,7 +20,6 @@ namespace ringscope::engine {
 namespace {
 
 constexpr std::int64_t kSeqDim = 2;
-constexpr Layer kOnlyLayer = Layer::of(0);
 constexpr const char* kResults[] = {"out", "lse", "dq", "dk", "dv"};
 constexpr const char* kSinkGradient = "dsinks";  // not of the sequence: the ranks' parts add up
 

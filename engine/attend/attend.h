@@ -14,6 +14,9 @@
 
 namespace ringscope::engine {
 
+/// Where its tensors are recorded.
+inline constexpr Layer kOnlyLayer = Layer::of(0);
+
 /// The shape of an attention that is made up: q, dout [B, H, S, D]; k, v [B, Hkv, S, D].
 struct RandomShape {
   std::int64_t batch = 1, heads = 1, length = 1, width = 1, kv_heads = 1;

@@ -12,8 +12,6 @@
 namespace ringscope::engine {
 namespace {
 
-constexpr Layer kOnlyLayer = Layer::of(0);
-
 traces::DiffRecord recordOf(const char* tensor, traces::Direction direction) {
   traces::DiffRecord diff;
   diff.place = {0, kOnlyLayer, direction, {}};

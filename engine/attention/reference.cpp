@@ -6,7 +6,7 @@
 namespace ringscope::engine {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 256;
+constexpr std::int64_t kReferenceRows = 256;
 
 /// [B, Hkv, S, D] to [B, Hq, S, D]: every query head gets its own copy of its group's keys.
 at::Tensor perQueryHead(const at::Tensor& t, std::int64_t query_heads) {
@@ -51,8 +51,8 @@ AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tenso
   const at::Tensor q64 = q.to(at::kDouble);
   const at::Tensor k64 = perQueryHead(k, q.size(1)), v64 = perQueryHead(v, q.size(1));
   std::vector<at::Tensor> out, lse;
-  for (std::int64_t row = 0; row < q.size(2); row += kRowsAtOnce) {
-    const at::Tensor s = scores(q64.slice(2, row, row + kRowsAtOnce), k64, row);
+  for (std::int64_t row = 0; row < q.size(2); row += kReferenceRows) {
+    const at::Tensor s = scores(q64.slice(2, row, row + kReferenceRows), k64, row);
     lse.push_back(at::logsumexp(withSinks(s, sinks_), -1));
     // A row without a key is out 0; exp(-inf - -inf) would be NaN.
     const at::Tensor base = lse.back().masked_fill(at::isneginf(lse.back()), 0).unsqueeze(-1);
@@ -69,8 +69,8 @@ AttentionGradients ReferenceAttention::backward(const at::Tensor& dout, const at
   const at::Tensor delta = (dout64 * result.out.to(at::kDouble)).sum(-1, true);  // [B, H, S, 1]
   at::Tensor dk = at::zeros_like(k64), dv = at::zeros_like(v64);
   std::vector<at::Tensor> dq;
-  for (std::int64_t row = 0; row < q.size(2); row += kRowsAtOnce) {
-    auto rows = [&](const at::Tensor& t) { return t.slice(2, row, row + kRowsAtOnce); };
+  for (std::int64_t row = 0; row < q.size(2); row += kReferenceRows) {
+    auto rows = [&](const at::Tensor& t) { return t.slice(2, row, row + kReferenceRows); };
     const at::Tensor p =
         at::exp(scores(rows(q64), k64, row) - rows(result.lse)
                                                   .to(at::kDouble)

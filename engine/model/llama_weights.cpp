@@ -26,14 +26,14 @@ std::string layerName(Layer layer, const std::string& name) {
 std::map<std::string, std::string> filesOf(const std::string& folder) {
   const std::string index = folder + "/model.safetensors.index.json";
   if (!std::filesystem::exists(index)) return {};
-  const auto json = traces::readJson(index);
-  if (!json.is_object() || !json.value("weight_map", nlohmann::json()).is_object())
+  const auto listed = traces::readJson(index);
+  if (!listed.is_object() || !listed.value("weight_map", nlohmann::json()).is_object())
     throw inputError(index + ": has no weight_map");
   const auto refused = [&](const std::string& name) {
     return inputError(index + ": the file of '" + name + "' is not a file of this folder");
   };
   std::map<std::string, std::string> files;
-  for (const auto& [name, file] : json["weight_map"].items()) {
+  for (const auto& [name, file] : listed["weight_map"].items()) {
     const std::string text = file.is_string() ? file.get<std::string>() : "";
     if (text.empty() || text.find('/') != std::string::npos) throw refused(name);
     files[name] = text;

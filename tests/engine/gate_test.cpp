@@ -24,7 +24,7 @@ using traces::Place;
 using traces::RingStep;
 
 constexpr int kStages = 4, kLayers = 2;
-constexpr GroupRank kFirst = GroupRank::of(0), kSecond = GroupRank::of(1);
+constexpr GroupRank kRank0 = GroupRank::of(0), kRank1 = GroupRank::of(1);
 
 /// Rank threads that pass gates at their own pace, as a training run does.
 class Runners {
@@ -120,18 +120,18 @@ TEST(GateTest, AStopWaitsForTheLastRankAndOutlastsAContinue) {
   gate.stop();
   std::atomic<bool> ended{false};
   std::thread first([&] {
-    EXPECT_THROW(gate.arrive(kFirst, {0, Layer::of(0), Direction::kForward, RingStep::of(0)}),
+    EXPECT_THROW(gate.arrive(kRank0, {0, Layer::of(0), Direction::kForward, RingStep::of(0)}),
                  StopRequested);
     ended = true;
-    gate.leave(kFirst);
+    gate.leave(kRank0);
   });
-  const std::vector<std::pair<GroupRank, Place>> only_its_peer = {{kSecond, Place{}}};
+  const std::vector<std::pair<GroupRank, Place>> only_its_peer = {{kRank1, Place{}}};
   EXPECT_TRUE(test::eventually([&] { return gate.onTheirWay() == only_its_peer; }));
   EXPECT_FALSE(ended) << "its peer is still on its way here, and may need it";
   gate.resume();
-  EXPECT_THROW(gate.arrive(kSecond, {0, Layer::of(0), Direction::kForward, RingStep::of(0)}),
+  EXPECT_THROW(gate.arrive(kRank1, {0, Layer::of(0), Direction::kForward, RingStep::of(0)}),
                StopRequested);
-  gate.leave(kSecond);
+  gate.leave(kRank1);
   first.join();
   EXPECT_TRUE(gate.over());
 }
@@ -199,7 +199,7 @@ TEST(GateTest, ARankThatIsHeldAtItsGateCanBePausedAndGoesOnWhenItIsLetGo) {
     gate.arrive(rank, {1, Layer::of(0), Direction::kForward, RingStep::of(0)});
     gate.leave(rank);
   };
-  std::thread a(run, kFirst), b(run, kSecond);
+  std::thread a(run, kRank0), b(run, kRank1);
   // It is asked under the gate's lock: who has asked is held.
   EXPECT_TRUE(test::eventually([&] { return asked[0] > 0 && asked[1] > 0; }));
   gate.pause();
@@ -268,7 +268,7 @@ TEST(SharedGateTest, ProcessesStopAtTheSameGateAndAKilledOneBlocksNobody) {
   for (test::Campaign campaign(20, 1); campaign.next();) {
     SCOPED_TRACE(campaign.text());
     Gate gate(2, SharedMemory(Gate::bytesFor(2)));
-    GateProcess a(gate, kFirst), b(gate, kSecond);
+    GateProcess a(gate, kRank0), b(gate, kRank1);
     gate.pause();
     const auto place = gate.waitUntilStopped();
     ASSERT_TRUE(place);
@@ -279,7 +279,7 @@ TEST(SharedGateTest, ProcessesStopAtTheSameGateAndAKilledOneBlocksNobody) {
     b.kill();  // at any moment, so also while it holds the gate's lock
     gate.pause();
     ASSERT_TRUE(test::eventually([&] { return gate.onTheirWay().size() == 1; }));
-    EXPECT_EQ(gate.onTheirWay().front().first, kSecond) << "the killed one never comes";
+    EXPECT_EQ(gate.onTheirWay().front().first, kRank1) << "the killed one never comes";
     gate.stop();
   }
 }

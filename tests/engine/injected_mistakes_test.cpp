@@ -9,7 +9,7 @@
 
 #include "engine/attend/attend.h"
 #include "engine/mistakes/registry.h"
-#include "engine/train/training_run.h"
+#include "tests/engine/injected_harness.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 
@@ -135,12 +135,6 @@ TrainConfig trainConfig(const TrainCase& c) {
   config.seq_len = 64;
   c.prepare(config);
   return config;
-}
-
-TrainOutcome train(TrainConfig config, const std::string& mistake) {
-  if (!mistake.empty()) config.mistakes = {mistake};
-  Gate gate(config.mesh().worldSize());
-  return runTraining(config, gate, nullptr);
 }
 
 Numbers numbersOf(const TrainOutcome& outcome) {

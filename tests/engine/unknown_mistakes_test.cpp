@@ -111,7 +111,7 @@ class DoubledPart : public WrappedRotation {
 };
 
 /// A mistake that nobody has written down.
-struct Unlisted {
+struct UnlistedOp {
   std::string name;
   Direction direction = Direction::kForward;
   std::string says;  ///< of the evidence
@@ -136,7 +136,7 @@ void doubleDk(Seams& seams, const Target& target) {
   };
 }
 
-const std::vector<Unlisted> kUnlisted = {
+const std::vector<UnlistedOp> kUnlisted = {
     {"OneHeadIsScaled", Direction::kForward, "'s block_out of ",
      [](Seams& seams, const Target& target) {
        change(seams, target, [](AttentionResult& b) { b.out.select(1, 0).mul_(1.1); });
@@ -178,13 +178,13 @@ const std::vector<Unlisted> kUnlisted = {
 };
 
 /// A row of one block only becomes NaN in backward, which has its name.
-bool applies(const RunCase& run, const Unlisted& mistake) {
+bool applies(const RunCase& run, const UnlistedOp& mistake) {
   if (mistake.name == "ARowIsLost") return run.strategy != Strategy::kUlysses;
   if (mistake.name == "DkOfOneStageIsDoubled") return run.strategy != Strategy::kAllGather;
   return true;
 }
 
-void expectPlaced(const RunCase& run, const traces::Trace& right, const Unlisted& mistake) {
+void expectPlaced(const RunCase& run, const traces::Trace& right, const UnlistedOp& mistake) {
   SCOPED_TRACE(run.name + " " + mistake.name);
   const Target target = targetOf(right, mistake.direction);
   Seams seams;
@@ -220,7 +220,7 @@ class UnlistedMistakeTest : public testing::TestWithParam<RunCase> {};
 TEST_P(UnlistedMistakeTest, IsPlacedAndGetsNoWrongName) {
   const auto right = recordedWith(configOf(GetParam()), {});
   EXPECT_TRUE(traces::diagnose(*right).findings().empty());
-  for (const Unlisted& mistake : kUnlisted)
+  for (const UnlistedOp& mistake : kUnlisted)
     if (applies(GetParam(), mistake)) expectPlaced(GetParam(), *right, mistake);
 }
 

@@ -12,9 +12,9 @@ add_library(ringscope_facts STATIC
 ringscope_target(ringscope_facts)
 target_link_libraries(ringscope_facts PUBLIC ringscope_test_oracle ringscope_test_places ringscope_scene ringscope_engine GTest::gtest)
 target_precompile_headers(ringscope_facts REUSE_FROM ringscope_engine)
-ringscope_test(test_facts engine facts/facts_test.cpp LIBS ringscope_facts GTest::gtest_main)
+target_compile_options(ringscope_facts PRIVATE -O1)
+ringscope_test(test_facts engine facts/facts_test.cpp HEADERS ringscope_engine LIBS ringscope_facts GTest::gtest_main)
 add_dependencies(test_facts ringscope)
-target_precompile_headers(test_facts REUSE_FROM ringscope_engine)
 if(RINGSCOPE_GUI)
   ringscope_window_test(test_painted_facts viz/painted_test.cpp viz/painted_moments.cpp viz/painted_numbers.cpp
     viz/painted_words.cpp)

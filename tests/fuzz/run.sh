@@ -6,7 +6,7 @@ set -euo pipefail
 source=$1 build=$2 seconds=${3:-20}
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1\ -g1 \
   -DCMAKE_CXX_COMPILER=clang++-14 -DRINGSCOPE_ENGINE=OFF -DRINGSCOPE_GUI=OFF -DRINGSCOPE_TESTS=OFF \
-  -DRINGSCOPE_FUZZ=ON >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 2; }
+  -DRINGSCOPE_FUZZ=ON -DRINGSCOPE_UNITY=ON >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 2; }
 cmake --build "$build" --target fuzz >>"$build.log" 2>&1 || { tail -50 "$build.log" >&2; exit 2; }
 python3 "$source/tests/fuzz/corpus.py" "$build/corpus"
 fuzz() {

@@ -64,4 +64,15 @@ grep -q "readability-identifier-naming" "$folder/out" || fail "the name is not f
 tidy traces/right.cpp || fail "the right file is not clean"
 code=0; tidy traces/nowhere || code=$?
 [ "$code" = 2 ] || fail "a folder that is not there exits with $code"
+
+# Where CMake compiles the two as one, each is still looked at.
+together=$folder/build/own/traces.dir/Unity/unity_0_cxx.cxx
+mkdir -p "$(dirname "$together")"
+printf '#include "%s"\n' "$folder"/traces/{right,wrong}.cpp > "$together"
+printf '[{"directory": "%s", "file": "%s", "command": "c++ -std=c++20 -I%s -c %s"}]' \
+  "$folder" "$together" "$folder" "$together" > "$folder/build/own/compile_commands.json"
+write wrong 'return value_;'
+code=0; tidy --locks || code=$?
+[ "$code" = 1 ] || fail "a read without the mutex among files compiled as one exits with $code"
+grep -q '1 of 2 files are not clean' "$folder/out" || fail "files compiled as one are not looked at one by one"
 echo "scripts/tidy finds, remembers and refuses"

@@ -19,15 +19,15 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What a path leads to, with the names beneath it that do not exist yet.
-struct Place {
+struct FilePlace {
   dev_t device = 0;
   ino_t inode = 0;
   std::string missing;
 
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const FilePlace&, const FilePlace&) = default;
 };
 
-std::optional<Place> placeOf(const fs::path& path) {
+std::optional<FilePlace> placeOf(const fs::path& path) {
   struct stat status = {};
   std::error_code error;
   fs::path there = fs::weakly_canonical(path, error), missing;
@@ -37,7 +37,7 @@ std::optional<Place> placeOf(const fs::path& path) {
     missing = missing.empty() ? there.filename() : there.filename() / missing;
     there = there.parent_path();
   }
-  return Place{status.st_dev, status.st_ino, missing.string()};
+  return FilePlace{status.st_dev, status.st_ino, missing.string()};
 }
 
 std::string reason(int error) {

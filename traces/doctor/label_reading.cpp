@@ -69,7 +69,7 @@ LabelReading judge(const LabelCounts& c) {
   return reading;
 }
 
-std::set<std::int32_t> stepsOf(const Trace& trace) {
+std::set<std::int32_t> stepsWithLabels(const Trace& trace) {
   std::set<std::int32_t> steps;
   for (const TensorRecord& tensor : trace.tensors())
     if (tensor.tensor == TensorName{TensorKind::kBuffer, "labels"})
@@ -96,7 +96,7 @@ LabelReading computedLabels(const Trace& trace) {
   bool any_right = false;
   std::optional<LabelReading> perhaps;
   std::set<std::pair<std::int32_t, std::vector<std::uint64_t>>> seen;
-  for (const std::int32_t train_step : stepsOf(trace))
+  for (const std::int32_t train_step : stepsWithLabels(trace))
     for (const auto& members : sequenceGroups(trace)) {
       if (!seen.emplace(train_step, hashesOf(trace, train_step, members)).second) continue;
       const auto tokens = SequenceTokens::of(trace, train_step, members);

@@ -16,7 +16,7 @@ namespace ringscope::traces {
 namespace {
 
 /// Multiply-adds: about a second of one core.
-constexpr double kWork = 5e8;
+constexpr double kProofWork = 5e8;
 
 /// Those that share the sequence with the finding's rank, or the first that do.
 std::vector<WorldRank> membersOf(const Trace& trace, const Finding& finding) {
@@ -124,7 +124,7 @@ std::string proofOf(const Trace& trace, const Finding& finding) {
     if (finding.place.layer.isNone())
       return unknown ? "" : proofOfStep(trace, finding.place.train_step, *mistake);
     const LayerPass pass{finding.place.train_step, finding.place.layer, 0};
-    const LayerCheck check = checkLayer(trace, pass, membersOf(trace, finding), kWork);
+    const LayerCheck check = checkLayer(trace, pass, membersOf(trace, finding), kProofWork);
     return unknown ? exclusions(check.hypotheses) : proofOf(check.hypotheses, finding.rule);
   } catch (const Error&) {
     return "";  // values are damaged, which the trace's problems say

@@ -15,7 +15,7 @@ namespace ringscope::traces {
 namespace {
 
 /// Multiply-adds for all groups of ranks together: about a second of one core.
-constexpr double kWork = 5e8;
+constexpr double kPlaceWork = 5e8;
 
 std::string blockOf(const WrongStage& stage) {
   return stage.source == stage.rank ? "its own block"
@@ -156,7 +156,7 @@ StageCheck checkOf(const Trace& trace, const DiffRecord& wrong) {
   best.skipped = "no rank is recorded";
   for (const auto& members : groups) {
     StageCheck check = checkStages(trace, pass, members, wrong.place.direction,
-                                   worstGroup(trace, wrong), kWork / std::ssize(groups));
+                                   worstGroup(trace, wrong), kPlaceWork / std::ssize(groups));
     if (!check.wrong.empty()) return check;
     if (!best.skipped.empty() || check.right > 0) best = std::move(check);
   }

@@ -18,9 +18,9 @@ std::string microseconds(std::int64_t ns) {
   return text;
 }
 
-class Writer {
+class ChromeWriter {
  public:
-  Writer(const Trace& trace, std::ostream& out)
+  ChromeWriter(const Trace& trace, std::ostream& out)
       : trace_(trace), out_(out), shift_(shiftToZero(trace)) {}
 
   Exported write() {
@@ -100,7 +100,7 @@ class Writer {
 }  // namespace
 
 Exported writeChrome(const Trace& trace, std::ostream& out) {
-  return Writer(trace, out).write();
+  return ChromeWriter(trace, out).write();
 }
 
 }  // namespace ringscope::traces

@@ -44,9 +44,9 @@ std::uint64_t counterUuid(WorldRank rank, MemoryCategory category) {
   return uuidOf(rank, 1 + static_cast<std::uint64_t>(category));
 }
 
-class Writer {
+class PerfettoWriter {
  public:
-  Writer(const Trace& trace, std::ostream& out)
+  PerfettoWriter(const Trace& trace, std::ostream& out)
       : trace_(trace), out_(out), shift_(shiftToZero(trace)) {}
 
   Exported write() {
@@ -187,7 +187,7 @@ class Writer {
 }  // namespace
 
 Exported writePerfetto(const Trace& trace, std::ostream& out) {
-  return Writer(trace, out).write();
+  return PerfettoWriter(trace, out).write();
 }
 
 }  // namespace ringscope::traces

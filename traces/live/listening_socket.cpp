@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& address) {
+[[noreturn]] void failToListen(const std::string& address) {
   throw inputError("it is not possible to listen at " + address + ": " + std::strerror(errno));
 }
 
@@ -106,10 +106,10 @@ void ListeningSocket::openUnix(const std::string& path) {
   // Until its mode is set another user could connect; isOfOwner() refuses him.
   if (descriptor_ < 0 ||
       ::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    fail(path);
+    failToListen(path);
   path_ = path;
   address_ = fs::absolute(path).string();
-  if (::chmod(path.c_str(), 0600) != 0 || ::listen(descriptor_, SOMAXCONN) != 0) fail(path);
+  if (::chmod(path.c_str(), 0600) != 0 || ::listen(descriptor_, SOMAXCONN) != 0) failToListen(path);
 }
 
 void ListeningSocket::openTcp(const std::string& port) {
@@ -125,7 +125,7 @@ void ListeningSocket::openTcp(const std::string& port) {
       ::bind(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(descriptor_, SOMAXCONN) != 0 ||
       ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    fail("127.0.0.1:" + port);
+    failToListen("127.0.0.1:" + port);
   address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
 }
 

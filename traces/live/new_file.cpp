@@ -14,7 +14,7 @@
 namespace ringscope::traces {
 namespace {
 
-[[noreturn]] void fail(const std::string& path) {
+[[noreturn]] void failToWrite(const std::string& path) {
   throw inputError(path + " cannot be written: " + std::strerror(errno));
 }
 
@@ -24,7 +24,7 @@ NewFile::NewFile(const std::string& path)
     : path_(path),
       descriptor_(
           ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) {
-  if (descriptor_ < 0) fail(path);
+  if (descriptor_ < 0) failToWrite(path);
 }
 
 NewFile::~NewFile() {
@@ -44,15 +44,16 @@ void NewFile::write(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path_);
+    if (written < 0) failToWrite(path_);
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
 void NewFile::close(const std::string& final_path) {
   const int descriptor = std::exchange(descriptor_, -1);
-  if (descriptor >= 0 && ::close(descriptor) != 0) fail(path_);
-  if (!final_path.empty() && std::rename(path_.c_str(), final_path.c_str()) != 0) fail(path_);
+  if (descriptor >= 0 && ::close(descriptor) != 0) failToWrite(path_);
+  if (!final_path.empty() && std::rename(path_.c_str(), final_path.c_str()) != 0)
+    failToWrite(path_);
 }
 
 }  // namespace ringscope::traces

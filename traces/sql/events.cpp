@@ -47,7 +47,7 @@ std::size_t columnNamed(std::string_view name) {
 
 /// Which events a query can be about, as far as its conditions say.
 struct Wanted {
-  explicit Wanted(std::span<const Condition> conditions) {
+  explicit Wanted(std::span<const QueryCondition> conditions) {
     const auto range = [&](const char* name) { return rangeOf(conditions, columnNamed(name)); };
     rank = range("rank");
     step = range("train_step");
@@ -55,9 +55,10 @@ struct Wanted {
     stage = range("stage");
     begin_ns = range("begin_ns");
     end_ns = range("end_ns");
-    for (const Condition& condition : conditions)
+    for (const QueryCondition& condition : conditions)
       if (const auto* name = std::get_if<std::string>(&condition.value);
-          name && condition.is == Condition::Is::kEqual && condition.column == columnNamed("kind"))
+          name && condition.is == QueryCondition::Is::kEqual &&
+          condition.column == columnNamed("kind"))
         kinds &= bitOf(*name);
   }
   static std::uint32_t bitOf(std::string_view kind) {
@@ -104,7 +105,7 @@ std::vector<Steps> stretchesOf(const Trace& trace) {
 /// for.
 class EventRows : public TableRows {
  public:
-  EventRows(const QueriedTrace& traced, std::span<const Condition> conditions)
+  EventRows(const QueriedTrace& traced, std::span<const QueryCondition> conditions)
       : traced_(traced),
         stretches_(traced.once<std::vector<Steps>>("stretches of events",
                                                    [&] { return stretchesOf(traced.trace()); })),
@@ -153,7 +154,8 @@ class EventRows : public TableRows {
   std::vector<Event> run_;
 };
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const Condition> conditions) {
+std::unique_ptr<TableRows> open(const QueriedTrace& traced,
+                                std::span<const QueryCondition> conditions) {
   return std::make_unique<EventRows>(traced, conditions);
 }
 

@@ -40,7 +40,7 @@ const std::vector<Column>& columns() {
   return kColumns;
 }
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const Condition>) {
+std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
   const auto& findings = traced.once<std::vector<Finding>>(
       "findings", [&] { return diagnose(traced.trace()).findings(); });
   return std::make_unique<RecordRows<Finding>>(findings, columns());

@@ -122,7 +122,7 @@ std::vector<Hop> hopsOf(const QueriedTrace& traced) {
   return matching.take();
 }
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const Condition>) {
+std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
   const auto& hops = traced.once<std::vector<Hop>>("hops", [&] { return hopsOf(traced); });
   return std::make_unique<RecordRows<Hop>>(hops, columns());
 }

@@ -35,7 +35,8 @@ class MemoryRows : public TableRows {
   std::size_t at_ = 0;
 };
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const Condition> conditions) {
+std::unique_ptr<TableRows> open(const QueriedTrace& traced,
+                                std::span<const QueryCondition> conditions) {
   constexpr std::size_t kRank = 2;
   return std::make_unique<MemoryRows>(traced, rangeOf(conditions, kRank));
 }

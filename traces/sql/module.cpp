@@ -68,18 +68,18 @@ int disconnect(sqlite3_vtab* table) {
   return SQLITE_OK;
 }
 
-std::optional<Condition::Is> comparisonOf(unsigned char op) {
+std::optional<QueryCondition::Is> comparisonOf(unsigned char op) {
   switch (op) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
-      return Condition::Is::kEqual;
+      return QueryCondition::Is::kEqual;
     case SQLITE_INDEX_CONSTRAINT_LT:
-      return Condition::Is::kLess;
+      return QueryCondition::Is::kLess;
     case SQLITE_INDEX_CONSTRAINT_LE:
-      return Condition::Is::kAtMost;
+      return QueryCondition::Is::kAtMost;
     case SQLITE_INDEX_CONSTRAINT_GT:
-      return Condition::Is::kGreater;
+      return QueryCondition::Is::kGreater;
     case SQLITE_INDEX_CONSTRAINT_GE:
-      return Condition::Is::kAtLeast;
+      return QueryCondition::Is::kAtLeast;
     default:
       return std::nullopt;
   }
@@ -98,7 +98,7 @@ int bestIndex(sqlite3_vtab*, sqlite3_index_info* info) {
     if (!constraint.usable || !is || constraint.iColumn < 0 || !bytewise) continue;
     info->aConstraintUsage[i].argvIndex = ++arguments;
     name += std::to_string(constraint.iColumn) + " " + std::to_string(static_cast<int>(*is)) + ";";
-    rows /= *is == Condition::Is::kEqual ? 8 : 2;
+    rows /= *is == QueryCondition::Is::kEqual ? 8 : 2;
   }
   info->idxStr = sqlite3_mprintf("%s", name.c_str());
   if (!info->idxStr) return SQLITE_NOMEM;
@@ -133,12 +133,12 @@ Cell cellOf(sqlite3_value* value) {
   }
 }
 
-std::vector<Condition> conditionsOf(const char* name, int count, sqlite3_value** values) {
-  std::vector<Condition> conditions;
+std::vector<QueryCondition> conditionsOf(const char* name, int count, sqlite3_value** values) {
+  std::vector<QueryCondition> conditions;
   for (int i = 0; i < count && name; ++i) {
     unsigned column = 0, is = 0;
     if (std::sscanf(name, "%u %u;", &column, &is) != 2) break;
-    conditions.push_back({column, static_cast<Condition::Is>(is), cellOf(values[i])});
+    conditions.push_back({column, static_cast<QueryCondition::Is>(is), cellOf(values[i])});
     name = std::strchr(name, ';') + 1;
   }
   return conditions;

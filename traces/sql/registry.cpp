@@ -29,17 +29,17 @@ std::optional<Range> around(const Cell& value) {
 
 }  // namespace
 
-Range rangeOf(std::span<const Condition> conditions, std::size_t column) {
+Range rangeOf(std::span<const QueryCondition> conditions, std::size_t column) {
   Range range;
-  for (const Condition& condition : conditions) {
+  for (const QueryCondition& condition : conditions) {
     const auto value = around(condition.value);
     if (condition.column != column || !value) continue;
-    const bool from_above = condition.is == Condition::Is::kLess ||
-                            condition.is == Condition::Is::kAtMost ||
-                            condition.is == Condition::Is::kEqual;
-    const bool from_below = condition.is == Condition::Is::kGreater ||
-                            condition.is == Condition::Is::kAtLeast ||
-                            condition.is == Condition::Is::kEqual;
+    const bool from_above = condition.is == QueryCondition::Is::kLess ||
+                            condition.is == QueryCondition::Is::kAtMost ||
+                            condition.is == QueryCondition::Is::kEqual;
+    const bool from_below = condition.is == QueryCondition::Is::kGreater ||
+                            condition.is == QueryCondition::Is::kAtLeast ||
+                            condition.is == QueryCondition::Is::kEqual;
     if (from_above) range.most = std::min(range.most, value->most);
     if (from_below) range.least = std::max(range.least, value->least);
   }

@@ -18,7 +18,7 @@ namespace ringscope::traces {
 
 /// What a query says of a column in its WHERE or ON: SQLite tests it again, so a table may use of
 /// it what it can.
-struct Condition {
+struct QueryCondition {
   enum class Is { kEqual, kLess, kAtMost, kGreater, kAtLeast };
   std::size_t column = 0;
   Is is = Is::kEqual;
@@ -32,7 +32,7 @@ struct Range {
   bool holds(std::int64_t value) const { return value >= least && value <= most; }
 };
 /// What the conditions on a column of integers leave; all, where they compare with no number.
-Range rangeOf(std::span<const Condition> conditions, std::size_t column);
+Range rangeOf(std::span<const QueryCondition> conditions, std::size_t column);
 
 /// The rows of one reading of a table, in order.
 class TableRows {
@@ -73,7 +73,7 @@ struct Table {
   const std::vector<Column>& (*columns)();
   /// `traced` outlives the rows.
   std::unique_ptr<TableRows> (*open)(const QueriedTrace& traced,
-                                     std::span<const Condition> conditions);
+                                     std::span<const QueryCondition> conditions);
 };
 
 /// All tables; a new one is a file in this folder and a line in registry.cpp.

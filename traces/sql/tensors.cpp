@@ -32,7 +32,7 @@ const std::vector<Column>& columns() {
   return kColumns;
 }
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const Condition>) {
+std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
   return std::make_unique<RecordRows<TensorRecord>>(traced.trace().tensors(), columns());
 }
 

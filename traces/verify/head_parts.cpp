@@ -28,9 +28,9 @@ struct Choice {
   std::vector<std::size_t> rows, columns;  ///< within it
 };
 
-class Reader {
+class HeadReader {
  public:
-  Reader(const Trace& trace, std::int32_t train_step) : trace_(trace), train_step_(train_step) {
+  HeadReader(const Trace& trace, std::int32_t train_step) : trace_(trace), train_step_(train_step) {
     const bool has_head = std::ranges::any_of(trace.tensors(), [&](const TensorRecord& tensor) {
       return tensor.tensor == TensorName{TensorKind::kGradient, kHead} &&
              tensor.place.train_step == train_step;
@@ -258,7 +258,7 @@ double HeadParts::targets() const {
 }
 
 HeadParts headParts(const Trace& trace, std::int32_t train_step) {
-  return Reader(trace, train_step).read();
+  return HeadReader(trace, train_step).read();
 }
 
 }  // namespace ringscope::traces

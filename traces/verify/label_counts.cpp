@@ -20,9 +20,9 @@ std::optional<bool> goesOn(const IntentRecord* meant, TokenIndex token) {
   return document && token.value() + 1 < document->end;
 }
 
-class Reader {
+class LabelCounter {
  public:
-  Reader(const SequenceTokens& all, const IntentRecord* meant) : all_(all), meant_(meant) {}
+  LabelCounter(const SequenceTokens& all, const IntentRecord* meant) : all_(all), meant_(meant) {}
 
   LabelCounts read() {
     for (const RankTokens& rank : all_.ranks())
@@ -116,7 +116,7 @@ LabelCounts& LabelCounts::operator+=(const LabelCounts& more) {
 }
 
 LabelCounts countLabels(const SequenceTokens& tokens, const IntentRecord* meant) {
-  return Reader(tokens, meant).read();
+  return LabelCounter(tokens, meant).read();
 }
 
 }  // namespace ringscope::traces

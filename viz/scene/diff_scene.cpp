@@ -14,12 +14,12 @@ using traces::DiffRecord;
 
 namespace {
 
-std::string wordsOf(const DiffRecord& diff) {
+std::string cellWords(const DiffRecord& diff) {
   return (traces::diverges(diff) ? "▲ " : "") + traces::describeMultiple(diff.ratio);
 }
 
 DiffCell cellOf(const DiffRecord& diff, const Cursor& cursor) {
-  DiffCell cell{wordsOf(diff), traces::diverges(diff), false, diff.tensor, diff.place};
+  DiffCell cell{cellWords(diff), traces::diverges(diff), false, diff.tensor, diff.place};
   cell.place.stage = RingStep::of(0);
   cell.chosen =
       diff.isolated && diff.tensor == cursor.tensor && diff.place.layer == cursor.place.layer;
@@ -59,7 +59,7 @@ std::vector<DiffRow> restOf(std::vector<const DiffRecord*> step,
   rows.reserve(step.size());
   for (const DiffRecord* diff : step)
     rows.push_back(
-        {diff->tensor, wordsOf(*diff), diff->error, diff->limit, traces::diverges(*diff)});
+        {diff->tensor, cellWords(*diff), diff->error, diff->limit, traces::diverges(*diff)});
   return rows;
 }
 

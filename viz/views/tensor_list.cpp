@@ -9,7 +9,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr int kHeadHeight = 29, kLiveWidth = 88, kGap = 8, kRowHeight = 24;
+constexpr int kHeadHeight = 29, kLiveWidth = 88, kListGap = 8, kRowHeight = 24;
 constexpr int kKeyHeight = 20;
 constexpr int kScrollBar = 18;
 constexpr int kNameWidth = 118;  // a narrower name says nothing any more
@@ -70,7 +70,7 @@ void TensorList::setZoom(double zoom) {
 
 void TensorList::layOut() {
   const auto scaled = [this](int length) { return static_cast<int>(length * zoom_); };
-  const int head = scaled(kHeadHeight), live = scaled(kLiveWidth), gap = scaled(kGap);
+  const int head = scaled(kHeadHeight), live = scaled(kLiveWidth), gap = scaled(kListGap);
   filter_->setGeometry(0, 0, width() - live - gap, head);
   live_->setGeometry(width() - live, 0, live, head);
   key_->setVisible(model_->hasTensorsWithoutValues());

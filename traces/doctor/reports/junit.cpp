@@ -42,7 +42,7 @@ std::string skipped(const std::string& why) {
 }
 
 /// Each on lines of its own.
-std::string wordsOf(const Fix& fix) {
+std::string fixAndLinks(const Fix& fix) {
   std::string words;
   if (!fix.text.empty()) words += "\n\nIn " + fix.framework + ":\n\n" + fix.text;
   for (const std::string& link : fix.links) words += "\n" + link;
@@ -53,7 +53,8 @@ std::string failure(const Finding& finding) {
   return "      <failure" + attribute("type", finding.severity) +
          attribute("message", finding.title) + ">" +
          escaped(Baseline::identityOf(finding) + "; " + describe(finding.place) + ": " +
-                 finding.evidence + " What to change: " + finding.remedy + wordsOf(finding.fix)) +
+                 finding.evidence + " What to change: " + finding.remedy +
+                 fixAndLinks(finding.fix)) +
          "</failure>\n";
 }
 

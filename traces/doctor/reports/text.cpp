@@ -37,7 +37,7 @@ std::string rankOf(const Finding& finding) {
          (finding.group.size() > 1 ? " · cp group " + group : "");
 }
 
-std::string wordsOf(const Fix& fix) {
+std::string fixWords(const Fix& fix) {
   return fix.text.empty() ? "" : "  In " + fix.framework + ":\n" + indented(fix.text);
 }
 
@@ -50,7 +50,7 @@ std::string toText(const Diagnosis& diagnosis) {
     text += "✗ " + finding.title + "\n  " + finding.rule + " · " + finding.confidence + " · " +
             describe(finding.place) + rankOf(finding) +
             (finding.buffer.empty() ? "" : " · " + finding.buffer) + "\n  " + finding.evidence +
-            "\n  What to change: " + finding.remedy + "\n" + wordsOf(finding.fix);
+            "\n  What to change: " + finding.remedy + "\n" + fixWords(finding.fix);
     if (const Mistake* mistake = findMistake(finding.rule))
       text += "  Reported in: " + mistake->reported_in + "\n";
     for (const std::string& link : finding.fix.links) text += "    " + link + "\n";

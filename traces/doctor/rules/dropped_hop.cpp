@@ -13,7 +13,7 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr const char* kRemedy =
+constexpr const char* kHopRemedy =
     "Post one receive for each send, with the same group and the same peers on both sides.";
 
 Finding finding(const Event& event, const char* title, std::string evidence) {
@@ -26,7 +26,7 @@ Finding finding(const Event& event, const char* title, std::string evidence) {
   f.rank = event.rank;
   f.buffer = name(Payload::kKv);
   f.evidence = std::move(evidence);
-  f.remedy = kRemedy;
+  f.remedy = kHopRemedy;
   return f;
 }
 

@@ -15,8 +15,8 @@ namespace ringscope::traces {
 namespace {
 
 /// Multiply-adds for one layer; a few rows and heads tell.
-constexpr double kWork = 4e6;
-constexpr std::size_t kMostRows = 24, kFewRows = 6;
+constexpr double kGroupWork = 4e6;
+constexpr std::size_t kManyRows = 24, kFewRows = 6;
 constexpr std::int64_t kMostHeads = 8;
 
 enum class HeadIs { kUnlike, kOfItsGroup, kOfAnother, kUndecided };
@@ -40,11 +40,11 @@ class LayerReader {
  public:
   LayerReader(const Trace& trace, const LayerTensors& layer, const AttentionMask& mask)
       : trace_(trace), layer_(layer), heads_(std::min(layer.kv_heads, kMostHeads)) {
-    for (std::size_t rows = kMostRows;; rows /= 2) {
+    for (std::size_t rows = kManyRows;; rows /= 2) {
       rows_ = rowsWithFewKeys(layer, mask, layer.tokens.size(), rows);
-      if (rows <= kFewRows || work() <= kWork) break;
+      if (rows <= kFewRows || work() <= kGroupWork) break;
     }
-    while (heads_ > 2 && work() > kWork) --heads_;
+    while (heads_ > 2 && work() > kGroupWork) --heads_;
     for (const RowKeys& row : rows_) selection_.rows.push_back(row.row);
     fp8_ = trace.run() && trace.run()->fp8;
     const DType dtype = layer.tensors.at(TensorKind::kQ).front().record->dtype;

@@ -7,7 +7,7 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr const char* kRemedy =
+constexpr const char* kRotationRemedy =
     "After each ring step make the block that has arrived the one that is attended (and wait for "
     "it first); swap the two buffers every step.";
 
@@ -22,7 +22,7 @@ RuleResult checkKvNotRotated(const Trace& trace) {
                      describeCount(static_cast<std::int64_t>(coverage.pairs), "(query, key) pair") +
                      " again, of the block of rank " + toString(coverage.source) + ". " +
                      describeExtent(coverage);
-        f.remedy = kRemedy;
+        f.remedy = kRotationRemedy;
       });
   if (by_pairs.verdict == Verdict::kFound) return by_pairs;
   const RuleResult by_hashes = answerOf(
@@ -37,7 +37,7 @@ RuleResult checkKvNotRotated(const Trace& trace) {
                      "rank " +
                      toString(blocks.source) + " the hash is still that of rank " +
                      toString(blocks.held) + "'s.";
-        f.remedy = kRemedy;
+        f.remedy = kRotationRemedy;
       });
   return by_hashes.verdict == Verdict::kClear ? by_pairs : by_hashes;
 }

@@ -17,7 +17,7 @@ namespace ringscope::traces {
 namespace {
 
 /// Multiply-adds for one layer.
-constexpr double kWork = 1e7;
+constexpr double kDeltaWork = 1e7;
 
 std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
@@ -137,7 +137,7 @@ DqReading readLayer(const Trace& trace, const LayerPass& pass,
                     const std::vector<WorldRank>& members) {
   constexpr double kSure = 4;  // closer than that, rounding could be it
   DqReading reading;
-  const LayerCheck check = checkLayer(trace, pass, members, kWork);
+  const LayerCheck check = checkLayer(trace, pass, members, kDeltaWork);
   const auto dq = std::ranges::find(check.tensors, TensorKind::kDq, &TensorCheck::kind);
   if (dq == check.tensors.end() || dq->rows == 0) {
     reading.missing = check.skipped.empty() ? "" : check.skipped.front();

@@ -21,7 +21,7 @@ namespace ringscope::traces {
 namespace {
 
 /// Multiply-adds for one layer, shared out to its pieces; a few rows of a block tell.
-constexpr double kWork = 1e6;
+constexpr double kBaseWork = 1e6;
 
 /// Rows of block_lse against log Σ exp(q·k / √d), in squares.
 struct Comparison {
@@ -127,7 +127,7 @@ class BlockReader {
     Comparison c;
     for (const Event* piece : pieces)
       if (piece->source_rank == piece->rank)
-        add(c, *piece, kWork / static_cast<double>(pieces.size()));
+        add(c, *piece, kBaseWork / static_cast<double>(pieces.size()));
     return c;
   }
 

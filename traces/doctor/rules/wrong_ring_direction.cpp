@@ -9,7 +9,7 @@ namespace ringscope::traces {
 namespace {
 
 constexpr const char* kTitle = "Blocks are taken for those of other ranks than they are of";
-constexpr const char* kRemedy =
+constexpr const char* kDirectionRemedy =
     "Send to the rank whose steps take the block over: with sources r, r − 1, r − 2, … KV goes to "
     "rank r + 1 and comes from r − 1. Take peers and sources from one function of rank and step.";
 
@@ -31,7 +31,7 @@ Finding finding(const Flow& flow) {
                (receive.payload == Payload::kKv ? "KV" : "dK and dV") + " of rank " +
                toString(flow.send->source_rank) + "'s block, and rank " + toString(receive.rank) +
                " takes them for those of rank " + toString(receive.source_rank) + "'s.";
-  f.remedy = kRemedy;
+  f.remedy = kDirectionRemedy;
   return f;
 }
 
@@ -56,7 +56,7 @@ RuleResult checkWrongRingDirection(const Trace& trace) {
                  f.evidence = "The block that rank " + toString(blocks.rank) +
                               " takes for that of rank " + toString(blocks.source) +
                               " has the hash of rank " + toString(blocks.held) + "'s.";
-                 f.remedy = kRemedy;
+                 f.remedy = kDirectionRemedy;
                });
   if (by_hashes.verdict == Verdict::kClear && !known)
     return notObservable("needs both ends of every message, with whose block it carries");

@@ -7,9 +7,9 @@ namespace ringscope::traces {
 namespace {
 
 /// One rank's events; its ring steps are those of PyTorch's ring, or those that the job named.
-class Reader {
+class EventLines {
  public:
-  Reader(RecordedJob& job, std::size_t file)
+  EventLines(RecordedJob& job, std::size_t file)
       : job_(job), rank_(job.ranks[file]), shift_(job.shifts[file]) {
     for (const Line& line : rank_.lines) {
       if (line.kind() == "group") groups_[line.text("name")] = line.ranks("members");
@@ -200,7 +200,7 @@ class Reader {
 }  // namespace
 
 void addEvents(RecordedJob& job) {
-  for (std::size_t file = 0; file < job.ranks.size(); ++file) Reader(job, file).read();
+  for (std::size_t file = 0; file < job.ranks.size(); ++file) EventLines(job, file).read();
   std::ranges::stable_sort(job.events, {}, &Event::end_ns);
 }
 

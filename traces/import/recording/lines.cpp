@@ -11,13 +11,13 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 53;
+constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
 
 std::optional<std::int64_t> wholeOf(const nlohmann::json& value) {
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= kMost)
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostExact)
     return static_cast<std::int64_t>(value.get<std::uint64_t>());
   if (value.is_number_integer() && value.get<std::int64_t>() >= 0 &&
-      value.get<std::int64_t>() <= kMost)
+      value.get<std::int64_t>() <= kMostExact)
     return value.get<std::int64_t>();
   return std::nullopt;
 }

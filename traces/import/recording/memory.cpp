@@ -20,9 +20,9 @@ std::int64_t bytesIn(const Line& line, const char* key) {
 }
 
 /// One rank's samples. Nothing is said of a category before it was seen.
-class Reader {
+class MemoryLines {
  public:
-  Reader(RecordedJob& job, std::size_t file)
+  MemoryLines(RecordedJob& job, std::size_t file)
       : job_(job), rank_(job.ranks[file]), shift_(job.shifts[file]) {}
 
   void read() {
@@ -82,7 +82,7 @@ class Reader {
 }  // namespace
 
 void addMemory(RecordedJob& job) {
-  for (std::size_t file = 0; file < job.ranks.size(); ++file) Reader(job, file).read();
+  for (std::size_t file = 0; file < job.ranks.size(); ++file) MemoryLines(job, file).read();
 }
 
 }  // namespace ringscope::traces

@@ -50,9 +50,9 @@ constexpr Meaning kMeanings[] = {
 };
 
 /// One rank's tensors, the more telling of two for the same place first.
-class Reader {
+class TensorLines {
  public:
-  Reader(RecordedJob& job, const RankLines& rank) : job_(job), rank_(rank) {
+  TensorLines(RecordedJob& job, const RankLines& rank) : job_(job), rank_(rank) {
     for (const Line& line : rank.lines) {
       if (line.kind() == "tensor") by_id_[line.whole("id")] = &line;
       if (line.text("what") == "grad_before_sync")
@@ -286,7 +286,7 @@ class Reader {
 }  // namespace
 
 void addTensors(RecordedJob& job) {
-  for (const RankLines& rank : job.ranks) Reader(job, rank).read();
+  for (const RankLines& rank : job.ranks) TensorLines(job, rank).read();
 }
 
 }  // namespace ringscope::traces
