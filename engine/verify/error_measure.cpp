@@ -20,12 +20,14 @@ constexpr double kMeanLimit = 4;
 /// A row in which one device is far off is a hard one for every device: much of its rounding, of
 /// stored weights above all, is the same whatever the tiling.
 constexpr double kDeviceSlack = 2;
-/// Errors that came through other layers vary more from row to row than those of one attention (a
-/// query with one key has no dq but a cancellation), and those of gradients of parameters, which
-/// are sums over all tokens, still more. Measured: of 500 comparisons of a right run in fp32 the
-/// worst reaches 0.4 of the limits of activations and 0.5 of those of gradients.
+/// Errors that came through other layers vary more from row to row than those of one attention: a
+/// query with one key has no dq but a cancellation. Measured: of 500 comparisons of a right run in
+/// fp32 the worst reaches 0.4 of the limit.
 constexpr double kPropagatedSlack = 7.5;
-constexpr double kGradientSlack = 12;
+/// How many times its root mean square an error of a parameter's gradient may be: of what one
+/// device's errors say of the row's neighbourhood, of the whole parameter, and of the row itself.
+constexpr double kNearSlack = 7, kWholeSlack = 6, kOwnSlack = 5;
+constexpr double kNumberSlack = 1.4;  ///< times more, where a row is a single number
 
 at::Tensor wide(const at::Tensor& t) {
   return t.detach().to(at::kDouble);
@@ -111,6 +113,48 @@ at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, doubl
   return limits;
 }
 
+/// What each row's squared error is expected to be, from what was expected of it beforehand and
+/// from what one device's errors are in its neighbourhood.
+std::vector<double> expectedSquares(const Wide& device_errors, const RowVariance& v) {
+  const Wide spread(v.spread), terms(v.terms), single(v.single), merging(v.merging);
+  std::vector<double> of_row(static_cast<std::size_t>(device_errors.size()));
+  const auto beforehand = [&](std::int64_t i) { return spread[i] + terms[i] + single[i]; };
+  eachTile(v.spread, [&](std::int64_t first, std::int64_t last) {
+    double squares = 0, expected = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      squares += device_errors[i] * device_errors[i];
+      expected += beforehand(i);
+    }
+    const double factor = measuredFactor(squares, expected);
+    for (std::int64_t i = first; i < last; ++i)
+      of_row[static_cast<std::size_t>(i)] = factor * beforehand(i) + merging[i];
+  });
+  return of_row;
+}
+
+/// A row of a parameter's gradient is a sum over all tokens, of which a few are far louder than the
+/// others, so that its error does not average out over its D numbers. Which rows are loud is much
+/// the same on every device: of the rows furthest off, the run's error and one device's have a
+/// cosine of 0.9. But where a whole head came out well on one device, that was luck.
+at::Tensor parameterLimits(const at::Tensor& device_errors, const RowVariance& v, double width) {
+  const Wide errors(device_errors);
+  const std::vector<double> near = expectedSquares(errors, v);
+  at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
+  auto* of_row = limits.data_ptr<double>();
+  const auto squareOfOwn = [&](std::int64_t i) {
+    return std::isfinite(errors[i]) ? errors[i] * errors[i] : 0;
+  };
+  double whole = 0;
+  for (std::int64_t i = 0; i < errors.size(); ++i) whole += squareOfOwn(i);
+  whole /= static_cast<double>(std::max<std::int64_t>(1, errors.size()));
+  for (std::int64_t i = 0; i < errors.size(); ++i)
+    of_row[i] =
+        (width == 1 ? kNumberSlack : 1) *
+        std::sqrt(kNearSlack * kNearSlack * near[static_cast<std::size_t>(i)] +
+                  kWholeSlack * kWholeSlack * whole + kOwnSlack * kOwnSlack * squareOfOwn(i));
+  return limits;
+}
+
 /// The largest ratio of every `rows_a_code` rows, coded.
 traces::RowRatios coded(const at::Tensor& ratios) {
   traces::RowRatios rows;
@@ -177,8 +221,8 @@ at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
   if (variance)
     expected = {expected.spread + variance->spread, variance->terms, variance->single,
                 variance->merging};
-  return limitsOf(of_device.errors, expected, width,
-                  exact.dim() <= 2 ? kGradientSlack : kPropagatedSlack);
+  return exact.dim() <= 2 ? parameterLimits(of_device.errors, expected, width)
+                          : limitsOf(of_device.errors, expected, width, kPropagatedSlack);
 }
 
 void measureError(traces::DiffRecord& diff, const Comparison& of, const RowVariance* variance,

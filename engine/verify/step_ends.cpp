@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/verify/error_measure.h"
+#include "engine/verify/projection_variance.h"
 #include "engine/verify/sink_error.h"
 #include "traces/diff/summary.h"
 
@@ -57,7 +58,8 @@ std::pair<double, double> normAndError(const UnshardedStep& exact, const Unshard
 }  // namespace
 
 at::Tensor gradientLimits(const std::string& name, const UnshardedStep& exact,
-                          const UnshardedStep& device) {
+                          const UnshardedStep& device,
+                          const std::vector<AttentionVariance>& variances) {
   const at::Tensor &of_exact = exact.gradients.at(name), &of_device = device.gradients.at(name);
   for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
     const LayerAttention& attention = exact.layers[layer.index()];
@@ -66,7 +68,9 @@ at::Tensor gradientLimits(const std::string& name, const UnshardedStep& exact,
         sinkVariance(attention.sinks[0], attention, of_device.scalar_type());
     return rowLimits(of_exact, of_device, &variance, true);
   }
-  return rowLimits(of_exact, of_device);
+  const auto variance = projectionVariance(name, exact, variances);
+  const bool known = variance && isComparable(variance->spread);
+  return rowLimits(of_exact, of_device, known ? &*variance : nullptr, true);
 }
 
 /// An angle is position · theta^(-2i/D): the power is off by ln(theta)·2i/D units, as its exponent
@@ -111,7 +115,7 @@ DiffRecord StepEnds::loss(double logged) const {
 std::vector<DiffRecord> StepEnds::gradients() const {
   std::vector<DiffRecord> diffs;
   for (const auto& [name, of_exact] : exact.gradients) {
-    const at::Tensor limits = gradientLimits(name, exact, device);
+    const at::Tensor limits = gradientLimits(name, exact, device, variances);
     DiffRecord worst, last;
     at::Tensor measured;
     std::vector<double> by_rank;

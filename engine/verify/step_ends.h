@@ -6,9 +6,11 @@
 
 namespace ringscope::engine {
 
-/// Limits of the rows of a parameter's gradient, end to end; fp64.
+/// Limits of the rows of a parameter's gradient, end to end; fp64. `variances`: what each layer's
+/// attention is expected to round.
 at::Tensor gradientLimits(const std::string& name, const UnshardedStep& exact,
-                          const UnshardedStep& device);
+                          const UnshardedStep& device,
+                          const std::vector<AttentionVariance>& variances);
 
 /// What a training step has outside its layers, compared end to end with the unsharded step.
 struct StepEnds {
@@ -18,6 +20,7 @@ struct StepEnds {
   const Batch& batch;
   const UnshardedStep& exact;
   const UnshardedStep& device;
+  const std::vector<AttentionVariance>& variances;  ///< of each layer
 
   /// cos and sin of the positions that the batch has, against fp64. The unsharded steps use the
   /// angles as the run rounds them, so this is where their rounding is judged.

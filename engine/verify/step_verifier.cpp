@@ -213,7 +213,7 @@ std::vector<DiffRecord> StepVerifier::endToEnd(
       diffs.push_back(std::move(diff));
     }
   }
-  const StepEnds ends{train_step, layout, ranks, batch, exact, one_device};
+  const StepEnds ends{train_step, layout, ranks, batch, exact, one_device, variances};
   diffs.push_back(ends.rotary(config_, type_));
   diffs.push_back(ends.logits());
   diffs.push_back(ends.loss(loss));

@@ -25,6 +25,11 @@ UnshardedStep UnshardedStep::run(const LlamaConfig& config, const LlamaWeights& 
   step.loss = model.lossSum(batch.labels).item<double>() * scale;
   model.backward(scale);
   step.layers = model.attention();
+  for (Layer layer = Layer::of(0); layer.index() < step.layers.size(); layer = layer.next())
+    step.input_squares.push_back(
+        at::square(weights.ofLayer(layer, "input_layernorm.weight").to(at::kDouble))
+            .sum()
+            .item<double>());
   for (const std::string& name : replica.names()) step.gradients[name] = replica[name].grad();
   return step;
 }

@@ -16,6 +16,8 @@ struct UnshardedStep {
   at::Tensor logits;
   double loss = 0;  ///< mean over targets
   std::map<std::string, at::Tensor> gradients;
+  /// Of each layer: the squared 2-norm that a token's input of attention has, about.
+  std::vector<double> input_squares;
 
   /// Runs it in `type` from (a copy of) `weights`; cos and sin of the rotary embedding are those
   /// that a run in `rotary_type` has.

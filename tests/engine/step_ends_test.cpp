@@ -40,7 +40,7 @@ class StepEndsTest : public testing::Test {
       ranks.push_back(std::move(step));
     }
   }
-  StepEnds ends() const { return {0, dealt, ranks, batch, exact, device}; }
+  StepEnds ends() const { return {0, dealt, ranks, batch, exact, device, variances}; }
 
   static constexpr std::int64_t kLength = 32, kVocabulary = 16;
   LlamaConfig config;
@@ -48,6 +48,7 @@ class StepEndsTest : public testing::Test {
   BatchLayout dealt{layout};
   Batch batch;
   UnshardedStep exact, device;
+  std::vector<AttentionVariance> variances;
   std::vector<RankStep> ranks;
 };
 

@@ -70,6 +70,10 @@ void judgeGradients(const GradientType& type, std::int64_t longest, int runs, st
                                       type.type, type.fp8);
   const auto [exact, device] = verifier.unsharded(step.weights, step.batch);
   const UnshardedStep actual = ofOneDevice(step, type, random);
+  std::vector<engine::AttentionVariance> variances;
+  for (const engine::LayerAttention& layer : exact.layers)
+    variances.push_back(
+        engine::attentionVariance(layer, step.mask, step.config.attentionScale(), type.type));
   std::map<std::string, at::Tensor> largest;
   for (int i = 0; i < runs; ++i) {
     const UnshardedStep run = i == 0 ? device : ofOneDevice(step, type, random);
@@ -82,7 +86,7 @@ void judgeGradients(const GradientType& type, std::int64_t longest, int runs, st
   double worst = 0;
   for (const auto& [name, gradient] : actual.gradients) {
     const at::Tensor &of_exact = exact.gradients.at(name),
-                     limits = engine::gradientLimits(name, exact, device);
+                     limits = engine::gradientLimits(name, exact, device, variances);
     traces::DiffRecord diff;
     engine::measureRows(diff, gradient, of_exact, limits);
     worst = diff.ratio <= worst ? worst : diff.ratio;  // what is not a number, too
