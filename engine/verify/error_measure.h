@@ -27,21 +27,15 @@ struct Comparison {
   at::Tensor device;     ///< the same by one device in the run's type
 };
 
-/// What rounding explains in each row: largest 2-norms of the difference from the reference, fp64,
-/// shaped as the rows; `device`: the same by one device. `propagated`: errors that came with the
-/// inputs are in it too.
-at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
-                     const RowVariance* variance = nullptr, bool propagated = false);
-
 /// 2-norms of the rows of actual − reference, fp64; equal infinities differ by 0.
 at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference);
 
 /// Fills largest, error, limit, scale, ratio, worst_index and rows of a diff.
 /// A row's limit rests on what one device's errors are in its neighbourhood, shared out by how
 /// large rounding errors are to be expected in each row; `variance` says that, and where it is
-/// missing a row's error is taken to be of the size of the row. How the limit follows is in the
-/// source. With a layout, ratio_by_rank is filled from the rows that each rank owns along
-/// `seq_dim`.
+/// missing a row's error is taken to be of the size of the row. How the limit follows is in
+/// rounding_limits.cpp. With a layout, ratio_by_rank is filled from the rows that each rank owns
+/// along `seq_dim`.
 void measureError(traces::DiffRecord& diff, const Comparison& of,
                   const RowVariance* variance = nullptr, const BatchLayout* layout = nullptr,
                   std::int64_t seq_dim = 2, bool propagated = false);

@@ -7,6 +7,7 @@
 
 #include "engine/verify/error_measure.h"
 #include "engine/verify/projection_variance.h"
+#include "engine/verify/rounding_limits.h"
 #include "engine/verify/sink_error.h"
 #include "traces/diff/summary.h"
 

@@ -15,6 +15,7 @@
 #include "engine/gate/gate_state.h"
 #include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
+#include "engine/verify/rounding_limits.h"
 #include "traces/core/prose.h"
 
 namespace ringscope::app {

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verify/rounding_limits.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <vector>
+
+#include "engine/tensors/wide.h"
+#include "engine/verify/difference.h"
+#include "engine/verify/error_measure.h"
+
+namespace ringscope::engine {
+namespace {
+
+constexpr std::int64_t kTile = 32;  ///< neighbouring rows whose errors are measured together
+constexpr double kSpreadSlack = 1.1;
+constexpr double kTermsLimit = 2.9;
+constexpr double kSingleLimit = 8;
+/// A row in which one device is far off is a hard one for every device: much of its rounding, of
+/// stored weights above all, is the same whatever the tiling.
+constexpr double kDeviceSlack = 2;
+/// Errors that came through other layers vary more from row to row than those of one attention: a
+/// query with one key has no dq but a cancellation. Measured: of 500 comparisons of a right run in
+/// fp32 the worst reaches 0.4 of the limit.
+constexpr double kPropagatedSlack = 7.5;
+/// How many times its root mean square an error of a parameter's gradient may be: of what one
+/// device's errors say of the row's neighbourhood, of the whole parameter, and of the row itself.
+/// Measured: over 2,340 steps of right runs the worst row of any parameter reaches 0.77 of its
+/// limit.
+constexpr double kNearSlack = 7, kWholeSlack = 6, kOwnSlack = 5;
+constexpr double kNumberSlack = 1.4;  ///< times more, where a row is a single number
+
+/// Calls f(first, last) for the rows of each tile of neighbours along the last dimension.
+template <typename F>
+void eachTile(const at::Tensor& rows, F f) {
+  const std::int64_t length = rows.dim() > 0 ? rows.size(-1) : 1;
+  for (std::int64_t begin = 0; begin < rows.numel(); begin += length)
+    for (std::int64_t first = begin; first < begin + length; first += kTile)
+      f(first, std::min(first + kTile, begin + length));
+}
+
+/// Of a tensor of which nothing is known but its values: errors of the size of the row, and of the
+/// rows about it, where one is small by chance.
+RowVariance plainVariance(const at::Tensor& reference_norms, at::ScalarType type) {
+  const Wide norms(reference_norms);
+  const at::Tensor spread = at::empty(reference_norms.sizes(), at::kDouble);
+  auto* of_row = spread.data_ptr<double>();
+  const double roundoff = unitRoundoff(type);
+  eachTile(spread, [&](std::int64_t first, std::int64_t last) {
+    double squares = 0;
+    for (std::int64_t i = first; i < last; ++i) squares += norms[i] * norms[i];
+    const double mean = squares / static_cast<double>(last - first);
+    for (std::int64_t i = first; i < last; ++i)
+      of_row[i] = roundoff * roundoff * (norms[i] * norms[i] + mean);
+  });
+  const at::Tensor none = at::zeros_like(spread);
+  return {spread, none, none, none};
+}
+
+/// How much larger one device's errors are in a row's neighbourhood than was expected; as a factor
+/// of squares. It counts for at least one: errors may be small by luck, and rows with one key have
+/// none, which says nothing of their neighbours.
+double measuredFactor(double squares, double expected) {
+  const double factor = squares / expected;
+  return std::isfinite(factor) ? std::max(factor, 1.0) : 1;
+}
+
+/// The 2-norm of D independent errors stays below (1 + λ / √D) of its root mean square with the
+/// probability with which one number stays below 1 + λ: λ = 5 is passed once in a billion rows.
+/// A tenth is left for what the expectation gets wrong within a tile. Numbers that are stored are
+/// off by 2.4 times their root mean square at most, so that few of them, each times a vector, stay
+/// below that, and many below what is said of D errors. Errors that are few numbers times a vector
+/// do not average out over D.
+at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, double width,
+                    double slack) {
+  const Wide errors(device_errors), spread(v.spread), terms(v.terms), single(v.single),
+      merging(v.merging);
+  const double most_spread = slack * kSpreadSlack * (1 + 5 / std::sqrt(width)),
+               most_terms = slack * kTermsLimit, most_single = slack * kSingleLimit,
+               most_bounded = slack * v.bounded;
+  at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
+  auto* of_row = limits.data_ptr<double>();
+  eachTile(limits, [&](std::int64_t first, std::int64_t last) {
+    double squares = 0, expected = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      squares += errors[i] * errors[i];
+      expected += spread[i] + terms[i] + single[i] + v.bounded * v.bounded / 6;
+    }
+    const double factor = measuredFactor(squares, expected);
+    for (std::int64_t i = first; i < last; ++i)
+      of_row[i] = std::sqrt(most_spread * most_spread * factor * spread[i] +
+                            most_terms * most_terms * factor * terms[i] +
+                            most_single * most_single * (factor * single[i] + merging[i]) +
+                            most_bounded * most_bounded);
+    for (std::int64_t i = first; i < last; ++i)
+      if (std::isfinite(errors[i])) of_row[i] = std::max(of_row[i], kDeviceSlack * errors[i]);
+  });
+  return limits;
+}
+
+/// What each row's squared error is expected to be, from what was expected of it beforehand and
+/// from what one device's errors are in its neighbourhood.
+std::vector<double> expectedSquares(const Wide& device_errors, const RowVariance& v) {
+  const Wide spread(v.spread), terms(v.terms), single(v.single), merging(v.merging);
+  std::vector<double> of_row(static_cast<std::size_t>(device_errors.size()));
+  const auto beforehand = [&](std::int64_t i) { return spread[i] + terms[i] + single[i]; };
+  eachTile(v.spread, [&](std::int64_t first, std::int64_t last) {
+    double squares = 0, expected = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      squares += device_errors[i] * device_errors[i];
+      expected += beforehand(i);
+    }
+    const double factor = measuredFactor(squares, expected);
+    for (std::int64_t i = first; i < last; ++i)
+      of_row[static_cast<std::size_t>(i)] = factor * beforehand(i) + merging[i];
+  });
+  return of_row;
+}
+
+/// A row of a parameter's gradient is a sum over all tokens, of which a few are far louder than the
+/// others, so that its error does not average out over its D numbers. Which rows are loud is much
+/// the same on every device: of the rows furthest off, the run's error and one device's have a
+/// cosine of 0.9. But where a whole head came out well on one device, that was luck.
+at::Tensor parameterLimits(const at::Tensor& device_errors, const RowVariance& v, double width) {
+  const Wide errors(device_errors);
+  const std::vector<double> near = expectedSquares(errors, v);
+  at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
+  auto* of_row = limits.data_ptr<double>();
+  const auto squareOfOwn = [&](std::int64_t i) {
+    return std::isfinite(errors[i]) ? errors[i] * errors[i] : 0;
+  };
+  double whole = 0;
+  for (std::int64_t i = 0; i < errors.size(); ++i) whole += squareOfOwn(i);
+  whole /= static_cast<double>(std::max<std::int64_t>(1, errors.size()));
+  for (std::int64_t i = 0; i < errors.size(); ++i)
+    of_row[i] =
+        (width == 1 ? kNumberSlack : 1) *
+        std::sqrt(kNearSlack * kNearSlack * near[static_cast<std::size_t>(i)] +
+                  kWholeSlack * kWholeSlack * whole + kOwnSlack * kOwnSlack * squareOfOwn(i));
+  return limits;
+}
+
+}  // namespace
+
+at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
+                     const RowVariance* variance, bool propagated) {
+  const at::Tensor exact = reference.detach().to(at::kDouble);
+  const RowDifferences of_device = rowDifferences(device, exact);
+  const double width = isOfNumbers(exact) ? 1 : static_cast<double>(exact.size(-1));
+  if (variance && !propagated) return limitsOf(of_device.errors, *variance, width, 1);
+  RowVariance expected = plainVariance(of_device.norms, device.scalar_type());
+  // What bounds one attention's own errors does not bound those that come with its inputs.
+  if (variance)
+    expected = {expected.spread + variance->spread, variance->terms, variance->single,
+                variance->merging};
+  return exact.dim() <= 2 ? parameterLimits(of_device.errors, expected, width)
+                          : limitsOf(of_device.errors, expected, width, kPropagatedSlack);
+}
+
+}  // namespace ringscope::engine

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "engine/verify/rounding_variance.h"
+
+namespace ringscope::engine {
+
+/// What rounding explains in each row: largest 2-norms of the difference from the reference, fp64,
+/// shaped as the rows; `device`: the same by one device. `propagated`: errors that came with the
+/// inputs are in it too.
+at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
+                     const RowVariance* variance = nullptr, bool propagated = false);
+
+}  // namespace ringscope::engine
