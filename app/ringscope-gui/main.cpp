@@ -6,6 +6,7 @@
 #include <QSettings>
 #include <QTimer>
 #include <iostream>
+#include <optional>
 
 #include "app/ringscope-gui/explain.h"
 #include "traces/core/error.h"
@@ -20,15 +21,34 @@ using namespace ringscope;
 
 struct Options {
   QString trace, run, screenshot, view = "ring", at, size, theme, explain, output;
+  std::optional<traces::ListenOptions> listen;
 };
+
+Options listening(const QCommandLineParser& parser) {
+  for (const char* other : {"run", "screenshot", "explain"})
+    if (parser.isSet(other))
+      throw usageError(std::string("--listen and --") + other + " cannot be combined");
+  Options options;
+  options.view = parser.value("view");
+  options.theme = parser.value("theme");
+  options.listen = {parser.positionalArguments().value(0).toStdString(),
+                    qgetenv("RINGSCOPE_TOKEN").toStdString(), parser.value("output").toStdString()};
+  return options;
+}
 
 Options parse(const QApplication& app) {
   QCommandLineParser parser;
   parser.setApplicationDescription(
       "The RingScope window. Without a TRACE it starts a live run of the sample model.");
-  parser.addPositionalArgument("TRACE", "A .rscope file to open", "[TRACE]");
+  parser.addPositionalArgument("TRACE",
+                               "A recording to open; with --listen: where to listen, a path for a "
+                               "Unix socket or 127.0.0.1:PORT",
+                               "[TRACE]");
   parser.addOptions(
       {{"run", "Start a live run as this JSON file says", "CONFIG"},
+       {"listen",
+        "Follow a PyTorch job that records itself with RINGSCOPE_LIVE; -o names the folder that "
+        "gets its recording, else it is this window's own and emptied by the next"},
        {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
        {"view", "The view to show", "NAME", "ring"},
        {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},
@@ -38,7 +58,7 @@ Options parse(const QApplication& app) {
         "Write the explanation of this mistake as a page, with a picture where TRACE has it; needs "
         "no display",
         "ID"},
-       {{"o", "output"}, "The PDF file that --explain writes", "OUT.pdf"}});
+       {{"o", "output"}, "The PDF file that --explain writes, or the folder of --listen", "OUT"}});
   parser.addOption({"list-views", "Print the names that --view takes"});
   parser.addHelpOption();
   if (!parser.parse(app.arguments())) throw usageError(parser.errorText().toStdString());
@@ -48,6 +68,7 @@ Options parse(const QApplication& app) {
     std::exit(0);
   }
   if (parser.positionalArguments().size() > 1) throw usageError("only one trace can be opened");
+  if (parser.isSet("listen")) return listening(parser);
   return {parser.positionalArguments().value(0),
           parser.value("run"),
           parser.value("screenshot"),
@@ -156,7 +177,9 @@ int run(viz::Application& app, const Options& options) {
   QSettings settings;
   window.restoreLayout(settings);
   window.show();
-  if (options.trace.isEmpty())
+  if (options.listen)
+    window.listen(*options.listen);
+  else if (options.trace.isEmpty())
     QTimer::singleShot(0, &window, [&] { window.startRun(config); });  // after the first picture
   else
     window.openTrace(options.trace);
@@ -171,7 +194,7 @@ void prepareEnvironment(int argc, char** argv) {
   const QStringList arguments(argv, argv + argc);
   const int at = static_cast<int>(arguments.indexOf(
       QRegularExpression("^(-o.*|--((screenshot|explain|output)(=.*)?|list-views|help))$")));
-  if (at < 0) return;
+  if (at < 0 || (arguments.contains("--listen") && !arguments.contains("--help"))) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const int size = static_cast<int>(arguments.indexOf("--size"));
   if (size > 0 && arguments.value(size + 1).section('x', 0, 0).toInt() >= 3000)

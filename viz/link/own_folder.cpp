@@ -3,6 +3,7 @@
 
 #include <QDir>
 #include <QLockFile>
+#include <QStandardPaths>
 
 namespace ringscope::viz {
 
@@ -18,5 +19,11 @@ OwnFolder::OwnFolder(const QString& base) {
 }
 
 OwnFolder::~OwnFolder() = default;
+
+QString runsFolder() {
+  static const OwnFolder kFolder(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) +
+                                 "/runs");
+  return kFolder.path();
+}
 
 }  // namespace ringscope::viz

@@ -24,4 +24,8 @@ class OwnFolder {
   std::unique_ptr<QLockFile> lock_;
 };
 
+/// Of this window's live runs and jobs: another window's would take the files away that this one
+/// shows.
+QString runsFolder();
+
 }  // namespace ringscope::viz

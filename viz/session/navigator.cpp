@@ -14,8 +14,8 @@ Navigator::Navigator(const Session& session, QObject* parent) : QObject(parent),
 
 void Navigator::followData() {
   Cursor cursor = cursor_;
-  if (generation_ != session_.generation()) {
-    generation_ = session_.generation();
+  if (recording_ != session_.recording()) {
+    recording_ = session_.recording();
     next_divergence_ = 0;
     cursor = Cursor();
     cursor.tensor = cursor_.tensor;

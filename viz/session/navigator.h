@@ -67,7 +67,7 @@ class Navigator : public QObject {
 
   const Session& session_;
   Cursor cursor_;
-  int generation_ = 0;  // of the session's trace that the cursor stands in
+  int recording_ = 0;  // of the session's trace that the cursor stands in
   std::size_t next_divergence_ = 0;
 };
 

@@ -22,10 +22,20 @@ void Session::open(std::shared_ptr<traces::Trace> trace, const QString& name, bo
   diagnosis_.reset();
   background_.cancel("diagnosis");
   tracks_.clear();
+  ++recording_;
   ++generation_;
   ++version_;
   Q_EMIT dataChanged();
   Q_EMIT stateChanged();
+}
+
+void Session::grow(std::shared_ptr<traces::Trace> trace) {
+  trace_ = std::move(trace);
+  worst_ = {};
+  worst_.update(*trace_);
+  ++generation_;
+  ++version_;
+  Q_EMIT dataChanged();
 }
 
 void Session::addChunk(const traces::Chunk& chunk) {

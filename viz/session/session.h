@@ -27,6 +27,8 @@ class Session : public QObject {
   /// Starts over with an opened trace, or with an empty one that a live run fills.
   void open(std::shared_ptr<traces::Trace> trace, const QString& name, bool live);
   void addChunk(const traces::Chunk& chunk);
+  /// The recording on show, read again with more in it: cursors stay where they are.
+  void grow(std::shared_ptr<traces::Trace> trace);
   /// Tells what addChunk() has brought; called once a frame, not once a chunk.
   void publish();
 
@@ -39,8 +41,10 @@ class Session : public QObject {
   bool live() const { return live_; }
   void setLive(bool live);
 
-  /// Another one with every trace that is opened.
+  /// Another one with every trace that is opened or read again: ids of an older one say nothing.
   int generation() const { return generation_; }
+  /// Another one with every recording that is opened.
+  int recording() const { return recording_; }
   /// Another one whenever anything here is: what was made from an older one is stale.
   std::uint64_t version() const { return version_; }
 
@@ -83,6 +87,7 @@ class Session : public QObject {
   bool live_ = false;
   bool dirty_ = false;
   int generation_ = 0;
+  int recording_ = 0;
   std::uint64_t version_ = 1;
   std::optional<traces::Diagnosis> diagnosis_;
   mutable Kept<RingScene> ring_;

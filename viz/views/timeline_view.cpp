@@ -76,8 +76,7 @@ Cursor TimelineView::watched(Cursor cursor) const {
 /// A live run brings more every frame.
 void TimelineView::refresh() {
   const bool soon = viewing_.session.live() && since_made_.isValid() &&
-                    since_made_.elapsed() < kBetween &&
-                    generation_ == viewing_.session.generation();
+                    since_made_.elapsed() < kBetween && recording_ == viewing_.session.recording();
   if (!soon) return makeChart();
   if (!late_.isActive()) late_.start(kBetween - static_cast<int>(since_made_.elapsed()));
 }
@@ -95,7 +94,9 @@ TimeWindow TimelineView::stepWindow() const {
 void TimelineView::makeChart() {
   since_made_.start();
   const Session& session = viewing_.session;
-  const bool other = generation_ != session.generation();
+  const bool other = recording_ != session.recording(),
+             read_again = generation_ != session.generation();
+  recording_ = session.recording();
   generation_ = session.generation();
   why_empty_ = session.live() ? "The first events of the run are awaited."
                               : "No events are recorded: nothing says what happened when.";
@@ -105,10 +106,12 @@ void TimelineView::makeChart() {
   scene_.selected_rank = cursor().rank;
   const StepTrack* step = scene_.tracks->step(cursor().place.train_step);
   scene_.origin_ns = step ? static_cast<double>(step->begin_ns) : 0;
-  if (other) {
-    state_ = ChartState();
+  if (read_again) {
     selected_.reset();
     scene_.selected = scene_.hovered = {};
+  }
+  if (other) {
+    state_ = ChartState();
     fits_step_ = true;
     scroll_ranks_ = scroll_panel_ = 0;
   }

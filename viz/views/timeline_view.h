@@ -85,6 +85,7 @@ class TimelineView : public View {
   double pressed_scroll_ = 0, scroll_ranks_ = 0, scroll_panel_ = 0, panel_height_ = 0;
   bool dragged_ = false;
   int generation_ = -1;
+  int recording_ = -1;
   Cursor account_of_;
   std::uint64_t account_version_ = 0;
   bool fits_step_ = true;  // nobody has zoomed since F

@@ -59,6 +59,7 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent)
   views_ << stage_->views() << inspector << timeline_;
   connectEngine();
   connectViewing();
+  connectJob();
   frames_.setTimerType(Qt::PreciseTimer);
   frames_.start(16);
   frame_clock_.start();
@@ -144,6 +145,8 @@ QWidget* MainWindow::makeStage() {
   column->setSpacing(0);
   column->addWidget(makeTabs());
   column->addWidget(separator(box));
+  job_bar_ = new JobBar(job_, box);
+  column->addWidget(job_bar_);
   compare_ = new CompareBar(before_, viewing_, box);
   compare_->hide();
   connect(compare_, &CompareBar::closed, this, &MainWindow::closeComparison);
@@ -195,10 +198,8 @@ void MainWindow::makeShortcuts() {
   });
   on(QKeySequence("F5"), [this] { startRun(run_panel_->config()); });
   on(QKeySequence("F6"), [this] { whatIf(); });
-  on(QKeySequence("F8"), [this] {
-    engine_.state() == EngineLink::State::kPaused ? engine_.resume() : engine_.pause();
-  });
-  on(QKeySequence("F10"), [this] { engine_.step(traces::control::StepUnit::kStage); });
+  on(QKeySequence("F8"), [this] { pauseOrGo(); });
+  on(QKeySequence("F10"), [this] { stepOn(); });
   on(QKeySequence("F11"), [this] { setPresenting(!presenting_); });
   on(QKeySequence("Alt+Left"), [this] { goBack(); });
   on(QKeySequence("Esc"), [this] { presenting_ ? setPresenting(false) : closeComparison(); });
@@ -272,6 +273,7 @@ void MainWindow::setTheme(const Theme& theme) {
     view->setZoom(zoom);
     view->setTheme(theme);
   }
+  job_bar_->setWarning(theme.wrong);
   refreshStatus();
 }
 

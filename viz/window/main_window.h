@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "viz/link/engine_link.h"
+#include "viz/link/job_link.h"
 #include "viz/session/viewing.h"
 #include "viz/views/view.h"
 #include "viz/window/compare_bar.h"
 #include "viz/window/inspector.h"
+#include "viz/window/job_bar.h"
 #include "viz/window/panes.h"
 #include "viz/window/run_panel.h"
 #include "viz/window/stage.h"
@@ -33,6 +35,9 @@ class MainWindow : public QMainWindow {
   /// Reads the file on a worker thread; the window stays usable.
   void openTrace(const QString& path);
   void startRun(const RunConfig& config);
+  /// Follows jobs that send their recordings here. `options.folder` empty: into a folder of this
+  /// window's own, which the next one empties. Throws Error when it cannot listen there.
+  void listen(traces::ListenOptions options);
   /// Runs the panel's settings again, and shows what was on show before beside it, at the same
   /// place.
   void whatIf();
@@ -52,6 +57,7 @@ class MainWindow : public QMainWindow {
   Navigator& navigator() { return viewing_.navigator; }
   Player& player() { return viewing_.player; }
   EngineLink& engine() { return engine_; }
+  JobLink& job() { return job_; }
 
  Q_SIGNALS:
   /// The file asked for last is shown, or could not be opened.
@@ -70,6 +76,13 @@ class MainWindow : public QMainWindow {
   QScrollArea* scrolled(QWidget* widget);
   void connectEngine();
   void connectViewing();
+  void connectJob();
+  void showJob();
+  void leaveJob();
+  void jobGrew();
+  void jobEnded();
+  void pauseOrGo();
+  void stepOn();
   void followBefore();
   void makeShortcuts();
   void beginRun(RunConfig config);
@@ -90,6 +103,8 @@ class MainWindow : public QMainWindow {
   Viewing viewing_;
   Viewing before_;  ///< what a what-if is compared with
   EngineLink engine_;
+  JobLink job_;
+  bool shows_job_ = false;
   QString engine_program_;
   QString trace_path_;
   QString message_;  ///< what went wrong last
@@ -101,6 +116,7 @@ class MainWindow : public QMainWindow {
   Stage* stage_;
   Stage* before_stage_ = nullptr;
   CompareBar* compare_;
+  JobBar* job_bar_;
   QWidget* top_bar_;
   QScrollArea *left_, *right_;
   Panes* panes_;

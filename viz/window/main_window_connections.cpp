@@ -70,7 +70,7 @@ void MainWindow::tell(const QString& sentence) {
 void MainWindow::refreshStatus() {
   const Session& session = viewing_.session;
   std::optional<std::string> live;
-  if (session.live()) live = engine_.sentence().toStdString();
+  if (session.live()) live = (shows_job_ ? job_.sentence() : engine_.sentence()).toStdString();
   headline_->setText(QString::fromStdString(headlineOf(session.trace(), session.live())));
   status_->setText(QString::fromStdString(
       statusOf(session.trace(), {session.worst(), session.diagnosis(), std::move(live)})));

@@ -2,7 +2,6 @@
 // Where the main window's traces come from: live runs, what-ifs and recordings.
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QStandardPaths>
 
 #include "traces/core/error.h"
 #include "viz/link/own_folder.h"
@@ -10,17 +9,6 @@
 #include "viz/window/main_window.h"
 
 namespace ringscope::viz {
-namespace {
-
-/// Of this window's live runs: another window's would take the files away that this one shows.
-QString runsFolder() {
-  static const OwnFolder kFolder(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) +
-                                 "/runs");
-  return kFolder.path();
-}
-
-}  // namespace
-
 void MainWindow::showProblem(const QString& problem) {
   message_ = problem;
   refreshStatus();
@@ -52,6 +40,7 @@ void MainWindow::beginRun(RunConfig config) {
   trace_path_ = config.trace;
   visited_.clear();
   background_.cancel("open");
+  leaveJob();
   run_panel_->setRecording({});
   viewing_.session.open(std::make_shared<traces::Trace>(), QFileInfo(trace_path_).fileName(), true);
   try {
@@ -123,6 +112,7 @@ void MainWindow::openTrace(const QString& path) {
         message_ = result.failure;
         if (result.trace) {
           engine_.stop();
+          leaveJob();
           closeComparison();
           visited_.clear();
           told_.clear();

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QLabel>
+#include <QToolButton>
+#include <QWidget>
+
+#include "viz/link/job_link.h"
+
+namespace ringscope::viz {
+
+/// What the followed job does, held or let go on; and who waits for whom when it hangs.
+class JobBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit JobBar(JobLink& job, QWidget* parent = nullptr);
+
+  /// Whether the stage shows the job: something else may have been opened.
+  void setShown(bool shown);
+  /// The colour of what is wrong.
+  void setWarning(const QColor& color);
+
+ Q_SIGNALS:
+  void showRequested();
+
+ private:
+  void refresh();
+
+  JobLink& job_;
+  QLabel *state_, *waits_;
+  QToolButton *pause_, *step_, *show_;
+};
+
+}  // namespace ringscope::viz
