@@ -127,17 +127,17 @@ at::Tensor parameterLimits(const at::Tensor& device_errors, const RowVariance& v
   const std::vector<double> near = expectedSquares(errors, v);
   at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
   auto* of_row = limits.data_ptr<double>();
-  const auto squareOfOwn = [&](std::int64_t i) {
+  const auto square_of_own = [&](std::int64_t i) {
     return std::isfinite(errors[i]) ? errors[i] * errors[i] : 0;
   };
   double whole = 0;
-  for (std::int64_t i = 0; i < errors.size(); ++i) whole += squareOfOwn(i);
+  for (std::int64_t i = 0; i < errors.size(); ++i) whole += square_of_own(i);
   whole /= static_cast<double>(std::max<std::int64_t>(1, errors.size()));
   for (std::int64_t i = 0; i < errors.size(); ++i)
     of_row[i] =
         (width == 1 ? kNumberSlack : 1) *
         std::sqrt(kNearSlack * kNearSlack * near[static_cast<std::size_t>(i)] +
-                  kWholeSlack * kWholeSlack * whole + kOwnSlack * kOwnSlack * squareOfOwn(i));
+                  kWholeSlack * kWholeSlack * whole + kOwnSlack * kOwnSlack * square_of_own(i));
   return limits;
 }
 
