@@ -59,6 +59,7 @@ TEST_F(JobWindowTest, SaysHowAJobIsStartedUntilOneComes) {
 TEST_F(JobWindowTest, ShowsAJobWhileItRunsAndAllOfItAtTheEnd) {
   LiveClient a = begun(0), b = begun(1);
   ASSERT_TRUE(says("job of 2 ranks · 2 connected"));
+  EXPECT_FALSE(status().contains("a run is starting")) << "it is no run of this window's engine";
   ASSERT_TRUE(comes([&] { return !window.session().trace().tensors().empty(); }));
   EXPECT_TRUE(window.session().live());
   const std::size_t so_far = window.session().trace().tensors().size();

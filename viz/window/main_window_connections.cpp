@@ -71,7 +71,9 @@ void MainWindow::refreshStatus() {
   const Session& session = viewing_.session;
   std::optional<std::string> live;
   if (session.live()) live = (shows_job_ ? job_.sentence() : engine_.sentence()).toStdString();
-  headline_->setText(QString::fromStdString(headlineOf(session.trace(), session.live())));
+  headline_->setText(shows_job_ && !session.trace().run()
+                         ? QString("a job sends its recording")
+                         : QString::fromStdString(headlineOf(session.trace(), session.live())));
   status_->setText(QString::fromStdString(
       statusOf(session.trace(), {session.worst(), session.diagnosis(), std::move(live)})));
   const QFileInfo file(trace_path_);
