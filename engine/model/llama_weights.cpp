@@ -18,10 +18,6 @@ namespace {
 using traces::Layer;
 using Shape = std::vector<std::int64_t>;
 
-std::string layerName(Layer layer, const std::string& name) {
-  return "model.layers." + toString(layer) + "." + name;
-}
-
 /// The file of each tensor.
 std::map<std::string, std::string> filesOf(const std::string& folder) {
   const std::string index = folder + "/model.safetensors.index.json";
@@ -49,26 +45,26 @@ void visitParameters(const LlamaConfig& c,
                      kv = c.num_key_value_heads * c.head_dim;
   visit("model.embed_tokens.weight", {c.vocab_size, c.hidden_size});
   for (Layer l = Layer::of(0); l.value() < c.num_hidden_layers; l = l.next()) {
-    visit(layerName(l, "input_layernorm.weight"), {c.hidden_size});
-    visit(layerName(l, "self_attn.q_proj.weight"), {q, c.hidden_size});
-    visit(layerName(l, "self_attn.k_proj.weight"), {kv, c.hidden_size});
-    visit(layerName(l, "self_attn.v_proj.weight"), {kv, c.hidden_size});
-    visit(layerName(l, "self_attn.o_proj.weight"), {c.hidden_size, q});
-    visit(layerName(l, "post_attention_layernorm.weight"), {c.hidden_size});
-    visit(layerName(l, "mlp.gate_proj.weight"), {c.intermediate_size, c.hidden_size});
-    visit(layerName(l, "mlp.up_proj.weight"), {c.intermediate_size, c.hidden_size});
-    visit(layerName(l, "mlp.down_proj.weight"), {c.hidden_size, c.intermediate_size});
+    visit(LlamaWeights::nameOf(l, "input_layernorm.weight"), {c.hidden_size});
+    visit(LlamaWeights::nameOf(l, "self_attn.q_proj.weight"), {q, c.hidden_size});
+    visit(LlamaWeights::nameOf(l, "self_attn.k_proj.weight"), {kv, c.hidden_size});
+    visit(LlamaWeights::nameOf(l, "self_attn.v_proj.weight"), {kv, c.hidden_size});
+    visit(LlamaWeights::nameOf(l, "self_attn.o_proj.weight"), {c.hidden_size, q});
+    visit(LlamaWeights::nameOf(l, "post_attention_layernorm.weight"), {c.hidden_size});
+    visit(LlamaWeights::nameOf(l, "mlp.gate_proj.weight"), {c.intermediate_size, c.hidden_size});
+    visit(LlamaWeights::nameOf(l, "mlp.up_proj.weight"), {c.intermediate_size, c.hidden_size});
+    visit(LlamaWeights::nameOf(l, "mlp.down_proj.weight"), {c.hidden_size, c.intermediate_size});
     if (c.head_norm) {
-      visit(layerName(l, "self_attn.q_norm.weight"), {c.head_dim});
-      visit(layerName(l, "self_attn.k_norm.weight"), {c.head_dim});
+      visit(LlamaWeights::nameOf(l, "self_attn.q_norm.weight"), {c.head_dim});
+      visit(LlamaWeights::nameOf(l, "self_attn.k_norm.weight"), {c.head_dim});
     }
     if (c.attention_bias) {
-      visit(layerName(l, "self_attn.q_proj.bias"), {q});
-      visit(layerName(l, "self_attn.k_proj.bias"), {kv});
-      visit(layerName(l, "self_attn.v_proj.bias"), {kv});
+      visit(LlamaWeights::nameOf(l, "self_attn.q_proj.bias"), {q});
+      visit(LlamaWeights::nameOf(l, "self_attn.k_proj.bias"), {kv});
+      visit(LlamaWeights::nameOf(l, "self_attn.v_proj.bias"), {kv});
     }
     if (c.attention_sinks) visit(LlamaWeights::sinksName(l), {c.num_attention_heads});
-    if (c.output_bias) visit(layerName(l, "self_attn.o_proj.bias"), {c.hidden_size});
+    if (c.output_bias) visit(LlamaWeights::nameOf(l, "self_attn.o_proj.bias"), {c.hidden_size});
   }
   visit("model.norm.weight", {c.hidden_size});
   if (!c.tie_word_embeddings) visit("lm_head.weight", {c.vocab_size, c.hidden_size});
@@ -149,7 +145,7 @@ std::map<std::string, at::Tensor> LlamaWeights::values() const {
 }
 
 at::Tensor LlamaWeights::biasOf(Layer layer, const std::string& projection) const {
-  const auto found = tensors_.find(layerName(layer, projection + ".bias"));
+  const auto found = tensors_.find(LlamaWeights::nameOf(layer, projection + ".bias"));
   return found == tensors_.end() ? at::Tensor() : found->second;
 }
 
@@ -158,12 +154,16 @@ at::Tensor LlamaWeights::sinksOf(Layer layer) const {
   return found == tensors_.end() ? at::Tensor() : found->second;
 }
 
+std::string LlamaWeights::nameOf(Layer layer, const std::string& name) {
+  return "model.layers." + toString(layer) + "." + name;
+}
+
 std::string LlamaWeights::sinksName(Layer layer) {
-  return layerName(layer, "self_attn.sinks");
+  return LlamaWeights::nameOf(layer, "self_attn.sinks");
 }
 
 const at::Tensor& LlamaWeights::ofLayer(Layer layer, const std::string& name) const {
-  return tensors_.at(layerName(layer, name));
+  return tensors_.at(LlamaWeights::nameOf(layer, name));
 }
 
 const at::Tensor& LlamaWeights::outputProjection() const {

@@ -45,6 +45,8 @@ class LlamaWeights {
   at::Tensor biasOf(traces::Layer layer, const std::string& projection) const;
   /// The parameter of a layer's attention sinks, [Hq]; undefined where the model has none.
   at::Tensor sinksOf(traces::Layer layer) const;
+  /// The full name of a layer's parameter, such as "self_attn.q_proj.weight".
+  static std::string nameOf(traces::Layer layer, const std::string& name);
   static std::string sinksName(traces::Layer layer);
   /// The output projection [vocab, hidden]: the embedding itself when they are tied.
   const at::Tensor& outputProjection() const;

@@ -30,17 +30,17 @@ at::Tensor ofRows(const at::Tensor& of_tokens, std::int64_t width, double scale)
 std::optional<RowVariance> projectionVariance(const std::string& parameter,
                                               const UnshardedStep& exact,
                                               const std::vector<AttentionVariance>& variances) {
-  for (std::size_t layer = 0; layer < variances.size(); ++layer)
+  for (Layer layer = Layer::of(0); layer.index() < variances.size(); layer = layer.next())
     for (const Projection& projection : kProjections) {
-      const std::string attention = "model.layers." + std::to_string(layer) + ".self_attn.",
+      const std::string attention = LlamaWeights::nameOf(layer, "self_attn."),
                         own = attention + projection.name;
       const bool weight = parameter == own + ".weight";
       if (!weight && parameter != own + ".bias") continue;
       if (projection.norm && exact.gradients.contains(attention + projection.norm + ".weight"))
         return std::nullopt;
-      const RowVariance& v = variances[layer].*projection.variance;
-      const std::int64_t width = (exact.layers[layer].*projection.gradient).size(3);
-      const double scale = weight ? exact.input_squares[layer] : 1;
+      const RowVariance& v = variances[layer.index()].*projection.variance;
+      const std::int64_t width = (exact.layers[layer.index()].*projection.gradient).size(3);
+      const double scale = weight ? exact.input_squares[layer.index()] : 1;
       return RowVariance{ofRows(v.spread, width, scale), ofRows(v.terms, width, scale),
                          ofRows(v.single, width, scale), ofRows(v.merging, width, scale)};
     }

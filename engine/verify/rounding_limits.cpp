@@ -58,12 +58,24 @@ RowVariance plainVariance(const at::Tensor& reference_norms, at::ScalarType type
   return {spread, none, none, none};
 }
 
-/// How much larger one device's errors are in a row's neighbourhood than was expected; as a factor
-/// of squares. It counts for at least one: errors may be small by luck, and rows with one key have
-/// none, which says nothing of their neighbours.
-double measuredFactor(double squares, double expected) {
-  const double factor = squares / expected;
-  return std::isfinite(factor) ? std::max(factor, 1.0) : 1;
+/// How much larger one device's errors are in each row's neighbourhood than was expected; as a
+/// factor of squares. It counts for at least one: errors may be small by luck, and rows with one
+/// key have none, which says nothing of their neighbours.
+std::vector<double> measuredFactors(const Wide& device_errors, const RowVariance& v) {
+  const Wide spread(v.spread), terms(v.terms), single(v.single);
+  std::vector<double> of_row;
+  of_row.reserve(static_cast<std::size_t>(device_errors.size()));
+  eachTile(v.spread, [&](std::int64_t first, std::int64_t last) {
+    double squares = 0, expected = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      squares += device_errors[i] * device_errors[i];
+      expected += spread[i] + terms[i] + single[i] + v.bounded * v.bounded / 6;
+    }
+    const double factor = squares / expected;
+    of_row.insert(of_row.end(), static_cast<std::size_t>(last - first),
+                  std::isfinite(factor) ? std::max(factor, 1.0) : 1);
+  });
+  return of_row;
 }
 
 /// The 2-norm of D independent errors stays below (1 + λ / √D) of its root mean square with the
@@ -81,41 +93,16 @@ at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, doubl
                most_bounded = slack * v.bounded;
   at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
   auto* of_row = limits.data_ptr<double>();
-  eachTile(limits, [&](std::int64_t first, std::int64_t last) {
-    double squares = 0, expected = 0;
-    for (std::int64_t i = first; i < last; ++i) {
-      squares += errors[i] * errors[i];
-      expected += spread[i] + terms[i] + single[i] + v.bounded * v.bounded / 6;
-    }
-    const double factor = measuredFactor(squares, expected);
-    for (std::int64_t i = first; i < last; ++i)
-      of_row[i] = std::sqrt(most_spread * most_spread * factor * spread[i] +
-                            most_terms * most_terms * factor * terms[i] +
-                            most_single * most_single * (factor * single[i] + merging[i]) +
-                            most_bounded * most_bounded);
-    for (std::int64_t i = first; i < last; ++i)
-      if (std::isfinite(errors[i])) of_row[i] = std::max(of_row[i], kDeviceSlack * errors[i]);
-  });
+  const std::vector<double> factors = measuredFactors(errors, v);
+  for (std::int64_t i = 0; i < errors.size(); ++i) {
+    const double factor = factors[static_cast<std::size_t>(i)];
+    of_row[i] = std::sqrt(most_spread * most_spread * factor * spread[i] +
+                          most_terms * most_terms * factor * terms[i] +
+                          most_single * most_single * (factor * single[i] + merging[i]) +
+                          most_bounded * most_bounded);
+    if (std::isfinite(errors[i])) of_row[i] = std::max(of_row[i], kDeviceSlack * errors[i]);
+  }
   return limits;
-}
-
-/// What each row's squared error is expected to be, from what was expected of it beforehand and
-/// from what one device's errors are in its neighbourhood.
-std::vector<double> expectedSquares(const Wide& device_errors, const RowVariance& v) {
-  const Wide spread(v.spread), terms(v.terms), single(v.single), merging(v.merging);
-  std::vector<double> of_row(static_cast<std::size_t>(device_errors.size()));
-  const auto beforehand = [&](std::int64_t i) { return spread[i] + terms[i] + single[i]; };
-  eachTile(v.spread, [&](std::int64_t first, std::int64_t last) {
-    double squares = 0, expected = 0;
-    for (std::int64_t i = first; i < last; ++i) {
-      squares += device_errors[i] * device_errors[i];
-      expected += beforehand(i);
-    }
-    const double factor = measuredFactor(squares, expected);
-    for (std::int64_t i = first; i < last; ++i)
-      of_row[static_cast<std::size_t>(i)] = factor * beforehand(i) + merging[i];
-  });
-  return of_row;
 }
 
 /// A row of a parameter's gradient is a sum over all tokens, of which a few are far louder than the
@@ -123,8 +110,9 @@ std::vector<double> expectedSquares(const Wide& device_errors, const RowVariance
 /// the same on every device: of the rows furthest off, the run's error and one device's have a
 /// cosine of 0.9. But where a whole head came out well on one device, that was luck.
 at::Tensor parameterLimits(const at::Tensor& device_errors, const RowVariance& v, double width) {
-  const Wide errors(device_errors);
-  const std::vector<double> near = expectedSquares(errors, v);
+  const Wide errors(device_errors), spread(v.spread), terms(v.terms), single(v.single),
+      merging(v.merging);
+  const std::vector<double> factors = measuredFactors(errors, v);
   at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
   auto* of_row = limits.data_ptr<double>();
   const auto square_of_own = [&](std::int64_t i) {
@@ -133,11 +121,13 @@ at::Tensor parameterLimits(const at::Tensor& device_errors, const RowVariance& v
   double whole = 0;
   for (std::int64_t i = 0; i < errors.size(); ++i) whole += square_of_own(i);
   whole /= static_cast<double>(std::max<std::int64_t>(1, errors.size()));
-  for (std::int64_t i = 0; i < errors.size(); ++i)
-    of_row[i] =
-        (width == 1 ? kNumberSlack : 1) *
-        std::sqrt(kNearSlack * kNearSlack * near[static_cast<std::size_t>(i)] +
-                  kWholeSlack * kWholeSlack * whole + kOwnSlack * kOwnSlack * square_of_own(i));
+  for (std::int64_t i = 0; i < errors.size(); ++i) {
+    const double near =
+        factors[static_cast<std::size_t>(i)] * (spread[i] + terms[i] + single[i]) + merging[i];
+    of_row[i] = (width == 1 ? kNumberSlack : 1) *
+                std::sqrt(kNearSlack * kNearSlack * near + kWholeSlack * kWholeSlack * whole +
+                          kOwnSlack * kOwnSlack * square_of_own(i));
+  }
   return limits;
 }
 

@@ -56,6 +56,7 @@ void JobLink::look() {
     rest_ms_ = 0;
     trace_.reset();
     diagnosis_.reset();
+    problem_.clear();
     Q_EMIT jobBegan();
   }
   read();
@@ -80,7 +81,10 @@ void JobLink::read() {
       [folder = job_.folder, diagnosed](const std::stop_token&) {
         return readRecording(folder, diagnosed);
       },
-      [this](const Reading& reading) { take(reading.trace, reading.diagnosis); });
+      [this](const Reading& reading) {
+        problem_ = reading.problem;
+        take(reading.trace, reading.diagnosis);
+      });
 }
 
 void JobLink::take(const std::shared_ptr<traces::Trace>& trace,

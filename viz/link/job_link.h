@@ -29,6 +29,8 @@ class JobLink : public QObject {
   /// What was read last of the job's recording; null: nothing yet.
   const std::shared_ptr<traces::Trace>& trace() const { return trace_; }
   const std::optional<traces::Diagnosis>& diagnosis() const { return diagnosis_; }
+  /// Why the last reading failed; empty: it did not.
+  const QString& problem() const { return problem_; }
   /// Whether a rank of the job is connected.
   bool live() const { return job_.isHere(); }
 
@@ -64,7 +66,7 @@ class JobLink : public QObject {
   traces::JobSeen job_;
   std::shared_ptr<traces::Trace> trace_;
   std::optional<traces::Diagnosis> diagnosis_;
-  QString waits_, told_;
+  QString waits_, told_, problem_;
   QTimer timer_;
   std::uint64_t lines_read_ = 0;  // of those that have come
   std::int64_t border_read_ = -1;

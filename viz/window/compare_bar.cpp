@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/compare_bar.h"
 
-#include <QHBoxLayout>
-
 #include "viz/scene/run_summary.h"
+#include "viz/window/bar.h"
 
 namespace ringscope::viz {
 
 CompareBar::CompareBar(const Viewing& before, const Viewing& after, QWidget* parent)
     : QWidget(parent), before_(before), after_(after) {
-  setObjectName("panel");
-  setAttribute(Qt::WA_StyledBackground);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(24, 6, 16, 8);
-  column->setSpacing(4);
-  auto* head = new QHBoxLayout;
-  change_ = new QLabel(this);
-  change_->setObjectName("title");
+  const BarLayout bar(this);
+  change_ = bar.title;
   auto* close = new QToolButton(this);
   close->setText("Close comparison");
   close->setMinimumWidth(124);
   close->setToolTip("Show the new run alone (Esc)");
-  head->addWidget(change_, 1);
-  head->addWidget(close);
-  column->addLayout(head);
+  bar.head->addWidget(close);
   auto* texts = new QHBoxLayout;
   before_text_ = new QLabel(this);
   after_text_ = new QLabel(this);
@@ -33,7 +24,7 @@ CompareBar::CompareBar(const Viewing& before, const Viewing& after, QWidget* par
     label->setMinimumHeight(34);
     texts->addWidget(label, 1);
   }
-  column->addLayout(texts);
+  bar.column->addLayout(texts);
   connect(close, &QToolButton::clicked, this, &CompareBar::closed);
   for (const Viewing* viewing : {&before_, &after_}) {
     connect(&viewing->session, &Session::dataChanged, this, &CompareBar::refresh);

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/job_bar.h"
 
-#include <QHBoxLayout>
+#include "viz/window/bar.h"
 
 namespace ringscope::viz {
 
 JobBar::JobBar(JobLink& job, QWidget* parent) : QWidget(parent), job_(job) {
-  setObjectName("panel");
-  setAttribute(Qt::WA_StyledBackground);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(24, 6, 16, 8);
-  column->setSpacing(4);
-  auto* head = new QHBoxLayout;
-  state_ = new QLabel(this);
-  state_->setObjectName("title");
+  const BarLayout bar(this);
+  state_ = bar.title;
   state_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   state_->setMinimumWidth(0);
   waits_ = new QLabel(this);
@@ -33,10 +27,8 @@ JobBar::JobBar(JobLink& job, QWidget* parent) : QWidget(parent), job_(job) {
   show_ = button(80);
   show_->setText("Show job");
   show_->setToolTip("Show the job again in place of what was opened");
-  head->addWidget(state_, 1);
-  for (QToolButton* one : {pause_, step_, show_}) head->addWidget(one);
-  column->addLayout(head);
-  column->addWidget(waits_);
+  for (QToolButton* one : {pause_, step_, show_}) bar.head->addWidget(one);
+  bar.column->addWidget(waits_);
   connect(pause_, &QToolButton::clicked, &job_, &JobLink::pause);
   connect(step_, &QToolButton::clicked, &job_, &JobLink::step);
   connect(show_, &QToolButton::clicked, this, &JobBar::showRequested);

@@ -64,6 +64,7 @@ void MainWindow::jobEnded() {
   viewing_.session.setLive(false);
   const auto& problems = viewing_.session.trace().problems();
   if (!problems.empty()) message_ = QString::fromStdString(problems.front());
+  if (!job_.problem().isEmpty()) message_ = job_.problem();
   run_panel_->setRecording(trace_path_);
   refreshStatus();
 }
