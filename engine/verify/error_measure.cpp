@@ -89,16 +89,27 @@ at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference) {
 void measureError(traces::DiffRecord& diff, const Comparison& of, const RowVariance* variance,
                   const BatchLayout* layout, std::int64_t seq_dim, bool propagated) {
   const at::Tensor exact = wide(of.reference);
-  measureRows(diff, of.actual, exact, rowLimits(exact, of.device, variance, propagated), layout,
+  measureRows(diff, of.actual, {{exact, rowLimits(exact, of.device, variance, propagated)}}, layout,
               seq_dim);
 }
 
-void measureRows(traces::DiffRecord& diff, const at::Tensor& actual, const at::Tensor& reference,
-                 const at::Tensor& limits, const BatchLayout* layout, std::int64_t seq_dim) {
-  const RowDifferences rows = rowDifferences(actual, wide(reference));
-  const Wide errors(rows.errors), norms(rows.norms), limit(limits);
+void measureRows(traces::DiffRecord& diff, const at::Tensor& actual,
+                 const std::vector<HeldTo>& held_to, const BatchLayout* layout,
+                 std::int64_t seq_dim) {
+  const RowDifferences rows = rowDifferences(actual, wide(held_to.front().reference));
+  std::vector<Wide> errors{Wide(rows.errors)}, limits;
+  for (const HeldTo& held : held_to) {
+    limits.emplace_back(held.limits);
+    if (limits.size() > 1) errors.emplace_back(rowErrors(actual, held.reference));
+  }
+  const Wide norms(rows.norms);
   RatioMeasure measure = RatioMeasure::ofRows(rows.errors.sizes());
-  for (std::int64_t i = 0; i < errors.size(); ++i) measure.add(errors[i], limit[i], norms[i]);
+  for (std::int64_t i = 0; i < norms.size(); ++i) {
+    std::size_t most = 0;
+    for (std::size_t other = 1; other < errors.size(); ++other)
+      if (!(errors[other][i] * limits[most][i] <= errors[most][i] * limits[other][i])) most = other;
+    measure.add(errors[most][i], limits[most][i], norms[i]);
+  }
   measure.write(diff, layout, seq_dim);
   diff.largest = rows.largest;
 }

@@ -40,9 +40,16 @@ void measureError(traces::DiffRecord& diff, const Comparison& of,
                   const RowVariance* variance = nullptr, const BatchLayout* layout = nullptr,
                   std::int64_t seq_dim = 2, bool propagated = false);
 
-/// The same with limits that rowLimits() said.
-void measureRows(traces::DiffRecord& diff, const at::Tensor& actual, const at::Tensor& reference,
-                 const at::Tensor& limits, const BatchLayout* layout = nullptr,
+/// What the rows of a tensor are held to: how far each may be from a reference.
+struct HeldTo {
+  at::Tensor reference;  ///< fp64
+  at::Tensor limits;     ///< of rowLimits() and its like
+};
+
+/// The same for rows that are held to all of `held_to`, of which the one that says most against a
+/// row counts; `largest` and `scale` are of the first.
+void measureRows(traces::DiffRecord& diff, const at::Tensor& actual,
+                 const std::vector<HeldTo>& held_to, const BatchLayout* layout = nullptr,
                  std::int64_t seq_dim = 2);
 
 /// The same with a limit for each element, fp64: its worst element stands for a row.

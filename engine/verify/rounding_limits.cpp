@@ -26,10 +26,11 @@ constexpr double kDeviceSlack = 2;
 constexpr double kPropagatedSlack = 7.5;
 /// How many times its root mean square an error of a parameter's gradient may be: of what one
 /// device's errors say of the row's neighbourhood, of the whole parameter, and of the row itself.
-/// Measured: over 2,340 steps of right runs the worst row of any parameter reaches 0.77 of its
-/// limit.
+/// Measured: tests/bench/README.md, "What verdicts miss".
 constexpr double kNearSlack = 7, kWholeSlack = 6, kOwnSlack = 5;
-constexpr double kNumberSlack = 1.4;  ///< times more, where a row is a single number
+constexpr double kNumberSlack = 1.1;  ///< times more, where a row is a single number
+/// Times more of the neighbourhood, where the exact step is rounded as the run is: in fp64.
+constexpr double kBothSlack = 8;
 
 /// Calls f(first, last) for the rows of each tile of neighbours along the last dimension.
 template <typename F>
@@ -56,6 +57,14 @@ RowVariance plainVariance(const at::Tensor& reference_norms, at::ScalarType type
   });
   const at::Tensor none = at::zeros_like(spread);
   return {spread, none, none, none};
+}
+
+/// Of a tensor that errors reach with its inputs: what bounds one attention's own errors,
+/// `variance`, does not bound those.
+RowVariance expectedOf(const at::Tensor& exact, at::ScalarType type, const RowVariance* variance) {
+  RowVariance expected = plainVariance(rowDifferences(exact, exact).norms, type);
+  if (!variance) return expected;
+  return {expected.spread + variance->spread, variance->terms, variance->single, variance->merging};
 }
 
 /// How much larger one device's errors are in each row's neighbourhood than was expected; as a
@@ -105,30 +114,33 @@ at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, doubl
   return limits;
 }
 
+double widthOf(const at::Tensor& t) {
+  return isOfNumbers(t) ? 1 : static_cast<double>(t.size(-1));
+}
+
+/// What a row of a parameter's gradient is expected to be off by, as mean squares.
+struct ParameterErrors {
+  std::vector<double> near, own;
+  double whole = 0;
+};
+
 /// A row of a parameter's gradient is a sum over all tokens, of which a few are far louder than the
 /// others, so that its error does not average out over its D numbers. Which rows are loud is much
 /// the same on every device: of the rows furthest off, the run's error and one device's have a
 /// cosine of 0.9. But where a whole head came out well on one device, that was luck.
-at::Tensor parameterLimits(const at::Tensor& device_errors, const RowVariance& v, double width) {
-  const Wide errors(device_errors), spread(v.spread), terms(v.terms), single(v.single),
+ParameterErrors parameterErrors(const at::Tensor& of_devices, const RowVariance& v) {
+  const Wide errors(of_devices), spread(v.spread), terms(v.terms), single(v.single),
       merging(v.merging);
   const std::vector<double> factors = measuredFactors(errors, v);
-  at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
-  auto* of_row = limits.data_ptr<double>();
-  const auto square_of_own = [&](std::int64_t i) {
-    return std::isfinite(errors[i]) ? errors[i] * errors[i] : 0;
-  };
-  double whole = 0;
-  for (std::int64_t i = 0; i < errors.size(); ++i) whole += square_of_own(i);
-  whole /= static_cast<double>(std::max<std::int64_t>(1, errors.size()));
+  ParameterErrors known;
   for (std::int64_t i = 0; i < errors.size(); ++i) {
-    const double near =
-        factors[static_cast<std::size_t>(i)] * (spread[i] + terms[i] + single[i]) + merging[i];
-    of_row[i] = (width == 1 ? kNumberSlack : 1) *
-                std::sqrt(kNearSlack * kNearSlack * near + kWholeSlack * kWholeSlack * whole +
-                          kOwnSlack * kOwnSlack * square_of_own(i));
+    const double factor = factors[static_cast<std::size_t>(i)];
+    known.near.push_back(factor * (spread[i] + terms[i] + single[i]) + merging[i]);
+    known.own.push_back(std::isfinite(errors[i]) ? errors[i] * errors[i] : 0);
+    known.whole += known.own.back();
   }
-  return limits;
+  known.whole /= static_cast<double>(std::max<std::int64_t>(1, errors.size()));
+  return known;
 }
 
 }  // namespace
@@ -137,15 +149,25 @@ at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
                      const RowVariance* variance, bool propagated) {
   const at::Tensor exact = reference.detach().to(at::kDouble);
   const RowDifferences of_device = rowDifferences(device, exact);
-  const double width = isOfNumbers(exact) ? 1 : static_cast<double>(exact.size(-1));
-  if (variance && !propagated) return limitsOf(of_device.errors, *variance, width, 1);
-  RowVariance expected = plainVariance(of_device.norms, device.scalar_type());
-  // What bounds one attention's own errors does not bound those that come with its inputs.
-  if (variance)
-    expected = {expected.spread + variance->spread, variance->terms, variance->single,
-                variance->merging};
-  return exact.dim() <= 2 ? parameterLimits(of_device.errors, expected, width)
-                          : limitsOf(of_device.errors, expected, width, kPropagatedSlack);
+  if (variance && !propagated) return limitsOf(of_device.errors, *variance, widthOf(exact), 1);
+  return limitsOf(of_device.errors, expectedOf(exact, device.scalar_type(), variance),
+                  widthOf(exact), kPropagatedSlack);
+}
+
+at::Tensor parameterLimits(const at::Tensor& reference, const at::Tensor& device,
+                           const RowVariance* variance) {
+  const at::Tensor exact = reference.detach().to(at::kDouble), errors = rowErrors(device, exact);
+  const at::ScalarType type = device.scalar_type();
+  const ParameterErrors known = parameterErrors(errors, expectedOf(exact, type, variance));
+  const auto squared = [](double x) { return x * x; };
+  const double near = squared(kNearSlack * (type == at::kDouble ? kBothSlack : 1)),
+               whole = squared(kWholeSlack) * known.whole,
+               all = squared(isOfNumbers(exact) ? kNumberSlack : 1);
+  at::Tensor limits = at::empty(errors.sizes(), at::kDouble);
+  auto* of_row = limits.data_ptr<double>();
+  for (std::size_t i = 0; i < known.own.size(); ++i)
+    of_row[i] = std::sqrt(all * (near * known.near[i] + whole + squared(kOwnSlack) * known.own[i]));
+  return limits;
 }
 
 }  // namespace ringscope::engine

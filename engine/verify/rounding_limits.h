@@ -13,4 +13,8 @@ namespace ringscope::engine {
 at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
                      const RowVariance* variance = nullptr, bool propagated = false);
 
+/// The same for the rows of a parameter's gradient, [N, D] or [N], end to end.
+at::Tensor parameterLimits(const at::Tensor& reference, const at::Tensor& device,
+                           const RowVariance* variance = nullptr);
+
 }  // namespace ringscope::engine

@@ -56,22 +56,32 @@ std::pair<double, double> normAndError(const UnshardedStep& exact, const Unshard
   return {std::sqrt(squares), std::isfinite(errors) ? std::sqrt(errors) : 0.0};
 }
 
-}  // namespace
-
-at::Tensor gradientLimits(const std::string& name, const UnshardedStep& exact,
-                          const UnshardedStep& device,
-                          const std::vector<AttentionVariance>& variances) {
-  const at::Tensor &of_exact = exact.gradients.at(name), &of_device = device.gradients.at(name);
+/// What attention is expected to round in a parameter's gradient; none where that is not known.
+std::optional<RowVariance> gradientVariance(const std::string& name, const UnshardedStep& exact,
+                                            const std::vector<AttentionVariance>& variances,
+                                            at::ScalarType type) {
   for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
     const LayerAttention& attention = exact.layers[layer.index()];
-    if (!attention.sinks.defined() || name != LlamaWeights::sinksName(layer)) continue;
-    const RowVariance variance =
-        sinkVariance(attention.sinks[0], attention, of_device.scalar_type());
-    return rowLimits(of_exact, of_device, &variance, true);
+    if (attention.sinks.defined() && name == LlamaWeights::sinksName(layer))
+      return sinkVariance(attention.sinks[0], attention, type);
   }
-  const auto variance = projectionVariance(name, exact, variances);
+  return projectionVariance(name, exact, variances);
+}
+
+}  // namespace
+
+std::vector<HeldTo> gradientHeldTo(const std::string& name,
+                                   const StepVerifier::Unsharded& unsharded,
+                                   const std::vector<AttentionVariance>& variances) {
+  const at::Tensor &exact = unsharded.exact.gradients.at(name),
+                   &device = unsharded.device.gradients.at(name),
+                   &around = unsharded.exact_around.gradients.at(name);
+  const auto variance = gradientVariance(name, unsharded.exact, variances, device.scalar_type());
   const bool known = variance && isComparable(variance->spread);
-  return rowLimits(of_exact, of_device, known ? &*variance : nullptr, true);
+  std::vector<HeldTo> held{{exact, parameterLimits(exact, device, known ? &*variance : nullptr)}};
+  if (isComparable(around))
+    held.push_back({around, parameterLimits(around, unsharded.device_around.gradients.at(name))});
+  return held;
 }
 
 /// An angle is position · theta^(-2i/D): the power is off by ln(theta)·2i/D units, as its exponent
@@ -100,23 +110,24 @@ DiffRecord StepEnds::rotary(const LlamaConfig& config, at::ScalarType type) cons
 DiffRecord StepEnds::logits() const {
   DiffRecord diff = outsideLayers(train_step, Direction::kForward, "logits");
   measureError(diff,
-               {joined(ranks, &RankStep::logits, 1, layout).unsqueeze(1), exact.logits.unsqueeze(1),
-                device.logits.unsqueeze(1)},
+               {joined(ranks, &RankStep::logits, 1, layout).unsqueeze(1),
+                unsharded.exact.logits.unsqueeze(1), unsharded.device.logits.unsqueeze(1)},
                nullptr, &layout);
   return diff;
 }
 
 DiffRecord StepEnds::loss(double logged) const {
   DiffRecord diff = outsideLayers(train_step, Direction::kForward, "loss");
-  measureMean(diff, logged, exact.loss, lossErrors(device.logits, exact.logits, batch.labels));
+  measureMean(diff, logged, unsharded.exact.loss,
+              lossErrors(unsharded.device.logits, unsharded.exact.logits, batch.labels));
   return diff;
 }
 
 /// Ranks that were synchronised have equal gradients, which are measured once.
 std::vector<DiffRecord> StepEnds::gradients() const {
   std::vector<DiffRecord> diffs;
-  for (const auto& [name, of_exact] : exact.gradients) {
-    const at::Tensor limits = gradientLimits(name, exact, device, variances);
+  for (const auto& [name, of_exact] : unsharded.exact.gradients) {
+    const std::vector<HeldTo> held_to = gradientHeldTo(name, unsharded, variances);
     DiffRecord worst, last;
     at::Tensor measured;
     std::vector<double> by_rank;
@@ -126,7 +137,7 @@ std::vector<DiffRecord> StepEnds::gradients() const {
         const at::Tensor& gradient = of_dp_rank.at(name);
         if (!measured.defined() || !at::equal(gradient, measured)) {
           last = outsideLayers(train_step, Direction::kBackward, "grad." + name);
-          measureRows(last, gradient, of_exact, limits);
+          measureRows(last, gradient, held_to);
           measured = gradient;
         }
         by_rank.back() = std::max(by_rank.back(), last.ratio);
@@ -142,7 +153,7 @@ std::vector<DiffRecord> StepEnds::gradients() const {
 /// The norm of a sum moves by no more than the norm of what is added.
 DiffRecord StepEnds::gradientNorm(double logged) const {
   constexpr double kAsOneDevice = 4;
-  const auto [norm, error] = normAndError(exact, device);
+  const auto [norm, error] = normAndError(unsharded.exact, unsharded.device);
   DiffRecord diff = outsideLayers(train_step, Direction::kBackward, "grad_norm");
   measureNumber(diff, logged, norm, kAsOneDevice * (error + unitRoundoff(at::kFloat) * norm));
   return diff;

@@ -2,15 +2,17 @@
 #pragma once
 
 #include "engine/data/batch_layout.h"
+#include "engine/verify/error_measure.h"
 #include "engine/verify/step_verifier.h"
 
 namespace ringscope::engine {
 
-/// Limits of the rows of a parameter's gradient, end to end; fp64. `variances`: what each layer's
-/// attention is expected to round.
-at::Tensor gradientLimits(const std::string& name, const UnshardedStep& exact,
-                          const UnshardedStep& device,
-                          const std::vector<AttentionVariance>& variances);
+/// What a parameter's gradient is held to, end to end: the exact step, and the exact step around
+/// the run's attention where that gave numbers. `variances`: what each layer's attention is
+/// expected to round.
+std::vector<HeldTo> gradientHeldTo(const std::string& name,
+                                   const StepVerifier::Unsharded& unsharded,
+                                   const std::vector<AttentionVariance>& variances);
 
 /// What a training step has outside its layers, compared end to end with the unsharded step.
 struct StepEnds {
@@ -18,8 +20,7 @@ struct StepEnds {
   const BatchLayout& layout;
   const std::vector<RankStep>& ranks;
   const Batch& batch;
-  const UnshardedStep& exact;
-  const UnshardedStep& device;
+  const StepVerifier::Unsharded& unsharded;
   const std::vector<AttentionVariance>& variances;  ///< of each layer
 
   /// cos and sin of the positions that the batch has, against fp64. The unsharded steps use the

@@ -10,6 +10,7 @@
 #include "engine/attention/reference.h"
 #include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
+#include "engine/verify/replayed_attention.h"
 #include "engine/verify/row_attention.h"
 #include "engine/verify/sink_error.h"
 #include "engine/verify/step_ends.h"
@@ -170,15 +171,34 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
   return found;
 }
 
-StepVerifier::Unsharded StepVerifier::unsharded(const LlamaWeights& weights,
-                                                const Batch& batch) const {
-  // The ranks wait meanwhile, so the two steps run on two of their cores.
-  auto exact_step = std::async(std::launch::async, [&] {
+std::vector<LayerAttention> StepVerifier::attentionOf(const std::vector<RankStep>& ranks,
+                                                      const Batch& batch) const {
+  const BatchLayout layout(layout_, batch);
+  std::vector<LayerAttention> layers;
+  for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
+       layer = layer.next())
+    layers.push_back(joined(ranks, layer, layout));
+  return layers;
+}
+
+StepVerifier::Unsharded StepVerifier::unsharded(const LlamaWeights& weights, const Batch& batch,
+                                                const std::vector<LayerAttention>& of_run) const {
+  const auto both = [&](AttentionOp& attention, at::ScalarType type) {
+    ReplayedAttention of_the_run(of_run);
+    const auto step = [&](AttentionOp& op) {
+      return UnshardedStep::run(config_, weights, batch, op, type, type_);
+    };
+    return std::pair(step(attention), step(of_the_run));
+  };
+  // The ranks wait meanwhile, so exact steps and a device's run on two of their cores.
+  auto exact_steps = std::async(std::launch::async, [&] {
     at::set_num_threads(1);
-    return UnshardedStep::run(config_, weights, batch, *reference(batch), at::kDouble, type_);
+    return both(*reference(batch), at::kDouble);
   });
-  auto one_device = UnshardedStep::run(config_, weights, batch, *device(batch, fp8_), type_, type_);
-  return {exact_step.get(), std::move(one_device)};
+  auto [device_step, device_around] = both(*device(batch, fp8_), type_);
+  auto [exact, exact_around] = exact_steps.get();
+  return {std::move(exact), std::move(device_step), std::move(exact_around),
+          std::move(device_around)};
 }
 
 namespace {
@@ -196,7 +216,7 @@ std::vector<DiffRecord> StepVerifier::endToEnd(
     std::int32_t train_step, const std::vector<RankStep>& ranks, double loss, double norm,
     const Batch& batch, const Unsharded& unsharded,
     const std::vector<AttentionVariance>& variances) const {
-  const auto& [exact, one_device] = unsharded;
+  const UnshardedStep &exact = unsharded.exact, &one_device = unsharded.device;
   const BatchLayout layout(layout_, batch);
   std::vector<DiffRecord> diffs;
   for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
@@ -213,7 +233,7 @@ std::vector<DiffRecord> StepVerifier::endToEnd(
       diffs.push_back(std::move(diff));
     }
   }
-  const StepEnds ends{train_step, layout, ranks, batch, exact, one_device, variances};
+  const StepEnds ends{train_step, layout, ranks, batch, unsharded, variances};
   diffs.push_back(ends.rotary(config_, type_));
   diffs.push_back(ends.logits());
   diffs.push_back(ends.loss(loss));

@@ -51,9 +51,16 @@ class StepVerifier {
   struct Unsharded {
     UnshardedStep exact;   ///< in fp64, but with the run's rotary angles
     UnshardedStep device;  ///< by one device in the run's type
+    /// The same two with the results of the run's attention in place, so that what is rounded
+    /// there, in FP8 above all, does not hide what is wrong around it.
+    UnshardedStep exact_around, device_around;
   };
-  /// `weights` are those at the beginning of the step.
-  Unsharded unsharded(const LlamaWeights& weights, const Batch& batch) const;
+  /// `weights` are those at the beginning of the step; `of_run`: the results of its attention.
+  Unsharded unsharded(const LlamaWeights& weights, const Batch& batch,
+                      const std::vector<LayerAttention>& of_run) const;
+  /// Attention of each layer, the ranks' shards joined in global order.
+  std::vector<LayerAttention> attentionOf(const std::vector<RankStep>& ranks,
+                                          const Batch& batch) const;
 
   /// `loss` and `norm` are those that the run logged; `variances` are those of isolated().
   std::vector<traces::DiffRecord> endToEnd(std::int32_t train_step,

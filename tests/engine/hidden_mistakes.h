@@ -108,11 +108,21 @@ inline std::int64_t fewestRunningRows(const traces::Trace& trace) {
 }
 
 /// Whether all gradients of one recording are those of the other times one factor a training step,
-/// as every other scale would make them.
+/// as every other scale would make them. What is only rounding, where a gradient should be 0, has
+/// no factor.
 inline bool differByOneFactor(const traces::Trace& a, const traces::Trace& b) {
+  constexpr double kRounding = 1e-6;
+  std::map<std::int32_t, double> largest;
+  const auto isGradient = [](const traces::TensorRecord& tensor) {
+    return tensor.tensor.kind == traces::TensorKind::kGradient;
+  };
+  for (const auto& tensor : a.tensors())
+    if (double& of_step = largest[tensor.place.train_step]; isGradient(tensor))
+      of_step = std::max(of_step, tensor.stats.abs_max);
   std::map<std::int32_t, std::pair<double, double>> factors;  // smallest, largest
   for (const auto& tensor : a.tensors()) {
-    if (tensor.tensor.kind != traces::TensorKind::kGradient || tensor.stats.abs_max == 0) continue;
+    if (!isGradient(tensor) || tensor.stats.abs_max <= kRounding * largest[tensor.place.train_step])
+      continue;
     const auto* other = b.findTensor(static_cast<const traces::TensorKey&>(tensor));
     if (!other) continue;
     const double factor = other->stats.abs_max / tensor.stats.abs_max;
@@ -126,7 +136,8 @@ inline bool differByOneFactor(const traces::Trace& a, const traces::Trace& b) {
 /// Whether a rule finds something wherever the mistake made something wrong, by whatever name.
 inline bool isEffect(const std::string& mistake, const std::string& rule) {
   return rule == traces::kUnknownMistake ||
-         (mistake == "lse_overflow" && rule == "nan_from_one_rank");
+         (mistake == "lse_overflow" && rule == "nan_from_one_rank") ||
+         (mistake == "metric_not_reduced" && rule == "rank_without_targets");
 }
 
 /// Whether a running lse is NaN or +inf.

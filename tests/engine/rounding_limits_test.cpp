@@ -16,7 +16,8 @@ struct JudgedGradient {
 
   double ratioOf(const at::Tensor& error) const {
     traces::DiffRecord diff;
-    measureRows(diff, exact + error, exact, rowLimits(exact, (exact + noise).to(at::kFloat)));
+    measureRows(diff, exact + error,
+                {{exact, parameterLimits(exact, (exact + noise).to(at::kFloat))}});
     return diff.ratio;
   }
 };
@@ -37,6 +38,17 @@ TEST(ParameterLimitsTest, WhereOneDeviceWasLuckyTheRunIsNotAccused) {
   const at::Tensor error = gradient.noise.clone();
   gradient.noise.slice(0, 32, 64).mul_(0.05);  // a whole neighbourhood
   EXPECT_LT(gradient.ratioOf(error), 1);
+}
+
+TEST(ParameterLimitsTest, AnExactStepThatRoundsAsTheRunDoesIsAllowedFor) {
+  at::manual_seed(4);
+  const at::Tensor exact = at::randn({64, 16}, at::kDouble),
+                   run = exact * (1 + 0x1p-53 * 20 * at::randn({64, 16}, at::kDouble).sign());
+  traces::DiffRecord diff;
+  measureRows(diff, run, {{exact, parameterLimits(exact, exact)}});
+  EXPECT_LT(diff.ratio, 1);
+  measureRows(diff, exact * (1 + 1e-13), {{exact, parameterLimits(exact, exact)}});
+  EXPECT_GT(diff.ratio, 1);
 }
 
 TEST(ParameterLimitsTest, FifteenTimesWhatADeviceIsOffByIsSeenInEveryRow) {

@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine/data/sharded_batch.h"
 
 namespace ringscope::engine {
@@ -25,6 +27,8 @@ class StepEndsTest : public testing::Test {
     exact.logits = device.logits.to(at::kDouble) * (1 + 1e-8);
     device.gradients[kParameter] = at::tensor({3.0F, 4.0F});
     exact.gradients[kParameter] = device.gradients[kParameter].to(at::kDouble) * (1 + 1e-8);
+    unsharded.exact_around.gradients = exact.gradients;
+    unsharded.device_around.gradients = device.gradients;
     exact.loss = 2;
     for (const GroupRank rank : everyRank(2)) {
       const auto part = [&](const at::Tensor& whole, std::int64_t dim) {
@@ -40,14 +44,15 @@ class StepEndsTest : public testing::Test {
       ranks.push_back(std::move(step));
     }
   }
-  StepEnds ends() const { return {0, dealt, ranks, batch, exact, device, variances}; }
+  StepEnds ends() const { return {0, dealt, ranks, batch, unsharded, variances}; }
 
   static constexpr std::int64_t kLength = 32, kVocabulary = 16;
   LlamaConfig config;
   ShardLayout layout{kLength, 2, traces::Balance::kHeadTail};
   BatchLayout dealt{layout};
   Batch batch;
-  UnshardedStep exact, device;
+  StepVerifier::Unsharded unsharded;
+  UnshardedStep &exact = unsharded.exact, &device = unsharded.device;
   std::vector<AttentionVariance> variances;
   std::vector<RankStep> ranks;
 };
@@ -82,6 +87,16 @@ TEST_F(StepEndsTest, AWrongGradientOfTheSecondDpRankIsSeen) {
   EXPECT_EQ(diff.tensor, "grad." + kParameter);
   EXPECT_LE(diff.ratio_by_rank[0], 1);
   EXPECT_GT(diff.ratio_by_rank[1], 1);
+}
+
+TEST_F(StepEndsTest, WhatFp8RoundsInAttentionDoesNotHideWhatIsWrongAroundIt) {
+  const at::Tensor around = exact.gradients[kParameter];
+  exact.gradients[kParameter] = around * 1.05;
+  EXPECT_LE(ends().gradients().front().ratio, 1);
+  ranks[0].gradients[0][kParameter] *= 1.001;
+  EXPECT_GT(ends().gradients().front().ratio, 1);
+  unsharded.exact_around.gradients[kParameter] = around * NAN;
+  EXPECT_LE(ends().gradients().front().ratio, 1) << "the exact step alone does not tell";
 }
 
 TEST_F(StepEndsTest, ANormThatCountsAnythingTwiceIsSeen) {

@@ -134,8 +134,10 @@ struct DiffRecord {
   /// "out", "dk", "rotary", "logits", "loss", "grad.<name>", "grad_norm"; isolated too "clip_norm"
   /// and "update.<name>".
   std::string tensor;
-  double largest = 0;                     ///< largest absolute difference from the fp64 reference
-  double error = 0;                       ///< of the worst row: 2-norm of the difference
+  double largest = 0;  ///< largest absolute difference from the fp64 reference
+  /// Of the worst row: 2-norm of the difference. Of a parameter's gradient it is from the unsharded
+  /// step or from that with the run's own attention in it, whichever says more against the row.
+  double error = 0;
   double limit = 0;                       ///< of the worst row: what rounding explains
   double scale = 0;                       ///< of the worst row: 2-norm of the reference
   double ratio = 0;                       ///< error / limit of the worst row; above 1 it diverges

@@ -47,7 +47,8 @@ struct Selection {
 };
 
 /// Values of a tensor in the rows of a Selection, [groups, heads of the group, rows, width]; for K,
-/// V, dk and dv [groups, 1, tokens, width].
+/// V, dk and dv [groups, 1, tokens, width]. Q, K and V are as they were multiplied: where the run
+/// rounds them to FP8, so are these.
 struct GatheredRows {
   std::vector<double> values;
   std::vector<WorldRank> ranks;  ///< who recorded each row; none: nobody, and its values are 0

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "traces/verify/fp8.h"
 #include "traces/verify/gather.h"
 
 namespace ringscope::traces {
@@ -12,6 +13,11 @@ namespace {
 
 std::size_t count(std::int64_t index) {
   return static_cast<std::size_t>(index);
+}
+
+/// What products take, and FP8 rounds.
+bool isInput(TensorKind kind) {
+  return kind == TensorKind::kQ || kind == TensorKind::kK || kind == TensorKind::kV;
 }
 
 /// Copies the rows of a selection out of the ranks' tensors.
@@ -93,8 +99,13 @@ GatheredRows LayerTensors::values(const Trace& trace, TensorKind kind,
   RowCopier copier(*this, kind, selection);
   const auto parts = tensors.find(kind);
   if (parts == tensors.end()) return std::move(copier.result);
-  for (const RankTensor& part : parts->second)
-    if (const auto recorded = trace.values(*part.record)) copier.copy(part, *recorded);
+  const bool rounded = trace.run() && trace.run()->fp8 && isInput(kind);
+  for (const RankTensor& part : parts->second) {
+    auto recorded = trace.values(*part.record);
+    if (!recorded) continue;
+    if (rounded) roundRowsToFp8(*recorded, count(head_dim), part.record->dtype);
+    copier.copy(part, *recorded);
+  }
   return std::move(copier.result);
 }
 

@@ -28,7 +28,8 @@ struct HeadGradient {
   std::vector<RankFactor> ranks;  ///< the best ones of each rank by itself; empty: not known
   double off_by_rank = 0;         ///< what is left with these
 
-  bool isRight() const { return missing.empty() && off <= rounding; }
+  /// Within rounding, and no rank's part is surely smaller than it should be.
+  bool isRight() const { return missing.empty() && off <= rounding && !isMadeSmaller(); }
   bool isScaled() const { return missing.empty() && off_scaled <= rounding; }
   bool isOfFactors() const { return missing.empty() && !ranks.empty() && off_by_rank <= rounding; }
   /// By how much a rank's factor may be another one.

@@ -11,8 +11,6 @@
 namespace ringscope::traces {
 namespace {
 
-/// e4m3 has three bits of fraction.
-constexpr double kFp8Roundoff = 0x1p-4;
 /// Of the exponential in fused kernels of 16-bit types (see row_limits.cpp).
 constexpr double kShortExponential = 0x1p-12;
 
@@ -40,7 +38,6 @@ Precision precisionOf(const Trace& trace, const LayerTensors& layer, const Selec
   const bool two_bytes = dtype == DType::kBFloat16 || dtype == DType::kFloat16;
   precision.exponential = two_bytes ? kShortExponential : 40 * precision.sums;
   precision.tiny = underflow(dtype);
-  if (trace.run() && trace.run()->fp8) precision.wire = kFp8Roundoff;
   std::map<WorldRank, int> merges;
   int most = 0;
   for (const WorldRank owner : std::set<WorldRank>(layer.owners.begin(), layer.owners.end())) {

@@ -12,8 +12,7 @@
 // 2-norms, and Σ|q_i·k_i| ≤ |q|·|k|.
 //
 // Forward, of a row with n keys, m merges, head size D, s = scale·|q|·max|k|:
-//   scores          |ΔS| ≤ (γ̃_D + 2u)·s, and s·√2·λ·w / √D where q and k were rounded to a type
-//                   of unit roundoff w first
+//   scores          |ΔS| ≤ (γ̃_D + 2u)·s
 //   weights         ΔP / P ≤ ε = |ΔS| + x + (4 + λ·√n)·u (exponential, sum, division)
 //                   + m·u·(s + |lse| + 6) (m merges: exp of a rounded difference of two lse),
 //                   and P itself to within t where it underflows. x is the exponential's own error:
@@ -31,8 +30,7 @@
 // Backward recomputes P from the lse that forward stored, so ΔP / P ≤ ε' = 2ε + u·|lse|.
 //   scores' gradients  dS = P·(dP − delta), dP = dout·v:
 //                   |ΔdS| ≤ ε'·|dS| + P·η + t·|dout|·(max|v| + |out|),
-//                   η = γ̃_D·|dout|·(max|v| + |out|) + λ·w·|dout|·max|v| / √D + min(1, 3 / √D)·
-//                       |dout|·Δout.
+//                   η = γ̃_D·|dout|·(max|v| + |out|) + min(1, 3 / √D)·|dout|·Δout.
 //                   The last is delta's, which is computed from the recorded out: a product with an
 //                   error that points anywhere has the size |dout|·|Δout| / √D (heuristic).
 //   dq              scale·(ε'·Σ|dS||k| + η·Σp|k| + γ̃_n·Σ|dS||k|)
@@ -56,7 +54,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace ringscope::traces {
 namespace {
@@ -153,14 +150,13 @@ RowLimits::QueryRow RowLimits::forward(const AttentionRow& row, std::size_t inde
   const double score = in_.scale * q_norm_[index] * largest_key;
   const double merges = precision_.merges[static_cast<std::size_t>(row.row)];
   sizes.keys = static_cast<double>(row.weights.size());
-  sizes.weight = score * (kLambda * width * u + 2 * u +
-                          kLambda * precision_.wire * std::numbers::sqrt2 / width) +
-                 precision_.exponential + u * (4 + kLambda * std::sqrt(sizes.keys)) +
+  sizes.weight = score * (kLambda * width * u + 2 * u) + precision_.exponential +
+                 u * (4 + kLambda * std::sqrt(sizes.keys)) +
                  merges * u * (score + std::abs(row.lse) + 6);
   sizes.lse = sizes.weight + u * std::abs(row.lse);
   sizes.out =
       (2 * sizes.weight + kLambda * std::sqrt(sizes.keys) * u) * weighted +
-      kLambda * precision_.wire * std::sqrt(spread) + precision_.tiny * (values + width) +
+      precision_.tiny * (values + width) +
       storing(in_.head_dim) * precision_.stored * std::sqrt(2 * (square(norm(row.out)) + spread));
   return sizes;
 }
@@ -176,7 +172,6 @@ void RowLimits::backward(const AttentionRow& row, std::size_t index, QueryRow& s
       *std::max_element(v_norm_.begin() + static_cast<std::ptrdiff_t>(first),
                         v_norm_.begin() + static_cast<std::ptrdiff_t>(first + row.weights.size()));
   const double score_gradient = dout * (kLambda * width * u * (largest_value + norm(row.out)) +
-                                        kLambda * precision_.wire * largest_value / width +
                                         std::min(1.0, 3 / width) * sizes.out);
   const double tiny = precision_.tiny * dout * (largest_value + norm(row.out));
   double sum = 0, spread = 0, keys = 0, all_keys = 0;

@@ -23,9 +23,8 @@ double underflow(DType dtype);
 struct Precision {
   double stored = 0;  ///< unit roundoff of the type of out and of what kernels keep between steps
   double sums = 0;    ///< of the type of sums and of lse
-  double exponential = 0;  ///< relative error of the kernels' exponential
-  double tiny = 0;         ///< what underflows to 0, or is rounded by as much, in either type
-  double wire = 0;  ///< of q, k and v as they were multiplied, where that is less than recorded
+  double exponential = 0;   ///< relative error of the kernels' exponential
+  double tiny = 0;          ///< what underflows to 0, or is rounded by as much, in either type
   std::vector<int> merges;  ///< of each query row: blocks that were merged into it
   int key_parts = 1;        ///< at most so many partial sums were added into a row of dk or dv
 };

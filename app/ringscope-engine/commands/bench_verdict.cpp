@@ -133,7 +133,7 @@ void judge(const Case& c, int runs, std::mt19937& random, VerdictTally& tally) {
     const at::Tensor limits =
         engine::rowLimits(exact, (is.one_device.*result.values).to(actual.scalar_type()),
                           &(is.variance.*result.variance));
-    tally.countAltered({result.name, c.in.q.size(2), actual, exact, limits, of_device[t]},
+    tally.countAltered({result.name, c.in.q.size(2), actual, {{exact, limits}}, of_device[t]},
                        altered(actual, c.config.cp));
   }
 }

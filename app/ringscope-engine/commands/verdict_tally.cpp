@@ -4,7 +4,6 @@
 #include <ATen/ATen.h>
 
 #include "app/ringscope-engine/commands/bench.h"
-#include "engine/verify/error_measure.h"
 
 namespace ringscope::app {
 namespace {
@@ -25,13 +24,16 @@ void VerdictTally::countRun(double worst_ratio) {
 
 void VerdictTally::countAltered(const JudgedTensor& judged,
                                 const std::vector<Alteration>& alterations) {
-  const at::Tensor measured =
-      (judged.limits / judged.of_device).masked_select(judged.of_device > 0);
+  at::Tensor tightest = judged.held_to.front().limits;
+  for (const engine::HeldTo& held : judged.held_to) tightest = at::minimum(tightest, held.limits);
+  const at::Tensor measured = (tightest / judged.of_device).masked_select(judged.of_device > 0);
   if (measured.numel() > 0) tightness_[judged.name].push_back(measured.median().item<double>());
   const at::Tensor right = judged.actual.to(at::kDouble);
   for (const auto& [name, wrong] : alterations) {
-    const at::Tensor counted = engine::rowErrors(wrong, right) > kClear * judged.of_device,
-                     hidden = engine::rowErrors(wrong, judged.exact) <= judged.limits;
+    const at::Tensor counted = engine::rowErrors(wrong, right) > kClear * judged.of_device;
+    at::Tensor hidden = at::ones_like(counted);
+    for (const engine::HeldTo& held : judged.held_to)
+      hidden.logical_and_(engine::rowErrors(wrong, held.reference) <= held.limits);
     const Altered part{countOf(counted), countOf(at::logical_and(counted, hidden))};
     for (Altered* sum : {&all_, &by_length_[judged.length], &by_tensor_[judged.name]}) {
       sum->rows += part.rows;

@@ -9,16 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "engine/verify/error_measure.h"
+
 namespace ringscope::app {
 
 /// One result of a right run, and by what its rows are judged.
 struct JudgedTensor {
   std::string name;
-  std::int64_t length;   ///< tokens of the run
-  at::Tensor actual;     ///< what the run computed
-  at::Tensor exact;      ///< the same in fp64
-  at::Tensor limits;     ///< of each row, as `diff` has them
-  at::Tensor of_device;  ///< the largest error of each row over runs of one device
+  std::int64_t length;                  ///< tokens of the run
+  at::Tensor actual;                    ///< what the run computed
+  std::vector<engine::HeldTo> held_to;  ///< as `diff` does
+  at::Tensor of_device;                 ///< the largest error of each row over runs of one device
 };
 
 /// Rows as a mistake might leave them.

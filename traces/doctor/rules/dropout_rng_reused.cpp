@@ -152,7 +152,6 @@ RuleResult checkDropoutRngReused(const Trace& trace) {
   const RunSpec* run = trace.run();
   if (!run) return notObservable("needs the chance of dropout, q, k, v, out, lse, dout and dq");
   if (run->dropout <= 0 || run->dropout >= 1) return clear();
-  if (run->fp8) return undecided("needs q, k and v as they were multiplied; FP8 rounds them");
   constexpr double kSure = 24;  // bits that are not alike by chance
   constexpr int kFew = 2;
   Tally all;

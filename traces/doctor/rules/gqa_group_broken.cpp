@@ -46,7 +46,6 @@ class LayerReader {
     }
     while (heads_ > 2 && work() > kGroupWork) --heads_;
     for (const RowKeys& row : rows_) selection_.rows.push_back(row.row);
-    fp8_ = trace.run() && trace.run()->fp8;
     const DType dtype = layer.tensors.at(TensorKind::kQ).front().record->dtype;
     tolerance_ = dtype == DType::kBFloat16 || dtype == DType::kFloat16 ? 1e-3 : 1e-4;
     if (const auto sinks = layer.sinks ? trace.values(*layer.sinks) : std::nullopt) sinks_ = *sinks;
@@ -95,12 +94,11 @@ class LayerReader {
     const auto rows = static_cast<double>(rows_.size());
     reading.off = std::sqrt(own.squares / rows);
     reading.off_other = std::sqrt(best.squares / rows);
-    // FP8 rounds q and k by more than other types round lse.
-    if (!std::isfinite(own.squares) || (!fp8_ && !own.within() && !best.within()))
+    if (!std::isfinite(own.squares) || (!own.within() && !best.within()))
       reading.is = HeadIs::kUnlike;
-    else if ((fp8_ || own.within()) && best.squares > kMuch * own.squares)
+    else if (own.within() && best.squares > kMuch * own.squares)
       reading.is = HeadIs::kOfItsGroup;
-    else if ((fp8_ || best.within()) && own.squares > kMuch * best.squares)
+    else if (best.within() && own.squares > kMuch * best.squares)
       reading.is = HeadIs::kOfAnother;
     return reading;
   }
@@ -131,7 +129,6 @@ class LayerReader {
   std::vector<std::vector<double>> k_;
   std::vector<double> sinks_;
   double tolerance_ = 0;
-  bool fp8_ = false;
 };
 
 Finding finding(const LayerPass& pass, const HeadReading& first, std::int64_t wrong,

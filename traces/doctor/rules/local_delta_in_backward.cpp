@@ -116,8 +116,7 @@ double sizeOf(const std::vector<double>& values) {
 }
 
 /// How far rounding may bring a whole dq from that of the same sums, as a share of it.
-double roundingOf(const Trace& trace, const LayerTensors& layer) {
-  if (trace.run() && trace.run()->fp8) return 0.3;
+double roundingOf(const LayerTensors& layer) {
   const DType dtype = layer.tensors.at(TensorKind::kDq).front().record->dtype;
   return dtype == DType::kBFloat16 || dtype == DType::kFloat16 ? 0.05 : 1e-3;
 }
@@ -146,8 +145,7 @@ DqReading readLayer(const Trace& trace, const LayerPass& pass,
   reading.worst = dq->worst;
   const LayerTensors layer = findLayer(trace, pass, members);
   const auto blocks = blocksOf(trace, layer, members);
-  const bool plain = !(trace.run() && trace.run()->fp8);
-  reading.is = plain && dq->worst.ratio() <= kSure ? DqIs::kOfMerged : DqIs::kNeither;
+  reading.is = dq->worst.ratio() <= kSure ? DqIs::kOfMerged : DqIs::kNeither;
   if (reading.is == DqIs::kOfMerged || blocks.empty()) return reading;
   const AttentionMask mask = AttentionMask::of(*trace.intent(pass.train_step, members.front()));
   std::vector<std::size_t> all(layer.tokens.size());
@@ -159,11 +157,9 @@ DqReading readLayer(const Trace& trace, const LayerPass& pass,
   reading.alone = distance(recorded, alone);
   reading.merged = distance(recorded, merged);
   reading.whole = sizeOf(merged);  // of blocks with one key each nothing would be left
-  const double rounding = roundingOf(trace, layer) * reading.whole;
+  const double rounding = roundingOf(layer) * reading.whole;
   if (kSure * reading.alone < reading.merged && reading.alone <= rounding)
     reading.is = DqIs::kOfBlocksAlone;
-  else if (!plain && reading.merged <= rounding && kSure * reading.merged < reading.alone)
-    reading.is = DqIs::kOfMerged;
   return reading;
 }
 

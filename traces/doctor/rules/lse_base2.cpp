@@ -30,7 +30,7 @@ struct Comparison {
   double bits = 0;  ///< that chance would have to meet for wrong rows to be those of one logarithm
   double natural = 0, recorded = 0;  ///< of the first row
 
-  void add(double exact, double lse, double tolerance) {
+  void add(double exact, double lse) {
     if (!std::isfinite(exact) || !std::isfinite(lse)) return;
     if (rows++ == 0) {
       natural = exact;
@@ -39,9 +39,9 @@ struct Comparison {
     const auto squared = [](double x) { return x * x; };
     from_natural += squared(lse - exact);
     from_base2 += squared(lse - exact / std::numbers::ln2);
-    room += squared(tolerance * (1 + std::abs(exact)));
+    room += squared(kTolerance * (1 + std::abs(exact)));
     const double apart = std::abs(exact / std::numbers::ln2 - exact);
-    bits += std::max(0.0, std::log2(apart / (tolerance * (1 + std::abs(exact)))));
+    bits += std::max(0.0, std::log2(apart / (kTolerance * (1 + std::abs(exact)))));
   }
   void add(const Comparison& other) {
     if (rows == 0) {
@@ -64,6 +64,7 @@ struct Comparison {
  private:
   static constexpr double kMuch = 16;  // four times, in squares
   static constexpr double kSure = 4;
+  static constexpr double kTolerance = 0.01;  // of rounding, in any type
 };
 
 /// The q and k of one KV head of a layer.
@@ -118,7 +119,6 @@ class BlockReader {
       : trace_(trace), layer_(layer), pass_(pass), scores_(trace, layer) {
     for (const auto& pieces : pass.attended)
       for (const Event* piece : pieces) first_head_ = std::min(first_head_, firstHead(piece->rank));
-    tolerance_ = trace.run() && trace.run()->fp8 ? 0.15 : 0.01;
   }
 
   /// Of a rank's own block, whatever went wrong with those of others. No rows where block_lse or
@@ -180,7 +180,7 @@ class BlockReader {
       for (std::int64_t k = first; k < end; ++k)
         attended.push_back(keys[static_cast<std::size_t>(k)]);
       c.add(scores_.lse(head, rows[static_cast<std::size_t>(row)], attended),
-            recorded->row(0, 0, row - piece.q_begin)[0], tolerance_);
+            recorded->row(0, 0, row - piece.q_begin)[0]);
     }
   }
 
@@ -189,7 +189,6 @@ class BlockReader {
   const AttentionPass& pass_;
   LayerScores scores_;
   std::int64_t first_head_ = std::numeric_limits<std::int64_t>::max();
-  double tolerance_ = 0;
 };
 
 Finding finding(const Place& place, WorldRank rank, const Comparison& c) {
