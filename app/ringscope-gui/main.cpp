@@ -25,7 +25,7 @@ struct Options {
 };
 
 Options listening(const QCommandLineParser& parser) {
-  for (const char* other : {"run", "screenshot", "explain"})
+  for (const char* other : {"run", "screenshot", "explain", "at", "size"})
     if (parser.isSet(other))
       throw usageError(std::string("--listen and --") + other + " cannot be combined");
   Options options;

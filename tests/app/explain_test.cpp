@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ringscope-gui --explain, as it is run without a display.
+// The command line of ringscope-gui, as it is run without a display: --explain, and what is
+// refused.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "tests/support/places.h"
@@ -84,6 +86,15 @@ TEST(ExplainTest, TheTextsComeWithTheProgram) {
   const auto alone = test::runProgram(dir.file("bin/ringscope-gui"), run);
   EXPECT_EQ(alone.code, 0) << alone.err;
   EXPECT_TRUE(isOnePage(dir.file("page.pdf")));
+}
+
+TEST(WindowCommandTest, ListeningTakesNoPlaceOrSizeOfAScreenshot) {
+  ::setenv("QT_QPA_PLATFORM", "offscreen", 1);
+  for (const char* option : {"--at 0,0,forward,1", "--size 800x600"}) {
+    const auto refused = window("--listen job.sock " + std::string(option));
+    EXPECT_EQ(refused.code, 2) << refused.out;
+    EXPECT_NE(refused.err.find("cannot be combined"), std::string::npos) << refused.err;
+  }
 }
 
 }  // namespace

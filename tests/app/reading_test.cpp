@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/support/places.h"
+#include "tests/support/recording_copy.h"
 #include "tests/support/run_program.h"
 #include "traces/mistakes/catalogue.h"
 
@@ -54,6 +55,25 @@ TEST(ReadingTest, InfoSaysWhatTheSampleHolds) {
   EXPECT_TRUE(report["problems"].empty()) << report["problems"];
   const auto text = ringscope("info " + kSample);
   EXPECT_NE(text.out.find("4 ranks"), std::string::npos) << text.out;
+}
+
+TEST(ReadingTest, InfoOfAJobWithoutAttentionNamesNoStrategy) {
+  const test::RecordingCopy job(test::inSources("tests/reference/hand_recording"));
+  const auto whole = ringscope("info " + job.path());
+  EXPECT_NE(whole.out.find("import · ring · cp 2"), std::string::npos) << whole.out << whole.err;
+  for (const char* name : {"rank-00000.jsonl", "rank-00001.jsonl"}) {
+    std::string kept;
+    for (const std::string& line : job.lines(name)) {
+      const std::string kind = json::parse(line).value("line", "");
+      if (kind == "header" || kind == "job" || kind == "group" || kind == "step" || kind == "end")
+        kept += line;
+    }
+    job.put(name, kept);
+  }
+  const auto bare = ringscope("info " + job.path());
+  ASSERT_EQ(bare.code, 0) << bare.err;
+  EXPECT_NE(bare.out.find("import · no attention recorded\n"), std::string::npos) << bare.out;
+  EXPECT_EQ(bare.out.find("import · ring"), std::string::npos) << bare.out;
 }
 
 TEST(ReadingTest, DiffAndDoctorAnswerNoForTheSampleWithAMistake) {

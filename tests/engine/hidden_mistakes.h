@@ -137,6 +137,7 @@ inline bool differByOneFactor(const traces::Trace& a, const traces::Trace& b) {
 inline bool isEffect(const std::string& mistake, const std::string& rule) {
   return rule == traces::kUnknownMistake ||
          (mistake == "lse_overflow" && rule == "nan_from_one_rank") ||
+         (mistake == "documents_ignored" && rule == "padding_unmasked") ||
          (mistake == "metric_not_reduced" && rule == "rank_without_targets");
 }
 
@@ -149,15 +150,6 @@ inline bool mergesToInfinity(const traces::Trace& trace) {
       if (std::isinf(lse) && lse > 0) return true;
   }
   return false;
-}
-
-/// The largest recorded lse of a block; 0 where there is none.
-inline double largestBlockLse(const traces::Trace& trace) {
-  double largest = 0;
-  for (const auto& tensor : trace.tensors())
-    if (tensor.tensor.kind == traces::TensorKind::kBlockLse)
-      largest = std::max(largest, tensor.stats.abs_max);
-  return largest;
 }
 
 /// Rows of up to 8 keys, so many that chance does not drop the same of each.
@@ -200,11 +192,8 @@ inline std::string hidden(const std::string& mistake, const traces::Trace& right
     return "no query attends keys of two blocks";
   if (mistake == "lse_low_precision" && fewestRunningRows(wrong) < kFewRows)
     return "a rank has too few rows to tell a rounded number from a short one";
-  // Of two keys the logarithms are 0.69 and 1, and the lse may be off by 0.25; up to here they
-  // differ by less than twice that.
-  constexpr double kOfFewKeys = 3;
-  if (mistake == "lse_base2" && wrong.run()->fp8 && largestBlockLse(wrong) < kOfFewKeys)
-    return "FP8 may round the lse of so few keys by as much as the logarithms differ";
+  if (mistake == "documents_ignored" && wrong.run()->window == 1)
+    return "with a window of one token only padding sees more, and padding_unmasked is its name";
   if (mistake == "lse_overflow" && !mergesToInfinity(wrong))
     return "no exponential overflows, and every row has keys from the first block on";
   if (mistake == "dropout_rng_reused" && !hasRowsOfFewKeys(*wrong.run()))

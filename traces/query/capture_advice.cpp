@@ -20,4 +20,9 @@ std::string verdictAdvice(const Trace& trace, const std::string& does) {
   return "a run with --verify " + does;
 }
 
+std::string scheduleAdvice(const Trace& trace) {
+  if (isForeign(trace)) return "in a ring of your own ringscope.block(…) tells it of each block";
+  return "a run of this engine with --trace would show it";
+}
+
 }  // namespace ringscope::traces

@@ -19,4 +19,7 @@ std::string valuesAdvice(const Trace& trace, std::int32_t train_step, const std:
 /// they run: "a run with --verify shows it".
 std::string verdictAdvice(const Trace& trace, const std::string& does);
 
+/// The same of a schedule: the rows and keys that ranks attend in their ring steps.
+std::string scheduleAdvice(const Trace& trace);
+
 }  // namespace ringscope::traces

@@ -199,7 +199,7 @@ CoverageScene makeCoverageScene(const traces::Trace& trace, const Cursor& cursor
   scene.ranks = ranksOf(trace, cursor.group);
   const GroupPass pass(trace, cursor.place, scene.ranks);
   if (!pass.recorded()) {
-    scene.note = std::string("Not shown: ") + kNoSchedule + ".";
+    scene.note = "Not shown: " + noSchedule(trace) + ".";
     return scene;
   }
   const std::size_t chunks = pass.chunks().size();

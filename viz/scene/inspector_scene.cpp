@@ -85,7 +85,7 @@ void addLse(InspectorScene& scene, const Trace& trace, const RingScene& ring) {
   place.direction = traces::Direction::kForward;
   const auto* schedule = trace.schedule(place.train_step, rank.rank, place.direction);
   if (!schedule) {
-    scene.lse_note = kNoSchedule;
+    scene.lse_note = noSchedule(trace);
     return;
   }
   double largest = 1;

@@ -204,7 +204,7 @@ MergeHistory mergeHistory(const Trace& trace, const Place& viewed,
   if (!out || !lse || !lse->matches(*out) || !out->holds(head, query))
     return without(notKept(trace, pass));
   const GroupPass scheduled(trace, pass, group);
-  if (!scheduled.schedule(rank)) return without(std::string("Not shown: ") + kNoSchedule + ".");
+  if (!scheduled.schedule(rank)) return without("Not shown: " + noSchedule(trace) + ".");
   const TokenIndex token = tokenOf(trace, pass.train_step, rank, query);
   const Attender attender = attenderOf(scheduled, rank, head, token);
   if (!attender.schedule || attender.row < 0)

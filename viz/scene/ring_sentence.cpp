@@ -51,7 +51,7 @@ class Sentence {
   }
 
  private:
-  std::string unplanned() const { return stages_.empty() ? std::string("; ") + kNoSchedule : ""; }
+  std::string unplanned() const { return stages_.empty() ? "; " + noSchedule(trace_) : ""; }
 
   /// Said of a hop whose send and receive were each posted by itself, since its order can deadlock.
   std::string posting() const {
@@ -150,8 +150,7 @@ class Sentence {
 
   /// After "rank 2": what becomes of the block that it holds, and why it attends none of it.
   std::string idle() const {
-    if (stages_.empty())
-      return std::string(" attends nothing that is recorded here; ") + kNoSchedule;
+    if (stages_.empty()) return " attends nothing that is recorded here; " + noSchedule(trace_);
     if (stages_.size() > 1)
       return " attends none of the " + std::to_string(stages_.size()) + " gathered blocks; " +
              wordsOf(whyAllEmpty(stages_)).clause;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
+#include "traces/query/capture_advice.h"
 #include "traces/schema/schedule_record.h"
 
 namespace ringscope::viz {
@@ -37,9 +39,9 @@ inline traces::WhyEmpty whyAllEmpty(const std::vector<const traces::StageRecord*
   return why;
 }
 
-/// What is said where no schedule is recorded.
-inline constexpr const char* kNoSchedule =
-    "which rows and keys a stage attends is not recorded; a run of this engine with --trace would "
-    "show it";
+/// What is said where no schedule is recorded: a clause.
+inline std::string noSchedule(const traces::Trace& trace) {
+  return "which rows and keys a stage attends is not recorded; " + traces::scheduleAdvice(trace);
+}
 
 }  // namespace ringscope::viz

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -6,6 +7,7 @@
 #include "traces/core/prose.h"
 #include "traces/core/utf8.h"
 #include "traces/query/ending.h"
+#include "traces/query/framework.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::app {
@@ -44,9 +46,21 @@ nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
   return json;
 }
 
-void printText(const nlohmann::json& info) {
+/// A job that recorded no attention does not tell how that was shared: what its run says is a
+/// default.
+bool knowsAttention(const traces::Trace& trace) {
+  return !traces::isForeign(trace) ||
+         std::ranges::any_of(trace.tensors(), [](const traces::TensorRecord& tensor) {
+           return tensor.tensor.kind == traces::TensorKind::kQ ||
+                  tensor.tensor.kind == traces::TensorKind::kOut;
+         });
+}
+
+void printText(const nlohmann::json& info, bool knows_attention) {
   const auto& run = info["run"];
-  if (run.is_object())
+  if (run.is_object() && !knows_attention)
+    std::cout << run.value("command", "") << " · no attention recorded\n";
+  else if (run.is_object())
     std::cout << run.value("command", "") << " · " << run.value("strategy", "") << " · cp "
               << run.value("cp", 0) << " · balance "
               << (run["balance"].is_string() ? run.value("balance", "") : "by mask") << " · mask "
@@ -79,7 +93,7 @@ void defineInfo(CLI::App& command, int&) {
     const auto trace = traces::openTrace(*path);
     trace->readEvents();  // what is counted is there
     const auto info = describe(*trace, *path);
-    *json ? void(std::cout << info.dump(2) << "\n") : printText(info);
+    *json ? void(std::cout << info.dump(2) << "\n") : printText(info, knowsAttention(*trace));
   });
 }
 
