@@ -56,16 +56,13 @@ std::pair<double, double> normAndError(const UnshardedStep& exact, const Unshard
   return {std::sqrt(squares), std::isfinite(errors) ? std::sqrt(errors) : 0.0};
 }
 
-/// What attention is expected to round in a parameter's gradient; none where that is not known.
-std::optional<RowVariance> gradientVariance(const std::string& name, const UnshardedStep& exact,
-                                            const std::vector<AttentionVariance>& variances,
-                                            at::ScalarType type) {
-  for (Layer layer = Layer::of(0); layer.index() < exact.layers.size(); layer = layer.next()) {
-    const LayerAttention& attention = exact.layers[layer.index()];
-    if (attention.sinks.defined() && name == LlamaWeights::sinksName(layer))
-      return sinkVariance(attention.sinks[0], attention, type);
+/// The layer whose attention sinks this parameter is; null: it is none.
+const LayerAttention* layerOfSinks(const std::string& name, const UnshardedStep& step) {
+  for (Layer layer = Layer::of(0); layer.index() < step.layers.size(); layer = layer.next()) {
+    const LayerAttention& attention = step.layers[layer.index()];
+    if (attention.sinks.defined() && name == LlamaWeights::sinksName(layer)) return &attention;
   }
-  return projectionVariance(name, exact, variances);
+  return nullptr;
 }
 
 }  // namespace
@@ -76,10 +73,13 @@ std::vector<HeldTo> gradientHeldTo(const std::string& name,
   const at::Tensor &exact = unsharded.exact.gradients.at(name),
                    &device = unsharded.device.gradients.at(name),
                    &around = unsharded.exact_around.gradients.at(name);
-  const auto variance = gradientVariance(name, unsharded.exact, variances, device.scalar_type());
+  const LayerAttention* of_sinks = layerOfSinks(name, unsharded.exact);
+  const auto variance = of_sinks ? sinkVariance(of_sinks->sinks[0], *of_sinks, device.scalar_type())
+                                 : projectionVariance(name, unsharded.exact, variances);
   const bool known = variance && isComparable(variance->spread);
   std::vector<HeldTo> held{{exact, parameterLimits(exact, device, known ? &*variance : nullptr)}};
-  if (isComparable(around))
+  // The gradient of sinks is a result of attention itself.
+  if (!of_sinks && isComparable(around))
     held.push_back({around, parameterLimits(around, unsharded.device_around.gradients.at(name))});
   return held;
 }
