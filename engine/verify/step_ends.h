@@ -8,8 +8,8 @@
 namespace ringscope::engine {
 
 /// What a parameter's gradient is held to, end to end: the exact step, and, but for attention's own
-/// sinks, the exact step around the run's attention where that gave numbers. `variances`: what each
-/// layer's attention is expected to round.
+/// sinks and in fp64, the exact step around the run's attention where that gave numbers.
+/// `variances`: what each layer's attention is expected to round.
 std::vector<HeldTo> gradientHeldTo(const std::string& name,
                                    const StepVerifier::Unsharded& unsharded,
                                    const std::vector<AttentionVariance>& variances);
