@@ -2,14 +2,19 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine/attention/fp8.h"
 #include "traces/verify/fp8.h"
 
 namespace ringscope::engine {
 namespace {
 
+constexpr double kNan = 12345.5;
+
 std::vector<double> listed(const at::Tensor& t) {
-  const at::Tensor wide = t.to(at::kDouble).contiguous();
+  // No NaN equals another.
+  const at::Tensor wide = at::nan_to_num(t.to(at::kDouble), kNan).contiguous();
   return {wide.const_data_ptr<double>(), wide.const_data_ptr<double>() + wide.numel()};
 }
 
@@ -26,9 +31,15 @@ TEST(RecordedFp8Test, ARecordingIsRoundedAsTheRunRoundedIt) {
       x[3].zero_();
       x[4] *= at::exp2(-at::arange(24, at::kDouble));  // down to numbers below the normal ones
       x[5].fill_(-size);
+      x[6] *= 1e3;
+      x[6][2] = NAN;
       x = x.to(type);
       std::vector<double> rows = listed(x);
+      for (double& value : rows)
+        if (value == kNan) value = NAN;
       traces::roundRowsToFp8(rows, 24, recorded_in);
+      for (double& value : rows)
+        if (std::isnan(value)) value = kNan;
       EXPECT_EQ(rows, listed(roundedToFp8(x))) << toString(type) << " of size " << size;
     }
 }

@@ -3,11 +3,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ringscope::traces {
 namespace {
 
 constexpr float kLargestE4m3 = 448;
+
+/// The quotient that makes a row's largest the largest of e4m3; 1 for a row of zeros, or with a
+/// NaN.
+float scaleOf(std::span<const double> row) {
+  float largest = 0;
+  for (const double x : row) {
+    if (std::isnan(x)) return 1;
+    largest = std::max(largest, std::abs(static_cast<float>(x)));
+  }
+  return largest > 0 ? largest / kLargestE4m3 : 1;
+}
 
 /// To the nearest number with `bits` of significand and no exponent below `least`; ties to even.
 double rounded(double x, int bits, int least) {
@@ -32,13 +44,11 @@ double storedIn(double x, DType dtype) {
 void roundRowsToFp8(std::span<double> rows, std::size_t width, DType dtype) {
   for (std::size_t begin = 0; begin < rows.size(); begin += width) {
     const std::span<double> row = rows.subspan(begin, std::min(width, rows.size() - begin));
-    float largest = 0;
-    for (const double x : row) largest = std::max(largest, std::abs(static_cast<float>(x)));
-    if (!(largest > 0)) continue;
     // In fp32, as the kernels do it: another quotient may be on the other side of a tie.
-    const float scale = largest / kLargestE4m3;
+    const float scale = scaleOf(row);
     for (double& x : row) {
-      const auto code = static_cast<float>(rounded(static_cast<float>(x) / scale, 4, -6));
+      auto code = static_cast<float>(rounded(static_cast<float>(x) / scale, 4, -6));
+      if (std::abs(code) > kLargestE4m3) code = std::numeric_limits<float>::quiet_NaN();
       x = storedIn(code * scale, dtype);
     }
   }
