@@ -61,8 +61,8 @@ RowVariance plainVariance(const at::Tensor& reference_norms, at::ScalarType type
 
 /// Of a tensor that errors reach with its inputs: what bounds one attention's own errors,
 /// `variance`, does not bound those.
-RowVariance expectedOf(const at::Tensor& exact, at::ScalarType type, const RowVariance* variance) {
-  RowVariance expected = plainVariance(rowDifferences(exact, exact).norms, type);
+RowVariance expectedOf(const at::Tensor& norms, at::ScalarType type, const RowVariance* variance) {
+  RowVariance expected = plainVariance(norms, type);
   if (!variance) return expected;
   return {expected.spread + variance->spread, variance->terms, variance->single, variance->merging};
 }
@@ -118,31 +118,6 @@ double widthOf(const at::Tensor& t) {
   return isOfNumbers(t) ? 1 : static_cast<double>(t.size(-1));
 }
 
-/// What a row of a parameter's gradient is expected to be off by, as mean squares.
-struct ParameterErrors {
-  std::vector<double> near, own;
-  double whole = 0;
-};
-
-/// A row of a parameter's gradient is a sum over all tokens, of which a few are far louder than the
-/// others, so that its error does not average out over its D numbers. Which rows are loud is much
-/// the same on every device: of the rows furthest off, the run's error and one device's have a
-/// cosine of 0.9. But where a whole head came out well on one device, that was luck.
-ParameterErrors parameterErrors(const at::Tensor& of_devices, const RowVariance& v) {
-  const Wide errors(of_devices), spread(v.spread), terms(v.terms), single(v.single),
-      merging(v.merging);
-  const std::vector<double> factors = measuredFactors(errors, v);
-  ParameterErrors known;
-  for (std::int64_t i = 0; i < errors.size(); ++i) {
-    const double factor = factors[static_cast<std::size_t>(i)];
-    known.near.push_back(factor * (spread[i] + terms[i] + single[i]) + merging[i]);
-    known.own.push_back(std::isfinite(errors[i]) ? errors[i] * errors[i] : 0);
-    known.whole += known.own.back();
-  }
-  known.whole /= static_cast<double>(std::max<std::int64_t>(1, errors.size()));
-  return known;
-}
-
 }  // namespace
 
 at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
@@ -150,23 +125,39 @@ at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
   const at::Tensor exact = reference.detach().to(at::kDouble);
   const RowDifferences of_device = rowDifferences(device, exact);
   if (variance && !propagated) return limitsOf(of_device.errors, *variance, widthOf(exact), 1);
-  return limitsOf(of_device.errors, expectedOf(exact, device.scalar_type(), variance),
+  return limitsOf(of_device.errors, expectedOf(of_device.norms, device.scalar_type(), variance),
                   widthOf(exact), kPropagatedSlack);
 }
 
+/// A row of a parameter's gradient is a sum over all tokens, of which a few are far louder than the
+/// others, so that its error does not average out over its D numbers. Which rows are loud is much
+/// the same on every device: of the rows furthest off, the run's error and one device's have a
+/// cosine of 0.9. But where a whole head came out well on one device, that was luck.
 at::Tensor parameterLimits(const at::Tensor& reference, const at::Tensor& device,
                            const RowVariance* variance) {
-  const at::Tensor exact = reference.detach().to(at::kDouble), errors = rowErrors(device, exact);
-  const at::ScalarType type = device.scalar_type();
-  const ParameterErrors known = parameterErrors(errors, expectedOf(exact, type, variance));
+  const at::Tensor exact = reference.detach().to(at::kDouble);
+  const RowDifferences of_device = rowDifferences(device, exact);
+  const RowVariance v = expectedOf(of_device.norms, device.scalar_type(), variance);
+  const Wide errors(of_device.errors), spread(v.spread), terms(v.terms), single(v.single),
+      merging(v.merging);
+  const std::vector<double> factors = measuredFactors(errors, v);
   const auto squared = [](double x) { return x * x; };
-  const double near = squared(kNearSlack * (type == at::kDouble ? kBothSlack : 1)),
-               whole = squared(kWholeSlack) * known.whole,
+  const auto own = [&](std::int64_t i) {
+    return std::isfinite(errors[i]) ? squared(errors[i]) : 0;
+  };
+  double whole = 0;
+  for (std::int64_t i = 0; i < errors.size(); ++i) whole += own(i);
+  whole /= static_cast<double>(std::max<std::int64_t>(1, errors.size()));
+  const double near_slack = kNearSlack * (device.scalar_type() == at::kDouble ? kBothSlack : 1),
                all = squared(isOfNumbers(exact) ? kNumberSlack : 1);
-  at::Tensor limits = at::empty(errors.sizes(), at::kDouble);
+  at::Tensor limits = at::empty(of_device.errors.sizes(), at::kDouble);
   auto* of_row = limits.data_ptr<double>();
-  for (std::size_t i = 0; i < known.own.size(); ++i)
-    of_row[i] = std::sqrt(all * (near * known.near[i] + whole + squared(kOwnSlack) * known.own[i]));
+  for (std::int64_t i = 0; i < errors.size(); ++i) {
+    const double near =
+        factors[static_cast<std::size_t>(i)] * (spread[i] + terms[i] + single[i]) + merging[i];
+    of_row[i] = std::sqrt(all * (squared(near_slack) * near + squared(kWholeSlack) * whole +
+                                 squared(kOwnSlack) * own(i)));
+  }
   return limits;
 }
 

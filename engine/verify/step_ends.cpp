@@ -71,17 +71,17 @@ std::vector<HeldTo> gradientHeldTo(const std::string& name,
                                    const StepVerifier::Unsharded& unsharded,
                                    const std::vector<AttentionVariance>& variances) {
   const at::Tensor &exact = unsharded.exact.gradients.at(name),
-                   &device = unsharded.device.gradients.at(name),
-                   &around = unsharded.exact_around.gradients.at(name);
+                   &device = unsharded.device.gradients.at(name);
   const LayerAttention* of_sinks = layerOfSinks(name, unsharded.exact);
   const auto variance = of_sinks ? sinkVariance(of_sinks->sinks[0], *of_sinks, device.scalar_type())
                                  : projectionVariance(name, unsharded.exact, variances);
   const bool known = variance && isComparable(variance->spread);
   std::vector<HeldTo> held{{exact, parameterLimits(exact, device, known ? &*variance : nullptr)}};
-  // The gradient of sinks is a result of attention itself; and of a run in fp64, whose device
-  // rounds around attention just as the exact step does, nothing tells how far a run may be off.
-  if (!of_sinks && device.scalar_type() != at::kDouble && isComparable(around))
-    held.push_back({around, parameterLimits(around, unsharded.device_around.gradients.at(name))});
+  // The gradient of sinks is a result of attention itself.
+  const auto around = unsharded.exact_around.find(name);
+  if (!of_sinks && around != unsharded.exact_around.end() && isComparable(around->second))
+    held.push_back(
+        {around->second, parameterLimits(around->second, unsharded.device_around.at(name))});
   return held;
 }
 

@@ -51,9 +51,10 @@ class StepVerifier {
   struct Unsharded {
     UnshardedStep exact;   ///< in fp64, but with the run's rotary angles
     UnshardedStep device;  ///< by one device in the run's type
-    /// The same two with the results of the run's attention in place, so that what is rounded
-    /// there, in FP8 above all, does not hide what is wrong around it.
-    UnshardedStep exact_around, device_around;
+    /// The gradients of both with the results of the run's attention in place, so that what is
+    /// rounded there, in FP8 above all, does not hide what is wrong around it. Empty in fp64, where
+    /// the device computes just what the exact step does, and nothing tells how far a run may be.
+    std::map<std::string, at::Tensor> exact_around, device_around;
   };
   /// `weights` are those at the beginning of the step; `of_run`: the results of its attention.
   Unsharded unsharded(const LlamaWeights& weights, const Batch& batch,

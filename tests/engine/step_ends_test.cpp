@@ -27,8 +27,8 @@ class StepEndsTest : public testing::Test {
     exact.logits = device.logits.to(at::kDouble) * (1 + 1e-8);
     device.gradients[kParameter] = at::tensor({3.0F, 4.0F});
     exact.gradients[kParameter] = device.gradients[kParameter].to(at::kDouble) * (1 + 1e-8);
-    unsharded.exact_around.gradients = exact.gradients;
-    unsharded.device_around.gradients = device.gradients;
+    unsharded.exact_around = exact.gradients;
+    unsharded.device_around = device.gradients;
     exact.loss = 2;
     for (const GroupRank rank : everyRank(2)) {
       const auto part = [&](const at::Tensor& whole, std::int64_t dim) {
@@ -95,7 +95,7 @@ TEST_F(StepEndsTest, WhatFp8RoundsInAttentionDoesNotHideWhatIsWrongAroundIt) {
   EXPECT_LE(ends().gradients().front().ratio, 1);
   ranks[0].gradients[0][kParameter] *= 1.001;
   EXPECT_GT(ends().gradients().front().ratio, 1);
-  unsharded.exact_around.gradients[kParameter] = around * NAN;
+  unsharded.exact_around[kParameter] = around * NAN;
   EXPECT_LE(ends().gradients().front().ratio, 1) << "the exact step alone does not tell";
 }
 

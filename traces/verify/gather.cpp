@@ -13,7 +13,6 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr TensorKind kInputs[] = {TensorKind::kQ, TensorKind::kK, TensorKind::kV};
 constexpr TensorKind kOthers[] = {TensorKind::kDout, TensorKind::kOut, TensorKind::kLse,
                                   TensorKind::kDq,   TensorKind::kDk,  TensorKind::kDv};
 
@@ -62,7 +61,7 @@ class Finder {
 
   LayerTensors find() {
     if (members_.empty()) found_.blocking.push_back("no rank is recorded");
-    for (const TensorKind kind : kInputs) collect(kind, found_.blocking);
+    for (const TensorKind kind : kAttended) collect(kind, found_.blocking);
     if (!found_.blocking.empty()) return std::move(found_);
     for (const TensorKind kind : kOthers) collect(kind, found_.missing);
     if (!setShape()) {
@@ -161,7 +160,7 @@ class Finder {
       found_.tokens.push_back(token);
       found_.owners.push_back(owner);
     }
-    return std::ranges::all_of(kInputs, [this](TensorKind kind) { return covers(kind); });
+    return std::ranges::all_of(kAttended, [this](TensorKind kind) { return covers(kind); });
   }
 
   std::int64_t headsOf(TensorKind kind) const {

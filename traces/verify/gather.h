@@ -25,6 +25,9 @@ struct RecordedLayers {
 };
 RecordedLayers recordedLayers(const Trace& trace);
 
+/// What attention takes, and FP8 rounds.
+inline constexpr TensorKind kAttended[] = {TensorKind::kQ, TensorKind::kK, TensorKind::kV};
+
 /// k, v, dk and dv have rows of keys and KV heads, the others of queries and query heads.
 bool isOfKeys(TensorKind kind);
 

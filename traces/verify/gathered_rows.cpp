@@ -15,11 +15,6 @@ std::size_t count(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
 
-/// What products take, and FP8 rounds.
-bool isInput(TensorKind kind) {
-  return kind == TensorKind::kQ || kind == TensorKind::kK || kind == TensorKind::kV;
-}
-
 /// Copies the rows of a selection out of the ranks' tensors.
 class RowCopier {
  public:
@@ -99,7 +94,7 @@ GatheredRows LayerTensors::values(const Trace& trace, TensorKind kind,
   RowCopier copier(*this, kind, selection);
   const auto parts = tensors.find(kind);
   if (parts == tensors.end()) return std::move(copier.result);
-  const bool rounded = trace.run() && trace.run()->fp8 && isInput(kind);
+  const bool rounded = trace.run() && trace.run()->fp8 && std::ranges::count(kAttended, kind) > 0;
   for (const RankTensor& part : parts->second) {
     auto recorded = trace.values(*part.record);
     if (!recorded) continue;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -9,6 +8,7 @@
 #include "traces/query/ending.h"
 #include "traces/query/framework.h"
 #include "traces/query/trace.h"
+#include "traces/verify/gather.h"
 
 namespace ringscope::app {
 namespace {
@@ -49,11 +49,8 @@ nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
 /// A job that recorded no attention does not tell how that was shared: what its run says is a
 /// default.
 bool knowsAttention(const traces::Trace& trace) {
-  return !traces::isForeign(trace) ||
-         std::ranges::any_of(trace.tensors(), [](const traces::TensorRecord& tensor) {
-           return tensor.tensor.kind == traces::TensorKind::kQ ||
-                  tensor.tensor.kind == traces::TensorKind::kOut;
-         });
+  const traces::RecordedLayers layers = traces::recordedLayers(trace);
+  return !traces::isForeign(trace) || !layers.with_values.empty() || layers.without_values > 0;
 }
 
 void printText(const nlohmann::json& info, bool knows_attention) {
