@@ -4,9 +4,9 @@
 
   run.py fields|records|files|tensors|frames|commands|engine --server hostile_server --program ringscope
 
-Of every case must hold: it ends within 5 s and 1 GB, with exit code 0, 1 or 2; it says at most a
-sentence beside the notes that name what is missing; a sanitizer finds nothing; and no file of its
-folder but the named output is another than before.
+Of every case must hold: it ends within 5 s of the processor and 1 GB, with exit code 0, 1 or 2; it
+says at most a sentence beside the notes that name what is missing; a sanitizer finds nothing; and no
+file of its folder but the named output is another than before.
 """
 import argparse
 import hashlib
@@ -15,6 +15,7 @@ import os
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,7 @@ from format_table import Format
 from sample import sample
 
 HERE = Path(__file__).resolve().parent
-SECONDS, TOGETHER = 5, 5
+SECONDS, CLOCK_SECONDS, TOGETHER = 5, 60, 5
 OUTPUT = "out.rscope"
 TRACE_JOBS = [["command", command, "case.rscope", *more] for command in ("info", "doctor", "diff", "verify")
               for more in ([], ["--json"])] + \
@@ -68,7 +69,9 @@ def problems_of_answer(answer, jobs):
             yield job, problem
     at = min(len(answer["results"]), len(jobs) - 1)
     if answer["exit"] != 0:
-        why = {14: f"took more than {SECONDS} s"}.get(answer["signal"], f"died of signal {answer['signal']}")
+        why = {signal.SIGPROF: f"took more than {SECONDS} s of the processor",
+               signal.SIGALRM: f"took more than {CLOCK_SECONDS} s"}.get(
+                   answer["signal"], f"died of signal {answer['signal']}")
         if answer["exit"] is not None:
             why = "took more than 1 GB" if answer["exit"] == 99 else f"died with {answer['exit']}"
         yield jobs[at], f"{why}: {first_words(answer['errors'])}"

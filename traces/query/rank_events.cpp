@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 namespace ringscope::traces {
 namespace {
@@ -49,7 +50,9 @@ void EventRun::copyTo(std::vector<Event>& out, const Place& first, const Place& 
                        [&](const Place& p, std::uint32_t i) { return before(p, events[i].place); });
   std::vector<std::uint32_t> found(begin, end);
   if (!(first == last)) std::sort(found.begin(), found.end());
-  for (const std::uint32_t i : found) out.push_back(events[i]);
+  const auto copies =
+      found | std::views::transform([&](std::uint32_t i) -> const Event& { return events[i]; });
+  out.insert(out.end(), copies.begin(), copies.end());
 }
 
 const Event& RankEvents::operator[](std::size_t index) const {
