@@ -28,7 +28,6 @@ constexpr double kPropagatedSlack = 7.5;
 /// device's errors say of the row's neighbourhood, of the whole parameter, and of the row itself.
 /// Measured: tests/bench/README.md, "What verdicts miss".
 constexpr double kNearSlack = 7, kWholeSlack = 6, kOwnSlack = 5;
-constexpr double kNumberSlack = 1.1;  ///< times more, where a row is a single number
 /// Times more of the neighbourhood, where the exact step is rounded as the run is: in fp64.
 constexpr double kBothSlack = 8;
 
@@ -148,15 +147,14 @@ at::Tensor parameterLimits(const at::Tensor& reference, const at::Tensor& device
   double whole = 0;
   for (std::int64_t i = 0; i < errors.size(); ++i) whole += own(i);
   whole /= static_cast<double>(std::max<std::int64_t>(1, errors.size()));
-  const double near_slack = kNearSlack * (device.scalar_type() == at::kDouble ? kBothSlack : 1),
-               all = squared(isOfNumbers(exact) ? kNumberSlack : 1);
+  const double near_slack = kNearSlack * (device.scalar_type() == at::kDouble ? kBothSlack : 1);
   at::Tensor limits = at::empty(of_device.errors.sizes(), at::kDouble);
   auto* of_row = limits.data_ptr<double>();
   for (std::int64_t i = 0; i < errors.size(); ++i) {
     const double near =
         factors[static_cast<std::size_t>(i)] * (spread[i] + terms[i] + single[i]) + merging[i];
-    of_row[i] = std::sqrt(all * (squared(near_slack) * near + squared(kWholeSlack) * whole +
-                                 squared(kOwnSlack) * own(i)));
+    of_row[i] = std::sqrt(squared(near_slack) * near + squared(kWholeSlack) * whole +
+                          squared(kOwnSlack) * own(i));
   }
   return limits;
 }

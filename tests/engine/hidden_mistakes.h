@@ -14,6 +14,7 @@
 #include "traces/doctor/label_reading.h"
 #include "traces/doctor/unknown_mistake.h"
 #include "traces/mistakes/catalogue.h"
+#include "traces/query/sequence_groups.h"
 #include "traces/query/trace.h"
 #include "traces/schema/band.h"
 #include "traces/verify/loss.h"
@@ -179,6 +180,40 @@ inline bool sameDeeds(const traces::Trace& a, const traces::Trace& b) {
   return deeds(a) == deeds(b);
 }
 
+inline bool keepsTokens(const traces::Trace& trace) {
+  return std::ranges::any_of(trace.tensors(), [](const traces::TensorRecord& tensor) {
+    return tensor.tensor == traces::TensorName{traces::TensorKind::kBuffer, "input_ids"};
+  });
+}
+
+/// Whether a rank attends, of each of its blocks, the pairs that were meant for the same rank of
+/// another sequence, so that without token ids it may as well have read another batch.
+inline bool attendsForAnother(const traces::Trace& right, const traces::Trace& wrong) {
+  const auto meant = attendedPairs(right), attended = attendedPairs(wrong);
+  if (!meant || !attended || *meant == *attended) return false;
+  const auto ofGroup = [](const Counted& pairs, const std::vector<traces::WorldRank>& members) {
+    Counted own;
+    for (const auto& [numbers, times] : pairs) {
+      auto pair = numbers;
+      const auto seatOf = [&](std::int64_t rank) {
+        return std::ranges::find(members, rank, &traces::WorldRank::value) - members.begin();
+      };
+      if (seatOf(pair[3]) == std::ssize(members)) continue;
+      pair[3] = seatOf(pair[3]);
+      pair[4] = seatOf(pair[4]);
+      own[pair] = times;
+    }
+    return own;
+  };
+  const auto groups = traces::sequenceGroups(right);
+  return std::ranges::any_of(groups, [&](const auto& one) {
+    const Counted does = ofGroup(*attended, one);
+    return does != ofGroup(*meant, one) && std::ranges::any_of(groups, [&](const auto& other) {
+             return does == ofGroup(*meant, other);
+           });
+  });
+}
+
 /// Why a mistake that changes a value nevertheless cannot be seen; empty where it can.
 inline std::string hidden(const std::string& mistake, const traces::Trace& right,
                           const traces::Trace& wrong) {
@@ -186,6 +221,8 @@ inline std::string hidden(const std::string& mistake, const traces::Trace& right
   if (seams.front() == "attention.schedule" && mistake != "wrong_ring_direction") {
     const auto planned = attendedPairs(right);
     if (planned && planned == attendedPairs(wrong)) return "the same pairs in other pieces";
+    if (!keepsTokens(wrong) && attendsForAnother(right, wrong))
+      return "the pairs of another dp rank's batch, and no token ids tell whose was read";
   }
   constexpr std::int64_t kFewTargets = 16, kFewRows = 6;
   if (mistake == "local_delta_in_backward" && !right.run()->sinks && !mergesBlocks(right))

@@ -7,6 +7,7 @@
 
 #include "traces/core/prose.h"
 #include "traces/doctor/coverage_tally.h"
+#include "traces/doctor/other_sequence.h"
 #include "traces/doctor/shared_readings.h"
 #include "traces/query/sequence_groups.h"
 
@@ -221,6 +222,19 @@ CoverageReading judge(const Trace& trace, CoverageCounter& counter, const Attent
                    "leaves out " + pairs + " of " + wanted);
 }
 
+/// The same, or that another sequence's mask explains what is wrong, where nothing tells these
+/// apart.
+CoverageReading judgeAmong(const Trace& trace, CoverageCounter& counter, const AttentionPass& pass,
+                           const std::vector<WorldRank>& members) {
+  CoverageReading reading = judge(trace, counter, pass, members);
+  if (reading.are == AttentionIs::kAsDeclared || reading.are == AttentionIs::kUnknown)
+    return reading;
+  const WorldRank other = otherSequenceFollowed(trace, counter, pass, members);
+  if (!other.exists()) return reading;
+  return otherwise(std::move(reading), "the token ids of all ranks, to know which batch each read",
+                   "attends by the mask of the sequence of rank " + toString(other));
+}
+
 CoverageReading computedCoverage(const Trace& trace) {
   CoverageReading right;
   std::optional<CoverageReading> not_known, half_done;
@@ -231,7 +245,7 @@ CoverageReading computedCoverage(const Trace& trace) {
       if (std::ranges::all_of(pass.attended, [](const auto& pieces) { return pieces.empty(); }))
         continue;
       if (!seen.insert(counter.signature(pass)).second) continue;
-      CoverageReading reading = judge(trace, counter, pass, members);
+      CoverageReading reading = judgeAmong(trace, counter, pass, members);
       if (reading.are == AttentionIs::kAsDeclared)
         right = std::move(reading);
       else if (reading.are != AttentionIs::kUnknown)

@@ -49,6 +49,11 @@ struct CoverageTally {
   std::string unknown{};  ///< why the tally is not known; empty where it is
 
   double missing() const { return wanted - (inside - repeated.pairs); }
+  /// Every pair of the mask once, and no other.
+  bool isAsDeclared() const {
+    return unknown.empty() && !(missing() > 0) && !(repeated.pairs > 0) && !(future.pairs > 0) &&
+           !(future_own.pairs > 0) && !(window.pairs > 0) && !(documents.pairs > 0);
+  }
 };
 
 /// Counts what the ranks of a group attended, by runs of tokens.

@@ -28,8 +28,12 @@ struct HeadGradient {
   std::vector<RankFactor> ranks;  ///< the best ones of each rank by itself; empty: not known
   double off_by_rank = 0;         ///< what is left with these
 
-  /// Within rounding, and no rank's part is surely smaller than it should be.
-  bool isRight() const { return missing.empty() && off <= rounding && !isMadeSmaller(); }
+  /// Within rounding, and no factors of the ranks explain what is left better than rounding does.
+  bool isRight() const {
+    constexpr double kExplains = 3;  // rounding of few tokens looks like a factor in part
+    const bool explained = isMadeSmaller() && kExplains * off_by_rank < off;
+    return missing.empty() && off <= rounding && !explained;
+  }
   bool isScaled() const { return missing.empty() && off_scaled <= rounding; }
   bool isOfFactors() const { return missing.empty() && !ranks.empty() && off_by_rank <= rounding; }
   /// By how much a rank's factor may be another one.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which sums of ranks' gradients are right, and of which a rank's part was made smaller.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "traces/verify/head_gradient.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// A loud rank and a quiet one, in bfloat16: the second's part times `factor`, and rounding that is
+/// this share of the loud part.
+HeadParts twoRanks(double factor, double rounding) {
+  constexpr std::size_t kNumbers = 600;
+  constexpr double kQuiet = 0.1;
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  std::vector<double> loud(kNumbers), quiet(kNumbers), sum(kNumbers);
+  for (std::size_t i = 0; i < kNumbers; ++i) {
+    loud[i] = normal(random);
+    quiet[i] = kQuiet * normal(random);
+    sum[i] = loud[i] + factor * quiet[i] + rounding * normal(random);
+  }
+  HeadParts head;
+  head.parameter = "lm_head.weight";
+  head.rounding = 0.015;
+  head.slices.push_back({{WorldRank::of(0), WorldRank::of(1)}, {sum}, {loud, quiet}});
+  return head;
+}
+
+TEST(HeadGradientTest, AFactorThatExplainsNoMoreThanRoundingLeavesTheSumRight) {
+  const HeadGradient head = fitHeadGradient(twoRanks(0.95, 0.005));
+  EXPECT_TRUE(head.isMadeSmaller()) << head.ranks[1].factor << "±" << head.ranks[1].error;
+  EXPECT_GT(head.off_by_rank, head.off / 2);
+  EXPECT_TRUE(head.isRight());
+}
+
+TEST(HeadGradientTest, AFactorThatExplainsNearlyAllIsNoRoundingThoughTheSumIsNear) {
+  const HeadGradient head = fitHeadGradient(twoRanks(0.9, 0.0005));
+  EXPECT_LT(head.off, head.rounding);
+  EXPECT_LT(head.off_by_rank, head.off / 10);
+  EXPECT_FALSE(head.isRight());
+}
+
+TEST(HeadGradientTest, ASumFurtherOffThanRoundingIsNotRight) {
+  EXPECT_FALSE(fitHeadGradient(twoRanks(0.5, 0.0005)).isRight());
+  EXPECT_TRUE(fitHeadGradient(twoRanks(1, 0.005)).isRight());
+}
+
+}  // namespace
+}  // namespace ringscope::traces
