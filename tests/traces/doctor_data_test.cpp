@@ -256,6 +256,19 @@ TEST(SameBatchRuleTest, DpRanksReadOtherBatchesThanEachOther) {
   EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups), Verdict::kNotObservable);
 }
 
+TEST(SameBatchRuleTest, BatchesDifferThoughTheFirstRankHoldsTheSameTokensOfBoth) {
+  const std::string groups = "run dp=2 cp=2\ngroup dp 0,2\ngroup dp 1,3\n";
+  const auto step = [](int number, int of_second) {
+    std::string lines;
+    for (int rank = 0; rank < 4; ++rank)
+      lines += "tensor buffer.input_ids step=" + std::to_string(number) +
+               " rank=" + std::to_string(rank) +
+               " hash=" + std::to_string(rank % 2 ? of_second : 7) + "\n";
+    return lines;
+  };
+  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1) + step(1, 2)), Verdict::kFound);
+}
+
 TEST(PositionsNotResetRuleTest, PositionsCountFromTheStartOfEachDocument) {
   const std::string packed =
       "run cp=2 seq_len=8 mask=documents\n"

@@ -47,6 +47,29 @@ TEST(LossRulesTest, TheLoggedLossSaysHowItWasMade) {
   expectAlone("rank_without_targets", twoRanks("0", "0", "null"));
 }
 
+TEST(LossRulesTest, LossesThatAreEqualByChanceDoNotTellHowTheyWereSummed) {
+  const std::string equal = twoRanks("1", "2", "2");
+  for (const char* rule : {"mean_of_local_means", "metric_not_reduced"}) {
+    const auto answer = answerOf(rule, equal);
+    EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
+    EXPECT_NE(answer.would_settle.find("a training step in which the ranks' losses differ"),
+              std::string::npos)
+        << answer.would_settle;
+  }
+  EXPECT_EQ(verdictOf("loss_scaled_by_cp", equal), Verdict::kClear);
+  const std::string next =
+      "tensor loss.sum rank=0 step=1 shape=1 values=6\n"
+      "tensor loss.targets rank=0 step=1 shape=1 values=3\n"
+      "tensor loss.sum rank=1 step=1 shape=1 values=6\n"
+      "tensor loss.targets rank=1 step=1 shape=1 values=1\nnote step.1 {\"loss\": 3}\n";
+  for (const char* rule : kLossRules)
+    EXPECT_EQ(verdictOf(rule, equal + next), Verdict::kClear) << rule << ": another step tells";
+  std::string alike = equal + next;  // the means of as many targets each tell nothing
+  alike.replace(alike.find("step=1 shape=1 values=1\n"), 24, "step=1 shape=1 values=3\n");
+  alike.replace(alike.find("{\"loss\": 3}"), 11, "{\"loss\": 2}");
+  EXPECT_EQ(verdictOf("mean_of_local_means", alike), Verdict::kNotObservable);
+}
+
 TEST(LossRulesTest, ALossRoundedForPeopleAccusesNobody) {
   for (const char* rule : kLossRules)
     EXPECT_NE(verdictOf(rule, twoRanks("1", "1.00005", "1.75")), Verdict::kFound) << rule;

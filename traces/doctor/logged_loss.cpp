@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/doctor/logged_loss.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -55,6 +56,28 @@ void nameWrongOne(LoggedLoss& loss, Rounded right, double cp) {
                  std::to_string(loss.train_step) + " follows from none of the usual sums";
 }
 
+/// Whether these ranks have as many targets each, so that the mean of their means is the right one.
+bool haveEqualTargets(const std::vector<RankLoss>& ranks, bool counted) {
+  std::set<std::int64_t> targets;
+  for (const RankLoss& rank : ranks)
+    if (counted || rank.own.targets > 0) targets.insert(rank.own.targets);
+  return targets.size() < 2;
+}
+
+std::map<LossIs, bool> alsoFitting(const LoggedLoss& loss, std::int64_t targets) {
+  std::map<LossIs, bool> fitting;
+  const auto add = [&](LossIs way, Rounded other) {
+    fitting[way] = fitting[way] || other.ratioOf(loss.logged) <= kSure;
+  };
+  for (const bool counted : {true, false})
+    if (!haveEqualTargets(loss.ranks, counted))
+      add(LossIs::kMeanOfMeans, meanOfMeans(loss.ranks, counted));
+  for (const RankLoss& rank : loss.ranks)
+    if (rank.own.targets > 0 && rank.own.targets < targets)
+      add(LossIs::kOfOneRank, meanOfRank(rank));
+  return fitting;
+}
+
 LoggedLoss readStep(const Trace& trace, std::int32_t train_step) {
   LoggedLoss loss;
   loss.train_step = train_step;
@@ -84,6 +107,7 @@ LoggedLoss readStep(const Trace& trace, std::int32_t train_step) {
     loss.missing = "needs a logged loss that is finite";
   } else if (right.ratioOf(loss.logged) <= kSure) {
     loss.is = LossIs::kRight;
+    loss.also_fits = alsoFitting(loss, targets);
   } else if (targets == 0) {
     loss.missing = "needs a token that has a target";
   } else {
@@ -109,6 +133,10 @@ LoggedLoss computedLoss(const Trace& trace) {
     LoggedLoss loss = readStep(trace, train_step);
     if (loss.is != LossIs::kRight && loss.is != LossIs::kUnknown) return loss;
     if (any_right && loss.is == LossIs::kUnknown) continue;  // the run may have ended within it
+    for (const auto& [way, fits] : last.also_fits) {
+      const auto [now, added] = loss.also_fits.try_emplace(way, fits);
+      now->second = now->second && fits;
+    }
     any_right = any_right || loss.is == LossIs::kRight;
     last = std::move(loss);
   }
@@ -125,6 +153,11 @@ RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const char* rule,
                     void (*finish)(const LoggedLoss& loss, Finding& finding)) {
   if (loss.is == LossIs::kUnknown)
     return loss.recorded ? undecided(loss.missing) : notObservable(loss.missing);
+  const auto also = loss.also_fits.find(wrong);
+  if (loss.is == LossIs::kRight && also != loss.also_fits.end() && also->second)
+    return undecided(
+        "needs a training step in which the ranks' losses differ; in those recorded they "
+        "make the logged loss in the right way and in this one");
   if (loss.is == LossIs::kRight) return clear();
   if (loss.is != wrong)
     return undecided("needs a logged loss that is not wrong in another way already");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct LoggedLoss {
   double logged = 0, right = 0;
   double scale = 1;  ///< kScaledByCp: cp or 1 / cp
   std::vector<RankLoss> ranks;
+  /// kRight: of other ways that weigh the targets otherwise in a recorded step, whether they give
+  /// the logged number of every such step too, up to rounding, by chance.
+  std::map<LossIs, bool> also_fits;
 };
 
 LoggedLoss readLoggedLoss(const Trace& trace);

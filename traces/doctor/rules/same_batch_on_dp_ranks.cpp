@@ -12,8 +12,9 @@
 namespace ringscope::traces {
 namespace {
 
-/// The token ids of each rank: by training step and rank.
-using Batches = std::map<std::int32_t, std::map<WorldRank, std::uint64_t>>;
+/// The hash of each rank's token ids.
+using Batch = std::map<WorldRank, std::uint64_t>;
+using Batches = std::map<std::int32_t, Batch>;  ///< by training step
 
 Batches batchesOf(const Trace& trace) {
   Batches batches;
@@ -28,7 +29,7 @@ struct Step {
   int pairs = 0, alike = 0;
 };
 
-Step compare(const Trace& trace, const std::map<WorldRank, std::uint64_t>& of_rank) {
+Step compare(const Trace& trace, const Batch& of_rank) {
   Step step;
   for (const GroupRecord& group : trace.groups()) {
     if (group.axis != GroupAxis::kDp || group.members.size() < 2) continue;
@@ -46,7 +47,7 @@ Step compare(const Trace& trace, const std::map<WorldRank, std::uint64_t>& of_ra
 /// Steps in a row in which all dp ranks have the same.
 struct Streak {
   std::vector<std::int32_t> steps;
-  std::set<std::uint64_t> different;  ///< that the first rank had
+  std::set<Batch> different;
   int pairs = 0;
 
   bool tells() const { return different.size() > 1; }
@@ -90,7 +91,7 @@ RuleResult checkSameBatchOnDpRanks(const Trace& trace) {
     }
     any_alike = true;
     streak.steps.push_back(train_step);
-    streak.different.insert(of_rank.begin()->second);
+    streak.different.insert(of_rank);
     streak.pairs = step.pairs;
   }
   if (!compared) return notObservable("needs the token ids of several dp ranks, and their groups");
