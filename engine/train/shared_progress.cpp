@@ -17,13 +17,13 @@ SharedProgress::SharedProgress(const TrainSetup& setup, traces::Recorder* record
       recorder_(recorder),
       hooks_(hooks),
       memory_(std::move(memory)),
-      verification_(
-          StepVerifier(setup.model, setup.layout, Mask::of(setup.run), setup.type, setup.run.fp8),
-          recorder, CapturePolicy::parse(setup.run.capture),
-          [this, &gate](const auto& diffs) {
-            if (hooks_.on_diffs) hooks_.on_diffs(diffs);
-            gate.poke();
-          }),
+      verification_(StepVerifier(setup.model, setup.layout, Mask::of(setup.run), setup.type,
+                                 setup.run.fp8, setup.run.tp),
+                    recorder, CapturePolicy::parse(setup.run.capture),
+                    [this, &gate](const auto& diffs) {
+                      if (hooks_.on_diffs) hooks_.on_diffs(diffs);
+                      gate.poke();
+                    }),
       store_(setup.config.checkpoint_dir) {}
 
 void SharedProgress::runRank(RankContext& context, const LlamaWeights& initial,

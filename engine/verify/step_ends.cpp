@@ -76,12 +76,16 @@ std::vector<HeldTo> gradientHeldTo(const std::string& name,
   const auto variance = of_sinks ? sinkVariance(of_sinks->sinks[0], *of_sinks, device.scalar_type())
                                  : projectionVariance(name, unsharded.exact, variances);
   const bool known = variance && isComparable(variance->spread);
-  std::vector<HeldTo> held{{exact, parameterLimits(exact, device, known ? &*variance : nullptr)}};
+  // A product that tp ranks share is the sum of as many parts, each rounded where one device rounds
+  // the whole.
+  const double parts = std::sqrt(unsharded.tp);
+  std::vector<HeldTo> held{
+      {exact, parts * parameterLimits(exact, device, known ? &*variance : nullptr)}};
   // The gradient of sinks is a result of attention itself.
   const auto around = unsharded.exact_around.find(name);
   if (!of_sinks && around != unsharded.exact_around.end() && isComparable(around->second))
-    held.push_back(
-        {around->second, parameterLimits(around->second, unsharded.device_around.at(name))});
+    held.push_back({around->second,
+                    parts * parameterLimits(around->second, unsharded.device_around.at(name))});
   return held;
 }
 

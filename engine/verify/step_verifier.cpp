@@ -200,7 +200,7 @@ StepVerifier::Unsharded StepVerifier::unsharded(const LlamaWeights& weights, con
   auto device_around = around(type_);
   auto [exact, exact_around] = exact_steps.get();
   return {std::move(exact), std::move(device_step), std::move(exact_around),
-          std::move(device_around)};
+          std::move(device_around), tp_};
 }
 
 namespace {

@@ -32,10 +32,11 @@ struct RankStep {
 class StepVerifier {
  public:
   /// `layout`: of all sequences, or with kPerDocument of one that is a single document. `fp8`: the
-  /// run rounds q, k and v to e4m3, and end to end so does the one device.
+  /// run rounds q, k and v to e4m3, and end to end so does the one device. `tp`: over so many ranks
+  /// the run splits its weights.
   StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type,
-               bool fp8 = false)
-      : config_(config), layout_(layout), mask_(std::move(mask)), type_(type), fp8_(fp8) {}
+               bool fp8 = false, int tp = 1)
+      : config_(config), layout_(layout), mask_(std::move(mask)), type_(type), fp8_(fp8), tp_(tp) {}
 
   /// Takes the error maps of errorMaps(), named "error.abs.dk" and so on.
   using MapSink = std::function<void(const std::string& name, const traces::Place& place,
@@ -55,6 +56,7 @@ class StepVerifier {
     /// rounded there, in FP8 above all, does not hide what is wrong around it. Empty in fp64, where
     /// the device computes just what the exact step does, and nothing tells how far a run may be.
     std::map<std::string, at::Tensor> exact_around, device_around;
+    int tp = 1;  ///< of the run
   };
   /// `weights` are those at the beginning of the step; `of_run`: the results of its attention.
   Unsharded unsharded(const LlamaWeights& weights, const Batch& batch,
@@ -85,6 +87,7 @@ class StepVerifier {
   Mask mask_;
   at::ScalarType type_;
   bool fp8_;
+  int tp_;
 };
 
 }  // namespace ringscope::engine

@@ -99,6 +99,13 @@ TEST_F(StepEndsTest, WhatFp8RoundsInAttentionDoesNotHideWhatIsWrongAroundIt) {
   EXPECT_LE(ends().gradients().front().ratio, 1) << "the exact step alone does not tell";
 }
 
+TEST_F(StepEndsTest, SumsOfPartsThatTpRanksRoundMayBeFurtherOff) {
+  ranks[0].gradients[0][kParameter] *= 1.00001;
+  const double whole = ends().gradients().front().ratio;
+  unsharded.tp = 4;
+  EXPECT_NEAR(ends().gradients().front().ratio, whole / 2, 1e-9 * whole);
+}
+
 TEST_F(StepEndsTest, ANormThatCountsAnythingTwiceIsSeen) {
   EXPECT_GT(ends().gradientNorm(kNorm * 1.001).ratio, 1);
 }

@@ -45,6 +45,19 @@ TEST(LocalDeltaInBackwardRuleTest, AnotherWrongDqIsNotTakenForIt) {
   EXPECT_NE(other.would_settle.find("layer 0 does not"), std::string::npos) << other.would_settle;
 }
 
+TEST(LocalDeltaInBackwardRuleTest, WhatRoundingHidesIsNotCalledClear) {
+  LayerSpec spec{{"0-8"}, "mask=full"};
+  spec.dtype = DType::kBFloat16;
+  spec.sinks = {-9, -9};  // they take 1 in 60,000 of a row
+  const auto hidden = answerOf("local_delta_in_backward", *RecordedLayer(spec).record());
+  EXPECT_EQ(hidden.verdict, Verdict::kNotObservable);
+  EXPECT_NE(hidden.would_settle.find("both give it, but for rounding"), std::string::npos)
+      << hidden.would_settle;
+  spec.sinks = {1, 1};
+  EXPECT_EQ(answerOf("local_delta_in_backward", *RecordedLayer(spec).record()).verdict,
+            Verdict::kClear);
+}
+
 TEST(LocalDeltaInBackwardRuleTest, WithoutDqOrItsInputsItCannotTell) {
   for (const TensorKind kind : {TensorKind::kDq, TensorKind::kDout, TensorKind::kK}) {
     RecordedLayer layer(oneTokenEach());

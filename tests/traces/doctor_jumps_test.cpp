@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
+#include "traces/doctor/attention_passes.h"
 
 namespace ringscope::traces {
 namespace {
@@ -84,6 +85,36 @@ TEST(PositionsReadAsDocumentsRuleTest, AllPairsAreClearAndOtherMissingOnesAreNot
   EXPECT_EQ(verdictOf("positions_read_as_documents",
                       attended("intent mask=causal\n", std::string(kRank0Own) + kRank1)),
             Verdict::kNotObservable);
+}
+
+TEST(LikelyBandTest, APartOfAPlannedTileMaskHasItsPartOfTheBand) {
+  const auto trace = test::traceOf("run cp=2\ngroup cp 0,1\n");
+  ScheduleRecord schedule;
+  schedule.rank = WorldRank::of(0);
+  StageRecord stage;
+  stage.source_rank = WorldRank::of(1);
+  stage.pieces = {{8, 16, 6, 13, PieceMask::kTileMask, -10, -4}};
+  schedule.stages = {stage};
+  trace->add(schedule);
+  Event piece;
+  piece.kind = EventKind::kAttend;
+  piece.place = Place{0, Layer::of(0), Direction::kForward, RingStep::of(1)};
+  piece.rank = WorldRank::of(0);
+  piece.source_rank = WorldRank::of(1);
+  piece.mask = PieceMask::kTileMask;
+  piece.q_begin = 8;
+  piece.q_end = 16;
+  piece.k_begin = 8;
+  piece.k_end = 13;
+  EXPECT_FALSE(attendedBand(*trace, piece).has_value());
+  const auto part = likelyBand(*trace, piece);
+  ASSERT_TRUE(part.has_value());
+  double pairs = 0;
+  for (std::int64_t q = 8; q < 16; ++q)
+    for (std::int64_t k = 8; k < 13; ++k) pairs += k - q >= -10 && k - q <= -4;
+  EXPECT_EQ(part->pairs(), pairs);
+  piece.k_end = 14;
+  EXPECT_FALSE(likelyBand(*trace, piece).has_value()) << "it is not within the planned one";
 }
 
 // -------- groups

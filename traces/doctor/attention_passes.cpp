@@ -68,6 +68,20 @@ std::optional<Band> attendedBand(const Trace& trace, const Event& piece) {
   return std::nullopt;
 }
 
+std::optional<Band> likelyBand(const Trace& trace, const Event& piece) {
+  if (const auto band = attendedBand(trace, piece)) return band;
+  const ScheduleRecord* schedule =
+      trace.schedule(piece.place.train_step, piece.rank, piece.place.direction);
+  if (!schedule) return std::nullopt;
+  for (const StageRecord& stage : schedule->stages)
+    for (const PieceRecord& planned : stage.pieces)
+      if (stage.source_rank == piece.source_rank && planned.mask == piece.mask &&
+          planned.q_begin <= piece.q_begin && piece.q_end <= planned.q_end &&
+          planned.k_begin <= piece.k_begin && piece.k_end <= planned.k_end)
+        return Band::of(planned).within(piece.q_begin, piece.q_end, piece.k_begin, piece.k_end);
+  return std::nullopt;
+}
+
 std::string missingEvents(const Trace& trace) {
   if (!trace.end() || trace.end()->dropped_events > 0)
     return "needs a recording that was finished without dropped events";

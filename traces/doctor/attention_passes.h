@@ -30,6 +30,9 @@ std::vector<AttentionPass> attentionPasses(const Trace& trace,
 /// What a piece attends, by local rows; nothing where it is a tile mask that no schedule names.
 std::optional<Band> attendedBand(const Trace& trace, const Event& piece);
 
+/// The same; and of a tile mask that no schedule names but as part of another, that part of it.
+std::optional<Band> likelyBand(const Trace& trace, const Event& piece);
+
 /// Why it is not known that all events of a run are there, as what would settle it; empty where it
 /// is. Decodes all events.
 std::string missingEvents(const Trace& trace);

@@ -36,7 +36,7 @@ bool CoverageCounter::endsAtJumps(CoverageTally& tally, const AttentionMask& mas
       trace_.schedule(pass.place.train_step, members_[seat], pass.place.direction);
   std::vector<Band> bands;
   for (const Event* piece : pass.attended[seat]) {
-    const auto band = attendedBand(trace_, *piece);
+    const auto band = likelyBand(trace_, *piece);
     if (!band) return false;
     bands.push_back(*band);
   }
