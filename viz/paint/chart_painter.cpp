@@ -13,6 +13,8 @@
 namespace ringscope::viz {
 namespace {
 
+constexpr double kTagHeight = 18;
+
 /// One frame.
 class ChartFrame {
  public:
@@ -68,13 +70,21 @@ class ChartFrame {
   }
 
   void ruler() {
+    std::vector<QRectF> tags;  // they stand upon the ruler, and its words give way
+    if (isOnLanes(scene_.instant_ns))
+      tags.push_back(tagBox(scale_.x(scene_.instant_ns), at_.ruler.top(), instantWords()));
+    for (const double mark : scene_.marks)
+      if (isOnLanes(mark)) tags.push_back(tagBox(scale_.x(mark), at_.ruler.top(), "M9"));
     p_.setFont(monoFont(10));
     for (const RulerTick& tick : rulerTicks(scale_, scene_.origin_ns)) {
       p_.setPen(QPen(theme_.line, 1));
       p_.drawLine(QPointF(tick.x, at_.ruler.bottom() - 4), QPointF(tick.x, at_.lanes.bottom()));
       const QString words = QString::fromStdString(tick.label);
       const double width = p_.fontMetrics().horizontalAdvance(words);
-      if (tick.x + 4 + width > at_.ruler.right()) continue;
+      const QRectF box(tick.x + 2, at_.ruler.top(), width + 4, kTagHeight);
+      if (box.right() - 2 > at_.ruler.right() ||
+          std::ranges::any_of(tags, [&](const QRectF& tag) { return tag.intersects(box); }))
+        continue;
       p_.setPen(theme_.dim);
       p_.drawText(QPointF(tick.x + 4, at_.ruler.top() + 14), words);
     }
@@ -213,15 +223,27 @@ class ChartFrame {
     }
   }
 
-  void tag(double x, double top, const QString& words, const QColor& ground, const QColor& ink) {
-    p_.setFont(monoFont(11));
-    const double width = p_.fontMetrics().horizontalAdvance(words) + 12;
+  bool isOnLanes(double ns) const {
+    const double x = scale_.x(ns);
+    return x >= at_.lanes.left() && x <= at_.lanes.right();
+  }
+  QString instantWords() const {
+    return QString::fromStdString(
+        describeTime(scene_.instant_ns - scene_.origin_ns, scale_.perPixel()));
+  }
+  QRectF tagBox(double x, double top, const QString& words) const {
+    const double width = QFontMetrics(monoFont(11)).horizontalAdvance(words) + 12;
     const double left = std::clamp(x - width / 2, at_.area.left(), at_.area.right() - width);
+    return {left, top, width, kTagHeight};
+  }
+  void tag(double x, double top, const QString& words, const QColor& ground, const QColor& ink) {
+    const QRectF box = tagBox(x, top, words);
+    p_.setFont(monoFont(11));
     p_.setPen(Qt::NoPen);
     p_.setBrush(ground);
-    p_.drawRoundedRect(QRectF(left, top, width, 18), 4, 4);
+    p_.drawRoundedRect(box, 4, 4);
     p_.setPen(ink);
-    p_.drawText(QRectF(left, top, width, 18), Qt::AlignCenter, words);
+    p_.drawText(box, Qt::AlignCenter, words);
   }
 
   void range() {
@@ -243,8 +265,8 @@ class ChartFrame {
     int number = 0;
     for (const double mark : scene_.marks) {
       ++number;
+      if (!isOnLanes(mark)) continue;
       const double x = scale_.x(mark);
-      if (x < at_.lanes.left() || x > at_.lanes.right()) continue;
       p_.setPen(QPen(theme_.accent, 1, Qt::DotLine));
       p_.drawLine(QPointF(x, at_.ruler.top() + 18), QPointF(x, at_.lanes.bottom()));
       tag(x, at_.ruler.top(), QString("M%1").arg(number), theme_.accent, theme_.on_accent);
@@ -252,14 +274,11 @@ class ChartFrame {
   }
 
   void instant() {
+    if (!isOnLanes(scene_.instant_ns)) return;
     const double x = scale_.x(scene_.instant_ns);
-    if (x < at_.lanes.left() || x > at_.lanes.right()) return;
     p_.setPen(QPen(theme_.text, 2));
     p_.drawLine(QPointF(x, at_.ruler.top() + 18), QPointF(x, at_.lanes.bottom()));
-    tag(x, at_.ruler.top(),
-        QString::fromStdString(
-            describeTime(scene_.instant_ns - scene_.origin_ns, scale_.perPixel())),
-        theme_.text, theme_.background);
+    tag(x, at_.ruler.top(), instantWords(), theme_.text, theme_.background);
   }
 
   QPainter& p_;
