@@ -18,7 +18,8 @@ TEST(CaptureAdvice, OfAnOwnRunItNamesTheCapture) {
   EXPECT_EQ(captureAdvice(trace, "full", "records it"), "--capture full records it");
   EXPECT_EQ(valuesAdvice(trace, 3, "shows it"), "--capture values:steps=3 shows it");
   EXPECT_EQ(verdictAdvice(trace, "shows it"), "a run with --verify shows it");
-  EXPECT_EQ(scheduleAdvice(trace), "a run of this engine with --trace would show it");
+  for (const auto& advice : {scheduleAdvice(trace), maskAdvice(trace), memoryAdvice(trace)})
+    EXPECT_EQ(advice, "a run of this engine with --trace would show it");
 }
 
 TEST(CaptureAdvice, OfAnImportedJobNoSentenceNamesACapture) {
@@ -33,7 +34,7 @@ TEST(CaptureAdvice, OfAnImportedJobNoSentenceNamesACapture) {
     said += entry.result.would_settle + "\n";
     for (const Finding& finding : entry.result.findings) said += finding.remedy + "\n";
   }
-  said += scheduleAdvice(*trace);
+  said += scheduleAdvice(*trace) + maskAdvice(*trace) + memoryAdvice(*trace);
   EXPECT_EQ(said.find("--"), std::string::npos) << said;
   EXPECT_NE(said.find("ringscope.record(…, values=\"all\") keeps all that its recorder sees"),
             std::string::npos)

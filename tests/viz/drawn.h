@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QFontMetricsF>
 #include <QPaintDevice>
 #include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,12 +21,17 @@ struct DrawnText {
   QPointF at;
   QColor color;
   double width = 0;
+  QRectF ink;                    ///< what its letters cover
+  std::optional<QRectF> within;  ///< the clip that the painter has set, often its own rectangle
+  QRectF seen;                   ///< what is seen of the widget that drew it; empty: all
+  std::size_t shapes_before = 0;
 };
 
 /// A filled shape.
 struct DrawnShape {
   QRectF box;
   QColor fill;
+  QRectF seen;  ///< the part of it that its widget shows
 };
 
 /// Keeps what is painted on it instead of making pixels.
@@ -40,7 +47,13 @@ class DrawingEngine : public QPaintEngine {
     if (to.state() & DirtyTransform) transform_ = to.transform();
   }
   void drawTextItem(const QPointF& at, const QTextItem& item) override {
-    texts.push_back({item.text(), transform_.map(at), pen_.color(), item.width()});
+    DrawnText text{item.text(), transform_.map(at), pen_.color(), item.width(), {}, {}, {}, 0};
+    const QRectF ink = QFontMetricsF(item.font()).tightBoundingRect(item.text());
+    text.ink = transform_.mapRect(ink.translated(at));
+    if (painter()->hasClipping()) text.within = transform_.mapRect(painter()->clipBoundingRect());
+    text.seen = QRectF(systemClip().boundingRect());
+    text.shapes_before = shapes.size();
+    texts.push_back(text);
   }
   void drawPath(const QPainterPath& path) override { fill(path.boundingRect()); }
   using QPaintEngine::drawPolygon;
@@ -63,7 +76,11 @@ class DrawingEngine : public QPaintEngine {
 
  private:
   void fill(const QRectF& box) {
-    if (brush_.style() != Qt::NoBrush) shapes.push_back({transform_.mapRect(box), brush_.color()});
+    if (brush_.style() == Qt::NoBrush) return;
+    const QRegion seen = systemClip();
+    const QRectF drawn = transform_.mapRect(box);
+    shapes.push_back(
+        {drawn, brush_.color(), seen.isEmpty() ? drawn : drawn & QRectF(seen.boundingRect())});
   }
 
   QPen pen_;

@@ -4,9 +4,14 @@
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
+#include "traces/diff/summary.h"
+#include "traces/doctor/diagnosis.h"
 #include "traces/query/trace.h"
+#include "viz/scene/coverage_scene.h"
 #include "viz/scene/diff_scene.h"
 #include "viz/scene/error_map.h"
+#include "viz/scene/inspector_scene.h"
+#include "viz/scene/memory_scene.h"
 #include "viz/scene/merge_history.h"
 #include "viz/scene/position_rows.h"
 #include "viz/scene/tensor_scene.h"
@@ -50,6 +55,102 @@ TEST(ForeignSceneTest, NoViewOfAnImportedJobNamesACaptureOrVerifyOption) {
     EXPECT_EQ(sentence.find("--"), std::string::npos) << sentence;
     EXPECT_NE(sentence.find("ringscope"), std::string::npos) << sentence;
   }
+}
+
+/// The first layer's attention is called otherwise than the second's.
+std::string masked(std::string line) {
+  const std::string causal = R"("causal":true)";
+  const auto at = line.find(causal);
+  if (line.find(R"("line":"attention")") == std::string::npos || at == std::string::npos ||
+      line.find(R"("layer":0)") == std::string::npos)
+    return line;
+  return line.replace(at, causal.size(), R"("causal":false)");
+}
+
+/// Attends block by block, and nobody said or shows by what mask.
+std::shared_ptr<traces::Trace> withoutMask(const test::RecordingCopy& copy) {
+  for (const std::string rank : {"rank-00000", "rank-00001"}) {
+    std::string kept;
+    for (const std::string& line : copy.lines(rank + ".jsonl"))
+      if (line.find(R"("line":"declared")") == std::string::npos &&
+          line.find(R"("line":"memory")") == std::string::npos)
+        kept += masked(line);
+    copy.put(rank + ".jsonl", kept);
+  }
+  return traces::openTrace(copy.path());
+}
+
+void expectNoEngineAdvice(const std::vector<std::string>& said) {
+  for (const std::string& sentence : said)
+    for (const char* engine : {"--", "this engine", "ringscope train"})
+      EXPECT_EQ(sentence.find(engine), std::string::npos) << sentence;
+}
+
+/// All that scenes say of a moment, in words that are the program's own.
+std::vector<std::string> saidAt(const traces::Trace& trace, const Cursor& cursor) {
+  std::vector<std::string> said;
+  const RingScene ring = makeRingScene(trace, cursor);
+  said.insert(said.end(), {ring.sentence, ring.note});
+  for (const RankScene& rank : ring.ranks) said.insert(said.end(), {rank.attending, rank.idle});
+  said.push_back(describe(makeCoverageScene(trace, cursor)));
+  said.push_back(makeMemoryScene(trace, cursor).note);
+  said.push_back(makePositionStrip(trace, cursor).verdict());
+  said.push_back(makeTokenTable(trace, cursor).missing);
+  said.push_back(makeDiffScene(trace, cursor, ErrorUnit::kLimit, false).note);
+  for (const char* tensor : {"out", "dq"}) {
+    Cursor of = cursor;
+    of.tensor = tensor;
+    said.push_back(makeErrorMap(trace, of, ErrorUnit::kUlp).missing);
+  }
+  for (const TensorRow& row : makeTensorRows(trace, cursor, ""))
+    said.push_back(makeTensorScene(trace, row, {{}, nullptr, false}).note);
+  const WorldRank rank = WorldRank::of(0);
+  said.push_back(mergeHistory(trace, cursor.place, {rank, WorldRank::of(1)}, rank, 0, 0).missing);
+  traces::WorstDiffs worst;
+  worst.update(trace);
+  const std::optional<traces::Diagnosis> diagnosis = traces::diagnose(trace);
+  const auto memory = std::make_shared<const MemorySeries>(memorySeries(trace, rank, 10));
+  const auto inspector = makeInspectorScene(trace, cursor, {ring, worst, diagnosis, memory, false});
+  said.insert(said.end(), {inspector.note, inspector.attending, inspector.lse_note,
+                           inspector.worst_advice, inspector.doctor, inspector.doctor_headline});
+  for (const InspectedFinding& finding : inspector.findings)
+    said.insert(said.end(), {finding.title, finding.evidence, finding.remedy});
+  for (const auto& entry : diagnosis->entries) said.push_back(entry.result.would_settle);
+  return said;
+}
+
+TEST(ForeignSceneTest, NothingThatScenesSayOfAnImportedJobIsAboutRunsOfTheEngine) {
+  const std::string reference = test::inSources("tests/reference/");
+  const test::RecordingCopy bare(reference + "hand_recording"),
+      maskless(reference + "hand_recording");
+  for (const auto& trace :
+       {traces::openTrace(reference + "hand_recording"), traces::openTrace(reference + "recording"),
+        withoutValues(bare), withoutMask(maskless)}) {
+    ASSERT_FALSE(trace->moments().empty());
+    for (const Place& place : trace->moments()) {
+      Cursor cursor;
+      cursor.place = place;
+      expectNoEngineAdvice(saidAt(*trace, cursor));
+    }
+  }
+}
+
+TEST(ForeignSceneTest, AJobWhoseMaskNobodyKnowsIsToldHowToDeclareIt) {
+  const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
+  const auto trace = withoutMask(copy);
+  Cursor cursor;
+  cursor.place = trace->moments().at(0);
+  const std::string said = describe(makeCoverageScene(*trace, cursor));
+  EXPECT_NE(said.find("the mask that was meant is not recorded"), std::string::npos) << said;
+  EXPECT_NE(said.find("ringscope.record(…, declare={\"mask\": …})"), std::string::npos) << said;
+  EXPECT_EQ(makePositionStrip(*trace, cursor).verdict(),
+            "what was meant is not recorded; ringscope.record(…, declare={\"mask\": …}) tells it");
+}
+
+TEST(ForeignSceneTest, AJobWithoutMemoryIsToldWhatSamplesIt) {
+  const auto trace = traces::openTrace(test::inSources("tests/reference/hand_recording"));
+  EXPECT_EQ(makeMemoryScene(*trace, {}).note,
+            "No memory is recorded; ringscope.record(…) samples it in each step that it records.");
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window follows a job that sends its recording, over a real socket.
 #include <QToolButton>
+#include <filesystem>
 
 #include "tests/support/live_client.h"
 #include "tests/support/places.h"
+#include "tests/viz/legible.h"
 #include "tests/viz/window_fixture.h"
 #include "traces/query/trace.h"
+#include "viz/paint/ring_painter.h"
 #include "viz/window/job_bar.h"
 
 namespace ringscope::viz {
@@ -114,8 +117,8 @@ TEST_F(JobWindowTest, AJobThatCannotBeHeldSaysWhy) {
   EXPECT_FALSE(jobButton("Pause")->toolTip().isEmpty());
 }
 
-TEST_F(JobWindowTest, WhenItHangsItSaysWhoWaitsForWhom) {
-  LiveClient a = begun(0), b = begun(1);
+/// One has not come to the collective in which the other waits.
+void hang(LiveClient& a, LiveClient& b) {
   const std::string of_group = R"("groups":{"0":[0,1]},"posted":[{"group":"0","nth":)";
   a.line(
       R"({"line":"stands","step":3,"quiet_ns":12000000000,)"
@@ -124,9 +127,85 @@ TEST_F(JobWindowTest, WhenItHangsItSaysWhoWaitsForWhom) {
   b.line(R"({"line":"stands","step":3,"quiet_ns":12000000000,)"
          R"("at":{"file":"train.py","number":41,"function":"load"},)" +
          of_group + R"(16,"last":[[16,"all_reduce",8192]]}]})");
+}
+
+TEST_F(JobWindowTest, WhenItHangsItSaysWhoWaitsForWhom) {
+  LiveClient a = begun(0), b = begun(1);
+  hang(a, b);
   ASSERT_TRUE(says("rank 1 has not come there"));
   EXPECT_TRUE(says("all_reduce 17"));
   EXPECT_TRUE(says("train.py:41 (load)"));
+}
+
+TEST_F(JobWindowTest, AJobThatHangsLeavesTheRingItsRoomAndAllItsWordsCanBeRead) {
+  window.resize(1280, 720);
+  LiveClient a = begun(0), b = begun(1);
+  ASSERT_TRUE(comes([&] { return !window.session().trace().moments().empty(); }));
+  hang(a, b);
+  ASSERT_TRUE(says("rank 1 has not come there"));
+  QTest::qWait(50);
+  const QWidget* ring = window.findChild<Stage*>()->currentWidget();
+  const auto scene = window.session().ring(window.navigator().cursor());
+  ASSERT_EQ(scene->ranks.size(), 2u);
+  EXPECT_GE(ringAreas(QRectF(ring->rect()), *scene).ring.height(), 300);
+  test::Drawn picture(window.size());
+  window.render(&picture);
+  EXPECT_EQ(test::illegible(picture), std::vector<std::string>());
+}
+
+TEST_F(JobWindowTest, ARecordingThatCannotBeReadIsSaidWhenTheJobHasEnded) {
+  LiveClient a = begun(0), b = begun(1);
+  ASSERT_TRUE(comes([&] { return !window.session().trace().tensors().empty(); }));
+  std::filesystem::remove_all(dir.file("job"));
+  for (LiveClient* rank : {&a, &b}) {
+    rank->line(R"({"line":"embedding"})");
+    rank->close();
+  }
+  ASSERT_TRUE(comes([&] { return !window.session().live(); }));
+  EXPECT_TRUE(says("▲ " + QString::fromStdString(dir.file("job")))) << status().toStdString();
+  EXPECT_FALSE(window.session().trace().tensors().empty()) << "what was read stays";
+}
+
+/// A link alone, without a window.
+class JobLinkTest : public testing::Test {
+ protected:
+  JobLinkTest() { link_.listen({dir_.file("socket"), "", dir_.file("job"), {}}); }
+
+  /// The only rank of a job that has sent its header, and so many lines more.
+  LiveClient job(int lines) {
+    LiveClient client(dir_.file("socket"));
+    client.line(LiveClient::hello(0, 1));
+    EXPECT_EQ(client.hear(), R"({"line":"welcome"})");
+    client.line(LiveClient::header(0, 1));
+    for (int i = 0; i < lines; ++i) client.line(R"({"line":"embedding"})");
+    return client;
+  }
+  bool comes(const std::function<bool()>& met) { return QTest::qWaitFor(met, 15000); }
+
+  test::TempDir dir_;
+  JobLink link_;
+};
+
+TEST_F(JobLinkTest, AProblemIsThatOfTheLastReadingAndGoesWithTheNextJob) {
+  EXPECT_EQ(link_.problem(), "");
+  LiveClient first = job(1);
+  ASSERT_TRUE(comes([&] { return link_.trace() != nullptr; }));
+  EXPECT_EQ(link_.problem(), "") << "a recording that grows is no problem";
+  const auto read = link_.trace();
+  std::filesystem::remove_all(link_.job().folder);
+  first.line(R"({"line":"embedding"})");
+  ASSERT_TRUE(comes([&] { return !link_.problem().isEmpty(); }));
+  EXPECT_TRUE(link_.problem().contains(QString::fromStdString(link_.job().folder)))
+      << link_.problem().toStdString();
+  EXPECT_EQ(link_.trace(), read) << "what was read stays";
+  QSignalSpy ended(&link_, &JobLink::jobEnded);
+  first.close();
+  ASSERT_TRUE(comes([&] { return !ended.isEmpty(); }));
+  EXPECT_FALSE(link_.problem().isEmpty()) << "who asks at the end is told";
+  QSignalSpy began(&link_, &JobLink::jobBegan);
+  LiveClient second = job(1);
+  ASSERT_TRUE(comes([&] { return !began.isEmpty() && link_.trace(); }));
+  EXPECT_EQ(link_.problem(), "");
 }
 
 TEST_F(JobWindowTest, AnotherRecordingMayBeLookedAtMeanwhileAndTheJobBeShownAgain) {

@@ -173,11 +173,14 @@ void takeTokens(PaintedWords& words, const Case& c, const Look& look, const viz:
     words.must(cell.label ? viz::tokenText(*cell.label, table.vocabulary) : "–");
     words.must(cell.should_label ? viz::tokenText(*cell.should_label, table.vocabulary) : "?");
     if (cell.token) words.must(viz::tokenText(*cell.token, table.vocabulary));
-    if (cell.begins_chunk || cell.begins_document)
-      words.must((!cell.begins_document ? "chunk begins at "
-                  : cell.begins_chunk   ? "chunk and document begin at "
-                                        : "document begins at ") +
-                 at);
+    if (cell.begins_chunk || cell.begins_document) {
+      const std::string what = !cell.begins_document ? "chunk begins"
+                               : cell.begins_chunk   ? "chunk and document begin"
+                                                     : "document begins";
+      // Where the next border is near only the first of the words has room, or none.
+      if (!words.take(what + " at " + at) && !words.take(what))
+        words.may(what.substr(0, what.find(' ')));
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "tests/support/place_at.h"
 #include "tests/viz/drawn.h"
+#include "viz/maths/ring_layout.h"
 #include "viz/paint/coverage_painter.h"
 #include "viz/paint/now_painter.h"
 #include "viz/paint/pass_painter.h"
@@ -263,6 +264,28 @@ TEST(TimelinePainterTest, APointLeadsToARanksRingStepAndItsInstantIsDrawnThere) 
   EXPECT_NEAR(instantBox(area, scene, 2600).center().x(), scale.x(2600), 1e-6);
   EXPECT_EQ(passHit({scale.x(1500), 40}, area, scene).rank, kFive);
   EXPECT_TRUE(passHit({500, 100}, area, PassScene()).rank.isNone()) << "nothing is recorded";
+}
+
+TEST(RingTipTest, SaysOfACardWhatMayHaveHadNoRoom) {
+  RingScene scene;
+  for (int i = 0; i < 2; ++i) {
+    RankScene rank;
+    rank.rank = WorldRank::of(i);
+    rank.chunks = {0, 3};
+    rank.attending = "attends nothing: masked, for several reasons";
+    scene.ranks.push_back(rank);
+  }
+  scene.ranks[1].waits = {{0, 1, 2'000'000, WorldRank::of(0)}};
+  const QRectF area(0, 0, 708, 320);
+  const RingLayout layout(area, 2);
+  EXPECT_LT(layout.card(GroupRank::of(0)).right(), layout.card(GroupRank::of(1)).left())
+      << "two stand side by side";
+  const auto tip = [&](int seat) {
+    return describeCardAt(layout.card(GroupRank::of(seat)).center(), area, scene);
+  };
+  EXPECT_EQ(tip(0), "rank 0 · chunks 0, 3\nattends nothing: masked, for several reasons");
+  EXPECT_TRUE(tip(1).ends_with("\nwaits for rank 0 · 2.0 ms")) << tip(1);
+  EXPECT_EQ(describeCardAt(area.center(), area, scene), "");
 }
 
 }  // namespace

@@ -4,6 +4,11 @@
 #include "traces/query/framework.h"
 
 namespace ringscope::traces {
+namespace {
+
+constexpr const char* kOwnTrace = "a run of this engine with --trace would show it";
+
+}  // namespace
 
 std::string captureAdvice(const Trace& trace, const std::string& capture, const std::string& does) {
   if (isForeign(trace))
@@ -22,7 +27,16 @@ std::string verdictAdvice(const Trace& trace, const std::string& does) {
 
 std::string scheduleAdvice(const Trace& trace) {
   if (isForeign(trace)) return "in a ring of your own ringscope.block(…) tells it of each block";
-  return "a run of this engine with --trace would show it";
+  return kOwnTrace;
+}
+
+std::string maskAdvice(const Trace& trace) {
+  return isForeign(trace) ? "ringscope.record(…, declare={\"mask\": …}) tells it" : kOwnTrace;
+}
+
+std::string memoryAdvice(const Trace& trace) {
+  return isForeign(trace) ? "ringscope.record(…) samples it in each step that it records"
+                          : kOwnTrace;
 }
 
 }  // namespace ringscope::traces

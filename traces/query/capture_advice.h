@@ -22,4 +22,10 @@ std::string verdictAdvice(const Trace& trace, const std::string& does);
 /// The same of a schedule: the rows and keys that ranks attend in their ring steps.
 std::string scheduleAdvice(const Trace& trace);
 
+/// The same of the mask that was meant.
+std::string maskAdvice(const Trace& trace);
+
+/// The same of the memory that ranks hold.
+std::string memoryAdvice(const Trace& trace);
+
 }  // namespace ringscope::traces

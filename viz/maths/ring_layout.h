@@ -32,7 +32,9 @@ struct RingLane {
   }
 };
 
-/// Where the cards of a ring stand: clockwise from the top, on an ellipse that fits the area.
+/// Where the cards of a ring stand: clockwise from the top, on an ellipse that fits the area. Two
+/// stand side by side, the first at the left: areas are wider than high, and what goes between them
+/// and the words in the middle have room there.
 class RingLayout {
  public:
   RingLayout(const QRectF& area, int ranks) : area_(area), ranks_(std::max(1, ranks)) {
@@ -47,9 +49,10 @@ class RingLayout {
   QPointF center() const { return area_.center(); }
   QPointF radius() const { return ranks_ == 1 ? QPointF(0, 0) : radius_; }
 
-  /// Angle of a place between ranks: rank 0 at the top, growing clockwise. In radians.
+  /// Angle of a place between ranks: that of rank 0 first, growing clockwise. In radians.
   double angle(double rank) const {
-    return 2 * std::numbers::pi * rank / ranks_ - std::numbers::pi / 2;
+    const double first = ranks_ == 2 ? -std::numbers::pi : -std::numbers::pi / 2;
+    return 2 * std::numbers::pi * rank / ranks_ + first;
   }
   /// A point of the ring; `inward` pixels nearer to the centre.
   QPointF point(double rank, double inward = 0) const {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "viz/paint/chart_bars.h"
+#include "viz/paint/chart_tag.h"
 #include "viz/paint/dense_lanes.h"
 #include "viz/scene/ruler.h"
 #include "viz/scene/units.h"
@@ -57,10 +58,9 @@ class ChartFrame {
       const bool own = row.lane == LaneKind::kCompute;
       if (!own && row.box.height() < 9) continue;
       const WorldRank rank = scene_.ranks[row.seat.index()];
-      const bool selected = rank == scene_.selected_rank;
       const int size = std::clamp(static_cast<int>(row.box.height() * 0.7), 9, own ? 13 : 11);
       p_.setFont(textFont(size, own ? QFont::DemiBold : QFont::Normal));
-      p_.setPen(own ? (selected ? theme_.accent : theme_.text) : theme_.dim);
+      p_.setPen(!own ? theme_.dim : rank == scene_.selected_rank ? theme_.accent : theme_.text);
       const QRectF box(at_.area.left() + 20, row.box.top(), at_.labels - 24, row.box.height());
       p_.drawText(box, Qt::AlignVCenter | Qt::AlignLeft,
                   own ? QString("rank %1").arg(rank.value()) : QString(title(row.lane)));
@@ -68,13 +68,21 @@ class ChartFrame {
   }
 
   void ruler() {
+    std::vector<QRectF> tags;  // they stand upon the ruler, and its words give way
+    if (isOnLanes(scene_.instant_ns))
+      tags.push_back(
+          chartTagBox(at_.area, scale_.x(scene_.instant_ns), at_.ruler.top(), instantWords()));
+    for (const double mark : scene_.marks)
+      if (isOnLanes(mark))
+        tags.push_back(chartTagBox(at_.area, scale_.x(mark), at_.ruler.top(), "M9"));
     p_.setFont(monoFont(10));
     for (const RulerTick& tick : rulerTicks(scale_, scene_.origin_ns)) {
       p_.setPen(QPen(theme_.line, 1));
       p_.drawLine(QPointF(tick.x, at_.ruler.bottom() - 4), QPointF(tick.x, at_.lanes.bottom()));
       const QString words = QString::fromStdString(tick.label);
-      const double width = p_.fontMetrics().horizontalAdvance(words);
-      if (tick.x + 4 + width > at_.ruler.right()) continue;
+      const QRectF box(tick.x + 2, at_.ruler.top(), p_.fontMetrics().horizontalAdvance(words) + 4,
+                       18);
+      if (box.right() - 2 > at_.ruler.right() || meetsAny(tags, box)) continue;
       p_.setPen(theme_.dim);
       p_.drawText(QPointF(tick.x + 4, at_.ruler.top() + 14), words);
     }
@@ -189,11 +197,10 @@ class ChartFrame {
 
   void outline(const SpanPlace& place, const QColor& color, double width) {
     if (!place.exists()) return;
-    const ChartLayout::Row* row = at_.row(scene_.seatOf(place.rank), place.lane);
-    if (!row) return;
     p_.setBrush(Qt::NoBrush);
     p_.setPen(QPen(color, width));
-    p_.drawRoundedRect(boxOf(*row, place.span).adjusted(-1, -1, 0, 1), 2, 2);
+    if (const ChartLayout::Row* row = at_.row(scene_.seatOf(place.rank), place.lane))
+      p_.drawRoundedRect(boxOf(*row, place.span).adjusted(-1, -1, 0, 1), 2, 2);
   }
   void chosen() {
     outline(scene_.hovered, theme_.text, 1);
@@ -213,15 +220,15 @@ class ChartFrame {
     }
   }
 
+  bool isOnLanes(double ns) const {
+    const double x = scale_.x(ns);
+    return x >= at_.lanes.left() && x <= at_.lanes.right();
+  }
+  QString instantWords() const {
+    return describeTime(scene_.instant_ns - scene_.origin_ns, scale_.perPixel()).c_str();
+  }
   void tag(double x, double top, const QString& words, const QColor& ground, const QColor& ink) {
-    p_.setFont(monoFont(11));
-    const double width = p_.fontMetrics().horizontalAdvance(words) + 12;
-    const double left = std::clamp(x - width / 2, at_.area.left(), at_.area.right() - width);
-    p_.setPen(Qt::NoPen);
-    p_.setBrush(ground);
-    p_.drawRoundedRect(QRectF(left, top, width, 18), 4, 4);
-    p_.setPen(ink);
-    p_.drawText(QRectF(left, top, width, 18), Qt::AlignCenter, words);
+    paintChartTag(p_, chartTagBox(at_.area, x, top, words), words, ground, ink);
   }
 
   void range() {
@@ -243,8 +250,8 @@ class ChartFrame {
     int number = 0;
     for (const double mark : scene_.marks) {
       ++number;
+      if (!isOnLanes(mark)) continue;
       const double x = scale_.x(mark);
-      if (x < at_.lanes.left() || x > at_.lanes.right()) continue;
       p_.setPen(QPen(theme_.accent, 1, Qt::DotLine));
       p_.drawLine(QPointF(x, at_.ruler.top() + 18), QPointF(x, at_.lanes.bottom()));
       tag(x, at_.ruler.top(), QString("M%1").arg(number), theme_.accent, theme_.on_accent);
@@ -252,14 +259,11 @@ class ChartFrame {
   }
 
   void instant() {
+    if (!isOnLanes(scene_.instant_ns)) return;
     const double x = scale_.x(scene_.instant_ns);
-    if (x < at_.lanes.left() || x > at_.lanes.right()) return;
     p_.setPen(QPen(theme_.text, 2));
     p_.drawLine(QPointF(x, at_.ruler.top() + 18), QPointF(x, at_.lanes.bottom()));
-    tag(x, at_.ruler.top(),
-        QString::fromStdString(
-            describeTime(scene_.instant_ns - scene_.origin_ns, scale_.perPixel())),
-        theme_.text, theme_.background);
+    tag(x, at_.ruler.top(), instantWords(), theme_.text, theme_.background);
   }
 
   QPainter& p_;

@@ -34,6 +34,12 @@ QRectF cellRect(const QRectF& matrix, int chunks, int q, int k) {
   return {matrix.left() + k * pitch, matrix.top() + q * pitch, pitch - gap, pitch - gap};
 }
 
+/// What would have recorded the mask is said beside, where words wrap.
+std::string headOf(const CoverageScene& scene) {
+  if (scene.wanted_known || scene.faulty()) return describe(scene);
+  return "the mask that was meant is not recorded";
+}
+
 void drawHead(const Canvas& c) {
   const QRectF page = c.area.adjusted(24, 0, -24, 0);
   c.p.setPen(c.theme.text);
@@ -43,7 +49,7 @@ void drawHead(const Canvas& c) {
   c.p.setPen(c.scene.faulty() ? c.theme.wrong : c.scene.complete ? c.theme.right : c.theme.dim);
   c.p.setFont(textFont(13, QFont::Medium));
   c.p.drawText(QRectF(page.left(), page.top() + 34, page.width(), 22), Qt::AlignVCenter,
-               QString::fromStdString(describe(c.scene)));
+               QString::fromStdString(headOf(c.scene)));
 }
 
 /// A strip of the cell for each rank that attends some of the heads; below the diagonal where only
@@ -102,9 +108,10 @@ void drawAxes(const Canvas& c) {
   for (int i = 0; i < c.scene.chunks; ++i) {
     if (cellRect(m, c.scene.chunks, 0, 0).width() < 14 && i % 4) continue;
     const QRectF q = cellRect(m, c.scene.chunks, i, 0), k = cellRect(m, c.scene.chunks, 0, i);
-    c.p.drawText(QRectF(m.left() - 40, q.top(), 32, q.height()), Qt::AlignVCenter | Qt::AlignRight,
-                 QString::number(i));
-    c.p.drawText(QRectF(k.left(), m.top() - 20, k.width(), 16), Qt::AlignCenter,
+    // A number may be larger than its cell.
+    c.p.drawText(QRectF(m.left() - 40, q.center().y() - 8, 32, 16),
+                 Qt::AlignVCenter | Qt::AlignRight, QString::number(i));
+    c.p.drawText(QRectF(k.center().x() - 16, m.top() - 20, 32, 16), Qt::AlignCenter,
                  QString::number(i));
   }
   c.p.setFont(textFont(12));
@@ -156,8 +163,11 @@ void drawRank(const Canvas& c, const QRectF& row, std::size_t i) {
 }
 
 QString balanceText(const CoverageScene& scene) {
-  QString words = QString("Balance %1 %: the mean over the largest share.")
-                      .arg(scene.efficiency() * 100, 0, 'f', 0);
+  QString words;
+  if (!scene.wanted_known)
+    words = QString("Nothing says what should be attended; %1. ").arg(scene.mask_advice.c_str());
+  words += QString("Balance %1 %: the mean over the largest share.")
+               .arg(scene.efficiency() * 100, 0, 'f', 0);
   if (scene.contiguous)
     words += QString(" Contiguous shards would have %1 %.").arg(*scene.contiguous * 100, 0, 'f', 0);
   if (const WorldRank rank = scene.longestWaiting(); rank.exists())

@@ -72,8 +72,8 @@ class Page {
 };
 
 void drawRank(Page& page, const InspectorScene& scene) {
-  page.text(text(scene.title), textFont(17, QFont::DemiBold), page.theme.text, 26);
-  page.text(text(scene.attending), textFont(12), page.theme.dim, 20);
+  page.wrapped(text(scene.title), textFont(17, QFont::DemiBold), page.theme.text);
+  page.wrapped(text(scene.attending), textFont(12), page.theme.dim);
   page.pair("attends for", describeDuration(scene.attend_ns).c_str(), page.theme.text);
   page.pair("waits for KV", describeDuration(scene.wait_ns).c_str(),
             scene.waitsLong() ? page.theme.wait : page.theme.text);
@@ -197,10 +197,10 @@ void drawDoctor(Page& page, const InspectorScene& scene) {
     page.wrapped("What to change: " + text(finding.remedy), textFont(12), page.theme.text);
     page.gap(6);
   }
-  page.text(QString("%1 clear · %2 not observable in this recording")
-                .arg(traces::describeCount(scene.clear, "rule").c_str())
-                .arg(scene.not_observable),
-            textFont(12), page.theme.dim, 22);
+  page.wrapped(QString("%1 clear · %2 not observable in this recording")
+                   .arg(traces::describeCount(scene.clear, "rule").c_str())
+                   .arg(scene.not_observable),
+               textFont(12), page.theme.dim);
 }
 
 /// Returns where it ends.

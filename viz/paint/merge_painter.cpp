@@ -137,8 +137,9 @@ void drawStep(const Canvas& c, const MergeStep& step, double y) {
                      std::min(28.0, face.height() - 2)),
               step.source_rank, QString("KV %1").arg(step.source_rank.value()), c.theme);
   if (!step.attended)
-    return c.say(c.column(4, y), "nothing for this row: " + QString::fromStdString(step.words),
-                 c.theme.dim, textFont(12));
+    return c.say(c.column(4, y) | c.column(6, y),
+                 "nothing for this row: " + QString::fromStdString(step.words), c.theme.dim,
+                 textFont(12));
   number(2, step.block_lse);
   number(3, step.running_lse);
   drawWeight(c, step, y);

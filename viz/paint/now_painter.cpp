@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/paint/now_painter.h"
 
+#include <algorithm>
+
 #include "viz/paint/page.h"
 #include "viz/scene/units.h"
 #include "viz/style/face.h"
@@ -9,6 +11,7 @@ namespace ringscope::viz {
 namespace {
 
 constexpr double kMargin = 48, kSentenceTop = 64, kFoot = 44, kLeastPitch = 18;
+constexpr double kAttending = 176, kBetween = 14;  // where it begins; to the numbers
 
 QString sentenceOf(const RingScene& scene) {
   QString sentence = QString::fromStdString(scene.sentence);
@@ -16,18 +19,51 @@ QString sentenceOf(const RingScene& scene) {
   return sentence;
 }
 
-void drawNumbers(QPainter& p, const QRectF& box, const RankScene& rank, int size,
-                 const Theme& theme) {
+/// Long enough to be said, in the colour of waiting.
+bool waitsLong(const RankScene& rank) {
+  return rank.wait_ns > rank.attend_ns / 4;
+}
+
+QString numbersOf(const RankScene& rank) {
   QString words = describeDuration(rank.attend_ns).c_str();
   if (rank.lse_after.known())
     words = QString("lse %1 · ").arg(rank.lse_after.mean, 0, 'f', 2) + words;
-  const bool waits = rank.wait_ns > rank.attend_ns / 4;
+  const bool waits = waitsLong(rank);
   if (waits) words += QString(" · waits %1").arg(describeDuration(rank.wait_ns).c_str());
   if (waits && rank.waits_for.exists())
     words += QString(" for rank %1").arg(rank.waits_for.value());
+  return words;
+}
+
+/// The largest letters in which what each rank attends stands beside its numbers.
+int lettersFor(const RingScene& scene, double room, double pitch) {
+  constexpr int kSizes[] = {15, 13, 11, 10};
+  for (const int size : kSizes) {
+    if (size > (pitch > 34 ? 15 : pitch > 24 ? 13 : 11)) continue;
+    const QFontMetricsF words(textFont(size)), numbers(monoFont(size));
+    if (std::ranges::all_of(scene.ranks, [&](const RankScene& rank) {
+          return kAttending + words.horizontalAdvance(QString::fromStdString(rank.attending)) +
+                     kBetween + numbers.horizontalAdvance(numbersOf(rank)) <=
+                 room;
+        }))
+      return size;
+  }
+  return std::end(kSizes)[-1];
+}
+
+/// What a rank attends, and its numbers at the right, which are never cut.
+void drawWords(QPainter& p, const QRectF& line, const RankScene& rank, int size,
+               const Theme& theme) {
+  const QString numbers = numbersOf(rank);
   p.setFont(monoFont(size));
-  p.setPen(waits ? theme.wait : theme.dim);
-  p.drawText(box, Qt::AlignVCenter | Qt::AlignRight, words);
+  p.setPen(waitsLong(rank) ? theme.wait : theme.dim);
+  p.drawText(line, Qt::AlignVCenter | Qt::AlignRight, numbers);
+  const double room = line.width() - p.fontMetrics().horizontalAdvance(numbers) - kBetween;
+  p.setFont(textFont(size));
+  p.setPen(rank.queries ? theme.text : theme.dim);
+  p.drawText(line, Qt::AlignVCenter,
+             p.fontMetrics().elidedText(QString::fromStdString(rank.attending), Qt::ElideRight,
+                                        static_cast<int>(room)));
 }
 
 /// A line a rank.
@@ -36,7 +72,7 @@ void drawRanks(QPainter& p, const QRectF& area, const RingScene& scene, double t
   const double left = area.left() + kMargin, room = area.width() - 2 * kMargin;
   const double pitch = std::clamp(
       (area.bottom() - kFoot - top) / static_cast<double>(scene.ranks.size()), kLeastPitch, 48.0);
-  const int size = pitch > 34 ? 15 : pitch > 24 ? 13 : 11;
+  const int size = lettersFor(scene, room, pitch);
   double y = top;
   for (const RankScene& rank : scene.ranks) {
     if (rank.rank == scene.selected) {
@@ -51,11 +87,7 @@ void drawRanks(QPainter& p, const QRectF& area, const RingScene& scene, double t
     if (rank.held_source.exists())
       paintFace(p, QRectF(left + 80, y + 1, 78, std::min(28.0, pitch - 4)), rank.held_source,
                 QString("KV %1").arg(rank.held_source.value()), theme);
-    p.setFont(textFont(size));
-    p.setPen(rank.queries ? theme.text : theme.dim);
-    p.drawText(QRectF(left + 176, y, room * 0.46, pitch - 4), Qt::AlignVCenter,
-               QString::fromStdString(rank.attending));
-    drawNumbers(p, QRectF(left + room * 0.5, y, room * 0.5, pitch - 4), rank, size, theme);
+    drawWords(p, QRectF(left + kAttending, y, room - kAttending, pitch - 4), rank, size, theme);
     y += pitch;
   }
 }

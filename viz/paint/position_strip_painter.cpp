@@ -84,12 +84,18 @@ void paintPositionStrip(QPainter& p, const QRectF& area, const PositionStrip& st
   p.setFont(textFont(11, QFont::DemiBold));
   p.setPen(theme.dim);
   const QRectF head(area.left() + kMargin, area.top() + 6, area.width() - 2 * kMargin, 18);
-  p.drawText(head, Qt::AlignVCenter | Qt::AlignLeft, "POSITION IDS PER RANK");
+  const QString title = "POSITION IDS PER RANK";
+  p.drawText(head, Qt::AlignVCenter | Qt::AlignLeft, title);
+  const double titled = p.fontMetrics().horizontalAdvance(title);
   p.setFont(textFont(12, strip.wrong > 0 ? QFont::DemiBold : QFont::Normal));
   p.setPen(strip.wrong > 0                             ? theme.wrong
            : strip.complete() && strip.unknown.empty() ? theme.right
                                                        : theme.dim);
-  p.drawText(head, Qt::AlignVCenter | Qt::AlignRight, QString::fromStdString(strip.verdict()));
+  const double room = head.width() - titled - 16;
+  p.drawText(head, Qt::AlignVCenter | Qt::AlignRight,
+             p.fontMetrics().elidedText(QString::fromStdString(strip.verdict()), Qt::ElideRight,
+                                        static_cast<int>(room)));
+  if (area.height() < kHead + kLeastPitch) return p.restore();
   for (std::size_t i = 0; i < strip.rows.size(); ++i) {
     const PositionRow& row = strip.rows[i];
     const StripRow where = positionStripRow(area, strip.rows.size(), i);

@@ -139,23 +139,36 @@ void drawArrow(const Canvas& c, const QRectF& label) {
   c.p.drawPolygon(QPolygonF{to + QPointF(0, -4), to + QPointF(-3, 2), to + QPointF(3, 2)});
 }
 
-void drawBorder(const Canvas& c, double x, double top, const TokenCell& cell) {
+bool isBorder(const TokenCell& cell) {
+  return cell.begins_chunk || cell.begins_document;
+}
+
+/// What begins here, in the words that have room; the global index stands below the line anyway.
+QString borderWords(const TokenCell& cell, const QFontMetricsF& letters, double room) {
+  const QString what = cell.begins_chunk && cell.begins_document ? "chunk and document begin"
+                       : cell.begins_chunk                       ? "chunk begins"
+                                                                 : "document begins";
+  const QString words = QString("%1 at %2").arg(what).arg(cell.global.value());
+  for (const QString& said : {words, what, what.section(' ', 0, 0)})
+    if (letters.horizontalAdvance(said) <= room) return said;
+  return "";
+}
+
+/// `room`: to the next border, or to the side of the page.
+void drawBorder(const Canvas& c, double x, double top, const TokenCell& cell, double room) {
+  constexpr double kGap = 4;
   c.p.setPen(cell.begins_chunk ? QPen(rankColor(c.table.rank), 2)
                                : QPen(c.theme.text, 1.5, Qt::DashLine));
   c.p.drawLine(QPointF(x, top - 4), QPointF(x, laneY(top, 5) + kPitch));
   c.p.setFont(textFont(11, QFont::DemiBold));
   c.p.setPen(c.theme.dim);
-  c.p.drawText(QRectF(x + 4, top - 20, 240, 16), Qt::AlignVCenter,
-               QString(cell.begins_chunk && cell.begins_document ? "chunk and document begin at %1"
-                       : cell.begins_chunk                       ? "chunk begins at %1"
-                                                                 : "document begins at %1")
-                   .arg(cell.global.value()));
+  c.p.drawText(QRectF(x + kGap, top - 20, room - kGap, 16), Qt::AlignVCenter,
+               borderWords(cell, QFontMetricsF(c.p.font()), room - 2 * kGap));
 }
 
 void drawToken(const Canvas& c, const TokenCell& cell, double x, double top, bool next_is_shown) {
   const std::int64_t vocabulary = c.table.vocabulary;
   auto box = [&](int lane) { return QRectF(x + 1, laneY(top, lane) + 1, kCell - 2, kPitch - 2); };
-  if (cell.begins_chunk || cell.begins_document) drawBorder(c, x, top, cell);
   drawText(c, box(0), QString::number(cell.global.value()), c.theme.dim);
   c.p.setPen(Qt::NoPen);
   c.p.setBrush(c.theme.raised);
@@ -191,9 +204,16 @@ void drawTokens(const Canvas& c) {
     const double top = c.layout.tokensTop() + band * kBand;
     if (begin >= end) return;
     drawLaneNames(c, top);
-    for (int i = begin; i < end; ++i)
-      drawToken(c, c.table.cells[static_cast<std::size_t>(i)],
-                c.area.left() + kLeft + kCell * (i - begin), top, i + 1 < end);
+    double right = c.area.right();
+    for (int i = end - 1; i >= begin; --i) {
+      const TokenCell& cell = c.table.cells[static_cast<std::size_t>(i)];
+      const double x = c.area.left() + kLeft + kCell * (i - begin);
+      if (isBorder(cell)) {
+        drawBorder(c, x, top, cell, right - x);
+        right = x;
+      }
+      drawToken(c, cell, x, top, i + 1 < end);
+    }
   }
 }
 

@@ -26,7 +26,9 @@ struct RingCanvas {
   }
   bool touches(const QRegion& region) const { return dirty.isEmpty() || dirty.intersects(region); }
   /// Cards are too small for more than who, what it holds, and whether it waits.
-  bool compact() const { return crowded() || layout.scale() < 0.6; }
+  bool compact() const { return crowded() || layout.scale() < 0.5; }
+  /// Cards have room for their lines, but only in letters that do not shrink with them.
+  bool small() const { return !compact() && layout.scale() < 1; }
   /// Cards stand so close that no packet fits between them.
   bool crowded() const { return scene.ranks.size() > 8; }
   /// The lane of what goes to any rank, and of KV where the ring is crowded.

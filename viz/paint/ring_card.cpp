@@ -112,36 +112,82 @@ QString heldText(const RingCanvas& c, const RankScene& rank) {
   return QString("heads %1/%2").arg(c.scene.seatOf(rank.rank).value() % shared + 1).arg(shared);
 }
 
+/// In the largest of a few sizes that has room for the words; what has none ends in "…".
+void sayWithin(const RingCanvas& c, const QRectF& where, const QString& words, const QColor& color,
+               int size, QFont::Weight weight = QFont::Normal) {
+  constexpr int kSmallest = 9;
+  c.p.setFont(textFont(size, weight));
+  while (size > kSmallest && c.p.fontMetrics().horizontalAdvance(words) > where.width())
+    c.p.setFont(textFont(--size, weight));
+  c.p.setPen(color);
+  c.p.drawText(
+      where, Qt::AlignVCenter | Qt::AlignLeft,
+      c.p.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(where.width())));
+}
+
+/// What it attends; why it attends nothing is said by what it does.
+QString attendingText(const RankScene& rank) {
+  return rank.queries == 0 ? "attends nothing" : QString::fromStdString(rank.attending);
+}
+
+/// What is held or gathered, from `left` on and no further than `right`.
+void drawHeld(const RingCanvas& c, const RankScene& rank, const QRectF& face, double right,
+              int size) {
+  const QRectF room(face.topLeft(), QPointF(right, face.bottom()));
+  if (rank.sources.size() > 1) {
+    drawGathered(c, room, rank);
+  } else if (rank.held_source.exists()) {
+    paintFace(c.p, face, rank.held_source, QString("KV %1").arg(rank.held_source.value()), c.theme);
+    sayWithin(c, room.adjusted(face.width() + c.s(8), 0, 0, 0), heldText(c, rank), c.theme.dim,
+              size);
+  } else {
+    sayWithin(c, room, "not recorded here", c.theme.dim, size);
+  }
+}
+
+/// The full card's words in letters that can be read, and fewer of them.
+void drawSmallCard(const RingCanvas& c, const QRectF& card, const RankScene& rank) {
+  const int title_size = std::clamp(c.font(18), 13, 16), letters = std::clamp(c.font(15), 11, 12);
+  drawCardGround(c, card, rank.rank);
+  const double left = card.left() + c.s(18);
+  const QRectF matrix(card.right() - c.s(86), card.top() + c.s(10), c.s(76), c.s(76));
+  const auto line = [&](double top, double height, double right) {
+    return QRectF(QPointF(left, card.top() + c.s(top)),
+                  QPointF(right, card.top() + c.s(top + height)));
+  };
+  const QRectF title = line(9, 30, matrix.left() - c.s(8));
+  const QString name = QString("rank %1").arg(rank.rank.value()), owned = ownedText(rank);
+  sayWithin(c, title, name, c.theme.text, title_size, QFont::DemiBold);
+  const double named = c.p.fontMetrics().horizontalAdvance(name) + 8;
+  if (named + QFontMetricsF(textFont(letters)).horizontalAdvance(owned) <= title.width())
+    sayWithin(c, title.adjusted(named, 0, 0, 0), owned, c.theme.dim, letters);
+  const QRectF held = line(46, 34, matrix.left() - c.s(8));
+  drawHeld(c, rank, QRectF(held.topLeft(), QSizeF(c.s(80), held.height())), held.right(), letters);
+  const double right = card.right() - c.s(8);
+  sayWithin(c, line(86, 27, right), attendingText(rank), c.theme.text, letters);
+  const auto [words, color] = activity(c, rank);
+  sayWithin(c, line(113, 27, right), words, color, letters, QFont::Medium);
+  drawMatrix(c, matrix, rank);
+}
+
 void drawFullCard(const RingCanvas& c, const QRectF& card, const RankScene& rank) {
   drawCardGround(c, card, rank.rank);
   const double left = card.left() + c.s(20);
-  auto line = [&](double top, double height) {
-    return QRectF(left, card.top() + c.s(top), card.width() - c.s(30), c.s(height));
+  const QRectF matrix(card.right() - c.s(120), card.top() + c.s(14), c.s(104), c.s(104));
+  const auto line = [&](double top, double height, double right) {
+    return QRectF(QPointF(left, card.top() + c.s(top)),
+                  QPointF(right, card.top() + c.s(top + height)));
   };
-  auto say = [&](const QRectF& where, const QString& words, const QColor& color,
-                 const QFont& font) {
-    c.p.setPen(color);
-    c.p.setFont(font);
-    c.p.drawText(where, Qt::AlignVCenter | Qt::AlignLeft, words);
-  };
-  const QFont small = textFont(c.font(12));
-  say(line(12, 22), QString("rank %1").arg(rank.rank.value()), c.theme.text,
-      textFont(c.font(16), QFont::DemiBold));
-  say(line(34, 18), ownedText(rank), c.theme.dim, small);
-  const QRectF face(left, card.top() + c.s(59), c.s(76), c.s(28));
-  if (rank.sources.size() > 1) {
-    drawGathered(c, QRectF(left, face.top(), c.s(150), face.height()), rank);
-  } else if (rank.held_source.exists()) {
-    paintFace(c.p, face, rank.held_source, QString("KV %1").arg(rank.held_source.value()), c.theme);
-    say(QRectF(face.right() + c.s(8), face.top(), c.s(72), face.height()), heldText(c, rank),
-        c.theme.dim, small);
-  } else {
-    say(line(59, 28), "not recorded here", c.theme.dim, small);
-  }
-  say(line(97, 18), QString::fromStdString(rank.attending), c.theme.text, small);
+  const double beside = matrix.left() - c.s(6);
+  const int small = c.font(12);
+  sayWithin(c, line(12, 22, beside), QString("rank %1").arg(rank.rank.value()), c.theme.text,
+            c.font(16), QFont::DemiBold);
+  sayWithin(c, line(34, 18, beside), ownedText(rank), c.theme.dim, small);
+  drawHeld(c, rank, QRectF(left, card.top() + c.s(59), c.s(76), c.s(28)), beside, small);
+  sayWithin(c, line(97, 18, beside), attendingText(rank), c.theme.text, small);
   const auto [words, color] = activity(c, rank);
-  say(line(118, 18), words, color, textFont(c.font(12), QFont::Medium));
-  drawMatrix(c, QRectF(card.right() - c.s(120), card.top() + c.s(18), c.s(104), c.s(104)), rank);
+  sayWithin(c, line(121, 18, card.right() - c.s(10)), words, color, small, QFont::Medium);
+  drawMatrix(c, matrix, rank);
 }
 
 }  // namespace
@@ -171,7 +217,8 @@ std::pair<QString, QColor> activity(const RingCanvas& c, const RankScene& rank) 
 void drawCard(const RingCanvas& c, GroupRank seat) {
   const RankScene& rank = c.scene.ranks[seat.index()];
   const QRectF card = c.layout.card(seat);
-  c.compact() ? drawCompactCard(c, card, rank) : drawFullCard(c, card, rank);
+  if (c.compact()) return drawCompactCard(c, card, rank);
+  c.small() ? drawSmallCard(c, card, rank) : drawFullCard(c, card, rank);
 }
 
 }  // namespace ringscope::viz

@@ -7,26 +7,31 @@
 #include "viz/paint/position_strip_painter.h"
 #include "viz/paint/ring_card.h"
 #include "viz/paint/ring_packets.h"
+#include "viz/scene/units.h"
 
 namespace ringscope::viz {
 namespace {
 
+constexpr double kLeastRing = 300, kLeastCrowdedRing = 220, kStripHead = 28;
+
 /// Only the stretches that are dirty: an ellipse as large as a screen is slow to draw.
 void drawTrack(const RingCanvas& c) {
-  constexpr int kPointsARank = 24;
+  constexpr int kLeastPoints = 24, kPointsOfAll = 192;
+  const int points = std::max(kLeastPoints, kPointsOfAll / static_cast<int>(c.scene.ranks.size()));
   c.p.setPen(QPen(c.theme.line, c.s(1.5)));
   c.p.setBrush(Qt::NoBrush);
   for (std::size_t rank = 0; rank < c.scene.ranks.size(); ++rank) {
     QPolygonF stretch;
-    for (int i = 0; i <= kPointsARank; ++i)
-      stretch << c.layout.point(static_cast<double>(rank) + static_cast<double>(i) / kPointsARank);
+    for (int i = 0; i <= points; ++i)
+      stretch << c.layout.point(static_cast<double>(rank) + static_cast<double>(i) / points);
     if (c.touches(stretch.boundingRect())) c.p.drawPolyline(stretch);
   }
 }
 
 /// Cards get smaller with more ranks; the words in the middle do not.
 double centerZoom(const RingCanvas& c) {
-  return c.compact() ? 0.95 / c.layout.scale() : c.scene.ranks.size() > 4 ? 1.4 : 1.0;
+  if (c.compact()) return 0.95 / c.layout.scale();
+  return c.scene.ranks.size() > 4 ? 1.4 : c.small() ? 1.25 : 1.0;
 }
 
 /// The words in the middle; with one rank, whose card stands there, under it.
@@ -34,7 +39,7 @@ QRectF centerBox(const RingCanvas& c) {
   if (const auto inside = c.insideLanes()) return *inside;
   const double zoom = centerZoom(c);
   // Between the cards at the left and at the right.
-  const double room = c.scene.ranks.size() < 3
+  const double room = c.scene.ranks.size() == 1
                           ? c.s(400 * zoom)
                           : 2 * c.layout.radius().x() - c.layout.cardSize().width() - c.s(24);
   const double width = std::min(c.s(400 * zoom), room);
@@ -130,8 +135,10 @@ void paintRing(QPainter& painter, const QRectF& area, const RingScene& scene, do
 
 RingAreas ringAreas(const QRectF& area, const RingScene& scene) {
   const auto rows = std::clamp<std::size_t>(scene.ranks.size(), 1, 4);
-  const double strip =
-      std::floor(std::min(38 + 22.0 * static_cast<double>(rows), area.height() * 0.3));
+  double strip = std::floor(std::min(38 + 22.0 * static_cast<double>(rows), area.height() * 0.3));
+  // Where both have no room, the ring has it: the Positions view shows the strip too.
+  const double least = scene.ranks.size() > 8 ? kLeastCrowdedRing : kLeastRing;
+  if (area.height() - strip < least) strip = std::min(strip, kStripHead);
   return {area.adjusted(0, 0, 0, -strip),
           QRectF(area.left(), area.bottom() - strip, area.width(), strip)};
 }
@@ -189,6 +196,19 @@ WorldRank rankAt(const QPointF& point, const QRectF& area, const RingScene& scen
   for (GroupRank seat = GroupRank::of(0); seat.value() < seats; seat = seat.next())
     if (layout.card(seat).contains(point)) return scene.ranks[seat.index()].rank;
   return WorldRank::none();
+}
+
+std::string describeCardAt(const QPointF& point, const QRectF& area, const RingScene& scene) {
+  const WorldRank at = rankAt(point, area, scene);
+  if (!at.exists()) return "";
+  const RankScene& rank = scene.ranks[scene.seatOf(at).index()];
+  std::string words = "rank " + toString(at);
+  if (!rank.chunks.empty()) words += " · chunks " + listedNumbers(rank.chunks);
+  words += "\n" + rank.attending;
+  for (const Waiting& wait : rank.waits)
+    words += "\nwaits" + (wait.peer.exists() ? " for rank " + toString(wait.peer) : "") + " · " +
+             describeDuration(wait.ns);
+  return words;
 }
 
 }  // namespace ringscope::viz

@@ -47,4 +47,7 @@ class RingDamage {
 /// The rank whose card lies under a point of the ring, or none.
 WorldRank rankAt(const QPointF& point, const QRectF& area, const RingScene& scene);
 
+/// All that this card may have had no room for; empty where there is no card.
+std::string describeCardAt(const QPointF& point, const QRectF& area, const RingScene& scene);
+
 }  // namespace ringscope::viz

@@ -40,6 +40,7 @@ class PassFiller {
       scene.work_total.push_back(workOf(*pass.schedule(rank)));
     const Meant meant(trace, viewed.train_step, scene.ranks);
     scene.wanted_known = meant.recorded();
+    scene.mask_advice = traces::maskAdvice(trace);
     const auto* intent =
         scene.ranks.empty() ? nullptr : trace.intent(viewed.train_step, scene.ranks.front());
     if (intent && intent->mask == traces::MaskKind::kCausal) scene.contiguous = contiguous();
@@ -230,8 +231,8 @@ std::string describe(const CoverageScene& scene) {
   say(scene.unwanted, " outside the mask");
   if (!faults.empty()) return "▲ " + faults;
   if (!scene.wanted_known)
-    return "the mask that was meant is not recorded, so nothing says what should be attended; a "
-           "run of this engine with --trace would show it";
+    return "the mask that was meant is not recorded, so nothing says what should be attended; " +
+           scene.mask_advice;
   return scene.complete ? "✓ every pair of the mask attended exactly once"
                         : "filling; nothing twice so far";
 }

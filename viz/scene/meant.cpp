@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/meant.h"
 
+#include "traces/query/capture_advice.h"
+#include "traces/query/framework.h"
 #include "traces/query/trace.h"
 #include "traces/schema/token_runs.h"
 
@@ -12,7 +14,10 @@ using traces::TokenRun;
 
 Meant::Meant(const traces::Trace& trace, std::int32_t train_step,
              const std::vector<WorldRank>& ranks)
-    : intent_(ranks.empty() ? nullptr : trace.intent(train_step, ranks.front())) {
+    : intent_(ranks.empty() ? nullptr : trace.intent(train_step, ranks.front())),
+      advice_(traces::maskAdvice(trace)),
+      documents_advice_(traces::isForeign(trace) ? ""
+                                                 : "; a run with --mask documents would show it") {
   if (intent_) mask_ = traces::AttentionMask::of(*intent_);
 }
 
@@ -44,11 +49,11 @@ bool Meant::documentBeginsAt(TokenIndex token) const {
 }
 
 std::string Meant::positionsMissing() const {
-  if (!intent_) return "what was meant is not recorded; a run of this engine would show it";
+  if (!intent_) return "what was meant is not recorded; " + advice_;
   if (intent_->positions == PositionRule::kUnknown)
     return "from where positions count was not declared";
   if (intent_->positions == PositionRule::kEachDocument && intent_->documents.empty())
-    return "where documents begin is not recorded; a run with --mask documents would show it";
+    return "where documents begin is not recorded" + documents_advice_;
   return "";
 }
 

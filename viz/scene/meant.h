@@ -35,6 +35,7 @@ class Meant {
  private:
   const traces::IntentRecord* intent_ = nullptr;
   traces::AttentionMask mask_;
+  std::string advice_, documents_advice_;
 };
 
 }  // namespace ringscope::viz

@@ -2,6 +2,7 @@
 #include "viz/scene/memory_scene.h"
 
 #include "traces/core/utf8.h"
+#include "traces/query/capture_advice.h"
 #include "traces/query/trace.h"
 #include "traces/schema/declared.h"
 #include "viz/scene/groups.h"
@@ -16,7 +17,7 @@ MemoryScene makeMemoryScene(const traces::Trace& trace, const Cursor& cursor) {
   const auto ranks = ranksOf(trace, cursor.group);
   if (!ranks.empty()) scene.peak = memoryPeak(trace, cursor.rank);
   if (scene.peak.bytes == 0) {
-    scene.note = "No memory is recorded. A run of this engine with --trace would show it.";
+    scene.note = "No memory is recorded; " + traces::memoryAdvice(trace) + ".";
     return scene;
   }
   scene.series = memorySeries(trace, cursor.rank, kColumns);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QHelpEvent>
 #include <QMouseEvent>
+#include <QToolTip>
 
 #include "viz/paint/ring_painter.h"
 #include "viz/views/view.h"
@@ -39,6 +41,18 @@ class RingView : public View {
     View::resizeEvent(event);
     if (scene_ && !scene_->ranks.empty())
       damage_.update(ringAreas(page(), *scene_).ring, *scene_, cursor().phase, *theme_);
+  }
+  /// What has no room on a card or in the strip's head is said in full.
+  bool event(QEvent* event) override {
+    if (event->type() != QEvent::ToolTip || !scene_) return View::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QPointF point = onPage(help->pos());
+    const RingAreas areas = ringAreas(page(), *scene_);
+    const std::string tip = areas.strip.contains(point) && strip_
+                                ? strip_->verdict()
+                                : describeCardAt(point, areas.ring, *scene_);
+    QToolTip::showText(help->globalPos(), QString::fromStdString(tip), this);
+    return true;
   }
   void mousePressEvent(QMouseEvent* event) override {
     if (!scene_) return;

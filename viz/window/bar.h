@@ -2,8 +2,9 @@
 #pragma once
 
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QVBoxLayout>
+
+#include "viz/window/elided_label.h"
 
 namespace ringscope::viz {
 
@@ -11,7 +12,7 @@ namespace ringscope::viz {
 /// room below.
 struct BarLayout {
   explicit BarLayout(QWidget* bar)
-      : column(new QVBoxLayout(bar)), head(new QHBoxLayout), title(new QLabel(bar)) {
+      : column(new QVBoxLayout(bar)), head(new QHBoxLayout), title(new ElidedLabel(bar)) {
     bar->setObjectName("panel");
     bar->setAttribute(Qt::WA_StyledBackground);
     column->setContentsMargins(24, 6, 16, 8);
@@ -23,7 +24,7 @@ struct BarLayout {
 
   QVBoxLayout* column;
   QHBoxLayout* head;
-  QLabel* title;
+  ElidedLabel* title;
 };
 
 }  // namespace ringscope::viz

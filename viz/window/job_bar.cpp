@@ -4,16 +4,20 @@
 #include "viz/window/bar.h"
 
 namespace ringscope::viz {
+namespace {
+
+/// Of who waits for whom: the stage has to keep its room. The tooltip has all.
+constexpr int kMostLines = 3;
+
+}  // namespace
 
 JobBar::JobBar(JobLink& job, QWidget* parent) : QWidget(parent), job_(job) {
   const BarLayout bar(this);
   state_ = bar.title;
   state_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  state_->setMinimumWidth(0);
-  waits_ = new QLabel(this);
+  waits_ = new ElidedLabel(this);
+  waits_->setMostLines(kMostLines);
   waits_->setAccessibleName("Who waits for whom");
-  waits_->setTextFormat(Qt::PlainText);
-  waits_->setWordWrap(true);
   waits_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   const auto button = [this](int width) {
     auto* made = new QToolButton(this);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <QLabel>
 #include <QToolButton>
 #include <QWidget>
 
 #include "viz/link/job_link.h"
+#include "viz/window/elided_label.h"
 
 namespace ringscope::viz {
 
@@ -27,7 +27,7 @@ class JobBar : public QWidget {
   void refresh();
 
   JobLink& job_;
-  QLabel *state_, *waits_;
+  ElidedLabel *state_, *waits_;
   QToolButton *pause_, *step_, *show_;
 };
 

@@ -81,8 +81,8 @@ QScrollArea* MainWindow::scrolled(QWidget* widget) {
 QLayout* MainWindow::makeStatusLine(QWidget* page) {
   auto* row = new QHBoxLayout;
   row->setContentsMargins(20, 4, 20, 4);
-  status_ = new QLabel(page);
-  status_right_ = new QLabel(page);
+  status_ = new ElidedLabel(page);
+  status_right_ = new ElidedLabel(page);
   status_->setObjectName("dim");
   status_right_->setObjectName("dim");
   row->addWidget(status_, 1);
@@ -100,7 +100,7 @@ QWidget* MainWindow::makeTopBar() {
   row->setSpacing(16);
   auto* name = new QLabel("RingScope", bar);
   name->setObjectName("title");
-  headline_ = new QLabel(bar);
+  headline_ = new ElidedLabel(bar);
   headline_->setObjectName("dim");
   row->addWidget(name);
   row->addWidget(headline_, 1);

@@ -3,7 +3,6 @@
 
 #include <QElapsedTimer>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QMainWindow>
 #include <QScrollArea>
 #include <QTimer>
@@ -15,6 +14,7 @@
 #include "viz/session/viewing.h"
 #include "viz/views/view.h"
 #include "viz/window/compare_bar.h"
+#include "viz/window/elided_label.h"
 #include "viz/window/inspector.h"
 #include "viz/window/job_bar.h"
 #include "viz/window/panes.h"
@@ -110,7 +110,7 @@ class MainWindow : public QMainWindow {
   QString message_;  ///< what went wrong last
   QString told_;     ///< what was found where the cursor has been led to; empty: it went on
   const Theme* theme_;
-  QLabel *headline_, *status_, *status_right_;
+  ElidedLabel *headline_, *status_, *status_right_;
   RunPanel* run_panel_;
   QHBoxLayout* stages_;
   Stage* stage_;

@@ -16,7 +16,7 @@ void MainWindow::showProblem(const QString& problem) {
 
 bool MainWindow::refuses(const RunConfig& config) {
   const QString reason = run_panel_->reasonAgainst(config);
-  if (!reason.isEmpty()) showProblem("▲ " + reason);
+  if (!reason.isEmpty()) showProblem(reason);
   return !reason.isEmpty();
 }
 

@@ -10,6 +10,8 @@
 #include "traces/core/error.h"
 #include "traces/core/prose.h"
 #include "traces/diff/summary.h"
+#include "traces/query/capture_advice.h"
+#include "traces/query/framework.h"
 
 namespace ringscope::app {
 namespace {
@@ -120,9 +122,10 @@ int run(const Options& o) {
   const auto& path = o.path;
   const auto trace = opened(path);
   if (trace->diffs().empty())
-    throw inputError(path +
-                     " holds no comparison with unsharded attention; record it with --verify, or "
-                     "compare it with another recording by --against");
+    throw inputError(path + " holds no comparison with unsharded attention; " +
+                     (traces::isForeign(*trace) ? traces::verdictAdvice(*trace, "")
+                                                : "record it with --verify") +
+                     ", or compare it with another recording by --against");
   const auto summary = traces::summarize(*trace);
   o.json ? printJson(*trace, summary) : printText(*trace, summary);
   return summary.diverging == 0 ? kSuccess : kAnswerIsNo;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every word in a window of 1280 × 720 can be read: none is cut, covered, or lies upon another.
+#include "tests/viz/legible.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/places.h"
+#include "tests/viz/ring_runs.h"
+#include "tests/viz/window_fixture.h"
+#include "viz/window/elided_label.h"
+
+namespace ringscope::viz {
+namespace {
+
+class LegibleTest : public WindowTest {
+ protected:
+  LegibleTest() { window.resize(1280, 720); }
+
+  void expectLegible(const std::string& what) {
+    QCoreApplication::processEvents();
+    test::Drawn picture(window.size());
+    window.render(&picture);
+    EXPECT_GT(picture.texts().size(), 40u) << what;
+    for (const std::string& sentence : test::illegible(picture))
+      ADD_FAILURE() << what << ": " << sentence;
+  }
+  void expectAllViewsLegible(const std::string& what) {
+    for (const ViewEntry& entry : viewRegistry()) {
+      window.showView(entry.name);
+      expectLegible(what + ", " + entry.name.toStdString());
+    }
+  }
+  /// An imported job without position ids, memory and values, and with a mask that nobody knows.
+  std::string bareJob() {
+    const std::string from = test::inSources("tests/reference/hand_recording");
+    const std::string to = dir.file("bare");
+    std::filesystem::create_directory(to);
+    for (const std::string rank : {"/rank-00000.jsonl", "/rank-00001.jsonl"}) {
+      std::ifstream read(from + rank);
+      std::ofstream write(to + rank);
+      for (std::string line; std::getline(read, line);) {
+        if (line.find("position_ids") != std::string::npos) continue;
+        if (line.find(R"("line":"declared")") != std::string::npos) continue;
+        const auto causal = line.find(R"("causal":true)");
+        if (causal != std::string::npos && line.find(R"("layer":0)") != std::string::npos)
+          line.replace(causal, 13, R"("causal":false)");
+        write << line << "\n";
+      }
+    }
+    return to;
+  }
+  /// The first moments of forward and of backward in which a rank may have nothing to attend.
+  void expectMomentsLegible(const std::string& what) {
+    const auto& moments = window.session().trace().moments();
+    std::int64_t backward = 0;
+    while (moments[static_cast<std::size_t>(backward)].direction != traces::Direction::kBackward)
+      ++backward;
+    for (const std::int64_t moment : {std::int64_t{1}, backward + 1}) {
+      window.navigator().setMoment(moment, 0.55);
+      expectAllViewsLegible(what + ", moment " + std::to_string(moment));
+    }
+  }
+};
+
+TEST_F(LegibleTest, WordsOfRunsOfTwoToSixteenRanks) {
+  for (const int ranks : {2, 4, 8, 16})
+    for (const auto balance : {traces::Balance::kHeadTail, traces::Balance::kNone}) {
+      if (ranks == 8 && balance == traces::Balance::kNone) continue;
+      test::RingRun run;
+      run.cp = ranks;
+      run.balance = balance;
+      run.steps = run.layers = 1;
+      open(run);
+      expectMomentsLegible(std::to_string(ranks) + " ranks, " + traces::name(balance));
+    }
+}
+
+TEST_F(LegibleTest, WordsOfEveryKindOfRun) {
+  for (const auto& [name, kind] : test::allKindsOfRuns()) {
+    test::RingRun run = kind;
+    run.steps = run.layers = 1;
+    open(run);
+    window.navigator().setMoment(1, 0.55);
+    for (const char* view : {"ring", "coverage", "positions", "merge", "now"}) {
+      window.showView(view);
+      expectLegible(std::string(name) + ", " + view);
+    }
+  }
+}
+
+TEST_F(LegibleTest, WordsOfWhatIsNotRecorded) {
+  test::RingRun run;
+  run.keeps_tensors = false;
+  open(run);
+  expectAllViewsLegible("events alone");
+  openFile(bareJob());
+  window.navigator().setMoment(1, 0.55);
+  expectAllViewsLegible("a job of which little is known");
+}
+
+TEST_F(LegibleTest, ALongWarningKeepsTheWindowAsWideAsItIs) {
+  open();
+  window.showProblem("rank 3 ended its recording in the middle of a line; " +
+                     QString("what came before is shown, and this sentence goes on. ").repeated(4));
+  expectLegible("a warning");
+  EXPECT_EQ(window.width(), 1280);
+  EXPECT_TRUE(status().contains("this sentence goes on.")) << "the tooltip has it whole";
+}
+
+TEST_F(LegibleTest, WordsOfAnImportedJob) {
+  for (const char* job : {"hand_recording", "recording"}) {
+    openFile(test::inSources("tests/reference/") + job);
+    window.navigator().setMoment(1, 0.55);
+    expectAllViewsLegible(job);
+  }
+}
+
+TEST(ElidedLabelTest, WhatHasNoRoomEndsInDotsAndIsKept) {
+  ElidedLabel label;
+  label.setText("a sentence that is longer than its label");
+  const auto drawn = [&](const QSize& size) {
+    label.resize(size);
+    auto picture = std::make_unique<test::Drawn>(size);
+    label.render(picture.get());
+    EXPECT_EQ(test::illegible(*picture), std::vector<std::string>());
+    return picture->words();
+  };
+  EXPECT_LT(label.minimumSizeHint().width(), 80);
+  EXPECT_EQ(drawn({600, 30}), label.text().toStdString());
+  EXPECT_FALSE(label.isElided());
+  const std::string said = drawn({120, 30});
+  EXPECT_TRUE(said.starts_with("a sentence") && said.find("…") != std::string::npos) << said;
+  EXPECT_TRUE(label.isElided());
+}
+
+TEST(ElidedLabelTest, OfManyLinesItShowsSomeAndCountsTheRest) {
+  ElidedLabel label;
+  label.setMostLines(2);
+  label.setText("one\ntwo\nthree\nfour");
+  EXPECT_LT(label.sizeHint().height(), 3 * label.fontMetrics().lineSpacing());
+  label.resize(300, label.sizeHint().height());
+  test::Drawn picture(label.size());
+  label.render(&picture);
+  EXPECT_EQ(test::illegible(picture), std::vector<std::string>());
+  EXPECT_TRUE(test::has(picture, "two … and 2 more")) << picture.words();
+  EXPECT_FALSE(test::has(picture, "three"));
+}
+
+}  // namespace
+}  // namespace ringscope::viz
