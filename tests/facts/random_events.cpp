@@ -58,7 +58,15 @@ void drawEvents(AnyEvents& all, std::mt19937& random) {
   const int held = drawn(random, 0, 2), at = drawn(random, 0, 2000);
   for (int rank = 0; rank < all.ranks; ++rank) {
     std::vector<Event> of_rank;
-    for (int i = 0; i < events; ++i) of_rank.push_back(draw.any(rank));
+    for (int i = 0; i < events; ++i) {
+      Event& next = of_rank.emplace_back(draw.any(rank));
+      if (i == 0 || drawn(random, 0, 3) > 0) continue;
+      // The same at the same time to another rank, as when one posts to all.
+      Event to_other = of_rank[of_rank.size() - 2];
+      to_other.peer = next.peer;
+      to_other.bytes = next.bytes;
+      next = to_other;
+    }
     for (int i = 0; i < held; ++i) {
       Event& pause = of_rank.emplace_back(draw.any(rank));
       pause.kind = EventKind::kPause;
