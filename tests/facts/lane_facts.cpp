@@ -129,7 +129,7 @@ class Lanes {
     static const std::regex kWords("(.*?) · ([\\d,]+) hop(s?)(?: · (.*?)(?: · (\\S*) GB/s)?)?");
     std::smatch words;
     ASSERT_TRUE(std::regex_match(says, words, kWords)) << "no oracle knows this sentence";
-    EXPECT_TRUE(saysDuration(words[1], length));
+    EXPECT_TRUE(saysDuration(words[1], std::round(length)));
     EXPECT_TRUE(saysCount(words[2], hops));
     EXPECT_EQ(words[3].length() == 0, hops == 1);
     EXPECT_EQ(words[4].matched, hops > 0);
