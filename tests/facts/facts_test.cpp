@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <numeric>
 #include <sstream>
 
 #include "tests/facts/drawing.h"
+#include "tests/facts/predict_facts.h"
 #include "tests/facts/rule_facts.h"
+#include "tests/facts/timeline_facts.h"
 #include "tests/support/campaign.h"
 
 namespace ringscope::facts {
@@ -23,6 +26,7 @@ void expectAllScenes(const Case& c, const Look& look, std::mt19937& random) {
   expectMemory(c, look);
   expectDiff(c, look);
   expectTimeline(c, look);
+  expectWholeTimeline(c, look, random);
   expectSummary(c, look);
   expectTensors(c, look, random);
   expectErrorMaps(c, look);
@@ -55,6 +59,31 @@ TEST(FactsTest, ARecordingThatProcessesWroteSaysTheSame) {
     const Case c = drawnProcesses(campaign.random());
     SCOPED_TRACE(campaign.text() + ": " + c.text);
     expectAllFacts(c, campaign.random());
+  }
+}
+
+TEST(FactsTest, AnyEventsLieOnTheTimelineWhereTheyWere) {
+  for (test::Campaign campaign(60, 20261125); campaign.next();) {
+    AnyEvents drawn;
+    drawEvents(drawn, campaign.random());
+    SCOPED_TRACE(campaign.text());
+    viz::Cursor cursor;
+    cursor.place.train_step = static_cast<int>(campaign.random()() % 3);
+    std::vector<int> ranks(static_cast<std::size_t>(drawn.ranks));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    expectTimelineOf(drawn.trace, cursor, ranks, campaign.random());
+  }
+}
+
+TEST(FactsTest, PredictionsSayWhatTheirFiguresAndThePlanMean) {
+  for (test::Campaign campaign(40, 20261126); campaign.next();) {
+    SCOPED_TRACE(campaign.text());
+    expectPlannedPrediction(campaign.random());
+    if (campaign.number() % 4 == 0) expectSweep(campaign.random());
+    if (campaign.number() % 4) continue;
+    const Case c = drawnCase(campaign.random());
+    SCOPED_TRACE(c.text);
+    expectRecordedPrediction(c, campaign.random());
   }
 }
 

@@ -39,6 +39,8 @@ void expectDoctor(const Case& c);
 void expectStatus(const Case& c);
 void expectGroups(const Case& c);
 void expectTimeline(const Case& c, const Look& look);
+/// The whole run on lanes, and where the time of a step goes.
+void expectWholeTimeline(const Case& c, const Look& look, std::mt19937& random);
 void expectSummary(const Case& c, const Look& look);
 void expectTensors(const Case& c, const Look& look, std::mt19937& random);
 void expectErrorMaps(const Case& c, const Look& look);

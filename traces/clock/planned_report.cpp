@@ -50,16 +50,22 @@ std::string rowOf(const Prediction& p) {
          describeBytes(p.communication.attention.bytes / std::max(1, p.ranks));
 }
 
+std::string quickestText(const std::vector<Prediction>& all) {
+  const double least = std::ranges::min_element(all, {}, &Prediction::step_ns)->step_ns;
+  std::vector<std::string> titles;
+  for (const Prediction& p : all)
+    if (p.step_ns == least) titles.push_back(p.title);
+  if (titles.size() == 1) return "By the model " + titles[0] + " would be the quickest here.\n";
+  std::string text = "By the model these would be equally quick, and the quickest here: ";
+  for (const std::string& title : titles) text += (&title == &titles[0] ? "" : "; ") + title;
+  return text + ".\n";
+}
+
 std::string strategiesText(const PlannedAnswer& answer) {
   std::string text = "\n" + padded("strategy", 26) + padded("step", 12) + padded("exposed", 12) +
                      padded("of step", 8) + padded("hidden", 12) + "received by a rank\n";
   for (const Prediction& p : answer.strategies) text += rowOf(p) + "\n";
-  const auto quickest = std::min_element(
-      answer.strategies.begin(), answer.strategies.end(),
-      [](const Prediction& a, const Prediction& b) { return a.step_ns < b.step_ns; });
-  if (answer.strategies.size() > 1)
-    text += "By the model " + quickest->title + " would be the quickest here.\n";
-  return text;
+  return text + quickestText(answer.strategies);
 }
 
 std::string sweepText(const LengthSweep& sweep) {
@@ -75,11 +81,13 @@ std::string sweepText(const LengthSweep& sweep) {
     }
     text += "\n";
   }
-  return text +
-         (sweep.ring_hides_forward_at
-              ? "By the model a ring hides its forward hops from a length of " +
-                    describeCount(*sweep.ring_hides_forward_at) + " on.\n"
-              : "By the model a ring does not hide its forward hops at any of these lengths.\n");
+  if (sweep.ring_hides_forward_at)
+    return text + "By the model a ring hides its forward hops from a length of " +
+           describeCount(*sweep.ring_hides_forward_at) + " on.\n";
+  return text + "By the model a ring does not hide its forward hops at " +
+         (std::ranges::any_of(sweep.at, ringHidesForward)
+              ? "the longest of these lengths, though at some shorter ones.\n"
+              : "any of these lengths.\n");
 }
 
 }  // namespace

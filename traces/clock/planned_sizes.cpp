@@ -53,7 +53,11 @@ PlannedSizes::PlannedSizes(const RunSpec& run, const ModelSizes& sizes)
       recompute_(run.recompute) {
   tokens_ = run.seq_len / run.cp * sequences_;
   q_heads_here_ = q_heads_ / ulysses_;
-  kv_heads_here_ = std::max<std::int64_t>(1, kv_heads_ / ulysses_);
+  // A query head's KV head goes with it; where ranks would need unequal numbers, a copy for each.
+  const std::int64_t shares = std::max<std::int64_t>(1, q_heads_ / kv_heads_);
+  kv_heads_here_ = q_heads_here_ % shares == 0   ? q_heads_here_ / shares
+                   : shares % q_heads_here_ == 0 ? 1
+                                                 : q_heads_here_;
 }
 
 StageWork PlannedSizes::project(Direction direction) const {

@@ -48,6 +48,9 @@ std::int64_t roundedUp(std::int64_t length, const RunSpec& run) {
   return (length + unit - 1) / unit * unit;
 }
 
+/// From this share on hops count as hidden.
+constexpr double kHidden = 0.99;
+
 /// The share of forward KV hops' time that lies under work.
 double hiddenShare(const Prediction& prediction) {
   const CommunicationSum& kv = prediction.communication.forward_kv;
@@ -111,6 +114,13 @@ std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& 
   return all;
 }
 
+bool ringHidesForward(const std::vector<Prediction>& strategies) {
+  return std::ranges::any_of(strategies, [](const Prediction& p) {
+    const bool plain = p.run.strategy == Strategy::kRing && p.run.rotate == Rotate::kP2p;
+    return plain && hiddenShare(p) >= kHidden;
+  });
+}
+
 LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
                          const Hardware& hardware, std::int64_t from, std::int64_t to) {
   if (from < 1 || to < from || to > (std::int64_t{1} << 30))
@@ -128,11 +138,13 @@ LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const Devi
   at.ulysses = 0;
   const auto hides = [&](std::int64_t units) {
     at.seq_len = units * lengthUnit(chosenBalance(run), run.cp);
-    return hiddenShare(predict(at, sizes, device, hardware)) >= 0.99;
+    return hiddenShare(predict(at, sizes, device, hardware)) >= kHidden;
   };
   const std::int64_t unit = lengthUnit(chosenBalance(run), run.cp);
   std::int64_t low = 0, high = (to + unit - 1) / unit;  // low does not hide, high does
   if (!hides(high)) return sweep;
+  for (std::size_t i = 0; i < sweep.lengths.size(); ++i)
+    if (!ringHidesForward(sweep.at[i])) low = sweep.lengths[i] / unit;
   while (high - low > std::max<std::int64_t>(1, high / 64)) {
     const std::int64_t middle = low + (high - low) / 2;
     (hides(middle) ? high : low) = middle;

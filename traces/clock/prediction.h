@@ -43,12 +43,16 @@ Prediction predict(const RunSpec& run, const ModelSizes& sizes, const DeviceSpee
 std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& sizes,
                                           const DeviceSpeed& device, const Hardware& hardware);
 
+/// Whether 99 % of the time of forward KV hops is hidden, by a plain ring among these strategies.
+bool ringHidesForward(const std::vector<Prediction>& strategies);
+
 /// Lengths from `from` to `to`, doubling, each rounded up to what the balance needs.
 struct LengthSweep {
   std::vector<std::int64_t> lengths;
   std::vector<std::vector<Prediction>> at;  ///< by length: every strategy that can run
-  /// The shortest length of the sweep's range at which 99 % of the time of the ring's forward KV
-  /// hops is hidden, found by halving; nothing when there is none, or fewer than two ranks.
+  /// The shortest length from which on, up to `to`, 99 % of the time of the ring's forward KV hops
+  /// is hidden: found by halving between the lengths above. Nothing when it is not so at `to`, as
+  /// with a window that a long sequence outgrows, or with fewer than two ranks.
   std::optional<std::int64_t> ring_hides_forward_at;
 };
 LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,

@@ -137,21 +137,34 @@ class SpanTree {
   /// sum has, `on_span` the index of a span.
   template <typename OnSum, typename OnSpan>
   void visit(double begin_ns, double end_ns, double most_ns, OnSum on_sum, OnSpan on_span) const {
+    const auto joins = [most_ns](const SpanSum& sum) {
+      return static_cast<double>(sum.end_ns - sum.begin_ns) <= most_ns;
+    };
     if (levels_.empty()) return;
-    walk(levels_.size() - 1, 0, begin_ns, end_ns, most_ns, on_sum, on_span);
+    walk(levels_.size() - 1, 0, begin_ns, end_ns, joins, on_sum, on_span);
+  }
+  /// The same, where sums are of what lies wholly within [begin_ns, end_ns], however long it is.
+  template <typename OnSum, typename OnSpan>
+  void visitWithin(double begin_ns, double end_ns, OnSum on_sum, OnSpan on_span) const {
+    const auto joins = [begin_ns, end_ns](const SpanSum& sum) {
+      return static_cast<double>(sum.begin_ns) >= begin_ns &&
+             static_cast<double>(sum.end_ns) <= end_ns;
+    };
+    if (levels_.empty()) return;
+    walk(levels_.size() - 1, 0, begin_ns, end_ns, joins, on_sum, on_span);
   }
 
  private:
   static constexpr std::size_t kFan = 8;
 
   /// False: all that follows begins later than what is looked at.
-  template <typename OnSum, typename OnSpan>
-  bool walk(std::size_t level, std::size_t at, double begin_ns, double end_ns, double most_ns,
+  template <typename Joins, typename OnSum, typename OnSpan>
+  bool walk(std::size_t level, std::size_t at, double begin_ns, double end_ns, const Joins& joins,
             OnSum& on_sum, OnSpan& on_span) const {
     const SpanSum& sum = levels_[level][at];
     if (static_cast<double>(sum.begin_ns) > end_ns) return false;
     if (static_cast<double>(sum.end_ns) < begin_ns) return true;
-    if (static_cast<double>(sum.end_ns - sum.begin_ns) <= most_ns) {
+    if (joins(sum)) {
       on_sum(sum,
              std::min(spans_.size(), (at + 1) << (3 * (level + 1))) - (at << (3 * (level + 1))));
       return true;
@@ -159,7 +172,7 @@ class SpanTree {
     const std::size_t below = level == 0 ? spans_.size() : levels_[level - 1].size();
     for (std::size_t i = at * kFan; i < std::min(below, (at + 1) * kFan); ++i) {
       if (level > 0) {
-        if (!walk(level - 1, i, begin_ns, end_ns, most_ns, on_sum, on_span)) return false;
+        if (!walk(level - 1, i, begin_ns, end_ns, joins, on_sum, on_span)) return false;
         continue;
       }
       const Span& span = spans_[i];

@@ -108,11 +108,11 @@ RangeMeasure measureRange(const Tracks& tracks, const std::vector<WorldRank>& ra
     if (!tracks_of) continue;
     for (const LaneKind kind : {LaneKind::kKv, LaneKind::kDkv}) {
       const SpanTree& lane = tracks_of->lane(kind);
-      lane.visit(
-          range.begin_ns, range.end_ns, range.length() / 1000,
+      lane.visitWithin(
+          range.begin_ns, range.end_ns,
           [&](const SpanSum& sum, std::size_t spans) {
             measure.hops += static_cast<std::int64_t>(spans);
-            take(sum.begin_ns, sum.end_ns, sum.bytes);
+            bytes += static_cast<double>(sum.bytes);
           },
           [&](std::size_t i) {
             ++measure.hops;

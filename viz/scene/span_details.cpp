@@ -119,11 +119,13 @@ std::optional<Event> eventOf(const traces::Trace& trace, const Tracks& tracks,
                              const SpanPlace& at) {
   const std::int64_t begin = tracks.folds.unfolded(at.span.begin_ns);
   std::optional<Event> found;
-  for (const Event& event : trace.eventsBetween(at.rank, begin, begin + 1)) {
+  // What is left out there lies on one point of the axis.
+  const std::int64_t end = tracks.folds.unfolded(at.span.begin_ns + 1);
+  for (const Event& event : trace.eventsBetween(at.rank, begin, end)) {
     if (static_cast<std::uint8_t>(event.kind) != at.span.kind ||
         static_cast<std::uint8_t>(event.payload) != at.span.payload ||
         tracks.folds.folded(event.begin_ns) != at.span.begin_ns ||
-        event.source_rank.value() != at.span.source)
+        event.source_rank.value() != at.span.source || event.peer.value() != at.span.peer_index)
       continue;
     if (tracks.folds.folded(event.end_ns) == at.span.end_ns) return event;
     if (!found) found = event;

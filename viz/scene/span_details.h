@@ -20,7 +20,8 @@ struct SpanPlace {
   friend bool operator==(const SpanPlace&, const SpanPlace&) = default;
 };
 
-/// The shortest stretch of a lane that lies within `tolerance_ns` of a point of the axis.
+/// The stretch of a lane that is nearest to a point of the axis, within `tolerance_ns`; of several
+/// as near the shortest.
 std::optional<Span> spanAt(const SpanTree& lane, double axis_ns, double tolerance_ns);
 
 /// What a bar is called where there is room: "KV 3", "norm, q k v", "64 MiB".

@@ -157,9 +157,8 @@ class RankReader {
   void addTo(std::map<Place, Exposure, PassBefore>& layers) const {
     for (const auto& [place, times] : layers_) {
       // A collective is exposed where the rank has nothing else to do.
-      Stretches waits = times.waits;
-      const Stretches under_way = joined(times.under_way);
-      const std::int64_t waited = lengthOf(joined(std::move(waits)));
+      const Stretches under_way = joined(times.under_way), waits = joined(times.waits);
+      const std::int64_t waited = lengthOf(waits) - common(waits, paused_);
       const std::int64_t blocked = common(under_way, exposed_);
       layers[place] += Exposure{std::max(waited, blocked), hidden(under_way), times.bytes};
     }
@@ -199,18 +198,21 @@ class RankReader {
 std::string sentenceOf(const StepAccount& account) {
   const Exposure sum = account.exposure();
   const std::int64_t step = account.stepNs();
-  if (sum.underWayNs() == 0) return "No message is recorded in this training step.";
+  if (account.layers.empty()) return "No message is recorded in this training step.";
+  if (sum.underWayNs() == 0)
+    return "No message or wait of this training step has a length outside of pauses.";
   const auto share = [&](std::int64_t part, std::int64_t whole) {
     return traces::describeShare(static_cast<double>(part) / static_cast<double>(whole));
   };
-  std::string words =
-      share(sum.hidden_ns, sum.underWayNs()) + " of the communication is hidden under work";
+  std::string words = share(sum.hidden_ns, sum.underWayNs()) +
+                      " of the communication is hidden: its ranks do not wait meanwhile";
   if (step > 0) words += "; " + share(sum.exposed_ns, step) + " of the ranks' time is exposed";
   const LayerAccount* worst = nullptr;
   for (const LayerAccount& layer : account.layers)
     if (!worst || layer.exposure.exposed_ns > worst->exposure.exposed_ns) worst = &layer;
   if (!worst || worst->exposure.exposed_ns == 0) return words + ".";
-  return words + ", most of it " +
+  const bool most = 2 * worst->exposure.exposed_ns > sum.exposed_ns;
+  return words + (most ? ", most of it " : ", more of it than anywhere else ") +
          (worst->layer.isNone()
               ? std::string("outside the layers")
               : "in layer " + toString(worst->layer) + " " + name(worst->direction)) +
@@ -267,8 +269,8 @@ StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
   account.shared_cores = sharesCores(trace);
   if (!account.timed) {
     account.sentence =
-        "No event of this training step has a length: where its time goes is not "
-        "recorded.";
+        "Nothing that these ranks did in this training step has a length: where its time goes is "
+        "not recorded.";
     return account;
   }
   account.sentence = sentenceOf(account);

@@ -11,7 +11,7 @@
 namespace ringscope::viz {
 
 /// What a rank's time in a training step goes into. They add up to the step: what is recorded of
-/// two at once counts for the first of them.
+/// several at once counts as a wait, or else for the first of them; a collective alone is exposed.
 enum class TimeUse : std::uint8_t {
   kAttention = 0,  ///< attends and merges
   kCompute,        ///< all other work of the model
@@ -25,7 +25,7 @@ inline constexpr std::size_t kTimeUses = static_cast<std::size_t>(TimeUse::kCoun
 /// "attention", "other compute", "exposed", "sync, step", "verification", "between".
 const char* title(TimeUse use);
 
-/// Communication that was under way: while the rank waited for it, and while it worked.
+/// Communication that was under way: while the rank waited, and while it did not.
 struct Exposure {
   std::int64_t exposed_ns = 0, hidden_ns = 0;
   std::int64_t bytes = 0;  ///< sent, and of collectives
@@ -37,7 +37,8 @@ struct Exposure {
 /// One rank's training step; pauses are left out.
 struct RankAccount {
   WorldRank rank = WorldRank::of(0);
-  std::int64_t step_ns = 0;  ///< from its first begin to its last end; 0: nothing is recorded
+  /// From its first begin to its last end of anything but messages; 0: no such length is recorded.
+  std::int64_t step_ns = 0;
   std::array<std::int64_t, kTimeUses> used_ns{};
   Exposure exposure;
   std::int64_t hops = 0;     ///< KV, dK and dV sent

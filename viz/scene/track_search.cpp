@@ -120,7 +120,7 @@ class Finder {
     if (!query_.kinds.empty() && std::ranges::find(query_.kinds, span.kind) == query_.kinds.end())
       return false;
     if (query_.source && span.source != *query_.source) return false;
-    if (span.length() < query_.longer_ns) return false;
+    if (span.length() <= query_.longer_ns) return false;
     if (!query_.needsPlace() && !query_.step) return true;
     const auto event = eventOf(trace_, tracks_, place);
     return event && (!query_.step || event->place.train_step == *query_.step) &&

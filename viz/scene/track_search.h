@@ -14,8 +14,8 @@ struct TrackQuery {
   std::vector<std::uint8_t> kinds;  ///< traces::EventKind; empty: any
   std::optional<int> source, rank, step, layer;
   std::optional<traces::Direction> direction;
-  std::int64_t longer_ns = 0;
-  std::string problem;  ///< a word that means nothing; empty: all was understood
+  std::int64_t longer_ns = -1;  ///< than this; −1: as long as it likes
+  std::string problem;          ///< a word that means nothing; empty: all was understood
 
   bool needsPlace() const { return layer || direction; }
 };
