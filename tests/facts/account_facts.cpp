@@ -226,7 +226,7 @@ void expectSentence(const std::string& says, const StepMeant& meant) {
     return;
   }
   static const std::regex kShares(
-      "(\\d+ %) of the communication is hidden: its ranks do not wait meanwhile"
+      "(\\d+ %) of the communication is hidden"
       "(?:; (\\d+ %) of the ranks' time is exposed)?(?:, (.*))?\\.");
   std::smatch words;
   ASSERT_TRUE(std::regex_match(says, words, kShares)) << "no oracle knows this sentence";
@@ -240,7 +240,7 @@ void expectSentence(const std::string& says, const StepMeant& meant) {
     return;
   }
   static const std::regex kWhere(
-      "(most of it|more of it than anywhere else) (outside the layers|in layer (\\d+) "
+      "(most of it|the largest part) (outside the layers|in layer (\\d+) "
       "(forward|backward)) \\((.*) of all ranks\\)");
   const std::string where = words[3];
   std::smatch place;

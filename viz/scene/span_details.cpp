@@ -115,10 +115,9 @@ std::string labelOf(const Span& span, std::int64_t bytes) {
   }
 }
 
-std::optional<Event> eventOf(const traces::Trace& trace, const Tracks& tracks,
-                             const SpanPlace& at) {
+std::vector<Event> eventsOf(const traces::Trace& trace, const Tracks& tracks, const SpanPlace& at) {
   const std::int64_t begin = tracks.folds.unfolded(at.span.begin_ns);
-  std::optional<Event> found;
+  std::vector<Event> alike, nearly;
   // What is left out there lies on one point of the axis.
   const std::int64_t end = tracks.folds.unfolded(at.span.begin_ns + 1);
   for (const Event& event : trace.eventsBetween(at.rank, begin, end)) {
@@ -127,10 +126,15 @@ std::optional<Event> eventOf(const traces::Trace& trace, const Tracks& tracks,
         tracks.folds.folded(event.begin_ns) != at.span.begin_ns ||
         event.source_rank.value() != at.span.source || event.peer.value() != at.span.peer_index)
       continue;
-    if (tracks.folds.folded(event.end_ns) == at.span.end_ns) return event;
-    if (!found) found = event;
+    (tracks.folds.folded(event.end_ns) == at.span.end_ns ? alike : nearly).push_back(event);
   }
-  return found;
+  return alike.empty() ? nearly : alike;
+}
+
+std::optional<Event> eventOf(const traces::Trace& trace, const Tracks& tracks,
+                             const SpanPlace& at) {
+  const std::vector<Event> events = eventsOf(trace, tracks, at);
+  return events.empty() ? std::nullopt : std::optional(events.front());
 }
 
 SpanDetails detailsOf(const Event& e) {

@@ -27,8 +27,11 @@ std::optional<Span> spanAt(const SpanTree& lane, double axis_ns, double toleranc
 /// What a bar is called where there is room: "KV 3", "norm, q k v", "64 MiB".
 std::string labelOf(const Span& span, std::int64_t bytes);
 
-/// The event that a stretch was made of; nothing when it cannot be found any more. Decodes the
-/// chunk that holds it.
+/// The events that a stretch may have been made of: more than one where a rank did the same at once
+/// in several places. None when they cannot be found any more. Decodes the chunk that holds them.
+std::vector<traces::Event> eventsOf(const traces::Trace& trace, const Tracks& tracks,
+                                    const SpanPlace& at);
+/// The first of them.
 std::optional<traces::Event> eventOf(const traces::Trace& trace, const Tracks& tracks,
                                      const SpanPlace& at);
 

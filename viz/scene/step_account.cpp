@@ -204,15 +204,14 @@ std::string sentenceOf(const StepAccount& account) {
   const auto share = [&](std::int64_t part, std::int64_t whole) {
     return traces::describeShare(static_cast<double>(part) / static_cast<double>(whole));
   };
-  std::string words = share(sum.hidden_ns, sum.underWayNs()) +
-                      " of the communication is hidden: its ranks do not wait meanwhile";
+  std::string words = share(sum.hidden_ns, sum.underWayNs()) + " of the communication is hidden";
   if (step > 0) words += "; " + share(sum.exposed_ns, step) + " of the ranks' time is exposed";
   const LayerAccount* worst = nullptr;
   for (const LayerAccount& layer : account.layers)
     if (!worst || layer.exposure.exposed_ns > worst->exposure.exposed_ns) worst = &layer;
   if (!worst || worst->exposure.exposed_ns == 0) return words + ".";
   const bool most = 2 * worst->exposure.exposed_ns > sum.exposed_ns;
-  return words + (most ? ", most of it " : ", more of it than anywhere else ") +
+  return words + (most ? ", most of it " : ", the largest part ") +
          (worst->layer.isNone()
               ? std::string("outside the layers")
               : "in layer " + toString(worst->layer) + " " + name(worst->direction)) +

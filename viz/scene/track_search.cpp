@@ -122,10 +122,11 @@ class Finder {
     if (query_.source && span.source != *query_.source) return false;
     if (span.length() <= query_.longer_ns) return false;
     if (!query_.needsPlace() && !query_.step) return true;
-    const auto event = eventOf(trace_, tracks_, place);
-    return event && (!query_.step || event->place.train_step == *query_.step) &&
-           (!query_.layer || event->place.layer == Layer::of(*query_.layer)) &&
-           (!query_.direction || event->place.direction == *query_.direction);
+    return std::ranges::any_of(eventsOf(trace_, tracks_, place), [&](const traces::Event& event) {
+      return (!query_.step || event.place.train_step == *query_.step) &&
+             (!query_.layer || event.place.layer == Layer::of(*query_.layer)) &&
+             (!query_.direction || event.place.direction == *query_.direction);
+    });
   }
 
   const traces::Trace& trace_;
