@@ -204,8 +204,11 @@ void expectPaintedTimeline(const Case& c, const Look& look) {
   }
   const viz::TimeScale scale = viz::passScale({0, 0, 1900, 600}, scene);
   const std::int64_t tick = scale.tick(scale.ticks());
-  for (std::int64_t at = 0; scene.begin_ns + at <= scene.end_ns; at += tick)
-    words.must(describeDuration(at));
+  for (std::int64_t at = 0; scene.begin_ns + at <= scene.end_ns; at += tick) {
+    constexpr double kRoom = 80;  // what has no room at the right edge is left out
+    const bool room = scale.x(scene.begin_ns + at) + kRoom <= 1900;
+    room ? words.must(describeDuration(at)) : words.may(describeDuration(at));
+  }
   words.expectNoOtherNumbers();
 }
 

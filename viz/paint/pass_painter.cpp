@@ -34,9 +34,12 @@ void drawTicks(QPainter& p, const QRectF& area, const TimeScale& scale, const Th
   p.setFont(monoFont(10));
   for (std::int64_t t = 0; scale.begin_ns + t <= scale.end_ns; t += tick) {
     const double x = scale.x(scale.begin_ns + t);
-    p.setPen(theme.dim);
-    p.drawText(QRectF(x + 3, area.top(), 80, kHeader - 3), Qt::AlignVCenter | Qt::AlignLeft,
-               describeDuration(t).c_str());
+    const QString words = describeDuration(t).c_str();
+    if (x + 3 + p.fontMetrics().horizontalAdvance(words) <= area.right()) {
+      p.setPen(theme.dim);
+      p.drawText(QRectF(x + 3, area.top(), 80, kHeader - 3), Qt::AlignVCenter | Qt::AlignLeft,
+                 words);
+    }
     p.setPen(QPen(theme.line, 1));
     p.drawLine(QPointF(x, area.top() + kHeader - 3), QPointF(x, area.bottom()));
   }

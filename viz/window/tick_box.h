@@ -4,20 +4,30 @@
 #include <QCheckBox>
 #include <QPainter>
 #include <QStyleOptionButton>
+#include <QStylePainter>
+#include <algorithm>
 
 namespace ringscope::viz {
 
-/// A box with a tick where it is checked: style sheets leave the standard one out.
+/// A box with a tick where it is checked: style sheets leave the standard one out. Words without
+/// room end in "…"; who has long ones sets a tooltip.
 class TickBox : public QCheckBox {
  public:
   using QCheckBox::QCheckBox;
 
+  QSize minimumSizeHint() const override {
+    const QSize whole = QCheckBox::minimumSizeHint();
+    return {std::min(whole.width(), 12 * fontMetrics().averageCharWidth()), whole.height()};
+  }
+
  protected:
-  void paintEvent(QPaintEvent* event) override {
-    QCheckBox::paintEvent(event);
-    if (!isChecked()) return;
+  void paintEvent(QPaintEvent*) override {
     QStyleOptionButton option;
     initStyleOption(&option);
+    const QRect words = style()->subElementRect(QStyle::SE_CheckBoxContents, &option, this);
+    option.text = fontMetrics().elidedText(text(), Qt::ElideRight, words.width());
+    QStylePainter(this).drawControl(QStyle::CE_CheckBox, option);
+    if (!isChecked()) return;
     const QRectF box = style()->subElementRect(QStyle::SE_CheckBoxIndicator, &option, this);
     const QPointF middle = box.center();
     const double unit = box.width() / 14;
