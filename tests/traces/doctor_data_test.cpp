@@ -224,51 +224,6 @@ TEST(DifferentBatchesRuleTest, WithoutTheBatchItselfLabelsAtTheBordersTell) {
       << "it may be chance";
 }
 
-TEST(SameBatchRuleTest, DpRanksReadOtherBatchesThanEachOther) {
-  const std::string groups = "run dp=2 cp=1\ngroup dp 0,1\n";
-  const auto step = [](int number, int of_0, int of_1) {
-    const std::string tensor = "tensor buffer.input_ids step=" + std::to_string(number) + " rank=";
-    return tensor + "0 hash=" + std::to_string(of_0) + "\n" + tensor +
-           "1 hash=" + std::to_string(of_1) + "\n";
-  };
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 2, 2)),
-            Verdict::kFound);
-  const auto often =
-      answerOf("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 2, 2) + step(2, 1, 1));
-  ASSERT_EQ(often.verdict, Verdict::kFound);
-  EXPECT_NE(often.findings.front().evidence.find("In each of 3 training steps, 0 to 2,"),
-            std::string::npos)
-      << often.findings.front().evidence;
-  EXPECT_NE(often.findings.front().evidence.find("2 different batches"), std::string::npos);
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 2)), Verdict::kClear);
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 2, 3)),
-            Verdict::kNotObservable)
-      << "once may be chance";
-  const auto later = answerOf("same_batch_on_dp_ranks", groups + step(0, 1, 2) + step(1, 3, 3) +
-                                                            step(2, 4, 4) + step(3, 5, 6));
-  ASSERT_EQ(later.verdict, Verdict::kFound) << "it began and ended while the run went on";
-  EXPECT_NE(later.findings.front().evidence.find("In each of 2 training steps, 1 to 2,"),
-            std::string::npos);
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 1)), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 1, 1)),
-            Verdict::kNotObservable)
-      << "there may be one batch to learn";
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups), Verdict::kNotObservable);
-}
-
-TEST(SameBatchRuleTest, BatchesDifferThoughTheFirstRankHoldsTheSameTokensOfBoth) {
-  const std::string groups = "run dp=2 cp=2\ngroup dp 0,2\ngroup dp 1,3\n";
-  const auto step = [](int number, int of_second) {
-    std::string lines;
-    for (int rank = 0; rank < 4; ++rank)
-      lines += "tensor buffer.input_ids step=" + std::to_string(number) +
-               " rank=" + std::to_string(rank) +
-               " hash=" + std::to_string(rank % 2 ? of_second : 7) + "\n";
-    return lines;
-  };
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1) + step(1, 2)), Verdict::kFound);
-}
-
 TEST(PositionsNotResetRuleTest, PositionsCountFromTheStartOfEachDocument) {
   const std::string packed =
       "run cp=2 seq_len=8 mask=documents\n"

@@ -116,7 +116,8 @@ std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& 
 
 bool ringHidesForward(const std::vector<Prediction>& strategies) {
   return std::ranges::any_of(strategies, [](const Prediction& p) {
-    const bool plain = p.run.strategy == Strategy::kRing && p.run.rotate == Rotate::kP2p;
+    const RunSpec usual;  // a ring
+    const bool plain = p.run.strategy == usual.strategy && p.run.rotate == Rotate::kP2p;
     return plain && hiddenShare(p) >= kHidden;
   });
 }
