@@ -6,6 +6,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <tuple>
 
 #include "tests/facts/said.h"
 #include "tests/facts/timeline_facts.h"
@@ -41,7 +42,10 @@ bool isOtherWork(const Event& e) {
 /// One direction of one layer; sorted as they are visited.
 struct Pass {
   int backward = 0, order = 0, layer = -1;
-  auto operator<=>(const Pass&) const = default;
+  bool operator==(const Pass&) const = default;
+  bool operator<(const Pass& other) const {
+    return std::tie(backward, order, layer) < std::tie(other.backward, other.order, other.layer);
+  }
 };
 Pass passOf(const Event& e) {
   const int layer = e.place.layer.value();

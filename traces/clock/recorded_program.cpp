@@ -135,7 +135,7 @@ class Needs {
   void finish(const Trace& trace) {
     const auto lacks = [this](const std::string& sentence) { recorded_.lacks.push_back(sentence); };
     // Of somebody else's job only what it lacks is said: it is no run of ours.
-    const auto ownRun = [foreign = isForeign(trace)](const std::string& advice) {
+    const auto own_run = [foreign = isForeign(trace)](const std::string& advice) {
       return foreign ? std::string() : advice;
     };
     if (empty_ > 0)
@@ -144,7 +144,7 @@ class Needs {
     if (without_cpu_ > 0)
       lacks("no CPU time was recorded for the stages of " + describeCount(without_cpu_, "rank") +
             ", and their wall time holds whatever else ran there" +
-            ownRun("; a recording of ringscope train has CPU times"));
+            own_run("; a recording of ringscope train has CPU times"));
     if (by_device_ && by_host_)
       lacks(
           "a device did the work, and its clock was recorded for attention and merges only; the "
@@ -152,18 +152,18 @@ class Needs {
     if (unnamed_ > 0)
       lacks(describeCount(unnamed_, "message or collective") +
             " not told which send belongs to which receive" +
-            ownRun("; a recording of ringscope train says so"));
+            own_run("; a recording of ringscope train says so"));
     if (lost_ > 0)
       lacks(describeCount(lost_, "wait or message") +
             " without the number of its exchange, so nobody knows which wait is for which message" +
-            ownRun("; a recording of ringscope train has it"));
+            own_run("; a recording of ringscope train has it"));
     if (pending_ > 0)
       lacks(describeCount(pending_, "event") +
             " whose times never came: the recording was cut off");
     const RunSpec* run = trace.run();
     if (transfers_ == 0 && run && run->cp > 1)
       lacks("it holds no messages, though " + std::to_string(run->cp) + " ranks share a sequence" +
-            ownRun("; record with ringscope train --trace"));
+            own_run("; record with ringscope train --trace"));
     if (trace.end() && trace.end()->dropped_events > 0)
       lacks(describeCount(static_cast<std::int64_t>(trace.end()->dropped_events), "event") +
             " dropped while recording; record fewer steps or values at once");

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 
 namespace ringscope::traces {
 namespace {
@@ -50,9 +49,9 @@ void EventRun::copyTo(std::vector<Event>& out, const Place& first, const Place& 
                        [&](const Place& p, std::uint32_t i) { return before(p, events[i].place); });
   std::vector<std::uint32_t> found(begin, end);
   if (!(first == last)) std::sort(found.begin(), found.end());
-  const auto copies =
-      found | std::views::transform([&](std::uint32_t i) -> const Event& { return events[i]; });
-  out.insert(out.end(), copies.begin(), copies.end());
+  const std::size_t had = out.size();
+  out.resize(had + found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) out[had + i] = events[found[i]];
 }
 
 const Event& RankEvents::operator[](std::size_t index) const {
