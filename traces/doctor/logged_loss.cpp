@@ -64,6 +64,7 @@ bool haveEqualTargets(const std::vector<RankLoss>& ranks, bool counted) {
   return targets.size() < 2;
 }
 
+/// LoggedLoss::also_fits of one step.
 std::map<LossIs, bool> alsoFitting(const LoggedLoss& loss, std::int64_t targets) {
   std::map<LossIs, bool> fitting;
   const auto add = [&](LossIs way, Rounded other) {
@@ -156,8 +157,8 @@ RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const char* rule,
   const auto also = loss.also_fits.find(wrong);
   if (loss.is == LossIs::kRight && also != loss.also_fits.end() && also->second)
     return undecided(
-        "needs a training step in which the ranks' losses differ; in those recorded they "
-        "make the logged loss in the right way and in this one");
+        "needs a training step in which the ranks' losses differ; in those recorded they make the "
+        "logged loss in the right way and in this one");
   if (loss.is == LossIs::kRight) return clear();
   if (loss.is != wrong)
     return undecided("needs a logged loss that is not wrong in another way already");

@@ -11,7 +11,7 @@ namespace {
 
 using Members = std::vector<WorldRank>;
 
-/// Documents that were declared for a sequence, by whom; null: there is no declaration.
+/// What was declared for the sequence of these ranks; null: there is no declaration.
 const IntentRecord* meantFor(const Trace& trace, const Place& place, const Members& members) {
   return members.empty() ? nullptr : trace.intent(place.train_step, members.front());
 }

@@ -145,16 +145,22 @@ void drawHeld(const RingCanvas& c, const RankScene& rank, const QRectF& face, do
   }
 }
 
+/// Makes lines of a card that begin at `left`: from their top and height in the card's own units,
+/// and where they end.
+auto linesOf(const RingCanvas& c, const QRectF& card, double left) {
+  return [&c, card, left](double top, double height, double right) {
+    return QRectF(QPointF(left, card.top() + c.s(top)),
+                  QPointF(right, card.top() + c.s(top + height)));
+  };
+}
+
 /// The full card's words in letters that can be read, and fewer of them.
 void drawSmallCard(const RingCanvas& c, const QRectF& card, const RankScene& rank) {
   const int title_size = std::clamp(c.font(18), 13, 16), letters = std::clamp(c.font(15), 11, 12);
   drawCardGround(c, card, rank.rank);
   const double left = card.left() + c.s(18);
   const QRectF matrix(card.right() - c.s(86), card.top() + c.s(10), c.s(76), c.s(76));
-  const auto line = [&](double top, double height, double right) {
-    return QRectF(QPointF(left, card.top() + c.s(top)),
-                  QPointF(right, card.top() + c.s(top + height)));
-  };
+  const auto line = linesOf(c, card, left);
   const QRectF title = line(9, 30, matrix.left() - c.s(8));
   const QString name = QString("rank %1").arg(rank.rank.value()), owned = ownedText(rank);
   sayWithin(c, title, name, c.theme.text, title_size, QFont::DemiBold);
@@ -174,10 +180,7 @@ void drawFullCard(const RingCanvas& c, const QRectF& card, const RankScene& rank
   drawCardGround(c, card, rank.rank);
   const double left = card.left() + c.s(20);
   const QRectF matrix(card.right() - c.s(120), card.top() + c.s(14), c.s(104), c.s(104));
-  const auto line = [&](double top, double height, double right) {
-    return QRectF(QPointF(left, card.top() + c.s(top)),
-                  QPointF(right, card.top() + c.s(top + height)));
-  };
+  const auto line = linesOf(c, card, left);
   const double beside = matrix.left() - c.s(6);
   const int small = c.font(12);
   sayWithin(c, line(12, 22, beside), QString("rank %1").arg(rank.rank.value()), c.theme.text,

@@ -227,9 +227,8 @@ RuleResult checkLocalDeltaInBackward(const Trace& trace) {
   if (right) return clear();
   if (either)
     return undecided(
-        "needs a layer whose dq tells the merged lse and delta from those of blocks alone; in "
-        "those "
-        "recorded both give it, but for rounding");
+        "needs a layer whose dq tells the merged lse and delta from those of blocks alone; "
+        "in those recorded both give it, but for rounding");
   if (!missing.empty()) return undecided("needs dq to be computed again; " + missing);
   return notObservable("needs q, k, v, dout and dq of one layer");
 }
