@@ -98,6 +98,25 @@ TEST(RingPacketsTest, WhatDkvCarriesIsSaidAndNothingLiesOnTheWordsOfAnother) {
     }
 }
 
+TEST(RingPacketsTest, NoTrailCrossesTheWordsOfItsPacketOnTheWayForward) {
+  for (const int ranks : {2, 3, 4, 6, 8})
+    for (const QSizeF size : {QSizeF(708, 313), QSizeF(1212, 562), QSizeF(2400, 1300)}) {
+      int said = 0;
+      forEachPacket(
+          ofRanks(ranks), size, [&](const auto& c, const auto& packet, const auto& shape) {
+            if (c.scene.place.direction != traces::Direction::kForward || shape.label.isEmpty())
+              return;
+            ++said;
+            QPainterPathStroker stroker;
+            stroker.setWidth(shape.stroke);
+            EXPECT_FALSE(stroker.createStroke(shape.trail).intersects(shape.label))
+                << packet.from.value() << " to " << packet.to.value() << " of " << ranks << " on "
+                << size.width() << " at " << c.phase;
+          });
+      EXPECT_TRUE(said > 0 || size.width() < 1000) << ranks << " ranks on " << size.width();
+    }
+}
+
 /// Pixels in the colour of text that lie neither on cards nor on packets.
 int wordPixels(const RingScene& scene, const QSizeF& size) {
   const Theme& theme = Theme::all().front();
@@ -129,6 +148,37 @@ TEST(RingPacketsTest, TheWordsInTheMiddleAreThereWhateverTheNumberOfRanks) {
         EXPECT_GT(wordPixels(*viewing.session.ring(viewing.navigator.cursor()), size), 60)
             << ranks << " ranks on " << size.width();
       }
+  }
+}
+
+/// Everything that the ring prints in the middle, where its packets are not drawn.
+QRect wordsInTheMiddle(const RingCanvas& c, const QSizeF& size) {
+  RingScene still = c.scene;
+  still.packets.clear();
+  QImage image(size.toSize(), QImage::Format_RGB32);
+  QPainter p(&image);
+  paintRing(p, QRectF(QPointF(0, 0), size), still, c.phase, c.theme);
+  for (int seat = 0; seat < static_cast<int>(still.ranks.size()); ++seat)
+    p.fillRect(c.layout.card(GroupRank::of(seat)).adjusted(-3, -3, 3, 3), c.theme.background);
+  p.end();
+  QRect words;
+  for (int y = 0; y < image.height(); ++y)
+    for (int x = 0; x < image.width(); ++x)
+      if (image.pixel(x, y) == c.theme.text.rgb()) words |= QRect(x, y, 1, 1);
+  return words;
+}
+
+TEST(RingPacketsTest, NoPacketLiesOnTheWordsInTheMiddleWhereTheCardsAreSmall) {
+  for (const int ranks : {6, 8}) {
+    int by_lane = 0;
+    const QSizeF size(708, 300);
+
+    forEachPacket(ofRanks(ranks), size, [&](const auto& c, const auto&, const auto& shape) {
+      ++by_lane;
+      EXPECT_FALSE(wordsInTheMiddle(c, size).intersects(shape.face.toAlignedRect()))
+          << shape.name.toStdString() << " of " << ranks << " ranks";
+    });
+    EXPECT_GT(by_lane, ranks) << ranks;
   }
 }
 

@@ -48,7 +48,7 @@ struct RingCanvas {
     if (!crowded() && !gradients && !gathers) return std::nullopt;
     QRectF inside = lane().inside(crowded() ? trackFace() : laneFace());
     if (crowded() || gradients) inside &= gradientLane().inside(gradientFace());
-    constexpr QSizeF kLeast(120, 40);
+    constexpr QSizeF kLeast(120, 28);  // of the headline by itself
     const bool enough = inside.width() >= kLeast.width() && inside.height() >= kLeast.height();
     return enough ? std::optional(inside) : std::nullopt;
   }

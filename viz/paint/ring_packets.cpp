@@ -9,6 +9,11 @@
 namespace ringscope::viz {
 namespace {
 
+/// The letters of a packet's words, in pixels: small cards do not make them unreadable.
+int letters(const RingCanvas& c) {
+  return std::max(11, c.font(12));
+}
+
 double eased(double t) {
   return t * t * (3 - 2 * t);
 }
@@ -109,23 +114,38 @@ std::vector<QRectF> facesBetween(const RingCanvas& c, const Way& way) {
   return faces;
 }
 
-/// What goes where and how much it is, beside the packet: of dK and dV towards the middle of the
-/// ring, of KV that goes the same ways on the other side. Elsewhere where that would lie on a card
-/// or on a packet, and nowhere where there is no room.
+/// Whether the words of KV stand below the packet, of which it is true on its whole way. In front
+/// of it where it goes up or down, so that its trail crosses no letter. Of dK and dV they are
+/// towards the middle of the ring, and of KV that goes the same ways on the other side.
+bool saysBelow(const RingCanvas& c, const Way& way, bool gradient) {
+  const bool upper =
+      c.layout.point(way.from.value() + way.distance / 2.0).y() < c.layout.center().y();
+  if (gradient) return upper;
+  if (c.scene.place.direction == traces::Direction::kBackward) return !upper;
+  return c.layout.point(way.to.value()).y() > c.layout.point(way.from.value()).y() - 1;
+}
+
+/// The trail, as wide as it is drawn.
+QPainterPath strokeOf(const PacketShape& shape) {
+  QPainterPathStroker stroker;
+  stroker.setWidth(shape.stroke);
+  stroker.setCapStyle(Qt::FlatCap);
+  return stroker.createStroke(shape.trail);
+}
+
+/// What goes where and how much it is, beside the packet. Elsewhere where that would lie on a card,
+/// on a packet or on its trail, and nowhere where there is no room.
 void placeLabel(const RingCanvas& c, const MovingPacket& packet, const Way& way,
                 PacketShape& shape) {
   const bool gradient = packet.payload == traces::Payload::kDkv;
-  const bool upper =
-      c.layout.point(way.from.value() + way.distance / 2.0).y() < c.layout.center().y();
-  const bool meets_gradients = c.scene.place.direction == traces::Direction::kBackward;
-  const bool below = gradient ? upper : !meets_gradients || !upper;
+  const bool below = saysBelow(c, way, gradient);
   shape.words =
       QString("%1 → %2 · %3%4")
           .arg(packet.from.value())
           .arg(packet.to.value())
           .arg(describeBytes(packet.bytes).c_str(), packet.stretched ? " · not to scale" : "");
-  const QSizeF size(QFontMetricsF(textFont(c.font(12))).horizontalAdvance(shape.words) + c.s(8),
-                    c.s(18));
+  const QSizeF size(QFontMetricsF(textFont(letters(c))).horizontalAdvance(shape.words) + c.s(8),
+                    std::max(c.s(18), 1.3 * letters(c)));
   const QRectF& face = shape.face;
   const QPointF middle = face.center();
   const double gap = c.s(gradient ? 5 : 3);
@@ -136,12 +156,14 @@ void placeLabel(const RingCanvas& c, const MovingPacket& packet, const Way& way,
     taken.push_back(c.layout.card(seat));
     if (taken.back().intersects(face)) return;
   }
+  const QPainterPath trail = strokeOf(shape);
   for (const QPointF& at :
        {below ? under : over, below ? over : under, QPointF(face.right() + gap, level),
         QPointF(face.left() - gap - size.width(), level)}) {
     const QRectF label(at, size);
     if (std::ranges::any_of(taken, [&](const QRectF& box) { return box.intersects(label); }))
       continue;
+    if (trail.intersects(label)) continue;
     shape.label = label;
     return;
   }
@@ -185,7 +207,7 @@ void drawPacket(const RingCanvas& c, const MovingPacket& packet) {
     c.p.drawRoundedRect(shape->face.adjusted(-2, -2, 2, 2), c.s(7), c.s(7));
   }
   if (shape->label.isEmpty()) return;
-  c.p.setFont(textFont(c.font(12)));
+  c.p.setFont(textFont(letters(c)));
   c.p.setPen(c.theme.dim);
   c.p.drawText(shape->label, Qt::AlignCenter, shape->words);
 }

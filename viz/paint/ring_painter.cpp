@@ -82,23 +82,35 @@ std::vector<double> heightsOf(const std::vector<Words>& words, double width) {
   return heights;
 }
 
-/// As large as they may be and fit.
+double heightOf(const std::vector<Words>& words, double width) {
+  const std::vector<double> heights = heightsOf(words, width);
+  double total = std::accumulate(heights.begin(), heights.end(), 0.0);
+  for (const Words& w : words) total += w.gap;
+  return total;
+}
+
+/// As large as they may be and fit. Where not all do, what the bar below says too is left out, and
+/// then the sentence.
+std::vector<Words> fittingWords(const RingCanvas& c, const QSizeF& room) {
+  constexpr double kFiner = 0.95;
+  constexpr int kSmallestSentence = 11, kSentence = 15;
+  for (int left_out = 0;; ++left_out)
+    for (double zoom = centerZoom(c);; zoom *= kFiner) {
+      std::vector<Words> words = centerWords(c, zoom);
+      words.erase(words.begin() + 1, words.begin() + 1 + left_out);
+      if (heightOf(words, room.width()) <= room.height()) return words;
+      if (c.font(kSentence * zoom) > kSmallestSentence) continue;
+      if (words.size() == 1) return words;
+      break;
+    }
+}
+
 void drawCenter(const RingCanvas& c) {
   const QRectF box = centerBox(c);
   if (!c.touches(box)) return;
-  constexpr double kFiner = 0.95;
-  constexpr int kSmallestSentence = 11;
-  double zoom = centerZoom(c), total = 0;
-  std::vector<Words> words;
-  std::vector<double> heights;
-  for (;; zoom *= kFiner) {
-    words = centerWords(c, zoom);
-    heights = heightsOf(words, box.width());
-    total = std::accumulate(heights.begin(), heights.end(), 0.0);
-    for (const Words& w : words) total += w.gap;
-    if (total <= box.height() || words.back().font.pixelSize() <= kSmallestSentence) break;
-  }
-  double y = box.center().y() - total / 2;
+  const std::vector<Words> words = fittingWords(c, box.size());
+  const std::vector<double> heights = heightsOf(words, box.width());
+  double y = box.center().y() - heightOf(words, box.width()) / 2;
   for (std::size_t i = 0; i < words.size(); ++i) {
     y += words[i].gap;
     c.p.setPen(words[i].color);
