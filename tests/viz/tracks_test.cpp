@@ -267,7 +267,13 @@ TEST(TrackSearchTest, FindsTheNextAndTheOneBefore) {
   EXPECT_EQ(find("backward", -1)->span.begin_ns, 700);
   EXPECT_FALSE(find("attend step 3", -1));
   EXPECT_EQ(parseTrackQuery("attend nonsense").problem, "'nonsense' means nothing here");
-  EXPECT_FALSE(parseTrackQuery("> 3 parsecs").problem.empty());
+  EXPECT_EQ(parseTrackQuery("> 3 parsecs").problem, "'>' needs a length, such as 2 ms");
+  EXPECT_EQ(parseTrackQuery("> 1e30 s").problem, "'>' needs a length, such as 2 ms");
+  EXPECT_EQ(parseTrackQuery("kv none").problem, "'kv' needs a number");
+  EXPECT_EQ(parseTrackQuery("rank").problem, "'rank' needs a number");
+  // Longer than an int counts.
+  EXPECT_EQ(parseTrackQuery("> 2151216476 ns").longer_ns, 2151216476);
+  EXPECT_EQ(parseTrackQuery("> 40000 s").longer_ns, 40'000'000'000'000);
 }
 
 }  // namespace

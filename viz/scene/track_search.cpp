@@ -40,8 +40,7 @@ class Reader {
       std::ranges::transform(word, word.begin(), [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
       });
-      if (!take(word) && query_.problem.empty())
-        query_.problem = "'" + word + "' means nothing here";
+      if (!take(word) && query_.problem.empty()) query_.problem = problemOf(word);
     }
     return query_;
   }
@@ -58,9 +57,17 @@ class Reader {
     std::string unit;
     if (!(in_ >> value >> unit)) return false;
     const auto scale = unitOf(unit);
-    if (!scale || value < 0 || value > 1e9) return false;
+    constexpr double kLongest = 9e18;  // what nanoseconds can count
+    if (!scale || value < 0 || value * static_cast<double>(*scale) > kLongest) return false;
     query_.longer_ns = static_cast<std::int64_t>(value * static_cast<double>(*scale));
     return true;
+  }
+  static std::string problemOf(const std::string& word) {
+    const std::string quoted = "'" + word + "'";
+    if (word == ">") return quoted + " needs a length, such as 2 ms";
+    const bool counts =
+        word == "kv" || word == "block" || word == "rank" || word == "step" || word == "layer";
+    return counts ? quoted + " needs a number" : quoted + " means nothing here";
   }
   bool take(const std::string& word) {
     if (word == "kv" || word == "block") return number(query_.source);

@@ -15,7 +15,7 @@ struct TrackQuery {
   std::optional<int> source, rank, step, layer;
   std::optional<traces::Direction> direction;
   std::int64_t longer_ns = -1;  ///< than this; −1: as long as it likes
-  std::string problem;          ///< a word that means nothing; empty: all was understood
+  std::string problem;          ///< what was not understood; empty: all was
 
   bool needsPlace() const { return layer || direction; }
 };
