@@ -90,15 +90,16 @@ std::vector<double> measuredFactors(const Wide& device_errors, const RowVariance
 /// probability with which one number stays below 1 + λ: λ = 5 is passed once in a billion rows.
 /// A tenth is left for what the expectation gets wrong within a tile. Numbers that are stored are
 /// off by 2.4 times their root mean square at most, so that few of them, each times a vector, stay
-/// below that, and many below what is said of D errors. Errors that are few numbers times a vector
-/// do not average out over D.
+/// below that, and many below what is said of D errors, which is the larger where D is 4. Errors
+/// that are few numbers times a vector do not average out over D.
 at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, double width,
                     double slack) {
   const Wide errors(device_errors), spread(v.spread), terms(v.terms), single(v.single),
       merging(v.merging);
-  const double most_spread = slack * kSpreadSlack * (1 + 5 / std::sqrt(width)),
-               most_terms = slack * kTermsLimit, most_single = slack * kSingleLimit,
-               most_bounded = slack * v.bounded;
+  const double average = 1 + 5 / std::sqrt(width);
+  const double most_spread = slack * kSpreadSlack * average,
+               most_terms = slack * std::max(kTermsLimit, average),
+               most_single = slack * kSingleLimit, most_bounded = slack * v.bounded;
   at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
   auto* of_row = limits.data_ptr<double>();
   const std::vector<double> factors = measuredFactors(errors, v);

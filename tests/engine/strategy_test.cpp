@@ -116,9 +116,9 @@ RandomCase randomCase(std::mt19937& random, std::int64_t shortest, std::int64_t 
   c.text = std::string(traces::name(c.config.strategy)) + " " + traces::name(c.config.rotate) +
            " " + traces::name(c.config.order) + " " + traces::name(*c.config.balance) + " cp " +
            std::to_string(cp) + " heads " + std::to_string(heads) + "/" + std::to_string(kv) +
-           " length " + std::to_string(length) + " " + traces::name(c.in.mask.kind()) + " window " +
-           std::to_string(c.in.mask.window) + " " + c10::toString(type) +
-           (c.in.sinks.defined() ? " sinks" : "");
+           " of " + std::to_string(width) + " length " + std::to_string(length) + " " +
+           traces::name(c.in.mask.kind()) + " window " + std::to_string(c.in.mask.window) + " " +
+           c10::toString(type) + (c.in.sinks.defined() ? " sinks" : "");
   return c;
 }
 
