@@ -106,9 +106,9 @@ class RatioMeasure {
 /// The same for a single number.
 void measureNumber(traces::DiffRecord& diff, double actual, double reference, double limit);
 
-/// The same for a mean over targets: `errors` are one device's, of each target, fp64.
-void measureMean(traces::DiffRecord& diff, double actual, double reference,
-                 const at::Tensor& errors);
+/// How far a mean over targets may be from `reference`: `errors` are one device's, of each target,
+/// fp64.
+double limitOfMean(double reference, const at::Tensor& errors);
 
 /// The largest error of each (head, position) over batch and head dimension, float32 [H, S].
 struct ErrorMaps {

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "engine/tensors/wide.h"
@@ -88,16 +89,21 @@ std::vector<double> measuredFactors(const Wide& device_errors, const RowVariance
 
 /// The 2-norm of D independent errors stays below (1 + λ / √D) of its root mean square with the
 /// probability with which one number stays below 1 + λ: λ = 5 is passed once in a billion rows.
-/// A tenth is left for what the expectation gets wrong within a tile. Numbers that are stored are
-/// off by 2.4 times their root mean square at most, so that few of them, each times a vector, stay
-/// below that, and many below what is said of D errors, which is the larger where D is 4. Errors
-/// that are few numbers times a vector do not average out over D.
+/// A tenth is left for what the expectation gets wrong within a tile. Errors that are of the size
+/// of their element average out over D / 3 where the elements are normal, of which the fourth
+/// moment is 3; the one of storing the end is uniform, and its norm stays below √3 of its root mean
+/// square. Numbers that are stored are off by 2.4 times their root mean square at most, so that few
+/// of them, each times a vector, stay below that, and many below what is said of D errors, which is
+/// the larger where D is 4. Errors that are few numbers times a vector do not average out over D.
 at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, double width,
                     double slack) {
   const Wide errors(device_errors), spread(v.spread), terms(v.terms), single(v.single),
       merging(v.merging);
-  const double average = 1 + 5 / std::sqrt(width);
+  const std::optional<Wide> tiles = v.tiles.defined() ? std::optional<Wide>(v.tiles) : std::nullopt;
+  const double average = 1 + 5 / std::sqrt(width),
+               of_elements = 1 + 5 / std::sqrt(std::max(1.0, width / 3));
   const double most_spread = slack * kSpreadSlack * average,
+               most_tiles = slack * kSpreadSlack * of_elements,
                most_terms = slack * std::max(kTermsLimit, average),
                most_single = slack * kSingleLimit, most_bounded = slack * v.bounded;
   at::Tensor limits = at::empty(device_errors.sizes(), at::kDouble);
@@ -105,7 +111,9 @@ at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, doubl
   const std::vector<double> factors = measuredFactors(errors, v);
   for (std::int64_t i = 0; i < errors.size(); ++i) {
     const double factor = factors[static_cast<std::size_t>(i)];
-    of_row[i] = std::sqrt(most_spread * most_spread * factor * spread[i] +
+    const double of_tiles = tiles ? (*tiles)[i] : 0;
+    of_row[i] = std::sqrt(most_spread * most_spread * factor * (spread[i] - of_tiles) +
+                          most_tiles * most_tiles * factor * of_tiles +
                           most_terms * most_terms * factor * terms[i] +
                           most_single * most_single * (factor * single[i] + merging[i]) +
                           most_bounded * most_bounded);

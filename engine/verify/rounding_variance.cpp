@@ -185,11 +185,11 @@ class Sums {
     out.push_back(of_out);
     const at::Tensor none = at::zeros_like(lse_error);
     lse_rows.push_back({none, none, lse_error, 2 * merged});
-    dq.push_back({in_.scale2 * ofTiles(of_ds[0], keyTileRoundings(of_pairs[2])),
-                  in_.scale2 * ((stored_ + 1) * of_ds[0] + tiny_gradient_ * of_pairs[1]),
+    const at::Tensor dq_tiles = in_.scale2 * ofTiles(of_ds[0], keyTileRoundings(of_pairs[2]));
+    dq.push_back({dq_tiles, in_.scale2 * ((stored_ + 1) * of_ds[0] + tiny_gradient_ * of_pairs[1]),
                   in_.scale2 * (exp_ * of_ds[0] + score2 * of_ds[1] + eta2 * of_p[1] +
                                 delta2 * pairs.mean_key2),
-                  none});
+                  none, dq_tiles});
     addTo(p_, weighted(pairs.p2.transpose(-1, -2),
                        {d2, d2 * lse_error, d2 * score2, d2 * merged, (eta2 + delta2) * q2}));
     addTo(ds_,
@@ -199,14 +199,15 @@ class Sums {
 
   /// After all rows, as [B, Hq, keys].
   RowVariance ofDk() const {
-    return {in_.scale2 * ofTiles(ds_[0], queryTileRoundings(pairs_[2], in_.group)),
-            in_.scale2 * ((stored_ + 1) * ds_[0] + tiny_gradient_ * pairs_[1]),
-            in_.scale2 * (exp_ * ds_[0] + ds_[1] + in_.k2 * ds_[2] + p_[4]), in_.scale2 * ds_[3]};
+    const at::Tensor tiles = in_.scale2 * ofTiles(ds_[0], queryTileRoundings(pairs_[2], in_.group));
+    return {tiles, in_.scale2 * ((stored_ + 1) * ds_[0] + tiny_gradient_ * pairs_[1]),
+            in_.scale2 * (exp_ * ds_[0] + ds_[1] + in_.k2 * ds_[2] + p_[4]), in_.scale2 * ds_[3],
+            tiles};
   }
   RowVariance ofDv() const {
-    return {ofTiles(p_[0], queryTileRoundings(pairs_[2], in_.group)),
-            (stored_ + 1) * p_[0] + tiny_ * pairs_[0], exp_ * p_[0] + p_[1] + in_.k2 * p_[2],
-            p_[3]};
+    const at::Tensor tiles = ofTiles(p_[0], queryTileRoundings(pairs_[2], in_.group));
+    return {tiles, (stored_ + 1) * p_[0] + tiny_ * pairs_[0], exp_ * p_[0] + p_[1] + in_.k2 * p_[2],
+            p_[3], tiles};
   }
 
   std::vector<RowVariance> out, lse_rows, dq;  ///< by block of rows
@@ -228,7 +229,8 @@ class Sums {
 template <typename Change>
 RowVariance changed(const RowVariance& v, Change change) {
   return {change(v.spread.to(at::kDouble)), change(v.terms.to(at::kDouble)),
-          change(v.single.to(at::kDouble)), change(v.merging.to(at::kDouble))};
+          change(v.single.to(at::kDouble)), change(v.merging.to(at::kDouble)),
+          v.tiles.defined() ? change(v.tiles.to(at::kDouble)) : v.tiles};
 }
 
 /// Of all rows, in other units.
@@ -246,14 +248,19 @@ RowVariance ofKeyHeads(const RowVariance& v, std::int64_t key_heads, double unit
 }  // namespace
 
 RowVariance joined(const std::vector<RowVariance>& parts, std::int64_t dim) {
-  std::vector<at::Tensor> spread, terms, single, merging;
+  std::vector<at::Tensor> spread, terms, single, merging, tiles;
   for (const RowVariance& part : parts) {
+    if (part.tiles.defined()) tiles.push_back(part.tiles);
     spread.push_back(part.spread);
     terms.push_back(part.terms);
     single.push_back(part.single);
     merging.push_back(part.merging);
   }
-  return {at::cat(spread, dim), at::cat(terms, dim), at::cat(single, dim), at::cat(merging, dim),
+  return {at::cat(spread, dim),
+          at::cat(terms, dim),
+          at::cat(single, dim),
+          at::cat(merging, dim),
+          tiles.empty() ? at::Tensor() : at::cat(tiles, dim),
           parts.empty() ? 0 : parts.front().bounded};
 }
 

@@ -15,6 +15,7 @@ struct RowVariance {
   at::Tensor terms;    ///< of errors of many numbers, each times a vector: stored weights
   at::Tensor single;   ///< of errors that are few numbers times a vector: a weight's, delta's
   at::Tensor merging;  ///< what merging of blocks adds to `single`, and one device does not show
+  at::Tensor tiles;  ///< the part of `spread` that is of the size of each element; undefined: none
   double bounded = 0;  ///< no square, of all rows: what an error of its own kind cannot pass
 };
 

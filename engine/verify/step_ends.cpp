@@ -26,15 +26,21 @@ DiffRecord outsideLayers(std::int32_t train_step, Direction direction, std::stri
   return diff;
 }
 
-/// Of each target what one device's logits make wrong in its loss; fp64.
-at::Tensor lossErrors(const at::Tensor& device_logits, const at::Tensor& exact_logits,
-                      const at::Tensor& labels) {
-  const at::Tensor known = labels >= 0, of = labels.masked_select(known).unsqueeze(-1);
-  const auto losses = [&](const at::Tensor& logits) {
-    const at::Tensor rows = logits.detach().to(at::kDouble).index({known});
-    return at::logsumexp(rows, {-1}) - rows.gather(-1, of).squeeze(-1);
-  };
-  return losses(device_logits) - losses(exact_logits);
+/// The loss of each target, fp64.
+at::Tensor lossesOf(const at::Tensor& logits, const at::Tensor& labels) {
+  const at::Tensor known = labels >= 0, of = labels.masked_select(known).unsqueeze(-1),
+                   rows = logits.detach().to(at::kDouble).index({known});
+  return at::logsumexp(rows, {-1}) - rows.gather(-1, of).squeeze(-1);
+}
+
+/// What the mean loss of these logits is held to when fp32 computes it: a log-sum-exp is off by its
+/// own size and a sum by a few roundings, of a loss that is their difference.
+HeldTo lossOfLogits(const at::Tensor& logits, const at::Tensor& labels) {
+  constexpr double kFew = 16;
+  const double loss = lossesOf(logits, labels).mean().item<double>(),
+               size = 1 + logits.detach().abs().max().item<double>();
+  return {at::tensor({loss}, at::kDouble),
+          at::tensor({kFew * unitRoundoff(at::kFloat) * size}, at::kDouble)};
 }
 
 at::Tensor joined(const std::vector<RankStep>& ranks, at::Tensor RankStep::*tensor,
@@ -121,10 +127,18 @@ DiffRecord StepEnds::logits() const {
   return diff;
 }
 
+/// Held to the exact step, and to the run's own logits, which leave far less room.
 DiffRecord StepEnds::loss(double logged) const {
+  const at::Tensor errors = lossesOf(unsharded.device.logits, batch.labels) -
+                            lossesOf(unsharded.exact.logits, batch.labels);
+  const auto number = [](double x) { return at::tensor({x}, at::kDouble); };
+  const double exact = unsharded.exact.loss;
+  std::vector<HeldTo> held{{number(exact), number(limitOfMean(exact, errors))}};
+  if (HeldTo own = lossOfLogits(joined(ranks, &RankStep::logits, 1, layout), batch.labels);
+      isComparable(own.reference))
+    held.push_back(std::move(own));
   DiffRecord diff = outsideLayers(train_step, Direction::kForward, "loss");
-  measureMean(diff, logged, unsharded.exact.loss,
-              lossErrors(unsharded.device.logits, unsharded.exact.logits, batch.labels));
+  measureRows(diff, number(logged), held);
   return diff;
 }
 

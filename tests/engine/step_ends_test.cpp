@@ -29,7 +29,7 @@ class StepEndsTest : public testing::Test {
     exact.gradients[kParameter] = device.gradients[kParameter].to(at::kDouble) * (1 + 1e-8);
     unsharded.exact_around = exact.gradients;
     unsharded.device_around = device.gradients;
-    exact.loss = 2;
+    exact.loss = lossOf(exact.logits);
     for (const GroupRank rank : everyRank(2)) {
       const auto part = [&](const at::Tensor& whole, std::int64_t dim) {
         return shardOf(whole, dim, layout, rank).clone();
@@ -43,6 +43,10 @@ class StepEndsTest : public testing::Test {
         of_dp_rank[kParameter] = device.gradients[kParameter].clone();
       ranks.push_back(std::move(step));
     }
+  }
+  double lossOf(const at::Tensor& logits) const {
+    const at::Tensor of = at::log_softmax(logits[0].to(at::kDouble), -1);
+    return -of.gather(-1, batch.labels[0].unsqueeze(-1)).mean().item<double>();
   }
   StepEnds ends() const { return {0, dealt, ranks, batch, unsharded, variances}; }
 
@@ -60,7 +64,7 @@ class StepEndsTest : public testing::Test {
 TEST_F(StepEndsTest, WhatIsRightIsWithinItsLimits) {
   EXPECT_LE(ends().rotary(config, at::kFloat).ratio, 1);
   EXPECT_LE(ends().logits().ratio, 1);
-  EXPECT_LE(ends().loss(2.0000001).ratio, 1);
+  EXPECT_LE(ends().loss(exact.loss + 1e-7).ratio, 1);
   EXPECT_LE(ends().gradients().front().ratio, 1);
   EXPECT_LE(ends().gradientNorm(kNorm).ratio, 1);
 }
@@ -79,6 +83,17 @@ TEST_F(StepEndsTest, OneWrongRowOfLogitsIsSeenAndWhoseItIs) {
   const auto diff = ends().logits();
   EXPECT_GT(diff.ratio_by_rank[0], 1);
   EXPECT_LE(diff.ratio_by_rank[1], 1);
+}
+
+TEST_F(StepEndsTest, ALossThatIsNotThatOfTheLogitsIsSeenThoughTheyAreRoundedMuch) {
+  device.logits = device.logits + at::randn({1, kLength, kVocabulary}) * 1e-2;
+  const double limit = limitOfMean(exact.loss, at::full({kLength}, 1e-3, at::kDouble));
+  EXPECT_GT(ends().loss(exact.loss + limit / 10).ratio, 1);
+}
+
+TEST_F(StepEndsTest, ALossOfWrongLogitsIsSeen) {
+  for (RankStep& step : ranks) step.logits = step.logits * 1.1;
+  EXPECT_GT(ends().loss(lossOf(device.logits * 1.1)).ratio, 1);
 }
 
 TEST_F(StepEndsTest, AWrongGradientOfTheSecondDpRankIsSeen) {
