@@ -91,17 +91,18 @@ std::vector<double> measuredFactors(const Wide& device_errors, const RowVariance
 /// probability with which one number stays below 1 + λ: λ = 5 is passed once in a billion rows.
 /// A tenth is left for what the expectation gets wrong within a tile. Errors that are of the size
 /// of their element average out over D / 3 where the elements are normal, of which the fourth
-/// moment is 3; the one of storing the end is uniform, and its norm stays below √3 of its root mean
-/// square. Numbers that are stored are off by 2.4 times their root mean square at most, so that few
-/// of them, each times a vector, stay below that, and many below what is said of D errors, which is
-/// the larger where D is 4. Errors that are few numbers times a vector do not average out over D.
+/// moment is 3; λ = 4 is enough for the few rows in which these are most. The one of storing the
+/// end is uniform, and its norm stays below √3 of its root mean square. Numbers that are stored are
+/// off by 2.4 times their root mean square at most, so that few of them, each times a vector, stay
+/// below that, and many below what is said of D errors, which is the larger where D is 4. Errors
+/// that are few numbers times a vector do not average out over D.
 at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, double width,
                     double slack) {
   const Wide errors(device_errors), spread(v.spread), terms(v.terms), single(v.single),
       merging(v.merging);
   const std::optional<Wide> tiles = v.tiles.defined() ? std::optional<Wide>(v.tiles) : std::nullopt;
   const double average = 1 + 5 / std::sqrt(width),
-               of_elements = 1 + 5 / std::sqrt(std::max(1.0, width / 3));
+               of_elements = 1 + 4 / std::sqrt(std::max(1.0, width / 3));
   const double most_spread = slack * kSpreadSlack * average,
                most_tiles = slack * kSpreadSlack * of_elements,
                most_terms = slack * std::max(kTermsLimit, average),

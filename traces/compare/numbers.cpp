@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/compare/parts.h"
 #include "traces/compare/row_tally.h"
+#include "traces/query/step_log.h"
 #include "traces/verify/scalar_check.h"
 
 namespace ringscope::traces {
 namespace {
 
-constexpr const char* kStepNote = "step.";
 constexpr const char* kNumbers[] = {"targets", "loss", "grad_norm"};
 
 }  // namespace
 
 void compareNumbers(const Trace& run, const Trace& other, RunComparison& comparison) {
   for (const Note& note : run.notes()) {
-    if (!note.key.starts_with(kStepNote)) continue;
-    const std::string step = note.key.substr(std::string_view(kStepNote).size());
-    if (step.empty() || step.find_first_not_of("0123456789") != std::string::npos ||
-        step.size() > 9)
-      continue;
+    const auto step = loggedStepOf(note.key);
+    if (!step) continue;
     for (const char* name : kNumbers) {
-      const Place place{std::stoi(step)};
+      const Place place{*step};
       const auto a = loggedNumber(run, place.train_step, name),
                  b = loggedNumber(other, place.train_step, name);
       if (!a || !b || isCompared(comparison, place, name)) continue;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <memory>
 
+#include "viz/maths/round_ticks.h"
 #include "viz/paint/page.h"
 #include "viz/scene/units.h"
 #include "viz/style/category_style.h"
@@ -81,14 +82,6 @@ class Plot {
   }
 
  private:
-  /// 1, 2 or 5 times a power of ten, and no less than `least`.
-  static double roundInterval(double least) {
-    const double power = std::pow(10, std::floor(std::log10(std::max(least, 1e-9))));
-    for (const double times : {1.0, 2.0, 5.0})
-      if (times * power >= least * 0.999) return times * power;
-    return 10 * power;
-  }
-
   QString title_;
   const Theme& theme_;
   std::unique_ptr<QChart> chart_;

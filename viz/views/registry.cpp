@@ -9,6 +9,7 @@ View* makeRingView(Viewing& viewing, QWidget* parent);
 View* makePositionsView(Viewing& viewing, QWidget* parent);
 View* makeMergeView(Viewing& viewing, QWidget* parent);
 View* makeMemoryView(Viewing& viewing, QWidget* parent);
+View* makeCurvesView(Viewing& viewing, QWidget* parent);
 View* makeTimelineView(Viewing& viewing, QWidget* parent);
 View* makeDiffView(Viewing& viewing, QWidget* parent);
 View* makeTensorView(Viewing& viewing, QWidget* parent);
@@ -62,6 +63,7 @@ const std::vector<ViewEntry>& viewRegistry() {
       {"tensor", "Tensor", makeTensorView},
       {"doctor", "Doctor", makeDoctorView},
       {"now", "Now", makeNowView},
+      {"curves", "Curves", makeCurvesView},
   };
   return kViews;
 }
