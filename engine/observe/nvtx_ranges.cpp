@@ -64,7 +64,7 @@ const Domain& domain() {
 
 }  // namespace
 
-void nvtxBegin(const traces::Event& event) {
+void nvtxBegin(const traces::Event& event, std::int64_t bytes) {
   const Domain& d = domain();
   StagePayload payload{event.rank.value(),
                        event.place.layer.value(),
@@ -72,7 +72,7 @@ void nvtxBegin(const traces::Event& event) {
                        event.place.stage.value(),
                        event.peer.value(),
                        event.source_rank.value(),
-                       event.bytes};
+                       bytes};
   nvtxPayloadData_t data{};
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;

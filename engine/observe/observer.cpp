@@ -104,14 +104,14 @@ void Observer::sampleMemory(const traces::Place& place) {
 }
 
 StageScope::StageScope(Observer& observer, traces::EventKind kind, const traces::Place& place,
-                       traces::WorldRank source_rank, std::int64_t bytes)
+                       traces::WorldRank source_rank, const StageSize& size)
     : observer_(observer) {
   event_.kind = kind;
   event_.place = place;
   event_.rank = observer.rank();
   event_.source_rank = source_rank;
-  event_.bytes = bytes;
-  nvtxBegin(event_);
+  event_.peer = size.peer;
+  nvtxBegin(event_, size.bytes);
   reportOperation(kind);
   if (!observer_.recording()) return;
   observer_.sampleMemory(place);

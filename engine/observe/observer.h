@@ -70,12 +70,20 @@ class Observer {
   std::array<std::int64_t, MemoryTracker::kCategories> last_sample_{};
 };
 
+/// What is known of a stretch when it begins, for its NVTX range.
+struct StageSize {
+  traces::WorldRank peer;  ///< of a wait: the first rank that it waits for
+  /// Of a wait: what comes, or where nothing comes, what goes; of attending: keys and values; of a
+  /// merge: what is merged; of a gradient sync: what is summed over ranks; else 0.
+  std::int64_t bytes = 0;
+};
+
 /// A stretch of a rank's work: from its construction to its end it is one NVTX range and one event.
 /// What a device does of it (attending, merging) has the device's times, which come later.
 class StageScope {
  public:
   StageScope(Observer& observer, traces::EventKind kind, const traces::Place& place,
-             traces::WorldRank source_rank = traces::WorldRank::none(), std::int64_t bytes = 0);
+             traces::WorldRank source_rank = traces::WorldRank::none(), const StageSize& size = {});
   ~StageScope();
   StageScope(const StageScope&) = delete;
   StageScope& operator=(const StageScope&) = delete;

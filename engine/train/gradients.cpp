@@ -4,18 +4,34 @@
 #include <ATen/ATen.h>
 
 namespace ringscope::engine {
+namespace {
+
+at::ScalarType typeOfSums(const at::Tensor& gradient) {
+  return gradient.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+std::int64_t bytesToSum(const LlamaWeights& weights) {
+  std::size_t bytes = 0;
+  for (const std::string& name : weights.names()) {
+    const at::Tensor& grad = weights[name].grad();
+    bytes += static_cast<std::size_t>(grad.numel()) * at::elementSize(typeOfSums(grad));
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace
 
 Gradients syncGradients(const LlamaWeights& weights, const LlamaSlices& slices,
                         RankContext& context, const traces::Place& place, double max_norm) {
-  StageScope scope(context.observer, traces::EventKind::kGradSync, place);
+  StageScope scope(context.observer, traces::EventKind::kGradSync, place, traces::WorldRank::none(),
+                   {.bytes = bytesToSum(weights)});
   scope.event().payload = traces::Payload::kGrads;
   scope.event().group = context.groups.dpCp().group();
   const MemoryScope memory(MemoryCategory::kGradients);
   std::vector<at::Tensor> flat;
   for (const std::string& name : weights.names()) {
     at::Tensor grad = weights[name].grad();
-    const auto sums = grad.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    grad = grad.to(sums).contiguous();
+    grad = grad.to(typeOfSums(grad)).contiguous();
     slices.sumShared(name, grad);
     flat.push_back(grad.view(-1));
   }

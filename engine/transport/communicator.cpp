@@ -41,6 +41,13 @@ traces::WorldRank Exchange::firstPeer() const {
   return reports.front().peer_in_world;
 }
 
+std::int64_t Exchange::bytes() const {
+  std::int64_t come = 0, go = 0;
+  for (const TransferReport& report : groups_.front().reports)
+    (report.is_send ? go : come) += report.bytes;
+  return come > 0 ? come : go;
+}
+
 namespace {
 
 // A flow names its group, both ends and the message's number among theirs; ends are ranks of the

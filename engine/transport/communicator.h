@@ -61,6 +61,8 @@ class Exchange {
   traces::GroupId amongRanks() const { return groups_.front().among; }
   /// The next group's first peer that something comes from; its first peer where nothing comes.
   traces::WorldRank firstPeer() const;
+  /// What comes with the next group; where nothing comes, what goes.
+  std::int64_t bytes() const;
   /// Blocks until the next group is done; it then is no longer pending. Throws runFailed when a
   /// peer is lost or silent past the timeout.
   std::vector<TransferReport> waitForNext();

@@ -49,9 +49,9 @@ int rangePush(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
   if (logFile() && registered && data && data->size == sizeof(StagePayload)) {
     StagePayload p;
     std::memcpy(&p, data->payload, sizeof p);
-    std::fprintf(logFile(), "%s %llu %d %d %d %d %d\n", name->c_str(),
+    std::fprintf(logFile(), "%s %llu %d %d %d %d %d %d %lld\n", name->c_str(),
                  static_cast<unsigned long long>(data->schemaId), p.rank, p.layer, p.direction,
-                 p.ring_step, p.source_rank);
+                 p.ring_step, p.peer, p.source_rank, static_cast<long long>(p.bytes));
   }
   return depth++;
 }

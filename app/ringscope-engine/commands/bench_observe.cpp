@@ -52,7 +52,7 @@ nlohmann::json benchObserve(const BenchOptions& o) {
   const double nvtx = nanosecondsEach(o.rounds, [](int i) {
     traces::Event event;
     event.place = placeOf(i);
-    engine::nvtxBegin(event);
+    engine::nvtxBegin(event, event.bytes);
     engine::nvtxEnd();
   });
   const double unrecorded = nanosecondsEach(o.rounds, [&](int i) {

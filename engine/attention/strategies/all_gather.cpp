@@ -93,7 +93,8 @@ at::Tensor AllGatherAttention::reduce(const std::vector<at::Tensor>& parts, cons
   Exchange exchange = group_.allToAll(parts, received);
   finish(exchange, Payload::kDkv, GroupRank::none(), context_.rank(), place);
   const StageScope scope(context_.observer, EventKind::kMerge, place,
-                         context_.worldOf(context_.rank()));
+                         context_.worldOf(context_.rank()),
+                         {.bytes = static_cast<std::int64_t>(received.front().nbytes())});
   at::Tensor sum = received.front();
   for (std::size_t r = 1; r < received.size(); ++r) sum.add_(received[r]);
   return sum;

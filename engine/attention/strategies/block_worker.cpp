@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "engine/attention/block_attention.h"
 #include "engine/attention/plain_attention.h"
 #include "engine/attention/sinks.h"
@@ -41,6 +43,16 @@ AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, cons
     mergeBlock(block, attendPiece(q, k, v, part, scale, true, softmax.kernel),
                part.q_begin - piece.q_begin);
   return block;
+}
+
+std::int64_t blockBytes(const AttentionResult& block) {
+  return static_cast<std::int64_t>(block.out.nbytes() + block.lse.nbytes());
+}
+
+/// Of the keys and values that a piece attends.
+std::int64_t keyBytes(const Piece& piece, const at::Tensor& k, const at::Tensor& v) {
+  const auto all = static_cast<std::int64_t>(k.nbytes() + v.nbytes());
+  return all / std::max<std::int64_t>(1, k.size(2)) * (piece.k_end - piece.k_begin);
 }
 
 bool coversAll(const Piece& piece, const at::Tensor& q) {
@@ -100,7 +112,8 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
     const PieceIndex index = PieceIndex::of(i);
     AttentionResult block;
     {
-      StageScope scope(observer, EventKind::kAttend, place, source);
+      StageScope scope(observer, EventKind::kAttend, place, source,
+                       {.bytes = keyBytes(piece, k, v)});
       setPiece(scope.event(), piece, index);
       const MemoryScope memory(MemoryCategory::kOutLse);
       block = attendPieceByCuts(q, k, v, piece, softmax_, dropout, places);
@@ -108,7 +121,7 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
     }
     observer.tensor({TensorKind::kBlockOut}, place, block.out, source, index);
     observer.tensor({TensorKind::kBlockLse}, place, block.lse, source, index);
-    StageScope scope(observer, EventKind::kMerge, place, source);
+    StageScope scope(observer, EventKind::kMerge, place, source, {.bytes = blockBytes(block)});
     setPiece(scope.event(), piece, index);
     const MemoryScope memory(MemoryCategory::kOutLse);
     if (!running.out.defined() && coversAll(piece, q)) {
@@ -156,7 +169,8 @@ std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& 
   const PairPlaces places = placesOf(source_rank, q);
   std::vector<KeyGradients> parts;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    StageScope scope(context_.observer, EventKind::kAttend, place, context_.worldOf(source_rank));
+    StageScope scope(context_.observer, EventKind::kAttend, place, context_.worldOf(source_rank),
+                     {.bytes = keyBytes(pieces[i], k, v)});
     setPiece(scope.event(), pieces[i], PieceIndex::of(i));
     const bool whole = dropout.p > 0 || q.is_cuda() || softmax_.kernel == traces::Kernel::kMath;
     for (const Piece& cut : whole ? std::vector{pieces[i]} : cutDiagonal(pieces[i])) {
@@ -183,7 +197,7 @@ AttentionResult BlockWorker::attendWhole(const std::vector<Piece>& pieces, const
   const auto attend_one = [&](const Piece& piece, PieceIndex index) {
     AttentionResult block;
     {
-      StageScope scope(observer, EventKind::kAttend, place, own);
+      StageScope scope(observer, EventKind::kAttend, place, own, {.bytes = keyBytes(piece, k, v)});
       setPiece(scope.event(), piece, index);
       block = dropout.p > 0 ? attendPiecePlain(q, k, v, piece, softmax_.scale, dropout, places)
                             : attendPiece(q, k, v, piece, softmax_.scale, false, softmax_.kernel);
@@ -209,7 +223,7 @@ AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pi
   const PairPlaces places = placesOf(context_.rank(), q);
   const auto attend_one = [&](const Piece& piece, PieceIndex index) {
     StageScope scope(context_.observer, EventKind::kAttend, place,
-                     context_.worldOf(context_.rank()));
+                     context_.worldOf(context_.rank()), {.bytes = keyBytes(piece, k, v)});
     setPiece(scope.event(), piece, index);
     return dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, piece,
                                                     in.scale, dropout, places)

@@ -54,11 +54,10 @@ void ContextParallelOp::finish(Exchange& exchange, Payload payload, GroupRank se
     const std::int64_t begin = traces::steadyNow();
     {
       StageScope scope(context_.observer, traces::EventKind::kWait, place,
-                       context_.worldOf(sent_source));
+                       context_.worldOf(sent_source), {exchange.firstPeer(), exchange.bytes()});
       scope.event().payload = payload;
       scope.event().exchange = common.exchange;
       scope.event().group = common.group;
-      scope.event().peer = exchange.firstPeer();
       reports = exchange.waitForNext();
     }
     hops_.wait_ns += traces::steadyNow() - begin;

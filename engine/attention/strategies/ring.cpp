@@ -117,7 +117,8 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const 
       dkv->advance();
     }
     {
-      const StageScope scope(context_.observer, EventKind::kMerge, place, context_.worldOf(source));
+      const StageScope scope(context_.observer, EventKind::kMerge, place, context_.worldOf(source),
+                             {.bytes = static_cast<std::int64_t>(dkv->held().nbytes())});
       (stage.ring_step == RingStep::of(0) ? storeIn : addTo)(dkv->held(), parts);
     }
     context_.observer.tensor({TensorKind::kDkv}, place, dkv->held(), context_.worldOf(source));
