@@ -42,7 +42,7 @@ TEST(SafeTensorsTest, BrokenHeadersAreOneClearSentence) {
       {Bytes(3), "too short"},
       {Bytes(8, 0xFF), "header claims"},
       {fileWith("{", 0), "not valid JSON"},
-      {fileWith(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,16]}})", 8),
+      {fileWith(R"({"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", 8),
        "outside the file"},
       {fileWith(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
        "does not fit its shape"},

@@ -28,8 +28,9 @@ std::uint64_t procBytes(const char* path, const std::string& key) {
 
 class Descriptor {
  public:
-  explicit Descriptor(const std::string& path)
-      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}  // a pipe would wait
+  explicit Descriptor(const std::string& path, int flags = 0)
+      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags)) {
+  }  // a pipe would wait
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
@@ -41,32 +42,51 @@ class Descriptor {
   int fd_;
 };
 
-template <typename Content>
-Content readAs(const std::string& path, std::uint64_t most_bytes) {
-  const Descriptor file(path);
+/// The size of a plain file in bytes.
+std::uint64_t sizeOf(const Descriptor& file, const std::string& path) {
   if (file.get() < 0)
     throw inputError(path + ": " +
                      (errno == ENOENT ? "no such file" : std::generic_category().message(errno)));
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
     throw inputError(path + ": is not a plain file");
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size > most_bytes)
-    throw inputError(path + ": has " + std::to_string(size) + " bytes; " +
-                     std::to_string(most_bytes) + " are the most that it can have");
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// Asking what is free takes longer than reading a little.
+void refuseWithoutMemory(const std::string& path, std::uint64_t size) {
+  constexpr std::uint64_t kLittle = 1 << 20;
+  if (size <= kLittle) return;
   if (const std::uint64_t free = availableMemory(); size > free / 2)
     throw inputError(path + ": has " + std::to_string(size >> 20) + " MiB; " +
                      std::to_string(free >> 20) + " MiB of memory are free");
+}
+
+template <typename Content>
+Content contentOf(const Descriptor& file, const std::string& path, std::uint64_t begin,
+                  std::uint64_t size) {
+  refuseWithoutMemory(path, size);
   Content content;
   content.resize(size);
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t n = ::read(file.get(), content.data() + done, size - done);
+    const ssize_t n =
+        ::pread(file.get(), content.data() + done, size - done, static_cast<off_t>(begin + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) throw inputError(path + ": cannot be read in full");
     done += static_cast<std::size_t>(n);
   }
   return content;
+}
+
+template <typename Content>
+Content readAs(const std::string& path, std::uint64_t most_bytes) {
+  const Descriptor file(path);
+  const std::uint64_t size = sizeOf(file, path);
+  if (size > most_bytes)
+    throw inputError(path + ": has " + std::to_string(size) + " bytes; " +
+                     std::to_string(most_bytes) + " are the most that it can have");
+  return contentOf<Content>(file, path, 0, size);
 }
 
 }  // namespace
@@ -88,6 +108,15 @@ std::string readFile(const std::string& path, std::uint64_t most_bytes) {
 
 std::vector<std::uint8_t> readFileBytes(const std::string& path) {
   return readAs<std::vector<std::uint8_t>>(path, std::numeric_limits<std::uint64_t>::max());
+}
+
+std::vector<std::uint8_t> readFilePart(const std::string& path, std::uint64_t begin,
+                                       std::uint64_t size) {
+  const Descriptor file(path, O_NOFOLLOW);
+  const std::uint64_t all = sizeOf(file, path);
+  if (begin > all || size > all - begin)
+    throw inputError(path + ": ends before byte " + std::to_string(begin + size));
+  return contentOf<std::vector<std::uint8_t>>(file, path, begin, size);
 }
 
 FileIdentity fileIdentity(const std::string& path) {

@@ -14,6 +14,10 @@ namespace ringscope::traces {
 std::string readFile(const std::string& path,
                      std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max());
 std::vector<std::uint8_t> readFileBytes(const std::string& path);
+/// The `size` bytes of a plain file from byte `begin` on. A link is not followed. Throws inputError
+/// that names the file, also where it ends before them.
+std::vector<std::uint8_t> readFilePart(const std::string& path, std::uint64_t begin,
+                                       std::uint64_t size);
 
 /// Which file a path leads to, whatever its names are; 0, 0 when it leads to none.
 struct FileIdentity {

@@ -6,13 +6,12 @@
 #include <utility>
 
 #include "traces/core/error.h"
-#include "traces/core/json.h"
 #include "traces/query/admission.h"
 
 namespace ringscope::traces {
 
 Hello Hello::parse(std::string_view text) {
-  const Line line(parseJson(text, "the first line"));
+  const Line line = Line::read(text, "the first line");
   if (line.kind() != "hello" || line.text("ringscope") != "live")
     throw inputError("what connected is not RingScope's recorder");
   if (line.whole("version") != kLiveVersion)
@@ -82,7 +81,7 @@ std::string_view RankStream::takeValues(std::string_view bytes) {
 }
 
 void RankStream::line(std::string_view text) {
-  const Line line(parseJson(text, "a line of rank " + toString(rank_)));
+  const Line line = Line::read(text, "a line of rank " + toString(rank_));
   if (line.kind().empty())
     throw inputError("a line of rank " + toString(rank_) + " does not say what it is");
   if (!isOfTheStream(line)) keep(text, line);
@@ -90,7 +89,7 @@ void RankStream::line(std::string_view text) {
 
 /// Lines that are about the connection, and in no rank's file.
 bool RankStream::isOfTheStream(const Line& line) {
-  const std::string kind = line.kind();
+  const std::string_view kind = line.kind();
   if (kind == "stands") {
     standing_ = Standing::of(line);
   } else if (kind == "border") {
@@ -127,7 +126,7 @@ void RankStream::beginValues(const Line& line) {
 }
 
 void RankStream::keep(std::string_view text, const Line& line) {
-  const std::string kind = line.kind();
+  const std::string_view kind = line.kind();
   if ((lines_ == 0) != (kind == "header"))
     throw inputError("the lines of rank " + toString(rank_) + " do not begin with one header");
   if (lines_ == 0 &&

@@ -22,8 +22,10 @@ std::optional<Post> postIn(const Line& line, const char* key) {
 Posted postedOf(const Line& said) {
   Posted posted{said.text("group"), said.text("kind"),    said.rank("from"),
                 said.rank("to"),    said.whole("tag", 0), said.whole("nth", 0)};
-  if (!said.has("last") || !said.json()["last"].is_array()) return posted;
-  for (const auto& one : said.json()["last"]) {
+  const nlohmann::json all = said.json();
+  const auto last = all.find("last");
+  if (last == all.end() || !last->is_array()) return posted;
+  for (const auto& one : *last) {
     if (!one.is_array() || one.size() != 3 || posted.last.size() == kMostLast) continue;
     const Line named(nlohmann::json({{"nth", one[0]}, {"operator", one[1]}, {"bytes", one[2]}}));
     posted.last.push_back({named.whole("nth", 0), named.text("operator"), named.whole("bytes", 0)});
@@ -48,13 +50,12 @@ Standing Standing::of(const Line& line) {
   standing.in_ns = line.part("in").whole("since_ns", 0);
   standing.newest = postIn(line, "last");
   standing.at = placeOf(line.part("at"));
-  if (line.has("posted") && line.json()["posted"].is_array())
-    for (const auto& one : line.json()["posted"])
-      if (one.is_object() && standing.posted.size() < kMostPosted)
-        standing.posted.push_back(postedOf(Line(one)));
+  for (const Line& one : line.parts("posted"))
+    if (standing.posted.size() < kMostPosted) standing.posted.push_back(postedOf(one));
   const Line groups = line.part("groups");
-  for (const auto& [name, members] : groups.json().items())
-    if (standing.members.size() < kMostGroups) standing.members[name] = groups.ranks(name.c_str());
+  const nlohmann::json by_name = groups.json();
+  for (const auto& [name, members] : by_name.items())
+    if (standing.members.size() < kMostGroups) standing.members[name] = groups.ranks(name);
   return standing;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "traces/core/bytes.h"
+#include "traces/safetensors/index.h"
 
 namespace ringscope::traces {
 
@@ -39,16 +40,11 @@ class SafeTensorsFile {
 
  private:
   SafeTensorsFile() = default;
-  void parseEntries(const std::string& header, std::size_t data_begin);
-
   std::string source_;
   Bytes bytes_;
   std::map<std::string, SafeTensorView> tensors_;
   std::map<std::string, std::string> metadata_;
 };
-
-/// Size in bytes of one element of a safetensors dtype; 0 when it is not known.
-std::size_t safeTensorElementSize(const std::string& dtype);
 
 /// A tensor that is to be written.
 struct SafeTensorEntry {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "traces/storage/chunk_source.h"
@@ -31,6 +32,8 @@ class MemorySource : public ChunkSource {
     add(std::span<const Record>(&record, 1));
   }
   void addValues(TensorId tensor, Bytes values);
+  /// The same of values that `read` gets each time they are asked for; it may throw inputError.
+  void addValues(TensorId tensor, std::function<Bytes()> read);
 
   void list(const Take& take, const Problem& problem) override;
   Chunk read(std::uint64_t seq) override;
@@ -39,8 +42,9 @@ class MemorySource : public ChunkSource {
  private:
   void number(Chunk& chunk) const;
 
-  std::map<std::uint64_t, Chunk> chunks_;             // by number
-  std::map<std::uint64_t, std::uint64_t> values_at_;  // by key: the chunk of values
+  std::map<std::uint64_t, Chunk> chunks_;                  // by number
+  std::map<std::uint64_t, std::uint64_t> values_at_;       // by key: the chunk of values
+  std::map<std::uint64_t, std::function<Bytes()>> later_;  // by number: what has no body yet
 };
 
 }  // namespace ringscope::traces

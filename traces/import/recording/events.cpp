@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "traces/import/recording/job.h"
 
@@ -11,18 +13,22 @@ class EventLines {
  public:
   EventLines(RecordedJob& job, std::size_t file)
       : job_(job), rank_(job.ranks[file]), shift_(job.shifts[file]) {
+    for (const auto& [name, members] : rank_.groups)
+      for (const GroupRecord& group : job.groups)
+        if (group.members == members) groups_[name] = group.id;
     for (const Line& line : rank_.lines) {
-      if (line.kind() == "group") groups_[line.text("name")] = line.ranks("members");
       if (line.kind() == "waited") waited_[line.whole("number")] = line.whole("end_ns");
       if (line.kind() == "attention" && line.has("ring"))
-        rings_.insert_or_assign(line.whole("call"), line.part("ring"));
+        seats_[line.whole("call")] = line.part("ring").whole("rank", 0);
       if (line.kind() == "attention" && line.text("operator") == "annotated")
         annotated_.insert(line.whole("call"));
       if (line.kind() == "attention_end") ended_.insert(line.whole("call"));
     }
   }
 
+  /// They follow those of other ranks, in the order of their ends.
   void read() {
+    const auto first = std::ssize(job_.events);
     for (const Line& line : rank_.lines) {
       if (line.kind() == "block") addBlock(line);
       if (line.kind() == "merge") addTimed(line, EventKind::kMerge);
@@ -30,6 +36,7 @@ class EventLines {
       if (line.kind() == "collective") addCollective(line);
       if (line.kind() == "clip") addTimed(line, EventKind::kClip);
     }
+    std::ranges::stable_sort(job_.events.begin() + first, job_.events.end(), {}, &Event::end_ns);
   }
 
  private:
@@ -82,14 +89,14 @@ class EventLines {
   /// that the job wrote by itself, what the recorder told from what the job said.
   WorldRank blockOf(const Line& hop, const char* said, std::int64_t later) const {
     if (annotated_.contains(hop.whole("call"))) return hop.rank(said);
-    const auto ring = rings_.find(hop.whole("call"));
-    const auto members = groups_.find(hop.text("group"));
-    if (ring == rings_.end() || members == groups_.end() || members->second.empty())
+    const auto own = seats_.find(hop.whole("call"));
+    const auto group = rank_.groups.find(hop.text("group"));
+    if (own == seats_.end() || group == rank_.groups.end() || group->second.empty())
       return WorldRank::none();
-    const auto size = std::ssize(members->second);
-    const std::int64_t ring_step = hop.whole("hop") - 1 + later;
-    const std::int64_t seat = ((ring->second.whole("rank", 0) - ring_step) % size + size) % size;
-    return members->second[static_cast<std::size_t>(seat)];
+    const auto& members = group->second;
+    const std::int64_t ring_step = hop.whole("hop") - 1 + later, size = std::ssize(members);
+    const std::int64_t seat = ((own->second - ring_step) % size + size) % size;
+    return members[static_cast<std::size_t>(seat)];
   }
 
   void addHop(const Line& line) {
@@ -144,12 +151,8 @@ class EventLines {
   }
 
   GroupId groupOf(const Line& line) const {
-    const auto members = groups_.find(line.text("group"));
-    if (members == groups_.end()) return GroupId::none();
-    GroupId found;
-    for (const GroupRecord& group : job_.groups)
-      if (group.members == members->second) found = group.id;
-    return found;
+    const auto found = groups_.find(line.text("group"));
+    return found == groups_.end() ? GroupId::none() : found->second;
   }
 
   /// What a collective within an attention that the job computes by itself moves.
@@ -191,17 +194,16 @@ class EventLines {
   RecordedJob& job_;
   const RankLines& rank_;
   std::int64_t shift_;
-  std::map<std::string, std::vector<WorldRank>> groups_;
-  std::map<std::int64_t, std::int64_t> waited_;
-  std::map<std::int64_t, Line> rings_;
-  std::set<std::int64_t> annotated_, ended_;  ///< calls
+  std::map<std::string, GroupId> groups_;  ///< by the name that the job has for them
+  std::unordered_map<std::int64_t, std::int64_t> waited_;  ///< its end, by the collective's number
+  std::unordered_map<std::int64_t, std::int64_t> seats_;   ///< the rank's in its ring, by call
+  std::unordered_set<std::int64_t> annotated_, ended_;     ///< calls
 };
 
 }  // namespace
 
 void addEvents(RecordedJob& job) {
   for (std::size_t file = 0; file < job.ranks.size(); ++file) EventLines(job, file).read();
-  std::ranges::stable_sort(job.events, {}, &Event::end_ns);
 }
 
 }  // namespace ringscope::traces

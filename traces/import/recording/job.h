@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/import/recording/lines.h"
+#include "traces/import/recording/rank_file.h"
 #include "traces/import/recording/values.h"
 #include "traces/schema/groups.h"
 #include "traces/schema/intent.h"
@@ -33,17 +34,25 @@ struct RecordedJob {
   std::vector<ShardRecord> shards;
   std::vector<ScheduleRecord> schedules;
   std::vector<TensorRecord> tensors;
-  std::map<std::int64_t, Bytes> kept;  ///< values by tensor
+  /// What reads a tensor's values, by tensor; it throws inputError where they are damaged.
+  std::map<std::int64_t, std::function<Bytes()>> kept;
   std::vector<Event> events;
   std::vector<MemorySample> memory;
   std::vector<Note> notes;
   std::vector<std::string> problems;
 
+  /// False where this rank has one of that buffer at that training step already.
+  bool addShard(ShardRecord shard);
+  /// Those of a rank at a training step, as indices.
+  const std::vector<std::size_t>& shardsOf(std::int32_t train_step, WorldRank rank) const;
   /// A shard of this buffer, or null.
   const ShardRecord* shard(const std::string& buffer, std::int32_t train_step,
                            WorldRank rank) const;
   /// The tokens of a rank at a training step by any of its buffers, or null.
   const ShardRecord* tokens(std::int32_t train_step, WorldRank rank) const;
+
+ private:
+  std::map<std::pair<std::int32_t, WorldRank>, std::vector<std::size_t>> shards_of_;
 };
 
 /// Gradients and weights that ranks recorded in parts become the whole ones on each of these ranks,
@@ -67,5 +76,8 @@ void addEvents(RecordedJob& job);
 void addMemory(RecordedJob& job);
 /// What was logged, and by whom the recording was made.
 void addNotes(RecordedJob& job);
+/// Takes out records that the read model would refuse, and with them all that is in their chunk
+/// (traces/query/admission.h).
+void leaveOutImpossible(RecordedJob& job);
 
 }  // namespace ringscope::traces

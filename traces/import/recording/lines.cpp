@@ -2,123 +2,185 @@
 #include "traces/import/recording/lines.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 #include "traces/core/error.h"
+#include "traces/core/json.h"
 #include "traces/core/utf8.h"
 #include "traces/query/admission.h"
 
 namespace ringscope::traces {
 namespace {
 
-constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
+constexpr std::size_t kMostTextBytes = 512;
 
-std::optional<std::int64_t> wholeOf(const nlohmann::json& value) {
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostExact)
-    return static_cast<std::int64_t>(value.get<std::uint64_t>());
-  if (value.is_number_integer() && value.get<std::int64_t>() >= 0 &&
-      value.get<std::int64_t>() <= kMostExact)
-    return value.get<std::int64_t>();
-  return std::nullopt;
+std::string_view between(std::string_view quotes) {
+  return quotes.substr(1, quotes.size() - 2);
+}
+
+std::string textOf(const JsonValue& value) {
+  if (value.type == JsonType::kPlainText && value.text.size() <= kMostTextBytes)
+    return std::string(between(value.text));
+  return toPlainText(nlohmann::json::parse(value.text).get<std::string>(), kMostTextBytes);
+}
+
+bool isText(JsonType type) {
+  return type == JsonType::kPlainText || type == JsonType::kText;
+}
+
+WorldRank rankOf(const JsonValue& value) {
+  return WorldRank::of(std::min<std::int64_t>(wholeNumber(value).value_or(-1), kMaxRanks));
+}
+
+/// [b, e]
+std::optional<std::pair<std::int64_t, std::int64_t>> pairOf(const JsonValue& value) {
+  if (value.type != JsonType::kList) return std::nullopt;
+  JsonItems items(value.text);
+  const auto first = items.next(), second = items.next();
+  if (!first || !second || items.next()) return std::nullopt;
+  const auto begin = wholeNumber(*first), end = wholeNumber(*second);
+  if (!begin || !end || *end < *begin) return std::nullopt;
+  return std::pair(*begin, *end);
+}
+
+/// Calls `take` for each item of a list, until it says no.
+template <typename Take>
+void eachItem(const std::optional<JsonValue>& list, Take take) {
+  if (!list || list->type != JsonType::kList) return;
+  JsonItems items(list->text);
+  while (const auto item = items.next())
+    if (!take(*item)) return;
 }
 
 }  // namespace
 
-const nlohmann::json* Line::at(const char* key) const {
-  const auto found = json_.is_object() ? json_.find(key) : json_.end();
-  return found == json_.end() ? nullptr : &*found;
+Line::Line(std::shared_ptr<const std::string> whole, std::string_view text,
+           std::vector<JsonField> fields)
+    : whole_(std::move(whole)), text_(text), fields_(std::move(fields)) {
+  if (const auto kind = at("line"); kind && isText(kind->type)) kind_ = between(kind->text);
 }
 
-bool Line::has(const char* key) const {
-  const nlohmann::json* value = at(key);
-  return value && !value->is_null();
+Line::Line(const nlohmann::json& json)
+    : Line(read(json.is_object() ? json.dump() : "{}", "a line")) {}
+
+Line Line::read(std::shared_ptr<const std::string> whole, std::string_view text,
+                const std::string& source) {
+  static thread_local std::vector<JsonField> found;  // grows once, where lines get what they need
+  if (!readJsonFields(text, found)) {
+    const auto json = parseJson(text, source);  // which says what is wrong with it
+    if (!json.is_object()) throw inputError(source + ": is no JSON object");
+    whole = std::make_shared<const std::string>(json.dump());
+    text = *whole;
+    if (!readJsonFields(text, found)) throw inputError(source + ": cannot be read");
+  }
+  return {std::move(whole), text, std::vector<JsonField>(found.begin(), found.end())};
 }
 
-std::int64_t Line::whole(const char* key, std::int64_t none) const {
-  const nlohmann::json* value = at(key);
-  return value ? wholeOf(*value).value_or(none) : none;
+Line Line::read(std::string_view text, const std::string& source) {
+  auto whole = std::make_shared<const std::string>(text);
+  const std::string_view all(*whole);
+  return read(std::move(whole), all, source);
 }
 
-std::optional<double> Line::real(const char* key) const {
-  const nlohmann::json* value = at(key);
-  return value && value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
+std::optional<JsonValue> Line::at(std::string_view key) const {
+  for (auto field = fields_.rbegin(); field != fields_.rend(); ++field)
+    if (field->key_size == key.size() && text_.substr(field->key_begin, key.size()) == key)
+      return JsonValue{text_.substr(field->value_begin, field->value_size), field->type};
+  return std::nullopt;
 }
 
-bool Line::flag(const char* key) const {
-  const nlohmann::json* value = at(key);
-  return value && value->is_boolean() && value->get<bool>();
+bool Line::has(std::string_view key) const {
+  const auto value = at(key);
+  return value && value->type != JsonType::kNull;
 }
 
-std::string Line::text(const char* key) const {
-  const nlohmann::json* value = at(key);
-  return value && value->is_string() ? toPlainText(value->get<std::string>(), 512) : "";
+std::int64_t Line::whole(std::string_view key, std::int64_t none) const {
+  const auto value = at(key);
+  return value ? wholeNumber(*value).value_or(none) : none;
 }
 
-std::optional<std::uint64_t> Line::hash(const char* key) const {
+std::optional<double> Line::real(std::string_view key) const {
+  const auto value = at(key);
+  double number = 0;
+  if (!value || value->type != JsonType::kNumber) return std::nullopt;
+  const auto end = value->text.data() + value->text.size();
+  const bool fits = std::from_chars(value->text.data(), end, number).ec == std::errc();
+  return fits ? std::optional(number) : std::nullopt;
+}
+
+bool Line::flag(std::string_view key) const {
+  const auto value = at(key);
+  return value && value->type == JsonType::kTrue;
+}
+
+std::string Line::text(std::string_view key) const {
+  const auto value = at(key);
+  return value && isText(value->type) ? textOf(*value) : "";
+}
+
+std::optional<std::uint64_t> Line::hash(std::string_view key) const {
   const std::string digits = text(key);
   if (digits.size() != 16 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
     return std::nullopt;
   return std::strtoull(digits.c_str(), nullptr, 16);
 }
 
-Line Line::part(const char* key) const {
-  const nlohmann::json* value = at(key);
-  return Line(value && value->is_object() ? *value : nlohmann::json::object());
+Line Line::part(std::string_view key) const {
+  const auto value = at(key);
+  return value && value->type == JsonType::kObject ? read(whole_, value->text, "a part of a line")
+                                                   : Line(nlohmann::json::object());
 }
 
-std::vector<std::int64_t> Line::wholes(const char* key) const {
-  std::vector<std::int64_t> all;
-  const nlohmann::json* value = at(key);
-  if (!value || !value->is_array()) return all;
-  for (const auto& item : *value) {
-    const auto number = wholeOf(item);
-    if (!number) return {};
-    all.push_back(*number);
-  }
-  return all;
-}
-
-std::vector<std::pair<std::int64_t, std::int64_t>> Line::pairs(const char* key) const {
-  std::vector<std::pair<std::int64_t, std::int64_t>> all;
-  const nlohmann::json* value = at(key);
-  if (!value || !value->is_array()) return all;
-  for (const auto& item : *value) {
-    if (!item.is_array() || item.size() != 2) return {};
-    const auto begin = wholeOf(item[0]), end = wholeOf(item[1]);
-    if (!begin || !end || *end < *begin) return {};
-    all.emplace_back(*begin, *end);
-  }
-  return all;
-}
-
-std::vector<std::string> Line::texts(const char* key) const {
-  std::vector<std::string> all;
-  const nlohmann::json* value = at(key);
-  if (!value || !value->is_array()) return all;
-  for (const auto& item : *value)
-    if (item.is_string()) all.push_back(toPlainText(item.get<std::string>(), 512));
-  return all;
-}
-
-WorldRank Line::rank(const char* key) const {
-  return WorldRank::of(std::min<std::int64_t>(whole(key), kMaxRanks));
-}
-
-std::vector<WorldRank> Line::ranks(const char* key) const {
-  std::vector<WorldRank> all;
-  const nlohmann::json* value = at(key);
-  if (!value || !value->is_array()) return all;
-  all.reserve(value->size());
-  for (const auto& item : *value)
-    all.push_back(WorldRank::of(std::min<std::int64_t>(wholeOf(item).value_or(-1), kMaxRanks)));
-  return all;
-}
-
-std::vector<WorldRank> RankLines::membersOf(const std::string& group) const {
-  const auto found = std::ranges::find_if(lines, [&](const Line& line) {
-    return line.kind() == "group" && line.text("name") == group;
+std::vector<Line> Line::parts(std::string_view key) const {
+  std::vector<Line> all;
+  eachItem(at(key), [&](const JsonValue& item) {
+    if (item.type == JsonType::kObject) all.push_back(read(whole_, item.text, "a part of a line"));
+    return true;
   });
-  return found == lines.end() ? std::vector<WorldRank>() : found->ranks("members");
+  return all;
+}
+
+std::vector<std::int64_t> Line::wholes(std::string_view key) const {
+  std::vector<std::int64_t> all;
+  eachItem(at(key), [&](const JsonValue& item) {
+    const auto number = wholeNumber(item);
+    number ? all.push_back(*number) : all.clear();
+    return number.has_value();
+  });
+  return all;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> Line::pairs(std::string_view key) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> all;
+  eachItem(at(key), [&](const JsonValue& item) {
+    const auto pair = pairOf(item);
+    pair ? all.push_back(*pair) : all.clear();
+    return pair.has_value();
+  });
+  return all;
+}
+
+std::vector<std::string> Line::texts(std::string_view key) const {
+  std::vector<std::string> all;
+  eachItem(at(key), [&](const JsonValue& item) {
+    if (isText(item.type)) all.push_back(textOf(item));
+    return true;
+  });
+  return all;
+}
+
+WorldRank Line::rank(std::string_view key) const {
+  return rankOf(at(key).value_or(JsonValue{}));
+}
+
+std::vector<WorldRank> Line::ranks(std::string_view key) const {
+  std::vector<WorldRank> all;
+  eachItem(at(key), [&](const JsonValue& item) {
+    all.push_back(rankOf(item));
+    return true;
+  });
+  return all;
 }
 
 Place Line::place(Direction direction) const {

@@ -81,7 +81,8 @@ Mesh recordedMesh(const RankLines& rank) {
     if (line.kind() != "mesh" || !line.has("ranks")) continue;
     std::vector<std::size_t> at;
     Mesh mesh;
-    if (!collect(line.json()["ranks"], at, mesh.seats) || !isUniform(mesh.seats)) continue;
+    const nlohmann::json all = line.json();
+    if (!collect(all["ranks"], at, mesh.seats) || !isUniform(mesh.seats)) continue;
     mesh.axes = axesOf(line, mesh.seats.front().at.size());
     return mesh;
   }
@@ -93,8 +94,8 @@ std::vector<WorldRank> cpMembers(const RankLines& rank) {
   for (const char* kind : {"buffer", "attention"})
     for (const Line& line : rank.lines) {
       if (line.kind() != kind) continue;
-      const Line& of = line.has("ring") ? line.part("ring") : line;
-      auto members = rank.membersOf(of.text("group"));
+      auto members =
+          rank.membersOf(line.has("ring") ? line.part("ring").text("group") : line.text("group"));
       if (!members.empty()) return members;
     }
   return {};

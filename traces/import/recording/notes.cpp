@@ -16,11 +16,13 @@ void addSteps(RecordedJob& job) {
   std::map<std::int32_t, nlohmann::json> steps;
   for (const RankLines& rank : job.ranks)
     for (const Line& line : rank.lines) {
+      if (line.kind() != "log" && line.kind() != "clip") continue;
       const std::int32_t step = line.place(Direction::kForward).train_step;
-      const Line logged = line.part("values");
-      if (line.kind() == "log")
-        for (const auto& [name, value] : logged.json().items())
+      if (line.kind() == "log") {
+        const nlohmann::json logged = line.part("values").json();
+        for (const auto& [name, value] : logged.items())
           if (value.is_number()) steps[step].emplace(name, value);
+      }
       if (line.kind() == "clip" && line.real("norm") && line.real("norm_type") == 2)
         steps[step].emplace("grad_norm", *line.real("norm"));
     }

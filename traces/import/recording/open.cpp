@@ -55,19 +55,28 @@ bool isWhole(const RecordedJob& job) {
          std::ranges::all_of(job.ranks, &RankLines::ended);
 }
 
+/// In chunks of as many as a trace's usual chunks have.
+template <typename Record>
+void addAll(MemorySource& source, EndRecord& end, std::span<const Record> records) {
+  constexpr std::size_t kRowsPerChunk = 65536;
+  end.rows_by_kind[static_cast<std::size_t>(ChunkOf<Record>::kKind)] += records.size();
+  for (; !records.empty(); records = records.subspan(std::min(kRowsPerChunk, records.size())))
+    source.add(records.first(std::min(kRowsPerChunk, records.size())));
+}
 template <typename Record>
 void addAll(MemorySource& source, EndRecord& end, const std::vector<Record>& records) {
-  if (records.empty()) return;
-  end.rows_by_kind[static_cast<std::size_t>(ChunkOf<Record>::kKind)] += records.size();
-  source.add(std::span<const Record>(records));
+  addAll(source, end, std::span<const Record>(records));
 }
 
-void addEventsByRank(MemorySource& source, EndRecord& end, const RecordedJob& job) {
-  for (const RankLines& rank : job.ranks) {
-    std::vector<Event> own;
-    std::ranges::copy_if(job.events, std::back_inserter(own),
-                         [&](const Event& event) { return event.rank == rank.rank; });
-    addAll(source, end, own);
+/// No chunk has events of two ranks.
+void addEventsByRank(MemorySource& source, EndRecord& end, std::span<const Event> events) {
+  while (!events.empty()) {
+    const WorldRank rank = events.front().rank;
+    const auto other =
+        std::ranges::find_if(events, [&](const Event& event) { return event.rank != rank; });
+    const auto own = static_cast<std::size_t>(other - events.begin());
+    addAll(source, end, events.first(own));
+    events = events.subspan(own);
   }
 }
 
@@ -85,7 +94,7 @@ std::shared_ptr<ChunkSource> sourceOf(RecordedJob& job) {
   addAll(*source, end, job.tensors);
   for (auto& [id, values] : job.kept) source->addValues(TensorId::of(id), std::move(values));
   end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kValues)] = job.kept.size();
-  addEventsByRank(*source, end, job);
+  addEventsByRank(*source, end, job.events);
   addAll(*source, end, job.memory);
   addAll(*source, end, job.notes);
   if (isWhole(job)) source->add(end);
@@ -96,7 +105,7 @@ std::shared_ptr<ChunkSource> sourceOf(RecordedJob& job) {
 
 std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   RecordedJob job;
-  job.ranks = readRankLines(folder);
+  job.ranks = readRankFiles(folder);
   job.shifts = shiftsOf(job.ranks);
   job.values = std::make_shared<RecordedValues>(folder);
   checkRanks(job);
@@ -109,6 +118,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   addEvents(job);
   addMemory(job);
   addNotes(job);
+  leaveOutImpossible(job);
   return sourceOf(job);
 }
 

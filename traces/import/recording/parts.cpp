@@ -86,6 +86,7 @@ class Whole {
     if (!std::equal(shape.begin() + 1, shape.end(), of_.begin() + 1)) return false;
     if (part.whole("begin") != rows_ && *count > 0) return false;
     rows_ += shape.front();
+    if (rows_ > of_.front()) return false;
     hash_ += *share;
     stats_.add(line.part("stats"), *count);
     if (*count == 0) return true;
@@ -163,7 +164,7 @@ class Joiner {
       nlohmann::json json = line->json();
       json.erase("values");
       json.update(*fields);
-      *line = Line(std::move(json));
+      *line = Line(json);
     }
   }
 

@@ -110,11 +110,14 @@ void readSizes(RunSpec& run, const RankLines& rank, const Called& called) {
   if (!called.first) return;
   const auto q = called.first->wholes("q_shape"), k = called.first->wholes("k_shape");
   if (q.size() != 4 || k.size() != 4) return;
-  run.model.heads = q[1] * run.tp;
-  run.model.kv_heads = k[1] * run.tp;
+  const auto times = [](std::int64_t extent, std::int64_t ranks) {
+    return std::min(extent, std::int64_t{1} << 40) * ranks;
+  };
+  run.model.heads = times(q[1], run.tp);
+  run.model.kv_heads = times(k[1], run.tp);
   run.model.head_dim = q[3];
-  run.batch = q[0] * run.dp;
-  run.seq_len = q[2] * (called.ring ? run.cp : 1);
+  run.batch = times(q[0], run.dp);
+  run.seq_len = times(q[2], called.ring ? run.cp : 1);
 }
 
 void readMachine(RunSpec& run, const RankLines& rank) {
@@ -172,7 +175,7 @@ std::optional<Line> declaredBy(const RankLines& rank, std::int64_t sequence) {
   nlohmann::json meant = declared ? declared->json() : nlohmann::json::object();
   meant["mask"] = name(MaskKind::kWindow);
   meant["window"] = window;
-  return Line(std::move(meant));
+  return Line(meant);
 }
 
 }  // namespace
@@ -193,7 +196,8 @@ void addRun(RecordedJob& job) {
   run.dropout = called.dropout;
   run.rotate = rotateOf(called);
   for (const Line& line : rank.lines)
-    if (const auto strategy = findByName<Strategy>(line.text("strategy"))) run.strategy = *strategy;
+    if (line.kind() == "attention_end")
+      run.strategy = findByName<Strategy>(line.text("strategy")).value_or(run.strategy);
   run.balance = balanceOf(job, rank, called);
   run.mask = called.full && called.any ? MaskKind::kFull : MaskKind::kCausal;
   readSizes(run, rank, called);

@@ -34,10 +34,12 @@ std::map<std::int64_t, RingCall> ringCalls(const RankLines& rank) {
   return calls;
 }
 
-bool forwards(const RingCall& call, std::int64_t ring_step) {
-  return std::ranges::any_of(call.hops, [&](const Line* hop) {
-    return hop->text("payload") == "kv" && hop->flag("moved") && hop->whole("hop") == ring_step + 1;
-  });
+/// The ring steps at whose end KV is sent on.
+std::set<std::int64_t> forwardingSteps(const RingCall& call) {
+  std::set<std::int64_t> steps;
+  for (const Line* hop : call.hops)
+    if (hop->text("payload") == "kv" && hop->flag("moved")) steps.insert(hop->whole("hop") - 1);
+  return steps;
 }
 
 /// Whose block PyTorch's ring has at a ring step, by the order of its group.
@@ -62,12 +64,13 @@ std::optional<std::vector<StageRecord>> stagesOf(const RingCall& call,
                                                  const std::vector<WorldRank>& members) {
   if (call.steps < 1 || call.steps > kMaxStages) return std::nullopt;
   std::vector<StageRecord> stages;
+  const auto forwarding = forwardingSteps(call);
   for (std::int64_t i = 0; i < call.steps; ++i) {
     StageRecord stage;
     stage.ring_step = RingStep::of(i);
     stage.source_rank = sourceAt(call, members, i);
     if (stage.source_rank.isNone()) return std::nullopt;
-    stage.forwards_kv = forwards(call, i);
+    stage.forwards_kv = forwarding.contains(i);
     stage.why_empty = WhyEmpty::kFuture;
     stages.push_back(stage);
   }
@@ -110,6 +113,7 @@ bool addRows(ScheduleRecord& schedule, const ShardRecord* tokens, std::int64_t w
   for (const TokenRun& run : tokens->global_from_local) {
     schedule.rows.push_back({run.begin, run.end - run.begin, 1});
     rows += run.end - run.begin;
+    if (rows > wanted) return false;
   }
   return rows == wanted;
 }

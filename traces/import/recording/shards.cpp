@@ -38,34 +38,54 @@ ShardRecord shardOf(const Line& line, WorldRank rank) {
 
 }  // namespace
 
+bool RecordedJob::addShard(ShardRecord added) {
+  if (shard(added.buffer, added.train_step, added.rank)) return false;
+  shards_of_[{added.train_step, added.rank}].push_back(shards.size());
+  shards.push_back(std::move(added));
+  return true;
+}
+
+const std::vector<std::size_t>& RecordedJob::shardsOf(std::int32_t train_step,
+                                                      WorldRank rank) const {
+  static const std::vector<std::size_t> kNone;
+  const auto found = shards_of_.find({train_step, rank});
+  return found == shards_of_.end() ? kNone : found->second;
+}
+
 const ShardRecord* RecordedJob::shard(const std::string& buffer, std::int32_t train_step,
                                       WorldRank rank) const {
-  for (const ShardRecord& shard : shards)
-    if (shard.buffer == buffer && shard.train_step == train_step && shard.rank == rank)
-      return &shard;
+  for (const std::size_t at : shardsOf(train_step, rank))
+    if (shards[at].buffer == buffer) return &shards[at];
   return nullptr;
 }
 
 const ShardRecord* RecordedJob::tokens(std::int32_t train_step, WorldRank rank) const {
   if (const ShardRecord* ids = shard("input_ids", train_step, rank)) return ids;
-  for (const ShardRecord& shard : shards)
-    if (shard.train_step == train_step && shard.rank == rank && !shard.global_from_local.empty())
-      return &shard;
+  for (const std::size_t at : shardsOf(train_step, rank))
+    if (!shards[at].global_from_local.empty()) return &shards[at];
   return nullptr;
 }
 
 void addShards(RecordedJob& job) {
+  constexpr std::size_t kMostBuffers = 256;  // of a batch; each is compared with the others
   for (const RankLines& rank : job.ranks) {
     const auto names = knownNames(rank);
+    bool has_more = false;
     for (const Line& line : rank.lines) {
       if (line.kind() != "buffer") continue;
       ShardRecord shard = shardOf(line, rank.rank);
       const auto known = names.find(shard.buffer);
       if (known != names.end()) shard.buffer = known->second;
       if (shard.buffer.empty()) shard.buffer = "buffer" + std::to_string(line.whole("index", 0));
-      if (!job.shard(shard.buffer, shard.train_step, rank.rank))
-        job.shards.push_back(std::move(shard));
+      if (job.shardsOf(shard.train_step, rank.rank).size() < kMostBuffers)
+        job.addShard(std::move(shard));
+      else
+        has_more = true;
     }
+    if (has_more)
+      job.problems.push_back("rank " + toString(rank.rank) + " cut more than " +
+                             std::to_string(kMostBuffers) +
+                             " buffers in a training step; the others are left out");
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,29 +9,49 @@
 
 #include "traces/core/bytes.h"
 #include "traces/import/recording/lines.h"
-#include "traces/safetensors/safetensors.h"
+#include "traces/safetensors/index.h"
 #include "traces/schema/records.h"
 
 namespace ringscope::traces {
 
-/// The elements that a recording kept, in the safetensors files of its folder.
+/// Where the elements of a tensor are, in one piece or in several that follow each other.
+struct KeptValues {
+  struct Part {
+    std::string file;
+    std::uint64_t begin = 0, size_bytes = 0;
+  };
+  std::vector<Part> parts;
+  std::string what;                   ///< the first part, for a sentence
+  std::optional<std::uint64_t> hash;  ///< mixsum64, as the recorder computed it
+};
+
+/// The elements that a recording kept, in the safetensors files of its folder. They stay there
+/// until they are read; what is kept here is which file has what.
 class RecordedValues {
  public:
   explicit RecordedValues(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Of the tensor that a line describes, one after the other where they are `parts`; nothing where
-  /// none were kept, or where they are damaged or of another type or shape, which a sentence in
-  /// `problems` then says. Names lead to no other folder, and links are not followed.
-  std::optional<Bytes> of(const Line& tensor, DType dtype, const std::vector<std::int64_t>& shape,
-                          std::vector<std::string>& problems);
+  /// Where the values of the tensor that a line describes are; nothing where none were kept, or
+  /// where they are cut off or of another type or shape, which a sentence in `problems` then says.
+  /// Names lead to no other folder, and links are not followed.
+  std::optional<KeptValues> of(const Line& tensor, DType dtype,
+                               const std::vector<std::int64_t>& shape,
+                               std::vector<std::string>& problems);
+  /// Throws inputError where they cannot be read, or are not those of which the hash is.
+  Bytes read(const KeptValues& values) const;
 
  private:
-  std::optional<Bytes> at(const Line& values, DType dtype, const std::vector<std::int64_t>& shape,
-                          std::vector<std::string>& problems);
-  const SafeTensorsFile* open(const std::string& name, std::vector<std::string>& problems);
+  struct File {
+    SafeTensorsIndex index;
+    bool is_read = false;
+    std::map<std::string, int> uses;  ///< how many tensors name the values of this key
+  };
+  bool add(KeptValues& kept, const Line& values, DType dtype,
+           const std::vector<std::int64_t>& shape, std::vector<std::string>& problems);
+  File& open(const std::string& name, std::vector<std::string>& problems);
 
   std::string folder_;
-  std::map<std::string, std::optional<SafeTensorsFile>> files_;
+  std::map<std::string, File> files_;
 };
 
 }  // namespace ringscope::traces

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings that were cut, damaged or made to do harm: what can be had is had, and the rest is
+// said.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/recording_copy.h"
+#include "traces/import/write_trace.h"
+#include "traces/query/trace.h"
+
+namespace ringscope::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFirst = "rank-00000.jsonl";
+constexpr const char* kSecond = "rank-00001.jsonl";
+constexpr const char* kValues = "rank-00000.values-0000.safetensors";
+
+const std::string kRecording = test::inSources("tests/reference/recording");
+
+class Copy : public test::RecordingCopy {
+ public:
+  Copy() : RecordingCopy(kRecording) {}
+  std::shared_ptr<Trace> open() const { return openTrace(path()); }
+  /// Puts lines before the last one of the first rank.
+  void add(const std::string& added) const {
+    std::string all = text(kFirst);
+    put(kFirst, all.insert(all.rfind(R"({"line":"end")"), added));
+  }
+};
+
+bool says(const Trace& trace, const std::string& words) {
+  return std::ranges::any_of(trace.problems(), [&](const std::string& problem) {
+    return problem.find(words) != std::string::npos;
+  });
+}
+
+WorldRank rank(int number) {
+  return WorldRank::of(number);
+}
+
+const TensorRecord* first(const Trace& trace, TensorKind kind) {
+  const auto found = std::ranges::find_if(trace.tensors(), [&](const TensorRecord& tensor) {
+    return tensor.rank == rank(0) && tensor.tensor.kind == kind;
+  });
+  return found == trace.tensors().end() ? nullptr : &*found;
+}
+
+TEST(ImportDamage, ARankThatWasKilledBetweenLinesIsSaidToHaveWrittenNoLastOne) {
+  const Copy copy;
+  const auto lines = copy.lines(kFirst);
+  std::string half;
+  for (std::size_t i = 0; i < lines.size() / 2; ++i) half += lines[i];
+  copy.put(kFirst, half);
+  const auto trace = copy.open();
+  EXPECT_TRUE(says(*trace, "rank 0 wrote no last line"));
+  EXPECT_FALSE(says(*trace, "the last line of rank 0 was cut"));
+  EXPECT_GT(trace->eventCount(rank(0)), 0u);
+  EXPECT_LT(trace->eventCount(rank(0)), trace->eventCount(rank(1)));
+}
+
+TEST(ImportDamage, WhereverAFileIsCutWhatWasBeforeIsImported) {
+  const Copy copy;
+  const std::string all = copy.text(kFirst);
+  std::size_t before = 0;
+  for (std::size_t size = 0; size <= all.size(); size += 1777) {
+    copy.put(kFirst, all.substr(0, size));
+    const auto trace = copy.open();
+    EXPECT_GE(trace->eventCount(rank(0)), before) << size;
+    EXPECT_GT(trace->eventCount(rank(1)), 0u) << size;
+    EXPECT_TRUE(says(*trace, "the recording was cut") || says(*trace, "are missing")) << size;
+    before = trace->eventCount(rank(0));
+  }
+  EXPECT_GT(before, 30u);
+}
+
+TEST(ImportDamage, ARankThatLeftNoLineCountsAsMissing) {
+  for (const char* left : {"", R"({"line":"head)", "{}\n", "no JSON\n", "\n\n"}) {
+    const Copy copy;
+    copy.put(kSecond, left);
+    const auto trace = copy.open();
+    EXPECT_TRUE(says(*trace, copy.file(kSecond))) << left;
+    EXPECT_TRUE(says(*trace, "the files of 1 of 2 ranks are missing")) << left;
+    EXPECT_GT(trace->eventCount(rank(0)), 0u) << left;
+  }
+}
+
+TEST(ImportDamage, WhereNoRankLeftALineTheFolderIsRefused) {
+  const Copy copy;
+  for (const char* name : {kFirst, kSecond}) copy.put(name, "{\"line\":");
+  EXPECT_ERROR(copy.open(), ErrorCode::kInput, "holds no whole line");
+}
+
+TEST(ImportDamage, LinesThatCannotBeReadAreCountedAndTheFirstIsNamed) {
+  const Copy copy;
+  copy.add("{\"line\":\"block\",\"begin_ns\":NaN}\n[1,2]\n\n" + std::string(9'000'000, 'x') + "\n");
+  const auto trace = copy.open();
+  const std::string number = std::to_string(copy.lines(kFirst).size() - 4);
+  EXPECT_TRUE(says(*trace, "4 lines of rank 0 cannot be read; the first is line " + number +
+                               ": is not valid JSON"));
+  EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount());
+}
+
+TEST(ImportDamage, ALineThatIsThereTwiceCountsOnce) {
+  const Copy copy;
+  std::string repeated;
+  for (const std::string& line : copy.lines(kFirst))
+    if (line.starts_with(R"({"line":"block")") || line.starts_with(R"({"line":"tensor")"))
+      repeated += line;
+  copy.add(repeated);
+  const auto trace = copy.open(), whole = openTrace(kRecording);
+  EXPECT_TRUE(says(*trace, "105 lines of rank 0 repeat earlier ones and are left out"));
+  EXPECT_EQ(trace->eventCount(), whole->eventCount());
+  EXPECT_EQ(trace->tensors().size(), whole->tensors().size());
+}
+
+TEST(ImportDamage, WhatFollowsASecondHeaderIsOfAnotherRecording) {
+  const Copy copy;
+  const std::string all = copy.text(kFirst);
+  copy.put(kFirst, all + all);
+  const auto trace = copy.open();
+  EXPECT_TRUE(says(*trace, "the file of rank 0 begins again in line "));
+  EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount());
+}
+
+TEST(ImportDamage, AnEventThatCannotBeTakesNoOtherWithIt) {
+  const Copy copy;
+  for (const char* odd : {R"("layer":5000)", R"("layer":9007199254740992)", R"("layer":1e300)"})
+    copy.add(std::string(R"({"line":"merge","call":1,"step":0,)") + odd +
+             R"(,"ring_step":0,"begin_ns":5,"end_ns":)" + std::to_string(copy.text(kFirst).size()) +
+             "}\n");
+  copy.add(R"({"line":"merge","call":1,"step":0,"layer":0,"ring_step":0,"begin_ns":5,"end_ns":-1})"
+           "\n");
+  const auto trace = copy.open();
+  EXPECT_TRUE(says(*trace, "2 events cannot be and are left out: the trace names a place that"));
+  EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount() + 1);  // of no layer
+}
+
+TEST(ImportDamage, ATensorThatCannotBeTakesNoOtherWithIt) {
+  const Copy copy;
+  copy.change(kFirst, R"("what":"q",)", R"("what":"q","source_rank":70000,)");
+  const auto trace = copy.open();
+  EXPECT_TRUE(says(*trace, "1 tensor cannot be and are left out: the trace names rank 70000"));
+  EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size() - 1);
+}
+
+TEST(ImportDamage, ATensorWithoutANumberOfItsOwnIsLeftOutAndThatIsSaid) {
+  const Copy copy;
+  copy.change(kFirst, R"("id":1,)", R"("id":-1,)");
+  copy.change(kFirst, R"("id":3,)", R"("id":2,)");
+  EXPECT_TRUE(says(*copy.open(), "2 tensors of rank 0 have no number, or that of another"));
+}
+
+TEST(ImportDamage, OfAFileOfValuesThatWasCutTheWholeOnesAreThere) {
+  const Copy copy;
+  const std::string values = copy.text(kValues);
+  copy.put(kValues, values.substr(0, values.size() - 200));
+  const auto trace = copy.open(), whole = openTrace(kRecording);
+  EXPECT_TRUE(says(*trace, std::string(kValues) + " was cut: it ends before the values of "));
+  const auto kept = [](const Trace& of) {
+    return std::ranges::count_if(of.tensors(), [&](const TensorRecord& tensor) {
+      return tensor.rank == rank(0) && of.bytes(tensor);
+    });
+  };
+  EXPECT_LT(kept(*trace), kept(*whole));
+  EXPECT_GT(kept(*trace), kept(*whole) / 2);
+}
+
+TEST(ImportDamage, ValuesThatAreNotThoseOfTheirHashAreDamaged) {
+  const Copy copy;
+  const auto whole = openTrace(kRecording);
+  const auto q = whole->bytes(*first(*whole, TensorKind::kQ));
+  std::string values = copy.text(kValues);
+  const auto at = values.find(std::string(q->begin(), q->end()));
+  ASSERT_NE(at, std::string::npos);
+  values[at + 5] = static_cast<char>(values[at + 5] ^ 16);
+  copy.put(kValues, values);
+  const auto trace = copy.open();
+  EXPECT_ERROR(trace->bytes(*first(*trace, TensorKind::kQ)), ErrorCode::kInput,
+               "are damaged: they are not those whose hash was recorded");
+  EXPECT_TRUE(trace->bytes(*first(*trace, TensorKind::kK)));
+  const test::TempDir dir;
+  const auto problems = writeTrace(copy.path(), dir.file("job.rscope"));
+  EXPECT_TRUE(std::ranges::any_of(problems, [](const std::string& problem) {
+    return problem.find("are damaged") != std::string::npos;
+  }));
+  const auto imported = openTrace(dir.file("job.rscope"));
+  EXPECT_EQ(imported->tensors().size(), whole->tensors().size());
+  EXPECT_TRUE(says(*imported, "the values of one tensor are missing"));
+}
+
+TEST(ImportDamage, AHeaderOfValuesThatLiesLosesItsFileAlone) {
+  const std::string good = Copy().text(kValues);
+  const auto changed = [&](std::size_t at, const std::string& to) {
+    return std::string(good).replace(at, to.size(), to);
+  };
+  const auto offsets = good.find("\"data_offsets\":[") + 16;
+  for (const std::string& bad :
+       {changed(0, std::string(8, '\xFF')), changed(0, std::string("\0\0\0\0\0\x10\0\0", 8)),
+        changed(8, "["), changed(offsets, "9"), std::string("short"), std::string()}) {
+    const Copy copy;
+    copy.put(kValues, bad);
+    const auto trace = copy.open();
+    EXPECT_TRUE(says(*trace, kValues)) << bad.substr(0, 40);
+    EXPECT_FALSE(trace->bytes(*first(*trace, TensorKind::kQ)));
+    EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size());
+  }
+}
+
+TEST(ImportDamage, ALinkToValuesElsewhereIsNotFollowed) {
+  const Copy copy;
+  fs::rename(copy.file(kValues), copy.file("elsewhere"));
+  fs::create_symlink(copy.file("elsewhere"), copy.file(kValues));
+  const auto trace = copy.open();
+  EXPECT_TRUE(says(*trace, std::string(kValues) + ", a file of values, is missing"));
+  EXPECT_FALSE(trace->bytes(*first(*trace, TensorKind::kQ)));
+}
+
+TEST(ImportDamage, ValuesThatTheirFileDoesNotHaveAreSaid) {
+  const Copy copy;
+  copy.change(kFirst, R"("key":"t3")", R"("key":"t3000")");
+  EXPECT_TRUE(
+      says(*copy.open(), std::string("the values of t3000 in ") + kValues + " are not there"));
+}
+
+TEST(ImportDamage, LittleThatIsNamedManyTimesIsNotTakenAsMuch) {
+  const Copy copy;
+  const auto lines = copy.lines(kFirst);
+  const auto q = std::ranges::find_if(lines, [](const std::string& line) {
+    return line.find(R"("what":"q")") != std::string::npos;
+  });
+  for (int i = 0; i < 40; ++i) {
+    std::string more = *q;
+    const auto id = more.find("\"id\":");
+    more.replace(id, more.find(',', id) - id, "\"id\":" + std::to_string(90'000 + i));
+    const auto step = more.find("\"step\":0");
+    copy.add(more.replace(step, 8, "\"step\":" + std::to_string(i + 1)));
+  }
+  EXPECT_TRUE(says(*copy.open(), "are named by too many tensors"));
+}
+
+TEST(ImportDamage, MoreBuffersThanABatchCanHaveAreLeftOut) {
+  const Copy copy;
+  std::string buffers;
+  for (int i = 0; i < 300; ++i)
+    buffers += R"({"line":"buffer","step":0,"name":"b)" + std::to_string(i) +
+               R"(","seq_dim":0,"full_shape":[2],"local_shape":[1]})"
+               "\n";
+  copy.add(buffers);
+  const auto trace = copy.open();
+  EXPECT_TRUE(says(*trace, "rank 0 cut more than 256 buffers in a training step"));
+}
+
+TEST(ImportDamage, WhateverBitsFlipTheFolderIsImportedOrRefusedWithASentence) {
+  std::mt19937 random(3);
+  const Copy copy;
+  const std::string good = copy.text(kFirst), values = copy.text(kValues);
+  int refused = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::string lines = good, kept = values;
+    for (int i = 0; i < 20; ++i) {
+      lines[random() % lines.size()] ^= static_cast<char>(1 << random() % 8);
+      kept[random() % kept.size()] ^= static_cast<char>(1 << random() % 8);
+    }
+    copy.put(kFirst, lines);
+    copy.put(kValues, kept);
+    try {
+      EXPECT_FALSE(copy.open()->problems().empty()) << round;
+    } catch (const Error& error) {
+      EXPECT_GT(std::string(error.what()).size(), 20u);
+      ++refused;
+    }
+  }
+  EXPECT_LT(refused, 20);
+}
+
+}  // namespace
+}  // namespace ringscope::traces
