@@ -230,18 +230,17 @@ class RingObserver:
             end_ns=self.session.now(),
         )
 
-    def block(self, func, args, kwargs, run):
+    def block(self, operator, args, kwargs, run):
         """An attention operator that was called within the ring: of one block."""
         call = self.current.call
         begin_ns = self.session.now()
         results = run()
-        self.attended(call, func, args, kwargs, results, begin_ns, self.session.now())
+        self.attended(call, operator, args, kwargs, results, begin_ns, self.session.now())
         return results
 
     @observer
-    def attended(self, call, func, args, kwargs, results, begin_ns, end_ns):
-        names = [argument.name for argument in func._schema.arguments]
-        given = {**dict(zip(names, args)), **kwargs}
+    def attended(self, call, operator, args, kwargs, results, begin_ns, end_ns):
+        given = operator.given(args, kwargs)
         q, k = given["query"], given["key"]
         length = call.query.size(2)
         held = call.held.storage_offset() if call.held is not None else k.storage_offset()
@@ -257,11 +256,10 @@ class RingObserver:
             call=call.number,
             direction=call.direction,
             **self.session.place(**at),
-            operator=func.name(),
+            operator=operator.full_name,
             causal=bool(given.get("is_causal", False)),
             q_rows=_rows(q, call.query.storage_offset(), length),
             k_rows=_rows(k, held, length),
-            k_hash=self.session.digest(k),
             tensors=ids,
             begin_ns=begin_ns,
             end_ns=end_ns,

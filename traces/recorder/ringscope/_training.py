@@ -12,6 +12,10 @@ from ._session import fingerprinter, observer
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 
 
+def _address(gradient):
+    return None if gradient is None else local_of(gradient).data_ptr()
+
+
 class LossObserver:
     """Cross entropy as the operator gets it: log-probabilities and targets."""
 
@@ -107,15 +111,19 @@ class OptimizerObserver:
         for name, parameter in model.named_parameters():
             self.names[id(parameter)] = name.removeprefix("module.").replace("_orig_mod.", "")
 
-    def gradient_names(self):
-        """By the address of what the gradients are stored in."""
-        return {
-            local_of(parameter.grad).data_ptr(): name
-            for parameter, name in self._known
-            if parameter.grad is not None
-        }
+    def gradient_name(self, tensor):
+        """The parameter whose gradient this is, or None."""
+        address = tensor.data_ptr()
+        for again in (False, True):
+            if again:
+                self._by_address = {_address(p.grad): (name, p) for p, name in self._known}
+            name, parameter = self._by_address.get(address, (None, None))
+            if parameter is not None and _address(parameter.grad) == address:
+                return name
+        return None
 
     _known = ()
+    _by_address = {}
 
     def set_parameters(self, model):
         self.know(model)
