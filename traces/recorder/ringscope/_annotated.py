@@ -64,7 +64,7 @@ class AnnotationObserver:
             dropout=0.0,
             q_shape=list(call.q_shape),
             k_shape=list(call.k_shape),
-            tensors={what: session.tensor(what, inputs[what], **place) for what in wanted},
+            tensors=session.tensors({what: inputs[what] for what in wanted}, **place),
             ring={"group": call.group, "rank": call.rank, "rotate": "p2p", "load_balance": False},
             begin_ns=call.begin_ns,
         )
@@ -97,10 +97,8 @@ class AnnotationObserver:
             held = torch.stack([keys, heads_first(v, call.layout, "v")])
             session.tensor("kv", held, keep=False, **at)
         out = heads_first(out, call.layout, "out")
-        tensors = {}
-        for what, value in (("block_out", out), ("block_lse", lse_of(lse, out, "lse"))):
-            if value is not None:
-                tensors[what] = session.tensor(what, value, piece=piece, **at)
+        named = {"block_out": out, "block_lse": lse_of(lse, out, "lse")}
+        tensors = session.tensors(named, piece=piece, **at)
         begin_ns, now = call.seen_ns, session.now()
         session.line(
             "block",
@@ -157,14 +155,9 @@ class AnnotationObserver:
         sources = call.whose(min(max(steps) + 1, call.size))
         self._write_hops(call, hops, sources)
         at = {"layer": call.layer, "microbatch": call.microbatch}
-        ids = {}
-        for what in ("out", "dq", "dk", "dv"):
-            if results.get(what) is not None:
-                value = heads_first(results[what], call.layout, what)
-                ids[what] = session.tensor(what, value, **at)
-        if results.get("lse") is not None:
-            out = heads_first(results["out"], call.layout, "out")
-            ids["lse"] = session.tensor("lse", lse_of(results["lse"], out, "lse"), **at)
+        named = {w: heads_first(results.get(w), call.layout, w) for w in ("out", "dq", "dk", "dv")}
+        named["lse"] = lse_of(results.get("lse"), named["out"], "lse")
+        ids = session.tensors(named, **at)
         session.line(
             "attention_end",
             call=call.number,
@@ -222,8 +215,8 @@ class AnnotationObserver:
         ids = {}
         # Other rows than the shard's: no block() can be of it, so it is the attention itself.
         if call.direction == "forward" and q.size(2) != call.q_shape[2]:
-            for what, value in zip(("block_out", "block_lse"), results[:2]):
-                ids[what] = self.session.tensor(what, value, piece=len(call.operators), **at)
+            named = dict(zip(("block_out", "block_lse"), results[:2]))
+            ids = self.session.tensors(named, piece=len(call.operators), **at)
         call.operators.append(
             {
                 "call": call.number,

@@ -16,6 +16,7 @@ class CollectiveObserver:
         self.ring = ring
         self.annotations = annotations
         self.gradient_name = lambda tensor: None
+        self.clipped_names = frozenset()  # names of gradients, in this training step
         self.wrappers = lambda: []
         self.number = 0
         self._waited = {}
@@ -89,12 +90,14 @@ class CollectiveObserver:
             return None
 
     def _gradients(self, tensors):
-        """Writes down that gradients are about to be summed; returns their names."""
+        """The names of gradients that are about to be summed. Of one that was clipped it is written down, since
+        what is clipped before its sum is no gradient of the whole."""
         names = []
         for tensor in tensors:
             name = self.gradient_name(tensor) if tensor.numel() else None
-            if name is not None:
+            if name in self.clipped_names:
                 self.session.passes("grad_before_sync", tensor, name=name, layer=None)
+            if name is not None:
                 names.append(name)
         return names
 

@@ -101,7 +101,7 @@ class PlainAttention:
             masked=mask is not None,
             q_shape=list(given["query"].shape),
             k_shape=list(given["key"].shape),
-            tensors={what: session.tensor(what, value, **at) for what, value in named.items()},
+            tensors=session.tensors(named, **at),
             begin_ns=begin_ns,
             end_ns=end_ns,
         )

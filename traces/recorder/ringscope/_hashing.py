@@ -12,6 +12,7 @@ _ROW = 1021  # words of a row: prime, so that what recurs falls into other colum
 _FEW_WORDS = 8192
 _BLOCK = 1 << 14  # words of one block: a CPU's cache holds all that its steps work in
 _BLOCKS_AT_ONCE = 1 << 8  # on other devices, where reading a number waits for what was begun
+_MOST_LAYOUTS = 64
 _MOST = (1 << 64) - 1
 _M2, _M3, _M4 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93
 
@@ -36,6 +37,7 @@ class _Room(threading.local):
 
     def __init__(self):
         self._made = {}
+        self._layouts = {}
 
     def of(self, device):
         """The factors of a block's words and of their upper halves, and memory for so many."""
@@ -46,6 +48,19 @@ class _Room(threading.local):
             self._made[device] = words, halves, torch.empty_like(words)
         return self._made[device]
 
+    def layout(self, device, counts):
+        """The factors of so many words and of their upper halves, for several tensors one after the other, and
+        where each has its last."""
+        key = (device, counts)
+        if key not in self._layouts:
+            if len(self._layouts) >= _MOST_LAYOUTS:
+                self._layouts.clear()
+            of_words, of_halves, _ = self.of(device)
+            last = torch.tensor(counts, device=device).cumsum(0) - 1
+            parts = ([factors[:count] for count in counts] for factors in (of_words, of_halves))
+            self._layouts[key] = (*map(torch.cat, parts), last)
+        return self._layouts[key]
+
 
 _room = _Room()
 
@@ -53,12 +68,41 @@ _room = _Room()
 def gridsum64(tensor):
     """An unsigned integer: equal for equal contents, whatever their types and shapes."""
     words, rest = _words(tensor.detach().contiguous().view(-1), 0)
-    count = words.numel()
-    if count > _FEW_WORDS:
-        whole = count // _ROW * _ROW
-        rows = words[:whole].view(-1, _ROW)
-        words = torch.cat([rows.sum(1), rows.sum(0), words[whole:]])
+    if words.numel() > _FEW_WORDS:
+        words = torch.cat(_grid(words))
     return (_sum(words, rest, 0) + tensor.numel() * tensor.element_size() * _M4) & _MOST
+
+
+def gridsums64(tensors):
+    """Of several one-dimensional tensors of a device."""
+    counts, pieces, ends = [], [], []
+    for tensor in tensors:
+        words, rest = _words(tensor, 0)
+        grid = _grid(words)
+        pieces += grid
+        counts.append(sum(piece.numel() for piece in grid))
+        ends.append(rest)
+    if not all(0 < count <= _BLOCK for count in counts):
+        return [gridsum64(tensor) for tensor in tensors]
+    words = torch.cat(pieces)
+    of_words, of_halves, last = _room.layout(words.device, tuple(counts))
+    sums = torch.bitwise_right_shift(words, 32).mul_(of_halves).addcmul_(words, of_words).cumsum(0)
+    totals = [0, *sums[last].tolist()]
+    found = []
+    for at, (tensor, rest) in enumerate(zip(tensors, ends)):
+        total = (totals[at + 1] - totals[at]) * _block_factor(0) + _of_rest(rest, counts[at])
+        found.append((total + tensor.numel() * tensor.element_size() * _M4) & _MOST)
+    return found
+
+
+def _grid(words):
+    """The words that stand for these."""
+    count = words.numel()
+    if count <= _FEW_WORDS:
+        return [words]
+    whole = count // _ROW * _ROW
+    rows = words[:whole].view(-1, _ROW)
+    return [rows.sum(1), rows.sum(0), words[whole:]]
 
 
 def dotsum64(tensor):
@@ -77,13 +121,17 @@ def _sum(words, rest, at):
     """Of words from word `at` of a whole on, and the bytes of one more."""
     sums = _sums_on_cpu if words.device.type == "cpu" else _sums
     total = sum(value * _block_factor(block) for block, value in sums(words, at))
-    if rest:
-        last = at + words.numel()
-        offset, block = last % _BLOCK, last // _BLOCK
-        word = int.from_bytes(rest, "little", signed=True)
-        value = word * _factor(offset) + (word >> 32) * _factor(_BLOCK + offset)
-        total += value * _block_factor(block)
-    return total
+    return total + _of_rest(rest, at + words.numel())
+
+
+def _of_rest(rest, at):
+    """What a last word of which there are fewer bytes adds."""
+    if not rest:
+        return 0
+    offset, block = at % _BLOCK, at // _BLOCK
+    word = int.from_bytes(rest, "little", signed=True)
+    value = word * _factor(offset) + (word >> 32) * _factor(_BLOCK + offset)
+    return value * _block_factor(block)
 
 
 def _words(data, zeros):

@@ -221,6 +221,4 @@ class ModelObserver:
             if isinstance(given.get(name), torch.Tensor):
                 self.session.tensor("rotary_position_ids", given[name], name=name, keep=True)
         if isinstance(output, (tuple, list)) and len(output) == 2:
-            for what, value in zip(("rotary_cos", "rotary_sin"), output):
-                if isinstance(value, torch.Tensor):
-                    self.session.tensor(what, value)
+            self.session.tensors(dict(zip(("rotary_cos", "rotary_sin"), output)))

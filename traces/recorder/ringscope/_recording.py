@@ -94,6 +94,7 @@ class Recording:
         collectives = self.watch.collectives
         if collectives:
             collectives.gradient_name = self.optimizer.gradient_name
+            collectives.clipped_names = self.optimizer.clipped_names
             collectives.wrappers = lambda: self.model.around if self.model else []
             WorkObserver(self.session, self.patches, collectives, self.annotations.waited)
 

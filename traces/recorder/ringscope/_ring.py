@@ -112,12 +112,10 @@ class RingObserver:
         call.group = session.group(group)
         call.query = query
         at = {"layer": call.layer, "microbatch": call.microbatch}
-        ids = {}
-        if direction == "forward":
-            for what, value in (("q", query), ("k", key), ("v", given["value"])):
-                ids[what] = session.tensor(what, value, **at)
-        else:
-            ids["dout"] = session.tensor("dout", given["grad_out"], **at)
+        named = {"q": query, "k": key, "v": given["value"]}
+        if direction == "backward":
+            named = {"dout": given["grad_out"]}
+        ids = session.tensors(named, **at)
         call.kv_shape = [2, *key.shape]
         self.held(call, torch.stack([key, given["value"]]))
         kwargs = given.get("kwargs", {})
@@ -155,15 +153,13 @@ class RingObserver:
         if call is None:
             return
         at = {"layer": call.layer, "microbatch": call.microbatch}
-        ids = {}
         if call.direction == "forward":
             out, lse = results[0], results[1]
             self._forwards[out.data_ptr()] = (call.number, call.layer, call.microbatch)
             names = (("out", out), ("lse", lse.squeeze(-1) if lse.dim() == out.dim() else lse))
         else:
             names = zip(("dq", "dk", "dv"), results[:3])
-        for what, value in names:
-            ids[what] = self.session.tensor(what, value, **at)
+        ids = self.session.tensors(dict(names), **at)
         self.session.line(
             "attention_end",
             call=call.number,
@@ -249,8 +245,7 @@ class RingObserver:
         at = {**call.place(), "source_rank": call.source(), "piece": piece}
         ids = {}
         if call.direction == "forward":
-            ids["block_out"] = self.session.tensor("block_out", results[0], **at)
-            ids["block_lse"] = self.session.tensor("block_lse", results[1], **at)
+            ids = self.session.tensors({"block_out": results[0], "block_lse": results[1]}, **at)
         self.session.line(
             "block",
             call=call.number,

@@ -9,8 +9,8 @@ import time
 import torch
 import torch.distributed as dist
 
-from ._hashing import gridsum64
-from ._tensors import TYPES, can_be_read, quiet, raw_bytes, statistics
+from ._digests import digests
+from ._tensors import TYPES, can_be_read, quiet, raw_bytes
 from ._memory import MemoryObserver
 from ._pytorch import local_of
 from ._writer import RankWriter
@@ -154,19 +154,35 @@ class Session:
     def size_of(self, group_name):
         return self._groups.get(group_name, 1)
 
-    def tensor(self, what, value, name="", keep=None, part=None, **place):
-        """Records a tensor as it is now; `part`: of which whole it is one. Returns its number, or None
-        where it cannot be read."""
-        value = local_of(value)
-        if not can_be_read(value) or value.dtype not in TYPES:
-            return None
-        value = value.detach().contiguous()
+    def tensor(self, what, value, **options):
+        """Records a tensor as it is now; `options` as in record(). Returns its number, or None where it cannot
+        be read."""
+        return self.record([(what, value, options)])[0]
+
+    def tensors(self, named, **options):
+        """Of several at one place, by what they are, where they are there; returns their numbers likewise."""
+        items = [(what, value, options) for what, value in named.items() if value is not None]
+        return dict(zip((what for what, _, _ in items), self.record(items)))
+
+    def record(self, items):
+        """(what, value, {name, keep, part: of which whole it is one, place …}) of tensors as they are now, all at
+        once, since that takes less time. Returns their numbers."""
+        numbers, readable = [None] * len(items), []
+        for at, (what, value, options) in enumerate(items):
+            value = local_of(value)
+            if can_be_read(value) and value.dtype in TYPES:
+                readable.append((at, what, value.detach().contiguous(), options))
+        found = digests([value for _, _, value, _ in readable])
+        for (at, what, value, options), (digest, numbers_of) in zip(readable, found):
+            numbers[at] = self._write(what, value, digest, numbers_of, **options)
+        return numbers
+
+    def _write(self, what, value, digest, stats, name="", keep=None, part=None, **place):
         dtype, shape = TYPES[value.dtype], list(value.shape)
-        digest = gridsum64(value)
         self.memory.saw(what, value.numel() * value.element_size())
         fields = self._fields(what, name, dtype, shape, place)
         fields["hash"] = f"{digest:016x}"
-        fields["stats"] = statistics(value)
+        fields["stats"] = stats
         kept = self._values(what, value, (digest, dtype, tuple(shape)), keep)
         if kept:
             fields["values"] = kept

@@ -15,13 +15,13 @@ TYPES = {
     torch.int32: "int32",
     torch.int64: "int64",
 }
-_SUMMED_IN = {
+SUMMED_IN = {
     torch.bfloat16: torch.float32,
     torch.float16: torch.float32,
     torch.int32: torch.float64,
     torch.int64: torch.float64,
 }
-_FEW = 4096
+_FEW = 32768
 
 
 class quiet:
@@ -46,12 +46,10 @@ class quiet:
 def statistics(tensor):
     """Over the finite elements: min, max, mean, abs_max; and the number of nan and inf."""
     values = tensor.detach().reshape(-1)
-    nan = inf = 0
-    low, high = _extremes(values)
-    if not (math.isfinite(low) and math.isfinite(high)):
-        nan, inf = int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
+    nan, inf = int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
+    if nan or inf:
         values = values[torch.isfinite(values)]
-        low, high = _extremes(values)
+    low, high = map(float, extremes(values)) if values.numel() else (0.0, 0.0)
     return {
         "min": low,
         "max": high,
@@ -62,20 +60,18 @@ def statistics(tensor):
     }
 
 
-def _extremes(values):
-    if values.numel() == 0:
-        return 0.0, 0.0
+def extremes(values):
+    """The smallest and the largest, as tensors of one element."""
     if values.numel() < _FEW:
-        low, high = torch.aminmax(values)
-        return float(low), float(high)
-    return float(values.amin()), float(values.amax())  # quicker than both at once
+        return torch.aminmax(values)
+    return values.amin(), values.amax()  # quicker than both at once
 
 
 def _mean(values):
     """In fp32 at least; in fp64 where that is too narrow."""
     if values.numel() == 0:
         return 0.0
-    mean = values.sum(dtype=_SUMMED_IN.get(values.dtype)).item() / values.numel()
+    mean = values.sum(dtype=SUMMED_IN.get(values.dtype)).item() / values.numel()
     if not math.isfinite(mean):
         mean = values.sum(dtype=torch.float64).item() / values.numel()
     return mean if math.isfinite(mean) else 0.0

@@ -115,7 +115,7 @@ class RealJob(unittest.TestCase):
             hops = [h for h in of_kind(lines, "hop") if h["call"] == 3 and h["payload"] == "dkv"]
             self.assertEqual([h["hop"] for h in hops], [1, 2])
 
-    def test_gradients_are_seen_before_and_after_their_sum(self):
+    def test_sums_of_gradients_have_their_names_and_what_comes_of_them_is_equal(self):
         after = []
         for lines in self.lines:
             gradients = [
@@ -123,10 +123,11 @@ class RealJob(unittest.TestCase):
                 for tensor in of_kind(lines, "tensor")
                 if tensor["name"] == "lm_head.weight" and tensor["step"] == 0
             ]
-            kinds = [tensor["what"] for tensor in gradients]
-            self.assertEqual(kinds, ["grad_before_sync", "grad", "weight"])
-            self.assertNotIn("hash", gradients[0])
-            after.append(gradients[1]["hash"])
+            self.assertEqual([tensor["what"] for tensor in gradients], ["grad", "weight"])
+            after.append(gradients[0]["hash"])
+            sums = [sum_ for sum_ in of_kind(lines, "collective") if sum_["gradients"] and sum_["step"] == 0]
+            self.assertEqual(len(sums), 15)
+            self.assertIn(["lm_head.weight"], [sum_["gradients"] for sum_ in sums])
         self.assertEqual(after[0], after[1])
 
     def test_the_loss_has_its_targets_and_the_sum_over_them(self):
@@ -192,6 +193,22 @@ class OneProcess(unittest.TestCase):
                 step(self.model, self.optimizer)
         steps = {line["step"] for line in of_kind(lines_of(self.folder), "tensor")}
         self.assertEqual(steps, {1})
+
+    def test_gradients_are_seen_before_they_are_clipped_and_clipping_is_passed_on(self):
+        with ringscope.record(self.folder, model=self.model):
+            ids, labels = make_batch(0)
+            F.cross_entropy(self.model(ids).view(-1, VOCABULARY), labels.view(-1)).backward()
+            norm = nn.utils.clip_grad_norm_(self.model.parameters(), 0.1)
+            self.optimizer.step()
+        lines = lines_of(self.folder)
+        clip = of_kind(lines, "clip")[0]
+        self.assertEqual((clip["norm"], clip["max_norm"]), (norm.item(), 0.1))
+        largest = {
+            what: max(t["stats"]["abs_max"] for t in of_kind(lines, "tensor") if t["what"] == what)
+            for what in ("grad_unclipped", "grad")
+        }
+        self.assertGreater(largest["grad_unclipped"], largest["grad"])
+        self.assertEqual(of_kind(lines, "trouble"), [])
 
     def test_a_budget_that_is_used_up_ends_recording_and_not_the_job(self):
         with ringscope.record(self.folder, model=self.model, steps=None, budget_bytes=20_000):
