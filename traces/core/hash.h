@@ -15,6 +15,18 @@ namespace ringscope::traces {
 /// (the multipliers and shifts of SplitMix64, Steele et al. 2014).
 std::uint64_t mixSum64(const void* data, std::size_t size);
 
+/// Two that the recorder of PyTorch jobs computes (traces/recorder/ringscope/_hashing.py), a tenth
+/// as dear there; here they are only compared. With m(n) = what a word of 0 at i = n adds above,
+/// made odd, and the bytes, filled up with zeros to a multiple of 8, as signed little-endian words
+/// w_i:
+///   dotsum64  = Σ_i m(2^32 + ⌊i / 16384⌋) · (w_i · m(j) + ⌊w_i / 2^32⌋ · m(16384 + j))
+///               + size · 0xd6e8feb86659fd93, where j = i mod 16384
+///   gridsum64 = dotsum64, but of tensors of more than 8192 whole words with these in the place of
+///               w: the whole words in rows of 1021, the sum of each row, the sum of each column,
+///               and the words after the last whole row
+/// Both cover every byte. What leaves all sums of rows and columns as they were, gridsum64 does
+/// not tell.
+
 /// What a part adds to the sum Σ_i of the whole, in which its first word is w_first.
 std::uint64_t mixSum64OfPart(const void* data, std::size_t size, std::uint64_t first);
 /// The hash of a whole of `size` bytes, of what its parts add.

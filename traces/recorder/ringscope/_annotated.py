@@ -6,77 +6,11 @@ import threading
 import torch
 import torch.distributed as dist
 
-from ._exchanges import Exchanges, storage_of
+from ._exchanges import Exchanges
+from ._hand_call import HandCall
+from ._hashing import gridsum64
 from ._session import observer
 from ._shapes import heads_first, lse_of
-from ._tensors import mixsum64
-
-
-class HandCall:
-    """One attention of one layer, from its inputs to its results."""
-
-    def __init__(self, number, direction, layout, begin_ns):
-        self.number = number
-        self.forward_number = number
-        self.direction = direction
-        self.layout = layout
-        self.begin_ns = self.seen_ns = begin_ns
-        self.layer, self.microbatch = None, 0
-        self.rank, self.size, self.members, self.group = 0, 1, [0], None
-        self.causal = False
-        self.ring_step = 0
-        self.q_shape = self.k_shape = ()
-        self.sources = {}
-        self.pieces = {}
-        self.operators = []
-        self.kv_storages, self.kv_hashes = set(), set()
-        self.exchanges = None
-
-    def place(self):
-        at = {"layer": self.layer, "microbatch": self.microbatch, "ring_step": self.ring_step}
-        if self.direction == "backward":  # whether autograd called it or the job itself
-            at["pass"] = "backward"
-        return at
-
-    def knows(self, *tensors):
-        """These are keys and values, wherever they come by later."""
-        for tensor in tensors:
-            self.kv_storages.add(storage_of(tensor))
-            self.kv_hashes.add(mixsum64(tensor))
-
-    def payload_of(self, tensor):
-        """Of one that is sent. What arrived goes on as what it was."""
-        if self.direction == "forward" or storage_of(tensor) in self.kv_storages:
-            return "kv"
-        arrived = self.exchanges.arrived_as(tensor)
-        return arrived or ("kv" if mixsum64(tensor) in self.kv_hashes else "dkv")
-
-    def strategy(self):
-        """ "ulysses" where one operator attended all tokens of a share of the heads."""
-        if len(self.operators) != 1 or self.size == 1:
-            return None
-        _, heads, rows, _ = self.operators[0]["q_shape"]
-        turned = heads * self.size == self.q_shape[1] and rows == self.q_shape[2] * self.size
-        return "ulysses" if turned else None
-
-    def whose(self, steps):
-        """Whose block is held at each of so many ring steps, as world ranks: as the job said it, and
-        between that by the way that its blocks go round. None where neither tells."""
-        way = next(
-            (
-                way
-                for way in (-1, 1)
-                if all((self.rank + way * s) % self.size == at for s, at in self.sources.items())
-            ),
-            None,
-        )
-        seats = []
-        for step in range(steps):
-            seat = self.sources.get(step)
-            if seat is None and way is not None:
-                seat = (self.rank + way * step) % self.size
-            seats.append(None if seat is None else self.members[seat])
-        return seats
 
 
 class _Current(threading.local):
@@ -98,7 +32,7 @@ class AnnotationObserver:
         session = self.session
         direction = "backward" if dout is not None else "forward"
         call = HandCall(self._ring.next_call(), direction, layout, session.now())
-        at = mixsum64(q)
+        at = gridsum64(q)
         if self._step != session.step:
             self._forwards, self._step = {}, session.step
         call.layer = session.layer if layer is None else layer
@@ -130,7 +64,7 @@ class AnnotationObserver:
             dropout=0.0,
             q_shape=list(call.q_shape),
             k_shape=list(call.k_shape),
-            tensors={what: session.tensor(what, inputs[what], **place) for what in wanted},
+            tensors=session.tensors({what: inputs[what] for what in wanted}, **place),
             ring={"group": call.group, "rank": call.rank, "rotate": "p2p", "load_balance": False},
             begin_ns=call.begin_ns,
         )
@@ -163,10 +97,8 @@ class AnnotationObserver:
             held = torch.stack([keys, heads_first(v, call.layout, "v")])
             session.tensor("kv", held, keep=False, **at)
         out = heads_first(out, call.layout, "out")
-        tensors = {}
-        for what, value in (("block_out", out), ("block_lse", lse_of(lse, out, "lse"))):
-            if value is not None:
-                tensors[what] = session.tensor(what, value, piece=piece, **at)
+        named = {"block_out": out, "block_lse": lse_of(lse, out, "lse")}
+        tensors = session.tensors(named, piece=piece, **at)
         begin_ns, now = call.seen_ns, session.now()
         session.line(
             "block",
@@ -178,7 +110,6 @@ class AnnotationObserver:
             causal=bool(causal),
             q_rows=list(q_rows or (0, call.q_shape[2])),
             k_rows=list(k_rows or (0, keys.shape[2])),
-            k_hash=session.digest(keys),
             tensors=tensors,
             begin_ns=begin_ns,
             end_ns=now,
@@ -224,14 +155,9 @@ class AnnotationObserver:
         sources = call.whose(min(max(steps) + 1, call.size))
         self._write_hops(call, hops, sources)
         at = {"layer": call.layer, "microbatch": call.microbatch}
-        ids = {}
-        for what in ("out", "dq", "dk", "dv"):
-            if results.get(what) is not None:
-                value = heads_first(results[what], call.layout, what)
-                ids[what] = session.tensor(what, value, **at)
-        if results.get("lse") is not None:
-            out = heads_first(results["out"], call.layout, "out")
-            ids["lse"] = session.tensor("lse", lse_of(results["lse"], out, "lse"), **at)
+        named = {w: heads_first(results.get(w), call.layout, w) for w in ("out", "dq", "dk", "dv")}
+        named["lse"] = lse_of(results.get("lse"), named["out"], "lse")
+        ids = session.tensors(named, **at)
         session.line(
             "attention_end",
             call=call.number,
@@ -269,19 +195,18 @@ class AnnotationObserver:
             self.current.call.exchanges.waited(number, begin_ns, end_ns)
             self.current.call.seen_ns = end_ns
 
-    def operator(self, func, args, kwargs, run):
+    def operator(self, operator, args, kwargs, run):
         """An attention operator within an annotated attention: its blocks are what block() says;
         without that, what the operator attends."""
         call = self.current.call
         call.seen_ns = begin_ns = self.session.now()
         results = run()
-        self.attended(call, func, args, kwargs, results, begin_ns, self.session.now())
+        self.attended(call, operator, args, kwargs, results, begin_ns, self.session.now())
         return results
 
     @observer
-    def attended(self, call, func, args, kwargs, results, begin_ns, end_ns):
-        names = [argument.name for argument in func._schema.arguments]
-        given = {**dict(zip(names, args)), **kwargs}
+    def attended(self, call, operator, args, kwargs, results, begin_ns, end_ns):
+        given = operator.given(args, kwargs)
         q, k = given["query"], given["key"]
         mask = given.get("attn_mask", given.get("attn_bias"))
         # Of a mask in numbers it is not known which pairs it has.
@@ -290,15 +215,15 @@ class AnnotationObserver:
         ids = {}
         # Other rows than the shard's: no block() can be of it, so it is the attention itself.
         if call.direction == "forward" and q.size(2) != call.q_shape[2]:
-            for what, value in zip(("block_out", "block_lse"), results[:2]):
-                ids[what] = self.session.tensor(what, value, piece=len(call.operators), **at)
+            named = dict(zip(("block_out", "block_lse"), results[:2]))
+            ids = self.session.tensors(named, piece=len(call.operators), **at)
         call.operators.append(
             {
                 "call": call.number,
                 "direction": call.direction,
                 **self.session.place(**at),
                 "piece": len(call.operators),
-                "operator": func.name(),
+                "operator": operator.full_name,
                 "causal": bool(given.get("is_causal", False)),
                 "q_rows": rows,
                 "k_rows": rows and [0, k.size(2)],

@@ -4,6 +4,7 @@
 import torch
 import torch.distributed as dist
 
+from ._hashing import gridsum64
 from ._names import name_of
 from ._pytorch import context_parallel_module
 from ._session import observer
@@ -26,6 +27,7 @@ class BufferObserver:
         self.model = None
         self.named = {}
         self._meshes = set()
+        self._known_tokens = {}
         self._cut = None
         ring = context_parallel_module()
         if ring is not None:
@@ -123,12 +125,17 @@ class BufferObserver:
     def _tokens(self, mesh, length, device, args, kwargs):
         """Which tokens are left of a sequence, by the same cut of their indices. The second says
         whether all rows of a batch share them."""
-        indices = torch.arange(length, device=device)
         balancer = kwargs.get("load_balancer", args[0] if args else None)
-        if balancer is not None and balancer._generate_indices().size(0) != 1:
+        order = balancer._generate_indices() if balancer is not None else None
+        if order is not None and order.size(0) != 1:
             return None, False
-        own = self._cut(mesh, [indices], [0], *args, **kwargs)[0]
-        return runs_of(own.tolist()), True
+        key = (mesh, length, None if order is None else gridsum64(order))
+        known = self._known_tokens if args or kwargs else {}  # before 2.9 an option says how, too
+        if key not in known:
+            indices = torch.arange(length, device=device)
+            own = self._cut(mesh, [indices], [0], *args, **kwargs)[0]
+            known[key] = runs_of(own.tolist())
+        return known[key], True
 
     def describe_mesh(self, mesh):
         """The whole mesh that a part belongs to, once: its axes, and who is where."""

@@ -1,46 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectives and messages, as c10d's dispatcher sees them whoever asked for them."""
 
-import torch
 import torch.distributed as dist
 
+from ._operators import tensors_in
 from ._session import observer
-
-# Of a c10d operator: what it is called in a recording.
-_KINDS = (
-    ("allreduce", "all_reduce"),
-    ("all_reduce", "all_reduce"),
-    ("allgather", "all_gather"),
-    ("all_gather", "all_gather"),
-    ("reduce_scatter", "reduce_scatter"),
-    ("alltoall", "all_to_all"),
-    ("all_to_all", "all_to_all"),
-    ("broadcast", "broadcast"),
-    ("scatter", "scatter"),
-    ("gather", "gather"),
-    ("reduce", "reduce"),
-    ("barrier", "barrier"),
-    ("send", "send"),
-    ("recv", "receive"),
-)
 
 # With what DDP and FSDP sum gradients while backward runs, many in one buffer without names.
 _OF_WRAPPERS = ("allreduce_", "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_")
-
-
-def kind_of(name):
-    """What a c10d operator is called in a recording; None: it is none that ranks meet in."""
-    plain = name.lstrip("_")
-    return next((kind for begin, kind in _KINDS if plain.startswith(begin)), None)
-
-
-def tensors_in(value):
-    """Those in lists and tuples, however deep."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from tensors_in(item)
 
 
 class CollectiveObserver:
@@ -48,50 +15,47 @@ class CollectiveObserver:
         self.session = session
         self.ring = ring
         self.annotations = annotations
-        self.gradient_names = lambda: {}
+        self.gradient_name = lambda tensor: None
+        self.clipped_names = frozenset()  # names of gradients, in this training step
         self.wrappers = lambda: []
         self.number = 0
         self._waited = {}
 
-    def call(self, func, args, kwargs):
-        name = func._schema.name.split("::")[1]
-        if name == "wait_tensor":
-            begin_ns = self.session.now()
-            result = func(*args, **kwargs)
+    def call(self, operator, args, kwargs, run):
+        begin_ns = self.session.now()
+        if operator.name == "wait_tensor":
+            result = run()
             self.waited(args[0], begin_ns)
             return result
-        kind = kind_of(name)
-        if kind is None:
-            return func(*args, **kwargs)
-        begin_ns = self.session.now()
-        line = self.posted(kind, name, func, args, kwargs)
-        results = func(*args, **kwargs)
+        line = self.posted(operator, args, kwargs)
+        results = run()
         self.started(line, results, begin_ns)
-        if kind in ("send", "receive") and line and self.annotations.current.call is not None:
-            self.annotations.message(line, next(tensors_in(list(args))))
+        if operator.kind in ("send", "receive") and line and self.annotations.current.call is not None:
+            self.annotations.message(line, next(tensors_in(args)))
         return results
 
     @observer
-    def posted(self, kind, name, func, args, kwargs):
-        names = [argument.name for argument in func._schema.arguments]
-        given = {**dict(zip(names, args)), **kwargs}
+    def posted(self, operator, args, kwargs):
+        given, kind = operator.given(args, kwargs), operator.kind
         self.number += 1
-        tensors = list(tensors_in(list(args)))
+        tensors = list(tensors_in(args))
         line = {
             "number": self.number,
             "operator": kind,
-            "as": name,
+            "as": operator.name,
             **self.session.place(),
             "group": self._group(given),
             "bytes": max((t.numel() * t.element_size() for t in tensors), default=0),
             "reduce": self._reduction(given),
-            "gradients": self._gradients(tensors),
+            "gradients": [],
         }
         call = self.ring.current.call or self.annotations.current.call
         if call is not None:
             line.update(call=call.number, **call.place())
-        elif name in _OF_WRAPPERS and line["pass"] == "backward" and self.wrappers():
-            line["sums_for"] = self.wrappers()[0]
+        else:
+            line["gradients"] = self._gradients(tensors)
+            if operator.name in _OF_WRAPPERS and line["pass"] == "backward" and self.wrappers():
+                line["sums_for"] = self.wrappers()[0]
         for peer in ("dst", "src"):
             if kind in ("send", "receive") and peer in given:
                 line["peer"] = self._world_rank(given, int(given[peer]))
@@ -126,17 +90,15 @@ class CollectiveObserver:
             return None
 
     def _gradients(self, tensors):
-        """Records gradients as they are before they are summed; returns their names."""
-        if not tensors:
-            return []
-        known = self.gradient_names()
+        """The names of gradients that are about to be summed. Of one that was clipped it is written down, since
+        what is clipped before its sum is no gradient of the whole."""
         names = []
         for tensor in tensors:
-            name = known.get(tensor.data_ptr())
-            if name is None or tensor.numel() == 0:
-                continue
-            self.session.tensor("grad_before_sync", tensor, name=name, keep=False, layer=None)
-            names.append(name)
+            name = self.gradient_name(tensor) if tensor.numel() else None
+            if name in self.clipped_names:
+                self.session.passes("grad_before_sync", tensor, name=name, layer=None)
+            if name is not None:
+                names.append(name)
         return names
 
     @observer

@@ -78,10 +78,10 @@ class Live:
         self._standing = None
         self._stream = None
 
-    def begin(self, session, patches, mode):
+    def begin(self, session, patches, watch):
         self._standing = Standing(session, patches)
-        if mode is not None:
-            mode.standing = self._standing
+        if watch is not None:
+            watch.standing = self._standing
         self._stream = Stream(
             self._address, self._token, session, self._pausing, self._standing
         )
@@ -252,8 +252,8 @@ class Stream:
         return len(data) == _CHUNK
 
     def _send_values(self):
-        while self._values < self._writer.files:
-            name = self._writer.values_name(self._values)
+        while self._values < self._writer.value_files.files:
+            name = self._writer.value_files.name(self._values)
             with open(os.path.join(self._folder, name), "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 self._send(_encoded({"line": "values", "file": name, "bytes": size}))

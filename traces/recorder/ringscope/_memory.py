@@ -14,21 +14,24 @@ _STEPPING = ("model", "optimizer", "step")
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
-def resident_bytes():
-    """Of this process, or None where the system does not say it in /proc."""
+def _opened():
     try:
-        file = os.open("/proc/self/statm", os.O_RDONLY)
-        try:
-            return int(os.read(file, 128).split()[1]) * _PAGE
-        finally:
-            os.close(file)
-    except (OSError, ValueError, IndexError):
+        return open("/proc/self/statm", "rb", buffering=0)
+    except OSError:
+        return None
+
+
+def resident_bytes(statm):
+    """Of this process, by the opened /proc/self/statm, or None where the system has none."""
+    try:
+        return int(os.pread(statm.fileno(), 128, 0).split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError, AttributeError):
         return None
 
 
 def device_bytes():
     """What PyTorch's allocator has of the current CUDA device; None where the job uses none."""
-    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+    if not (torch.cuda.is_initialized() and torch.cuda.is_available()):
         return None
     stats = torch.cuda.memory_stats()
     names = {
@@ -53,6 +56,7 @@ class MemoryObserver:
 
     def __init__(self, session):
         self.session = session
+        self._statm = _opened()
         self.known = []
         self.parameters = lambda: ()
         self._optimizers = {}
@@ -61,6 +65,10 @@ class MemoryObserver:
         self._own_kv = 0
         self._gathers = False
         self._gradients, self._waiting = {}, []  # bytes by address; parameters without one
+
+    def close(self):
+        if self._statm is not None:
+            self._statm.close()
 
     def optimizer(self, optimizer):
         self._optimizers[id(optimizer)] = optimizer
@@ -100,9 +108,9 @@ class MemoryObserver:
             step=self.session.step,
             time_ns=self.session.now(),
             held={**self._lasting, **self._attention},
-            resident=resident_bytes(),
+            resident=resident_bytes(self._statm),
             device=device_bytes(),
-            recorder=self.session.writer.pending_bytes,
+            recorder=self.session.writer.value_files.pending_bytes,
         )
 
     def _look_at_parameters(self, again):

@@ -2,6 +2,7 @@
 """The model as it runs: which layer is at work, and the positions and angles that it got."""
 
 import inspect
+import weakref
 
 import torch
 from torch import nn
@@ -25,10 +26,20 @@ def decoder_layers(model):
     return best
 
 
+_signatures = weakref.WeakKeyDictionary()  # by function: asking takes longer than all else of a call
+
+
+def _signature(method):
+    function = getattr(method, "__func__", method)
+    if function not in _signatures:
+        _signatures[function] = inspect.signature(method)
+    return _signatures[function]
+
+
 def _given(module, args, kwargs):
     """What a module was called with, by the names of its forward()."""
     try:
-        bound = inspect.signature(module.forward).bind_partial(*args, **kwargs).arguments
+        bound = _signature(module.forward).bind_partial(*args, **kwargs).arguments
     except (TypeError, ValueError):
         return dict(kwargs)
     return {**bound, **bound.pop("kwargs", {})}
@@ -210,6 +221,4 @@ class ModelObserver:
             if isinstance(given.get(name), torch.Tensor):
                 self.session.tensor("rotary_position_ids", given[name], name=name, keep=True)
         if isinstance(output, (tuple, list)) and len(output) == 2:
-            for what, value in zip(("rotary_cos", "rotary_sin"), output):
-                if isinstance(value, torch.Tensor):
-                    self.session.tensor(what, value)
+            self.session.tensors(dict(zip(("rotary_cos", "rotary_sin"), output)))

@@ -3,7 +3,7 @@
 whole has."""
 
 from ._pytorch import local_of
-from ._tensors import mixsum64_of_part
+from ._hashing import dotsum64_of_part
 
 
 def part_of(value):
@@ -27,9 +27,9 @@ def part_of(value):
 
 
 def _share_of_hash(local, begin, rows):
-    """None where a word of the hash has bytes of two parts."""
+    """None where half a word of the hash has bytes of two parts."""
     row_bytes = local.element_size() * local[:1].numel()
     first, end = begin * row_bytes, (begin + local.shape[0]) * row_bytes
     if first % 4 or (end % 4 and begin + local.shape[0] < rows):
         return None
-    return f"{mixsum64_of_part(local, first // 4):016x}"
+    return f"{dotsum64_of_part(local, first):016x}"

@@ -5,7 +5,6 @@ import atexit
 
 import torch
 from torch.nn.modules import module as modules
-from torch.utils import _python_dispatch as dispatching
 
 from ._annotated import AnnotationObserver
 from ._buffers import BufferObserver
@@ -40,31 +39,6 @@ def _checked(declare):
     return declare
 
 
-def _add_mode(mode):
-    """Puts a mode below all others, so that whoever leaves one of those meanwhile leaves his own."""
-    above = _taken_off(None)
-    mode.__enter__()
-    for other in above:
-        dispatching._push_mode(other)
-
-
-def _remove_mode(mode):
-    """Takes a mode from the stack, wherever it is; those above it stay."""
-    above = _taken_off(mode)
-    if dispatching._get_current_dispatch_mode() is mode:
-        mode.__exit__(None, None, None)
-    for other in above:
-        dispatching._push_mode(other)
-
-
-def _taken_off(mode):
-    """The modes above this one, the lowest first, which are off the stack now; all for None."""
-    above = []
-    while (top := dispatching._get_current_dispatch_mode()) is not None and top is not mode:
-        above.insert(0, dispatching._pop_mode())
-    return above
-
-
 class Recording:
     """A recording from its beginning to close()."""
 
@@ -96,34 +70,33 @@ class Recording:
         self.losses = LossObserver(self.session, self.buffers)
         self.optimizer = OptimizerObserver(self.session, self.patches)
         self.model = None
-        self.mode = None
-        self._looks = False
+        self.watch = None
         self._first_call = None
         if model is not None:
             self._adopt(model)
         else:
             self._first_call = modules.register_module_forward_pre_hook(self._called)
         if model is None or not is_compiled(model):
-            self._watch()
+            self._begin_to_watch()
         else:
             self.session.line(
                 "limit", why="the model is compiled: operators and collectives are not observed"
             )
         if live is not None:
             self.session.live = live
-            live.begin(self.session, self.patches, self.mode)
+            live.begin(self.session, self.patches, self.watch)
         self.session.at_border = self._border
         self._border()
         atexit.register(self._at_exit)
 
-    def _watch(self):
-        self.mode = Watch(self.session, self.ring, self.annotations, self.losses)
-        if self.mode.collectives:
-            self.mode.collectives.gradient_names = self.optimizer.gradient_names
-            self.mode.collectives.wrappers = lambda: self.model.around if self.model else []
-            WorkObserver(
-                self.session, self.patches, self.mode.collectives, self.annotations.waited
-            )
+    def _begin_to_watch(self):
+        self.watch = Watch(self.session, self.ring, self.annotations, self.losses)
+        collectives = self.watch.collectives
+        if collectives:
+            collectives.gradient_name = self.optimizer.gradient_name
+            collectives.clipped_names = self.optimizer.clipped_names
+            collectives.wrappers = lambda: self.model.around if self.model else []
+            WorkObserver(self.session, self.patches, collectives, self.annotations.waited)
 
     def _border(self):
         """Layers are looked at in training steps that are recorded alone; operators also while
@@ -133,9 +106,8 @@ class Recording:
         try:
             if self.model is not None:
                 self.model.look(active)
-            if self.mode is not None and looks != self._looks:
-                (_add_mode if looks else _remove_mode)(self.mode)
-                self._looks = looks
+            if self.watch is not None:
+                self.watch.look(looks)
         except Exception as error:  # noqa: BLE001: the job must go on
             self.session.trouble("border", error)
 
@@ -158,9 +130,9 @@ class Recording:
             self._unwatch()
 
     def _unwatch(self):
-        if self._looks:
-            _remove_mode(self.mode)
-        self.mode, self._looks = None, False
+        if self.watch is not None:
+            self.watch.look(False)
+        self.watch = None
 
     def log(self, numbers):
         values = {}

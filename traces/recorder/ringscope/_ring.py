@@ -112,12 +112,10 @@ class RingObserver:
         call.group = session.group(group)
         call.query = query
         at = {"layer": call.layer, "microbatch": call.microbatch}
-        ids = {}
-        if direction == "forward":
-            for what, value in (("q", query), ("k", key), ("v", given["value"])):
-                ids[what] = session.tensor(what, value, **at)
-        else:
-            ids["dout"] = session.tensor("dout", given["grad_out"], **at)
+        named = {"q": query, "k": key, "v": given["value"]}
+        if direction == "backward":
+            named = {"dout": given["grad_out"]}
+        ids = session.tensors(named, **at)
         call.kv_shape = [2, *key.shape]
         self.held(call, torch.stack([key, given["value"]]))
         kwargs = given.get("kwargs", {})
@@ -155,15 +153,13 @@ class RingObserver:
         if call is None:
             return
         at = {"layer": call.layer, "microbatch": call.microbatch}
-        ids = {}
         if call.direction == "forward":
             out, lse = results[0], results[1]
             self._forwards[out.data_ptr()] = (call.number, call.layer, call.microbatch)
             names = (("out", out), ("lse", lse.squeeze(-1) if lse.dim() == out.dim() else lse))
         else:
             names = zip(("dq", "dk", "dv"), results[:3])
-        for what, value in names:
-            ids[what] = self.session.tensor(what, value, **at)
+        ids = self.session.tensors(dict(names), **at)
         self.session.line(
             "attention_end",
             call=call.number,
@@ -230,18 +226,17 @@ class RingObserver:
             end_ns=self.session.now(),
         )
 
-    def block(self, func, args, kwargs, run):
+    def block(self, operator, args, kwargs, run):
         """An attention operator that was called within the ring: of one block."""
         call = self.current.call
         begin_ns = self.session.now()
         results = run()
-        self.attended(call, func, args, kwargs, results, begin_ns, self.session.now())
+        self.attended(call, operator, args, kwargs, results, begin_ns, self.session.now())
         return results
 
     @observer
-    def attended(self, call, func, args, kwargs, results, begin_ns, end_ns):
-        names = [argument.name for argument in func._schema.arguments]
-        given = {**dict(zip(names, args)), **kwargs}
+    def attended(self, call, operator, args, kwargs, results, begin_ns, end_ns):
+        given = operator.given(args, kwargs)
         q, k = given["query"], given["key"]
         length = call.query.size(2)
         held = call.held.storage_offset() if call.held is not None else k.storage_offset()
@@ -250,18 +245,16 @@ class RingObserver:
         at = {**call.place(), "source_rank": call.source(), "piece": piece}
         ids = {}
         if call.direction == "forward":
-            ids["block_out"] = self.session.tensor("block_out", results[0], **at)
-            ids["block_lse"] = self.session.tensor("block_lse", results[1], **at)
+            ids = self.session.tensors({"block_out": results[0], "block_lse": results[1]}, **at)
         self.session.line(
             "block",
             call=call.number,
             direction=call.direction,
             **self.session.place(**at),
-            operator=func.name(),
+            operator=operator.full_name,
             causal=bool(given.get("is_causal", False)),
             q_rows=_rows(q, call.query.storage_offset(), length),
             k_rows=_rows(k, held, length),
-            k_hash=self.session.digest(k),
             tensors=ids,
             begin_ns=begin_ns,
             end_ns=end_ns,

@@ -9,7 +9,8 @@ import time
 import torch
 import torch.distributed as dist
 
-from ._tensors import TYPES, can_be_read, mixsum64, quiet, raw_bytes, statistics
+from ._digests import digests
+from ._tensors import TYPES, can_be_read, quiet, raw_bytes
 from ._memory import MemoryObserver
 from ._pytorch import local_of
 from ._writer import RankWriter
@@ -107,17 +108,19 @@ class Session:
     def line(self, kind, **fields):
         if not self.running:
             return
-        self.describe_job()
+        if not self._described:
+            self.describe_job()
         if self.writer.left_bytes <= 0:
             self.running = False
             self.writer.line("full", step=self.step)
             return
         self.writer.line(kind, **fields)
+        self.running = not self.writer.broken
         self.memory.sample(kind, fields)
 
     def describe_job(self):
         """Once torch.distributed is there: the backend, and an id that all ranks of a job share."""
-        if self._described or not (dist.is_available() and dist.is_initialized()):
+        if not (dist.is_available() and dist.is_initialized()):
             return
         self._described = True
         from torch.distributed.distributed_c10d import _get_default_store
@@ -151,35 +154,54 @@ class Session:
     def size_of(self, group_name):
         return self._groups.get(group_name, 1)
 
-    def tensor(self, what, value, name="", keep=None, part=None, **place):
-        """Records a tensor as it is now; `part`: of which whole it is one. Returns its number, or None
-        where it cannot be read."""
-        value = local_of(value)
-        if not can_be_read(value) or value.dtype not in TYPES:
-            return None
-        value = value.detach().contiguous()
+    def tensor(self, what, value, **options):
+        """Records a tensor as it is now; `options` as in record(). Returns its number, or None where it cannot
+        be read."""
+        return self.record([(what, value, options)])[0]
+
+    def tensors(self, named, **options):
+        """Of several at one place, by what they are, where they are there; returns their numbers likewise."""
+        items = [(what, value, options) for what, value in named.items() if value is not None]
+        return dict(zip((what for what, _, _ in items), self.record(items)))
+
+    def record(self, items):
+        """(what, value, {name, keep, part: of which whole it is one, place …}) of tensors as they are now, all at
+        once, since that takes less time. Returns their numbers."""
+        numbers, readable = [None] * len(items), []
+        for at, (what, value, options) in enumerate(items):
+            value = local_of(value)
+            if can_be_read(value) and value.dtype in TYPES:
+                readable.append((at, what, value.detach().contiguous(), options))
+        found = digests([value for _, _, value, _ in readable])
+        for (at, what, value, options), (digest, numbers_of) in zip(readable, found):
+            numbers[at] = self._write(what, value, digest, numbers_of, **options)
+        return numbers
+
+    def _write(self, what, value, digest, stats, name="", keep=None, part=None, **place):
         dtype, shape = TYPES[value.dtype], list(value.shape)
-        digest = mixsum64(value)
-        self._tensors += 1
-        number = self._tensors
         self.memory.saw(what, value.numel() * value.element_size())
-        fields = {
-            "id": number,
-            "what": what,
-            "name": name,
-            **self.place(**place),
-            "dtype": dtype,
-            "shape": shape,
-            "hash": f"{digest:016x}",
-            "stats": statistics(value),
-        }
+        fields = self._fields(what, name, dtype, shape, place)
+        fields["hash"] = f"{digest:016x}"
+        fields["stats"] = stats
         kept = self._values(what, value, (digest, dtype, tuple(shape)), keep)
         if kept:
             fields["values"] = kept
         if part is not None:
             fields["part"] = part
         self.line("tensor", **fields)
-        return number
+        return fields["id"]
+
+    def passes(self, what, value, name="", **place):
+        """Writes down of a tensor only that it came by here, which costs no time for its elements."""
+        value = local_of(value)
+        if can_be_read(value) and value.dtype in TYPES:
+            fields = self._fields(what, name, TYPES[value.dtype], list(value.shape), place)
+            self.line("tensor", **fields)
+
+    def _fields(self, what, name, dtype, shape, place):
+        self._tensors += 1
+        named = {"id": self._tensors, "what": what, "name": name}
+        return {**named, **self.place(**place), "dtype": dtype, "shape": shape}
 
     def _values(self, what, value, content, keep):
         if self.policy == "none":
@@ -198,10 +220,6 @@ class Session:
         self._kept[content] = at
         return at
 
-    def digest(self, value):
-        """A tensor's hash as lines have it, or None where it cannot be read."""
-        return f"{mixsum64(value):016x}" if can_be_read(value) else None
-
     def trouble(self, where, error):
         """Writes down that something could not be observed."""
         self._troubles += 1
@@ -213,8 +231,9 @@ class Session:
         """The optimizer has stepped: what follows belongs to the next training step."""
         if self.active or self.fingerprints:
             self.line("step", step=self.step, end_ns=self.now(), microbatches=self.microbatch + 1)
-            self.writer.flush_values()
+            self.writer.value_files.flush()
         if self.live:
+            self.writer.value_files.settle()
             self.live.at_border(self.step)
         self.step += 1
         self.microbatch = -1
@@ -233,3 +252,4 @@ class Session:
             end_ns=self.now(),
         )
         self.writer.close()
+        self.memory.close()

@@ -14,7 +14,7 @@ import torch.distributed as dist
 
 import ringscope
 
-from ._collectives import kind_of, tensors_in
+from ._operators import tensors_in
 
 _POSTING = (
     "send",
@@ -68,22 +68,18 @@ class Standing:
         self._moved_ns = time.monotonic_ns()
         self.changed = True
 
-    def around(self, func, args, kwargs, run):
+    def around(self, operator, args, kwargs, run):
         """An operator of c10d: what it posts is counted before it is posted."""
-        name = func._schema.name.split("::")[1]
-        if name == "wait_tensor":
+        if operator.name == "wait_tensor":
             post = self._functional.pop(args[0].data_ptr(), None)
             return self._while_in(post, run)
-        kind = "barrier" if name == "monitored_barrier_" else kind_of(name)
-        if kind is None:
-            return run()
         try:
-            post = self._post(kind, func, args, kwargs)
+            post = self._post(operator, args, kwargs)
         except Exception as error:  # noqa: BLE001: the job must go on
             self.session.trouble("standing", error)
             return run()
         results = self._while_in(post, run)
-        if func.namespace == "_c10d_functional":
+        if operator.namespace == "_c10d_functional":
             for tensor in tensors_in(results):
                 self._functional[tensor.data_ptr()] = post
                 while len(self._functional) > _MOST_WAITED:
@@ -101,9 +97,8 @@ class Standing:
             self._in = before
             self.moved()
 
-    def _post(self, kind, func, args, kwargs):
-        names = [argument.name for argument in func._schema.arguments]
-        given = {**dict(zip(names, args)), **kwargs}
+    def _post(self, operator, args, kwargs):
+        kind, given = operator.kind, operator.given(args, kwargs)
         group = given.get("process_group", given.get("group_name"))
         if isinstance(group, str):
             group = dist.distributed_c10d._resolve_process_group(group)
@@ -119,7 +114,7 @@ class Standing:
             ends = {"from": own, "to": peer} if kind == "send" else {"from": peer, "to": own}
             ends["tag"] = tag
             key += (kind, ends["from"], ends["to"], tag)
-        size = max((t.numel() * t.element_size() for t in tensors_in(list(args))), default=0)
+        size = max((t.numel() * t.element_size() for t in tensors_in(args)), default=0)
         count, last = self._posted.pop(key, (0, ()))
         count += 1
         self._posted[key] = (count, (*last[1 - _LAST :], (count, kind, size)))

@@ -9,7 +9,12 @@ from ._parts import part_of
 from ._pytorch import local_of
 from ._session import fingerprinter, observer
 
+_AT_ONCE = 32
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
+
+
+def _address(gradient):
+    return None if gradient is None else local_of(gradient).data_ptr()
 
 
 class LossObserver:
@@ -90,6 +95,7 @@ class OptimizerObserver:
     def __init__(self, session, patches):
         self.session = session
         self.names = {}
+        self.clipped_names = set()
         self._handles = [
             optimizers.register_optimizer_step_pre_hook(self._before),
             optimizers.register_optimizer_step_post_hook(self._after),
@@ -107,15 +113,19 @@ class OptimizerObserver:
         for name, parameter in model.named_parameters():
             self.names[id(parameter)] = name.removeprefix("module.").replace("_orig_mod.", "")
 
-    def gradient_names(self):
-        """By the address of what the gradients are stored in."""
-        return {
-            local_of(parameter.grad).data_ptr(): name
-            for parameter, name in self._known
-            if parameter.grad is not None
-        }
+    def gradient_name(self, tensor):
+        """The parameter whose gradient this is, or None."""
+        address = tensor.data_ptr()
+        for again in (False, True):
+            if again:
+                self._by_address = {_address(p.grad): (name, p) for p, name in self._known}
+            name, parameter = self._by_address.get(address, (None, None))
+            if parameter is not None and _address(parameter.grad) == address:
+                return name
+        return None
 
     _known = ()
+    _by_address = {}
 
     def set_parameters(self, model):
         self.know(model)
@@ -129,17 +139,21 @@ class OptimizerObserver:
                 yield self.names.get(id(parameter), f"group{index}.{at}"), parameter
 
     def _record(self, what, optimizer, of):
-        for name, parameter in self._parameters(optimizer):
-            value = of(parameter)
-            if value is None:
-                continue
-            self._write(what, name, value)
+        self._write(what, [(name, of(p)) for name, p in self._parameters(optimizer)])
 
-    def _write(self, what, name, value):
-        self.session.tensor(what, value, name=name, keep=False, part=part_of(value), layer=None)
-        if value is not local_of(value):
-            placed = [str(placement) for placement in value.placements]
-            self.session.line("placed", what=what, name=name, placements=placed)
+    def _write(self, what, named):
+        """A few at a time, since copies are made of those that are not contiguous."""
+        named = [(name, value) for name, value in named if value is not None]
+        for first in range(0, len(named), _AT_ONCE):
+            some = named[first : first + _AT_ONCE]
+            options = {"keep": False, "layer": None}
+            self.session.record(
+                [(what, v, {"name": name, "part": part_of(v), **options}) for name, v in some]
+            )
+            for name, value in some:
+                if value is not local_of(value):
+                    placed = [str(placement) for placement in value.placements]
+                    self.session.line("placed", what=what, name=name, placements=placed)
 
     def _before(self, optimizer, args, kwargs):
         self.take_gradients(optimizer)
@@ -154,6 +168,7 @@ class OptimizerObserver:
     @observer
     def take_gradients(self, optimizer):
         self.session.memory.optimizer(optimizer)
+        self.clipped_names.clear()
         self._record("grad", optimizer, lambda parameter: parameter.grad)
         for group in optimizer.param_groups:
             self.session.line(
@@ -189,9 +204,9 @@ class OptimizerObserver:
 
     @observer
     def take_unclipped(self, parameters):
-        for parameter in parameters:
-            if parameter.grad is not None:
-                self._write("grad_unclipped", self.names.get(id(parameter), ""), parameter.grad)
+        named = [(self.names.get(id(parameter), ""), parameter.grad) for parameter in parameters]
+        self._write("grad_unclipped", named)
+        self.clipped_names.update(name for name, gradient in named if gradient is not None)
 
     @observer
     def clipped(self, norm, max_norm, args, kwargs, begin_ns):

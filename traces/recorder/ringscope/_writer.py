@@ -3,19 +3,13 @@
 
 import json
 import os
-import struct
+import sys
 import time
 
+from ._hashing import HASH, HASH_OF_PARTS
+from ._values import ValueFiles
+
 VERSION = 1
-_TYPE_NAMES = {
-    "float32": "F32",
-    "float64": "F64",
-    "bfloat16": "BF16",
-    "float16": "F16",
-    "int32": "I32",
-    "int64": "I64",
-}
-_VALUES_A_FILE = 16 << 20
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))  # dumps() makes one a line
 
 
@@ -28,9 +22,11 @@ def _boot_id():
 
 
 class RankWriter:
-    """Appends lines, each flushed, and writes values aside before they get their name.
+    """Appends lines, each at once to its file, and hands values to their files.
 
-    Raises FileExistsError where this rank has a file in the folder already: nothing is overwritten.
+    Raises FileExistsError where this rank has a file in the folder already: nothing is overwritten. Later no
+    error reaches the job: where a disk takes no more, that is said once on stderr, `broken` is true, and the
+    file ends with the last whole line.
     """
 
     def __init__(self, folder, rank, world_size, budget_bytes):
@@ -40,15 +36,18 @@ class RankWriter:
         self.start_ns = time.monotonic_ns()
         self.left_bytes = budget_bytes
         self.lines = 0
+        self.broken = False
+        self._end = 0
         self.stem = f"rank-{rank:05d}"
-        self._file = open(os.path.join(folder, self.stem + ".jsonl"), "x", encoding="utf-8")
-        self._pending = {}
-        self.pending_bytes = 0
-        self.files = 0
+        path = os.path.join(folder, self.stem + ".jsonl")
+        self._file = open(path, "xb", buffering=0)
+        self.value_files = ValueFiles(folder, self.stem, self._give_up)
         self.line(
             "header",
             ringscope="recording",
             version=VERSION,
+            hash=HASH,
+            hash_of_parts=HASH_OF_PARTS,
             rank=rank,
             world_size=world_size,
             clock={
@@ -63,51 +62,41 @@ class RankWriter:
         return time.monotonic_ns() - self.start_ns
 
     def line(self, kind, **fields):
-        text = _ENCODER.encode({"line": kind, **fields}) + "\n"
-        self._file.write(text)
-        self._file.flush()
+        text = (_ENCODER.encode({"line": kind, **fields}) + "\n").encode()
         self.left_bytes -= len(text)
-        self.lines += 1
+        if not self.broken:
+            self._append(text)
 
-    def values_name(self, number):
-        return f"{self.stem}.values-{number:04d}.safetensors"
+    def _append(self, text):
+        try:
+            size, left = len(text), text
+            while left:
+                left = left[self._file.write(left) :]
+            self._end += size
+            self.lines += 1
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error):
+        """Also called by the thread that writes values."""
+        if self.broken:
+            return
+        self.broken = True
+        try:
+            self._file.truncate(self._end)
+        except OSError:
+            pass
+        print(f"ringscope: rank {self.rank} is recorded no further, the job goes on: {error}", file=sys.stderr)
 
     def values(self, key, dtype, shape, data):
         """Keeps a tensor's bytes for the next file of values; returns where they will be."""
-        name = self.values_name(self.files)
-        self._pending[key] = (dtype, shape, data)
-        self.pending_bytes += len(data)
         self.left_bytes -= len(data)
-        if self.pending_bytes >= _VALUES_A_FILE:
-            self.flush_values()
-        return {"file": name, "key": key}
-
-    def flush_values(self):
-        if not self._pending:
-            return
-        path = os.path.join(self.folder, self.values_name(self.files))
-        header, at = {}, 0
-        for key, (dtype, shape, data) in self._pending.items():
-            header[key] = {
-                "dtype": _TYPE_NAMES[dtype],
-                "shape": shape,
-                "data_offsets": [at, at + len(data)],
-            }
-            at += len(data)
-        text = json.dumps(header, separators=(",", ":")).encode()
-        text += b" " * (-len(text) % 8)
-        with open(path + ".part", "xb") as file:
-            file.write(struct.pack("<Q", len(text)) + text)
-            for _, _, data in self._pending.values():
-                file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(path + ".part", path)
-        self._pending, self.pending_bytes = {}, 0
-        self.files += 1
+        return self.value_files.keep(key, dtype, shape, data)
 
     def close(self):
-        self.flush_values()
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        self.value_files.close()
+        try:
+            os.fsync(self._file.fileno())
+            self._file.close()
+        except OSError as error:
+            self._give_up(error)

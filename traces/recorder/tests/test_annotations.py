@@ -86,7 +86,7 @@ class HandRing(unittest.TestCase):
 
     def test_a_block_that_came_by_a_hop_has_the_hash_that_its_owner_gave_it(self):
         own, brought = (
-            [b["k_hash"] for b in of_kind(lines, "block") if b["source_rank"] == 0]
+            [t["hash"] for t in of_kind(lines, "tensor") if t["what"] == "kv" and t["source_rank"] == 0]
             for lines in self.lines
         )
         self.assertEqual(brought, own)

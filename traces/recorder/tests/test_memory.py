@@ -92,8 +92,8 @@ class System(unittest.TestCase):
         self.assertEqual(found, {"allocated": 5, "most_allocated": 9, "reserved": 12})
 
     def test_where_the_system_does_not_say_what_a_process_holds_nothing_is_said(self):
-        with mock.patch("os.open", side_effect=FileNotFoundError):
-            self.assertIsNone(_memory.resident_bytes())
+        with mock.patch("builtins.open", side_effect=FileNotFoundError):
+            self.assertIsNone(_memory.resident_bytes(_memory._opened()))
 
     def test_tensors_that_share_their_memory_count_once(self):
         weight = torch.zeros(4, 4)

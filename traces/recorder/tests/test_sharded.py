@@ -15,7 +15,7 @@ from test_recording import lines_of, of_kind
 
 sys.path.insert(0, PACKAGE)
 
-from ringscope._tensors import mixsum64, mixsum64_of_part  # noqa: E402
+from ringscope._hashing import dotsum64, dotsum64_of_part  # noqa: E402
 
 
 def values_of(folder, tensor):
@@ -59,7 +59,7 @@ class Sharded(unittest.TestCase):
             self.assertEqual(list(whole.shape), parts[0]["part"]["of"], name)
             size = whole.numel() * whole.element_size()
             added = sum(int(part["part"]["hash"], 16) for part in parts)
-            self.assertEqual((added + size * 0xD6E8FEB86659FD93) & (1 << 64) - 1, mixsum64(whole))
+            self.assertEqual((added + size * 0xD6E8FEB86659FD93) & (1 << 64) - 1, dotsum64(whole))
 
     def test_parts_say_where_they_begin_and_who_has_the_others(self):
         parts = [part["part"] for part in self.gradients()["lm_head.weight"]]
@@ -84,7 +84,7 @@ class Sharded(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    def test_a_word_with_bytes_of_two_parts_belongs_to_none(self):
+    def test_half_a_word_with_bytes_of_two_parts_belongs_to_none(self):
         from ringscope._parts import _share_of_hash
 
         values = torch.arange(6, dtype=torch.float32).to(torch.bfloat16)
@@ -94,10 +94,10 @@ class Parts(unittest.TestCase):
 
     def test_shares_of_any_cut_add_up(self):
         values = torch.randn(11)
-        for cut in (0, 4, 11):
-            added = mixsum64_of_part(values[:cut], 0) + mixsum64_of_part(values[cut:], cut)
+        for cut in (0, 1, 4, 11):
+            added = dotsum64_of_part(values[:cut], 0) + dotsum64_of_part(values[cut:], 4 * cut)
             added += 44 * 0xD6E8FEB86659FD93
-            self.assertEqual(added & (1 << 64) - 1, mixsum64(values))
+            self.assertEqual(added & (1 << 64) - 1, dotsum64(values))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of an operator before it is called, and a way to stand before some of PyTorch's operators that
+costs all others nothing."""
+
+import threading
+
+import torch
+
+# What a c10d operator is called in a recording, by how its name begins.
+_KINDS = (
+    ("allreduce", "all_reduce"),
+    ("all_reduce", "all_reduce"),
+    ("allgather", "all_gather"),
+    ("all_gather", "all_gather"),
+    ("reduce_scatter", "reduce_scatter"),
+    ("alltoall", "all_to_all"),
+    ("all_to_all", "all_to_all"),
+    ("broadcast", "broadcast"),
+    ("scatter", "scatter"),
+    ("gather", "gather"),
+    ("reduce", "reduce"),
+    ("barrier", "barrier"),
+    ("monitored_barrier", "barrier"),
+    ("send", "send"),
+    ("recv", "receive"),
+)
+_COLLECTIVES = ("c10d", "_c10d_functional")
+_ATTENTION = (
+    "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_cudnn_attention",
+)
+# Where a device is chosen for what has no tensor: of these operators PyTorch has nothing there, and no other
+# operator takes longer for what stands there.
+_KEY = "BackendSelect"
+
+
+class Operator:
+    """`name` is without its namespace; `kind`: of a collective or message, what a recording calls it;
+    `direction`: of attention."""
+
+    def __init__(self, func, direction=None):
+        self.func = func
+        self.full_name = func.name()
+        self.namespace, self.name = func._schema.name.split("::")
+        self.direction = direction
+        plain = self.name.lstrip("_")
+        found = (kind for begin, kind in _KINDS if plain.startswith(begin))
+        self.kind = next(found, None) if self.namespace in _COLLECTIVES else None
+        self._names = tuple(argument.name for argument in func._schema.arguments)
+
+    def given(self, args, kwargs):
+        """What it was called with, by the names of its arguments."""
+        return {**dict(zip(self._names, args)), **kwargs}
+
+
+def attention_operators():
+    found = []
+    for name in _ATTENTION:
+        for suffix, direction in (("", "forward"), ("_backward", "backward")):
+            packet = getattr(torch.ops.aten, name + suffix, None)
+            if packet is not None:
+                found.append(Operator(packet.default, direction))
+    return found
+
+
+def collective_operators():
+    """Those in which ranks meet, and the wait for one."""
+    found = []
+    for full_name in torch._C._dispatch_get_all_op_names():
+        namespace, _, name = full_name.partition("::")
+        if namespace in _COLLECTIVES:
+            name, _, overload = name.partition(".")
+            packet = getattr(getattr(torch.ops, namespace), name)
+            operator = Operator(getattr(packet, overload or "default"))
+            if operator.kind or name == "wait_tensor":
+                found.append(operator)
+    return found
+
+
+def tensors_in(value):
+    """Those in lists and tuples, however deep."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+
+
+class Gate:
+    """While it is open, calls `seen(operator, args, kwargs, run)` in the place of each of these operators, where
+    autograd, autocast and tensor subclasses are through with it: on the thread that made it, and where that
+    has autograd work. `run` calls the operator itself."""
+
+    def __init__(self, operators, seen):
+        self._operators = operators
+        self._seen = seen
+        self._thread = threading.get_ident()
+        self._after = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
+        self._libraries = {}
+
+    def look(self, looks):
+        """Opens or closes it."""
+        if looks == bool(self._libraries):
+            return
+        if looks:
+            for namespace in {operator.namespace for operator in self._operators}:
+                self._libraries[namespace] = torch.library.Library(namespace, "IMPL")
+            for operator in self._operators:
+                library = self._libraries[operator.namespace]
+                library.impl(operator.func, self._before(operator), _KEY, with_keyset=True)
+        else:
+            for library in self._libraries.values():
+                library._destroy()
+            self._libraries = {}
+
+    def _before(self, operator):
+        seen, after, redispatch, thread = self._seen, self._after, operator.func.redispatch, self._thread
+
+        def before(keys, *args, **kwargs):
+            keys = keys & after
+            if threading.get_ident() != thread and torch._C._current_graph_task_id() == -1:
+                return redispatch(keys, *args, **kwargs)
+            return seen(operator, args, kwargs, lambda: redispatch(keys, *args, **kwargs))
+
+        return before
