@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/files.h"
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "tests/support/run_program.h"
 #include "traces/mistakes/catalogue.h"
+#include "traces/storage/sqlite.h"
 
 namespace ringscope {
 namespace {
@@ -55,6 +57,24 @@ TEST(ReadingTest, InfoSaysWhatTheSampleHolds) {
   EXPECT_TRUE(report["problems"].empty()) << report["problems"];
   const auto text = ringscope("info " + kSample);
   EXPECT_NE(text.out.find("4 ranks"), std::string::npos) << text.out;
+}
+
+TEST(ReadingTest, InfoGoesByTheIndexAndWithCheckDecodesAll) {
+  const test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  std::filesystem::copy_file(kSample, path);
+  traces::Database(path, traces::Database::Mode::kCreate)
+      .execute("UPDATE chunk SET body = zeroblob(length(body)) WHERE kind = 0");
+  const json by_index = json::parse(ringscope("info --json " + path).out);
+  EXPECT_TRUE(by_index["problems"].empty()) << by_index["problems"];
+  EXPECT_EQ(by_index["events"],
+            json::parse(ringscope("info --json --check " + kSample).out)["events"]);
+  const auto checked = ringscope("info --json --check " + path);
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  const json decoded = json::parse(checked.out);
+  EXPECT_EQ(decoded["events"], 0);
+  EXPECT_NE(decoded["problems"].dump().find("checksum differs"), std::string::npos)
+      << decoded["problems"];
 }
 
 TEST(ReadingTest, InfoOfAJobWithoutAttentionNamesNoStrategy) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it takes to open a large recording and to show its first ring step. See README.md.
+// What it takes to open a large recording and to show ring steps of it. See README.md.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <random>
 #include <string>
 
 #include "traces/query/trace.h"
+#include "traces/sql/query.h"
 #include "traces/storage/sqlite_sink.h"
 
 namespace {
@@ -18,43 +20,96 @@ using namespace ringscope::traces;
 
 constexpr int kRanks = 8, kLayers = 8, kStages = 8;
 
-/// A rank's work in one training step, as a ring of eight leaves it.
-std::vector<Event> trainingStep(int rank, int train_step, std::int64_t& now_ns) {
-  std::vector<Event> events;
-  for (const Direction direction : {Direction::kForward, Direction::kBackward})
-    for (int layer = 0; layer < kLayers; ++layer)
-      for (int stage = 0; stage < kStages; ++stage)
-        for (const EventKind kind : {EventKind::kAttend, EventKind::kSend, EventKind::kReceive,
-                                     EventKind::kWait, EventKind::kMerge}) {
-          Event event;
-          event.kind = kind;
-          event.rank = WorldRank::of(rank);
-          event.place = {train_step,
-                         Layer::of(direction == Direction::kForward ? layer : kLayers - 1 - layer),
-                         direction, RingStep::of(stage)};
-          event.begin_ns = event.start_ns = now_ns;
-          now_ns += 40'000 + (now_ns >> 3) % 9000;
-          event.end_ns = now_ns;
-          event.bytes = kind == EventKind::kSend ? 1 << 20 : 0;
-          events.push_back(event);
+/// A rank's work in one training step, as a ring of eight leaves it: attention and merges, KV on
+/// its way in forward, dK and dV in backward, and the gradients' sync.
+class Rank {
+ public:
+  explicit Rank(int rank) : rank_(rank) {}
+
+  std::vector<Event> trainingStep(int train_step) {
+    events_.clear();
+    Place place{train_step, {}, {}, {}};
+    for (const Direction direction : {Direction::kForward, Direction::kBackward})
+      for (int i = 0; i < kLayers; ++i)
+        for (int stage = 0; stage < kStages; ++stage) {
+          const int layer = direction == Direction::kForward ? i : kLayers - 1 - i;
+          place = {train_step, Layer::of(layer), direction, RingStep::of(stage)};
+          ringStep(place);
         }
-  return events;
-}
+    place.layer = Layer::none();
+    place.stage = RingStep::none();
+    Event& sync = add(EventKind::kCollective, place);
+    sync.payload = Payload::kGrads;
+    sync.bytes = 1 << 24;
+    return events_;
+  }
+
+ private:
+  void ringStep(const Place& place) {
+    const int stage = place.stage.value();
+    const auto payload = place.direction == Direction::kForward ? Payload::kKv : Payload::kDkv;
+    const auto source = [&](int passed) {
+      return WorldRank::of((rank_ - passed + kRanks) % kRanks);
+    };
+    add(EventKind::kAttend, place).source_rank = source(stage);
+    for (const EventKind kind : {EventKind::kSend, EventKind::kReceive, EventKind::kWait}) {
+      Event& event = add(kind, place);
+      event.payload = payload;
+      const bool send = kind == EventKind::kSend;
+      event.peer = WorldRank::of((rank_ + (send ? 1 : kRanks - 1)) % kRanks);
+      event.source_rank = source(send ? stage : stage + 1);
+      if (kind == EventKind::kWait) continue;
+      event.bytes = 1 << 20;
+      const auto sender = static_cast<std::uint64_t>((send ? event.rank : event.peer).value());
+      event.flow = (hops_ + static_cast<std::uint64_t>(stage)) * kRanks + sender + 1;
+    }
+    add(EventKind::kMerge, place).source_rank = source(stage);
+    if (stage == kStages - 1) hops_ += kStages;
+  }
+  Event& add(EventKind kind, const Place& place) {
+    Event& event = events_.emplace_back();
+    event.kind = kind;
+    event.rank = WorldRank::of(rank_);
+    event.place = place;
+    event.begin_ns = event.start_ns = now_ns_;
+    now_ns_ += 40'000 + (now_ns_ >> 3) % 9000;
+    event.end_ns = now_ns_;
+    return event;
+  }
+
+  const int rank_;
+  std::int64_t now_ns_ = 0;
+  std::uint64_t hops_ = 0;
+  std::vector<Event> events_;
+};
 
 void record(const std::string& path, std::size_t events) {
   SqliteSink sink(path);
-  std::vector<std::int64_t> now(kRanks, 0);
+  std::vector<Rank> ranks;
+  for (int rank = 0; rank < kRanks; ++rank) ranks.emplace_back(rank);
+  EndRecord end;
+  end.rows_by_kind = noRows();
   std::uint64_t seq = 0;
+  const auto write = [&](Chunk chunk) {
+    chunk.seq = ++seq;
+    chunk.checksum = computeChecksum(chunk);
+    end.rows_by_kind[static_cast<std::size_t>(chunk.kind)] += chunk.rows;
+    sink.write(chunk);
+  };
+  RunSpec run;
+  run.cp = kRanks;
+  write(chunkOf(run));
   for (int step = 0; events > 0; ++step)
-    for (int rank = 0; rank < kRanks && events > 0; ++rank) {
-      const auto of_step = trainingStep(rank, step, now[static_cast<std::size_t>(rank)]);
+    for (std::size_t rank = 0; rank < ranks.size() && events > 0; ++rank) {
+      auto of_step = ranks[rank].trainingStep(step);
+      of_step.resize(std::min(events, of_step.size()));
+      events -= of_step.size();
+      end.events += of_step.size();
       Chunk chunk = chunkOf(std::span<const Event>(of_step));
-      chunk.rank = WorldRank::of(rank);
-      chunk.seq = ++seq;
-      chunk.checksum = computeChecksum(chunk);
-      sink.write(chunk);
-      events -= std::min(events, of_step.size());
+      chunk.rank = WorldRank::of(static_cast<int>(rank));
+      write(std::move(chunk));
     }
+  write(chunkOf(end));
   sink.close();
 }
 
@@ -75,6 +130,29 @@ void measure(const char* what, const std::function<std::size_t()>& work) {
               count, peakMiB());
 }
 
+/// What a view of a moment reads.
+std::size_t showStep(const Trace& trace, const Place& place) {
+  std::size_t count = 0;
+  for (int rank = 0; rank < trace.worldSize(); ++rank)
+    count += trace.eventsAt(place, WorldRank::of(rank)).size();
+  return count;
+}
+
+/// Jumps to steps anywhere in the recording.
+void showAnyStep(const Trace& trace) {
+  std::mt19937_64 random(18);
+  std::vector<double> times;
+  for (int i = 0; i < 1000; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    showStep(trace, trace.moments()[random() % trace.moments().size()]);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    times.push_back(took.count());
+  }
+  std::ranges::sort(times);
+  std::printf("any ring step            median %.1f ms, p99 %.1f ms, most %.1f ms; peak %.1f MiB\n",
+              times[500], times[990], times[999], peakMiB());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,14 +168,24 @@ int main(int argc, char** argv) {
     trace = openTrace(path);
     return trace->eventCount();
   });
-  measure("first ring step, events", [&] {
+  measure("first ring step, events", [&] { return showStep(*trace, trace->moments().front()); });
+  showAnyStep(*trace);
+  measure("first hops, rows", [&] {
+    std::size_t rows = 0;
+    runQuery(*openTrace(path), "SELECT * FROM hops LIMIT 100",
+             {[](const auto&) {}, [&](const auto&) { return ++rows, true; }});
+    return rows;
+  });
+  measure("all decoded, events", [&] {
+    const auto all = openTrace(path);  // since nothing is decoded twice to be checked
+    all->readEvents();
+    return all->problems().empty() ? all->eventCount() : 0;
+  });
+  measure("all gone through, events", [&] {
     std::size_t count = 0;
     for (int rank = 0; rank < trace->worldSize(); ++rank)
-      count += trace->eventsAt(trace->moments().front(), WorldRank::of(rank)).size();
+      for (const Event& event : trace->events(WorldRank::of(rank)))
+        count += event.end_ns > event.begin_ns ? 1 : 0;
     return count;
-  });
-  measure("all, events", [&] {
-    trace->readEvents();
-    return trace->eventCount();
   });
 }

@@ -57,6 +57,25 @@ TEST(ChunkTest, EventsComeBackAsTheyWere) {
   }
 }
 
+TEST(ChunkTest, FieldsThatStayTheSameForAnyLengthComeBackAsTheyWere) {
+  for (std::size_t count = 0; count < 300; ++count) {
+    std::vector<Event> events(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      events[i].q_begin = static_cast<std::int32_t>(i / (count / 3 + 1)) - 1;
+      events[i].bytes = i + 1 == count ? -7 : 9;
+      events[i].begin_ns = events[i].end_ns = static_cast<std::int64_t>(i % 17 == 16 ? i << 40 : 0);
+    }
+    const auto decoded = decodeRows<Event>(chunkOf(std::span<const Event>(events)));
+    ASSERT_EQ(decoded.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(decoded[i].q_begin, events[i].q_begin) << i << " of " << count;
+      ASSERT_EQ(decoded[i].bytes, events[i].bytes) << i << " of " << count;
+      ASSERT_EQ(decoded[i].begin_ns, events[i].begin_ns) << i << " of " << count;
+      ASSERT_EQ(decoded[i].place, events[i].place) << i << " of " << count;
+    }
+  }
+}
+
 TensorRecord someTensor() {
   TensorRecord tensor;
   tensor.tensor = TensorName::of("block_lse");

@@ -147,6 +147,39 @@ TEST(SqlTest, OnlyTheChunksThatARowMayBeInAreDecoded) {
   EXPECT_EQ(source->takeRead().size(), 198u);
 }
 
+/// A recording in which rank 0 sends to rank 1 in each training step.
+std::shared_ptr<test::CountingSource> hundredHops(std::uint64_t flows) {
+  auto source = std::make_shared<test::CountingSource>();
+  for (int step = 0; step < 100; ++step)
+    for (int rank = 0; rank < 2; ++rank) {
+      Event event = test::eventAt(rank, test::placeOf(step, 0), step * 10, step * 10 + rank);
+      event.kind = rank == 0 ? EventKind::kSend : EventKind::kReceive;
+      event.peer = WorldRank::of(1 - rank);
+      event.flow = 1 + static_cast<std::uint64_t>(step) % flows;
+      source->add(event);
+    }
+  return source;
+}
+
+TEST(SqlTest, TheFirstHopsAreThereBeforeAllEventsAreRead) {
+  const auto source = hundredHops(100);
+  const auto trace = readTrace(source);
+  EXPECT_EQ(ask(*trace, "SELECT begin_ns, receive_end_ns FROM hops LIMIT 2"),
+            (Rows{"0|1", "10|11"}));
+  EXPECT_LE(source->takeRead().size(), 6u);
+  EXPECT_EQ(ask(*trace, "SELECT count(*), count(receive_end_ns), sum(begin_ns) FROM hops"),
+            (Rows{"100|100|49500"}));
+  EXPECT_EQ(ask(*trace, "SELECT count(*) FROM hops AS a JOIN hops AS b ON a.begin_ns = b.begin_ns"),
+            (Rows{"100"}));
+}
+
+TEST(SqlTest, AFlowThatIsUsedAgainIsAnotherHop) {
+  const auto trace = readTrace(hundredHops(1));
+  EXPECT_EQ(
+      ask(*trace, "SELECT count(*), count(receive_end_ns), max(receive_end_ns - end_ns) FROM hops"),
+      (Rows{"100|100|1"}));
+}
+
 TEST(SqlTest, WhatIsNoSelectOverTheTablesIsRefused) {
   const auto trace = test::traceOf(kTwoRanks);
   for (const char* sql : {"",

@@ -75,7 +75,8 @@ TEST(FlowsTest, SendsFindTheirReceivesAndLonelyOnesAreKept) {
   };
   trace.add(chunkOf({message(0, 1, EventKind::kSend, 7), message(1, 0, EventKind::kReceive, 7),
                      message(1, 0, EventKind::kSend, 8)}));
-  const auto flows = matchFlows(trace, Payload::kKv);
+  std::vector<Flow> flows;
+  for (const Flow& flow : matchFlows(trace, Payload::kKv)) flows.push_back(flow);
   ASSERT_EQ(flows.size(), 2u);
   EXPECT_EQ(flows[0].send->peer, flows[0].receive->rank);
   EXPECT_EQ(flows[1].receive, nullptr);

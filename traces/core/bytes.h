@@ -72,6 +72,14 @@ class ByteReader {
     }
     throw inputError("the trace holds a number of more than 64 bits");
   }
+  /// Passes over the next eight bytes if they are all 0; false: they are not.
+  bool skipEightZeros() {
+    std::uint64_t eight = 1;
+    if (left() >= sizeof(eight)) std::memcpy(&eight, at_, sizeof(eight));
+    if (eight != 0) return false;
+    at_ += sizeof(eight);
+    return true;
+  }
   std::int64_t zigzag() {
     const std::uint64_t value = varint();
     return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);

@@ -2,6 +2,7 @@
 #include "traces/doctor/attention_passes.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -92,41 +93,80 @@ std::string missingEvents(const Trace& trace) {
   return lacksEvents(trace) ? "needs all events, and some cannot be read" : "";
 }
 
-std::vector<AttentionPass> attentionPasses(const Trace& trace,
-                                           const std::vector<WorldRank>& members) {
+namespace {
+
+bool isOfPass(const Event& event) {
+  return event.place.layer.exists() && (event.kind == EventKind::kAttend || isMessage(event));
+}
+
+/// Of the layer at `place`, whatever the ring step.
+std::vector<Event> eventsOfLayer(const Trace& trace, Place place, WorldRank rank) {
+  Place last = place;
+  place.stage = RingStep::none();
+  last.stage = RingStep::of(std::numeric_limits<RingStep::Value>::max());
+  return trace.eventsAt(place, last, rank);
+}
+
+/// Places of layers, each once, whatever the ring step.
+std::vector<Place> layersAmong(std::vector<Place> places) {
+  std::erase_if(places, [](const Place& place) { return place.layer.isNone(); });
+  for (Place& place : places) place.stage = RingStep::none();
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
+}
+
+}  // namespace
+
+AttentionPasses::AttentionPasses(const Trace& trace, std::vector<WorldRank> members)
+    : trace_(trace), members_(std::move(members)) {
+  whole_ = missingEvents(trace).empty() && std::ranges::all_of(members_, [&](WorldRank rank) {
+             return !trace.events(rank).empty();
+           });
+  places_ = layersAmong(trace.places(members_));
+  // A run that was told to stop may have left its last pass half done.
+  finished_ = whole_ && endingOf(trace).how == HowEnded::kFinished;
+  if (!whole_ || finished_) return;
+  for (std::size_t seat = 0; seat < members_.size(); ++seat) last_.push_back(lastOf(seat));
+}
+
+/// Where the last pass is that a rank recorded something of.
+Place AttentionPasses::lastOf(std::size_t seat) const {
+  const WorldRank rank = members_[seat];
+  std::vector<Place> places = layersAmong(trace_.places({&rank, 1}));
+  for (; !places.empty(); places.pop_back())
+    if (std::ranges::any_of(eventsOfLayer(trace_, places.back(), rank), isOfPass))
+      return places.back();
+  return {};
+}
+
+void AttentionPasses::fetch() {
+  while (ready_.empty() && next_ < places_.size()) readAt(places_[next_++]);
+}
+
+void AttentionPasses::readAt(const Place& place) {
   std::map<Key, AttentionPass> passes;
-  std::vector<Place> last(members.size());
-  bool whole = missingEvents(trace).empty();
-  for (std::size_t seat = 0; seat < members.size(); ++seat) {
-    const RankEvents& events = trace.events(members[seat]);
-    whole = whole && !events.empty();
-    for (const Event& event : events) {
-      const bool attends = event.kind == EventKind::kAttend;
-      if (event.place.layer.isNone() || (!attends && !isMessage(event))) continue;
+  events_.clear();
+  for (std::size_t seat = 0; seat < members_.size(); ++seat) {
+    events_.push_back(eventsOfLayer(trace_, place, members_[seat]));
+    for (const Event& event : events_.back()) {
+      if (!isOfPass(event)) continue;
       // Of passes in one direction only a recomputation is told from the others.
-      Key key{event.place, event.microbatch, event.pass == Pass::kRecompute};
-      key.place.stage = RingStep::none();
-      AttentionPass& pass = passes[key];
-      pass.attended.resize(members.size());
-      pass.messages.resize(members.size());
+      AttentionPass& pass = passes[{place, event.microbatch, event.pass == Pass::kRecompute}];
+      pass.attended.resize(members_.size());
+      pass.messages.resize(members_.size());
+      const bool attends = event.kind == EventKind::kAttend;
       (attends ? pass.attended : pass.messages)[seat].push_back(&event);
-      if (before(last[seat], key.place)) last[seat] = key.place;
     }
   }
-  // A run that was told to stop may have left its last pass half done.
-  const bool finished = whole && endingOf(trace).how == HowEnded::kFinished;
-  std::vector<AttentionPass> all;
   for (auto& [key, pass] : passes) {
-    const Place& place = key.place;
     pass.place = place;
     pass.microbatch = key.microbatch;
-    pass.complete = finished || (whole && std::ranges::all_of(last, [&](const Place& of_seat) {
-                                   return before(place, of_seat);
-                                 }));
+    pass.complete = finished_ || (whole_ && std::ranges::all_of(last_, [&](const Place& of_seat) {
+                                    return before(place, of_seat);
+                                  }));
     for (auto& pieces : pass.attended) keepOnce(pieces);
-    all.push_back(std::move(pass));
+    ready_.push_back(std::move(pass));
   }
-  return all;
 }
 
 }  // namespace ringscope::traces

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +13,7 @@
 namespace ringscope::traces {
 
 /// What was recorded of one layer's attention in one direction, over the ranks of a group. Pointers
-/// are into the trace.
+/// are valid until the next one is asked for.
 struct AttentionPass {
   Place place;  ///< without a ring step
   std::int32_t microbatch = 0;
@@ -22,10 +24,50 @@ struct AttentionPass {
   bool complete = false;
 };
 
-/// Those of which an event was recorded, in the order of visiting. `members`: the ranks that share
-/// a sequence. Decodes all of their events.
-std::vector<AttentionPass> attentionPasses(const Trace& trace,
-                                           const std::vector<WorldRank>& members);
+/// Those of which an event was recorded, in the order of visiting, to be gone through once: events
+/// are read pass by pass, and let go. The trace must not change meanwhile.
+class AttentionPasses {
+ public:
+  /// `members`: the ranks that share a sequence.
+  AttentionPasses(const Trace& trace, std::vector<WorldRank> members);
+
+  class Iterator {
+   public:
+    explicit Iterator(AttentionPasses* passes) : passes_(passes) {}
+    const AttentionPass& operator*() const { return passes_->ready_.front(); }
+    Iterator& operator++() {
+      passes_->ready_.pop_front();
+      passes_->fetch();
+      return *this;
+    }
+    bool operator==(std::default_sentinel_t) const { return passes_->ready_.empty(); }
+
+   private:
+    AttentionPasses* passes_;
+  };
+  Iterator begin() {
+    fetch();
+    return Iterator(this);
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  void fetch();
+  void readAt(const Place& place);
+  Place lastOf(std::size_t seat) const;
+
+  const Trace& trace_;
+  const std::vector<WorldRank> members_;
+  std::vector<Place> places_;  // without ring steps
+  std::size_t next_ = 0;       // of places
+  bool whole_ = false, finished_ = false;
+  std::vector<Place> last_;                 // of each rank
+  std::vector<std::vector<Event>> events_;  // of each rank at the place that is read
+  std::deque<AttentionPass> ready_;         // at that place
+};
+inline AttentionPasses attentionPasses(const Trace& trace, const std::vector<WorldRank>& members) {
+  return {trace, members};
+}
 
 /// What a piece attends, by local rows; nothing where it is a tile mask that no schedule names.
 std::optional<Band> attendedBand(const Trace& trace, const Event& piece);

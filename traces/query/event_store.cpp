@@ -12,6 +12,15 @@ namespace {
 
 /// A run that grows is searched again and again.
 constexpr std::size_t kRunEvents = 1 << 14;
+/// As many are kept, or two chunks of each rank: a ring step is in one of each.
+constexpr std::size_t kKeptEvents = 1 << 18;
+
+void setTimes(Event& event, const TimesRecord& times) {
+  event.begin_ns = times.begin_ns;
+  event.start_ns = times.start_ns;
+  event.end_ns = times.end_ns;
+  event.pending = 0;
+}
 
 }  // namespace
 
@@ -34,241 +43,166 @@ void EventStore::add(std::span<const Event> all) {
 
 void EventStore::append(WorldRank rank, std::span<const Event> added) {
   makeRoomFor(rank);
-  auto& runs = events(rank).runs_;
-  if (runs.empty() || runs.back().chunk != 0 || !runs.back().decoded ||
-      runs.back().events.size() >= kRunEvents)
-    runs.emplace_back();
-  EventRun& run = runs.back();
-  const std::size_t first = run.events.size();
-  run.events.insert(run.events.end(), added.begin(), added.end());
+  auto& runs = at(rank).runs;
+  if (runs.empty() || !runs.back().own || runs.back().size() >= kRunEvents)
+    runs.push_back({0, {}, std::make_shared<RunEvents>()});
+  auto& events = runs.back().own->events;
+  const std::size_t first = events.size();
+  events.insert(events.end(), added.begin(), added.end());
   settle(rank, runs.size() - 1, first);
 }
 
-/// Makes the decoded events of a run from `first` on known to the rank.
-void EventStore::settle(WorldRank rank, std::size_t at, std::size_t first) {
-  RankEvents& of_rank = events(rank);
-  EventRun& run = of_rank.runs_[at];
-  run.index(first);
-  of_rank.count_ += run.events.size() - first;
-  for (std::size_t i = first; i < run.events.size(); ++i) {
-    const Event& event = run.events[i];
-    of_rank.end_ns_ = std::max(of_rank.end_ns_, event.end_ns);
-    if (event.pending == 0) continue;
-    const Pending number{rank.value(), event.pending};
-    if (const auto known = times_.extract(number))
-      apply(known.mapped(), rank, {at, i});
-    else
-      pending_[number] = {at, i};
+/// Makes the events of a run of no chunk, from `first` on, known to the rank.
+void EventStore::settle(WorldRank rank, std::size_t run, std::size_t first) {
+  OfRank& of_rank = at(rank);
+  auto& events = of_rank.runs[run].own->events;
+  of_rank.count += events.size() - first;
+  for (std::size_t i = first; i < events.size(); ++i) {
+    if (events[i].pending != 0 && !applyLateTimes(rank, events[i]))
+      pending_[{rank.value(), events[i].pending}] = {run, i};
+    of_rank.end_ns = std::max(of_rank.end_ns, events[i].end_ns);
   }
 }
 
-void EventStore::apply(const TimesRecord& times, WorldRank rank, At at) {
-  RankEvents& of_rank = events(rank);
-  Event& event = of_rank.runs_[at.run].events[at.event];
-  event.begin_ns = times.begin_ns;
-  event.start_ns = times.start_ns;
-  event.end_ns = times.end_ns;
-  event.pending = 0;
-  of_rank.end_ns_ = std::max(of_rank.end_ns_, event.end_ns);
+/// Gives an event the times that came for it; false: none have.
+bool EventStore::applyLateTimes(WorldRank rank, Event& event) {
+  const auto known = times_.find({rank.value(), event.pending});
+  if (known == times_.end()) return false;
+  known->second.found = true;
+  setTimes(event, known->second.times);
+  return true;
 }
 
 void EventStore::add(const TimesRecord& times) {
   const Pending number{times.rank.value(), times.pending};
-  if (const auto found = pending_.extract(number)) return apply(times, times.rank, found.mapped());
+  const auto waiting = pending_.extract(number);
   const bool may_come =
-      has(times.rank) && std::ranges::any_of(events(times.rank).runs_, [](auto& r) {
-        return !r.decoded && r.claimed.pending > 0;
-      });
+      waiting || (has(times.rank) && std::ranges::any_of(at(times.rank).runs, [](const auto& run) {
+                    return !run.own && run.holds.pending > 0;
+                  }));
   if (!may_come) {
     problems_.push_back("times were recorded of an event that is not there");
     return;
   }
-  times_[number] = times;
-  auto& end_ns = events(times.rank).end_ns_;
-  end_ns = std::max(end_ns, times.end_ns);
+  OfRank& of_rank = at(times.rank);
+  of_rank.end_ns = std::max(of_rank.end_ns, times.end_ns);
+  if (waiting) {
+    const At& where = waiting.mapped();
+    return setTimes(of_rank.runs[where.run].own->events[where.event], times);
+  }
+  times_[number] = {times, false};
+  kept_.clear();  // what is decoded does not have them
+  passed_.clear();
 }
 
 void EventStore::expect(const ChunkInfo& chunk) {
-  auto& runs_of_chunk = expected_[chunk.seq];
+  Expected& expected = expected_[chunk.seq];
   for (const RankSummary& summary : chunk.summary->ranks) {
     makeRoomFor(summary.rank);
-    RankEvents& of_rank = events(summary.rank);
-    runs_of_chunk.emplace_back(summary.rank, of_rank.runs_.size());
-    of_rank.runs_.push_back({chunk.seq, false, summary, {}, {}});
-    of_rank.count_ += summary.events;
-    of_rank.end_ns_ = std::max(of_rank.end_ns_, summary.end_ns);
+    OfRank& of_rank = at(summary.rank);
+    expected.runs.emplace_back(summary.rank, of_rank.runs.size());
+    of_rank.runs.push_back({chunk.seq, summary, nullptr});
+    of_rank.count += summary.events;
+    of_rank.end_ns = std::max(of_rank.end_ns, summary.end_ns);
   }
 }
 
+std::size_t EventStore::runsOf(WorldRank rank) const {
+  return has(rank) ? ranks_[rank.index()].runs.size() : 0;
+}
+
 std::size_t EventStore::count(WorldRank rank) const {
-  return has(rank) ? ranks_[rank.index()].count_ : 0;
+  return has(rank) ? ranks_[rank.index()].count : 0;
 }
 
 std::size_t EventStore::count() const {
   std::size_t count = 0;
-  for (const RankEvents& of_rank : ranks_) count += of_rank.count_;
+  for (const OfRank& of_rank : ranks_) count += of_rank.count;
   return count;
 }
 
 std::int64_t EventStore::endNs() const {
   std::int64_t end_ns = 0;
-  for (const RankEvents& of_rank : ranks_) end_ns = std::max(end_ns, of_rank.end_ns_);
+  for (const OfRank& of_rank : ranks_) end_ns = std::max(end_ns, of_rank.end_ns);
   return end_ns;
 }
 
-const RankEvents& EventStore::of(WorldRank rank) {
-  static const RankEvents kNone;
-  if (!has(rank)) return kNone;
+RankEvents EventStore::of(WorldRank rank) {
   // By index, since a chunk may hold more than it says.
-  for (std::size_t i = 0; i < events(rank).runs_.size(); ++i)
-    if (const EventRun& run = events(rank).runs_[i]; !run.decoded) decode(run.chunk);
-  return events(rank);
+  for (std::size_t i = 0; i < runsOf(rank); ++i)
+    if (const EventRun& run = at(rank).runs[i]; !run.own && !expected_[run.chunk].known)
+      goThrough(rank, i);
+  return {this, rank};
+}
+
+/// The events of a run, kept until those of another rank are gone through.
+std::shared_ptr<const RunEvents> EventStore::goThrough(WorldRank rank, std::size_t run) {
+  if (gone_through_ != rank) {
+    gone_through_ = rank;
+    passed_.clear();
+  }
+  if (run >= passed_.size()) passed_.resize(run + 1);
+  if (!passed_[run]) passed_[run] = eventsOf(rank, at(rank).runs[run]);
+  return passed_[run];
+}
+
+/// The events of a run, decoded if need be.
+std::shared_ptr<const RunEvents> EventStore::eventsOf(WorldRank rank, const EventRun& run) {
+  static const auto kNone = std::make_shared<const RunEvents>();
+  if (run.own) return run.own;
+  if (run.holds.events == 0) return kNone;
+  const std::uint64_t chunk = run.chunk;
+  const KeptChunks::Decoded kept = kept_.find(chunk);
+  auto events = (kept ? kept : decode(chunk))->of(rank);
+  return events ? events : kNone;
 }
 
 std::vector<Event> EventStore::between(const Place& first, const Place& last, WorldRank rank) {
   std::vector<Event> found;
-  if (!has(rank)) return found;
-  for (std::size_t i = 0; i < events(rank).runs_.size(); ++i) {
-    const EventRun& run = events(rank).runs_[i];
-    if (!run.mayHold(first, last)) continue;
-    if (!run.decoded) decode(run.chunk);
-    run.copyTo(found, first, last);
-  }
+  for (std::size_t i = 0; i < runsOf(rank); ++i)
+    if (const EventRun& run = at(rank).runs[i]; run.mayHold(first, last))
+      eventsOf(rank, run)->copyTo(found, first, last);
   return found;
 }
 
 std::vector<Event> EventStore::between(std::int64_t begin_ns, std::int64_t end_ns, WorldRank rank) {
   std::vector<Event> found;
-  if (!has(rank)) return found;
-  for (std::size_t i = 0; i < events(rank).runs_.size(); ++i) {
-    const EventRun& run = events(rank).runs_[i];
+  for (std::size_t i = 0; i < runsOf(rank); ++i) {
+    const EventRun& run = at(rank).runs[i];
     if (!run.mayTouch(begin_ns, end_ns)) continue;
-    if (!run.decoded) decode(run.chunk);
-    std::ranges::copy_if(run.events, std::back_inserter(found), [&](const Event& event) {
-      return event.begin_ns < end_ns && event.end_ns >= begin_ns;
-    });
+    std::ranges::copy_if(
+        eventsOf(rank, run)->events, std::back_inserter(found),
+        [&](const Event& event) { return event.begin_ns < end_ns && event.end_ns >= begin_ns; });
   }
   return found;
 }
 
-/// The events of a chunk; none, and a problem, when they cannot be read.
-std::vector<Event> EventStore::read(std::uint64_t seq) {
-  const std::string which = "chunk " + std::to_string(seq) + " (events): ";
-  try {
-    auto events = decodeRows<Event>(source_->read(seq));
-    for (const Event& event : events) admit(event);
-    return events;
-  } catch (const Error& error) {
-    problems_.push_back(error.what());
-  } catch (const std::bad_alloc&) {
-    problems_.push_back(which + "there is not enough memory for it");
-  } catch (const std::exception& error) {
-    problems_.push_back(which + error.what());
-  }
-  return {};
-}
-
-void EventStore::decode(std::uint64_t seq) {
-  const auto runs = std::move(expected_.extract(seq).mapped());
+/// Decodes a chunk, and keeps it for a while.
+KeptChunks::Decoded EventStore::decode(std::uint64_t seq) {
+  auto decoded = std::make_shared<DecodedChunk>();
   const std::size_t problems_before = problems_.size();
-  std::map<WorldRank::Value, std::vector<Event>> by_rank;
-  for (const Event& event : read(seq)) by_rank[event.rank.value()].push_back(event);
-  bool as_claimed = true;
-  for (const auto& [rank, run] : runs) {
-    auto of_rank = by_rank.extract(rank.value());
-    as_claimed &= fill(rank, run, of_rank ? std::move(of_rank.mapped()) : std::vector<Event>());
+  std::vector<Event> all = read(seq);
+  const bool of_one =
+      std::ranges::all_of(all, [&](const Event& event) { return event.rank == all.front().rank; });
+  if (of_one && !all.empty()) {
+    decoded->ranks.emplace_back(all.front().rank, std::make_shared<RunEvents>());
+    decoded->ranks.front().second->events = std::move(all);
+  } else {
+    std::map<WorldRank, std::shared_ptr<RunEvents>> by_rank;
+    for (const Event& event : all) {
+      auto& of_rank = by_rank[event.rank];
+      if (!of_rank) of_rank = std::make_shared<RunEvents>();
+      of_rank->events.push_back(event);
+    }
+    decoded->ranks.assign(by_rank.begin(), by_rank.end());
   }
-  for (auto& [value, held] : by_rank) {  // of ranks that the summary does not name
-    const WorldRank rank = WorldRank::of(value);
-    makeRoomFor(rank);
-    events(rank).runs_.push_back({seq, false, {}, {}, {}});
-    as_claimed &= fill(rank, events(rank).runs_.size() - 1, std::move(held));
-  }
-  moments_are_right_ = moments_are_right_ && as_claimed;
-  if (!as_claimed && problems_.size() == problems_before)
-    problems_.push_back("chunk " + std::to_string(seq) +
-                        " (events) holds other events than its summary says; what it holds is "
-                        "shown");
-}
-
-/// Puts the events of a decoded chunk where they were expected. Whether they are as claimed.
-bool EventStore::fill(WorldRank rank, std::size_t at, std::vector<Event> held) {
-  RankEvents& of_rank = events(rank);
-  EventRun& run = of_rank.runs_[at];
-  const RankSummary claimed = std::exchange(run.claimed, {});
-  const EventSummary summary = summarizeEvents(held);
-  const bool as_claimed = summary.ranks.size() == 1 && summary.ranks.front() == claimed;
-  of_rank.count_ -= claimed.events;
-  run.decoded = true;
-  run.events = std::move(held);
-  settle(rank, at, 0);
-  if (!as_claimed) updateTotals(of_rank);
-  return as_claimed;
-}
-
-/// The largest end without what was wrongly claimed.
-void EventStore::updateTotals(RankEvents& of_rank) {
-  of_rank.end_ns_ = 0;
-  for (const EventRun& run : of_rank.runs_) {
-    if (!run.decoded) of_rank.end_ns_ = std::max(of_rank.end_ns_, run.claimed.end_ns);
-    for (const Event& event : run.events) of_rank.end_ns_ = std::max(of_rank.end_ns_, event.end_ns);
-  }
-}
-
-void EventStore::decodeAll() {
-  while (!expected_.empty()) decode(expected_.begin()->first);
-  for (std::size_t lost = times_.size(); lost > 0; --lost)
-    problems_.push_back("times were recorded of an event that is not there");
-  times_.clear();
-  if (!moments_are_right_) updateMoments();
-}
-
-void EventStore::addMoments(std::span<const Event> added) {
-  std::vector<Place> places;
-  for (const Event& event : added)
-    if (event.place.stage.exists() && (places.empty() || !(places.back() == event.place)))
-      places.push_back(event.place);
-  if (places.empty()) return;
-  std::ranges::sort(places, before);
-  // Nearly always the newest ones or the last few, since ranks are never far apart.
-  const auto from = std::lower_bound(moments_.begin(), moments_.end(), places.front(), before);
-  std::vector<Place> merged;
-  std::set_union(from, moments_.end(), places.begin(), places.end(), std::back_inserter(merged),
-                 before);
-  merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
-  moments_.erase(from, moments_.end());
-  moments_.insert(moments_.end(), merged.begin(), merged.end());
-}
-
-/// Each once, in the order of visiting.
-std::vector<Place> EventStore::momentsOf(const RankEvents& of_rank) const {
-  std::vector<Place> places;
-  const auto take = [&](const Place& place) {
-    if (place.stage.exists() && (places.empty() || !(places.back() == place)))
-      places.push_back(place);
-  };
-  for (const EventRun& run : of_rank.runs_) {
-    for (const PlaceCount& at : run.claimed.places) take(at.place);
-    for (const std::uint32_t i : run.by_place) take(run.events[i].place);
-  }
-  if (!std::is_sorted(places.begin(), places.end(), before))
-    std::sort(places.begin(), places.end(), before);
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  return places;
-}
-
-void EventStore::updateMoments() {
-  std::vector<Place> all;
-  for (const RankEvents& of_rank : ranks_) {
-    const std::vector<Place> places = momentsOf(of_rank);
-    std::vector<Place> both;
-    both.reserve(std::max(all.size(), places.size()));
-    std::set_union(all.begin(), all.end(), places.begin(), places.end(), std::back_inserter(both),
-                   before);
-    all = std::move(both);
-  }
-  moments_ = std::move(all);
-  moments_are_right_ = true;
+  if (!expected_[seq].known) learn(seq, *decoded, problems_.size() == problems_before);
+  for (auto& [rank, held] : decoded->ranks)
+    for (Event& event : held->events)
+      if (event.pending != 0) applyLateTimes(rank, event);
+  const auto two_chunks = static_cast<std::size_t>(ranks()) << 15;
+  kept_.keep(seq, decoded, std::max(kKeptEvents, two_chunks));
+  return decoded;
 }
 
 }  // namespace ringscope::traces

@@ -9,14 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "traces/query/kept_chunks.h"
 #include "traces/query/rank_events.h"
 #include "traces/storage/chunk_source.h"
 
 namespace ringscope::traces {
 
-/// The events of a trace. Those of chunks with a summary are decoded when somebody asks for them;
-/// until then the summary is believed, and a chunk that turns out to hold something else, or to be
-/// damaged, is a problem. Not thread-safe.
+/// The events of a trace. Those of chunks with a summary are decoded when somebody asks for them,
+/// and only those that were asked for last are kept: memory grows with what is looked at, not with
+/// what is recorded. Until a chunk is decoded for the first time its summary is believed; one that
+/// turns out to hold something else, or to be damaged, is a problem. Not thread-safe.
 class EventStore {
  public:
   explicit EventStore(std::shared_ptr<ChunkSource> source) : source_(std::move(source)) {}
@@ -29,21 +31,27 @@ class EventStore {
   void makeRoomFor(WorldRank rank);
 
   int ranks() const { return static_cast<int>(ranks_.size()); }
-  /// Events of a rank, of all ranks, and the largest end of any: as claimed where not decoded.
+  /// Events of a rank, of all ranks, and the largest end of any: as claimed where never decoded.
   std::size_t count(WorldRank rank) const;
   std::size_t count() const;
   std::int64_t endNs() const;
   /// Every place with a ring step, in the order of visiting. What summaries claim until
   /// decodeAll().
   const std::vector<Place>& moments() const { return moments_; }
+  /// Every place at which one of these ranks has events, each once, in the order of visiting:
+  /// likewise.
+  std::vector<Place> places(std::span<const WorldRank> ranks) const;
 
-  /// Decodes all of a rank.
-  const RankEvents& of(WorldRank rank);
+  /// Every training step that has events, ascending: likewise.
+  std::vector<std::int32_t> trainingSteps() const;
+
+  /// All of a rank. Decodes its chunks that never were, so that they are counted as they are.
+  RankEvents of(WorldRank rank);
   /// Decodes what may hold events from place `first` to place `last`, both included.
   std::vector<Event> between(const Place& first, const Place& last, WorldRank rank);
   /// Decodes what may hold events that touch [begin_ns, end_ns).
   std::vector<Event> between(std::int64_t begin_ns, std::int64_t end_ns, WorldRank rank);
-  /// Decodes the rest, and corrects moments() where summaries were wrong.
+  /// Decodes what never was, and corrects moments() where summaries were wrong.
   void decodeAll();
   /// After the last expect(): brings moments() up to date.
   void updateMoments();
@@ -52,32 +60,54 @@ class EventStore {
   std::vector<std::string> takeProblems() { return std::exchange(problems_, {}); }
 
  private:
+  friend class RankEvents;
   using Pending =
       std::pair<WorldRank::Value, std::uint32_t>;  // a rank, and an event's number there
   struct At {
     std::size_t run = 0, event = 0;
   };
+  struct LateTimes {
+    TimesRecord times;
+    bool found = false;  // the event is there
+  };
+  struct OfRank {
+    std::deque<EventRun> runs;
+    std::size_t count = 0;
+    std::int64_t end_ns = 0;
+  };
+  /// A chunk that was expected: runs by rank.
+  struct Expected {
+    std::vector<std::pair<WorldRank, std::size_t>> runs;
+    bool known = false;  // it was decoded, so that its runs say what it holds
+  };
 
   bool has(WorldRank rank) const { return rank.exists() && rank.value() < ranks(); }
-  RankEvents& events(WorldRank rank) { return ranks_[rank.index()]; }
+  OfRank& at(WorldRank rank) { return ranks_[rank.index()]; }
+  std::size_t runsOf(WorldRank rank) const;
+  std::shared_ptr<const RunEvents> goThrough(WorldRank rank, std::size_t run);
+  std::shared_ptr<const RunEvents> eventsOf(WorldRank rank, const EventRun& run);
   void append(WorldRank rank, std::span<const Event> events);
   void settle(WorldRank rank, std::size_t run, std::size_t first);
-  void apply(const TimesRecord& times, WorldRank rank, At at);
-  void decode(std::uint64_t chunk);
+  bool applyLateTimes(WorldRank rank, Event& event);
+  KeptChunks::Decoded decode(std::uint64_t chunk);
   std::vector<Event> read(std::uint64_t chunk);
-  bool fill(WorldRank rank, std::size_t run, std::vector<Event> events);
-  void updateTotals(RankEvents& events);
-  std::vector<Place> momentsOf(const RankEvents& events) const;
+  void learn(std::uint64_t chunk, const DecodedChunk& decoded, bool readable);
+  bool correct(WorldRank rank, std::size_t run, const RunEvents& held);
+  void updateTotals(WorldRank rank);
+  std::vector<Place> placesOf(const OfRank& events, bool moments) const;
   void addMoments(std::span<const Event> added);
 
   std::shared_ptr<ChunkSource> source_;
-  std::deque<RankEvents> ranks_;
-  /// Where the events of a chunk that is not decoded belong: runs by rank.
-  std::map<std::uint64_t, std::vector<std::pair<WorldRank, std::size_t>>> expected_;
-  std::map<Pending, At> pending_;         // events whose times are not known
-  std::map<Pending, TimesRecord> times_;  // of events that are not decoded
+  std::deque<OfRank> ranks_;
+  std::map<std::uint64_t, Expected> expected_;  // by chunk
+  KeptChunks kept_;
+  // Of the rank whose events are gone through, by run: they stay until those of another are.
+  WorldRank gone_through_;
+  std::vector<std::shared_ptr<const RunEvents>> passed_;
+  std::map<Pending, At> pending_;       // events of no chunk whose times are not known
+  std::map<Pending, LateTimes> times_;  // of events of chunks
   std::vector<Place> moments_;
-  bool moments_are_right_ = true;  // as far as chunks are decoded
+  bool moments_are_right_ = true;  // as far as chunks were decoded
   std::vector<std::string> problems_;
 };
 

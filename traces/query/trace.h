@@ -34,8 +34,8 @@ class Trace {
   void expect(const ChunkInfo& chunk);
   /// Brings moments() up to date after expect().
   void updateMoments() { events_.updateMoments(); }
-  /// Decodes all events that nobody has asked for yet. What summaries claimed is corrected, and
-  /// problems() names all damage.
+  /// Decodes all events that nobody has asked for yet, and keeps none of them. What summaries
+  /// claimed is corrected, and problems() names all damage.
   void readEvents();
   /// The same as of a chunk for records that are none: of an importer, of a test, of another trace.
   void add(std::span<const Event> events);
@@ -60,8 +60,9 @@ class Trace {
 
   int worldSize() const { return events_.ranks(); }
   /// All events of one rank in the order of their ends, as they were recorded; none of a rank that
-  /// recorded none. Decodes all of the rank's.
-  const RankEvents& events(WorldRank rank) const { return events_.of(rank); }
+  /// recorded none. Their number is the one that there is, not that which is claimed. They are
+  /// decoded as one comes to them; RankEvents says how long one stays where it is.
+  RankEvents events(WorldRank rank) const { return events_.of(rank); }
   /// Those at one place, or from place `first` to place `last` (both included), in the order of
   /// recording. Decodes only the chunks that hold them, as does the next.
   std::vector<Event> eventsAt(const Place& place, WorldRank rank) const {
@@ -74,6 +75,17 @@ class Trace {
   std::vector<Event> eventsBetween(WorldRank rank, std::int64_t begin_ns,
                                    std::int64_t end_ns) const {
     return events_.between(begin_ns, end_ns, rank);
+  }
+  /// Every place at which one of these ranks has events, each once, in the order of visiting; as
+  /// far as chunks were never decoded, what they are said to hold.
+  std::vector<Place> places(std::span<const WorldRank> ranks) const {
+    return events_.places(ranks);
+  }
+  /// Every training step that has events, ascending: likewise.
+  std::vector<std::int32_t> trainingSteps() const { return events_.trainingSteps(); }
+  /// An event that somebody may point at lives as long as the trace.
+  void keepAlive(std::shared_ptr<const Event> event) const {
+    kept_events_.push_back(std::move(event));
   }
   /// How many there are, without decoding any.
   std::size_t eventCount() const { return events_.count(); }
@@ -135,6 +147,7 @@ class Trace {
 
   std::shared_ptr<ChunkSource> source_;
   mutable EventStore events_;
+  mutable std::vector<std::shared_ptr<const Event>> kept_events_;
   std::vector<std::vector<MemorySample>> memory_;
   std::vector<TensorRecord> tensors_;
   struct KeyBefore {

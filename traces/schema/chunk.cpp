@@ -2,6 +2,7 @@
 #include "traces/schema/chunk.h"
 
 #include "traces/core/checksum.h"
+#include "traces/schema/column_reader.h"
 
 namespace ringscope::traces {
 namespace {
@@ -65,30 +66,8 @@ Bytes encodeColumns(std::span<const Record> records) {
 
 template <typename Record>
 std::vector<Record> decodeColumns(const Chunk& chunk) {
-  struct Column {
-    ByteReader bytes;
-    std::uint64_t previous = 0;
-  };
   std::vector<Record> records(checkedRows<Record>(chunk));
-  ByteReader in(chunk.body);
-  std::vector<Column> columns;
-  for (std::size_t c = 0; c < fieldCount<Record>(); ++c) {
-    const std::uint64_t size = in.varint();
-    columns.push_back({ByteReader(in.raw(size), size)});
-  }
-  for (Record& record : records) {
-    std::size_t c = 0;
-    Fields<Record>::visit(
-        [&]<typename V>(const char* field, V& v) {
-          Column& column = columns[c++];
-          column.previous += static_cast<std::uint64_t>(column.bytes.zigzag());
-          v = fromInteger<V>(static_cast<std::int64_t>(column.previous), field);
-        },
-        record);
-  }
-  std::size_t left = in.left();
-  for (const Column& column : columns) left += column.bytes.left();
-  if (left != 0)
+  if (readColumns(chunk.body, fieldCount<Record>(), records) != 0)
     throw inputError(std::string("a chunk of ") + name(chunk.kind) + " has bytes left over");
   return records;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "traces/query/steps.h"
 #include "traces/sql/table.h"
 
 namespace ringscope::traces {
@@ -131,21 +132,14 @@ class EventRows : public TableRows {
         const std::int64_t first = std::max<std::int64_t>(steps.first, wanted_.step.least);
         const std::int64_t last = std::min<std::int64_t>(steps.last, wanted_.step.most);
         if (first > last) continue;
-        run_ = traced_.trace().eventsAt(firstOf(first), lastOf(last), WorldRank::of(rank_));
+        run_ = traced_.trace().eventsAt(firstPlaceOf(static_cast<std::int32_t>(first)),
+                                        lastPlaceOf(static_cast<std::int32_t>(last)),
+                                        WorldRank::of(rank_));
         at_ = 0;
         return true;
       }
     return false;
   }
-  /// The first and the last place of a training step; see before().
-  static Place firstOf(std::int64_t step) {
-    return {static_cast<std::int32_t>(step), {}, Direction::kForward, {}};
-  }
-  static Place lastOf(std::int64_t step) {
-    const auto last_stage = RingStep::of(std::numeric_limits<RingStep::Value>::max());
-    return {static_cast<std::int32_t>(step), {}, Direction::kBackward, last_stage};
-  }
-
   const QueriedTrace& traced_;
   const std::vector<Steps>& stretches_;
   Wanted wanted_;

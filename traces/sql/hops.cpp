@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <tuple>
 #include <unordered_map>
 
+#include "traces/query/steps.h"
 #include "traces/sql/table.h"
 
 namespace ringscope::traces {
@@ -76,18 +81,33 @@ const std::vector<Column>& columns() {
 /// Two messages may have one flow where whoever recorded them used it again: then the next one.
 class Matching {
  public:
+  explicit Matching(std::deque<Hop>& ready) : ready_(ready) {}
   void add(const Event& event) {
     if (event.kind != EventKind::kSend && event.kind != EventKind::kReceive) return;
     const bool send = event.kind == EventKind::kSend;
-    const auto known = event.flow == 0 ? last_.end() : last_.find(event.flow);
-    const bool open = known != last_.end() && !(send ? hops_[known->second].begin_ns
-                                                     : hops_[known->second].receive_begin_ns);
-    const std::size_t at = open ? known->second : hops_.size();
-    if (!open) hops_.emplace_back();
-    if (!open && event.flow != 0) last_[event.flow] = at;
-    fill(hops_[at], event, send, !open || send);
+    if (event.flow == 0) return fill(ready_.emplace_back(), event, send, true);
+    auto& open = open_[event.flow];
+    const auto lacksThisEnd = [&](const Hop& hop) {
+      return !(send ? hop.begin_ns : hop.receive_begin_ns);
+    };
+    const auto other = std::ranges::find_if(open, lacksThisEnd);
+    if (other == open.end()) return fill(open.emplace_back(), event, send, true);
+    fill(*other, event, send, send);
+    ready_.push_back(std::move(*other));
+    open.erase(other);
+    if (open.empty()) open_.erase(event.flow);
   }
-  std::vector<Hop> take() { return std::move(hops_); }
+  /// Nothing follows: what is open has one end.
+  void finish() {
+    std::vector<Hop> rest;
+    for (auto& [flow, open] : open_) std::ranges::move(open, std::back_inserter(rest));
+    open_.clear();
+    std::ranges::sort(rest, {}, [](const Hop& hop) {
+      return std::tuple(hop.rank, hop.place.train_step, hop.begin_ns, hop.receive_begin_ns,
+                        hop.flow);
+    });
+    std::ranges::move(rest, std::back_inserter(ready_));
+  }
 
  private:
   /// `names`: the event says what the hop is; a send knows better than a receive.
@@ -108,23 +128,60 @@ class Matching {
     hop.pass = event.pass;
     hop.clock = event.clock;
   }
-  std::vector<Hop> hops_;
-  std::unordered_map<std::uint64_t, std::size_t> last_;
+  std::deque<Hop>& ready_;
+  std::unordered_map<std::uint64_t, std::vector<Hop>> open_;
 };
 
-std::vector<Hop> hopsOf(const QueriedTrace& traced) {
-  const Trace& trace = traced.trace();
-  Matching matching;
-  for (int rank = 0; rank < trace.worldSize(); ++rank) {
-    traced.checkTime();
-    for (const Event& event : trace.events(WorldRank::of(rank))) matching.add(event);
+/// All hops, found training step by training step when they are asked for.
+class Hops {
+ public:
+  explicit Hops(const Trace& trace) : trace_(trace), steps_(trace.trainingSteps()) {}
+  /// Null: there are no more.
+  const Hop* at(std::size_t index, const QueriedTrace& traced) {
+    while (index >= ready_.size() && next_ < steps_.size()) {
+      traced.checkTime();
+      readStep(steps_[next_++]);
+      if (next_ == steps_.size()) matching_.finish();
+    }
+    return index < ready_.size() ? &ready_[index] : nullptr;
   }
-  return matching.take();
-}
+
+ private:
+  void readStep(std::int32_t step) {
+    for (int rank = 0; rank < trace_.worldSize(); ++rank)
+      for (const Event& event :
+           trace_.eventsAt(firstPlaceOf(step), lastPlaceOf(step), WorldRank::of(rank)))
+        matching_.add(event);
+  }
+
+  const Trace& trace_;
+  std::vector<std::int32_t> steps_;
+  std::size_t next_ = 0;
+  std::deque<Hop> ready_;  // those that were found stay where they are
+  Matching matching_{ready_};
+};
+
+class HopRows : public TableRows {
+ public:
+  HopRows(const QueriedTrace& traced, Hops& hops) : traced_(traced), hops_(hops) {}
+  bool next() override {
+    hop_ = hops_.at(next_++, traced_);
+    return hop_ != nullptr;
+  }
+  Cell cell(std::size_t column) const override { return columns()[column].of(hop_); }
+
+ private:
+  const QueriedTrace& traced_;
+  Hops& hops_;
+  std::size_t next_ = 0;
+  const Hop* hop_ = nullptr;
+};
 
 std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
-  const auto& hops = traced.once<std::vector<Hop>>("hops", [&] { return hopsOf(traced); });
-  return std::make_unique<RecordRows<Hop>>(hops, columns());
+  // Read on by whichever reading of the table comes to its end first.
+  const auto& hops = traced.once<std::unique_ptr<Hops>>(
+      "hops", [&] { return std::make_unique<Hops>(traced.trace()); });
+  return std::make_unique<HopRows>(traced, *hops);
 }
 
 }  // namespace

@@ -178,7 +178,8 @@ void SqliteSink::mergeSmallChunks() {
 
 namespace {
 
-constexpr std::size_t kRowsPerChunk = 65536;
+/// As many are decoded in a few milliseconds: what is shown is in a chunk or two of each rank.
+constexpr std::size_t kRowsPerChunk = 16'384;
 
 struct Joined {
   std::vector<Chunk> chunks;

@@ -20,11 +20,11 @@ bool isReplicated(MemoryCategory category) {
 /// What the rank was doing then, or had done last, and the largest part of what it does not always
 /// hold.
 std::string describeCause(const traces::Trace& trace, WorldRank rank, const MemoryPeak& peak) {
-  const traces::Event* doing = nullptr;
+  std::optional<traces::Event> doing;
   for (const traces::Event& event : trace.events(rank))
     if (event.begin_ns <= peak.time_ns && (!doing || event.begin_ns >= doing->begin_ns) &&
         event.kind != traces::EventKind::kSend && event.kind != traces::EventKind::kReceive)
-      doing = &event;
+      doing = event;
   std::size_t largest = static_cast<std::size_t>(MemoryCategory::kOther);
   for (std::size_t c = 0; c < kMemoryCategories; ++c)
     if (!isReplicated(static_cast<MemoryCategory>(c)) &&

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "traces/query/steps.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/run_words.h"
@@ -256,8 +257,8 @@ StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
   account.train_step = cursor.place.train_step;
   std::map<Place, Exposure, PassBefore> layers;
   for (const WorldRank rank : ranksOf(trace, cursor.group)) {
-    const auto events =
-        trace.eventsAt(firstPlaceOf(account.train_step), lastPlaceOf(account.train_step), rank);
+    const auto events = trace.eventsAt(traces::firstPlaceOf(account.train_step),
+                                       traces::lastPlaceOf(account.train_step), rank);
     RankReader reader(rank, events);
     account.ranks.push_back(reader.account());
     reader.addTo(layers);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "traces/query/steps.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::viz {
@@ -159,16 +160,6 @@ std::shared_ptr<const Tracks> TracksBuilder::finish(bool whole) {
   return tracks_;
 }
 
-Place firstPlaceOf(std::int32_t train_step) {
-  return {train_step, Layer::none(), traces::Direction::kForward, RingStep::none()};
-}
-
-Place lastPlaceOf(std::int32_t train_step) {
-  // Backward visits layers in reverse, and what is outside of them last.
-  return {train_step, Layer::none(), traces::Direction::kBackward,
-          RingStep::of(std::numeric_limits<RingStep::Value>::max())};
-}
-
 std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace) {
   TracksBuilder builder;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
@@ -180,8 +171,8 @@ std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace, std::int32_
                                          std::int32_t last_step) {
   TracksBuilder builder;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
-    for (const Event& event :
-         trace.eventsAt(firstPlaceOf(first_step), lastPlaceOf(last_step), WorldRank::of(rank)))
+    for (const Event& event : trace.eventsAt(traces::firstPlaceOf(first_step),
+                                             traces::lastPlaceOf(last_step), WorldRank::of(rank)))
       builder.take(event);
   return builder.finish(false);
 }

@@ -100,10 +100,6 @@ std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace);
 std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace, std::int32_t first_step,
                                          std::int32_t last_step);
 
-/// The first and the last place of training steps, as Trace::eventsAt takes them.
-Place firstPlaceOf(std::int32_t train_step);
-Place lastPlaceOf(std::int32_t train_step);
-
 /// What an event is counted as.
 Shade shadeOf(const traces::Event& event);
 

@@ -83,12 +83,15 @@ void printText(const nlohmann::json& info, bool knows_attention) {
 
 void defineInfo(CLI::App& command, int&) {
   auto path = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false), check = std::make_shared<bool>(false);
   command.add_option("TRACE", *path, "A .rscope file")->required();
   command.add_flag("--json", *json, "Print as JSON");
+  command.add_flag("--check", *check,
+                   "Decode all events first, and name all that is damaged; without it they are "
+                   "counted by the index of the file");
   command.callback([=] {
     const auto trace = traces::openTrace(*path);
-    trace->readEvents();  // what is counted is there
+    if (*check) trace->readEvents();  // what is counted is there
     const auto info = describe(*trace, *path);
     *json ? void(std::cout << info.dump(2) << "\n") : printText(info, knowsAttention(*trace));
   });
