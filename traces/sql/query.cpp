@@ -17,14 +17,23 @@ struct Close {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 
-int isLate(void* until) {
-  return SteadyClock::now() >= *static_cast<const SteadyClock::time_point*>(until) ? 1 : 0;
+/// When a query is to end though it has not.
+struct Patience {
+  SteadyClock::time_point until;
+  std::function<bool()> stopped;
+
+  bool isStopped() const { return stopped && stopped(); }
+};
+
+int isOver(void* patience) {
+  const auto* of = static_cast<const Patience*>(patience);
+  return of->isStopped() || SteadyClock::now() >= of->until ? 1 : 0;
 }
 
 /// A connection with the tables and nothing else.
 class Connection {
  public:
-  explicit Connection(SteadyClock::time_point until) : until_(until) {
+  explicit Connection(Patience patience) : patience_(std::move(patience)) {
     constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
     constexpr int kOperations = 10'000;  // between two looks at the clock
     sqlite3* db = nullptr;
@@ -36,7 +45,7 @@ class Connection {
       introduce(db, table);
     }
     guard(db);
-    sqlite3_progress_handler(db, kOperations, isLate, &until_);
+    sqlite3_progress_handler(db, kOperations, isOver, &patience_);
   }
 
   void run(const QueriedTrace& traced, const std::string& sql, const QueryTaker& taker) {
@@ -58,6 +67,8 @@ class Connection {
  private:
   [[noreturn]] void fail() const {
     if (queried_.failure) throw *queried_.failure;
+    if (sqlite3_errcode(db_.get()) == SQLITE_INTERRUPT && patience_.isStopped())
+      throw usageError("the query was stopped");
     if (sqlite3_errcode(db_.get()) == SQLITE_INTERRUPT)
       throw usageError("the query took longer than it may; ask for less, or give it more time");
     throw usageError("the query cannot be run: " + toPlainText(sqlite3_errmsg(db_.get())));
@@ -136,7 +147,7 @@ class Connection {
     if (result != SQLITE_DONE) fail();
   }
 
-  SteadyClock::time_point until_;
+  Patience patience_;
   Queried queried_;
   std::unique_ptr<sqlite3, Close> db_;
 };
@@ -147,7 +158,7 @@ void runQuery(const Trace& trace, const std::string& sql, const QueryTaker& take
               std::chrono::milliseconds most) {
   const auto until = SteadyClock::now() + most;
   const QueriedTrace traced(trace, until);
-  Connection(until).run(traced, sql, taker);
+  Connection({until, taker.stopped}).run(traced, sql, taker);
 }
 
 }  // namespace ringscope::traces

@@ -18,6 +18,7 @@ void Session::open(std::shared_ptr<traces::Trace> trace, const QString& name, bo
   worst_ = {};
   worst_.update(*trace_);
   name_ = name;
+  path_.clear();
   live_ = live;
   diagnosis_.reset();
   background_.cancel("diagnosis");
@@ -81,6 +82,7 @@ std::shared_ptr<const PositionStrip> Session::positions(const Cursor& cursor) co
 }
 
 void Session::diagnose(const QString& path) {
+  path_ = path;
   background_.request(
       "diagnosis",
       [path = path.toStdString()](const std::stop_token&) {

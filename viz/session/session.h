@@ -64,6 +64,8 @@ class Session : public QObject {
   /// Asks the doctor about a recording, off this thread; diagnosis() has the answer later. A file
   /// that cannot be read gives one without answers, which says why.
   void diagnose(const QString& path);
+  /// Of the file that is on show, whole; empty: there is none yet.
+  const QString& path() const { return path_; }
   const std::optional<traces::Diagnosis>& diagnosis() const { return diagnosis_; }
   void setDiagnosis(traces::Diagnosis diagnosis);
 
@@ -83,7 +85,7 @@ class Session : public QObject {
 
   std::shared_ptr<traces::Trace> trace_;
   traces::WorstDiffs worst_;
-  QString name_;
+  QString name_, path_;
   bool live_ = false;
   bool dirty_ = false;
   int generation_ = 0;

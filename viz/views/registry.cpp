@@ -10,6 +10,7 @@ View* makePositionsView(Viewing& viewing, QWidget* parent);
 View* makeMergeView(Viewing& viewing, QWidget* parent);
 View* makeMemoryView(Viewing& viewing, QWidget* parent);
 View* makeCurvesView(Viewing& viewing, QWidget* parent);
+View* makeQueryView(Viewing& viewing, QWidget* parent);
 View* makeTimelineView(Viewing& viewing, QWidget* parent);
 View* makeDiffView(Viewing& viewing, QWidget* parent);
 View* makeTensorView(Viewing& viewing, QWidget* parent);
@@ -64,6 +65,7 @@ const std::vector<ViewEntry>& viewRegistry() {
       {"doctor", "Doctor", makeDoctorView},
       {"now", "Now", makeNowView},
       {"curves", "Curves", makeCurvesView},
+      {"query", "Query", makeQueryView},
   };
   return kViews;
 }

@@ -4,7 +4,7 @@
 #include <QGridLayout>
 #include <QLabel>
 
-#include "viz/window/choice.h"
+#include "viz/views/choice.h"
 #include "viz/window/tick_box.h"
 
 namespace ringscope::viz {

@@ -10,7 +10,7 @@
 #include "traces/core/error.h"
 #include "traces/schema/run_rules.h"
 #include "viz/scene/units.h"
-#include "viz/window/choice.h"
+#include "viz/views/choice.h"
 
 namespace ringscope::viz {
 namespace {
