@@ -50,8 +50,14 @@ traces::RunSpec checkedRun(const AttendInput& in, const AttendConfig& config) {
   return run;
 }
 
-/// Refuses a length that the balance cannot deal and --pad could mend.
-void checkLength(const traces::RunSpec& run, const CheckSeams& checks) {
+/// Refuses a length, of all or of a document, that the balance cannot deal and --pad could mend.
+void checkLength(const traces::RunSpec& run, const std::vector<TokenRun>& documents,
+                 const CheckSeams& checks) {
+  if (run.balance == traces::Balance::kPerDocument)
+    for (const TokenRun& document : documents)
+      if (const auto reason = traces::lengthRefusal("a document", document.end - document.begin,
+                                                    *run.balance, run.cp))
+        throw usageError(*reason + ", or pad it with --pad");
   const auto reason = checks.refusal(run);
   if (!reason) return;
   const bool can_be_padded =
@@ -209,7 +215,7 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   const Mask declared = padding.mask;
   seams.padding(padding);
   run.seq_len = padding.length;
-  checkLength(run, config.seams.checks);
+  checkLength(run, padding.slots, config.seams.checks);
   auto padded = [&](const at::Tensor& t) { return padding.padded(t, kSeqDim); };
   const AttendSetup setup{config,
                           {padded(input.q), padded(input.k), padded(input.v), padded(input.dout),

@@ -9,10 +9,9 @@
 namespace ringscope::engine {
 namespace {
 
-void requireDivisible(const char* what, std::int64_t length, Balance balance, int cp_size,
-                      const char* remedy = "") {
+void requireDivisible(const char* what, std::int64_t length, Balance balance, int cp_size) {
   if (const auto reason = traces::lengthRefusal(what, length, balance, cp_size))
-    throw usageError(*reason + remedy);
+    throw usageError(*reason);
 }
 
 }  // namespace
@@ -58,8 +57,7 @@ void ShardLayout::dealDocuments(const std::vector<TokenRun>& documents) {
     if (document.begin != next)
       throw usageError("the documents leave a gap before token " + std::to_string(document.begin));
     next = document.end;
-    requireDivisible("a document", document.end - document.begin, balance_, cpSize(),
-                     ", or pad it with --pad");
+    requireDivisible("a document", document.end - document.begin, balance_, cpSize());
     dealHeadTail(document.begin, document.end - document.begin);
   }
   if (next != length_)

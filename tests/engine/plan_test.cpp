@@ -201,7 +201,13 @@ TEST(ShardLayoutTest, PerDocumentDealsEachDocumentAsPyTorchsTablesDo) {
 TEST(ShardLayoutTest, WhatCannotBeDealtPerDocumentIsRefusedWithWhatWouldWork) {
   EXPECT_ERROR(ShardLayout(16, 2, Balance::kPerDocument), ErrorCode::kUsage, "give cu_seqlens");
   EXPECT_ERROR(ShardLayout(16, 2, Balance::kPerDocument, {{0, 6}, {6, 16}}), ErrorCode::kUsage,
-               "pad it with --pad");
+               "such as 4 or 8");
+  try {
+    ShardLayout(16, 2, Balance::kPerDocument, {{0, 6}, {6, 16}});
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("--pad"), std::string::npos)
+        << "training has no such option: " << error.what();
+  }
 }
 
 TEST(MaskTest, CuSeqlensThatCannotBeAreRefused) {
