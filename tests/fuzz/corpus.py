@@ -18,7 +18,7 @@ from sample import sample  # noqa: E402
 
 def recordings():
     """Two ranks' lines of small real recordings: the first of every kind, tensors by what they are; and lines
-    that these lack, of gradients in parts."""
+    that these lack, of gradients in parts. Then the first rank's values, whole and by their header alone."""
     for name in ("recording", "hand_recording"):
         ranks = []
         for file in sorted((HERE.parent / "reference" / name).glob("rank-*.jsonl")):
@@ -33,8 +33,21 @@ def recordings():
         placed = {"line": "placed", "what": "grad", "name": "w", "placements": ["S(0)"]}
         whole = [{**part, "part": {**part["part"], "begin": 2 * rank}} for rank in (0, 1)]
         few = [[lines[0], *(json.dumps(line) for line in (whole[rank], placed))] for rank, lines in enumerate(ranks)]
-        for both in (ranks, few):
-            yield b"\0".join(("\n".join(lines) + "\n").encode() for lines in both)
+        values = (HERE.parent / "reference" / name / "rank-00000.values-0000.safetensors").read_bytes()
+        (header,) = struct.unpack("<Q", values[:8])
+        for both, kept in ((ranks, b""), (few, b""), (ranks, values), (ranks, values[:header + 8])):
+            yield b"\0".join([*(("\n".join(lines) + "\n").encode() for lines in both), kept])
+
+
+def lines():
+    """Lines of every kind."""
+    seen = set()
+    for text in (HERE.parent / "reference" / "recording" / "rank-00000.jsonl").read_text(encoding="utf-8").splitlines():
+        kind = json.loads(text)["line"]
+        if kind not in seen:
+            seen.add(kind)
+            yield text.encode()
+    yield '{"a":"\\u00e4\\n\\ud83d\\ude00","ä":[1e-7,-0.5E+3,null,true,[[0,4]]],"b":{"c":{}},"b":false}'.encode()
 
 
 def main(folder):
@@ -47,6 +60,7 @@ def main(folder):
                 [text if isinstance(text, bytes) else text.encode() for text in
                  (r.get("json") for r in recording.records["notes"])],
         "recording": list(recordings()),
+        "line": list(lines()),
         "frame": [cases_frames.chunk_frame(chunks[0])] + [
             cases_frames.said({"cmd": name, "id": 1, **{f: 1 for f in cases_frames.FIELDS.get(name, ())}})
             for name in cases_frames.REQUESTS] + [

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded job's folder: lines of its ranks, parted by a zero byte, as the importer reads them
-// and the read model takes what it makes of them.
+// A recorded job's folder, as the importer reads it and the read model takes what it makes of it:
+// lines of two ranks and a file of values, parted by zero bytes.
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "traces/import/format.h"
 #include "traces/query/trace.h"
@@ -26,19 +27,31 @@ const std::string& folder() {
   return made;
 }
 
+void readValues(ringscope::traces::ChunkSource& source,
+                const ringscope::traces::TensorRecord& tensor) {
+  try {
+    if (tensor.has_values) source.values(tensor.id);
+  } catch (const ringscope::Error&) {  // which is how damaged values are refused
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ringscope::traces;
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  const std::size_t cut = std::min(text.find('\0'), text.size());
-  std::ofstream(folder() + "/rank-00000.jsonl") << text.substr(0, cut);
-  std::ofstream(folder() + "/rank-00001.jsonl") << text.substr(std::min(cut + 1, text.size()));
+  std::string_view rest(reinterpret_cast<const char*>(data), size);
+  for (const char* name : {"rank-00000.jsonl", "rank-00001.jsonl"}) {
+    const std::string_view lines = rest.substr(0, rest.find('\0'));
+    std::ofstream(folder() + "/" + name) << lines;
+    rest.remove_prefix(std::min(lines.size() + 1, rest.size()));
+  }
+  std::ofstream(folder() + "/rank-00000.values-0000.safetensors", std::ios::binary) << rest;
   try {
     const auto source = openRecording(folder());
     Trace trace;
     source->readAll([&](const Chunk& chunk) { trace.add(chunk); }, [](const std::string&) {});
     trace.problems();
+    for (const TensorRecord& tensor : trace.tensors()) readValues(*source, tensor);
   } catch (const ringscope::Error&) {  // which is how a folder is refused
   }
   return 0;

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds libFuzzer's targets with clang++-14 and runs each for some seconds, two at a time.
-# Usage: run.sh SOURCE BUILD [SECONDS]
+# Usage: run.sh SOURCE BUILD [SECONDS [TARGET…]]
 set -euo pipefail
 source=$1 build=$2 seconds=${3:-20}
+pairs=("chunk safetensors" "json frame" "recording line")
+[ $# -gt 3 ] && pairs=("${*:4}")
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1\ -g1 \
   -DCMAKE_CXX_COMPILER=clang++-14 -DRINGSCOPE_ENGINE=OFF -DRINGSCOPE_GUI=OFF -DRINGSCOPE_TESTS=OFF \
   -DRINGSCOPE_FUZZ=ON -DRINGSCOPE_UNITY=ON >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 2; }
@@ -21,7 +23,7 @@ fuzz() {
   echo "$1: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$1.log") in $seconds s"
 }
 
-for pair in "chunk safetensors" "json frame" "recording"; do
+for pair in "${pairs[@]}"; do
   running=()
   for target in $pair; do
     fuzz "$target" "$([ "$target" = recording ] && echo 65536)" &

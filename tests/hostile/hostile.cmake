@@ -8,7 +8,7 @@ target_link_libraries(hostile_server PRIVATE ringscope_reading ringscope_scene)
 find_program(PYTHON3 python3)
 # Each case runs on one thread, so TSan would find nothing.
 if(PYTHON3 AND NOT RINGSCOPE_SANITIZER STREQUAL "thread")
-  foreach(cases fields records files tensors commands frames)
+  foreach(cases fields records files tensors recordings commands frames)
     add_test(NAME hostile_${cases}
              COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/hostile/run.py ${cases}
                      --server $<TARGET_FILE:hostile_server> --program $<TARGET_FILE:ringscope>)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens hostile files with every command and every view, and checks what each says.
 
-  run.py fields|records|files|tensors|frames|commands|engine --server hostile_server --program ringscope
+  run.py fields|records|files|tensors|recordings|frames|commands|engine --server hostile_server --program ringscope
 
 Of every case must hold: it ends within 5 s of the processor and 1 GB, with exit code 0, 1 or 2; it
 says at most a sentence beside the notes that name what is missing; a sanitizer finds nothing; and no
@@ -26,6 +26,7 @@ import cases_commands
 import cases_fields
 import cases_files
 import cases_frames
+import cases_recordings
 import cases_records
 import cases_tensors
 from format_table import Format
@@ -209,6 +210,7 @@ def all_cases(options):
             "files": lambda: ((case, make, half_of(number)) for number, (case, make)
                                in enumerate(cases_files.cases(table, right))),
             "tensors": cases_tensors.cases,
+            "recordings": cases_recordings.cases,
             "frames": lambda: cases_frames.cases(table, right),
             "commands": lambda: cases_commands.cases(right)}[options.cases]()
 

@@ -53,6 +53,21 @@ TEST(StorageFaultTest, AFileWhoseRecorderWasKilledOpensUpToTheLastCommit) {
   }
 }
 
+TEST(StorageTest, ATraceThatIsDiscardedUnlessItIsClosedHasNothingBesideItAndIsWhole) {
+  test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  const std::vector<Event> events(100'000, stageEvent(1));
+  Chunk chunk = chunkOf(std::span<const Event>(events));
+  chunk.seq = 1;
+  chunk.checksum = computeChecksum(chunk);
+  SqliteSink sink(path, ReplaceTrace::kAtOnce, UnclosedTrace::kIsNoTrace);
+  sink.write(chunk);
+  for (const char* beside : {"-wal", "-journal"})
+    EXPECT_FALSE(std::filesystem::exists(path + beside)) << beside;
+  sink.close();
+  EXPECT_EQ(openTrace(path)->eventCount(), events.size());
+}
+
 /// A trace whose writer changed pages of the file itself and died before it committed.
 void leaveHotJournal(const std::string& path) {
   {

@@ -14,7 +14,7 @@ std::vector<std::string> writeTrace(const std::string& recording, const std::str
   checkTracePath(output);
   const auto source = openSource(recording);
   OutputFile beside(output);
-  SqliteSink sink(beside.temporaryPath());
+  SqliteSink sink(beside.temporaryPath(), ReplaceTrace::kAtOnce, UnclosedTrace::kIsNoTrace);
   std::vector<std::string> problems;
   std::uint64_t seq = 0;
   Redactor redactor(without);

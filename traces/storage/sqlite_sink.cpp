@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/storage/sqlite_sink.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <thread>
 
@@ -18,9 +21,18 @@ bool isOfARunUnderWay(ChunkKind kind) {
          kind == ChunkKind::kTensors;
 }
 
+/// Waits until the disk has all of a file.
+void waitForDisk(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = fd >= 0 && ::fsync(fd) == 0;
+  if (fd >= 0) ::close(fd);
+  if (!synced) throw inputError(path + " could not be written in full");
+}
+
 }  // namespace
 
-SqliteSink::SqliteSink(const std::string& path, ReplaceTrace when) : path_(path) {
+SqliteSink::SqliteSink(const std::string& path, ReplaceTrace when, UnclosedTrace unclosed)
+    : path_(path), unclosed_(unclosed) {
   try {
     checkTracePath(path);
     lock_.emplace(path, RecordingLock::File::kThere);
@@ -54,8 +66,12 @@ void SqliteSink::makeTables() {
   db_->execute("PRAGMA user_version=" + std::to_string(kFormatVersion));
   for (const char* sql : {kCreateChunk, kCreateChunkIndex, kCreateSealed}) db_->execute(sql);
   db_->execute("COMMIT");
-  db_->execute("PRAGMA journal_mode=WAL");
-  db_->execute("PRAGMA synchronous=NORMAL");
+  if (unclosed_ == UnclosedTrace::kIsKept) {
+    db_->execute("PRAGMA journal_mode=WAL");
+    db_->execute("PRAGMA synchronous=NORMAL");
+  } else {
+    db_->execute("PRAGMA journal_mode=MEMORY");
+  }
   insert_ = std::make_unique<Statement>(
       db_->handle(),
       "INSERT INTO chunk(seq, kind, rank, key, rows, checksum, body) VALUES(?,?,?,?,?,?,?)");
@@ -146,6 +162,7 @@ void SqliteSink::close() {
   insert_.reset();
   leaveOneFile();
   db_.reset();
+  if (unclosed_ == UnclosedTrace::kIsNoTrace) waitForDisk(path_);
   lock_.reset();
 }
 

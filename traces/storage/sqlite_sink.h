@@ -19,6 +19,12 @@ enum class ReplaceTrace {
   kWhenTheRunIsUnderWay,  ///< not before the first event; a run that fails earlier leaves it alone
 };
 
+/// What becomes of a file that is not closed.
+enum class UnclosedTrace {
+  kIsKept,    ///< a kill loses at most what came after the last flush()
+  kIsNoTrace  ///< whoever writes it discards it; so it is quicker to write, and synced by close()
+};
+
 /// Writes chunks into a .rscope file. While the run lasts the file is in WAL mode and committed at
 /// every flush() and in between, so a kill loses at most what came after the last one, and a full
 /// disk what did not fit; close() merges the small chunks of events and memory, adds summaries of
@@ -28,7 +34,8 @@ class SqliteSink : public ChunkSink {
  public:
   /// Throws inputError when the path cannot be written, holds a file that is not a trace, or one
   /// that another run records into. Nobody else takes the file until it is closed.
-  explicit SqliteSink(const std::string& path, ReplaceTrace when = ReplaceTrace::kAtOnce);
+  explicit SqliteSink(const std::string& path, ReplaceTrace when = ReplaceTrace::kAtOnce,
+                      UnclosedTrace unclosed = UnclosedTrace::kIsKept);
   ~SqliteSink() override;
 
   void write(const Chunk& chunk) override;
@@ -54,6 +61,7 @@ class SqliteSink : public ChunkSink {
   void insertLast(std::vector<Chunk> chunks) RINGSCOPE_REQUIRES(mutex_);
 
   const std::string path_;
+  const UnclosedTrace unclosed_;
   Mutex mutex_;
   /// Of the file at the path; outlives the database, which is closed before it is let go.
   std::optional<RecordingLock> lock_ RINGSCOPE_GUARDED_BY(mutex_);

@@ -145,6 +145,10 @@ class Joiner {
     const Line& own = job_.ranks[file].lines[at];
     if (own.flag("joined")) return;
     const auto ranks = own.part("part").ranks("ranks");
+    if (std::set(ranks.begin(), ranks.end()).size() < ranks.size()) {
+      ++alone_;
+      return;
+    }
     std::vector<Line*> lines;
     Whole whole(own);
     for (const WorldRank rank : ranks) {

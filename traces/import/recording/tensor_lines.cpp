@@ -9,16 +9,17 @@ namespace ringscope::traces {
 
 TensorLines::TensorLines(const RankLines& rank, std::vector<std::string>& problems) {
   std::int64_t left_out = 0;
+  std::vector<std::pair<std::int64_t, const Line*>> all;
   for (const Line& line : rank.lines) {
     if (line.kind() != "tensor") continue;
     const std::int64_t id = line.whole("id");
     if (id >= 0 && by_id_.try_emplace(id, &line).second)
-      by_what_[line.text("what")].push_back(&line);
+      all.emplace_back(id, &line);
     else
       ++left_out;
   }
-  for (auto& [what, lines] : by_what_)
-    std::ranges::stable_sort(lines, {}, [](const Line* line) { return line->whole("id"); });
+  std::ranges::sort(all, {}, [](const auto& numbered) { return numbered.first; });
+  for (const auto& [id, line] : all) by_what_[line->text("what")].push_back(line);
   if (left_out > 0)
     problems.push_back(describeCount(left_out, "tensor") + " of rank " + toString(rank.rank) +
                        " have no number, or that of another, and are left out");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string_view>
 
 #include "traces/import/recording/tensor_lines.h"
 #include "traces/schema/other_tensors.h"
@@ -68,13 +69,14 @@ class PlacedTensors {
 
  private:
   void addAs(const Meaning& meaning, const Line& line) {
-    if (line.text("what") == "grad_unclipped" && isSummedLater(line)) return;
+    if (meaning.what == std::string_view("grad_unclipped") && isSummedLater(line)) return;
     const bool named = meaning.kind == TensorKind::kGradient || meaning.kind == TensorKind::kWeight;
-    const bool is_part = sharded_.contains(line.text("name")) && !line.flag("joined");
-    if (named && (line.text("name").empty() || is_part)) return;
+    const std::string name = named ? line.text("name") : "";
+    const bool is_part = sharded_.contains(name) && !line.flag("joined");
+    if (named && (name.empty() || is_part)) return;
     if (meaning.kind == TensorKind::kLogits && !isOfEveryToken(line)) return;
     TensorRecord tensor;
-    tensor.tensor = {meaning.kind, named ? line.text("name") : ""};
+    tensor.tensor = {meaning.kind, name};
     const bool held_in_backward =
         meaning.kind == TensorKind::kKv && line.text("pass") == "backward";
     tensor.place = line.place(held_in_backward ? Direction::kBackward : meaning.direction);
