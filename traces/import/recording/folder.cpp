@@ -46,6 +46,16 @@ std::vector<std::string> rankFiles(const std::string& folder) {
   return found;
 }
 
+/// Recordings that do not say it are older than the choice.
+HashAlgorithm algorithmOf(const Line& header, const char* key, const std::string& path) {
+  if (!header.has(key)) return HashAlgorithm::kMixSum64;
+  const auto found = findByName<HashAlgorithm>(header.text(key));
+  if (!found)
+    throw inputError(path + " has hashes by '" + header.text(key) +
+                     "', which this program does not know");
+  return *found;
+}
+
 void readHeader(RankLines& rank, const Line& header, const std::string& path) {
   if (header.kind() != "header" || header.text("ringscope") != "recording")
     throw inputError(path + " does not begin as a recorded rank's file");
@@ -58,6 +68,8 @@ void readHeader(RankLines& rank, const Line& header, const std::string& path) {
   if (header.whole("rank") != rank.rank.value() || rank.rank.value() >= rank.world_size)
     throw inputError(path + " says that it is of rank " + std::to_string(header.whole("rank")) +
                      " of " + std::to_string(rank.world_size));
+  rank.hash = algorithmOf(header, "hash", path);
+  rank.hash_of_parts = algorithmOf(header, "hash_of_parts", path);
   const Line clock = header.part("clock");
   rank.boot_id = clock.text("boot_id");
   rank.steady_ns = clock.whole("steady_ns", 0);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "traces/schema/place.h"
+#include "traces/schema/records.h"
 
 namespace ringscope::traces {
 
@@ -54,7 +55,9 @@ struct RankLines {
   bool ended = false;  ///< it has its last line
   std::string boot_id;
   std::int64_t steady_ns = 0, unix_ns = 0;  ///< when its clock was 0
-  std::string job;                          ///< what all ranks of a job share; empty: not known
+  /// By what the hashes of its tensors were computed, and those that parts of them add up to.
+  HashAlgorithm hash = HashAlgorithm::kMixSum64, hash_of_parts = HashAlgorithm::kMixSum64;
+  std::string job;  ///< what all ranks of a job share; empty: not known
   std::vector<Line> lines;
   std::vector<std::string> problems;
 

@@ -124,6 +124,7 @@ class TensorLines {
     tensor.pass = line.text("pass") == "recompute" ? Pass::kRecompute : Pass::kForward;
     if (tensor.place.direction == Direction::kBackward) tensor.pass = Pass::kBackward;
     tensor.hash = line.hash("hash").value_or(0);
+    tensor.hash_algorithm = line.flag("joined") ? rank_.hash_of_parts : rank_.hash;
     const Line stats = line.part("stats");
     tensor.stats = {stats.real("min").value_or(0),  stats.real("max").value_or(0),
                     stats.real("mean").value_or(0), stats.real("abs_max").value_or(0),
