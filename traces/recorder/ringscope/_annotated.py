@@ -12,7 +12,7 @@ from ._hand_call import HandCall
 from ._hashing import gridsum64
 from ._session import observer
 from ._shapes import heads_first, lse_of
-from ._turned import follow
+from ._following import follow
 
 
 class _Current(threading.local):
@@ -236,7 +236,7 @@ class AnnotationObserver:
         ids = {}
         # Other rows than the shard's: no block() can be of it, so it is the attention itself.
         if call.direction == "forward" and q.size(2) != call.q_shape[2]:
-            named = dict(zip(("block_out", "block_lse"), results[:2]))
+            named = {"block_out": results[0], "block_lse": None if operator.is_math else results[1]}
             ids = self.session.tensors(named, piece=len(call.operators), **at)
         call.operators.append(
             {
