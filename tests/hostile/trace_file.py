@@ -44,7 +44,7 @@ class Recording:
         self.table = table
         self.records = {kind: [] for kind in self.ORDER if kind != "values"}
         self.values = {}
-        self.version, self.application_id = 2, APPLICATION_ID
+        self.version, self.application_id = 3, APPLICATION_ID
         self.tables = table.schema
         self.extra_sql = []
         self.turn_chunks = None  # takes the list of chunks and may change it

@@ -76,6 +76,17 @@ TEST(ImportParts, RanksGetTheWholeOfWhatTheyRecordedInParts) {
   EXPECT_FALSE(saysPartsAreMissing(*trace));
 }
 
+TEST(ImportParts, TheHashOfAWholeIsThatToWhichPartsAddUp) {
+  const Copy copy;
+  for (const char* file : kFiles)
+    copy.change(file, R"("version":1)",
+                R"("version":1,"hash":"gridsum64","hash_of_parts":"dotsum64")");
+  const auto trace = openTrace(copy.path());
+  const TensorRecord* whole = gradient(*trace, 0);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->hash_algorithm, HashAlgorithm::kDotSum64);
+}
+
 TEST(ImportParts, APartWhoseOthersAreNotThereIsLeftOutAndThatIsSaid) {
   const Copy copy;
   copy.change(kFiles[1], "cut.weight", "another.weight");

@@ -255,6 +255,24 @@ TEST(ImportRecording, AnotherVersionIsRefusedByItsNumber) {
   EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "version 7");
 }
 
+TEST(ImportRecording, TensorsSayByWhatTheirHashesWereComputed) {
+  const Copy copy;
+  copy.change(kFirst, R"("version":1)",
+              R"("version":1,"hash":"gridsum64","hash_of_parts":"dotsum64")");
+  for (const TensorRecord& tensor : openTrace(copy.path())->tensors()) {
+    const bool computed_here = tensor.tensor.kind == TensorKind::kOther && tensor.shape.size() == 1;
+    const bool says = tensor.rank == rank(0) && !computed_here;
+    EXPECT_EQ(tensor.hash_algorithm, says ? HashAlgorithm::kGridSum64 : HashAlgorithm::kMixSum64)
+        << describe(tensor);
+  }
+}
+
+TEST(ImportRecording, HashesByWhatIsNotKnownAreRefused) {
+  const Copy copy;
+  copy.change(kFirst, R"("version":1)", R"("version":1,"hash":"crc7")");
+  EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "hashes by 'crc7'");
+}
+
 TEST(ImportRecording, ARankThatNamesAnotherRankIsRefused) {
   const Copy copy;
   copy.change(kFirst, R"("rank":0)", R"("rank":5)");

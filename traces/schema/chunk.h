@@ -18,7 +18,7 @@
 namespace ringscope::traces {
 
 /// Version of everything below and of the SQLite schema around it. Version 0 may change freely.
-inline constexpr int kFormatVersion = 2;
+inline constexpr int kFormatVersion = 3;
 /// SQLite's application_id of a trace: "RSCP".
 inline constexpr std::int32_t kApplicationId = 0x52534350;
 /// No chunk is larger; a reader refuses one that claims to be.

@@ -38,11 +38,11 @@ struct TensorStats {
 };
 
 /// By which function a hash was computed. Values are serialized: append, never renumber.
-enum class HashAlgorithm : std::uint8_t { kMixSum64 = 0, kCount };
+enum class HashAlgorithm : std::uint8_t { kMixSum64 = 0, kDotSum64, kGridSum64, kCount };
 template <>
 struct EnumNames<HashAlgorithm> {
   static constexpr const char* kWhat = "hash algorithm";
-  static constexpr std::array<const char*, 1> kNames = {"mixsum64"};
+  static constexpr std::array<const char*, 3> kNames = {"mixsum64", "dotsum64", "gridsum64"};
 };
 
 /// One tensor as one rank had it at one place: its key and what is known of it. The values are

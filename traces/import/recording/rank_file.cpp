@@ -57,6 +57,16 @@ std::optional<Line> readLine(const std::shared_ptr<const std::string>& whole, st
   return std::nullopt;
 }
 
+/// Recordings that do not say it are older than the choice.
+HashAlgorithm algorithmOf(const Line& header, const char* key, const std::string& path) {
+  if (!header.has(key)) return HashAlgorithm::kMixSum64;
+  const auto found = findByName<HashAlgorithm>(header.text(key));
+  if (!found)
+    throw inputError(path + " has hashes by '" + header.text(key) +
+                     "', which this program does not know");
+  return *found;
+}
+
 void readHeader(RankLines& rank, const Line& header, const std::string& path) {
   if (header.whole("version") != kVersion)
     throw inputError(path + " has version " + std::to_string(header.whole("version")) +
@@ -67,6 +77,8 @@ void readHeader(RankLines& rank, const Line& header, const std::string& path) {
   if (header.whole("rank") != rank.rank.value() || rank.rank.value() >= rank.world_size)
     throw inputError(path + " says that it is of rank " + std::to_string(header.whole("rank")) +
                      " of " + std::to_string(rank.world_size));
+  rank.hash = algorithmOf(header, "hash", path);
+  rank.hash_of_parts = algorithmOf(header, "hash_of_parts", path);
   const Line clock = header.part("clock");
   rank.boot_id = clock.text("boot_id");
   rank.steady_ns = clock.whole("steady_ns", 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "traces/import/recording/lines.h"
+#include "traces/schema/records.h"
 
 namespace ringscope::traces {
 
@@ -17,7 +18,9 @@ struct RankLines {
   bool ended = false;  ///< it has its last line
   std::string boot_id;
   std::int64_t steady_ns = 0, unix_ns = 0;  ///< when its clock was 0
-  std::string job;                          ///< what all ranks of a job share; empty: not known
+  /// By what the hashes of its tensors were computed, and those that parts of them add up to.
+  HashAlgorithm hash = HashAlgorithm::kMixSum64, hash_of_parts = HashAlgorithm::kMixSum64;
+  std::string job;  ///< what all ranks of a job share; empty: not known
   std::vector<Line> lines;
   std::map<std::string, std::vector<WorldRank>> groups;  ///< world ranks in group order
   std::vector<std::string> problems;

@@ -47,6 +47,7 @@ void TensorSink::add(TensorRecord tensor, const Line& line) {
   tensor.pass = line.text("pass") == "recompute" ? Pass::kRecompute : Pass::kForward;
   if (tensor.place.direction == Direction::kBackward) tensor.pass = Pass::kBackward;
   tensor.hash = line.hash("hash").value_or(0);
+  tensor.hash_algorithm = line.flag("joined") ? rank_.hash_of_parts : rank_.hash;
   const Line stats = line.part("stats");
   tensor.stats = {stats.real("min").value_or(0),  stats.real("max").value_or(0),
                   stats.real("mean").value_or(0), stats.real("abs_max").value_or(0),
@@ -58,7 +59,7 @@ void TensorSink::add(TensorRecord tensor, const Line& line) {
 }
 
 void TensorSink::keep(TensorRecord tensor, std::function<Bytes()> values) {
-  tensor.rank = rank_;
+  tensor.rank = rank_.rank;
   if (!seen_.insert(tensor).second) return;
   tensor.id = TensorId::of(job_.tensors.size() + 1);
   tensor.has_values = values != nullptr;

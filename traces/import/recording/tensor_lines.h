@@ -33,7 +33,7 @@ class TensorLines {
 /// Puts one rank's tensors into a job, each at its place; of several for one place the first.
 class TensorSink {
  public:
-  TensorSink(RecordedJob& job, WorldRank rank) : job_(job), rank_(rank) {}
+  TensorSink(RecordedJob& job, const RankLines& rank) : job_(job), rank_(rank) {}
 
   /// Fills in what every line of a tensor says, and where its values are.
   void add(TensorRecord tensor, const Line& line);
@@ -45,7 +45,7 @@ class TensorSink {
     bool operator()(const TensorKey& a, const TensorKey& b) const { return keyBefore(a, b); }
   };
   RecordedJob& job_;
-  WorldRank rank_;
+  const RankLines& rank_;
   std::set<TensorKey, KeyBefore> seen_;
 };
 

@@ -46,7 +46,7 @@ constexpr Meaning kMeanings[] = {
 class PlacedTensors {
  public:
   PlacedTensors(RecordedJob& job, const RankLines& rank)
-      : job_(job), rank_(rank), lines_(rank, job.problems), sink_(job, rank.rank) {
+      : job_(job), rank_(rank), lines_(rank, job.problems), sink_(job, rank) {
     for (const Line* line : lines_.called("grad_before_sync"))
       summed_[{line->whole("step"), line->text("name")}] = line->whole("id");
     for (const Line& line : rank.lines)

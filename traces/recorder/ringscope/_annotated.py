@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention over shards that the job computes itself, by what it says of it."""
 
+import functools
 import threading
 
 import torch
@@ -11,6 +12,7 @@ from ._hand_call import HandCall
 from ._hashing import gridsum64
 from ._session import observer
 from ._shapes import heads_first, lse_of
+from ._following import follow
 
 
 class _Current(threading.local):
@@ -42,29 +44,44 @@ class AnnotationObserver:
             call.layer = known if layer is None else layer
         if direction == "forward":
             self._forwards[at] = (call.number, call.layer, call.microbatch, causal, scale)
-        call.causal = bool(causal)
+        call.causal, call.scale = bool(causal), scale
         self._join(call, group)
         inputs = {"q": q, "k": k, "v": v, "dout": dout}
         inputs = {what: heads_first(t, layout, what) for what, t in inputs.items() if t is not None}
         call.q_shape, call.k_shape = inputs["q"].shape, inputs["k"].shape
         call.knows(k, v)
-        call.exchanges = Exchanges(k.numel() + v.numel())
+        call.elements = k.numel() + v.numel()
+        if direction == "forward":
+            call.inputs = {"q": q, "k": k, "v": v}
         wanted = ("dout",) if direction == "backward" else ("q", "k", "v")
+        self._write_begin(call, {what: inputs[what] for what in wanted})
+
+    @observer
+    def backward_of(self, forward, dout):
+        """Of one that autograd runs: it begins."""
+        if self.current.call is not None:
+            self._end({}, "the next attention began before this one had its results")
+        call = forward.backward(self._ring.next_call(), self.session.now())
+        self._write_begin(call, {"dout": heads_first(dout, call.layout, "dout")})
+
+    def _write_begin(self, call, named):
+        session = self.session
+        call.exchanges = Exchanges(call.elements)
         place = {"layer": call.layer, "microbatch": call.microbatch}
         session.line(
             "attention",
             call=call.number,
             forward_call=call.forward_number,
-            direction=direction,
+            direction=call.direction,
             **session.place(**place),
             operator="annotated",
             causal=call.causal,
             masked=False,
-            scale=scale,
+            scale=call.scale,
             dropout=0.0,
             q_shape=list(call.q_shape),
             k_shape=list(call.k_shape),
-            tensors=session.tensors({what: inputs[what] for what in wanted}, **place),
+            tensors=session.tensors(named, **place),
             ring={"group": call.group, "rank": call.rank, "rotate": "p2p", "load_balance": False},
             begin_ns=call.begin_ns,
         )
@@ -148,6 +165,10 @@ class AnnotationObserver:
             strategy = call.strategy()
             for line in call.operators:
                 session.line("block", **line)
+        inputs, call.inputs = call.inputs, {}
+        if strategy == "ulysses" and inputs and results.get("out") is not None:
+            begins = functools.partial(self.backward_of, call)
+            follow(inputs, results["out"], begins, self.end)
         now = session.now()
         otherwise = "kv" if call.direction == "forward" else "dkv"
         hops = call.exchanges.hops(otherwise, now)
@@ -215,7 +236,7 @@ class AnnotationObserver:
         ids = {}
         # Other rows than the shard's: no block() can be of it, so it is the attention itself.
         if call.direction == "forward" and q.size(2) != call.q_shape[2]:
-            named = dict(zip(("block_out", "block_lse"), results[:2]))
+            named = {"block_out": results[0], "block_lse": None if operator.is_math else results[1]}
             ids = self.session.tensors(named, piece=len(call.operators), **at)
         call.operators.append(
             {

@@ -2,11 +2,12 @@
 """The operators that are written down while a recording lasts: attention, collectives, messages, the loss
 and token embeddings."""
 
+import torch
 import torch.distributed as dist
 
 from ._collectives import CollectiveObserver
 from ._operators import Gate, Operator, attention_operators, collective_operators
-from ._session import observer
+from ._plain import PlainAttention
 
 
 class Watch:
@@ -38,7 +39,7 @@ class Watch:
 
     def seen(self, operator, args, kwargs, run):
         """An operator on plain tensors."""
-        if not self.session.active:
+        if not self.session.active or (operator.is_math and type(args[0]) is not torch.Tensor):
             return run()
         if operator.direction is not None:
             if self.ring.current.call is not None:
@@ -52,56 +53,3 @@ class Watch:
         results = run()
         look(args, kwargs, results)
         return results
-
-
-class PlainAttention:
-    """Attention that neither PyTorch's ring computes nor the job says anything of."""
-
-    def __init__(self, session):
-        self.session = session
-        self._calls = 0
-        self._forwards = {}
-
-    def call(self, operator, args, kwargs, run):
-        begin_ns = self.session.now()
-        results = run()
-        self.seen(operator, args, kwargs, results, begin_ns, self.session.now())
-        return results
-
-    @observer
-    def seen(self, operator, args, kwargs, results, begin_ns, end_ns):
-        given = operator.given(args, kwargs)
-        self._calls += 1
-        number = f"plain-{self._calls}"
-        session = self.session
-        layer, microbatch, forward = session.layer, max(session.microbatch, 0), number
-        if operator.direction == "backward":
-            forward, layer, microbatch = self._forwards.get(
-                given["out"].data_ptr(), (None, None, microbatch)
-            )
-        at = {"layer": layer, "microbatch": microbatch}
-        if operator.direction == "forward":
-            self._forwards[results[0].data_ptr()] = (number, layer, microbatch)
-            named = {"q": given["query"], "k": given["key"], "v": given["value"]}
-            named.update(out=results[0], lse=results[1])
-        else:
-            grad = given.get("grad_out", given.get("grad_out_"))
-            named = {"dout": grad, **dict(zip(("dq", "dk", "dv"), results))}
-        mask = given.get("attn_mask", given.get("attn_bias"))
-        session.line(
-            "attention",
-            call=number,
-            forward_call=forward,
-            direction=operator.direction,
-            **session.place(**at),
-            operator=operator.full_name,
-            causal=bool(given.get("is_causal", False)),
-            scale=given.get("scale"),
-            dropout=given.get("dropout_p", 0.0),
-            masked=mask is not None,
-            q_shape=list(given["query"].shape),
-            k_shape=list(given["key"].shape),
-            tensors=session.tensors(named, **at),
-            begin_ns=begin_ns,
-            end_ns=end_ns,
-        )

@@ -16,7 +16,9 @@ class HandCall:
         self.begin_ns = self.seen_ns = begin_ns
         self.layer, self.microbatch = None, 0
         self.rank, self.size, self.members, self.group = 0, 1, [0], None
-        self.causal = False
+        self.causal, self.scale = False, None
+        self.elements = 0  # of k and v
+        self.inputs = {}  # by name, until the results of a forward are there
         self.ring_step = 0
         self.q_shape = self.k_shape = ()
         self.sources = {}
@@ -24,6 +26,15 @@ class HandCall:
         self.operators = []
         self.kv_storages, self.kv_hashes = set(), set()
         self.exchanges = None
+
+    def backward(self, number, begin_ns):
+        """The call that is this one's backward."""
+        call = HandCall(number, "backward", self.layout, begin_ns)
+        for known in ("layer", "microbatch", "rank", "size", "members", "group", "causal", "scale"):
+            setattr(call, known, getattr(self, known))
+        call.forward_number, call.elements = self.number, self.elements
+        call.q_shape, call.k_shape = self.q_shape, self.k_shape
+        return call
 
     def place(self):
         at = {"layer": self.layer, "microbatch": self.microbatch, "ring_step": self.ring_step}

@@ -31,17 +31,22 @@ _ATTENTION = (
     "_scaled_dot_product_efficient_attention",
     "_scaled_dot_product_cudnn_attention",
 )
+# PyTorch computes it by other operators, so it has no backward of its own, and is gone before a device is chosen.
+_MATH = "_scaled_dot_product_attention_math"
+
 # Where a device is chosen for what has no tensor: of these operators PyTorch has nothing there, and no other
 # operator takes longer for what stands there.
-_KEY = "BackendSelect"
+_KEYS = ("BackendSelect",)
+_KEYS_OF_MATH = ("AutogradCPU", "AutogradCUDA")
 
 
 class Operator:
     """`name` is without its namespace; `kind`: of a collective or message, what a recording calls it;
-    `direction`: of attention."""
+    `direction`: of attention; `keys`: where in the order of dispatch it can be met."""
 
-    def __init__(self, func, direction=None):
+    def __init__(self, func, direction=None, keys=_KEYS):
         self.func = func
+        self.keys = keys
         self.full_name = func.name()
         self.namespace, self.name = func._schema.name.split("::")
         self.direction = direction
@@ -49,6 +54,11 @@ class Operator:
         found = (kind for begin, kind in _KINDS if plain.startswith(begin))
         self.kind = next(found, None) if self.namespace in _COLLECTIVES else None
         self._names = tuple(argument.name for argument in func._schema.arguments)
+
+    @property
+    def is_math(self):
+        """Attention that returns weights where others return lse."""
+        return self.name == _MATH
 
     def given(self, args, kwargs):
         """What it was called with, by the names of its arguments."""
@@ -62,7 +72,7 @@ def attention_operators():
             packet = getattr(torch.ops.aten, name + suffix, None)
             if packet is not None:
                 found.append(Operator(packet.default, direction))
-    return found
+    return [*found, Operator(getattr(torch.ops.aten, _MATH).default, "forward", _KEYS_OF_MATH)]
 
 
 def collective_operators():
@@ -90,14 +100,13 @@ def tensors_in(value):
 
 class Gate:
     """While it is open, calls `seen(operator, args, kwargs, run)` in the place of each of these operators, where
-    autograd, autocast and tensor subclasses are through with it: on the thread that made it, and where that
-    has autograd work. `run` calls the operator itself."""
+    autograd, autocast and tensor subclasses are through with it (but for math): on the thread that made it, and
+    where that has autograd work. `run` calls the operator itself."""
 
     def __init__(self, operators, seen):
         self._operators = operators
         self._seen = seen
         self._thread = threading.get_ident()
-        self._after = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
         self._libraries = {}
 
     def look(self, looks):
@@ -109,14 +118,16 @@ class Gate:
                 self._libraries[namespace] = torch.library.Library(namespace, "IMPL")
             for operator in self._operators:
                 library = self._libraries[operator.namespace]
-                library.impl(operator.func, self._before(operator), _KEY, with_keyset=True)
+                for key in operator.keys:
+                    library.impl(operator.func, self._before(operator, key), key, with_keyset=True)
         else:
             for library in self._libraries.values():
                 library._destroy()
             self._libraries = {}
 
-    def _before(self, operator):
-        seen, after, redispatch, thread = self._seen, self._after, operator.func.redispatch, self._thread
+    def _before(self, operator, key):
+        seen, redispatch, thread = self._seen, operator.func.redispatch, self._thread
+        after = torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, key))
 
         def before(keys, *args, **kwargs):
             keys = keys & after

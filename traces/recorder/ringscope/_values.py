@@ -54,6 +54,7 @@ class ValueFiles:
         self._thread = None
         self._unwritten = 0
         self._lock = threading.Lock()
+        self._forgotten = False
         self.files = 0  # that are written
 
     @property
@@ -74,7 +75,7 @@ class ValueFiles:
 
     def flush(self):
         """What is kept becomes a file, soon."""
-        if not self._pending:
+        if not self._pending or self._forgotten:
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="ringscope-values", daemon=True)
@@ -96,6 +97,12 @@ class ValueFiles:
             self._given.put(None)
             self._thread.join()
             self._thread = None
+
+    def forget(self):
+        """In a forked child, which has the thread not: nothing is written."""
+        self._pending, self._size, self._unwritten = {}, 0, 0
+        self._given, self._thread, self._lock = queue.Queue(maxsize=1), None, threading.Lock()
+        self._forgotten = True
 
     def _run(self):
         writes = True

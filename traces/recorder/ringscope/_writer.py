@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import time
+import weakref
 
 from ._hashing import HASH, HASH_OF_PARTS
 from ._values import ValueFiles
@@ -19,6 +20,19 @@ def _boot_id():
             return file.read().strip()
     except OSError:
         return ""
+
+
+_writers = weakref.WeakSet()
+
+
+def _forget_in_child():
+    """A forked child (a worker that loads data) has the same files open, and writes nothing into them."""
+    for writer in list(_writers):
+        writer.broken = True
+        writer.value_files.forget()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
 
 
 class RankWriter:
@@ -42,6 +56,7 @@ class RankWriter:
         path = os.path.join(folder, self.stem + ".jsonl")
         self._file = open(path, "xb", buffering=0)
         self.value_files = ValueFiles(folder, self.stem, self._give_up)
+        _writers.add(self)
         self.line(
             "header",
             ringscope="recording",

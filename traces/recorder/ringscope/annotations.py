@@ -74,7 +74,8 @@ def attention(
 
     What a rank sends and receives between the two through torch.distributed are the attention's
     hops; what it attends, block() says. An attention whose heads are turned by all-to-all
-    (DeepSpeed-Ulysses) needs no block(): PyTorch's attention operator within it is seen.
+    (DeepSpeed-Ulysses) needs no block(): PyTorch's attention operator within it is seen, and its backward, where
+    autograd runs that, is known by the gradients of q, k, v and out.
 
     q, k, v, out, and their gradients: this rank's shard, [B, H, S, D], or [B, S, H, D] with
         layout="bshd"; k and v may have fewer heads. A packed [T, H, D] is not known: give it a

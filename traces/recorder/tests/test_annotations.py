@@ -9,7 +9,7 @@ import unittest
 import torch
 import torch.distributed as dist
 
-from jobs import EXAMPLES, PACKAGE, torchrun
+from jobs import EXAMPLES, HERE, PACKAGE, torchrun
 from test_recording import lines_of, of_kind
 
 sys.path[:0] = [PACKAGE, EXAMPLES]
@@ -108,11 +108,43 @@ class FourRanks(unittest.TestCase):
 
 
 class Ulysses(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        folder = os.path.join(cls.place.name, "run1")
+        torchrun("ulysses.py", folder, RESULT=os.path.join(cls.place.name, "recorded"))
+        cls.lines = lines_of(folder, 1)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+
+    def test_the_job_computes_the_same_bits_with_and_without_recording(self):
+        plain = os.path.join(HERE, "unrecorded.py")
+        torchrun(plain, "ulysses.py", RESULT=os.path.join(self.place.name, "plain"))
+        recorded, unrecorded = (
+            torch.load(os.path.join(self.place.name, f"{name}.1")) for name in ("recorded", "plain")
+        )
+        self.assertEqual(recorded.pop("losses"), unrecorded.pop("losses"))
+        for name, value in recorded.items():
+            self.assertTrue(torch.equal(value, unrecorded[name]), name)
+
+    def test_a_backward_that_autograd_runs_belongs_to_its_forward(self):
+        begins = [a for a in of_kind(self.lines, "attention") if a["step"] == 1]
+        got = [(a["direction"], a["layer"], a["call"], a["forward_call"]) for a in begins]
+        want = [("forward", 0, 5, 5), ("forward", 1, 6, 6), ("backward", 1, 7, 6), ("backward", 0, 8, 5)]
+        self.assertEqual(got, want)
+        self.assertEqual(list(begins[2]["tensors"]), ["dout"])
+        shapes = {t["id"]: t["shape"] for t in of_kind(self.lines, "tensor")}
+        ends = {end["call"]: end for end in of_kind(self.lines, "attention_end")}
+        self.assertEqual(list(ends[7]["tensors"]), ["dq", "dk", "dv"])
+        self.assertEqual({tuple(shapes[number]) for number in ends[7]["tensors"].values()}, {(1, 4, 32, 8)})
+        self.assertEqual(ends[7]["strategy"], "ulysses")
+        collectives = [c for c in of_kind(self.lines, "collective") if c.get("call") == 7]
+        self.assertEqual([c["operator"] for c in collectives], ["all_to_all"] * 4)
+
     def test_the_operator_within_is_the_block_and_collectives_belong_to_the_call(self):
-        with tempfile.TemporaryDirectory() as place:
-            folder = os.path.join(place, "run1")
-            torchrun("ulysses.py", folder)
-            lines = lines_of(folder, 1)
+        lines = self.lines
         self.assertEqual(of_kind(lines, "trouble"), [])
         block = of_kind(lines, "block")[0]
         self.assertEqual((block["q_shape"], block["q_rows"]), ([1, 2, 64, 8], [0, 64]))

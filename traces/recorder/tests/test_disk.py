@@ -90,6 +90,32 @@ class FullDisk(unittest.TestCase):
         self.assertGreater(len(lines_of(self.folder)), 20)
 
 
+class Forked(unittest.TestCase):
+    def test_a_forked_child_writes_nothing_into_the_files_of_its_parent_and_ends(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = os.path.join(place, "run1")
+            model = TinyLlama()
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with ringscope.record(folder, model=model, steps=None):
+                step(model, optimizer)
+                child = os.fork()
+                if child == 0:
+                    code = 1
+                    try:
+                        with torch.no_grad():
+                            model.embed_tokens(torch.tensor([1, 2]))
+                        ringscope.stop("in the child")
+                        code = 0
+                    finally:
+                        os._exit(code)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+                step(model, optimizer)
+            lines = lines_of(folder)
+            self.assertEqual([line["step"] for line in of_kind(lines, "step")], [0, 1])
+            self.assertEqual([line["why"] for line in of_kind(lines, "end")], ["finished"])
+            self.assertEqual(lines[-1]["troubles"], 0)
+
+
 _KILLED = """
 import os, signal, sys
 import ringscope, torch

@@ -10,6 +10,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from jobs import EXAMPLES, HERE, PACKAGE, torchrun
 
@@ -17,6 +18,7 @@ sys.path[:0] = [PACKAGE, EXAMPLES]
 
 import ringscope  # noqa: E402
 from ringscope import _operators  # noqa: E402
+from ringscope._hashing import gridsum64  # noqa: E402
 from ringscope._pytorch import context_parallel_module  # noqa: E402
 from ringscope._tensors import statistics  # noqa: E402
 from tiny_llama import TinyLlama, VOCABULARY, make_batch  # noqa: E402
@@ -210,6 +212,29 @@ class OneProcess(unittest.TestCase):
         self.assertGreater(largest["grad_unclipped"], largest["grad"])
         self.assertEqual(of_kind(lines, "trouble"), [])
 
+    def test_math_attention_is_recorded_with_its_backward_and_computes_the_same_bits(self):
+        def gradients():
+            torch.manual_seed(1)
+            q, k, v = (torch.randn(1, 2, 8, 4, requires_grad=True) for _ in range(3))
+            with sdpa_kernel(SDPBackend.MATH):
+                out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            out.square().sum().backward()
+            return q.grad, k.grad, v.grad
+
+        plain = gradients()
+        with ringscope.record(self.folder, model=self.model):
+            recorded = gradients()
+        for before, after in zip(plain, recorded):
+            self.assertTrue(torch.equal(before, after))
+        lines = lines_of(self.folder)
+        self.assertEqual(of_kind(lines, "trouble"), [])
+        forward, backward = of_kind(lines, "attention")
+        self.assertEqual((forward["direction"], list(forward["tensors"])), ("forward", ["q", "k", "v", "out"]))
+        self.assertEqual(list(backward["tensors"]), ["dout", "dq", "dk", "dv"])
+        self.assertEqual(backward["forward_call"], forward["call"])
+        hashes = {t["what"]: t["hash"] for t in of_kind(lines, "tensor")}
+        self.assertEqual(hashes["dv"], f"{gridsum64(plain[2]):016x}")
+
     def test_a_budget_that_is_used_up_ends_recording_and_not_the_job(self):
         with ringscope.record(self.folder, model=self.model, steps=None, budget_bytes=20_000):
             for _ in range(3):
@@ -240,9 +265,9 @@ def stands_before_operators():
     """Whether anything of the recorder is left where operators are dispatched."""
     known = [*_operators.attention_operators(), *_operators.collective_operators()]
     names = [operator.full_name for operator in known] + ["aten::embedding"]
-    return any(
-        torch._C._dispatch_has_kernel_for_dispatch_key(name, _operators._KEY) for name in names
-    )
+    ours = [(name, _operators._KEYS[0]) for name in names]
+    ours += [("aten::" + _operators._MATH, key) for key in _operators._KEYS_OF_MATH]
+    return any(torch._C._dispatch_has_kernel_for_dispatch_key(*each) for each in ours)
 
 
 class NoStep:

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backward of attention that autograd runs of several operators: no line of the job says where it begins and
+ends, but the gradients that come by do."""
+
+
+def follow(inputs, out, begins, ended):
+    """Calls begins(dout) when the gradient of `out` comes, and ended({"dq": …}) when those of all inputs that
+    have one are there. Does nothing where no gradient will come. Keeps none of these tensors alive."""
+    names = [f"d{what}" for what, tensor in inputs.items() if tensor.requires_grad]
+    if not names or not out.requires_grad:
+        return
+    came = {}
+
+    def first(gradient):
+        came.clear()
+        begins(gradient)
+
+    def hear(name):
+        def heard(gradient):
+            came[name] = gradient
+            if len(came) == len(names):
+                ended({name: came[name] for name in names})
+                came.clear()
+
+        return heard
+
+    out.register_hook(first)
+    for what, tensor in inputs.items():
+        if f"d{what}" in names:
+            tensor.register_hook(hear(f"d{what}"))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention that neither PyTorch's ring computes nor the job says anything of."""
+
+from ._session import observer
+from ._following import follow
+
+
+class PlainAttention:
+    def __init__(self, session):
+        self.session = session
+        self._calls = 0
+        self._forwards = {}
+
+    def call(self, operator, args, kwargs, run):
+        begin_ns = self.session.now()
+        results = run()
+        self.seen(operator, args, kwargs, results, begin_ns, self.session.now())
+        return results
+
+    @observer
+    def seen(self, operator, args, kwargs, results, begin_ns, end_ns):
+        given = operator.given(args, kwargs)
+        number = self._next()
+        session = self.session
+        layer, microbatch, forward = session.layer, max(session.microbatch, 0), number
+        if operator.direction == "backward":
+            forward, layer, microbatch = self._forwards.get(
+                given["out"].data_ptr(), (None, None, microbatch)
+            )
+        at = {"layer": layer, "microbatch": microbatch}
+        if operator.direction == "forward":
+            self._forwards[results[0].data_ptr()] = (number, layer, microbatch)
+            named = {"q": given["query"], "k": given["key"], "v": given["value"]}
+            named.update(out=results[0], lse=None if operator.is_math else results[1])
+        else:
+            grad = given.get("grad_out", given.get("grad_out_"))
+            named = {"dout": grad, **dict(zip(("dq", "dk", "dv"), results))}
+        mask = given.get("attn_mask", given.get("attn_bias"))
+        said = {
+            "operator": operator.full_name,
+            "causal": bool(given.get("is_causal", False)),
+            "scale": given.get("scale"),
+            "dropout": given.get("dropout_p", 0.0),
+            "masked": mask is not None,
+            "q_shape": list(given["query"].shape),
+            "k_shape": list(given["key"].shape),
+        }
+        self._write(number, forward, operator.direction, at, said, named, begin_ns, end_ns)
+        if operator.is_math:
+            inputs = {what: named[what] for what in ("q", "k", "v")}
+            self._follow(forward, at, said, inputs, results[0])
+
+    def _follow(self, forward, at, said, inputs, out):
+        """Writes the backward that autograd makes of other operators, when its gradients are there."""
+        came = {}
+
+        def begins(dout):
+            came.update(dout=dout, begin_ns=self.session.now())
+
+        def ended(gradients):
+            dout, begin_ns = came.pop("dout"), came.pop("begin_ns")
+            self.backward(forward, at, said, {"dout": dout, **gradients}, begin_ns, self.session.now())
+
+        follow(inputs, out, begins, ended)
+
+    @observer
+    def backward(self, forward, at, said, named, begin_ns, end_ns):
+        self._write(self._next(), forward, "backward", at, said, named, begin_ns, end_ns)
+
+    def _next(self):
+        self._calls += 1
+        return f"plain-{self._calls}"
+
+    def _write(self, number, forward, direction, at, said, named, begin_ns, end_ns):
+        self.session.line(
+            "attention",
+            call=number,
+            forward_call=forward,
+            direction=direction,
+            **self.session.place(**at),
+            **said,
+            tensors=self.session.tensors(named, **at),
+            begin_ns=begin_ns,
+            end_ns=end_ns,
+        )
