@@ -21,10 +21,10 @@ fuzz() {
   echo "$1: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$1.log") in $seconds s"
 }
 
-for pair in "chunk safetensors" "json frame" "recording"; do
+for pair in "chunk safetensors" "json frame" "recording profile"; do
   running=()
   for target in $pair; do
-    fuzz "$target" "$([ "$target" = recording ] && echo 65536)" &
+    fuzz "$target" "$([[ "$target" = recording || "$target" = profile ]] && echo 65536)" &
     running+=($!)
   done
   for one in "${running[@]}"; do wait "$one"; done

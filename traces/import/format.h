@@ -41,6 +41,12 @@ bool beginsAsKineto(std::span<const std::uint8_t> head);
 bool holdsKineto(const std::string& folder);
 std::shared_ptr<ChunkSource> openKineto(const std::string& path);
 
+/// JSON of PyTorch's Flight Recorder: one dump, or a folder with a dump of each rank. A pickled
+/// dump is refused with the way to JSON: opening a pickle runs what it says.
+bool beginsAsFlightRecorder(std::span<const std::uint8_t> head);
+bool holdsFlightRecorder(const std::string& folder);
+std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path);
+
 /// Opens a recording by what it holds, whatever it is called. Throws inputError that says what can
 /// be opened when it is none of the formats.
 std::shared_ptr<ChunkSource> openSource(const std::string& path);

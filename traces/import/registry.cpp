@@ -13,6 +13,8 @@ constexpr Format kFormats[] = {
     {"recorded PyTorch jobs (a folder)", nullptr, openRecording, holdsRecording},
     {"JSON of PyTorch's profiler (a file, or a folder with one of each rank)", beginsAsKineto,
      openKineto, holdsKineto},
+    {"dumps of PyTorch's Flight Recorder as JSON (a file, or a folder with one of each rank)",
+     beginsAsFlightRecorder, openFlightRecorder, holdsFlightRecorder},
 };
 
 [[noreturn]] void refuse(const std::string& why) {

@@ -17,8 +17,8 @@ void defineImport(CLI::App& command, int&) {
   auto without = std::make_shared<std::string>();
   command
       .add_option("RECORDING", *input,
-                  "A folder that the Python recorder wrote, files of PyTorch's profiler "
-                  "(JSON, one a rank), or a .rscope file to be shared")
+                  "A folder that the Python recorder wrote, files of PyTorch's profiler or Flight "
+                  "Recorder (JSON, one a rank), or a .rscope file to be shared")
       ->required();
   command.add_option("-o,--output", *output, "The .rscope file to write")->required();
   command.add_option(
