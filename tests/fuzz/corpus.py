@@ -50,6 +50,26 @@ def lines():
     yield '{"a":"\\u00e4\\n\\ud83d\\ude00","ä":[1e-7,-0.5E+3,null,true,[[0,4]]],"b":{"c":{}},"b":false}'.encode()
 
 
+def profiles():
+    """Two ranks' profiles, and their dumps of the Flight Recorder, cut to a few calls of each sort."""
+    kineto = [(HERE.parent / "reference" / "kineto" / f"rank{rank}.json").read_text(encoding="utf-8") for rank in (0, 1)]
+    few = []
+    for text in kineto:
+        whole, first = json.loads(text), {}
+        for event in whole["traceEvents"]:
+            first.setdefault(event["name"], []).append(event)
+        whole["traceEvents"] = [event for events in first.values() for event in events[:2]]
+        few.append(json.dumps(whole))
+    yield b"p" + b"\0".join(text.encode() for text in few)
+    dumps = [json.loads((HERE.parent / "reference" / "flight_recorder" / f"gloo_rank_{rank}.json").read_text(encoding="utf-8"))
+             for rank in (0, 1)]
+    sends = {"profiling_name": "nccl:send 0->1", "p2p_seq_id": 1, "is_p2p": True, "state": "completed"}
+    for dump in dumps:
+        dump["pg_config"] = {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}}
+        dump["entries"] = dump["entries"][:4] + [{**dump["entries"][0], **sends}]
+    yield b"f" + b"\0".join(json.dumps(dump).encode() for dump in dumps)
+
+
 def main(folder):
     recording = sample(Format(HERE.parent.parent / "traces" / "FORMAT.md"))
     chunks = recording.chunks()
@@ -61,6 +81,7 @@ def main(folder):
                  (r.get("json") for r in recording.records["notes"])],
         "recording": list(recordings()),
         "line": list(lines()),
+        "profile": list(profiles()),
         "frame": [cases_frames.chunk_frame(chunks[0])] + [
             cases_frames.said({"cmd": name, "id": 1, **{f: 1 for f in cases_frames.FIELDS.get(name, ())}})
             for name in cases_frames.REQUESTS] + [

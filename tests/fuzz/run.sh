@@ -4,7 +4,7 @@
 # Usage: run.sh SOURCE BUILD [SECONDS [TARGET…]]
 set -euo pipefail
 source=$1 build=$2 seconds=${3:-20}
-pairs=("chunk safetensors" "json frame" "recording line")
+pairs=("chunk safetensors" "json frame" "recording line" profile)
 [ $# -gt 3 ] && pairs=("${*:4}")
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1\ -g1 \
   -DCMAKE_CXX_COMPILER=clang++-14 -DRINGSCOPE_ENGINE=OFF -DRINGSCOPE_GUI=OFF -DRINGSCOPE_TESTS=OFF \
@@ -26,7 +26,7 @@ fuzz() {
 for pair in "${pairs[@]}"; do
   running=()
   for target in $pair; do
-    fuzz "$target" "$([ "$target" = recording ] && echo 65536)" &
+    fuzz "$target" "$([[ "$target" = recording || "$target" = profile ]] && echo 65536)" &
     running+=($!)
   done
   for one in "${running[@]}"; do wait "$one"; done

@@ -16,6 +16,7 @@
 #include "traces/query/capture_advice.h"
 #include "traces/query/ending.h"
 #include "traces/query/framework.h"
+#include "traces/query/imported.h"
 #include "traces/query/sequence_groups.h"
 #include "traces/schema/declared.h"
 
@@ -74,7 +75,8 @@ void addCapture(RuleResult& result, const Rule& rule, const Trace& trace) {
   const RunSpec* run = trace.run();
   const Mistake* mistake = findMistake(rule.id);
   if (!mistake) return;
-  if (mistake->capture == CaptureNeeded::kEvents || (run && keeps(*run, mistake->capture)))
+  const bool kept = mistake->capture == CaptureNeeded::kEvents && !importedFrom(trace);
+  if (kept || (run && keeps(*run, mistake->capture)))
     result.capture_helps = false;
   else
     result.would_settle += "; " + captureAdvice(trace, name(mistake->capture), "records them");
@@ -89,6 +91,8 @@ RuleResult checked(const Rule& rule, const Trace& trace) {
           "needs a declaration of the mask (declare={\"mask\": …}); it was taken from how "
           "attention "
           "was called");
+    if (result.verdict == Verdict::kClear && importedFrom(trace))
+      result = notObservable("needs what messages carry and which blocks are attended");
     if (result.verdict != Verdict::kNotObservable) return result;
     if (needsTraining(rule, trace.run()))
       return undecided(

@@ -15,11 +15,11 @@ namespace ringscope::traces {
 struct Format {
   const char* name;  ///< in the plural, with its usual suffix
   /// Whether a file that begins with these bytes is one; a short file is filled up with zeros.
-  /// Null: of this format a recording is a folder.
+  /// Null: of this format a recording is a folder alone.
   bool (*begins)(std::span<const std::uint8_t> head);
   /// Throws inputError with the file's name.
   std::shared_ptr<ChunkSource> (*open)(const std::string& path);
-  /// Whether a folder is one; null: of this format a recording is a file.
+  /// Whether a folder is one; null: of this format a recording is a file alone.
   bool (*holds)(const std::string& folder) = nullptr;
 };
 
@@ -34,6 +34,18 @@ std::shared_ptr<ChunkSource> openRscope(const std::string& path);
 /// (traces/recorder/FORMAT.md). Damaged lines and values are named and left out.
 bool holdsRecording(const std::string& folder);
 std::shared_ptr<ChunkSource> openRecording(const std::string& folder);
+
+/// JSON of PyTorch's profiler (Kineto): one file, or a folder with a file of each rank. A file that
+/// is compressed is refused with a sentence.
+bool beginsAsKineto(std::span<const std::uint8_t> head);
+bool holdsKineto(const std::string& folder);
+std::shared_ptr<ChunkSource> openKineto(const std::string& path);
+
+/// JSON of PyTorch's Flight Recorder: one dump, or a folder with a dump of each rank. A pickled
+/// dump is refused with the way to JSON: opening a pickle runs what it says.
+bool beginsAsFlightRecorder(std::span<const std::uint8_t> head);
+bool holdsFlightRecorder(const std::string& folder);
+std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path);
 
 /// Opens a recording by what it holds, whatever it is called. Throws inputError that says what can
 /// be opened when it is none of the formats.

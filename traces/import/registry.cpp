@@ -11,6 +11,10 @@ namespace {
 constexpr Format kFormats[] = {
     {"RingScope traces (.rscope)", beginsAsRscope, openRscope},
     {"recorded PyTorch jobs (a folder)", nullptr, openRecording, holdsRecording},
+    {"JSON of PyTorch's profiler (a file, or a folder with one of each rank)", beginsAsKineto,
+     openKineto, holdsKineto},
+    {"dumps of PyTorch's Flight Recorder as JSON (a file, or a folder with one of each rank)",
+     beginsAsFlightRecorder, openFlightRecorder, holdsFlightRecorder},
 };
 
 [[noreturn]] void refuse(const std::string& why) {

@@ -2,11 +2,14 @@
 #include "traces/query/capture_advice.h"
 
 #include "traces/query/framework.h"
+#include "traces/query/imported.h"
 
 namespace ringscope::traces {
 namespace {
 
 constexpr const char* kOwnTrace = "a run of this engine with --trace would show it";
+/// Of a job that was only profiled.
+constexpr const char* kRecorder = "a recording of the job by ringscope.record(…) would show it";
 
 }  // namespace
 
@@ -21,11 +24,13 @@ std::string valuesAdvice(const Trace& trace, std::int32_t train_step, const std:
 }
 
 std::string verdictAdvice(const Trace& trace, const std::string& does) {
+  if (importedFrom(trace)) return kRecorder;
   if (isForeign(trace)) return "ringscope verify computes recorded attention again";
   return "a run with --verify " + does;
 }
 
 std::string scheduleAdvice(const Trace& trace) {
+  if (importedFrom(trace)) return kRecorder;
   if (isForeign(trace)) return "in a ring of your own ringscope.block(…) tells it of each block";
   return kOwnTrace;
 }

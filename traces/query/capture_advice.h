@@ -9,7 +9,8 @@ namespace ringscope::traces {
 
 /// What would have recorded what a recording lacks, as a clause. Of a run of RingScope's own the
 /// capture, and what that does: "--capture full records them"; of a job that was recorded elsewhere
-/// the option of its recorder, which has no such captures.
+/// the option of its recorder, which has no such captures; of one that was only profiled, that
+/// recorder.
 std::string captureAdvice(const Trace& trace, const std::string& capture, const std::string& does);
 
 /// The same of the values of one training step.

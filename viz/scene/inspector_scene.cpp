@@ -152,7 +152,7 @@ InspectorScene makeInspectorScene(const Trace& trace, const Cursor& cursor,
   scene.rank = cursor.rank;
   scene.end_ns = trace.endNs();
   if (sources.ring.ranks.empty()) {
-    scene.note = "Nothing is recorded yet.";
+    scene.note = trace.worldSize() > 0 ? "No ring step is recorded." : "Nothing is recorded yet.";
     return scene;
   }
   const RankScene& rank = sources.ring.selectedRank();

@@ -239,7 +239,7 @@ MergeHistory mergeHistory(const Trace& trace, const Place& viewed,
 MergeScene makeMergeScene(const Trace& trace, const Cursor& cursor, MergeRow row) {
   MergeScene scene;
   if (trace.moments().empty()) {
-    scene.note = "No ring step is recorded yet.";
+    scene.note = "No ring step is recorded.";
     return scene;
   }
   scene.rank = cursor.rank;

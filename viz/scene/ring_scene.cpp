@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "traces/query/capture_advice.h"
+#include "traces/query/imported.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/ring_sentence.h"
@@ -192,7 +194,11 @@ RingScene makeRingScene(const Trace& trace, const Cursor& cursor, bool live) {
   const auto ranks = ranksOf(trace, cursor.group);
   if (trace.moments().empty() || ranks.empty() || (live && !hasWholeGroup(trace))) {
     scene.note = live ? "The run is starting; its first ring step appears here."
-                      : "No ring step is recorded. Start a run, or open a trace.";
+                 : traces::importedFrom(trace)
+                     ? "A profile has no ring steps: the Timeline shows its collectives and "
+                       "messages; " +
+                           traces::scheduleAdvice(trace) + "."
+                     : "No ring step is recorded. Start a run, or open a trace.";
     return scene;
   }
   const GroupPass pass(trace, cursor.place, ranks);

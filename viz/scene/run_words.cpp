@@ -7,6 +7,7 @@
 #include "traces/diff/summary.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/join/join_files.h"
+#include "traces/query/imported.h"
 #include "traces/query/trace.h"
 #include "traces/schema/run_rules.h"
 
@@ -64,7 +65,11 @@ bool sharesCores(const traces::Trace& trace) {
 
 std::string headlineOf(const traces::Trace& trace, bool live) {
   const traces::RunSpec* run = trace.run();
-  if (!run) return live ? "a run is starting" : "";
+  if (!run && live) return "a run is starting";
+  if (!run) {
+    const auto imported = traces::importedFrom(trace);
+    return imported ? describe(*imported) : "";
+  }
   return run->model.name + ", " + describeCount(run->model.layers, "layer") + " · " +
          describeCount(run->seq_len, "token") + " · " + describeCount(run->worldSize(), "rank") +
          " · " + name(run->strategy) + ", " + name(traces::chosenBalance(*run)) + ", " +

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "traces/query/imported.h"
 #include "traces/query/steps.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
@@ -255,6 +256,12 @@ std::int64_t StepAccount::stepNs() const {
 StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
   StepAccount account;
   account.train_step = cursor.place.train_step;
+  if (traces::importedFrom(trace)) {
+    account.sentence =
+        "What hides communication is not known: of the work of ranks a profile's import keeps "
+        "attention, embedding, loss and optimizer alone.";
+    return account;
+  }
   std::map<Place, Exposure, PassBefore> layers;
   for (const WorldRank rank : ranksOf(trace, cursor.group)) {
     const auto events = trace.eventsAt(traces::firstPlaceOf(account.train_step),

@@ -131,7 +131,7 @@ void TransportBar::refresh() {
   follow_->setChecked(player.following());
   follow_->setEnabled(viewing_.session.live());
   place_->setText(usable ? QString::fromStdString(traces::describe(navigator.place()))
-                         : QString("no ring step yet"));
+                         : QString("no ring step"));
   fitPlace();
   refreshScrubber();
   const QSignalBlocker quiet(group_);

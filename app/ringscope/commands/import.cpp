@@ -6,6 +6,7 @@
 #include "traces/core/prose.h"
 #include "traces/core/utf8.h"
 #include "traces/import/write_trace.h"
+#include "traces/query/imported.h"
 
 namespace ringscope::app {
 
@@ -16,7 +17,8 @@ void defineImport(CLI::App& command, int&) {
   auto without = std::make_shared<std::string>();
   command
       .add_option("RECORDING", *input,
-                  "A folder that the Python recorder wrote, or a .rscope file to be shared")
+                  "A folder that the Python recorder wrote, files of PyTorch's profiler or Flight "
+                  "Recorder (JSON, one a rank), or a .rscope file to be shared")
       ->required();
   command.add_option("-o,--output", *output, "The .rscope file to write")->required();
   command.add_option(
@@ -33,6 +35,10 @@ void defineImport(CLI::App& command, int&) {
       return;
     }
     for (const std::string& problem : problems) std::cout << problem << "\n";
+    if (const auto imported = traces::importedFrom(*traces::openTrace(*output))) {
+      std::cout << traces::describe(*imported) << "\n";
+      for (const std::string& lack : imported->lacks) std::cout << "note: " << lack << "\n";
+    }
     std::cout << "imported: " << *output << "\n";
   });
 }

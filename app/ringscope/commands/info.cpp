@@ -7,6 +7,7 @@
 #include "traces/core/utf8.h"
 #include "traces/query/ending.h"
 #include "traces/query/framework.h"
+#include "traces/query/imported.h"
 #include "traces/query/trace.h"
 #include "traces/verify/gather.h"
 
@@ -39,6 +40,14 @@ nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
                          {"complete", ending.whole()},
                          {"ended", {{"how", name(ending.how)}, {"reason", ending.reason}}},
                          {"problems", trace.problems()}};
+  if (const auto imported = traces::importedFrom(trace))
+    json["imported"] = {{"format", imported->format},
+                        {"collectives", imported->collectives},
+                        {"messages", imported->messages},
+                        {"unmatched_collectives", imported->unmatched_collectives},
+                        {"unmatched_messages", imported->unmatched_messages},
+                        {"standing", imported->standing},
+                        {"lacks", imported->lacks}};
   if (trace.end()) {
     json["dropped_events"] = trace.end()->dropped_events;
     json["dropped_tensors"] = trace.end()->dropped_tensors;
@@ -79,6 +88,15 @@ void printText(const nlohmann::json& info, bool knows_attention) {
     std::cout << "note: " << problem.get<std::string>() << "\n";
 }
 
+/// How a recording was made of another tool's files, and what it cannot tell.
+void printImported(const traces::Trace& trace) {
+  const auto imported = traces::importedFrom(trace);
+  if (!imported) return;
+  std::cout << traces::describe(*imported) << "\n";
+  for (const std::string& stands : imported->standing) std::cout << stands << "\n";
+  for (const std::string& lack : imported->lacks) std::cout << "note: " << lack << "\n";
+}
+
 }  // namespace
 
 void defineInfo(CLI::App& command, int&) {
@@ -93,7 +111,12 @@ void defineInfo(CLI::App& command, int&) {
     const auto trace = traces::openTrace(*path);
     if (*check) trace->readEvents();  // what is counted is there
     const auto info = describe(*trace, *path);
-    *json ? void(std::cout << info.dump(2) << "\n") : printText(info, knowsAttention(*trace));
+    if (*json) {
+      std::cout << info.dump(2) << "\n";
+      return;
+    }
+    printText(info, knowsAttention(*trace));
+    printImported(*trace);
   });
 }
 

@@ -4,25 +4,12 @@
 
 #include "traces/core/error.h"
 #include "traces/import/format.h"
+#include "traces/import/problem_source.h"
 #include "traces/import/recording/job.h"
 #include "traces/query/ending.h"
-#include "traces/storage/memory_source.h"
 
 namespace ringscope::traces {
 namespace {
-
-/// What could not be read is said before the rest.
-class RecordingSource : public MemorySource {
- public:
-  explicit RecordingSource(std::vector<std::string> problems) : problems_(std::move(problems)) {}
-  void list(const Take& take, const Problem& problem) override {
-    for (const std::string& sentence : problems_) problem(sentence);
-    MemorySource::list(take, problem);
-  }
-
- private:
-  std::vector<std::string> problems_;
-};
 
 /// One machine's clocks are compared by its steady clock, those of several by their wall clocks.
 std::vector<std::int64_t> shiftsOf(const std::vector<RankLines>& ranks) {
@@ -81,7 +68,7 @@ void addEventsByRank(MemorySource& source, EndRecord& end, std::span<const Event
 }
 
 std::shared_ptr<ChunkSource> sourceOf(RecordedJob& job) {
-  const auto source = std::make_shared<RecordingSource>(job.problems);
+  const auto source = std::make_shared<ProblemSource>(job.problems);
   EndRecord end;
   end.rows_by_kind = noRows();
   end.events = job.events.size();
