@@ -215,6 +215,7 @@ TEST(PositionStripFitTest, SixteenRanksStandInColumnsAndEachSaysItsIds) {
     EXPECT_NE(picture->exactly(QString::number(16 * i + 15)), nullptr) << i;
     const StripRow row = positionStripRow(picture->area(), kRanks, static_cast<std::size_t>(i));
     EXPECT_TRUE(picture->area().contains(row.bar)) << i;
+    EXPECT_GE(row.bar.height(), 8) << "no hairline";
     for (int other = 0; other < i; ++other)
       EXPECT_FALSE(positionStripRow(picture->area(), kRanks, static_cast<std::size_t>(other))
                        .bar.intersects(row.bar.united(row.name)))
@@ -277,11 +278,12 @@ TEST(ScaleTest, TheHeatMapSaysWhatItsColoursMean) {
 TEST(InspectorFitTest, WhatIsWorstIsSaidWhole) {
   InspectorScene scene;
   scene.memory = std::make_shared<const MemorySeries>();
-  scene.worst = {{"isolated, worst of the run (layer 1, dk)", "8,400x limit", true}};
+  scene.worst = {{"isolated, worst of the run (step 12, layer 1, dk)", "8,400x limit", true}};
   const auto picture = drawn({320, 900}, [&](QPainter& p, const QRectF& area) {
     paintInspector(p, area, scene, 0, dark());
   });
-  EXPECT_TRUE(has(*picture, "isolated, worst of the run (layer 1, dk)")) << picture->words();
+  EXPECT_TRUE(has(*picture, "isolated, worst of the run (step 12, layer 1, dk)"))
+      << picture->words();
   EXPECT_TRUE(has(*picture, "8,400x limit"));
 }
 

@@ -68,6 +68,39 @@ TEST(DiffSceneTest, WhatATableHasNoColumnForIsAmongTheRest) {
   EXPECT_EQ(scene.rest[1].tensor, "loss");
 }
 
+/// Posted with the ring step, and moved later.
+TEST(RingSceneTest, APacketTravelsFromWhenItMovesAndNotFromWhenItWasPosted) {
+  const auto trace = test::traceOf(
+      "group cp 0,1\nattend rank=0 source=0 layer=0 stage=0 time=0-100\n"
+      "attend rank=1 source=1 layer=0 stage=0 time=0-100\n"
+      "send rank=0 peer=1 source=0 payload=kv layer=0 stage=0 time=0-100 start=40\n");
+  const RingScene ring = makeRingScene(*trace, firstStep());
+  ASSERT_EQ(ring.packets.size(), 1u);
+  EXPECT_DOUBLE_EQ(ring.packets.front().begin, 0.4);
+  EXPECT_DOUBLE_EQ(ring.packets.front().end, 1);
+  EXPECT_FALSE(ring.packets.front().stretched);
+}
+
+TEST(InspectorSceneTest, TheWorstIsThatOfTheViewedStepAndOfTheRunWhereAnotherStepHasIt) {
+  const auto trace = attending(
+      {{0, 2, 0, 2}}, 4,
+      "diff out layer=0 ratio=0.5\ndiff dk layer=1 ratio=0.25\ndiff out layer=0 step=7 ratio=3\n"
+      "diff loss isolated=no ratio=0.9\ndiff loss isolated=no step=7 ratio=0.1\n");
+  const RingScene ring = makeRingScene(*trace, firstStep());
+  traces::WorstDiffs worst;
+  worst.update(*trace);
+  const std::optional<traces::Diagnosis> none;
+  const auto scene = makeInspectorScene(
+      *trace, firstStep(), {ring, worst, none, std::make_shared<const MemorySeries>(), false});
+  ASSERT_EQ(scene.worst.size(), 3u);
+  EXPECT_EQ(scene.worst[0],
+            (WorstLine{"✓ isolated, worst of step 0 (layer 0, out)", "0.5× limit", false}));
+  EXPECT_EQ(scene.worst[1],
+            (WorstLine{"▲ isolated, worst of the run (step 7, layer 0, out)", "3.0× limit", true}));
+  EXPECT_EQ(scene.worst[2],
+            (WorstLine{"✓ end to end, worst of step 0 (loss)", "0.9× limit", false}));
+}
+
 TEST(InspectorSceneTest, RowsThatLieInSeveralPiecesCountOnceWithTheSumOfTheirKeys) {
   const auto trace = attending(
       {{0, 2, 0, 2}, {0, 2, 2, 4}}, 4,
@@ -120,6 +153,29 @@ TEST(MemoryLawTest, WhatIsTakenAndGivenBackAtOneInstantWasNotHeldTogether) {
       "memory activations rank=0 bytes=100 time=10\nmemory kv rank=0 bytes=0 time=10\n");
   EXPECT_EQ(memoryPeak(*trace, WorldRank::of(0)).bytes, 100);
   EXPECT_EQ(memorySeries(*trace, WorldRank::of(0), 8).peak_bytes, 100);
+}
+
+/// A run of 100 ns that was held from 20 to 80.
+TEST(MemorySeriesTest, TimeInWhichTheRankWasHeldIsLeftOut) {
+  const auto trace = test::traceOf(
+      "attend rank=0 layer=0 stage=0 time=0-20\npause rank=0 layer=0 stage=0 time=20-80\n"
+      "attend rank=0 layer=0 stage=1 time=80-100\nmemory kv rank=0 bytes=100 time=0\n"
+      "memory kv rank=0 bytes=300 time=90\n");
+  const auto rank = WorldRank::of(0);
+  const auto kv = static_cast<std::size_t>(traces::MemoryCategory::kKv);
+  const auto held = [&](const MemorySeries& series) {
+    std::vector<std::int64_t> bytes;
+    for (const auto& column : series.columns) bytes.push_back(column[kv]);
+    return bytes;
+  };
+  const auto series = memorySeries(*trace, rank, 4, pausesOf(*trace, rank));
+  EXPECT_EQ(held(series), (std::vector<std::int64_t>{100, 100, 300, 300})) << "of 10 ns each";
+  EXPECT_DOUBLE_EQ(series.fraction(10, trace->endNs()), 0.25);
+  EXPECT_DOUBLE_EQ(series.fraction(50, trace->endNs()), 0.5) << "on the fold";
+  EXPECT_DOUBLE_EQ(series.fraction(90, trace->endNs()), 0.75);
+  EXPECT_EQ(series.instantAt(0.75, trace->endNs()), 90);
+  const auto stretched = memorySeries(*trace, rank, 4);
+  EXPECT_EQ(held(stretched), (std::vector<std::int64_t>{100, 100, 100, 300})) << "of 25 ns each";
 }
 
 TEST(MeantTest, PaddingAfterAFullMaskIsNoKeyOfAnybody) {

@@ -6,8 +6,6 @@
 #include <QToolButton>
 #include <csignal>
 
-#include "tests/support/place_at.h"
-#include "tests/viz/sample_trace.h"
 #include "tests/viz/window_fixture.h"
 #include "viz/views/tensor_list.h"
 
@@ -58,6 +56,7 @@ TEST_F(LiveWindowTest, ALiveRunMovesPausesStepsAndEnds) {
     ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kPaused; }, 10000));
   }
   EXPECT_GT(window.session().trace().moments().size(), moments);
+  EXPECT_FALSE(window.session().pauses(WorldRank::of(0)).empty()) << "charts leave them out";
   QTest::mouseClick(button("Continue"), Qt::LeftButton);
   EXPECT_TRUE(QTest::qWaitFor(
       [&] { return window.session().trace().moments().size() > moments + 30; }, 10000));
@@ -226,29 +225,17 @@ TEST_F(LiveWindowTest, EveryViewDrawsALiveRun) {
   }
 }
 
-TEST_F(LiveWindowTest, WhatIfRunsAgainBesideWhatWasAndKeepsTheCursor) {
-  openFile(test::sampleTraceFile(4, {}));
-  const Place viewed = test::placeAt(1, 1, traces::Direction::kForward, 2);
-  window.navigator().setPlace(viewed);
-  window.navigator().selectRank(WorldRank::of(3));
-  for (auto* box : window.findChildren<QComboBox*>())
-    if (box->accessibleName() == "Balance") box->setCurrentText("none");
-  QElapsedTimer clock;
-  clock.start();
-  QTest::mouseClick(button("What if"), Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().active(); }, 5000));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.engine().active(); }, 20000))
-      << status().toStdString();
-  std::printf("what if: %lld ms\n", static_cast<long long>(clock.elapsed()));
-  EXPECT_EQ(window.navigator().place(), viewed);
-  EXPECT_EQ(window.session().trace().run()->balance, traces::Balance::kNone);
-  EXPECT_NE(status().indexOf("balance: head_tail → none"), -1);
-  EXPECT_NE(status().indexOf("BEFORE · ✓ worst"), -1) << status().toStdString();
-  const auto stages = window.findChildren<Stage*>();
-  ASSERT_EQ(stages.size(), 2);
-  for (auto* stage : stages) EXPECT_TRUE(stage->isVisible());
-  QTest::keyClick(&window, Qt::Key_Escape);
-  EXPECT_EQ(std::count_if(stages.begin(), stages.end(), [](auto* s) { return s->isVisible(); }), 1);
+TEST_F(LiveWindowTest, TheInspectorSpeaksOfTheSelectedRankWhileTheRunGoesOn) {
+  runLive();
+  const auto* inspector = window.findChild<Inspector*>();
+  const auto says = [&](const QString& words) {
+    return QTest::qWaitFor([&] { return inspector->accessibleDescription().startsWith(words); },
+                           5000);
+  };
+  EXPECT_TRUE(says("rank 0 · layer ")) << inspector->accessibleDescription().toStdString();
+  QTest::keyClick(&window, Qt::Key_3);
+  EXPECT_TRUE(says("rank 2 · layer ")) << inspector->accessibleDescription().toStdString();
+  EXPECT_TRUE(window.session().live());
 }
 
 }  // namespace

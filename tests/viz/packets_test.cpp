@@ -9,6 +9,7 @@
 #include "tests/viz/ring_runs.h"
 #include "viz/paint/ring_packets.h"
 #include "viz/paint/ring_painter.h"
+#include "viz/scene/units.h"
 #include "viz/session/viewing.h"
 
 namespace ringscope::viz {
@@ -84,7 +85,10 @@ TEST(RingPacketsTest, WhatDkvCarriesIsSaidAndNothingLiesOnTheWordsOfAnother) {
           for (const MovingPacket& packet : ring->packets)
             if (const auto shape = packetShape(canvas, packet)) shapes.push_back(*shape);
           for (const PacketShape& shape : shapes) {
-            said += shape.name.startsWith("d") && !shape.label.isEmpty();
+            const bool sums = shape.name.startsWith("d");
+            said += sums && !shape.label.isEmpty();
+            EXPECT_TRUE(shape.words.contains(describeBytes(2048).c_str()))
+                << shape.words.toStdString();
             for (const PacketShape& other : shapes)
               EXPECT_FALSE(other.face.intersects(shape.label))
                   << ranks << " ranks, step " << step << " at " << phase << ": "

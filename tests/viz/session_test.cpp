@@ -192,6 +192,7 @@ TEST(PlayerTest, ARingStepTakes1200MillisecondsAndAFinishedRecordingEnds) {
   EXPECT_NEAR(viewing.navigator.phase(), 0.5, 1e-9);
   viewing.player.advance(1e6);
   EXPECT_FALSE(viewing.player.playing());
+  EXPECT_EQ(viewing.navigator.instant(), 8800) << "the end of the last ring step";
   viewing.player.setPlaying(true);
   EXPECT_EQ(viewing.navigator.moment(), 0) << "and begins again";
 }

@@ -169,6 +169,29 @@ TEST_F(ViewsTest, ANarrowListKeepsNamesAndDropsWhatHasNoRoom) {
   }
 }
 
+TEST_F(ViewsTest, ADotAfterTheNamesOfTensorsIsExplainedWhereSomeHaveIt) {
+  open();  // the values of step 0 are kept
+  show("tensor");
+  const auto is_explained = [&] {
+    for (const auto* label : window.findChildren<QLabel*>())
+      if (label->text() == "· hash and statistics only, no values") return label->isVisible();
+    return false;
+  };
+  const auto dots = [&] {
+    const auto* model = window.findChild<TensorList*>()->findChild<QTableView*>()->model();
+    int rows = 0;
+    for (int row = 0; row < model->rowCount(); ++row)
+      rows += model->index(row, 0).data().toString().endsWith(" ·");
+    return rows;
+  };
+  for (const int step : {0, 1}) {
+    window.navigator().setPlace(test::placeAt(step, 0, traces::Direction::kForward, 0));
+    QTest::qWait(50);
+    EXPECT_EQ(dots() > 0, step == 1);
+    EXPECT_EQ(is_explained(), step == 1);
+  }
+}
+
 TEST_F(ViewsTest, UChangesTheUnitOfTheErrorMap) {
   open();
   View* view = show("diff");
@@ -217,9 +240,17 @@ TEST_F(ViewsTest, RevealSaysWhatWasInjectedAndNothingSaysItBefore) {
   test::RingRun naive;
   naive.naive_sum = true;
   open(naive, R"({"mistakes": ["naive_sum_merge"]})");
-  for (auto* box : window.findChildren<QCheckBox*>())
-    EXPECT_FALSE(box->isChecked()) << box->text().toStdString();
+  const auto ticked = [&] {
+    QStringList words;
+    for (auto* box : window.findChildren<QCheckBox*>())
+      if (box->isChecked()) words << box->text();
+    return words.join(", ");
+  };
+  EXPECT_EQ(ticked(), "Keep what this run had");
   EXPECT_EQ(status().indexOf("Injected"), -1);
+  open({}, R"({"mistakes": []})");
+  EXPECT_EQ(ticked(), "Keep what this run had") << "whatever that is";
+  open(naive, R"({"mistakes": ["naive_sum_merge"]})");
   QTest::mouseClick(button("Reveal"), Qt::LeftButton);
   EXPECT_NE(status().indexOf("▲ Injected: Block outputs are added without LSE weights"), -1)
       << status().toStdString();

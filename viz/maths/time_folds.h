@@ -49,6 +49,7 @@ class TimeFolds {
   /// Where each lies on the axis.
   const std::vector<std::int64_t>& places() const { return at_; }
   bool empty() const { return folds_.empty(); }
+  friend bool operator==(const TimeFolds&, const TimeFolds&) = default;
 
  private:
   std::vector<TimeFold> folds_;

@@ -162,8 +162,7 @@ void drawMemory(Page& page, const InspectorScene& scene, std::int64_t instant_ns
   if (memory.peak_bytes == 0) return page.text("not recorded", textFont(12), page.theme.dim, 22);
   const QRectF chart = page.row(92);
   drawStack(page.p, chart, memory);
-  const double x = chart.left() + chart.width() * static_cast<double>(instant_ns) /
-                                      static_cast<double>(std::max<std::int64_t>(1, scene.end_ns));
+  const double x = chart.left() + chart.width() * memory.fraction(instant_ns, scene.end_ns);
   page.p.setPen(QPen(page.theme.text, 1.5));
   page.p.drawLine(QPointF(x, chart.top()), QPointF(x, chart.bottom()));
   page.gap(6);

@@ -101,8 +101,14 @@ double topOf(const MemoryScene& scene) {
 
 void drawOverTime(QPainter& p, const QRectF& area, const MemoryScene& scene, const Theme& theme) {
   Plot plot("Over the run", theme);
-  const double end_ms = static_cast<double>(scene.end_ns) * 1e-6;
-  plot.axis(Qt::AlignBottom, "ms since the run began", 0, end_ms, 6);
+  const auto milliseconds = [&](std::int64_t ns) {
+    return static_cast<double>(scene.series.pauses.folded(ns)) * 1e-6;
+  };
+  const double end_ms = milliseconds(scene.end_ns);
+  plot.axis(Qt::AlignBottom,
+            scene.series.pauses.empty() ? "ms since the run began"
+                                        : "ms since the run began, without pauses",
+            0, end_ms, 6);
   plot.axis(Qt::AlignLeft, "MiB", 0, topOf(scene), 5);
   const std::size_t columns = scene.series.columns.size();
   std::vector<double> base(columns, 0);
@@ -121,8 +127,7 @@ void drawOverTime(QPainter& p, const QRectF& area, const MemoryScene& scene, con
     plot.add(stretch);
     lower = upper;
   }
-  plot.point(static_cast<double>(scene.peak.time_ns) * 1e-6,
-             static_cast<double>(scene.peak.bytes) / kMiB, 10);
+  plot.point(milliseconds(scene.peak.time_ns), static_cast<double>(scene.peak.bytes) / kMiB, 10);
   plot.draw(p, chartBoxes(area).over_time, memoryAreas(area).over_time);
 }
 
@@ -220,8 +225,7 @@ void paintMemoryInstant(QPainter& p, const QRectF& area, const MemoryScene& scen
                         std::int64_t instant_ns, const Theme& theme) {
   if (!scene.note.empty() || scene.end_ns <= 0) return;
   const QRectF plot = memoryAreas(area).over_time;
-  const double x = plot.left() + plot.width() * static_cast<double>(instant_ns) /
-                                     static_cast<double>(scene.end_ns);
+  const double x = plot.left() + plot.width() * scene.series.fraction(instant_ns, scene.end_ns);
   p.setPen(QPen(theme.text, 1.5));
   p.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
 }
@@ -230,8 +234,7 @@ std::optional<std::int64_t> memoryHit(const QPointF& point, const QRectF& area,
                                       const MemoryScene& scene) {
   const QRectF plot = memoryAreas(area).over_time;
   if (!scene.note.empty() || !plot.contains(point)) return std::nullopt;
-  return static_cast<std::int64_t>((point.x() - plot.left()) / plot.width() *
-                                   static_cast<double>(scene.end_ns));
+  return scene.series.instantAt((point.x() - plot.left()) / plot.width(), scene.end_ns);
 }
 
 }  // namespace ringscope::viz

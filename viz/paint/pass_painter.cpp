@@ -45,9 +45,10 @@ void drawTicks(QPainter& p, const QRectF& area, const TimeScale& scale, const Th
   }
 }
 
-void drawBar(QPainter& p, const Lanes& lanes, const TimeScale& scale, const PassBar& what,
-             const Theme& theme) {
-  const QRectF bar = lanes.bar(what.seat, scale.x(what.begin_ns), scale.x(what.end_ns));
+void drawBar(QPainter& p, const Lanes& lanes, const TimeScale& scale, const TimeFolds& pauses,
+             const PassBar& what, const Theme& theme) {
+  const QRectF bar = lanes.bar(what.seat, scale.x(pauses.folded(what.begin_ns)),
+                               scale.x(pauses.folded(what.end_ns)));
   switch (what.kind) {
     case EventKind::kAttend:
       if (bar.width() < 4) {
@@ -80,9 +81,10 @@ void drawBar(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Pass
 
 /// A message: a thin bar under the sender's lane while it is under way, and a curve to the
 /// receiver.
-void drawFlow(QPainter& p, const Lanes& lanes, const TimeScale& scale, const PassFlow& flow) {
+void drawFlow(QPainter& p, const Lanes& lanes, const TimeScale& scale, const TimeFolds& pauses,
+              const PassFlow& flow) {
   const double width = lanes.tight() ? 1.6 : 3;
-  const double x0 = scale.x(flow.begin_ns), x1 = scale.x(flow.end_ns);
+  const double x0 = scale.x(pauses.folded(flow.begin_ns)), x1 = scale.x(pauses.folded(flow.end_ns));
   const double from = lanes.wire(flow.from_seat);
   QColor color = rankColor(flow.source_rank);
   p.setBrush(Qt::NoBrush);
@@ -125,8 +127,9 @@ bool isEmpty(const PassScene& scene) {
 
 TimeScale passScale(const QRectF& area, const PassScene& scene) {
   const double left = area.left() + kLabelWidth, width = area.width() - kLabelWidth - 24;
-  return isEmpty(scene) ? TimeScale{0, 1, left, width}
-                        : TimeScale{scene.begin_ns, scene.end_ns, left, width};
+  if (isEmpty(scene)) return {0, 1, left, width};
+  const std::int64_t begin = scene.pauses.folded(scene.begin_ns);
+  return {begin, std::max(begin + 1, scene.pauses.folded(scene.end_ns)), left, width};
 }
 
 void paintPass(QPainter& p, const QRectF& area, const PassScene& scene, const Theme& theme) {
@@ -141,8 +144,8 @@ void paintPass(QPainter& p, const QRectF& area, const PassScene& scene, const Th
   if (!isEmpty(scene)) {
     drawTicks(p, area, scale, theme);
     p.setClipRect(QRectF(scale.left, area.top() + kHeader, scale.width, area.height() - kHeader));
-    for (const PassBar& bar : scene.bars) drawBar(p, lanes, scale, bar, theme);
-    for (const PassFlow& flow : scene.flows) drawFlow(p, lanes, scale, flow);
+    for (const PassBar& bar : scene.bars) drawBar(p, lanes, scale, scene.pauses, bar, theme);
+    for (const PassFlow& flow : scene.flows) drawFlow(p, lanes, scale, scene.pauses, flow);
   }
   p.restore();
 }
@@ -153,7 +156,7 @@ double passHeight(const PassScene& scene) {
 
 QRectF instantBox(const QRectF& area, const PassScene& scene, std::int64_t instant_ns) {
   if (isEmpty(scene)) return {};
-  const double x = passScale(area, scene).x(instant_ns);
+  const double x = passScale(area, scene).x(scene.pauses.folded(instant_ns));
   return {x - 2, area.top() + kHeader - 8, 4, area.height() - kHeader + 8};
 }
 
@@ -175,7 +178,7 @@ PassHit passHit(const QPointF& point, const QRectF& area, const PassScene& scene
   const PassLane& lane = scene.lanes[static_cast<std::size_t>(seat)];
   hit.rank = lane.rank;
   hit.place = scene.pass;
-  const std::int64_t at = passScale(area, scene).ns(point.x());
+  const std::int64_t at = scene.pauses.unfolded(passScale(area, scene).ns(point.x()));
   for (std::size_t step = 0; step < lane.stages.size(); ++step) {
     const StageWindow& window = lane.stages[step];
     if (!window.recorded() || (step > 0 && window.begin_ns > at)) continue;

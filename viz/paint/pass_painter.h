@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// Time ↔ pixel of a timeline that is painted into an area.
+/// Time, without the scene's pauses, ↔ pixel of a timeline that is painted into an area.
 TimeScale passScale(const QRectF& area, const PassScene& scene);
 
 /// Draws a pass: a lane a rank with blocks attended, merges and waits, and hops as flows between

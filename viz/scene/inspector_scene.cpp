@@ -109,16 +109,26 @@ void addLse(InspectorScene& scene, const Trace& trace, const RingScene& ring) {
   scene.running_lse = rank.lse_after;
 }
 
-void addWorst(InspectorScene& scene, const Trace& trace, const traces::WorstDiffs& diffs) {
-  auto add = [&](const char* title, const traces::DiffRecord* worst) {
-    if (!worst) return;
-    const bool wrong = traces::diverges(*worst);
-    scene.worst.push_back(
-        {std::string(wrong ? "▲ " : "✓ ") + title + " (" + traces::describe(*worst) + ")",
-         traces::describeMultiple(worst->ratio) + " limit", wrong});
+/// Of the viewed training step, and of the run where another step has it.
+void addWorst(InspectorScene& scene, const Trace& trace, std::int32_t train_step,
+              const traces::WorstDiffs& diffs) {
+  auto add = [&](const std::string& title, const traces::DiffRecord& worst) {
+    const bool wrong = traces::diverges(worst);
+    scene.worst.push_back({(wrong ? "▲ " : "✓ ") + title + traces::describe(worst) + ")",
+                           traces::describeMultiple(worst.ratio) + " limit", wrong});
   };
-  add("isolated, worst of the run", diffs.isolated(trace));
-  add("end to end, worst of the run", diffs.endToEnd(trace));
+  const auto step = [](std::int32_t number) { return "step " + std::to_string(number); };
+  for (const bool isolated : {true, false}) {
+    const char* kind = isolated ? "isolated" : "end to end";
+    const traces::DiffRecord* here = nullptr;
+    for (const traces::DiffRecord& diff : trace.diffs())
+      if (diff.isolated == isolated && diff.place.train_step == train_step)
+        traces::keepWorse(here, diff);
+    const auto* run = isolated ? diffs.isolated(trace) : diffs.endToEnd(trace);
+    if (here) add(kind + (", worst of " + step(train_step)) + " (", *here);
+    if (run && run->place.train_step != train_step)
+      add(kind + std::string(", worst of the run (") + step(run->place.train_step) + ", ", *run);
+  }
 }
 
 void addDoctor(InspectorScene& scene, const std::optional<traces::Diagnosis>& diagnosis,
@@ -163,7 +173,7 @@ InspectorScene makeInspectorScene(const Trace& trace, const Cursor& cursor,
   scene.wait_ns = rank.wait_ns;
   scene.sums_wait_ns = rank.sums_wait_ns;
   addLse(scene, trace, sources.ring);
-  addWorst(scene, trace, sources.worst);
+  addWorst(scene, trace, rank.place.train_step, sources.worst);
   scene.worst_advice = traces::verdictAdvice(trace, "shows it");
   addDoctor(scene, sources.diagnosis, sources.live);
   return scene;

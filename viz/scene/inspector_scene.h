@@ -47,7 +47,7 @@ struct InspectorScene {
   std::string lse_note;  ///< why there are no lines; empty when there are
   MeanLse running_lse;   ///< over all rows that have seen a key: others than a block's
   WorldRank rank = WorldRank::of(0);
-  std::int64_t end_ns = 0;                     ///< of the recording; memory spans 0 to it
+  std::int64_t end_ns = 0;  ///< of the recording; memory spans 0 to it, without its pauses
   std::shared_ptr<const MemorySeries> memory;  ///< never null
   std::vector<WorstLine> worst;                ///< empty: nothing was compared
   std::string worst_advice;                    ///< what would have compared it

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/memory_scene.h"
 
+#include <utility>
+
 #include "traces/core/utf8.h"
 #include "traces/query/capture_advice.h"
 #include "traces/query/trace.h"
@@ -9,7 +11,7 @@
 
 namespace ringscope::viz {
 
-MemoryScene makeMemoryScene(const traces::Trace& trace, const Cursor& cursor) {
+MemoryScene makeMemoryScene(const traces::Trace& trace, const Cursor& cursor, TimeFolds pauses) {
   constexpr std::size_t kColumns = 300;
   MemoryScene scene;
   scene.rank = cursor.rank;
@@ -20,7 +22,7 @@ MemoryScene makeMemoryScene(const traces::Trace& trace, const Cursor& cursor) {
     scene.note = "No memory is recorded; " + traces::memoryAdvice(trace) + ".";
     return scene;
   }
-  scene.series = memorySeries(trace, cursor.rank, kColumns);
+  scene.series = memorySeries(trace, cursor.rank, kColumns, std::move(pauses));
   scene.law = memoryLaw(scene.peak, static_cast<int>(ranks.size()));
   const auto& unseen = trace.note(traces::kUnseenMemoryNote + toString(cursor.rank));
   if (unseen.is_string()) scene.unseen = traces::toPlainText(unseen.get<std::string>(), 200);

@@ -12,7 +12,7 @@ namespace ringscope::viz {
 struct MemoryScene {
   std::string note;  ///< why nothing is shown; empty when something is
   WorldRank rank = WorldRank::of(0);
-  std::int64_t end_ns = 0;  ///< of the recording; series spans 0 to it
+  std::int64_t end_ns = 0;  ///< of the recording; series spans 0 to it, without its pauses
   MemoryPeak peak;
   MemorySeries series;
   MemoryLaw law;
@@ -21,6 +21,8 @@ struct MemoryScene {
   friend bool operator==(const MemoryScene&, const MemoryScene&) = default;
 };
 
-MemoryScene makeMemoryScene(const traces::Trace& trace, const Cursor& cursor);
+/// `pauses`: stretches of the run that the chart leaves out.
+MemoryScene makeMemoryScene(const traces::Trace& trace, const Cursor& cursor,
+                            TimeFolds pauses = {});
 
 }  // namespace ringscope::viz

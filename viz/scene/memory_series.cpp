@@ -8,13 +8,22 @@
 
 namespace ringscope::viz {
 
+TimeFolds pausesOf(const traces::Trace& trace, WorldRank rank) {
+  std::vector<TimeFold> held;
+  for (const traces::Event& event : trace.events(rank))
+    if (event.kind == traces::EventKind::kPause) held.push_back({event.begin_ns, event.end_ns});
+  return TimeFolds(heldByAll({held}));
+}
+
 bool endsInstant(const std::vector<traces::MemorySample>& samples, std::size_t at) {
   return at + 1 == samples.size() || samples[at + 1].time_ns != samples[at].time_ns;
 }
 
-MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_t columns) {
+MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_t columns,
+                          TimeFolds pauses) {
   MemorySeries series;
   series.columns.resize(columns);
+  series.pauses = std::move(pauses);
   std::array<std::int64_t, kMemoryCategories> now{};
   const auto& samples = trace.memory(rank);
   std::size_t next = 0;
@@ -23,8 +32,8 @@ MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_
     const auto until =
         c + 1 == columns
             ? std::numeric_limits<std::int64_t>::max()
-            : static_cast<std::int64_t>(static_cast<double>(trace.endNs()) *
-                                        static_cast<double>(c + 1) / static_cast<double>(columns));
+            : series.instantAt(static_cast<double>(c + 1) / static_cast<double>(columns),
+                               trace.endNs());
     auto largest = now;
     auto sum = [](const auto& values) {
       return std::accumulate(values.begin(), values.end(), std::int64_t{0});

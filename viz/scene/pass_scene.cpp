@@ -35,6 +35,13 @@ void take(PassScene& scene, const Event& event, GroupRank seat,
                            event.payload == traces::Payload::kDkv, event.start_ns, event.end_ns});
 }
 
+TimeFolds pausesIn(const PassScene& scene) {
+  std::vector<std::vector<TimeFold>> held(scene.lanes.size());
+  for (const PassBar& bar : scene.bars)
+    if (bar.kind == EventKind::kPause) held[bar.seat.index()].push_back({bar.begin_ns, bar.end_ns});
+  return TimeFolds(heldByAll(held));
+}
+
 }  // namespace
 
 std::int64_t PassScene::instantOf(RingStep ring_step, double phase) const {
@@ -61,6 +68,7 @@ PassScene makePassScene(const traces::Trace& trace, const Cursor& cursor) {
       for (const traces::Event& event : trace.eventsAt(place, ranks[seat]))
         take(scene, event, GroupRank::of(seat), ranks);
     }
+  scene.pauses = pausesIn(scene);
   if (scene.end_ns <= scene.begin_ns) scene.begin_ns = scene.end_ns = 0;
   return scene;
 }

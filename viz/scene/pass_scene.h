@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "viz/maths/time_folds.h"
 #include "viz/scene/cursor.h"
 #include "viz/scene/stage_window.h"
 
@@ -37,7 +38,8 @@ struct PassLane {
   friend bool operator==(const PassLane&, const PassLane&) = default;
 };
 
-/// The pass around the viewed moment: one direction of one layer, over all ranks of a group.
+/// The pass around the viewed moment: one direction of one layer, over all ranks of a group. Times
+/// are of the run's clock.
 struct PassScene {
   Place pass;                             ///< at ring step 0
   WorldRank selected = WorldRank::of(0);  ///< rank
@@ -45,6 +47,7 @@ struct PassScene {
   std::vector<PassLane> lanes;
   std::vector<PassBar> bars;
   std::vector<PassFlow> flows;
+  TimeFolds pauses;  ///< in which all ranks were held: they take no room
 
   /// The instant on the run's clock that the selected rank's phase in a ring step means.
   std::int64_t instantOf(RingStep ring_step, double phase) const;

@@ -2,6 +2,7 @@
 #include "viz/session/session.h"
 
 #include "traces/core/error.h"
+#include "viz/scene/memory_series.h"
 #include "viz/session/problem.h"
 
 namespace ringscope::viz {
@@ -19,7 +20,7 @@ void Session::open(std::shared_ptr<traces::Trace> trace, const QString& name, bo
   worst_.update(*trace_);
   name_ = name;
   path_.clear();
-  live_ = live;
+  live_ = was_live_ = live;
   diagnosis_.reset();
   background_.cancel("diagnosis");
   tracks_.clear();
@@ -79,6 +80,12 @@ std::shared_ptr<const PositionStrip> Session::positions(const Cursor& cursor) co
     positions_ = {version_, key,
                   std::make_shared<const PositionStrip>(makePositionStrip(*trace_, cursor))};
   return positions_.scene;
+}
+
+TimeFolds Session::pauses(WorldRank rank) const {
+  if (const auto of_file = tracks_.ofFile()) return of_file->folds;
+  const bool in_memory = was_live_ || TrackStore::hasFewEvents(*trace_);
+  return in_memory ? pausesOf(*trace_, rank) : TimeFolds();
 }
 
 void Session::diagnose(const QString& path) {

@@ -61,6 +61,10 @@ class Session : public QObject {
   /// How much of that is done, 0 to 1.
   double tracksRead() const { return tracks_.progress(); }
 
+  /// When a rank was held, or all were at once; of a recording with many events, as soon as they
+  /// have been read.
+  TimeFolds pauses(WorldRank rank) const;
+
   /// Asks the doctor about a recording, off this thread; diagnosis() has the answer later. A file
   /// that cannot be read gives one without answers, which says why.
   void diagnose(const QString& path);
@@ -87,6 +91,7 @@ class Session : public QObject {
   traces::WorstDiffs worst_;
   QString name_, path_;
   bool live_ = false;
+  bool was_live_ = false;  // what is on show came while it was recorded, and is all in memory
   bool dirty_ = false;
   int generation_ = 0;
   int recording_ = 0;

@@ -33,6 +33,10 @@ TrackStore::TrackStore(QObject* parent) : QObject(parent) {
   });
 }
 
+bool TrackStore::hasFewEvents(const traces::Trace& trace) {
+  return trace.eventCount() <= kAtOnce;
+}
+
 void TrackStore::clear() {
   whole_.reset();
   some_.reset();
@@ -44,7 +48,7 @@ void TrackStore::clear() {
 
 void TrackStore::open(const traces::Trace& trace, const QString& path) {
   clear();
-  if (trace.eventCount() <= kAtOnce) return;
+  if (hasFewEvents(trace)) return;
   reading_ = true;
   progress_ = std::make_shared<std::atomic<double>>(0);
   background_.request(
@@ -67,7 +71,7 @@ bool TrackStore::soon(bool live) const {
 std::shared_ptr<const Tracks> TrackStore::tracks(const traces::Trace& trace, bool live,
                                                  std::uint64_t version, std::int32_t train_step) {
   if (from_file_) return whole_;
-  if (!live && trace.eventCount() <= kAtOnce) {
+  if (!live && hasFewEvents(trace)) {
     if (!whole_ || whole_version_ != version) whole_ = makeTracks(trace);
     whole_version_ = version;
     return whole_;

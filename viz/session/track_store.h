@@ -26,6 +26,10 @@ class TrackStore : public QObject {
   /// Forgets what there was, and reads the file when it has too many events to be read at once.
   void open(const traces::Trace& trace, const QString& path);
   void clear();
+  /// Those of a file with many events, once it has been read; else null.
+  std::shared_ptr<const Tracks> ofFile() const { return from_file_ ? whole_ : nullptr; }
+  /// There are so few events that all are read at once.
+  static bool hasFewEvents(const traces::Trace& trace);
   /// How much of the file has been read, 0 to 1; 1: nothing is being read.
   double progress() const { return reading_ ? progress_->load() : 1; }
 

@@ -61,7 +61,8 @@ class MemoryView : public View {
  private:
   void make() {
     since_made_.start();
-    MemoryScene scene = makeMemoryScene(viewing_.session.trace(), cursor());
+    MemoryScene scene =
+        makeMemoryScene(viewing_.session.trace(), cursor(), viewing_.session.pauses(cursor().rank));
     if (scene != scene_) picture_ = QPixmap();
     scene_ = std::move(scene);
     describe(scene_.note);

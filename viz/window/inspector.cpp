@@ -42,10 +42,10 @@ std::shared_ptr<const MemorySeries> Inspector::memory() {
   memory_version_ = session.version();
   memory_generation_ = session.generation();
   since_memory_.start();
-  memory_ =
-      std::make_shared<const MemorySeries>(session.trace().worldSize() > of.rank.value()
-                                               ? memorySeries(session.trace(), of.rank, kColumns)
-                                               : MemorySeries());
+  memory_ = std::make_shared<const MemorySeries>(
+      session.trace().worldSize() > of.rank.value()
+          ? memorySeries(session.trace(), of.rank, kColumns, session.pauses(of.rank))
+          : MemorySeries());
   return memory_;
 }
 
@@ -56,6 +56,7 @@ void Inspector::make() {
       makeInspectorScene(session.trace(), cursor(),
                          {*ring, session.worst(), session.diagnosis(), memory(), session.live()});
   instant_ns_ = instantOf(*ring, cursor().phase);
+  describe(scene_->note.empty() ? scene_->title + ": " + scene_->attending : scene_->note);
   update();
 }
 

@@ -121,8 +121,8 @@ void MainWindow::openTrace(const QString& path) {
           if (!result.trace->problems().empty())
             message_ = QString::fromStdString(result.trace->problems().front());
           viewing_.player.setPlaying(true);
-          run_panel_->setRecording(path);
-          last_config_ = run_panel_->config();
+          run_panel_->setOpened(path);
+          last_config_ = run_panel_->recordedConfig();
           viewing_.session.readTracks(path);
           viewing_.session.diagnose(path);
         }

@@ -31,15 +31,22 @@ void askFor(QCheckBox* box, const QString& asked) {
   box->setToolTip(describeAsked(asked.toStdString()));
 }
 
-/// What the sealed documents of a recording say was injected, in words.
-QString describeSealed(const std::vector<std::string>& documents) {
-  QStringList found;
+/// What the sealed documents of a recording say was injected, as it was asked for.
+std::vector<nlohmann::json> askedIn(const std::vector<std::string>& documents) {
+  std::vector<nlohmann::json> all;
   for (const std::string& document : documents) {
     const auto json = traces::parseJson(document, "what was sealed");
     const auto mistakes = json.is_object() ? json.find("mistakes") : json.end();
     if (mistakes == json.end()) continue;
-    for (const auto& asked : *mistakes) found << describeAsked(asked);
+    for (const auto& asked : *mistakes) all.push_back(asked);
   }
+  return all;
+}
+
+/// The same in words.
+QString describeSealed(const std::vector<std::string>& documents) {
+  QStringList found;
+  for (const auto& asked : askedIn(documents)) found << describeAsked(asked);
   if (documents.empty()) return "Nothing was sealed in this recording.";
   return found.isEmpty() ? "✓ Nothing was injected." : "▲ Injected: " + found.join("; ");
 }
@@ -65,11 +72,18 @@ MistakesBox::MistakesBox(QWidget* parent) : QWidget(parent) {
   revealed_->setObjectName("dim");
   revealed_->setWordWrap(true);
   connect(reveal_, &QPushButton::clicked, this, &MistakesBox::reveal);
+  keep_ = new TickBox("Keep what this run had", this);
+  keep_->setToolTip(
+      "Run again and What if inject what was injected into the recording on show, without saying "
+      "what");
+  connect(keep_, &QCheckBox::toggled, this, &MistakesBox::chosenChanged);
   column->addWidget(reveal_);
   column->addWidget(revealed_);
+  column->addWidget(keep_);
   column->addWidget(makeList());
-  count_->setText("none injected");
   setRecording({});
+  keep_->hide();
+  chosenChanged();
 }
 
 /// A box for each mistake that the engine can make, under the heading of its subject.
@@ -92,13 +106,24 @@ QWidget* MistakesBox::makeList() {
     boxes_ << box;
     connect(box, &QCheckBox::toggled, this, [this, box](bool on) {
       if (!on) askFor(box, box->property("id").toString());
-      const auto count = chosen().size();
-      count_->setText(count == 0 ? "none injected" : QString("%1 injected").arg(count));
-      Q_EMIT changed();
+      chosenChanged();
     });
     rows->addWidget(box);
   }
   return list;
+}
+
+void MistakesBox::chosenChanged() {
+  const auto count = chosen().size();
+  const bool kept = !keep_->isHidden() && keep_->isChecked();
+  count_->setText(count == 0 && kept ? "as recorded"
+                  : count == 0       ? "none injected"
+                                     : QString(kept ? "%1 added" : "%1 injected").arg(count));
+  Q_EMIT changed();
+}
+
+QStringList MistakesBox::sealed() const {
+  return keep_->isHidden() || !keep_->isChecked() ? QStringList() : sealed_;
 }
 
 QStringList MistakesBox::chosen() const {
@@ -123,6 +148,27 @@ void MistakesBox::setRecording(const QString& path) {
   recording_ = path;
   reveal_->setEnabled(!path.isEmpty());
   revealed_->clear();
+}
+
+void MistakesBox::setOpened(const QString& path, bool can_run_again) {
+  setRecording(path);
+  sealed_.clear();
+  keep_->hide();
+  if (can_run_again) readSealedOf(path);
+  chosenChanged();
+}
+
+void MistakesBox::readSealedOf(const QString& path) {
+  setChosen({});
+  std::vector<std::string> documents;
+  try {
+    documents = traces::readSealed(path.toStdString());
+    for (const auto& asked : askedIn(documents))
+      if (asked.is_string()) sealed_ << QString::fromStdString(asked.get<std::string>());
+  } catch (const Error&) {  // Reveal says why
+  }
+  keep_->setChecked(true);
+  keep_->setVisible(!documents.empty());
 }
 
 void MistakesBox::reveal() {

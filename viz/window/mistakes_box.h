@@ -9,16 +9,21 @@
 namespace ringscope::viz {
 
 /// Which mistakes the next run makes, and, of an opened recording, what it made: sealed until
-/// somebody asks.
+/// somebody asks, and made again by its next run all the same.
 class MistakesBox : public QWidget {
   Q_OBJECT
  public:
   explicit MistakesBox(QWidget* parent = nullptr);
 
   QStringList chosen() const;
+  /// What the opened recording had injected and the next run is to make too.
+  QStringList sealed() const;
   void setChosen(const QStringList& mistakes);
   /// The recording that Reveal opens; empty: none.
   void setRecording(const QString& path);
+  /// The same of one that was opened. `can_run_again`: the next run makes what was injected into
+  /// it, and what was chosen for another is forgotten.
+  void setOpened(const QString& path, bool can_run_again);
 
  Q_SIGNALS:
   void changed();
@@ -26,8 +31,12 @@ class MistakesBox : public QWidget {
  private:
   QWidget* makeList();
   void reveal();
+  void readSealedOf(const QString& path);
+  void chosenChanged();
 
   QString recording_;
+  QStringList sealed_;  // of the recording that was opened
+  QCheckBox* keep_;     // hidden: of no opened recording it is known what was injected
   QList<QCheckBox*> boxes_;
   QLabel *count_, *revealed_;
   QPushButton* reveal_;

@@ -139,6 +139,8 @@ QStringList RunConfig::arguments() const {
     else
       args << setting.option << textOf(value);
   }
+  for (const QString& mistake : sealed)
+    if (!mistakes.contains(mistake)) args << "--mistake" << mistake;
   return args << "--verify";
 }
 
@@ -183,9 +185,13 @@ QString changes(const RunConfig& before, const RunConfig& after) {
         key == "capture")
       continue;
     const QString from = textOf(was[setting.field]), to = textOf(is[setting.field]);
-    words << QString("%1: %2 → %3")
-                 .arg(key, from.isEmpty() ? "none" : from, to.isEmpty() ? "none" : to);
+    const bool sample = key == "text" && before.tokens.empty() && after.tokens.empty();
+    const QString none = sample ? "the sample text" : "none";
+    words
+        << QString("%1: %2 → %3").arg(key, from.isEmpty() ? none : from, to.isEmpty() ? none : to);
   }
+  if (before.sealed != after.sealed)
+    words << (after.sealed.isEmpty() ? "without what was injected" : "with what was injected");
   return words.join(" · ");
 }
 

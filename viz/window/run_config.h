@@ -14,6 +14,8 @@ struct RunConfig : traces::RunSpec {
   RunConfig() { balance = traces::Balance::kHeadTail; }
 
   QStringList mistakes;
+  /// Made too, and never said: what the recording on show had injected.
+  QStringList sealed;
   QString trace;  ///< where the run is recorded
 
   /// Arguments of `ringscope train`. Each dp rank gets at least one sequence; with mask documents,

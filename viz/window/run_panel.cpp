@@ -86,6 +86,7 @@ void RunPanel::connectControls() {
 RunConfig RunPanel::config() const {
   RunConfig config = settings_->config();
   config.mistakes = mistakes_->chosen();
+  config.sealed = mistakes_->sealed();
   return config;
 }
 
@@ -109,8 +110,10 @@ void RunPanel::showRecorded() {
   const int steps = ringSteps() > 0 ? ringSteps() : run->cp;
   if (run->model.layers > 0)
     break_->setRanges(static_cast<int>(run->model.layers), std::max(1, steps));
+  recorded_.reset();
   // Of a job that was recorded elsewhere there is nothing to start: the form keeps its own.
   if (session_.live() || traces::isForeign(session_.trace())) return refresh();
+  recorded_ = *run;
   RunConfig config = this->config();
   const traces::RunSpec form = config;
   static_cast<traces::RunSpec&>(config) = *run;
@@ -118,15 +121,47 @@ void RunPanel::showRecorded() {
   // The form starts ranks itself: threads, or processes of its own.
   if (config.launch == traces::Launch::kEnv) config.launch = traces::Launch::kProcesses;
   // A recording may come from another machine, where its files are not.
-  if (!allExist({config.model_dir})) config.model_dir = form.model_dir;
-  if (!allExist(config.text)) config.text = form.text;
-  if (!allExist({config.tokens})) config.tokens = form.tokens;
-  if (!allExist({config.tokenizer})) config.tokenizer = form.tokenizer;
+  const auto or_of_form = [](std::string& file, const std::string& of_form) {
+    if (!allExist({file})) file = allExist({of_form}) ? of_form : "";
+  };
+  or_of_form(config.model_dir, form.model_dir);
+  or_of_form(config.tokens, form.tokens);
+  or_of_form(config.tokenizer, form.tokenizer);
+  if (!allExist(config.text)) config.text = allExist(form.text) ? form.text : decltype(form.text)();
   setConfig(config);
 }
 
+RunConfig RunPanel::recordedConfig() const {
+  RunConfig config = this->config();
+  if (!recorded_) return config;
+  config.text = recorded_->text;
+  config.tokens = recorded_->tokens;
+  config.tokenizer = recorded_->tokenizer;
+  config.model_dir = recorded_->model_dir;
+  return config;
+}
+
+/// Why the next run has other data than the recording on show; empty: it has the same, or others
+/// were chosen.
+QString RunPanel::missingData() const {
+  if (!recorded_ || !canRunAgain()) return {};
+  const RunConfig now = config();
+  const QString instead = now.text.empty() && now.tokens.empty() ? "the sample text" : "another";
+  if (recorded_->text.empty() && recorded_->tokens.empty())
+    return "▲ the recording does not say what text it had: a run has " + instead;
+  std::vector<std::string> files = recorded_->text;
+  for (const auto& file : {recorded_->tokens, recorded_->tokenizer, recorded_->model_dir})
+    files.push_back(file);
+  for (const std::string& file : files)
+    if (!allExist({file}))
+      return QString("▲ %1 is not here: a run has %2 instead").arg(file.c_str(), instead);
+  return {};
+}
+
 bool RunPanel::canRunAgain() const {
-  return !session_.empty() && !traces::isForeign(session_.trace());
+  const auto* run = session_.trace().run();
+  const bool attends = run && run->command == traces::Command::kAttend;
+  return !session_.empty() && !attends && !traces::isForeign(session_.trace());
 }
 
 void RunPanel::refresh() {
@@ -141,10 +176,14 @@ void RunPanel::refresh() {
   pause_->setEnabled(state == State::kRunning || state == State::kPaused);
   step_->setEnabled(state == State::kPaused);
   stop_->setEnabled(engine_.active());
-  const bool foreign = !engine_.active() && !session_.empty() && !canRunAgain();
+  const bool other = !engine_.active() && !session_.empty() && !canRunAgain();
+  const QString missing = engine_.active() ? QString() : missingData();
   run_state_->setText(!reason.isEmpty() ? "▲ " + reason
-                      : foreign         ? "recorded elsewhere: Run starts a run of RingScope's own"
-                                        : engine_.sentence());
+                      : other && traces::isForeign(session_.trace())
+                          ? "recorded elsewhere: Run starts a run of RingScope's own"
+                      : other              ? "an attention by itself: Run starts a training"
+                      : !missing.isEmpty() ? missing
+                                           : engine_.sentence());
 }
 
 }  // namespace ringscope::viz

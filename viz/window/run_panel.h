@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QWidget>
+#include <optional>
 
 #include "viz/link/engine_link.h"
 #include "viz/session/session.h"
@@ -31,6 +32,11 @@ class RunPanel : public QWidget {
   bool canRunAgain() const;
   /// The recording that is on show, for Reveal.
   void setRecording(const QString& path) { mistakes_->setRecording(path); }
+  /// The same of one that was opened: the next run is made as it was.
+  void setOpened(const QString& path) { mistakes_->setOpened(path, canRunAgain()); }
+  /// What is on show, as its recording says it was run; of a job that was recorded elsewhere, what
+  /// the form has.
+  RunConfig recordedConfig() const;
 
  Q_SIGNALS:
   void runRequested();
@@ -43,6 +49,7 @@ class RunPanel : public QWidget {
   void refresh();
   int ringSteps() const;
   void showRecorded();
+  QString missingData() const;
 
   const Session& session_;
   EngineLink& engine_;
@@ -51,6 +58,7 @@ class RunPanel : public QWidget {
   MistakesBox* mistakes_;
   QLabel* run_state_;
   QPushButton *run_, *what_if_, *pause_, *step_, *stop_;
+  std::optional<traces::RunSpec> recorded_;  // of the recording that was opened
 };
 
 }  // namespace ringscope::viz

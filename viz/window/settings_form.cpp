@@ -163,6 +163,7 @@ void SettingsForm::setText(const QStringList& files) {
   text_button_->setText(files.isEmpty()     ? QString("sample text")
                         : files.size() == 1 ? files.first().section('/', -1)
                                             : QString("%1 files").arg(files.size()));
+  refresh();
 }
 
 void SettingsForm::refresh() {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What runs again from a recording that was opened: with its data, and what was injected into it.
+#include <QComboBox>
+#include <QElapsedTimer>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/place_at.h"
+#include "tests/support/run_program.h"
+#include "tests/viz/sample_trace.h"
+#include "tests/viz/window_fixture.h"
+
+namespace ringscope::viz {
+namespace {
+
+class WhatIfTest : public WindowTest {
+ protected:
+  /// Presses the button and waits for the run.
+  void whatIf() {
+    QTest::mouseClick(button("What if"), Qt::LeftButton);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().active(); }, 5000));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !window.engine().active(); }, 60000))
+        << status().toStdString();
+  }
+};
+
+TEST_F(WhatIfTest, WhatIfRunsAgainBesideWhatWasAndKeepsTheCursor) {
+  openFile(test::sampleTraceFile(4, {}));
+  const Place viewed = test::placeAt(1, 1, traces::Direction::kForward, 2);
+  window.navigator().setPlace(viewed);
+  window.navigator().selectRank(WorldRank::of(3));
+  for (auto* box : window.findChildren<QComboBox*>())
+    if (box->accessibleName() == "Balance") box->setCurrentText("none");
+  QElapsedTimer clock;
+  clock.start();
+  whatIf();
+  std::printf("what if: %lld ms\n", static_cast<long long>(clock.elapsed()));
+  EXPECT_EQ(window.navigator().place(), viewed);
+  EXPECT_EQ(window.session().trace().run()->balance, traces::Balance::kNone);
+  EXPECT_NE(status().indexOf("balance: head_tail → none"), -1);
+  EXPECT_NE(status().indexOf("BEFORE · ✓ worst"), -1) << status().toStdString();
+  const auto stages = window.findChildren<Stage*>();
+  ASSERT_EQ(stages.size(), 2);
+  for (auto* stage : stages) EXPECT_TRUE(stage->isVisible());
+  QTest::keyClick(&window, Qt::Key_Escape);
+  EXPECT_EQ(std::count_if(stages.begin(), stages.end(), [](auto* s) { return s->isVisible(); }), 1);
+}
+
+/// Recorded from two texts, with a mistake: the next run has both, and makes it again.
+TEST_F(WhatIfTest, WhatIfOfAnOpenedRecordingKeepsItsTextsAndWhatWasInjected) {
+  const std::string text = dir.file("own.txt");
+  std::ofstream(text) << std::string(2000, 'x');
+  const std::string path =
+      test::traceFileWith("--text " + text + " --mistake missing_position_ids --cp 4");
+  openFile(path);
+  const auto texts = window.session().trace().run()->text;
+  ASSERT_EQ(texts.size(), 2u);
+  choice("Balance")->setCurrentText("none");
+  whatIf();
+  EXPECT_EQ(window.session().trace().run()->text, texts);
+  EXPECT_NE(status().indexOf("What if · balance: head_tail → none\n"), -1)
+      << "and nothing else: " << status().toStdString();
+  EXPECT_EQ(status().indexOf("Injected"), -1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 60000));
+  ASSERT_EQ(window.session().diagnosis()->findings().size(), 1u);
+  EXPECT_EQ(window.session().diagnosis()->findings().front().rule, "missing_position_ids");
+}
+
+/// A recording from another machine.
+TEST_F(WhatIfTest, ATextThatIsNotHereIsSaidBeforeAndInTheChange) {
+  const std::string text = dir.file("own.txt");
+  std::ofstream(text) << std::string(2000, 'x');
+  const std::string path = dir.file("own.rscope");
+  ASSERT_EQ(
+      test::ringscope("train --text " + text + " --steps 1 --seq-len 64 --trace " + path).code, 0);
+  openFile(path);
+  const auto* panel = window.findChild<RunPanel*>();
+  EXPECT_EQ(status().indexOf("is not here"), -1);
+  EXPECT_EQ(changes(panel->recordedConfig(), panel->config()), "");
+  std::filesystem::remove(text);
+  openFile(path);
+  const QString name = QString::fromStdString(text);
+  EXPECT_NE(status().indexOf("▲ " + name + " is not here: a run has the sample text instead"), -1)
+      << status().toStdString();
+  EXPECT_EQ(changes(panel->recordedConfig(), panel->config()),
+            "text: " + name + " → the sample text");
+}
+
+TEST_F(WhatIfTest, AnAttentionByItselfCannotBeTrainedAgain) {
+  openFile(test::documentsTraceFile(""));
+  EXPECT_FALSE(button("What if")->isEnabled());
+  EXPECT_NE(status().indexOf("an attention by itself"), -1) << status().toStdString();
+}
+
+}  // namespace
+}  // namespace ringscope::viz
