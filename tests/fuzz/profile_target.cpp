@@ -32,7 +32,7 @@ const std::string& folder() {
 void addRank(ProfiledJob& job, std::vector<Dump>& dumps, const std::string& path, bool profile) {
   if (profile) {
     RankFile file = readRankFile(path);
-    if (file.rank < 0 || file.world_size < 1 || file.rank >= file.world_size) return;
+    if (file.rank.isNone() || file.rank.value() >= file.world_size) return;
     job.ranks.push_back(profiledRank(std::move(file)));
     return;
   }

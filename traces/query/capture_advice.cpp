@@ -24,7 +24,9 @@ std::string valuesAdvice(const Trace& trace, std::int32_t train_step, const std:
 }
 
 std::string verdictAdvice(const Trace& trace, const std::string& does) {
-  if (importedFrom(trace)) return kRecorder;
+  if (importedFrom(trace))
+    return "of a recording of the job by ringscope.record(…, values=\"all\") ringscope verify "
+           "computes the attention again";
   if (isForeign(trace)) return "ringscope verify computes recorded attention again";
   return "a run with --verify " + does;
 }

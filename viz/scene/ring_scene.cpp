@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "traces/query/capture_advice.h"
 #include "traces/query/imported.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
@@ -195,9 +194,7 @@ RingScene makeRingScene(const Trace& trace, const Cursor& cursor, bool live) {
   if (trace.moments().empty() || ranks.empty() || (live && !hasWholeGroup(trace))) {
     scene.note = live ? "The run is starting; its first ring step appears here."
                  : traces::importedFrom(trace)
-                     ? "A profile has no ring steps: the Timeline shows its collectives and "
-                       "messages; " +
-                           traces::scheduleAdvice(trace) + "."
+                     ? "No ring step is in these files. The Timeline shows them."
                      : "No ring step is recorded. Start a run, or open a trace.";
     return scene;
   }

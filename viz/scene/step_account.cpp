@@ -258,8 +258,8 @@ StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
   account.train_step = cursor.place.train_step;
   if (traces::importedFrom(trace)) {
     account.sentence =
-        "What hides communication is not known: of the work of ranks a profile's import keeps "
-        "attention, embedding, loss and optimizer alone.";
+        "What hides communication is not known: these files tell little or nothing of the ranks' "
+        "other work.";
     return account;
   }
   std::map<Place, Exposure, PassBefore> layers;

@@ -152,7 +152,7 @@ ProfiledRank profiledRank(RankFile file) {
   std::ranges::sort(file.steps);
   for (auto& [thread, evaluated] : file.backward) std::ranges::sort(evaluated, {}, &Seen::begin_ns);
   ProfiledRank rank;
-  rank.rank = WorldRank::of(file.rank);
+  rank.rank = file.rank;
   rank.world_size = file.world_size;
   rank.file = file.path;
   rank.marks_steps = !file.steps.empty();

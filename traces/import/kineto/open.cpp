@@ -49,8 +49,8 @@ void addFile(ProfiledJob& job, RankFile file, bool alone) {
     job.problems.push_back(file.path + ": " +
                            describeCount(static_cast<std::int64_t>(head.left_out), "event") +
                            " with times that cannot be left out");
-  if (alone && file.rank < 0 && head.distributed.empty()) file.rank = 0;
-  if (file.rank < 0 || file.world_size < 1 || file.rank >= file.world_size)
+  if (alone && file.rank.isNone() && head.distributed.empty()) file.rank = WorldRank::of(0);
+  if (file.rank.isNone() || file.rank.value() >= file.world_size)
     throw inputError(file.path +
                      " does not say which rank of how many it is of (distributedInfo): profile "
                      "after init_process_group");

@@ -180,7 +180,7 @@ class RankFileReader {
 
   void readHead() {
     const json& info = file_.head.distributed;
-    if (info.contains("rank")) file_.rank = whole(info, "rank");
+    if (info.contains("rank")) file_.rank = WorldRank::of(whole(info, "rank"));
     if (info.contains("world_size")) file_.world_size = whole(info, "world_size");
     const auto groups = info.find("pg_config");
     if (groups == info.end() || !groups->is_array()) return;
@@ -194,7 +194,7 @@ class RankFileReader {
   }
 
   bool holdsRank(const NamedGroup& group) const {
-    return std::ranges::count(group.members, WorldRank::of(file_.rank)) > 0;
+    return file_.rank.exists() && std::ranges::count(group.members, file_.rank) > 0;
   }
 
   static std::int32_t whole(const json& info, const char* key) {

@@ -26,7 +26,8 @@ struct Seen {
 struct RankFile {
   std::string path;
   KinetoHead head;
-  std::int32_t rank = -1, world_size = 1;
+  WorldRank rank;  ///< none: the file does not say
+  std::int32_t world_size = 1;
   std::vector<NamedGroup> groups;
   std::vector<Seen> postings;  ///< c10d::…, on the thread that asked for it
   std::vector<Seen> ranges;    ///< gloo:…, while it was carried out

@@ -22,7 +22,7 @@ bool isBackward(const std::string& name) {
 Event stageOf(const RankFile& file, const Seen& seen) {
   Event event;
   event.kind = stageKind(seen.name);
-  event.rank = WorldRank::of(file.rank);
+  event.rank = file.rank;
   event.place.train_step = stepAt(file, seen.begin_ns);
   const bool backward = isBackward(seen.name) || isInBackward(file, seen.thread, seen.begin_ns);
   event.place.direction = backward ? Direction::kBackward : Direction::kForward;
