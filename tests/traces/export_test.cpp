@@ -116,7 +116,10 @@ TEST(ExportTest, PerfettoOfTheSampleNestsAndHasAsManyEventsAndSamples) {
 TEST(ExportTest, ChromeHasEveryEventWithItsTimesAndPairsTheFlows) {
   const json events = json::parse(written(writeChrome, *test::traceOf(kTwoRanks)))["traceEvents"];
   std::map<std::string, std::vector<json>> by_phase;
-  for (const json& event : events) by_phase[event["ph"]].push_back(event);
+  for (const json& event : events) {
+    by_phase[event["ph"]].push_back(event);
+    EXPECT_GT(event["tid"], 0) << "of which Perfetto has one for all processes";
+  }
   ASSERT_EQ(by_phase["X"].size(), 4u);
   const json& attend = by_phase["X"][0];
   EXPECT_EQ(attend["name"], "attend");

@@ -99,8 +99,9 @@ TEST(ChartPainterTest, ShapesAreFewHoweverManyEventsThereAreAtEveryZoom) {
       const auto picture = test::drawn({1116, 400}, [&](QPainter& p, const QRectF&) {
         paintChart(p, layout, scene, canvas, dark());
       });
-      EXPECT_EQ(picture->images().size() > 0, true);
-      EXPECT_LE(canvas.primitives, 4 * 2 * 1000 / 6 + 8) << count << " " << length;
+      const bool narrow = 800 / length * layout.lanes.width() < 10;
+      EXPECT_TRUE(!narrow || !picture->images().empty()) << "narrow ones are in pictures of lanes";
+      EXPECT_LE(canvas.primitives, 4 * 2 * 1000 / 10 + 8) << count << " " << length;
     }
   }
 }
@@ -119,6 +120,37 @@ TEST(ChartPainterTest, DenseColumnsAreInTheImageWithTheirShares) {
   const QColor full = rankColor(kZero), none = dark().background;
   EXPECT_NEAR(at.redF(), 0.8 * full.redF() + 0.2 * none.redF(), 0.06) << "busy for four fifths";
   EXPECT_EQ(canvas.primitives, 0);
+}
+
+/// Whatever was there before: views draw upon what they drew last.
+TEST(ChartPainterTest, EveryPixelOfTheChartIsDrawn) {
+  std::vector<WorldRank> ranks;
+  for (int rank = 0; rank < 24; ++rank) ranks.push_back(WorldRank::of(rank));
+  for (const std::size_t count : {1, 2, 5, 24})
+    for (const double density : {1.0, 1.25, 2.0})
+      for (const double scroll : {0.0, 13.0}) {
+        ChartScene scene = sceneOf(count == 2 ? twoRanks() : dense(24, 3000),
+                                   {ranks.begin(), ranks.begin() + static_cast<long>(count)});
+        scene.captions.assign(count, "words");
+        const QRectF area(3, 5, 611, 277);
+        QImage image(QSize(617, 287) * density, QImage::Format_RGB32);
+        image.fill(Qt::magenta);
+        QPainter painter(&image);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.scale(density, density);
+        ChartCanvas canvas;
+        const double to = std::min(scroll, mostScroll(area, scene));
+        paintChart(painter, chartLayout(area, scene, to), scene, canvas, dark());
+        painter.end();
+        int left = 0;
+        const QRect inner = QRectF(area.topLeft() * density, area.size() * density)
+                                .toAlignedRect()
+                                .adjusted(1, 1, -1, -1);
+        for (int y = inner.top(); y <= inner.bottom(); ++y)
+          for (int x = inner.left(); x <= inner.right(); ++x)
+            left += image.pixelColor(x, y) == QColor(Qt::magenta) ? 1 : 0;
+        EXPECT_EQ(left, 0) << count << " ranks, density " << density << ", scrolled by " << to;
+      }
 }
 
 TEST(ChartPainterTest, ManyRanksStayApartAndTheRestIsScrolledTo) {

@@ -79,6 +79,21 @@ TEST_F(TimelineViewTest, TheWheelZoomsAboutThePointer) {
   EXPECT_NEAR(shown().length(), before, before * 1e-6) << "with Shift it moves aside";
 }
 
+TEST_F(TimelineViewTest, WhatIsDrawnAgainIsWhatDrawingEverythingGives) {
+  for (const int zoom : {0, 7, 6}) {
+    wheel(at(middle(), traces::WorldRank::of(0)), zoom);
+    const QImage whole = view->grab().toImage();
+    for (const QRectF& part :
+         {view->parts().chart, view->parts().overview, QRectF(9, 9, 70, 300)}) {
+      QImage picture = whole;
+      const QRect dirty = part.toAlignedRect();
+      picture.fill(Qt::magenta);
+      view->render(&picture, dirty.topLeft(), QRegion(dirty));
+      EXPECT_EQ(picture.copy(dirty), whole.copy(dirty)) << zoom << " " << part.top();
+    }
+  }
+}
+
 TEST_F(TimelineViewTest, LettersZoomAndMove) {
   const TimeWindow before = shown();
   QTest::keyClick(view, Qt::Key_W);

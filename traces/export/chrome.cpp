@@ -31,13 +31,15 @@ class ChromeWriter {
   }
 
  private:
-  /// The times are written as digits, since a double would round them.
+  /// The times are written as digits, since a double would round them. Threads count from 1: for
+  /// Perfetto thread 0 is the kernel's idle thread, one for all processes, and it drops what
+  /// overlaps there.
   void put(const char* phase, WorldRank rank, std::size_t lane, const nlohmann::json& rest,
            const std::string& times = "") {
     std::string fields = rest.dump();
     fields.erase(0, 1);
     out_ << (std::exchange(first_, false) ? "\n" : ",\n") << R"({"ph": ")" << phase
-         << R"(", "pid": )" << rank.value() << ", \"tid\": " << lane << times
+         << R"(", "pid": )" << rank.value() << ", \"tid\": " << lane + 1 << times
          << (fields == "}" ? "" : ", ") << fields;
   }
   std::string at(std::int64_t ns) const {

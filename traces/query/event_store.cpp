@@ -12,8 +12,14 @@ namespace {
 
 /// A run that grows is searched again and again.
 constexpr std::size_t kRunEvents = 1 << 14;
-/// As many are kept, or two chunks of each rank: a ring step is in one of each.
-constexpr std::size_t kKeptEvents = 1 << 18;
+/// As many are kept, and more where a chunk of each rank has more: a ring step is in one of each.
+constexpr std::size_t kKeptEvents = 1 << 17;
+
+std::size_t eventsToKeep(std::size_t ranks, const DecodedChunk& chunk) {
+  std::size_t most = 0;
+  for (const auto& [rank, held] : chunk.ranks) most = std::max(most, held->events.size());
+  return std::max(kKeptEvents, ranks * most * 5 / 4);
+}
 
 void setTimes(Event& event, const TimesRecord& times) {
   event.begin_ns = times.begin_ns;
@@ -200,8 +206,7 @@ KeptChunks::Decoded EventStore::decode(std::uint64_t seq) {
   for (auto& [rank, held] : decoded->ranks)
     for (Event& event : held->events)
       if (event.pending != 0) applyLateTimes(rank, event);
-  const auto two_chunks = static_cast<std::size_t>(ranks()) << 15;
-  kept_.keep(seq, decoded, std::max(kKeptEvents, two_chunks));
+  kept_.keep(seq, decoded, eventsToKeep(ranks_.size(), *decoded));
   return decoded;
 }
 

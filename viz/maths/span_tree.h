@@ -98,6 +98,7 @@ class SpanTree {
       bytes_.append(bytes);
     }
     spans_.append(span);
+    shades_ |= 1U << static_cast<unsigned>(span.shade);
   }
   /// After the last add(): puts spans into the order of their begins, and sums them.
   void finish() {
@@ -129,6 +130,8 @@ class SpanTree {
   std::size_t size() const { return spans_.size(); }
   const Span& operator[](std::size_t i) const { return spans_[i]; }
   std::int64_t bytes(std::size_t i) const { return i < bytes_.size() ? bytes_[i] : 0; }
+  /// The shades of its spans, a bit each.
+  std::uint32_t shades() const { return shades_; }
   /// Of all; null: it is empty.
   const SpanSum* total() const { return levels_.empty() ? nullptr : &levels_.back().front(); }
 
@@ -202,6 +205,20 @@ class SpanTree {
   Blocks<Span> spans_;
   Blocks<std::int64_t> bytes_;  // of the first spans; the rest have none
   std::vector<std::vector<SpanSum>> levels_;
+  std::uint32_t shades_ = 0;
+};
+
+/// The shades of a set of bits, in their order; `count` of them.
+struct ShadeList {
+  std::array<std::uint8_t, kShades> shades{};
+  std::size_t count = 0;
+
+  explicit ShadeList(std::uint32_t bits) {
+    for (std::size_t i = 0; i < kShades; ++i)
+      if ((bits >> i & 1U) != 0) shades[count++] = static_cast<std::uint8_t>(i);
+  }
+  const std::uint8_t* begin() const { return shades.data(); }
+  const std::uint8_t* end() const { return shades.data() + count; }
 };
 
 }  // namespace ringscope::viz

@@ -5,8 +5,9 @@
 
 namespace ringscope::viz {
 
-/// From this width on a stretch is a shape of its own.
-inline constexpr double kLeastBar = 6;
+/// From this width on a stretch is a shape of its own: narrower ones have neither patterns nor
+/// words, and are columns of the lane's picture.
+inline constexpr double kLeastBar = 10;
 
 /// Draws stretches that are wide enough for it. `box`: as far as it is on show.
 class BarPainter {

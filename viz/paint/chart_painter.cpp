@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "viz/paint/chart_bars.h"
+#include "viz/paint/chart_marks.h"
 #include "viz/paint/chart_tag.h"
 #include "viz/paint/dense_lanes.h"
 #include "viz/scene/ruler.h"
@@ -24,12 +25,13 @@ class ChartFrame {
         scene_(scene),
         canvas_(canvas),
         theme_(theme),
-        scale_(layout.scale(scene.window)) {}
+        scale_(layout.scale(scene.window)),
+        ticks_(rulerTicks(scale_, scene.origin_ns)) {}
 
   void paint() {
     canvas_.primitives = 0;
-    p_.fillRect(at_.area, theme_.panel);
-    if (scene_.empty()) return;
+    if (scene_.empty()) return p_.fillRect(at_.area, theme_.panel);
+    around();
     names();
     ruler();
     p_.save();
@@ -40,10 +42,7 @@ class ChartFrame {
     flows();
     chosen();
     p_.restore();
-    folds();
-    range();
-    marks();
-    instant();
+    ChartMarks(p_, at_, scene_, theme_).paint();
   }
 
  private:
@@ -68,15 +67,10 @@ class ChartFrame {
   }
 
   void ruler() {
-    std::vector<QRectF> tags;  // they stand upon the ruler, and its words give way
-    if (isOnLanes(scene_.instant_ns))
-      tags.push_back(
-          chartTagBox(at_.area, scale_.x(scene_.instant_ns), at_.ruler.top(), instantWords()));
-    for (const double mark : scene_.marks)
-      if (isOnLanes(mark))
-        tags.push_back(chartTagBox(at_.area, scale_.x(mark), at_.ruler.top(), "M9"));
+    // They stand upon the ruler, and its words give way.
+    const std::vector<QRectF> tags = ChartMarks(p_, at_, scene_, theme_).tags();
     p_.setFont(monoFont(10));
-    for (const RulerTick& tick : rulerTicks(scale_, scene_.origin_ns)) {
+    for (const RulerTick& tick : ticks_) {
       p_.setPen(QPen(theme_.line, 1));
       p_.drawLine(QPointF(tick.x, at_.ruler.bottom() - 4), QPointF(tick.x, at_.lanes.bottom()));
       const QString words = QString::fromStdString(tick.label);
@@ -91,53 +85,88 @@ class ChartFrame {
   /// Device pixels to a logical one.
   double density() const { return p_.device()->devicePixelRatioF() * p_.transform().m11(); }
 
+  /// The panel but for the lanes, which cover the rest.
+  void around() {
+    const QRectF& area = at_.area;
+    const QRectF& lanes = at_.lanes;
+    p_.fillRect(QRectF(area.left(), area.top(), area.width(), lanes.top() + 1 - area.top()),
+                theme_.panel);
+    p_.fillRect(QRectF(area.left(), lanes.top(), lanes.left() + 1 - area.left(), lanes.height()),
+                theme_.panel);
+    p_.fillRect(
+        QRectF(lanes.right() - 1, lanes.top(), area.right() - lanes.right() + 1, lanes.height()),
+        theme_.panel);
+    p_.fillRect(
+        QRectF(area.left(), lanes.bottom() - 1, area.width(), area.bottom() - lanes.bottom() + 1),
+        theme_.panel);
+  }
+
   void lanes() {
+    grounds();
     const double density = this->density();
-    const QSize size = QSizeF(at_.lanes.size() * density).toSize().expandedTo({1, 1});
-    if (canvas_.image.size() != size) canvas_.image = QImage(size, QImage::Format_RGB32);
-    canvas_.image.setDevicePixelRatio(1);
-    canvas_.image.fill(theme_.panel);
-    for (const QRectF& box : at_.ranks) ground(box, density);
-    DenseLanes dense(canvas_.image, theme_);
-    const WindowScale device{scene_.window, 0, static_cast<double>(size.width())};
+    const int width = std::max(1, static_cast<int>(std::lround(at_.lanes.width() * density)));
+    const WindowScale device{scene_.window, 0, static_cast<double>(width)};
+    DenseLanes dense(canvas_.strip, width, tickColumns(width, density), theme_);
     std::vector<std::pair<const ChartLayout::Row*, std::size_t>> bars;
+    p_.save();
+    p_.translate(at_.lanes.topLeft());
+    p_.scale(1 / density, 1 / density);
     for (const ChartLayout::Row& row : at_.rows) {
       if (row.box.bottom() < at_.lanes.top() || row.box.top() > at_.lanes.bottom()) continue;
       const RankTracks* tracks = scene_.tracks->of(scene_.ranks[row.seat.index()]);
       if (!tracks) continue;
       sampleLane(tracks->lane(row.lane), device, kLeastBar * density, canvas_.sample);
-      const int top = static_cast<int>(std::round((row.box.top() - at_.lanes.top()) * density));
-      const int bottom =
-          static_cast<int>(std::round((row.box.bottom() - at_.lanes.top()) * density));
-      dense.paint(canvas_.sample, top, bottom - top);
+      const auto y = [&](double at) {
+        return static_cast<int>(std::lround((at - at_.lanes.top()) * density));
+      };
+      dense.paint(p_, canvas_.sample, y(row.box.top()), y(row.box.bottom()) - y(row.box.top()));
       for (const std::size_t i : canvas_.sample.bars) bars.emplace_back(&row, i);
     }
-    canvas_.image.setDevicePixelRatio(density);
-    p_.drawImage(at_.lanes.topLeft(), canvas_.image);
-    gridlines();
+    p_.restore();
     BarPainter painter(p_, canvas_, theme_);
     for (const auto& [row, i] : bars) bar(painter, *row, i);
     captions();
   }
 
-  /// The ground of a rank's lanes.
-  void ground(const QRectF& box, double density) {
-    const int from = std::max(0, static_cast<int>((box.top() - at_.lanes.top()) * density));
-    const int to = std::min(canvas_.image.height(),
-                            static_cast<int>((box.bottom() - at_.lanes.top()) * density));
-    const QRgb color = theme_.background.rgb();
-    for (int y = from; y < to; ++y) {
-      auto* line = reinterpret_cast<QRgb*>(canvas_.image.scanLine(y));
-      std::fill(line, line + canvas_.image.width(), color);
-    }
+  static QColor mixed(const QColor& line, const QColor& ground) {
+    const auto part = [](int a, int b) { return std::lround(kTickInk * a + (1 - kTickInk) * b); };
+    return {static_cast<int>(part(line.red(), ground.red())),
+            static_cast<int>(part(line.green(), ground.green())),
+            static_cast<int>(part(line.blue(), ground.blue()))};
   }
 
-  /// Over the picture, under bars; faint, since they cross what is drawn.
-  void gridlines() {
-    QColor color = theme_.line;
-    color.setAlpha(90);
-    for (const RulerTick& tick : rulerTicks(scale_, scene_.origin_ns))
-      p_.fillRect(QRectF(std::round(tick.x), at_.lanes.top(), 1, at_.lanes.height()), color);
+  /// What lanes do not cover: between ranks the panel, within a rank its ground.
+  void grounds() {
+    double below = at_.lanes.top();
+    std::size_t next = 0;
+    const auto fill = [&](double from, double to, const QColor& color) {
+      p_.fillRect(QRectF(at_.lanes.left(), from - 1, at_.lanes.width(), to - from + 2), color);
+      for (const RulerTick& tick : ticks_)
+        p_.fillRect(QRectF(std::round(tick.x), from - 1, 1, to - from + 2),
+                    mixed(theme_.line, color));
+    };
+    for (std::size_t seat = 0; seat < at_.ranks.size(); ++seat) {
+      const QRectF& box = at_.ranks[seat];
+      fill(below, box.top(), theme_.panel);
+      below = box.bottom();
+      double y = box.top() + 1;
+      for (; next < at_.rows.size() && at_.rows[next].seat.index() == seat; ++next) {
+        fill(y, at_.rows[next].box.top(), theme_.background);
+        y = at_.rows[next].box.bottom();
+      }
+      fill(y, box.bottom() - 1, theme_.background);
+    }
+    fill(below, at_.lanes.bottom(), theme_.panel);
+  }
+
+  /// Where faint lines cross the lanes' pictures, under bars.
+  std::vector<int> tickColumns(int width, double density) const {
+    std::vector<int> columns;
+    for (const RulerTick& tick : ticks_) {
+      const auto x = static_cast<int>(std::lround((tick.x - at_.lanes.left()) * density));
+      if (x >= 0 && x < width) columns.push_back(x);
+    }
+    return columns;
   }
 
   QRectF boxOf(const ChartLayout::Row& row, const Span& span) const {
@@ -169,7 +198,7 @@ class ChartFrame {
   /// From where a message ends to the lane of who gets it; so many that nothing could be followed
   /// are left out.
   void flows() {
-    constexpr std::size_t kMost = 240;
+    constexpr std::size_t kMost = 96;
     if (hops_.size() > kMost) return;
     p_.setBrush(Qt::NoBrush);
     for (const Hop& hop : hops_) {
@@ -207,71 +236,13 @@ class ChartFrame {
     outline(scene_.selected, theme_.accent, 2);
   }
 
-  void folds() {
-    const TimeFolds& folds = scene_.tracks->folds;
-    p_.setFont(textFont(10));
-    for (std::size_t i = 0; i < folds.all().size(); ++i) {
-      const double x = scale_.x(static_cast<double>(folds.places()[i]));
-      if (x < at_.lanes.left() || x > at_.lanes.right()) continue;
-      p_.setPen(QPen(theme_.dim, 1, Qt::DashLine));
-      p_.drawLine(QPointF(x, at_.ruler.bottom() - 4), QPointF(x, at_.lanes.bottom()));
-      p_.drawText(QPointF(x + 4, at_.lanes.bottom() - 4),
-                  QString("held %1").arg(describeDuration(folds.all()[i].length()).c_str()));
-    }
-  }
-
-  bool isOnLanes(double ns) const {
-    const double x = scale_.x(ns);
-    return x >= at_.lanes.left() && x <= at_.lanes.right();
-  }
-  QString instantWords() const {
-    return describeTime(scene_.instant_ns - scene_.origin_ns, scale_.perPixel()).c_str();
-  }
-  void tag(double x, double top, const QString& words, const QColor& ground, const QColor& ink) {
-    paintChartTag(p_, chartTagBox(at_.area, x, top, words), words, ground, ink);
-  }
-
-  void range() {
-    if (!scene_.range) return;
-    const double left = std::max(at_.lanes.left(), scale_.x(scene_.range->begin_ns));
-    const double right = std::min(at_.lanes.right(), scale_.x(scene_.range->end_ns));
-    if (right < left) return;
-    QColor fill = theme_.accent;
-    fill.setAlpha(38);
-    p_.fillRect(QRectF(left, at_.lanes.top(), right - left, at_.lanes.height()), fill);
-    p_.setPen(QPen(theme_.accent, 1));
-    for (const double x : {left, right})
-      p_.drawLine(QPointF(x, at_.ruler.top() + 2), QPointF(x, at_.lanes.bottom()));
-    tag((left + right) / 2, at_.lanes.bottom() - 22, QString::fromStdString(scene_.range_words),
-        theme_.raised, theme_.text);
-  }
-
-  void marks() {
-    int number = 0;
-    for (const double mark : scene_.marks) {
-      ++number;
-      if (!isOnLanes(mark)) continue;
-      const double x = scale_.x(mark);
-      p_.setPen(QPen(theme_.accent, 1, Qt::DotLine));
-      p_.drawLine(QPointF(x, at_.ruler.top() + 18), QPointF(x, at_.lanes.bottom()));
-      tag(x, at_.ruler.top(), QString("M%1").arg(number), theme_.accent, theme_.on_accent);
-    }
-  }
-
-  void instant() {
-    if (!isOnLanes(scene_.instant_ns)) return;
-    const double x = scale_.x(scene_.instant_ns);
-    p_.setPen(QPen(theme_.text, 2));
-    p_.drawLine(QPointF(x, at_.ruler.top() + 18), QPointF(x, at_.lanes.bottom()));
-    tag(x, at_.ruler.top(), instantWords(), theme_.text, theme_.background);
-  }
-
   QPainter& p_;
   const ChartLayout& at_;
   const ChartScene& scene_;
   ChartCanvas& canvas_;
   const Theme& theme_;
   WindowScale scale_;
+  std::vector<RulerTick> ticks_;
   std::vector<Hop> hops_;
 };
 

@@ -15,10 +15,10 @@ namespace ringscope::viz {
 /// What a painter of charts keeps from frame to frame: memory, and words that were drawn once. One
 /// for each theme and zoom.
 struct ChartCanvas {
-  QImage image;  ///< of the lanes where many stretches share a pixel
+  QImage strip;  ///< of one lane where many stretches share a pixel
   LaneSample sample;
   QHash<QString, QPixmap> words;
-  int primitives = 0;  ///< shapes and words that the last frame drew, besides the image
+  int primitives = 0;  ///< shapes and words that the last frame drew, besides pictures of lanes
 };
 
 /// Draws ruler, lanes, hops between them, marks, the measured range and the viewed instant. However

@@ -16,8 +16,11 @@ constexpr double kLeastSeen = 0.3;  // pixels
 /// Puts stretches into the columns of a sample.
 class Columns {
  public:
-  Columns(const WindowScale& scale, LaneSample& out)
-      : scale_(scale), per_pixel_(scale.perPixel()), out_(out) {
+  Columns(const WindowScale& scale, std::uint32_t shades, LaneSample& out)
+      : begin_ns_(scale.window.begin_ns),
+        per_ns_(1 / scale.perPixel()),
+        shades_(shades),
+        out_(out) {
     const auto width = static_cast<std::size_t>(std::max(0.0, std::ceil(scale.width)));
     if (out.columns.size() != width) {
       out.columns.assign(width, {});
@@ -25,34 +28,35 @@ class Columns {
       std::fill(out.columns.begin() + out.first, out.columns.begin() + out.last + 1, ColumnMix());
     }
     out.bars.clear();
+    out.shades = shades;
     out.first = static_cast<int>(width);
     out.last = -1;
   }
 
   /// No wider than a pixel, so in two columns at most.
   void add(const SpanSum& sum) {
-    const double x0 = (static_cast<double>(sum.begin_ns) - scale_.window.begin_ns) / per_pixel_;
-    const double x1 = (static_cast<double>(sum.end_ns) - scale_.window.begin_ns) / per_pixel_;
+    const double x0 = x(sum.begin_ns), x1 = x(sum.end_ns);
     const double border = std::floor(x1);
     const double left = border > x0 && x1 > x0 ? (border - x0) / (x1 - x0) : 0;
-    if (left > 0) add(sum, static_cast<int>(std::floor(x0)), left);
+    if (left > 0) add(sum, static_cast<int>(border) - 1, left);
     add(sum, static_cast<int>(border), 1 - left);
   }
 
   void add(const Span& span) {
-    const double x = (static_cast<double>(span.begin_ns) - scale_.window.begin_ns) / per_pixel_;
-    const double width = std::max(kLeastSeen, static_cast<double>(span.length()) / per_pixel_);
-    const int last = static_cast<int>(std::floor(x + width));
-    for (int i = static_cast<int>(std::floor(x)); i <= last; ++i) {
+    const double from = x(span.begin_ns);
+    const double to = from + std::max(kLeastSeen, static_cast<double>(span.length()) * per_ns_);
+    const int last = static_cast<int>(std::floor(to));
+    for (int i = static_cast<int>(std::floor(from)); i <= last; ++i) {
       ColumnMix* column = at(i);
       if (!column) continue;
-      const auto share = static_cast<float>(std::min(x + width, i + 1.0) - std::max(x, 1.0 * i));
+      const auto share = static_cast<float>(std::min(to, i + 1.0) - std::max(from, 1.0 * i));
       column->share[static_cast<std::size_t>(span.shade)] += share;
       column->vote(span.source, share);
     }
   }
 
  private:
+  double x(std::int64_t ns) const { return (static_cast<double>(ns) - begin_ns_) * per_ns_; }
   ColumnMix* at(int i) {
     if (i < 0 || i >= static_cast<int>(out_.columns.size())) return nullptr;
     out_.first = std::min(out_.first, i);
@@ -62,33 +66,35 @@ class Columns {
   void add(const SpanSum& sum, int i, double part) {
     ColumnMix* column = at(i);
     if (!column) return;
-    const auto scaled = static_cast<float>(part / per_pixel_);
+    const auto scaled = static_cast<float>(part * per_ns_);
     float all = 0;
-    for (std::size_t k = 0; k < kShades; ++k) {
-      column->share[k] += sum.busy_ns[k] * scaled;
-      all += sum.busy_ns[k] * scaled;
+    for (const std::uint8_t k : shades_) {
+      const float share = sum.busy_ns[k] * scaled;
+      column->share[k] += share;
+      all += share;
     }
     column->vote(sum.source, all);
   }
 
-  const WindowScale& scale_;
-  double per_pixel_;
+  double begin_ns_, per_ns_;
+  ShadeList shades_;
   LaneSample& out_;
 };
 
 }  // namespace
 
 void sampleLane(const SpanTree& lane, const WindowScale& scale, double least_bar, LaneSample& out) {
-  Columns columns(scale, out);
+  Columns columns(scale, lane.shades(), out);
   const double least_ns = least_bar * scale.perPixel();
   lane.visit(
       scale.window.begin_ns, scale.window.end_ns, scale.perPixel(),
       [&](const SpanSum& sum, std::size_t) { columns.add(sum); },
       [&](std::size_t i) {
-        if (static_cast<double>(lane[i].length()) >= least_ns)
+        const Span& span = lane[i];
+        if (static_cast<double>(span.length()) >= least_ns)
           out.bars.push_back(i);
         else
-          columns.add(lane[i]);
+          columns.add(span);
       });
 }
 

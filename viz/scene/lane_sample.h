@@ -38,6 +38,7 @@ struct LaneSample {
   std::vector<std::size_t> bars;   ///< indices into the lane's tree
   std::vector<ColumnMix> columns;  ///< one a pixel of the scale's width
   int first = 0, last = -1;        ///< columns that hold something; none: last < first
+  std::uint32_t shades = 0;        ///< that columns may have a share of, a bit each
 
   bool dense() const { return first <= last; }
 };

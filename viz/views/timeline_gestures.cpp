@@ -40,7 +40,6 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
   if (at.panel.contains(point)) {
     scroll_panel_ = std::clamp(scroll_panel_ - steps * 60, 0.0,
                                std::max(0.0, panel_height_ - at.panel.height()));
-    kept_ = QPixmap();
     return update();
   }
   if (scene_.empty()) return;
@@ -141,7 +140,6 @@ void TimelineView::leaveEvent(QEvent*) {
 
 /// What was clicked is told in the panel, and the moment goes there.
 void TimelineView::select(const SpanPlace& place) {
-  kept_ = QPixmap();
   scene_.selected = place;
   selected_.reset();
   if (!place.exists()) {

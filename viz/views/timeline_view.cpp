@@ -38,10 +38,7 @@ TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
   late_.setSingleShot(true);
   connect(&late_, &QTimer::timeout, this, [this] { makeChart(); });
   reading_.setInterval(200);
-  connect(&reading_, &QTimer::timeout, this, [this] {
-    kept_ = QPixmap();
-    update();
-  });
+  connect(&reading_, &QTimer::timeout, this, [this] { update(); });
 }
 
 void TimelineView::makeBar() {
@@ -118,7 +115,7 @@ void TimelineView::makeChart() {
   if (fits_step_) state_.show(stepWindow(), all());
   makeAccount();
   session.tracksRead() < 1 ? reading_.start() : reading_.stop();
-  kept_ = QPixmap();
+  overview_ = QPixmap();
   afterMove();
   update();
   moved();
@@ -171,13 +168,13 @@ void TimelineView::setWindow(const TimeWindow& window) {
 }
 
 void TimelineView::themeChanged() {
-  kept_ = QPixmap();
+  overview_ = QPixmap();
   canvas_ = {};
   resizeEvent(nullptr);
 }
 
 void TimelineView::resizeEvent(QResizeEvent*) {
-  kept_ = QPixmap();
+  overview_ = QPixmap();
   const QRectF bar = parts().bar;
   const QRectF box(bar.right() - 268, bar.top() + 8, 248, 28);
   search_->setGeometry(QRectF(box.topLeft() * zoom_, box.size() * zoom_).toAlignedRect());
@@ -214,50 +211,58 @@ void TimelineView::paintBar(QPainter& p, const QRectF& area) const {
     chip("◆ virtual ranks", theme_->wait, theme_->wait, false);
 }
 
-void TimelineView::paintKept(QPainter& painter, const QRectF& page) {
+/// All but lanes and overview. `dirty`: what has to be drawn of it; empty: all.
+void TimelineView::paintAround(QPainter& p, const QRectF& page, const QRegion& dirty) {
   const TimelinePage at = parts();
-  const double ratio = devicePixelRatioF();
-  if (kept_.size() != size() * ratio) {
-    kept_ = QPixmap(size() * ratio);
-    kept_.setDevicePixelRatio(ratio);
-    QPainter p(&kept_);
-    p.setRenderHint(QPainter::Antialiasing);
-    p.scale(zoom_, zoom_);
-    p.fillRect(page, theme_->panel);
-    paintBar(p, at.bar);
-    paintOverview(p, at.overview, scene_, *theme_);
-    paintLegend(p, at.legend, *theme_);
-    if (!at.sentence.isEmpty()) {
-      p.setFont(textFont(13, QFont::Medium));
-      p.setPen(theme_->text);
-      p.drawText(at.sentence.adjusted(20, 4, -20, -4), Qt::AlignVCenter | Qt::TextWordWrap,
-                 QString::fromStdString(account_.sentence));
-    }
-    if (!at.panel.isEmpty()) {
-      p.setClipRect(at.panel);
-      p.fillRect(QRectF(at.panel.left(), at.panel.top(), 1, at.panel.height()), theme_->line);
-      panel_height_ = paintAccount(p, at.panel.translated(0, -scroll_panel_), account_,
-                                   selected_ ? &*selected_ : nullptr, *theme_);
-    }
+  const auto isDirty = [&](const QRectF& part) {
+    return !part.isEmpty() && (dirty.isEmpty() || dirty.intersects(part.toAlignedRect()));
+  };
+  QRegion ground = QRegion(page.toAlignedRect()) - at.overview.toAlignedRect();
+  if (!scene_.empty()) ground -= at.chart.toAlignedRect().adjusted(1, 1, -1, -1);
+  for (const QRect& part : dirty.isEmpty() ? ground : ground& dirty)
+    p.fillRect(part, theme_->panel);
+  if (isDirty(at.bar)) paintBar(p, at.bar);
+  if (isDirty(at.legend)) paintLegend(p, at.legend, *theme_);
+  if (isDirty(at.sentence)) {
+    p.setFont(textFont(13, QFont::Medium));
+    p.setPen(theme_->text);
+    p.drawText(at.sentence.adjusted(20, 4, -20, -4), Qt::AlignVCenter | Qt::TextWordWrap,
+               QString::fromStdString(account_.sentence));
   }
-  painter.drawPixmap(QPointF(0, 0), kept_);
+  if (!isDirty(at.panel)) return;
+  p.setClipRect(at.panel);
+  p.fillRect(QRectF(at.panel.left(), at.panel.top(), 1, at.panel.height()), theme_->line);
+  panel_height_ = paintAccount(p, at.panel.translated(0, -scroll_panel_), account_,
+                               selected_ ? &*selected_ : nullptr, *theme_);
+}
+
+/// Its steps change only with the recording, and there may be thousands.
+void TimelineView::paintOverviewKept(QPainter& painter, const QRectF& area) {
+  const double density = devicePixelRatioF() * zoom_;
+  const QSize size = (area.size() * density).toSize().expandedTo({1, 1});
+  if (overview_.size() != size) {
+    overview_ = QPixmap(size);
+    overview_.setDevicePixelRatio(density);
+    overview_.fill(theme_->panel);
+    QPainter p(&overview_);
+    p.setRenderHint(QPainter::Antialiasing);
+    paintOverview(p, QRectF(QPointF(0, 0), area.size()), scene_, *theme_);
+  }
+  painter.drawPixmap(area.topLeft(), overview_);
+  paintOverviewWindow(painter, area, scene_, *theme_);
 }
 
 void TimelineView::paint(QPainter& painter, const QRectF& page, const QRegion& dirty) {
-  painter.save();
-  painter.resetTransform();
-  paintKept(painter, page);
-  painter.restore();
-  if (scene_.empty()) {
-    paintNote(painter, page, why_empty_, *theme_);
-    return;
-  }
   const TimelinePage at = parts();
   const bool whole = dirty.isEmpty();
+  painter.save();
+  paintAround(painter, page, dirty);
+  painter.restore();
+  if (whole || dirty.intersects(at.overview.toAlignedRect()))
+    paintOverviewKept(painter, at.overview);
+  if (scene_.empty()) return paintNote(painter, page, why_empty_, *theme_);
   if (whole || dirty.intersects(at.chart.toAlignedRect()))
     paintChart(painter, chart(), scene_, canvas_, *theme_);
-  if (whole || dirty.intersects(at.overview.toAlignedRect()))
-    paintOverviewWindow(painter, at.overview, scene_, *theme_);
 }
 
 View* makeTimelineView(Viewing& viewing, QWidget* parent) {

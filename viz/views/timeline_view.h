@@ -68,14 +68,15 @@ class TimelineView : public View {
   TimeWindow all() const;
   TimeWindow stepWindow() const;
   void paintBar(QPainter& painter, const QRectF& area) const;
-  void paintKept(QPainter& painter, const QRectF& page);
+  void paintAround(QPainter& painter, const QRectF& page, const QRegion& dirty);
+  void paintOverviewKept(QPainter& painter, const QRectF& area);
 
   ChartState state_;
   ChartScene scene_;
   std::string why_empty_;
   StepAccount account_;
   ChartCanvas canvas_;
-  QPixmap kept_;                         // all but the lanes; null: to be drawn
+  QPixmap overview_;                     // without the window; null: to be drawn
   std::optional<SpanDetails> selected_;  // of what was clicked
   QPointF pointer_;                      // on the page
   bool pointer_inside_ = false;
