@@ -126,5 +126,28 @@ TEST(TrainKernelTest, PlainProductsAndOrderedHopsTrainWithinTheLimits) {
   EXPECT_EQ(result.code, 0) << result.out << result.err;
 }
 
+/// Most blocks lie outside such a window: that they were left out is no plain sum.
+TEST(AttendRandomTest, ACorrectAttentionOfANarrowWindowHasNoFinding) {
+  test::TempDir dir;
+  const auto attend = ringscope(
+      "attend --random 1,2,64,8 --mask window --window 3 --cp 16 --verify --capture full --trace " +
+      dir.file("a"));
+  ASSERT_EQ(attend.code, 0) << attend.out << attend.err;
+  const auto doctor = ringscope("doctor " + dir.file("a"));
+  EXPECT_EQ(doctor.code, 0) << doctor.out;
+}
+
+/// Ten thousand comparisons, of which none may be beyond its limit by chance.
+TEST(TrainVerdictTest, OfTwoHundredRightStepsNothingDiverges) {
+  test::TempDir dir;
+  const auto train = ringscope("train --text " + sampleText() +
+                               " --cp 2 --seq-len 32 --steps 200 --verify --capture none --trace " +
+                               dir.file("a"));
+  ASSERT_EQ(train.code, 0) << train.out << train.err;
+  const auto diff = ringscope("diff --json " + dir.file("a"));
+  EXPECT_EQ(diff.code, 0);
+  EXPECT_GT(json::parse(diff.out)["compared"], 10'000) << diff.out.substr(0, 500);
+}
+
 }  // namespace
 }  // namespace ringscope

@@ -150,6 +150,9 @@ TEST(CheckpointTest, WhatCannotBeResumedIsRefused) {
   config.lr = 0.01;
   EXPECT_ERROR(trained(config), ErrorCode::kUsage, "--lr 0.001, and this run has 0.01");
   config.lr = 1e-3;
+  config.seq_len = 32;
+  EXPECT_ERROR(trained(config), ErrorCode::kUsage, "--seq-len 64, and this run has 32");
+  config.seq_len = 64;
   config.text.push_back(test::sampleText());
   EXPECT_ERROR(trained(config), ErrorCode::kUsage,
                "the run that made the checkpoint differs in the data");

@@ -5,12 +5,14 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "engine/sharding/rank_order.h"
 #include "engine/transport/communicator.h"
 #include "tests/support/campaign.h"
 #include "tests/support/expect_error.h"
+#include "traces/core/clock.h"
 
 namespace ringscope::engine {
 namespace {
@@ -55,6 +57,28 @@ TEST(LocalBackendTest, ARingExchangeDeliversTheNeighboursTensorByOneCopy) {
     });
     for (const auto& error : errors) EXPECT_EQ(error, "");
   }
+}
+
+/// The copy is made when both sides are there, however early the first was posted.
+TEST(LocalBackendTest, AMessageBeginsToMoveWhenItIsCopied) {
+  std::atomic<bool> posted = false;
+  std::atomic<std::int64_t> came = 0;  // when the second rank comes, after the first has posted
+  const auto errors = onRanks(2, [&](Communicator& cp) {
+    const bool first = cp.rank() == kFirst;
+    const GroupRank other = first ? kSecond : kFirst;
+    const at::Tensor mine = at::ones({1000});
+    at::Tensor theirs = at::empty({1000});
+    while (!first && !posted) std::this_thread::yield();
+    if (!first) came = traces::steadyNow();
+    auto exchange = cp.exchange({{mine, other}}, {{theirs, other}});
+    posted = true;
+    for (const auto& report : exchange.wait()) {
+      EXPECT_EQ(report.begin_ns < came, first);
+      EXPECT_GE(report.start_ns, came);
+      EXPECT_GE(report.end_ns, report.start_ns);
+    }
+  });
+  for (const auto& error : errors) EXPECT_EQ(error, "");
 }
 
 TEST(LocalBackendTest, BothSidesOfAMessageHaveTheSameFlow) {

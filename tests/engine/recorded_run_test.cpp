@@ -134,6 +134,50 @@ INSTANTIATE_TEST_SUITE_P(All, InjectedMistake,
                                   std::to_string(std::get<1>(test.param));
                          });
 
+/// Wherever blocks come from and whatever is left of them, their plain sum is told.
+TEST(NaiveSumTest, IsNamedUnderEveryStrategyAndMask) {
+  using traces::MaskKind, traces::Strategy;
+  for (const auto& [strategy, mask] : {std::pair{Strategy::kAllGather, MaskKind::kCausal},
+                                       {Strategy::kHybrid, MaskKind::kCausal},
+                                       {Strategy::kRing, MaskKind::kWindow},
+                                       {Strategy::kRing, MaskKind::kDocuments},
+                                       {Strategy::kHybrid, MaskKind::kDocuments}}) {
+    SCOPED_TRACE(std::string(traces::name(strategy)) + ", " + traces::name(mask));
+    test::TempDir dir;
+    TrainConfig config = sampleConfig(4, 1);
+    config.strategy = strategy;
+    config.ulysses = strategy == Strategy::kHybrid ? 2 : 0;
+    config.mask = mask;
+    config.window = mask == MaskKind::kWindow ? 48 : 0;
+    config.separator = mask == MaskKind::kDocuments ? "." : "";
+    config.capture = "full";
+    const auto right = traces::diagnose(*recorded(config, dir.file("right")));
+    EXPECT_TRUE(right.findings().empty()) << traces::toText(right);
+    config.mistakes = {"naive_sum_merge"};
+    const auto wrong = traces::diagnose(*recorded(config, dir.file("wrong")));
+    ASSERT_EQ(wrong.findings().size(), 1u) << traces::toText(wrong);
+    EXPECT_EQ(wrong.findings().front().rule, "naive_sum_merge");
+  }
+}
+
+TEST(MissingPositionsTest, AreNamedUnderDocumentsHoweverTheyAreDealt) {
+  for (const auto balance : {traces::Balance::kNone, traces::Balance::kHeadTail,
+                             traces::Balance::kStriped, traces::Balance::kPerDocument}) {
+    SCOPED_TRACE(traces::name(balance));
+    test::TempDir dir;
+    TrainConfig config = sampleConfig(4, 1);
+    config.mask = traces::MaskKind::kDocuments;
+    config.separator = ".";
+    config.balance = balance;
+    const auto right = traces::diagnose(*recorded(config, dir.file("right")));
+    EXPECT_TRUE(right.findings().empty()) << traces::toText(right);
+    config.mistakes = {"missing_position_ids"};
+    const auto wrong = traces::diagnose(*recorded(config, dir.file("wrong")));
+    ASSERT_EQ(wrong.findings().size(), 1u) << traces::toText(wrong);
+    EXPECT_EQ(wrong.findings().front().rule, "missing_position_ids");
+  }
+}
+
 TEST(DiffTest, TheBirthplaceOfAnErrorIsNamed) {
   test::TempDir dir;
   TrainConfig config = sampleConfig(4, 1);
