@@ -76,8 +76,8 @@ TEST_F(ImportFlightRecorder, MatchesCollectivesByNumberAndMessagesByTheirRanks) 
   EXPECT_EQ(counts->collectives, 1);
   EXPECT_EQ(counts->messages, 1);
   EXPECT_EQ(counts->unmatched_collectives, 1);
-  const Event send =
-      *std::ranges::find(trace->events(WorldRank::of(0)), EventKind::kSend, &Event::kind);
+  const auto events = trace->events(WorldRank::of(0));
+  const Event send = *std::ranges::find(events, EventKind::kSend, &Event::kind);
   EXPECT_EQ(send.peer, WorldRank::of(1));
   EXPECT_EQ(send.bytes, 64);
   EXPECT_EQ(send.begin_ns, 290'000);
