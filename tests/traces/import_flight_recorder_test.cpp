@@ -49,7 +49,8 @@ class ImportFlightRecorder : public testing::Test {
   std::string file(int rank) const {
     return folder() + "/nccl_trace_rank_" + std::to_string(rank) + ".json";
   }
-  void write(int rank, const std::vector<json>& entries, const std::string& ranks = "[0, 1]") const {
+  void write(int rank, const std::vector<json>& entries,
+             const std::string& ranks = "[0, 1]") const {
     put(file(rank),
         json{{"comm_lib_version", "2.27.5"},
              {"version", "2.10"},

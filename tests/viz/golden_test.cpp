@@ -74,7 +74,8 @@ TEST_P(GoldenTest, LooksAsItDidWhenItWasFoundGood) {
 
 INSTANTIATE_TEST_SUITE_P(Views, GoldenTest,
                          testing::Values("ring", "coverage", "positions", "merge", "memory",
-                                         "timeline", "diff", "tensor", "doctor", "now", "curves", "query"),
+                                         "timeline", "diff", "tensor", "doctor", "now", "curves",
+                                         "query"),
                          [](const auto& view) { return view.param; });
 
 TEST(GoldenSetTest, HasAPictureOfEveryView) {

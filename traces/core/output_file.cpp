@@ -105,6 +105,13 @@ void checkOutputs(const std::vector<NamedPath>& inputs, const std::vector<NamedP
   }
 }
 
+void waitForDisk(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = fd >= 0 && ::fsync(fd) == 0;
+  if (fd >= 0) ::close(fd);
+  if (!synced) throw inputError(path + " could not be written in full");
+}
+
 OutputFile::OutputFile(const std::string& path) : path_(path), target_(path) {
   std::error_code error;
   checkWritable(path);

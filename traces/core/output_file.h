@@ -28,6 +28,9 @@ void checkWritableFolder(const std::string& path);
 /// True when both paths lead to one file, now or once it has been made.
 bool isSameFile(const std::string& a, const std::string& b);
 
+/// Waits until the disk has all of a file. Throws inputError where it cannot take it.
+void waitForDisk(const std::string& path);
+
 /// A file that is written beside its name and takes the name when it is whole, so that nobody finds
 /// half a file, and a file of that name stays as it was when writing fails. What is not a plain
 /// file, such as /dev/null, is written directly; a link is followed.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/storage/sqlite_sink.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <thread>
 
 #include "traces/core/checksum.h"
+#include "traces/core/output_file.h"
 #include "traces/storage/chunk_source.h"
 #include "traces/storage/schema.h"
 #include "traces/storage/trace_path.h"
@@ -19,14 +17,6 @@ namespace {
 bool isOfARunUnderWay(ChunkKind kind) {
   return kind == ChunkKind::kEvents || kind == ChunkKind::kMemory || kind == ChunkKind::kValues ||
          kind == ChunkKind::kTensors;
-}
-
-/// Waits until the disk has all of a file.
-void waitForDisk(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = fd >= 0 && ::fsync(fd) == 0;
-  if (fd >= 0) ::close(fd);
-  if (!synced) throw inputError(path + " could not be written in full");
 }
 
 }  // namespace
