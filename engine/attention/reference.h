@@ -3,6 +3,7 @@
 
 #include "engine/attention/attention_op.h"
 #include "engine/attention/pieces.h"
+#include "engine/tensors/vector_maths.h"
 
 namespace ringscope::engine {
 
@@ -19,6 +20,7 @@ class ReferenceAttention : public AttentionOp {
   /// `sinks`: [Hq], or undefined.
   ReferenceAttention(Mask mask, double scale, at::Tensor sinks = {})
       : mask_(std::move(mask)), scale_(scale) {
+    settleVectorMaths();
     sinks_ = std::move(sinks);
   }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

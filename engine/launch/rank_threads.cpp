@@ -17,6 +17,7 @@
 #include "engine/gpu/gpu.h"
 #include "engine/progress/progress_board.h"
 #include "engine/progress/stall_watch.h"
+#include "engine/tensors/vector_maths.h"
 #include "traces/core/error.h"
 #include "traces/core/mutex.h"
 #include "traces/core/sentence_of.h"
@@ -196,6 +197,7 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
                     const std::function<void(RankContext&)>& body) {
   keepFreedMemory();
   silenceLibraryWarnings();
+  settleVectorMaths();
   checkTransport(options.transport, options.device, options.mesh.worldSize());
   const auto transport = threadTransport(options.transport, kWatched);
   FirstFailure failure;
@@ -242,6 +244,7 @@ bool runRankProcess(const RankThreadOptions& options, const RankEnvironment& her
   ::prctl(PR_SET_NAME, ("ringscope-r" + toString(here.rank)).c_str());
   keepFreedMemory();
   silenceLibraryWarnings();
+  settleVectorMaths();
   checkTransport(options.transport, options.device, 1);
   const ProgressReport report(here.rank);
   const auto transport = processTransport(options.transport, here, options.timeout,

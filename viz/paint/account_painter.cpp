@@ -74,37 +74,50 @@ class AccountPage {
   }
 
  private:
+  /// What the edge of the panel would cut is left out; it comes when one moves on.
+  void say(const QRectF& box, int flags, const QString& words) {
+    const QRectF seen = p_.clipBoundingRect();
+    if (!p_.hasClipping() || (box.top() >= seen.top() && box.bottom() <= seen.bottom()))
+      p_.drawText(box, flags, words);
+  }
   void section(const QString& words) {
     p_.setFont(textFont(11, QFont::DemiBold));
     p_.setPen(theme_.dim);
-    p_.drawText(QRectF(area_.left(), y_, area_.width(), 16), Qt::AlignVCenter, words);
+    say(QRectF(area_.left(), y_, area_.width(), 16), Qt::AlignVCenter, words);
     y_ += 24;
   }
   void sentence(const std::string& words, const QColor& color) {
     p_.setFont(textFont(12));
     p_.setPen(color);
     const QRectF box(area_.left(), y_, area_.width(), 400);
-    QRectF took;
-    p_.drawText(box, Qt::TextWordWrap, QString::fromStdString(words), &took);
-    y_ += took.height() + 6;
+    const QString text = QString::fromStdString(words);
+    const double height = p_.boundingRect(box, Qt::TextWordWrap, text).height();
+    say(QRectF(box.topLeft(), QSizeF(box.width(), height)), Qt::TextWordWrap, text);
+    y_ += height + 6;
   }
   void number(double right, double width, const QString& words, const QColor& color, double row) {
     p_.setFont(monoFont(11));
     p_.setPen(color);
-    p_.drawText(QRectF(right - width, y_, width, row), Qt::AlignVCenter | Qt::AlignRight, words);
+    say(rowBox(right - width, width, row), Qt::AlignVCenter | Qt::AlignRight, words);
   }
   void name(const QString& words, const QColor& color, double row) {
     p_.setFont(textFont(12));
     p_.setPen(color);
-    p_.drawText(QRectF(area_.left(), y_, area_.width(), row), Qt::AlignVCenter, words);
+    say(rowBox(area_.left(), area_.width(), row), Qt::AlignVCenter, words);
+  }
+  /// Of a row's words; higher than a low row, about its middle.
+  QRectF rowBox(double left, double width, double row) const {
+    const double height = std::max(row, 17.0);
+    return {left, y_ + (row - height) / 2, width, height};
   }
 
   /// A bar a rank, as long as its step is of the longest.
   void uses() {
     std::int64_t longest = 1;
     for (const RankAccount& rank : account_.ranks) longest = std::max(longest, rank.step_ns);
-    const double pitch = std::clamp(176.0 / static_cast<double>(account_.ranks.size()), 4.0, 20.0);
-    const bool words = pitch >= 11;
+    constexpr double kWords = 15, kMost = 20;
+    const double pitch = std::clamp(256.0 / static_cast<double>(account_.ranks.size()), 4.0, kMost);
+    const bool words = pitch >= kWords;
     const double left = area_.left() + kName, room = area_.width() - kName - kNumber;
     for (const RankAccount& rank : account_.ranks) {
       double x = left;
@@ -139,11 +152,11 @@ class AccountPage {
       if (use == TimeUse::kExposed || use == TimeUse::kBetween) p_.drawRect(box);
       p_.setFont(textFont(11));
       p_.setPen(theme_.dim);
-      p_.drawText(QRectF(x + 18, y_, half - 46, 17), Qt::AlignVCenter, title(use));
+      say(QRectF(x + 18, y_, half - 46, 17), Qt::AlignVCenter, title(use));
       p_.setFont(monoFont(11));
       p_.setPen(theme_.text);
-      p_.drawText(QRectF(x, y_, half - 12, 17), Qt::AlignVCenter | Qt::AlignRight,
-                  share(account_.used(use), account_.stepNs()));
+      say(QRectF(x, y_, half - 12, 17), Qt::AlignVCenter | Qt::AlignRight,
+          share(account_.used(use), account_.stepNs()));
       if (++column == 2 || i + 1 == kTimeUses) {
         column = 0;
         y_ += 18;
@@ -159,10 +172,10 @@ class AccountPage {
     const char* names[] = {"GB/s", "bytes", "hidden", "exposed"};
     double right = area_.right();
     for (const char* words : names) {
-      p_.drawText(QRectF(right - w, y_, w, 16), Qt::AlignVCenter | Qt::AlignRight, words);
+      say(QRectF(right - w, y_, w, 16), Qt::AlignVCenter | Qt::AlignRight, words);
       right -= w;
     }
-    p_.drawText(QRectF(area_.left(), y_, w, 16), Qt::AlignVCenter, first);
+    say(QRectF(area_.left(), y_, w, 16), Qt::AlignVCenter, first);
     y_ += 18;
   }
   void exposureRow(const QString& first, const Exposure& of) {
@@ -178,7 +191,7 @@ class AccountPage {
     }
     p_.setFont(textFont(11));
     p_.setPen(theme_.text);
-    p_.drawText(QRectF(area_.left(), y_, 60, 16), Qt::AlignVCenter, first);
+    say(QRectF(area_.left(), y_, 60, 16), Qt::AlignVCenter, first);
     y_ += 17;
   }
 
@@ -255,9 +268,9 @@ class AccountPage {
     section("SELECTED");
     p_.setFont(textFont(13, QFont::DemiBold));
     p_.setPen(theme_.text);
-    p_.drawText(QRectF(area_.left(), y_, area_.width(), 18), Qt::AlignVCenter,
-                p_.fontMetrics().elidedText(QString::fromStdString(selected.title), Qt::ElideRight,
-                                            static_cast<int>(area_.width())));
+    say(QRectF(area_.left(), y_, area_.width(), 18), Qt::AlignVCenter,
+        p_.fontMetrics().elidedText(QString::fromStdString(selected.title), Qt::ElideRight,
+                                    static_cast<int>(area_.width())));
     y_ += 24;
     for (const auto& [what, value] : selected.rows) {
       name(QString::fromStdString(what), theme_.dim, 17);

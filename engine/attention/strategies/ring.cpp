@@ -117,9 +117,10 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const 
       dkv->advance();
     }
     {
+      at::Tensor& adding_to = dkv->held();
       const StageScope scope(context_.observer, EventKind::kMerge, place, context_.worldOf(source),
-                             {.bytes = static_cast<std::int64_t>(dkv->held().nbytes())});
-      (stage.ring_step == RingStep::of(0) ? storeIn : addTo)(dkv->held(), parts);
+                             {.bytes = static_cast<std::int64_t>(adding_to.nbytes())});
+      (stage.ring_step == RingStep::of(0) ? storeIn : addTo)(adding_to, parts);
     }
     context_.observer.tensor({TensorKind::kDkv}, place, dkv->held(), context_.worldOf(source));
     carried = source;
