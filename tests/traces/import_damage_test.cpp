@@ -97,7 +97,9 @@ TEST(ImportDamage, WhereNoRankLeftALineTheFolderIsRefused) {
 
 TEST(ImportDamage, LinesThatCannotBeReadAreCountedAndTheFirstIsNamed) {
   const Copy copy;
-  copy.add("{\"line\":\"block\",\"begin_ns\":NaN}\n[1,2]\n\n" + std::string(9'000'000, 'x') + "\n");
+  std::string long_line;
+  long_line.resize(9'000'000, 'x');
+  copy.add("{\"line\":\"block\",\"begin_ns\":NaN}\n[1,2]\n\n" + long_line + "\n");
   const auto trace = copy.open();
   const std::string number = std::to_string(copy.lines(kFirst).size() - 4);
   EXPECT_TRUE(says(*trace, "4 lines of rank 0 cannot be read; the first is line " + number +

@@ -69,14 +69,14 @@ TEST(CurvesPainterTest, EveryStepCanBeHit) {
 }
 
 TEST(CurvesPainterTest, AHundredThousandStepsTakeAsManyLinesAsPixels) {
-  const auto sizeOf = [](int steps) {
+  const auto size_of = [](int steps) {
     QPicture picture;
     QPainter painter(&picture);
     paintCurves(painter, QRectF(QPointF(0, 0), kSmallStage), curvesOf(steps), 1, dark());
     painter.end();
     return picture.size();
   };
-  EXPECT_LT(sizeOf(100'000), 3 * sizeOf(1'000));
+  EXPECT_LT(size_of(100'000), 3 * size_of(1'000));
 }
 
 class CurvesViewTest : public testing::Test {

@@ -30,9 +30,11 @@ std::vector<QRectF> boxesOf(const QRectF& area, const CurvesScene& scene) {
   const double w = (all.width() - kGap * (columns - 1)) / columns,
                h = (all.height() - kGap * (rows - 1)) / std::max(1, rows);
   std::vector<QRectF> boxes;
-  for (int i = 0; i < static_cast<int>(scene.curves.size()); ++i)
-    boxes.emplace_back(all.left() + (w + kGap) * (i % columns),
-                       all.top() + (h + kGap) * (i / columns), w, h);
+  boxes.reserve(scene.curves.size());
+  for (int i = 0; i < static_cast<int>(scene.curves.size()); ++i) {
+    const int row = i / columns, column = i % columns;
+    boxes.emplace_back(all.left() + (w + kGap) * column, all.top() + (h + kGap) * row, w, h);
+  }
   return boxes;
 }
 

@@ -48,8 +48,7 @@ class Maker {
     for (const auto& [step, of] : logged_) scene.steps.push_back(step);
     for (const auto& [step, of] : verified_) scene.steps.push_back(step);
     std::ranges::sort(scene.steps);
-    const auto twice = std::ranges::unique(scene.steps);
-    scene.steps.erase(twice.begin(), twice.end());
+    scene.steps.erase(std::unique(scene.steps.begin(), scene.steps.end()), scene.steps.end());
   }
 
   void add(const char* name, Curve::Says says, Value LoggedStep::*logged,

@@ -214,22 +214,22 @@ void TimelineView::paintBar(QPainter& p, const QRectF& area) const {
 /// All but lanes and overview. `dirty`: what has to be drawn of it; empty: all.
 void TimelineView::paintAround(QPainter& p, const QRectF& page, const QRegion& dirty) {
   const TimelinePage at = parts();
-  const auto isDirty = [&](const QRectF& part) {
+  const auto is_dirty = [&](const QRectF& part) {
     return !part.isEmpty() && (dirty.isEmpty() || dirty.intersects(part.toAlignedRect()));
   };
   QRegion ground = QRegion(page.toAlignedRect()) - at.overview.toAlignedRect();
   if (!scene_.empty()) ground -= at.chart.toAlignedRect().adjusted(1, 1, -1, -1);
   for (const QRect& part : dirty.isEmpty() ? ground : ground& dirty)
     p.fillRect(part, theme_->panel);
-  if (isDirty(at.bar)) paintBar(p, at.bar);
-  if (isDirty(at.legend)) paintLegend(p, at.legend, *theme_);
-  if (isDirty(at.sentence)) {
+  if (is_dirty(at.bar)) paintBar(p, at.bar);
+  if (is_dirty(at.legend)) paintLegend(p, at.legend, *theme_);
+  if (is_dirty(at.sentence)) {
     p.setFont(textFont(13, QFont::Medium));
     p.setPen(theme_->text);
     p.drawText(at.sentence.adjusted(20, 4, -20, -4), Qt::AlignVCenter | Qt::TextWordWrap,
                QString::fromStdString(account_.sentence));
   }
-  if (!isDirty(at.panel)) return;
+  if (!is_dirty(at.panel)) return;
   p.setClipRect(at.panel);
   p.fillRect(QRectF(at.panel.left(), at.panel.top(), 1, at.panel.height()), theme_->line);
   panel_height_ = paintAccount(p, at.panel.translated(0, -scroll_panel_), account_,

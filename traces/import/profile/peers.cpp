@@ -91,11 +91,11 @@ std::int32_t commonGroup(const Open& one, const Open& other) {
   std::int32_t common = -1;
   for (std::int32_t g = 0; g < std::ssize(one.rank->groups); ++g) {
     const NamedGroup& group = one.rank->groups[static_cast<std::size_t>(g)];
-    const auto isAt = [&](const Call& call, WorldRank rank) {
+    const auto is_at = [&](const Call& call, WorldRank rank) {
       return call.peer_in_group < std::ssize(group.members) &&
              group.members[static_cast<std::size_t>(call.peer_in_group)] == rank;
     };
-    if (!isAt(*one.call, other.rank->rank) || !isAt(*other.call, one.rank->rank)) continue;
+    if (!is_at(*one.call, other.rank->rank) || !is_at(*other.call, one.rank->rank)) continue;
     if (common >= 0) return -1;
     common = g;
   }
