@@ -87,13 +87,13 @@ class Matching {
     const bool send = event.kind == EventKind::kSend;
     if (event.flow == 0) return fill(ready_.emplace_back(), event, send, true);
     auto& open = open_[event.flow];
-    const auto lacksThisEnd = [&](const Hop& hop) {
+    const auto lacks_this_end = [&](const Hop& hop) {
       return !(send ? hop.begin_ns : hop.receive_begin_ns);
     };
-    const auto other = std::ranges::find_if(open, lacksThisEnd);
+    const auto other = std::ranges::find_if(open, lacks_this_end);
     if (other == open.end()) return fill(open.emplace_back(), event, send, true);
     fill(*other, event, send, send);
-    ready_.push_back(std::move(*other));
+    ready_.push_back(*other);
     open.erase(other);
     if (open.empty()) open_.erase(event.flow);
   }
