@@ -259,7 +259,8 @@ TEST(ImportRecording, TensorsSayByWhatTheirHashesWereComputed) {
   const Copy copy;
   copy.change(kFirst, R"("version":1)",
               R"("version":1,"hash":"gridsum64","hash_of_parts":"dotsum64")");
-  for (const TensorRecord& tensor : openTrace(copy.path())->tensors()) {
+  const auto trace = openTrace(copy.path());
+  for (const TensorRecord& tensor : trace->tensors()) {
     const bool computed_here = tensor.tensor.kind == TensorKind::kOther && tensor.shape.size() == 1;
     const bool says = tensor.rank == rank(0) && !computed_here;
     EXPECT_EQ(tensor.hash_algorithm, says ? HashAlgorithm::kGridSum64 : HashAlgorithm::kMixSum64)
