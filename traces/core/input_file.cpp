@@ -28,9 +28,9 @@ std::uint64_t procBytes(const char* path, const std::string& key) {
 
 class Descriptor {
  public:
+  /// Does not wait where the path is a pipe.
   explicit Descriptor(const std::string& path, int flags = 0)
-      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags)) {
-  }  // a pipe would wait
+      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags)) {}
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }

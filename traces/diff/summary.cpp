@@ -71,8 +71,11 @@ DiffSummary summarize(const Trace& trace) {
 
 void WorstDiffs::update(const Trace& trace) {
   for (; seen_ < trace.diffs().size(); ++seen_) {
-    auto& worst = trace.diffs()[seen_].isolated ? isolated_ : end_to_end_;
-    if (!worst || isWorse(trace.diffs()[seen_], trace.diffs()[*worst])) worst = seen_;
+    const DiffRecord& diff = trace.diffs()[seen_];
+    for (Worst* of : {&of_run_, &of_steps_[diff.place.train_step]}) {
+      auto& worst = diff.isolated ? of->isolated : of->end_to_end;
+      if (!worst || isWorse(diff, trace.diffs()[*worst])) worst = seen_;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "traces/core/prose.h"
@@ -35,17 +36,32 @@ class WorstDiffs {
  public:
   void update(const Trace& trace);
   /// Null when nothing of this kind has been compared. Valid until the trace grows.
-  const DiffRecord* isolated(const Trace& trace) const { return at(trace, isolated_); }
-  const DiffRecord* endToEnd(const Trace& trace) const { return at(trace, end_to_end_); }
+  const DiffRecord* isolated(const Trace& trace) const { return at(trace, of_run_.isolated); }
+  const DiffRecord* endToEnd(const Trace& trace) const { return at(trace, of_run_.end_to_end); }
   /// The worse of the two.
   const DiffRecord* overall(const Trace& trace) const;
+  /// Of one training step.
+  const DiffRecord* isolated(const Trace& trace, std::int32_t train_step) const {
+    return at(trace, ofStep(train_step).isolated);
+  }
+  const DiffRecord* endToEnd(const Trace& trace, std::int32_t train_step) const {
+    return at(trace, ofStep(train_step).end_to_end);
+  }
 
  private:
   static const DiffRecord* at(const Trace& trace, std::optional<std::size_t> index) {
     return index ? &trace.diffs()[*index] : nullptr;
   }
+  struct Worst {
+    std::optional<std::size_t> isolated, end_to_end;
+  };
+  Worst ofStep(std::int32_t train_step) const {
+    const auto found = of_steps_.find(train_step);
+    return found == of_steps_.end() ? Worst() : found->second;
+  }
   std::size_t seen_ = 0;
-  std::optional<std::size_t> isolated_, end_to_end_;
+  Worst of_run_;
+  std::unordered_map<std::int32_t, Worst> of_steps_;
 };
 
 /// Diverging diffs in the order of dependence: forward layers up, loss, backward layers down.

@@ -120,10 +120,8 @@ void addWorst(InspectorScene& scene, const Trace& trace, std::int32_t train_step
   const auto step = [](std::int32_t number) { return "step " + std::to_string(number); };
   for (const bool isolated : {true, false}) {
     const char* kind = isolated ? "isolated" : "end to end";
-    const traces::DiffRecord* here = nullptr;
-    for (const traces::DiffRecord& diff : trace.diffs())
-      if (diff.isolated == isolated && diff.place.train_step == train_step)
-        traces::keepWorse(here, diff);
+    const auto* here =
+        isolated ? diffs.isolated(trace, train_step) : diffs.endToEnd(trace, train_step);
     const auto* run = isolated ? diffs.isolated(trace) : diffs.endToEnd(trace);
     if (here) add(kind + (", worst of " + step(train_step)) + " (", *here);
     if (run && run->place.train_step != train_step)
