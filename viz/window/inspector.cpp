@@ -23,8 +23,8 @@ Cursor Inspector::watched(Cursor cursor) const {
 }
 
 void Inspector::refresh() {
-  if (scene_ && viewing_.player.playing()) return late_.start();
-  make();
+  if (!scene_ || !viewing_.player.playing()) return make();
+  if (!late_.isActive()) late_.start();  // a wait begun anew each time would never end
 }
 
 /// Of a growing trace at most twice a second: it goes through all samples of a rank.
