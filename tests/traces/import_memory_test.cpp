@@ -12,13 +12,19 @@
 namespace ringscope::traces {
 namespace {
 
-/// A recording of two ranks, the first of which has also these lines at its end.
+/// A recording of two ranks without samples of memory, but for these lines at the first one's end.
 class Copy : public test::RecordingCopy {
  public:
-  explicit Copy(const std::string& lines)
+  explicit Copy(const std::string& added)
       : RecordingCopy(test::inSources("tests/reference/recording")) {
+    for (const char* file : {"rank-00000.jsonl", "rank-00001.jsonl"}) {
+      std::string kept;
+      for (const std::string& line : lines(file))
+        if (!line.starts_with(R"({"line":"memory")")) kept += line;
+      put(file, kept);
+    }
     std::string all = text("rank-00000.jsonl");
-    put("rank-00000.jsonl", all.insert(all.rfind(R"({"line":"end")"), lines));
+    put("rank-00000.jsonl", all.insert(all.rfind(R"({"line":"end")"), added));
   }
 };
 

@@ -8,7 +8,6 @@
 #include "tests/support/files.h"
 #include "tests/support/recording_copy.h"
 #include "tests/traces/doctor_answers.h"
-#include "traces/core/hash.h"
 #include "traces/import/format.h"
 #include "traces/import/write_trace.h"
 #include "traces/query/framework.h"
@@ -69,18 +68,6 @@ TEST(ImportRecording, ShardsHaveTheTokensThatPytorchLeftOnEachRank) {
   EXPECT_EQ(first->global_from_local, (std::vector<TokenRun>{{0, 4}, {12, 16}}));
   EXPECT_EQ(second->global_from_local, (std::vector<TokenRun>{{4, 12}}));
   EXPECT_EQ(first->full_shape, (std::vector<std::int64_t>{1, 16}));
-}
-
-TEST(ImportRecording, ValuesHaveTheHashThatTheRecorderComputedInPython) {
-  const auto trace = openTrace(kRecording);
-  int compared = 0;
-  for (const TensorRecord& tensor : trace->tensors()) {
-    const auto bytes = trace->bytes(tensor);
-    if (!bytes) continue;
-    EXPECT_EQ(mixSum64(bytes->data(), bytes->size()), tensor.hash) << describe(tensor);
-    ++compared;
-  }
-  EXPECT_GT(compared, 60);
 }
 
 TEST(ImportRecording, TheScheduleIsThatOfTheBlocksThatWereAttended) {
@@ -253,25 +240,6 @@ TEST(ImportRecording, AnotherVersionIsRefusedByItsNumber) {
   const Copy copy;
   copy.change(kFirst, R"("version":1)", R"("version":7)");
   EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "version 7");
-}
-
-TEST(ImportRecording, TensorsSayByWhatTheirHashesWereComputed) {
-  const Copy copy;
-  copy.change(kFirst, R"("version":1)",
-              R"("version":1,"hash":"gridsum64","hash_of_parts":"dotsum64")");
-  const auto trace = openTrace(copy.path());
-  for (const TensorRecord& tensor : trace->tensors()) {
-    const bool computed_here = tensor.tensor.kind == TensorKind::kOther && tensor.shape.size() == 1;
-    const bool says = tensor.rank == rank(0) && !computed_here;
-    EXPECT_EQ(tensor.hash_algorithm, says ? HashAlgorithm::kGridSum64 : HashAlgorithm::kMixSum64)
-        << describe(tensor);
-  }
-}
-
-TEST(ImportRecording, HashesByWhatIsNotKnownAreRefused) {
-  const Copy copy;
-  copy.change(kFirst, R"("version":1)", R"("version":1,"hash":"crc7")");
-  EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "hashes by 'crc7'");
 }
 
 TEST(ImportRecording, ARankThatNamesAnotherRankIsRefused) {

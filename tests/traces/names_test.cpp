@@ -71,6 +71,29 @@ TEST(HashTest, MixSumIsWhatItsDefinitionSays) {
   EXPECT_EQ(mixSum64(words, 8), mixed(1, 1) + mixed(0xFFFFFFFF, 2) + 8 * 0xd6e8feb86659fd93ULL);
 }
 
+/// What test_hashing.py's word by word sums are of so many bytes of a linear congruential
+/// generator.
+TEST(HashTest, TheRecordersHashesAreThoseThatPythonComputed) {
+  struct Case {
+    std::size_t size;
+    std::uint64_t dots, grid;
+  };
+  for (const Case& of : {Case{0, 0, 0}, Case{5, 0xda97f153a4fe7f67, 0xda97f153a4fe7f67},
+                         Case{8, 0x1fbd16be89b6c620, 0x1fbd16be89b6c620},
+                         Case{1001, 0x9bcb6d9ab3a32dff, 0x9bcb6d9ab3a32dff},
+                         Case{65536, 0xfdb2c839a3e66bd7, 0xfdb2c839a3e66bd7},
+                         Case{65544, 0xb53cd9d78b4ea50b, 0x7ae5a16438dd11f7},
+                         Case{65549, 0x7799077e6a7ff915, 0x1e39824f3a4e0cd9},
+                         Case{200003, 0xacb3df3defa5833a, 0xf4a7717560db8653}}) {
+    std::vector<unsigned char> bytes(of.size);
+    std::uint32_t state = 1;
+    for (unsigned char& byte : bytes)
+      byte = static_cast<unsigned char>((state = state * 1664525u + 1013904223u) >> 24);
+    EXPECT_EQ(dotSum64(bytes.data(), bytes.size()), of.dots) << of.size;
+    EXPECT_EQ(gridSum64(bytes.data(), bytes.size()), of.grid) << of.size;
+  }
+}
+
 TEST(HashTest, OrderLengthAndEveryBitCount) {
   std::vector<std::uint8_t> bytes(37, 0);
   const auto zeros = mixSum64(bytes.data(), bytes.size());

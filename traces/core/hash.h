@@ -16,7 +16,7 @@ namespace ringscope::traces {
 std::uint64_t mixSum64(const void* data, std::size_t size);
 
 /// Two that the recorder of PyTorch jobs computes (traces/recorder/ringscope/_hashing.py), a tenth
-/// as dear there; here they are only compared. With m(n) = what a word of 0 at i = n adds above,
+/// as dear there. With m(n) = what a word of 0 at i = n adds above,
 /// made odd, and the bytes, filled up with zeros to a multiple of 8, as signed little-endian words
 /// w_i:
 ///   dotsum64  = Σ_i m(2^32 + ⌊i / 16384⌋) · (w_i · m(j) + ⌊w_i / 2^32⌋ · m(16384 + j))
@@ -26,10 +26,10 @@ std::uint64_t mixSum64(const void* data, std::size_t size);
 ///               and the words after the last whole row
 /// Both cover every byte. What leaves all sums of rows and columns as they were, gridsum64 does
 /// not tell.
+std::uint64_t dotSum64(const void* data, std::size_t size);
+std::uint64_t gridSum64(const void* data, std::size_t size);
 
-/// What a part adds to the sum Σ_i of the whole, in which its first word is w_first.
-std::uint64_t mixSum64OfPart(const void* data, std::size_t size, std::uint64_t first);
-/// The hash of a whole of `size` bytes, of what its parts add.
-std::uint64_t mixSum64OfWhole(std::uint64_t sum_of_parts, std::uint64_t size);
+/// The hash of a whole of `size` bytes, of what its parts add; for mixsum64 and dotsum64.
+std::uint64_t hashOfWhole(std::uint64_t sum_of_parts, std::uint64_t size);
 
 }  // namespace ringscope::traces

@@ -44,6 +44,8 @@ struct EnumNames<HashAlgorithm> {
   static constexpr const char* kWhat = "hash algorithm";
   static constexpr std::array<const char*, 3> kNames = {"mixsum64", "dotsum64", "gridsum64"};
 };
+/// Of so many bytes. Hashes are comparable only where both were computed by one algorithm.
+std::uint64_t hashOf(HashAlgorithm algorithm, const void* data, std::size_t size);
 
 /// One tensor as one rank had it at one place: its key and what is known of it. The values are
 /// there only when the capture policy kept them; the hash (traces/core/hash.h) and the statistics

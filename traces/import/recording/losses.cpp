@@ -82,7 +82,7 @@ class LossLines {
 
   void addWithoutLast(TensorRecord tensor, const Line& targets, double ignored) {
     const auto kept =
-        job_.values->of(targets, DType::kInt64, targets.wholes("shape"), job_.problems);
+        job_.values->of(targets, DType::kInt64, targets.wholes("shape"), rank_.hash, job_.problems);
     if (!kept) return;
     constexpr double kMost = 1e15;
     try {

@@ -105,7 +105,7 @@ class Whole {
     std::array<char, 17> digits{};
     const auto size = static_cast<std::uint64_t>(*count) * sizeOf(*dtype);
     std::snprintf(digits.data(), digits.size(), "%016llx",
-                  static_cast<unsigned long long>(mixSum64OfWhole(hash_, size)));
+                  static_cast<unsigned long long>(hashOfWhole(hash_, size)));
     nlohmann::json fields{
         {"shape", of_}, {"hash", digits.data()}, {"stats", stats_.json()}, {"joined", true}};
     if (has_values_) fields["values"] = {{"parts", values_}};

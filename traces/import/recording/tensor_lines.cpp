@@ -53,7 +53,7 @@ void TensorSink::add(TensorRecord tensor, const Line& line) {
                   stats.real("mean").value_or(0), stats.real("abs_max").value_or(0),
                   stats.whole("nan", 0),          stats.whole("inf", 0)};
   std::function<Bytes()> read;
-  if (auto kept = job_.values->of(line, *dtype, shape, job_.problems))
+  if (auto kept = job_.values->of(line, *dtype, shape, tensor.hash_algorithm, job_.problems))
     read = [values = job_.values, kept = *std::move(kept)] { return values->read(kept); };
   keep(std::move(tensor), std::move(read));
 }

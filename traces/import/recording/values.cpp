@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "traces/core/error.h"
-#include "traces/core/hash.h"
 #include "traces/core/input_file.h"
 #include "traces/core/prose.h"
 #include "traces/core/utf8.h"
@@ -55,11 +54,13 @@ RecordedValues::File& RecordedValues::open(const std::string& name,
 
 std::optional<KeptValues> RecordedValues::of(const Line& tensor, DType dtype,
                                              const std::vector<std::int64_t>& shape,
+                                             HashAlgorithm hash,
                                              std::vector<std::string>& problems) {
   if (!tensor.has("values")) return std::nullopt;
   const Line values = tensor.part("values");
   KeptValues kept;
   kept.hash = tensor.hash("hash");
+  kept.hash_algorithm = hash;
   if (!values.has("parts"))
     return add(kept, values, dtype, shape, problems) ? std::optional(std::move(kept))
                                                      : std::nullopt;
@@ -100,7 +101,7 @@ Bytes RecordedValues::read(const KeptValues& values) const {
     else
       all.insert(all.end(), bytes.begin(), bytes.end());
   }
-  if (values.hash && mixSum64(all.data(), all.size()) != *values.hash)
+  if (values.hash && hashOf(values.hash_algorithm, all.data(), all.size()) != *values.hash)
     throw inputError("the values of " + values.what +
                      " are damaged: they are not those whose hash was recorded");
   return all;

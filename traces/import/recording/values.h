@@ -22,7 +22,8 @@ struct KeptValues {
   };
   std::vector<Part> parts;
   std::string what;                   ///< the first part, for a sentence
-  std::optional<std::uint64_t> hash;  ///< mixsum64, as the recorder computed it
+  std::optional<std::uint64_t> hash;  ///< as the recorder computed it
+  HashAlgorithm hash_algorithm = HashAlgorithm::kMixSum64;
 };
 
 /// The elements that a recording kept, in the safetensors files of its folder. They stay there
@@ -31,11 +32,12 @@ class RecordedValues {
  public:
   explicit RecordedValues(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Where the values of the tensor that a line describes are; nothing where none were kept, or
-  /// where they are cut off or of another type or shape, which a sentence in `problems` then says.
-  /// Names lead to no other folder, and links are not followed.
+  /// Where the values of a tensor are, of which the recording has this line and which the record
+  /// has as this type, shape and hash; nothing where none were kept, or where they are cut off or
+  /// of another type or shape, which a sentence in `problems` then says. Names lead to no other
+  /// folder, and links are not followed.
   std::optional<KeptValues> of(const Line& tensor, DType dtype,
-                               const std::vector<std::int64_t>& shape,
+                               const std::vector<std::int64_t>& shape, HashAlgorithm hash,
                                std::vector<std::string>& problems);
   /// Throws inputError where they cannot be read, or are not those of which the hash is.
   Bytes read(const KeptValues& values) const;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hashes that the recorder computed in Python, against the values that it kept.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/recording_copy.h"
+#include "traces/core/hash.h"
+#include "traces/query/trace.h"
+
+namespace ringscope::traces {
+namespace {
+
+const std::string kRecording = test::inSources("tests/reference/recording");
+constexpr const char* kFirst = "rank-00000.jsonl";
+
+/// A copy that can be changed.
+class Copy : public test::RecordingCopy {
+ public:
+  Copy() : RecordingCopy(kRecording) {}
+};
+
+std::string hex(std::uint64_t hash) {
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return digits.data();
+}
+
+WorldRank rank(int number) {
+  return WorldRank::of(number);
+}
+
+TEST(ImportHashes, ValuesHaveTheHashThatTheRecorderComputedInPython) {
+  const auto trace = openTrace(kRecording);
+  int compared = 0;
+  for (const TensorRecord& tensor : trace->tensors()) {
+    const auto bytes = trace->bytes(tensor);
+    if (!bytes) continue;
+    EXPECT_EQ(hashOf(tensor.hash_algorithm, bytes->data(), bytes->size()), tensor.hash)
+        << describe(tensor);
+    if (tensor.hash_algorithm == HashAlgorithm::kGridSum64) ++compared;
+  }
+  EXPECT_GT(compared, 60);
+}
+
+TEST(ImportHashes, ValuesOfAnOlderRecordingAreReadByItsHash) {
+  const Copy copy;
+  std::string lines = copy.text(kFirst);
+  for (const TensorRecord& tensor : openTrace(kRecording)->tensors()) {
+    const auto bytes = openTrace(kRecording)->bytes(tensor);
+    if (!bytes || tensor.rank != rank(0)) continue;
+    const std::string is = hex(tensor.hash), was = hex(mixSum64(bytes->data(), bytes->size()));
+    for (auto at = lines.find(is); at != std::string::npos; at = lines.find(is))
+      lines.replace(at, is.size(), was);
+  }
+  copy.put(kFirst, lines);
+  copy.change(kFirst, R"("hash":"gridsum64","hash_of_parts":"dotsum64",)", "");
+  const auto trace = openTrace(copy.path());
+  int read = 0;
+  for (const TensorRecord& tensor : trace->tensors()) {
+    if (tensor.rank == rank(0)) {
+      EXPECT_EQ(tensor.hash_algorithm, HashAlgorithm::kMixSum64);
+      if (trace->bytes(tensor)) ++read;
+    }
+  }
+  EXPECT_GT(read, 30);
+}
+
+TEST(ImportHashes, TensorsSayByWhatTheirHashesWereComputed) {
+  const Copy copy;
+  copy.change(kFirst, R"("hash":"gridsum64","hash_of_parts":"dotsum64",)", "");
+  const auto trace = openTrace(copy.path());
+  for (const TensorRecord& tensor : trace->tensors()) {
+    const bool computed_here = tensor.tensor.kind == TensorKind::kOther && tensor.shape.size() == 1;
+    const bool says = tensor.rank == rank(1) && !computed_here;
+    EXPECT_EQ(tensor.hash_algorithm, says ? HashAlgorithm::kGridSum64 : HashAlgorithm::kMixSum64)
+        << describe(tensor);
+  }
+}
+
+TEST(ImportHashes, HashesByWhatIsNotKnownAreRefused) {
+  const Copy copy;
+  copy.change(kFirst, R"("hash":"gridsum64")", R"("hash":"crc7")");
+  EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "hashes by 'crc7'");
+}
+
+}  // namespace
+}  // namespace ringscope::traces
