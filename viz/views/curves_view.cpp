@@ -19,7 +19,7 @@ class CurvesView : public View {
              parent) {
     setMouseTracking(true);
     late_.setSingleShot(true);
-    connect(&late_, &QTimer::timeout, this, [this] { make(); });
+    connect(&late_, &QTimer::timeout, this, [this] { guard([this] { make(); }); });
   }
 
  protected:

@@ -54,7 +54,7 @@ class DiffView : public View {
  private:
   void setUnit(ErrorUnit unit) {
     unit_ = unit;
-    refresh();
+    renew();
   }
 
   DiffScene scene_;

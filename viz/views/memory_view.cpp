@@ -16,7 +16,7 @@ class MemoryView : public View {
   MemoryView(Viewing& viewing, QWidget* parent)
       : View(viewing, "Memory: bytes of the selected rank by category, peak and law", parent) {
     late_.setSingleShot(true);
-    connect(&late_, &QTimer::timeout, this, [this] { make(); });
+    connect(&late_, &QTimer::timeout, this, [this] { guard([this] { make(); }); });
   }
 
  protected:

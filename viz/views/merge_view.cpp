@@ -21,6 +21,7 @@ class MergeView : public View {
     return cursor;
   }
   void refresh() override {
+    scene_ = {};
     scene_ = makeMergeScene(viewing_.session.trace(), cursor(), row_);
     row_ = scene_.row;
     describe(scene_.note);
@@ -47,7 +48,7 @@ class MergeView : public View {
       default:
         return View::keyPressEvent(event);
     }
-    refresh();
+    renew();
   }
 
  private:

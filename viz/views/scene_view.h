@@ -34,6 +34,7 @@ class SceneView : public View {
 
  protected:
   void refresh() override {
+    scene_.reset();
     scene_ = parts_.make(viewing_.session, cursor());
     if (parts_.describe) describe(parts_.describe(*scene_));
     update();

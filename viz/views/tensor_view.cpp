@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "viz/paint/tensor_painter.h"
+#include "viz/session/problem.h"
 #include "viz/views/tensor_list.h"
 #include "viz/views/view.h"
 
@@ -18,11 +19,11 @@ class TensorView : public View {
       : View(viewing, "Tensor: values of a recorded tensor, slice by slice", parent) {
     connect(list_, &TensorList::chosen, this,
             [this](const QString& name) { viewing_.navigator.selectTensor(name); });
-    connect(list_, &TensorList::filterChanged, this, [this] { refresh(); });
+    connect(list_, &TensorList::filterChanged, this, [this] { renew(); });
     connect(list_, &TensorList::liveReadClicked, this, [this] { viewing_.live.ask(asked()); });
     connect(&viewing.live, &LiveReads::changed, this, [this] {
       followRun();
-      if (isVisible()) refresh();
+      if (isVisible()) renew();
     });
   }
 
@@ -137,13 +138,22 @@ class TensorView : public View {
     return viewing_.live.possible() && read && read->sameAs(asked()) ? &*read : nullptr;
   }
 
+  /// Of values that cannot be read it says why.
+  void readScene(const TensorRow& row) {
+    try {
+      scene_ = makeTensorScene(viewing_.session.trace(), row,
+                               {lead_, answer(), viewing_.session.live()});
+      lead_ = scene_.lead;
+    } catch (...) {
+      scene_.note = problemOf(std::current_exception()).toStdString();
+    }
+  }
+
   void makeScene() {
     const TensorRow* row = list_->find(chosen());
     scene_ = {};
     if (row) {
-      scene_ = makeTensorScene(viewing_.session.trace(), *row,
-                               {lead_, answer(), viewing_.session.live()});
-      lead_ = scene_.lead;
+      readScene(*row);
     } else {
       scene_.note = list_->whyEmpty(viewing_.session.trace());
     }

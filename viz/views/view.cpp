@@ -5,6 +5,9 @@
 #include <QPaintEvent>
 #include <QWheelEvent>
 
+#include "viz/paint/page.h"
+#include "viz/session/problem.h"
+
 namespace ringscope::viz {
 
 View::View(Viewing& viewing, const QString& accessible_name, QWidget* parent)
@@ -39,7 +42,22 @@ void View::follow() {
   const Made now{viewing_.session.version(), watched(cursor())};
   if (made_ == now) return moved();
   made_ = now;
-  refresh();
+  renew();
+}
+
+void View::renew() {
+  guard([this] { refresh(); });
+}
+
+void View::guard(const std::function<void()>& make) {
+  problem_.clear();
+  try {
+    make();
+  } catch (...) {
+    problem_ = problemOf(std::current_exception());
+    describe(problem_.toStdString());
+    update();
+  }
 }
 
 void View::describe(const std::string& sentence) {
@@ -59,7 +77,12 @@ void View::paintEvent(QPaintEvent* event) {
   const bool whole = zoom_ != 1 || farthestScroll() > 0;
   painter.save();
   painter.translate(0, -scrollTop());
-  paint(painter, page(), whole ? QRegion() : event->region());
+  if (problem_.isEmpty()) {
+    paint(painter, page(), whole ? QRegion() : event->region());
+  } else {
+    painter.fillRect(page(), theme_->background);
+    paintNote(painter, page(), problem_.toStdString(), *theme_);
+  }
   painter.restore();
   paintScrollBar(painter);
   if (!shows_focus_) return;

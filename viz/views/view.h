@@ -5,6 +5,7 @@
 #include <QString>
 #include <QWidget>
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -42,6 +43,10 @@ class View : public QWidget {
 
   /// Looks whether the scene is still the right one.
   void follow();
+  /// refresh(), now. The data may be damaged: what making the scene throws is shown in its place.
+  void renew();
+  /// The same for another way to make the scene.
+  void guard(const std::function<void()>& make);
   /// All of it; what is seen begins at scrollTop().
   QRectF page() const {
     const QSizeF seen = QSizeF(size()) / zoom_;
@@ -78,6 +83,7 @@ class View : public QWidget {
   void paintScrollBar(QPainter& painter) const;
 
   std::optional<Made> made_;  // what the kept scene was made from
+  QString problem_;           // why there is no scene; empty where there is one
   double scroll_ = 0;         // of the page's top above the view's
   bool shows_focus_ = false;
 };

@@ -13,7 +13,7 @@ Inspector::Inspector(Viewing& viewing, QWidget* parent)
   setAttribute(Qt::WA_OpaquePaintEvent);
   late_.setSingleShot(true);
   late_.setInterval(40);
-  connect(&late_, &QTimer::timeout, this, &Inspector::make);
+  connect(&late_, &QTimer::timeout, this, [this] { guard([this] { make(); }); });
 }
 
 Cursor Inspector::watched(Cursor cursor) const {
@@ -51,6 +51,7 @@ std::shared_ptr<const MemorySeries> Inspector::memory() {
 
 void Inspector::make() {
   const Session& session = viewing_.session;
+  scene_.reset();
   const auto ring = session.ring(cursor());
   scene_ =
       makeInspectorScene(session.trace(), cursor(),

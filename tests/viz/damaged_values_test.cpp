@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A recorded job whose kept values are damaged, in the real window: what needs them says so, and no
+// older picture is left in its place.
+#include <fstream>
+
+#include "tests/support/places.h"
+#include "tests/support/recording_copy.h"
+#include "tests/viz/window_fixture.h"
+#include "viz/window/stage.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr const char* kValues = "rank-00000.values-0000.safetensors";
+
+/// All values of rank 0 are others than those whose hashes were recorded.
+class DamagedCopy : public test::RecordingCopy {
+ public:
+  DamagedCopy() : RecordingCopy(test::inSources("tests/reference/recording")) {
+    std::string all = text(kValues);
+    const std::size_t head = 8 + static_cast<unsigned char>(all[0]) +
+                             256 * static_cast<std::size_t>(static_cast<unsigned char>(all[1]));
+    for (std::size_t at = head; at < all.size(); ++at) all[at] = static_cast<char>(all[at] ^ 1);
+    put(kValues, all);
+  }
+};
+
+class DamagedValuesTest : public WindowTest {
+ protected:
+  QString said(const QString& name) {
+    window.showView(name);
+    QTest::qWait(20);
+    auto* view = window.findChild<Stage*>()->currentWidget();
+    picture = view->grab().toImage();
+    return view->accessibleDescription();
+  }
+  QImage picture;
+};
+
+TEST_F(DamagedValuesTest, AViewThatNeedsThemSaysSoInPlaceOfAnOlderPicture) {
+  open();
+  const QString before = said("merge");
+  const QImage older = picture;
+  const DamagedCopy copy;
+  openFile(copy.path());
+  for (const char* view : {"merge", "tensor"}) {
+    EXPECT_TRUE(said(view).endsWith("are damaged: they are not those whose hash was recorded"))
+        << view << ": " << said(view).toStdString();
+    EXPECT_NE(picture, older) << view;
+  }
+  openFile(dir.file("run-0.rscope"));
+  EXPECT_EQ(said("merge"), before) << "what could be read again is not shown";
+}
+
+TEST_F(DamagedValuesTest, EveryOtherViewDrawsWhatItHas) {
+  const DamagedCopy copy;
+  openFile(copy.path());
+  for (const char* view : {"ring", "coverage", "memory", "timeline", "now", "query"}) {
+    said(view);
+    EXPECT_GT(distinctColors(picture), 12) << view;
+  }
+}
+
+}  // namespace
+}  // namespace ringscope::viz
