@@ -159,7 +159,7 @@ void recordOverThreads(Case& c, const TrainConfig& config) {
   traces::Recorder recorder(config.worldSize(), std::move(sinks));
   engine::Gate gate(config.worldSize());
   try {
-    engine::runTraining(config, gate, &recorder);
+    c.logged = engine::runTraining(config, gate, &recorder).steps;
   } catch (const Error& error) {
     if (c.mistake != "dropped_hop") throw;  // which hangs
     recorder.note(traces::kEndedNote, traces::endedNote({traces::HowEnded::kFailed, error.what()}));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/train/train_config.h"
 #include "tests/facts/numbers.h"
 #include "tests/facts/plan_oracle.h"
 #include "tests/support/files.h"
@@ -33,6 +34,7 @@ struct Case {
   std::vector<int> positions;          ///< that tokens should have, by step, dp and token
   std::vector<int> tokens, labels;     ///< of the file: by step, dp, row of the batch and token
   std::vector<std::int64_t> peak_bytes;
+  std::vector<engine::StepLog> logged;    ///< as the engine gave it back; of processes nothing
   std::optional<Numbers> given;           ///< of an attention
   std::shared_ptr<test::TempDir> folder;  ///< of the run's files
   std::shared_ptr<traces::Trace> trace;

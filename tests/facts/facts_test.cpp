@@ -29,6 +29,7 @@ void expectAllScenes(const Case& c, const Look& look, std::mt19937& random) {
   expectWholeTimeline(c, look, random);
   expectSummary(c, look);
   expectTensors(c, look, random);
+  expectQueries(c, look, random);
   expectErrorMaps(c, look);
   expectAxis(c, look);
   expectInstant(c, look, random);
@@ -43,6 +44,7 @@ void expectAllFacts(const Case& c, std::mt19937& random) {
   expectDoctor(c);
   expectStatus(c);
   expectGroups(c);
+  expectCurves(c);
 }
 
 TEST(FactsTest, EverySceneSaysWhatThePlanMeans) {

@@ -42,6 +42,10 @@ void expectTimeline(const Case& c, const Look& look);
 /// The whole run on lanes, and where the time of a step goes.
 void expectWholeTimeline(const Case& c, const Look& look, std::mt19937& random);
 void expectSummary(const Case& c, const Look& look);
+/// Loss, gradient norm and the rest over the steps of the run.
+void expectCurves(const Case& c);
+/// The tables as SQL has them, and where rows lead.
+void expectQueries(const Case& c, const Look& look, std::mt19937& random);
 void expectTensors(const Case& c, const Look& look, std::mt19937& random);
 void expectErrorMaps(const Case& c, const Look& look);
 void expectAxis(const Case& c, const Look& look);

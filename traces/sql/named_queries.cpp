@@ -58,7 +58,7 @@ FROM tensors WHERE nan > 0 OR (inf > 0 AND tensor NOT IN ('lse', 'block_lse', 'r
 ORDER BY train_step, nan DESC LIMIT 100)"},
     {"same_on_ranks", "buffers whose local part is the same on several ranks",
      R"(SELECT name AS buffer, train_step, count(*) AS ranks, group_concat(rank) AS which, shape
-FROM tensors WHERE tensor = 'buffer' GROUP BY name, train_step, hash HAVING count(*) > 1
+FROM tensors WHERE tensor = 'buffer' GROUP BY name, train_step, hash_algorithm, hash HAVING count(*) > 1
 ORDER BY train_step, buffer)"},
     {"shares", "which tokens of each buffer a rank has",
      R"(SELECT buffer, rank, train_step, local_shape, full_shape, global_from_local
