@@ -6,6 +6,11 @@
 namespace ringscope::traces {
 namespace {
 
+/// Clipping makes gradients smaller, never larger.
+bool mayBeClipped(const GradientScale& g) {
+  return g.verdicts == 0 && g.scale < 1;
+}
+
 std::string evidenceOf(const GradientScale& g) {
   if (g.verdicts > 0)
     return "Loss and attention equal those of unsharded training, and all " +
@@ -13,13 +18,19 @@ std::string evidenceOf(const GradientScale& g) {
            " are " + describeSignificant(g.scale, 3) + " times its; their norm is " +
            describeSignificant(g.norm, 4) + " where it has " +
            describeSignificant(g.right_norm, 4) + ".";
-  return "The gradient of " + g.head.parameter + " is " + describeSignificant(g.head.factor, 4) +
-         " times the one that follows from the recorded logits and labels of all ranks, within " +
-         describeSignificant(100 * g.head.off_scaled, 2) + " %.";
+  std::string evidence =
+      "The gradient of " + g.head.parameter + " is " + describeSignificant(g.head.factor, 4) +
+      " times the one that follows from the recorded logits and labels of all ranks, within " +
+      describeSignificant(100 * g.head.off_scaled, 2) + " %.";
+  if (mayBeClipped(g))
+    evidence +=
+        " Ranks that clip their own gradients before the sum look the same where each of them has "
+        "to take its by this factor.";
+  return evidence;
 }
 
 void finish(const GradientScale& g, Finding& f) {
-  f.confidence = g.verdicts > 0 ? "likely" : "certain";
+  f.confidence = g.verdicts > 0 || mayBeClipped(g) ? "likely" : "certain";
   f.title = g.scale > 1 ? "The gradients are taken times cp" : "The gradients are divided by cp";
   f.evidence = evidenceOf(g);
   f.remedy =
