@@ -166,6 +166,7 @@ void addTensor(Trace& trace, const Line& line) {
   if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   tensor.hash = line.has("hash") ? static_cast<std::uint64_t>(line.integer("hash", 0))
                                  : mixSum64(bytes.data(), bytes.size());
+  if (const auto by = findByName<HashAlgorithm>(line.value("hash_by"))) tensor.hash_algorithm = *by;
   if (tensor.has_values) trace.addValues(tensor.id, std::move(bytes));
   trace.add(std::vector{tensor});
 }

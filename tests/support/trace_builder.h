@@ -27,7 +27,7 @@ namespace ringscope::test {
 ///
 /// Every event kind is a first word; `step`, `layer`, `direction` and `stage` are its place. A
 /// tensor without values has the statistics of its `values`, or those named (min=, max=, nan=,
-/// inf=).
+/// inf=), and may have a hash= and hash_by= its algorithm.
 std::shared_ptr<traces::Trace> traceOf(std::string_view text);
 
 }  // namespace ringscope::test

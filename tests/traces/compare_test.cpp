@@ -110,6 +110,20 @@ TEST(CompareRunsTest, WithoutValuesHashesAndStatisticsAreCompared) {
   EXPECT_EQ(other.first()->rank, WorldRank::of(0));
 }
 
+TEST(CompareRunsTest, HashesOfTwoAlgorithmsTellNothingOfOneAnother) {
+  const auto stats = [](const char* hash, const char* most) {
+    return std::string("run cp=1\ntensor q rank=0 layer=0 shape=1x1x4x1 abs_max=") + most + hash +
+           "\n";
+  };
+  const auto same = compared(stats(" hash=7", "3"), stats(" hash=7 hash_by=gridsum64", "3"));
+  ASSERT_EQ(same.all.size(), 1u);
+  EXPECT_EQ(same.all.front().by, ComparedBy::kStatistics) << "7 is no hash of the other";
+  EXPECT_EQ(same.first(), nullptr);
+  const auto other = compared(stats(" hash=7", "3"), stats(" hash=8 hash_by=gridsum64", "4"));
+  ASSERT_NE(other.first(), nullptr);
+  EXPECT_FALSE(other.first()->rank.exists()) << "no hash tells whose part it is";
+}
+
 TEST(CompareRunsTest, StepsComeInOrderAndInputsBeforeLayersBeforeTheLoss) {
   const std::string step = "note step.0 {\"loss\": 2.5, \"grad_norm\": 1}\n";
   const std::string other_step = "note step.0 {\"loss\": 2.25, \"grad_norm\": null}\n";

@@ -48,13 +48,17 @@ std::int64_t numbersOf(const TensorRecord& tensor) {
   return numbers;
 }
 
+/// Both are parts of one rank, of one shape, and their hashes were computed by one algorithm.
+bool areComparable(const TensorRecord& a, const TensorRecord& b) {
+  return a.rank == b.rank && a.shape == b.shape && a.hash_algorithm == b.hash_algorithm;
+}
+
 /// The same ranks have parts of the same shapes, each with the same hash.
 bool sameHashes(const Parts& ours, const Parts& theirs) {
   if (ours.size() != theirs.size()) return false;
   return std::ranges::all_of(ours, [&](const TensorRecord* a) {
     return std::ranges::any_of(theirs, [&](const TensorRecord* b) {
-      return a->rank == b->rank && a->hash == b->hash && a->shape == b->shape &&
-             a->dtype == b->dtype;
+      return areComparable(*a, *b) && a->hash == b->hash && a->dtype == b->dtype;
     });
   });
 }
@@ -83,7 +87,7 @@ void nameFirstPart(const Parts& ours, const Parts& theirs, TensorDifference& fou
   if (ours.size() != theirs.size()) return;
   for (const TensorRecord* a : ours)
     for (const TensorRecord* b : theirs)
-      if (a->rank == b->rank && a->shape == b->shape && a->hash != b->hash && !found.rank.exists())
+      if (areComparable(*a, *b) && a->hash != b->hash && !found.rank.exists())
         found.rank = found.other = a->rank;
 }
 
