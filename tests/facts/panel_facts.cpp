@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 
+#include "tests/facts/said.h"
 #include "tests/facts/scene_facts.h"
 #include "traces/diff/summary.h"
 #include "traces/query/trace.h"
@@ -180,11 +181,25 @@ void expectSummary(const Case& c, const Look& look) {
     }
   }
   EXPECT_EQ(summary.sent_bytes, sent);
+  std::map<traces::EventKind, std::int64_t> spent;
+  for (int world = 0; world < c.groups() * c.cp; ++world)
+    for (const auto& event : c.trace->events(traces::WorldRank::of(world)))
+      if (event.place.train_step == look.step) spent[event.kind] += event.end_ns - event.begin_ns;
+  EXPECT_EQ(summary.attend_ns, spent[traces::EventKind::kAttend]);
+  EXPECT_EQ(summary.wait_ns, spent[traces::EventKind::kWait]);
   ASSERT_TRUE(summary.balance.has_value());
   EXPECT_NEAR(*summary.balance, most > 0 ? sum / (c.groups() * c.cp) / most : 1, 1e-9);
   EXPECT_EQ(summary.worst_ratio.has_value(), c.verify);
   const std::string words = viz::describe(summary);
   EXPECT_EQ(words.find("not compared") == 0, !c.verify) << words;
+  std::smatch parts;
+  ASSERT_TRUE(std::regex_search(words, parts,
+                                std::regex("attends (.*), waits (.*) · sends (.*) · balance (.*)")))
+      << words;
+  EXPECT_TRUE(saysDuration(parts[1], static_cast<double>(summary.attend_ns))) << words;
+  EXPECT_TRUE(saysDuration(parts[2], static_cast<double>(summary.wait_ns))) << words;
+  EXPECT_TRUE(saysBytes(parts[3], static_cast<double>(sent))) << words;
+  EXPECT_TRUE(saysShare(parts[4], *summary.balance)) << words;
 }
 
 }  // namespace ringscope::facts

@@ -204,6 +204,23 @@ TEST(ExportTest, WhatIsWithinAnotherSharesItsLaneAndWhatOverlapsDoesNot) {
   EXPECT_NE(lanes["send"].at(0), lanes["send"].at(1));
 }
 
+TEST(ExportTest, IsToldHowMuchIsWrittenAndStopsWithoutAFile) {
+  test::TempDir dir;
+  std::vector<std::uint64_t> told;
+  exportTrace(kSample, "chrome", dir.file("whole"), [&](std::uint64_t bytes) {
+    told.push_back(bytes);
+    return true;
+  });
+  ASSERT_GT(told.size(), 1u);
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_LE(told.back(), std::filesystem::file_size(dir.file("whole")));
+  EXPECT_ERROR(
+      exportTrace(kSample, "chrome", dir.file("part"), [](std::uint64_t) { return false; }),
+      ErrorCode::kUsage, "stopped");
+  EXPECT_FALSE(std::filesystem::exists(dir.file("part")));
+  EXPECT_ERROR(exportTrace(kSample, "chrome", "/dev/full"), ErrorCode::kInput, "is the disk full?");
+}
+
 TEST(ExportTest, AnUnknownFormatAndTheRecordingItselfAreRefused) {
   test::TempDir dir;
   EXPECT_ERROR(exportTrace(kSample, "svg", dir.file("a")), ErrorCode::kUsage,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <span>
 #include <string>
@@ -20,18 +21,22 @@ struct Exported {
 
 /// A format for other programs. Writes what it can say of a recording, whose events it decodes all.
 struct ExportFormat {
-  const char* name;  ///< of --to
-  const char* says;  ///< a clause for the user
+  const char* name;       ///< of --to
+  const char* extension;  ///< that such files have
+  const char* says;       ///< a clause for the user
   Exported (*write)(const Trace& trace, std::ostream& out);
 };
 
 /// All formats; a new one is a file in this folder and a line in registry.cpp.
 std::span<const ExportFormat> exportFormats();
 
-/// Writes a recording to a file that appears when it is whole. Throws usageError when there is no
-/// such format, inputError when the file is the recording itself or cannot be written.
+/// Writes a recording to a file that appears when it is whole. `goes_on` is told, from time to
+/// time, how many bytes are written; where it answers false there will be no file. Throws
+/// usageError when there is no such format or it was stopped, inputError when the file is the
+/// recording itself or cannot be written.
 Exported exportTrace(const std::string& recording, std::string_view format,
-                     const std::string& output);
+                     const std::string& output,
+                     const std::function<bool(std::uint64_t bytes)>& goes_on = nullptr);
 
 Exported writePerfetto(const Trace& trace, std::ostream& out);
 Exported writeChrome(const Trace& trace, std::ostream& out);

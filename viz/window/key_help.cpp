@@ -34,6 +34,7 @@ const std::pair<const char*, const char*> kKeys[] = {
     {"F10", "one ring step of the paused run"},
     {"F11", "presenter mode"},
     {"Ctrl+O", "open a recording"},
+    {"Ctrl+E", "export the recording, or stop it"},
     {"Ctrl+T", "theme: dark, light, high contrast"},
     {"F1", "this list"},
 };

@@ -109,13 +109,16 @@ QWidget* MainWindow::makeTopBar() {
   open->setMinimumWidth(72);
   open->setToolTip("Open a recording (Ctrl+O), or drop one on the window");
   connect(open, &QToolButton::clicked, this, &MainWindow::chooseFile);
+  export_ = new ExportButton(bar);
+  connect(export_, &ExportButton::said, this, &MainWindow::tell);
+  connect(export_, &ExportButton::failed, this, &MainWindow::showProblem);
   auto* theme = new QToolButton(bar);
   theme->setText("Theme");
   theme->setMinimumWidth(64);
   theme->setToolTip("Dark, light, high contrast (Ctrl+T)");
   connect(theme, &QToolButton::clicked, this, &MainWindow::nextTheme);
-  row->addWidget(open);
-  row->addWidget(theme);
+  for (QToolButton* button : {open, static_cast<QToolButton*>(export_), theme})
+    row->addWidget(button);
   return bar;
 }
 
@@ -186,6 +189,7 @@ void MainWindow::makeShortcuts() {
     connect(new QShortcut(keys, this), &QShortcut::activated, this, action);
   };
   on(QKeySequence::Open, [this] { chooseFile(); });
+  on(QKeySequence("Ctrl+E"), [this] { export_->press(); });
   on(QKeySequence("Ctrl+T"), [this] { nextTheme(); });
   on(QKeySequence("F1"), [this] { showKeyHelp(this); });
   on(QKeySequence("F3"), [this] {

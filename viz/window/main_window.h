@@ -15,6 +15,7 @@
 #include "viz/views/view.h"
 #include "viz/window/compare_bar.h"
 #include "viz/window/elided_label.h"
+#include "viz/window/export_button.h"
 #include "viz/window/inspector.h"
 #include "viz/window/job_bar.h"
 #include "viz/window/panes.h"
@@ -117,6 +118,7 @@ class MainWindow : public QMainWindow {
   Stage* before_stage_ = nullptr;
   CompareBar* compare_;
   JobBar* job_bar_;
+  ExportButton* export_;
   QWidget* top_bar_;
   QScrollArea *left_, *right_;
   Panes* panes_;

@@ -77,6 +77,7 @@ void MainWindow::refreshStatus() {
   status_->setText(QString::fromStdString(
       statusOf(session.trace(), {session.worst(), session.diagnosis(), std::move(live)})));
   const QFileInfo file(trace_path_);
+  export_->setRecording(session.live() || session.empty() || !file.exists() ? "" : trace_path_);
   status_right_->setText(
       !told_.isEmpty()      ? told_
       : !message_.isEmpty() ? "▲ " + message_
