@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every send must have its receive and the other way round, and a rank that goes on to the next
 // ring step must have had a hop.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -16,14 +17,14 @@ namespace {
 constexpr const char* kHopRemedy =
     "Post one receive for each send, with the same group and the same peers on both sides.";
 
-Finding finding(const Event& event, const char* title, std::string evidence) {
+Finding finding(const Place& place, WorldRank rank, const char* title, std::string evidence) {
   Finding f;
   f.rule = "dropped_hop";
   f.severity = "error";
   f.confidence = "certain";
   f.title = title;
-  f.place = event.place;
-  f.rank = event.rank;
+  f.place = place;
+  f.rank = rank;
   f.buffer = name(Payload::kKv);
   f.evidence = std::move(evidence);
   f.remedy = kHopRemedy;
@@ -40,7 +41,7 @@ std::optional<Finding> unpaired(const Trace& trace, const Event*& unseen) {
         unseen = &event;
         continue;
       }
-      Finding f = finding(event,
+      Finding f = finding(event.place, event.rank,
                           flow.send ? "A block was sent and never received"
                                     : "A block was received that nobody sent",
                           describeBytes(event.bytes) + " between rank " + toString(event.rank) +
@@ -53,8 +54,8 @@ std::optional<Finding> unpaired(const Trace& trace, const Event*& unseen) {
 
 /// Ring steps of one pass of a rank: in which a block came, and the last that it came to.
 struct Steps {
-  std::set<RingStep> came;
-  const Event* last = nullptr;
+  std::vector<RingStep> came;
+  Place last;
 };
 
 bool isBlockThatCame(const Event& event) {
@@ -82,23 +83,23 @@ std::optional<Finding> skipped(const Trace& trace, WorldRank rank,
   std::map<std::tuple<std::int32_t, Layer, Direction, std::int32_t>, Steps> passes;
   for (const Event& event : trace.events(rank)) {
     if (event.place.layer.isNone() || event.place.stage.isNone()) continue;
-    Steps& steps = passes[{event.place.train_step, event.place.layer, event.place.direction,
-                           event.microbatch}];
-    if (isBlockThatCame(event)) steps.came.insert(event.place.stage);
-    if (!steps.last || steps.last->place.stage < event.place.stage) steps.last = &event;
+    const auto [pass, is_new] = passes.try_emplace(
+        {event.place.train_step, event.place.layer, event.place.direction, event.microbatch});
+    Steps& steps = pass->second;
+    if (isBlockThatCame(event)) steps.came.push_back(event.place.stage);
+    if (is_new || steps.last.stage < event.place.stage) steps.last = event.place;
   }
   for (const auto& [pass, steps] : passes) {
-    if (!steps.last) continue;
-    const Place& last = steps.last->place;
+    const Place& last = steps.last;
     const ScheduleRecord* schedule = trace.schedule(last.train_step, rank, last.direction);
     if (!schedule || !recorded.contains(last.direction)) continue;
     for (const StageRecord& stage : schedule->stages) {
       if (!stage.forwards_kv || !(stage.ring_step < last.stage) ||
-          steps.came.contains(stage.ring_step))
+          std::ranges::find(steps.came, stage.ring_step) != steps.came.end())
         continue;
-      Event at = *steps.last;
-      at.place.stage = stage.ring_step;
-      return finding(at, "A rank left out a hop of its ring",
+      Place at = last;
+      at.stage = stage.ring_step;
+      return finding(at, rank, "A rank left out a hop of its ring",
                      "Rank " + toString(rank) + " is in ring step " + toString(last.stage) +
                          ", and no block had come to it in ring step " + toString(stage.ring_step) +
                          ", in which its schedule has one come: it goes on with what it had, and "
