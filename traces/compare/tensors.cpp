@@ -144,12 +144,6 @@ TensorDifference compared(const Trace& run, const Parts& ours, const Trace& othe
 
 }  // namespace
 
-bool isCompared(const RunComparison& comparison, const Place& place, const std::string& tensor) {
-  return std::ranges::any_of(comparison.all, [&](const TensorDifference& difference) {
-    return difference.place == place && difference.tensor == tensor;
-  });
-}
-
 void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison) {
   const auto ours = partsOf(run), theirs = partsOf(other);
   std::map<Logical, bool> known;
