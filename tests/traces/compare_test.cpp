@@ -137,7 +137,7 @@ TEST(CompareRunsTest, WhatAStepAndALayerTookIsThatOfAllRanks) {
   EXPECT_EQ(step.run[Cost::kPeak], 30);
   EXPECT_EQ(step.other[Cost::kSent], 0) << "it has events, and none sends";
   EXPECT_FALSE(step.other[Cost::kPeak]);
-  EXPECT_EQ(describe(step, Cost::kAttend), "attention (CPU or device): 50 ns against 25 ns (2×)");
+  EXPECT_EQ(describe(step, Cost::kAttend), "attention, own time: 50 ns against 25 ns (2×)");
   EXPECT_EQ(describe(step, Cost::kLoss), "loss: 2 against 4");
   EXPECT_EQ(describe(step, Cost::kPeak), "");
   EXPECT_EQ(both.costsAt({0, Layer::of(0)})->run[Cost::kSent], 96);

@@ -78,9 +78,9 @@ class EventTaker {
 
 const char* title(Cost cost) {
   static constexpr std::array<const char*, kValueCount<Cost>> kTitles = {
-      "loss",          "gradient norm", "pairs of the busiest rank",
+      "loss",          "gradient norm", "pairs, busiest rank",
       "balance",       "peak memory",   "the step took",
-      "sent by ranks", "collectives",   "attention (CPU or device)",
+      "sent by ranks", "collectives",   "attention, own time",
       "waits"};
   return kTitles[static_cast<std::size_t>(cost)];
 }

@@ -22,7 +22,7 @@ enum class Cost : std::uint8_t {
   kSeconds,  ///< wall time, verification left out
   kSent,     ///< bytes of messages from rank to rank
   kCollectives,  ///< bytes of collectives, each member's
-  kAttend,       ///< ns of attention: thread CPU time, or a device's own clock
+  kAttend,       ///< ns of attention, whoever shares the cores: thread CPU time, or a device's
   kWait,         ///< ns of waiting for messages
   kCount
 };
@@ -33,7 +33,7 @@ struct EnumNames<Cost> {
       "loss",    "grad_norm",  "busiest_pairs",    "balance",   "peak_bytes",
       "seconds", "sent_bytes", "collective_bytes", "attend_ns", "wait_ns"};
 };
-/// "loss", "pairs of the busiest rank", "attention (CPU or device)".
+/// "loss", "pairs, busiest rank", "attention, own time".
 const char* title(Cost cost);
 /// In the unit that one would say: "96 KiB", "1.2 ms".
 std::string describe(Cost cost, double value);

@@ -133,9 +133,9 @@ std::vector<std::string> conclusionOf(const RunComparison& comparison) {
   return lines;
 }
 
-std::string settingsHeading(const RunComparison& comparison) {
-  return comparison.settings.empty() ? "Settings that differ: none of those that are recorded"
-                                     : "Settings that differ:";
+std::vector<std::string> describeSettings(const RunComparison& comparison) {
+  if (!comparison.settings.empty()) return comparison.settings;
+  return {"none of those that are recorded"};
 }
 
 std::string describe(const TensorDifference& d) {
@@ -191,8 +191,8 @@ std::string describeFully(const TensorDifference& d) {
 }
 
 std::string toText(const RunComparison& comparison) {
-  std::string text = settingsHeading(comparison) + "\n";
-  for (const std::string& setting : comparison.settings) text += "  " + setting + "\n";
+  std::string text = "Settings that differ:\n";
+  for (const std::string& setting : describeSettings(comparison)) text += "  " + setting + "\n";
   text += costsOf(comparison);
   text +=
       "The same place of the model in both runs; of each tensor the training step in which it "

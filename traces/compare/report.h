@@ -28,8 +28,8 @@ std::string describeRatio(const CostPair& pair, Cost cost);
 std::string describe(const CostPair& pair, Cost cost);
 /// "✓ All …" or "≠ 3 of 40 comparisons differ. First: …": sentences, each with a line.
 std::vector<std::string> conclusionOf(const RunComparison& comparison);
-/// "Settings that differ: none of those that are recorded", or what begins the list of them.
-std::string settingsHeading(const RunComparison& comparison);
+/// The settings that differ; where there is none, one line that says so.
+std::vector<std::string> describeSettings(const RunComparison& comparison);
 
 /// What differs of the settings, what the last training step took of both, a line for each tensor
 /// at its worst training step, the first that differs, where differences grow most, and what was

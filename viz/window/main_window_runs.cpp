@@ -66,10 +66,12 @@ void MainWindow::whatIf() {
   config.trace = trace_path_ == other ? runsFolder() + "/what-if-2.rscope" : other;
   before_.session.open(viewing_.session.shareTrace(), viewing_.session.name(), false);
   before_.navigator.setCursor(cursor);
+  const QString before = trace_path_;
   showBeforeStage();
   beginRun(config);
   kept_place_ = place;
   compare_->setChange(change);
+  viewing_.comparison.withBefore(before);
 }
 
 void MainWindow::closeComparison() {
@@ -77,6 +79,7 @@ void MainWindow::closeComparison() {
   compare_->hide();
   refreshPanels();
   kept_place_.reset();
+  if (viewing_.comparison.before()) viewing_.comparison.close();
 }
 
 void MainWindow::runEnded(const QString& failure) {

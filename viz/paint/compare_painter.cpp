@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/paint/compare_painter.h"
+
+#include <algorithm>
+
+#include "viz/paint/place_table.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr double kSide = 20, kGap = 12, kCostRow = 19, kTitle = 22;
+constexpr double kWideFrom = 1100, kSideWidth = 368, kButtons = 152;
+
+QString words(const std::string& text) {
+  return QString::fromStdString(text);
+}
+
+double heightOf(const QString& text, const QFont& font, double width) {
+  constexpr double kMost = 1e5;
+  return QFontMetricsF(font)
+      .boundingRect(QRectF(0, 0, width, kMost), Qt::TextWordWrap, text)
+      .height();
+}
+
+/// A stretch of the page with a title and wrapped lines.
+struct Section {
+  QString title;
+  QStringList lines;
+  QRectF box;
+};
+
+/// Where the parts of the drawing lie; painting, hit testing and measuring ask it.
+class Layout {
+ public:
+  Layout(const QRectF& area, const CompareScene& scene) : scene_(scene) {
+    const bool wide = area.width() >= kWideFrom;
+    main_ = QRectF(area.left() + kSide, area.top() + kCompareHead, area.width() - 2 * kSide, 0);
+    beside_ = main_;
+    if (wide) {
+      main_.setWidth(main_.width() - kSideWidth - 2 * kGap);
+      beside_.setLeft(main_.right() + 2 * kGap);
+    }
+    placeVerdict();
+    add(main_, settings, "SETTINGS THAT DIFFER", {words(join(scene.settings, " · "))});
+    if (!wide) placeRest(main_);
+    table = PlaceTable(QPointF(main_.left(), main_.bottom() + kTitle + 4), main_.width(),
+                       scene.places.size());
+    main_.setBottom(table.box().bottom() + kGap);
+    if (wide) placeRest(beside_);
+    bottom = std::max(main_.bottom(), beside_.bottom()) + kTitle;
+  }
+
+  QRectF verdict, costs;
+  QStringList verdict_lines;
+  Section settings, remarks, left_out;
+  PlaceTable table{{}, 0, 0};
+  double bottom = 0;
+
+  int costColumns() const { return costs.width() > 560 ? 2 : 1; }
+  int costRows() const {
+    const auto rows = static_cast<int>(scene_.costs.size());
+    return (rows + costColumns() - 1) / costColumns();
+  }
+  static QFont lineFont(bool first) {
+    return textFont(first ? 13 : 12, first ? QFont::DemiBold : QFont::Normal);
+  }
+
+ private:
+  static std::string join(const std::vector<std::string>& all, const char* between) {
+    std::string text;
+    for (const std::string& one : all) text += (text.empty() ? "" : between) + one;
+    return text;
+  }
+  void placeVerdict() {
+    double height = 2 * 8;
+    for (const std::string& sentence : scene_.conclusion) {
+      verdict_lines << words(sentence);
+      height += heightOf(verdict_lines.back(), lineFont(verdict_lines.size() == 1),
+                         main_.width() - 2 * 14) +
+                2;
+    }
+    verdict = QRectF(main_.left(), main_.bottom(), main_.width(), height);
+    main_.setBottom(verdict.bottom() + kGap);
+  }
+  void placeRest(QRectF& column) {
+    costs = QRectF(column.left(), column.bottom(), column.width(), 0);
+    if (!scene_.costs.empty()) {
+      costs.setHeight(2 * kTitle - 4 + kCostRow * costRows());
+      column.setBottom(costs.bottom() + kGap);
+    }
+    QStringList sentences;
+    for (const std::string& remark : scene_.remarks) sentences << "◆ " + words(remark);
+    add(column, remarks, "", sentences);
+    sentences.clear();
+    for (const std::string& sentence : scene_.left_out) sentences << "– " + words(sentence);
+    add(column, left_out, "NOT COMPARED", sentences);
+  }
+  static void add(QRectF& column, Section& section, const QString& title,
+                  const QStringList& lines) {
+    section = {title, lines, QRectF(column.left(), column.bottom(), column.width(), 0)};
+    if (lines.isEmpty()) return;
+    double height = title.isEmpty() ? 0 : kTitle;
+    for (const QString& line : lines) height += heightOf(line, textFont(12), column.width()) + 4;
+    section.box.setHeight(height);
+    column.setBottom(section.box.bottom() + kGap);
+  }
+
+  const CompareScene& scene_;
+  QRectF main_, beside_;
+};
+
+class Page {
+ public:
+  Page(QPainter& painter, const CompareScene& scene, const Layout& layout, const Theme& theme)
+      : p_(painter), scene_(scene), at_(layout), theme_(theme) {}
+
+  void verdict() {
+    const QColor color = colorOf(scene_.verdict, theme_);
+    p_.setPen(QPen(scene_.verdict == Agreement::kUnknown ? theme_.dim : color, 1.5));
+    p_.setBrush(theme_.panel);
+    p_.drawRoundedRect(at_.verdict.adjusted(1, 1, -1, -1), 8, 8);
+    QRectF line = at_.verdict.adjusted(14, 8, -14, 0);
+    for (int i = 0; i < at_.verdict_lines.size(); ++i) {
+      p_.setPen(i == 0 ? color : theme_.dim);
+      line = lines(line, at_.verdict_lines[i], Layout::lineFont(i == 0), 2);
+    }
+  }
+  void section(const Section& section, const QColor& color) {
+    if (section.lines.isEmpty()) return;
+    QRectF line = section.box;
+    if (!section.title.isEmpty()) line = title(line, section.title);
+    for (const QString& words : section.lines) {
+      p_.setPen(color);
+      line = lines(line, words, textFont(12), 4);
+    }
+  }
+  void costs() {
+    if (scene_.costs.empty()) return;
+    const int columns = at_.costColumns(), rows = at_.costRows();
+    title(at_.costs,
+          QString("WHAT TRAINING STEP %1 GAVE AND TOOK, ALL RANKS").arg(scene_.train_step));
+    const double between = columns > 1 ? 2 * kGap : 0;
+    const double width = (at_.costs.width() - between) / columns;
+    for (int column = 0; column < columns; ++column) {
+      QRectF line(at_.costs.left() + (width + between) * column, at_.costs.top() + kTitle - 4,
+                  width, kCostRow);
+      cost(line, {"", "A", "B", "A ÷ B"}, true);
+      for (int row = 0; row < rows; ++row) {
+        const auto i = static_cast<std::size_t>(column * rows + row);
+        line.translate(0, kCostRow);
+        if (i < scene_.costs.size()) cost(line, scene_.costs[i], false);
+      }
+    }
+  }
+  void places(const CompareLook& look) {
+    const QRectF box = at_.table.box();
+    title(QRectF(box.left(), box.top() - kTitle, box.width(), kTitle),
+          QString("PLACES OF TRAINING STEP %1").arg(scene_.train_step));
+    p_.setPen(theme_.faint);
+    p_.setFont(textFont(11));
+    p_.drawText(QRectF(box.left(), box.top() - kTitle, box.width(), 16),
+                Qt::AlignRight | Qt::AlignVCenter,
+                "↑ ↓ choose and go there · Enter opens, closes · N next difference");
+    if (scene_.places.empty()) {
+      p_.setPen(theme_.dim);
+      lines(box, words(scene_.no_places), textFont(12), 0);
+      return;
+    }
+    at_.table.paint(p_, scene_.places, look.seen, look.selected, theme_);
+  }
+  void card(const QRectF& box, const RunCard& card, const QColor& stripe, double buttons) {
+    p_.setPen(QPen(theme_.line, 1));
+    p_.setBrush(theme_.panel);
+    p_.drawRoundedRect(box, 6, 6);
+    p_.setPen(Qt::NoPen);
+    p_.setBrush(stripe);
+    p_.drawRoundedRect(QRectF(box.left(), box.top(), 4, box.height()), 2, 2);
+    QRectF line(box.left() + 16, box.top() + 5, box.width() - 24 - buttons, 18);
+    p_.setPen(theme_.text);
+    one(line, words(card.letter + "  " + card.name), textFont(13, QFont::DemiBold));
+    p_.setPen(theme_.dim);
+    line.translate(0, 18);
+    one(line, words(card.headline), textFont(12));
+    line.translate(0, 17);
+    one(line, words(card.numbers), monoFont(11));
+  }
+
+ private:
+  /// One line, with dots where it is too long.
+  void one(const QRectF& box, const QString& text, const QFont& font) {
+    p_.setFont(font);
+    p_.drawText(box, Qt::AlignVCenter,
+                p_.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(box.width())));
+  }
+  /// As many as it needs; returns what is left below.
+  QRectF lines(const QRectF& box, const QString& text, const QFont& font, double gap) {
+    p_.setFont(font);
+    const double height = heightOf(text, font, box.width());
+    p_.drawText(QRectF(box.topLeft(), QSizeF(box.width(), height)), Qt::TextWordWrap, text);
+    return box.adjusted(0, height + gap, 0, 0);
+  }
+  QRectF title(const QRectF& box, const QString& text) {
+    p_.setPen(theme_.dim);
+    p_.setFont(textFont(11, QFont::DemiBold));
+    p_.drawText(QRectF(box.topLeft(), QSizeF(box.width(), 16)), Qt::AlignVCenter, text);
+    return box.adjusted(0, kTitle - 2, 0, 0);
+  }
+  void cost(const QRectF& line, const CostRow& row, bool head) {
+    constexpr double kNumber = 66, kRatio = 54;
+    double right = line.right();
+    const auto number = [&](const std::string& text, double width, const QColor& color) {
+      p_.setPen(color);
+      p_.setFont(head ? textFont(11) : monoFont(11));
+      p_.drawText(QRectF(right - width, line.top(), width, line.height()),
+                  Qt::AlignRight | Qt::AlignVCenter, words(text));
+      right -= width;
+    };
+    number(row.ratio, kRatio, theme_.dim);
+    number(row.b, kNumber, head ? theme_.dim : theme_.text);
+    number(row.a, kNumber, head ? theme_.dim : theme_.text);
+    p_.setPen(theme_.dim);
+    one(QRectF(line.left(), line.top(), right - line.left() - 4, line.height()), words(row.name),
+        textFont(12));
+  }
+
+  QPainter& p_;
+  const CompareScene& scene_;
+  const Layout& at_;
+  const Theme& theme_;
+};
+
+/// The card of the first or of the second recording.
+QRectF cardBox(const QRectF& seen, int which) {
+  const double width = (seen.width() - 2 * kSide - kGap) / 2;
+  return {seen.left() + kSide + (width + kGap) * which, seen.top() + 10, width, 62};
+}
+
+}  // namespace
+
+QRectF compareButtons(double width) {
+  const QRectF card = cardBox(QRectF(0, 0, width, 0), 1);
+  return {card.right() - kButtons - 8, card.top(), kButtons, card.height()};
+}
+
+void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
+                  const CompareLook& look, const Theme& theme) {
+  p.fillRect(area, theme.background);
+  const Layout layout(area, scene);
+  Page page(p, scene, layout, theme);
+  page.verdict();
+  page.section(layout.settings, theme.text);
+  page.costs();
+  page.section(layout.remarks, theme.wait);
+  page.section(layout.left_out, theme.dim);
+  page.places(look);
+  p.fillRect(QRectF(look.seen.topLeft(), QSizeF(look.seen.width(), kCompareHead - 4)),
+             theme.background);
+  page.card(cardBox(look.seen, 0), scene.a, theme.accent, 0);
+  page.card(cardBox(look.seen, 1), scene.b, theme.dim, kButtons);
+}
+
+double compareHeight(double width, const CompareScene& scene) {
+  return Layout(QRectF(0, 0, width, 0), scene).bottom;
+}
+
+CompareHit compareHit(const QPointF& point, const QRectF& area, const CompareScene& scene) {
+  const Layout layout(area, scene);
+  CompareHit hit;
+  hit.verdict = layout.verdict.contains(point);
+  if (const std::size_t row = layout.table.rowAt(point); row < scene.places.size()) {
+    hit.row = row;
+    hit.opener = scene.places[row].heads && layout.table.opener(row).contains(point);
+  }
+  return hit;
+}
+
+QRectF compareRow(const QRectF& area, const CompareScene& scene, std::size_t row) {
+  return Layout(area, scene).table.row(row);
+}
+
+void paintComparing(QPainter& p, const QRectF& area, const QString& sentence, double progress,
+                    const Theme& theme) {
+  p.fillRect(area, theme.background);
+  p.setPen(theme.dim);
+  p.setFont(textFont(15));
+  p.drawText(area.adjusted(24, 0, -24, -area.height() / 2 - 12),
+             Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap, sentence);
+  const QRectF track(area.center().x() - 120, area.center().y(), 240, 6);
+  p.setPen(Qt::NoPen);
+  p.setBrush(theme.raised);
+  p.drawRoundedRect(track, 3, 3);
+  p.setBrush(theme.accent);
+  p.drawRoundedRect(QRectF(track.topLeft(), QSizeF(track.width() * progress, 6)), 3, 3);
+}
+
+}  // namespace ringscope::viz
