@@ -7,7 +7,8 @@
 #include "traces/core/prose.h"
 #include "traces/query/step_log.h"
 #include "traces/query/steps.h"
-#include "traces/query/work.h"
+#include "traces/query/trace.h"
+#include "traces/schema/work.h"
 
 namespace ringscope::traces {
 namespace {

@@ -7,9 +7,10 @@
 #include <string>
 
 #include "traces/compare/go_on.h"
-#include "traces/query/trace.h"
+#include "traces/schema/place.h"
 
 namespace ringscope::traces {
+class Trace;
 
 /// What a training step gave and took, all ranks together; of a layer's forward or backward the
 /// last four alone.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "traces/compare/run_comparison.h"
+#include "traces/query/trace.h"
 
 namespace ringscope::traces {
 

@@ -10,6 +10,7 @@
 
 #include "traces/compare/parts.h"
 #include "traces/core/error.h"
+#include "traces/query/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -8,9 +8,10 @@
 
 #include "traces/compare/costs.h"
 #include "traces/compare/go_on.h"
-#include "traces/query/trace.h"
+#include "traces/schema/place.h"
 
 namespace ringscope::traces {
+class Trace;
 
 /// What a tensor of two runs was compared by.
 enum class ComparedBy {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/compared_runs.h"
 
+#include "traces/query/trace.h"
 #include "viz/scene/run_words.h"
 
 namespace ringscope::viz {

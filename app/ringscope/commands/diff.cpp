@@ -12,6 +12,7 @@
 #include "traces/diff/summary.h"
 #include "traces/query/capture_advice.h"
 #include "traces/query/framework.h"
+#include "traces/query/trace.h"
 
 namespace ringscope::app {
 namespace {

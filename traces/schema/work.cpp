@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/query/work.h"
+#include "traces/schema/work.h"
 
 #include <algorithm>
 #include <numeric>
