@@ -75,6 +75,28 @@ TEST(CompareSceneTest, ThePlaceOfTheFirstDifferenceIsOpenAndLeadsThere) {
   EXPECT_EQ(to.rank, positions.rank);
 }
 
+TEST(CompareSceneTest, PositionIdsStandUnderEachOtherInGlobalOrder) {
+  const auto part = [](const char* rank, const char* tokens, const char* values) {
+    return std::string("shard input_ids rank=") + rank + " tokens=" + tokens +
+           "\ntensor position_ids rank=" + rank + " shape=1x2 values=" + values + "\n";
+  };
+  const std::string mesh = "run cp=2 seq_len=4\ngroup cp 0,1\n";
+  const auto right = test::traceOf(mesh + part("0", "0-1,3-4", "0,3") + part("1", "1-3", "1,2"));
+  const auto wrong = test::traceOf(mesh + part("0", "0-2", "0,1") + part("1", "2-4", "0,1"));
+  const auto scene = sceneOf(compared(*right, *wrong));
+  const auto run = [](std::int64_t token, int rank, std::int64_t begin, std::int64_t end,
+                      bool differs) {
+    return HeldRun{token, WorldRank::of(rank), {end - begin + 1, begin, end, 0, differs}};
+  };
+  EXPECT_EQ(scene.positions_a,
+            (std::vector<HeldRun>{run(0, 0, 0, 0, false), run(1, 1, 1, 1, false),
+                                  run(2, 1, 2, 2, false), run(3, 0, 3, 3, false)}))
+      << "a run ends where the other begins to differ";
+  EXPECT_EQ(scene.positions_b,
+            (std::vector<HeldRun>{run(0, 0, 0, 1, false), run(2, 1, 0, 1, true)}));
+  EXPECT_TRUE(sceneOf(compared(*right, *right)).positions_a.empty());
+}
+
 constexpr const char* kRun =
     "run cp=1 seq_len=2\ngroup cp 0\nshard q rank=0 dim=2 tokens=0-2\nnote step.0 {\"loss\": 2}\n";
 std::shared_ptr<traces::Trace> withOut(const std::string& values) {

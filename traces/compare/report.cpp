@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "traces/core/prose.h"
+#include "traces/schema/fields.h"
 
 namespace ringscope::traces {
 namespace {

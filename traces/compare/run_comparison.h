@@ -48,6 +48,21 @@ struct TensorDifference {
   bool differs() const { return floor ? worst > *floor : differing > 0; }
 };
 
+/// Consecutive tokens of a sequence that one rank had, whose position ids rise by one.
+struct HeldPositions {
+  TokenIndex token;  ///< the first
+  std::int64_t tokens = 0;
+  std::int64_t position = 0;  ///< of the first
+  WorldRank rank;
+  bool differs = false;  ///< from the other run's
+};
+
+/// The position ids of the first sequence in both runs, by token; only where any differs.
+struct PositionPair {
+  std::int32_t train_step = 0;
+  std::vector<HeldPositions> run, other;
+};
+
 /// What a training step, or one direction of a layer in it, took of both runs.
 struct CostPair {
   Place place;
@@ -59,7 +74,8 @@ struct CostPair {
 struct RunComparison {
   std::vector<std::string> settings;  ///< "cp: 2 against 1": all that differs of the configurations
   std::vector<TensorDifference> all;  ///< along the data's way: inputs, forward, loss, backward
-  std::vector<CostPair> costs;        ///< of all places that both have, in the order of visiting
+  std::vector<PositionPair> positions;  ///< by training step
+  std::vector<CostPair> costs;          ///< of all places that both have, in the order of visiting
   std::vector<std::string> left_out;  ///< what could not be compared, and why: "loss: the other …"
   std::vector<std::string> remarks;   ///< sentences: what to bear in mind in reading the rest
   bool has_floor = false;

@@ -17,9 +17,11 @@ bool isOfRecording(const std::string& setting) {
 void compareFields(const std::string& name, const nlohmann::json& ours,
                    const nlohmann::json& theirs, std::vector<std::string>& settings) {
   if (ours.is_object() && theirs.is_object()) {
-    for (const auto& [field, value] : ours.items())
-      if (theirs.contains(field))
-        compareFields(name + "." + field, value, theirs.at(field), settings);
+    for (const auto& [field, value] : ours.items()) {
+      std::string path = name;
+      path += "." + field;
+      if (theirs.contains(field)) compareFields(path, value, theirs.at(field), settings);
+    }
   } else if (ours != theirs) {
     std::string sentence = name;
     sentence += ": ";

@@ -3,31 +3,25 @@
 
 #include <algorithm>
 
+#include "viz/paint/flow.h"
 #include "viz/paint/place_table.h"
+#include "viz/paint/position_strip_painter.h"
 
 namespace ringscope::viz {
 namespace {
 
 constexpr double kSide = 20, kGap = 12, kCostRow = 19, kTitle = 22;
-constexpr double kWideFrom = 1100, kSideWidth = 368, kButtons = 152;
+constexpr double kWideFrom = 1100, kSideWidth = 368, kPositions = 24, kButtons = 152;
 
 QString words(const std::string& text) {
   return QString::fromStdString(text);
 }
 
-double heightOf(const QString& text, const QFont& font, double width) {
-  constexpr double kMost = 1e5;
-  return QFontMetricsF(font)
-      .boundingRect(QRectF(0, 0, width, kMost), Qt::TextWordWrap, text)
-      .height();
+QStringList eachAfter(const char* glyph, const std::vector<std::string>& sentences) {
+  QStringList all;
+  for (const std::string& sentence : sentences) all << glyph + words(sentence);
+  return all;
 }
-
-/// A stretch of the page with a title and wrapped lines.
-struct Section {
-  QString title;
-  QStringList lines;
-  QRectF box;
-};
 
 /// Where the parts of the drawing lie; painting, hit testing and measuring ask it.
 class Layout {
@@ -41,7 +35,8 @@ class Layout {
       beside_.setLeft(main_.right() + 2 * kGap);
     }
     placeVerdict();
-    add(main_, settings, "SETTINGS THAT DIFFER", {words(join(scene.settings, " · "))});
+    settings = TextPart::under(main_, "SETTINGS THAT DIFFER", {words(join(scene.settings, " · "))});
+    placePositions();
     if (!wide) placeRest(main_);
     table = PlaceTable(QPointF(main_.left(), main_.bottom() + kTitle + 4), main_.width(),
                        scene.places.size());
@@ -50,9 +45,9 @@ class Layout {
     bottom = std::max(main_.bottom(), beside_.bottom()) + kTitle;
   }
 
-  QRectF verdict, costs;
+  QRectF verdict, costs, positions;
   QStringList verdict_lines;
-  Section settings, remarks, left_out;
+  TextPart settings, remarks, left_out;
   PlaceTable table{{}, 0, 0};
   double bottom = 0;
 
@@ -75,8 +70,8 @@ class Layout {
     double height = 2 * 8;
     for (const std::string& sentence : scene_.conclusion) {
       verdict_lines << words(sentence);
-      height += heightOf(verdict_lines.back(), lineFont(verdict_lines.size() == 1),
-                         main_.width() - 2 * 14) +
+      height += wrappedHeight(verdict_lines.back(), lineFont(verdict_lines.size() == 1),
+                              main_.width() - 2 * 14) +
                 2;
     }
     verdict = QRectF(main_.left(), main_.bottom(), main_.width(), height);
@@ -88,21 +83,13 @@ class Layout {
       costs.setHeight(2 * kTitle - 4 + kCostRow * costRows());
       column.setBottom(costs.bottom() + kGap);
     }
-    QStringList sentences;
-    for (const std::string& remark : scene_.remarks) sentences << "◆ " + words(remark);
-    add(column, remarks, "", sentences);
-    sentences.clear();
-    for (const std::string& sentence : scene_.left_out) sentences << "– " + words(sentence);
-    add(column, left_out, "NOT COMPARED", sentences);
+    remarks = TextPart::under(column, "", eachAfter("◆ ", scene_.remarks));
+    left_out = TextPart::under(column, "NOT COMPARED", eachAfter("– ", scene_.left_out));
   }
-  static void add(QRectF& column, Section& section, const QString& title,
-                  const QStringList& lines) {
-    section = {title, lines, QRectF(column.left(), column.bottom(), column.width(), 0)};
-    if (lines.isEmpty()) return;
-    double height = title.isEmpty() ? 0 : kTitle;
-    for (const QString& line : lines) height += heightOf(line, textFont(12), column.width()) + 4;
-    section.box.setHeight(height);
-    column.setBottom(section.box.bottom() + kGap);
+  void placePositions() {
+    if (scene_.positions_a.empty()) return;
+    positions = QRectF(main_.left(), main_.bottom(), main_.width(), kPartTitle + 2 * kPositions);
+    main_.setBottom(positions.bottom() + kPartGap);
   }
 
   const CompareScene& scene_;
@@ -122,23 +109,29 @@ class Page {
     QRectF line = at_.verdict.adjusted(14, 8, -14, 0);
     for (int i = 0; i < at_.verdict_lines.size(); ++i) {
       p_.setPen(i == 0 ? color : theme_.dim);
-      line = lines(line, at_.verdict_lines[i], Layout::lineFont(i == 0), 2);
+      line = drawWrapped(p_, line, at_.verdict_lines[i], Layout::lineFont(i == 0), 2);
     }
   }
-  void section(const Section& section, const QColor& color) {
-    if (section.lines.isEmpty()) return;
-    QRectF line = section.box;
-    if (!section.title.isEmpty()) line = title(line, section.title);
-    for (const QString& words : section.lines) {
-      p_.setPen(color);
-      line = lines(line, words, textFont(12), 4);
+  void positions() {
+    if (scene_.positions_a.empty()) return;
+    const QRectF rest =
+        drawPartTitle(p_, at_.positions,
+                      "POSITION IDS, A ABOVE B, IN GLOBAL ORDER; HATCHED WHERE B DIFFERS", theme_);
+    QRectF bar(rest.left() + 24, rest.top(), rest.width() - 24, kPositions - 4);
+    for (const auto& [letter, runs] :
+         {std::pair("A", &scene_.positions_a), {"B", &scene_.positions_b}}) {
+      p_.setPen(theme_.dim);
+      drawElided(p_, QRectF(rest.left(), bar.top(), 20, bar.height()), letter, textFont(12));
+      paintHeldRuns(p_, bar, *runs, theme_);
+      bar.translate(0, kPositions);
     }
   }
   void costs() {
     if (scene_.costs.empty()) return;
     const int columns = at_.costColumns(), rows = at_.costRows();
-    title(at_.costs,
-          QString("WHAT TRAINING STEP %1 GAVE AND TOOK, ALL RANKS").arg(scene_.train_step));
+    drawPartTitle(p_, at_.costs,
+                  QString("WHAT TRAINING STEP %1 GAVE AND TOOK, ALL RANKS").arg(scene_.train_step),
+                  theme_);
     const double between = columns > 1 ? 2 * kGap : 0;
     const double width = (at_.costs.width() - between) / columns;
     for (int column = 0; column < columns; ++column) {
@@ -154,8 +147,8 @@ class Page {
   }
   void places(const CompareLook& look) {
     const QRectF box = at_.table.box();
-    title(QRectF(box.left(), box.top() - kTitle, box.width(), kTitle),
-          QString("PLACES OF TRAINING STEP %1").arg(scene_.train_step));
+    drawPartTitle(p_, QRectF(box.left(), box.top() - kTitle, box.width(), kTitle),
+                  QString("PLACES OF TRAINING STEP %1").arg(scene_.train_step), theme_);
     p_.setPen(theme_.faint);
     p_.setFont(textFont(11));
     p_.drawText(QRectF(box.left(), box.top() - kTitle, box.width(), 16),
@@ -163,7 +156,7 @@ class Page {
                 "↑ ↓ choose and go there · Enter opens, closes · N next difference");
     if (scene_.places.empty()) {
       p_.setPen(theme_.dim);
-      lines(box, words(scene_.no_places), textFont(12), 0);
+      drawWrapped(p_, box, words(scene_.no_places), textFont(12), 0);
       return;
     }
     at_.table.paint(p_, scene_.places, look.seen, look.selected, theme_);
@@ -177,34 +170,15 @@ class Page {
     p_.drawRoundedRect(QRectF(box.left(), box.top(), 4, box.height()), 2, 2);
     QRectF line(box.left() + 16, box.top() + 5, box.width() - 24 - buttons, 18);
     p_.setPen(theme_.text);
-    one(line, words(card.letter + "  " + card.name), textFont(13, QFont::DemiBold));
+    drawElided(p_, line, words(card.letter + "  " + card.name), textFont(13, QFont::DemiBold));
     p_.setPen(theme_.dim);
     line.translate(0, 18);
-    one(line, words(card.headline), textFont(12));
+    drawElided(p_, line, words(card.headline), textFont(12));
     line.translate(0, 17);
-    one(line, words(card.numbers), monoFont(11));
+    drawElided(p_, line, words(card.numbers), monoFont(11));
   }
 
  private:
-  /// One line, with dots where it is too long.
-  void one(const QRectF& box, const QString& text, const QFont& font) {
-    p_.setFont(font);
-    p_.drawText(box, Qt::AlignVCenter,
-                p_.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(box.width())));
-  }
-  /// As many as it needs; returns what is left below.
-  QRectF lines(const QRectF& box, const QString& text, const QFont& font, double gap) {
-    p_.setFont(font);
-    const double height = heightOf(text, font, box.width());
-    p_.drawText(QRectF(box.topLeft(), QSizeF(box.width(), height)), Qt::TextWordWrap, text);
-    return box.adjusted(0, height + gap, 0, 0);
-  }
-  QRectF title(const QRectF& box, const QString& text) {
-    p_.setPen(theme_.dim);
-    p_.setFont(textFont(11, QFont::DemiBold));
-    p_.drawText(QRectF(box.topLeft(), QSizeF(box.width(), 16)), Qt::AlignVCenter, text);
-    return box.adjusted(0, kTitle - 2, 0, 0);
-  }
   void cost(const QRectF& line, const CostRow& row, bool head) {
     constexpr double kNumber = 66, kRatio = 54;
     double right = line.right();
@@ -219,8 +193,8 @@ class Page {
     number(row.b, kNumber, head ? theme_.dim : theme_.text);
     number(row.a, kNumber, head ? theme_.dim : theme_.text);
     p_.setPen(theme_.dim);
-    one(QRectF(line.left(), line.top(), right - line.left() - 4, line.height()), words(row.name),
-        textFont(12));
+    drawElided(p_, QRectF(line.left(), line.top(), right - line.left() - 4, line.height()),
+               words(row.name), textFont(12));
   }
 
   QPainter& p_;
@@ -248,10 +222,11 @@ void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
   const Layout layout(area, scene);
   Page page(p, scene, layout, theme);
   page.verdict();
-  page.section(layout.settings, theme.text);
+  layout.settings.paint(p, theme.text, theme);
+  page.positions();
   page.costs();
-  page.section(layout.remarks, theme.wait);
-  page.section(layout.left_out, theme.dim);
+  layout.remarks.paint(p, theme.wait, theme);
+  layout.left_out.paint(p, theme.dim, theme);
   page.places(look);
   p.fillRect(QRectF(look.seen.topLeft(), QSizeF(look.seen.width(), kCompareHead - 4)),
              theme.background);

@@ -14,12 +14,14 @@ struct Columns {
   explicit Columns(double width)
       : costs(width >= kWide),
         name(costs ? 216 : std::min(190.0, width * 0.28)),
-        bar(costs ? name + 2 * (kTime + kBytes) + 2 * kGap : name),
+        bar(name),
         size(bar + kBar + kGap),
         where(size + kSize + kGap),
-        end(width - kGap) {}
+        end(width - kGap),
+        took(costs ? end - 2 * (kTime + kBytes) : end) {}
   bool costs;
   double name, bar, size, where, end;
+  double took;  ///< of a place: in the columns at the right
 };
 
 QRectF part(const QRectF& box, double from, double until) {
@@ -80,7 +82,7 @@ void PlaceTable::paintHead(QPainter& p, const Theme& theme) const {
   p.setFont(textFont(11, QFont::DemiBold));
   say(p, part(box, kGap, at.name), "place");
   if (at.costs) {
-    double x = at.name;
+    double x = at.took;
     for (const auto& [words, width] :
          {std::pair("attends A", kTime), {"B", kTime}, {"sends A", kBytes}, {"B", kBytes}}) {
       say(p, part(box, x, x + width), words, Qt::AlignRight);
@@ -88,7 +90,7 @@ void PlaceTable::paintHead(QPainter& p, const Theme& theme) const {
     }
   }
   say(p, part(box, at.bar, at.where - kGap), "largest difference, of its size");
-  say(p, part(box, at.where, at.end), "where");
+  say(p, part(box, at.where, at.took - kGap), "where");
 }
 
 void PlaceTable::paintRow(QPainter& p, const QRectF& box, const PlaceRow& place,
@@ -100,9 +102,9 @@ void PlaceTable::paintRow(QPainter& p, const QRectF& box, const PlaceRow& place,
   if (place.heads) say(p, part(box, kGap, kOpener), place.open ? "▾" : "▸");
   say(p, part(box, kOpener + (inner ? 14 : 0), at.name), place.name.c_str());
   p.setFont(monoFont(11));
-  if (at.costs && place.heads) {
+  if (at.costs && !place.attends.empty()) {
     p.setPen(theme.dim);
-    double x = at.name;
+    double x = at.took;
     for (const auto& [words, width] : {std::pair(&place.attends, kTime),
                                        {&place.other_attends, kTime},
                                        {&place.sent, kBytes},
@@ -126,7 +128,8 @@ void PlaceTable::paintRow(QPainter& p, const QRectF& box, const PlaceRow& place,
   p.setPen(theme.dim);
   p.setFont(textFont(12));
   const QString mark = place.first ? "▲ first · " : place.steepest ? "▲ steepest · " : "";
-  say(p, part(box, at.where, at.end), mark + place.where.c_str());
+  const double end = at.costs && !place.attends.empty() ? at.took - kGap : at.end;
+  say(p, part(box, at.where, end), mark + place.where.c_str());
 }
 
 }  // namespace ringscope::viz

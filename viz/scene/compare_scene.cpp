@@ -41,6 +41,18 @@ std::vector<CostRow> costRows(const CostPair& pair) {
   return rows;
 }
 
+/// Of the second recording those that differ are marked; it is not known which of both is wrong.
+std::vector<HeldRun> heldRuns(const std::vector<traces::HeldPositions>& all, bool marks) {
+  std::vector<HeldRun> runs;
+  runs.reserve(all.size());
+  for (const traces::HeldPositions& held : all)
+    runs.push_back(
+        {held.token.value(),
+         held.rank,
+         {held.tokens, held.position, held.position + held.tokens - 1, 0, marks && held.differs}});
+  return runs;
+}
+
 }  // namespace
 
 CompareScene makeCompareScene(const ComparedRuns& runs, bool before, std::int32_t train_step,
@@ -57,6 +69,12 @@ CompareScene makeCompareScene(const ComparedRuns& runs, bool before, std::int32_
     scene.a.numbers = numbersOf(costs->run);
     scene.b.numbers = numbersOf(costs->other);
     scene.costs = costRows(*costs);
+  }
+  const auto positions =
+      std::ranges::find(comparison.positions, train_step, &traces::PositionPair::train_step);
+  if (positions != comparison.positions.end()) {
+    scene.positions_a = heldRuns(positions->run, false);
+    scene.positions_b = heldRuns(positions->other, true);
   }
   scene.places = placeRows(comparison, train_step, turned);
   if (scene.places.empty())

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "viz/scene/place_rows.h"
+#include "viz/scene/position_rows.h"
 
 namespace ringscope::viz {
 
@@ -34,6 +35,8 @@ struct CompareScene {
   Agreement verdict = Agreement::kSame;  ///< of the first that differs
   std::vector<std::string> settings;     ///< that differ, or one line: none does
   std::vector<CostRow> costs;
+  std::vector<HeldRun> positions_a,
+      positions_b;  ///< in global order, marked where B differs; empty where nothing does
   std::vector<PlaceRow> places;
   std::string no_places;  ///< why there is none of this step
   std::vector<std::string> left_out, remarks;

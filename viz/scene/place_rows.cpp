@@ -44,8 +44,8 @@ PlaceRow rowOf(const TensorDifference& d) {
   row.agreement = agreementOf(d);
   row.size = sizeOf(d);
   row.bar = d.differing == 0 ? 0 : barOf(d.worst);
-  row.where = traces::areNames(d) && d.differing > 0 ? "first at " + traces::describeWhere(d)
-                                                     : traces::describeExtent(d);
+  row.where =
+      traces::areNames(d) && d.differing > 0 ? traces::describeWhere(d) : traces::describeExtent(d);
   row.sentence = traces::describeFully(d);
   row.place = d.place;
   row.tensor = d.tensor;
