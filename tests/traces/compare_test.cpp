@@ -161,7 +161,7 @@ TEST(CompareRunsTest, WhatOneOfThemLacksIsSaidWithWhatWouldHaveRecordedIt) {
   const std::string text =
       toText(compared(onOneRank("1,2,3,4") + step + more, "run cp=1 seq_len=4\n" + step));
   for (const char* sentence :
-       {"not compared: training step 1: the other recording does not have them",
+       {"not compared: training step 1: the other recording does not have it",
         "the other recording keeps no values of them; --capture full keeps them",
         "balance: the recording has no schedule", "peak memory: the other recording"})
     EXPECT_NE(text.find(sentence), std::string::npos) << sentence << " in\n" << text;
@@ -178,6 +178,15 @@ TEST(CompareRunsTest, IsEndedEarlyAndSaysHowFarItIs) {
   EXPECT_TRUE(std::ranges::is_sorted(shares));
   EXPECT_LE(shares.back(), 1);
   EXPECT_NO_THROW(compareRuns(*run, *run, nullptr, [](double) { return false; }));
+}
+
+TEST(CompareRunsTest, OfEventsAloneWhatTheyTookIsComparedAndNoVerdictGiven) {
+  const std::string run = "run cp=1\nattend rank=0 layer=0 time=0-9 cpu=";
+  const auto both = compared(run + "5\n", run + "4\n");
+  ASSERT_EQ(both.costs.size(), 2u) << "the step and the layer";
+  EXPECT_EQ(describe(both.costs.front(), Cost::kAttend),
+            "attention, own time: 5 ns against 4 ns (1.25×)");
+  EXPECT_EQ(conclusionOf(both).front().substr(0, 7), "– No ");
 }
 
 TEST(CompareRunsTest, RecordingsWithoutACommonPlaceAreRefused) {

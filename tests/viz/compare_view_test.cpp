@@ -66,6 +66,15 @@ class CompareViewTest : public WindowTest {
       if (b->text() == text && b->isVisible()) return QTest::mouseClick(b, Qt::LeftButton);
     ADD_FAILURE() << "no button " << text.toStdString();
   }
+  /// The next file dialog is answered with this file.
+  void answerDialog(const std::string& path) {
+    QTimer::singleShot(0, &window, [path] {
+      auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+      ASSERT_NE(dialog, nullptr);
+      dialog->findChild<QLineEdit*>()->setText(QString::fromStdString(path));
+      QMetaObject::invokeMethod(dialog, "accept");
+    });
+  }
   QString said() const { return view->accessibleDescription(); }
 
   View* view = nullptr;
@@ -74,13 +83,7 @@ class CompareViewTest : public WindowTest {
 
 TEST_F(CompareViewTest, SaysWhatItIsForAndOpensASecondRecording) {
   EXPECT_TRUE(said().startsWith("Another recording of the same model"));
-  const std::string path = recorded({});
-  QTimer::singleShot(0, &window, [&] {
-    auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
-    ASSERT_NE(dialog, nullptr);
-    dialog->findChild<QLineEdit*>()->setText(QString::fromStdString(path));
-    QMetaObject::invokeMethod(dialog, "accept");
-  });
+  answerDialog(recorded({}));
   press("Open a second recording …");
   ASSERT_TRUE(isDone());
   QTest::qWait(20);
@@ -112,7 +115,8 @@ TEST_F(CompareViewTest, AClickOnARowMovesTheMomentThere) {
   clickRow("k");
   EXPECT_EQ(window.navigator().tensor(), "k");
   EXPECT_EQ(window.navigator().place(), test::forwardAt(1, 0));
-  EXPECT_TRUE(status().contains("layer 1 › forward, k is bit for bit the same")) << status().toStdString();
+  EXPECT_TRUE(status().contains("layer 1 › forward, k is bit for bit the same"))
+      << status().toStdString();
 }
 
 TEST_F(CompareViewTest, KeysChooseRowsOpenPlacesAndGoToTheNextDifference) {
@@ -137,6 +141,21 @@ TEST_F(CompareViewTest, TheVerdictLeadsToTheFirstDifference) {
   click({60, kCompareHead + 14});
   EXPECT_EQ(window.navigator().place().train_step, 0);
   EXPECT_EQ(window.navigator().tensor(), "buffer.position_ids");
+}
+
+TEST_F(CompareViewTest, ARecordingOfAnEqualRunSaysByHowMuchTheyDiffer) {
+  compare();
+  EXPECT_TRUE(said().contains("How much of this is rounding")) << said().toStdString();
+  const std::string again = dir.file("again.rscope");
+  test::recordFile({}, again);
+  answerDialog(again);
+  view->setFocus();
+  QTest::keyClick(view, Qt::Key_E);
+  ASSERT_EQ(comparison().floor().toStdString(), again);
+  ASSERT_TRUE(isDone());
+  EXPECT_TRUE(comparison().runs()->comparison.has_floor);
+  QTest::qWait(20);
+  EXPECT_FALSE(said().contains("How much of this is rounding")) << said().toStdString();
 }
 
 TEST_F(CompareViewTest, ASecondFileThatCannotBeReadIsSaidAndNothingIsLost) {

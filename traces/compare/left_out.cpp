@@ -38,7 +38,8 @@ void sayMissingSteps(const std::set<std::int32_t>& has, const std::set<std::int3
   std::vector<std::int32_t> missing;
   std::ranges::set_difference(has, lacks, std::back_inserter(missing));
   if (!missing.empty())
-    left_out.push_back(describeSteps(missing) + ": " + lacking.name + " does not have them");
+    left_out.push_back(describeSteps(missing) + ": " + lacking.name + " does not have " +
+                       (missing.size() == 1 ? "it" : "them"));
 }
 
 void sayMissingLayers(const Side& run, const Side& other, RunComparison& comparison) {
@@ -120,10 +121,10 @@ void remark(const Trace& run, const Trace& other, RunComparison& comparison) {
   if (const auto which = differsIn(comparison, {"seed:", "model_dir:"}); !which.empty())
     remarks.push_back("The first weights may differ (" + which +
                       "): what differs may follow from that alone.");
-  for (const Trace* trace : {&run, &other})
-    if (const std::string caveat = sharedCoresCaveat(*trace);
-        !caveat.empty() && std::ranges::find(remarks, caveat) == remarks.end())
-      remarks.push_back(caveat);
+  const std::string ours = sharedCoresCaveat(run), theirs = sharedCoresCaveat(other);
+  if (!ours.empty()) remarks.push_back(theirs.empty() ? ours + " Not so in the other." : ours);
+  if (!theirs.empty() && theirs != ours)
+    remarks.push_back(theirs + (ours.empty() ? " Not so in this recording." : ""));
 }
 
 }  // namespace ringscope::traces

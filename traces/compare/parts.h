@@ -23,7 +23,8 @@ void compareLayers(const Trace& run, const Trace& other, RunComparison& comparis
 void compareNumbers(const Trace& run, const Trace& other, RunComparison& comparison);
 /// Gradients and weights by name where both have all of their parts; and by hashes and statistics
 /// whatever no other part has compared.
-void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison);
+void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison,
+                    const GoOn& go_on);
 
 /// What only one of them has, or neither, and what would have recorded it.
 void sayWhatIsLeftOut(const Trace& run, const Trace& other, const CostsByPlace& ours,

@@ -116,6 +116,10 @@ std::vector<std::string> conclusionOf(const RunComparison& comparison) {
   const TensorDifference* first = comparison.first();
   const std::string compared =
       describeCount(static_cast<std::int64_t>(comparison.all.size()), "comparison");
+  if (comparison.all.empty())
+    return {
+        "– No tensor and no number is recorded at the same place of both: whether their values "
+        "differ is not known."};
   if (!first)
     return {comparison.has_floor ? "✓ In " + compared + " nothing differs by more than equal runs."
                                  : "✓ All " + compared + " agree bit for bit or by statistics."};

@@ -26,7 +26,7 @@ bool areNames(const TensorDifference& difference);
 std::string describeRatio(const CostPair& pair, Cost cost);
 /// "sent by ranks: 2.5 MiB against 772 KiB (3.32×)"; empty where one of both has not recorded it.
 std::string describe(const CostPair& pair, Cost cost);
-/// "✓ All …" or "≠ 3 of 40 comparisons differ. First: …": sentences, each with a line.
+/// "✓ All …", "≠ 3 of 40 comparisons differ. First: …", or that no values were compared: sentences.
 std::vector<std::string> conclusionOf(const RunComparison& comparison);
 /// The settings that differ; where there is none, one line that says so.
 std::vector<std::string> describeSettings(const RunComparison& comparison);

@@ -64,9 +64,10 @@ RunComparison compareAllOf(const Trace& run, const Trace& other, const GoOn& go_
   RunComparison comparison;
   compareSettings(run, other, comparison);
   compareInputs(run, other, comparison);
-  compareLayers(run, other, comparison, go_on);
+  constexpr double kLayers = 0.6;  // of the work, as a guess
+  compareLayers(run, other, comparison, partOf(go_on, 0, kLayers));
   compareNumbers(run, other, comparison);
-  compareTensors(run, other, comparison);
+  compareTensors(run, other, comparison, partOf(go_on, kLayers, 1));
   std::ranges::stable_sort(comparison.all, {}, wayOf);
   return comparison;
 }
@@ -115,11 +116,11 @@ RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* flo
                           const GoOn& go_on) {
   const double values = floor ? 0.4 : 0.8;  // of the whole work, as a guess
   RunComparison comparison = compareAllOf(run, other, partOf(go_on, 0, values));
-  if (comparison.all.empty() && goesOn(go_on, values))
-    throw inputError(
-        "the two recordings have no tensor and no number at the same training step and layer; "
-        "record both with values or statistics of the same steps");
   addCosts(run, other, comparison, partOf(go_on, 0.8, 1));
+  if (comparison.all.empty() && comparison.costs.empty() && goesOn(go_on, 1))
+    throw inputError(
+        "the two recordings have no tensor, no number and no event at the same training step and "
+        "layer; record both with values or statistics of the same steps");
   if (!floor) return comparison;
   comparison.has_floor = true;
   const RunComparison equal =

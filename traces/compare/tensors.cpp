@@ -144,12 +144,15 @@ TensorDifference compared(const Trace& run, const Parts& ours, const Trace& othe
 
 }  // namespace
 
-void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison) {
+void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison,
+                    const GoOn& go_on) {
   const auto ours = partsOf(run), theirs = partsOf(other);
   std::map<Logical, bool> known;
   for (const TensorDifference& d : comparison.all)
     known[{d.place.train_step, d.place.layer.value(), d.place.direction, d.tensor}] = true;
+  std::size_t done = 0;
   for (const auto& [logical, parts] : ours) {
+    if (!goesOn(go_on, static_cast<double>(done++) / static_cast<double>(ours.size()))) return;
     const auto found = theirs.find(logical);
     if (found == theirs.end() || known.contains(logical)) continue;
     TensorDifference difference = compared(run, parts, other, found->second);

@@ -11,7 +11,7 @@ namespace ringscope::viz {
 namespace {
 
 constexpr double kSide = 20, kGap = 12, kCostRow = 19, kTitle = 22;
-constexpr double kWideFrom = 1100, kSideWidth = 368, kPositions = 24, kButtons = 152;
+constexpr double kWideFrom = 1100, kSideWidth = 368, kPositions = 24, kFloor = 24, kButtons = 152;
 
 QString words(const std::string& text) {
   return QString::fromStdString(text);
@@ -45,7 +45,7 @@ class Layout {
     bottom = std::max(main_.bottom(), beside_.bottom()) + kTitle;
   }
 
-  QRectF verdict, costs, positions;
+  QRectF verdict, floor, costs, positions;
   QStringList verdict_lines;
   TextPart settings, remarks, left_out;
   PlaceTable table{{}, 0, 0};
@@ -73,6 +73,10 @@ class Layout {
       height += wrappedHeight(verdict_lines.back(), lineFont(verdict_lines.size() == 1),
                               main_.width() - 2 * 14) +
                 2;
+    }
+    if (scene_.lacks_floor) {
+      floor = QRectF(main_.left() + 14, main_.bottom() + height - 8, main_.width() - 28, kFloor);
+      height += kFloor - 2;
     }
     verdict = QRectF(main_.left(), main_.bottom(), main_.width(), height);
     main_.setBottom(verdict.bottom() + kGap);
@@ -111,6 +115,9 @@ class Page {
       p_.setPen(i == 0 ? color : theme_.dim);
       line = drawWrapped(p_, line, at_.verdict_lines[i], Layout::lineFont(i == 0), 2);
     }
+    if (at_.floor.isEmpty()) return;
+    p_.setPen(theme_.accent);
+    drawElided(p_, at_.floor, "Open a second recording of B's run … (E)", Layout::lineFont(false));
   }
   void positions() {
     if (scene_.positions_a.empty()) return;
@@ -139,7 +146,8 @@ class Page {
                   width, kCostRow);
       cost(line, {"", "A", "B", "A ÷ B"}, true);
       for (int row = 0; row < rows; ++row) {
-        const auto i = static_cast<std::size_t>(column * rows + row);
+        const auto i = static_cast<std::size_t>(column) * static_cast<std::size_t>(rows) +
+                       static_cast<std::size_t>(row);
         line.translate(0, kCostRow);
         if (i < scene_.costs.size()) cost(line, scene_.costs[i], false);
       }
@@ -241,6 +249,7 @@ double compareHeight(double width, const CompareScene& scene) {
 CompareHit compareHit(const QPointF& point, const QRectF& area, const CompareScene& scene) {
   const Layout layout(area, scene);
   CompareHit hit;
+  hit.floor = layout.floor.contains(point);
   hit.verdict = layout.verdict.contains(point);
   if (const std::size_t row = layout.table.rowAt(point); row < scene.places.size()) {
     hit.row = row;

@@ -33,7 +33,8 @@ struct CompareScene {
   std::int32_t train_step = 0;
   std::vector<std::string> conclusion;   ///< sentences; the first is the verdict
   Agreement verdict = Agreement::kSame;  ///< of the first that differs
-  std::vector<std::string> settings;     ///< that differ, or one line: none does
+  bool lacks_floor = false;           ///< they differ, and by how much equal runs do is not known
+  std::vector<std::string> settings;  ///< that differ, or one line: none does
   std::vector<CostRow> costs;
   std::vector<HeldRun> positions_a,
       positions_b;  ///< in global order, marked where B differs; empty where nothing does

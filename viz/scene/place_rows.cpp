@@ -158,7 +158,7 @@ std::vector<PlaceRow> placeRows(const RunComparison& comparison, std::int32_t tr
   Heads heads(comparison, turned);
   const auto of_step = std::ranges::equal_range(
       comparison.all, train_step, {}, [](const TensorDifference& d) { return d.place.train_step; });
-  for (const TensorDifference& d : of_step) heads.add(d);
+  for (auto d = of_step.begin(); d != of_step.end(); ++d) heads.add(*d);
   return heads.finish();
 }
 

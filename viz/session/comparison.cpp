@@ -23,6 +23,11 @@ void Comparison::withBefore(const QString& before) {
   before_ = true;
 }
 
+void Comparison::withFloor(const QString& floor) {
+  floor_ = floor;
+  start();
+}
+
 void Comparison::close() {
   other_.clear();
   floor_.clear();

@@ -30,6 +30,8 @@ class Comparison : public QObject {
   void with(const QString& other, const QString& floor = {});
   /// The same with what a what-if began from.
   void withBefore(const QString& before);
+  /// Again with a second recording of the other run, which says by how much equal runs differ.
+  void withFloor(const QString& floor);
   /// Ends what is under way; the other recording is forgotten.
   void close();
 

@@ -52,7 +52,8 @@ class CompareView : public View {
       turned_.clear();
       name_.clear();
     }
-    scene_ = runs_ ? makeCompareScene(*runs_, of_.before(), cursor().place.train_step, turned_) : CompareScene();
+    scene_ = runs_ ? makeCompareScene(*runs_, of_.before(), cursor().place.train_step, turned_)
+                   : CompareScene();
     of_.state() == Comparison::State::kComparing ? progress_.start() : progress_.stop();
     describe(runs_ ? viz::describe(scene_) : sentence().toStdString());
     placeButtons();
@@ -77,12 +78,14 @@ class CompareView : public View {
   void mousePressEvent(QMouseEvent* event) override {
     if (!runs_ || onPage(event->position()).y() < scrollTop() + kCompareHead) return;
     const CompareHit hit = compareHit(onPage(event->position()), page(), scene_);
+    if (hit.floor) return openFloor();
     if (hit.verdict) return go(runs_->comparison.first());
     if (!hit.row) return;
     if (hit.opener) return turn(*hit.row);
     choose(*hit.row);
   }
   void keyPressEvent(QKeyEvent* event) override {
+    if (event->key() == Qt::Key_E && scene_.lacks_floor) return openFloor();
     const std::size_t at = selected(), rows = scene_.places.size();
     if (!runs_ || rows == 0) return View::keyPressEvent(event);
     switch (event->key()) {
@@ -165,10 +168,15 @@ class CompareView : public View {
     refresh();
   }
   void openOther() {
-    const QString path = QFileDialog::getOpenFileName(this, "Open a second recording",
-                                                      QFileInfo(viewing_.session.path()).path(),
-                                                      "RingScope traces (*.rscope);;All files (*)");
-    if (!path.isEmpty()) of_.with(path);
+    if (const QString path = asked("Open a second recording"); !path.isEmpty()) of_.with(path);
+  }
+  void openFloor() {
+    const QString path = asked("Open a second recording of B's run");
+    if (!path.isEmpty()) of_.withFloor(path);
+  }
+  QString asked(const QString& title) {
+    return QFileDialog::getOpenFileName(this, title, QFileInfo(viewing_.session.path()).path(),
+                                        "RingScope traces (*.rscope);;All files (*)");
   }
   QString sentence() const {
     const QString other = QFileInfo(of_.other()).fileName();
