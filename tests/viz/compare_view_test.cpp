@@ -158,6 +158,37 @@ TEST_F(CompareViewTest, ARecordingOfAnEqualRunSaysByHowMuchTheyDiffer) {
   EXPECT_FALSE(said().contains("How much of this is rounding")) << said().toStdString();
 }
 
+TEST_F(CompareViewTest, BothAreShownInEveryViewAtTheSamePlaceUntilEscape) {
+  compare(test::contiguous());
+  view->setFocus();
+  QTest::keyClick(view, Qt::Key_B);
+  const auto shown = [&] {
+    const auto stages = window.findChildren<Stage*>();
+    return std::ranges::count_if(stages, &QWidget::isVisible);
+  };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return shown() == 2; }, 10000));
+  EXPECT_TRUE(status().contains("A against B · balance: \"head_tail\" against \"none\""))
+      << status().toStdString();
+  const auto pictures = [&] {
+    QTest::qWait(30);
+    std::vector<QImage> all;
+    for (auto* stage : window.findChildren<Stage*>()) all.push_back(stage->grab().toImage());
+    return all;
+  };
+  const auto before = pictures();
+  window.navigator().setPlace(test::backwardAt(1, 2));
+  const auto after = pictures();
+  EXPECT_NE(after[0], before[0]);
+  EXPECT_NE(after[1], before[1]) << "it moves along";
+  window.showView("compare");
+  EXPECT_EQ(shown(), 1) << "it has both already";
+  window.showView("ring");
+  EXPECT_EQ(shown(), 2);
+  QTest::keyClick(&window, Qt::Key_Escape);
+  EXPECT_EQ(shown(), 1);
+  EXPECT_EQ(comparison().state(), Comparison::State::kDone) << "it is still compared with";
+}
+
 TEST_F(CompareViewTest, ASecondFileThatCannotBeReadIsSaidAndNothingIsLost) {
   const std::string path = dir.file("bad.rscope");
   std::ofstream(path) << "no recording";

@@ -11,7 +11,8 @@ namespace ringscope::viz {
 namespace {
 
 constexpr double kSide = 20, kGap = 12, kCostRow = 19, kTitle = 22;
-constexpr double kWideFrom = 1100, kSideWidth = 368, kPositions = 24, kFloor = 24, kButtons = 152;
+constexpr double kWideFrom = 1100, kSideWidth = 368, kPositions = 24, kFloor = 24;
+constexpr double kTwo = 152, kThree = 232, kThreeFrom = 440;  // buttons on a card so wide
 
 QString words(const std::string& text) {
   return QString::fromStdString(text);
@@ -161,7 +162,7 @@ class Page {
     p_.setFont(textFont(11));
     p_.drawText(QRectF(box.left(), box.top() - kTitle, box.width(), 16),
                 Qt::AlignRight | Qt::AlignVCenter,
-                "↑ ↓ choose and go there · Enter opens, closes · N next difference");
+                "↑ ↓ choose and go there · Enter opens, closes · N next difference · B both");
     if (scene_.places.empty()) {
       p_.setPen(theme_.dim);
       drawWrapped(p_, box, words(scene_.no_places), textFont(12), 0);
@@ -221,7 +222,8 @@ QRectF cardBox(const QRectF& seen, int which) {
 
 QRectF compareButtons(double width) {
   const QRectF card = cardBox(QRectF(0, 0, width, 0), 1);
-  return {card.right() - kButtons - 8, card.top(), kButtons, card.height()};
+  const double buttons = card.width() > kThreeFrom ? kThree : kTwo;
+  return {card.right() - buttons - 8, card.top(), buttons, card.height()};
 }
 
 void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
@@ -239,7 +241,7 @@ void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
   p.fillRect(QRectF(look.seen.topLeft(), QSizeF(look.seen.width(), kCompareHead - 4)),
              theme.background);
   page.card(cardBox(look.seen, 0), scene.a, theme.accent, 0);
-  page.card(cardBox(look.seen, 1), scene.b, theme.dim, kButtons);
+  page.card(cardBox(look.seen, 1), scene.b, theme.dim, compareButtons(look.seen.width()).width());
 }
 
 double compareHeight(double width, const CompareScene& scene) {

@@ -48,6 +48,8 @@ class Comparison : public QObject {
 
  Q_SIGNALS:
   void changed();
+  /// Both are to be shown in every view, at the same place.
+  void besideRequested();
 
  private:
   void follow();

@@ -31,12 +31,16 @@ class CompareView : public View {
     setAcceptDrops(true);
     open_->setToolTip("Another recording of the same model and data, of any mesh");
     close_->setToolTip("Compare no more");
+    beside_->setToolTip("Show both in every view, at the same place (Esc ends it)");
     connect(open_, &QPushButton::clicked, this, [this] { openOther(); });
     connect(close_, &QPushButton::clicked, &of_, &Comparison::close);
+    connect(beside_, &QPushButton::clicked, &of_, &Comparison::besideRequested);
     progress_.setInterval(100);
     connect(&progress_, &QTimer::timeout, this, [this] { update(); });
     connect(&of_, &Comparison::changed, this, [this] {
-      if (isVisible()) refresh();
+      if (isVisible()) return refresh();
+      runs_.reset();
+      scene_ = {};
     });
   }
 
@@ -56,6 +60,7 @@ class CompareView : public View {
                    : CompareScene();
     of_.state() == Comparison::State::kComparing ? progress_.start() : progress_.stop();
     describe(runs_ ? viz::describe(scene_) : sentence().toStdString());
+    measured_ = -1;
     placeButtons();
     update();
   }
@@ -66,7 +71,9 @@ class CompareView : public View {
   void themeChanged() override { placeButtons(); }
   void resizeEvent(QResizeEvent*) override { placeButtons(); }
   double neededHeight(double width) const override {
-    return runs_ ? compareHeight(width, scene_) : 0;
+    if (!runs_) return 0;
+    if (measured_ != width) height_ = compareHeight(measured_ = width, scene_);
+    return height_;
   }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
     if (runs_) return paintCompare(painter, page, scene_, {seen(), selected()}, *theme_);
@@ -86,6 +93,7 @@ class CompareView : public View {
   }
   void keyPressEvent(QKeyEvent* event) override {
     if (event->key() == Qt::Key_E && scene_.lacks_floor) return openFloor();
+    if (event->key() == Qt::Key_B && runs_ && !of_.before()) return Q_EMIT of_.besideRequested();
     const std::size_t at = selected(), rows = scene_.places.size();
     if (!runs_ || rows == 0) return View::keyPressEvent(event);
     switch (event->key()) {
@@ -199,30 +207,37 @@ class CompareView : public View {
     const double width = QWidget::width() / zoom_, height = QWidget::height() / zoom_;
     open_->setText(runs_ ? "Open …" : "Open a second recording …");
     close_->setText(busy ? "Cancel" : "Close");
-    open_->setVisible(!busy);
-    close_->setVisible(!none);
     constexpr double kHigh = 29, kWide = 216, kNarrow = 72, kGap = 8;
     const double top = height / 2 + 20,
                  left = (width - (none ? kWide : kWide + kGap + kNarrow)) / 2;
-    QRectF open(left, top, kWide, kHigh), close(left + kWide + kGap, top, kNarrow, kHigh);
+    QRectF open(left, top, kWide, kHigh), close(left + kWide + kGap, top, kNarrow, kHigh), beside;
     if (busy) close = QRectF((width - kNarrow) / 2, top, kNarrow, kHigh);
     if (runs_) {
       const QRectF on_card = compareButtons(width);
-      open = QRectF(on_card.left(), on_card.center().y() - kHigh / 2, kNarrow, kHigh);
-      close = open.translated(kNarrow + kGap, 0);
+      close = QRectF(on_card.right() - kNarrow, on_card.center().y() - kHigh / 2, kNarrow, kHigh);
+      open = close.translated(-kNarrow - kGap, 0);
+      beside = open.translated(-kNarrow - kGap, 0);
     }
-    open_->setGeometry(QRectF(open.topLeft() * zoom_, open.size() * zoom_).toRect());
-    close_->setGeometry(QRectF(close.topLeft() * zoom_, close.size() * zoom_).toRect());
+    const auto put = [this](QPushButton* button, const QRectF& box, bool visible) {
+      button->setGeometry(QRectF(box.topLeft() * zoom_, box.size() * zoom_).toRect());
+      button->setVisible(visible);
+    };
+    put(open_, open, !busy);
+    put(close_, close, !none);
+    put(beside_, beside,
+        runs_ && !of_.before() && beside.left() >= compareButtons(width).left() - 1);
   }
 
   Comparison& of_;
   QPushButton* open_ = new QPushButton(this);
   QPushButton* close_ = new QPushButton(this);
+  QPushButton* beside_ = new QPushButton("Beside", this);
   QTimer progress_;
   std::shared_ptr<const ComparedRuns> runs_;  // those of the scene
   CompareScene scene_;
-  std::set<std::string> turned_;  // places that were opened or closed
-  std::string name_;              // of the chosen row
+  mutable double measured_ = -1, height_ = 0;  // the width, and the page's height there
+  std::set<std::string> turned_;               // places that were opened or closed
+  std::string name_;                           // of the chosen row
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ const std::pair<const char*, const char*> kKeys[] = {
     {"F M R", "in Timeline: fit step or run; a mark; measure from here to the next R"},
     {"/", "in Timeline: search; Enter the next, Shift+Enter the one before"},
     {"↑ ↓ Enter", "in Compare: choose a place and go there; open or close it"},
+    {"B", "in Compare: both recordings beside each other in every view; Esc ends it"},
     {"E", "in Compare: a second recording of the other run, for how far equal runs differ"},
     {"F3", "the run panel, shown or hidden"},
     {"F4", "the inspector, shown or hidden"},

@@ -95,6 +95,7 @@ class MainWindow : public QMainWindow {
   /// Says why a run cannot work, and leaves what is on show.
   bool refuses(const RunConfig& config);
   void showBeforeStage();
+  void showBeside();
   void closeComparison();
   void goBack();
   void keepPlace();
