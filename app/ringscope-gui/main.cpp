@@ -20,12 +20,12 @@ namespace {
 using namespace ringscope;
 
 struct Options {
-  QString trace, run, screenshot, view = "ring", at, size, theme, explain, output;
+  QString trace, run, screenshot, view = "ring", at, size, theme, explain, output, against, floor;
   std::optional<traces::ListenOptions> listen;
 };
 
 Options listening(const QCommandLineParser& parser) {
-  for (const char* other : {"run", "screenshot", "explain", "at", "size"})
+  for (const char* other : {"run", "screenshot", "explain", "at", "size", "against", "floor"})
     if (parser.isSet(other))
       throw usageError(std::string("--listen and --") + other + " cannot be combined");
   Options options;
@@ -49,6 +49,8 @@ Options parse(const QApplication& app) {
        {"listen",
         "Follow a PyTorch job that records itself with RINGSCOPE_LIVE; -o names the folder that "
         "gets its recording, else it is this window's own and emptied by the next"},
+       {"against", "A second recording, for the Compare view", "TRACE2"},
+       {"floor", "A second recording of what --against names: how far equal runs differ", "TRACE3"},
        {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
        {"view", "The view to show", "NAME", "ring"},
        {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},
@@ -69,6 +71,8 @@ Options parse(const QApplication& app) {
   }
   if (parser.positionalArguments().size() > 1) throw usageError("only one trace can be opened");
   if (parser.isSet("listen")) return listening(parser);
+  if (parser.isSet("floor") && !parser.isSet("against"))
+    throw usageError("--floor says by how much equal runs differ; name the other run by --against");
   return {parser.positionalArguments().value(0),
           parser.value("run"),
           parser.value("screenshot"),
@@ -77,7 +81,9 @@ Options parse(const QApplication& app) {
           parser.value("size"),
           parser.value("theme"),
           parser.value("explain"),
-          parser.value("output")};
+          parser.value("output"),
+          parser.value("against"),
+          parser.value("floor")};
 }
 
 QSize parseSize(const QString& text) {
@@ -124,7 +130,7 @@ int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) 
   return 0;
 }
 
-/// Opens the trace, waits for the doctor, draws, leaves.
+/// Opens the trace, waits for the doctor and the comparison, draws, leaves.
 int runScreenshot(QApplication& app, viz::MainWindow& window, const Options& options, QSize size) {
   int code = 2;
   auto finish = [&](auto work) {
@@ -141,12 +147,18 @@ int runScreenshot(QApplication& app, viz::MainWindow& window, const Options& opt
     std::cerr << "ringscope-gui: " << failure.toStdString() << "\n";
     app.quit();
   });
-  QObject::connect(&window.session(), &viz::Session::stateChanged, &app,
-                   [&, drawn = false]() mutable {
-                     if (drawn || !window.session().diagnosis()) return;
-                     drawn = true;
-                     finish([&] { return takeScreenshot(window, options, size); });
-                   });
+  bool drawn = false;
+  const auto draw = [&] {
+    const auto compared = window.viewing().comparison.state();
+    const bool ready = compared == viz::Comparison::State::kNone ||
+                       compared == viz::Comparison::State::kDone ||
+                       compared == viz::Comparison::State::kFailed;
+    if (drawn || !ready || !window.session().diagnosis()) return;
+    drawn = true;
+    finish([&] { return takeScreenshot(window, options, size); });
+  };
+  QObject::connect(&window.session(), &viz::Session::stateChanged, &app, draw);
+  QObject::connect(&window.viewing().comparison, &viz::Comparison::changed, &app, draw);
   window.openTrace(options.trace);
   app.exec();
   return code;
@@ -168,6 +180,7 @@ int run(viz::Application& app, const Options& options) {
   };
   if (!options.theme.isEmpty()) window.setTheme(viz::Theme::named(options.theme));
   window.showView(options.view);
+  if (!options.against.isEmpty()) window.compareWith(options.against, options.floor);
   if (!options.screenshot.isEmpty()) {
     if (options.trace.isEmpty()) throw usageError("--screenshot needs a TRACE");
     return runScreenshot(app, window, options, parseSize(options.size));

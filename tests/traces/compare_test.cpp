@@ -135,6 +135,74 @@ TEST(CompareRunsTest, StepsComeInOrderAndInputsBeforeLayersBeforeTheLoss) {
   EXPECT_TRUE(std::isinf(both.all.back().worst));
 }
 
+TEST(CompareRunsTest, WhatAStepAndALayerTookIsThatOfAllRanks) {
+  const std::string events =
+      "attend rank=0 layer=0 stage=0 time=0-50 cpu=20\nattend rank=1 layer=0 stage=0 time=0-50 "
+      "cpu=30\nsend rank=0 peer=1 layer=0 stage=0 bytes=96 time=5-9\n"
+      "send rank=1 peer=0 bytes=4 time=60-61\nwait rank=1 layer=0 stage=0 time=50-57\n"
+      "note step.0 {\"loss\": 2, \"peak_bytes\": [10, 30]}\n";
+  const auto both =
+      compared(onOneRank("1,2,3,4") + events, onOneRank("1,2,3,4") + "note step.0 {\"loss\": 4}\n" +
+                                                  "attend rank=0 layer=0 time=0-9 cpu=25\n");
+  ASSERT_TRUE(both.costsAt(Place{}) && both.costsAt({0, Layer::of(0)}));
+  const CostPair& step = *both.costsAt(Place{});
+  EXPECT_EQ(step.run[Cost::kSent], 100);
+  EXPECT_EQ(step.run[Cost::kWait], 7);
+  EXPECT_EQ(step.run[Cost::kPeak], 30);
+  EXPECT_EQ(step.other[Cost::kSent], 0) << "it has events, and none sends";
+  EXPECT_FALSE(step.other[Cost::kPeak]);
+  EXPECT_EQ(describe(step, Cost::kAttend), "attention, own time: 50 ns against 25 ns (2×)");
+  EXPECT_EQ(describe(step, Cost::kLoss), "loss: 2 against 4");
+  EXPECT_EQ(describe(step, Cost::kPeak), "");
+  EXPECT_EQ(both.costsAt({0, Layer::of(0)})->run[Cost::kSent], 96);
+}
+
+TEST(CompareRunsTest, EachSettingThatDiffersIsNamedByItself) {
+  const auto both = compared(onOneRank("1,2,3,4") + "run cp=1 seq_len=4 layers=2 steps=3\n",
+                             onOneRank("1,2,3,4") + "run cp=1 seq_len=8 layers=1 steps=4\n");
+  EXPECT_EQ(both.settings,
+            (std::vector<std::string>{"model.layers: 2 against 1", "seq_len: 4 against 8"}))
+      << "how many steps there are changes none of them";
+  const std::string text = toText(both);
+  EXPECT_NE(text.find("The models differ (model.layers)"), std::string::npos) << text;
+  EXPECT_NE(text.find("The data differ (seq_len)"), std::string::npos) << text;
+  EXPECT_NE(toText(compared(onOneRank("1,2,3,4"), onOneRank("1,2,3,4"))).find("none of those"),
+            std::string::npos);
+}
+
+TEST(CompareRunsTest, WhatOneOfThemLacksIsSaidWithWhatWouldHaveRecordedIt) {
+  const std::string step = "note step.0 {\"loss\": 2}\n", more = "note step.1 {\"loss\": 1}\n";
+  const std::string text =
+      toText(compared(onOneRank("1,2,3,4") + step + more, "run cp=1 seq_len=4\n" + step));
+  for (const char* sentence :
+       {"not compared: training step 1: the other recording does not have it",
+        "the other recording keeps no values of them; --capture full keeps them",
+        "balance: the recording has no schedule", "peak memory: the other recording"})
+    EXPECT_NE(text.find(sentence), std::string::npos) << sentence << " in\n" << text;
+}
+
+TEST(CompareRunsTest, IsEndedEarlyAndSaysHowFarItIs) {
+  std::vector<double> shares;
+  const auto run = traceOf(onOneRank("1,2,3,4"));
+  const auto asked = [&](double share) {
+    shares.push_back(share);
+    return true;
+  };
+  compareRuns(*run, *run, run.get(), asked);
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  EXPECT_LE(shares.back(), 1);
+  EXPECT_NO_THROW(compareRuns(*run, *run, nullptr, [](double) { return false; }));
+}
+
+TEST(CompareRunsTest, OfEventsAloneWhatTheyTookIsComparedAndNoVerdictGiven) {
+  const std::string run = "run cp=1\nattend rank=0 layer=0 time=0-9 cpu=";
+  const auto both = compared(run + "5\n", run + "4\n");
+  ASSERT_EQ(both.costs.size(), 2u) << "the step and the layer";
+  EXPECT_EQ(describe(both.costs.front(), Cost::kAttend),
+            "attention, own time: 5 ns against 4 ns (1.25×)");
+  EXPECT_EQ(conclusionOf(both).front().substr(0, 7), "– No ");
+}
+
 TEST(CompareRunsTest, RecordingsWithoutACommonPlaceAreRefused) {
   try {
     compared("run cp=1\n", onOneRank("1,2,3,4"));

@@ -5,6 +5,7 @@
 
 #include <QApplication>
 #include <QImage>
+#include <QTest>
 #include <cmath>
 
 #include "tests/support/places.h"
@@ -16,6 +17,8 @@ namespace {
 
 const std::string kFolder = test::inSources("tests/golden/");
 const std::string kRecording = test::inSources("resources/sample/missing_position_ids.rscope");
+
+const std::string kOther = test::inSources("tests/reference/hand_recording");
 
 /// The share of pixels whose colour is off by more than an edge's worth of antialiasing.
 double difference(const QImage& a, const QImage& b) {
@@ -31,6 +34,13 @@ double difference(const QImage& a, const QImage& b) {
   return off / static_cast<double>(a.width() * a.height());
 }
 
+/// With a second recording, for the view that shows two.
+void compareWith(Viewing& viewing, const std::string& other) {
+  viewing.session.diagnose(QString::fromStdString(kRecording));
+  viewing.comparison.with(QString::fromStdString(other));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return viewing.comparison.runs() != nullptr; }, 20000));
+}
+
 /// The view over the recording in the middle of its third ring step.
 QImage picture(const ViewEntry& entry, const Theme& theme) {
   Viewing viewing;
@@ -40,6 +50,7 @@ QImage picture(const ViewEntry& entry, const Theme& theme) {
   view->setTheme(theme);
   view->resize(900, 560);
   viewing.session.setDiagnosis(traces::diagnose(viewing.session.trace()));
+  if (entry.name == "compare") compareWith(viewing, kOther);
   viewing.navigator.selectRank(traces::WorldRank::of(1));
   viewing.navigator.setMoment(2, 0.5);
   view->show();
@@ -75,7 +86,7 @@ TEST_P(GoldenTest, LooksAsItDidWhenItWasFoundGood) {
 INSTANTIATE_TEST_SUITE_P(Views, GoldenTest,
                          testing::Values("ring", "coverage", "positions", "merge", "memory",
                                          "timeline", "diff", "tensor", "doctor", "now", "curves",
-                                         "query"),
+                                         "query", "compare"),
                          [](const auto& view) { return view.param; });
 
 TEST(GoldenSetTest, HasAPictureOfEveryView) {

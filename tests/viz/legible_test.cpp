@@ -108,6 +108,20 @@ TEST_F(LegibleTest, ALongWarningKeepsTheWindowAsWideAsItIs) {
   EXPECT_TRUE(status().contains("this sentence goes on.")) << "the tooltip has it whole";
 }
 
+TEST_F(LegibleTest, WordsOfTwoRunsSideBySide) {
+  const std::string other = dir.file("other.rscope");
+  test::recordFile(test::contiguous(), other);
+  open(restartingPositions());
+  window.showView("compare");
+  window.compareWith(QString::fromStdString(other), {});
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return window.viewing().comparison.runs() != nullptr; }, 20000));
+  for (const QSize size : {QSize(1280, 720), QSize(1920, 1080), QSize(2600, 1080)}) {
+    window.resize(size);
+    expectLegible("at " + std::to_string(size.width()));
+  }
+}
+
 TEST_F(LegibleTest, WordsOfAnImportedJob) {
   for (const char* job : {"hand_recording", "recording"}) {
     openFile(test::inSources("tests/reference/") + job);

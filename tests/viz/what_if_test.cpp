@@ -46,6 +46,48 @@ TEST_F(WhatIfTest, WhatIfRunsAgainBesideWhatWasAndKeepsTheCursor) {
   EXPECT_EQ(std::count_if(stages.begin(), stages.end(), [](auto* s) { return s->isVisible(); }), 1);
 }
 
+/// What the Compare view says of before and after.
+class ComparedWhatIfTest : public WhatIfTest {
+ protected:
+  const traces::RunComparison& compared() {
+    const Comparison& comparison = window.viewing().comparison;
+    EXPECT_TRUE(QTest::qWaitFor([&] { return comparison.runs() != nullptr; }, 60000));
+    EXPECT_TRUE(comparison.before());
+    return comparison.runs()->comparison;
+  }
+};
+
+TEST_F(ComparedWhatIfTest, OfAnUnchangedConfigurationItSaysThatNothingChanged) {
+  openFile(test::sampleTraceFile(4, {}));
+  window.navigator().setPlace(test::placeAt(1, 1, traces::Direction::kForward, 2));
+  whatIf();
+  EXPECT_NE(status().indexOf("What if · the same again"), -1) << status().toStdString();
+  EXPECT_EQ(compared().settings, std::vector<std::string>());
+  EXPECT_EQ(compared().first(), nullptr) << "the same numbers, bit for bit";
+}
+
+TEST_F(ComparedWhatIfTest, EverySettingThatDiffersIsNamedAndTheWorkIsThatOfThePlan) {
+  openFile(test::sampleTraceFile(4, {}));
+  window.navigator().setPlace(test::placeAt(0, 0, traces::Direction::kForward, 0));
+  choice("Balance")->setCurrentText("none");
+  choice("Hops")->setCurrentText("ordered");
+  whatIf();
+  EXPECT_EQ(compared().settings, (std::vector<std::string>{R"(balance: "none" against "head_tail")",
+                                                           R"(p2p: "ordered" against "batched")"}));
+  const traces::CostPair* step = compared().costsAt(Place{});
+  ASSERT_NE(step, nullptr);
+  // The last of four contiguous ranks of 32 tokens against head and tail of 16 each.
+  EXPECT_DOUBLE_EQ(*step->run[traces::Cost::kPairs] / *step->other[traces::Cost::kPairs],
+                   (32 * 96 + 32 * 33 / 2) / (128 * 129 / 2 / 4.0));
+  window.showView("compare");
+  EXPECT_EQ(std::ranges::count_if(window.findChildren<Stage*>(), &QWidget::isVisible), 1)
+      << "both runs are in this one view";
+  window.showView("ring");
+  EXPECT_EQ(std::ranges::count_if(window.findChildren<Stage*>(), &QWidget::isVisible), 2);
+  QTest::keyClick(&window, Qt::Key_Escape);
+  EXPECT_EQ(window.viewing().comparison.state(), Comparison::State::kNone);
+}
+
 /// Recorded from two texts, with a mistake: the next run has both, and makes it again.
 TEST_F(WhatIfTest, WhatIfOfAnOpenedRecordingKeepsItsTextsAndWhatWasInjected) {
   const std::string text = dir.file("own.txt");

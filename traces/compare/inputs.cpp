@@ -3,6 +3,7 @@
 
 #include "traces/compare/logical_tensor.h"
 #include "traces/compare/parts.h"
+#include "traces/core/whole_number.h"
 #include "traces/query/own_tokens.h"
 
 namespace ringscope::traces {
@@ -62,6 +63,35 @@ TensorDifference differenceOf(const BySequenceAndToken& ours, const BySequenceAn
   return found;
 }
 
+/// Of the first sequence; in a new run wherever a rank, the counting or the agreement changes.
+std::vector<HeldPositions> heldPositions(const BySequenceAndToken& ours,
+                                         const BySequenceAndToken& theirs) {
+  std::vector<HeldPositions> held;
+  for (const auto& [at, entry] : ours) {
+    if (at.first != 0) break;
+    const auto match = theirs.find(at);
+    const std::int64_t position = wholeNumber(entry.value);
+    const bool differs = match != theirs.end() && match->second.value != entry.value;
+    const bool goes_on = !held.empty() && held.back().rank == entry.rank &&
+                         held.back().differs == differs &&
+                         held.back().token.value() + held.back().tokens == at.second &&
+                         held.back().position + held.back().tokens == position;
+    if (!goes_on) held.push_back({TokenIndex::of(at.second), 0, position, entry.rank, differs});
+    ++held.back().tokens;
+  }
+  return held;
+}
+
+/// So many can be told apart in a picture; of more, the difference alone is kept.
+constexpr std::size_t kMostHeld = 4096;
+
+void addPositions(const BySequenceAndToken& ours, const BySequenceAndToken& theirs,
+                  std::int32_t train_step, RunComparison& comparison) {
+  PositionPair pair{train_step, heldPositions(ours, theirs), heldPositions(theirs, ours)};
+  if (pair.run.size() <= kMostHeld && pair.other.size() <= kMostHeld)
+    comparison.positions.push_back(std::move(pair));
+}
+
 }  // namespace
 
 void compareInputs(const Trace& run, const Trace& other, RunComparison& comparison) {
@@ -72,6 +102,8 @@ void compareInputs(const Trace& run, const Trace& other, RunComparison& comparis
     TensorDifference difference = differenceOf(entries, found->second);
     difference.place = {key.first};
     difference.tensor = key.second;
+    if (difference.tensor == "position_ids" && difference.differing > 0)
+      addPositions(entries, found->second, key.first, comparison);
     comparison.all.push_back(std::move(difference));
   }
 }

@@ -46,10 +46,14 @@ void compareKind(const RunLayers& run, const std::vector<LayerTensors>& ours,
 
 }  // namespace
 
-void compareLayers(const Trace& run, const Trace& other, RunComparison& comparison) {
+void compareLayers(const Trace& run, const Trace& other, RunComparison& comparison,
+                   const GoOn& go_on) {
   const RunLayers ours{run}, theirs{other};
   const auto known = recordedLayers(other).with_values;
-  for (const LayerPass& pass : recordedLayers(run).with_values) {
+  const auto passes = recordedLayers(run).with_values;
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    const LayerPass& pass = passes[i];
+    if (!goesOn(go_on, static_cast<double>(i) / static_cast<double>(passes.size()))) return;
     // Microbatches are of how a run is parted; the first of each is compared.
     if (pass.microbatch != 0 || std::ranges::find(known, pass) == known.end()) continue;
     const auto a = ours.at(pass), b = theirs.at(pass);

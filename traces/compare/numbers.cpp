@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "traces/compare/parts.h"
 #include "traces/compare/row_tally.h"
 #include "traces/query/step_log.h"
-#include "traces/verify/scalar_check.h"
 
 namespace ringscope::traces {
 namespace {
 
-constexpr const char* kNumbers[] = {"targets", "loss", "grad_norm"};
+constexpr std::pair<const char*, std::optional<double> LoggedStep::*> kNumbers[] = {
+    {"targets", &LoggedStep::targets},
+    {"loss", &LoggedStep::loss},
+    {"grad_norm", &LoggedStep::grad_norm}};
 
 }  // namespace
 
 void compareNumbers(const Trace& run, const Trace& other, RunComparison& comparison) {
-  for (const Note& note : run.notes()) {
-    const auto step = loggedStepOf(note.key);
-    if (!step) continue;
-    for (const char* name : kNumbers) {
-      const Place place{*step};
-      const auto a = loggedNumber(run, place.train_step, name),
-                 b = loggedNumber(other, place.train_step, name);
-      if (!a || !b || isCompared(comparison, place, name)) continue;
+  const auto theirs = loggedSteps(other);
+  for (const auto& [step, logged] : loggedSteps(run)) {
+    const auto found = theirs.find(step);
+    if (found == theirs.end()) continue;
+    for (const auto& [name, number] : kNumbers) {
+      const auto a = logged.*number, b = found->second.*number;
+      if (!a || !b) continue;
       RowTally tally;
       tally.add({&*a, 1}, {&*b, 1}, {}, WorldRank::none(), WorldRank::none());
       TensorDifference difference = tally.difference();
-      difference.place = place;
+      difference.place = {step};
       difference.tensor = name;
       comparison.all.push_back(std::move(difference));
     }

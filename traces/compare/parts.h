@@ -5,23 +5,31 @@
 #include <vector>
 
 #include "traces/compare/run_comparison.h"
+#include "traces/query/trace.h"
 
 namespace ringscope::traces {
 
 /// Each part of a comparison adds what it finds to `comparison.all`, in no order, and says in
 /// `left_out` what it could not compare.
 
+/// What differs of the configurations: `comparison.settings`.
+void compareSettings(const Trace& run, const Trace& other, RunComparison& comparison);
 /// Token ids, labels and position ids, by token.
 void compareInputs(const Trace& run, const Trace& other, RunComparison& comparison);
 /// q, k, v, out, lse, dout, dq, dk, dv of every layer whose values both have.
-void compareLayers(const Trace& run, const Trace& other, RunComparison& comparison);
+void compareLayers(const Trace& run, const Trace& other, RunComparison& comparison,
+                   const GoOn& go_on);
 /// The logged loss, gradient norm and number of targets of each training step.
 void compareNumbers(const Trace& run, const Trace& other, RunComparison& comparison);
 /// Gradients and weights by name where both have all of their parts; and by hashes and statistics
 /// whatever no other part has compared.
-void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison);
+void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison,
+                    const GoOn& go_on);
 
-/// Whether a tensor of this place and name is compared already.
-bool isCompared(const RunComparison& comparison, const Place& place, const std::string& tensor);
+/// What only one of them has, or neither, and what would have recorded it.
+void sayWhatIsLeftOut(const Trace& run, const Trace& other, const CostsByPlace& ours,
+                      const CostsByPlace& theirs, RunComparison& comparison);
+/// What the settings and the machines make of the numbers: `comparison.remarks`.
+void remark(const Trace& run, const Trace& other, RunComparison& comparison);
 
 }  // namespace ringscope::traces

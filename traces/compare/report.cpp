@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "traces/core/prose.h"
+#include "traces/schema/fields.h"
 
 namespace ringscope::traces {
 namespace {
@@ -27,49 +28,11 @@ const char* nameOf(ComparedBy by) {
   return "";
 }
 
-bool areNames(const TensorDifference& d) {
-  return d.tensor.starts_with("buffer.") || d.tensor == "position_ids";
-}
-
-/// "differs by 3.1e-07 of its size (equal runs by 2.0e-07) in 12 of 64 rows"
-std::string describeSize(const TensorDifference& d) {
-  if (d.differing == 0)
-    return d.by == ComparedBy::kStatistics ? "has the same statistics" : "is bit for bit the same";
-  const std::string many = describeCount(d.differing) + " of " + describeCount(d.rows);
-  if (areNames(d)) return "differs at " + many + " tokens";
-  std::string size = "differs by " + describeSignificant(d.worst, 2) + " of its size";
-  if (d.floor) {
-    size += " (equal runs by ";
-    size += describeSignificant(*d.floor, 2);
-    size += ")";
-  }
-  if (d.by == ComparedBy::kStatistics) return size + ", by statistics";
-  return d.rows > 1 ? size + " in " + many + " rows" : size;
-}
-
 void addPart(std::string& text, const char* what, const std::optional<std::int64_t>& number) {
   if (!number) return;
   if (!text.empty()) text += ", ";
   text += what;
   text += std::to_string(*number);
-}
-
-std::string lineOf(const TensorDifference& d) {
-  std::string line = d.differs() ? "  ≠ " : d.differing > 0 ? "  ≈ " : "  = ";
-  line += describe(d);
-  line += " ";
-  line += describeSize(d);
-  const std::string where = describeWhere(d);
-  if (d.differing > 0 && !where.empty()) {
-    line += areNames(d) ? ", first at " : ", most at ";
-    line += where;
-  }
-  if (d.unmatched > 0) {
-    line += "; ";
-    line += describeCount(d.unmatched);
-    line += " rows are of one run alone";
-  }
-  return line + "\n";
 }
 
 /// Of each tensor and layer the training step in which it differs most, in the order of the first.
@@ -87,29 +50,98 @@ std::vector<const TensorDifference*> worstOfEach(const RunComparison& comparison
   return rows;
 }
 
-std::string summaryOf(const RunComparison& comparison) {
-  const TensorDifference* first = comparison.first();
-  const std::string compared =
-      describeCount(static_cast<std::int64_t>(comparison.all.size()), "comparison");
-  if (!first)
-    return comparison.has_floor ? "✓ In " + compared + " nothing differs by more than equal runs.\n"
-                                : "✓ All " + compared + " agree bit for bit or by statistics.\n";
-  std::string text = "≠ " + describeCount(comparison.differing()) + " of " + compared +
-                     " differ. First: " + describe(*first) + " " + describeSize(*first);
-  if (const std::string where = describeWhere(*first); !where.empty()) text += ", at " + where;
-  text += ".\n";
-  const TensorDifference* steepest = comparison.steepest();
-  if (steepest && steepest != first)
-    text += "  Most of it comes in at " + describe(*steepest) + ", which " +
-            describeSize(*steepest) + ".\n";
-  if (!comparison.has_floor)
-    text +=
-        "  How much of this is rounding two recordings cannot tell: --floor RUN3, a second "
-        "recording of the other run, says by how much equal runs differ.\n";
-  return text;
+/// Of the last training step that both have: the first one also warms up.
+std::string costsOf(const RunComparison& comparison) {
+  const CostPair* last = nullptr;
+  for (const CostPair& pair : comparison.costs)
+    if (!pair.place.layer.exists()) last = &pair;
+  if (!last) return "";
+  std::string lines;
+  for (std::size_t i = 0; i < kValueCount<Cost>; ++i)
+    if (const std::string line = describe(*last, static_cast<Cost>(i)); !line.empty())
+      lines += "  " + line + "\n";
+  return lines.empty() ? ""
+                       : "What training step " + std::to_string(last->place.train_step) +
+                             " gave and took, of all ranks:\n" + lines;
+}
+
+nlohmann::json jsonOf(const Costs& costs) {
+  nlohmann::json json;
+  for (std::size_t i = 0; i < kValueCount<Cost>; ++i) {
+    const auto cost = static_cast<Cost>(i);
+    json[name(cost)] = costs[cost] ? number(*costs[cost]) : nlohmann::json();
+  }
+  return json;
 }
 
 }  // namespace
+
+bool areNames(const TensorDifference& d) {
+  return d.tensor.starts_with("buffer.") || d.tensor == "position_ids";
+}
+
+std::string describeSize(const TensorDifference& d) {
+  if (d.differing == 0)
+    return d.by == ComparedBy::kStatistics ? "has the same statistics" : "is bit for bit the same";
+  const std::string many = describeCount(d.differing) + " of " + describeCount(d.rows);
+  if (areNames(d)) return "differs at " + many + " tokens";
+  std::string size = "differs by " + describeSignificant(d.worst, 2) + " of its size";
+  if (d.floor) {
+    size += " (equal runs by ";
+    size += describeSignificant(*d.floor, 2);
+    size += ")";
+  }
+  if (d.by == ComparedBy::kStatistics) return size + ", by statistics";
+  return d.rows > 1 ? size + " in " + many + " rows" : size;
+}
+
+std::string describeRatio(const CostPair& pair, Cost cost) {
+  const auto &a = pair.run[cost], &b = pair.other[cost];
+  const bool of_size = cost != Cost::kLoss && cost != Cost::kGradNorm;
+  if (!of_size || !a || !b || *b <= 0 || *a == *b) return "";
+  return describeSignificant(*a / *b, 3) + "×";
+}
+
+std::string describe(const CostPair& pair, Cost cost) {
+  const auto &a = pair.run[cost], &b = pair.other[cost];
+  if (!a || !b) return "";
+  std::string line = title(cost);
+  line += ": " + describe(cost, *a) + " against " + describe(cost, *b);
+  if (const std::string ratio = describeRatio(pair, cost); !ratio.empty())
+    line += " (" + ratio + ")";
+  return line;
+}
+
+std::vector<std::string> conclusionOf(const RunComparison& comparison) {
+  const TensorDifference* first = comparison.first();
+  const std::string compared =
+      describeCount(static_cast<std::int64_t>(comparison.all.size()), "comparison");
+  if (comparison.all.empty())
+    return {
+        "– No tensor and no number is recorded at the same place of both: whether their values "
+        "differ is not known."};
+  if (!first)
+    return {comparison.has_floor ? "✓ In " + compared + " nothing differs by more than equal runs."
+                                 : "✓ All " + compared + " agree bit for bit or by statistics."};
+  std::string text = "≠ " + describeCount(comparison.differing()) + " of " + compared +
+                     " differ. First: " + describe(*first) + " " + describeSize(*first);
+  if (const std::string where = describeWhere(*first); !where.empty()) text += ", at " + where;
+  std::vector<std::string> lines = {text + "."};
+  const TensorDifference* steepest = comparison.steepest();
+  if (steepest && steepest != first)
+    lines.push_back("Most of it comes in at " + describe(*steepest) + ", which " +
+                    describeSize(*steepest) + ".");
+  if (!comparison.has_floor)
+    lines.emplace_back(
+        "How much of this is rounding two recordings cannot tell: --floor RUN3, a second "
+        "recording of the other run, says by how much equal runs differ.");
+  return lines;
+}
+
+std::vector<std::string> describeSettings(const RunComparison& comparison) {
+  if (!comparison.settings.empty()) return comparison.settings;
+  return {"none of those that are recorded"};
+}
 
 std::string describe(const TensorDifference& d) {
   Place place = d.place;
@@ -130,17 +162,56 @@ std::string describeWhere(const TensorDifference& d) {
   return text + "rank " + toString(d.rank) + " against rank " + toString(d.other);
 }
 
+std::string describeExtent(const TensorDifference& d) {
+  if (d.differing == 0) return "";
+  const std::string many = describeCount(d.differing) + " of " + describeCount(d.rows);
+  std::string extent = areNames(d)                       ? many + " tokens"
+                       : d.rows > 1                      ? many + " rows"
+                       : d.by == ComparedBy::kStatistics ? "by statistics"
+                                                         : "";
+  if (const std::string where = describeWhere(d); !where.empty()) {
+    if (!extent.empty()) extent += ", ";
+    extent += areNames(d) ? "first at " : "most at ";
+    extent += where;
+  }
+  return extent;
+}
+
+std::string describeFully(const TensorDifference& d) {
+  std::string line = d.differs() ? "≠ " : d.differing > 0 ? "≈ " : "= ";
+  line += describe(d);
+  line += " ";
+  line += describeSize(d);
+  const std::string where = describeWhere(d);
+  if (d.differing > 0 && !where.empty()) {
+    line += areNames(d) ? ", first at " : ", most at ";
+    line += where;
+  }
+  if (d.unmatched > 0) {
+    line += "; ";
+    line += describeCount(d.unmatched);
+    line += " rows are of one run alone";
+  }
+  return line;
+}
+
 std::string toText(const RunComparison& comparison) {
-  std::string text;
-  for (const std::string& setting : comparison.settings) text += "  " + setting + "\n";
-  if (!text.empty()) text = "Settings that differ:\n" + text;
+  std::string text = "Settings that differ:\n";
+  for (const std::string& setting : describeSettings(comparison)) text += "  " + setting + "\n";
+  text += costsOf(comparison);
   text +=
       "The same place of the model in both runs; of each tensor the training step in which it "
       "differs most:\n";
-  for (const TensorDifference* d : worstOfEach(comparison)) text += lineOf(*d);
+  for (const TensorDifference* d : worstOfEach(comparison)) text += "  " + describeFully(*d) + "\n";
   for (const std::string& sentence : comparison.left_out)
     text += "  – not compared: " + sentence + "\n";
-  return text + summaryOf(comparison);
+  for (const std::string& sentence : comparison.remarks) text += "  ◆ " + sentence + "\n";
+  const char* indent = "";
+  for (const std::string& sentence : conclusionOf(comparison)) {
+    text += indent + sentence + "\n";
+    indent = "  ";
+  }
+  return text;
 }
 
 nlohmann::json toJson(const RunComparison& comparison) {
@@ -162,7 +233,13 @@ nlohmann::json toJson(const RunComparison& comparison) {
             {"rank", toJson(d.rank)},
             {"other_rank", toJson(d.other)}};
   };
-  nlohmann::json all = nlohmann::json::array();
+  nlohmann::json all = nlohmann::json::array(), costs = nlohmann::json::array();
+  for (const CostPair& pair : comparison.costs)
+    costs.push_back({{"train_step", pair.place.train_step},
+                     {"layer", toJson(pair.place.layer)},
+                     {"direction", name(pair.place.direction)},
+                     {"run", jsonOf(pair.run)},
+                     {"other", jsonOf(pair.other)}});
   for (const TensorDifference& d : comparison.all) all.push_back(json(d));
   const TensorDifference *first = comparison.first(), *steepest = comparison.steepest();
   return {{"settings", comparison.settings},
@@ -172,6 +249,8 @@ nlohmann::json toJson(const RunComparison& comparison) {
           {"first", first ? json(*first) : nlohmann::json()},
           {"steepest", steepest ? json(*steepest) : nlohmann::json()},
           {"left_out", comparison.left_out},
+          {"remarks", comparison.remarks},
+          {"costs", costs},
           {"tensors", all}};
 }
 

@@ -10,6 +10,7 @@
 
 #include "traces/compare/parts.h"
 #include "traces/core/error.h"
+#include "traces/query/trace.h"
 
 namespace ringscope::traces {
 namespace {
@@ -50,45 +51,45 @@ std::tuple<std::int32_t, int, std::int32_t, int, std::string> wayOf(const Tensor
   return way(kAfterLayers);
 }
 
-/// What has no bearing on the numbers of a run.
-bool isOfRecording(const std::string& setting) {
-  static constexpr std::array kOfRecording = {"capture", "verify", "cores"};
-  return std::ranges::find(kOfRecording, setting) != kOfRecording.end();
+/// Of all training steps and passes that both have.
+std::vector<CostPair> pairsOf(const CostsByPlace& ours, const CostsByPlace& theirs) {
+  std::vector<CostPair> pairs;
+  for (const auto& [place, costs] : ours)
+    if (const auto found = theirs.find(place); found != theirs.end())
+      pairs.push_back({place, costs, found->second});
+  return pairs;
 }
 
-void compareSettings(const Trace& run, const Trace& other, RunComparison& comparison) {
-  if (!run.run() || !other.run()) {
-    comparison.left_out.push_back("settings: one of the recordings does not say what was run");
-    return;
-  }
-  const nlohmann::json ours = toJson(*run.run()), theirs = toJson(*other.run());
-  for (const auto& [setting, value] : ours.items()) {
-    if (isOfRecording(setting) || !theirs.contains(setting) || theirs.at(setting) == value)
-      continue;
-    std::string sentence = setting;
-    sentence += ": ";
-    sentence += value.dump();
-    sentence += " against ";
-    sentence += theirs.at(setting).dump();
-    comparison.settings.push_back(std::move(sentence));
-  }
-}
-
-RunComparison compareAllOf(const Trace& run, const Trace& other) {
+RunComparison compareAllOf(const Trace& run, const Trace& other, const GoOn& go_on) {
   RunComparison comparison;
   compareSettings(run, other, comparison);
   compareInputs(run, other, comparison);
-  compareLayers(run, other, comparison);
+  constexpr double kLayers = 0.6;  // of the work, as a guess
+  compareLayers(run, other, comparison, partOf(go_on, 0, kLayers));
   compareNumbers(run, other, comparison);
-  compareTensors(run, other, comparison);
+  compareTensors(run, other, comparison, partOf(go_on, kLayers, 1));
   std::ranges::stable_sort(comparison.all, {}, wayOf);
   return comparison;
+}
+
+void addCosts(const Trace& run, const Trace& other, RunComparison& comparison, const GoOn& go_on) {
+  constexpr double kHalf = 0.5;
+  const CostsByPlace ours = costsOf(run, partOf(go_on, 0, kHalf)),
+                     theirs = costsOf(other, partOf(go_on, kHalf, 1));
+  comparison.costs = pairsOf(ours, theirs);
+  sayWhatIsLeftOut(run, other, ours, theirs, comparison);
+  remark(run, other, comparison);
 }
 
 }  // namespace
 
 std::int64_t RunComparison::differing() const {
   return std::ranges::count_if(all, &TensorDifference::differs);
+}
+
+const CostPair* RunComparison::costsAt(const Place& place) const {
+  const auto found = std::ranges::lower_bound(costs, place, before, &CostPair::place);
+  return found != costs.end() && found->place == place ? &*found : nullptr;
 }
 
 const TensorDifference* RunComparison::first() const {
@@ -111,15 +112,19 @@ const TensorDifference* RunComparison::steepest() const {
   return steepest;
 }
 
-RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* floor) {
-  RunComparison comparison = compareAllOf(run, other);
-  if (comparison.all.empty())
+RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* floor,
+                          const GoOn& go_on) {
+  const double values = floor ? 0.4 : 0.8;  // of the whole work, as a guess
+  RunComparison comparison = compareAllOf(run, other, partOf(go_on, 0, values));
+  addCosts(run, other, comparison, partOf(go_on, 0.8, 1));
+  if (comparison.all.empty() && comparison.costs.empty() && goesOn(go_on, 1))
     throw inputError(
-        "the two recordings have no tensor and no number at the same training step and layer; "
-        "record both with values or statistics of the same steps");
+        "the two recordings have no tensor, no number and no event at the same training step and "
+        "layer; record both with values or statistics of the same steps");
   if (!floor) return comparison;
   comparison.has_floor = true;
-  const RunComparison equal = compareAllOf(*floor, other);  // of the same size as those above
+  const RunComparison equal =
+      compareAllOf(*floor, other, partOf(go_on, values, 0.8));  // of the same size as those above
   using Key = std::tuple<std::int32_t, std::int32_t, Direction, std::string>;
   const auto key = [](const TensorDifference& d) {
     return Key{d.place.train_step, d.place.layer.value(), d.place.direction, d.tensor};

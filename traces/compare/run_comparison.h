@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "traces/compare/costs.h"
+#include "traces/compare/go_on.h"
+#include "traces/schema/place.h"
 
 namespace ringscope::traces {
+class Trace;
 
 /// What a tensor of two runs was compared by.
 enum class ComparedBy {
@@ -45,15 +48,41 @@ struct TensorDifference {
   bool differs() const { return floor ? worst > *floor : differing > 0; }
 };
 
+/// Consecutive tokens of a sequence that one rank had, whose position ids rise by one.
+struct HeldPositions {
+  TokenIndex token;  ///< the first
+  std::int64_t tokens = 0;
+  std::int64_t position = 0;  ///< of the first
+  WorldRank rank;
+  bool differs = false;  ///< from the other run's
+};
+
+/// The position ids of the first sequence in both runs, by token; only where any differs.
+struct PositionPair {
+  std::int32_t train_step = 0;
+  std::vector<HeldPositions> run, other;
+};
+
+/// What a training step, or one direction of a layer in it, took of both runs.
+struct CostPair {
+  Place place;
+  Costs run, other;
+};
+
 /// Two runs of one model on the same data, by logical place: neither meshes nor strategies need be
 /// equal.
 struct RunComparison {
-  std::vector<std::string> settings;  ///< "cp: 2 against 1": what differs of the configurations
+  std::vector<std::string> settings;  ///< "cp: 2 against 1": all that differs of the configurations
   std::vector<TensorDifference> all;  ///< along the data's way: inputs, forward, loss, backward
-  std::vector<std::string> left_out;  ///< sentences: what could not be compared, and why
+  std::vector<PositionPair> positions;  ///< by training step
+  std::vector<CostPair> costs;          ///< of all places that both have, in the order of visiting
+  std::vector<std::string> left_out;  ///< what could not be compared, and why: "loss: the other …"
+  std::vector<std::string> remarks;   ///< sentences: what to bear in mind in reading the rest
   bool has_floor = false;
 
   std::int64_t differing() const;
+  /// What this place took of both; null where one of them does not have it.
+  const CostPair* costsAt(const Place& place) const;
   /// The first that differs; null: none does.
   const TensorDifference* first() const;
   /// Where differences grow most from what was compared before it: null where nothing differs.
@@ -61,7 +90,9 @@ struct RunComparison {
 };
 
 /// `floor`: a second recording of what `other` is a recording of; null: there is none. Throws
-/// inputError where values are damaged, or nothing can be compared.
-RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* floor = nullptr);
+/// inputError where values are damaged, or nothing can be compared. When `go_on` ends it early,
+/// what it returns is worth nothing.
+RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* floor = nullptr,
+                          const GoOn& go_on = {});
 
 }  // namespace ringscope::traces

@@ -148,18 +148,15 @@ TensorDifference compared(const Trace& run, const Parts& ours, const Trace& othe
 
 }  // namespace
 
-bool isCompared(const RunComparison& comparison, const Place& place, const std::string& tensor) {
-  return std::ranges::any_of(comparison.all, [&](const TensorDifference& difference) {
-    return difference.place == place && difference.tensor == tensor;
-  });
-}
-
-void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison) {
+void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison,
+                    const GoOn& go_on) {
   const auto ours = partsOf(run), theirs = partsOf(other);
   std::map<Logical, bool> known;
   for (const TensorDifference& d : comparison.all)
     known[{d.place.train_step, d.place.layer.value(), d.place.direction, d.tensor}] = true;
+  std::size_t done = 0;
   for (const auto& [logical, parts] : ours) {
+    if (!goesOn(go_on, static_cast<double>(done++) / static_cast<double>(ours.size()))) return;
     const auto found = theirs.find(logical);
     if (found == theirs.end() || known.contains(logical)) continue;
     TensorDifference difference = compared(run, parts, other, found->second);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/paint/position_strip_painter.h"
 
+#include <cmath>
+
 #include "viz/style/face.h"
 
 namespace ringscope::viz {
@@ -25,8 +27,18 @@ void drawEnds(QPainter& p, const QRectF& bar, const PositionRun& run) {
   p.drawText(inside, Qt::AlignVCenter | Qt::AlignRight, last);
 }
 
-void drawRun(QPainter& p, const QRectF& bar, const PositionRun& run, WorldRank rank,
-             const Theme& theme) {
+/// Over a bar that has just been drawn, in its ink.
+void drawShould(QPainter& p, const QRectF& bar, const PositionRun& run) {
+  p.setFont(textFont(11, QFont::DemiBold));
+  p.drawText(
+      bar, Qt::AlignCenter,
+      QString("≠ should be %1 … %2").arg(run.should_begin).arg(run.should_begin + run.tokens - 1));
+}
+
+}  // namespace
+
+void paintPositionRun(QPainter& p, const QRectF& bar, const PositionRun& run, WorldRank rank,
+                      const Theme& theme) {
   p.setBrushOrigin(bar.topLeft());
   if (run.wrong) {
     p.setPen(QPen(theme.wrong, 1));
@@ -48,16 +60,33 @@ void drawRun(QPainter& p, const QRectF& bar, const PositionRun& run, WorldRank r
   p.setPen(ink);
   if (bar.height() < 10) return;  // too thin for numbers; colour and hatching still tell
   drawEnds(p, bar, run);
-  if (run.wrong && bar.width() > 190) {
-    p.setFont(textFont(11, QFont::DemiBold));
-    p.drawText(bar, Qt::AlignCenter,
-               QString("≠ should be %1 … %2")
-                   .arg(run.should_begin)
-                   .arg(run.should_begin + run.tokens - 1));
-  }
 }
 
-}  // namespace
+void paintHeldRuns(QPainter& p, const QRectF& bar, const std::vector<HeldRun>& runs,
+                   const Theme& theme) {
+  constexpr double kLeast = 3;  // pixels of a run that is drawn by itself
+  if (runs.empty()) return;
+  const HeldRun& last = runs.back();
+  const double scale = bar.width() / static_cast<double>(last.token + last.positions.tokens);
+  double drawn = -1;
+  bool drawn_wrong = false;
+  for (const HeldRun& run : runs) {
+    const double x = bar.left() + scale * static_cast<double>(run.token);
+    const double w = scale * static_cast<double>(run.positions.tokens);
+    if (w >= kLeast) {
+      const double gap = w > 12 ? 3 : 1;
+      paintPositionRun(p, QRectF(x, bar.top(), w - gap, bar.height()), run.positions, run.rank,
+                       theme);
+      continue;
+    }
+    const bool wrong = run.positions.wrong;
+    if (std::floor(x) == drawn && (drawn_wrong || !wrong)) continue;
+    drawn = std::floor(x);
+    drawn_wrong = wrong;
+    p.fillRect(QRectF(drawn, bar.top(), 1, bar.height()),
+               wrong ? theme.wrong : rankColor(run.rank));
+  }
+}
 
 StripRow positionStripRow(const QRectF& area, std::size_t rows, std::size_t row) {
   const double top = area.top() + kHead + 3, height = area.bottom() - kHead - 8 - area.top();
@@ -111,7 +140,9 @@ void paintPositionStrip(QPainter& p, const QRectF& area, const PositionStrip& st
     for (const auto& run : row.runs) {
       const double w =
           where.bar.width() * static_cast<double>(run.tokens) / static_cast<double>(tokens);
-      drawRun(p, QRectF(x, where.bar.top(), w - 4, where.bar.height()), run, row.rank, theme);
+      const QRectF bar(x, where.bar.top(), w - 4, where.bar.height());
+      paintPositionRun(p, bar, run, row.rank, theme);
+      if (run.wrong && bar.width() > 190 && bar.height() >= 10) drawShould(p, bar, run);
       x += w;
     }
   }

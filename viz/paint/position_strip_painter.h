@@ -13,6 +13,15 @@ namespace ringscope::viz {
 void paintPositionStrip(QPainter& painter, const QRectF& area, const PositionStrip& strip,
                         const Theme& theme);
 
+/// Draws a run over its bar: its rank's colour and its ends, or, where it is wrong, outlined and
+/// hatched. The painter's pen is left in the ink of what was written.
+void paintPositionRun(QPainter& painter, const QRectF& bar, const PositionRun& run, WorldRank rank,
+                      const Theme& theme);
+
+/// Draws runs in global order over a bar, as many as there are pixels.
+void paintHeldRuns(QPainter& painter, const QRectF& bar, const std::vector<HeldRun>& runs,
+                   const Theme& theme);
+
 /// Where one of `rows` ranks lies in the area of a drawn strip: in columns beside each other where
 /// lines under each other would be too thin to be read.
 struct StripRow {

@@ -197,17 +197,6 @@ int headsSharedBy(const GroupPass& pass) {
   return static_cast<int>(std::min(shared, std::max<std::size_t>(1, pass.ranks().size())));
 }
 
-std::int64_t headsOf(const ScheduleRecord& schedule) {
-  return std::max<std::int64_t>(1, schedule.q_head_end - schedule.q_head_begin);
-}
-
-double workOf(const ScheduleRecord& schedule) {
-  double pairs = 0;
-  for (const auto& stage : schedule.stages)
-    for (const auto& piece : stage.pieces) pairs += Band::of(piece).pairs();
-  return pairs * static_cast<double>(headsOf(schedule));
-}
-
 void addCells(std::vector<CoverageCell>& cells, const Band& band,
               const std::vector<LocalRun>& queries, const std::vector<LocalRun>& keys,
               WorldRank source, bool now) {

@@ -6,6 +6,7 @@
 
 #include "traces/schema/band.h"
 #include "traces/schema/schedule_record.h"
+#include "traces/schema/work.h"
 #include "viz/scene/data.h"
 
 namespace ringscope::viz {
@@ -77,12 +78,6 @@ class GroupPass {
 
 /// Ranks that share heads with the first of a group, by its schedule; 1: nobody does.
 int headsSharedBy(const GroupPass& pass);
-
-/// Query heads that a rank attends; 1 where it is not recorded.
-std::int64_t headsOf(const traces::ScheduleRecord& schedule);
-
-/// (query, key) pairs that a schedule attends, over its heads.
-double workOf(const traces::ScheduleRecord& schedule);
 
 /// Adds what one piece attends; a pair of chunks that several pieces attend is one cell.
 void addCells(std::vector<CoverageCell>& cells, const Band& band,

@@ -176,14 +176,7 @@ bool CoverageScene::isFault(const PairCell& cell) const {
 }
 
 double CoverageScene::efficiency() const {
-  return balanceOf(work_total);
-}
-
-double balanceOf(const std::vector<double>& work) {
-  const double largest = work.empty() ? 0 : *std::ranges::max_element(work);
-  if (largest <= 0) return 1;
-  return std::accumulate(work.begin(), work.end(), 0.0) / static_cast<double>(work.size()) /
-         largest;
+  return traces::balanceOf(work_total);
 }
 
 WorldRank CoverageScene::longestWaiting() const {

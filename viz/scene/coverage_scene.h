@@ -68,7 +68,4 @@ std::string describe(const CoverageScene& scene);
 /// Who attended one cell, and when.
 std::string describePair(const CoverageScene& scene, int query_chunk, int key_chunk);
 
-/// Mean over largest; 1 where there is none.
-double balanceOf(const std::vector<double>& work);
-
 }  // namespace ringscope::viz

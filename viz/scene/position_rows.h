@@ -21,6 +21,15 @@ struct PositionRun {
   friend bool operator==(const PositionRun&, const PositionRun&) = default;
 };
 
+/// Those of some tokens in global order, whoever had them.
+struct HeldRun {
+  std::int64_t token = 0;  ///< the first
+  WorldRank rank;
+  PositionRun positions;
+
+  friend bool operator==(const HeldRun&, const HeldRun&) = default;
+};
+
 /// The position ids that one rank's model used in one training step; empty runs: not recorded.
 struct PositionRow {
   WorldRank rank = WorldRank::of(0);

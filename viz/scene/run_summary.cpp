@@ -30,7 +30,8 @@ RunSummary runSummary(const traces::Trace& trace, int train_step) {
     if (const auto* schedule = trace.schedule(train_step, rank, traces::Direction::kForward))
       work.push_back(workOf(*schedule));
   }
-  if (!work.empty() && std::ssize(work) == trace.worldSize()) summary.balance = balanceOf(work);
+  if (!work.empty() && std::ssize(work) == trace.worldSize())
+    summary.balance = traces::balanceOf(work);
   const traces::DiffRecord* worst = nullptr;
   for (const auto& diff : trace.diffs())
     if (diff.place.train_step == train_step) traces::keepWorse(worst, diff);

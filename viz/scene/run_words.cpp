@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/run_words.h"
 
-#include <nlohmann/json.hpp>
-#include <set>
-
 #include "traces/diff/summary.h"
 #include "traces/doctor/diagnosis.h"
-#include "traces/join/join_files.h"
 #include "traces/query/imported.h"
+#include "traces/query/shared_cores.h"
 #include "traces/query/trace.h"
 #include "traces/schema/run_rules.h"
 
@@ -24,29 +21,12 @@ int recordedRanks(const traces::Trace& trace) {
   return ranks;
 }
 
-/// Each process says of which boot of which machine its clock is.
-bool isOnOneMachine(const traces::Trace& trace) {
-  std::set<std::string> boots;
-  for (const nlohmann::json* clock : trace.notes(traces::kClockNote)) {
-    const auto boot = clock->is_object() ? clock->find("boot_id") : clock->end();
-    boots.insert(boot != clock->end() && boot->is_string() ? boot->get<std::string>() : "");
-  }
-  return boots.size() == 1 && !boots.contains("");
-}
-
-/// Virtual ranks take turns on the cores of one machine. Ranks that were started one by one may be
-/// on several, and those of GPUs do not compute on cores.
-bool shareCores(const traces::Trace& trace, const traces::RunSpec& run) {
-  const bool here = run.launch != traces::Launch::kEnv || isOnOneMachine(trace);
-  return here && run.device == traces::Device::kCpu && run.cores > 0 && run.worldSize() > run.cores;
-}
-
 std::string ranksText(const traces::Trace& trace) {
   const int ranks = recordedRanks(trace);
   const traces::RunSpec* run = trace.run();
   if (run && ranks < run->worldSize())
     return std::to_string(ranks) + " of " + describeCount(run->worldSize(), "rank");
-  if (!run || !shareCores(trace, *run)) return describeCount(ranks, "rank");
+  if (!run || !traces::sharesCores(trace)) return describeCount(ranks, "rank");
   return describeCount(ranks, "rank") + " on " + describeCount(run->cores, "core") +
          " (virtual: overlap is the scheduler’s)";
 }
@@ -58,10 +38,6 @@ std::string worstText(const traces::DiffRecord* worst) {
 }
 
 }  // namespace
-
-bool sharesCores(const traces::Trace& trace) {
-  return trace.run() && shareCores(trace, *trace.run());
-}
 
 std::string headlineOf(const traces::Trace& trace, bool live) {
   const traces::RunSpec* run = trace.run();

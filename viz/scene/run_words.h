@@ -12,10 +12,6 @@ namespace ringscope::viz {
 /// carried out. `live`: the trace still grows. Empty where nothing says what run it is.
 std::string headlineOf(const traces::Trace& trace, bool live);
 
-/// Its ranks are virtual and take turns on fewer cores: their overlap is the scheduler's. False
-/// where it is not recorded.
-bool sharesCores(const traces::Trace& trace);
-
 /// What the status line is made from beside the trace.
 struct StatusSources {
   const traces::WorstDiffs& worst;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "traces/query/imported.h"
+#include "traces/query/shared_cores.h"
 #include "traces/query/steps.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
@@ -273,7 +274,7 @@ StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
   }
   for (const auto& [place, exposure] : layers)
     account.layers.push_back({place.layer, place.direction, exposure});
-  account.shared_cores = sharesCores(trace);
+  account.shared_cores = traces::sharesCores(trace);
   if (!account.timed) {
     account.sentence =
         "Nothing that these ranks did in this training step has a length: where its time goes is "
@@ -281,11 +282,7 @@ StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
     return account;
   }
   account.sentence = sentenceOf(account);
-  if (account.shared_cores)
-    account.caveat =
-        "As recorded: " + traces::describeCount(trace.run()->worldSize(), "virtual rank") +
-        " take turns on " + traces::describeCount(trace.run()->cores, "core") +
-        ", so waits and overlap are the scheduler's, not a cluster's.";
+  account.caveat = traces::sharedCoresCaveat(trace);
   return account;
 }
 

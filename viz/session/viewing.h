@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "viz/session/comparison.h"
 #include "viz/session/live_reads.h"
 #include "viz/session/player.h"
 
@@ -13,6 +14,7 @@ struct Viewing {
   LiveReads live;
   Navigator navigator{session};
   Player player{session, navigator};
+  Comparison comparison{session};
 };
 
 }  // namespace ringscope::viz

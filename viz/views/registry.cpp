@@ -11,6 +11,7 @@ View* makeMergeView(Viewing& viewing, QWidget* parent);
 View* makeMemoryView(Viewing& viewing, QWidget* parent);
 View* makeCurvesView(Viewing& viewing, QWidget* parent);
 View* makeQueryView(Viewing& viewing, QWidget* parent);
+View* makeCompareView(Viewing& viewing, QWidget* parent);
 View* makeTimelineView(Viewing& viewing, QWidget* parent);
 View* makeDiffView(Viewing& viewing, QWidget* parent);
 View* makeTensorView(Viewing& viewing, QWidget* parent);
@@ -66,6 +67,7 @@ const std::vector<ViewEntry>& viewRegistry() {
       {"now", "Now", makeNowView},
       {"curves", "Curves", makeCurvesView},
       {"query", "Query", makeQueryView},
+      {"compare", "Compare", makeCompareView},
   };
   return kViews;
 }

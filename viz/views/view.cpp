@@ -106,6 +106,12 @@ void View::scrollBy(double by) {
   update();
 }
 
+void View::reveal(double top, double bottom, double head) {
+  const double seen = QWidget::height() / zoom_;
+  if (top < scrollTop() + head) return scrollBy(top - head - scrollTop());
+  if (bottom > scrollTop() + seen) scrollBy(bottom - seen - scrollTop());
+}
+
 void View::wheelEvent(QWheelEvent* event) {
   if (farthestScroll() <= 0) return QWidget::wheelEvent(event);
   scrollBy(-event->angleDelta().y() / 2.0);

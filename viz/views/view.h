@@ -52,6 +52,8 @@ class View : public QWidget {
     const QSizeF seen = QSizeF(size()) / zoom_;
     return {0, 0, seen.width(), std::max(seen.height(), neededHeight(seen.width()))};
   }
+  /// Moves along the page until this stretch of it is seen, `head` of the view being covered.
+  void reveal(double top, double bottom, double head = 0);
   double scrollTop() const { return std::clamp(scroll_, 0.0, farthestScroll()); }
   QPointF onPage(const QPointF& position) const {
     return position / zoom_ + QPointF(0, scrollTop());

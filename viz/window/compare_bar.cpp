@@ -34,6 +34,15 @@ CompareBar::CompareBar(const Viewing& before, const Viewing& after, QWidget* par
 
 void CompareBar::setChange(const QString& change) {
   change_->setText("What if · " + (change.isEmpty() ? "the same again" : change));
+  left_ = "BEFORE";
+  right_ = "AFTER";
+  refresh();
+}
+
+void CompareBar::setPair(const QString& settings) {
+  change_->setText("Beside each other, A against B · " + settings);
+  left_ = "B";
+  right_ = "A";
   refresh();
 }
 
@@ -43,8 +52,8 @@ void CompareBar::refresh() {
     return QString::fromStdString(
         describe(runSummary(viewing.session.trace(), viewing.navigator.place().train_step)));
   };
-  before_text_->setText("BEFORE · " + words(before_));
-  after_text_->setText(after_.session.live() ? "AFTER · running …" : "AFTER · " + words(after_));
+  before_text_->setText(left_ + " · " + words(before_));
+  after_text_->setText(right_ + " · " + (after_.session.live() ? "running …" : words(after_)));
 }
 
 }  // namespace ringscope::viz

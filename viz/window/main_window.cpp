@@ -18,6 +18,7 @@ namespace ringscope::viz {
 namespace {
 
 constexpr double kPresenterZoom = 1.6;
+constexpr const char* kBothRunsView = "compare";
 
 QWidget* separator(QWidget* parent) {
   auto* line = new QWidget(parent);
@@ -125,7 +126,7 @@ QWidget* MainWindow::makeTopBar() {
 QWidget* MainWindow::makeTabs() {
   auto* box = new QWidget(this);
   auto* bar = new QHBoxLayout(box);
-  bar->setContentsMargins(12, 4, 12, 0);
+  bar->setContentsMargins(8, 4, 8, 0);
   bar->setSpacing(0);
   for (const ViewEntry& entry : viewRegistry()) {
     auto* tab = new QToolButton(box);
@@ -170,15 +171,16 @@ void MainWindow::showBeforeStage() {
     views_ << before_stage_->views();
     setTheme(*theme_);
   }
-  before_stage_->show(stage_->shown());
-  before_stage_->setVisible(true);
   compare_->setVisible(true);
-  refreshPanels();
+  showView(stage_->shown());
 }
 
 void MainWindow::showView(const QString& name) {
   stage_->show(name);
   if (before_stage_) before_stage_->show(name);
+  // The Compare view has both runs in it.
+  if (before_stage_) before_stage_->setVisible(compare_->isVisible() && name != kBothRunsView);
+  followBefore();
   for (int t = 0; t < tabs_.size(); ++t) tabs_[t]->setChecked(t == stage_->currentIndex());
   refreshPanels();
   stage_->currentWidget()->setFocus();

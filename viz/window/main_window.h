@@ -53,6 +53,12 @@ class MainWindow : public QMainWindow {
   void saveLayout(QSettings& settings) const;
   void restoreLayout(const QSettings& settings);
 
+  /// Compares what is on show with another recording, in the Compare view; `floor`: a second one of
+  /// the same run, or empty.
+  void compareWith(const QString& other, const QString& floor) {
+    viewing_.comparison.with(other, floor);
+  }
+
   Viewing& viewing() { return viewing_; }
   Session& session() { return viewing_.session; }
   Navigator& navigator() { return viewing_.navigator; }
@@ -90,6 +96,7 @@ class MainWindow : public QMainWindow {
   /// Says why a run cannot work, and leaves what is on show.
   bool refuses(const RunConfig& config);
   void showBeforeStage();
+  void showBeside();
   void closeComparison();
   void goBack();
   void keepPlace();
@@ -108,8 +115,8 @@ class MainWindow : public QMainWindow {
   bool shows_job_ = false;
   QString engine_program_;
   QString trace_path_;
-  QString message_;  ///< what went wrong last
-  QString told_;     ///< what was found where the cursor has been led to; empty: it went on
+  QString message_;                ///< what went wrong last
+  QString told_;  ///< what was found where the cursor has been led to; empty: it went on
   const Theme* theme_;
   ElidedLabel *headline_, *status_, *status_right_;
   RunPanel* run_panel_;

@@ -46,6 +46,9 @@ void MainWindow::connectViewing() {
     if (viewing_.player.playing()) tell({});
   });
   connect(&viewing_.navigator, &Navigator::cursorChanged, this, &MainWindow::followBefore);
+  connect(&background_, &Background::failed, this,
+          [this](const QString&, const QString& problem) { showProblem(problem); });
+  connect(&viewing_.comparison, &Comparison::besideRequested, this, &MainWindow::showBeside);
   connect(&viewing_.live, &LiveReads::readRequested, &engine_, &EngineLink::read);
   connect(&viewing_.live, &LiveReads::tensorsRequested, &engine_, &EngineLink::listTensors);
   connect(timeline_, &TimelineStrip::lanesChanged, panes_, &Panes::partsChanged);

@@ -3,6 +3,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 
+#include "traces/compare/report.h"
 #include "traces/core/error.h"
 #include "viz/link/own_folder.h"
 #include "viz/session/problem.h"
@@ -66,17 +67,44 @@ void MainWindow::whatIf() {
   config.trace = trace_path_ == other ? runsFolder() + "/what-if-2.rscope" : other;
   before_.session.open(viewing_.session.shareTrace(), viewing_.session.name(), false);
   before_.navigator.setCursor(cursor);
+  const QString before = trace_path_;
   showBeforeStage();
   beginRun(config);
   kept_place_ = place;
   compare_->setChange(change);
+  viewing_.comparison.withBefore(before);
+}
+
+/// The second recording of the Compare view, on a stage of its own.
+void MainWindow::showBeside() {
+  const auto runs = viewing_.comparison.runs();
+  if (!runs) return;
+  background_.request(
+      "beside",
+      [path = runs->other.path](const std::stop_token&) { return traces::openTrace(path); },
+      [this, runs](const std::shared_ptr<traces::Trace>& trace) {
+        if (viewing_.comparison.runs() != runs) return;
+        const QString path = QString::fromStdString(runs->other.path);
+        before_.session.open(trace, QFileInfo(path).fileName(), false);
+        before_.session.readTracks(path);
+        before_.navigator.setCursor(viewing_.navigator.cursor());
+        QStringList settings;
+        for (const std::string& setting : traces::describeSettings(runs->comparison))
+          settings << QString::fromStdString(setting);
+        showBeforeStage();
+        compare_->setPair(settings.join(" · "));
+        showView(viewRegistry().front().name);
+      });
 }
 
 void MainWindow::closeComparison() {
+  background_.cancel("beside");
   if (before_stage_) before_stage_->hide();
+  before_.session.open(std::make_shared<traces::Trace>(), {}, false);
   compare_->hide();
   refreshPanels();
   kept_place_.reset();
+  if (viewing_.comparison.before()) viewing_.comparison.close();
 }
 
 void MainWindow::runEnded(const QString& failure) {

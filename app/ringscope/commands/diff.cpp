@@ -12,6 +12,7 @@
 #include "traces/diff/summary.h"
 #include "traces/query/capture_advice.h"
 #include "traces/query/framework.h"
+#include "traces/query/trace.h"
 
 namespace ringscope::app {
 namespace {
@@ -112,7 +113,8 @@ int runAgainst(const Options& o) {
     std::cout << traces::toJson(comparison).dump(2) << "\n";
   else
     std::cout << traces::toText(comparison);
-  return comparison.first() ? kAnswerIsNo : kSuccess;
+  const bool agree = !comparison.first() && !comparison.all.empty();
+  return agree ? kSuccess : kAnswerIsNo;
 }
 
 int run(const Options& o) {

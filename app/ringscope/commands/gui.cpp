@@ -5,7 +5,7 @@
 namespace ringscope::app {
 void defineGui(CLI::App& command, int&) {
   struct Options {
-    std::string trace, folder;
+    std::string trace, folder, against, floor;
     bool listen = false;
   };
   auto options = std::make_shared<Options>();
@@ -20,10 +20,22 @@ void defineGui(CLI::App& command, int&) {
                   "With --listen: the folder that gets the job's recording; without it, it is the "
                   "window's own and emptied by the next")
       ->needs(listen);
+  auto* against =
+      command.add_option("--against", options->against, "A second recording, for the Compare view")
+          ->type_name("TRACE2")
+          ->excludes(listen);
+  command
+      .add_option("--floor", options->floor,
+                  "A second recording of what --against names: how far equal runs differ")
+      ->type_name("TRACE3")
+      ->needs(against);
   command.callback([options] {
     std::vector<std::string> arguments;
     if (options->listen) arguments.emplace_back("--listen");
     if (!options->folder.empty()) arguments.insert(arguments.end(), {"-o", options->folder});
+    for (const auto& [option, file] :
+         {std::pair("--against", options->against), {"--floor", options->floor}})
+      if (!file.empty()) arguments.insert(arguments.end(), {option, file});
     if (!options->trace.empty()) arguments.push_back(options->trace);
     becomeWindow(arguments);
   });

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPainter>
+#include <optional>
+
+#include "viz/scene/compare_scene.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+/// The height of the cards of both recordings, which stay in sight.
+inline constexpr double kCompareHead = 82;
+/// What the card of the second recording leaves to buttons, in a view of this width.
+QRectF compareButtons(double width);
+
+/// What of the page is drawn.
+struct CompareLook {
+  QRectF seen;               ///< the part that is in sight: the cards are at its top
+  std::size_t selected = 0;  ///< a row of the places, or as many as there are
+};
+
+/// Draws the verdict, the settings that differ, what the training step took, the places of the
+/// model, and what was left out.
+void paintCompare(QPainter& painter, const QRectF& area, const CompareScene& scene,
+                  const CompareLook& look, const Theme& theme);
+/// The height that all of it needs at this width.
+double compareHeight(double width, const CompareScene& scene);
+
+/// What lies at a point of the page.
+struct CompareHit {
+  bool verdict = false;
+  bool floor = false;  ///< in the verdict, on the offer of a recording that has it
+  std::optional<std::size_t> row;  ///< of the places
+  bool opener = false;             ///< and there on what opens and closes it
+};
+CompareHit compareHit(const QPointF& point, const QRectF& area, const CompareScene& scene);
+QRectF compareRow(const QRectF& area, const CompareScene& scene, std::size_t row);
+
+/// The bar of how far the comparison is, 0 to 1, in the middle of the area, and a sentence over it.
+void paintComparing(QPainter& painter, const QRectF& area, const QString& sentence, double progress,
+                    const Theme& theme);
+
+}  // namespace ringscope::viz

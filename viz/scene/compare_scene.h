@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "viz/scene/place_rows.h"
+#include "viz/scene/position_rows.h"
+
+namespace ringscope::viz {
+
+/// One of the two recordings, on its card.
+struct RunCard {
+  std::string letter;    ///< "A", "B"
+  std::string name;      ///< of the file; of a what-if "after · …"
+  std::string headline;  ///< what run it is
+  std::string numbers;   ///< "loss 5.72 · gradient norm 0.66" of the viewed training step
+
+  friend bool operator==(const RunCard&, const RunCard&) = default;
+};
+
+/// What a training step gave or took of both.
+struct CostRow {
+  std::string name, a, b;
+  std::string ratio;  ///< A ÷ B; empty where it says nothing
+
+  friend bool operator==(const CostRow&, const CostRow&) = default;
+};
+
+/// Two recordings side by side, at a training step.
+struct CompareScene {
+  RunCard a, b;
+  std::int32_t train_step = 0;
+  std::vector<std::string> conclusion;   ///< sentences; the first is the verdict
+  Agreement verdict = Agreement::kSame;  ///< of the first that differs
+  bool lacks_floor = false;           ///< they differ, and by how much equal runs do is not known
+  std::vector<std::string> settings;  ///< that differ, or one line: none does
+  std::vector<CostRow> costs;
+  std::vector<HeldRun> positions_a,
+      positions_b;  ///< in global order, marked where B differs; empty where nothing does
+  std::vector<PlaceRow> places;
+  std::string no_places;  ///< why there is none of this step
+  std::vector<std::string> left_out, remarks;
+
+  friend bool operator==(const CompareScene&, const CompareScene&) = default;
+};
+
+/// `before`: the second is what a what-if began from; `turned`: places that somebody has opened or
+/// closed, by name.
+CompareScene makeCompareScene(const ComparedRuns& runs, bool before, std::int32_t train_step,
+                              const std::set<std::string>& turned);
+
+/// For who does not see: the verdict.
+std::string describe(const CompareScene& scene);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/scene/compared_runs.h"
+
+#include "traces/query/trace.h"
+#include "viz/scene/run_words.h"
+
+namespace ringscope::viz {
+
+ComparedRuns compareFiles(const std::string& run, const std::string& other,
+                          const std::string& floor, const traces::GoOn& go_on) {
+  constexpr double kOpening = 0.1;  // of the work, as a guess
+  const auto a = traces::openTrace(run), b = traces::openTrace(other);
+  const auto equal = floor.empty() ? nullptr : traces::openTrace(floor);
+  if (!traces::goesOn(go_on, kOpening)) return {};
+  return {{run, headlineOf(*a, false)},
+          {other, headlineOf(*b, false)},
+          traces::compareRuns(*a, *b, equal.get(), traces::partOf(go_on, kOpening, 1))};
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <string>
+
+#include "traces/compare/run_comparison.h"
+
+namespace ringscope::viz {
+
+/// One of two recordings that are compared.
+struct ComparedRun {
+  std::string path;
+  std::string headline;  ///< "sample, 2 layers · 256 tokens · 4 ranks · …"; empty: not recorded
+};
+
+/// Two recordings and what `ringscope diff` says of them. It holds none of their tensors.
+struct ComparedRuns {
+  ComparedRun run, other;
+  traces::RunComparison comparison;
+};
+
+/// Opens and compares them, as the command does; `floor`: a second recording of what `other` is
+/// one of, or empty. Throws inputError that names the file that cannot be read, or says why the two
+/// cannot be compared. When `go_on` ends it early, what it returns is worth nothing.
+ComparedRuns compareFiles(const std::string& run, const std::string& other,
+                          const std::string& floor, const traces::GoOn& go_on);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "viz/scene/compared_runs.h"
+#include "viz/scene/cursor.h"
+
+namespace ringscope::viz {
+
+/// How two runs stand to each other at a place.
+enum class Agreement : std::uint8_t {
+  kSame,     ///< bit for bit, or by statistics
+  kFloor,    ///< they differ by no more than equal runs do
+  kUnknown,  ///< they differ, and by how much equal runs do is not known
+  kDiffers,  ///< by more than equal runs, or in what has no rounding: ids, positions, NaN
+};
+
+/// The place whose tensors a difference is among: "layer 0 · forward"; empty: it stands alone.
+std::string headOf(const traces::TensorDifference& difference);
+Agreement agreementOf(const traces::TensorDifference& difference);
+
+/// A tensor of two runs, or a place of the model with the tensors there.
+struct PlaceRow {
+  std::string name;    ///< "layer 0 · forward", "q"
+  bool heads = false;  ///< a place; its tensors are the rows after it
+  bool alone = false;  ///< of no such place
+  bool open = true;    ///< of a place: they are listed
+  Agreement agreement = Agreement::kSame;
+  std::string size;   ///< "8.3e-07", "≈ 2.0e-07", "identical", "224 tokens"
+  double bar = 0;     ///< the same from 0 to 1 on a logarithmic scale
+  std::string where;  ///< "1,024 of 1,024 rows, most at …"; of a place "3 of 5 differ"
+  std::string attends, other_attends, sent, other_sent;  ///< of a place, where they are known
+  std::string sentence;                                  ///< as the command says it
+  bool first = false, steepest = false;                  ///< of all that differs
+  /// Where the row leads in the first recording.
+  Place place;
+  std::string tensor;
+  WorldRank rank;
+
+  friend bool operator==(const PlaceRow&, const PlaceRow&) = default;
+};
+
+/// Those of a training step along the data's way. A place is open when the first difference or the
+/// steepest is in it; `turned` names those that somebody has opened or closed.
+std::vector<PlaceRow> placeRows(const traces::RunComparison& comparison, std::int32_t train_step,
+                                const std::set<std::string>& turned);
+
+/// The difference after this row's in the order of all, round again at the end; null: none differs.
+const traces::TensorDifference* differenceAfter(const traces::RunComparison& comparison,
+                                                std::int32_t train_step, const PlaceRow* row);
+
+/// Where a difference leads, from a cursor.
+Cursor cursorAt(const Place& place, const std::string& tensor, WorldRank rank, Cursor cursor);
+
+}  // namespace ringscope::viz

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/session/comparison.h"
+
+namespace ringscope::viz {
+
+Comparison::Comparison(const Session& session, QObject* parent)
+    : QObject(parent), session_(session) {
+  connect(&session, &Session::stateChanged, this, &Comparison::follow);
+  connect(&background_, &Background::failed, this,
+          [this](const QString&, const QString& problem) { set(State::kFailed, problem); });
+}
+
+void Comparison::with(const QString& other, const QString& floor) {
+  other_ = other;
+  floor_ = floor;
+  before_ = false;
+  run_ = session_.path();
+  start();
+}
+
+void Comparison::withBefore(const QString& before) {
+  with(before);
+  before_ = true;
+}
+
+void Comparison::withFloor(const QString& floor) {
+  floor_ = floor;
+  start();
+}
+
+void Comparison::close() {
+  other_.clear();
+  floor_.clear();
+  start();
+}
+
+/// The session has opened another file, or has none while a run goes on.
+void Comparison::follow() {
+  if (run_ == session_.path()) return;
+  run_ = session_.path();
+  start();
+}
+
+void Comparison::start() {
+  background_.cancel("compare");
+  runs_.reset();
+  if (other_.isEmpty()) return set(State::kNone);
+  if (run_.isEmpty()) return set(State::kWaiting);
+  progress_ = std::make_shared<std::atomic<double>>(0);
+  background_.request(
+      "compare",
+      [run = run_.toStdString(), other = other_.toStdString(), floor = floor_.toStdString(),
+       progress = progress_](const std::stop_token& stop) {
+        return std::make_shared<const ComparedRuns>(
+            compareFiles(run, other, floor, [&](double share) {
+              *progress = share;
+              return !stop.stop_requested();
+            }));
+      },
+      [this](const std::shared_ptr<const ComparedRuns>& runs) {
+        runs_ = runs;
+        set(State::kDone);
+      });
+  set(State::kComparing);
+}
+
+void Comparison::set(State state, const QString& problem) {
+  const bool same = state_ == state && state == State::kNone;
+  state_ = state;
+  problem_ = problem;
+  if (!same) Q_EMIT changed();
+}
+
+}  // namespace ringscope::viz

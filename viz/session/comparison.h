@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <atomic>
+#include <memory>
+
+#include "viz/scene/compared_runs.h"
+#include "viz/session/session.h"
+
+namespace ringscope::viz {
+
+/// The recording that a session's is compared with, and what came of it. Both are read again and
+/// compared off the window's thread; what they held is freed as soon as that is done. When another
+/// recording is opened, or a live run has become one, it is compared anew. GUI thread only.
+class Comparison : public QObject {
+  Q_OBJECT
+ public:
+  enum class State {
+    kNone,       ///< there is no other recording
+    kWaiting,    ///< what is on show is no file yet
+    kComparing,  ///< under way
+    kDone,       ///< runs() has it
+    kFailed,     ///< problem() says why
+  };
+  explicit Comparison(const Session& session, QObject* parent = nullptr);
+
+  /// Compares with this recording from now on; `floor`: a second one of the same run, or empty.
+  void with(const QString& other, const QString& floor = {});
+  /// The same with what a what-if began from.
+  void withBefore(const QString& before);
+  /// Again with a second recording of the other run, which says by how much equal runs differ.
+  void withFloor(const QString& floor);
+  /// Ends what is under way; the other recording is forgotten.
+  void close();
+
+  State state() const { return state_; }
+  const QString& other() const { return other_; }
+  const QString& floor() const { return floor_; }
+  /// What is on show is a what-if, and the other recording what it began from.
+  bool before() const { return before_; }
+  const QString& problem() const { return problem_; }
+  /// How much of it is done, 0 to 1.
+  double progress() const { return *progress_; }
+  /// Null unless it is done.
+  const std::shared_ptr<const ComparedRuns>& runs() const { return runs_; }
+
+ Q_SIGNALS:
+  void changed();
+  /// Both are to be shown in every view, at the same place.
+  void besideRequested();
+
+ private:
+  void follow();
+  void start();
+  void set(State state, const QString& problem = {});
+
+  const Session& session_;
+  QString run_, other_, floor_, problem_;
+  State state_ = State::kNone;
+  bool before_ = false;
+  std::shared_ptr<const ComparedRuns> runs_;
+  std::shared_ptr<std::atomic<double>> progress_ = std::make_shared<std::atomic<double>>(0);
+  Background background_;
+};
+
+}  // namespace ringscope::viz

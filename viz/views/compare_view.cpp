@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHelpEvent>
+#include <QMimeData>
+#include <QMouseEvent>
+#include <QPushButton>
+#include <QTimer>
+#include <QToolTip>
+
+#include "viz/paint/compare_painter.h"
+#include "viz/paint/page.h"
+#include "viz/views/view.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr const char* kPurpose =
+    "Another recording of the same model and data stands beside this one here, whatever its ranks "
+    "and its strategy: which settings differ, what each step took, and at which place of the model "
+    "their values differ first.\nDrop it here, or open it.";
+
+/// Two recordings side by side by logical place. A row leads to its place; N goes to the next
+/// difference.
+class CompareView : public View {
+ public:
+  CompareView(Viewing& viewing, QWidget* parent)
+      : View(viewing, "Compare: a second recording beside this one, by place of the model", parent),
+        of_(viewing.comparison) {
+    setAcceptDrops(true);
+    open_->setToolTip("Another recording of the same model and data, of any mesh");
+    close_->setToolTip("Compare no more");
+    beside_->setToolTip("Show both in every view, at the same place (Esc ends it)");
+    connect(open_, &QPushButton::clicked, this, [this] { openOther(); });
+    connect(close_, &QPushButton::clicked, &of_, &Comparison::close);
+    connect(beside_, &QPushButton::clicked, &of_, &Comparison::besideRequested);
+    progress_.setInterval(100);
+    connect(&progress_, &QTimer::timeout, this, [this] { update(); });
+    connect(&of_, &Comparison::changed, this, [this] {
+      if (isVisible()) return refresh();
+      runs_.reset();
+      scene_ = {};
+    });
+  }
+
+ protected:
+  Cursor watched(Cursor cursor) const override {
+    Cursor seen;
+    seen.place.train_step = cursor.place.train_step;
+    return seen;
+  }
+  void refresh() override {
+    if (runs_ != of_.runs()) {
+      runs_ = of_.runs();
+      turned_.clear();
+      name_.clear();
+    }
+    scene_ = runs_ ? makeCompareScene(*runs_, of_.before(), cursor().place.train_step, turned_)
+                   : CompareScene();
+    of_.state() == Comparison::State::kComparing ? progress_.start() : progress_.stop();
+    describe(runs_ ? viz::describe(scene_) : sentence().toStdString());
+    measured_ = -1;
+    placeButtons();
+    update();
+  }
+  void showEvent(QShowEvent* event) override {
+    View::showEvent(event);
+    refresh();  // the comparison may have changed meanwhile
+  }
+  void themeChanged() override { placeButtons(); }
+  void resizeEvent(QResizeEvent*) override { placeButtons(); }
+  double neededHeight(double width) const override {
+    if (!runs_) return 0;
+    if (measured_ != width) height_ = compareHeight(measured_ = width, scene_);
+    return height_;
+  }
+  void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
+    if (runs_) return paintCompare(painter, page, scene_, {seen(), selected()}, *theme_);
+    if (of_.state() == Comparison::State::kComparing)
+      return paintComparing(painter, page, sentence(), of_.progress(), *theme_);
+    painter.fillRect(page, theme_->background);
+    paintNote(painter, page.adjusted(0, 0, 0, -72), sentence().toStdString(), *theme_);
+  }
+  void mousePressEvent(QMouseEvent* event) override {
+    if (!runs_ || onPage(event->position()).y() < scrollTop() + kCompareHead) return;
+    const CompareHit hit = compareHit(onPage(event->position()), page(), scene_);
+    if (hit.floor) return openFloor();
+    if (hit.verdict) return go(runs_->comparison.first());
+    if (!hit.row) return;
+    if (hit.opener) return turn(*hit.row);
+    choose(*hit.row);
+  }
+  void keyPressEvent(QKeyEvent* event) override {
+    if (event->key() == Qt::Key_E && scene_.lacks_floor) return openFloor();
+    if (event->key() == Qt::Key_B && runs_ && !of_.before()) return Q_EMIT of_.besideRequested();
+    const std::size_t at = selected(), rows = scene_.places.size();
+    if (!runs_ || rows == 0) return View::keyPressEvent(event);
+    switch (event->key()) {
+      case Qt::Key_Down:
+        return choose(at == rows ? 0 : std::min(at + 1, rows - 1));
+      case Qt::Key_Up:
+        return choose(at == rows ? 0 : at - std::min<std::size_t>(at, 1));
+      case Qt::Key_Return:
+      case Qt::Key_Enter:
+        return at < rows && scene_.places[at].heads ? turn(at) : choose(at == rows ? 0 : at);
+      case Qt::Key_N:
+        return go(differenceAfter(runs_->comparison, cursor().place.train_step,
+                                  at < rows ? &scene_.places[at] : nullptr));
+      default:
+        View::keyPressEvent(event);
+    }
+  }
+  bool event(QEvent* event) override {
+    if (event->type() != QEvent::ToolTip || !runs_) return View::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const CompareHit hit = compareHit(onPage(help->pos()), page(), scene_);
+    QToolTip::showText(
+        help->globalPos(),
+        hit.row ? QString::fromStdString(scene_.places[*hit.row].sentence) : QString(), this);
+    return true;
+  }
+  void dragEnterEvent(QDragEnterEvent* event) override {
+    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+  }
+  void dropEvent(QDropEvent* event) override {
+    if (!event->mimeData()->urls().isEmpty())
+      of_.with(event->mimeData()->urls().first().toLocalFile());
+  }
+
+ private:
+  QRectF seen() const {
+    return {0, scrollTop(), QWidget::width() / zoom_, QWidget::height() / zoom_};
+  }
+  /// The row that was chosen; as many as there are: none was, or it is not listed.
+  std::size_t selected() const {
+    const auto found = std::ranges::find_if(
+        scene_.places, [&](const PlaceRow& row) { return !name_.empty() && idOf(row) == name_; });
+    return static_cast<std::size_t>(found - scene_.places.begin());
+  }
+  /// The same in every training step.
+  static std::string idOf(const PlaceRow& row) {
+    if (row.heads) return row.name;
+    return row.tensor + "\n" + toString(row.place.layer) + name(row.place.direction);
+  }
+  void choose(std::size_t row) {
+    const PlaceRow& chosen = scene_.places[row];
+    name_ = idOf(chosen);
+    reveal(compareRow(page(), scene_, row).top(), compareRow(page(), scene_, row).bottom(),
+           kCompareHead);
+    const std::string sentence = chosen.sentence;
+    viewing_.navigator.goTo(cursorAt(chosen.place, chosen.tensor, chosen.rank, cursor()));
+    Q_EMIT viewing_.navigator.told(QString::fromStdString(sentence));
+    describe(sentence);
+    update();
+  }
+  /// To a difference of any training step.
+  void go(const traces::TensorDifference* difference) {
+    if (!difference) return;
+    viewing_.navigator.goTo(cursorAt(difference->place, "", WorldRank::none(), cursor()));
+    for (const bool opened : {false, true})
+      for (std::size_t row = 0; row < scene_.places.size(); ++row) {
+        const PlaceRow& at = scene_.places[row];
+        if (!at.heads && at.place == difference->place && at.tensor == difference->tensor)
+          return choose(row);
+        if (!opened && at.heads && !at.open && holds(at, *difference)) turn(row);
+      }
+  }
+  static bool holds(const PlaceRow& head, const traces::TensorDifference& difference) {
+    return head.name == headOf(difference);
+  }
+  void turn(std::size_t row) {
+    const std::string& name = scene_.places[row].name;
+    if (!turned_.erase(name)) turned_.insert(name);
+    name_ = name;
+    refresh();
+  }
+  void openOther() {
+    if (const QString path = asked("Open a second recording"); !path.isEmpty()) of_.with(path);
+  }
+  void openFloor() {
+    const QString path = asked("Open a second recording of B's run");
+    if (!path.isEmpty()) of_.withFloor(path);
+  }
+  QString asked(const QString& title) {
+    return QFileDialog::getOpenFileName(this, title, QFileInfo(viewing_.session.path()).path(),
+                                        "RingScope traces (*.rscope);;All files (*)");
+  }
+  QString sentence() const {
+    const QString other = QFileInfo(of_.other()).fileName();
+    switch (of_.state()) {
+      case Comparison::State::kWaiting:
+        return QString("It is compared with %1 as soon as %2.")
+            .arg(other, viewing_.session.live() ? "the run has ended" : "it has been read");
+      case Comparison::State::kComparing:
+        return QString("Comparing with %1").arg(other);
+      case Comparison::State::kFailed:
+        return "▲ " + of_.problem();
+      default:
+        return kPurpose;
+    }
+  }
+  /// On the card of the second recording, or under the sentence.
+  void placeButtons() {
+    const bool none = of_.state() == Comparison::State::kNone;
+    const bool busy = of_.state() == Comparison::State::kComparing;
+    const double width = QWidget::width() / zoom_, height = QWidget::height() / zoom_;
+    open_->setText(runs_ ? "Open …" : "Open a second recording …");
+    close_->setText(busy ? "Cancel" : "Close");
+    constexpr double kHigh = 29, kWide = 216, kNarrow = 72, kGap = 8;
+    const double top = height / 2 + 20,
+                 left = (width - (none ? kWide : kWide + kGap + kNarrow)) / 2;
+    QRectF open(left, top, kWide, kHigh), close(left + kWide + kGap, top, kNarrow, kHigh), beside;
+    if (busy) close = QRectF((width - kNarrow) / 2, top, kNarrow, kHigh);
+    if (runs_) {
+      const QRectF on_card = compareButtons(width);
+      close = QRectF(on_card.right() - kNarrow, on_card.center().y() - kHigh / 2, kNarrow, kHigh);
+      open = close.translated(-kNarrow - kGap, 0);
+      beside = open.translated(-kNarrow - kGap, 0);
+    }
+    const auto put = [this](QPushButton* button, const QRectF& box, bool visible) {
+      button->setGeometry(QRectF(box.topLeft() * zoom_, box.size() * zoom_).toRect());
+      button->setVisible(visible);
+    };
+    put(open_, open, !busy);
+    put(close_, close, !none);
+    put(beside_, beside,
+        runs_ && !of_.before() && beside.left() >= compareButtons(width).left() - 1);
+  }
+
+  Comparison& of_;
+  QPushButton* open_ = new QPushButton(this);
+  QPushButton* close_ = new QPushButton(this);
+  QPushButton* beside_ = new QPushButton("Beside", this);
+  QTimer progress_;
+  std::shared_ptr<const ComparedRuns> runs_;  // those of the scene
+  CompareScene scene_;
+  mutable double measured_ = -1, height_ = 0;  // the width, and the page's height there
+  std::set<std::string> turned_;               // places that were opened or closed
+  std::string name_;                           // of the chosen row
+};
+
+}  // namespace
+
+View* makeCompareView(Viewing& viewing, QWidget* parent) {
+  return new CompareView(viewing, parent);
+}
+
+}  // namespace ringscope::viz
