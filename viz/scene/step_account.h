@@ -28,9 +28,10 @@ const char* title(TimeUse use);
 /// Communication that was under way: while the rank waited, and while it did not.
 struct Exposure {
   std::int64_t exposed_ns = 0, hidden_ns = 0;
-  std::int64_t bytes = 0;  ///< sent, and of collectives
+  std::int64_t bytes = 0;    ///< sent, and of collectives; of a model received
+  std::int64_t late_ns = 0;  ///< of exposed: nothing was under way yet; only a model knows it
 
-  std::int64_t underWayNs() const { return exposed_ns + hidden_ns; }
+  std::int64_t underWayNs() const { return exposed_ns - late_ns + hidden_ns; }
   Exposure& operator+=(const Exposure& other);
 };
 
@@ -62,6 +63,7 @@ struct StepAccount {
   std::vector<LayerAccount> layers;  ///< in the order of visiting
   bool shared_cores = false;         ///< more ranks than cores: what they wait for is the scheduler
   bool timed = false;                ///< there are events with a length
+  bool model = false;                ///< of the own-device clock, not of what was recorded
   std::string sentence;              ///< what follows
   std::string caveat;                ///< how far to trust it; empty: as it is
 
