@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
+#include "tests/viz/own_clock_cases.h"
 #include "traces/clock/prediction.h"
+#include "viz/scene/critical_chain.h"
 
 namespace ringscope::viz {
 namespace {
@@ -59,6 +61,80 @@ TEST(OwnClockTest, LanesHoldTheScheduleAtTheModelsTimes) {
   EXPECT_EQ(clock->tracks->step(0)->window(), (TimeWindow{0, 5000}));
 }
 
+TEST(OwnClockTest, ARingOfFourHidesWhatItsAttentionIsLongEnoughFor) {
+  const std::vector<WorldRank> ranks = {kZero, kOne, WorldRank::of(2), WorldRank::of(3)};
+  // A hop takes 2,500: of each of three, 1,500 stick out over a block of 1,000.
+  const auto slow = clockOf(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
+  EXPECT_EQ(slow->timeline.endNs(), 3 * 2500 + 1000);
+  for (const RankAccount& rank : makeStepAccount(*slow, ranks).ranks) {
+    EXPECT_EQ(rank.exposure.exposed_ns, 3 * 1500);
+    EXPECT_EQ(rank.exposure.hidden_ns, 3 * 1000);
+    EXPECT_EQ(rank.used(TimeUse::kAttention), 4 * 1000);
+    EXPECT_EQ(rank.hops, 3);
+  }
+  const auto hidden = clockOf(test::OwnClockCase::ring(3000), test::OwnClockCase::link());
+  EXPECT_EQ(hidden->timeline.endNs(), 4 * 3000);
+  EXPECT_EQ(makeStepAccount(*hidden, ranks).exposure().exposed_ns, 0);
+  EXPECT_EQ(makeStepAccount(*hidden, ranks).exposure().hidden_ns, 4 * 3 * 2500);
+}
+
+TEST(OwnClockTest, AnAllGatherOfFourExposesWhatItsOwnBlockDoesNotCover) {
+  // Three messages leave one after the other: the last arrives at 3 × 2,000 + 500.
+  const auto clock = clockOf(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
+  EXPECT_EQ(clock->timeline.endNs(), 6500 + 3 * 1000);
+  const StepAccount account = makeStepAccount(*clock, {kZero});
+  EXPECT_EQ(account.ranks[0].exposure.exposed_ns, 5500);
+  EXPECT_EQ(account.ranks[0].exposure.hidden_ns, 1000);
+}
+
+TEST(OwnClockTest, TheCriticalPathOfASlowRingIsItsHopsAndTheLastBlock) {
+  const auto clock = clockOf(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
+  const auto chain = criticalChain(*clock);
+  const ChainAccount account = accountOf(*chain);
+  EXPECT_EQ(account.sending_ns, 3 * 2500);
+  EXPECT_EQ(account.computing_ns, 1000);
+  EXPECT_EQ(account.waiting_ns, 0);
+  std::int64_t until = 0;
+  for (const ChainLink& link : chain->links) {
+    EXPECT_EQ(link.begin_ns, until) << "without gaps";
+    until = link.end_ns;
+  }
+  EXPECT_EQ(until, clock->timeline.endNs());
+  ASSERT_EQ(chain->links.size(), 4u);
+  EXPECT_EQ(chain->links[0].lane, LaneKind::kKv);
+  EXPECT_EQ(chain->links[3].lane, LaneKind::kCompute);
+  // All are as late as each other: the path stays with the first, which gets its hops from rank 3.
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(chain->links[i].rank, WorldRank::of(3));
+  EXPECT_EQ(chain->links[3].rank, kZero);
+  const AccountSection section = sectionOf(*chain);
+  EXPECT_EQ(section.rows[1].second, "7.5 µs · 88 %");
+}
+
+TEST(OwnClockTest, TheCriticalPathOfAnAllGatherWaitsForTheLink) {
+  const auto clock = clockOf(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
+  const ChainAccount account = accountOf(*criticalChain(*clock));
+  // The last of three messages begins to move when two have left: at 4,000.
+  EXPECT_EQ(account.waiting_ns, 4000);
+  EXPECT_EQ(account.sending_ns, 2500);
+  EXPECT_EQ(account.computing_ns, 3 * 1000);
+}
+
+TEST(OwnClockTest, TheCriticalPathOfAQuickRingIsWork) {
+  const auto clock = clockOf(test::OwnClockCase::ring(3000), test::OwnClockCase::link());
+  const ChainAccount account = accountOf(*criticalChain(*clock));
+  EXPECT_EQ(account.computing_ns, 4 * 3000);
+  EXPECT_EQ(account.sending_ns + account.waiting_ns, 0);
+  EXPECT_EQ(account.ranks.size(), 1u);
+}
+
+TEST(OwnClockTest, AsRecordedThePathOfSharedCoresIsNotKnown) {
+  const auto trace = test::traceOf(test::OwnClockCase::ring(1000));
+  const AccountSection section = whyNoRecordedChain(*trace);
+  EXPECT_TRUE(section.rows.empty());
+  EXPECT_NE(section.sentence.find("4 virtual ranks took turns on 1 core"), std::string::npos)
+      << section.sentence;
+}
+
 TEST(OwnClockTest, AQuickerDeviceLeavesMoreExposed) {
   traces::Hardware on = link(1, 0.1);
   on.compute_scale = 10;
@@ -83,7 +159,8 @@ TEST(OwnClockTest, TheAccountIsWhatPredictSaysOfIt) {
   EXPECT_EQ(account.ranks[0].exposure.hidden_ns, 1000);
   ASSERT_EQ(account.layers.size(), 1u);
   EXPECT_EQ(account.layers[0].exposure.exposed_ns, 1100);
-  EXPECT_NE(account.sentence.find("Model, not a measurement"), std::string::npos);
+  EXPECT_NE(account.sentence.find("Model: on a link of 1 GB/s"), std::string::npos)
+      << account.sentence;
   EXPECT_NE(account.sentence.find("takes 5.0 µs"), std::string::npos) << account.sentence;
 }
 

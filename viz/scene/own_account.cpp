@@ -67,10 +67,11 @@ std::string meanOf(std::int64_t sum, std::size_t ranks) {
 
 std::string sentenceOf(const OwnClock& clock, const StepAccount& account) {
   const Exposure sum = account.exposure();
-  std::string words = "Model, not a measurement: on " + describe(clock.hardware) +
-                      " this step takes " + describeDuration(clock.timeline.endNs()) +
-                      "; a rank stands still for " + meanOf(sum.exposed_ns, account.ranks.size()) +
-                      " of it";
+  std::string words = "Model: on " + describe(clock.hardware) + " this step takes " +
+                      describeDuration(clock.timeline.endNs());
+  if (clock.recorded->own_cores)
+    words += " (recorded " + describeDuration(clock.recorded->recorded_ns) + ")";
+  words += "; a rank stands still for " + meanOf(sum.exposed_ns, account.ranks.size()) + " of it";
   if (sum.late_ns > 0)
     words += ", " + meanOf(sum.late_ns, account.ranks.size()) + " of that for late peers";
   if (sum.underWayNs() > 0)
@@ -78,10 +79,16 @@ std::string sentenceOf(const OwnClock& clock, const StepAccount& account) {
              traces::describeShare(static_cast<double>(sum.hidden_ns) /
                                    static_cast<double>(sum.underWayNs())) +
              " of the communication is hidden";
-  words += ". Recorded: " + describeDuration(clock.recorded->recorded_ns) +
-           (clock.recorded->own_cores ? ", with a core for each rank."
-                                      : ", where ranks shared cores or may have.");
-  return words;
+  return words + ".";
+}
+
+/// Both lengths of the step; on shared cores the recorded one is the scheduler's as well.
+AccountSection againstRecorded(const OwnClock& clock) {
+  return {"RECORDED AGAINST MODEL",
+          {{clock.recorded->own_cores ? "recorded, a core for each rank" : "recorded, shared cores",
+            describeDuration(clock.recorded->recorded_ns)},
+           {"model, own devices", describeDuration(clock.timeline.endNs())}},
+          {}};
 }
 
 }  // namespace
@@ -96,6 +103,7 @@ StepAccount makeStepAccount(const OwnClock& clock, const std::vector<WorldRank>&
   }
   account.layers = layersOf(clock, ranks);
   account.sentence = sentenceOf(clock, account);
+  account.sections.push_back(againstRecorded(clock));
   account.caveat =
       "Model, not a measurement: each stage takes the CPU or device time that was recorded for it, "
       "each message its bytes over this link.";

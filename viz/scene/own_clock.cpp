@@ -14,6 +14,8 @@ using traces::EventKind;
 
 namespace {
 
+using Knot = ClockKnot;
+
 bool isLeftOut(EventKind kind) {
   return kind == EventKind::kPause || kind == EventKind::kVerify;
 }
@@ -21,15 +23,8 @@ bool isTransfer(EventKind kind) {
   return kind == EventKind::kSend || kind == EventKind::kReceive;
 }
 
-/// A rank's own times in the run and in the model; both ascend.
-struct Knot {
-  double run_ns = 0, axis_ns = 0;
-};
-
-std::vector<Knot> knotsOf(const OwnClock& clock, WorldRank rank) {
+std::vector<Knot> knotsOf(const OwnClock& clock, std::size_t r) {
   std::vector<Knot> knots;
-  const std::size_t r = rank.index();
-  if (r >= clock.events.size()) return knots;
   for (std::size_t e = 0; e < clock.events[r].size(); ++e) {
     const Event& run = clock.recorded->events[r][e];
     const Event& model = clock.events[r][e];
@@ -43,6 +38,11 @@ std::vector<Knot> knotsOf(const OwnClock& clock, WorldRank rank) {
   return knots;
 }
 
+const std::vector<Knot>& knotsFor(const OwnClock& clock, WorldRank rank) {
+  static const std::vector<Knot> kNone;
+  return rank.exists() && rank.index() < clock.knots.size() ? clock.knots[rank.index()] : kNone;
+}
+
 double between(const std::vector<Knot>& knots, double at, double Knot::*from, double Knot::*to) {
   if (knots.empty()) return 0;
   const auto after = std::ranges::lower_bound(knots, at, {}, from);
@@ -53,18 +53,19 @@ double between(const std::vector<Knot>& knots, double at, double Knot::*from, do
   return before.*to + ((*after).*to - before.*to) * (length > 0 ? (at - before.*from) / length : 0);
 }
 
-/// Of which of the rank's events; nothing: it is none of them.
-std::optional<std::size_t> indexOf(const OwnClock& clock, const SpanPlace& at) {
-  if (!at.exists() || at.rank.index() >= clock.events.size()) return std::nullopt;
+/// Calls `take(index)` for each of the rank's events that a stretch may be.
+template <typename Take>
+void findEvents(const OwnClock& clock, const SpanPlace& at, Take take) {
+  if (!at.exists() || at.rank.index() >= clock.events.size()) return;
   const std::vector<Event>& events = clock.events[at.rank.index()];
-  const auto found = std::ranges::find_if(events, [&](const Event& event) {
-    return event.begin_ns == at.span.begin_ns && event.end_ns == at.span.end_ns &&
-           static_cast<std::uint8_t>(event.kind) == at.span.kind &&
-           static_cast<std::uint8_t>(event.payload) == at.span.payload &&
-           event.source_rank.value() == at.span.source && event.peer.value() == at.span.peer_index;
-  });
-  if (found == events.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - events.begin());
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    const Event& event = events[e];
+    if (event.begin_ns == at.span.begin_ns && event.end_ns == at.span.end_ns &&
+        static_cast<std::uint8_t>(event.kind) == at.span.kind &&
+        static_cast<std::uint8_t>(event.payload) == at.span.payload &&
+        event.source_rank.value() == at.span.source && event.peer.value() == at.span.peer_index)
+      take(e);
+  }
 }
 
 }  // namespace
@@ -81,11 +82,11 @@ std::string whyNoModel(const traces::RecordedProgram& recorded) {
 }
 
 double OwnClock::modelled(WorldRank rank, std::int64_t run_ns) const {
-  return between(knotsOf(*this, rank), static_cast<double>(run_ns), &Knot::run_ns, &Knot::axis_ns);
+  return between(knotsFor(*this, rank), static_cast<double>(run_ns), &Knot::run_ns, &Knot::axis_ns);
 }
 
 std::int64_t OwnClock::recordedAt(WorldRank rank, double axis_ns) const {
-  return std::llround(between(knotsOf(*this, rank), axis_ns, &Knot::axis_ns, &Knot::run_ns));
+  return std::llround(between(knotsFor(*this, rank), axis_ns, &Knot::axis_ns, &Knot::run_ns));
 }
 
 std::shared_ptr<const OwnClock> makeOwnClock(RecordedStep recorded, std::int32_t train_step,
@@ -104,18 +105,26 @@ std::shared_ptr<const OwnClock> makeOwnClock(RecordedStep recorded, std::int32_t
       event.end_ns = span.end_ns;
       if (!isLeftOut(event.kind)) builder.take(event);
     }
-  clock->tracks = builder.finish();
+  clock->tracks = builder.finish(false);
   clock->recorded = std::move(recorded);
+  for (std::size_t r = 0; r < clock->events.size(); ++r) clock->knots.push_back(knotsOf(*clock, r));
   return clock;
 }
 
+std::vector<Event> eventsOf(const OwnClock& clock, const SpanPlace& at) {
+  std::vector<Event> found;
+  findEvents(clock, at, [&](std::size_t e) { found.push_back(clock.events[at.rank.index()][e]); });
+  return found;
+}
+
 std::optional<Event> eventOf(const OwnClock& clock, const SpanPlace& at) {
-  const auto index = indexOf(clock, at);
-  return index ? std::optional(clock.events[at.rank.index()][*index]) : std::nullopt;
+  const std::vector<Event> events = eventsOf(clock, at);
+  return events.empty() ? std::nullopt : std::optional(events.front());
 }
 
 SpanDetails detailsOf(const OwnClock& clock, const SpanPlace& at) {
-  const auto index = indexOf(clock, at);
+  std::optional<std::size_t> index;
+  findEvents(clock, at, [&](std::size_t e) { index = index.value_or(e); });
   if (!index) return {};
   const std::size_t r = at.rank.index();
   SpanDetails details = detailsOf(clock.recorded->events[r][*index]);
@@ -141,16 +150,30 @@ SpanDetails detailsOf(const OwnClock& clock, const SpanPlace& at) {
   return details;
 }
 
+SpanPlace sameSpan(const OwnClock& before, const OwnClock& now, const SpanPlace& at) {
+  SpanPlace place;
+  if (before.recorded != now.recorded) return place;
+  findEvents(before, at, [&](std::size_t e) {
+    if (place.exists()) return;
+    place = at;
+    place.span.begin_ns = now.events[at.rank.index()][e].begin_ns;
+    place.span.end_ns = now.events[at.rank.index()][e].end_ns;
+  });
+  return place;
+}
+
 std::string describe(const traces::Hardware& hardware) {
   const traces::Link& link = hardware.link;
   const auto figure = [](double value) { return traces::describeSignificant(value, 3); };
-  std::string words =
-      link.name + ", " +
-      (link.gigabytes_per_second == 0 ? std::string("endless")
-                                      : figure(link.gigabytes_per_second) + " GB/s") +
-      ", " + figure(link.latency_us) + " µs";
-  if (!hardware.overlap) words += ", no overlap";
-  if (hardware.compute_scale != 1) words += ", compute ×" + figure(hardware.compute_scale);
+  const auto presets = traces::linkPresets();
+  const bool known =
+      std::ranges::any_of(presets, [&](const auto& preset) { return preset.value == link; });
+  std::string words = link.name;
+  if (!known)
+    words = "a link of " + figure(link.gigabytes_per_second) + " GB/s and " +
+            figure(link.latency_us) + " µs";
+  if (!hardware.overlap) words += " without overlap";
+  if (hardware.compute_scale != 1) words += ", compute ×" + figure(hardware.compute_scale) + ",";
   return words;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "viz/maths/span_tree.h"
@@ -56,7 +57,14 @@ struct LayerAccount {
   Exposure exposure;
 };
 
-/// Where the time of a training step goes, as recorded.
+/// More that a panel says of a step: a line of what, a line of how much.
+struct AccountSection {
+  std::string title;  ///< in capitals
+  std::vector<std::pair<std::string, std::string>> rows;
+  std::string sentence;  ///< under them; empty: none
+};
+
+/// Where the time of a training step goes, as recorded or by a model.
 struct StepAccount {
   std::int32_t train_step = 0;
   std::vector<RankAccount> ranks;    ///< of the cursor's group
@@ -65,7 +73,8 @@ struct StepAccount {
   bool timed = false;                ///< there are events with a length
   bool model = false;                ///< of the own-device clock, not of what was recorded
   std::string sentence;              ///< what follows
-  std::string caveat;                ///< how far to trust it; empty: as it is
+  std::vector<AccountSection> sections;
+  std::string caveat;  ///< how far to trust it; empty: as it is
 
   Exposure exposure() const;
   std::int64_t used(TimeUse use) const;
