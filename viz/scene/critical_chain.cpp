@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "traces/query/trace.h"
+#include "viz/scene/own_clock.h"
 #include "viz/scene/run_words.h"
 #include "viz/scene/units.h"
 

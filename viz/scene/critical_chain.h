@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "viz/scene/own_clock.h"
+#include "viz/scene/step_account.h"
+#include "viz/scene/tracks.h"
 
 namespace ringscope::viz {
+
+struct OwnClock;
 
 /// A stretch of the chain that determines when a training step ends.
 struct ChainLink {
