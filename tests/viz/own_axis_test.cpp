@@ -111,6 +111,33 @@ TEST_F(OwnAxisTest, SlidersMoveTheModelByKeys) {
   EXPECT_NE(view.account().sentence.find("on a link of "), std::string::npos);
 }
 
+TEST_F(OwnAxisTest, ADeviceThatIsNotKnownCannotBeChosenAndSaysWhy) {
+  QTest::keyClick(&view, Qt::Key_O);
+  auto* devices = named<QComboBox>("Device");
+  const auto* items = qobject_cast<QStandardItemModel*>(devices->model());
+  EXPECT_FALSE(items->item(1)->isEnabled());
+  EXPECT_TRUE(items->item(1)->toolTip().contains("does not say how large the model is"));
+  devices->setFocus();
+  QTest::keyClick(devices, Qt::Key_Down);
+  EXPECT_EQ(view.clock()->hardware.compute_scale, 1);
+}
+
+TEST_F(OwnAxisTest, ADeviceMakesStagesAsMuchQuickerAsItsAttention) {
+  QTest::keyClick(&view, Qt::Key_O);
+  auto* box = view.findChild<ClockBox*>();
+  box->setDevices({{8, ""}, {9, ""}, {20, ""}});
+  auto* devices = named<QComboBox>("Device");
+  devices->setFocus();
+  QTest::keyClick(devices, Qt::Key_Down);
+  EXPECT_EQ(devices->currentText(), "H100 SXM (80 GB HBM3)");
+  EXPECT_EQ(view.clock()->hardware.compute_scale, 8);
+  EXPECT_EQ(view.clock()->tracks->of(WorldRank::of(0))->lane(LaneKind::kCompute)[0].length(), 125);
+  auto* compute = named<QSlider>("Compute");
+  compute->setFocus();
+  QTest::keyClick(compute, Qt::Key_PageUp);
+  EXPECT_EQ(devices->currentText(), "devices of a speed of your own");
+}
+
 TEST_F(OwnAxisTest, WithoutOverlapNothingIsHidden) {
   QTest::keyClick(&view, Qt::Key_O);
   replayOn(test::OwnClockCase::link());

@@ -26,6 +26,8 @@ class ClockReplay : public QObject {
   /// why() says why.
   const std::shared_ptr<const OwnClock>& clock() const { return clock_; }
   const std::string& why() const { return why_; }
+  /// The schedule that is replayed; null: none has been read.
+  const RecordedStep& recorded() const { return recorded_; }
   bool replaying() const { return background_.busy(); }
 
  Q_SIGNALS:

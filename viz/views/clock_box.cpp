@@ -2,6 +2,7 @@
 #include "viz/views/clock_box.h"
 
 #include <QGridLayout>
+#include <QStandardItemModel>
 #include <cmath>
 
 #include "traces/core/prose.h"
@@ -10,7 +11,8 @@ namespace ringscope::viz {
 namespace {
 
 constexpr int kPositions = 1000;
-constexpr LogScale kBandwidth{0.1, 2000}, kLatency{0.1, 1000}, kCompute{0.1, 1000};
+constexpr const char* kOwnLink = "a link of your own";
+constexpr LogScale kBandwidth{0.1, 2000}, kLatency{0.1, 1000}, kCompute{0.01, 1e6};
 
 QString figure(double value) {
   return QString::fromStdString(traces::describeSignificant(value, 3));
@@ -48,10 +50,12 @@ ClockBox::ClockBox(QWidget* parent) : QWidget(parent) {
   bandwidth_ = addSlide(2, "link", "Link speed", "GB/s of a rank in each direction");
   latency_ =
       addSlide(3, "latency", "Link latency", "µs from the first byte sent to the first there");
-  compute_ = addSlide(4, "compute", "Compute", "How many times quicker stages are than recorded");
+  makeDevices();
+  grid->addWidget(device_, 4, 0, 1, 3);
+  compute_ = addSlide(5, "compute", "Compute", "How many times quicker stages are than recorded");
   overlap_ = new QCheckBox("messages move under work", model_);
   overlap_->setToolTip("Off: a message moves only while both its ranks wait for it");
-  grid->addWidget(overlap_, 5, 0, 1, 3);
+  grid->addWidget(overlap_, 6, 0, 1, 3);
   column->addWidget(model_);
   path_ = new QCheckBox("critical path (C)", this);
   path_->setToolTip("The chain of work and messages that determines when the step ends");
@@ -71,7 +75,7 @@ void ClockBox::makeLinks() {
         QString::fromUtf8(preset.source.data(), static_cast<int>(preset.source.size())),
         Qt::ToolTipRole);
   }
-  link_->addItem("a link of your own");
+  link_->addItem(kOwnLink);
   link_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
 }
 
@@ -98,15 +102,53 @@ ClockBox::Slide ClockBox::addSlide(int row, const QString& title, const QString&
   return slide;
 }
 
+void ClockBox::makeDevices() {
+  device_ = new QComboBox(model_);
+  device_->setAccessibleName("Device");
+  device_->addItem("devices as quick as recorded");
+  for (const auto& preset : traces::devicePresets())
+    device_->addItem(QString::fromUtf8(preset.title.data(), static_cast<int>(preset.title.size())));
+  device_->addItem("devices of a speed of your own");
+  device_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  devices_.resize(traces::devicePresets().size());
+}
+
+void ClockBox::setDevices(std::vector<traces::DeviceScale> scales) {
+  devices_ = std::move(scales);
+  auto* items = qobject_cast<QStandardItemModel*>(device_->model());
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    QStandardItem* item = items->item(static_cast<int>(i) + 1);
+    item->setEnabled(devices_[i].times > 0);
+    item->setToolTip(
+        devices_[i].times > 0
+            ? QString("Stages ×%1: recorded attention as quick as at %2 % of its peak; "
+                      "the other stages by as much")
+                  .arg(figure(devices_[i].times))
+                  .arg(std::lround(100 * kEfficiency))
+            : "Not known: " + QString::fromStdString(devices_[i].why));
+  }
+}
+
+void ClockBox::chooseLink(int index) {
+  const auto presets = traces::linkPresets();
+  if (static_cast<std::size_t>(index) >= presets.size())
+    hardware_.link.name = kOwnLink;
+  else
+    hardware_.link = presets[static_cast<std::size_t>(index)].value;
+  change();
+}
+
+void ClockBox::chooseDevice(int index) {
+  const std::size_t preset = static_cast<std::size_t>(index) - 1;
+  if (index == 0) hardware_.compute_scale = 1;
+  if (index > 0 && preset < devices_.size()) hardware_.compute_scale = devices_[preset].times;
+  device_scale_ = hardware_.compute_scale;
+  change();
+}
+
 void ClockBox::connectAll() {
-  connect(link_, &QComboBox::activated, this, [this](int index) {
-    const auto presets = traces::linkPresets();
-    if (static_cast<std::size_t>(index) >= presets.size())
-      hardware_.link.name = "a link of your own";
-    else
-      hardware_.link = presets[static_cast<std::size_t>(index)].value;
-    change();
-  });
+  connect(link_, &QComboBox::activated, this, &ClockBox::chooseLink);
+  connect(device_, &QComboBox::activated, this, &ClockBox::chooseDevice);
   const auto slide = [this](const Slide& of, const LogScale& scale, auto set) {
     connect(of.slider, &QSlider::valueChanged, this, [this, scale, set](int position) {
       if (refreshing_) return;
@@ -114,7 +156,7 @@ void ClockBox::connectAll() {
       change();
     });
   };
-  const auto own = [this] { hardware_.link.name = "a link of your own"; };
+  const auto own = [this] { hardware_.link.name = kOwnLink; };
   slide(bandwidth_, kBandwidth, [this, own](double value) {
     own();
     hardware_.link.gigabytes_per_second = value;
@@ -158,6 +200,10 @@ void ClockBox::refresh() {
   latency_.value->setText(figure(hardware_.link.latency_us) + " µs");
   compute_.value->setText("×" + figure(hardware_.compute_scale));
   overlap_->setChecked(hardware_.overlap);
+  if (hardware_.compute_scale == 1)
+    device_->setCurrentIndex(0);
+  else if (hardware_.compute_scale != device_scale_)
+    device_->setCurrentIndex(device_->count() - 1);
   refreshing_ = false;
 }
 

@@ -6,7 +6,9 @@
 #include <QLabel>
 #include <QSlider>
 #include <QWidget>
+#include <vector>
 
+#include "traces/clock/device_scale.h"
 #include "traces/clock/hardware.h"
 
 namespace ringscope::viz {
@@ -17,15 +19,21 @@ namespace ringscope::viz {
 class ClockBox : public QWidget {
   Q_OBJECT
  public:
+  /// Of a device's peak, as `ringscope predict` takes it.
+  static constexpr double kEfficiency = 0.6;
+
   explicit ClockBox(QWidget* parent = nullptr);
 
   const traces::Hardware& hardware() const { return hardware_; }
   void setHardware(const traces::Hardware& hardware);
+  /// How many times quicker each of traces::devicePresets() is than the recording; those of which
+  /// that is not known cannot be chosen, and say why.
+  void setDevices(std::vector<traces::DeviceScale> scales);
   /// Without it only the critical path can be chosen.
   void setModel(bool model);
   QCheckBox* path() const { return path_; }
   /// Of a box of this width, in its own pixels.
-  static double heightOf(bool model) { return model ? 196 : 44; }
+  static double heightOf(bool model) { return model ? 226 : 44; }
 
  Q_SIGNALS:
   void hardwareChanged(const traces::Hardware& hardware);
@@ -37,13 +45,18 @@ class ClockBox : public QWidget {
   };
   Slide addSlide(int row, const QString& title, const QString& name, const QString& tip);
   void makeLinks();
+  void makeDevices();
+  void chooseLink(int index);
+  void chooseDevice(int index);
   void connectAll();
   void refresh();
   void change();
 
   traces::Hardware hardware_;
   QWidget* model_;  // all that only the model has
-  QComboBox* link_;
+  QComboBox *link_, *device_;
+  std::vector<traces::DeviceScale> devices_;
+  double device_scale_ = 1;  // that the chosen device gave
   Slide bandwidth_, latency_, compute_;
   QCheckBox* overlap_;
   QCheckBox* path_;

@@ -73,13 +73,23 @@ void TimelineView::findTracks() {
   const std::int32_t step = cursor().place.train_step;
   scene_.model = ownDevices();
   if (scene_.model) {
+    const RecordedStep before = replay_.recorded();
     replay_.show(viewing_.session, step);
+    if (before != replay_.recorded()) findDevices();
     scene_.tracks = replay_.clock() ? replay_.clock()->tracks : nullptr;
     if (!replay_.why().empty()) why_empty_ = replay_.why();
   } else {
     scene_.tracks = viewing_.session.tracks(step);
   }
   scene_.lanes = scene_.tracks ? lanesOf(*scene_.tracks, scene_.ranks) : std::vector<LaneKind>();
+}
+
+void TimelineView::findDevices() {
+  std::vector<traces::DeviceScale> scales;
+  for (const auto& preset : traces::devicePresets())
+    scales.push_back(traces::deviceScale(*replay_.recorded(), viewing_.session.trace().run(),
+                                         preset.value, ClockBox::kEfficiency));
+  box_->setDevices(std::move(scales));
 }
 
 void TimelineView::findChain() {
