@@ -36,6 +36,17 @@ class RecordingCopy {
   void put(const std::string& name, const std::string& text) const {
     std::ofstream(file(name), std::ios::binary) << text;
   }
+  /// Leaves out all lines of this kind.
+  void drop(const std::string& kind) const {
+    for (const auto& entry : std::filesystem::directory_iterator(path())) {
+      const std::string name = entry.path().filename().string();
+      if (entry.path().extension() != ".jsonl") continue;
+      std::string kept;
+      for (const std::string& line : lines(name))
+        if (!line.starts_with("{\"line\":\"" + kind + "\"")) kept += line;
+      put(name, kept);
+    }
+  }
   /// Puts `to` in the place of the first `from` of a file.
   void change(const std::string& name, const std::string& from, const std::string& to) const {
     std::string all = text(name);

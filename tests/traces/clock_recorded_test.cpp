@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
+#include "traces/clock/device_scale.h"
 #include "traces/clock/recorded_program.h"
 #include "traces/clock/timeline.h"
 
@@ -75,6 +76,27 @@ TEST(ClockRecordedTest, WaitsAreThoseOfTheLinkAndNotOfTheScheduler) {
   EXPECT_EQ(timeline.sum({.rank = WorldRank::of(1)}).exposed_ns, 0);
   ASSERT_EQ(timeline.critical_path.size(), 2u);  // rank 1's two blocks
   EXPECT_EQ(timeline.critical_path[0].rank, WorldRank::of(1));
+}
+
+TEST(ClockRecordedTest, ADeviceIsQuickerByWhatRecordedAttentionTakesOnIt) {
+  const auto recorded = recordedProgram(*traceOf(kRing), 0, 0);
+  RunSpec run;
+  run.cp = 2;
+  run.mask = MaskKind::kFull;
+  run.seq_len = 32;
+  run.model = {"case", 1, 8, 4, 4, 2, 8};
+  // 4 · 2 · 4 operations for each of 32 · 32 pairs: 2,000 ns at half of 32,768 a microsecond. The
+  // recording has 1,000 + 300 + 4,000 + 1,000 ns of CPU time for them, all forward.
+  DeviceRates device;
+  device.fp32_teraflops = 0.032768;
+  const DeviceScale scale = deviceScale(recorded, &run, device, 0.5);
+  EXPECT_NEAR(scale.times, 6300.0 / 2000, 1e-9) << scale.why;
+  run.mask = MaskKind::kDocuments;
+  EXPECT_EQ(deviceScale(recorded, &run, device, 0.5).times, 0);
+  EXPECT_NE(deviceScale(recorded, &run, device, 0.5).why.find("documents"), std::string::npos);
+  run.model.heads = 0;
+  EXPECT_NE(deviceScale(recorded, &run, device, 0.5).why.find("how large"), std::string::npos);
+  EXPECT_EQ(deviceScale(recorded, nullptr, device, 0.5).times, 0);
 }
 
 TEST(ClockRecordedTest, APeerThatIsLateIsToldFromASlowLink) {

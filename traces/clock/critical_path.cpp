@@ -44,7 +44,7 @@ class Walk {
     const auto& moved = state_.messages[m];
     const Program::Message& message = program_.messages[m];
     const bool sends = sendsIn(message, rank_, op.subject);
-    add(op.event, moved.readyNs(), CriticalPart::Kind::kTransfer);
+    add(op.event, moved.readyNs(), CriticalPart::Kind::kTransfer, m);
     const bool own_was_last = sends ? moved.sender_posted_ns >= moved.receiver_posted_ns
                                     : moved.receiver_posted_ns >= moved.sender_posted_ns;
     std::uint32_t exchange = op.subject;
@@ -62,9 +62,10 @@ class Walk {
     next_op_ = collective.last_op;
   }
 
-  void add(std::uint32_t event, std::int64_t begin_ns, CriticalPart::Kind kind) {
+  void add(std::uint32_t event, std::int64_t begin_ns, CriticalPart::Kind kind,
+           std::uint32_t message = Program::kNone) {
     if (begin_ns < now_ns_)
-      parts_.push_back({WorldRank::of(rank_), event, {begin_ns, now_ns_}, kind});
+      parts_.push_back({WorldRank::of(rank_), event, {begin_ns, now_ns_}, kind, message});
     now_ns_ = begin_ns;
   }
 

@@ -57,6 +57,9 @@ struct CriticalPart {
   std::uint32_t event = Program::kNone;
   ClockSpan span;
   Kind kind = Kind::kWork;
+  /// Of a transfer: which of Program::messages, from when both ends had posted it; none: a
+  /// collective, from when its last member had posted it.
+  std::uint32_t message = Program::kNone;
 };
 
 /// A program replayed. A pure value; indices are those of the program.

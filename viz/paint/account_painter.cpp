@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "viz/paint/layer_bars.h"
+#include "viz/paint/panel_writer.h"
 #include "viz/scene/units.h"
 #include "viz/style/shade_style.h"
 
@@ -44,73 +45,35 @@ QString rate(const Exposure& of) {
 }
 
 /// Draws from the top down.
-class AccountPage {
+class AccountPage : private PanelWriter {
  public:
   AccountPage(QPainter& painter, const QRectF& area, const StepAccount& account, const Theme& theme)
-      : p_(painter),
-        area_(area.adjusted(kSide, 0, -kSide, 0)),
-        account_(account),
-        theme_(theme),
-        y_(area.top() + 16) {}
+      : PanelWriter(painter, area.adjusted(kSide, 16, -kSide, 0), theme), account_(account) {}
 
   double paint(const SpanDetails* selected) {
-    section(QString("WHERE THE TIME GOES, STEP %1").arg(account_.train_step));
+    section(QString(account_.model ? "WHERE THE TIME GOES BY THE MODEL, STEP %1"
+                                   : "WHERE THE TIME GOES, STEP %1")
+                .arg(account_.train_step));
     if (!account_.timed) {
       sentence(account_.sentence, theme_.dim);
-      return y_ - area_.top();
+      return y_ - area_.top() + 16;
     }
     uses();
     legend();
+    for (const AccountSection& each : account_.sections) table(each);
     exposure();
     layers();
     byRank();
-    cpu();
+    if (!account_.model) cpu();
     if (!account_.caveat.empty()) {
       y_ += 10;
       sentence("◆ " + account_.caveat, theme_.wait);
     }
     if (selected) details(*selected);
-    return y_ - area_.top() + 16;
+    return y_ - area_.top() + 32;
   }
 
  private:
-  /// What the edge of the panel would cut is left out; it comes when one moves on.
-  void say(const QRectF& box, int flags, const QString& words) {
-    const QRectF seen = p_.clipBoundingRect();
-    if (!p_.hasClipping() || (box.top() >= seen.top() && box.bottom() <= seen.bottom()))
-      p_.drawText(box, flags, words);
-  }
-  void section(const QString& words) {
-    p_.setFont(textFont(11, QFont::DemiBold));
-    p_.setPen(theme_.dim);
-    say(QRectF(area_.left(), y_, area_.width(), 16), Qt::AlignVCenter, words);
-    y_ += 24;
-  }
-  void sentence(const std::string& words, const QColor& color) {
-    p_.setFont(textFont(12));
-    p_.setPen(color);
-    const QRectF box(area_.left(), y_, area_.width(), 400);
-    const QString text = QString::fromStdString(words);
-    const double height = p_.boundingRect(box, Qt::TextWordWrap, text).height();
-    say(QRectF(box.topLeft(), QSizeF(box.width(), height)), Qt::TextWordWrap, text);
-    y_ += height + 6;
-  }
-  void number(double right, double width, const QString& words, const QColor& color, double row) {
-    p_.setFont(monoFont(11));
-    p_.setPen(color);
-    say(rowBox(right - width, width, row), Qt::AlignVCenter | Qt::AlignRight, words);
-  }
-  void name(const QString& words, const QColor& color, double row) {
-    p_.setFont(textFont(12));
-    p_.setPen(color);
-    say(rowBox(area_.left(), area_.width(), row), Qt::AlignVCenter, words);
-  }
-  /// Of a row's words; higher than a low row, about its middle.
-  QRectF rowBox(double left, double width, double row) const {
-    const double height = std::max(row, 17.0);
-    return {left, y_ + (row - height) / 2, width, height};
-  }
-
   /// A bar a rank, as long as its step is of the longest.
   void uses() {
     std::int64_t longest = 1;
@@ -263,27 +226,7 @@ class AccountPage {
     y_ += 8;
   }
 
-  void details(const SpanDetails& selected) {
-    y_ += 8;
-    section("SELECTED");
-    p_.setFont(textFont(13, QFont::DemiBold));
-    p_.setPen(theme_.text);
-    say(QRectF(area_.left(), y_, area_.width(), 18), Qt::AlignVCenter,
-        p_.fontMetrics().elidedText(QString::fromStdString(selected.title), Qt::ElideRight,
-                                    static_cast<int>(area_.width())));
-    y_ += 24;
-    for (const auto& [what, value] : selected.rows) {
-      name(QString::fromStdString(what), theme_.dim, 17);
-      number(area_.right(), area_.width(), QString::fromStdString(value), theme_.text, 17);
-      y_ += 18;
-    }
-  }
-
-  QPainter& p_;
-  QRectF area_;
   const StepAccount& account_;
-  const Theme& theme_;
-  double y_;
 };
 
 }  // namespace

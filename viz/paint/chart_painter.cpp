@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viz/paint/chain_painter.h"
 #include "viz/paint/chart_bars.h"
 #include "viz/paint/chart_marks.h"
 #include "viz/paint/chart_tag.h"
@@ -40,6 +41,7 @@ class ChartFrame {
     lanes();
     p_.setRenderHint(QPainter::Antialiasing, true);
     flows();
+    if (scene_.chain) canvas_.primitives += paintChain(p_, at_, scene_, theme_);
     chosen();
     p_.restore();
     ChartMarks(p_, at_, scene_, theme_).paint();
@@ -69,6 +71,12 @@ class ChartFrame {
   void ruler() {
     // They stand upon the ruler, and its words give way.
     const std::vector<QRectF> tags = ChartMarks(p_, at_, scene_, theme_).tags();
+    if (scene_.model) {
+      p_.setFont(textFont(11, QFont::DemiBold));
+      p_.setPen(theme_.wait);
+      p_.drawText(QRectF(at_.area.left() + 20, at_.ruler.top(), at_.labels - 24, 18),
+                  Qt::AlignVCenter, "◆ model");
+    }
     p_.setFont(monoFont(10));
     for (const RulerTick& tick : ticks_) {
       p_.setPen(QPen(theme_.line, 1));

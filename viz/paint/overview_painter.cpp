@@ -90,7 +90,7 @@ void paintColumns(QPainter& p, const QRectF& box, const WindowScale& scale, cons
 }
 
 struct LegendItem {
-  enum class Look { kFace, kFill, kHollow, kHatch, kFrame } look;
+  enum class Look { kFace, kFill, kHollow, kHatch, kFrame, kLine } look;
   Shade shade;
   const char* words;
 };
@@ -105,6 +105,7 @@ constexpr LegendItem kItems[] = {
     {LegendItem::Look::kFill, Shade::kSync, "gradient sync, clip, optimizer"},
     {LegendItem::Look::kFill, Shade::kVerify, "verification"},
     {LegendItem::Look::kFrame, Shade::kPause, "paused"},
+    {LegendItem::Look::kLine, Shade::kCompute, "critical path"},
 };
 constexpr double kLegendRow = 20, kSwatch = 16, kLegendGap = 18;
 
@@ -135,6 +136,8 @@ void paintSwatch(QPainter& p, const QRectF& box, const LegendItem& item, const T
       return p.fillRect(box, rankBrush(rank));
     case LegendItem::Look::kFill:
       return p.fillRect(message ? box.adjusted(0, 3, 0, -3) : box, color);
+    case LegendItem::Look::kLine:
+      return p.fillRect(QRectF(box.left(), box.center().y() - 1.5, box.width(), 3), theme.wrong);
     case LegendItem::Look::kHatch:
       p.fillRect(box, QBrush(color, Qt::BDiagPattern));
       break;
@@ -165,7 +168,9 @@ void paintOverview(QPainter& p, const QRectF& area, const ChartScene& scene, con
   p.setFont(textFont(11, QFont::DemiBold));
   p.setPen(theme.dim);
   p.drawText(QRectF(area.left() + 20, box.top(), kLabels - 24, box.height()), Qt::AlignVCenter,
-             scene.empty() || scene.tracks->whole ? "RUN" : "NEAR");
+             scene.model                            ? "STEP"
+             : scene.empty() || scene.tracks->whole ? "RUN"
+                                                    : "NEAR");
   p.fillRect(box, theme.background);
   if (!scene.empty()) {
     const WindowScale scale = overviewScale(area, scene);

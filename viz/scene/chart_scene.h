@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "viz/scene/critical_chain.h"
 #include "viz/scene/span_details.h"
 
 namespace ringscope::viz {
@@ -13,7 +14,9 @@ struct ChartScene {
   std::shared_ptr<const Tracks> tracks;  ///< null: there is nothing
   std::vector<WorldRank> ranks;          ///< of the group, from the top
   std::vector<LaneKind> lanes;           ///< of each rank: those that something is recorded in
-  std::vector<std::string> captions;     ///< a line under each rank; empty where there is none
+  bool model = false;                    ///< the axis is the own-device clock
+  std::shared_ptr<const CriticalChain> chain;  ///< that is highlighted; null: none is
+  std::vector<std::string> captions;  ///< a line under each rank; empty where there is none
   TimeWindow window;
   double origin_ns = 0;  ///< from which the ruler counts: where the viewed training step begins
   WorldRank selected_rank;

@@ -11,6 +11,7 @@
 #include "viz/scene/groups.h"
 #include "viz/scene/run_words.h"
 #include "viz/scene/stretches.h"
+#include "viz/scene/time_claims.h"
 #include "viz/scene/tracks.h"
 #include "viz/scene/units.h"
 
@@ -21,99 +22,6 @@ using traces::EventKind;
 using traces::Payload;
 
 namespace {
-
-/// What a moment of a rank counts for, first to last, where several are recorded at once.
-enum class Claim : std::uint8_t {
-  kPause,
-  kWait,
-  kAttention,
-  kCompute,
-  kSync,
-  kVerify,
-  kBlocked,
-  kCount
-};
-constexpr std::size_t kClaims = static_cast<std::size_t>(Claim::kCount);
-
-Claim claimOf(const Event& event) {
-  switch (shadeOf(event)) {
-    case Shade::kPause:
-      return Claim::kPause;
-    case Shade::kWait:
-      return Claim::kWait;
-    case Shade::kAttend:
-    case Shade::kMerge:
-      return Claim::kAttention;
-    case Shade::kSync:
-      return Claim::kSync;
-    case Shade::kVerify:
-      return Claim::kVerify;
-    case Shade::kMessage:
-      return event.kind == EventKind::kCollective ? Claim::kBlocked : Claim::kCount;
-    default:
-      return Claim::kCompute;
-  }
-}
-
-/// Nothing: it is left out.
-bool countsAs(Claim claim, TimeUse& use) {
-  switch (claim) {
-    case Claim::kPause:
-      return false;
-    case Claim::kWait:
-    case Claim::kBlocked:
-      use = TimeUse::kExposed;
-      return true;
-    case Claim::kAttention:
-      use = TimeUse::kAttention;
-      return true;
-    case Claim::kCompute:
-      use = TimeUse::kCompute;
-      return true;
-    case Claim::kSync:
-      use = TimeUse::kSync;
-      return true;
-    case Claim::kVerify:
-      use = TimeUse::kVerify;
-      return true;
-    default:
-      use = TimeUse::kBetween;
-      return true;
-  }
-}
-
-/// Goes along a rank's step from border to border, and says who claims what lies between.
-class Sweep {
- public:
-  explicit Sweep(const std::vector<Event>& events) {
-    for (const Event& event : events) {
-      const Claim claim = claimOf(event);
-      if (claim == Claim::kCount || event.end_ns <= event.begin_ns) continue;
-      edges_.push_back({event.begin_ns, claim, 1});
-      edges_.push_back({event.end_ns, claim, -1});
-    }
-    std::ranges::sort(edges_, {}, &Edge::ns);
-  }
-  /// `take(begin, end, claim)`; kCount: nobody does.
-  template <typename Take>
-  void run(Take take) const {
-    std::array<int, kClaims> open{};
-    for (std::size_t i = 0; i < edges_.size(); ++i) {
-      open[static_cast<std::size_t>(edges_[i].claim)] += edges_[i].change;
-      if (i + 1 == edges_.size() || edges_[i + 1].ns == edges_[i].ns) continue;
-      const auto first = std::ranges::find_if(open, [](int count) { return count > 0; });
-      take(edges_[i].ns, edges_[i + 1].ns, static_cast<Claim>(first - open.begin()));
-    }
-  }
-
- private:
-  struct Edge {
-    std::int64_t ns;
-    Claim claim;
-    int change;
-  };
-  std::vector<Edge> edges_;
-};
 
 bool isCommunication(const Event& event) {
   return event.kind == EventKind::kSend || event.kind == EventKind::kReceive ||
@@ -136,14 +44,12 @@ class RankReader {
   RankReader(WorldRank rank, const std::vector<Event>& events) {
     account_.rank = rank;
     for (const Event& event : events) take(event);
-    Sweep(events).run([&](std::int64_t begin, std::int64_t end, Claim claim) {
-      TimeUse use = TimeUse::kBetween;
-      const bool counts = countsAs(claim, use);
-      if (!counts) paused_.push_back({begin, end});
-      if (!counts) return;
-      account_.used_ns[static_cast<std::size_t>(use)] += end - begin;
+    ClaimSweep(events).run([&](std::int64_t begin, std::int64_t end, Claim claim) {
+      const std::optional<TimeUse> use = useOf(claim);
+      if (!use) return paused_.push_back({begin, end});
+      account_.used_ns[static_cast<std::size_t>(*use)] += end - begin;
       account_.step_ns += end - begin;
-      if (use == TimeUse::kExposed) exposed_.push_back({begin, end});
+      if (*use == TimeUse::kExposed) exposed_.push_back({begin, end});
     });
     paused_ = joined(std::move(paused_));
     exposed_ = joined(std::move(exposed_));
@@ -233,6 +139,7 @@ Exposure& Exposure::operator+=(const Exposure& other) {
   exposed_ns += other.exposed_ns;
   hidden_ns += other.hidden_ns;
   bytes += other.bytes;
+  late_ns += other.late_ns;
   return *this;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "viz/maths/span_tree.h"
@@ -28,9 +29,10 @@ const char* title(TimeUse use);
 /// Communication that was under way: while the rank waited, and while it did not.
 struct Exposure {
   std::int64_t exposed_ns = 0, hidden_ns = 0;
-  std::int64_t bytes = 0;  ///< sent, and of collectives
+  std::int64_t bytes = 0;    ///< sent, and of collectives; of a model received
+  std::int64_t late_ns = 0;  ///< of exposed: nothing was under way yet; only a model knows it
 
-  std::int64_t underWayNs() const { return exposed_ns + hidden_ns; }
+  std::int64_t underWayNs() const { return exposed_ns - late_ns + hidden_ns; }
   Exposure& operator+=(const Exposure& other);
 };
 
@@ -55,15 +57,24 @@ struct LayerAccount {
   Exposure exposure;
 };
 
-/// Where the time of a training step goes, as recorded.
+/// More that a panel says of a step: a line of what, a line of how much.
+struct AccountSection {
+  std::string title;  ///< in capitals
+  std::vector<std::pair<std::string, std::string>> rows;
+  std::string sentence;  ///< under them; empty: none
+};
+
+/// Where the time of a training step goes, as recorded or by a model.
 struct StepAccount {
   std::int32_t train_step = 0;
   std::vector<RankAccount> ranks;    ///< of the cursor's group
   std::vector<LayerAccount> layers;  ///< in the order of visiting
   bool shared_cores = false;         ///< more ranks than cores: what they wait for is the scheduler
   bool timed = false;                ///< there are events with a length
+  bool model = false;                ///< of the own-device clock, not of what was recorded
   std::string sentence;              ///< what follows
-  std::string caveat;                ///< how far to trust it; empty: as it is
+  std::vector<AccountSection> sections;
+  std::string caveat;  ///< how far to trust it; empty: as it is
 
   Exposure exposure() const;
   std::int64_t used(TimeUse use) const;

@@ -90,8 +90,8 @@ class Reader {
 /// Looks along one lane.
 class Finder {
  public:
-  Finder(const traces::Trace& trace, const Tracks& tracks, const TrackQuery& query)
-      : trace_(trace), tracks_(tracks), query_(query) {}
+  Finder(const EventsAt& events_at, const Tracks& tracks, const TrackQuery& query)
+      : events_at_(events_at), tracks_(tracks), query_(query) {}
 
   /// The nearest to the begin, or with `back` to the end, of a stretch of the axis.
   std::optional<SpanPlace> find(WorldRank rank, LaneKind kind, double begin_ns, double end_ns,
@@ -129,14 +129,14 @@ class Finder {
     if (query_.source && span.source != *query_.source) return false;
     if (span.length() <= query_.longer_ns) return false;
     if (!query_.needsPlace() && !query_.step) return true;
-    return std::ranges::any_of(eventsOf(trace_, tracks_, place), [&](const traces::Event& event) {
+    return std::ranges::any_of(events_at_(place), [&](const traces::Event& event) {
       return (!query_.step || event.place.train_step == *query_.step) &&
              (!query_.layer || event.place.layer == Layer::of(*query_.layer)) &&
              (!query_.direction || event.place.direction == *query_.direction);
     });
   }
 
-  const traces::Trace& trace_;
+  const EventsAt& events_at_;
   const Tracks& tracks_;
   const TrackQuery& query_;
 };
@@ -147,7 +147,7 @@ TrackQuery parseTrackQuery(const std::string& words) {
   return Reader(words).read();
 }
 
-std::optional<SpanPlace> findSpan(const traces::Trace& trace, const Tracks& tracks,
+std::optional<SpanPlace> findSpan(const EventsAt& events_at, const Tracks& tracks,
                                   const std::vector<WorldRank>& ranks, const TrackQuery& query,
                                   double axis_ns, bool back) {
   // After what was found last, and before it.
@@ -160,7 +160,7 @@ std::optional<SpanPlace> findSpan(const traces::Trace& trace, const Tracks& trac
     end = std::min(end, static_cast<double>(step->end_ns));
   }
   if (end < begin) return std::nullopt;
-  Finder finder(trace, tracks, query);
+  Finder finder(events_at, tracks, query);
   std::optional<SpanPlace> nearest;
   for (const WorldRank rank : ranks) {
     if (!tracks.of(rank) || (query.rank && rank.value() != *query.rank)) continue;
@@ -173,6 +173,13 @@ std::optional<SpanPlace> findSpan(const traces::Trace& trace, const Tracks& trac
     }
   }
   return nearest;
+}
+
+std::optional<SpanPlace> findSpan(const traces::Trace& trace, const Tracks& tracks,
+                                  const std::vector<WorldRank>& ranks, const TrackQuery& query,
+                                  double axis_ns, bool back) {
+  const auto recorded = [&](const SpanPlace& at) { return eventsOf(trace, tracks, at); };
+  return findSpan(recorded, tracks, ranks, query, axis_ns, back);
 }
 
 }  // namespace ringscope::viz

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +24,15 @@ struct TrackQuery {
 /// N", forward, backward, "> N unit".
 TrackQuery parseTrackQuery(const std::string& words);
 
+/// The events that a stretch may have been made of.
+using EventsAt = std::function<std::vector<traces::Event>(const SpanPlace&)>;
+
 /// The first stretch that begins after `axis_ns`, or the last one before it, among these ranks.
 /// Nothing: there is none. Goes over sums in which none can be.
+std::optional<SpanPlace> findSpan(const EventsAt& events_at, const Tracks& tracks,
+                                  const std::vector<WorldRank>& ranks, const TrackQuery& query,
+                                  double axis_ns, bool back);
+/// Among those of a recording.
 std::optional<SpanPlace> findSpan(const traces::Trace& trace, const Tracks& tracks,
                                   const std::vector<WorldRank>& ranks, const TrackQuery& query,
                                   double axis_ns, bool back);

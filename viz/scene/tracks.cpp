@@ -24,12 +24,6 @@ bool isMessage(EventKind kind) {
   return kind == EventKind::kSend || kind == EventKind::kCollective;
 }
 
-LaneKind laneOf(const Event& event) {
-  if (!isMessage(event.kind)) return LaneKind::kCompute;
-  if (event.payload == Payload::kKv) return LaneKind::kKv;
-  return event.payload == Payload::kDkv ? LaneKind::kDkv : LaneKind::kCollective;
-}
-
 Span spanOf(const Event& event, const Stretch& at) {
   Span span;
   span.begin_ns = at.begin_ns;
@@ -47,6 +41,12 @@ Span spanOf(const Event& event, const Stretch& at) {
 const char* title(LaneKind lane) {
   constexpr const char* kTitles[] = {"compute", "KV out", "dKV out", "collectives"};
   return kTitles[static_cast<std::size_t>(lane)];
+}
+
+LaneKind laneOf(const Event& event) {
+  if (!isMessage(event.kind)) return LaneKind::kCompute;
+  if (event.payload == Payload::kKv) return LaneKind::kKv;
+  return event.payload == Payload::kDkv ? LaneKind::kDkv : LaneKind::kCollective;
 }
 
 Shade shadeOf(const Event& event) {

@@ -100,6 +100,8 @@ std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace);
 std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace, std::int32_t first_step,
                                          std::int32_t last_step);
 
+/// On which lane of its rank an event lies.
+LaneKind laneOf(const traces::Event& event);
 /// What an event is counted as.
 Shade shadeOf(const traces::Event& event);
 

@@ -148,8 +148,8 @@ void TimelineView::select(const SpanPlace& place) {
       goTo(at.scale(state_.window()).ns(pressed_at_.x()), cursor().rank);
     return update();
   }
-  const auto event = eventOf(viewing_.session.trace(), *scene_.tracks, place);
-  if (event) selected_ = detailsOf(*event);
+  const auto event = eventAt(place);
+  if (event) selected_ = detailsAt(place);
   const ChartLayout at = chart();
   const double pressed = at.scale(state_.window()).ns(pressed_at_.x());
   const double inside = std::clamp(pressed, static_cast<double>(place.span.begin_ns),
@@ -159,7 +159,7 @@ void TimelineView::select(const SpanPlace& place) {
     to.rank = place.rank;
     to.place = event->place;
     const StageWindow window = stageWindow(viewing_.session.trace(), to.place, to.rank);
-    to.phase = window.fraction(scene_.tracks->folds.unfolded(std::llround(inside)));
+    to.phase = window.fraction(offAxis(inside, place.rank));
     viewing_.navigator.goTo(to);
   } else {
     goTo(inside, place.rank);
@@ -169,7 +169,7 @@ void TimelineView::select(const SpanPlace& place) {
 
 void TimelineView::goTo(double axis_ns, WorldRank rank) {
   viewing_.navigator.selectRank(rank);
-  viewing_.navigator.goToInstant(scene_.tracks->folds.unfolded(std::llround(axis_ns)));
+  viewing_.navigator.goToInstant(offAxis(axis_ns, rank));
 }
 
 /// The training step; the whole run where that is on show already.
@@ -204,6 +204,8 @@ bool TimelineView::zoomKey(int key) {
 void TimelineView::keyPressEvent(QKeyEvent* event) {
   const bool plain = (event->modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier;
   if (!plain && event->key() != Qt::Key_Slash) return View::keyPressEvent(event);
+  if (event->key() == Qt::Key_O) return (ownDevices() ? recorded_axis_ : own_axis_)->click();
+  if (event->key() == Qt::Key_C) return box_->path()->toggle();
   if (scene_.empty()) return View::keyPressEvent(event);
   constexpr double kNear = 4;  // pixels
   if (zoomKey(event->key())) return afterMove();
@@ -251,11 +253,10 @@ void TimelineView::search(bool back) {
   if (!query.problem.empty()) return found_->setText(QString::fromStdString(query.problem));
   const double from = scene_.selected.exists() ? static_cast<double>(scene_.selected.span.begin_ns)
                                                : state_.window().begin_ns;
-  auto match = findSpan(viewing_.session.trace(), *scene_.tracks, scene_.ranks, query, from, back);
+  auto match = spanLike(query, from, back);
   const bool round = !match;
   if (round)  // round again at the end
-    match = findSpan(viewing_.session.trace(), *scene_.tracks, scene_.ranks, query,
-                     back ? all().end_ns + 1 : all().begin_ns - 1, back);
+    match = spanLike(query, back ? all().end_ns + 1 : all().begin_ns - 1, back);
   if (!match) return found_->setText("nothing found");
   found_->setText(round ? "found, round again" : "found");
   pressed_at_ = {-1, -1};
@@ -279,9 +280,7 @@ bool TimelineView::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const SpanPlace under = chartHit(onPage(help->pos()), chart(), scene_);
   QString words;
-  if (under.exists())
-    if (const auto of = eventOf(viewing_.session.trace(), *scene_.tracks, under))
-      words = QString::fromStdString(wordsOf(detailsOf(*of)));
+  if (under.exists()) words = QString::fromStdString(wordsOf(detailsAt(under)));
   QToolTip::showText(help->globalPos(), words.toHtmlEscaped().replace("\n", "<br>"), this);
   return true;
 }

@@ -13,7 +13,8 @@ constexpr double kBar = 44, kSentence = 46, kPanel = 320, kLeastChart = 420, kLe
 
 }  // namespace
 
-TimelinePage timelinePage(const QRectF& page, double (*legend)(double width)) {
+TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), double controls,
+                          bool needed) {
   TimelinePage at;
   QRectF rest = page;
   if (page.width() - kPanel >= kLeastChart) {
@@ -29,6 +30,12 @@ TimelinePage timelinePage(const QRectF& page, double (*legend)(double width)) {
     return part;
   };
   at.bar = take(kBar);
+  if (at.panel.isEmpty()) {
+    if (needed) at.controls = take(controls);
+  } else {
+    at.controls = QRectF(at.panel.left() + 1, at.panel.top(), at.panel.width() - 1, controls);
+    at.panel.setTop(at.panel.top() + controls);
+  }
   at.overview = take(kOverviewHeight);
   const double below = legend(rest.width());
   const bool roomy = rest.height() - below - kSentence >= kLeastHeight;

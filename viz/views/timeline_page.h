@@ -8,10 +8,13 @@ namespace ringscope::viz {
 /// Where the parts of the Timeline view lie.
 struct TimelinePage {
   QRectF bar, overview, chart, legend, sentence, panel;
+  QRectF controls;  ///< over the panel; under the bar where that is left out and they are needed
 };
 
 /// The panel stands at the right, or lies below where it is narrow and not too low for that; it is
-/// left out where there is no room for both. `legend`: its height at a width.
-TimelinePage timelinePage(const QRectF& page, double (*legend)(double width));
+/// left out where there is no room for both. `legend`: its height at a width. `controls`: their
+/// height; `needed`: they have a place even where there is no panel.
+TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), double controls,
+                          bool needed);
 
 }  // namespace ringscope::viz

@@ -6,11 +6,14 @@
 #include <QLineEdit>
 #include <QPixmap>
 #include <QTimer>
+#include <QToolButton>
 
 #include "viz/maths/chart_state.h"
 #include "viz/paint/chart_painter.h"
 #include "viz/scene/step_account.h"
 #include "viz/scene/track_search.h"
+#include "viz/session/clock_replay.h"
+#include "viz/views/clock_box.h"
 #include "viz/views/timeline_page.h"
 #include "viz/views/view.h"
 
@@ -18,7 +21,9 @@ namespace ringscope::viz {
 
 /// The whole run on lanes, from hours to nanoseconds. The wheel and W S zoom about the pointer, A D
 /// and dragging move, F shows the training step and F again the whole run, M marks, R or dragging
-/// with Shift measures, a click moves the moment, / searches, Esc forgets marks and range.
+/// with Shift measures, a click moves the moment, / searches, Esc forgets marks and range. O
+/// changes between the recording's own axis and the own-device clock, a model; C shows the critical
+/// path.
 class TimelineView : public View {
   Q_OBJECT
  public:
@@ -29,6 +34,9 @@ class TimelineView : public View {
   ChartLayout chart() const;
   TimelinePage parts() const;
   const StepAccount& account() const { return account_; }
+  bool ownDevices() const { return own_axis_->isChecked(); }
+  /// Null: the axis is that of the recording, or there is no model of it.
+  std::shared_ptr<const OwnClock> clock() const { return ownDevices() ? replay_.clock() : nullptr; }
   /// Shapes of the last frame.
   int primitives() const { return canvas_.primitives; }
 
@@ -54,6 +62,20 @@ class TimelineView : public View {
   enum class Drag { kNone, kLanes, kRange, kOverview };
 
   void makeBar();
+  void makeAxes();
+  void changeAxis();
+  void placeControls();
+  void keepSelected();
+  void findTracks();
+  StepAccount accountOnAxis() const;
+  void findDevices();
+  void findChain();
+  /// A time of the run on the axis, for who is selected; a point of the axis in the run.
+  double onAxis(std::int64_t run_ns) const;
+  std::int64_t offAxis(double axis_ns, WorldRank rank) const;
+  std::optional<traces::Event> eventAt(const SpanPlace& place) const;
+  SpanDetails detailsAt(const SpanPlace& place) const;
+  std::optional<SpanPlace> spanLike(const TrackQuery& query, double from_ns, bool back) const;
   void makeChart();
   void makeAccount();
   void setWindow(const TimeWindow& window);
@@ -92,6 +114,11 @@ class TimelineView : public View {
   bool fits_step_ = true;  // nobody has zoomed since F
   QElapsedTimer since_made_;
   QTimer late_, reading_;
+  ClockReplay replay_;
+  std::shared_ptr<const OwnClock> account_clock_;  // that the account is of
+  bool account_path_ = false, account_model_ = false;
+  QToolButton *recorded_axis_, *own_axis_;
+  ClockBox* box_;
   QLineEdit* search_;
   QLabel* found_;  // what a search has come to
 };

@@ -25,6 +25,7 @@ const std::pair<const char*, const char*> kKeys[] = {
     {"M", "with or without motion"},
     {"W A S D", "in Timeline: closer, earlier, wider, later; so do the wheel and dragging"},
     {"F M R", "in Timeline: fit step or run; a mark; measure from here to the next R"},
+    {"O C", "in Timeline: own devices, a model, or as recorded; the critical path"},
     {"/", "in Timeline: search; Enter the next, Shift+Enter the one before"},
     {"↑ ↓ Enter", "in Compare: choose a place and go there; open or close it"},
     {"B", "in Compare: both recordings beside each other in every view; Esc ends it"},

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The own-device clock as the Timeline's axis, by real mouse and key events.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QSignalSpy>
+#include <QTest>
+
+#include "tests/support/trace_builder.h"
+#include "tests/viz/own_clock_cases.h"
+#include "viz/paint/chain_painter.h"
+#include "viz/views/timeline_view.h"
+
+namespace ringscope::viz {
+namespace {
+
+class OwnAxisTest : public testing::Test {
+ protected:
+  OwnAxisTest() : view(viewing) {
+    view.resize(1280, 800);
+    open(test::OwnClockCase::ring(1000));
+    view.show();
+    EXPECT_TRUE(QTest::qWaitForWindowExposed(&view));
+    QApplication::setActiveWindow(&view);
+    view.setFocus();
+  }
+  void open(const std::string& text) {
+    viewing.session.open(test::traceOf(text), "case", false);
+    viewing.player.setPlaying(false);
+    QApplication::processEvents();
+  }
+  template <typename Widget>
+  Widget* named(const QString& name) {
+    for (auto* each : view.findChildren<Widget*>())
+      if (each->accessibleName() == name) return each;
+    return nullptr;
+  }
+  QAbstractButton* button(const QString& text) {
+    for (auto* each : view.findChildren<QAbstractButton*>())
+      if (each->text() == text) return each;
+    return nullptr;
+  }
+  /// The test's link instead of a preset.
+  void replayOn(const traces::Hardware& hardware) {
+    auto* box = view.findChild<ClockBox*>();
+    box->setHardware(hardware);
+    Q_EMIT box->hardwareChanged(hardware);
+  }
+  QPoint at(double ns, int rank, LaneKind lane = LaneKind::kCompute) const {
+    const ChartLayout layout = view.chart();
+    const auto* row = layout.row(view.scene().seatOf(WorldRank::of(rank)), lane);
+    return QPointF(layout.scale(view.scene().window).x(ns), row->box.center().y()).toPoint();
+  }
+
+  Viewing viewing;
+  TimelineView view;
+};
+
+TEST_F(OwnAxisTest, OChangesToOwnDevicesAndBack) {
+  const TimeWindow recorded = view.scene().window;
+  const QImage before = view.grab().toImage();
+  QTest::keyClick(&view, Qt::Key_O);
+  ASSERT_TRUE(view.clock());
+  EXPECT_TRUE(view.scene().model);
+  EXPECT_TRUE(view.account().model);
+  EXPECT_EQ(view.scene().window, view.clock()->tracks->step(0)->window().withMargin());
+  EXPECT_NE(view.grab().toImage(), before);
+  EXPECT_TRUE(view.accessibleDescription().startsWith("Model: on PCIe 4.0 ×16"));
+  EXPECT_TRUE(view.scene().captions.at(0).starts_with("model: stands still for "));
+  QTest::keyClick(&view, Qt::Key_O);
+  EXPECT_FALSE(view.scene().model);
+  EXPECT_EQ(view.scene().window, recorded);
+  EXPECT_EQ(view.grab().toImage(), before);
+}
+
+TEST_F(OwnAxisTest, ALinkChosenByNameIsReplayedAtOnceAndSaysWhatPredictSays) {
+  QTest::mouseClick(button("own devices"), Qt::LeftButton);
+  auto* links = named<QComboBox>("Link");
+  ASSERT_TRUE(links && links->isVisible());
+  links->setFocus();
+  QTest::keyClick(links, Qt::Key_End);
+  QTest::keyClick(links, Qt::Key_Up);
+  const traces::Link& last = traces::linkPresets().back().value;
+  ASSERT_EQ(view.clock()->hardware.link, last);
+  traces::Hardware hardware;
+  hardware.link = last;
+  const auto program = traces::recordedProgram(viewing.session.trace(), 0, 0);
+  const auto predicted = traces::replay(program.program, hardware);
+  EXPECT_EQ(view.clock()->timeline.spans, predicted.spans);
+  EXPECT_EQ(view.account().exposure().exposed_ns, predicted.sum().exposed_ns);
+  EXPECT_EQ(view.account().exposure().hidden_ns, predicted.sum().hidden_ns);
+}
+
+TEST_F(OwnAxisTest, SlidersMoveTheModelByKeys) {
+  QTest::keyClick(&view, Qt::Key_O);
+  const traces::Hardware before = view.clock()->hardware;
+  const auto press = [&](const char* name, Qt::Key key) {
+    auto* slider = named<QSlider>(name);
+    ASSERT_TRUE(slider && slider->isVisible()) << name;
+    slider->setFocus();
+    QTest::keyClick(slider, key);
+  };
+  press("Link speed", Qt::Key_Left);
+  press("Link latency", Qt::Key_Right);
+  press("Compute", Qt::Key_PageUp);
+  const traces::Hardware& after = view.clock()->hardware;
+  EXPECT_LT(after.link.gigabytes_per_second, before.link.gigabytes_per_second);
+  EXPECT_GT(after.link.latency_us, before.link.latency_us);
+  EXPECT_GT(after.compute_scale, before.compute_scale);
+  EXPECT_EQ(named<QComboBox>("Link")->currentText(), "a link of your own");
+  EXPECT_NE(view.account().sentence.find("on a link of "), std::string::npos);
+}
+
+TEST_F(OwnAxisTest, ADeviceThatIsNotKnownCannotBeChosenAndSaysWhy) {
+  QTest::keyClick(&view, Qt::Key_O);
+  auto* devices = named<QComboBox>("Device");
+  const auto* items = qobject_cast<QStandardItemModel*>(devices->model());
+  EXPECT_FALSE(items->item(1)->isEnabled());
+  EXPECT_TRUE(items->item(1)->toolTip().contains("does not say how large the model is"));
+  devices->setFocus();
+  QTest::keyClick(devices, Qt::Key_Down);
+  EXPECT_EQ(view.clock()->hardware.compute_scale, 1);
+}
+
+TEST_F(OwnAxisTest, ADeviceMakesStagesAsMuchQuickerAsItsAttention) {
+  QTest::keyClick(&view, Qt::Key_O);
+  auto* box = view.findChild<ClockBox*>();
+  box->setDevices({{8, ""}, {9, ""}, {20, ""}});
+  auto* devices = named<QComboBox>("Device");
+  devices->setFocus();
+  QTest::keyClick(devices, Qt::Key_Down);
+  EXPECT_EQ(devices->currentText(), "H100 SXM (80 GB HBM3)");
+  EXPECT_EQ(view.clock()->hardware.compute_scale, 8);
+  EXPECT_EQ(view.clock()->tracks->of(WorldRank::of(0))->lane(LaneKind::kCompute)[0].length(), 125);
+  auto* compute = named<QSlider>("Compute");
+  compute->setFocus();
+  QTest::keyClick(compute, Qt::Key_PageUp);
+  EXPECT_EQ(devices->currentText(), "devices of a speed of your own");
+}
+
+TEST_F(OwnAxisTest, WithoutOverlapNothingIsHidden) {
+  QTest::keyClick(&view, Qt::Key_O);
+  replayOn(test::OwnClockCase::link());
+  EXPECT_EQ(view.account().exposure().hidden_ns, 4 * 3000);
+  QTest::mouseClick(button("messages move under work"), Qt::LeftButton, {}, QPoint(8, 12));
+  EXPECT_FALSE(view.clock()->hardware.overlap);
+  EXPECT_EQ(view.account().exposure().hidden_ns, 0);
+  EXPECT_EQ(view.account().exposure().exposed_ns, 4 * 3 * 2500);
+}
+
+TEST_F(OwnAxisTest, CShowsTheCriticalPathAndNamesIt) {
+  QTest::keyClick(&view, Qt::Key_O);
+  replayOn(test::OwnClockCase::link());
+  const QImage without = view.grab().toImage();
+  QTest::keyClick(&view, Qt::Key_C);
+  ASSERT_TRUE(view.scene().chain);
+  EXPECT_TRUE(button("critical path (C)")->isChecked());
+  EXPECT_NE(view.grab().toImage(), without);
+  ASSERT_EQ(view.account().sections.size(), 2u);
+  EXPECT_EQ(view.account().sections[0].rows[1].second, "8.5 µs") << "recorded against model";
+  EXPECT_EQ(view.account().sections[1].rows[1].second, "7.5 µs · 88 %");
+  const auto lines = chainLines(view.chart(), view.scene());
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NEAR(lines[0].front().x(), at(0, 0).x(), 1);
+  EXPECT_NEAR(lines[0].back().x(), at(8500, 0).x(), 1);
+  QTest::keyClick(&view, Qt::Key_C);
+  EXPECT_EQ(view.grab().toImage(), without);
+}
+
+TEST_F(OwnAxisTest, AsRecordedItSaysWhyThereIsNoPath) {
+  QTest::keyClick(&view, Qt::Key_C);
+  EXPECT_FALSE(view.scene().chain);
+  ASSERT_EQ(view.account().sections.size(), 1u);
+  EXPECT_NE(view.account().sections[0].sentence.find("Own devices (O)"), std::string::npos);
+}
+
+TEST_F(OwnAxisTest, AClickMovesTheMomentOfAllViews) {
+  QTest::keyClick(&view, Qt::Key_O);
+  replayOn(test::OwnClockCase::link());
+  // The third block of rank 2 is attended from 5,000 to 6,000; it was recorded from 200 to 250.
+  QTest::mouseClick(&view, Qt::LeftButton, {}, at(5500, 2));
+  EXPECT_EQ(viewing.navigator.rank(), WorldRank::of(2));
+  EXPECT_EQ(view.scene().selected.span.begin_ns, 5000);
+  EXPECT_NEAR(static_cast<double>(viewing.navigator.instant()), 225, 5);
+  EXPECT_NEAR(view.scene().instant_ns, 5500, 100);
+}
+
+TEST_F(OwnAxisTest, WhatIsSelectedStaysSoOnAnotherLink) {
+  QTest::keyClick(&view, Qt::Key_O);
+  replayOn(test::OwnClockCase::link());
+  QTest::mouseClick(&view, Qt::LeftButton, {}, at(5500, 2));
+  traces::Hardware slower = test::OwnClockCase::link();
+  slower.link.latency_us = 1.5;  // a hop takes 3,500
+  replayOn(slower);
+  EXPECT_EQ(view.scene().selected.span.begin_ns, 7000);
+  EXPECT_EQ(view.scene().selected.span.end_ns, 8000);
+}
+
+TEST_F(OwnAxisTest, ASearchFindsByTheModelsLengths) {
+  QTest::keyClick(&view, Qt::Key_O);
+  replayOn(test::OwnClockCase::link());
+  auto* field = view.findChild<QLineEdit*>();
+  field->setFocus();
+  QTest::keyClicks(field, "wait rank 3 layer 0 > 1.4 us");
+  QTest::keyClick(field, Qt::Key_Return);
+  ASSERT_TRUE(view.scene().selected.exists());
+  EXPECT_EQ(view.scene().selected.rank, WorldRank::of(3));
+  EXPECT_EQ(view.scene().selected.span.length(), 1500);
+}
+
+TEST_F(OwnAxisTest, WhatLacksIsSaidInsteadOfDrawn) {
+  std::string text = test::OwnClockCase::ring(1000);
+  for (std::size_t found; (found = text.find(" cpu=1000")) != std::string::npos;)
+    text.erase(found, 9);
+  open(text);
+  QTest::keyClick(&view, Qt::Key_O);
+  EXPECT_FALSE(view.clock());
+  EXPECT_TRUE(view.scene().empty());
+  EXPECT_TRUE(view.accessibleDescription().contains("no CPU time was recorded"))
+      << view.accessibleDescription().toStdString();
+  view.grab();
+  for (const auto key : {Qt::Key_C, Qt::Key_F, Qt::Key_W, Qt::Key_M, Qt::Key_Slash})
+    QTest::keyClick(&view, key);
+  view.setFocus();
+  QTest::keyClick(&view, Qt::Key_O);
+  EXPECT_FALSE(view.scene().empty());
+}
+
+}  // namespace
+}  // namespace ringscope::viz

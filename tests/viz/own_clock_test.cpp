@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The own-device clock as the window has it, against schedules computed by hand and `predict`.
+#include "viz/scene/own_clock.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/trace_builder.h"
+#include "tests/viz/own_clock_cases.h"
+#include "traces/clock/prediction.h"
+#include "viz/scene/critical_chain.h"
+
+namespace ringscope::viz {
+namespace {
+
+using traces::EventKind;
+
+constexpr WorldRank kZero = WorldRank::of(0), kOne = WorldRank::of(1);
+
+/// Two ranks on one core swap blocks of 2,000 bytes under their first block; by CPU times rank 0
+/// has attended its first block after 1,000 ns, rank 1 after 4,000.
+constexpr const char* kSwap = R"(
+run cp=2 cores=1
+group cp 0,1
+attend rank=0 layer=0 stage=0 source=0 time=0-500 cpu=1000
+wait rank=0 layer=0 stage=0 payload=kv peer=1 source=1 group=0 exchange=1 time=600-900
+receive rank=0 peer=1 layer=0 stage=0 payload=kv flow=12 group=0 exchange=1 bytes=2000 time=0-900
+send rank=0 peer=1 layer=0 stage=0 payload=kv source=0 flow=11 group=0 exchange=1 bytes=2000 time=0-800
+attend rank=0 layer=0 stage=1 source=1 time=900-950 cpu=300
+attend rank=1 layer=0 stage=0 source=1 time=200-700 cpu=4000
+wait rank=1 layer=0 stage=0 payload=kv peer=0 source=0 group=0 exchange=1 time=700-901
+receive rank=1 peer=0 layer=0 stage=0 payload=kv flow=11 group=0 exchange=1 bytes=2000 time=199-801
+send rank=1 peer=0 layer=0 stage=0 payload=kv source=1 flow=12 group=0 exchange=1 bytes=2000 time=199-900
+attend rank=1 layer=0 stage=1 source=0 time=910-990 cpu=1000
+)";
+
+traces::Hardware link(double gigabytes, double latency_us) {
+  traces::Hardware hardware;
+  hardware.link = {"a link", gigabytes, latency_us, true, true};
+  return hardware;
+}
+
+std::shared_ptr<const OwnClock> clockOf(const std::string& text, const traces::Hardware& on) {
+  const auto trace = test::traceOf(text);
+  return makeOwnClock(recordedStep(*trace, 0), 0, on);
+}
+
+TEST(OwnClockTest, LanesHoldTheScheduleAtTheModelsTimes) {
+  // Both post at 0; at 1 GB/s 2,000 bytes arrive 2,100 ns later. Rank 0 waits from 1,000 on.
+  const auto clock = clockOf(kSwap, link(1, 0.1));
+  const SpanTree& own = clock->tracks->of(kZero)->lane(LaneKind::kCompute);
+  ASSERT_EQ(own.size(), 3u);
+  const std::vector<std::pair<std::int64_t, std::int64_t>> expected = {
+      {0, 1000}, {1000, 2100}, {2100, 2400}};
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(std::pair(own[i].begin_ns, own[i].end_ns), expected[i]) << i;
+  EXPECT_EQ(own[1].shade, Shade::kWait);
+  const SpanTree& out = clock->tracks->of(kZero)->lane(LaneKind::kKv);
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(std::pair(out[0].begin_ns, out[0].end_ns), std::pair(0L, 2100L));
+  EXPECT_EQ(clock->tracks->of(kOne)->lane(LaneKind::kCompute).total()->end_ns, 5000);
+  EXPECT_EQ(clock->tracks->step(0)->window(), (TimeWindow{0, 5000}));
+}
+
+TEST(OwnClockTest, ARingOfFourHidesWhatItsAttentionIsLongEnoughFor) {
+  const std::vector<WorldRank> ranks = {kZero, kOne, WorldRank::of(2), WorldRank::of(3)};
+  // A hop takes 2,500: of each of three, 1,500 stick out over a block of 1,000.
+  const auto slow = clockOf(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
+  EXPECT_EQ(slow->timeline.endNs(), 3 * 2500 + 1000);
+  for (const RankAccount& rank : makeStepAccount(*slow, ranks).ranks) {
+    EXPECT_EQ(rank.exposure.exposed_ns, 3 * 1500);
+    EXPECT_EQ(rank.exposure.hidden_ns, 3 * 1000);
+    EXPECT_EQ(rank.used(TimeUse::kAttention), 4 * 1000);
+    EXPECT_EQ(rank.hops, 3);
+  }
+  const auto hidden = clockOf(test::OwnClockCase::ring(3000), test::OwnClockCase::link());
+  EXPECT_EQ(hidden->timeline.endNs(), 4 * 3000);
+  EXPECT_EQ(makeStepAccount(*hidden, ranks).exposure().exposed_ns, 0);
+  EXPECT_EQ(makeStepAccount(*hidden, ranks).exposure().hidden_ns, 4 * 3 * 2500);
+}
+
+TEST(OwnClockTest, AnAllGatherOfFourExposesWhatItsOwnBlockDoesNotCover) {
+  // Three messages leave one after the other: the last arrives at 3 × 2,000 + 500.
+  const auto clock = clockOf(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
+  EXPECT_EQ(clock->timeline.endNs(), 6500 + 3 * 1000);
+  const StepAccount account = makeStepAccount(*clock, {kZero});
+  EXPECT_EQ(account.ranks[0].exposure.exposed_ns, 5500);
+  EXPECT_EQ(account.ranks[0].exposure.hidden_ns, 1000);
+}
+
+TEST(OwnClockTest, TheCriticalPathOfASlowRingIsItsHopsAndTheLastBlock) {
+  const auto clock = clockOf(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
+  const auto chain = criticalChain(*clock);
+  const ChainAccount account = accountOf(*chain);
+  EXPECT_EQ(account.sending_ns, 3 * 2500);
+  EXPECT_EQ(account.computing_ns, 1000);
+  EXPECT_EQ(account.waiting_ns, 0);
+  std::int64_t until = 0;
+  for (const ChainLink& link : chain->links) {
+    EXPECT_EQ(link.begin_ns, until) << "without gaps";
+    until = link.end_ns;
+  }
+  EXPECT_EQ(until, clock->timeline.endNs());
+  ASSERT_EQ(chain->links.size(), 4u);
+  EXPECT_EQ(chain->links[0].lane, LaneKind::kKv);
+  EXPECT_EQ(chain->links[3].lane, LaneKind::kCompute);
+  // All are as late as each other: the path stays with the first, which gets its hops from rank 3.
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(chain->links[i].rank, WorldRank::of(3));
+  EXPECT_EQ(chain->links[3].rank, kZero);
+  const AccountSection section = sectionOf(*chain);
+  EXPECT_EQ(section.rows[1].second, "7.5 µs · 88 %");
+}
+
+TEST(OwnClockTest, TheCriticalPathOfAnAllGatherWaitsForTheLink) {
+  const auto clock = clockOf(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
+  const ChainAccount account = accountOf(*criticalChain(*clock));
+  // The last of three messages begins to move when two have left: at 4,000.
+  EXPECT_EQ(account.waiting_ns, 4000);
+  EXPECT_EQ(account.sending_ns, 2500);
+  EXPECT_EQ(account.computing_ns, 3 * 1000);
+}
+
+TEST(OwnClockTest, TheCriticalPathOfAQuickRingIsWork) {
+  const auto clock = clockOf(test::OwnClockCase::ring(3000), test::OwnClockCase::link());
+  const ChainAccount account = accountOf(*criticalChain(*clock));
+  EXPECT_EQ(account.computing_ns, 4 * 3000);
+  EXPECT_EQ(account.sending_ns + account.waiting_ns, 0);
+  EXPECT_EQ(account.ranks.size(), 1u);
+}
+
+TEST(OwnClockTest, AsRecordedThePathOfSharedCoresIsNotKnown) {
+  const auto trace = test::traceOf(test::OwnClockCase::ring(1000));
+  const AccountSection section = whyNoRecordedChain(*trace);
+  EXPECT_TRUE(section.rows.empty());
+  EXPECT_NE(section.sentence.find("4 virtual ranks took turns on 1 core"), std::string::npos)
+      << section.sentence;
+}
+
+TEST(OwnClockTest, AQuickerDeviceLeavesMoreExposed) {
+  traces::Hardware on = link(1, 0.1);
+  on.compute_scale = 10;
+  const auto clock = clockOf(kSwap, on);
+  // Rank 1 has attended after 400 and 100 ns more; the message takes 2,100.
+  EXPECT_EQ(clock->timeline.endNs(), 2200);
+  const StepAccount account = makeStepAccount(*clock, {kZero, kOne});
+  EXPECT_EQ(account.ranks[0].exposure.exposed_ns, 2000);
+  EXPECT_EQ(account.ranks[1].exposure.exposed_ns, 1700);
+}
+
+TEST(OwnClockTest, TheAccountIsWhatPredictSaysOfIt) {
+  const auto clock = clockOf(kSwap, link(1, 0.1));
+  const StepAccount account = makeStepAccount(*clock, {kZero, kOne});
+  const auto figures = traces::communicationOf(clock->recorded->program, clock->timeline);
+  EXPECT_TRUE(account.model);
+  EXPECT_EQ(account.exposure().exposed_ns, figures.attention.exposed_ns + figures.other.exposed_ns);
+  EXPECT_EQ(account.exposure().hidden_ns, figures.attention.hidden_ns);
+  EXPECT_EQ(account.used(TimeUse::kExposed), account.exposure().exposed_ns);
+  EXPECT_EQ(account.ranks[0].step_ns, clock->timeline.rank_end_ns[0]);
+  EXPECT_EQ(account.ranks[0].exposure.exposed_ns, 1100);
+  EXPECT_EQ(account.ranks[0].exposure.hidden_ns, 1000);
+  ASSERT_EQ(account.layers.size(), 1u);
+  EXPECT_EQ(account.layers[0].exposure.exposed_ns, 1100);
+  EXPECT_NE(account.sentence.find("Model: on a link of 1 GB/s"), std::string::npos)
+      << account.sentence;
+  EXPECT_NE(account.sentence.find("takes 5.0 µs"), std::string::npos) << account.sentence;
+}
+
+TEST(OwnClockTest, ACollectiveIsExposedAsInPredict) {
+  const std::string reduce =
+      std::string(kSwap) +
+      "collective rank=0 direction=backward payload=grads bytes=4000 flow=31 "
+      "group=0 time=1000-1100\n"
+      "grad_sync rank=0 direction=backward time=1000-1200 cpu=100\n"
+      "collective rank=1 direction=backward payload=grads bytes=4000 flow=31 "
+      "group=0 time=1000-1100\n"
+      "grad_sync rank=1 direction=backward time=1000-1200 cpu=100\n";
+  const auto clock = clockOf(reduce, link(1, 0.1));
+  const StepAccount account = makeStepAccount(*clock, {kZero, kOne});
+  for (const WorldRank rank : {kZero, kOne}) {
+    const RankAccount& of = account.ranks[rank.index()];
+    EXPECT_EQ(of.used(TimeUse::kExposed), clock->timeline.sum({.rank = rank}).exposed_ns);
+    EXPECT_EQ(of.used(TimeUse::kSync), 100);
+    EXPECT_EQ(of.step_ns, clock->timeline.rank_end_ns[rank.index()]);
+  }
+}
+
+TEST(OwnClockTest, ATimeOfTheRunIsAsFarAlongInTheModel) {
+  const auto clock = clockOf(kSwap, link(1, 0.1));
+  EXPECT_EQ(clock->modelled(kZero, 250), 500);   // half of 1,000 ns of CPU time
+  EXPECT_EQ(clock->modelled(kZero, 750), 1550);  // half of its wait
+  EXPECT_EQ(clock->modelled(kOne, 950), 4500);
+  EXPECT_EQ(clock->recordedAt(kZero, 1550), 750);
+  EXPECT_EQ(clock->recordedAt(kOne, 4500), 950);
+  EXPECT_EQ(clock->recordedAt(kOne, 9e9), 990) << "beyond its end it is at its end";
+}
+
+TEST(OwnClockTest, WhatIsPointedAtSaysThatItIsAModel) {
+  const auto clock = clockOf(kSwap, link(1, 0.1));
+  const Span wait = clock->tracks->of(kZero)->lane(LaneKind::kCompute)[1];
+  const SpanDetails details = detailsOf(*clock, {kZero, LaneKind::kCompute, wait});
+  EXPECT_EQ(details.title, "waits for KV from rank 1");
+  const std::string words = wordsOf(details);
+  EXPECT_NE(words.find("model, not a measurement"), std::string::npos) << words;
+  EXPECT_NE(words.find("by the model: 1.1 µs"), std::string::npos) << words;
+  EXPECT_NE(words.find("exposed: 1.1 µs"), std::string::npos) << words;
+  EXPECT_NE(words.find("recorded wall time: 300 ns"), std::string::npos) << words;
+  EXPECT_TRUE(detailsOf(*clock, SpanPlace()).title.empty());
+}
+
+TEST(OwnClockTest, WhatLacksSaysWhichCaptureWouldTell) {
+  std::string text = kSwap;
+  for (std::size_t at; (at = text.find(" cpu=")) != std::string::npos;)
+    text.erase(at, text.find('\n', at) - at);
+  const auto trace = test::traceOf(text);
+  const auto recorded = recordedStep(*trace, 0);
+  EXPECT_FALSE(recorded->usable());
+  const std::string why = whyNoModel(*recorded);
+  EXPECT_NE(why.find("no CPU time was recorded"), std::string::npos) << why;
+  EXPECT_NE(why.find("ringscope train has CPU times"), std::string::npos) << why;
+}
+
+TEST(OwnClockTest, TwiceTheSameGivesTheSame) {
+  const auto once = clockOf(kSwap, link(3, 0.7)), again = clockOf(kSwap, link(3, 0.7));
+  EXPECT_EQ(once->timeline.spans, again->timeline.spans);
+  EXPECT_EQ(makeStepAccount(*once, {kZero, kOne}).sentence,
+            makeStepAccount(*again, {kZero, kOne}).sentence);
+}
+
+}  // namespace
+}  // namespace ringscope::viz

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/session/clock_replay.h"
+
+#include "viz/session/problem.h"
+
+namespace ringscope::viz {
+namespace {
+
+/// As many are replayed in a few milliseconds.
+constexpr std::size_t kAtOnceReplayed = 4000;
+
+std::size_t eventsOf(const traces::RecordedProgram& recorded) {
+  std::size_t count = 0;
+  for (const auto& events : recorded.events) count += events.size();
+  return count;
+}
+
+}  // namespace
+
+ClockReplay::ClockReplay(QObject* parent) : QObject(parent) {
+  hardware_.link = traces::linkPreset("pcie4").value;
+  connect(&background_, &Background::failed, this, [this](const QString&, const QString& problem) {
+    fail(problem.toStdString());
+    Q_EMIT changed();
+  });
+}
+
+void ClockReplay::show(const Session& session, std::int32_t train_step) {
+  const bool same = recorded_ && train_step_ == train_step && generation_ == session.generation() &&
+                    events_ == session.trace().eventCount();
+  if (same) return;
+  train_step_ = train_step;
+  generation_ = session.generation();
+  events_ = session.trace().eventCount();
+  clock_.reset();
+  background_.cancel("replay");
+  recorded_ = recordedStep(session.trace(), train_step);
+  replay();
+}
+
+void ClockReplay::setHardware(const traces::Hardware& hardware) {
+  if (hardware_ == hardware) return;
+  hardware_ = hardware;
+  if (!recorded_ || replaying()) return;  // the newest is replayed when that has ended
+  replay();
+  if (!replaying()) Q_EMIT changed();
+}
+
+void ClockReplay::replay() {
+  why_ = whyNoModel(*recorded_);
+  if (!why_.empty()) return;
+  if (eventsOf(*recorded_) <= kAtOnceReplayed) {
+    try {
+      clock_ = makeOwnClock(recorded_, train_step_, hardware_);
+    } catch (...) {
+      fail(problemOf(std::current_exception()).toStdString());
+    }
+    return;
+  }
+  if (!clock_) why_ = "The schedule of this step is being replayed.";
+  background_.request(
+      "replay",
+      [recorded = recorded_, step = train_step_, hardware = hardware_](const std::stop_token&) {
+        return makeOwnClock(recorded, step, hardware);
+      },
+      [this](const std::shared_ptr<const OwnClock>& clock) { take(clock); });
+}
+
+void ClockReplay::take(const std::shared_ptr<const OwnClock>& clock) {
+  clock_ = clock;
+  why_.clear();
+  if (clock->hardware != hardware_) replay();
+  Q_EMIT changed();
+}
+
+void ClockReplay::fail(const std::string& problem) {
+  clock_.reset();
+  why_ = "There is no model of this step with own devices: " + problem;
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QObject>
+
+#include "viz/scene/own_clock.h"
+#include "viz/session/background.h"
+#include "viz/session/session.h"
+
+namespace ringscope::viz {
+
+/// The own-device clock of the training step on show: its schedule is read once, and replayed with
+/// each link or device that is tried. What would take longer than a frame is replayed on a thread;
+/// there is one at a time, and only the newest wish waits for it. GUI thread only.
+class ClockReplay : public QObject {
+  Q_OBJECT
+ public:
+  explicit ClockReplay(QObject* parent = nullptr);
+
+  /// Another training step, or more of the same.
+  void show(const Session& session, std::int32_t train_step);
+  void setHardware(const traces::Hardware& hardware);
+  const traces::Hardware& hardware() const { return hardware_; }
+
+  /// Of the step on show, with the hardware or, while replaying(), one that was tried before. Null:
+  /// why() says why.
+  const std::shared_ptr<const OwnClock>& clock() const { return clock_; }
+  const std::string& why() const { return why_; }
+  /// The schedule that is replayed; null: none has been read.
+  const RecordedStep& recorded() const { return recorded_; }
+  bool replaying() const { return background_.busy(); }
+
+ Q_SIGNALS:
+  /// Another clock(), or another why().
+  void changed();
+
+ private:
+  void replay();
+  void take(const std::shared_ptr<const OwnClock>& clock);
+  void fail(const std::string& problem);
+
+  traces::Hardware hardware_;
+  RecordedStep recorded_;
+  std::int32_t train_step_ = 0;
+  int generation_ = -1;
+  std::size_t events_ = 0;  // of the recording when the step was read
+  std::shared_ptr<const OwnClock> clock_;
+  std::string why_;
+  Background background_;
+};
+
+}  // namespace ringscope::viz
