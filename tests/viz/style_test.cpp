@@ -2,11 +2,15 @@
 // Colours, where cards stand, and a run's settings: what needs Qt and no window.
 #include <gtest/gtest.h>
 
+#include <QRegularExpression>
+#include <QSet>
 #include <cmath>
 
 #include "traces/core/error.h"
 #include "viz/maths/ring_layout.h"
 #include "viz/style/colormap.h"
+#include "viz/style/elide.h"
+#include "viz/style/face.h"
 #include "viz/style/theme.h"
 #include "viz/window/run_config.h"
 
@@ -24,6 +28,26 @@ TEST(ThemeTest, EveryTextTokenIsReadableOnEveryGround) {
             << ground.name().toStdString();
     EXPECT_GE(contrast(theme.on_accent, theme.accent), 4.5) << theme.name.toStdString();
     EXPECT_GE(contrast(theme.on_plate, theme.plate), 4.5);
+  }
+}
+
+/// Of words that are cut, what is left of each width is the beginning, and no number is another.
+TEST(ElideTest, ANumberIsThereWholeOrNotAtAll) {
+  const QFontMetrics metrics(textFont(13));
+  const QString words = "keys 0–2, 4–6, 8–105 and 1.5 M×, 2,480 of 9";
+  const QSet<QString> numbers{"0", "2", "4", "6", "8", "105", "1.5", "2,480", "9"};
+  const QRegularExpression number("\\d[\\d.,]*\\d|\\d");
+  EXPECT_EQ(elided(metrics, words, metrics.horizontalAdvance(words) + 2), words);
+  for (int width = 10; width < metrics.horizontalAdvance(words); ++width) {
+    const QString shown = elided(metrics, words, width);
+    ASSERT_TRUE(shown.endsWith(u'…') || shown.isEmpty()) << shown.toStdString();
+    EXPECT_TRUE(words.startsWith(shown.chopped(shown.isEmpty() ? 0 : 1)));
+    EXPECT_LE(metrics.horizontalAdvance(shown), width);
+    EXPECT_FALSE(shown.endsWith("1.5…")) << "of 1.5 M×";
+    for (auto found = number.globalMatch(shown); found.hasNext();) {
+      const QString said = found.next().captured();
+      EXPECT_TRUE(numbers.contains(said)) << said.toStdString() << " in " << shown.toStdString();
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "viz/maths/round_ticks.h"
+#include "viz/style/elide.h"
 
 namespace ringscope::viz {
 namespace {
@@ -125,8 +126,7 @@ void CurvePlot::drawTitle(QPainter& p, std::int32_t train_step, const Theme& the
   p.setPen(theme.text);
   p.setFont(textFont(13, QFont::DemiBold));
   p.drawText(line, Qt::AlignVCenter | Qt::AlignLeft,
-             p.fontMetrics().elidedText(QString::fromStdString(curve_.name), Qt::ElideRight,
-                                        static_cast<int>(line.width() - kValue)));
+             elided(p.fontMetrics(), QString::fromStdString(curve_.name), line.width() - kValue));
   const auto at = std::ranges::lower_bound(steps_, train_step);
   if (at == steps_.end() || *at != train_step) return;
   const auto& value = curve_.values[static_cast<std::size_t>(at - steps_.begin())];

@@ -8,6 +8,7 @@
 #include "viz/paint/curve_plot.h"
 #include "viz/paint/page.h"
 #include "viz/scene/units.h"
+#include "viz/style/elide.h"
 
 namespace ringscope::viz {
 namespace {
@@ -63,8 +64,7 @@ void drawFoot(QPainter& p, const QRectF& area, const CurvesScene& scene, const T
   p.setPen(theme.dim);
   p.setFont(textFont(12));
   const QRectF line(area.left() + 24, area.bottom() - kFoot, area.width() - 48, kFoot);
-  p.drawText(line, Qt::AlignVCenter,
-             p.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(line.width())));
+  p.drawText(line, Qt::AlignVCenter, elided(p.fontMetrics(), words, line.width()));
 }
 
 }  // namespace

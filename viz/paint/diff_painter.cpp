@@ -7,6 +7,7 @@
 
 #include "viz/paint/error_map_painter.h"
 #include "viz/paint/page.h"
+#include "viz/style/elide.h"
 #include "viz/style/face.h"
 
 namespace ringscope::viz {
@@ -91,9 +92,10 @@ class Layout {
   const DiffScene& scene_;
 };
 
-QString elided(const QPainter& p, const QString& words, double room,
-               Qt::TextElideMode mode = Qt::ElideRight) {
-  return p.fontMetrics().elidedText(words, mode, static_cast<int>(room));
+QString elidedAt(const QPainter& p, const QString& words, double room,
+                 Qt::TextElideMode mode = Qt::ElideRight) {
+  return mode == Qt::ElideRight ? elided(p.fontMetrics(), words, room)
+                                : p.fontMetrics().elidedText(words, mode, static_cast<int>(room));
 }
 
 /// The largest of some fonts in which the words fit.
@@ -112,9 +114,8 @@ void drawTitle(QPainter& p, const QRectF& row, const QString& head, const QStrin
   const double shift = p.fontMetrics().horizontalAdvance(head) + 12;
   p.setFont(textFont(12));
   p.setPen(ink);
-  p.drawText(
-      row.adjusted(shift, 1, 0, 1), Qt::AlignVCenter,
-      p.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(row.width() - shift)));
+  p.drawText(row.adjusted(shift, 1, 0, 1), Qt::AlignVCenter,
+             elided(p.fontMetrics(), words, row.width() - shift));
 }
 
 void drawCell(QPainter& p, const QRectF& box, const DiffCell& cell, const Theme& theme) {
@@ -180,7 +181,7 @@ void drawRestRow(QPainter& p, const QRectF& row, const DiffRow& diff, bool with_
   p.setPen(theme.text);
   const double room = row.width() - kValueWidth - 8;
   const QString name = QString::fromStdString(diff.tensor);
-  p.drawText(row, Qt::AlignVCenter, with_numbers ? name : elided(p, name, room, Qt::ElideMiddle));
+  p.drawText(row, Qt::AlignVCenter, with_numbers ? name : elidedAt(p, name, room, Qt::ElideMiddle));
   p.setFont(monoFont(12));
   p.setPen(theme.dim);
   if (with_numbers)
@@ -206,7 +207,7 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
     p.setFont(textFont(12));
     p.setPen(wrong ? theme.wrong : theme.right);
     p.drawText(QRectF(box.left(), y - 4, box.width(), kRestRow), Qt::AlignVCenter,
-               elided(p, restVerdict(rows), box.width()));
+               elidedAt(p, restVerdict(rows), box.width()));
     y += kRestRow - 2;
   }
   const bool with_numbers = hasRoomForNumbers(rows, box.width());
@@ -245,15 +246,15 @@ void drawMap(QPainter& p, const Layout& layout, const DiffScene& scene, const Th
   p.setFont(textFont(15, QFont::DemiBold));
   p.setPen(theme.text);
   p.drawText(QRectF(area.left(), area.top(), area.width(), 22), Qt::AlignVCenter,
-             elided(p, QString::fromStdString(scene.map_title),
-                    layout.units().front().left() - area.left() - 8));
+             elidedAt(p, QString::fromStdString(scene.map_title),
+                      layout.units().front().left() - area.left() - 8));
   drawUnits(p, layout, scene.unit, theme);
   QRectF rest = area.adjusted(0, 30, 0, 0);
   if (!scene.quantisation.empty()) {
     p.setFont(textFont(12));
     p.setPen(theme.dim);
     p.drawText(QRectF(rest.left(), rest.top() - 5, rest.width(), 16), Qt::AlignVCenter,
-               elided(p, QString::fromStdString(scene.quantisation), rest.width()));
+               elidedAt(p, QString::fromStdString(scene.quantisation), rest.width()));
     rest.adjust(0, 14, 0, 0);
   }
   if (!scene.map.missing.empty())

@@ -2,6 +2,7 @@
 #include "viz/paint/doctor_painter.h"
 
 #include "viz/paint/page.h"
+#include "viz/style/elide.h"
 
 namespace ringscope::viz {
 namespace {
@@ -91,8 +92,7 @@ void paintDoctorHead(QPainter& p, const QRectF& area, const DoctorScene& scene,
   p.setPen(scene.found ? theme.wrong : scene.clear ? theme.right : theme.wait);
   const QRectF line(area.left() + 24, area.top() + 12, area.width() - 48, 28);
   p.drawText(line, Qt::AlignVCenter,
-             p.fontMetrics().elidedText(QString::fromStdString(scene.headline), Qt::ElideRight,
-                                        static_cast<int>(line.width())));
+             elided(p.fontMetrics(), QString::fromStdString(scene.headline), line.width()));
   if (scene.reach.empty()) return;
   p.setFont(textFont(13));
   p.setPen(theme.dim);

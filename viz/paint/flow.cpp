@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/paint/flow.h"
 
+#include "viz/style/elide.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -25,8 +27,7 @@ QRectF drawWrapped(QPainter& p, const QRectF& box, const QString& words, const Q
 
 void drawElided(QPainter& p, const QRectF& box, const QString& words, const QFont& font) {
   p.setFont(font);
-  p.drawText(box, Qt::AlignVCenter,
-             p.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(box.width())));
+  p.drawText(box, Qt::AlignVCenter, elided(p.fontMetrics(), words, box.width()));
 }
 
 QRectF drawPartTitle(QPainter& p, const QRectF& box, const QString& title, const Theme& theme) {

@@ -5,6 +5,7 @@
 
 #include "viz/paint/page.h"
 #include "viz/scene/units.h"
+#include "viz/style/elide.h"
 #include "viz/style/face.h"
 
 namespace ringscope::viz {
@@ -62,8 +63,7 @@ void drawWords(QPainter& p, const QRectF& line, const RankScene& rank, int size,
   p.setFont(textFont(size));
   p.setPen(rank.queries ? theme.text : theme.dim);
   p.drawText(line, Qt::AlignVCenter,
-             p.fontMetrics().elidedText(QString::fromStdString(rank.attending), Qt::ElideRight,
-                                        static_cast<int>(room)));
+             elided(p.fontMetrics(), QString::fromStdString(rank.attending), room));
 }
 
 /// A line a rank.

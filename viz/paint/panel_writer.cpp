@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/paint/panel_writer.h"
 
+#include "viz/style/elide.h"
+
 namespace ringscope::viz {
 
 void PanelWriter::say(const QRectF& box, int flags, const QString& words) {
@@ -50,8 +52,7 @@ void PanelWriter::details(const SpanDetails& selected) {
   p_.setFont(textFont(13, QFont::DemiBold));
   p_.setPen(theme_.text);
   say(QRectF(area_.left(), y_, area_.width(), 18), Qt::AlignVCenter,
-      p_.fontMetrics().elidedText(QString::fromStdString(selected.title), Qt::ElideRight,
-                                  static_cast<int>(area_.width())));
+      elided(p_.fontMetrics(), QString::fromStdString(selected.title), area_.width()));
   y_ += 24;
   rows(selected.rows);
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "viz/style/elide.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -29,8 +31,7 @@ QRectF part(const QRectF& box, double from, double until) {
 }
 
 void say(QPainter& p, const QRectF& box, const QString& words, int side = Qt::AlignLeft) {
-  p.drawText(box, side | Qt::AlignVCenter,
-             p.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(box.width())));
+  p.drawText(box, side | Qt::AlignVCenter, elided(p.fontMetrics(), words, box.width()));
 }
 
 const char* glyphOf(Agreement agreement) {

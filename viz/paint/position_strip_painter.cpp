@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "viz/style/elide.h"
 #include "viz/style/face.h"
 
 namespace ringscope::viz {
@@ -122,8 +123,7 @@ void paintPositionStrip(QPainter& p, const QRectF& area, const PositionStrip& st
                                                        : theme.dim);
   const double room = head.width() - titled - 16;
   p.drawText(head, Qt::AlignVCenter | Qt::AlignRight,
-             p.fontMetrics().elidedText(QString::fromStdString(strip.verdict()), Qt::ElideRight,
-                                        static_cast<int>(room)));
+             elided(p.fontMetrics(), QString::fromStdString(strip.verdict()), room));
   if (area.height() < kHead + kLeastPitch) return p.restore();
   for (std::size_t i = 0; i < strip.rows.size(); ++i) {
     const PositionRow& row = strip.rows[i];

@@ -4,6 +4,7 @@
 #include <QPainterPath>
 
 #include "viz/scene/units.h"
+#include "viz/style/elide.h"
 #include "viz/style/face.h"
 
 namespace ringscope::viz {
@@ -120,9 +121,8 @@ void sayWithin(const RingCanvas& c, const QRectF& where, const QString& words, c
   while (size > kSmallest && c.p.fontMetrics().horizontalAdvance(words) > where.width())
     c.p.setFont(textFont(--size, weight));
   c.p.setPen(color);
-  c.p.drawText(
-      where, Qt::AlignVCenter | Qt::AlignLeft,
-      c.p.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(where.width())));
+  c.p.drawText(where, Qt::AlignVCenter | Qt::AlignLeft,
+               elided(c.p.fontMetrics(), words, where.width()));
 }
 
 /// What it attends; why it attends nothing is said by what it does.

@@ -6,6 +6,7 @@
 
 #include "viz/paint/page.h"
 #include "viz/style/colormap.h"
+#include "viz/style/elide.h"
 
 namespace ringscope::viz {
 namespace {
@@ -158,10 +159,10 @@ void drawHead(QPainter& p, const QRectF& area, const TensorScene& scene, const T
   p.setFont(textFont(12));
   p.setPen(scene.live ? theme.accent : theme.dim);
   p.drawText(QRectF(box.left(), area.top() + 36, box.width(), 20), Qt::AlignVCenter,
-             p.fontMetrics().elidedText(
-                 QString::fromStdString(scene.where) +
-                     " · arrows: cell · [ ]: slice · A: auto-fit · + −: zoom · drag the range",
-                 Qt::ElideRight, static_cast<int>(box.width())));
+             elided(p.fontMetrics(),
+                    QString::fromStdString(scene.where) +
+                        " · arrows: cell · [ ]: slice · A: auto-fit · + −: zoom · drag the range",
+                    box.width()));
 }
 
 /// The picked cell in digits, and what is not finite.

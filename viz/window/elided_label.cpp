@@ -6,6 +6,8 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "viz/style/elide.h"
+
 namespace ringscope::viz {
 
 ElidedLabel::ElidedLabel(QWidget* parent) : QLabel(parent) {
@@ -24,8 +26,7 @@ QStringList ElidedLabel::shownLines() const {
     shown = shown.first(most_lines_);
     shown.last() += QString(" … and %1 more").arg(left_out);
   }
-  for (QString& line : shown)
-    line = fontMetrics().elidedText(line, Qt::ElideRight, contentsRect().width());
+  for (QString& line : shown) line = elided(fontMetrics(), line, contentsRect().width());
   return shown;
 }
 

@@ -7,6 +7,8 @@
 #include <QStylePainter>
 #include <algorithm>
 
+#include "viz/style/elide.h"
+
 namespace ringscope::viz {
 
 /// A box with a tick where it is checked: style sheets leave the standard one out. Words without
@@ -25,7 +27,7 @@ class TickBox : public QCheckBox {
     QStyleOptionButton option;
     initStyleOption(&option);
     const QRect words = style()->subElementRect(QStyle::SE_CheckBoxContents, &option, this);
-    option.text = fontMetrics().elidedText(text(), Qt::ElideRight, words.width());
+    option.text = elided(fontMetrics(), text(), words.width());
     QStylePainter(this).drawControl(QStyle::CE_CheckBox, option);
     if (!isChecked()) return;
     const QRectF box = style()->subElementRect(QStyle::SE_CheckBoxIndicator, &option, this);
