@@ -8,7 +8,9 @@
 #include <QTest>
 #include <cmath>
 
+#include "tests/support/files.h"
 #include "tests/support/places.h"
+#include "tests/viz/recorded_ring.h"
 #include "traces/query/trace.h"
 #include "viz/views/view.h"
 
@@ -17,8 +19,6 @@ namespace {
 
 const std::string kFolder = test::inSources("tests/golden/");
 const std::string kRecording = test::inSources("resources/sample/missing_position_ids.rscope");
-
-const std::string kOther = test::inSources("tests/reference/hand_recording");
 
 /// The share of pixels whose colour is off by more than an edge's worth of antialiasing.
 double difference(const QImage& a, const QImage& b) {
@@ -34,8 +34,14 @@ double difference(const QImage& a, const QImage& b) {
   return off / static_cast<double>(a.width() * a.height());
 }
 
-/// With a second recording, for the view that shows two.
-void compareWith(Viewing& viewing, const std::string& other) {
+/// With a second recording of as many tokens, for the view that shows two.
+void compareWithAnother(Viewing& viewing) {
+  const test::TempDir folder;
+  test::RingRun run;
+  run.seq_len = 64;
+  run.balance = traces::Balance::kNone;
+  const std::string other = folder.file("contiguous.rscope");
+  test::recordFile(run, other);
   viewing.session.diagnose(QString::fromStdString(kRecording));
   viewing.comparison.with(QString::fromStdString(other));
   ASSERT_TRUE(QTest::qWaitFor([&] { return viewing.comparison.runs() != nullptr; }, 20000));
@@ -50,7 +56,7 @@ QImage picture(const ViewEntry& entry, const Theme& theme) {
   view->setTheme(theme);
   view->resize(900, 560);
   viewing.session.setDiagnosis(traces::diagnose(viewing.session.trace()));
-  if (entry.name == "compare") compareWith(viewing, kOther);
+  if (entry.name == "compare") compareWithAnother(viewing);
   viewing.navigator.selectRank(traces::WorldRank::of(1));
   viewing.navigator.setMoment(2, 0.5);
   view->show();

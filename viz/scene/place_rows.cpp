@@ -149,16 +149,17 @@ std::string headOf(const TensorDifference& d) {
 Agreement agreementOf(const TensorDifference& d) {
   if (d.differing == 0) return Agreement::kSame;
   if (!d.differs()) return Agreement::kFloor;
-  const bool exact = d.floor || traces::areNames(d) || !std::isfinite(d.worst);
+  const bool measured = d.floor && *d.floor > 0;
+  const bool exact = measured || traces::areNames(d) || !std::isfinite(d.worst);
   return exact ? Agreement::kDiffers : Agreement::kUnknown;
 }
 
 std::vector<PlaceRow> placeRows(const RunComparison& comparison, std::int32_t train_step,
                                 const std::set<std::string>& turned) {
   Heads heads(comparison, turned);
-  const auto of_step = std::ranges::equal_range(
-      comparison.all, train_step, {}, [](const TensorDifference& d) { return d.place.train_step; });
-  for (auto d = of_step.begin(); d != of_step.end(); ++d) heads.add(*d);
+  const auto step_of = [](const TensorDifference& d) { return d.place.train_step; };
+  auto at = std::ranges::lower_bound(comparison.all, train_step, {}, step_of);
+  for (; at != comparison.all.end() && step_of(*at) == train_step; ++at) heads.add(*at);
   return heads.finish();
 }
 

@@ -15,7 +15,8 @@ namespace ringscope::viz {
 enum class Agreement : std::uint8_t {
   kSame,     ///< bit for bit, or by statistics
   kFloor,    ///< they differ by no more than equal runs do
-  kUnknown,  ///< they differ, and by how much equal runs do is not known
+  kUnknown,  ///< they differ, and by how much rounding does is not known: equal runs that are bit
+             ///< for bit the same say nothing of another order of adding
   kDiffers,  ///< by more than equal runs, or in what has no rounding: ids, positions, NaN
 };
 
