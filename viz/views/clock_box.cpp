@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "traces/core/prose.h"
+#include "viz/views/choice.h"
+#include "viz/views/tick_box.h"
 
 namespace ringscope::viz {
 namespace {
@@ -53,11 +55,11 @@ ClockBox::ClockBox(QWidget* parent) : QWidget(parent) {
   makeDevices();
   grid->addWidget(device_, 4, 0, 1, 3);
   compute_ = addSlide(5, "compute", "Compute", "How many times quicker stages are than recorded");
-  overlap_ = new QCheckBox("messages move under work", model_);
+  overlap_ = new TickBox("messages move under work", model_);
   overlap_->setToolTip("Off: a message moves only while both its ranks wait for it");
   grid->addWidget(overlap_, 6, 0, 1, 3);
   column->addWidget(model_);
-  path_ = new QCheckBox("critical path (C)", this);
+  path_ = new TickBox("critical path (C)", this);
   path_->setToolTip("The chain of work and messages that determines when the step ends");
   column->addWidget(path_);
   column->addStretch();
@@ -66,7 +68,7 @@ ClockBox::ClockBox(QWidget* parent) : QWidget(parent) {
 }
 
 void ClockBox::makeLinks() {
-  link_ = new QComboBox(model_);
+  link_ = new Choice(model_);
   link_->setAccessibleName("Link");
   for (const auto& preset : traces::linkPresets()) {
     link_->addItem(QString::fromUtf8(preset.title.data(), static_cast<int>(preset.title.size())));
@@ -103,7 +105,7 @@ ClockBox::Slide ClockBox::addSlide(int row, const QString& title, const QString&
 }
 
 void ClockBox::makeDevices() {
-  device_ = new QComboBox(model_);
+  device_ = new Choice(model_);
   device_->setAccessibleName("Device");
   device_->addItem("devices as quick as recorded");
   for (const auto& preset : traces::devicePresets())

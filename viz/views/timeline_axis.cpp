@@ -74,7 +74,7 @@ void TimelineView::findTracks() {
   scene_.model = ownDevices();
   if (scene_.model) {
     const RecordedStep before = replay_.recorded();
-    replay_.show(viewing_.session, step);
+    replay_.show(viewing_.session, modelledStep());
     if (before != replay_.recorded()) findDevices();
     scene_.tracks = replay_.clock() ? replay_.clock()->tracks : nullptr;
     if (!replay_.why().empty()) why_empty_ = replay_.why();
@@ -82,6 +82,14 @@ void TimelineView::findTracks() {
     scene_.tracks = viewing_.session.tracks(step);
   }
   scene_.lanes = scene_.tracks ? lanesOf(*scene_.tracks, scene_.ranks) : std::vector<LaneKind>();
+}
+
+/// Imported files have no moments that lead to their step.
+std::int32_t TimelineView::modelledStep() const {
+  const std::int32_t step = cursor().place.train_step;
+  if (!viewing_.session.empty()) return step;
+  const auto tracks = viewing_.session.tracks(step);
+  return tracks->steps.empty() ? step : tracks->steps.front().train_step;
 }
 
 void TimelineView::findDevices() {
@@ -97,10 +105,13 @@ void TimelineView::findChain() {
   if (!account_path_) return;
   if (account_clock_) {
     scene_.chain = criticalChain(*account_clock_);
-    account_.sections.push_back(sectionOf(*scene_.chain));
-  } else if (!ownDevices()) {
-    account_.sections.push_back(whyNoRecordedChain(viewing_.session.trace()));
+  } else if (!ownDevices() && scene_.tracks) {
+    const traces::Trace& trace = viewing_.session.trace();
+    const RecordedStep recorded = recordedStep(trace, cursor().place.train_step);
+    scene_.chain = recordedChain(*recorded, scene_.tracks->folds);
+    if (!scene_.chain) account_.sections.push_back(whyNoRecordedChain(*recorded, trace));
   }
+  if (scene_.chain) account_.sections.push_back(sectionOf(*scene_.chain));
 }
 
 StepAccount TimelineView::accountOnAxis() const {

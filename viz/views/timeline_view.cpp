@@ -247,7 +247,7 @@ void TimelineView::paintAround(QPainter& p, const QRectF& page, const QRegion& d
     p.fillRect(part, theme_->panel);
   if (is_dirty(at.bar)) paintBar(p, at.bar);
   if (is_dirty(at.legend)) paintLegend(p, at.legend, *theme_);
-  if (is_dirty(at.sentence)) {
+  if (is_dirty(at.sentence) && !(scene_.model && scene_.empty())) {
     p.setFont(textFont(13, QFont::Medium));
     p.setPen(theme_->text);
     p.drawText(at.sentence.adjusted(20, 4, -20, -4), Qt::AlignVCenter | Qt::TextWordWrap,
