@@ -3,9 +3,26 @@
 #include <cmath>
 
 #include "viz/scene/groups.h"
+#include "viz/scene/units.h"
 #include "viz/views/timeline_view.h"
 
 namespace ringscope::viz {
+namespace {
+
+/// Others on the machine may have kept ranks from the cores that they had.
+std::string onCoresOf(const StepAccount& account) {
+  std::int64_t cpu_ns = 0, wall_ns = 0;
+  for (const RankAccount& rank : account.ranks) {
+    cpu_ns += rank.cpu_ns;
+    wall_ns += rank.wall_ns;
+  }
+  if (wall_ns == 0) return {};
+  return "By the recorded clock: the ranks' work had its core for " +
+         traces::describeShare(static_cast<double>(cpu_ns) / static_cast<double>(wall_ns)) +
+         " of its time.";
+}
+
+}  // namespace
 
 void TimelineView::makeAxes() {
   const auto axis = [this](const QString& words, const QString& tip) {
@@ -111,7 +128,9 @@ void TimelineView::findChain() {
     scene_.chain = recordedChain(*recorded, scene_.tracks->folds);
     if (!scene_.chain) account_.sections.push_back(whyNoRecordedChain(*recorded, trace));
   }
-  if (scene_.chain) account_.sections.push_back(sectionOf(*scene_.chain));
+  if (!scene_.chain) return;
+  account_.sections.push_back(sectionOf(*scene_.chain));
+  if (!account_clock_) account_.sections.back().sentence = onCoresOf(account_);
 }
 
 StepAccount TimelineView::accountOnAxis() const {
