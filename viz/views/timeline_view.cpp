@@ -65,7 +65,8 @@ void TimelineView::makeBar() {
 
 TimelinePage TimelineView::parts() const {
   const bool own = ownDevices();
-  return timelinePage(page(), legendHeight, ClockBox::heightOf(own), own);
+  return timelinePage(page(), legendHeight, ClockBox::heightOf(own, false),
+                      own ? ClockBox::heightOf(own, true) : 0);
 }
 
 ChartLayout TimelineView::chart() const {
