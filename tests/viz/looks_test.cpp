@@ -12,7 +12,7 @@
 #include "tests/viz/window_fixture.h"
 #include "viz/style/palette.h"
 #include "viz/window/break_box.h"
-#include "viz/window/tick_box.h"
+#include "viz/views/tick_box.h"
 
 namespace ringscope::viz {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
-#include <QSignalSpy>
+#include <QStandardItemModel>
 #include <QTest>
 
 #include "tests/support/trace_builder.h"
@@ -206,6 +206,44 @@ TEST_F(OwnAxisTest, ASearchFindsByTheModelsLengths) {
   ASSERT_TRUE(view.scene().selected.exists());
   EXPECT_EQ(view.scene().selected.rank, WorldRank::of(3));
   EXPECT_EQ(view.scene().selected.span.length(), 1500);
+}
+
+TEST_F(OwnAxisTest, ALongStepIsReplayedOnAThreadAndTheNewestLinkWins) {
+  std::string text = test::OwnClockCase::ring(1000);
+  for (int i = 0; i < 5000; ++i)
+    text += "merge rank=0 layer=1 stage=0 source=0 cpu=10 time=" + std::to_string(1000 + 2 * i) +
+            "-" + std::to_string(1001 + 2 * i) + "\n";
+  open(text);
+  QTest::keyClick(&view, Qt::Key_O);
+  EXPECT_FALSE(view.clock());
+  EXPECT_TRUE(view.accessibleDescription().contains("is being replayed"));
+  view.grab();
+  for (const double latency : {1.0, 2.0, 3.0}) {
+    traces::Hardware hardware = test::OwnClockCase::link();
+    hardware.link.latency_us = latency;
+    replayOn(hardware);
+  }
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return view.clock() && view.clock()->hardware.link.latency_us == 3; }, 10000));
+  EXPECT_EQ(view.scene().tracks, view.clock()->tracks);
+  // Three hops of 2,000 + 3,000 and four blocks, then the merges.
+  EXPECT_EQ(view.clock()->timeline.endNs(), 3 * 5000 + 1000 + 50'000);
+}
+
+TEST_F(OwnAxisTest, ALongPathHasAFewPointsAPixelColumn) {
+  auto chain = std::make_shared<CriticalChain>();
+  for (int i = 0; i < 100'000; ++i)
+    chain->links.push_back({WorldRank::of(i % 4), LaneKind::kCompute, i, i + 1, {}});
+  ChartScene scene = view.scene();
+  scene.chain = chain;
+  scene.window = {0, 100'000};
+  const ChartLayout layout = view.chart();
+  const auto lines = chainLines(layout, scene);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_LE(lines[0].size(), static_cast<int>(4 * (layout.lanes.width() + 4)));
+  EXPECT_NEAR(lines[0].boundingRect().height(), 3 * layout.ranks[0].height(),
+              layout.ranks[0].height())
+      << "from the first rank to the last";
 }
 
 TEST_F(OwnAxisTest, WhatLacksIsSaidInsteadOfDrawn) {

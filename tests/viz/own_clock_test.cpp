@@ -129,10 +129,57 @@ TEST(OwnClockTest, TheCriticalPathOfAQuickRingIsWork) {
 
 TEST(OwnClockTest, AsRecordedThePathOfSharedCoresIsNotKnown) {
   const auto trace = test::traceOf(test::OwnClockCase::ring(1000));
-  const AccountSection section = whyNoRecordedChain(*trace);
+  const AccountSection section = whyNoRecordedChain(*recordedStep(*trace, 0), *trace);
+  EXPECT_FALSE(recordedChain(*recordedStep(*trace, 0), {}));
   EXPECT_TRUE(section.rows.empty());
   EXPECT_NE(section.sentence.find("4 virtual ranks took turns on 1 core"), std::string::npos)
       << section.sentence;
+}
+
+TEST(OwnClockTest, WithACoreForEachRankThePathIsReadFromRecordedWaits) {
+  std::string text = kSwap;
+  text.replace(text.find("cores=1"), 7, "cores=2");
+  const auto chain = recordedChain(*recordedStep(*test::traceOf(text), 0), {});
+  ASSERT_TRUE(chain);
+  // Rank 1 ends last. Its wait ended when its own message had left at 900, which it had posted
+  // last, at 199, when it began.
+  const std::vector<ChainLink> expected = {
+      {kOne, LaneKind::kKv, 199, 900, ChainLink::Kind::kMove},
+      {kOne, LaneKind::kCompute, 900, 901, ChainLink::Kind::kWait},
+      {kOne, LaneKind::kCompute, 901, 990, ChainLink::Kind::kWork}};
+  EXPECT_EQ(chain->links, expected);
+}
+
+TEST(OwnClockTest, ThePathGoesOverACollectiveToItsLastMember) {
+  const std::string text =
+      "run cp=2 cores=2\ngroup cp 0,1\n"
+      "project rank=0 layer=0 time=0-100 cpu=100\n"
+      "project rank=1 layer=0 time=10-400 cpu=390\n"
+      "collective rank=0 direction=backward payload=grads bytes=8 flow=5 group=0 time=100-450\n"
+      "collective rank=1 direction=backward payload=grads bytes=8 flow=5 group=0 time=400-450\n"
+      "optimizer rank=0 direction=backward time=450-600 cpu=150\n"
+      "optimizer rank=1 direction=backward time=450-500 cpu=50\n";
+  const auto chain = recordedChain(*recordedStep(*test::traceOf(text), 0), {});
+  ASSERT_TRUE(chain);
+  const std::vector<ChainLink> expected = {
+      {kOne, LaneKind::kCompute, 10, 400, ChainLink::Kind::kWork},
+      {kZero, LaneKind::kCollective, 400, 450, ChainLink::Kind::kMove},
+      {kZero, LaneKind::kCompute, 450, 600, ChainLink::Kind::kWork}};
+  EXPECT_EQ(chain->links, expected);
+}
+
+TEST(OwnClockTest, TimesThatCannotBeEndThePathAllTheSame) {
+  std::string text = kSwap;
+  text.replace(text.find("cores=1"), 7, "cores=2");
+  for (const char* posted : {"time=0-800", "time=0-900", "time=199-801", "time=199-900"})
+    text.replace(text.find(posted), std::string(posted).size(), "time=850-850");
+  const auto chain = recordedChain(*recordedStep(*test::traceOf(text), 0), {});
+  ASSERT_TRUE(chain);
+  std::int64_t until = 0;
+  for (const ChainLink& link : chain->links) {
+    EXPECT_GE(link.begin_ns, until);
+    until = link.end_ns;
+  }
 }
 
 TEST(OwnClockTest, AQuickerDeviceLeavesMoreExposed) {

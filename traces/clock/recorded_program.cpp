@@ -154,7 +154,7 @@ class Needs {
             " not told which send belongs to which receive" +
             own_run("; a recording of ringscope train says so"));
     if (lost_ > 0)
-      lacks(describeCount(lost_, "wait or message") +
+      lacks(describeCount(lost_) + (lost_ == 1 ? " wait or message" : " waits or messages") +
             " without the number of its exchange, so nobody knows which wait is for which message" +
             own_run("; a recording of ringscope train has it"));
     if (pending_ > 0)

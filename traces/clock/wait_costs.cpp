@@ -83,6 +83,9 @@ class Costs {
 std::vector<WaitCost> waitCosts(const Program& program, const ReplayState& state) {
   Costs costs(program, state);
   std::vector<WaitCost> all;
+  std::size_t exchanges = 0;
+  for (const Program::Rank& rank : program.ranks) exchanges += rank.exchanges.size();
+  all.reserve(exchanges + program.collectives.size());
   for (std::size_t r = 0; r < program.ranks.size(); ++r) {
     const auto& ops = program.ranks[r].ops;
     for (std::size_t o = 0; o < ops.size(); ++o)

@@ -25,7 +25,7 @@ void addMessage(CriticalChain& chain, const OwnClock& clock, const CriticalPart&
   const std::int64_t moves = std::clamp(sent.begin_ns, part.span.begin_ns, part.span.end_ns);
   const LaneKind lane = laneOf(sent);
   if (moves > part.span.begin_ns)
-    chain.links.push_back({message.from, lane, part.span.begin_ns, moves, ChainLink::Kind::kQueue});
+    chain.links.push_back({message.from, lane, part.span.begin_ns, moves, ChainLink::Kind::kWait});
   if (part.span.end_ns > moves)
     chain.links.push_back({message.from, lane, moves, part.span.end_ns, ChainLink::Kind::kMove});
 }
@@ -72,7 +72,7 @@ AccountSection sectionOf(const CriticalChain& chain) {
   };
   row("computing", account.computing_ns);
   row("sending", account.sending_ns);
-  row("waiting for the link", account.waiting_ns);
+  row("waiting", account.waiting_ns);
   constexpr std::size_t kMost = 4;
   for (std::size_t i = 0; i < std::min(kMost, account.ranks.size()); ++i)
     row("in rank " + toString(account.ranks[i].first), account.ranks[i].second);
@@ -85,19 +85,23 @@ AccountSection sectionOf(const CriticalChain& chain) {
   return section;
 }
 
-AccountSection whyNoRecordedChain(const traces::Trace& trace) {
-  AccountSection section{"CRITICAL PATH", {}, {}};
+AccountSection whyNoRecordedChain(const traces::RecordedProgram& recorded,
+                                  const traces::Trace& trace) {
+  AccountSection section{"CRITICAL PATH", {}, "Not known as recorded: "};
   const traces::RunSpec* run = trace.run();
-  if (traces::sharesCores(trace))
-    section.sentence =
-        "Not known as recorded: " + traces::describeCount(run->worldSize(), "virtual rank") +
-        " took turns on " + traces::describeCount(run->cores, "core") +
-        ", and which of them kept another from its core is not recorded. Own "
-        "devices (O) have one, by the model.";
-  else
-    section.sentence =
-        "Not told as recorded: a recording has no cause of each wait's end. Own devices (O) have "
-        "one, by the model.";
+  if (!recorded.lacks.empty()) {
+    for (const std::string& lack : recorded.lacks)
+      section.sentence += (&lack == &recorded.lacks.front() ? "" : "; ") + lack;
+    section.sentence += ".";
+    return section;
+  }
+  section.sentence +=
+      traces::sharesCores(trace)
+          ? traces::describeCount(run->worldSize(), "virtual rank") + " took turns on " +
+                traces::describeCount(run->cores, "core") +
+                ", and which of them kept another from its core is not recorded."
+          : std::string("the recording does not say that each rank had a core of its own.");
+  section.sentence += " Own devices (O) have one, by the model.";
   return section;
 }
 

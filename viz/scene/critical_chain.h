@@ -9,6 +9,10 @@
 #include "viz/scene/step_account.h"
 #include "viz/scene/tracks.h"
 
+namespace ringscope::traces {
+struct RecordedProgram;
+}
+
 namespace ringscope::viz {
 
 struct OwnClock;
@@ -16,9 +20,9 @@ struct OwnClock;
 /// A stretch of the chain that determines when a training step ends.
 struct ChainLink {
   enum class Kind : std::uint8_t {
-    kWork,   ///< a rank computes
-    kMove,   ///< a message or a collective is under way
-    kQueue,  ///< a message that both ends have posted waits for the link
+    kWork,  ///< a rank computes
+    kMove,  ///< a message or a collective is under way
+    kWait,  ///< a message that was posted has not begun to move, or has arrived and is not yet seen
   };
   WorldRank rank;                      ///< who computes or sends; of a collective who waits for it
   LaneKind lane = LaneKind::kCompute;  ///< of that rank, on which it is drawn
@@ -35,6 +39,13 @@ struct CriticalChain {
 };
 std::shared_ptr<const CriticalChain> criticalChain(const OwnClock& clock);
 
+/// The same of what was recorded, on an axis with these folds: back from the last end over a rank's
+/// own time to the wait before, over the message that ended it to who posted that last, and on from
+/// there. `recorded` must be usable, and every rank must have had a core of its own; else null:
+/// what kept a rank from its core is not recorded.
+std::shared_ptr<const CriticalChain> recordedChain(const traces::RecordedProgram& recorded,
+                                                   const TimeFolds& folds);
+
 /// How much of a chain is what, and where.
 struct ChainAccount {
   std::int64_t computing_ns = 0, sending_ns = 0, waiting_ns = 0;
@@ -44,10 +55,11 @@ struct ChainAccount {
 };
 ChainAccount accountOf(const CriticalChain& chain);
 
-/// A section for the panel: shares of computing, sending, waiting for the link, and the ranks.
+/// A section for the panel: shares of computing, sending, waiting, and the ranks.
 AccountSection sectionOf(const CriticalChain& chain);
 
-/// Why there is none on the axis of the recording.
-AccountSection whyNoRecordedChain(const traces::Trace& trace);
+/// Why recordedChain() gives none, with what does.
+AccountSection whyNoRecordedChain(const traces::RecordedProgram& recorded,
+                                  const traces::Trace& trace);
 
 }  // namespace ringscope::viz

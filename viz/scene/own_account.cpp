@@ -56,6 +56,7 @@ std::vector<LayerAccount> layersOf(const OwnClock& clock, const std::vector<Worl
     sums[pass].add(wait);
   }
   std::vector<LayerAccount> layers;
+  layers.reserve(sums.size());
   for (const auto& [place, sum] : sums)
     layers.push_back({place.layer, place.direction, exposureOf(sum)});
   return layers;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "traces/clock/prediction.h"
 #include "traces/core/prose.h"
 #include "viz/scene/units.h"
 

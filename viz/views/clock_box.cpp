@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/views/clock_box.h"
 
-#include <QGridLayout>
 #include <QStandardItemModel>
 #include <cmath>
+#include <utility>
 
 #include "traces/core/prose.h"
+#include "viz/views/choice.h"
+#include "viz/views/tick_box.h"
 
 namespace ringscope::viz {
 namespace {
@@ -33,40 +35,54 @@ int LogScale::positionOf(double value) const {
       std::lround(kPositions * std::log(value / least) / std::log(most / least)));
 }
 
-ClockBox::ClockBox(QWidget* parent) : QWidget(parent) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(20, 10, 20, 0);
-  column->setSpacing(0);
-  model_ = new QWidget(this);
-  auto* grid = new QGridLayout(model_);
-  grid->setContentsMargins(0, 0, 0, 0);
-  grid->setHorizontalSpacing(8);
-  grid->setVerticalSpacing(2);
-  auto* title = new QLabel("OWN DEVICES: A MODEL", model_);
-  title->setObjectName("section");
-  grid->addWidget(title, 0, 0, 1, 3);
+ClockBox::ClockBox(QWidget* parent) : QWidget(parent), grid_(new QGridLayout(this)) {
+  grid_->setContentsMargins(20, 10, 20, 6);
+  grid_->setHorizontalSpacing(8);
+  grid_->setVerticalSpacing(2);
+  title_ = new QLabel("OWN DEVICES: A MODEL", this);
+  title_->setObjectName("section");
   makeLinks();
-  grid->addWidget(link_, 1, 0, 1, 3);
-  bandwidth_ = addSlide(2, "link", "Link speed", "GB/s of a rank in each direction");
-  latency_ =
-      addSlide(3, "latency", "Link latency", "µs from the first byte sent to the first there");
+  bandwidth_ = makeSlide("link", "Link speed", "GB/s of a rank in each direction");
+  latency_ = makeSlide("latency", "Link latency", "µs from the first byte sent to the first there");
   makeDevices();
-  grid->addWidget(device_, 4, 0, 1, 3);
-  compute_ = addSlide(5, "compute", "Compute", "How many times quicker stages are than recorded");
-  overlap_ = new QCheckBox("messages move under work", model_);
+  compute_ = makeSlide("compute", "Compute", "How many times quicker stages are than recorded");
+  overlap_ = new TickBox("messages move under work", this);
   overlap_->setToolTip("Off: a message moves only while both its ranks wait for it");
-  grid->addWidget(overlap_, 6, 0, 1, 3);
-  column->addWidget(model_);
-  path_ = new QCheckBox("critical path (C)", this);
+  path_ = new TickBox("critical path (C)", this);
   path_->setToolTip("The chain of work and messages that determines when the step ends");
-  column->addWidget(path_);
-  column->addStretch();
+  arrange();
   setHardware({traces::linkPreset("pcie4").value, {}, true, 1});
   connectAll();
 }
 
+void ClockBox::arrange() {
+  while (grid_->count() > 0) delete grid_->takeAt(0);
+  for (int row = 0; row < grid_->rowCount(); ++row) grid_->setRowStretch(row, 0);
+  const auto slide = [this](const Slide& of, int row, int column) {
+    grid_->addWidget(of.title, row, column);
+    grid_->addWidget(of.slider, row, column + 1);
+    grid_->addWidget(of.value, row, column + 2);
+  };
+  const int column = wide_ ? 4 : 0, below = wide_ ? 0 : 3;
+  grid_->addWidget(title_, 0, 0, 1, 3);
+  grid_->addWidget(link_, 1, 0, 1, 3);
+  slide(bandwidth_, 2, 0);
+  slide(latency_, 3, 0);
+  grid_->addWidget(device_, 1 + below, column, 1, 3);
+  slide(compute_, 2 + below, column);
+  grid_->addWidget(overlap_, 3 + below, column, 1, 3);
+  grid_->addWidget(path_, wide_ ? 0 : 7, column, 1, 3);
+  grid_->setColumnMinimumWidth(3, wide_ ? 24 : 0);
+  grid_->setRowStretch(8, 1);
+  for (QWidget* each : std::initializer_list<QWidget*>{
+           title_, link_, bandwidth_.title, bandwidth_.slider, bandwidth_.value, latency_.title,
+           latency_.slider, latency_.value, device_, compute_.title, compute_.slider,
+           compute_.value, overlap_})
+    each->setVisible(model_);
+}
+
 void ClockBox::makeLinks() {
-  link_ = new QComboBox(model_);
+  link_ = new Choice(this);
   link_->setAccessibleName("Link");
   for (const auto& preset : traces::linkPresets()) {
     link_->addItem(QString::fromUtf8(preset.title.data(), static_cast<int>(preset.title.size())));
@@ -79,31 +95,23 @@ void ClockBox::makeLinks() {
   link_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
 }
 
-ClockBox::Slide ClockBox::addSlide(int row, const QString& title, const QString& name,
-                                   const QString& tip) {
-  auto* grid = static_cast<QGridLayout*>(model_->layout());
-  Slide slide;
-  slide.slider = new QSlider(Qt::Horizontal, model_);
+ClockBox::Slide ClockBox::makeSlide(const QString& title, const QString& name, const QString& tip) {
+  Slide slide{new QLabel(title, this), new QSlider(Qt::Horizontal, this), new QLabel(this)};
+  slide.title->setObjectName("dim");
   slide.slider->setRange(0, kPositions);
   slide.slider->setSingleStep(10);
   slide.slider->setPageStep(100);
   slide.slider->setAccessibleName(name);
   slide.slider->setToolTip(tip);
   slide.slider->setMinimumHeight(24);
-  slide.value = new QLabel(model_);
   slide.value->setObjectName("mono");
   slide.value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   slide.value->setMinimumWidth(80);
-  auto* label = new QLabel(title, model_);
-  label->setObjectName("dim");
-  grid->addWidget(label, row, 0);
-  grid->addWidget(slide.slider, row, 1);
-  grid->addWidget(slide.value, row, 2);
   return slide;
 }
 
 void ClockBox::makeDevices() {
-  device_ = new QComboBox(model_);
+  device_ = new Choice(this);
   device_->setAccessibleName("Device");
   device_->addItem("devices as quick as recorded");
   for (const auto& preset : traces::devicePresets())
@@ -179,7 +187,11 @@ void ClockBox::setHardware(const traces::Hardware& hardware) {
 }
 
 void ClockBox::setModel(bool model) {
-  model_->setVisible(model);
+  if (std::exchange(model_, model) != model) arrange();
+}
+
+void ClockBox::setWide(bool wide) {
+  if (std::exchange(wide_, wide) != wide) arrange();
 }
 
 void ClockBox::change() {

@@ -3,6 +3,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QGridLayout>
 #include <QLabel>
 #include <QSlider>
 #include <QWidget>
@@ -32,35 +33,39 @@ class ClockBox : public QWidget {
   /// Without it only the critical path can be chosen.
   void setModel(bool model);
   QCheckBox* path() const { return path_; }
-  /// Of a box of this width, in its own pixels.
-  static double heightOf(bool model) { return model ? 226 : 44; }
+  /// All below each other, or in two columns.
+  void setWide(bool wide);
+  static double heightOf(bool model, bool wide) { return !model ? 44 : wide ? 136 : 232; }
 
  Q_SIGNALS:
   void hardwareChanged(const traces::Hardware& hardware);
 
  private:
   struct Slide {
+    QLabel* title = nullptr;
     QSlider* slider = nullptr;
     QLabel* value = nullptr;
   };
-  Slide addSlide(int row, const QString& title, const QString& name, const QString& tip);
+  Slide makeSlide(const QString& title, const QString& name, const QString& tip);
   void makeLinks();
   void makeDevices();
   void chooseLink(int index);
   void chooseDevice(int index);
+  void arrange();
   void connectAll();
   void refresh();
   void change();
 
   traces::Hardware hardware_;
-  QWidget* model_;  // all that only the model has
+  QGridLayout* grid_;
+  QLabel* title_;
   QComboBox *link_, *device_;
   std::vector<traces::DeviceScale> devices_;
   double device_scale_ = 1;  // that the chosen device gave
   Slide bandwidth_, latency_, compute_;
   QCheckBox* overlap_;
   QCheckBox* path_;
-  bool refreshing_ = false;
+  bool model_ = true, wide_ = false, refreshing_ = false;
 };
 
 /// Positions 0 to 1000 of a slider over several powers of ten, from `least` to `most`; values have

@@ -3,9 +3,26 @@
 #include <cmath>
 
 #include "viz/scene/groups.h"
+#include "viz/scene/units.h"
 #include "viz/views/timeline_view.h"
 
 namespace ringscope::viz {
+namespace {
+
+/// Others on the machine may have kept ranks from the cores that they had.
+std::string onCoresOf(const StepAccount& account) {
+  std::int64_t cpu_ns = 0, wall_ns = 0;
+  for (const RankAccount& rank : account.ranks) {
+    cpu_ns += rank.cpu_ns;
+    wall_ns += rank.wall_ns;
+  }
+  if (wall_ns == 0) return {};
+  return "By the recorded clock: the ranks' work had its core for " +
+         traces::describeShare(static_cast<double>(cpu_ns) / static_cast<double>(wall_ns)) +
+         " of its time.";
+}
+
+}  // namespace
 
 void TimelineView::makeAxes() {
   const auto axis = [this](const QString& words, const QString& tip) {
@@ -66,6 +83,7 @@ void TimelineView::placeControls() {
   recorded_axis_->setGeometry(scaled({at.bar.left() + 96, at.bar.top() + 8, wide, high}));
   own_axis_->setGeometry(scaled({at.bar.left() + 96 + wide, at.bar.top() + 8, wide, high}));
   box_->setVisible(!at.controls.isEmpty());
+  box_->setWide(at.controls.width() > 560);
   box_->setGeometry(scaled(at.controls));
 }
 
@@ -74,7 +92,7 @@ void TimelineView::findTracks() {
   scene_.model = ownDevices();
   if (scene_.model) {
     const RecordedStep before = replay_.recorded();
-    replay_.show(viewing_.session, step);
+    replay_.show(viewing_.session, modelledStep());
     if (before != replay_.recorded()) findDevices();
     scene_.tracks = replay_.clock() ? replay_.clock()->tracks : nullptr;
     if (!replay_.why().empty()) why_empty_ = replay_.why();
@@ -82,6 +100,14 @@ void TimelineView::findTracks() {
     scene_.tracks = viewing_.session.tracks(step);
   }
   scene_.lanes = scene_.tracks ? lanesOf(*scene_.tracks, scene_.ranks) : std::vector<LaneKind>();
+}
+
+/// Imported files have no moments that lead to their step.
+std::int32_t TimelineView::modelledStep() const {
+  const std::int32_t step = cursor().place.train_step;
+  if (!viewing_.session.empty()) return step;
+  const auto tracks = viewing_.session.tracks(step);
+  return tracks->steps.empty() ? step : tracks->steps.front().train_step;
 }
 
 void TimelineView::findDevices() {
@@ -97,10 +123,15 @@ void TimelineView::findChain() {
   if (!account_path_) return;
   if (account_clock_) {
     scene_.chain = criticalChain(*account_clock_);
-    account_.sections.push_back(sectionOf(*scene_.chain));
-  } else if (!ownDevices()) {
-    account_.sections.push_back(whyNoRecordedChain(viewing_.session.trace()));
+  } else if (!ownDevices() && scene_.tracks) {
+    const traces::Trace& trace = viewing_.session.trace();
+    const RecordedStep recorded = recordedStep(trace, cursor().place.train_step);
+    scene_.chain = recordedChain(*recorded, scene_.tracks->folds);
+    if (!scene_.chain) account_.sections.push_back(whyNoRecordedChain(*recorded, trace));
   }
+  if (!scene_.chain) return;
+  account_.sections.push_back(sectionOf(*scene_.chain));
+  if (!account_clock_) account_.sections.back().sentence = onCoresOf(account_);
 }
 
 StepAccount TimelineView::accountOnAxis() const {

@@ -14,7 +14,7 @@ constexpr double kBar = 44, kSentence = 46, kPanel = 320, kLeastChart = 420, kLe
 }  // namespace
 
 TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), double controls,
-                          bool needed) {
+                          double without) {
   TimelinePage at;
   QRectF rest = page;
   if (page.width() - kPanel >= kLeastChart) {
@@ -31,7 +31,7 @@ TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), do
   };
   at.bar = take(kBar);
   if (at.panel.isEmpty()) {
-    if (needed) at.controls = take(controls);
+    at.controls = take(without);
   } else {
     at.controls = QRectF(at.panel.left() + 1, at.panel.top(), at.panel.width() - 1, controls);
     at.panel.setTop(at.panel.top() + controls);

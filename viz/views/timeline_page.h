@@ -13,8 +13,8 @@ struct TimelinePage {
 
 /// The panel stands at the right, or lies below where it is narrow and not too low for that; it is
 /// left out where there is no room for both. `legend`: its height at a width. `controls`: their
-/// height; `needed`: they have a place even where there is no panel.
+/// height over the panel; `without`: where there is no panel.
 TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), double controls,
-                          bool needed);
+                          double without);
 
 }  // namespace ringscope::viz

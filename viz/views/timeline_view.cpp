@@ -65,7 +65,8 @@ void TimelineView::makeBar() {
 
 TimelinePage TimelineView::parts() const {
   const bool own = ownDevices();
-  return timelinePage(page(), legendHeight, ClockBox::heightOf(own), own);
+  return timelinePage(page(), legendHeight, ClockBox::heightOf(own, false),
+                      own ? ClockBox::heightOf(own, true) : 0);
 }
 
 ChartLayout TimelineView::chart() const {
@@ -247,7 +248,7 @@ void TimelineView::paintAround(QPainter& p, const QRectF& page, const QRegion& d
     p.fillRect(part, theme_->panel);
   if (is_dirty(at.bar)) paintBar(p, at.bar);
   if (is_dirty(at.legend)) paintLegend(p, at.legend, *theme_);
-  if (is_dirty(at.sentence)) {
+  if (is_dirty(at.sentence) && !(scene_.model && scene_.empty())) {
     p.setFont(textFont(13, QFont::Medium));
     p.setPen(theme_->text);
     p.drawText(at.sentence.adjusted(20, 4, -20, -4), Qt::AlignVCenter | Qt::TextWordWrap,

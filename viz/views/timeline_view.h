@@ -68,6 +68,7 @@ class TimelineView : public View {
   void keepSelected();
   void findTracks();
   StepAccount accountOnAxis() const;
+  std::int32_t modelledStep() const;
   void findDevices();
   void findChain();
   /// A time of the run on the axis, for who is selected; a point of the axis in the run.

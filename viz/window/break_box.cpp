@@ -5,7 +5,7 @@
 #include <QLabel>
 
 #include "viz/views/choice.h"
-#include "viz/window/tick_box.h"
+#include "viz/views/tick_box.h"
 
 namespace ringscope::viz {
 namespace {

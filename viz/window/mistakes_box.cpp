@@ -9,7 +9,7 @@
 #include "traces/mistakes/asked_mistake.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/storage/sealed.h"
-#include "viz/window/tick_box.h"
+#include "viz/views/tick_box.h"
 
 namespace ringscope::viz {
 namespace {

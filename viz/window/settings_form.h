@@ -9,8 +9,8 @@
 #include <QWidget>
 
 #include "viz/scene/memory_estimate.h"
+#include "viz/views/tick_box.h"
 #include "viz/window/run_config.h"
-#include "viz/window/tick_box.h"
 
 namespace ringscope::viz {
 
