@@ -60,15 +60,20 @@ class ComputedFacts : FindingFacts {
     EXPECT_EQ(step_, 0);
   }
 
-  /// It is the last cp rank's block of its own that has one, in the first layer.
+  /// It is the last cp rank's block of its own that has one, in the first layer. A merge of rows
+  /// without a key (lse_overflow) may make NaN of out alone, whose rank its plan does not name.
   void ofFinite() const {
     ASSERT_TRUE(says("The first of them: (\\d+) NaN and (\\d+) infinite values in (.*)\\."));
-    EXPECT_EQ(f_.rank.value(), c_.made.rank);
-    EXPECT_EQ(step_, c_.made.step);
-    EXPECT_EQ(f_.place.layer.value(), c_.made.layer);
-    EXPECT_EQ(f_.place.stage.value(), 0);
-    EXPECT_EQ(f_.buffer, "block_out");
     EXPECT_EQ(words_[3], f_.buffer);
+    if (c_.mistake == "lse_overflow") {
+      EXPECT_EQ(f_.buffer, "out");
+    } else {
+      EXPECT_EQ(f_.rank.value(), c_.made.rank);
+      EXPECT_EQ(step_, c_.made.step);
+      EXPECT_EQ(f_.place.layer.value(), c_.made.layer);
+      EXPECT_EQ(f_.place.stage.value(), 0);
+      EXPECT_EQ(f_.buffer, "block_out");
+    }
     bool there = false;
     for (const TensorRecord& tensor : c_.trace->tensors())
       there = there || (tensor.rank == f_.rank && tensor.place == f_.place &&
