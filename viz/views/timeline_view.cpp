@@ -66,7 +66,7 @@ void TimelineView::makeBar() {
 TimelinePage TimelineView::parts() const {
   const bool own = ownDevices();
   return timelinePage(page(), legendHeight, ClockBox::heightOf(own, false),
-                      own ? ClockBox::heightOf(own, true) : 0);
+                      own ? ClockBox::heightOf(own, ClockBox::isWide(page().width())) : 0);
 }
 
 ChartLayout TimelineView::chart() const {
