@@ -196,6 +196,34 @@ TEST_F(OwnAxisTest, WhatIsSelectedStaysSoOnAnotherLink) {
   EXPECT_EQ(view.scene().selected.span.end_ns, 8000);
 }
 
+TEST_F(OwnAxisTest, ARangeThatIsMeasuredSaysThatItIsAModels) {
+  QTest::keyClick(&view, Qt::Key_O);
+  replayOn(test::OwnClockCase::link());
+  QTest::mousePress(&view, Qt::LeftButton, Qt::ShiftModifier, at(0, 1));
+  QTest::mouseMove(&view, at(8500, 1));
+  QTest::mouseRelease(&view, Qt::LeftButton, Qt::ShiftModifier, at(8500, 1));
+  ASSERT_TRUE(view.scene().range);
+  EXPECT_TRUE(view.scene().range_words.ends_with(" · model")) << view.scene().range_words;
+}
+
+TEST_F(OwnAxisTest, AnotherTrainingStepIsReplayedByItself) {
+  std::string text = test::OwnClockCase::ring(1000);
+  for (const char* rank : {"0", "1", "2", "3"})
+    text += std::string("attend step=1 layer=0 stage=0 source=0 cpu=700 time=1000-1100 rank=") +
+            rank +
+            "\ncollective step=1 payload=grads flow=900 group=0 time=1100-1110 rank=" + rank + "\n";
+  open(text);
+  QTest::keyClick(&view, Qt::Key_O);
+  ASSERT_TRUE(view.clock());
+  EXPECT_EQ(view.clock()->train_step, 0);
+  viewing.navigator.moveTrainStep(1);
+  QApplication::processEvents();
+  ASSERT_TRUE(view.clock());
+  EXPECT_EQ(view.clock()->train_step, 1);
+  EXPECT_EQ(view.account().train_step, 1);
+  EXPECT_EQ(view.clock()->tracks->of(WorldRank::of(0))->lane(LaneKind::kCompute)[0].length(), 700);
+}
+
 TEST_F(OwnAxisTest, ASearchFindsByTheModelsLengths) {
   QTest::keyClick(&view, Qt::Key_O);
   replayOn(test::OwnClockCase::link());

@@ -265,6 +265,25 @@ TEST(OwnClockTest, WhatLacksSaysWhichCaptureWouldTell) {
   EXPECT_NE(why.find("ringscope train has CPU times"), std::string::npos) << why;
 }
 
+TEST(OwnClockTest, HardwareIsToldByNameAndOtherwiseByItsFigures) {
+  traces::Hardware hardware;
+  hardware.link = traces::linkPreset("pcie4").value;
+  EXPECT_EQ(describe(hardware), "PCIe 4.0 ×16");
+  hardware.link.latency_us = 20;
+  hardware.overlap = false;
+  hardware.compute_scale = 1174.4;
+  EXPECT_EQ(describe(hardware), "a link of 31.5 GB/s and 20 µs without overlap, compute ×1,170,");
+}
+
+TEST(OwnClockTest, PausesAndVerificationAreNoPartOfIt) {
+  const std::string held =
+      std::string(kSwap) + "pause rank=0 time=2000-9000\nverify rank=0 time=9000-9500 cpu=400\n";
+  const auto clock = clockOf(held, link(1, 0.1));
+  EXPECT_EQ(clock->timeline.endNs(), 5000);
+  EXPECT_EQ(clock->tracks->of(kZero)->lane(LaneKind::kCompute).size(), 3u);
+  EXPECT_EQ(makeStepAccount(*clock, {kZero}).used(TimeUse::kVerify), 0);
+}
+
 TEST(OwnClockTest, TwiceTheSameGivesTheSame) {
   const auto once = clockOf(kSwap, link(3, 0.7)), again = clockOf(kSwap, link(3, 0.7));
   EXPECT_EQ(once->timeline.spans, again->timeline.spans);

@@ -150,7 +150,8 @@ class Needs {
           "a device did the work, and its clock was recorded for attention and merges only; the "
           "other stages have the time that it took to start them");
     if (unnamed_ > 0)
-      lacks(describeCount(unnamed_, "message or collective") +
+      lacks(describeCount(unnamed_) +
+            (unnamed_ == 1 ? " message or collective" : " messages or collectives") +
             " not told which send belongs to which receive" +
             own_run("; a recording of ringscope train says so"));
     if (lost_ > 0)

@@ -71,12 +71,7 @@ class ChartFrame {
   void ruler() {
     // They stand upon the ruler, and its words give way.
     const std::vector<QRectF> tags = ChartMarks(p_, at_, scene_, theme_).tags();
-    if (scene_.model) {
-      p_.setFont(textFont(11, QFont::DemiBold));
-      p_.setPen(theme_.wait);
-      p_.drawText(QRectF(at_.area.left() + 20, at_.ruler.top(), at_.labels - 24, 18),
-                  Qt::AlignVCenter, "◆ model");
-    }
+    if (scene_.model) paintModelLabel(p_, at_.area, theme_);
     p_.setFont(monoFont(10));
     for (const RulerTick& tick : ticks_) {
       p_.setPen(QPen(theme_.line, 1));
@@ -255,6 +250,12 @@ class ChartFrame {
 };
 
 }  // namespace
+
+void paintModelLabel(QPainter& painter, const QRectF& area, const Theme& theme) {
+  painter.setFont(textFont(11, QFont::DemiBold));
+  painter.setPen(theme.wait);
+  painter.drawText(QRectF(area.left() + 20, area.top(), 72, 18), Qt::AlignVCenter, "◆ model");
+}
 
 void paintChart(QPainter& painter, const ChartLayout& layout, const ChartScene& scene,
                 ChartCanvas& canvas, const Theme& theme) {

@@ -26,6 +26,9 @@ struct ChartCanvas {
 void paintChart(QPainter& painter, const ChartLayout& layout, const ChartScene& scene,
                 ChartCanvas& canvas, const Theme& theme);
 
+/// "◆ model" at the upper left, beside a ruler or a legend.
+void paintModelLabel(QPainter& painter, const QRectF& area, const Theme& theme);
+
 /// What lies under a point; does not exist: nothing.
 SpanPlace chartHit(const QPointF& point, const ChartLayout& layout, const ChartScene& scene);
 

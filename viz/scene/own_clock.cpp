@@ -163,18 +163,24 @@ SpanPlace sameSpan(const OwnClock& before, const OwnClock& now, const SpanPlace&
   return place;
 }
 
+std::string describeFigure(double value) {
+  if (!(value >= 1000)) return traces::describeSignificant(value, 3);
+  const double digit = std::pow(10, std::floor(std::log10(value)) - 2);
+  return traces::describeCount(std::llround(std::round(value / digit) * digit));
+}
+
 std::string describe(const traces::Hardware& hardware) {
   const traces::Link& link = hardware.link;
-  const auto figure = [](double value) { return traces::describeSignificant(value, 3); };
   const auto presets = traces::linkPresets();
   const bool known =
       std::ranges::any_of(presets, [&](const auto& preset) { return preset.value == link; });
   std::string words = link.name;
   if (!known)
-    words = "a link of " + figure(link.gigabytes_per_second) + " GB/s and " +
-            figure(link.latency_us) + " µs";
+    words = "a link of " + describeFigure(link.gigabytes_per_second) + " GB/s and " +
+            describeFigure(link.latency_us) + " µs";
   if (!hardware.overlap) words += " without overlap";
-  if (hardware.compute_scale != 1) words += ", compute ×" + figure(hardware.compute_scale) + ",";
+  if (hardware.compute_scale != 1)
+    words += ", compute ×" + describeFigure(hardware.compute_scale) + ",";
   return words;
 }
 

@@ -61,6 +61,8 @@ SpanPlace sameSpan(const OwnClock& before, const OwnClock& now, const SpanPlace&
 /// those of `ringscope predict`; collectives count as exposed, as there.
 StepAccount makeStepAccount(const OwnClock& clock, const std::vector<WorldRank>& ranks);
 
+/// In three digits: "31.5", "1,170".
+std::string describeFigure(double value);
 /// "PCIe 4.0 ×16 without overlap, compute ×2,"; a link of no preset by its figures.
 std::string describe(const traces::Hardware& hardware);
 

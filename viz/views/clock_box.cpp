@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "traces/core/prose.h"
+#include "viz/scene/own_clock.h"
 #include "viz/views/choice.h"
 #include "viz/views/tick_box.h"
 
@@ -17,7 +17,7 @@ constexpr const char* kOwnLink = "a link of your own";
 constexpr LogScale kBandwidth{0.1, 2000}, kLatency{0.1, 1000}, kCompute{0.01, 1e6};
 
 QString figure(double value) {
-  return QString::fromStdString(traces::describeSignificant(value, 3));
+  return QString::fromStdString(describeFigure(value));
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ class ClockBox : public QWidget {
   /// Without it only the critical path can be chosen.
   void setModel(bool model);
   QCheckBox* path() const { return path_; }
-  /// All below each other, or in two columns.
+  /// All below each other, or in two columns where there is room.
+  static bool isWide(double width) { return width > 560; }
   void setWide(bool wide);
   static double heightOf(bool model, bool wide) { return !model ? 44 : wide ? 136 : 232; }
 

@@ -83,7 +83,7 @@ void TimelineView::placeControls() {
   recorded_axis_->setGeometry(scaled({at.bar.left() + 96, at.bar.top() + 8, wide, high}));
   own_axis_->setGeometry(scaled({at.bar.left() + 96 + wide, at.bar.top() + 8, wide, high}));
   box_->setVisible(!at.controls.isEmpty());
-  box_->setWide(at.controls.width() > 560);
+  box_->setWide(ClockBox::isWide(at.controls.width()));
   box_->setGeometry(scaled(at.controls));
 }
 

@@ -8,33 +8,13 @@
 #include "viz/paint/overview_painter.h"
 #include "viz/paint/page.h"
 #include "viz/scene/groups.h"
+#include "viz/scene/rank_caption.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {
 namespace {
 
 constexpr int kBetween = 500;  // milliseconds between two makings of a live run's chart
-
-/// By the model: "stands still for 4.1 ms, 1.0 ms of that for late peers · 19 ms hidden".
-std::string modelCaptionOf(const RankAccount& rank) {
-  const Exposure& of = rank.exposure;
-  std::string words = "model: stands still for " + describeDuration(of.exposed_ns);
-  if (of.late_ns > 0) words += ", " + describeDuration(of.late_ns) + " of that for late peers";
-  return words + " · " + describeDuration(of.hidden_ns) + " of communication hidden";
-}
-
-/// "exposed 4.1 ms of 23.1 ms under way · CPU 88 % of its work's time".
-std::string captionOf(const RankAccount& rank) {
-  if (rank.step_ns == 0) return "nothing is recorded in this step";
-  std::string words = "exposed " + describeDuration(rank.exposure.exposed_ns) + " of " +
-                      describeDuration(rank.exposure.underWayNs()) + " communication";
-  if (rank.cpu_ns > 0 && rank.wall_ns > 0)
-    words += " · CPU " +
-             traces::describeShare(static_cast<double>(rank.cpu_ns) /
-                                   static_cast<double>(rank.wall_ns)) +
-             " of its work’s wall time";
-  return words;
-}
 
 }  // namespace
 
@@ -66,7 +46,7 @@ void TimelineView::makeBar() {
 TimelinePage TimelineView::parts() const {
   const bool own = ownDevices();
   return timelinePage(page(), legendHeight, ClockBox::heightOf(own, false),
-                      own ? ClockBox::heightOf(own, true) : 0);
+                      own ? ClockBox::heightOf(own, ClockBox::isWide(page().width())) : 0);
 }
 
 ChartLayout TimelineView::chart() const {
@@ -148,7 +128,7 @@ void TimelineView::makeAccount() {
   scene_.captions.clear();
   if (account_.timed)
     for (const RankAccount& rank : account_.ranks)
-      scene_.captions.push_back(account_.model ? modelCaptionOf(rank) : captionOf(rank));
+      scene_.captions.push_back(captionOf(rank, account_.model));
   describe(account_.sentence);
 }
 
@@ -172,6 +152,7 @@ void TimelineView::afterMove() {
   scene_.range_words = scene_.range && scene_.tracks
                            ? wordsOf(measureRange(*scene_.tracks, scene_.ranks, *scene_.range))
                            : std::string();
+  if (scene_.model && !scene_.range_words.empty()) scene_.range_words += " · model";
   const TimelinePage at = parts();
   const auto scaled = [&](const QRectF& part) {
     return QRectF(part.topLeft() * zoom_, part.size() * zoom_).toAlignedRect();
@@ -247,7 +228,10 @@ void TimelineView::paintAround(QPainter& p, const QRectF& page, const QRegion& d
   for (const QRect& part : dirty.isEmpty() ? ground : ground& dirty)
     p.fillRect(part, theme_->panel);
   if (is_dirty(at.bar)) paintBar(p, at.bar);
-  if (is_dirty(at.legend)) paintLegend(p, at.legend, *theme_);
+  if (is_dirty(at.legend)) {
+    if (scene_.model) paintModelLabel(p, at.legend, *theme_);
+    paintLegend(p, at.legend, *theme_);
+  }
   if (is_dirty(at.sentence) && !(scene_.model && scene_.empty())) {
     p.setFont(textFont(13, QFont::Medium));
     p.setPen(theme_->text);
