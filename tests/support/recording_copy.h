@@ -36,6 +36,15 @@ class RecordingCopy {
   void put(const std::string& name, const std::string& text) const {
     std::ofstream(file(name), std::ios::binary) << text;
   }
+  /// Makes all values of a safetensors file others than those whose hashes were recorded.
+  void damageValues(const std::string& name) const {
+    std::string all = text(name);
+    std::size_t at = 8;
+    for (std::size_t byte = 0; byte < 8; ++byte)
+      at += std::size_t{static_cast<unsigned char>(all[byte])} << 8 * byte;
+    for (; at < all.size(); ++at) all[at] = static_cast<char>(all[at] ^ 1);
+    put(name, all);
+  }
   /// Leaves out all lines of this kind.
   void drop(const std::string& kind) const {
     for (const auto& entry : std::filesystem::directory_iterator(path())) {

@@ -7,6 +7,7 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/support/recording_copy.h"
+#include "traces/compare/report.h"
 #include "traces/core/hash.h"
 #include "traces/query/trace.h"
 
@@ -84,6 +85,20 @@ TEST(ImportHashes, HashesByWhatIsNotKnownAreRefused) {
   const Copy copy;
   copy.change(kFirst, R"("hash":"gridsum64")", R"("hash":"crc7")");
   EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "hashes by 'crc7'");
+}
+
+TEST(ImportHashes, WhatIsDamagedIsLeftOutOfAComparisonWhichSaysSo) {
+  const Copy copy;
+  copy.damageValues("rank-00001.values-0000.safetensors");
+  const auto whole = openTrace(kRecording), damaged = openTrace(copy.path());
+  const RunComparison comparison = compareRuns(*damaged, *whole);
+  EXPECT_TRUE(std::ranges::any_of(comparison.left_out, [](const std::string& sentence) {
+    return sentence.find("are damaged: they are not those") != std::string::npos;
+  }));
+  EXPECT_EQ(comparison.first(), nullptr) << toText(comparison);
+  EXPECT_FALSE(comparison.all.empty());
+  EXPECT_TRUE(compareRuns(*whole, *openTrace(kRecording)).left_out.size() <
+              comparison.left_out.size());
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A recorded job whose kept values are damaged, in the real window: what needs them says so, and no
 // older picture is left in its place.
-#include <fstream>
-
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "tests/viz/window_fixture.h"
@@ -17,11 +15,7 @@ constexpr const char* kValues = "rank-00000.values-0000.safetensors";
 class DamagedCopy : public test::RecordingCopy {
  public:
   DamagedCopy() : RecordingCopy(test::inSources("tests/reference/recording")) {
-    std::string all = text(kValues);
-    const std::size_t head = 8 + static_cast<unsigned char>(all[0]) +
-                             256 * static_cast<std::size_t>(static_cast<unsigned char>(all[1]));
-    for (std::size_t at = head; at < all.size(); ++at) all[at] = static_cast<char>(all[at] ^ 1);
-    put(kValues, all);
+    damageValues(kValues);
   }
 };
 

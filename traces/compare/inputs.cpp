@@ -32,12 +32,15 @@ void addPart(const Trace& trace, const TensorRecord& part, BySequenceAndToken& a
 }
 
 /// By training step and input.
-std::map<std::pair<std::int32_t, std::string>, BySequenceAndToken> inputsOf(const Trace& trace) {
+std::map<std::pair<std::int32_t, std::string>, BySequenceAndToken> inputsOf(
+    const Trace& trace, RunComparison& comparison) {
   std::map<std::pair<std::int32_t, std::string>, BySequenceAndToken> inputs;
   for (const TensorRecord& tensor : trace.tensors())
     for (const char* name : kInputs)
       if (tensor.has_values && tensor.tensor.text() == name && tensor.microbatch == 0)
-        addPart(trace, tensor, inputs[{tensor.place.train_step, name}]);
+        unlessDamaged(comparison, [&] {
+          addPart(trace, tensor, inputs[{tensor.place.train_step, name}]);
+        });
   return inputs;
 }
 
@@ -95,7 +98,7 @@ void addPositions(const BySequenceAndToken& ours, const BySequenceAndToken& thei
 }  // namespace
 
 void compareInputs(const Trace& run, const Trace& other, RunComparison& comparison) {
-  const auto ours = inputsOf(run), theirs = inputsOf(other);
+  const auto ours = inputsOf(run, comparison), theirs = inputsOf(other, comparison);
   for (const auto& [key, entries] : ours) {
     const auto found = theirs.find(key);
     if (found == theirs.end() || entries.empty() || found->second.empty()) continue;

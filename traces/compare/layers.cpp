@@ -35,9 +35,12 @@ void compareKind(const RunLayers& run, const std::vector<LayerTensors>& ours,
                  const RunLayers& other, const std::vector<LayerTensors>& theirs,
                  const LayerPass& pass, TensorKind kind, Direction direction,
                  RunComparison& comparison) {
-  const LogicalTensor a = LogicalTensor::of(run.trace, ours, run.groups, kind),
-                      b = LogicalTensor::of(other.trace, theirs, other.groups, kind);
-  if (a.empty() || b.empty()) return;
+  LogicalTensor a, b;
+  const bool are_read = unlessDamaged(comparison, [&] {
+    a = LogicalTensor::of(run.trace, ours, run.groups, kind);
+    b = LogicalTensor::of(other.trace, theirs, other.groups, kind);
+  });
+  if (!are_read || a.empty() || b.empty()) return;
   TensorDifference difference = a.against(b);
   difference.place = {pass.train_step, pass.layer, direction, RingStep::none()};
   difference.tensor = name(kind);

@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "traces/compare/run_comparison.h"
+#include "traces/core/error.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::traces {
 
 /// Each part of a comparison adds what it finds to `comparison.all`, in no order, and says in
 /// `left_out` what it could not compare.
+
+/// Does a piece of it. Of values that are damaged it says so, once, in `left_out`; false then.
+template <typename Piece>
+bool unlessDamaged(RunComparison& comparison, const Piece& piece) {
+  try {
+    piece();
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInput) throw;
+    if (std::ranges::find(comparison.left_out, error.what()) == comparison.left_out.end())
+      comparison.left_out.emplace_back(error.what());
+    return false;
+  }
+}
 
 /// What differs of the configurations: `comparison.settings`.
 void compareSettings(const Trace& run, const Trace& other, RunComparison& comparison);

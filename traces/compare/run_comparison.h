@@ -89,9 +89,9 @@ struct RunComparison {
   const TensorDifference* steepest() const;
 };
 
-/// `floor`: a second recording of what `other` is a recording of; null: there is none. Throws
-/// inputError where values are damaged, or nothing can be compared. When `go_on` ends it early,
-/// what it returns is worth nothing.
+/// `floor`: a second recording of what `other` is a recording of; null: there is none. Values that
+/// are damaged are left out, which is said. Throws inputError where nothing can be compared. When
+/// `go_on` ends it early, what it returns is worth nothing.
 RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* floor = nullptr,
                           const GoOn& go_on = {});
 

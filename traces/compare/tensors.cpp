@@ -159,7 +159,10 @@ void compareTensors(const Trace& run, const Trace& other, RunComparison& compari
     if (!goesOn(go_on, static_cast<double>(done++) / static_cast<double>(ours.size()))) return;
     const auto found = theirs.find(logical);
     if (found == theirs.end() || known.contains(logical)) continue;
-    TensorDifference difference = compared(run, parts, other, found->second);
+    TensorDifference difference;
+    if (!unlessDamaged(comparison,
+                       [&] { difference = compared(run, parts, other, found->second); }))
+      difference = byStatistics(parts, found->second);
     difference.place = {logical.train_step, Layer::of(logical.layer), logical.direction,
                         RingStep::none()};
     difference.tensor = logical.tensor;
