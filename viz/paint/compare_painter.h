@@ -30,7 +30,7 @@ double compareHeight(double width, const CompareScene& scene);
 /// What lies at a point of the page.
 struct CompareHit {
   bool verdict = false;
-  bool floor = false;  ///< in the verdict, on the offer of a recording that has it
+  bool floor = false;              ///< in the verdict, on the offer of a recording that has it
   std::optional<std::size_t> row;  ///< of the places
   bool opener = false;             ///< and there on what opens and closes it
 };
