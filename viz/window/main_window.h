@@ -115,8 +115,8 @@ class MainWindow : public QMainWindow {
   bool shows_job_ = false;
   QString engine_program_;
   QString trace_path_;
-  QString message_;                ///< what went wrong last
-  QString told_;  ///< what was found where the cursor has been led to; empty: it went on
+  QString message_;  ///< what went wrong last
+  QString told_;     ///< what was found where the cursor has been led to; empty: it went on
   const Theme* theme_;
   ElidedLabel *headline_, *status_, *status_right_;
   RunPanel* run_panel_;
