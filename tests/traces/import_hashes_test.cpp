@@ -49,8 +49,9 @@ TEST(ImportHashes, ValuesHaveTheHashThatTheRecorderComputedInPython) {
 TEST(ImportHashes, ValuesOfAnOlderRecordingAreReadByItsHash) {
   const Copy copy;
   std::string lines = copy.text(kFirst);
-  for (const TensorRecord& tensor : openTrace(kRecording)->tensors()) {
-    const auto bytes = openTrace(kRecording)->bytes(tensor);
+  const auto whole = openTrace(kRecording);
+  for (const TensorRecord& tensor : whole->tensors()) {
+    const auto bytes = whole->bytes(tensor);
     if (!bytes || tensor.rank != rank(0)) continue;
     const std::string is = hex(tensor.hash), was = hex(mixSum64(bytes->data(), bytes->size()));
     for (auto at = lines.find(is); at != std::string::npos; at = lines.find(is))
