@@ -39,6 +39,25 @@ TEST(GradScaledByCpRuleTest, LogitsAndLabelsTellHowLargeAGradientIs) {
       << "it is no factor of cp";
 }
 
+/// Ranks that have the same tokens have the same part of the whole, summed or not.
+TEST(MissingCpGradReduceRuleTest, EqualGradientsThatAreAPartOfTheWholeWereNotSummed) {
+  const auto answered = [](const Head& head, const std::string& event) {
+    const auto trace = test::traceOf(head.text() + event);
+    const Diagnosis diagnosis = diagnose(*trace);
+    std::vector<std::string> found;
+    for (const Finding& finding : diagnosis.findings()) found.push_back(finding.rule);
+    return found;
+  };
+  const std::string event = "attend rank=0 layer=0 step=1\n";
+  const std::string sum = "collective rank=0 step=1 payload=grads bytes=8\n";
+  const auto missing = answered(scaled(0.5), event);
+  EXPECT_TRUE(std::ranges::find(missing, "missing_cp_grad_reduce") != missing.end());
+  EXPECT_TRUE(std::ranges::find(missing, kScaled) == missing.end()) << "it is what comes of it";
+  const auto divided = answered(scaled(0.5), event + sum);
+  EXPECT_TRUE(std::ranges::find(divided, "missing_cp_grad_reduce") == divided.end());
+  EXPECT_TRUE(std::ranges::find(divided, kScaled) != divided.end());
+}
+
 TEST(GradScaledByCpRuleTest, TheFirstStepOfATrainingIsUndone) {
   Head head = scaled(1);
   head.step = 0;

@@ -221,6 +221,20 @@ TEST(MissingCpGradReduceRuleTest, SaysWhetherGradientsWereReducedOverOtherRanks)
   EXPECT_EQ(evidence("grad_sync rank=0 payload=grads bytes=0\n").find(over), std::string::npos);
 }
 
+TEST(MissingCpGradReduceRuleTest, EqualGradientsWithoutASumOverCpProveNothing) {
+  const std::string equal =
+      "run dp=2 cp=2\ngroup dp 0,2\ngroup dp_cp 0,1,2,3\nattend rank=0 layer=0\n"
+      "tensor grad.w rank=0 hash=7\ntensor grad.w rank=1 hash=7\n";
+  const auto verdict = [&](const std::string& event) {
+    return answerOf("missing_cp_grad_reduce", equal + event).verdict;
+  };
+  EXPECT_EQ(verdict(""), Verdict::kNotObservable) << "both ranks had the same tokens";
+  EXPECT_EQ(verdict("collective rank=0 group=0 payload=grads bytes=8\n"), Verdict::kNotObservable)
+      << "over dp alone";
+  EXPECT_EQ(verdict("collective rank=0 group=1 payload=grads bytes=8\n"), Verdict::kClear);
+  EXPECT_EQ(verdict("grad_sync rank=0 payload=grads bytes=8\n"), Verdict::kClear);
+}
+
 TEST(MissingCpGradReduceRuleTest, AReductionThatIsDroppedInALaterStepIsFoundThere) {
   const auto wrong =
       answerOf("missing_cp_grad_reduce",

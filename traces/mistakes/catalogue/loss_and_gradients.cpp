@@ -73,6 +73,7 @@ std::vector<Mistake> lossAndGradientsMistakes() {
        .made_by = "sums over dp alone",
        .injectable = true,
        .hypotheses = {"sum_over_dp"},
+       .also_trips = {"grad_scaled_by_cp"},
        .first_changed = FirstChanged::kGradients},
       {.id = "grad_scaled_by_cp",
        .label = "Gradients scaled by cp",
