@@ -75,6 +75,8 @@ class Teller {
     const bool whole = cut.empty() && static_cast<int>(job.ranks.size()) == job.world_size;
     std::string words = traces::describeCount(static_cast<std::int64_t>(job.lines), "line") +
                         " recorded in " + traces::toPlainText(job.folder);
+    // It went on and ended between two looks at it.
+    if (hanging_ && whole) say("goes on", "the job goes on", {});
     if (!cut.empty())
       words = traces::describeRanks(cut) + " went away without a last line; " + words;
     say("ended", words, {{"folder", traces::toUtf8(job.folder)}, {"whole", whole}});
