@@ -17,6 +17,10 @@ bool goesOn(const test::DrawnText& before, const test::DrawnText& after) {
          std::abs(before.at.x() + before.width - after.at.x()) < 1.5;
 }
 
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 /// The beginning of what was wanted and "…", where there was no room for the rest. A number is
 /// whole.
 bool isBeginning(const std::string& said, const std::string& wanted) {
@@ -24,7 +28,6 @@ bool isBeginning(const std::string& said, const std::string& wanted) {
   if (!said.ends_with(dots)) return false;
   const std::string begin =
       said.substr(0, said.find_last_not_of(' ', said.size() - dots.size() - 1) + 1);
-  const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
   if (begin.empty() || !wanted.starts_with(begin)) return false;
   return !isDigit(begin.back()) || wanted.compare(begin.size(), 2, ", ") == 0 ||
          wanted.compare(begin.size(), 2, "; ") == 0;

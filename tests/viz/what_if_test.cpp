@@ -78,7 +78,7 @@ TEST_F(ComparedWhatIfTest, EverySettingThatDiffersIsNamedAndTheWorkIsThatOfThePl
   ASSERT_NE(step, nullptr);
   // The last of four contiguous ranks of 32 tokens against head and tail of 16 each.
   EXPECT_DOUBLE_EQ(*step->run[traces::Cost::kPairs] / *step->other[traces::Cost::kPairs],
-                   (32 * 96 + 32 * 33 / 2) / (128 * 129 / 2 / 4.0));
+                   (32 * 96 + 32 * 33 / 2.0) / (128 * 129 / 2.0 / 4));
   window.showView("compare");
   EXPECT_EQ(std::ranges::count_if(window.findChildren<Stage*>(), &QWidget::isVisible), 1)
       << "both runs are in this one view";

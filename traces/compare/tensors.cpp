@@ -155,7 +155,9 @@ void compareTensors(const Trace& run, const Trace& other, RunComparison& compari
   for (const TensorDifference& d : comparison.all)
     known[{d.place.train_step, d.place.layer.value(), d.place.direction, d.tensor}] = true;
   std::size_t done = 0;
-  for (const auto& [logical, parts] : ours) {
+  for (const auto& entry : ours) {
+    const Logical& logical = entry.first;
+    const auto& parts = entry.second;
     if (!goesOn(go_on, static_cast<double>(done++) / static_cast<double>(ours.size()))) return;
     const auto found = theirs.find(logical);
     if (found == theirs.end() || known.contains(logical)) continue;

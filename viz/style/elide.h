@@ -6,6 +6,11 @@
 
 namespace ringscope::viz {
 
+/// Whether a number as it is written may have this character.
+inline bool isOfNumber(QChar c) {
+  return c.isDigit() || c == u'.' || c == u',' || c == u'−';
+}
+
 /// Words that may be too long for a width: their beginning and "…". A number is there whole or not
 /// at all: of "8–105" no "8–10…" is left, and of "1.5 M×" no "1.5…".
 inline QString elided(const QFontMetrics& metrics, const QString& words, double width) {
@@ -13,9 +18,6 @@ inline QString elided(const QFontMetrics& metrics, const QString& words, double 
   if (shown == words || !shown.endsWith(u'…')) return shown;
   qsizetype kept = shown.size() - 1;
   while (kept > 0 && words[kept - 1].isSpace()) --kept;
-  const auto isOfNumber = [](QChar c) {
-    return c.isDigit() || c == u'.' || c == u',' || c == u'−';
-  };
   const bool goes_on = kept > 0 && kept < words.size() && isOfNumber(words[kept - 1]) &&
                        (words[kept - 1].isDigit() || words[kept].isDigit());
   const bool cut = goes_on && words.mid(kept, 2) != ", " && words.mid(kept, 2) != "; ";
