@@ -8,6 +8,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "tests/facts/compare_facts.h"
 #include "tests/facts/drawing.h"
 #include "tests/facts/predict_facts.h"
 #include "tests/facts/rule_facts.h"
@@ -48,11 +49,15 @@ void expectAllFacts(const Case& c, std::mt19937& random) {
 }
 
 TEST(FactsTest, EverySceneSaysWhatThePlanMeans) {
+  std::optional<Case> before;
   for (test::Campaign campaign(100, 20261122); campaign.next();) {
-    const Case c = drawnCase(campaign.random());
+    Case c = drawnCase(campaign.random());
     SCOPED_TRACE(campaign.text() + ": " + c.text);
     expectAllFacts(c, campaign.random());
     for (int i = 0; i < 4; ++i) expectGrowing(c, campaign.random());
+    expectCompared(c, c, 0);
+    if (before) expectCompared(c, *before, 0);
+    before = std::move(c);
   }
 }
 

@@ -66,12 +66,18 @@ bool hasValuesOf(const Trace& trace, const char* tensor) {
   });
 }
 
+bool isOneAttention(const Trace& trace) {
+  return trace.run() && trace.run()->command == Command::kAttend;
+}
+
 void sayMissingPositions(const Side& run, const Side& other, RunComparison& comparison) {
   for (const Side* side : {&run, &other})
     if (!hasValuesOf(side->trace, "position_ids"))
-      comparison.left_out.push_back(std::string("position ids by token: ") + side->name +
-                                    " keeps no values of them; " +
-                                    captureAdvice(side->trace, "full", "keeps them"));
+      comparison.left_out.push_back(
+          std::string("position ids by token: ") + side->name +
+          (isOneAttention(side->trace)
+               ? " is of one attention, which has none"
+               : " keeps no values of them; " + captureAdvice(side->trace, "full", "keeps them")));
 }
 
 bool has(const CostsByPlace& costs, Cost cost) {
@@ -84,7 +90,9 @@ void sayMissingCosts(const Side& side, const CostsByPlace& costs, RunComparison&
                                   scheduleAdvice(side.trace));
   if (!has(costs, Cost::kPeak))
     comparison.left_out.push_back(std::string("peak memory: ") + side.name +
-                                  " has not logged it; " + memoryAdvice(side.trace));
+                                  (isOneAttention(side.trace)
+                                       ? " is of one attention, which logs none"
+                                       : " has not logged it; " + memoryAdvice(side.trace)));
 }
 
 /// The name of the first setting that differs and begins like one of these; empty: none does.

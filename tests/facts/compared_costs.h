@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the comparison of two recordings says beside their tensors.
+#pragma once
+
+#include "tests/facts/facts_case.h"
+#include "traces/compare/run_comparison.h"
+#include "viz/scene/compare_scene.h"
+
+namespace ringscope::facts {
+
+/// Sizes of the mesh, strategy and mask that differ, and no others of them.
+void expectSettings(const Case& run, const Case& other, const traces::RunComparison& comparison);
+/// Pairs, balance and sent bytes are the plan's; the rest is counted event by event.
+void expectCosts(const Case& run, const Case& other, const traces::RunComparison& comparison);
+/// What one of both lacks is said, and nothing else.
+void expectLeftOut(const Case& run, const Case& other, const traces::RunComparison& comparison);
+/// The rows of a training step say these costs, and their ratios.
+void expectCostRows(const viz::CompareScene& scene, const traces::RunComparison& comparison,
+                    int step);
+
+}  // namespace ringscope::facts
