@@ -115,6 +115,12 @@ void expectWorstRow(const TensorDifference& d, const Meant& meant, const Rows& o
   EXPECT_EQ(d.other.value(), theirs.at(key).world);
 }
 
+/// An attention keeps its results alone.
+bool isKept(const Case& c, int step, const std::string& tensor) {
+  const bool kept = c.values && (c.capture == "full" || step == 0);
+  return kept && (c.train || (tensor != "q" && tensor != "k" && tensor != "v" && tensor != "dout"));
+}
+
 /// Why rows are not compared is said: of one attention q, k and v are not kept.
 void expectNoRows(const Case& run, const Case& other, const RunComparison& comparison, int step,
                   int layer) {
@@ -139,6 +145,8 @@ void expectLayer(const Case& run, const Case& other, const RunComparison& compar
         name[0] == 'd' ? traces::Direction::kBackward : traces::Direction::kForward,
         traces::RingStep::none()};
     const Rows ours = rowsOf(run, place, name), theirs = rowsOf(other, place, name);
+    EXPECT_EQ(ours.empty(), !isKept(run, step, name));
+    EXPECT_EQ(theirs.empty(), !isKept(other, step, name));
     const TensorDifference* d = found(comparison, place, name);
     if (ours.empty() || theirs.empty()) continue;
     ASSERT_TRUE(d);
