@@ -3,9 +3,13 @@
 // one.
 #include "tests/facts/compare_facts.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <regex>
 
 #include "tests/facts/compared_costs.h"
 #include "tests/facts/said.h"
