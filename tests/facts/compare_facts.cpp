@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <regex>
+#include <tuple>
 
 #include "tests/facts/compared_costs.h"
 #include "tests/facts/said.h"
@@ -26,7 +27,9 @@ using traces::TensorDifference;
 /// Where a row of an attention tensor is in the model.
 struct RowKey {
   int sequence = 0, head = 0, token = 0;
-  auto operator<=>(const RowKey&) const = default;
+  bool operator<(const RowKey& other) const {
+    return std::tie(sequence, head, token) < std::tie(other.sequence, other.head, other.token);
+  }
 };
 struct Row {
   std::vector<double> numbers;
