@@ -10,6 +10,7 @@
 
 #include "tests/facts/compare_facts.h"
 #include "tests/facts/drawing.h"
+#include "tests/facts/own_clock_facts.h"
 #include "tests/facts/predict_facts.h"
 #include "tests/facts/rule_facts.h"
 #include "tests/facts/timeline_facts.h"
@@ -42,6 +43,7 @@ void expectAllFacts(const Case& c, std::mt19937& random) {
     SCOPED_TRACE(describe(look));
     expectAllScenes(c, look, random);
   }
+  expectOwnClock(c, drawnLook(c, random), random);
   expectDoctor(c);
   expectStatus(c);
   expectGroups(c);

@@ -20,9 +20,10 @@ struct RecordedProgram {
   std::vector<std::string> lacks;
   /// What the model leaves out, or had to assume, a sentence each.
   std::vector<std::string> notes;
-  std::int64_t recorded_ns = 0;  ///< of these steps by the recording's clock, without pauses
-  std::int64_t outside_ns = 0;   ///< mean of a rank: recorded wall time between its events
-  bool own_cores = false;        ///< the recording says that each rank had a core of its own
+  /// Of these steps by the recording's clock, without pauses and verification.
+  std::int64_t recorded_ns = 0;
+  std::int64_t outside_ns = 0;  ///< mean of a rank: recorded wall time between its events
+  bool own_cores = false;       ///< the recording says that each rank had a core of its own
 
   bool usable() const { return lacks.empty(); }
 };

@@ -176,8 +176,10 @@ std::string describe(const traces::Hardware& hardware) {
       std::ranges::any_of(presets, [&](const auto& preset) { return preset.value == link; });
   std::string words = link.name;
   if (!known)
-    words = "a link of " + describeFigure(link.gigabytes_per_second) + " GB/s and " +
-            describeFigure(link.latency_us) + " µs";
+    words = "a link of " +
+            (link.gigabytes_per_second == 0 ? "endless bandwidth"
+                                            : describeFigure(link.gigabytes_per_second) + " GB/s") +
+            " and " + describeFigure(link.latency_us) + " µs";
   if (!hardware.overlap) words += " without overlap";
   if (hardware.compute_scale != 1)
     words += ", compute ×" + describeFigure(hardware.compute_scale) + ",";
