@@ -234,7 +234,10 @@ class OwnClockFacts {
     EXPECT_TRUE(saysDuration(w[5], static_cast<double>(end_))) << says;
     EXPECT_EQ(w[6].matched, clock_->recorded->own_cores) << says;
     EXPECT_TRUE(!w[6].matched || saysDuration(w[7], static_cast<double>(recordedNs()))) << says;
-    const auto mean = [&](std::int64_t sum) { return static_cast<double>(sum / c_.cp); };
+    const auto mean = [&](std::int64_t sum) {
+      const std::int64_t each = sum / c_.cp;
+      return static_cast<double>(each);
+    };
     EXPECT_TRUE(saysDuration(w[8], mean(all.exposed))) << says;
     EXPECT_EQ(w[9].matched, all.late > 0) << says;
     EXPECT_TRUE(!w[9].matched || saysDuration(w[9], mean(all.late))) << says;
