@@ -68,7 +68,7 @@ bool isSeen(const std::string& mistake, const traces::Trace& right, const traces
             const traces::Trace& other, const traces::Trace& both) {
   return verdictOf(traces::diagnose(alone), mistake) == Verdict::kFound && changes(right, alone) &&
          changes(other, both) && changes(alone, both) &&
-         test::hidden(mistake, right, alone).empty();
+         test::hidden(mistake, right, alone).empty() && test::hidden(mistake, other, both).empty();
 }
 
 /// Found, or folded under the other, whose consequences the catalogue lists.

@@ -145,6 +145,18 @@ TEST(ClipBeforeReduceRuleTest, RanksThatMadeTheirOwnPartSmallerAreTold) {
   EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kNotObservable) << "nor all by one factor";
 }
 
+/// By no known way wrong in one training step, and right in another.
+TEST(ClipBeforeReduceRuleTest, AStepThatIsRightExcusesNoneThatIsWrong) {
+  for (const auto& [first, second] : {std::pair(1.0, 0.7), std::pair(0.7, 1.0)}) {
+    Head one = scaled(first), two = scaled(second);
+    two.step = one.step + 1;
+    const std::string next = two.text();
+    EXPECT_EQ(verdictOf(kClipped, one.text() + next.substr(next.find("tensor"))),
+              Verdict::kNotObservable)
+        << first;
+  }
+}
+
 TEST(ClipBeforeReduceRuleTest, PartsThatAreMadeVerySmallAreToldApartToo) {
   Head head;
   head.factors = {0.01, 0.0105};

@@ -80,8 +80,36 @@ TEST(LossRulesTest, WhereAllRanksHaveAsManyTargetsTheirMeansMakeTheRightOne) {
 }
 
 TEST(LossRulesTest, ARankWithoutTargetsIsFineWhereTheLossIsFinite) {
-  for (const char* rule : kLossRules)
-    EXPECT_EQ(verdictOf(rule, twoRanks("0", "0", "2")), Verdict::kClear) << rule;
+  std::string three = twoRanks("1", "6", "3");
+  three.replace(three.find("cp=2"), 4, "cp=3");
+  three.replace(three.find("cp 0,1"), 6, "cp 0,1,2");
+  three += "tensor loss.sum rank=2 shape=1 values=0\ntensor loss.targets rank=2 shape=1 values=0\n";
+  for (const char* rule : kLossRules) EXPECT_EQ(verdictOf(rule, three), Verdict::kClear) << rule;
+}
+
+/// Its own mean is the loss over all targets: nobody can tell which of both was logged, nor whether
+/// that of all would have been lost.
+TEST(LossRulesTest, WhereOneRankHasAllTargetsItsOwnLossIsTheRightOne) {
+  const std::string text = twoRanks("0", "0", "2");
+  for (const char* rule : {"metric_not_reduced", "rank_without_targets"})
+    EXPECT_EQ(verdictOf(rule, text), Verdict::kNotObservable) << rule;
+  for (const char* rule : {"mean_of_local_means", "loss_scaled_by_cp"})
+    EXPECT_EQ(verdictOf(rule, text), Verdict::kClear) << rule;
+}
+
+TEST(LossRulesTest, AStepThatIsRightExcusesNoneThatIsWrong) {
+  const auto step = [](const char* n, const char* logged) {
+    std::string text = twoRanks("1", "6", logged);
+    text = text.substr(text.find("tensor"));
+    for (std::size_t at = 0; (at = text.find(" shape", at)) != std::string::npos; at += 12)
+      text.insert(at, std::string(" step=") + n);
+    return text.replace(text.find("step.0"), 6, std::string("step.") + n);
+  };
+  const std::string mesh = "run cp=2\nintent loss=mean_over_targets\ngroup cp 0,1\n";
+  for (const auto& [first, second] : {std::pair("3.4", "3"), std::pair("3", "3.4")})
+    EXPECT_EQ(verdictOf("metric_not_reduced", mesh + step("0", first) + step("1", second)),
+              Verdict::kNotObservable)
+        << first << " before " << second;
 }
 
 TEST(LossRulesTest, ALossThatIsLostElsewhereAccusesNoRankWithoutTargets) {

@@ -120,7 +120,8 @@ GradientScale computedScale(const Trace& trace) {
     GradientScale step = ofStep(trace, train_step);
     if (step.are == GradientsAre::kScaledByCp || step.are == GradientsAre::kScaledByRank)
       return step;
-    if (known.are != GradientsAre::kRight) known = std::move(step);
+    if (!known.wrong && known.are != GradientsAre::kRight) known = step;
+    if (!known.wrong && step.wrong) known = std::move(step);  // another that is right excuses none
   }
   if (known.are == GradientsAre::kRight) return known;
   GradientScale verdicts = byVerdicts(trace);

@@ -73,9 +73,13 @@ std::map<LossIs, bool> alsoFitting(const LoggedLoss& loss, std::int64_t targets)
   for (const bool counted : {true, false})
     if (!haveEqualTargets(loss.ranks, counted))
       add(LossIs::kMeanOfMeans, meanOfMeans(loss.ranks, counted));
-  for (const RankLoss& rank : loss.ranks)
+  for (const RankLoss& rank : loss.ranks) {
     if (rank.own.targets > 0 && rank.own.targets < targets)
       add(LossIs::kOfOneRank, meanOfRank(rank));
+    // It alone has targets: its own mean is the right loss, also where that of all was lost.
+    if (rank.own.targets == targets && loss.ranks.size() > 1)
+      fitting[LossIs::kOfOneRank] = fitting[LossIs::kLost] = true;
+  }
   return fitting;
 }
 
@@ -133,7 +137,9 @@ LoggedLoss computedLoss(const Trace& trace) {
   for (const std::int32_t train_step : stepsOf(trace)) {
     LoggedLoss loss = readStep(trace, train_step);
     if (loss.is != LossIs::kRight && loss.is != LossIs::kUnknown) return loss;
-    if (any_right && loss.is == LossIs::kUnknown) continue;  // the run may have ended within it
+    if (last.wrong) continue;  // another that is right excuses none
+    if (any_right && loss.is == LossIs::kUnknown && !loss.wrong)
+      continue;  // the run may have ended within it
     for (const auto& [way, fits] : last.also_fits) {
       const auto [now, added] = loss.also_fits.try_emplace(way, fits);
       now->second = now->second && fits;

@@ -32,7 +32,8 @@ struct LoggedLoss {
   double scale = 1;  ///< kScaledByCp: cp or 1 / cp
   std::vector<RankLoss> ranks;
   /// kRight: of other ways that weigh the targets otherwise in a recorded step, whether they give
-  /// the logged number of every such step too, up to rounding, by chance.
+  /// the logged number of every such step too, up to rounding, by chance; and of those that a step
+  /// in which one of several ranks has all targets cannot tell from it.
   std::map<LossIs, bool> also_fits;
 };
 
