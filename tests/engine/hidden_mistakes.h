@@ -53,15 +53,16 @@ inline std::int64_t fewestRunningRows(const traces::Trace& trace) {
 inline bool differByOneFactor(const traces::Trace& a, const traces::Trace& b) {
   constexpr double kRounding = 1e-6;
   std::map<std::int32_t, double> largest;
-  const auto isGradient = [](const traces::TensorRecord& tensor) {
+  const auto is_gradient = [](const traces::TensorRecord& tensor) {
     return tensor.tensor.kind == traces::TensorKind::kGradient;
   };
   for (const auto& tensor : a.tensors())
-    if (double& of_step = largest[tensor.place.train_step]; isGradient(tensor))
+    if (double& of_step = largest[tensor.place.train_step]; is_gradient(tensor))
       of_step = std::max(of_step, tensor.stats.abs_max);
   std::map<std::int32_t, std::pair<double, double>> factors;  // smallest, largest
   for (const auto& tensor : a.tensors()) {
-    if (!isGradient(tensor) || tensor.stats.abs_max <= kRounding * largest[tensor.place.train_step])
+    if (!is_gradient(tensor) ||
+        tensor.stats.abs_max <= kRounding * largest[tensor.place.train_step])
       continue;
     const auto* other = b.findTensor(static_cast<const traces::TensorKey&>(tensor));
     if (!other) continue;

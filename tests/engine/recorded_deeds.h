@@ -100,25 +100,25 @@ inline bool sameDeeds(const traces::Trace& a, const traces::Trace& b) {
 inline bool attendsForAnother(const traces::Trace& right, const traces::Trace& wrong) {
   const auto meant = attendedPairs(right), attended = attendedPairs(wrong);
   if (!meant || !attended || *meant == *attended) return false;
-  const auto ofGroup = [](const Counted& pairs, const std::vector<traces::WorldRank>& members) {
+  const auto of_group = [](const Counted& pairs, const std::vector<traces::WorldRank>& members) {
     Counted own;
     for (const auto& [numbers, times] : pairs) {
       auto pair = numbers;
-      const auto seatOf = [&](std::int64_t rank) {
+      const auto seat_of = [&](std::int64_t rank) {
         return std::ranges::find(members, rank, &traces::WorldRank::value) - members.begin();
       };
-      if (seatOf(pair[3]) == std::ssize(members)) continue;
-      pair[3] = seatOf(pair[3]);
-      pair[4] = seatOf(pair[4]);
+      if (seat_of(pair[3]) == std::ssize(members)) continue;
+      pair[3] = seat_of(pair[3]);
+      pair[4] = seat_of(pair[4]);
       own[pair] = times;
     }
     return own;
   };
   const auto groups = traces::sequenceGroups(right);
   return std::ranges::any_of(groups, [&](const auto& one) {
-    const Counted does = ofGroup(*attended, one);
-    return does != ofGroup(*meant, one) && std::ranges::any_of(groups, [&](const auto& other) {
-             return does == ofGroup(*meant, other);
+    const Counted does = of_group(*attended, one);
+    return does != of_group(*meant, one) && std::ranges::any_of(groups, [&](const auto& other) {
+             return does == of_group(*meant, other);
            });
   });
 }

@@ -79,6 +79,8 @@ std::map<LossIs, bool> alsoFitting(const LoggedLoss& loss, std::int64_t targets)
     // It alone has targets: its own mean is the right loss, also where that of all was lost.
     if (rank.own.targets == targets && loss.ranks.size() > 1)
       fitting[LossIs::kOfOneRank] = fitting[LossIs::kLost] = true;
+    else if (rank.own.targets == 0)
+      fitting.try_emplace(LossIs::kLost, false);
   }
   return fitting;
 }
