@@ -45,6 +45,7 @@ void expectAllFacts(const Case& c, std::mt19937& random) {
   expectStatus(c);
   expectGroups(c);
   expectCurves(c);
+  expectOwnClock(c, drawnLook(c, random), random);
 }
 
 TEST(FactsTest, EverySceneSaysWhatThePlanMeans) {
