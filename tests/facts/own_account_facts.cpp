@@ -190,7 +190,10 @@ void expectSentence(const std::string& says, const OwnStep& step, const Cost& al
       "the communication is hidden)?\\.");
   std::smatch words;
   ASSERT_TRUE(std::regex_match(says, words, kSentence)) << "no oracle knows this sentence";
-  const auto mean = [ranks](std::int64_t sum) { return static_cast<double>(sum / ranks); };
+  const auto mean = [ranks](std::int64_t sum) {
+    const std::int64_t of_rank = sum / ranks;
+    return static_cast<double>(of_rank);
+  };
   expectHardware(words[1], step.clock.hardware);
   EXPECT_TRUE(saysDuration(words[2], static_cast<double>(step.meant.end())));
   EXPECT_EQ(words[3].matched, hasOwnCores(step.trace)) << "on shared cores it is the scheduler's";
