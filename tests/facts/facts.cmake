@@ -10,8 +10,10 @@ add_library(ringscope_facts STATIC
   facts/inspector_facts.cpp facts/layout_evidence.cpp facts/merge_facts.cpp facts/moment_facts.cpp facts/pair_evidence.cpp
   facts/panel_facts.cpp facts/proof_facts.cpp facts/query_facts.cpp facts/record_processes.cpp facts/ring_facts.cpp facts/rule_facts.cpp
   facts/scene_facts.cpp facts/sentence_facts.cpp facts/sentences.cpp facts/status_facts.cpp facts/tensor_facts.cpp facts/timeline_facts.cpp
-  facts/own_chain_facts.cpp facts/own_clock_facts.cpp facts/plain_replay.cpp facts/lane_facts.cpp facts/random_events.cpp facts/said.cpp facts/span_facts.cpp
-  facts/predict_facts.cpp facts/predicted_work.cpp)
+  facts/lane_facts.cpp facts/random_events.cpp facts/said.cpp facts/span_facts.cpp
+  facts/predict_facts.cpp facts/predicted_work.cpp
+  facts/critical_facts.cpp facts/own_account_facts.cpp facts/own_clock_facts.cpp facts/own_clock_lacks.cpp
+  facts/own_link_facts.cpp facts/spoiled_facts.cpp facts/plain_replay.cpp)
 ringscope_target(ringscope_facts)
 target_link_libraries(ringscope_facts PUBLIC ringscope_test_oracle ringscope_test_places ringscope_scene ringscope_engine GTest::gtest)
 target_precompile_headers(ringscope_facts REUSE_FROM ringscope_engine)

@@ -10,7 +10,6 @@
 
 #include "tests/facts/compare_facts.h"
 #include "tests/facts/drawing.h"
-#include "tests/facts/own_clock_facts.h"
 #include "tests/facts/predict_facts.h"
 #include "tests/facts/rule_facts.h"
 #include "tests/facts/timeline_facts.h"
@@ -43,11 +42,11 @@ void expectAllFacts(const Case& c, std::mt19937& random) {
     SCOPED_TRACE(describe(look));
     expectAllScenes(c, look, random);
   }
-  expectOwnClock(c, drawnLook(c, random), random);
   expectDoctor(c);
   expectStatus(c);
   expectGroups(c);
   expectCurves(c);
+  expectOwnClock(c, drawnLook(c, random), random);
 }
 
 TEST(FactsTest, EverySceneSaysWhatThePlanMeans) {

@@ -1,270 +1,264 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training step as if every rank had its own device: its times, where they go, and what
-// determines its end.
+// Where a recorded step's events lie if each rank has a device of its own: by an independent
+// replay, and by what the recording says of each of them.
 #include "tests/facts/own_clock_facts.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <regex>
+#include <map>
+#include <set>
 
-#include "tests/facts/plain_replay.h"
+#include "tests/facts/drawing.h"
 #include "tests/facts/predicted.h"
 #include "tests/facts/said.h"
-#include "traces/clock/recorded_program.h"
-#include "viz/scene/own_clock.h"
+#include "tests/facts/scene_facts.h"
+#include "tests/facts/timeline_facts.h"
+#include "traces/core/error.h"
 
 namespace ringscope::facts {
-namespace {
 
 using traces::Event;
 using traces::EventKind;
 using traces::Program;
 using traces::WorldRank;
-using Cost = PlainReplay::Cost;
-using Kind = Program::Op::Kind;
 
-bool isTransfer(const Event& e) {
-  return e.kind == EventKind::kSend || e.kind == EventKind::kReceive;
+bool isModelled(const Event& event) {
+  return event.kind != EventKind::kPause && event.kind != EventKind::kVerify;
 }
-bool isNoPart(const Event& e) {
-  return e.kind == EventKind::kPause || e.kind == EventKind::kVerify;
+bool isUnderWay(const Event& event) {
+  return event.kind == EventKind::kSend || event.kind == EventKind::kReceive;
+}
+
+namespace {
+
+bool isStage(const Event& event) {
+  return isModelled(event) && !isUnderWay(event) && event.kind != EventKind::kWait &&
+         event.kind != EventKind::kCollective;
+}
+
+/// CPU time; of a device's queue its own clock.
+std::int64_t workMeant(const Event& event) {
+  return event.clock == traces::Clock::kDevice ? event.end_ns - event.begin_ns : event.cpu_ns;
+}
+
+/// Its own times, as its place in the order of recording does not count.
+auto keyOf(const Event& e) {
+  return std::tuple(e.begin_ns, e.end_ns, e.cpu_ns, e.bytes, e.flow, e.exchange, e.kind, e.payload,
+                    e.peer.value(), e.source_rank.value());
 }
 
 class OwnClockFacts {
  public:
-  OwnClockFacts(const Case& c, const Look& look, const traces::Hardware& hardware)
-      : c_(c),
-        look_(look),
-        clock_(viz::makeOwnClock(viz::recordedStep(*c.trace, look.step), look.step, hardware)),
-        program_(clock_->recorded->program),
-        plain_(program_, hardware),
-        end_(plain_.end()) {}
+  OwnClockFacts(const OwnStep& step, std::mt19937& random) : step_(step), random_(random) {}
 
-  void expect() const {
-    ASSERT_EQ(clock_->events.size(), static_cast<std::size_t>(c_.groups() * c_.cp));
-    EXPECT_EQ(clock_->timeline.endNs(), end_);
-    for (std::size_t r = 0; r < clock_->events.size(); ++r) {
+  void expect() {
+    ASSERT_EQ(clock().events.size(), program().ranks.size());
+    for (std::size_t r = 0; r < clock().events.size(); ++r) {
       SCOPED_TRACE("rank " + std::to_string(r));
-      expectRank(r);
-      expectKnots(r);
+      expectRecorded(r);
+      expectWork(r);
+      expectBothWays(r);
     }
-    expectLanes();
-    expectAccount();
-    expectChain(*clock_, plain_);
+    expectMovement(step_);
+    if (step_.meant.tied()) return;  // the times may be others as well
+    EXPECT_EQ(clock().timeline.endNs(), step_.meant.end());
+    for (std::size_t r = 0; r < clock().events.size(); ++r) expectTimes(r);
+    expectTracks();
+    for (int i = 0; i < 4; ++i) expectDetails();
   }
 
  private:
-  /// Every event of the recording, at the times of what is done in it.
-  void expectRank(std::size_t r) const {
-    const auto recorded = eventsOfStep(r);
-    ASSERT_EQ(clock_->events[r].size(), recorded);
-    const auto& ops = program_.ranks[r].ops;
-    std::vector<When> meant(clock_->events[r].size());
-    for (std::size_t o = 0; o < ops.size(); ++o) {
-      if (ops[o].event == Program::kNone) continue;
-      When& event = meant[ops[o].event];
-      if (event.begin < 0) event.begin = plain_.ops[r][o].begin;
-      event.end = plain_.ops[r][o].end;
-    }
-    for (std::size_t m = 0; m < program_.messages.size(); ++m) {
-      const auto& message = program_.messages[m];
-      if (message.from.index() == r && message.send_event != Program::kNone)
-        meant[message.send_event] = plain_.messages[m];
-      if (message.to.index() == r && message.receive_event != Program::kNone)
-        meant[message.receive_event] = plain_.messages[m];
-    }
-    for (std::size_t e = 0; e < meant.size(); ++e) {
-      const Event& shown = clock_->events[r][e];
-      if (isNoPart(shown) || meant[e].begin < 0) continue;
-      EXPECT_EQ(shown.begin_ns, meant[e].begin) << traces::name(shown.kind);
-      EXPECT_EQ(shown.end_ns, meant[e].end) << traces::name(shown.kind);
-      expectWork(shown, clock_->recorded->events[r][e]);
-    }
+  const viz::OwnClock& clock() const { return step_.clock; }
+  const Program& program() const { return step_.program(); }
+  const std::vector<Event>& recorded(std::size_t r) const { return clock().recorded->events[r]; }
+
+  /// The schedule is that of the recorded events, all of them.
+  void expectRecorded(std::size_t r) const {
+    std::vector<Event> meant;
+    if (static_cast<int>(r) < step_.trace.worldSize())
+      meant =
+          eventsOfSteps(step_.trace, static_cast<int>(r), clock().train_step, clock().train_step);
+    std::vector<Event> shown = recorded(r);
+    std::ranges::sort(meant, {}, keyOf);
+    std::ranges::sort(shown, {}, keyOf);
+    EXPECT_TRUE(std::ranges::equal(shown, meant, {}, keyOf, keyOf));
   }
 
-  std::size_t eventsOfStep(std::size_t r) const {
-    const auto events = c_.trace->events(WorldRank::of(r));
-    return static_cast<std::size_t>(std::ranges::count_if(
-        events, [&](const Event& e) { return e.place.train_step == look_.step; }));
-  }
-
-  /// An attend takes the CPU time that was recorded for it.
-  void expectWork(const Event& shown, const Event& recorded) const {
-    if (shown.kind != EventKind::kAttend || recorded.cpu_ns <= 0) return;
-    const double meant = static_cast<double>(recorded.cpu_ns) / clock_->hardware.compute_scale;
-    EXPECT_NEAR(static_cast<double>(shown.duration()), meant, 1);
-  }
-
-  /// From the run's time to the model's and back, never backwards.
-  void expectKnots(std::size_t r) const {
-    const WorldRank rank = WorldRank::of(r);
-    std::vector<std::int64_t> times;
-    for (const Event& e : clock_->recorded->events[r])
-      if (!isTransfer(e) && !isNoPart(e)) times.insert(times.end(), {e.begin_ns, e.end_ns});
-    if (times.empty()) return;
-    std::ranges::sort(times);
-    double before = 0;
-    for (const std::int64_t time : times) {
-      const double at = clock_->modelled(rank, time);
-      EXPECT_GE(at, before);
-      before = at;
-    }
-    EXPECT_LE(before, static_cast<double>(plain_.endOf(r)));
-    EXPECT_GE(clock_->recordedAt(rank, before), times.front());
-    EXPECT_LE(clock_->recordedAt(rank, before), times.back());
-  }
-
-  void expectLanes() const {
-    std::size_t drawn = 0, meant = 0;
-    for (const auto& rank : clock_->tracks->ranks)
-      for (const auto& lane : rank.lanes) drawn += lane.size();
-    for (const auto& events : clock_->events)
-      meant += static_cast<std::size_t>(std::ranges::count_if(
-          events, [](const Event& e) { return !isNoPart(e) && e.kind != EventKind::kReceive; }));
-    EXPECT_EQ(drawn, meant) << "a message lies on its sender's lane";
-  }
-
-  void expectAccount() const {
-    std::vector<WorldRank> ranks;
-    for (int rank = 0; rank < c_.cp; ++rank)
-      ranks.push_back(WorldRank::of(c_.worldOf(look_.group, rank)));
-    const auto account = viz::makeStepAccount(*clock_, ranks);
-    ASSERT_EQ(account.ranks.size(), ranks.size());
-    Cost all, of_layers;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      const Cost cost = expectRankAccount(account.ranks[i], ranks[i].index());
-      all.exposed += cost.exposed;
-      all.hidden += cost.hidden;
-      all.late += cost.late;
-      all.bytes += cost.bytes;
-    }
-    for (const auto& layer : account.layers) {
-      of_layers.exposed += layer.exposure.exposed_ns;
-      of_layers.hidden += layer.exposure.hidden_ns;
-      of_layers.late += layer.exposure.late_ns;
-      of_layers.bytes += layer.exposure.bytes;
-    }
-    EXPECT_EQ(of_layers.exposed, all.exposed);
-    EXPECT_EQ(of_layers.hidden, all.hidden);
-    EXPECT_EQ(of_layers.late, all.late);
-    EXPECT_EQ(of_layers.bytes, all.bytes);
-    EXPECT_TRUE(account.model);
-    expectSentence(account.sentence, all);
-    EXPECT_TRUE(account.caveat.starts_with("Model, not a measurement: ")) << account.caveat;
-    for (const auto& section : account.sections)
-      for (const auto& [what, how_much] : section.rows)
-        EXPECT_TRUE(saysDuration(how_much, what == "model, own devices"
-                                               ? static_cast<double>(end_)
-                                               : static_cast<double>(recordedNs())))
-            << what << ": " << how_much;
-  }
-
-  Cost expectRankAccount(const viz::RankAccount& shown, std::size_t r) const {
+  void expectTimes(std::size_t r) const {
     SCOPED_TRACE("rank " + std::to_string(r));
-    Cost cost;
-    const auto& ops = program_.ranks[r].ops;
-    std::int64_t attends = 0, hops = 0;
-    for (std::size_t o = 0; o < ops.size(); ++o) {
-      if (ops[o].kind == Kind::kWait || ops[o].kind == Kind::kCollective) {
-        const Cost of_op = plain_.costOf(r, o);
-        cost.exposed += of_op.exposed;
-        cost.hidden += of_op.hidden;
-        cost.late += of_op.late;
-        cost.bytes += of_op.bytes;
-        continue;
-      }
-      if (ops[o].event == Program::kNone) continue;
-      const EventKind kind = program_.ranks[r].events[ops[o].event].kind;
-      if (kind == EventKind::kAttend || kind == EventKind::kMerge)
-        attends += plain_.ops[r][o].length();
+    for (std::uint32_t e = 0; e < clock().events[r].size(); ++e) {
+      const Event& shown = clock().events[r][e];
+      const Times meant = isModelled(shown) ? step_.meant.of(r, e) : Times{};
+      EXPECT_EQ(shown.begin_ns, meant.begin) << traces::describe(shown.place);
+      EXPECT_EQ(shown.end_ns, meant.end) << traces::describe(shown.place);
+      EXPECT_EQ(shown.start_ns, meant.begin);
     }
-    for (const Event& e : clock_->events[r])
-      hops += e.kind == EventKind::kSend &&
-              (e.payload == traces::Payload::kKv || e.payload == traces::Payload::kDkv);
-    EXPECT_EQ(shown.rank.index(), r);
-    EXPECT_EQ(shown.exposure.exposed_ns, cost.exposed);
-    EXPECT_EQ(shown.used(viz::TimeUse::kExposed), cost.exposed);
-    EXPECT_EQ(shown.exposure.hidden_ns, cost.hidden);
-    EXPECT_EQ(shown.exposure.late_ns, cost.late);
-    EXPECT_EQ(shown.exposure.bytes, cost.bytes);
-    EXPECT_EQ(shown.used(viz::TimeUse::kAttention), attends);
-    EXPECT_EQ(shown.hops, hops);
-    EXPECT_EQ(std::accumulate(shown.used_ns.begin(), shown.used_ns.end(), std::int64_t{0}),
-              shown.step_ns);
-    EXPECT_LE(shown.step_ns, plain_.endOf(r));
-    return cost;
   }
 
-  /// From the first begin to the last end, without what the rank spent in pauses and verification
-  /// that was held most.
-  std::int64_t recordedNs() const {
-    std::int64_t first = INT64_MAX, last = 0, most = 0;
-    for (int world = 0; world < c_.groups() * c_.cp; ++world) {
-      std::int64_t held = 0;
-      for (const Event& e : c_.trace->events(WorldRank::of(world))) {
-        if (e.place.train_step != look_.step) continue;
-        first = std::min(first, e.begin_ns);
-        last = std::max(last, e.end_ns);
-        held += isNoPart(e) ? e.end_ns - e.begin_ns : 0;
-      }
-      most = std::max(most, held);
+  /// A stage that holds nothing takes the time that was recorded for it; on any link.
+  void expectWork(std::size_t r) const {
+    std::vector<int> parts(recorded(r).size(), 0);
+    for (const Program::Op& op : program().ranks[r].ops)
+      if (op.event != Program::kNone) ++parts[op.event];
+    std::vector<std::size_t> own;
+    for (std::size_t e = 0; e < recorded(r).size(); ++e)
+      if (!isUnderWay(recorded(r)[e])) own.push_back(e);
+    std::ranges::sort(own, {}, [&](std::size_t e) {
+      return std::tuple(recorded(r)[e].begin_ns, -recorded(r)[e].end_ns, e);
+    });
+    std::int64_t model_begin = 0, held_until = INT64_MIN;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const Event& run = recorded(r)[own[i]];
+      const Event& model = clock().events[r][own[i]];
+      if (!isModelled(run)) held_until = std::max(held_until, run.end_ns);
+      if (run.begin_ns < held_until) continue;
+      EXPECT_GE(model.begin_ns, model_begin) << "in the recorded order";
+      model_begin = model.begin_ns;
+      const bool holds = i + 1 < own.size() && recorded(r)[own[i + 1]].begin_ns < run.end_ns;
+      if (!isStage(run) || holds) continue;
+      const double work = static_cast<double>(workMeant(run)) / clock().hardware.compute_scale;
+      EXPECT_NEAR(static_cast<double>(model.end_ns - model.begin_ns), work, 0.5 * parts[own[i]])
+          << traces::describe(run.place);
     }
-    return std::max<std::int64_t>(0, last - first - most);
   }
 
-  void expectSentence(const std::string& says, const Cost& all) const {
-    static const std::regex kWords(
-        "Model: on (?:a link of (?:(\\S+) GB/s|endless bandwidth) and (\\S+) µs)( without overlap)?"
-        "(?:, compute ×(\\S+),)? this step takes ([\\d.,]+ \\S+)( \\(recorded ([\\d.,]+ "
-        "\\S+)\\))?; a rank "
-        "stands still for ([\\d.,]+ \\S+) of it(?:, ([\\d.,]+ \\S+) of that for late peers)?"
-        "(?:; (\\S+ %) of the communication is hidden)?\\.");
-    std::smatch w;
-    ASSERT_TRUE(std::regex_match(says, w, kWords)) << "no oracle knows this sentence: " << says;
-    const traces::Hardware& on = clock_->hardware;
-    EXPECT_EQ(w[1].matched, on.link.gigabytes_per_second > 0) << says;
-    EXPECT_TRUE(!w[1].matched || saysSignificant(w[1], on.link.gigabytes_per_second, 3)) << says;
-    EXPECT_TRUE(saysSignificant(w[2], on.link.latency_us, 3)) << says;
-    EXPECT_EQ(w[3].matched, !on.overlap) << says;
-    EXPECT_EQ(w[4].matched, on.compute_scale != 1) << says;
-    EXPECT_TRUE(!w[4].matched || saysSignificant(w[4], on.compute_scale, 3)) << says;
-    EXPECT_TRUE(saysDuration(w[5], static_cast<double>(end_))) << says;
-    EXPECT_EQ(w[6].matched, clock_->recorded->own_cores) << says;
-    EXPECT_TRUE(!w[6].matched || saysDuration(w[7], static_cast<double>(recordedNs()))) << says;
-    const auto mean = [&](std::int64_t sum) {
-      const std::int64_t each = sum / c_.cp;
-      return static_cast<double>(each);
-    };
-    EXPECT_TRUE(saysDuration(w[8], mean(all.exposed))) << says;
-    EXPECT_EQ(w[9].matched, all.late > 0) << says;
-    EXPECT_TRUE(!w[9].matched || saysDuration(w[9], mean(all.late))) << says;
-    const std::int64_t under_way = all.exposed - all.late + all.hidden;
-    EXPECT_EQ(w[10].matched, under_way > 0) << says;
-    EXPECT_TRUE(!w[10].matched ||
-                saysShare(w[10], static_cast<double>(all.hidden) / static_cast<double>(under_way)))
-        << says;
+  void expectTracks() const {
+    std::vector<std::multiset<LaneEvent>> meant(clock().events.size()), shown(meant.size());
+    const PlainAxis plain{traces::Trace(), 0, 0};
+    for (std::size_t r = 0; r < meant.size(); ++r)
+      for (std::uint32_t e = 0; e < recorded(r).size(); ++e) {
+        Event event = recorded(r)[e];
+        event.begin_ns = step_.meant.of(r, e).begin;
+        event.end_ns = step_.meant.of(r, e).end;
+        const LaneEvent at = laneEvent(event, plain);
+        if (isModelled(event) && at.lane >= 0) meant[r].insert(at);
+      }
+    for (const viz::RankTracks& rank : clock().tracks->ranks)
+      for (int lane = 0; lane < static_cast<int>(viz::kLaneKinds); ++lane) {
+        const viz::SpanTree& tree = rank.lane(static_cast<viz::LaneKind>(lane));
+        for (std::size_t i = 0; i < tree.size(); ++i)
+          shown.at(rank.rank.index())
+              .insert({lane, tree[i].begin_ns, tree[i].end_ns, tree.bytes(i), tree[i].source,
+                       tree[i].peer_index, tree[i].kind, tree[i].payload});
+      }
+    EXPECT_TRUE(shown == meant) << "the lanes hold something else";
   }
 
-  const Case& c_;
-  const Look& look_;
-  std::shared_ptr<const viz::OwnClock> clock_;
-  const Program& program_;
-  PlainReplay plain_;
-  std::int64_t end_;
+  /// Begins and ends lie in the model where they lie there, and the other way round; both ascend.
+  void expectBothWays(std::size_t r) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> borders;  // in the run, in the model
+    for (std::size_t e = 0; e < recorded(r).size(); ++e) {
+      const Event& run = recorded(r)[e];
+      const Event& model = clock().events[r][e];
+      if (isUnderWay(run) || !isModelled(run)) continue;
+      borders.emplace_back(run.begin_ns, model.begin_ns);
+      borders.emplace_back(run.end_ns, model.end_ns);
+    }
+    if (borders.empty()) return;
+    const auto rank = WorldRank::of(r);
+    for (int i = 0; i < 16; ++i) {
+      const auto [run, model] = oneOf(random_, borders);
+      double least = static_cast<double>(model), most = least;
+      std::int64_t first = run, last = run;
+      for (const auto& [other_run, other_model] : borders) {
+        if (other_run == run) least = std::min(least, static_cast<double>(other_model));
+        if (other_run == run) most = std::max(most, static_cast<double>(other_model));
+        if (other_model == model) first = std::min(first, other_run);
+        if (other_model == model) last = std::max(last, other_run);
+      }
+      EXPECT_GE(clock().modelled(rank, run), least);
+      EXPECT_LE(clock().modelled(rank, run), most);
+      EXPECT_GE(clock().recordedAt(rank, static_cast<double>(model)), first);
+      EXPECT_LE(clock().recordedAt(rank, static_cast<double>(model)), last);
+      const auto [later_run, later_model] = oneOf(random_, borders);
+      const std::int64_t a = (run + later_run) / 2, b = std::max(run, later_run);
+      EXPECT_LE(clock().modelled(rank, a), clock().modelled(rank, b));
+      const double half = static_cast<double>(model + later_model) / 2;
+      EXPECT_LE(clock().recordedAt(rank, half),
+                clock().recordedAt(rank, static_cast<double>(std::max(model, later_model))));
+    }
+  }
+
+  /// Of a wait also what it cost.
+  void expectDetails() {
+    const std::size_t r = random_() % clock().events.size();
+    if (recorded(r).empty()) return;
+    const std::size_t e = random_() % recorded(r).size();
+    const viz::RankTracks* tracks = clock().tracks->of(WorldRank::of(r));
+    if (!tracks || !isModelled(recorded(r)[e])) return;
+    Event model = recorded(r)[e];
+    model.begin_ns = step_.meant.of(r, static_cast<std::uint32_t>(e)).begin;
+    model.end_ns = step_.meant.of(r, static_cast<std::uint32_t>(e)).end;
+    const int lane = laneEvent(model, PlainAxis{traces::Trace(), 0, 0}).lane;
+    if (lane < 0) return;
+    viz::SpanPlace at{WorldRank::of(r), static_cast<viz::LaneKind>(lane), {}};
+    at.span.begin_ns = model.begin_ns;
+    at.span.end_ns = model.end_ns;
+    at.span.kind = static_cast<std::uint8_t>(model.kind);
+    at.span.payload = static_cast<std::uint8_t>(model.payload);
+    at.span.source = static_cast<std::int16_t>(model.source_rank.value());
+    at.span.peer_index = static_cast<std::int16_t>(model.peer.value());
+    if (viz::eventsOf(clock(), at).size() != 1) return;
+    expectRows(viz::detailsOf(clock(), at), r, e);
+  }
+
+  void expectRows(const viz::SpanDetails& details, std::size_t r, std::size_t e) const;
+
+  const OwnStep& step_;
+  std::mt19937& random_;
 };
+
+void OwnClockFacts::expectRows(const viz::SpanDetails& details, std::size_t r,
+                               std::size_t e) const {
+  SCOPED_TRACE(viz::wordsOf(details));
+  std::map<std::string, std::string> rows(details.rows.begin(), details.rows.end());
+  const Times meant = step_.meant.of(r, static_cast<std::uint32_t>(e));
+  EXPECT_EQ(rows["axis"], "model, not a measurement");
+  EXPECT_TRUE(saysDuration(rows["by the model"], static_cast<double>(meant.length())));
+  EXPECT_FALSE(rows.contains("wall time")) << "whose?";
+  const auto& ops = program().ranks[r].ops;
+  for (std::size_t o = 0; o < ops.size(); ++o) {
+    const bool waits =
+        ops[o].kind == Program::Op::Kind::kWait || ops[o].kind == Program::Op::Kind::kCollective;
+    if (ops[o].event != e || !waits) continue;
+    const PlainReplay::Cost cost = step_.meant.cost(r, o);
+    EXPECT_TRUE(saysDuration(rows["under way"], static_cast<double>(cost.under_way)));
+    EXPECT_TRUE(saysDuration(rows["hidden under work"], static_cast<double>(cost.hidden)));
+    EXPECT_TRUE(saysDuration(rows["exposed"], static_cast<double>(cost.exposed)));
+    EXPECT_EQ(rows.contains("of that for a late peer"), cost.late > 0);
+    if (cost.late > 0) {
+      EXPECT_TRUE(saysDuration(rows["of that for a late peer"], static_cast<double>(cost.late)));
+    }
+  }
+}
+
+/// A link that can be chosen, or any figures.
+traces::Hardware anyHardware(std::mt19937& random) {
+  traces::Hardware hardware = drawHardware(random);
+  if (random() % 2) hardware.link = traces::linkPresets()[random() % 6].value;
+  return hardware;
+}
 
 }  // namespace
 
 void expectOwnClock(const Case& c, const Look& look, std::mt19937& random) {
-  traces::Hardware hardware = drawHardware(random);
-  hardware.link.shared = false;
-  hardware.link.full_duplex = true;
+  const traces::Hardware hardware = anyHardware(random);
+  expectSpoiled(c, random);
+  if (!expectWhyNoModel(*c.trace, look.step)) return;
   const auto recorded = viz::recordedStep(*c.trace, look.step);
-  ASSERT_EQ(viz::whyNoModel(*recorded), "");
-  OwnClockFacts(c, look, hardware).expect();
+  const PlainReplay meant(recorded->program, hardware);
+  ASSERT_TRUE(meant.ends()) << "what was run ends";
+  const auto clock = viz::makeOwnClock(recorded, look.step, hardware);
+  SCOPED_TRACE(viz::describe(hardware) + (hardware.link.shared ? "" : " a link a pair") +
+               (hardware.link.full_duplex ? "" : " half duplex"));
+  const OwnStep step{*c.trace, *clock, meant};
+  OwnClockFacts(step, random).expect();
+  if (meant.tied() || testing::Test::HasFailure()) return;
+  std::vector<int> ranks;
+  for (int rank = 0; rank < c.cp; ++rank) ranks.push_back(c.worldOf(look.group, rank));
+  expectOwnAccount(step, ranks);
+  expectCriticalPath(step);
 }
 
 }  // namespace ringscope::facts

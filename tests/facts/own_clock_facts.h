@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
+// What the comparisons of the own-device axis share.
 #pragma once
 
 #include <random>
+#include <string>
+#include <vector>
 
+#include "tests/facts/facts_case.h"
 #include "tests/facts/plain_replay.h"
-#include "tests/facts/scene_facts.h"
 #include "viz/scene/own_clock.h"
 
 namespace ringscope::facts {
 
-/// A training step on the own-device axis of the timeline, on random hardware.
-void expectOwnClock(const Case& c, const Look& look, std::mt19937& random);
-/// What determines the end of the step.
-void expectChain(const viz::OwnClock& clock, const PlainReplay& plain);
+/// One training step on devices of its ranks' own, as the model has it and as it is meant.
+struct OwnStep {
+  const traces::Trace& trace;
+  const viz::OwnClock& clock;
+  const PlainReplay& meant;
+
+  const traces::Program& program() const { return clock.recorded->program; }
+};
+
+/// Neither a pause nor verification, which are no part of the model.
+bool isModelled(const traces::Event& event);
+bool isUnderWay(const traces::Event& event);
+
+/// Messages, waits and collectives, on any link.
+void expectMovement(const OwnStep& step);
+/// Uses, sums, sentence, sections and caveat.
+void expectOwnAccount(const OwnStep& step, const std::vector<int>& ranks);
+/// What determines when the step ends, and what is said of it.
+void expectCriticalPath(const OwnStep& step);
+/// Which captures have no model, and that this is why. Says whether this one has.
+bool expectWhyNoModel(const traces::Trace& trace, int train_step);
+/// The same of the case's recording with something of it lost.
+void expectSpoiled(const Case& c, std::mt19937& random);
 
 }  // namespace ringscope::facts

@@ -3,175 +3,250 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
+#include <tuple>
 
 namespace ringscope::facts {
+
+using traces::Link;
+using traces::Program;
+using Op = Program::Op;
+
 namespace {
 
-using Kind = traces::Program::Op::Kind;
-
-std::int64_t wholeNs(double ns) {
-  return static_cast<std::int64_t>(std::floor(ns + 0.5));
-}
-
-double bytesNs(const traces::Link& link, double bytes) {
-  return link.gigabytes_per_second == 0 ? 0 : bytes / link.gigabytes_per_second;
-}
-
-/// A ring's 2(n − 1) steps of a share each, or a tree's of all bytes up and down.
-std::int64_t allReduceNs(const traces::Link& link, double bytes, int ranks) {
-  if (ranks < 2) return 0;
-  const std::int64_t latency = wholeNs(link.latency_us * 1000);
-  int depth = 0;
-  while (1 << depth < ranks) ++depth;
-  const std::int64_t ring =
-      2 * (ranks - 1) * latency + wholeNs(bytesNs(link, 2.0 * (ranks - 1) / ranks * bytes));
-  return std::min(ring, 2 * depth * (latency + wholeNs(bytesNs(link, bytes))));
+std::int64_t latencyMeant(const Link& link) {
+  return std::llround(link.latency_us * 1e3);
 }
 
 }  // namespace
 
-PlainReplay::PlainReplay(const traces::Program& program, const traces::Hardware& hardware)
-    : messages(program.messages.size()),
-      left(program.messages.size(), 0),
-      ready(program.messages.size(), 0),
-      collectives(program.collectives.size()),
+std::int64_t wireMeant(const Link& link, std::int64_t bytes) {
+  const double rate = link.gigabytes_per_second;
+  return rate > 0 ? std::llround(static_cast<double>(bytes) / rate) : 0;
+}
+
+std::int64_t allReduceMeant(const Link& link, std::int64_t bytes, int ranks) {
+  if (ranks <= 1) return 0;
+  const double rate = link.gigabytes_per_second;
+  const double share = 2.0 * (ranks - 1) / ranks;
+  const std::int64_t wire = rate > 0 ? std::llround(share * static_cast<double>(bytes) / rate) : 0;
+  int depth = 0;
+  while ((1 << depth) < ranks) ++depth;
+  return std::min(2 * (ranks - 1) * latencyMeant(link) + wire,
+                  2 * depth * (latencyMeant(link) + wireMeant(link, bytes)));
+}
+
+PlainReplay::Cost& PlainReplay::Cost::operator+=(const Cost& other) {
+  bytes += other.bytes;
+  under_way += other.under_way;
+  hidden += other.hidden;
+  exposed += other.exposed;
+  late += other.late;
+  return *this;
+}
+
+PlainReplay::PlainReplay(const Program& program, const traces::Hardware& hardware)
+    : moves(program.messages.size()),
+      collectives(program.collectives.size(), {kNever, kNever}),
       program_(program),
-      hardware_(hardware),
-      sender_posted_(program.messages.size(), 0),
-      receiver_posted_(program.messages.size(), 0),
-      posted_collectives_(program.collectives.size(),
-                          std::vector<std::int64_t>(program.ranks.size(), 0)) {
-  ops.resize(program.ranks.size());
-  for (std::size_t r = 0; r < ops.size(); ++r) ops[r].resize(program.ranks[r].ops.size());
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t r = 0; r < ops.size(); ++r) changed |= goThrough(r);
-    changed |= move();
+      hardware_(hardware) {
+  for (std::size_t m = 0; m < program.messages.size(); ++m) {
+    const Program::Message& message = program.messages[m];
+    exchanges_[{message.from.index(), message.send_exchange}].push_back({m, true});
+    exchanges_[{message.to.index(), message.receive_exchange}].push_back({m, false});
   }
+  for (const Program::Rank& rank : program.ranks)
+    ops.emplace_back(rank.ops.size(), Times{kNever, kNever});
+  for (bool changes = true; changes;) {
+    const auto ops_before = ops;
+    const auto moves_before = moves;
+    const auto collectives_before = collectives;
+    runRanks();
+    joinCollectives();
+    moveMessages();
+    changes = ops != ops_before || moves != moves_before || collectives != collectives_before;
+  }
+  drawEvents();
 }
 
-bool PlainReplay::goThrough(std::size_t rank) {
-  std::int64_t now = 0;
-  bool changed = false;
-  std::map<std::uint32_t, bool> posted;
-  for (std::size_t o = 0; o < ops[rank].size(); ++o) {
-    const traces::Program::Op& op = program_.ranks[rank].ops[o];
-    const When before = ops[rank][o];
-    ops[rank][o].begin = now;
-    if (op.kind == Kind::kWork)
-      now += wholeNs(static_cast<double>(op.work_ns) / hardware_.compute_scale);
-    if (op.kind == Kind::kPost && hardware_.overlap && !posted[op.subject]) {
-      post(rank, op.subject, now);
-      posted[op.subject] = true;
+void PlainReplay::runRanks() {
+  posted.assign(program_.messages.size(), {kNever, kNever});
+  joined_.assign(program_.collectives.size(), {});
+  for (std::size_t r = 0; r < ops.size(); ++r) {
+    std::int64_t now = 0;
+    for (std::size_t o = 0; o < ops[r].size(); ++o) {
+      const Op& op = program_.ranks[r].ops[o];
+      const std::int64_t begin = now;
+      const Exchange exchange{r, op.subject};
+      if (begin >= kNever) {
+        ops[r][o] = {kNever, kNever};
+        continue;
+      }
+      if (op.kind == Op::Kind::kWork)
+        now += std::llround(static_cast<double>(op.work_ns) / hardware_.compute_scale);
+      if (op.kind == Op::Kind::kPost && hardware_.overlap) post(exchange, now);
+      if (op.kind == Op::Kind::kWait) {
+        post(exchange, now);
+        now = std::max(now, arrivalOf(exchange));
+      }
+      if (op.kind == Op::Kind::kCollective) {
+        joined_[op.subject].push_back(now);
+        now = std::max(now, collectives[op.subject].end);
+      }
+      ops[r][o] = {begin, now};
     }
-    if (op.kind == Kind::kWait) {
-      if (!posted[op.subject]) post(rank, op.subject, now);
-      posted[op.subject] = true;
-      now = std::max(now, doneOf(rank, op.subject));
-    }
-    if (op.kind == Kind::kCollective) {
-      posted_collectives_[op.subject][rank] = now;
-      now = std::max(now, collectives[op.subject].end);
-    }
-    ops[rank][o].end = now;
-    changed |= before.begin != ops[rank][o].begin || before.end != now;
-  }
-  return changed;
-}
-
-void PlainReplay::post(std::size_t rank, std::uint32_t exchange, std::int64_t now) {
-  const auto& of_rank = program_.ranks[rank];
-  for (std::uint32_t i = 0; i < of_rank.exchanges[exchange].count; ++i) {
-    const std::uint32_t m = of_rank.posted[of_rank.exchanges[exchange].first + i];
-    const auto& message = program_.messages[m];
-    if (message.from.index() == rank && message.send_exchange == exchange) sender_posted_[m] = now;
-    if (message.to.index() == rank && message.receive_exchange == exchange)
-      receiver_posted_[m] = now;
   }
 }
 
-std::int64_t PlainReplay::doneOf(std::size_t rank, std::uint32_t exchange) const {
-  const auto& of_rank = program_.ranks[rank];
-  std::int64_t done = 0;
-  for (std::uint32_t i = 0; i < of_rank.exchanges[exchange].count; ++i) {
-    const std::uint32_t m = of_rank.posted[of_rank.exchanges[exchange].first + i];
-    const auto& message = program_.messages[m];
-    const bool sends = message.from.index() == rank && message.send_exchange == exchange;
-    done = std::max(done, sends ? left[m] : messages[m].end);
+void PlainReplay::post(const Exchange& exchange, std::int64_t now) {
+  for (const End& end : exchanges_[exchange]) {
+    std::int64_t& at = posted[end.message][end.sends ? 0 : 1];
+    at = std::min(at, now);
   }
-  return done;
 }
 
-/// All messages between two ranks one after the other, as both ends have posted them.
-bool PlainReplay::move() {
-  const std::vector<When> before = messages, collectives_before = collectives;
-  std::vector<std::size_t> order(messages.size());
-  for (std::size_t m = 0; m < order.size(); ++m) {
-    order[m] = m;
-    ready[m] = std::max(sender_posted_[m], receiver_posted_[m]);
-  }
-  std::ranges::stable_sort(order, {}, [&](std::size_t m) { return ready[m]; });
-  std::map<std::pair<int, int>, std::int64_t> busy_until;
-  for (const std::size_t m : order) {
-    const auto& message = program_.messages[m];
-    std::int64_t& busy = busy_until[{message.from.value(), message.to.value()}];
-    messages[m].begin = std::max(ready[m], busy);
-    const auto wire = wholeNs(bytesNs(hardware_.link, static_cast<double>(message.bytes)));
-    busy = left[m] = messages[m].begin + wire;
-    messages[m].end = left[m] + wholeNs(hardware_.link.latency_us * 1000);
-  }
-  for (std::size_t k = 0; k < collectives.size(); ++k) {
-    const auto& planned = program_.collectives[k];
+/// A sender waits until the bytes have left, a receiver until they are there.
+std::int64_t PlainReplay::arrivalOf(const Exchange& exchange) const {
+  std::int64_t last = 0;
+  for (const End& end : exchanges_.at(exchange))
+    last = std::max(last, end.sends ? moves[end.message].left : moves[end.message].end);
+  return last;
+}
+
+void PlainReplay::joinCollectives() {
+  for (std::size_t c = 0; c < collectives.size(); ++c) {
+    const Program::Collective& planned = program_.collectives[c];
+    collectives[c] = {kNever, kNever};
+    if (std::ssize(joined_[c]) < planned.members) continue;
     const bool tp = planned.axis == traces::GroupAxis::kTp && hardware_.tp_link;
-    collectives[k].begin = *std::ranges::max_element(posted_collectives_[k]);
-    collectives[k].end =
-        collectives[k].begin + allReduceNs(tp ? *hardware_.tp_link : hardware_.link,
-                                           static_cast<double>(planned.bytes), planned.ranks);
+    const Link& link = tp ? *hardware_.tp_link : hardware_.link;
+    const std::int64_t ready = std::ranges::max(joined_[c]);
+    collectives[c] = {ready, ready + allReduceMeant(link, planned.bytes, planned.ranks)};
   }
-  const auto same = [](const When& a, const When& b) {
-    return a.begin == b.begin && a.end == b.end;
+}
+
+/// All that wants a link, in the order in which it wants it: a message its sender's when both ends
+/// have posted it, its receiver's when its first byte is there. At the same time the nearest
+/// receiver after the sender comes first, then the recording's order counts.
+void PlainReplay::moveMessages() {
+  const Link& link = hardware_.link;
+  const auto ranks = static_cast<int>(ops.size());
+  std::set<Want> wanted;
+  for (std::size_t m = 0; m < moves.size(); ++m) {
+    moves[m].ready = std::max(posted[m][0], posted[m][1]);
+    if (moves[m].ready >= kNever) continue;
+    const int from = program_.messages[m].from.value(), to = program_.messages[m].to.value();
+    const int distance = (to - from + ranks) % ranks;
+    wanted.insert({moves[m].ready, distance, m, false});
+    if (moves[m].start < kNever)
+      wanted.insert({moves[m].start + latencyMeant(link), distance, m, true});
+  }
+  struct Wire {
+    std::int64_t busy_until = 0;
+    Want last{-1};
   };
-  return !std::ranges::equal(before, messages, same) ||
-         !std::ranges::equal(collectives_before, collectives, same);
+  std::map<std::tuple<char, int, int>, Wire> wires;
+  tied_ = false;
+  for (const Want& want : wanted) {
+    const std::size_t m = want.message;
+    const int from = program_.messages[m].from.value(), to = program_.messages[m].to.value();
+    const std::int64_t takes = wireMeant(link, program_.messages[m].bytes);
+    if (want.arrives && !link.shared) {  // nobody else uses it
+      moves[m].end = want.at + takes;
+      continue;
+    }
+    std::tuple<char, int, int> which{'o', want.arrives ? to : from, 0};
+    if (!link.shared && link.full_duplex) which = {'p', from, to};
+    if (!link.shared && !link.full_duplex) which = {'p', std::min(from, to), std::max(from, to)};
+    if (want.arrives && link.full_duplex) which = {'i', to, 0};
+    Wire& wire = wires[which];
+    tied_ |= wire.last.at == want.at && !isOrdered(wire.last, want);
+    wire.last = want;
+    const std::int64_t begin = std::max(want.at, wire.busy_until);
+    wire.busy_until = begin + takes;
+    if (!want.arrives) moves[m].start = begin;
+    (want.arrives ? moves[m].end : moves[m].left) = begin + takes;
+  }
+}
+
+/// Which exchange, posted last, let a message go; of both at once: none.
+PlainReplay::Exchange PlainReplay::lastPost(std::size_t m) const {
+  const Program::Message& message = program_.messages[m];
+  if (posted[m][0] == posted[m][1]) return {m, Program::kNone};
+  return posted[m][0] > posted[m][1] ? Exchange{message.from.index(), message.send_exchange}
+                                     : Exchange{message.to.index(), message.receive_exchange};
+}
+
+/// All that is posted at 0 or by one post is known before any of it moves, and so is what arrives
+/// where that takes time. What does not keep a link busy may come in any order.
+bool PlainReplay::isOrdered(const Want& a, const Want& b) const {
+  const auto takes = [&](const Want& want) {
+    return wireMeant(hardware_.link, program_.messages[want.message].bytes);
+  };
+  if (takes(a) == 0 && takes(b) == 0) return true;
+  if (a.arrives && b.arrives) return latencyMeant(hardware_.link) > 0;
+  if (a.arrives || b.arrives) return false;
+  return a.at == 0 || lastPost(a.message) == lastPost(b.message);
+}
+
+void PlainReplay::drawEvents() {
+  for (std::size_t r = 0; r < ops.size(); ++r) {
+    auto& events = events_.emplace_back(program_.ranks[r].events.size(), Times{-1, -1});
+    for (std::size_t o = 0; o < ops[r].size(); ++o) {
+      const std::uint32_t e = program_.ranks[r].ops[o].event;
+      if (e == Program::kNone) continue;
+      if (events[e].begin < 0) events[e].begin = ops[r][o].begin;
+      events[e].end = ops[r][o].end;
+    }
+    for (Times& never : events)
+      if (never.begin < 0) never = {};
+  }
+  for (std::size_t m = 0; m < moves.size(); ++m) {
+    const Program::Message& message = program_.messages[m];
+    const Times moved{moves[m].start, moves[m].end};
+    events_[message.from.index()][message.send_event] = moved;
+    events_[message.to.index()][message.receive_event] = moved;
+  }
+}
+
+bool PlainReplay::ends() const {
+  return end() < kNever;
 }
 
 std::int64_t PlainReplay::end() const {
-  std::int64_t end = 0;
-  for (std::size_t r = 0; r < ops.size(); ++r) end = std::max(end, endOf(r));
-  return end;
+  std::int64_t last = 0;
+  for (const auto& rank : ops)
+    if (!rank.empty()) last = std::max(last, rank.back().end);
+  return last;
 }
 
-PlainReplay::Cost PlainReplay::costOf(std::size_t r, std::size_t o) const {
-  const auto& rank = program_.ranks[r];
-  const auto& op = rank.ops[o];
-  const When wait = ops[r][o];
+/// Asks of every moment between two borders whether something of it is under way.
+PlainReplay::Cost PlainReplay::cost(std::size_t rank, std::size_t o) const {
+  const Op& op = program_.ranks[rank].ops[o];
+  const Times& stood = ops[rank][o];
+  std::vector<Times> under_way;
   Cost cost;
-  cost.exposed = wait.length();
-  if (op.kind == Kind::kCollective) {
+  if (op.kind == Op::Kind::kCollective) {
     cost.bytes = program_.collectives[op.subject].bytes;
-    cost.late = collectives[op.subject].begin - wait.begin;
-    return cost;
+    under_way.push_back(collectives[op.subject]);
+  } else {
+    for (const End& end : exchanges_.at({rank, op.subject})) {
+      const Move& move = moves[end.message];
+      if (!end.sends) cost.bytes += program_.messages[end.message].bytes;
+      under_way.push_back({move.ready, end.sends ? move.left : move.end});
+    }
   }
-  std::vector<When> moving;
-  std::vector<std::int64_t> borders = {wait.begin};
-  const auto& exchange = rank.exchanges[op.subject];
-  for (std::uint32_t i = 0; i < exchange.count; ++i) {
-    const std::uint32_t m = rank.posted[exchange.first + i];
-    const auto& message = program_.messages[m];
-    const bool sends = message.from.index() == r && message.send_exchange == op.subject;
-    cost.bytes += sends ? 0 : message.bytes;
-    moving.push_back({ready[m], sends ? left[m] : messages[m].end});
-    borders.insert(borders.end(), {moving.back().begin, moving.back().end});
-  }
-  std::ranges::sort(borders);
-  cost.late = cost.exposed;
-  for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
-    const std::int64_t from = borders[i], to = borders[i + 1];
-    const bool any =
-        std::ranges::any_of(moving, [&](const When& w) { return w.begin <= from && to <= w.end; });
-    if (any)
-      (to <= wait.begin ? cost.hidden : cost.late) += to <= wait.begin ? to - from : from - to;
+  std::set<std::int64_t> borders{stood.begin, stood.end};
+  for (const Times& each : under_way) borders.insert({each.begin, each.end});
+  for (auto at = borders.begin(); std::next(at) != borders.end(); ++at) {
+    const std::int64_t length = *std::next(at) - *at;
+    const bool waits = *at >= stood.begin && *at < stood.end;
+    const bool moves_now = std::ranges::any_of(
+        under_way, [&](const Times& each) { return each.begin <= *at && *at < each.end; });
+    if (moves_now) cost.under_way += length;
+    if (moves_now && !waits) cost.hidden += length;
+    if (waits) cost.exposed += length;
+    if (waits && !moves_now) cost.late += length;
   }
   return cost;
 }

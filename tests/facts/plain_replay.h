@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// When everything of a schedule happens, reckoned from the rules of traces/clock/timeline.h alone.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "traces/clock/hardware.h"
@@ -9,43 +12,82 @@
 
 namespace ringscope::facts {
 
-/// From when to when; −1: never.
-struct When {
-  std::int64_t begin = -1, end = -1;
+struct Times {
+  std::int64_t begin = 0, end = 0;
   std::int64_t length() const { return end - begin; }
+  bool operator==(const Times&) const = default;
 };
 
-/// A schedule's times on own devices, found by guessing them and going through all ranks again and
-/// again until nothing changes. For links that each pair of ranks has for itself, in each
-/// direction: of other links the definition leaves open which of two messages is first.
-struct PlainReplay {
-  std::vector<std::vector<When>> ops;     ///< by rank
-  std::vector<When> messages;             ///< moving: from its first byte's leaving to its arrival
-  std::vector<std::int64_t> left, ready;  ///< of messages: sent, and posted by both ends
-  std::vector<When> collectives;          ///< from the last member's posting
+/// Reckons every time anew from those of the sweep before, until nothing changes any more: what
+/// waits for nothing is right after the first sweep, what waits for that after the second.
+class PlainReplay {
+ public:
+  static constexpr std::int64_t kNever = INT64_MAX / 4;
+
+  struct Move {
+    std::int64_t ready = kNever;  ///< both ends have posted it
+    std::int64_t start = kNever;  ///< the link is free
+    std::int64_t left = kNever, end = kNever;
+    bool operator==(const Move&) const = default;
+  };
+  /// What a wait or a collective costs its rank.
+  struct Cost {
+    std::int64_t bytes = 0, under_way = 0, hidden = 0, exposed = 0, late = 0;
+    Cost& operator+=(const Cost& other);
+  };
 
   PlainReplay(const traces::Program& program, const traces::Hardware& hardware);
 
-  /// What a wait or collective of a rank cost, asked of every piece between two borders.
-  struct Cost {
-    std::int64_t exposed = 0, hidden = 0, late = 0, bytes = 0;
-  };
-  Cost costOf(std::size_t rank, std::size_t op) const;
+  /// Two messages want one link in the same nanosecond, and which of them asked first follows from
+  /// no rule: then both orders are times of this schedule, and these may be the other ones.
+  bool tied() const { return tied_; }
+  /// Every op has a time.
+  bool ends() const;
   std::int64_t end() const;
-  std::int64_t endOf(std::size_t rank) const {
-    return ops[rank].empty() ? 0 : ops[rank].back().end;
-  }
+  /// From the begin of its first op to the end of its last; of a message from its start.
+  Times of(std::size_t rank, std::uint32_t event) const { return events_[rank][event]; }
+  Cost cost(std::size_t rank, std::size_t op) const;
+
+  std::vector<std::vector<Times>> ops;              ///< by rank
+  std::vector<Move> moves;                          ///< by message
+  std::vector<Times> collectives;                   ///< from when all are there
+  std::vector<std::array<std::int64_t, 2>> posted;  ///< by message: of its sender, its receiver
 
  private:
-  bool goThrough(std::size_t rank);
-  bool move();
-  void post(std::size_t rank, std::uint32_t exchange, std::int64_t now);
-  std::int64_t doneOf(std::size_t rank, std::uint32_t exchange) const;
+  struct End {
+    std::size_t message = 0;
+    bool sends = false;
+  };
+  using Exchange = std::pair<std::size_t, std::uint32_t>;  ///< of a rank, by number
+  /// Of a link: when, how far its receiver is, which message, and whether it arrives.
+  struct Want {
+    std::int64_t at = 0;
+    int distance = 0;
+    std::size_t message = 0;
+    bool arrives = false;
+    auto operator<=>(const Want&) const = default;
+  };
+
+  void runRanks();
+  void post(const Exchange& exchange, std::int64_t now);
+  std::int64_t arrivalOf(const Exchange& exchange) const;
+  void joinCollectives();
+  void moveMessages();
+  bool isOrdered(const Want& a, const Want& b) const;
+  void drawEvents();
+  Exchange lastPost(std::size_t message) const;
 
   const traces::Program& program_;
   const traces::Hardware& hardware_;
-  std::vector<std::int64_t> sender_posted_, receiver_posted_;
-  std::vector<std::vector<std::int64_t>> posted_collectives_;  ///< by collective and rank
+  std::map<Exchange, std::vector<End>> exchanges_;
+  std::vector<std::vector<std::int64_t>> joined_;  ///< by collective: when each came
+  std::vector<std::vector<Times>> events_;
+  bool tied_ = false;
 };
+
+/// An all-reduce: ring or tree, whichever is quicker.
+std::int64_t allReduceMeant(const traces::Link& link, std::int64_t bytes, int ranks);
+/// How long the bytes occupy a link.
+std::int64_t wireMeant(const traces::Link& link, std::int64_t bytes);
 
 }  // namespace ringscope::facts

@@ -41,6 +41,8 @@ void expectGroups(const Case& c);
 void expectTimeline(const Case& c, const Look& look);
 /// The whole run on lanes, and where the time of a step goes.
 void expectWholeTimeline(const Case& c, const Look& look, std::mt19937& random);
+/// A step as if every rank had a device of its own, on hardware of any kind.
+void expectOwnClock(const Case& c, const Look& look, std::mt19937& random);
 void expectSummary(const Case& c, const Look& look);
 /// Loss, gradient norm and the rest over the steps of the run.
 void expectCurves(const Case& c);
