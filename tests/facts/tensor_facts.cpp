@@ -25,7 +25,7 @@ const viz::TensorRow* rowNamed(const std::vector<viz::TensorRow>& rows, const st
 
 std::string threeDigits(double value) {
   char text[40];
-  std::snprintf(text, sizeof text, "%.3g", value);
+  std::snprintf(text, sizeof text, "%.3g", value == 0 ? 0.0 : value);
   return text;
 }
 

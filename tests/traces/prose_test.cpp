@@ -64,6 +64,7 @@ TEST(ProseTest, NumbersKeepTheDigitsThatAreAskedFor) {
   EXPECT_EQ(describeShare(0.874), "87 %");
   EXPECT_EQ(describeSignificant(0.03149, 2), "0.031");
   EXPECT_EQ(describeSignificant(1.0, 3), "1");
+  EXPECT_EQ(describeSignificant(-0.0, 3), "0");
   EXPECT_EQ(describeDecimals(3.14159, 2), "3.14");
   EXPECT_EQ(describeDecimals(-kInfinity, 2), "−∞");
   EXPECT_EQ(describeSignificant(kInfinity, 2), "∞");

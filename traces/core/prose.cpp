@@ -71,7 +71,7 @@ std::string describeShare(double share) {
 }
 
 std::string describeSignificant(double value, int digits) {
-  return printed("%.*g", digits, value);
+  return printed("%.*g", digits, value == 0 ? 0.0 : value);  // without a sign
 }
 
 std::string describeDecimals(double value, int decimals) {
