@@ -14,6 +14,9 @@ using Op = Program::Op;
 
 namespace {
 
+/// Sweeps until two messages are taken to want one link by turns, each because of the other.
+constexpr std::size_t kAtLeast = 200;
+
 std::int64_t latencyMeant(const Link& link) {
   return std::llround(link.latency_us * 1e3);
 }
@@ -57,7 +60,9 @@ PlainReplay::PlainReplay(const Program& program, const traces::Hardware& hardwar
   }
   for (const Program::Rank& rank : program.ranks)
     ops.emplace_back(rank.ops.size(), Times{kNever, kNever});
-  for (bool changes = true; changes;) {
+  std::size_t sweeps = 0, most = kAtLeast;
+  for (const auto& of_rank : ops) most = std::max(most, 2 * of_rank.size());
+  for (bool changes = true; changes && sweeps <= most; ++sweeps) {
     const auto ops_before = ops;
     const auto moves_before = moves;
     const auto collectives_before = collectives;
@@ -66,6 +71,7 @@ PlainReplay::PlainReplay(const Program& program, const traces::Hardware& hardwar
     moveMessages();
     changes = ops != ops_before || moves != moves_before || collectives != collectives_before;
   }
+  tied_ |= sweeps > most;
   drawEvents();
 }
 

@@ -39,7 +39,8 @@ class PlainReplay {
   PlainReplay(const traces::Program& program, const traces::Hardware& hardware);
 
   /// Two messages want one link in the same nanosecond, and which of them asked first follows from
-  /// no rule: then both orders are times of this schedule, and these may be the other ones.
+  /// no rule: then both orders are times of this schedule, and these may be the other ones. So it
+  /// is where sweep after sweep puts them the other way round.
   bool tied() const { return tied_; }
   /// Every op has a time.
   bool ends() const;
