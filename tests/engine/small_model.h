@@ -25,15 +25,15 @@ inline engine::LlamaConfig smallModel() {
 
 /// A folder with it that is there until the process ends.
 inline const std::string& smallModelFolder() {
-  static const TempDir dir;
-  static const std::string folder = [] {
+  static const TempDir kDir;
+  static const std::string kFolder = [] {
     const engine::LlamaConfig model = smallModel();
-    std::ofstream(dir.file("config.json")) << model.toJson("float32").dump();
-    engine::saveTensors(dir.file("model.safetensors"),
+    std::ofstream(kDir.file("config.json")) << model.toJson("float32").dump();
+    engine::saveTensors(kDir.file("model.safetensors"),
                         engine::LlamaWeights::random(model, 3, at::kFloat).values());
-    return dir.file("");
+    return kDir.file("");
   }();
-  return folder;
+  return kFolder;
 }
 
 /// Lets a run of the sample model train the small one.
