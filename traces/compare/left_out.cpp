@@ -66,18 +66,20 @@ bool hasValuesOf(const Trace& trace, const char* tensor) {
   });
 }
 
-bool isOneAttention(const Trace& trace) {
-  return trace.run() && trace.run()->command == Command::kAttend;
+/// "the recording keeps no values of them"; one attention by itself never has some things.
+std::string lacking(const Side& side, const char* of_attention, const std::string& otherwise) {
+  const RunSpec* run = side.trace.run();
+  const bool one = run && run->command == Command::kAttend;
+  return side.name + (one ? std::string(" is of one attention, which ") + of_attention : otherwise);
 }
 
 void sayMissingPositions(const Side& run, const Side& other, RunComparison& comparison) {
   for (const Side* side : {&run, &other})
     if (!hasValuesOf(side->trace, "position_ids"))
       comparison.left_out.push_back(
-          std::string("position ids by token: ") + side->name +
-          (isOneAttention(side->trace)
-               ? " is of one attention, which has none"
-               : " keeps no values of them; " + captureAdvice(side->trace, "full", "keeps them")));
+          "position ids by token: " +
+          lacking(*side, "has none",
+                  " keeps no values of them; " + captureAdvice(side->trace, "full", "keeps them")));
 }
 
 bool has(const CostsByPlace& costs, Cost cost) {
@@ -89,10 +91,9 @@ void sayMissingCosts(const Side& side, const CostsByPlace& costs, RunComparison&
     comparison.left_out.push_back(std::string("balance: ") + side.name + " has no schedule; " +
                                   scheduleAdvice(side.trace));
   if (!has(costs, Cost::kPeak))
-    comparison.left_out.push_back(std::string("peak memory: ") + side.name +
-                                  (isOneAttention(side.trace)
-                                       ? " is of one attention, which logs none"
-                                       : " has not logged it; " + memoryAdvice(side.trace)));
+    comparison.left_out.push_back(
+        "peak memory: " +
+        lacking(side, "logs none", " has not logged it; " + memoryAdvice(side.trace)));
 }
 
 /// The name of the first setting that differs and begins like one of these; empty: none does.

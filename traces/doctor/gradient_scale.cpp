@@ -120,8 +120,9 @@ GradientScale computedScale(const Trace& trace) {
     GradientScale step = ofStep(trace, train_step);
     if (step.are == GradientsAre::kScaledByCp || step.are == GradientsAre::kScaledByRank)
       return step;
-    if (!known.wrong && known.are != GradientsAre::kRight) known = step;
-    if (!known.wrong && step.wrong) known = std::move(step);  // another that is right excuses none
+    // A step that is right stands for those that cannot be told, and excuses none that is wrong.
+    const bool stands = known.wrong || (known.are == GradientsAre::kRight && !step.wrong);
+    if (!stands) known = std::move(step);
   }
   if (known.are == GradientsAre::kRight) return known;
   GradientScale verdicts = byVerdicts(trace);

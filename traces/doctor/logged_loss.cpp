@@ -139,9 +139,10 @@ LoggedLoss computedLoss(const Trace& trace) {
   for (const std::int32_t train_step : stepsOf(trace)) {
     LoggedLoss loss = readStep(trace, train_step);
     if (loss.is != LossIs::kRight && loss.is != LossIs::kUnknown) return loss;
-    if (last.wrong) continue;  // another that is right excuses none
-    if (any_right && loss.is == LossIs::kUnknown && !loss.wrong)
-      continue;  // the run may have ended within it
+    // A step that is right stands for one within which the run ended, and excuses none that is
+    // wrong.
+    const bool cannot_be_told = loss.is == LossIs::kUnknown && !loss.wrong;
+    if (last.wrong || (any_right && cannot_be_told)) continue;
     for (const auto& [way, fits] : last.also_fits) {
       const auto [now, added] = loss.also_fits.try_emplace(way, fits);
       now->second = now->second && fits;
