@@ -192,6 +192,18 @@ TEST(LabelsShiftedTwiceRuleTest, StripedShardsAreShiftedTwiceByAStripe) {
       << "no rank has two tokens in a row, so labels may be wrong for any reason";
 }
 
+TEST(LabelsShiftedTwiceRuleTest, WithinAShardTheyAreAlsoShiftedAfterSharding) {
+  const std::string both = headTail("16,17,-100,-100", "14,15,-100,-100");
+  for (const char* rule : {"labels_shifted_twice", "shift_labels_per_shard"}) {
+    const auto answer = answerOf(rule, both);
+    ASSERT_EQ(answer.verdict, Verdict::kFound) << rule;
+    EXPECT_NE(answer.findings.at(0).evidence.find("4 of 4"), std::string::npos) << rule;
+  }
+  const std::string beyond = headTail("16,17,12,-100", "14,15,-100,-100");
+  EXPECT_EQ(verdictOf("labels_shifted_twice", beyond), Verdict::kNotObservable)
+      << "a shard has no token after the next of its last but one";
+}
+
 TEST(LabelsShiftedTwiceRuleTest, AHandfulOfLabelsMayBeWrongByChance) {
   EXPECT_EQ(verdictOf("labels_shifted_twice", inParts("12,-100,-100,-100", "-100,-100,-100,-100")),
             Verdict::kNotObservable);

@@ -68,6 +68,14 @@ TEST(VerifyLabelsTest, LabelsOfTheTokenAfterTheNextWereShiftedTwice) {
       << toText(check);
 }
 
+TEST(VerifyLabelsTest, LabelsOfTheTokenAfterTheNextOfAShardWereShiftedTwiceWithinIt) {
+  const std::string text = toText(twoShards("12,13,-100,-100", "16,17,-100,-100"));
+  EXPECT_NE(text.find("= all of them are what `labels_shifted_twice` (both times within the shard) "
+                      "gives\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(VerifyLabelsTest, OtherLabelsAreNotCalledWrong) {
   const StepCheck check = twoShards("11,12,13,99", "15,16,17,18");
   EXPECT_TRUE(check.right()) << "somebody may have meant it";

@@ -55,6 +55,8 @@ LabelReading judge(const LabelCounts& c) {
     reading.certain = c.wrong > 0 && !c.of_sequence.holds();  // two stripes are two tokens apart
   } else if (twice && !as_in_shards) {
     reading.are = LabelsAre::kShiftedTwice;
+  } else if (c.within_shard.holds() && !as_in_shards) {
+    reading.are = LabelsAre::kTwicePerShard;
   } else if (c.wrong > 0 && c.wrong_within == 0 && c.within >= kFewTargets) {
     reading.are = LabelsAre::kOfOtherBatches;
     reading.missing = "needs ranks that work on one batch";

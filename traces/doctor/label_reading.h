@@ -14,6 +14,7 @@ enum class LabelsAre {
   kShiftedPerShard,  ///< the next token that the rank holds; the last that it holds has none
   kPerhapsPerShard,  ///< the next token; ends of shards have none, and neither have others
   kShiftedTwice,     ///< the token after the next
+  kTwicePerShard,    ///< the token after the next of those that the rank holds
   kOfOtherBatches,   ///< the next token, save where another rank of the group holds that
   kUnknown
 };

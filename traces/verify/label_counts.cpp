@@ -67,6 +67,10 @@ class LabelCounter {
       compare(counts_.of_shard, all_.id(rank.tokens[i + 1].next(), row));
     else
       ++counts_.of_shard.unlike;  // nothing is left for the last
+    if (i + 2 < rank.tokens.size())
+      compare(counts_.within_shard, rank.id(row, i + 2));
+    else
+      ++counts_.within_shard.unlike;
   }
 
   void readIgnored(const RankTokens& rank, std::size_t row, std::size_t i, bool last) {
@@ -111,6 +115,7 @@ LabelCounts& LabelCounts::operator+=(const LabelCounts& more) {
     this->*count += more.*count;
   of_sequence += more.of_sequence;
   of_shard += more.of_shard;
+  within_shard += more.within_shard;
   if (first.isNone()) first = more.first;
   return *this;
 }

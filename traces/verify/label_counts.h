@@ -22,6 +22,7 @@ struct LabelCounts {
   std::int64_t unlike_local = 0;  ///< not the rank's next token, or a target at the shard's end
   SecondShift of_sequence;        ///< before sharding: the token after the next
   SecondShift of_shard;           ///< after it: what the rank's next token should have
+  SecondShift within_shard;       ///< both times after it: the token after the rank's next
   std::int64_t lost = 0;          ///< ignored at the end of a shard, though both neighbours are not
   std::int64_t undeclared = 0;    ///< lost, if no document ends there
   std::int64_t inner = 0, left_out = 0;  ///< at which no shard ends; of those, without a target

@@ -17,6 +17,7 @@ std::vector<StepValues> labelsShiftedTwice(const StepSetting& setting) {
   };
   add("before they are cut", setting.labels->of_sequence);
   add("after they are cut", setting.labels->of_shard);
+  add("both times within the shard", setting.labels->within_shard);
   return ways;
 }
 
