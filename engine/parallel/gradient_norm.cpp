@@ -7,14 +7,26 @@
 
 namespace ringscope::engine {
 
-double globalNorm(const Gradients& gradients, const CountsInNorm& counts_here, Communicator& tp) {
+namespace {
+
+double sumOfSquares(const Gradients& gradients, const CountsInNorm& counts_here) {
   double squares = 0;
   for (const auto& [name, grad] : gradients) {
     if (!counts_here(name)) continue;
     const at::Tensor values = grad.to(at::kDouble).view(-1);
     squares += values.dot(values).item<double>();
   }
-  at::Tensor total = at::tensor({squares}, at::kDouble);
+  return squares;
+}
+
+}  // namespace
+
+double localNorm(const Gradients& gradients, const CountsInNorm& counts_here) {
+  return std::sqrt(sumOfSquares(gradients, counts_here));
+}
+
+double globalNorm(const Gradients& gradients, const CountsInNorm& counts_here, Communicator& tp) {
+  at::Tensor total = at::tensor({sumOfSquares(gradients, counts_here)}, at::kDouble);
   if (tp.size() > 1) tp.allReduceSum(total, traces::Payload::kScalars);
   return std::sqrt(total.item<double>());
 }

@@ -15,6 +15,9 @@ using Gradients = std::map<std::string, at::Tensor>;
 /// Whether this rank's squares of a parameter's gradient count in the global norm.
 using CountsInNorm = std::function<bool(const std::string& parameter)>;
 
+/// The 2-norm of what this rank holds of those that count.
+double localNorm(const Gradients& gradients, const CountsInNorm& counts_here);
+
 /// The 2-norm of the gradients of a model whose parameters are cut over the ranks of `tp`.
 double globalNorm(const Gradients& gradients, const CountsInNorm& counts_here, Communicator& tp);
 

@@ -258,16 +258,20 @@ RankStep RankTrainer::report(const Result& result) const {
           {gradients_}};
 }
 
-double RankTrainer::update(std::int32_t train_step) {
+RankTrainer::Clipped RankTrainer::update(std::int32_t train_step) {
   const Place place = afterLayers(train_step);
-  double norm = 0;
+  Clipped clipped;
   {
     const StageScope scope(context_.observer, EventKind::kClip, place);
     const GradientSeams& seams = context_.seams.gradients;
     const SeamPlace at = context_.seamPlace(place);
-    norm = seams.norm(at, context_.groups, gradients_,
-                      [this](const std::string& name) { return slices_.isFirstHolder(name); });
-    seams.clip(at, gradients_, norm, setup_.run.max_norm);
+    const CountsInNorm counts_here = [this](const std::string& name) {
+      return slices_.isFirstHolder(name);
+    };
+    clipped.norm = seams.norm(at, context_.groups, gradients_, counts_here);
+    const double before = localNorm(gradients_, counts_here);
+    seams.clip(at, gradients_, clipped.norm, setup_.run.max_norm);
+    if (before != 0) clipped.coefficient = localNorm(gradients_, counts_here) / before;
   }
   {
     const StageScope scope(context_.observer, EventKind::kOptimizer, place);
@@ -276,7 +280,7 @@ double RankTrainer::update(std::int32_t train_step) {
   gradients_.clear();
   for (const auto& [name, weight] : weights_.values())
     context_.observer.tensor({TensorKind::kWeight, name}, place, weight);
-  return norm;
+  return clipped;
 }
 
 }  // namespace ringscope::engine

@@ -43,8 +43,12 @@ class RankTrainer {
   /// What the verifier compares, for the step just computed: the tensors themselves, which
   /// update() changes.
   RankStep report(const Result& result) const;
-  /// Clip and update. Returns the gradient norm before clipping.
-  double update(std::int32_t train_step);
+  struct Clipped {
+    double norm = 0;         ///< of the gradients of all ranks, before
+    double coefficient = 1;  ///< what this rank's were multiplied by
+  };
+  /// Clip and update.
+  Clipped update(std::int32_t train_step);
 
   const LlamaWeights& weights() const { return weights_; }
 

@@ -49,16 +49,14 @@ void SharedProgress::runStep(RankContext& context, RankTrainer& trainer, std::in
   if (step == 0) keepFirstStep(context, trainer, result);
   if (setup_.run.verify) collect(context, trainer, result, step);
   const std::int64_t resumed = traces::steadyNow();
-  const double norm = trainer.update(step);
+  const RankTrainer::Clipped clipped = trainer.update(step);
   const std::int64_t updated = traces::steadyNow();
-  if (setup_.run.verify) compare(context, trainer, norm);
+  if (setup_.run.verify) compare(context, trainer, clipped.norm);
   const auto peaks = peaksOfAll(context);
   if (!context.isFirstOfWorld()) return;
-  StepLog log{step,
-              result.loss,
-              norm,
-              result.targets,
-              static_cast<double>(computed - begin + updated - resumed) * 1e-9,
+  StepLog log{step,           result.loss,
+              clipped.norm,   clipped.coefficient,
+              result.targets, static_cast<double>(computed - begin + updated - resumed) * 1e-9,
               peaks};
   outcome.steps.push_back(log);
   if (recorder_) recorder_->note("step." + std::to_string(step), log.toJson().dump());

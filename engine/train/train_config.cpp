@@ -4,8 +4,13 @@
 namespace ringscope::engine {
 
 nlohmann::json StepLog::toJson() const {
-  return {{"step", step},       {"loss", loss},       {"grad_norm", grad_norm},
-          {"targets", targets}, {"seconds", seconds}, {"peak_bytes", peak_bytes}};
+  return {{"step", step},
+          {"loss", loss},
+          {"grad_norm", grad_norm},
+          {"clip_coefficient", clip_coefficient},
+          {"targets", targets},
+          {"seconds", seconds},
+          {"peak_bytes", peak_bytes}};
 }
 
 }  // namespace ringscope::engine

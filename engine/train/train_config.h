@@ -30,7 +30,8 @@ struct TrainConfig : traces::RunSpec {
 struct StepLog {
   std::int32_t step = 0;
   double loss = 0;
-  double grad_norm = 0;
+  double grad_norm = 0;         ///< before the clip
+  double clip_coefficient = 1;  ///< what the clip multiplied the first rank's gradients by
   std::int64_t targets = 0;
   double seconds = 0;                    ///< wall time of the step, verification left out
   std::vector<std::int64_t> peak_bytes;  ///< per rank, since the beginning

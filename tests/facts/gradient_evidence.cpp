@@ -39,6 +39,17 @@ class GradientFacts : FindingFacts {
   }
 
   void ofClipping() const {
+    if (says("The gradients after the sync have the norm (\\S+) in training step (\\d+), above the "
+             "limit of (\\S+), and go to the optimizer as they are; a factor of (\\S+) was due\\. "
+             "So it is where ranks clip their own parts, which are smaller, or where nothing is "
+             "clipped\\.")) {
+      EXPECT_NEAR(real(1), logged("grad_norm"), 6e-3 * real(1));
+      EXPECT_EQ(number(2), step_);
+      EXPECT_NEAR(real(3), c_.trace->run()->max_norm, 1e-2 * real(3));
+      EXPECT_NEAR(real(4) * logged("grad_norm"), c_.trace->run()->max_norm, 2e-2 * real(3));
+      EXPECT_EQ(f_.buffer, "grad_norm");
+      return;
+    }
     ASSERT_TRUE(
         says("The gradient of (\\S+) after the sync is a sum in which each rank's own part was "
              "made smaller: (.*), which leaves (\\S+) % of it\\. From the sum of what the recorded "

@@ -129,6 +129,23 @@ TEST(GradScaledByCpRuleTest, VerdictsOnAllGradientsSayItWhereNoValueWasKept) {
       << "what the gradients are made of is wrong already";
 }
 
+TEST(ClipBeforeReduceRuleTest, ASumAboveTheLimitThatIsLeftSoIsTold) {
+  const auto logged = [](const char* norm, const char* coefficient) {
+    return std::string(
+               "run cp=2 max_norm=0.5\nnote step.0 {\"grad_norm\": 0.2, \"clip_coefficient\": "
+               "1}\nnote step.1 {\"grad_norm\": ") +
+           norm + ", \"clip_coefficient\": " + coefficient + "}\n";
+  };
+  const auto wrong = answerOf(kClipped, logged("2", "1"));
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().place.train_step, 1);
+  EXPECT_NE(wrong.findings.front().evidence.find("a factor of 0.25 was due"), std::string::npos)
+      << wrong.findings.front().evidence;
+  EXPECT_EQ(verdictOf(kClipped, logged("2", "0.25")), Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf(kClipped, logged("0.5", "1")), Verdict::kNotObservable) << "at the limit";
+  EXPECT_EQ(verdictOf(kClipped, logged("null", "1")), Verdict::kNotObservable) << "no number";
+}
+
 TEST(ClipBeforeReduceRuleTest, RanksThatMadeTheirOwnPartSmallerAreTold) {
   Head head;
   EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kClear);

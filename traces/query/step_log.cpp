@@ -32,6 +32,7 @@ LoggedStep read(const nlohmann::json& note) {
   };
   step.loss = field("loss");
   step.grad_norm = field("grad_norm");
+  step.clip_coefficient = field("clip_coefficient");
   step.targets = field("targets");
   step.seconds = field("seconds");
   step.peak_bytes = field("peak_bytes");

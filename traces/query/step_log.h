@@ -13,8 +13,9 @@ namespace ringscope::traces {
 /// What was logged of a training step. Of what is nullopt nothing was; a number that was none is
 /// NaN.
 struct LoggedStep {
-  std::optional<double> loss;       ///< mean over targets
-  std::optional<double> grad_norm;  ///< before clipping
+  std::optional<double> loss;              ///< mean over targets
+  std::optional<double> grad_norm;         ///< before clipping
+  std::optional<double> clip_coefficient;  ///< what a rank's gradients were multiplied by
   std::optional<double> targets;
   std::optional<double> seconds;     ///< wall time, verification left out
   std::optional<double> peak_bytes;  ///< since the run began, of the rank that held most

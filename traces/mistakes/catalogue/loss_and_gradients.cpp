@@ -94,8 +94,10 @@ std::vector<Mistake> lossAndGradientsMistakes() {
        .label = "Clip before the sync",
        .title = "The norm is clipped on local gradients",
        .when_absent = "gradients are summed before any rank makes its own smaller",
-       .look_for = "a gradient of the output projection to which ranks added their parts times "
-                   "factors of their own, below 1",
+       .look_for =
+           "a gradient of the output projection to which ranks added their parts times "
+           "factors of their own, below 1; a norm after the sync that is above the limit, and "
+           "gradients that are not made smaller",
        .reported_in = "the 3D workflow",
        .view = "diff",
        .capture = CaptureNeeded::kFull,
