@@ -92,9 +92,10 @@ inline bool isEffect(const std::string& mistake, const std::string& rule) {
          (mistake == "metric_not_reduced" && rule == "rank_without_targets");
 }
 
-/// Whether a running lse is NaN or +inf.
+/// Whether an out is NaN, or a running lse NaN or +inf.
 inline bool mergesToInfinity(const traces::Trace& trace) {
   for (const auto& tensor : trace.tensors()) {
+    if (tensor.tensor.kind == traces::TensorKind::kOut && tensor.stats.nan > 0) return true;
     if (tensor.tensor.kind != traces::TensorKind::kRunningLse) continue;
     if (tensor.stats.nan > 0) return true;
     for (const double lse : trace.values(tensor).value_or(std::vector<double>()))

@@ -45,7 +45,7 @@ TEST(LseBase2RuleTest, TellsALogarithmToBase2FromTheNaturalOne) {
   const auto wrong = answerOf("lse_base2", withLse(1.4426950408889634));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0));
-  EXPECT_NE(wrong.findings.front().evidence.find("Over 1 row"), std::string::npos)
+  EXPECT_NE(wrong.findings.front().evidence.find("Over 2 rows"), std::string::npos)
       << wrong.findings.front().evidence;
   EXPECT_EQ(verdictOf("lse_base2", withLse(1)), Verdict::kClear);
 }
@@ -64,6 +64,12 @@ TEST(LseBase2RuleTest, SumsThatAreTooSmallToTellTheLogarithmsApartProveNothing) 
   EXPECT_EQ(verdictOf("lse_base2",
                       text + blockLse(0, 0, 0.01 * base2) + blockLse(1, 0, 0.02 * base2) + "end\n"),
             Verdict::kNotObservable);
+}
+
+TEST(LseBase2RuleTest, OneRowMayBeSoByChance) {
+  const auto few = answerOf("lse_base2", kRows + blockLse(0, 0, 2 * 1.4426950409) + "end\n");
+  ASSERT_EQ(few.verdict, Verdict::kNotObservable);
+  EXPECT_NE(few.would_settle.find("needs more rows"), std::string::npos) << few.would_settle;
 }
 
 TEST(LseBase2RuleTest, BlocksOfOtherRanksAreNoEvidence) {
@@ -189,6 +195,26 @@ TEST(LseOverflowRuleTest, RowsWithoutKeysStayInfinite) {
   const auto wrong = answerOf(rule, blocks + runningLse(1, "values=nan,1,3,4"));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().confidence, "likely");
+}
+
+TEST(LseOverflowRuleTest, RowsWithoutKeysMayMakeNanOfOutAlone) {
+  const auto merged = [](const char* first_lse, const char* block_out) {
+    return blocksOfRankOne(first_lse, "values=3,1,2,3") + runningLse(0, first_lse) +
+           runningLse(1, "values=3,1.3,2.7,3.7") +
+           "tensor block_out rank=1 layer=0 stage=0 source=0 piece=0 " + block_out +
+           "\ntensor block_out rank=1 layer=0 stage=1 source=1 piece=0\n"
+           "tensor out rank=1 layer=0 nan=8\n";
+  };
+  const std::string without_key = merged("values=-inf,1,2,3", "");
+  const auto wrong = answerOf("lse_overflow", without_key);
+  ASSERT_EQ(wrong.verdict, Verdict::kFound);
+  EXPECT_EQ(wrong.findings.front().buffer, "out");
+  EXPECT_TRUE(test::says(wrong.findings.front(), "out is NaN, though every block_out is finite"));
+  EXPECT_EQ(verdictOf("nan_from_one_rank", without_key), Verdict::kNotObservable);
+  EXPECT_EQ(verdictOf("lse_overflow", merged("values=-inf,1,2,3", "nan=1")), Verdict::kClear)
+      << "a block had it already";
+  EXPECT_EQ(verdictOf("nan_from_one_rank", merged("values=1,1,2,3", "")), Verdict::kFound)
+      << "every row has a key, so something else made it";
 }
 
 TEST(LseOverflowRuleTest, WhatIsWrongInABlockIsNotOfTheMerge) {

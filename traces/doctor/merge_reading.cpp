@@ -23,7 +23,8 @@ struct Content {
 
 /// The forward pass of one layer on one rank.
 struct Merges {
-  std::vector<const TensorRecord*> blocks, running;
+  std::vector<const TensorRecord*> blocks, running, block_outs;
+  const TensorRecord* out = nullptr;
   std::vector<Content> contents;  ///< of the blocks, while they are judged
 };
 using MergesAt = std::map<std::tuple<std::int32_t, std::int32_t, Layer, WorldRank>, Merges>;
@@ -31,12 +32,18 @@ using MergesAt = std::map<std::tuple<std::int32_t, std::int32_t, Layer, WorldRan
 MergesAt mergesOf(const Trace& trace) {
   MergesAt all;
   for (const TensorRecord& tensor : trace.tensors()) {
-    const bool block = tensor.tensor.kind == TensorKind::kBlockLse;
-    if (!block && tensor.tensor.kind != TensorKind::kRunningLse) continue;
     if (tensor.place.direction == Direction::kBackward || tensor.pass != Pass::kForward) continue;
-    Merges& merges =
-        all[{tensor.place.train_step, tensor.microbatch, tensor.place.layer, tensor.rank}];
-    (block ? merges.blocks : merges.running).push_back(&tensor);
+    const auto merges = [&]() -> Merges& {
+      return all[{tensor.place.train_step, tensor.microbatch, tensor.place.layer, tensor.rank}];
+    };
+    if (tensor.tensor.kind == TensorKind::kBlockLse)
+      merges().blocks.push_back(&tensor);
+    else if (tensor.tensor.kind == TensorKind::kRunningLse)
+      merges().running.push_back(&tensor);
+    else if (tensor.tensor.kind == TensorKind::kBlockOut)
+      merges().block_outs.push_back(&tensor);
+    else if (tensor.tensor.kind == TensorKind::kOut)
+      merges().out = &tensor;
   }
   return all;
 }
@@ -102,7 +109,7 @@ MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord&
   MergeReading judged;
   judged.smallest = std::numeric_limits<double>::infinity();
   judged.largest = -judged.smallest;
-  judged.running = &running;
+  judged.made = &running;
   const Content made = contentOf(trace, running);
   bool known = made.known, bad = false, lost = false, any = false;
   for (std::size_t i = 0; i < merges.blocks.size(); ++i) {
@@ -130,6 +137,27 @@ MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord&
   return judged;
 }
 
+/// Of blocks that have no row without a key, a running_lse tells all that can become of the merge.
+std::optional<MergeReading> badOut(const Merges& merges) {
+  if (!merges.out || merges.out->stats.nan == 0 || merges.block_outs.empty()) return std::nullopt;
+  for (const TensorRecord* block : merges.block_outs)
+    if (block->stats.nan > 0 || block->stats.inf > 0) return std::nullopt;
+  MergeReading judged;
+  judged.smallest = std::numeric_limits<double>::infinity();
+  judged.largest = -judged.smallest;
+  for (std::size_t i = 0; i < merges.blocks.size(); ++i) {
+    const Content& content = merges.contents[i];
+    if (!content.known || content.nan || content.plus) return std::nullopt;
+    judged.rows_without_keys = judged.rows_without_keys || content.minus;
+    judged.smallest = std::min(judged.smallest, merges.blocks[i]->stats.min);
+    judged.largest = std::max(judged.largest, merges.blocks[i]->stats.max);
+  }
+  if (!judged.rows_without_keys) return std::nullopt;
+  judged.is = MergeIs::kOutNotANumber;
+  judged.made = merges.out;
+  return judged;
+}
+
 /// All of them.
 MergeReading computedMerges(const Trace& trace) {
   bool right = false, by_values = false, unknown = false;
@@ -148,6 +176,7 @@ MergeReading computedMerges(const Trace& trace) {
         return judged;
       }
     }
+    if (auto judged = badOut(merges)) return *judged;
     merges.contents.clear();
   }
   MergeReading reading;

@@ -62,8 +62,8 @@ struct Comparison {
   bool isNeither() const { return from_base2 > room && from_natural > room; }
 
  private:
-  static constexpr double kMuch = 16;  // four times, in squares
-  static constexpr double kSure = 4;
+  static constexpr double kMuch = 16;         // four times, in squares
+  static constexpr double kSure = 10;         // one in a thousand
   static constexpr double kTolerance = 0.01;  // of rounding, in any type
 };
 
@@ -217,7 +217,8 @@ Finding finding(const Place& place, WorldRank rank, const Comparison& c) {
 
 RuleResult checkLseBase2(const Trace& trace) {
   std::optional<Place> neither;
-  Comparison all;
+  std::optional<std::pair<Place, WorldRank>> first;
+  Comparison all;  // of ranks that have few rows each, which together may tell
   bool natural = false;
   for (const auto& members : sequenceGroups(trace))
     for (const AttentionPass& pass : attentionPasses(trace, members)) {
@@ -230,6 +231,7 @@ RuleResult checkLseBase2(const Trace& trace) {
         const Comparison c = reader.compare(pass.attended[seat]);
         if (c.isBase2()) return found(finding(pass.place, members[seat], c));
         all.add(c);
+        if (!first && c.rows > 0) first = {pass.place, members[seat]};
         natural = natural || c.isNatural();
         if (c.isNeither() && !neither) neither = pass.place;
       }
@@ -237,8 +239,10 @@ RuleResult checkLseBase2(const Trace& trace) {
   if (neither)
     return undecided("needs blocks whose lse follows from q and k scaled by 1 / √d; at " +
                      describe(*neither) + " it does not, by either logarithm");
+  if (first && all.isBase2()) return found(finding(first->first, first->second, all));
   if (natural || all.isNatural()) return clear();
-  if (all.rows > 0) return undecided("needs blocks with larger sums to tell the logarithms apart");
+  if (all.rows > 0)
+    return undecided("needs more rows, or larger sums, to tell the logarithms apart");
   return notObservable("needs q, k and block_lse of one layer");
 }
 

@@ -21,22 +21,24 @@ Limits limitsOf(const TensorRecord& running) {
 }
 
 Finding finding(const MergeReading& judged) {
-  const Limits limits = limitsOf(*judged.running);
-  const bool wide = !judged.rows_without_keys || judged.largest > limits.infinite ||
-                    judged.smallest < limits.smallest;
+  const Limits limits = limitsOf(*judged.made);
+  const bool of_out = judged.is == MergeIs::kOutNotANumber;
+  const bool wide = !of_out && (!judged.rows_without_keys || judged.largest > limits.infinite ||
+                                judged.smallest < limits.smallest);
   Finding f;
   f.rule = "lse_overflow";
   f.severity = "error";
   f.confidence = wide ? "certain" : "likely";
   f.title = wide ? "The merge of blocks overflows" : "The merge makes NaN of rows without a key";
-  f.place = judged.running->place;
-  f.rank = judged.running->rank;
-  f.buffer = "running_lse";
-  const char* becomes = judged.is == MergeIs::kNotANumber ? "NaN"
+  f.place = judged.made->place;
+  f.rank = judged.made->rank;
+  f.buffer = of_out ? "out" : "running_lse";
+  const char* becomes = judged.is == MergeIs::kLost       ? "−inf in a row that has keys"
                         : judged.is == MergeIs::kInfinite ? "+inf"
-                                                          : "−inf in a row that has keys";
+                                                          : "NaN";
   f.evidence =
-      std::string("running_lse is ") + becomes + ", though every block_lse up to there " +
+      f.buffer + " is " + becomes + ", though " +
+      (of_out ? "every block_out is finite, and " : "") + "every block_lse up to there " +
       (judged.rows_without_keys ? "is −inf, for rows without a key, or" : "is") + " from " +
       describeSignificant(judged.smallest, 3) + " to " + describeSignificant(judged.largest, 3) +
       (wide ? std::string(": exp of a ") + limits.type + " is infinite above " +

@@ -22,7 +22,7 @@ bool comesOfTheLoss(const Trace& trace, const Place& place) {
 bool comesOfAMerge(const Trace& trace, const Place& place) {
   const MergeReading merges = readMerges(trace);
   if (!merges.isWrong()) return false;
-  const Place& merge = merges.running->place;
+  const Place& merge = merges.made->place;
   const bool same_pass = place.train_step == merge.train_step &&
                          place.direction == Direction::kForward && place.layer.exists();
   return same_pass ? place.layer.value() >= merge.layer.value()
