@@ -116,6 +116,15 @@ inline bool keepsTokens(const traces::Trace& trace) {
   });
 }
 
+/// Whether each rank has the same tokens in every training step.
+inline bool repeatsItsBatch(const traces::Trace& trace) {
+  std::map<traces::WorldRank, std::uint64_t> hashes;
+  return std::ranges::all_of(trace.tensors(), [&](const traces::TensorRecord& tensor) {
+    if (tensor.tensor != traces::TensorName{traces::TensorKind::kBuffer, "input_ids"}) return true;
+    return hashes.try_emplace(tensor.rank, tensor.hash).first->second == tensor.hash;
+  });
+}
+
 /// Whether both recordings kept the same values of cos and sin.
 inline bool sameRotations(const traces::Trace& right, const traces::Trace& wrong) {
   return std::ranges::all_of(wrong.tensors(), [&](const traces::TensorRecord& tensor) {
@@ -185,6 +194,8 @@ inline std::string hidden(const std::string& mistake, const traces::Trace& right
     return "a rank has too few rows to tell a rounded number from a short one";
   if (mistake == "missing_rope_buffer" && sameRotations(right, wrong))
     return "the step whose values were kept has one document, or rows that are right by chance";
+  if (mistake == "same_batch_on_dp_ranks" && repeatsItsBatch(wrong))
+    return "all steps have one batch, which may be all that there is to learn";
   if (mistake == "documents_ignored" && wrong.run()->window == 1)
     return "with a window of one token only padding sees more, and padding_unmasked is its name";
   if (mistake == "lse_overflow" && !mergesToInfinity(wrong))
