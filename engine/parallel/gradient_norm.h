@@ -15,14 +15,14 @@ using Gradients = std::map<std::string, at::Tensor>;
 /// Whether this rank's squares of a parameter's gradient count in the global norm.
 using CountsInNorm = std::function<bool(const std::string& parameter)>;
 
-/// The 2-norm of what this rank holds of those that count.
-double localNorm(const Gradients& gradients, const CountsInNorm& counts_here);
-
 /// The 2-norm of the gradients of a model whose parameters are cut over the ranks of `tp`.
 double globalNorm(const Gradients& gradients, const CountsInNorm& counts_here, Communicator& tp);
 
 /// Scales all gradients by min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_
 /// does.
 void clipGradients(Gradients& gradients, double norm, double max_norm);
+
+/// What `clip` multiplies the gradients by, seen on the smallest of them; 1 where that is 0.
+double coefficientOf(Gradients& gradients, const std::function<void(Gradients&)>& clip);
 
 }  // namespace ringscope::engine

@@ -265,13 +265,12 @@ RankTrainer::Clipped RankTrainer::update(std::int32_t train_step) {
     const StageScope scope(context_.observer, EventKind::kClip, place);
     const GradientSeams& seams = context_.seams.gradients;
     const SeamPlace at = context_.seamPlace(place);
-    const CountsInNorm counts_here = [this](const std::string& name) {
+    clipped.norm = seams.norm(at, context_.groups, gradients_, [this](const std::string& name) {
       return slices_.isFirstHolder(name);
-    };
-    clipped.norm = seams.norm(at, context_.groups, gradients_, counts_here);
-    const double before = localNorm(gradients_, counts_here);
-    seams.clip(at, gradients_, clipped.norm, setup_.run.max_norm);
-    if (before != 0) clipped.coefficient = localNorm(gradients_, counts_here) / before;
+    });
+    clipped.coefficient = coefficientOf(gradients_, [&](Gradients& gradients) {
+      seams.clip(at, gradients, clipped.norm, setup_.run.max_norm);
+    });
   }
   {
     const StageScope scope(context_.observer, EventKind::kOptimizer, place);
