@@ -57,10 +57,9 @@ DeviceScale deviceScale(const RecordedProgram& recorded, const RunSpec* run,
     const ModelShape& model = run->model;
     const double once = 4 * real(model.head_dim) * real(model.heads) * real(model.layers) *
                         real(run->batch) * pairsOf(*run);
-    StageWork work;
-    work.attention_flops = attended.forward ? once : 0;
-    work.attention_backward_flops = attended.backward ? 2.5 * once : 0;
-    const double seconds = work.seconds(speedOf(device, *run, efficiency));
+    const DeviceSpeed speed = speedOf(device, *run, efficiency);
+    const double seconds = (attended.forward ? once / speed.attention_flops : 0) +
+                           (attended.backward ? 2.5 * once / speed.attention_backward_flops : 0);
     if (!(seconds > 0)) return {0, "nothing is attended"};
     return {real(attended.worked_ns) * 1e-9 / seconds, {}};
   } catch (const Error& error) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "traces/clock/hardware.h"
 #include "traces/clock/model_sizes.h"
 #include "traces/clock/program.h"
+#include "traces/clock/stage_cost.h"
 #include "traces/schema/run_spec.h"
 
 namespace ringscope::traces {
@@ -15,10 +17,11 @@ namespace ringscope::traces {
 /// traffic of what is no matrix product ÷ the memory's rate, added up.
 struct DeviceSpeed {
   std::string name = "custom";
-  double matmul_flops = 0;              ///< a second, of projections, MLP and logits
-  double attention_flops = 0;           ///< a second, forward
-  double attention_backward_flops = 0;  ///< a second, backward
-  double memory_bytes = 0;              ///< a second
+  double matmul_flops = 0;                   ///< a second, of projections, MLP and logits
+  double attention_flops = 0;                ///< a second, forward
+  double attention_backward_flops = 0;       ///< a second, backward
+  double memory_bytes = 0;                   ///< a second
+  std::optional<MeasuredDevice> measured{};  ///< in place of these rates (calibration.h)
 };
 
 /// A device at `efficiency` of its peak in the type of `run`; memory at the same share.
@@ -27,7 +30,9 @@ DeviceSpeed speedOf(const DeviceRates& device, const RunSpec& run, double effici
 /// Floating-point operations and bytes of one stage of a rank.
 struct StageWork {
   double matmul_flops = 0, attention_flops = 0, attention_backward_flops = 0, memory_bytes = 0;
-  double seconds(const DeviceSpeed& device) const;
+  /// By the device's rates; `kind` in a direction by what it was seen to take, where it was
+  /// measured. Throws usageError where that kind was not.
+  double seconds(const DeviceSpeed& device, EventKind kind, Direction direction) const;
 };
 
 /// What a rank does and sends in a training step, derived from the sizes.

@@ -90,19 +90,33 @@ std::string sweepText(const LengthSweep& sweep) {
               : "any of these lengths.\n");
 }
 
+std::string deviceSentence(const ModelAssumptions& a) {
+  const auto tera = [](double flops) { return describeSignificant(flops / 1e12, 3) + " TFLOP/s"; };
+  if (a.calibration)
+    return "device: each kind of stage takes what it took in " +
+           describeCount(a.calibration->recordings, "recording") +
+           ", by its operations and bytes; of their own step times the model misses " +
+           describeShare(a.calibration->median_error) + " in the median and " +
+           describeShare(a.calibration->worst_error) + " at most";
+  return "device: " + a.device.name + " at " + describeShare(a.efficiency) +
+         " of its peak: " + tera(a.device.matmul_flops) + " in matrix products, " +
+         tera(a.device.attention_flops) + " in attention, " +
+         describeDecimals(a.device.memory_bytes / 1e9, 0) + " GB/s of memory";
+}
+
 }  // namespace
 
 std::vector<std::string> ModelAssumptions::sentences() const {
-  const auto tera = [](double flops) { return describeSignificant(flops / 1e12, 3) + " TFLOP/s"; };
   std::vector<std::string> all = {
       "link: " + describe(hardware.link),
       hardware.overlap ? "messages move while ranks compute"
                        : "messages move only while both ranks wait for them",
-      "device: " + device.name + " at " + describeShare(efficiency) + " of its peak: " +
-          tera(device.matmul_flops) + " in matrix products, " + tera(device.attention_flops) +
-          " in attention, " + describeDecimals(device.memory_bytes / 1e9, 0) + " GB/s of memory",
-      "attention in backward is 2.5 times forward; the gradient sync is one fp32 all-reduce after "
-      "backward that hides nothing; norms, rotary and AdamW count by their memory traffic"};
+      deviceSentence(*this),
+      "the gradient sync is one fp32 all-reduce after backward that hides nothing"};
+  if (!calibration)
+    all.emplace_back(
+        "attention in backward is 2.5 times forward; norms, rotary and AdamW count by their memory "
+        "traffic");
   if (hardware.tp_link) all.push_back("tensor parallelism: " + describe(*hardware.tp_link));
   if (hardware.compute_scale != 1)
     all.push_back("compute " + describeMultiple(hardware.compute_scale) + " as quick");

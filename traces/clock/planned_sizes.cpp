@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "traces/clock/planned_program.h"
+#include "traces/core/error.h"
 #include "traces/schema/run_rules.h"
 
 namespace ringscope::traces {
@@ -29,7 +30,18 @@ DeviceSpeed speedOf(const DeviceRates& device, const RunSpec& run, double effici
   return speed;
 }
 
-double StageWork::seconds(const DeviceSpeed& device) const {
+double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction direction) const {
+  if (device.measured) {
+    const auto cost = device.measured->stages.find({kind, direction});
+    if (cost == device.measured->stages.end())
+      throw usageError(std::string("no recording to calibrate by has a stage '") + name(kind) +
+                       "' in " + name(direction) + "; add one of a run that has");
+    const auto took = [this](const StageCost& c) {
+      return c.fixed + c.per_flop * (matmul_flops + attention_flops + attention_backward_flops) +
+             c.per_byte * memory_bytes;
+    };
+    return took(cost->second) + took(device.measured->between);
+  }
   const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };
   return share(matmul_flops, device.matmul_flops) + share(attention_flops, device.attention_flops) +
          share(attention_backward_flops, device.attention_backward_flops) +

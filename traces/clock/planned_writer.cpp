@@ -29,7 +29,8 @@ void ProgramWriter::workOf(WorldRank who, EventKind kind, const Place& place, co
                            WorldRank source) {
   Program::Rank& rank = program_.ranks[who.index()];
   const auto event = draw(rank, {place, 0, source, WorldRank::none(), kind, Payload::kNone});
-  rank.ops.push_back({std::llround(work.seconds(device_) * 1e9), kNone, event, Op::Kind::kWork});
+  rank.ops.push_back({std::llround(work.seconds(device_, kind, place.direction) * 1e9), kNone,
+                      event, Op::Kind::kWork});
 }
 
 ProgramWriter::Posted ProgramWriter::post(const Place& place, Payload payload, std::int64_t bytes,

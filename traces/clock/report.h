@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/clock/calibration.h"
 #include "traces/clock/prediction.h"
 #include "traces/clock/recorded_program.h"
 
@@ -13,7 +14,8 @@ namespace ringscope::traces {
 /// What goes with every answer: on what it rests.
 struct ModelAssumptions {
   DeviceSpeed device;
-  double efficiency = 1;  ///< of the device's peak
+  double efficiency = 1;                     ///< of the device's peak
+  std::optional<Calibration> calibration{};  ///< in place of peak and efficiency
   Hardware hardware;
   std::vector<std::string> sentences() const;
 };

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "app/command_line/command.h"
+#include "traces/clock/calibration.h"
 #include "traces/clock/report.h"
 #include "traces/core/error.h"
 #include "traces/schema/run_rules.h"
@@ -16,6 +17,7 @@ using namespace traces;
 
 struct Options {
   std::string trace, model, link, tp_link, device = "h100", sweep;
+  std::vector<std::string> calibrate;
   std::optional<double> bandwidth, latency;
   double efficiency = 0.6, compute = 1;
   bool half_duplex = false, pair_links = false, no_overlap = false, json = false;
@@ -38,15 +40,18 @@ std::string keysOf(const auto& presets) {
   return keys;
 }
 
-Hardware hardwareOf(const Options& o) {
+/// `measured`: the link of the recordings to calibrate by; nothing: there is none.
+Hardware hardwareOf(const Options& o, const std::optional<Link>& measured = std::nullopt) {
   Hardware hardware;
-  if (o.link.empty() && !o.bandwidth)
+  if (o.link.empty() && !o.bandwidth && !measured)
     throw usageError("name the link: --link " + keysOf(linkPresets()) +
                      ", or --bandwidth GB/s and --latency µs");
-  if (o.link.empty())
-    hardware.link.name = "the link asked for";
-  else
+  if (!o.link.empty())
     hardware.link = linkPreset(o.link).value;
+  else if (measured && !o.bandwidth)
+    hardware.link = *measured;
+  else
+    hardware.link.name = "the link asked for";
   if (o.bandwidth) hardware.link.gigabytes_per_second = *o.bandwidth;
   if (o.latency) hardware.link.latency_us = *o.latency;
   if (o.half_duplex) hardware.link.full_duplex = false;
@@ -108,12 +113,31 @@ std::pair<std::int64_t, std::int64_t> rangeOf(const std::string& text) {
   return {whole(text.substr(0, colon)), whole(text.substr(colon + 1))};
 }
 
+Calibration calibrationOf(const Options& o) {
+  Calibrator calibrator;
+  for (const std::string& path : o.calibrate) {
+    const auto trace = openTrace(path);
+    try {
+      calibrator.add(*trace, recordedModelSizes(*trace));
+    } catch (const Error& error) {
+      throw Error(error.code(), path + ": " + error.what());
+    }
+  }
+  return calibrator.fit(!o.no_overlap);
+}
+
 int predictPlanned(const Options& o) {
   PlannedAnswer answer;
   answer.sizes = readModelSizes(o.model);
-  answer.assumptions.hardware = hardwareOf(o);
-  answer.assumptions.device = speedOf(devicePreset(o.device).value, o.run, o.efficiency);
-  answer.assumptions.efficiency = o.efficiency;
+  if (o.calibrate.empty()) {
+    answer.assumptions.hardware = hardwareOf(o);
+    answer.assumptions.device = speedOf(devicePreset(o.device).value, o.run, o.efficiency);
+    answer.assumptions.efficiency = o.efficiency;
+  } else {
+    answer.assumptions.calibration = calibrationOf(o);
+    answer.assumptions.hardware = hardwareOf(o, answer.assumptions.calibration->link);
+    answer.assumptions.device = answer.assumptions.calibration->device;
+  }
   const DeviceSpeed& device = answer.assumptions.device;
   const Hardware& hardware = answer.assumptions.hardware;
   answer.asked = predict(o.run, answer.sizes, device, hardware);
@@ -173,6 +197,9 @@ void addHardware(CLI::App& command, Options& o) {
   command.add_option("--efficiency", o.efficiency, "With --model: the share of the device's peak")
       ->check(CLI::Range(0.001, 1.0))
       ->capture_default_str();
+  command.add_option("--calibrate", o.calibrate,
+                     "With --model: recordings that say what stages and hops take, instead of "
+                     "--device and --link");
   command.add_option("--compute", o.compute, "How many times quicker than recorded or planned")
       ->check(CLI::Range(1e-6, 1e6))
       ->capture_default_str();

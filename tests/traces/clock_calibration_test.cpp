@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stages take is fitted to recordings whose true costs are known: other runs on the same
+// device are then predicted as it would do them.
+#include <gtest/gtest.h>
+
+#include "tests/support/clock_cases.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/trace_builder.h"
+#include "traces/clock/calibration.h"
+#include "traces/clock/prediction.h"
+
+namespace ringscope::test {
+namespace {
+
+using namespace traces;
+
+TEST(StageCostTest, IsThatOfSamplesWhichItExplains) {
+  std::vector<StageSample> samples;
+  for (const double flops : {1e6, 3e6, 9e6})
+    for (const double stages : {1.0, 4.0})
+      samples.push_back({stages, flops, 0, 2e-6 * stages + 3e-11 * flops});
+  const StageCost cost = fitStageCost(samples);
+  EXPECT_NEAR(cost.fixed, 2e-6, 1e-12);
+  EXPECT_NEAR(cost.per_flop, 3e-11, 1e-17);
+  EXPECT_EQ(cost.per_byte, 0);
+}
+
+TEST(StageCostTest, IsNeverNegative) {
+  const StageCost cost = fitStageCost({{1, 1e6, 0, 1e-3}, {1, 2e6, 0, 3e-3}, {1, 4e6, 0, 7e-3}});
+  EXPECT_EQ(cost.fixed, 0) << "a line through these would begin below 0";
+  EXPECT_GT(cost.per_flop, 0);
+}
+
+TEST(StageCostTest, OfNothingIsNothing) {
+  for (const std::vector<StageSample>& none : {std::vector<StageSample>{}, {{1, 1, 1, 0}}}) {
+    const StageCost cost = fitStageCost(none);
+    EXPECT_EQ(cost.fixed + cost.per_flop + cost.per_byte, 0);
+  }
+}
+
+/// A device whose every stage has a cost of its own, and a link.
+struct TrueDevice {
+  DeviceSpeed speed;
+  Hardware hardware;
+
+  TrueDevice() {
+    MeasuredDevice& measured = speed.measured.emplace();
+    double each = 1;
+    for (const Direction direction : {Direction::kForward, Direction::kBackward})
+      for (const EventKind kind : {EventKind::kAttend, EventKind::kMerge, EventKind::kEmbed,
+                                   EventKind::kProject, EventKind::kFeedForward, EventKind::kLoss,
+                                   EventKind::kGradSync, EventKind::kClip, EventKind::kOptimizer}) {
+        const bool multiplies = kind != EventKind::kMerge && kind != EventKind::kEmbed &&
+                                kind != EventKind::kGradSync && kind != EventKind::kClip &&
+                                kind != EventKind::kOptimizer;
+        measured.stages[{kind, direction}] = {each * 1e-5, multiplies ? each * 1e-10 : 0,
+                                              multiplies ? 0 : each * 1e-9};
+        each += 0.1;
+      }
+    hardware.link = {"true", 5, 20};
+    hardware.overlap = false;
+  }
+
+  /// What a recording of the plan holds, each stage, wait and message at its time.
+  RecordedProgram record(const RunSpec& run, const ModelSizes& sizes) const {
+    RecordedProgram recorded;
+    recorded.program = plannedProgram(run, sizes, speed);
+    const ModelTimeline timeline = replay(recorded.program, hardware);
+    for (std::size_t r = 0; r < recorded.program.ranks.size(); ++r) {
+      std::vector<Event>& events = recorded.events.emplace_back();
+      for (std::size_t e = 0; e < recorded.program.ranks[r].events.size(); ++e) {
+        const Program::Happening& happening = recorded.program.ranks[r].events[e];
+        Event event;
+        event.kind = happening.kind;
+        event.place = happening.place;
+        event.payload = happening.payload;
+        event.bytes = happening.bytes;
+        event.begin_ns = timeline.spans[r][e].begin_ns;
+        event.end_ns = timeline.spans[r][e].end_ns;
+        events.push_back(event);
+      }
+    }
+    recorded.recorded_ns = std::llround(timeline.stepNs());
+    recorded.own_cores = true;
+    return recorded;
+  }
+};
+
+struct Sized {
+  RunSpec run;
+  ModelSizes sizes;
+};
+
+Sized sized(int cp, std::int64_t length, std::int64_t hidden, Strategy strategy = Strategy::kRing) {
+  Sized s;
+  s.run.cp = cp;
+  s.run.seq_len = length;
+  s.run.strategy = strategy;
+  s.run.dtype = DType::kFloat32;
+  s.run.batch = 1;
+  s.sizes = {"case", 2, hidden, 4, 2, hidden / 4, 3 * hidden, 64, false};
+  return s;
+}
+
+TEST(CalibrationTest, PredictsOtherRunsOfTheDeviceThatWasRecorded) {
+  const TrueDevice device;
+  Calibrator calibrator;
+  for (const Sized& s : {sized(1, 64, 32), sized(2, 64, 64), sized(2, 256, 32), sized(2, 128, 128),
+                         sized(1, 512, 64)})
+    calibrator.add(s.run, s.sizes, {device.record(s.run, s.sizes)});
+  const Calibration found = calibrator.fit(false);
+  EXPECT_EQ(found.recordings, 5);
+  EXPECT_LT(found.worst_error, 0.01);
+  ASSERT_TRUE(found.link);
+  EXPECT_NEAR(found.link->latency_us, 20, 1);
+  EXPECT_NEAR(found.link->gigabytes_per_second, 5, 0.3);
+  Hardware hardware;
+  hardware.link = *found.link;
+  hardware.overlap = false;
+  for (const Sized& other : {sized(4, 512, 64), sized(2, 1024, 96), sized(1, 128, 256)}) {
+    const double is = predict(other.run, other.sizes, found.device, hardware).step_ns;
+    const double should = predict(other.run, other.sizes, device.speed, device.hardware).step_ns;
+    EXPECT_NEAR(is, should, 0.02 * should) << other.run.cp << " ranks, " << other.run.seq_len;
+  }
+}
+
+TEST(CalibrationTest, StagesThatNoRecordingHasCannotBePredicted) {
+  const TrueDevice device;
+  Calibrator calibrator;
+  const Sized alone = sized(1, 64, 32);
+  calibrator.add(alone.run, alone.sizes, {device.record(alone.run, alone.sizes)});
+  const Calibration found = calibrator.fit(true);
+  EXPECT_FALSE(found.link) << "one rank has no messages";
+  const Sized ring = sized(2, 64, 32);
+  EXPECT_ERROR(predict(ring.run, ring.sizes, found.device, {}), ErrorCode::kUsage,
+               "no recording to calibrate by has a stage 'merge'");
+}
+
+TEST(CalibrationTest, RanksThatSharedCoresSayNothingOfADevice) {
+  const TrueDevice device;
+  const Sized s = sized(2, 64, 32);
+  RecordedProgram shared = device.record(s.run, s.sizes);
+  shared.own_cores = false;
+  Calibrator calibrator;
+  EXPECT_ERROR(calibrator.add(s.run, s.sizes, {shared}), ErrorCode::kInput,
+               "its ranks shared cores");
+  shared.lacks = {"it holds no events"};
+  EXPECT_ERROR(calibrator.add(s.run, s.sizes, {shared}), ErrorCode::kInput, "it holds no events");
+  EXPECT_ERROR(calibrator.add(s.run, s.sizes, {}), ErrorCode::kInput, "no training step");
+  EXPECT_ERROR((void)calibrator.fit(true), ErrorCode::kInput, "no recording to calibrate by");
+}
+
+TEST(CalibrationTest, ARecordingMustNameItsConfiguration) {
+  const auto trace = traceOf("run cp=2 cores=2\n");
+  EXPECT_ERROR((void)recordedModelSizes(*trace), ErrorCode::kInput,
+               "record a run with --model DIR");
+}
+
+}  // namespace
+}  // namespace ringscope::test

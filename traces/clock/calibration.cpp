@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/clock/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "traces/clock/link_time.h"
+#include "traces/clock/recorded_times.h"
+#include "traces/clock/timeline.h"
+#include "traces/core/error.h"
+#include "traces/schema/run_rules.h"
+
+namespace ringscope::traces {
+namespace {
+
+using Op = Program::Op;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// Operations and bytes of each kind of stage of one rank, from two plans: on a device on which an
+/// operation takes a nanosecond and memory no time, and the other way round.
+class PlannedWork {
+ public:
+  PlannedWork(const RunSpec& run, const ModelSizes& sizes)
+      : flops_(plannedProgram(run, sizes, {"", kUnit, kUnit, kUnit, kEndless, {}})),
+        bytes_(plannedProgram(run, sizes, {"", kEndless, kEndless, kEndless, kUnit, {}})) {}
+
+  std::map<RecordedTimes::Stage, StageSample> of(std::size_t rank) const {
+    std::map<RecordedTimes::Stage, StageSample> stages;
+    const Program::Rank& counted = flops_.ranks[rank];
+    for (std::size_t i = 0; i < counted.ops.size(); ++i) {
+      const Op& op = counted.ops[i];
+      if (op.kind != Op::Kind::kWork) continue;
+      const Program::Happening& event = counted.events[op.event];
+      StageSample& stage = stages[{event.kind, event.place.direction}];
+      ++stage.stages;
+      stage.flops += static_cast<double>(op.work_ns);
+      stage.bytes += static_cast<double>(bytes_.ranks[rank].ops[i].work_ns);
+    }
+    return stages;
+  }
+  /// The gradient sync; null: one rank has none.
+  const Program::Collective* sync() const {
+    const auto at =
+        std::ranges::find(flops_.collectives, GroupAxis::kDpCp, &Program::Collective::axis);
+    return at == flops_.collectives.end() ? nullptr : &*at;
+  }
+
+ private:
+  static constexpr double kUnit = 1e9, kEndless = std::numeric_limits<double>::infinity();
+  Program flops_, bytes_;
+};
+
+/// A number of each step, and of these the median.
+template <typename Number>
+double medianOf(const std::vector<RecordedTimes>& steps, Number number) {
+  std::vector<double> values;
+  values.reserve(steps.size());
+  for (const RecordedTimes& step : steps) values.push_back(number(step));
+  return median(std::move(values));
+}
+
+void requireUsable(const RecordedProgram& step) {
+  if (!step.lacks.empty())
+    throw inputError("there is no model of this recording; " + step.lacks[0]);
+  if (!step.own_cores)
+    throw inputError(
+        "its ranks shared cores, so their times are not those of a device; record with at most as "
+        "many ranks as cores");
+}
+
+}  // namespace
+
+void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
+                     const std::vector<RecordedProgram>& steps) {
+  if (steps.empty()) throw inputError("it holds no training step");
+  for (const RecordedProgram& step : steps) requireUsable(step);
+  const PlannedWork planned(run, sizes);
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.cp); ++rank) {
+    std::vector<RecordedTimes> times;
+    for (const RecordedProgram& step : steps) times.push_back(recordedTimes(step, rank));
+    addRank(planned.of(rank), planned.sync(), times);
+  }
+  std::vector<double> step_ns;
+  for (const RecordedProgram& step : steps)
+    step_ns.push_back(static_cast<double>(step.recorded_ns));
+  runs_.push_back({run, sizes, median(std::move(step_ns))});
+}
+
+void Calibrator::addRank(std::map<Stage, StageSample> planned, const Program::Collective* sync,
+                         const std::vector<RecordedTimes>& times) {
+  StageSample all;
+  for (auto& [stage, sample] : planned) {
+    sample.seconds = medianOf(times, [&](const RecordedTimes& t) { return t.of(stage); });
+    all.stages += sample.stages;
+    all.bytes += sample.bytes;
+    if (stage.first == EventKind::kGradSync && sync) {
+      sample.seconds += medianOf(times, [](const RecordedTimes& t) { return t.sync; });
+      syncs_.push_back({sample, sync->bytes, sync->ranks});
+    } else {
+      samples_[stage].push_back(sample);
+    }
+  }
+  all.seconds = medianOf(times, [&](const RecordedTimes& t) {
+    double seconds = t.between;  // with stages that no plan has
+    for (const auto& [stage, took] : t.stages)
+      if (!planned.contains(stage)) seconds += took;
+    return seconds;
+  });
+  between_.push_back(all);
+  StageSample hops = times.front().hops;
+  hops.seconds = medianOf(times, [](const RecordedTimes& t) { return t.hops.seconds; });
+  if (hops.stages > 0) hops_.push_back(hops);
+}
+
+void Calibrator::add(const Trace& trace, const ModelSizes& sizes) {
+  constexpr std::size_t kWarmUp = 2;
+  if (!trace.run()) throw inputError("it does not say what was run");
+  std::vector<std::int32_t> numbers = recordedSteps(trace);
+  if (numbers.size() > kWarmUp) numbers.erase(numbers.begin(), numbers.begin() + kWarmUp);
+  std::vector<RecordedProgram> steps;
+  steps.reserve(numbers.size());
+  for (const std::int32_t step : numbers) steps.push_back(recordedProgram(trace, step, step));
+  add(*trace.run(), sizes, steps);
+}
+
+Calibration Calibrator::fit(bool overlap) const {
+  if (runs_.empty()) throw inputError("no recording to calibrate by");
+  Calibration found;
+  found.recordings = static_cast<int>(runs_.size());
+  Hardware hardware;
+  hardware.overlap = overlap;
+  if (!hops_.empty()) {
+    const StageCost hop = fitStageCost(hops_);
+    found.link = Link{"as recorded", hop.per_byte > 0 ? 1e-9 / hop.per_byte : 0, hop.fixed * 1e6};
+    hardware.link = *found.link;
+  }
+  MeasuredDevice& measured = found.device.measured.emplace();
+  for (const auto& [stage, samples] : samples_) measured.stages[stage] = fitStageCost(samples);
+  measured.stages[kSync] = fitStageCost(syncSamples(hardware.link));
+  measured.between = fitStageCost(between_);
+  found.device.name = "as recorded";
+  std::vector<double> errors;
+  for (const Run& run : runs_) {
+    const Program program = plannedProgram(run.run, run.sizes, found.device);
+    errors.push_back(std::abs(replay(program, hardware).stepNs() / run.step_ns - 1));
+  }
+  found.worst_error = std::ranges::max(errors);
+  found.median_error = median(std::move(errors));
+  return found;
+}
+
+std::vector<StageSample> Calibrator::syncSamples(const Link& link) const {
+  std::vector<StageSample> samples;
+  if (const auto alone = samples_.find(kSync); alone != samples_.end()) samples = alone->second;
+  for (const Sync& sync : syncs_) {
+    samples.push_back(sync.sample);
+    samples.back().seconds =
+        std::max(0.0, sync.sample.seconds -
+                          1e-9 * static_cast<double>(allReduceNs(link, sync.bytes, sync.ranks)));
+  }
+  return samples;
+}
+
+ModelSizes recordedModelSizes(const Trace& trace) {
+  const RunSpec* run = trace.run();
+  if (!run || run->model_dir.empty())
+    throw inputError(
+        "it does not say which configuration its model has; record a run with --model DIR");
+  return readModelSizes(run->model_dir);
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "traces/schema/event.h"
+
+namespace ringscope::traces {
+
+/// What one kind of stage takes on a device, in seconds: `fixed` each time, and for each
+/// floating-point operation and each byte of memory traffic. None is below 0.
+struct StageCost {
+  double fixed = 0, per_flop = 0, per_byte = 0;
+};
+
+/// What stages of one kind did together, and how long they took.
+struct StageSample {
+  double stages = 0, flops = 0, bytes = 0;
+  double seconds = 0;
+};
+
+/// The cost whose shares of the samples' times come nearest to 1, in squares. Samples that took no
+/// time are passed over; without any all is 0.
+StageCost fitStageCost(const std::vector<StageSample>& samples);
+
+/// A device by what it was seen to take, in place of its peak rates.
+struct MeasuredDevice {
+  std::map<std::pair<EventKind, Direction>, StageCost> stages;
+  StageCost between;  ///< from one stage to the next, by what the one before did
+};
+
+}  // namespace ringscope::traces
