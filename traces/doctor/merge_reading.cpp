@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "traces/doctor/shared_readings.h"
+#include "traces/query/sequence_groups.h"
 
 namespace ringscope::traces {
 namespace {
@@ -27,14 +28,15 @@ struct Merges {
   const TensorRecord* out = nullptr;
   std::vector<Content> contents;  ///< of the blocks, while they are judged
 };
-using MergesAt = std::map<std::tuple<std::int32_t, std::int32_t, Layer, WorldRank>, Merges>;
+using LayerAt = std::tuple<std::int32_t, std::int32_t, Layer>;
+using MergesAt = std::map<std::pair<LayerAt, WorldRank>, Merges>;
 
 MergesAt mergesOf(const Trace& trace) {
   MergesAt all;
   for (const TensorRecord& tensor : trace.tensors()) {
     if (tensor.place.direction == Direction::kBackward || tensor.pass != Pass::kForward) continue;
     const auto merges = [&]() -> Merges& {
-      return all[{tensor.place.train_step, tensor.microbatch, tensor.place.layer, tensor.rank}];
+      return all[{{tensor.place.train_step, tensor.microbatch, tensor.place.layer}, tensor.rank}];
     };
     if (tensor.tensor.kind == TensorKind::kBlockLse)
       merges().blocks.push_back(&tensor);
@@ -137,11 +139,30 @@ MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord&
   return judged;
 }
 
+/// Whose blocks may have made some of a rank's out: all that share its sequence.
+std::vector<WorldRank> sharersOf(const Trace& trace, WorldRank rank) {
+  for (auto& members : sequenceGroups(trace))
+    if (std::ranges::find(members, rank) != members.end()) return members;
+  return {rank};
+}
+
+/// Whether they all have blocks there, and finite ones: heads that ranks share go home after.
+bool areFinite(const Trace& trace, const MergesAt& all, const LayerAt& layer, WorldRank rank) {
+  for (const WorldRank member : sharersOf(trace, rank)) {
+    const auto of_member = all.find({layer, member});
+    if (of_member == all.end() || of_member->second.block_outs.empty()) return false;
+    for (const auto* blocks : {&of_member->second.block_outs, &of_member->second.blocks})
+      for (const TensorRecord* block : *blocks)
+        if (block->stats.nan > 0 ||
+            (blocks == &of_member->second.block_outs && block->stats.inf > 0))
+          return false;
+  }
+  return true;
+}
+
 /// Of blocks that have no row without a key, a running_lse tells all that can become of the merge.
 std::optional<MergeReading> badOut(const Merges& merges) {
-  if (!merges.out || merges.out->stats.nan == 0 || merges.block_outs.empty()) return std::nullopt;
-  for (const TensorRecord* block : merges.block_outs)
-    if (block->stats.nan > 0 || block->stats.inf > 0) return std::nullopt;
+  if (!merges.out || merges.out->stats.nan == 0) return std::nullopt;
   MergeReading judged;
   judged.smallest = std::numeric_limits<double>::infinity();
   judged.largest = -judged.smallest;
@@ -176,7 +197,8 @@ MergeReading computedMerges(const Trace& trace) {
         return judged;
       }
     }
-    if (auto judged = badOut(merges)) return *judged;
+    if (auto judged = badOut(merges); judged && areFinite(trace, all, at.first, at.second))
+      return *judged;
     merges.contents.clear();
   }
   MergeReading reading;
