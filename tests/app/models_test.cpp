@@ -84,5 +84,28 @@ TEST(ModelsTest, WithoutACheckpointOneSentenceSaysSo) {
   expectOneSentence(ringscope("checkpoint " + dir.file("none")), "there is no checkpoint");
 }
 
+TEST(ModelsTest, ARecordingOfAModelCalibratesWhatIsPredictedOfIt) {
+  test::TempDir dir;
+  const std::string model = dir.file("m"), trace = dir.file("a.rscope"),
+                    train = "train --cp 1 --capture none --text " + test::sampleText();
+  ASSERT_EQ(ringscope(train + " --steps 1 --save-model " + model).code, 0);
+  ASSERT_EQ(ringscope(train + " --steps 4 --model " + model + " --trace " + trace).code, 0);
+  const std::string predict =
+      "predict --dtype float32 --seq-len 256 --model " + model + " --calibrate " + trace;
+  const auto alone = ringscope(predict + " --cp 1 --link pcie5 --json");
+  ASSERT_EQ(alone.code, 0) << alone.err;
+  const auto answer = json::parse(alone.out);
+  EXPECT_GT(answer["asked"]["step_ns"].get<double>(), 1e5);
+  EXPECT_NE(answer["assumptions"].dump().find("what it took in 1 recording,"), std::string::npos)
+      << answer["assumptions"];
+  expectOneSentence(ringscope(predict + " --cp 1"), "name the link");
+  expectOneSentence(ringscope(predict + " --cp 2 --link pcie5"),
+                    "no recording to calibrate by has a stage 'merge'");
+  ASSERT_EQ(ringscope(train + " --steps 1 --trace " + trace).code, 0);
+  expectOneSentence(ringscope(predict + " --cp 1 --link pcie5"), "record a run with --model DIR");
+  expectOneSentence(ringscope("predict " + trace + " --link pcie5 --calibrate " + trace),
+                    "--calibrate goes with --model");
+}
+
 }  // namespace
 }  // namespace ringscope

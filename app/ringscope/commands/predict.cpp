@@ -154,6 +154,8 @@ int run(const Options& o) {
   if (o.trace.empty() == o.model.empty())
     throw usageError(
         "name a TRACE whose schedule is replayed, or plan one with --model DIR; one of the two");
+  if (o.model.empty() && !o.calibrate.empty())
+    throw usageError("--calibrate goes with --model: a recorded schedule has its own times");
   return o.trace.empty() ? predictPlanned(o) : predictRecorded(o);
 }
 

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a calibrated own-device model is from training steps that it has not seen. See README.md here.
+
+    python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12] [--keep FOLDER]
+
+Random small models and runs of one and two rank threads, a core each, are trained and recorded. Every
+second one is for `ringscope predict --calibrate`, which then plans the others. Run it on an idle machine
+of two cores at least.
+"""
+
+import argparse
+import array
+import json
+import os
+import pathlib
+import random
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+
+VOCABULARY = 256
+TEXT = pathlib.Path(__file__).resolve().parents[2] / "resources/sample/text.txt"
+
+
+def shapes_of(config):
+    """Of a Llama's parameters, by their names in a Hugging Face folder."""
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    queries = config["num_attention_heads"] * config["head_dim"]
+    keys = config["num_key_value_heads"] * config["head_dim"]
+    shapes = {"model.embed_tokens.weight": [VOCABULARY, hidden], "lm_head.weight": [VOCABULARY, hidden]}
+    shapes["model.norm.weight"] = [hidden]
+    for layer in range(config["num_hidden_layers"]):
+        of_layer = {
+            "input_layernorm": [hidden],
+            "post_attention_layernorm": [hidden],
+            "self_attn.q_proj": [queries, hidden],
+            "self_attn.k_proj": [keys, hidden],
+            "self_attn.v_proj": [keys, hidden],
+            "self_attn.o_proj": [hidden, queries],
+            "mlp.gate_proj": [inner, hidden],
+            "mlp.up_proj": [inner, hidden],
+            "mlp.down_proj": [hidden, inner],
+        }
+        shapes.update({f"model.layers.{layer}.{name}.weight": shape for name, shape in of_layer.items()})
+    return shapes
+
+
+def write_model(folder, config, rng):
+    """A folder that `train --model` and `predict --model` read."""
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    some = array.array("f", [rng.gauss(0, 0.05) for _ in range(4099)])
+    header, parts, at = {}, [], 0
+    for name, shape in shapes_of(config).items():
+        count = shape[0] * (shape[1] if len(shape) > 1 else 1)
+        values = array.array("f", [1.0]) * count if len(shape) == 1 else (some * (count // 4099 + 1))[:count]
+        parts.append(values.tobytes())
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + len(parts[-1])]}
+        at += len(parts[-1])
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + b"".join(parts))
+
+
+def draw_config(rng):
+    heads = rng.choice([1, 2, 4])
+    hidden = rng.choice([64, 128, 256])
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": hidden,
+        "intermediate_size": hidden * rng.choice([2, 3, 4]),
+        "num_hidden_layers": rng.choice([1, 2, 3, 4]),
+        "num_attention_heads": heads * rng.choice([1, 2, 4]),
+        "num_key_value_heads": heads,
+        "head_dim": rng.choice([16, 32, 64]),
+        "vocab_size": VOCABULARY,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 10000.0,
+        "max_position_embeddings": 8192,
+        "hidden_act": "silu",
+        "tie_word_embeddings": False,
+        "torch_dtype": "float32",
+    }
+
+
+def draw_run(rng, config):
+    """The options that train and predict share."""
+    length, cp = rng.choice([128, 256, 512, 1024]), rng.choice([1, 2, 2, 2])
+    options = ["--cp", cp, "--seq-len", length, "--batch", rng.choice([1, 1, 2]), "--dtype", "float32"]
+    mask = rng.choice(["causal", "causal", "window", "full"])
+    options += ["--mask", mask]
+    if mask == "window":
+        options += ["--window", rng.choice([32, 100, length // 2])]
+    if cp == 2:
+        able = ["ring", "ring", "all_gather"] + ["ulysses"] * (config["num_key_value_heads"] % 2 == 0)
+        strategy = rng.choice(able)
+        options += ["--strategy", strategy]
+        even = strategy == "ulysses" or mask == "full"
+        options += ["--balance", "none" if even else rng.choice(["none", "head_tail"])]
+        if strategy == "ring":
+            options += ["--rotate", rng.choice(["p2p", "allgather"])]
+            options += ["--order", rng.choice(["diagonal_first", "diagonal_last"])]
+    return [str(option) for option in options]
+
+
+class Bench:
+    def __init__(self, asked, place):
+        self.program = str(pathlib.Path(asked.build) / "bin/ringscope")
+        self.steps, self.place = asked.steps, place
+
+    def call(self, *words):
+        done = subprocess.run(
+            [self.program, *map(str, words)],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            sys.exit(f"{' '.join(map(str, words))}\n{done.stderr}")
+        return done.stdout
+
+    def record(self, number, seed):
+        rng = random.Random(f"{seed} {number}")
+        config = draw_config(rng)
+        model, trace = self.place / f"model-{number}", self.place / f"{number}.rscope"
+        write_model(model, config, rng)
+        options = ["--model", model, *draw_run(rng, config)]
+        self.call("train", "--text", TEXT, "--steps", self.steps, "--capture", "none", "--trace", trace, *options)
+        return trace, options
+
+    def recorded_ms(self, trace):
+        """The median of its training steps but the first two."""
+        select = "SELECT max(end_ns) - min(begin_ns) FROM events GROUP BY train_step ORDER BY train_step"
+        steps = [float(line) for line in self.call("query", trace, select, "--csv").splitlines()[1:]]
+        return statistics.median(steps[2:]) / 1e6
+
+    def predicted_ms(self, options, traces):
+        """Rank threads move a message while both of them wait for it."""
+        answer = self.call("predict", *options, "--no-overlap", "--json", "--calibrate", *traces)
+        return json.loads(answer)["asked"]["step_ns"] / 1e6
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--keep", help="a folder that is not there yet")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        bench = Bench(asked, pathlib.Path(asked.keep or temporary))
+        runs = [bench.record(number, asked.seed) for number in range(asked.runs)]
+        errors = []
+        for trace, options in runs[1::2]:
+            recorded = bench.recorded_ms(trace)
+            predicted = bench.predicted_ms(options, [of_half for of_half, _ in runs[::2]])
+            errors.append(abs(predicted / recorded - 1))
+            print("%8.2f ms predicted %8.2f ms recorded %+6.1f %%  %s" % (
+                predicted, recorded, 100 * (predicted / recorded - 1), " ".join(map(str, options[2:]))))
+        errors.sort()
+        within = sum(error <= 0.15 for error in errors)
+        print(f"{within} of {len(errors)} within 15 %, median {statistics.median(errors):.1%}, "
+              f"nine of ten within {errors[len(errors) * 9 // 10]:.1%}, worst {errors[-1]:.1%}")
+
+
+if __name__ == "__main__":
+    main()
