@@ -88,7 +88,7 @@ struct SpanSum {
   }
 };
 
-/// The spans of one lane with the sums of eight, of sixty-four, and so on: whatever is looked at,
+/// The spans of one lane with the sums of sixteen, of 256, and so on: whatever is looked at,
 /// the work is that of the pixels that it takes, not that of the events in it.
 class SpanTree {
  public:
@@ -158,7 +158,7 @@ class SpanTree {
   }
 
  private:
-  static constexpr std::size_t kFan = 8;
+  static constexpr std::size_t kFan = 16;
 
   /// False: all that follows begins later than what is looked at.
   template <typename Joins, typename OnSum, typename OnSpan>
