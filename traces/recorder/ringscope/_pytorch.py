@@ -11,14 +11,24 @@ _HOMES = (
 )
 
 
+# What the recorder stands before, all private.
+_PARTS = (
+    "_templated_ring_attention",
+    "_templated_ring_attention_backward",
+    "_create_rotater",
+    "_context_parallel_buffers",
+    "_cp_options",
+)
+
+
 def context_parallel_module():
-    """The module that holds PyTorch's ring, or None where this PyTorch has none."""
+    """The module that holds PyTorch's ring, or None where this PyTorch has none, or another one."""
     for name in _HOMES:
         try:
             module = importlib.import_module(name)
         except ImportError:
             continue
-        if hasattr(module, "_templated_ring_attention"):
+        if all(hasattr(module, part) for part in _PARTS):
             return module
     return None
 
