@@ -129,4 +129,5 @@ def finish(model, losses):
         state = {"losses": losses, "random": torch.get_rng_state()}
         state.update({name: p.detach() for name, p in model.named_parameters()})
         torch.save(state, f"{os.environ['RESULT']}.{dist.get_rank()}")
+    dist.barrier()  # PyTorch 2.6 hangs where Gloo is taken down while its thread frees a sum's tensor
     dist.destroy_process_group()

@@ -236,7 +236,7 @@ class AnnotationObserver:
         ids = {}
         # Other rows than the shard's: no block() can be of it, so it is the attention itself.
         if call.direction == "forward" and q.size(2) != call.q_shape[2]:
-            named = {"block_out": results[0], "block_lse": None if operator.is_math else results[1]}
+            named = {"block_out": results[0], "block_lse": operator.lse_of(results)}
             ids = self.session.tensors(named, piece=len(call.operators), **at)
         call.operators.append(
             {
@@ -250,6 +250,7 @@ class AnnotationObserver:
                 "k_rows": rows and [0, k.size(2)],
                 "q_shape": list(q.shape),
                 "k_shape": list(k.shape),
+                **operator.says(given),
                 "tensors": ids,
                 "begin_ns": begin_ns,
                 "end_ns": end_ns,

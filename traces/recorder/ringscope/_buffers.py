@@ -6,7 +6,7 @@ import torch.distributed as dist
 
 from ._hashing import gridsum64
 from ._names import name_of
-from ._pytorch import context_parallel_module
+from ._pytorch import context_parallel_module, load_balance
 from ._session import observer
 
 
@@ -61,7 +61,7 @@ class BufferObserver:
 
     @observer
     def after(self, mesh, buffers, seq_dims, args, kwargs, before, results):
-        balancer = kwargs.get("load_balancer", args[0] if args else None)
+        balance, order = load_balance(args, kwargs)
         lengths = {}
         for index, (buffer, seq_dim, shard) in enumerate(zip(buffers, seq_dims, results)):
             if before is None or before[index] is None:
@@ -69,7 +69,7 @@ class BufferObserver:
             name, how, shape, number = before[index]
             length = shape[seq_dim]
             if length not in lengths:
-                lengths[length] = self._tokens(mesh, length, buffer.device, args, kwargs)
+                lengths[length] = self._tokens(mesh, length, buffer.device, order, args, kwargs)
             tokens, one_map = lengths[length]
             # By storage, so that a view of the buffer is known too.
             self.named[buffer.untyped_storage().data_ptr()] = name
@@ -87,7 +87,7 @@ class BufferObserver:
                     "buffer", shard, name=name, layer=None, keep=not shard.is_floating_point()
                 ),
                 tokens=tokens if one_map else None,
-                balance=type(balancer).__name__.strip("_") if balancer is not None else "",
+                balance=balance,
                 group=self.session.group(mesh.get_group()),
             )
 
@@ -122,11 +122,9 @@ class BufferObserver:
             group=self.session.group(group) if group is not None else None,
         )
 
-    def _tokens(self, mesh, length, device, args, kwargs):
+    def _tokens(self, mesh, length, device, order, args, kwargs):
         """Which tokens are left of a sequence, by the same cut of their indices. The second says
         whether all rows of a batch share them."""
-        balancer = kwargs.get("load_balancer", args[0] if args else None)
-        order = balancer._generate_indices() if balancer is not None else None
         if order is not None and order.size(0) != 1:
             return None, False
         key = (mesh, length, None if order is None else gridsum64(order))

@@ -5,6 +5,7 @@ and token embeddings."""
 import torch
 import torch.distributed as dist
 
+from . import _flex
 from ._collectives import CollectiveObserver
 from ._operators import Gate, Operator, attention_operators, collective_operators
 from ._plain import PlainAttention
@@ -25,7 +26,20 @@ class Watch:
         if dist.is_available():
             self.collectives = CollectiveObserver(session, ring, annotations)
             operators += collective_operators()
-        self.look = Gate(operators, self.around).look
+        self._gates = [Gate(operators, self.around)]
+        self._said_compiled = False
+        try:
+            self._gates.append(_flex.FlexGate(self.around))
+        except (ImportError, AttributeError, KeyError) as error:
+            session.line("limit", why=f"this PyTorch's flex_attention is not known: {error}"[:300])
+
+    def look(self, looks):
+        """Whether they are looked at from now on."""
+        for gate in self._gates:
+            gate.look(looks)
+        if not looks and not self._said_compiled and _flex.is_compiled():
+            self._said_compiled = True
+            self.session.line("limit", why="flex_attention is compiled: calls of what came of it are not observed")
 
     def around(self, operator, args, kwargs, run):
         if self.session.inside.busy:

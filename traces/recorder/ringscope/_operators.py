@@ -64,6 +64,15 @@ class Operator:
         """What it was called with, by the names of its arguments."""
         return {**dict(zip(self._names, args)), **kwargs}
 
+    def lse_of(self, results):
+        """Of attention's: to the base e, or None."""
+        return None if self.is_math else results[1]
+
+    @staticmethod
+    def says(given):
+        """What a line has of this attention that others do not have."""
+        return {}
+
 
 def attention_operators():
     found = []

@@ -31,7 +31,7 @@ class PlainAttention:
         if operator.direction == "forward":
             self._forwards[results[0].data_ptr()] = (number, layer, microbatch)
             named = {"q": given["query"], "k": given["key"], "v": given["value"]}
-            named.update(out=results[0], lse=None if operator.is_math else results[1])
+            named.update(out=results[0], lse=operator.lse_of(results))
         else:
             grad = given.get("grad_out", given.get("grad_out_"))
             named = {"dout": grad, **dict(zip(("dq", "dk", "dv"), results))}
@@ -44,6 +44,7 @@ class PlainAttention:
             "masked": mask is not None,
             "q_shape": list(given["query"].shape),
             "k_shape": list(given["key"].shape),
+            **operator.says(given),
         }
         self._write(number, forward, operator.direction, at, said, named, begin_ns, end_ns)
         if operator.is_math:

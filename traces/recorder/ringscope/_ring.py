@@ -63,6 +63,8 @@ class RingObserver:
         self._forwards = {}
         ring = context_parallel_module()
         if ring is None:
+            version = torch.__version__
+            session.line("limit", why=f"PyTorch {version} has no context_parallel that the recorder knows")
             return
         self._options = ring._cp_options
         patches.wrap(ring, "_templated_ring_attention", self._template("forward"))

@@ -13,6 +13,7 @@ import torch
 from ._pytorch import context_parallel_module, local_of
 
 _SEQ_DIM = 2  # of [B, H, S, D]
+_HANDLERS = ("custom_ops", "customized_ops")  # of the operators in the ring; the second before 2.10
 
 
 def _operators():
@@ -100,13 +101,14 @@ def cpu_context_parallel():
     """
     global _forward_template, _backward_template
     ring = context_parallel_module()
-    if ring is None or not hasattr(ring, "custom_ops"):
+    handlers = next((getattr(ring, name) for name in _HANDLERS if hasattr(ring, name)), None)
+    if handlers is None:
         raise RuntimeError("this PyTorch has no context_parallel; 2.6 or newer has")
     forward, backward = _operators()
-    if forward in ring.custom_ops:
+    if forward in handlers:
         return
     # Kept as they are now: a recorder may stand before them later.
     _forward_template = ring._templated_ring_attention
     _backward_template = ring._templated_ring_attention_backward
-    ring.custom_ops[forward] = _forward
-    ring.custom_ops[backward] = _backward
+    handlers[forward] = _forward
+    handlers[backward] = _backward

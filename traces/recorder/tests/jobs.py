@@ -2,9 +2,11 @@
 """Runs example jobs in processes of their own, and asks the doctor what it finds in what they recorded."""
 
 import glob
+import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -12,6 +14,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(HERE)
 EXAMPLES = os.path.join(PACKAGE, "examples")
 ROOT = os.path.dirname(os.path.dirname(PACKAGE))
+# Where a word in a job's text needs a PyTorch: the first, and what it is there for.
+_SINCE = {"fully_shard": ((2, 7), "PyTorch 2.7, whose FSDP2 takes tensors of a CPU")}
 
 
 def torchrun(script, *arguments, processes=2, **environment):
@@ -34,12 +38,20 @@ def table():
 
 
 def missing(script):
-    """The packages that a job imports, or the module beside it that it is made of, and that are not here."""
+    """What a job needs, or the module beside it that it is made of, and that is not here: packages that it imports,
+    or what PyTorch has only since a later version."""
     with open(os.path.join(EXAMPLES, script + ".py"), encoding="utf-8") as file:
-        imported = {line.split()[1].split(".")[0] for line in file if line.startswith(("import ", "from "))}
+        text = file.read()
+    imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE))
     beside = {name for name in imported if os.path.exists(os.path.join(EXAMPLES, name + ".py"))}
     absent = {n for n in imported - beside - {"ringscope"} if importlib.util.find_spec(n) is None}
+    absent |= {why for word, (first, why) in _SINCE.items() if word in text and torch_version() < first}
     return absent.union(*(missing(name) for name in beside))
+
+
+def torch_version():
+    """As (2, 11)."""
+    return tuple(map(int, importlib.metadata.version("torch").split(".")[:2]))
 
 
 def program():

@@ -10,7 +10,7 @@ import unittest
 
 import torch
 
-from jobs import PACKAGE, torchrun
+from jobs import PACKAGE, missing, torchrun
 from test_recording import lines_of, of_kind
 
 sys.path.insert(0, PACKAGE)
@@ -33,6 +33,8 @@ def values_of(folder, tensor):
 class Sharded(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        if absent := missing("fsdp_cp"):
+            raise unittest.SkipTest(f"it needs {' and '.join(absent)}")
         cls.place = tempfile.TemporaryDirectory()
         cls.folder = os.path.join(cls.place.name, "run1")
         torchrun("fsdp_cp.py", cls.folder)

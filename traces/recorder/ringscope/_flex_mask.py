@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a mask or score function of flex_attention is called, and which pairs of rows and keys a mask attends."""
+
+import re
+import weakref
+
+import torch
+
+from ._hashing import gridsum64
+
+_MOST_PAIRS = 1 << 24  # what a mask is asked about; of more it is not said what it attends
+_FRAME = re.compile(r'File "[^"]*", line \d+, in (.+)')
+_CALLER = "_flex_attention_hop_wrapper"
+_JOINED = ("and_mask", "or_mask")  # by PyTorch, of others
+_UNKNOWN = {"kind": None, "attended": None}
+
+_known = weakref.WeakKeyDictionary()  # by the traced mask
+
+
+def called(function):
+    """The name of a mask or score function, or that of what it was traced from; of PyTorch's and_masks() and
+    or_masks() also those within. None where it is not told."""
+    if not isinstance(function, torch.fx.GraphModule):
+        return getattr(function, "__name__", None)
+    outer, inner = None, []
+    for node in function.graph.nodes:
+        frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+        within = frames[frames.index(_CALLER) + 1 :] if _CALLER in frames else []
+        outer = outer or next(iter(within), None)
+        inner += [name for name in within[1:2] if name not in inner]
+    return f"{outer}({', '.join(inner)})" if outer in _JOINED and inner else outer
+
+
+def changes_scores(function):
+    """Whether it returns other scores than it got."""
+    if not isinstance(function, torch.fx.GraphModule):
+        return getattr(function, "__name__", None) != "_identity"
+    nodes = list(function.graph.nodes)
+    returned = nodes[-1].args[0]
+    return (returned[0] if isinstance(returned, tuple) else returned) is not nodes[0]
+
+
+def mask_of(function, buffers, q, k):
+    """{"kind": causal, full, window (with "window": keys that a query sees, itself too), other or None: not
+    known; "attended": the share of pairs}, of q [B, H, S, D] and k. `buffers`: what the mask reads beside
+    the places of rows and keys."""
+    sizes = (*_batch_and_heads(function, q), q.size(2), k.size(2))
+    if torch.Size(sizes).numel() > _MOST_PAIRS:
+        return dict(_UNKNOWN)
+    try:
+        known = _known.setdefault(function, {})
+        key = (sizes, *(gridsum64(b.to(torch.float64)) if torch.is_tensor(b) else b for b in buffers))
+        if key not in known:
+            known[key] = _kind_of(_pairs(function, buffers, sizes, q.device))
+        return dict(known[key])
+    except Exception:  # noqa: BLE001: a function of the job's, which may need what it has only in its kernel
+        return dict(_UNKNOWN)
+
+
+def _batch_and_heads(function, q):
+    """1 where a mask does not ask for it."""
+    if not isinstance(function, torch.fx.GraphModule):
+        return q.size(0), q.size(1)
+    asked = [bool(node.users) for node in function.graph.nodes][:2]
+    return [size if used else 1 for size, used in zip(q.shape, asked)]
+
+
+def _pairs(function, buffers, sizes, device):
+    """Which are attended: [B, H, rows, keys], true or false."""
+    from torch.nn.attention.flex_attention import create_mask
+
+    return create_mask(lambda b, h, row, key: function(b, h, row, key, *buffers), *sizes, device=device)
+
+
+def _kind_of(pairs):
+    attended = int(pairs.sum()) / pairs.numel()
+    if attended == 1.0:
+        return {"kind": "full", "attended": attended}
+    rows, keys = pairs.shape[-2:]
+    if rows == keys:
+        at = torch.arange(rows, device=pairs.device)
+        distance = at[:, None] - at[None]
+        if bool((pairs == (distance >= 0)).all()):
+            return {"kind": "causal", "attended": attended}
+        window = int(pairs[0, 0, -1].sum())
+        if bool((pairs == ((distance >= 0) & (distance < window))).all()):
+            return {"kind": "window", "window": window, "attended": attended}
+    return {"kind": "other", "attended": attended}
