@@ -11,6 +11,7 @@
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
+#include "viz/paint/compare_cards.h"
 #include "viz/paint/compare_painter.h"
 
 namespace ringscope::viz {
@@ -138,7 +139,7 @@ TEST_F(CompareViewTest, KeysChooseRowsOpenPlacesAndGoToTheNextDifference) {
 TEST_F(CompareViewTest, TheVerdictLeadsToTheFirstDifference) {
   compare();
   window.navigator().setPlace(test::placeAt(1, 1, traces::Direction::kForward, 0));
-  click({60, kCompareHead + 14});
+  click({60, CompareCards(view->QWidget::width(), scene()).head + 14});
   EXPECT_EQ(window.navigator().place().train_step, 0);
   EXPECT_EQ(window.navigator().tensor(), "buffer.position_ids");
 }
@@ -224,7 +225,8 @@ TEST_F(CompareViewTest, TheWheelMovesTheRowsUnderTheCards) {
   window.resize(1280, 720);
   QTest::qWait(20);
   const auto cards = [&] {
-    return view->grab().toImage().copy(0, 0, view->QWidget::width() - 12, int(kCompareHead) - 8);
+    return view->grab().toImage().copy(0, 0, view->QWidget::width() - 12,
+                                       int(CompareCards(view->QWidget::width(), scene()).head) - 8);
   };
   const QImage before = cards(), all = view->grab().toImage();
   QTest::keyClick(view, Qt::Key_PageDown);

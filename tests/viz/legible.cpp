@@ -49,4 +49,11 @@ std::vector<std::string> illegible(const Drawn& picture) {
   return wrong;
 }
 
+std::string wordsIn(const Drawn& picture, const QRectF& part) {
+  QString all;
+  for (const DrawnText& text : picture.texts())
+    if (part.contains(text.ink.center())) all += text.words + " ";
+  return all.simplified().toStdString();
+}
+
 }  // namespace ringscope::test

@@ -13,4 +13,8 @@ namespace ringscope::test {
 /// that lie upon other words. Words of which nothing is seen, as they are scrolled out, are fine.
 std::vector<std::string> illegible(const Drawn& picture);
 
+/// The words that stand in a part of a drawing, in the order of drawing: what was left out of a
+/// sentence for want of room, or wrapped, can be told from the sentence.
+std::string wordsIn(const Drawn& picture, const QRectF& part);
+
 }  // namespace ringscope::test

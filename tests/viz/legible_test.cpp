@@ -8,6 +8,7 @@
 #include "tests/support/places.h"
 #include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
+#include "viz/paint/compare_cards.h"
 #include "viz/window/elided_label.h"
 
 namespace ringscope::viz {
@@ -119,6 +120,41 @@ TEST_F(LegibleTest, WordsOfTwoRunsSideBySide) {
   for (const QSize size : {QSize(1280, 720), QSize(1920, 1080), QSize(2600, 1080)}) {
     window.resize(size);
     expectLegible("at " + std::to_string(size.width()));
+  }
+}
+
+/// Beside the buttons, beside the name alone, or under them.
+TEST_F(LegibleTest, TheCardsOfTwoRunsHaveAllTheirWordsBesideTheirButtons) {
+  open(restartingPositions());
+  window.showView("compare");
+  for (const std::string name : {"b", "missing_position_ids"}) {
+    const std::string other = dir.file(name + ".rscope");
+    test::recordFile(test::contiguous(), other);
+    window.compareWith(QString::fromStdString(other), {});
+    ASSERT_TRUE(
+        QTest::qWaitFor([&] { return window.viewing().comparison.runs() != nullptr; }, 20000));
+    const CompareScene scene = makeCompareScene(*window.viewing().comparison.runs(), false, 0, {});
+    for (const char* theme : {"dark", "light"})
+      for (const QSize size : {QSize(1280, 720), QSize(1920, 1080), QSize(3840, 2160)}) {
+        window.setTheme(Theme::named(theme));
+        window.resize(size);
+        const std::string what = name + ", " + theme + " " + std::to_string(size.width());
+        expectLegible(what);
+        test::Drawn picture(window.size());
+        window.render(&picture);
+        const auto* view = window.findChild<Stage*>()->currentWidget();
+        const CompareCards cards(view->width(), scene);
+        const QPointF corner = view->mapTo(&window, QPoint(0, 0));
+        for (const auto& [box, card] :
+             {std::pair(cards.first, scene.a), std::pair(cards.second, scene.b)}) {
+          const std::string words = test::wordsIn(picture, box.translated(corner));
+          for (const std::string& line :
+               {card.letter + " " + card.name, card.headline, card.numbers})
+            EXPECT_NE(words.find(line), std::string::npos)
+                << what << ": " << line << " in " << words;
+        }
+        EXPECT_GE(cards.buttonCount(), size.width() > 1280 ? 3 : 2) << what;
+      }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "viz/paint/compare_cards.h"
 #include "viz/paint/flow.h"
 #include "viz/paint/place_table.h"
 #include "viz/paint/position_strip_painter.h"
@@ -12,7 +13,6 @@ namespace {
 
 constexpr double kSide = 20, kGap = 12, kCostRow = 19, kTitle = 22;
 constexpr double kWideFrom = 1100, kSideWidth = 368, kPositions = 24, kFloor = 24;
-constexpr double kTwo = 152, kThree = 232, kThreeFrom = 440;  // buttons on a card so wide
 
 QString words(const std::string& text) {
   return QString::fromStdString(text);
@@ -29,7 +29,8 @@ class Layout {
  public:
   Layout(const QRectF& area, const CompareScene& scene) : scene_(scene) {
     const bool wide = area.width() >= kWideFrom;
-    main_ = QRectF(area.left() + kSide, area.top() + kCompareHead, area.width() - 2 * kSide, 0);
+    main_ = QRectF(area.left() + kSide, area.top() + CompareCards(area.width(), scene).head,
+                   area.width() - 2 * kSide, 0);
     beside_ = main_;
     if (wide) {
       main_.setWidth(main_.width() - kSideWidth - 2 * kGap);
@@ -170,22 +171,6 @@ class Page {
     }
     at_.table.paint(p_, scene_.places, look.seen, look.selected, theme_);
   }
-  void card(const QRectF& box, const RunCard& card, const QColor& stripe, double buttons) {
-    p_.setPen(QPen(theme_.line, 1));
-    p_.setBrush(theme_.panel);
-    p_.drawRoundedRect(box, 6, 6);
-    p_.setPen(Qt::NoPen);
-    p_.setBrush(stripe);
-    p_.drawRoundedRect(QRectF(box.left(), box.top(), 4, box.height()), 2, 2);
-    QRectF line(box.left() + 16, box.top() + 5, box.width() - 24 - buttons, 18);
-    p_.setPen(theme_.text);
-    drawElided(p_, line, words(card.letter + "  " + card.name), textFont(13, QFont::DemiBold));
-    p_.setPen(theme_.dim);
-    line.translate(0, 18);
-    drawElided(p_, line, words(card.headline), textFont(12));
-    line.translate(0, 17);
-    drawElided(p_, line, words(card.numbers), monoFont(11));
-  }
 
  private:
   void cost(const QRectF& line, const CostRow& row, bool head) {
@@ -212,19 +197,7 @@ class Page {
   const Theme& theme_;
 };
 
-/// The card of the first or of the second recording.
-QRectF cardBox(const QRectF& seen, int which) {
-  const double width = (seen.width() - 2 * kSide - kGap) / 2;
-  return {seen.left() + kSide + (width + kGap) * which, seen.top() + 10, width, 62};
-}
-
 }  // namespace
-
-QRectF compareButtons(double width) {
-  const QRectF card = cardBox(QRectF(0, 0, width, 0), 1);
-  const double buttons = card.width() > kThreeFrom ? kThree : kTwo;
-  return {card.right() - buttons - 8, card.top(), buttons, card.height()};
-}
 
 void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
                   const CompareLook& look, const Theme& theme) {
@@ -238,10 +211,7 @@ void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
   layout.remarks.paint(p, theme.wait, theme);
   layout.left_out.paint(p, theme.dim, theme);
   page.places(look);
-  p.fillRect(QRectF(look.seen.topLeft(), QSizeF(look.seen.width(), kCompareHead - 4)),
-             theme.background);
-  page.card(cardBox(look.seen, 0), scene.a, theme.accent, 0);
-  page.card(cardBox(look.seen, 1), scene.b, theme.dim, compareButtons(look.seen.width()).width());
+  CompareCards(look.seen.width(), scene).paint(p, look.seen, scene, theme);
 }
 
 double compareHeight(double width, const CompareScene& scene) {

@@ -9,11 +9,6 @@
 
 namespace ringscope::viz {
 
-/// The height of the cards of both recordings, which stay in sight.
-inline constexpr double kCompareHead = 82;
-/// What the card of the second recording leaves to buttons, in a view of this width.
-QRectF compareButtons(double width);
-
 /// What of the page is drawn.
 struct CompareLook {
   QRectF seen;               ///< the part that is in sight: the cards are at its top

@@ -9,6 +9,7 @@
 #include <QTimer>
 #include <QToolTip>
 
+#include "viz/paint/compare_cards.h"
 #include "viz/paint/compare_painter.h"
 #include "viz/paint/page.h"
 #include "viz/views/view.h"
@@ -83,7 +84,7 @@ class CompareView : public View {
     paintNote(painter, page.adjusted(0, 0, 0, -72), sentence().toStdString(), *theme_);
   }
   void mousePressEvent(QMouseEvent* event) override {
-    if (!runs_ || onPage(event->position()).y() < scrollTop() + kCompareHead) return;
+    if (!runs_ || onPage(event->position()).y() < scrollTop() + head()) return;
     const CompareHit hit = compareHit(onPage(event->position()), page(), scene_);
     if (hit.floor) return openFloor();
     if (hit.verdict) return go(runs_->comparison.first());
@@ -114,10 +115,7 @@ class CompareView : public View {
   bool event(QEvent* event) override {
     if (event->type() != QEvent::ToolTip || !runs_) return View::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
-    const CompareHit hit = compareHit(onPage(help->pos()), page(), scene_);
-    QToolTip::showText(
-        help->globalPos(),
-        hit.row ? QString::fromStdString(scene_.places[*hit.row].sentence) : QString(), this);
+    QToolTip::showText(help->globalPos(), tipAt(onPage(help->pos())), this);
     return true;
   }
   void dragEnterEvent(QDragEnterEvent* event) override {
@@ -129,8 +127,19 @@ class CompareView : public View {
   }
 
  private:
+  /// The height of the cards, which stay in sight.
+  double head() const { return CompareCards(QWidget::width() / zoom_, scene_).head; }
   QRectF seen() const {
     return {0, scrollTop(), QWidget::width() / zoom_, QWidget::height() / zoom_};
+  }
+  QString tipAt(const QPointF& point) const {
+    const CompareCards cards(QWidget::width() / zoom_, scene_);
+    for (const auto& [card, run] :
+         {std::pair(&cards.first, &runs_->run), {&cards.second, &runs_->other}})
+      if (card->translated(0, scrollTop()).contains(point))
+        return QString::fromStdString(run->path);
+    const CompareHit hit = compareHit(point, page(), scene_);
+    return hit.row ? QString::fromStdString(scene_.places[*hit.row].sentence) : QString();
   }
   /// The row that was chosen; as many as there are: none was, or it is not listed.
   std::size_t selected() const {
@@ -146,8 +155,7 @@ class CompareView : public View {
   void choose(std::size_t row) {
     const PlaceRow& chosen = scene_.places[row];
     name_ = idOf(chosen);
-    reveal(compareRow(page(), scene_, row).top(), compareRow(page(), scene_, row).bottom(),
-           kCompareHead);
+    reveal(compareRow(page(), scene_, row).top(), compareRow(page(), scene_, row).bottom(), head());
     const std::string sentence = chosen.sentence;
     viewing_.navigator.goTo(cursorAt(chosen.place, chosen.tensor, chosen.rank, cursor()));
     Q_EMIT viewing_.navigator.told(QString::fromStdString(sentence));
@@ -207,14 +215,17 @@ class CompareView : public View {
     const double width = QWidget::width() / zoom_, height = QWidget::height() / zoom_;
     open_->setText(runs_ ? "Open …" : "Open a second recording …");
     close_->setText(busy ? "Cancel" : "Close");
-    constexpr double kHigh = 29, kWide = 216, kNarrow = 72, kGap = 8;
+    constexpr double kHigh = kCardButtonHigh, kWide = 216, kNarrow = kCardButton;
+    constexpr double kGap = kCardButtonGap;
     const double top = height / 2 + 20,
                  left = (width - (none ? kWide : kWide + kGap + kNarrow)) / 2;
     QRectF open(left, top, kWide, kHigh), close(left + kWide + kGap, top, kNarrow, kHigh), beside;
     if (busy) close = QRectF((width - kNarrow) / 2, top, kNarrow, kHigh);
+    bool has_three = false;
     if (runs_) {
-      const QRectF on_card = compareButtons(width);
-      close = QRectF(on_card.right() - kNarrow, on_card.center().y() - kHigh / 2, kNarrow, kHigh);
+      const CompareCards cards(width, scene_);
+      has_three = cards.buttonCount() >= 3;
+      close = QRectF(cards.buttons.right() - kNarrow, cards.buttons.top(), kNarrow, kHigh);
       open = close.translated(-kNarrow - kGap, 0);
       beside = open.translated(-kNarrow - kGap, 0);
     }
@@ -224,8 +235,7 @@ class CompareView : public View {
     };
     put(open_, open, !busy);
     put(close_, close, !none);
-    put(beside_, beside,
-        runs_ && !of_.before() && beside.left() >= compareButtons(width).left() - 1);
+    put(beside_, beside, has_three && !of_.before());
   }
 
   Comparison& of_;
