@@ -59,11 +59,12 @@ class Teller {
     if (job.number == 0) return tellRefused(job);
     if (job.number != number_) begin(job);
     tellRefused(job);
+    if (!job.isHere()) return;  // ended() tells how
     const auto waits = traces::whoWaits(job.ranks);
     const bool hanging =
         traces::hangs(waits, static_cast<std::int64_t>(options_.after_s * 1'000'000'000));
     if (hanging && !hanging_) tellWaits(waits);
-    if (!hanging && hanging_ && job.isHere()) say("goes on", "the job goes on", {});
+    if (!hanging && hanging_) say("goes on", "the job goes on", {});
     hanging_ = hanging;
   }
 
