@@ -138,10 +138,14 @@ class Gate:
         seen, redispatch, thread = self._seen, operator.func.redispatch, self._thread
         after = torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, key))
 
+        def on(keys, args, kwargs):
+            if operator.is_math:  # here PyTorch makes other operators of it, also for tensor subclasses
+                return operator.func.decompose(*args, **kwargs)
+            return redispatch(keys & after, *args, **kwargs)
+
         def before(keys, *args, **kwargs):
-            keys = keys & after
             if threading.get_ident() != thread and torch._C._current_graph_task_id() == -1:
-                return redispatch(keys, *args, **kwargs)
-            return seen(operator, args, kwargs, lambda: redispatch(keys, *args, **kwargs))
+                return on(keys, args, kwargs)
+            return seen(operator, args, kwargs, lambda: on(keys, args, kwargs))
 
         return before
