@@ -12,6 +12,7 @@
 #include "traces/core/error.h"
 #include "traces/core/resources.h"
 #include "viz/session/problem.h"
+#include "viz/views/timeline_view.h"
 #include "viz/window/application.h"
 #include "viz/window/main_window.h"
 
@@ -20,7 +21,8 @@ namespace {
 using namespace ringscope;
 
 struct Options {
-  QString trace, run, screenshot, view = "ring", at, size, theme, explain, output, against, floor;
+  QString trace, run, screenshot, view = "ring", at, size, theme, explain, output, against, floor,
+                                  axis;
   std::optional<traces::ListenOptions> listen;
 };
 
@@ -31,6 +33,7 @@ Options listening(const QCommandLineParser& parser) {
   Options options;
   options.view = parser.value("view");
   options.theme = parser.value("theme");
+  options.axis = parser.value("axis");
   options.listen = {parser.positionalArguments().value(0).toStdString(),
                     qgetenv("RINGSCOPE_TOKEN").toStdString(), parser.value("output").toStdString()};
   return options;
@@ -54,6 +57,8 @@ Options parse(const QApplication& app) {
        {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
        {"view", "The view to show", "NAME", "ring"},
        {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},
+       {"axis", "The Timeline's axis: recorded, or own-device, a model of ranks on own devices",
+        "NAME", "recorded"},
        {"size", "Size of a screenshot", "WxH", "1920x1080"},
        {"theme", "dark, light, contrast-dark or contrast-light", "NAME"},
        {"explain",
@@ -83,7 +88,8 @@ Options parse(const QApplication& app) {
           parser.value("explain"),
           parser.value("output"),
           parser.value("against"),
-          parser.value("floor")};
+          parser.value("floor"),
+          parser.value("axis")};
 }
 
 QSize parseSize(const QString& text) {
@@ -117,6 +123,17 @@ void goTo(viz::Navigator& navigator, const QString& at) {
   navigator.setCursor(cursor);
 }
 
+viz::TimelineView& timelineOf(const viz::MainWindow& window) {
+  return *window.findChild<viz::TimelineView*>();
+}
+
+/// The Timeline's axis that --axis names.
+void setAxis(const viz::MainWindow& window, const QString& name) {
+  if (name != "recorded" && name != "own-device")
+    throw usageError("--axis " + name.toStdString() + " is neither recorded nor own-device");
+  if (name == "own-device") timelineOf(window).setOwnDevices(true);
+}
+
 int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) {
   const double ratio = window.devicePixelRatioF();
   window.resize((QSizeF(size) / ratio).toSize());
@@ -125,6 +142,7 @@ int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) 
   goTo(window.navigator(), options.at);
   QApplication::processEvents();
   QApplication::processEvents();
+  while (timelineOf(window).replaying()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
   if (!window.grab().save(options.screenshot))
     throw inputError(options.screenshot.toStdString() + " cannot be written");
   return 0;
@@ -180,6 +198,7 @@ int run(viz::Application& app, const Options& options) {
   };
   if (!options.theme.isEmpty()) window.setTheme(viz::Theme::named(options.theme));
   window.showView(options.view);
+  setAxis(window, options.axis);
   if (!options.against.isEmpty()) window.compareWith(options.against, options.floor);
   if (!options.screenshot.isEmpty()) {
     if (options.trace.isEmpty()) throw usageError("--screenshot needs a TRACE");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of ringscope-gui, as it is run without a display: --explain, and what is
-// refused.
+// The command line of ringscope-gui, as it is run without a display: --explain, --axis, and what
+// is refused.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -86,6 +86,33 @@ TEST(ExplainTest, TheTextsComeWithTheProgram) {
   const auto alone = test::runProgram(dir.file("bin/ringscope-gui"), run);
   EXPECT_EQ(alone.code, 0) << alone.err;
   EXPECT_TRUE(isOnePage(dir.file("page.pdf")));
+}
+
+TEST(WindowCommandTest, AScreenshotShowsTheTimelineOnTheAxisThatIsAskedFor) {
+  const test::TempDir dir;
+  const auto shot = [&](const std::string& view, const std::string& more) {
+    const std::string picture = dir.file("shot.png");
+    const auto result =
+        window(kRecording + " --view " + view + " --size 1280x720 --screenshot " + picture + more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return test::slurp(picture);
+  };
+  const std::string recorded = shot("timeline", "");
+  EXPECT_EQ(shot("timeline", " --axis recorded"), recorded);
+  const std::string model = shot("timeline", " --axis own-device");
+  EXPECT_NE(model, recorded);
+  EXPECT_EQ(shot("timeline", " --axis own-device"), model) << "it waits until it is drawn";
+  EXPECT_EQ(shot("ring", " --axis own-device"), shot("ring", "")) << "no other view has the axis";
+}
+
+TEST(WindowCommandTest, AnAxisThatThereIsNotIsRefusedInASentence) {
+  const test::TempDir dir;
+  const auto refused =
+      window(kRecording + " --axis wall --view timeline --screenshot " + dir.file("shot.png"));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--axis wall is neither recorded nor own-device"), std::string::npos)
+      << refused.err;
+  EXPECT_FALSE(fs::exists(dir.file("shot.png")));
 }
 
 TEST(WindowCommandTest, ListeningTakesNoPlaceOrSizeOfAScreenshot) {

@@ -193,8 +193,8 @@ void expectConclusion(const viz::CompareScene& scene, const RunComparison& compa
     return;
   }
   EXPECT_EQ(scene.verdict == viz::Agreement::kSame, differing == 0) << head;
-  static const std::regex kDiffer("^≠ ([\\d,]+) of ([\\d,]+) comparisons? differ");
-  static const std::regex kAgree("^✓ (?:All ([\\d,]+)|The one) comparisons? ");
+  static const std::regex kDiffer("^≠ ([\\d,]+) of ([\\d,]+) comparisons? differs?\\b");
+  static const std::regex kAgree("^✓ (?:All ([\\d,]+) comparisons agree|The comparison agrees) ");
   std::smatch w;
   const bool differ = std::regex_search(head, w, kDiffer);
   EXPECT_EQ(differ, differing > 0) << head;

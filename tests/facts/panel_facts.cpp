@@ -77,9 +77,9 @@ void expectPositions(const Case& c, const Look& look) {
   std::int64_t wrong = 0;
   for (int rank = 0; rank < c.cp; ++rank) wrong += wrongPositions(c, look, rank);
   const auto all = std::to_string(c.oracle(look.step, look.group).plan().length);
-  EXPECT_EQ(says, wrong == 0
-                      ? "✓ all " + all + " as they should be"
-                      : "▲ " + std::to_string(wrong) + " of " + all + " position ids differ");
+  EXPECT_EQ(says, wrong == 0 ? "✓ all " + all + " as they should be"
+                             : "▲ " + std::to_string(wrong) + " of " + all + " position ids " +
+                                   (wrong == 1 ? "differs" : "differ"));
 }
 
 void expectMemory(const Case& c, const Look& look) {

@@ -57,7 +57,8 @@ class SentenceFacts {
     std::smatch words;
     ASSERT_TRUE(std::regex_search(
         said, words,
-        std::regex("(its|the) (\\d+) queries(?: of ranks ([^a-z]*), for heads? ([\\d–]+),)?")));
+        std::regex(
+            "(its|the) (\\d+) quer(?:y|ies)(?: of ranks ([^a-z]*), for heads? ([\\d–]+),)?")));
     EXPECT_EQ(std::stol(words[2]), std::ssize(oracle_.queries(look_.rank, held)));
     const bool shared = oracle_.plan().ulysses > 1;
     EXPECT_EQ(words[1], shared ? "the" : "its");

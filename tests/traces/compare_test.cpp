@@ -203,6 +203,19 @@ TEST(CompareRunsTest, OfEventsAloneWhatTheyTookIsComparedAndNoVerdictGiven) {
   EXPECT_EQ(conclusionOf(both).front().substr(0, 7), "– No ");
 }
 
+TEST(CompareRunsTest, OneComparisonIsNotCalledAllOfThem) {
+  const std::string run = "run cp=1\nnote step.0 ";
+  const auto said = [&](const char* ours, const char* theirs) {
+    return conclusionOf(compared(run + ours, run + theirs)).front();
+  };
+  EXPECT_EQ(said("{\"loss\": 2}\n", "{\"loss\": 2}\n"),
+            "✓ The comparison agrees bit for bit or by statistics.");
+  EXPECT_EQ(said("{\"loss\": 2, \"grad_norm\": 1}\n", "{\"loss\": 2, \"grad_norm\": 1}\n"),
+            "✓ All 2 comparisons agree bit for bit or by statistics.");
+  const std::string differs = said("{\"loss\": 2}\n", "{\"loss\": 1}\n");
+  EXPECT_TRUE(differs.starts_with("≠ 1 of 1 comparison differs. First: ")) << differs;
+}
+
 TEST(CompareRunsTest, RecordingsWithoutACommonPlaceAreRefused) {
   try {
     compared("run cp=1\n", onOneRank("1,2,3,4"));

@@ -42,6 +42,8 @@ TEST(ProseTest, CountsAreGroupedAndTheirNounsInflected) {
   EXPECT_EQ(describeCount(1'000'000), "1,000,000");
   EXPECT_EQ(describeCount(-100), "-100");
   EXPECT_EQ(describeCount(-1204), "-1,204");
+  EXPECT_EQ(describeAll(1, "comparison"), "The comparison");
+  EXPECT_EQ(describeAll(1204, "comparison"), "All 1,204 comparisons");
   EXPECT_EQ(describeCount(1, "event"), "1 event");
   EXPECT_EQ(describeCount(0, "event"), "0 events");
   EXPECT_EQ(describeCount(1204, "event"), "1,204 events");

@@ -249,7 +249,7 @@ void takeRest(PaintedWords& words, const viz::DiffScene& scene) {
   if (count == 0) return words.must("not compared");
   const auto wrong = std::ranges::count_if(scene.rest, &viz::DiffRow::wrong);
   words.must(wrong > 0 ? "▲ " + std::to_string(wrong) + " of " + std::to_string(count) +
-                             " diverge; worst first"
+                             (wrong == 1 ? " diverges" : " diverge") + "; worst first"
                        : "✓ none of " + std::to_string(count) + " diverges; worst first");
   std::ptrdiff_t shown = 0;
   for (; shown < count; ++shown) {
@@ -263,7 +263,8 @@ void takeRest(PaintedWords& words, const viz::DiffScene& scene) {
   const auto hidden =
       std::count_if(scene.rest.begin() + shown, scene.rest.end(), [](auto& r) { return r.wrong; });
   words.must("and " + std::to_string(count - shown) + " more, " +
-             (hidden ? std::to_string(hidden) + " of them diverge" : "none of them diverges"));
+             (hidden ? std::to_string(hidden) + " of them diverge" + (hidden == 1 ? "s" : "")
+                     : "none of them diverges"));
 }
 
 }  // namespace

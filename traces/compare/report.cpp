@@ -114,17 +114,20 @@ std::string describe(const CostPair& pair, Cost cost) {
 
 std::vector<std::string> conclusionOf(const RunComparison& comparison) {
   const TensorDifference* first = comparison.first();
-  const std::string compared =
-      describeCount(static_cast<std::int64_t>(comparison.all.size()), "comparison");
+  const std::int64_t all = std::ssize(comparison.all);
+  const std::string compared = describeCount(all, "comparison");
   if (comparison.all.empty())
     return {
         "– No tensor and no number is recorded at the same place of both: whether their values "
         "differ is not known."};
   if (!first)
-    return {comparison.has_floor ? "✓ In " + compared + " nothing differs by more than equal runs."
-                                 : "✓ All " + compared + " agree bit for bit or by statistics."};
+    return {comparison.has_floor
+                ? "✓ In " + compared + " nothing differs by more than equal runs."
+                : "✓ " + describeAll(all, "comparison") + (all == 1 ? " agrees" : " agree") +
+                      " bit for bit or by statistics."};
   std::string text = "≠ " + describeCount(comparison.differing()) + " of " + compared +
-                     " differ. First: " + describe(*first) + " " + describeSize(*first);
+                     (comparison.differing() == 1 ? " differs" : " differ") +
+                     ". First: " + describe(*first) + " " + describeSize(*first);
   if (const std::string where = describeWhere(*first); !where.empty()) text += ", at " + where;
   std::vector<std::string> lines = {text + "."};
   const TensorDifference* steepest = comparison.steepest();

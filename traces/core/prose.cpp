@@ -57,6 +57,10 @@ std::string describeCount(std::int64_t count, std::string_view noun) {
   return describeCount(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+std::string describeAll(std::int64_t count, std::string_view noun) {
+  return count == 1 ? "The " + std::string(noun) : "All " + describeCount(count, noun);
+}
+
 std::string describeMultiple(double multiple) {
   if (!std::isfinite(multiple)) return "∞×";
   if (multiple >= 1e9) return printed("%.*e", 1, multiple) + "×";

@@ -20,6 +20,8 @@ std::string describeSeconds(double seconds);
 std::string describeCount(std::int64_t count);
 /// "1 event", "1,204 events": `noun` is the singular of a word whose plural ends in s.
 std::string describeCount(std::int64_t count, std::string_view noun);
+/// "The comparison", "All 1,204 comparisons": likewise, to begin a sentence with.
+std::string describeAll(std::int64_t count, std::string_view noun);
 /// "0.9×", "8,400×", "7.8 M×", "8.5e+37×"; "∞×" when it is not finite.
 std::string describeMultiple(double multiple);
 /// "87 %" of a share of one.

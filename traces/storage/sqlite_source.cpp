@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "traces/core/prose.h"
 #include "traces/storage/schema.h"
 
 namespace ringscope::traces {
@@ -237,8 +238,9 @@ void SqliteSource::listWhatIsLeft(Listing& listing) {
     }
   }
   if (lost > 0)
-    listing.problem(std::to_string(lost) + " chunks between " + std::to_string(gap_begin) +
-                    " and " + std::to_string(listing.last) + " cannot be read");
+    listing.problem(describeCount(static_cast<std::int64_t>(lost), "chunk") + " between " +
+                    std::to_string(gap_begin) + " and " + std::to_string(listing.last) +
+                    " cannot be read");
 }
 
 Chunk SqliteSource::read(std::uint64_t seq) {

@@ -156,7 +156,10 @@ void drawTable(QPainter& p, const QRectF& area, const Layout& layout, std::size_
 /// "▲ 3 of 21 diverge", of what is listed worst first.
 QString restVerdict(const std::vector<DiffRow>& rows) {
   const auto wrong = std::ranges::count_if(rows, &DiffRow::wrong);
-  return wrong > 0 ? QString("▲ %1 of %2 diverge; worst first").arg(wrong).arg(rows.size())
+  return wrong > 0 ? QString("▲ %1 of %2 %3; worst first")
+                         .arg(wrong)
+                         .arg(rows.size())
+                         .arg(wrong == 1 ? "diverges" : "diverge")
                    : QString("✓ none of %1 diverges; worst first").arg(rows.size());
 }
 
@@ -223,7 +226,10 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
   p.setFont(textFont(12));
   p.setPen(hidden ? theme.wrong : theme.dim);
   p.drawText(QRectF(box.left(), y, box.width(), kRestRow), Qt::AlignVCenter,
-             hidden ? QString("and %1 more, %2 of them diverge").arg(count - shown).arg(hidden)
+             hidden ? QString("and %1 more, %2 of them %3")
+                          .arg(count - shown)
+                          .arg(hidden)
+                          .arg(hidden == 1 ? "diverges" : "diverge")
                     : QString("and %1 more, none of them diverges").arg(count - shown));
 }
 

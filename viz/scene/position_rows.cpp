@@ -44,8 +44,8 @@ std::string PositionStrip::verdict() const {
               " ranks are not recorded";
   }
   if (wrong > 0)
-    return "▲ " + std::to_string(wrong) + " of " + std::to_string(all) + " position ids differ" +
-           missing;
+    return "▲ " + std::to_string(wrong) + " of " + std::to_string(all) + " position ids " +
+           (wrong == 1 ? "differs" : "differ") + missing;
   const std::string right = std::to_string(all) + " as they should be";
   return missing.empty() ? "✓ all " + right : right + missing;
 }

@@ -71,7 +71,8 @@ class Sentence {
 
   /// "its 16 queries", "the 64 queries of ranks 0–3, for heads 2–3,"
   std::string queries() const {
-    const std::string count = std::to_string(rank_.queries) + " queries";
+    const std::string count =
+        std::to_string(rank_.queries) + (rank_.queries == 1 ? " query" : " queries");
     if (!sharesHeads()) return "its " + count;
     const std::int64_t first = schedule_->q_head_begin, last = schedule_->q_head_end - 1;
     return "the " + count + " of ranks " + listedRanks(schedule_->ulysses) + ", for " +

@@ -204,7 +204,7 @@ bool TimelineView::zoomKey(int key) {
 void TimelineView::keyPressEvent(QKeyEvent* event) {
   const bool plain = (event->modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier;
   if (!plain && event->key() != Qt::Key_Slash) return View::keyPressEvent(event);
-  if (event->key() == Qt::Key_O) return (ownDevices() ? recorded_axis_ : own_axis_)->click();
+  if (event->key() == Qt::Key_O) return setOwnDevices(!ownDevices());
   if (event->key() == Qt::Key_C) return box_->path()->toggle();
   if (scene_.empty()) return View::keyPressEvent(event);
   constexpr double kNear = 4;  // pixels

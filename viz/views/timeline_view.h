@@ -35,6 +35,10 @@ class TimelineView : public View {
   TimelinePage parts() const;
   const StepAccount& account() const { return account_; }
   bool ownDevices() const { return own_axis_->isChecked(); }
+  /// Changes the axis, as O does.
+  void setOwnDevices(bool own) { (own ? own_axis_ : recorded_axis_)->click(); }
+  /// A model is under way, and what is drawn is not it yet.
+  bool replaying() const { return ownDevices() && replay_.replaying(); }
   /// Null: the axis is that of the recording, or there is no model of it.
   std::shared_ptr<const OwnClock> clock() const { return ownDevices() ? replay_.clock() : nullptr; }
   /// Shapes of the last frame.

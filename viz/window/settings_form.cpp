@@ -154,7 +154,7 @@ void SettingsForm::setModel(const QString& folder) {
     return;
   }
   model_->setText(
-      QString("%1, %2 layers").arg(QString::fromStdString(shape_.name)).arg(shape_.layers));
+      QString::fromStdString(shape_.name + ", " + traces::describeCount(shape_.layers, "layer")));
   refresh();
 }
 

@@ -81,12 +81,13 @@ void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
          "rounding explains there;\nthe worst training step of each tensor:\n";
   for (const DiffRecord* diff : worstPerTensor(trace)) printRow(*diff);
   if (!summary.first_divergence) {
-    std::cout << "✓ All " << traces::describeCount(summary.compared)
-              << " comparisons are within rounding.\n";
+    std::cout << "✓ " << traces::describeAll(summary.compared, "comparison")
+              << (summary.compared == 1 ? " is" : " are") << " within rounding.\n";
     return;
   }
   std::cout << "✗ " << traces::describeCount(summary.diverging) << " of "
-            << traces::describeCount(summary.compared, "comparison") << " diverge. First: "
+            << traces::describeCount(summary.compared, "comparison")
+            << (summary.diverging == 1 ? " diverges" : " diverge") << ". First: "
             << (summary.first_divergence->isolated ? "born in " : "seen end to end in ")
             << traces::describe(*summary.first_divergence) << " of training step "
             << summary.first_divergence->place.train_step << ", "
