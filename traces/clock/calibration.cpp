@@ -96,7 +96,7 @@ void Calibrator::addRank(std::map<Stage, StageSample> planned, const Program::Co
                          const std::vector<RecordedTimes>& times) {
   StageSample all;
   for (auto& [stage, sample] : planned) {
-    sample.seconds = medianOf(times, [&](const RecordedTimes& t) { return t.of(stage); });
+    sample.seconds = medianOf(times, [&of = stage](const RecordedTimes& t) { return t.of(of); });
     all.stages += sample.stages;
     all.bytes += sample.bytes;
     if (stage.first == EventKind::kGradSync && sync) {
