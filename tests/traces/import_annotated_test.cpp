@@ -154,6 +154,16 @@ TEST(ImportAnnotated, MessagesOfAnAttentionThatNeverEndedAreStillEvents) {
   EXPECT_EQ(messages, 8);  // two layers: KV in both directions, dKV twice
 }
 
+TEST(ImportAnnotated, WhereAFunctionChangesScoresAttentionIsNotJudgedByItsMask) {
+  const test::RecordingCopy copy(kRecording);
+  for (const std::string& file : kFiles)
+    copy.change(file, R"("masked":false)", R"("masked":true,"flex":{"score":"alibi"})");
+  const auto trace = openTrace(copy.path());
+  EXPECT_TRUE(anyProblem(*trace, "changes scores by a function (alibi)"));
+  EXPECT_TRUE(trace->intents().empty());
+  EXPECT_EQ(findingsIn(*trace), std::vector<std::string>());
+}
+
 TEST(ImportAnnotated, GroupsThatDoNotFitTogetherMakeNoMesh) {
   const test::RecordingCopy copy(kRecording);
   copy.change(kFiles[1], R"("members":[0,1])", R"("members":[1])");

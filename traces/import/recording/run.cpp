@@ -37,6 +37,15 @@ std::optional<Line> firstOf(const RankLines& rank, const char* kind) {
   return found == rank.lines.end() ? std::nullopt : std::optional(*found);
 }
 
+/// The function by which flex_attention changes scores; empty: none does.
+std::string scoreFunction(const RankLines& rank) {
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "attention" && line.kind() != "block") continue;
+    if (std::string name = line.part("flex").text("score"); !name.empty()) return name;
+  }
+  return "";
+}
+
 /// Whether a rank's tokens are those that a balance deals it.
 bool isDealt(Balance balance, const std::vector<TokenRun>& runs, std::int64_t seat,
              std::int64_t ranks, std::int64_t length) {
@@ -216,7 +225,12 @@ void addRun(RecordedJob& job) {
   run.max_norm = clip ? clip->real("max_norm").value_or(0) : 0;
   const bool one_mask = called.any && (called.causal || called.full);
   const Line meant = job.declared.value_or(Line(nlohmann::json::object()));
-  if (one_mask || meant.has("mask")) job.intents.push_back(intentOf(job, meant, called));
+  if (const std::string score = scoreFunction(rank); !score.empty())
+    job.problems.push_back("flex_attention changes scores by a function (" + score +
+                           "), of which no numbers are recorded, so what attention should be "
+                           "cannot be computed and nothing is judged by what the job declared");
+  else if (one_mask || meant.has("mask"))
+    job.intents.push_back(intentOf(job, meant, called));
   forgetTokens(job, called);
   for (const ShardRecord& shard : job.shards)
     if (shard.rank == rank.rank && shard.train_step == job.shards.front().train_step)

@@ -45,14 +45,14 @@ def train(model, optimizer, tokens_of, cp, replica, replicas, steps, length):
     return losses
 
 
-def run(attention, dp=1, group_of=None, steps=2, length=64):
+def run(attention, dp=1, group_of=None, steps=2, length=64, meant=MEANT):
     """`attention`: made with a process group; called with q, k, v; says which tokens a rank has.
-    `group_of`: which group of the mesh that is; None: that of cp."""
+    `group_of`: which group of the mesh that is; None: that of cp. `meant`: what is declared."""
     mesh = join(dp)
     cp = mesh["cp"].get_group()
     attend = attention(group_of(mesh) if group_of else cp)
     model, optimizer = make_model(attend)
     replica = mesh["dp"].get_local_rank()
-    with ringscope.record(folder(), model=model, steps=range(steps), declare=MEANT):
+    with ringscope.record(folder(), model=model, steps=range(steps), declare=meant):
         losses = train(model, optimizer, attend.tokens, cp, replica, dp, steps, length)
     finish(model, losses)

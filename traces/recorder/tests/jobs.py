@@ -15,7 +15,12 @@ PACKAGE = os.path.dirname(HERE)
 EXAMPLES = os.path.join(PACKAGE, "examples")
 ROOT = os.path.dirname(os.path.dirname(PACKAGE))
 # Where a word in a job's text needs a PyTorch: the first, and what it is there for.
-_SINCE = {"fully_shard": ((2, 7), "PyTorch 2.7, whose FSDP2 takes tensors of a CPU")}
+_FSDP2 = ((2, 7), "PyTorch 2.7, whose FSDP2 takes tensors of a CPU")
+_SINCE = {
+    "import shard": _FSDP2,
+    "fsdp_version=2": _FSDP2,
+    "num_key_value_heads": ((2, 9), "PyTorch 2.9, whose flash operator of a CPU takes fewer KV heads"),
+}
 
 
 def torchrun(script, *arguments, processes=2, **environment):
