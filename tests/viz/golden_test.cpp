@@ -61,6 +61,7 @@ QImage picture(const ViewEntry& entry, const Theme& theme) {
   viewing.navigator.setMoment(2, 0.5);
   view->show();
   QApplication::processEvents();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !viewing.comparison.makesMap(); }, 10000));
   QImage image(view->size(), QImage::Format_RGB32);
   view->render(&image);
   QApplication::processEvents();
