@@ -142,7 +142,8 @@ int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) 
   goTo(window.navigator(), options.at);
   QApplication::processEvents();
   QApplication::processEvents();
-  while (timelineOf(window).replaying()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+  while (timelineOf(window).replaying() || window.viewing().comparison.makesMap())
+    QApplication::processEvents(QEventLoop::WaitForMoreEvents);
   if (!window.grab().save(options.screenshot))
     throw inputError(options.screenshot.toStdString() + " cannot be written");
   return 0;

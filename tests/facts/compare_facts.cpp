@@ -13,6 +13,8 @@
 #include <tuple>
 
 #include "tests/facts/compared_costs.h"
+#include "tests/facts/compared_map_facts.h"
+#include "tests/facts/compared_rows.h"
 #include "tests/facts/said.h"
 #include "traces/compare/run_comparison.h"
 #include "traces/query/trace.h"
@@ -23,55 +25,6 @@ namespace {
 
 using traces::RunComparison;
 using traces::TensorDifference;
-
-/// Where a row of an attention tensor is in the model.
-struct RowKey {
-  int sequence = 0, head = 0, token = 0;
-  bool operator<(const RowKey& other) const {
-    return std::tie(sequence, head, token) < std::tie(other.sequence, other.head, other.token);
-  }
-};
-struct Row {
-  std::vector<double> numbers;
-  int world = 0;
-};
-using Rows = std::map<RowKey, Row>;
-
-/// A tensor of a layer as all ranks recorded it, [B, heads, own tokens, width].
-Rows rowsOf(const Case& c, const traces::Place& place, const std::string& tensor) {
-  Rows rows;
-  for (const traces::TensorRecord& part : c.trace->tensors()) {
-    if (!part.has_values || part.tensor.text() != tensor || part.source_rank.exists()) continue;
-    if (part.place != place) continue;
-    const auto values = c.trace->values(part);
-    if (!values) continue;
-    const int group = part.rank.value() / c.cp, rank = part.rank.value() % c.cp;
-    const auto& own = c.oracle(place.train_step, group).own(rank);
-    const auto batch = static_cast<int>(part.shape[0]), heads = static_cast<int>(part.shape[1]);
-    const auto width = values->size() / (static_cast<std::size_t>(batch * heads) * own.size());
-    auto at = values->begin();
-    for (int b = 0; b < batch; ++b)
-      for (int h = 0; h < heads; ++h)
-        for (const int token : own) {
-          const auto end = at + static_cast<std::ptrdiff_t>(width);
-          rows[{group / c.tp * batch + b, group % c.tp * heads + h, token}] = {{at, end},
-                                                                               part.rank.value()};
-          at = end;
-        }
-  }
-  return rows;
-}
-
-double distance(const Row& a, const Row& b) {
-  double squares = 0;
-  for (std::size_t i = 0; i < a.numbers.size(); ++i) {
-    const double x = a.numbers[i], y = b.numbers[i];
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    if (!std::isfinite(x - y)) return std::numeric_limits<double>::infinity();
-    squares += (x - y) * (x - y);
-  }
-  return std::sqrt(squares);
-}
 
 /// What two tensors have in common, row by row.
 struct Meant {
@@ -167,6 +120,7 @@ void expectLayer(const Case& run, const Case& other, const RunComparison& compar
     EXPECT_EQ(d->unmatched, meant.unmatched);
     expectNear(d->worst, meant.worst);
     if (meant.differing > 0) expectWorstRow(*d, meant, ours, theirs);
+    expectMap(run, other, place, name);
   }
 }
 

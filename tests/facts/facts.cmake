@@ -4,6 +4,7 @@ add_library(ringscope_test_oracle STATIC facts/plan_oracle.cpp facts/mistaken_pa
 ringscope_target(ringscope_test_oracle)
 add_library(ringscope_facts STATIC
   facts/account_facts.cpp facts/attention_evidence.cpp facts/block_evidence.cpp facts/compare_facts.cpp facts/compared_costs.cpp
+  facts/compared_map_facts.cpp facts/compared_rows.cpp
   facts/computed_facts.cpp facts/coverage_facts.cpp facts/curve_facts.cpp
   facts/doctor_facts.cpp facts/draw_attention.cpp facts/draw_injected.cpp facts/draw_training.cpp facts/evidence_facts.cpp
   facts/facts_case.cpp facts/gradient_evidence.cpp facts/growing_facts.cpp facts/injected_verdicts.cpp

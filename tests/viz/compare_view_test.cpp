@@ -1,86 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The compare view in the window, by mouse and keys.
 #include <QDropEvent>
-#include <QFileDialog>
-#include <QLineEdit>
 #include <QMimeData>
-#include <QPushButton>
-#include <QTimer>
 #include <fstream>
 
-#include "tests/viz/indexed_trace.h"
-#include "tests/viz/ring_runs.h"
-#include "tests/viz/window_fixture.h"
-#include "viz/paint/compare_cards.h"
-#include "viz/paint/compare_painter.h"
+#include "tests/viz/compare_fixture.h"
 
 namespace ringscope::viz {
 namespace {
-
-class CompareViewTest : public WindowTest {
- protected:
-  CompareViewTest() {
-    window.resize(1280, 1400);
-    open(restartingPositions());
-    window.showView("compare");
-    view = qobject_cast<View*>(window.findChild<Stage*>()->currentWidget());
-  }
-  std::string recorded(const test::RingRun& run) {
-    const std::string path = dir.file("other.rscope");
-    test::recordFile(run, path);
-    return path;
-  }
-  Comparison& comparison() { return window.viewing().comparison; }
-  bool isDone() {
-    return QTest::qWaitFor([&] { return comparison().state() == Comparison::State::kDone; }, 20000);
-  }
-  void compare(const test::RingRun& run = {}) {
-    window.compareWith(QString::fromStdString(recorded(run)), {});
-    ASSERT_TRUE(isDone());
-    QTest::qWait(20);
-  }
-  CompareScene scene() {
-    return makeCompareScene(*comparison().runs(), false, window.navigator().place().train_step,
-                            turned);
-  }
-  std::size_t rowOf(const std::string& name) {
-    const auto places = scene().places;
-    return static_cast<std::size_t>(std::ranges::find(places, name, &PlaceRow::name) -
-                                    places.begin());
-  }
-  QRectF page() {
-    const double height = compareHeight(view->QWidget::width(), scene());
-    return {0, 0, double(view->QWidget::width()),
-            std::max(height, double(view->QWidget::height()))};
-  }
-  void click(const QPointF& point) {
-    QTest::mouseClick(view, Qt::LeftButton, {}, point.toPoint());
-    QTest::qWait(10);
-  }
-  void clickRow(const std::string& name, double from_left = 200) {
-    const QRectF box = compareRow(page(), scene(), rowOf(name));
-    ASSERT_LT(box.bottom(), view->QWidget::height()) << "it is in sight";
-    click({box.left() + from_left, box.center().y()});
-  }
-  void press(const QString& text) {
-    for (auto* b : view->findChildren<QPushButton*>())
-      if (b->text() == text && b->isVisible()) return QTest::mouseClick(b, Qt::LeftButton);
-    ADD_FAILURE() << "no button " << text.toStdString();
-  }
-  /// The next file dialog is answered with this file.
-  void answerDialog(const std::string& path) {
-    QTimer::singleShot(0, &window, [path] {
-      auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
-      ASSERT_NE(dialog, nullptr);
-      dialog->findChild<QLineEdit*>()->setText(QString::fromStdString(path));
-      QMetaObject::invokeMethod(dialog, "accept");
-    });
-  }
-  QString said() const { return view->accessibleDescription(); }
-
-  View* view = nullptr;
-  std::set<std::string> turned;
-};
 
 TEST_F(CompareViewTest, SaysWhatItIsForAndOpensASecondRecording) {
   EXPECT_TRUE(said().startsWith("Another recording of the same model"));

@@ -35,8 +35,7 @@ double difference(const QImage& a, const QImage& b) {
 }
 
 /// With a second recording of as many tokens, for the view that shows two.
-void compareWithAnother(Viewing& viewing) {
-  const test::TempDir folder;
+void compareWithAnother(Viewing& viewing, const test::TempDir& folder) {
   test::RingRun run;
   run.seq_len = 64;
   run.balance = traces::Balance::kNone;
@@ -45,6 +44,7 @@ void compareWithAnother(Viewing& viewing) {
   viewing.session.diagnose(QString::fromStdString(kRecording));
   viewing.comparison.with(QString::fromStdString(other));
   ASSERT_TRUE(QTest::qWaitFor([&] { return viewing.comparison.runs() != nullptr; }, 20000));
+  viewing.navigator.selectTensor("lse");
 }
 
 /// The view over the recording in the middle of its third ring step.
@@ -56,11 +56,13 @@ QImage picture(const ViewEntry& entry, const Theme& theme) {
   view->setTheme(theme);
   view->resize(900, 560);
   viewing.session.setDiagnosis(traces::diagnose(viewing.session.trace()));
-  if (entry.name == "compare") compareWithAnother(viewing);
+  const test::TempDir folder;
+  if (entry.name == "compare") compareWithAnother(viewing, folder);
   viewing.navigator.selectRank(traces::WorldRank::of(1));
   viewing.navigator.setMoment(2, 0.5);
   view->show();
   QApplication::processEvents();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !viewing.comparison.makesMap(); }, 10000));
   QImage image(view->size(), QImage::Format_RGB32);
   view->render(&image);
   QApplication::processEvents();

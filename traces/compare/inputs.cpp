@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 
+#include "traces/compare/input_rows.h"
 #include "traces/compare/logical_tensor.h"
 #include "traces/compare/parts.h"
 #include "traces/core/whole_number.h"
@@ -11,41 +12,21 @@ namespace {
 
 constexpr const char* kInputs[] = {"buffer.input_ids", "buffer.labels", "position_ids"};
 
-struct Entry {
-  double value = 0;
-  WorldRank rank;
-};
-using BySequenceAndToken = std::map<std::pair<std::int64_t, std::int64_t>, Entry>;
-
-/// One rank's part of an input, [B, tokens] or [tokens], if its values and tokens are known.
-void addPart(const Trace& trace, const TensorRecord& part, BySequenceAndToken& all) {
-  if (part.shape.empty() || part.shape.size() > 2) return;
-  const std::int64_t length = part.shape.back(), batch = part.shape.size() == 2 ? part.shape[0] : 1;
-  const auto values = trace.values(part);
-  const auto tokens = ownTokens(trace, part.place.train_step, part.rank, length);
-  if (!values || std::ssize(tokens) != length) return;
-  const std::int64_t first = coordinate(trace, part.rank, GroupAxis::kDp) * batch;
-  for (std::int64_t row = 0; row < batch; ++row)
-    for (std::int64_t i = 0; i < length; ++i)
-      all.try_emplace({first + row, tokens[static_cast<std::size_t>(i)].value()},
-                      Entry{(*values)[static_cast<std::size_t>(row * length + i)], part.rank});
-}
-
 /// By training step and input.
-std::map<std::pair<std::int32_t, std::string>, BySequenceAndToken> inputsOf(
-    const Trace& trace, RunComparison& comparison) {
-  std::map<std::pair<std::int32_t, std::string>, BySequenceAndToken> inputs;
+std::map<std::pair<std::int32_t, std::string>, InputRows> inputsOf(const Trace& trace,
+                                                                   RunComparison& comparison) {
+  std::map<std::pair<std::int32_t, std::string>, InputRows> inputs;
   for (const TensorRecord& tensor : trace.tensors())
     for (const char* name : kInputs)
       if (tensor.has_values && tensor.tensor.text() == name && tensor.microbatch == 0)
         unlessDamaged(comparison, [&] {
-          addPart(trace, tensor, inputs[{tensor.place.train_step, name}]);
+          addInputPart(trace, tensor, inputs[{tensor.place.train_step, name}]);
         });
   return inputs;
 }
 
 /// Of numbers that are names there is no size of a difference: `worst` is the share that differs.
-TensorDifference differenceOf(const BySequenceAndToken& ours, const BySequenceAndToken& theirs) {
+TensorDifference differenceOf(const InputRows& ours, const InputRows& theirs) {
   TensorDifference found;
   for (const auto& [at, entry] : ours) {
     const auto match = theirs.find(at);
@@ -67,8 +48,7 @@ TensorDifference differenceOf(const BySequenceAndToken& ours, const BySequenceAn
 }
 
 /// Of the first sequence; in a new run wherever a rank, the counting or the agreement changes.
-std::vector<HeldPositions> heldPositions(const BySequenceAndToken& ours,
-                                         const BySequenceAndToken& theirs) {
+std::vector<HeldPositions> heldPositions(const InputRows& ours, const InputRows& theirs) {
   std::vector<HeldPositions> held;
   for (const auto& [at, entry] : ours) {
     if (at.first != 0) break;
@@ -88,14 +68,28 @@ std::vector<HeldPositions> heldPositions(const BySequenceAndToken& ours,
 /// So many can be told apart in a picture; of more, the difference alone is kept.
 constexpr std::size_t kMostHeld = 4096;
 
-void addPositions(const BySequenceAndToken& ours, const BySequenceAndToken& theirs,
-                  std::int32_t train_step, RunComparison& comparison) {
+void addPositions(const InputRows& ours, const InputRows& theirs, std::int32_t train_step,
+                  RunComparison& comparison) {
   PositionPair pair{train_step, heldPositions(ours, theirs), heldPositions(theirs, ours)};
   if (pair.run.size() <= kMostHeld && pair.other.size() <= kMostHeld)
     comparison.positions.push_back(std::move(pair));
 }
 
 }  // namespace
+
+void addInputPart(const Trace& trace, const TensorRecord& part, InputRows& rows) {
+  if (part.shape.empty() || part.shape.size() > 2) return;
+  const std::int64_t length = part.shape.back(), batch = part.shape.size() == 2 ? part.shape[0] : 1;
+  const auto values = trace.values(part);
+  const auto tokens = ownTokens(trace, part.place.train_step, part.rank, length);
+  if (!values || std::ssize(tokens) != length) return;
+  const std::int64_t first = coordinate(trace, part.rank, GroupAxis::kDp) * batch;
+  for (std::int64_t row = 0; row < batch; ++row)
+    for (std::int64_t i = 0; i < length; ++i)
+      rows.try_emplace(
+          {first + row, tokens[static_cast<std::size_t>(i)].value()},
+          InputEntry{(*values)[static_cast<std::size_t>(row * length + i)], part.rank});
+}
 
 void compareInputs(const Trace& run, const Trace& other, RunComparison& comparison) {
   const auto ours = inputsOf(run, comparison), theirs = inputsOf(other, comparison);

@@ -3,7 +3,7 @@
 
 #include "traces/compare/logical_tensor.h"
 #include "traces/compare/parts.h"
-#include "traces/query/sequence_groups.h"
+#include "traces/compare/run_layers.h"
 
 namespace ringscope::traces {
 namespace {
@@ -12,24 +12,6 @@ constexpr TensorKind kForward[] = {TensorKind::kQ, TensorKind::kK, TensorKind::k
                                    TensorKind::kLse};
 constexpr TensorKind kBackward[] = {TensorKind::kDout, TensorKind::kDq, TensorKind::kDk,
                                     TensorKind::kDv};
-
-struct RunLayers {
-  const Trace& trace;
-  std::vector<std::vector<WorldRank>> groups = sequenceGroups(trace);
-
-  std::vector<LayerTensors> at(const LayerPass& pass) const {
-    std::vector<LayerTensors> layers;
-    layers.reserve(groups.size());
-    for (const auto& members : groups) layers.push_back(findLayer(trace, pass, members));
-    return layers;
-  }
-  /// The first sentence that says why a layer cannot be put together; empty: it can.
-  static std::string hindrance(const std::vector<LayerTensors>& layers) {
-    for (const LayerTensors& layer : layers)
-      if (!layer.blocking.empty()) return layer.blocking.front();
-    return "";
-  }
-};
 
 void compareKind(const RunLayers& run, const std::vector<LayerTensors>& ours,
                  const RunLayers& other, const std::vector<LayerTensors>& theirs,

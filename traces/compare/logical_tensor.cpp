@@ -65,6 +65,17 @@ LogicalTensor LogicalTensor::of(const Trace& trace, const std::vector<LayerTenso
   return all;
 }
 
+LogicalTensor LogicalTensor::of(const InputRows& input) {
+  LogicalTensor all;
+  for (const auto& [at, entry] : input) {
+    Head& head = all.heads_[{at.first, 0}];
+    head.tokens.push_back(TokenIndex::of(at.second));
+    head.values.push_back(entry.value);
+    head.ranks.push_back(entry.rank);
+  }
+  return all;
+}
+
 TensorDifference LogicalTensor::against(const LogicalTensor& other) const {
   RowTally tally;
   for (const auto& [place, head] : heads_) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/compare/input_rows.h"
 #include "traces/compare/run_comparison.h"
 #include "traces/verify/gather.h"
 
@@ -24,9 +25,15 @@ class LogicalTensor {
   static LogicalTensor of(const Trace& trace, const std::vector<LayerTensors>& layers,
                           const std::vector<std::vector<WorldRank>>& groups, TensorKind kind);
 
+  /// Of token ids, labels or position ids: one head of rows of one number.
+  static LogicalTensor of(const InputRows& input);
+
   /// Rows of both; what one has alone is counted.
   TensorDifference against(const LogicalTensor& other) const;
   bool empty() const { return heads_.empty(); }
+  std::int64_t width() const { return width_; }
+  /// By sequence and head.
+  const std::map<std::pair<std::int64_t, std::int64_t>, Head>& heads() const { return heads_; }
 
  private:
   std::map<std::pair<std::int64_t, std::int64_t>, Head> heads_;  ///< by sequence and head

@@ -5,22 +5,17 @@
 #include <limits>
 
 namespace ringscope::traces {
-namespace {
-
-/// What is equal, also both infinite or both no number, differs by 0.
-double differenceOf(double a, double b) {
+double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
-  const double difference = a - b;
+  const double difference = std::abs(a - b);
   return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
 }
-
-}  // namespace
 
 void RowTally::add(std::span<const double> row, std::span<const double> other, const RowPlace& at,
                    WorldRank rank, WorldRank other_rank) {
   double error = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
-    error = std::hypot(error, differenceOf(row[i], other[i]));
+    error = std::hypot(error, distance(row[i], other[i]));
     if (std::isfinite(other[i])) squares_ += other[i] * other[i];
   }
   ++found_.rows;

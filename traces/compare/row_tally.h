@@ -7,6 +7,10 @@
 
 namespace ringscope::traces {
 
+/// |a − b|; what is equal, also both infinite or both no number, differs by 0, and where one of
+/// both alone is no number by infinity.
+double distance(double a, double b);
+
 /// Adds up a tensor's difference row by row.
 class RowTally {
  public:

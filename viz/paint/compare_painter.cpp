@@ -39,6 +39,7 @@ class Layout {
     placeVerdict();
     settings = TextPart::under(main_, "SETTINGS THAT DIFFER", {words(join(scene.settings, " · "))});
     placePositions();
+    placeMap();
     if (!wide) placeRest(main_);
     table = PlaceTable(QPointF(main_.left(), main_.bottom() + kTitle + 4), main_.width(),
                        scene.places.size());
@@ -47,7 +48,7 @@ class Layout {
     bottom = std::max(main_.bottom(), beside_.bottom()) + kTitle;
   }
 
-  QRectF verdict, floor, costs, positions;
+  QRectF verdict, floor, costs, positions, map;
   QStringList verdict_lines;
   TextPart settings, remarks, left_out;
   PlaceTable table{{}, 0, 0};
@@ -96,6 +97,12 @@ class Layout {
     if (scene_.positions_a.empty()) return;
     positions = QRectF(main_.left(), main_.bottom(), main_.width(), kPartTitle + 2 * kPositions);
     main_.setBottom(positions.bottom() + kPartGap);
+  }
+
+  void placeMap() {
+    map = QRectF(main_.left(), main_.bottom(), main_.width(),
+                 comparedMapHeight(main_.width(), scene_.map));
+    if (map.height() > 0) main_.setBottom(map.bottom() + kPartGap);
   }
 
   const CompareScene& scene_;
@@ -200,13 +207,14 @@ class Page {
 }  // namespace
 
 void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
-                  const CompareLook& look, const Theme& theme) {
+                  const CompareLook& look, ComparedMapPainter& map, const Theme& theme) {
   p.fillRect(area, theme.background);
   const Layout layout(area, scene);
   Page page(p, scene, layout, theme);
   page.verdict();
   layout.settings.paint(p, theme.text, theme);
   page.positions();
+  if (layout.map.height() > 0) map.paint(p, layout.map, scene.map, look.map, theme);
   page.costs();
   layout.remarks.paint(p, theme.wait, theme);
   layout.left_out.paint(p, theme.dim, theme);
@@ -228,6 +236,10 @@ CompareHit compareHit(const QPointF& point, const QRectF& area, const CompareSce
     hit.opener = scene.places[row].heads && layout.table.opener(row).contains(point);
   }
   return hit;
+}
+
+QRectF compareMap(const QRectF& area, const CompareScene& scene) {
+  return Layout(area, scene).map;
 }
 
 QRectF compareRow(const QRectF& area, const CompareScene& scene, std::size_t row) {

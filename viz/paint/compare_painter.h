@@ -4,6 +4,7 @@
 #include <QPainter>
 #include <optional>
 
+#include "viz/paint/compared_map_painter.h"
 #include "viz/scene/compare_scene.h"
 #include "viz/style/theme.h"
 
@@ -13,12 +14,13 @@ namespace ringscope::viz {
 struct CompareLook {
   QRectF seen;               ///< the part that is in sight: the cards are at its top
   std::size_t selected = 0;  ///< a row of the places, or as many as there are
+  MapLook map = {};          ///< what is pointed at there
 };
 
 /// Draws the verdict, the settings that differ, what the training step took, the places of the
 /// model, and what was left out.
 void paintCompare(QPainter& painter, const QRectF& area, const CompareScene& scene,
-                  const CompareLook& look, const Theme& theme);
+                  const CompareLook& look, ComparedMapPainter& map, const Theme& theme);
 /// The height that all of it needs at this width.
 double compareHeight(double width, const CompareScene& scene);
 
@@ -30,6 +32,8 @@ struct CompareHit {
   bool opener = false;             ///< and there on what opens and closes it
 };
 CompareHit compareHit(const QPointF& point, const QRectF& area, const CompareScene& scene);
+/// Where |A − B| is drawn.
+QRectF compareMap(const QRectF& area, const CompareScene& scene);
 QRectF compareRow(const QRectF& area, const CompareScene& scene, std::size_t row);
 
 /// The bar of how far the comparison is, 0 to 1, in the middle of the area, and a sentence over it.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "viz/scene/compared_map.h"
 #include "viz/scene/place_rows.h"
 #include "viz/scene/position_rows.h"
 
@@ -38,6 +39,7 @@ struct CompareScene {
   std::vector<CostRow> costs;
   std::vector<HeldRun> positions_a,
       positions_b;  ///< in global order, marked where B differs; empty where nothing does
+  ComparedMap map;  ///< of the chosen tensor; without a title: of none
   std::vector<PlaceRow> places;
   std::string no_places;  ///< why there is none of this step
   std::vector<std::string> left_out, remarks;
@@ -45,7 +47,7 @@ struct CompareScene {
   friend bool operator==(const CompareScene&, const CompareScene&) = default;
 };
 
-/// `before`: the second is what a what-if began from; `turned`: places that somebody has opened or
+/// All but the map, which is read later. `before`: the second is what a what-if began from; `turned`: places that somebody has opened or
 /// closed, by name.
 CompareScene makeCompareScene(const ComparedRuns& runs, bool before, std::int32_t train_step,
                               const std::set<std::string>& turned);

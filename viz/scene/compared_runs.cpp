@@ -17,4 +17,10 @@ ComparedRuns compareFiles(const std::string& run, const std::string& other,
           traces::compareRuns(*a, *b, equal.get(), traces::partOf(go_on, kOpening, 1))};
 }
 
+traces::DifferenceMap mapOfFiles(const std::string& run, const std::string& other,
+                                 const MapSubject& subject) {
+  const auto a = traces::openTrace(run), b = traces::openTrace(other);
+  return traces::differenceMap(*a, *b, subject.place, subject.tensor);
+}
+
 }  // namespace ringscope::viz

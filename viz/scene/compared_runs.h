@@ -4,6 +4,7 @@
 #include <string>
 
 #include "traces/compare/run_comparison.h"
+#include "viz/scene/compared_map.h"
 
 namespace ringscope::viz {
 
@@ -24,5 +25,10 @@ struct ComparedRuns {
 /// cannot be compared. When `go_on` ends it early, what it returns is worth nothing.
 ComparedRuns compareFiles(const std::string& run, const std::string& other,
                           const std::string& floor, const traces::GoOn& go_on);
+
+/// Where two recordings differ in a tensor, read from their files. Throws inputError that says what
+/// cannot be read.
+traces::DifferenceMap mapOfFiles(const std::string& run, const std::string& other,
+                                 const MapSubject& subject);
 
 }  // namespace ringscope::viz

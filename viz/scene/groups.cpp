@@ -48,4 +48,12 @@ std::vector<WorldRank> ranksOf(const traces::Trace& trace, int group) {
   return group >= 0 && at < groups.size() ? groups[at].ranks : std::vector<WorldRank>();
 }
 
+int groupWith(const traces::Trace& trace, WorldRank rank, int otherwise) {
+  const auto groups = groupsOf(trace);
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (std::ranges::find(groups[i].ranks, rank) != groups[i].ranks.end())
+      return static_cast<int>(i);
+  return otherwise;
+}
+
 }  // namespace ringscope::viz

@@ -22,6 +22,9 @@ std::vector<Group> groupsOf(const traces::Trace& trace);
 /// The ranks of one of them; empty when there is no such group.
 std::vector<WorldRank> ranksOf(const traces::Trace& trace, int group);
 
+/// The number of the group that a rank is in; `otherwise` where it is in none.
+int groupWith(const traces::Trace& trace, WorldRank rank, int otherwise);
+
 /// Of some group that was recorded every rank has events: while a run begins there is none yet.
 bool hasWholeGroup(const traces::Trace& trace);
 

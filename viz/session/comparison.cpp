@@ -2,12 +2,21 @@
 #include "viz/session/comparison.h"
 
 namespace ringscope::viz {
+namespace {
+
+constexpr const char* kMap = "map";
+
+}  // namespace
 
 Comparison::Comparison(const Session& session, QObject* parent)
     : QObject(parent), session_(session) {
   connect(&session, &Session::stateChanged, this, &Comparison::follow);
-  connect(&background_, &Background::failed, this,
-          [this](const QString&, const QString& problem) { set(State::kFailed, problem); });
+  connect(&background_, &Background::failed, this, &Comparison::fail);
+}
+
+void Comparison::fail(const QString& kind, const QString& problem) {
+  if (kind == kMap) return takeMap(nullptr, problem);
+  set(State::kFailed, problem);
 }
 
 void Comparison::with(const QString& other, const QString& floor) {
@@ -43,7 +52,10 @@ void Comparison::follow() {
 
 void Comparison::start() {
   background_.cancel("compare");
+  background_.cancel(kMap);
   runs_.reset();
+  map_of_.reset();
+  map_.reset();
   if (other_.isEmpty()) return set(State::kNone);
   if (run_.isEmpty()) return set(State::kWaiting);
   progress_ = std::make_shared<std::atomic<double>>(0);
@@ -62,6 +74,31 @@ void Comparison::start() {
         set(State::kDone);
       });
   set(State::kComparing);
+}
+
+void Comparison::askMap(const MapSubject& subject) {
+  if (!runs_ || map_of_ == subject) return;
+  map_of_ = subject;
+  map_.reset();
+  map_problem_.clear();
+  if (!traces::hasRowsByToken(subject.tensor)) {
+    background_.cancel(kMap);
+    map_ = std::make_shared<const traces::DifferenceMap>();
+    return;
+  }
+  background_.request(
+      kMap,
+      [subject, run = runs_->run.path, other = runs_->other.path](const std::stop_token&) {
+        return std::make_shared<const traces::DifferenceMap>(mapOfFiles(run, other, subject));
+      },
+      [this](const std::shared_ptr<const traces::DifferenceMap>& map) { takeMap(map, {}); });
+}
+
+void Comparison::takeMap(const std::shared_ptr<const traces::DifferenceMap>& map,
+                         const QString& problem) {
+  map_ = map;
+  map_problem_ = problem;
+  Q_EMIT mapChanged();
 }
 
 void Comparison::set(State state, const QString& problem) {

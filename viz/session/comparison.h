@@ -5,15 +5,18 @@
 #include <QString>
 #include <atomic>
 #include <memory>
+#include <optional>
 
+#include "viz/scene/compared_map.h"
 #include "viz/scene/compared_runs.h"
 #include "viz/session/session.h"
 
 namespace ringscope::viz {
 
 /// The recording that a session's is compared with, and what came of it. Both are read again and
-/// compared off the window's thread; what they held is freed as soon as that is done. When another
-/// recording is opened, or a live run has become one, it is compared anew. GUI thread only.
+/// compared off the window's thread; what they held is freed as soon as that is done, and read
+/// again for the map of a tensor. When another recording is opened, or a live run has become one,
+/// it is compared anew. GUI thread only.
 class Comparison : public QObject {
   Q_OBJECT
  public:
@@ -46,8 +49,18 @@ class Comparison : public QObject {
   /// Null unless it is done.
   const std::shared_ptr<const ComparedRuns>& runs() const { return runs_; }
 
+  /// Asks where both differ in a tensor, which is made off the window's thread; mapChanged() tells.
+  /// Of a tensor without rows by token there is an empty one at once. Does nothing for what was
+  /// asked for last. Only while runs() is there.
+  void askMap(const MapSubject& subject);
+  /// Of what was asked for last; null: it is being made, or mapProblem() says why there is none.
+  const std::shared_ptr<const traces::DifferenceMap>& map() const { return map_; }
+  const QString& mapProblem() const { return map_problem_; }
+  bool makesMap() const { return map_of_ && !map_ && map_problem_.isEmpty(); }
+
  Q_SIGNALS:
   void changed();
+  void mapChanged();
   /// Both are to be shown in every view, at the same place.
   void besideRequested();
 
@@ -55,6 +68,8 @@ class Comparison : public QObject {
   void follow();
   void start();
   void set(State state, const QString& problem = {});
+  void fail(const QString& kind, const QString& problem);
+  void takeMap(const std::shared_ptr<const traces::DifferenceMap>& map, const QString& problem);
 
   const Session& session_;
   QString run_, other_, floor_, problem_;
@@ -62,6 +77,9 @@ class Comparison : public QObject {
   bool before_ = false;
   std::shared_ptr<const ComparedRuns> runs_;
   std::shared_ptr<std::atomic<double>> progress_ = std::make_shared<std::atomic<double>>(0);
+  std::optional<MapSubject> map_of_;
+  std::shared_ptr<const traces::DifferenceMap> map_;
+  QString map_problem_;
   Background background_;
 };
 

@@ -5,13 +5,14 @@
 #include <QHelpEvent>
 #include <QMimeData>
 #include <QMouseEvent>
-#include <QPushButton>
 #include <QTimer>
 #include <QToolTip>
 
 #include "viz/paint/compare_cards.h"
 #include "viz/paint/compare_painter.h"
 #include "viz/paint/page.h"
+#include "viz/scene/groups.h"
+#include "viz/views/compare_buttons.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
@@ -30,12 +31,13 @@ class CompareView : public View {
       : View(viewing, "Compare: a second recording beside this one, by place of the model", parent),
         of_(viewing.comparison) {
     setAcceptDrops(true);
-    open_->setToolTip("Another recording of the same model and data, of any mesh");
-    close_->setToolTip("Compare no more");
-    beside_->setToolTip("Show both in every view, at the same place (Esc ends it)");
-    connect(open_, &QPushButton::clicked, this, [this] { openOther(); });
-    connect(close_, &QPushButton::clicked, &of_, &Comparison::close);
-    connect(beside_, &QPushButton::clicked, &of_, &Comparison::besideRequested);
+    setMouseTracking(true);
+    connect(buttons_.open(), &QPushButton::clicked, this, [this] { openOther(); });
+    connect(buttons_.close(), &QPushButton::clicked, &of_, &Comparison::close);
+    connect(buttons_.beside(), &QPushButton::clicked, &of_, &Comparison::besideRequested);
+    connect(&of_, &Comparison::mapChanged, this, [this] {
+      if (isVisible()) showMap();
+    });
     progress_.setInterval(100);
     connect(&progress_, &QTimer::timeout, this, [this] { update(); });
     connect(&of_, &Comparison::changed, this, [this] {
@@ -49,6 +51,9 @@ class CompareView : public View {
   Cursor watched(Cursor cursor) const override {
     Cursor seen;
     seen.place.train_step = cursor.place.train_step;
+    if (!name_.empty()) return seen;
+    seen.place.layer = cursor.place.layer;
+    seen.tensor = cursor.tensor;
     return seen;
   }
   void refresh() override {
@@ -59,9 +64,9 @@ class CompareView : public View {
     }
     scene_ = runs_ ? makeCompareScene(*runs_, of_.before(), cursor().place.train_step, turned_)
                    : CompareScene();
+    showMap();
     of_.state() == Comparison::State::kComparing ? progress_.start() : progress_.stop();
     describe(runs_ ? viz::describe(scene_) : sentence().toStdString());
-    measured_ = -1;
     placeButtons();
     update();
   }
@@ -77,7 +82,8 @@ class CompareView : public View {
     return height_;
   }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
-    if (runs_) return paintCompare(painter, page, scene_, {seen(), selected()}, *theme_);
+    if (runs_)
+      return paintCompare(painter, page, scene_, {seen(), selected(), look_}, map_, *theme_);
     if (of_.state() == Comparison::State::kComparing)
       return paintComparing(painter, page, sentence(), of_.progress(), *theme_);
     painter.fillRect(page, theme_->background);
@@ -87,11 +93,14 @@ class CompareView : public View {
     if (!runs_ || onPage(event->position()).y() < scrollTop() + head()) return;
     const CompareHit hit = compareHit(onPage(event->position()), page(), scene_);
     if (hit.floor) return openFloor();
+    if (const auto on_map = mapHit(event->position())) return pick(*on_map);
     if (hit.verdict) return go(runs_->comparison.first());
     if (!hit.row) return;
     if (hit.opener) return turn(*hit.row);
     choose(*hit.row);
   }
+  void mouseMoveEvent(QMouseEvent* event) override { hover(mapHit(event->position())); }
+  void leaveEvent(QEvent*) override { hover(std::nullopt); }
   void keyPressEvent(QKeyEvent* event) override {
     if (event->key() == Qt::Key_E && scene_.lacks_floor) return openFloor();
     if (event->key() == Qt::Key_B && runs_ && !of_.before()) return Q_EMIT of_.besideRequested();
@@ -134,12 +143,53 @@ class CompareView : public View {
   }
   QString tipAt(const QPointF& point) const {
     const CompareCards cards(QWidget::width() / zoom_, scene_);
+    if (const auto on_map = mapHit(QPointF(point.x(), point.y() - scrollTop()) * zoom_))
+      return QString::fromStdString(describeRow(scene_.map, on_map->row, on_map->of));
     for (const auto& [card, run] :
          {std::pair(&cards.first, &runs_->run), {&cards.second, &runs_->other}})
       if (card->translated(0, scrollTop()).contains(point))
         return QString::fromStdString(run->path);
     const CompareHit hit = compareHit(point, page(), scene_);
     return hit.row ? QString::fromStdString(scene_.places[*hit.row].sentence) : QString();
+  }
+  /// Of the chosen tensor; before one is chosen of the cursor's.
+  void showMap() {
+    measured_ = -1;
+    if (!runs_) return;
+    const std::size_t at = selected();
+    const bool chosen = at < scene_.places.size();
+    const MapSubject subject = chosen
+                                   ? mapSubject(scene_.places[at].place, scene_.places[at].tensor)
+                                   : mapSubject(cursor().place, cursor().tensor);
+    if (scene_.map.subject != subject) look_ = {};
+    of_.askMap(subject);
+    scene_.map =
+        makeComparedMap(subject, of_.map(), of_.mapProblem().toStdString(), runs_->comparison);
+    update();
+  }
+  /// What of the map is at a point of the widget; nothing under the cards.
+  std::optional<MapHit> mapHit(const QPointF& position) const {
+    const QPointF point = onPage(position);
+    if (!runs_ || point.y() < scrollTop() + head()) return std::nullopt;
+    return map_.hit(point, compareMap(page(), scene_), scene_.map);
+  }
+  void hover(const std::optional<MapHit>& hit) {
+    if (look_.hovered == hit) return;
+    look_.hovered = hit;
+    update();
+  }
+  /// To a row of the map, with who had it in the first recording.
+  void pick(const MapHit& hit) {
+    look_.picked = hit;
+    const traces::RowDifference& row = scene_.map.map->rows[hit.row];
+    const MapSubject& of = scene_.map.subject;
+    Cursor to = cursorAt(of.place, of.tensor, row.rank, cursor());
+    to.group = groupWith(viewing_.session.trace(), to.rank, to.group);
+    const std::string sentence = describeRow(scene_.map, hit.row, hit.of);
+    viewing_.navigator.goTo(to);
+    Q_EMIT viewing_.navigator.told(QString::fromStdString(sentence));
+    describe(sentence);
+    update();
   }
   /// The row that was chosen; as many as there are: none was, or it is not listed.
   std::size_t selected() const {
@@ -155,9 +205,11 @@ class CompareView : public View {
   void choose(std::size_t row) {
     const PlaceRow& chosen = scene_.places[row];
     name_ = idOf(chosen);
-    reveal(compareRow(page(), scene_, row).top(), compareRow(page(), scene_, row).bottom(), head());
     const std::string sentence = chosen.sentence;
-    viewing_.navigator.goTo(cursorAt(chosen.place, chosen.tensor, chosen.rank, cursor()));
+    const Cursor to = cursorAt(chosen.place, chosen.tensor, chosen.rank, cursor());
+    showMap();
+    reveal(compareRow(page(), scene_, row).top(), compareRow(page(), scene_, row).bottom(), head());
+    viewing_.navigator.goTo(to);
     Q_EMIT viewing_.navigator.told(QString::fromStdString(sentence));
     describe(sentence);
     update();
@@ -208,43 +260,15 @@ class CompareView : public View {
         return kPurpose;
     }
   }
-  /// On the card of the second recording, or under the sentence.
-  void placeButtons() {
-    const bool none = of_.state() == Comparison::State::kNone;
-    const bool busy = of_.state() == Comparison::State::kComparing;
-    const double width = QWidget::width() / zoom_, height = QWidget::height() / zoom_;
-    open_->setText(runs_ ? "Open …" : "Open a second recording …");
-    close_->setText(busy ? "Cancel" : "Close");
-    constexpr double kHigh = kCardButtonHigh, kWide = 216, kNarrow = kCardButton;
-    constexpr double kGap = kCardButtonGap;
-    const double top = height / 2 + 20,
-                 left = (width - (none ? kWide : kWide + kGap + kNarrow)) / 2;
-    QRectF open(left, top, kWide, kHigh), close(left + kWide + kGap, top, kNarrow, kHigh), beside;
-    if (busy) close = QRectF((width - kNarrow) / 2, top, kNarrow, kHigh);
-    bool has_three = false;
-    if (runs_) {
-      const CompareCards cards(width, scene_);
-      has_three = cards.buttonCount() >= 3;
-      close = QRectF(cards.buttons.right() - kNarrow, cards.buttons.top(), kNarrow, kHigh);
-      open = close.translated(-kNarrow - kGap, 0);
-      beside = open.translated(-kNarrow - kGap, 0);
-    }
-    const auto put = [this](QPushButton* button, const QRectF& box, bool visible) {
-      button->setGeometry(QRectF(box.topLeft() * zoom_, box.size() * zoom_).toRect());
-      button->setVisible(visible);
-    };
-    put(open_, open, !busy);
-    put(close_, close, !none);
-    put(beside_, beside, has_three && !of_.before());
-  }
+  void placeButtons() { buttons_.place(of_, scene_, QSizeF(QWidget::size()) / zoom_, zoom_); }
 
   Comparison& of_;
-  QPushButton* open_ = new QPushButton(this);
-  QPushButton* close_ = new QPushButton(this);
-  QPushButton* beside_ = new QPushButton("Beside", this);
+  CompareButtons buttons_{this};
   QTimer progress_;
   std::shared_ptr<const ComparedRuns> runs_;  // those of the scene
   CompareScene scene_;
+  mutable ComparedMapPainter map_;
+  MapLook look_;
   mutable double measured_ = -1, height_ = 0;  // the width, and the page's height there
   std::set<std::string> turned_;               // places that were opened or closed
   std::string name_;                           // of the chosen row
