@@ -5,6 +5,7 @@
 #include <QRegularExpression>
 #include <QSettings>
 #include <QTimer>
+#include <algorithm>
 #include <iostream>
 #include <optional>
 
@@ -12,7 +13,6 @@
 #include "traces/core/error.h"
 #include "traces/core/resources.h"
 #include "viz/session/problem.h"
-#include "viz/views/timeline_view.h"
 #include "viz/window/application.h"
 #include "viz/window/main_window.h"
 
@@ -123,15 +123,17 @@ void goTo(viz::Navigator& navigator, const QString& at) {
   navigator.setCursor(cursor);
 }
 
-viz::TimelineView& timelineOf(const viz::MainWindow& window) {
-  return *window.findChild<viz::TimelineView*>();
+/// Some view that is on show is not drawn as it will be.
+bool isMaking(const viz::MainWindow& window) {
+  return std::ranges::any_of(window.findChildren<viz::View*>(), &viz::View::isMaking);
 }
 
 /// The Timeline's axis that --axis names.
 void setAxis(const viz::MainWindow& window, const QString& name) {
   if (name != "recorded" && name != "own-device")
     throw usageError("--axis " + name.toStdString() + " is neither recorded nor own-device");
-  if (name == "own-device") timelineOf(window).setOwnDevices(true);
+  for (viz::View* view : window.findChildren<viz::View*>())
+    view->setOwnDevices(name == "own-device");
 }
 
 int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) {
@@ -142,8 +144,7 @@ int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) 
   goTo(window.navigator(), options.at);
   QApplication::processEvents();
   QApplication::processEvents();
-  while (timelineOf(window).replaying() || window.viewing().comparison.makesMap())
-    QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+  while (isMaking(window)) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
   if (!window.grab().save(options.screenshot))
     throw inputError(options.screenshot.toStdString() + " cannot be written");
   return 0;

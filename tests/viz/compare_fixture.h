@@ -80,6 +80,7 @@ class CompareViewTest : public WindowTest {
     view->render(&picture);
     return picture.words();
   }
+  double cardsHead() { return CompareCards(view->QWidget::width(), scene().a, scene().b).head; }
   std::size_t rowOf(const std::string& name) {
     const auto places = scene().places;
     return static_cast<std::size_t>(std::ranges::find(places, name, &PlaceRow::name) -

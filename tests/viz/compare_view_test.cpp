@@ -66,7 +66,7 @@ TEST_F(CompareViewTest, KeysChooseRowsOpenPlacesAndGoToTheNextDifference) {
 TEST_F(CompareViewTest, TheVerdictLeadsToTheFirstDifference) {
   compare();
   window.navigator().setPlace(test::placeAt(1, 1, traces::Direction::kForward, 0));
-  click({60, CompareCards(view->QWidget::width(), scene()).head + 14});
+  click({60, cardsHead() + 14});
   EXPECT_EQ(window.navigator().place().train_step, 0);
   EXPECT_EQ(window.navigator().tensor(), "buffer.position_ids");
 }
@@ -152,8 +152,7 @@ TEST_F(CompareViewTest, TheWheelMovesTheRowsUnderTheCards) {
   window.resize(1280, 720);
   QTest::qWait(20);
   const auto cards = [&] {
-    return view->grab().toImage().copy(0, 0, view->QWidget::width() - 12,
-                                       int(CompareCards(view->QWidget::width(), scene()).head) - 8);
+    return view->grab().toImage().copy(0, 0, view->QWidget::width() - 12, int(cardsHead()) - 8);
   };
   const QImage before = cards(), all = view->grab().toImage();
   QTest::keyClick(view, Qt::Key_PageDown);

@@ -143,7 +143,7 @@ TEST_F(LegibleTest, TheCardsOfTwoRunsHaveAllTheirWordsBesideTheirButtons) {
         test::Drawn picture(window.size());
         window.render(&picture);
         const auto* view = window.findChild<Stage*>()->currentWidget();
-        const CompareCards cards(view->width(), scene);
+        const CompareCards cards(view->width(), scene.a, scene.b);
         const QPointF corner = view->mapTo(&window, QPoint(0, 0));
         for (const auto& [box, card] :
              {std::pair(cards.first, scene.a), std::pair(cards.second, scene.b)}) {

@@ -45,16 +45,16 @@ double wordsHeight(const RunCard& card, double width) {
 
 }  // namespace
 
-CompareCards::CompareCards(double width, const CompareScene& scene) {
+CompareCards::CompareCards(double width, const RunCard& a, const RunCard& b) {
   const double card = (width - 2 * kSide - kGap) / 2, room = card - kLeft - kRight;
   first = QRectF(kSide, kAbove, card, kLeast);
   second = first.translated(card + kGap, 0);
   std::ranges::fill(name_width_, room);
   std::ranges::fill(words_width_, room);
   words_top_ = kTop + kLine;
-  placeButtons(scene.b);
+  placeButtons(b);
   double height = kLeast;
-  const RunCard* cards[] = {&scene.a, &scene.b};
+  const RunCard* cards[] = {&a, &b};
   for (const int i : {0, 1})
     height = std::max(height, words_top_ + wordsHeight(*cards[i], words_width_[i]) + kTop);
   const bool under = buttons.isNull();
@@ -91,11 +91,11 @@ int CompareCards::buttonCount() const {
   return static_cast<int>((buttons.width() + kCardButtonGap) / (kCardButton + kCardButtonGap));
 }
 
-void CompareCards::paint(QPainter& p, const QRectF& seen, const CompareScene& scene,
+void CompareCards::paint(QPainter& p, const QRectF& seen, const RunCard& a, const RunCard& b,
                          const Theme& theme) const {
   p.fillRect(QRectF(seen.topLeft(), QSizeF(seen.width(), head - 4)), theme.background);
-  paintCard(p, seen.topLeft(), 0, scene.a, theme);
-  paintCard(p, seen.topLeft(), 1, scene.b, theme);
+  paintCard(p, seen.topLeft(), 0, a, theme);
+  paintCard(p, seen.topLeft(), 1, b, theme);
 }
 
 void CompareCards::paintCard(QPainter& p, const QPointF& shift, int which, const RunCard& card,

@@ -3,7 +3,7 @@
 
 #include <QPainter>
 
-#include "viz/scene/compare_scene.h"
+#include "viz/scene/run_card.h"
 #include "viz/style/theme.h"
 
 namespace ringscope::viz {
@@ -15,7 +15,7 @@ inline constexpr double kCardButton = 72, kCardButtonHigh = 29, kCardButtonGap =
 /// words can be read: where they have no room beside the buttons of the second card, lines wrap
 /// and the buttons lie beside its name, or else under all words.
 struct CompareCards {
-  CompareCards(double width, const CompareScene& scene);
+  CompareCards(double width, const RunCard& a, const RunCard& b);
 
   QRectF first, second;  ///< in a view whose left upper corner is (0, 0)
   QRectF buttons;        ///< what is left to them on the second card
@@ -24,7 +24,7 @@ struct CompareCards {
   /// So many buttons have room.
   int buttonCount() const;
   /// At the top of what is `seen`, over whatever lies there.
-  void paint(QPainter& painter, const QRectF& seen, const CompareScene& scene,
+  void paint(QPainter& painter, const QRectF& seen, const RunCard& a, const RunCard& b,
              const Theme& theme) const;
 
  private:

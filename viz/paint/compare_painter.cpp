@@ -29,8 +29,9 @@ class Layout {
  public:
   Layout(const QRectF& area, const CompareScene& scene) : scene_(scene) {
     const bool wide = area.width() >= kWideFrom;
-    main_ = QRectF(area.left() + kSide, area.top() + CompareCards(area.width(), scene).head,
-                   area.width() - 2 * kSide, 0);
+    main_ =
+        QRectF(area.left() + kSide, area.top() + CompareCards(area.width(), scene.a, scene.b).head,
+               area.width() - 2 * kSide, 0);
     beside_ = main_;
     if (wide) {
       main_.setWidth(main_.width() - kSideWidth - 2 * kGap);
@@ -219,7 +220,7 @@ void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
   layout.remarks.paint(p, theme.wait, theme);
   layout.left_out.paint(p, theme.dim, theme);
   page.places(look);
-  CompareCards(look.seen.width(), scene).paint(p, look.seen, scene, theme);
+  CompareCards(look.seen.width(), scene.a, scene.b).paint(p, look.seen, scene.a, scene.b, theme);
 }
 
 double compareHeight(double width, const CompareScene& scene) {

@@ -153,16 +153,6 @@ void drawTable(QPainter& p, const QRectF& area, const Layout& layout, std::size_
   }
 }
 
-/// "▲ 3 of 21 diverge", of what is listed worst first.
-QString restVerdict(const std::vector<DiffRow>& rows) {
-  const auto wrong = std::ranges::count_if(rows, &DiffRow::wrong);
-  return wrong > 0 ? QString("▲ %1 of %2 %3; worst first")
-                         .arg(wrong)
-                         .arg(rows.size())
-                         .arg(wrong == 1 ? "diverges" : "diverge")
-                   : QString("✓ none of %1 diverges; worst first").arg(rows.size());
-}
-
 QString numbersOf(const DiffRow& diff) {
   return QString("error %1  limit %2").arg(diff.error, 0, 'e', 1).arg(diff.limit, 0, 'e', 1);
 }
@@ -204,13 +194,14 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
                      "not compared", theme.dim, theme);
   const bool one_line = layout.wide();
   drawTitle(p, QRectF(box.topLeft(), QSizeF(box.width(), 22)), "Outside the layers",
-            one_line ? restVerdict(rows) : QString(), wrong ? theme.wrong : theme.right, theme);
+            one_line ? QString::fromStdString(restVerdict(rows)) : QString(),
+            wrong ? theme.wrong : theme.right, theme);
   double y = box.top() + 26;
   if (!one_line) {
     p.setFont(textFont(12));
     p.setPen(wrong ? theme.wrong : theme.right);
     p.drawText(QRectF(box.left(), y - 4, box.width(), kRestRow), Qt::AlignVCenter,
-               elidedAt(p, restVerdict(rows), box.width()));
+               elidedAt(p, QString::fromStdString(restVerdict(rows)), box.width()));
     y += kRestRow - 2;
   }
   const bool with_numbers = hasRoomForNumbers(rows, box.width());
@@ -225,12 +216,10 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
                                     [](const DiffRow& diff) { return diff.wrong; });
   p.setFont(textFont(12));
   p.setPen(hidden ? theme.wrong : theme.dim);
-  p.drawText(QRectF(box.left(), y, box.width(), kRestRow), Qt::AlignVCenter,
-             hidden ? QString("and %1 more, %2 of them %3")
-                          .arg(count - shown)
-                          .arg(hidden)
-                          .arg(hidden == 1 ? "diverges" : "diverge")
-                    : QString("and %1 more, none of them diverges").arg(count - shown));
+  p.drawText(
+      QRectF(box.left(), y, box.width(), kRestRow), Qt::AlignVCenter,
+      hidden ? QString("and %1 more, %2 of them ").arg(count - shown).arg(hidden) + verbOf(hidden)
+             : QString("and %1 more, none of them diverges").arg(count - shown));
 }
 
 void drawUnits(QPainter& p, const Layout& layout, ErrorUnit chosen, const Theme& theme) {

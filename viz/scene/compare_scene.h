@@ -7,18 +7,9 @@
 #include "viz/scene/compared_map.h"
 #include "viz/scene/place_rows.h"
 #include "viz/scene/position_rows.h"
+#include "viz/scene/run_card.h"
 
 namespace ringscope::viz {
-
-/// One of the two recordings, on its card.
-struct RunCard {
-  std::string letter;    ///< "A", "B"
-  std::string name;      ///< of the file; of a what-if "after · …"
-  std::string headline;  ///< what run it is
-  std::string numbers;   ///< "loss 5.72 · gradient norm 0.66" of the viewed training step
-
-  friend bool operator==(const RunCard&, const RunCard&) = default;
-};
 
 /// What a training step gave or took of both.
 struct CostRow {
@@ -47,8 +38,8 @@ struct CompareScene {
   friend bool operator==(const CompareScene&, const CompareScene&) = default;
 };
 
-/// All but the map, which is read later. `before`: the second is what a what-if began from; `turned`: places that somebody has opened or
-/// closed, by name.
+/// All but the map, which is read later. `before`: the second is what a what-if began from;
+/// `turned`: places that somebody has opened or closed, by name.
 CompareScene makeCompareScene(const ComparedRuns& runs, bool before, std::int32_t train_step,
                               const std::set<std::string>& turned);
 

@@ -100,4 +100,16 @@ DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorU
   return scene;
 }
 
+const char* verbOf(std::ptrdiff_t count) {
+  return count == 1 ? "diverges" : "diverge";
+}
+
+std::string restVerdict(const std::vector<DiffRow>& rows) {
+  const auto wrong = std::ranges::count_if(rows, &DiffRow::wrong);
+  const std::string all = std::to_string(rows.size());
+  return (wrong > 0 ? "▲ " + std::to_string(wrong) + " of " + all + " " + verbOf(wrong)
+                    : "✓ none of " + all + " diverges") +
+         "; worst first";
+}
+
 }  // namespace ringscope::viz

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/views/compare_buttons.h"
 
-#include "viz/paint/compare_cards.h"
-
 namespace ringscope::viz {
 
 CompareButtons::CompareButtons(QWidget* parent)
@@ -14,7 +12,7 @@ CompareButtons::CompareButtons(QWidget* parent)
   beside_->setToolTip("Show both in every view, at the same place (Esc ends it)");
 }
 
-void CompareButtons::place(const Comparison& of, const CompareScene& scene, const QSizeF& view,
+void CompareButtons::place(const Comparison& of, const CompareCards& cards, const QSizeF& view,
                            double zoom) {
   const bool none = of.state() == Comparison::State::kNone, has_cards = of.runs() != nullptr;
   const bool busy = of.state() == Comparison::State::kComparing;
@@ -28,7 +26,6 @@ void CompareButtons::place(const Comparison& of, const CompareScene& scene, cons
   if (busy) close = QRectF((view.width() - kNarrow) / 2, top, kNarrow, kHigh);
   bool has_three = false;
   if (has_cards) {
-    const CompareCards cards(view.width(), scene);
     has_three = cards.buttonCount() >= 3;
     close = QRectF(cards.buttons.right() - kNarrow, cards.buttons.top(), kNarrow, kHigh);
     open = close.translated(-kNarrow - kGap, 0);

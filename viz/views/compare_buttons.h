@@ -3,7 +3,7 @@
 
 #include <QPushButton>
 
-#include "viz/scene/compare_scene.h"
+#include "viz/paint/compare_cards.h"
 #include "viz/session/comparison.h"
 
 namespace ringscope::viz {
@@ -18,7 +18,7 @@ class CompareButtons {
   QPushButton* close() { return close_; }
   QPushButton* beside() { return beside_; }
   /// In a view of this size before it is enlarged by `zoom`.
-  void place(const Comparison& of, const CompareScene& scene, const QSizeF& view, double zoom);
+  void place(const Comparison& of, const CompareCards& cards, const QSizeF& view, double zoom);
 
  private:
   QPushButton *open_, *close_, *beside_;

@@ -47,6 +47,8 @@ class CompareView : public View {
     });
   }
 
+  bool isMaking() const override { return isVisible() && of_.makesMap(); }
+
  protected:
   Cursor watched(Cursor cursor) const override {
     Cursor seen;
@@ -137,12 +139,13 @@ class CompareView : public View {
 
  private:
   /// The height of the cards, which stay in sight.
-  double head() const { return CompareCards(QWidget::width() / zoom_, scene_).head; }
+  double head() const { return cards().head; }
+  CompareCards cards() const { return {QWidget::width() / zoom_, scene_.a, scene_.b}; }
   QRectF seen() const {
     return {0, scrollTop(), QWidget::width() / zoom_, QWidget::height() / zoom_};
   }
   QString tipAt(const QPointF& point) const {
-    const CompareCards cards(QWidget::width() / zoom_, scene_);
+    const CompareCards cards = this->cards();
     if (const auto on_map = mapHit(QPointF(point.x(), point.y() - scrollTop()) * zoom_))
       return QString::fromStdString(describeRow(scene_.map, on_map->row, on_map->of));
     for (const auto& [card, run] :
@@ -260,7 +263,7 @@ class CompareView : public View {
         return kPurpose;
     }
   }
-  void placeButtons() { buttons_.place(of_, scene_, QSizeF(QWidget::size()) / zoom_, zoom_); }
+  void placeButtons() { buttons_.place(of_, cards(), QSizeF(QWidget::size()) / zoom_, zoom_); }
 
   Comparison& of_;
   CompareButtons buttons_{this};

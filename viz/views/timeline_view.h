@@ -36,9 +36,9 @@ class TimelineView : public View {
   const StepAccount& account() const { return account_; }
   bool ownDevices() const { return own_axis_->isChecked(); }
   /// Changes the axis, as O does.
-  void setOwnDevices(bool own) { (own ? own_axis_ : recorded_axis_)->click(); }
+  void setOwnDevices(bool own) override { (own ? own_axis_ : recorded_axis_)->click(); }
   /// A model is under way, and what is drawn is not it yet.
-  bool replaying() const { return ownDevices() && replay_.replaying(); }
+  bool isMaking() const override { return ownDevices() && replay_.replaying(); }
   /// Null: the axis is that of the recording, or there is no model of it.
   std::shared_ptr<const OwnClock> clock() const { return ownDevices() ? replay_.clock() : nullptr; }
   /// Shapes of the last frame.

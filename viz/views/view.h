@@ -24,6 +24,10 @@ class View : public QWidget {
   void setTheme(const Theme& theme);
   /// Presenter mode draws everything larger; 1 is normal.
   void setZoom(double zoom);
+  /// For a view that can draw a model of ranks on own devices in place of what was recorded.
+  virtual void setOwnDevices(bool /*own*/) {}
+  /// Something that it will draw is still being made.
+  virtual bool isMaking() const { return false; }
 
  protected:
   /// Makes the scene anew and asks for painting.
