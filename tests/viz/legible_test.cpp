@@ -9,6 +9,7 @@
 #include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
 #include "viz/paint/compare_cards.h"
+#include "viz/scene/compare_scene.h"
 #include "viz/window/elided_label.h"
 
 namespace ringscope::viz {
