@@ -158,7 +158,7 @@ class SpanTree {
   }
 
  private:
-  static constexpr std::size_t kFan = 16;
+  static constexpr std::size_t kFanBits = 4, kFan = 1U << kFanBits;
 
   /// False: all that follows begins later than what is looked at.
   template <typename Joins, typename OnSum, typename OnSpan>
@@ -168,8 +168,8 @@ class SpanTree {
     if (static_cast<double>(sum.begin_ns) > end_ns) return false;
     if (static_cast<double>(sum.end_ns) < begin_ns) return true;
     if (joins(sum)) {
-      on_sum(sum,
-             std::min(spans_.size(), (at + 1) << (3 * (level + 1))) - (at << (3 * (level + 1))));
+      const std::size_t bits = kFanBits * (level + 1);
+      on_sum(sum, std::min(spans_.size(), (at + 1) << bits) - (at << bits));
       return true;
     }
     const std::size_t below = level == 0 ? spans_.size() : levels_[level - 1].size();
