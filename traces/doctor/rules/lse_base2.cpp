@@ -56,9 +56,9 @@ struct Comparison {
   }
   /// One of them is much nearer, and so near that rounding explains the rest.
   bool isNatural() const { return from_natural <= room && from_base2 > kMuch * from_natural; }
-  bool isBase2() const {
-    return from_base2 <= room && from_natural > kMuch * from_base2 && bits >= kSure;
-  }
+  bool isBase2() const { return mayBeBase2() && isSure(); }
+  bool mayBeBase2() const { return from_base2 <= room && from_natural > kMuch * from_base2; }
+  bool isSure() const { return bits >= kSure; }
   bool isNeither() const { return from_base2 > room && from_natural > room; }
 
  private:
@@ -67,14 +67,20 @@ struct Comparison {
   static constexpr double kTolerance = 0.01;  // of rounding, in any type
 };
 
-/// The q and k of one KV head of a layer.
+/// A sequence of the batch, and a query head of the layer.
+struct HeadAt {
+  std::int64_t sequence = 0, head = 0;
+};
+
+/// The q and k of a layer, by sequence and KV head.
 class LayerScores {
  public:
   LayerScores(const Trace& trace, const LayerTensors& layer) : trace_(trace), layer_(layer) {}
 
   /// lse of a query token of one head over some key tokens, as indices into the layer's tokens.
-  double lse(std::int64_t head, std::size_t query, const std::vector<std::size_t>& keys) {
-    const Head& of = headOf(head / layer_.groupSize());
+  double lse(HeadAt at, std::size_t query, const std::vector<std::size_t>& keys) {
+    const auto [sequence, head] = at;
+    const Head& of = headOf(sequence, head / layer_.groupSize());
     const auto width = static_cast<std::size_t>(layer_.head_dim), tokens = layer_.tokens.size();
     const double* q =
         of.q.data() +
@@ -95,11 +101,11 @@ class LayerScores {
   struct Head {
     std::vector<double> q, k;
   };
-  const Head& headOf(std::int64_t kv_head) {
-    const auto [at, added] = heads_.try_emplace(kv_head);
+  const Head& headOf(std::int64_t sequence, std::int64_t kv_head) {
+    const auto [at, added] = heads_.try_emplace({sequence, kv_head});
     if (!added) return at->second;
     Selection all;
-    all.groups = {{0, kv_head}};
+    all.groups = {{sequence, kv_head}};
     all.rows.resize(layer_.tokens.size());
     std::iota(all.rows.begin(), all.rows.end(), 0);
     at->second = {layer_.values(trace_, TensorKind::kQ, all).values,
@@ -109,7 +115,7 @@ class LayerScores {
 
   const Trace& trace_;
   const LayerTensors& layer_;
-  std::map<std::int64_t, Head> heads_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Head> heads_;
 };
 
 /// Compares the blocks of one layer's forward, rank by rank.
@@ -157,30 +163,56 @@ class BlockReader {
     return rows;
   }
 
-  void add(Comparison& c, const Event& piece, double work) {
+  /// A piece whose lse is to be computed again.
+  struct Piece {
+    const Event& event;
+    Rows recorded;
+    Band band;
+    std::vector<std::size_t> rows, keys;  ///< of queries and keys, into the layer's tokens
+    std::int64_t count = 0;               ///< rows of a head that are compared
+  };
+
+  /// The first head of the first sequence tells, where it has rows enough.
+  void add(Comparison& c, const Event& event, double work) {
+    const auto piece = find(event, work);
+    if (!piece) return;
+    Comparison of_piece;
+    for (std::int64_t b = 0; b < std::min(piece->recorded.batch(), layer_.batch); ++b)
+      for (std::int64_t h = 0; h < piece->recorded.heads() && !of_piece.isSure(); ++h)
+        addHead(of_piece, *piece, b, h);
+    c.add(of_piece);
+  }
+
+  std::optional<Piece> find(const Event& event, double work) const {
     const TensorKey key{
-        {TensorKind::kBlockLse}, piece.place, piece.microbatch, piece.pass, piece.rank,
-        piece.source_rank,       piece.piece};
-    const auto recorded = Rows::scalars(trace_, trace_.findTensor(key));
-    const auto rows = rowsOf(piece.rank), keys = rowsOf(piece.source_rank);
-    const std::int64_t head = firstHead(piece.rank) - first_head_;
-    const auto band = attendedBand(trace_, piece);
-    if (!recorded || !band || head < 0 || head >= layer_.heads ||
-        recorded->queries() != piece.q_end - piece.q_begin || piece.q_begin < 0 ||
-        piece.k_begin < 0 || piece.q_end > std::ssize(rows) || piece.k_end > std::ssize(keys))
-      return;
-    const double per_row = static_cast<double>((piece.k_end - piece.k_begin) * layer_.head_dim) + 1;
+        {TensorKind::kBlockLse}, event.place, event.microbatch, event.pass, event.rank,
+        event.source_rank,       event.piece};
+    auto recorded = Rows::scalars(trace_, trace_.findTensor(key));
+    const auto band = attendedBand(trace_, event);
+    auto rows = rowsOf(event.rank), keys = rowsOf(event.source_rank);
+    if (!recorded || !band || recorded->queries() != event.q_end - event.q_begin ||
+        event.q_begin < 0 || event.k_begin < 0 || event.q_end > std::ssize(rows) ||
+        event.k_end > std::ssize(keys))
+      return std::nullopt;
+    const double per_row = static_cast<double>((event.k_end - event.k_begin) * layer_.head_dim) + 1;
     const auto count =
         std::clamp<std::int64_t>(static_cast<std::int64_t>(work / per_row), 1, recorded->queries());
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t row = piece.q_begin + i * recorded->queries() / count;
-      const std::int64_t first = std::max<std::int64_t>(piece.k_begin, row + band->low),
-                         end = std::min<std::int64_t>(piece.k_end, row + band->high + 1);
+    return Piece{event, std::move(*recorded), *band, std::move(rows), std::move(keys), count};
+  }
+
+  void addHead(Comparison& c, const Piece& piece, std::int64_t sequence, std::int64_t h) {
+    const std::int64_t head = firstHead(piece.event.rank) - first_head_ + h;
+    if (head < 0 || head >= layer_.heads) return;
+    for (std::int64_t i = 0; i < piece.count; ++i) {
+      const std::int64_t at = i * piece.recorded.queries() / piece.count,
+                         row = piece.event.q_begin + at;
+      const std::int64_t first = std::max<std::int64_t>(piece.event.k_begin, row + piece.band.low),
+                         end = std::min<std::int64_t>(piece.event.k_end, row + piece.band.high + 1);
       std::vector<std::size_t> attended;
       for (std::int64_t k = first; k < end; ++k)
-        attended.push_back(keys[static_cast<std::size_t>(k)]);
-      c.add(scores_.lse(head, rows[static_cast<std::size_t>(row)], attended),
-            recorded->row(0, 0, row - piece.q_begin)[0]);
+        attended.push_back(piece.keys[static_cast<std::size_t>(k)]);
+      c.add(scores_.lse({sequence, head}, piece.rows[static_cast<std::size_t>(row)], attended),
+            piece.recorded.row(sequence, h, at)[0]);
     }
   }
 
@@ -219,7 +251,7 @@ RuleResult checkLseBase2(const Trace& trace) {
   std::optional<Place> neither;
   std::optional<std::pair<Place, WorldRank>> first;
   Comparison all;  // of ranks that have few rows each, which together may tell
-  bool natural = false;
+  bool natural = false, few = false;
   for (const auto& members : sequenceGroups(trace))
     for (const AttentionPass& pass : attentionPasses(trace, members)) {
       if (pass.place.direction == Direction::kBackward) continue;
@@ -230,6 +262,7 @@ RuleResult checkLseBase2(const Trace& trace) {
       for (std::size_t seat = 0; seat < members.size(); ++seat) {
         const Comparison c = reader.compare(pass.attended[seat]);
         if (c.isBase2()) return found(finding(pass.place, members[seat], c));
+        few = few || c.mayBeBase2();
         all.add(c);
         if (!first && c.rows > 0) first = {pass.place, members[seat]};
         natural = natural || c.isNatural();
@@ -240,7 +273,7 @@ RuleResult checkLseBase2(const Trace& trace) {
     return undecided("needs blocks whose lse follows from q and k scaled by 1 / √d; at " +
                      describe(*neither) + " it does not, by either logarithm");
   if (first && all.isBase2()) return found(finding(first->first, first->second, all));
-  if (natural || all.isNatural()) return clear();
+  if (!few && (natural || all.isNatural())) return clear();
   if (all.rows > 0)
     return undecided("needs more rows, or larger sums, to tell the logarithms apart");
   return notObservable("needs q, k and block_lse of one layer");
