@@ -4,8 +4,8 @@
     python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12] [--keep FOLDER]
 
 Random small models and runs of one and two rank threads, a core each, are trained and recorded. Every
-second one is for `ringscope predict --calibrate`, which then plans the others. Run it on an idle machine
-of two cores at least.
+second one is for `ringscope predict --calibrate`, which then plans the others: those of one rank by those
+of one rank, since a busy neighbour makes a core slower. Run it on an idle machine of two cores at least.
 """
 
 import argparse
@@ -106,6 +106,10 @@ def draw_run(rng, config):
     return [str(option) for option in options]
 
 
+def ranks_of(options):
+    return options[options.index("--cp") + 1]
+
+
 class Bench:
     def __init__(self, asked, place):
         self.program = str(pathlib.Path(asked.build) / "bin/ringscope")
@@ -140,7 +144,8 @@ class Bench:
 
     def predicted_ms(self, options, traces):
         """Rank threads move a message while both of them wait for it."""
-        answer = self.call("predict", *options, "--no-overlap", "--json", "--calibrate", *traces)
+        link = ["--bandwidth", 0] if ranks_of(options) == "1" else []
+        answer = self.call("predict", *options, *link, "--no-overlap", "--json", "--calibrate", *traces)
         return json.loads(answer)["asked"]["step_ns"] / 1e6
 
 
@@ -158,7 +163,8 @@ def main():
         errors = []
         for trace, options in runs[1::2]:
             recorded = bench.recorded_ms(trace)
-            predicted = bench.predicted_ms(options, [of_half for of_half, _ in runs[::2]])
+            alike = [other for other, its in runs[::2] if ranks_of(its) == ranks_of(options)]
+            predicted = bench.predicted_ms(options, alike)
             errors.append(abs(predicted / recorded - 1))
             print("%8.2f ms predicted %8.2f ms recorded %+6.1f %%  %s" % (
                 predicted, recorded, 100 * (predicted / recorded - 1), " ".join(map(str, options[2:]))))

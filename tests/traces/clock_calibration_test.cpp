@@ -57,6 +57,12 @@ struct TrueDevice {
                                               multiplies ? 0 : each * 1e-9};
         each += 0.1;
       }
+    for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+      StageCost& attention = measured.stages[{EventKind::kAttend, direction}];
+      attention.per_byte = 2e-10;
+      attention.per_score = 3e-9;
+    }
+    measured.per_heads_byte = 4e-9;
     hardware.link = {"true", 5, 20};
     hardware.overlap = false;
   }
@@ -106,10 +112,11 @@ TEST(CalibrationTest, PredictsOtherRunsOfTheDeviceThatWasRecorded) {
   const TrueDevice device;
   Calibrator calibrator;
   for (const Sized& s : {sized(1, 64, 32), sized(2, 64, 64), sized(2, 256, 32), sized(2, 128, 128),
-                         sized(1, 512, 64)})
+                         sized(1, 512, 64), sized(2, 256, 128, Strategy::kUlysses),
+                         sized(2, 128, 32, Strategy::kUlysses)})
     calibrator.add(s.run, s.sizes, {device.record(s.run, s.sizes)});
   const Calibration found = calibrator.fit(false);
-  EXPECT_EQ(found.recordings, 5);
+  EXPECT_EQ(found.recordings, 7);
   EXPECT_LT(found.worst_error, 0.01);
   ASSERT_TRUE(found.link);
   EXPECT_NEAR(found.link->latency_us, 20, 1);
@@ -117,7 +124,8 @@ TEST(CalibrationTest, PredictsOtherRunsOfTheDeviceThatWasRecorded) {
   Hardware hardware;
   hardware.link = *found.link;
   hardware.overlap = false;
-  for (const Sized& other : {sized(4, 512, 64), sized(2, 1024, 96), sized(1, 128, 256)}) {
+  for (const Sized& other : {sized(4, 512, 64), sized(2, 1024, 96), sized(1, 128, 256),
+                             sized(2, 512, 256, Strategy::kUlysses)}) {
     const double is = predict(other.run, other.sizes, found.device, hardware).step_ns;
     const double should = predict(other.run, other.sizes, device.speed, device.hardware).step_ns;
     EXPECT_NEAR(is, should, 0.02 * should) << other.run.cp << " ranks, " << other.run.seq_len;

@@ -22,13 +22,14 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Operations and bytes of each kind of stage of one rank, from two plans: on a device on which an
-/// operation takes a nanosecond and memory no time, and the other way round.
+/// What each kind of stage of one rank does, from plans on devices on which one of operations,
+/// bytes and scores takes a nanosecond each and the others no time.
 class PlannedWork {
  public:
   PlannedWork(const RunSpec& run, const ModelSizes& sizes)
-      : flops_(plannedProgram(run, sizes, {"", kUnit, kUnit, kUnit, kEndless, {}})),
-        bytes_(plannedProgram(run, sizes, {"", kEndless, kEndless, kEndless, kUnit, {}})) {}
+      : flops_(plannedProgram(run, sizes, device(kUnit, kEndless, kEndless))),
+        bytes_(plannedProgram(run, sizes, device(kEndless, kUnit, kEndless))),
+        scores_(plannedProgram(run, sizes, device(kEndless, kEndless, kUnit))) {}
 
   std::map<RecordedTimes::Stage, StageSample> of(std::size_t rank) const {
     std::map<RecordedTimes::Stage, StageSample> stages;
@@ -41,8 +42,17 @@ class PlannedWork {
       ++stage.stages;
       stage.flops += static_cast<double>(op.work_ns);
       stage.bytes += static_cast<double>(bytes_.ranks[rank].ops[i].work_ns);
+      stage.scores += static_cast<double>(scores_.ranks[rank].ops[i].work_ns);
     }
     return stages;
+  }
+  /// Of all heads that a rank sends.
+  double headsBytes(std::size_t rank) const {
+    double bytes = 0;
+    for (const Program::Happening& event : flops_.ranks[rank].events)
+      if (event.kind == EventKind::kSend && event.payload == Payload::kHeads)
+        bytes += static_cast<double>(event.bytes);
+    return bytes;
   }
   /// The gradient sync; null: one rank has none.
   const Program::Collective* sync() const {
@@ -53,7 +63,10 @@ class PlannedWork {
 
  private:
   static constexpr double kUnit = 1e9, kEndless = std::numeric_limits<double>::infinity();
-  Program flops_, bytes_;
+  static DeviceSpeed device(double flops, double bytes, double scores) {
+    return {"", flops, flops, flops, bytes, bytes, scores, {}};
+  }
+  Program flops_, bytes_, scores_;
 };
 
 /// A number of each step, and of these the median.
@@ -84,7 +97,7 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.cp); ++rank) {
     std::vector<RecordedTimes> times;
     for (const RecordedProgram& step : steps) times.push_back(recordedTimes(step, rank));
-    addRank(planned.of(rank), planned.sync(), times);
+    addRank(planned.of(rank), planned.headsBytes(rank), planned.sync(), times);
   }
   std::vector<double> step_ns;
   for (const RecordedProgram& step : steps)
@@ -92,9 +105,10 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
   runs_.push_back({run, sizes, median(std::move(step_ns))});
 }
 
-void Calibrator::addRank(std::map<Stage, StageSample> planned, const Program::Collective* sync,
-                         const std::vector<RecordedTimes>& times) {
+void Calibrator::addRank(std::map<Stage, StageSample> planned, double heads_bytes,
+                         const Program::Collective* sync, const std::vector<RecordedTimes>& times) {
   StageSample all;
+  all.flops = heads_bytes;
   for (auto& [stage, sample] : planned) {
     sample.seconds = medianOf(times, [&of = stage](const RecordedTimes& t) { return t.of(of); });
     all.stages += sample.stages;
@@ -144,6 +158,7 @@ Calibration Calibrator::fit(bool overlap) const {
   for (const auto& [stage, samples] : samples_) measured.stages[stage] = fitStageCost(samples);
   measured.stages[kSync] = fitStageCost(syncSamples(hardware.link));
   measured.between = fitStageCost(between_);
+  measured.per_heads_byte = std::exchange(measured.between.per_flop, 0);
   found.device.name = "as recorded";
   std::vector<double> errors;
   for (const Run& run : runs_) {

@@ -52,13 +52,14 @@ class Calibrator {
     std::int64_t bytes = 0;
     std::int32_t ranks = 1;
   };
-  void addRank(std::map<Stage, StageSample> planned, const Program::Collective* sync,
-               const std::vector<RecordedTimes>& times);
+  void addRank(std::map<Stage, StageSample> planned, double heads_bytes,
+               const Program::Collective* sync, const std::vector<RecordedTimes>& times);
   std::vector<StageSample> syncSamples(const Link& link) const;
 
   std::vector<Run> runs_;
   std::map<Stage, std::vector<StageSample>> samples_;
-  std::vector<StageSample> between_, hops_;
+  std::vector<StageSample> between_;  ///< operations: the bytes of heads that are sent
+  std::vector<StageSample> hops_;
   std::vector<Sync> syncs_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -17,10 +18,14 @@ namespace ringscope::traces {
 /// traffic of what is no matrix product ÷ the memory's rate, added up.
 struct DeviceSpeed {
   std::string name = "custom";
-  double matmul_flops = 0;                   ///< a second, of projections, MLP and logits
-  double attention_flops = 0;                ///< a second, forward
-  double attention_backward_flops = 0;       ///< a second, backward
-  double memory_bytes = 0;                   ///< a second
+  double matmul_flops = 0;              ///< a second, of projections, MLP and logits
+  double attention_flops = 0;           ///< a second, forward
+  double attention_backward_flops = 0;  ///< a second, backward
+  double memory_bytes = 0;              ///< a second
+  /// A second, of the rows of q and out that a piece of attention goes through; endless where what
+  /// its pairs take is all.
+  double row_bytes = std::numeric_limits<double>::infinity();
+  double scores = std::numeric_limits<double>::infinity();  ///< a second, of exponentials; likewise
   std::optional<MeasuredDevice> measured{};  ///< in place of these rates (calibration.h)
 };
 
@@ -30,6 +35,7 @@ DeviceSpeed speedOf(const DeviceRates& device, const RunSpec& run, double effici
 /// Floating-point operations and bytes of one stage of a rank.
 struct StageWork {
   double matmul_flops = 0, attention_flops = 0, attention_backward_flops = 0, memory_bytes = 0;
+  double row_bytes = 0, scores = 0;
   /// By the device's rates; `kind` in a direction by what it was seen to take, where it was
   /// measured. Throws usageError where that kind was not.
   double seconds(const DeviceSpeed& device, EventKind kind, Direction direction) const;

@@ -38,14 +38,15 @@ double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction d
                        "' in " + name(direction) + "; add one of a run that has");
     const auto took = [this](const StageCost& c) {
       return c.fixed + c.per_flop * (matmul_flops + attention_flops + attention_backward_flops) +
-             c.per_byte * memory_bytes;
+             c.per_byte * (memory_bytes + row_bytes) + c.per_score * scores;
     };
     return took(cost->second) + took(device.measured->between);
   }
   const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };
   return share(matmul_flops, device.matmul_flops) + share(attention_flops, device.attention_flops) +
          share(attention_backward_flops, device.attention_backward_flops) +
-         share(memory_bytes, device.memory_bytes);
+         share(memory_bytes, device.memory_bytes) + share(row_bytes, device.row_bytes) +
+         share(scores, device.scores);
 }
 
 PlannedSizes::PlannedSizes(const RunSpec& run, const ModelSizes& sizes)
@@ -120,6 +121,9 @@ StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs) const {
     work.attention_flops = once;
   else
     work.attention_backward_flops = 2.5 * once;
+  work.scores = number(q_heads_here_) * number(pairs) * number(sequences_);
+  const double rows = number(tokens_ * ulysses_ * q_heads_here_ * head_dim_) * element_;
+  work.row_bytes = passes(direction) * 2 * rows;
   return work;
 }
 

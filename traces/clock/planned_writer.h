@@ -42,6 +42,7 @@ class ProgramWriter {
 
  private:
   void drawMessages(WorldRank who, const Posted& posted);
+  std::int64_t packingNs(std::int64_t bytes, std::size_t messages) const;
 
   DeviceSpeed device_;
   Program program_;

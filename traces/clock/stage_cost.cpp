@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/clock/stage_cost.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -9,29 +10,40 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr std::size_t kParts = 3;
+constexpr std::size_t kParts = 4;
 using Parts = std::array<double, kParts>;
 
 Parts partsOf(const StageSample& sample) {
-  return {sample.stages, sample.flops, sample.bytes};
+  return {sample.stages, sample.flops, sample.bytes, sample.scores};
 }
 
-/// Of rows that are divided by their time: Σ parts·partsᵀ, and Σ parts.
+double costOf(const Parts& cost, const Parts& parts) {
+  double seconds = 0;
+  for (std::size_t i = 0; i < kParts; ++i) seconds += cost[i] * parts[i];
+  return seconds;
+}
+
+/// Of rows that are divided by what they are thought to take: Σ parts·partsᵀ, Σ parts·time, Σ
+/// time².
 struct Sums {
   std::array<Parts, kParts> squares{};
   Parts sums{};
-  double rows = 0;
+  double times = 0;
 
-  explicit Sums(const std::vector<StageSample>& samples) {
+  /// `thought`: a cost; nothing: the times themselves.
+  Sums(const std::vector<StageSample>& samples, const std::optional<Parts>& thought) {
     for (const StageSample& sample : samples) {
       if (!(sample.seconds > 0)) continue;
-      const Parts parts = partsOf(sample);
+      Parts parts = partsOf(sample);
+      const double most = thought ? costOf(*thought, parts) : sample.seconds;
+      if (!(most > 0)) continue;
+      const double time = sample.seconds / most;
+      for (double& part : parts) part /= most;
       for (std::size_t i = 0; i < kParts; ++i) {
-        sums[i] += parts[i] / sample.seconds;
-        for (std::size_t j = 0; j < kParts; ++j)
-          squares[i][j] += parts[i] / sample.seconds * parts[j] / sample.seconds;
+        sums[i] += parts[i] * time;
+        for (std::size_t j = 0; j < kParts; ++j) squares[i][j] += parts[i] * parts[j];
       }
-      ++rows;
+      times += time * time;
     }
   }
 };
@@ -69,7 +81,7 @@ std::optional<Parts> solve(const Sums& sums, unsigned chosen) {
 }
 
 double squaredError(const Sums& sums, const Parts& parts) {
-  double error = sums.rows;
+  double error = sums.times;
   for (std::size_t i = 0; i < kParts; ++i) {
     error -= 2 * parts[i] * sums.sums[i];
     for (std::size_t j = 0; j < kParts; ++j) error += parts[i] * sums.squares[i][j] * parts[j];
@@ -77,22 +89,28 @@ double squaredError(const Sums& sums, const Parts& parts) {
   return error;
 }
 
-}  // namespace
-
-StageCost fitStageCost(const std::vector<StageSample>& samples) {
-  const Sums sums(samples);
+Parts nearest(const Sums& sums) {
   Parts best{};
   double least = std::numeric_limits<double>::infinity();
   for (unsigned chosen = 1; chosen < 1U << kParts; ++chosen) {
     const auto parts = solve(sums, chosen);
-    if (!parts || (*parts)[0] < 0 || (*parts)[1] < 0 || (*parts)[2] < 0) continue;
+    if (!parts || std::ranges::any_of(*parts, [](double part) { return part < 0; })) continue;
     const double error = squaredError(sums, *parts);
     if (error < least) {
       least = error;
       best = *parts;
     }
   }
-  return {best[0], best[1], best[2]};
+  return best;
+}
+
+}  // namespace
+
+StageCost fitStageCost(const std::vector<StageSample>& samples) {
+  constexpr int kRounds = 8;  // shares of the times alone would come out too small
+  Parts cost = nearest(Sums(samples, std::nullopt));
+  for (int round = 0; round < kRounds; ++round) cost = nearest(Sums(samples, cost));
+  return {cost[0], cost[1], cost[2], cost[3]};
 }
 
 }  // namespace ringscope::traces

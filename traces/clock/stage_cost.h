@@ -11,25 +11,28 @@
 namespace ringscope::traces {
 
 /// What one kind of stage takes on a device, in seconds: `fixed` each time, and for each
-/// floating-point operation and each byte of memory traffic. None is below 0.
+/// floating-point operation of products, each byte of memory traffic and each score of attention,
+/// whose exponential is none of these operations. None is below 0.
 struct StageCost {
-  double fixed = 0, per_flop = 0, per_byte = 0;
+  double fixed = 0, per_flop = 0, per_byte = 0, per_score = 0;
 };
 
 /// What stages of one kind did together, and how long they took.
 struct StageSample {
   double stages = 0, flops = 0, bytes = 0;
   double seconds = 0;
+  double scores = 0;
 };
 
-/// The cost whose shares of the samples' times come nearest to 1, in squares. Samples that took no
-/// time are passed over; without any all is 0.
+/// The cost from which the samples' times are off by the smallest shares of it, in squares. Samples
+/// that took no time are passed over; without any all is 0.
 StageCost fitStageCost(const std::vector<StageSample>& samples);
 
 /// A device by what it was seen to take, in place of its peak rates.
 struct MeasuredDevice {
   std::map<std::pair<EventKind, Direction>, StageCost> stages;
-  StageCost between;  ///< from one stage to the next, by what the one before did
+  StageCost between;          ///< from one stage to the next, by the bytes of the one before
+  double per_heads_byte = 0;  ///< seconds, of putting heads together that Ulysses sends
 };
 
 }  // namespace ringscope::traces
