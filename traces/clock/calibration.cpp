@@ -96,10 +96,12 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
   const PlannedWork planned(run, sizes);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.cp); ++rank) {
     std::vector<RecordedTimes> times;
+    times.reserve(steps.size());
     for (const RecordedProgram& step : steps) times.push_back(recordedTimes(step, rank));
     addRank(planned.of(rank), planned.headsBytes(rank), planned.sync(), times);
   }
   std::vector<double> step_ns;
+  step_ns.reserve(steps.size());
   for (const RecordedProgram& step : steps)
     step_ns.push_back(static_cast<double>(step.recorded_ns));
   runs_.push_back({run, sizes, median(std::move(step_ns))});
@@ -161,6 +163,7 @@ Calibration Calibrator::fit(bool overlap) const {
   measured.per_heads_byte = std::exchange(measured.between.per_flop, 0);
   found.device.name = "as recorded";
   std::vector<double> errors;
+  errors.reserve(runs_.size());
   for (const Run& run : runs_) {
     const Program program = plannedProgram(run.run, run.sizes, found.device);
     errors.push_back(std::abs(replay(program, hardware).stepNs() / run.step_ns - 1));
