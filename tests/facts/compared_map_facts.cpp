@@ -57,14 +57,14 @@ void expectFold(const DifferenceMap& map, std::size_t columns, std::size_t lines
   std::vector<double> most(picture.worst.size(), -1);
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     // The point whose stretch of rows this one is in, searched from the left.
-    const auto pointOf = [](std::size_t at, std::size_t points, std::size_t all) {
+    const auto point_of = [](std::size_t at, std::size_t points, std::size_t all) {
       std::size_t point = 0;
       while ((point + 1) * all / points <= at) ++point;
       return point;
     };
     const std::size_t at =
-        pointOf(row / map.tokens.size(), picture.lines, map.lines.size()) * picture.columns +
-        pointOf(row % map.tokens.size(), picture.columns, map.tokens.size());
+        point_of(row / map.tokens.size(), picture.lines, map.lines.size()) * picture.columns +
+        point_of(row % map.tokens.size(), picture.columns, map.tokens.size());
     if (map.rows[row].compared()) most[at] = std::max(most[at], map.rows[row].difference);
   }
   for (std::size_t at = 0; at < most.size(); ++at) {

@@ -69,7 +69,14 @@ TEST(VerifyLabelsTest, LabelsOfTheTokenAfterTheNextWereShiftedTwice) {
 }
 
 TEST(VerifyLabelsTest, LabelsOfTheTokenAfterTheNextOfAShardWereShiftedTwiceWithinIt) {
-  const std::string text = toText(twoShards("12,13,-100,-100", "16,17,-100,-100"));
+  const std::string text = toText(checkStep(
+      *traceOf("run cp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
+               "shard input_ids rank=0 tokens=0-2,6-8\nshard input_ids rank=1 tokens=2-6\n"
+               "tensor buffer.input_ids rank=0 shape=1x4 values=10,11,16,17\n"
+               "tensor buffer.input_ids rank=1 shape=1x4 values=12,13,14,15\n"
+               "tensor buffer.labels rank=0 shape=1x4 values=16,17,-100,-100\n"
+               "tensor buffer.labels rank=1 shape=1x4 values=14,15,-100,-100\n"),
+      0));
   EXPECT_NE(text.find("= all of them are what `labels_shifted_twice` (both times within the shard) "
                       "gives\n"),
             std::string::npos)

@@ -186,10 +186,10 @@ DifferenceMap differenceMap(const Trace& run, const Trace& other, const Place& p
   map.place = placeOfRows(place, tensor);
   map.tensor = tensor;
   if (!hasRowsByToken(tensor)) return map;
-  const auto sideOf = [&](const Trace& trace) {
+  const auto side_of = [&](const Trace& trace) {
     return kind ? attentionOf(trace, map.place, *kind) : inputOf(trace, place.train_step, tensor);
   };
-  const RecordedRows a = sideOf(run), b = sideOf(other);
+  const RecordedRows a = side_of(run), b = side_of(other);
   map.missing = a.missing;
   map.other_missing = b.missing;
   if (a.rows.empty() || b.rows.empty()) return map;

@@ -40,7 +40,8 @@ std::string unitOf(const MapSubject& subject) {
 void addLacks(const std::string& letter, const std::vector<std::string>& missing,
               std::vector<std::string>& lacks) {
   for (const std::string& sentence : missing)
-    lacks.push_back(letter + ": " + sentence + (sentence.ends_with(")") ? "" : "."));
+    lacks.emplace_back(letter).append(": ").append(sentence).append(sentence.ends_with(")") ? ""
+                                                                                            : ".");
 }
 
 std::vector<std::string> linesOf(const DifferenceMap& map) {
