@@ -16,7 +16,7 @@ TEST_F(CompareMapViewTest, TheMapSaysWhatIsUnderThePointerAndAClickGoesThere) {
   EXPECT_NE(painted().find("|A − B| OF out, LAYER 0 · FORWARD, BY HEAD AND TOKEN"),
             std::string::npos);
   pointAt(onMap(2, 100));
-  const traces::RowDifference& row = map.row(2, 100);
+  const traces::RowDifference row = map.row(2, 100);  // the map goes with the selection
   const std::string said_there = describeRow(scene().map, 2 * 128 + 100);
   EXPECT_NE(painted().find(said_there + "."), std::string::npos) << said_there;
   pointAt({5, 5});
