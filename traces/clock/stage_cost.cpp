@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "traces/verify/least_squares.h"
+
 namespace ringscope::traces {
 namespace {
 
@@ -49,34 +51,26 @@ struct Sums {
 };
 
 /// Least squares over the parts of `chosen` alone, a bit each; nothing where they cannot be told
-/// apart. By elimination, after scaling each part to 1.
+/// apart. Each part is scaled to 1 first.
 std::optional<Parts> solve(const Sums& sums, unsigned chosen) {
-  constexpr double kSingular = 1e-9;
   std::vector<std::size_t> parts;
   for (std::size_t i = 0; i < kParts; ++i)
     if ((chosen >> i & 1U) != 0) parts.push_back(i);
   const std::size_t n = parts.size();
-  std::vector<std::vector<double>> rows(n, std::vector<double>(n + 1));
-  std::vector<double> scale(n);
+  std::vector<double> scale(n), sides(n);
   for (std::size_t i = 0; i < n; ++i) {
     scale[i] = std::sqrt(sums.squares[parts[i]][parts[i]]);
     if (!(scale[i] > 0)) return std::nullopt;
+    sides[i] = sums.sums[parts[i]] / scale[i];
   }
-  for (std::size_t i = 0; i < n; ++i) {
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n));
+  for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j)
       rows[i][j] = sums.squares[parts[i]][parts[j]] / scale[i] / scale[j];
-    rows[i][n] = sums.sums[parts[i]] / scale[i];
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    if (rows[i][i] < kSingular) return std::nullopt;
-    for (std::size_t k = 0; k < n; ++k) {
-      if (k == i) continue;
-      const double factor = rows[k][i] / rows[i][i];
-      for (std::size_t j = i; j <= n; ++j) rows[k][j] -= factor * rows[i][j];
-    }
-  }
+  const auto inverse = inverseOf(std::move(rows));
+  if (!inverse) return std::nullopt;
   Parts found{};
-  for (std::size_t i = 0; i < n; ++i) found[parts[i]] = rows[i][n] / rows[i][i] / scale[i];
+  for (std::size_t i = 0; i < n; ++i) found[parts[i]] = dot((*inverse)[i], sides) / scale[i];
   return found;
 }
 

@@ -107,11 +107,22 @@ bool losesRow(const Trace& trace, const Content& running, const TensorRecord& re
   return false;
 }
 
-MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord& running) {
+MergeReading ofNoBlocks(const TensorRecord& made) {
   MergeReading judged;
   judged.smallest = std::numeric_limits<double>::infinity();
   judged.largest = -judged.smallest;
-  judged.made = &running;
+  judged.made = &made;
+  return judged;
+}
+
+void addBlock(MergeReading& judged, const TensorRecord& block, const Content& content) {
+  judged.rows_without_keys = judged.rows_without_keys || content.minus;
+  judged.smallest = std::min(judged.smallest, block.stats.min);
+  judged.largest = std::max(judged.largest, block.stats.max);
+}
+
+MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord& running) {
+  MergeReading judged = ofNoBlocks(running);
   const Content made = contentOf(trace, running);
   bool known = made.known, bad = false, lost = false, any = false;
   for (std::size_t i = 0; i < merges.blocks.size(); ++i) {
@@ -121,9 +132,7 @@ MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord&
     any = true;
     known = known && content.known;
     bad = bad || content.nan || content.plus;
-    judged.rows_without_keys = judged.rows_without_keys || content.minus;
-    judged.smallest = std::min(judged.smallest, block->stats.min);
-    judged.largest = std::max(judged.largest, block->stats.max);
+    addBlock(judged, *block, content);
     // What an earlier merge lost, the running result of its own ring step shows.
     if (made.minus && block->place.stage == running.place.stage)
       lost = lost || losesRow(trace, made, running, *block);
@@ -163,19 +172,14 @@ bool areFinite(const Trace& trace, const MergesAt& all, const LayerAt& layer, Wo
 /// Of blocks that have no row without a key, a running_lse tells all that can become of the merge.
 std::optional<MergeReading> badOut(const Merges& merges) {
   if (!merges.out || merges.out->stats.nan == 0) return std::nullopt;
-  MergeReading judged;
-  judged.smallest = std::numeric_limits<double>::infinity();
-  judged.largest = -judged.smallest;
+  MergeReading judged = ofNoBlocks(*merges.out);
   for (std::size_t i = 0; i < merges.blocks.size(); ++i) {
     const Content& content = merges.contents[i];
     if (!content.known || content.nan || content.plus) return std::nullopt;
-    judged.rows_without_keys = judged.rows_without_keys || content.minus;
-    judged.smallest = std::min(judged.smallest, merges.blocks[i]->stats.min);
-    judged.largest = std::max(judged.largest, merges.blocks[i]->stats.max);
+    addBlock(judged, *merges.blocks[i], content);
   }
   if (!judged.rows_without_keys) return std::nullopt;
   judged.is = MergeIs::kOutNotANumber;
-  judged.made = merges.out;
   return judged;
 }
 

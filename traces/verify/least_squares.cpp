@@ -6,11 +6,11 @@
 #include <numeric>
 
 namespace ringscope::traces {
+
 namespace {
-
 using Matrix = std::vector<std::vector<double>>;
+}
 
-/// By Gauss and Jordan; nothing where it has none that rounding leaves some digits of.
 std::optional<Matrix> inverseOf(Matrix matrix) {
   const std::size_t n = matrix.size();
   Matrix inverse(n, std::vector<double>(n, 0));
@@ -37,8 +37,6 @@ std::optional<Matrix> inverseOf(Matrix matrix) {
   }
   return inverse;
 }
-
-}  // namespace
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);

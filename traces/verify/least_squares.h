@@ -11,6 +11,10 @@ double dot(const std::vector<double>& a, const std::vector<double>& b);
 /// |a − factor·b|
 double distance(const std::vector<double>& a, const std::vector<double>& b, double factor);
 
+/// By Gauss and Jordan, of a square matrix whose diagonal is near 1; nothing where it has no
+/// inverse that rounding leaves some digits of.
+std::optional<std::vector<std::vector<double>>> inverseOf(std::vector<std::vector<double>> matrix);
+
 /// The factors with which a sum of columns comes nearest to a target.
 struct LeastSquares {
   std::vector<double> factors;
