@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs a job of two processes over Gloo. See tests/bench/README.md.
 
-    python bench_overhead.py [--pairs 30] [--steps 5] [--width 256] [--layers 4] [--tokens 512] [--profile]
+    python bench_overhead.py [--pairs 30] [--steps 5] [--width 256] [--layers 4] [--tokens 512]
+                             [--jobs | --profile]
 
 Blocks of training steps take turns: with a recorder that records them, with one that is there but records
-none of them, and with none. Each pair of neighbours gives a ratio of wall time and one of CPU time of the
-process; printed are the medians over all pairs and ranks, and the interval that has the true median in 19 of 20 cases.
+none of them, and with none. With --jobs each block is as a whole job: with a recorder as it is by default, with
+one that takes fingerprints of the steps that it does not record, and with none; its start and its end count too.
+Each pair of neighbours gives a ratio of wall time and one of CPU time of the process; printed are the medians
+over all pairs and ranks, and the interval that has the true median in 19 of 20 cases.
 """
 
 import argparse
@@ -17,6 +20,9 @@ import sys
 import tempfile
 import time
 
+# By kind of block the options of ringscope.start(); None: no recorder.
+WITHIN = {"without": None, "recorded": {"steps": None}, "beside": {"steps": []}}
+JOBS = {"without": None, "defaults": {}, "fingerprints": {"fingerprints": True}}
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(HERE)
 sys.path[:0] = [PACKAGE, os.path.join(PACKAGE, "examples")]
@@ -29,6 +35,7 @@ def options():
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--tokens", type=int, default=512, help="of the whole sequence")
+    parser.add_argument("--jobs", action="store_true", help="by default settings, from the start to the end")
     parser.add_argument("--profile", action="store_true", help="where recorded steps spend their time")
     return parser.parse_args()
 
@@ -58,32 +65,52 @@ class Job:
         self.optimizer.step()
         self.optimizer.zero_grad()
 
-    def block(self, steps):
-        """Seconds of wall time and of this process a step."""
-        import torch.distributed as dist
-
-        dist.barrier()
-        begin, cpu = time.perf_counter(), time.process_time()
+    def run(self, steps):
         for number in range(steps):
             self.step(number)
-        return (time.perf_counter() - begin) / steps, (time.process_time() - cpu) / steps
+
+
+def timed(work, steps):
+    """Seconds of wall time and of this process a step."""
+    import torch.distributed as dist
+
+    dist.barrier()
+    begin, cpu = time.perf_counter(), time.process_time()
+    work()
+    return (time.perf_counter() - begin) / steps, (time.process_time() - cpu) / steps
+
+
+def block(job, asked, options, folder):
+    """One block: its time, in which the recorder's start and end count where it is as a whole job."""
+    import ringscope
+
+    def begin():
+        if options is not None:
+            ringscope.start(folder, job.model, **options)
+
+    def whole_job():
+        begin()
+        job.run(asked.steps)
+        ringscope.stop()
+
+    if asked.jobs:
+        return timed(whole_job, asked.steps)
+    begin()
+    time_of_it = timed(lambda: job.run(asked.steps), asked.steps)
+    ringscope.stop()
+    return time_of_it
 
 
 def measure(asked, place):
     """The blocks of one rank, by kind."""
-    import ringscope
-
     job = Job(asked)
-    job.block(asked.steps)
-    blocks = {"recorded": [], "beside": [], "without": []}
+    job.run(asked.steps)
+    kinds = JOBS if asked.jobs else WITHIN
+    blocks = {kind: [] for kind in kinds}
     for pair in range(asked.pairs):
-        kinds = ("without", "recorded", "beside") if pair % 2 else ("beside", "recorded", "without")
-        for kind in kinds:
-            if kind != "without":
-                steps = None if kind == "recorded" else []
-                ringscope.start(os.path.join(place, f"{kind}-{pair}"), job.model, steps)
-            blocks[kind].append(job.block(asked.steps))
-            ringscope.stop()
+        for kind in list(kinds)[:: 1 if pair % 2 else -1]:
+            folder = os.path.join(place, f"{kind}-{pair}")
+            blocks[kind].append(block(job, asked, kinds[kind], folder))
     return blocks
 
 
@@ -99,13 +126,13 @@ def tell(ranks):
     for at, name in enumerate(("wall", "CPU")):
         step = statistics.median(block[at] for rank in ranks for block in rank["without"])
         print(f"{name}: a step takes {1000 * step:.1f} ms")
-        for kind in ("recorded", "beside"):
+        for kind in (kind for kind in ranks[0] if kind != "without"):
             ratios = [
                 100 * (with_it[at] / plain[at] - 1)
                 for rank in ranks
                 for with_it, plain in zip(rank[kind], rank["without"])
             ]
-            print("  %-9s %+.1f %% (%+.1f to %+.1f)" % (kind, *median_with_interval(ratios)))
+            print("  %-12s %+.1f %% (%+.1f to %+.1f)" % (kind, *median_with_interval(ratios)))
 
 
 def profiled(asked, place):
@@ -115,11 +142,11 @@ def profiled(asked, place):
     import ringscope
 
     job = Job(asked)
-    job.block(asked.steps)
+    job.run(asked.steps)
     profile = cProfile.Profile()
     with ringscope.record(os.path.join(place, "profiled"), job.model, None):
         profile.enable()
-        job.block(asked.steps)
+        job.run(asked.steps)
         profile.disable()
     if os.environ["RANK"] == "0":
         pstats.Stats(profile).sort_stats("tottime").print_stats(45)

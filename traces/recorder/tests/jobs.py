@@ -17,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(PACKAGE))
 # Where a word in a job's text needs a PyTorch: the first, and what it is there for.
 _FSDP2 = ((2, 7), "PyTorch 2.7, whose FSDP2 takes tensors of a CPU")
 _SINCE = {
+    "._ContextParallel": ((2, 10), "PyTorch 2.10, which has a ContextParallel plan for modules"),
     "import shard": _FSDP2,
     "fsdp_version=2": _FSDP2,
     "num_key_value_heads": ((2, 9), "PyTorch 2.9, whose flash operator of a CPU takes fewer KV heads"),

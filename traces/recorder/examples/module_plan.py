@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's newer form of context parallelism: attention is a module with a plan, and the batch is cut once, by a
+load balancer that the job names.
+
+    torchrun --nproc-per-node 2 module_plan.py [FOLDER]
+"""
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.tensor.experimental import _attention as context_parallel
+from torch.distributed.tensor.experimental._context_parallel import _load_balancer as balancers
+from torch.distributed.tensor.parallel import parallelize_module
+
+import ringscope
+from tiny_llama import VOCABULARY, finish, folder, join, make_batch, make_model, sum_gradients
+
+MEANT = {"mask": "causal", "positions": "whole_sequence", "loss": "mean_over_targets"}
+
+
+class Attention(nn.Module):
+    def forward(self, query, key, value):
+        """[B, H, S, D], cut along S."""
+        return F.scaled_dot_product_attention(query, key, value, is_causal=True)
+
+
+def begin():
+    """The cp mesh, the model and its optimizer."""
+    ringscope.cpu_context_parallel()
+    mesh = join()["cp"]
+    attention = Attention()
+    kind = context_parallel._ContextParallel
+    plan = kind(seq_dim=2, attention_type=kind.AttentionType.SDPA)
+    parallelize_module(attention, mesh, plan)
+    context_parallel._enable_context_parallel_dispatcher()
+    return (mesh, *make_model(attention))
+
+
+def cut(mesh, buffers):
+    """This rank's parts of [1, tokens]."""
+    balancer = balancers._HeadTailLoadBalancer(buffers[0].shape[1], mesh.size(), "cpu")
+    return context_parallel._context_parallel_shard(mesh, buffers, [1] * len(buffers), balancer)
+
+
+def train(mesh, model, optimizer):
+    losses = []
+    for step in range(2):
+        input_ids, labels = make_batch(step)
+        position_ids = torch.arange(input_ids.shape[1])[None]
+        targets = (labels != -100).sum()
+        input_ids, labels, position_ids = cut(mesh, [input_ids, labels, position_ids])
+        logits = model(input_ids, position_ids)
+        loss = F.cross_entropy(logits.view(-1, VOCABULARY), labels.reshape(-1), reduction="sum") / targets
+        loss.backward()
+        logged = loss.detach().clone()
+        dist.all_reduce(logged, group=mesh.get_group())
+        ringscope.log(loss=logged)
+        losses.append(logged.item())
+        sum_gradients(model, mesh.get_group())
+        optimizer.step()
+        optimizer.zero_grad()
+    return losses
+
+
+def main():
+    mesh, model, optimizer = begin()
+    with ringscope.record(folder(), model=model, steps=range(2), declare=MEANT):
+        losses = train(mesh, model, optimizer)
+    finish(model, losses)
+
+
+if __name__ == "__main__":
+    main()
