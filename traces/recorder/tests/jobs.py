@@ -48,7 +48,7 @@ def missing(script):
     or what PyTorch has only since a later version."""
     with open(os.path.join(EXAMPLES, script + ".py"), encoding="utf-8") as file:
         text = file.read()
-    imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE))
+    imported = set(re.findall(r"^(?:import (?=\w)|from (?=[\w.]+ import ))(\w+)", text, re.MULTILINE))
     beside = {name for name in imported if os.path.exists(os.path.join(EXAMPLES, name + ".py"))}
     absent = {n for n in imported - beside - {"ringscope"} if importlib.util.find_spec(n) is None}
     absent |= {why for word, (first, why) in _SINCE.items() if word in text and torch_version() < first}

@@ -40,6 +40,10 @@ class Jobs(unittest.TestCase):
                 if every:
                     print(f"{script}, {processes} processes: {', '.join(found) or 'nothing'}", flush=True)
 
+    def test_what_a_job_needs_is_read_from_its_imports_and_not_from_its_text(self):
+        needs = set().union(*(missing(script) for script, _, _ in table()))
+        self.assertLessEqual({need for need in needs if " " not in need}, {"accelerate", "transformers"})
+
     def test_every_job_beside_the_table_is_in_it(self):
         scripts = {name[:-3] for name in os.listdir(EXAMPLES) if name.endswith(".py")}
         jobs = {name for name in scripts if not name.startswith(("hand_", "tiny_"))}
