@@ -9,8 +9,10 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "app/command_line/command.h"
 #include "app/ringscope-engine/recording.h"
 #include "engine/launch/rank_supervisor.h"
 #include "traces/core/error.h"
@@ -48,6 +50,13 @@ void closeInput() {
   ::close(nothing);
 }
 
+/// A signal that superviseRanks() will take.
+bool isToldToStop() {
+  sigset_t pending;
+  sigpending(&pending);
+  return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
+}
+
 }  // namespace
 
 int runRankProcesses(const RankProcesses& run) {
@@ -55,6 +64,13 @@ int runRankProcesses(const RankProcesses& run) {
   engine::Gate gate(run.ranks, engine::SharedMemory(engine::Gate::bytesFor(run.ranks)));
   CollectedRecording recording(run.ranks, run.trace, run.control, gate);
   recording.seal(run.sealed);
+  while (run.held && !recording.mayStart()) {
+    if (isToldToStop()) {
+      recording.finish("", true);
+      return kSuccess;
+    }
+    std::this_thread::sleep_for(kHeldFor);
+  }
   engine::RankLaunch launch{run.ranks, ownArguments(), run.deadline, {}, {}};
   launch.in_child = [&](traces::WorldRank rank) {
     ::setenv(engine::Gate::kVariable, std::to_string(gate.descriptor()).c_str(), 1);

@@ -14,6 +14,7 @@ struct RankProcesses {
   std::string trace;     ///< what they record, in one file; empty: none
   bool control = false;  ///< speak the control connection for them
   std::string sealed;    ///< for the file, where the doctor cannot see it
+  bool held = false;     ///< the other side of it says when they start
 };
 
 /// Starts this program again as one process a rank, with `--launch processes` turned into `--launch

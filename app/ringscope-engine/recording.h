@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,11 @@
 #include "traces/stream/frame_writer.h"
 
 namespace ringscope::app {
+
+/// The value of --control with which the other side says when the ranks start.
+constexpr const char* kHeld = "stdio-held";
+/// How often a run that is held asks whether it may start.
+constexpr std::chrono::milliseconds kHeldFor{5};
 
 /// Where a recording goes: a file, a control connection, both or neither.
 class Outputs {
@@ -58,6 +64,8 @@ class Recording {
   void diffsArrived(const std::vector<traces::DiffRecord>& diffs);
   /// Puts the command line and what it injects where the doctor cannot see them.
   void seal(const std::string& json) { outputs_.seal(json); }
+  /// Whether the other side of the control connection, where there is one, lets the ranks start.
+  bool mayStart() const { return !control_ || control_->mayStart(); }
   /// Ends the recording and tells the other side. Warns on stderr when the file could not be kept.
   void finish(const std::string& failure, bool stopped);
   /// Ends the recording and the process, where a thread that is stuck keeps it from ending.
@@ -85,6 +93,7 @@ class CollectedRecording {
   /// Null when nothing is recorded.
   engine::RankHub* hub() { return hub_.get(); }
   void seal(const std::string& json) { outputs_.seal(json); }
+  bool mayStart() const { return !control_ || control_->mayStart(); }
   void finish(const std::string& failure, bool stopped);
 
  private:

@@ -52,6 +52,7 @@ void ControlServer::loop() {
     const int patience_ms = pending_ ? 1 : 50;
     if (connected_ && writer_->readerIsGone()) disconnect();
     if (!connected_) runAlone();
+    if (gate_.stopRequested()) may_start_ = true;
     // Whoever does not read what is answered is asked nothing more of.
     pollfd ready{connected_ && !writer_->overflows() ? options_.input : -1, POLLIN, 0};
     if (::poll(&ready, 1, patience_ms) > 0) readInput();
@@ -88,6 +89,7 @@ void ControlServer::disconnect() {
 
 /// A run that stands would stand for ever.
 void ControlServer::runAlone() {
+  may_start_ = true;
   if (gate_.stoppedAt()) gate_.resume();
 }
 
@@ -117,6 +119,7 @@ std::optional<control::Answer> ControlServer::granted(const control::RequestHead
   } else if (std::holds_alternative<control::Continue>(request)) {
     stop_is_known_ = false;
     gate_.resume();
+    may_start_ = true;
   } else if (std::holds_alternative<control::Stop>(request)) {
     gate_.stop();
   } else if (std::holds_alternative<control::AskState>(request)) {

@@ -36,6 +36,9 @@ class ControlServer {
                 Options options);
   ~ControlServer();
 
+  /// Whether the other side has said `continue` or `stop`, or can say nothing any more. What it
+  /// asks for before that, a break for instance, holds from the first gate on.
+  bool mayStart() const { return may_start_; }
   /// Pauses the run when a break on divergences is set and one of these is one. Any thread.
   void diffsArrived(const std::vector<traces::DiffRecord>& diffs);
   /// Tells the other side how the run ended. `failure` is empty when it ended well.
@@ -76,6 +79,7 @@ class ControlServer {
   bool stop_is_known_ = false;  // the other side has been told where the ranks stand
   bool stop_at_end_of_input_ = false;
   bool connected_ = true;
+  std::atomic<bool> may_start_{false};
   std::atomic<bool> closing_{false};
   std::thread thread_;
 

@@ -41,7 +41,8 @@ void EngineLink::start(const QString& program, const QStringList& arguments) {
   });
   stopWithThisWindow(*process_);
   setState(State::kStarting, "starting the engine");
-  process_->start(program, QStringList{"train"} + arguments + QStringList{"--control", "stdio"});
+  process_->start(program,
+                  QStringList{"train"} + arguments + QStringList{"--control", "stdio-held"});
   send(control::Hello{traces::kControlVersion, true});
 }
 
@@ -147,6 +148,7 @@ void EngineLink::handle(const control::Message& message) {
   if (std::holds_alternative<control::EngineHello>(message)) {
     setState(State::kRunning, "running");
     Q_EMIT started();
+    send(control::Continue{});
   } else if (const auto* reply = std::get_if<control::Reply>(&message)) {
     handleReply(*reply);
   } else if (const auto* waiting = std::get_if<control::Waiting>(&message)) {

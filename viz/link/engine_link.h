@@ -22,7 +22,7 @@ class EngineLink : public QObject {
   explicit EngineLink(QObject* parent = nullptr);
   ~EngineLink() override;  ///< ends the engine
 
-  /// Starts `program train ARGUMENTS --control stdio`. A run that is under way is ended first.
+  /// Starts `program train ARGUMENTS --control stdio-held`. A run that is under way is ended first.
   void start(const QString& program, const QStringList& arguments);
   void pause();
   void resume();
@@ -42,7 +42,7 @@ class EngineLink : public QObject {
   const QString& sentence() const { return sentence_; }
 
  Q_SIGNALS:
-  /// The engine has said hello.
+  /// The engine has said hello; what is asked for now holds from the first gate on.
   void started();
   void tensorRead(const LiveRead& read);
   void tensorsListed(const std::vector<LiveTensor>& tensors);

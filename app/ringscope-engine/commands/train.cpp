@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <thread>
 #include <utility>
 
 #include "app/command_line/columns.h"
@@ -166,7 +167,7 @@ int run(Options& o) {
       nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.config.mistakes}}).dump();
   if (o.config.launch == traces::Launch::kProcesses)
     return runRankProcesses({mesh.worldSize(), std::chrono::seconds(o.timeout_seconds), o.trace,
-                             !o.control.empty(), sealed});
+                             !o.control.empty(), sealed, o.control == kHeld});
   const auto rank = o.config.fromEnvironment() ? engine::RankEnvironment::read(mesh).rank
                                                : traces::WorldRank::of(0);
   const bool first = rank == traces::WorldRank::of(0);
@@ -182,6 +183,7 @@ int run(Options& o) {
     o.trace += "." + toString(rank);
   Recording recording(mesh.worldSize(), o.trace, !o.control.empty(), gate);
   recording.seal(sealed);
+  while (o.control == kHeld && !recording.mayStart()) std::this_thread::sleep_for(kHeldFor);
   engine::TrainOutcome outcome;
   try {
     outcome = engine::runTraining(
@@ -214,11 +216,9 @@ void addData(CLI::App& command, engine::TrainConfig& c) {
       "--window asks for none; without it a small model is made");
   command.add_option("--text", c.text, "Text files to train on");
   command.add_option("--tokenizer", c.tokenizer,
-                     "A SentencePiece model for --text (default: tokenizer.model of --model, else "
-                     "every byte is a token)");
+                     "SentencePiece, for --text (default: tokenizer.model of --model, else bytes)");
   command.add_option("--separator", c.separator,
-                     "What parts a text file into documents, for --mask documents (default: each "
-                     "file is one)");
+                     "What parts a text into documents, for --mask documents (default: its end)");
   command.add_option("--tokens", c.tokens, "safetensors with input_ids, labels, position_ids");
   command.add_option("--steps", c.steps, "Training steps")
       ->check(CLI::Range(1, 1'000'000))
@@ -291,8 +291,8 @@ void defineTrain(CLI::App& command, int& exit_code) {
   command.add_option("--log", o->log, "A JSON line a step");
   command.add_option("--export-state", o->export_state,
                      "safetensors for logits, gradients and weights");
-  command.add_option("--control", o->control, "Speak the control connection on stdin and stdout")
-      ->check(CLI::IsMember({"stdio"}));
+  command.add_option("--control", o->control, "Speak the control connection (held: till told)")
+      ->check(CLI::IsMember({"stdio", kHeld}));
   o->addTo(command, c);
   command.callback([o, &exit_code] { exit_code = run(*o); });
 }
