@@ -32,6 +32,24 @@ TEST_F(CompareMapViewTest, TheMapSaysWhatIsUnderThePointerAndAClickGoesThere) {
   EXPECT_TRUE(status().contains("head 2, token 100")) << status().toStdString();
 }
 
+TEST_F(CompareMapViewTest, BracketsGoThroughTheRowsThatDiffer) {
+  compare(test::contiguous());
+  view->setFocus();
+  QTest::keyClick(view, Qt::Key_BracketRight);
+  QTest::qWait(10);
+  const auto worst = rowThatDiffers(scene().map, {}, true);
+  ASSERT_TRUE(worst);
+  const std::string said_there = describeRow(scene().map, *worst);
+  EXPECT_EQ(said(), QString::fromStdString(said_there));
+  EXPECT_TRUE(status().contains(QString::fromStdString(said_there))) << status().toStdString();
+  EXPECT_EQ(window.navigator().rank(), comparison().map()->rows[*worst].rank);
+  QTest::keyClick(view, Qt::Key_BracketRight);
+  const auto next = rowThatDiffers(scene().map, worst, true);
+  EXPECT_EQ(said(), QString::fromStdString(describeRow(scene().map, *next)));
+  QTest::keyClick(view, Qt::Key_BracketLeft);
+  EXPECT_EQ(said(), QString::fromStdString(said_there));
+}
+
 TEST_F(CompareMapViewTest, AChosenRowHasItsMap) {
   compare();
   turned = {"layer 1 · forward"};

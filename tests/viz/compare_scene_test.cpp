@@ -58,6 +58,24 @@ TEST(CompareSceneTest, AnEqualRunHasNoSettingAndNoPlaceThatDiffers) {
   }
 }
 
+TEST(CompareSceneTest, TheDoctorSpeaksOfTheSecondByItself) {
+  RingRun wrong;
+  wrong.restarts_positions = true;
+  const auto right = recordedTrace(RingRun()), mistaken = recordedTrace(wrong);
+  auto runs = compared(*right, *mistaken);
+  runs.other.doctor = traces::diagnose(*mistaken);
+  auto scene = sceneOf(runs);
+  ASSERT_FALSE(scene.doctor.empty());
+  EXPECT_TRUE(scene.doctor_finds);
+  EXPECT_EQ(scene.doctor[0].find("▲ Position ids restart on every rank. "), 0u) << scene.doctor[0];
+  EXPECT_NE(scene.doctor[0].find("(missing_position_ids, certain)"), std::string::npos);
+  runs.other.doctor = traces::diagnose(*right);
+  scene = sceneOf(runs);
+  EXPECT_FALSE(scene.doctor_finds);
+  ASSERT_EQ(scene.doctor.size(), 1u);
+  EXPECT_NE(scene.doctor[0].find(traces::headline(runs.other.doctor)), std::string::npos);
+}
+
 /// Restarting positions come first; what follows from them is where two orders of adding also are.
 TEST(CompareSceneTest, ThePlaceOfTheFirstDifferenceIsOpenAndLeadsThere) {
   RingRun wrong;

@@ -63,6 +63,15 @@ TEST_F(CompareViewTest, KeysChooseRowsOpenPlacesAndGoToTheNextDifference) {
   EXPECT_EQ(window.navigator().place().train_step, 1) << "rows are those of the viewed step";
 }
 
+TEST_F(CompareViewTest, WhatTheDoctorSaysOfTheSecondStandsThere) {
+  test::RingRun wrong;
+  wrong.restarts_positions = true;
+  compare(wrong);
+  const std::string words = painted();
+  EXPECT_NE(words.find("DOCTOR ON B BY ITSELF"), std::string::npos);
+  EXPECT_NE(words.find("▲ Position ids restart on every rank."), std::string::npos) << words;
+}
+
 TEST_F(CompareViewTest, TheVerdictLeadsToTheFirstDifference) {
   compare();
   window.navigator().setPlace(test::placeAt(1, 1, traces::Direction::kForward, 0));

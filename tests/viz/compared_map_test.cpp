@@ -70,6 +70,22 @@ TEST(ComparedMapTest, ColoursGoBetweenPowersOfTenAndEqualHasItsOwn) {
   EXPECT_FALSE(scene.level(lacking()).has_value());
 }
 
+TEST(ComparedMapTest, FromARowThatDiffersTheNextOneIsFoundBothWaysRound) {
+  const auto scene = sceneOf(mapOf({row(0), row(0.5), lacking()}, {row(2), row(0), row(0)}));
+  const auto from = [&](std::optional<std::size_t> at, bool forward) {
+    return rowThatDiffers(scene, at, forward);
+  };
+  EXPECT_EQ(from({}, true), 3u) << "the one that differs most";
+  EXPECT_EQ(from({}, false), 3u);
+  EXPECT_EQ(from(3, true), 1u) << "past the end to the first";
+  EXPECT_EQ(from(1, true), 3u) << "past what only one of both has";
+  EXPECT_EQ(from(1, false), 3u);
+  EXPECT_EQ(from(0, true), 1u);
+  EXPECT_EQ(rowThatDiffers(sceneOf(mapOf({row(0)}, {row(0)})), {}, true), std::nullopt);
+  EXPECT_EQ(rowThatDiffers(sceneOf(mapOf({row(0)}, {row(1)})), 1, true), 1u) << "the only one";
+  EXPECT_EQ(rowThatDiffers(sceneOf(nullptr), {}, true), std::nullopt);
+}
+
 TEST(ComparedMapTest, AFoldHasTheWorstOfWhatFallsOnItAndNeverTheMean) {
   const auto map = mapOf({row(0), row(0), row(9), row(0), row(0), lacking()},
                          {row(0), row(0), row(0), row(0), lacking(), lacking()});

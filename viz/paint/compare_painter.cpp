@@ -51,7 +51,7 @@ class Layout {
 
   QRectF verdict, floor, costs, positions, map;
   QStringList verdict_lines;
-  TextPart settings, remarks, left_out;
+  TextPart settings, doctor, remarks, left_out;
   PlaceTable table{{}, 0, 0};
   double bottom = 0;
 
@@ -91,6 +91,9 @@ class Layout {
       costs.setHeight(2 * kTitle - 4 + kCostRow * costRows());
       column.setBottom(costs.bottom() + kGap);
     }
+    QStringList said;
+    for (const std::string& line : scene_.doctor) said << words(line);
+    doctor = TextPart::under(column, "DOCTOR ON B BY ITSELF", said);
     remarks = TextPart::under(column, "", eachAfter("◆ ", scene_.remarks));
     left_out = TextPart::under(column, "NOT COMPARED", eachAfter("– ", scene_.left_out));
   }
@@ -217,6 +220,7 @@ void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
   page.positions();
   if (layout.map.height() > 0) map.paint(p, layout.map, scene.map, look.map, theme);
   page.costs();
+  layout.doctor.paint(p, scene.doctor_finds ? theme.wrong : theme.dim, theme);
   layout.remarks.paint(p, theme.wait, theme);
   layout.left_out.paint(p, theme.dim, theme);
   page.places(look);

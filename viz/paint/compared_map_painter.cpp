@@ -195,6 +195,10 @@ void ComparedMapPainter::paint(QPainter& p, const QRectF& box, const ComparedMap
     drawWrapped(p, rest, words(map.note), textFont(12), 0);
     return;
   }
+  p.setPen(theme.faint);
+  p.setFont(textFont(11));
+  p.drawText(QRectF(box.left(), box.top(), box.width(), 16), Qt::AlignRight | Qt::AlignVCenter,
+             "[ ] rows that differ");
   const QRectF body = bodyOf(box, map);
   fold(box, map);
   color(map, theme);

@@ -28,6 +28,8 @@ struct CompareScene {
   bool lacks_floor = false;           ///< they differ, and by how much equal runs do is not known
   std::vector<std::string> settings;  ///< that differ, or one line: none does
   std::vector<CostRow> costs;
+  std::vector<std::string> doctor;  ///< what it says of B by itself: a finding a line, else one
+  bool doctor_finds = false;
   std::vector<HeldRun> positions_a,
       positions_b;  ///< in global order, marked where B differs; empty where nothing does
   ComparedMap map;  ///< of the chosen tensor; without a title: of none

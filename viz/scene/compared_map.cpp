@@ -81,15 +81,22 @@ bool isWorse(const RowDifference& a, const RowDifference& b) {
   return a.compared() && a.difference > b.difference;
 }
 
+std::size_t worstOf(const std::vector<RowDifference>& rows) {
+  std::size_t worst = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (isWorse(rows[i], rows[worst])) worst = i;
+  return worst;
+}
+
+bool differs(const RowDifference& row) {
+  return row.compared() && row.difference > 0;
+}
+
 std::string largestOf(const ComparedMap& map) {
   const auto& rows = map.map->rows;
-  std::int64_t compared = 0, differing = 0;
-  std::size_t worst = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    compared += rows[i].compared();
-    differing += rows[i].compared() && rows[i].difference > 0;
-    if (isWorse(rows[i], rows[worst])) worst = i;
-  }
+  const auto compared = std::ranges::count_if(rows, &RowDifference::compared);
+  const auto differing = std::ranges::count_if(rows, differs);
+  const std::size_t worst = worstOf(rows);
   if (compared == 0) return "No row is recorded in both.";
   if (differing == 0)
     return "✓ " + traces::describeAll(compared, "row") + (compared == 1 ? " is" : " are") +
@@ -190,6 +197,20 @@ std::string describeRow(const ComparedMap& map, std::size_t at, std::int64_t of)
   words += one ? "; " : "; most at number " + std::to_string(row.element) + ": ";
   return words + number(row.a) + " in A (rank " + toString(row.rank) + "), " + number(row.b) +
          " in B (rank " + toString(row.other) + ")";
+}
+
+std::optional<std::size_t> rowThatDiffers(const ComparedMap& map, std::optional<std::size_t> from,
+                                          bool forward) {
+  if (map.empty()) return std::nullopt;
+  const auto& rows = map.map->rows;
+  if (!from) {
+    const std::size_t worst = worstOf(rows);
+    return differs(rows[worst]) ? std::optional(worst) : std::nullopt;
+  }
+  const std::size_t all = rows.size(), by = forward ? 1 : all - 1;
+  for (std::size_t i = (*from + by) % all; i != *from; i = (i + by) % all)
+    if (differs(rows[i])) return i;
+  return differs(rows[*from]) ? from : std::nullopt;
 }
 
 std::int64_t FoldedMap::rowsOf(const DifferenceMap& map, std::size_t line,

@@ -52,6 +52,11 @@ ComparedMap makeComparedMap(const MapSubject& subject,
 /// (rank 0)". `of`: how many rows of the picture it is the worst of.
 std::string describeRow(const ComparedMap& map, std::size_t row, std::int64_t of = 1);
 
+/// The next row that differs, in the order in which they are read, or the one before; from nowhere
+/// the one that differs most. Nothing where no row differs.
+std::optional<std::size_t> rowThatDiffers(const ComparedMap& map, std::optional<std::size_t> from,
+                                          bool forward);
+
 /// The rows as a picture of columns and lines has them: where there are more than that, each point
 /// has the worst of those that fall on it. No mean hides a row.
 struct FoldedMap {

@@ -8,13 +8,16 @@ namespace ringscope::viz {
 
 ComparedRuns compareFiles(const std::string& run, const std::string& other,
                           const std::string& floor, const traces::GoOn& go_on) {
-  constexpr double kOpening = 0.1;  // of the work, as a guess
+  constexpr double kOpening = 0.1, kCompared = 0.9;  // of the work, as a guess
   const auto a = traces::openTrace(run), b = traces::openTrace(other);
   const auto equal = floor.empty() ? nullptr : traces::openTrace(floor);
   if (!traces::goesOn(go_on, kOpening)) return {};
-  return {{run, headlineOf(*a, false)},
-          {other, headlineOf(*b, false)},
-          traces::compareRuns(*a, *b, equal.get(), traces::partOf(go_on, kOpening, 1))};
+  ComparedRuns runs{
+      {run, headlineOf(*a, false)},
+      {other, headlineOf(*b, false)},
+      traces::compareRuns(*a, *b, equal.get(), traces::partOf(go_on, kOpening, kCompared))};
+  if (traces::goesOn(go_on, kCompared)) runs.other.doctor = traces::diagnose(*b);
+  return runs;
 }
 
 traces::DifferenceMap mapOfFiles(const std::string& run, const std::string& other,

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "traces/compare/run_comparison.h"
+#include "traces/doctor/diagnosis.h"
 #include "viz/scene/compared_map.h"
 
 namespace ringscope::viz {
@@ -12,6 +13,7 @@ namespace ringscope::viz {
 struct ComparedRun {
   std::string path;
   std::string headline;  ///< "sample, 2 layers · 256 tokens · 4 ranks · …"; empty: not recorded
+  traces::Diagnosis doctor{};  ///< what the doctor says of it by itself
 };
 
 /// Two recordings and what `ringscope diff` says of them. It holds none of their tensors.
@@ -20,9 +22,10 @@ struct ComparedRuns {
   traces::RunComparison comparison;
 };
 
-/// Opens and compares them, as the command does; `floor`: a second recording of what `other` is
-/// one of, or empty. Throws inputError that names the file that cannot be read, or says why the two
-/// cannot be compared. When `go_on` ends it early, what it returns is worth nothing.
+/// Opens and compares them, as the command does, and asks the doctor about the second; `floor`: a
+/// second recording of what `other` is one of, or empty. Throws inputError that names the file that
+/// cannot be read, or says why the two cannot be compared. When `go_on` ends it early, what it
+/// returns is worth nothing.
 ComparedRuns compareFiles(const std::string& run, const std::string& other,
                           const std::string& floor, const traces::GoOn& go_on);
 

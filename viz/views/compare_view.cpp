@@ -24,7 +24,7 @@ constexpr const char* kPurpose =
     "their values differ first.\nDrop it here, or open it.";
 
 /// Two recordings side by side by logical place. A row leads to its place; N goes to the next
-/// difference.
+/// difference, [ and ] to a row of the map that differs.
 class CompareView : public View {
  public:
   CompareView(Viewing& viewing, QWidget* parent)
@@ -106,6 +106,8 @@ class CompareView : public View {
   void keyPressEvent(QKeyEvent* event) override {
     if (event->key() == Qt::Key_E && scene_.lacks_floor) return openFloor();
     if (event->key() == Qt::Key_B && runs_ && !of_.before()) return Q_EMIT of_.besideRequested();
+    if (event->key() == Qt::Key_BracketLeft || event->key() == Qt::Key_BracketRight)
+      return walkMap(event->key() == Qt::Key_BracketRight);
     const std::size_t at = selected(), rows = scene_.places.size();
     if (!runs_ || rows == 0) return View::keyPressEvent(event);
     switch (event->key()) {
@@ -180,6 +182,10 @@ class CompareView : public View {
     if (look_.hovered == hit) return;
     look_.hovered = hit;
     update();
+  }
+  void walkMap(bool forward) {
+    const auto from = look_.picked ? std::optional(look_.picked->row) : std::nullopt;
+    if (const auto row = rowThatDiffers(scene_.map, from, forward)) pick({*row, 1});
   }
   /// To a row of the map, with who had it in the first recording.
   void pick(const MapHit& hit) {
