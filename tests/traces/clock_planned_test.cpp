@@ -98,8 +98,12 @@ TEST(ClockPlannedTest, MatrixProductsAreTwoOperationsForEachParameterAndToken) {
   EXPECT_DOUBLE_EQ(forward, 2 * 8192 * (static_cast<double>(llama8b().parameters()) - embedding));
   EXPECT_EQ(sizes.project(Direction::kBackward).matmul_flops,
             2 * sizes.project(Direction::kForward).matmul_flops);
-  EXPECT_EQ(sizes.attend(Direction::kForward, 1000).attention_flops, 4.0 * 128 * 32 * 1000);
-  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000).attention_backward_flops,
+  const StageWork attention = sizes.attend(Direction::kForward, 1000, {1200, 2});
+  EXPECT_EQ(attention.attention_flops, 4.0 * 128 * 32 * 1000);
+  EXPECT_EQ(attention.masked_flops, 4.0 * 128 * 32 * 200) << "computed, then left out";
+  EXPECT_EQ(attention.scores, 32 * 1200);
+  EXPECT_EQ(attention.calls, 2);
+  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, {1200, 2}).attention_backward_flops,
             2.5 * 4 * 128 * 32 * 1000);
 }
 

@@ -41,6 +41,87 @@ std::int64_t pairsOf(const ShardRun& q, const ShardRun& k, const RunSpec& run) {
   return all - pairsUpTo(floorDiv(q.begin - run.window - k.begin, q.stride), q.count, k.count);
 }
 
+/// A causal square; each part of its rows is computed to the last key that any of them sees.
+KernelWork causalSquare(std::int64_t rows) {
+  constexpr std::int64_t kMany = 768, kSome = 192;
+  const std::int64_t part = rows >= kMany ? 256 : rows >= kSome ? 64 : 32;
+  KernelWork work{0, 1};
+  for (std::int64_t row = 0; row < rows; row += part)
+    work.pairs += std::min(part, rows - row) * std::min(rows, row + part);
+  return work;
+}
+
+void add(KernelWork& work, const KernelWork& more) {
+  work.pairs += more.pairs;
+  work.calls += more.calls;
+}
+
+void addRectangle(KernelWork& work, std::int64_t rows, std::int64_t keys) {
+  if (rows > 0 && keys > 0) add(work, {rows * keys, 1});
+}
+
+/// Query i of a run attends keys i + low to i + high of another; without a lower edge.
+KernelWork causalBand(std::int64_t high, std::int64_t queries, std::int64_t keys) {
+  const std::int64_t first = std::clamp<std::int64_t>(-high, 0, queries);
+  const std::int64_t whole = std::clamp<std::int64_t>(keys - high, first, queries);
+  KernelWork work;
+  addRectangle(work, whole - first, first + high);
+  if (whole > first) add(work, causalSquare(whole - first));
+  addRectangle(work, queries - whole, keys);
+  return work;
+}
+
+/// With one: some rows at a time, all keys that any of them sees, in the parts that all of them see
+/// and those before and after, which have a mask.
+KernelWork windowBand(std::int64_t low, std::int64_t high, std::int64_t queries,
+                      std::int64_t keys) {
+  constexpr std::int64_t kRows = 128;
+  const std::int64_t begin = std::max<std::int64_t>(0, -high);
+  const std::int64_t end = std::min(queries, keys - low);
+  if (begin >= end || low > high) return {};
+  if (end - 1 + low <= std::max<std::int64_t>(0, begin + low)) return causalBand(high, end, keys);
+  KernelWork work;
+  std::int64_t open_from = -1, open_to = -1;  // keys of the rows before, which need no mask
+  const auto first = [&](std::int64_t row) { return std::max<std::int64_t>(0, row + low); };
+  const auto after = [&](std::int64_t row) { return std::min(keys, row + high + 1); };
+  for (std::int64_t row = begin; row < end; row += kRows) {
+    const std::int64_t last = std::min(end, row + kRows) - 1;
+    const std::int64_t from = first(row), to = after(last), rows = last + 1 - row;
+    const std::int64_t all_from = std::max(from, first(last)), all_to = std::min(to, after(row));
+    if (all_from >= all_to) {
+      addRectangle(work, rows, to - from);
+      open_from = -1;
+      continue;
+    }
+    addRectangle(work, rows, all_from - from);
+    addRectangle(work, rows, all_to - all_from);
+    addRectangle(work, rows, to - all_to);
+    const bool joins = all_from == from && from == open_from && all_to == open_to;
+    if (joins) --work.calls;  // with the rows before, which see the same keys
+    open_from = all_to == to ? from : -1;
+    open_to = to;
+  }
+  return work;
+}
+
+KernelWork workOf(const ShardRun& q, const ShardRun& k, const RunSpec& run) {
+  const std::int64_t ahead = q.begin - k.begin, high = floorDiv(ahead, q.stride);
+  if (run.window == 0) return causalBand(high, q.count, k.count);
+  return windowBand(-floorDiv(run.window - ahead - 1, q.stride), high, q.count, k.count);
+}
+
+/// Of a rank for the block of another.
+KernelWork blockWork(const RunSpec& run, std::int32_t rank, std::int32_t source, Balance balance) {
+  const std::int64_t size = run.seq_len / run.cp;
+  if (run.mask == MaskKind::kFull) return {size * size, 1};
+  if (rank == source && run.window == 0) return causalSquare(size);
+  KernelWork work;
+  for (const ShardRun& q : runsOf(run.seq_len, run.cp, rank, balance))
+    for (const ShardRun& k : runsOf(run.seq_len, run.cp, source, balance))
+      add(work, workOf(q, k, run));
+  return work;
+}
+
 }  // namespace
 
 std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run) {
@@ -60,6 +141,23 @@ std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run) {
           pairs[static_cast<std::size_t>(rank)][static_cast<std::size_t>(source)] +=
               pairsOf(q, k, run);
   return pairs;
+}
+
+std::vector<std::vector<KernelWork>> kernelWork(const RunSpec& asked, std::int32_t ulysses) {
+  attendedPairs(asked);                                   // refuses what cannot be
+  const bool whole = ulysses > 1 && ulysses == asked.cp;  // each attends all tokens
+  RunSpec run = asked;
+  if (whole) run.cp = 1;
+  const auto together = static_cast<std::size_t>(whole ? 1 : ulysses);
+  const auto rings = static_cast<std::size_t>(run.cp) / together;
+  const Balance balance = whole ? Balance::kNone : chosenBalance(run);
+  std::vector<std::vector<KernelWork>> work(rings, std::vector<KernelWork>(rings));
+  for (std::int32_t rank = 0; rank < run.cp; ++rank)
+    for (std::int32_t source = 0; source < run.cp; ++source)
+      add(work[static_cast<std::size_t>(rank) / together]
+              [static_cast<std::size_t>(source) / together],
+          blockWork(run, rank, source, balance));
+  return work;
 }
 
 std::vector<std::vector<std::int64_t>> joinedPairs(

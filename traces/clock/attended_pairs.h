@@ -17,4 +17,15 @@ std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run);
 std::vector<std::vector<std::int64_t>> joinedPairs(
     const std::vector<std::vector<std::int64_t>>& pairs, std::int32_t ulysses);
 
+/// What kernels do to attend a block: the pairs that they compute, with those of their tiles that
+/// the mask then leaves out, and how often one is called.
+struct KernelWork {
+  std::int64_t pairs = 0, calls = 0;
+};
+/// Of the engine (engine/attention/pieces.h) on PyTorch's flash kernel for CPUs, which goes through
+/// a causal square by 32 to 256 rows (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp):
+/// work[ring][source], where `ulysses` neighbouring ranks hold their shards together. Throws as
+/// attendedPairs().
+std::vector<std::vector<KernelWork>> kernelWork(const RunSpec& run, std::int32_t ulysses);
+
 }  // namespace ringscope::traces

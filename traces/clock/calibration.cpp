@@ -23,13 +23,14 @@ double median(std::vector<double> values) {
 }
 
 /// What each kind of stage of one rank does, from plans on devices on which one of operations,
-/// bytes and scores takes a nanosecond each and the others no time.
+/// bytes, scores and calls takes a nanosecond each and the others no time.
 class PlannedWork {
  public:
   PlannedWork(const RunSpec& run, const ModelSizes& sizes)
-      : flops_(plannedProgram(run, sizes, device(kUnit, kEndless, kEndless))),
-        bytes_(plannedProgram(run, sizes, device(kEndless, kUnit, kEndless))),
-        scores_(plannedProgram(run, sizes, device(kEndless, kEndless, kUnit))) {}
+      : flops_(plannedProgram(run, sizes, device(kUnit, kEndless, kEndless, kEndless))),
+        bytes_(plannedProgram(run, sizes, device(kEndless, kUnit, kEndless, kEndless))),
+        scores_(plannedProgram(run, sizes, device(kEndless, kEndless, kUnit, kEndless))),
+        calls_(plannedProgram(run, sizes, device(kEndless, kEndless, kEndless, kUnit))) {}
 
   std::map<RecordedTimes::Stage, StageSample> of(std::size_t rank) const {
     std::map<RecordedTimes::Stage, StageSample> stages;
@@ -39,20 +40,26 @@ class PlannedWork {
       if (op.kind != Op::Kind::kWork) continue;
       const Program::Happening& event = counted.events[op.event];
       StageSample& stage = stages[{event.kind, event.place.direction}];
-      ++stage.stages;
+      stage.calls += static_cast<double>(calls_.ranks[rank].ops[i].work_ns);
       stage.flops += static_cast<double>(op.work_ns);
       stage.bytes += static_cast<double>(bytes_.ranks[rank].ops[i].work_ns);
       stage.scores += static_cast<double>(scores_.ranks[rank].ops[i].work_ns);
     }
     return stages;
   }
-  /// Of all heads that a rank sends.
-  double headsBytes(std::size_t rank) const {
-    double bytes = 0;
-    for (const Program::Happening& event : flops_.ranks[rank].events)
+  /// What is done from each stage to the next; operations: the bytes of heads that a rank sends.
+  StageSample between(std::size_t rank) const {
+    StageSample all;
+    const Program::Rank& counted = bytes_.ranks[rank];
+    for (const Op& op : counted.ops) {
+      if (op.kind != Op::Kind::kWork) continue;
+      ++all.calls;
+      all.bytes += static_cast<double>(op.work_ns);
+    }
+    for (const Program::Happening& event : counted.events)
       if (event.kind == EventKind::kSend && event.payload == Payload::kHeads)
-        bytes += static_cast<double>(event.bytes);
-    return bytes;
+        all.flops += static_cast<double>(event.bytes);
+    return all;
   }
   /// The gradient sync; null: one rank has none.
   const Program::Collective* sync() const {
@@ -63,10 +70,10 @@ class PlannedWork {
 
  private:
   static constexpr double kUnit = 1e9, kEndless = std::numeric_limits<double>::infinity();
-  static DeviceSpeed device(double flops, double bytes, double scores) {
-    return {"", flops, flops, flops, bytes, bytes, scores, {}};
+  static DeviceSpeed device(double flops, double bytes, double scores, double calls) {
+    return {"", flops, flops, flops, bytes, bytes, scores, flops, calls, {}};
   }
-  Program flops_, bytes_, scores_;
+  Program flops_, bytes_, scores_, calls_;
 };
 
 /// A number of each step, and of these the median.
@@ -98,7 +105,7 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
     std::vector<RecordedTimes> times;
     times.reserve(steps.size());
     for (const RecordedProgram& step : steps) times.push_back(recordedTimes(step, rank));
-    addRank(planned.of(rank), planned.headsBytes(rank), planned.sync(), times);
+    addRank(planned.of(rank), planned.between(rank), planned.sync(), times);
   }
   std::vector<double> step_ns;
   step_ns.reserve(steps.size());
@@ -107,14 +114,10 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
   runs_.push_back({run, sizes, median(std::move(step_ns))});
 }
 
-void Calibrator::addRank(std::map<Stage, StageSample> planned, double heads_bytes,
+void Calibrator::addRank(std::map<Stage, StageSample> planned, StageSample between,
                          const Program::Collective* sync, const std::vector<RecordedTimes>& times) {
-  StageSample all;
-  all.flops = heads_bytes;
   for (auto& [stage, sample] : planned) {
     sample.seconds = medianOf(times, [&of = stage](const RecordedTimes& t) { return t.of(of); });
-    all.stages += sample.stages;
-    all.bytes += sample.bytes;
     if (stage.first == EventKind::kGradSync && sync) {
       sample.seconds += medianOf(times, [](const RecordedTimes& t) { return t.sync; });
       syncs_.push_back({sample, sync->bytes, sync->ranks});
@@ -122,16 +125,16 @@ void Calibrator::addRank(std::map<Stage, StageSample> planned, double heads_byte
       samples_[stage].push_back(sample);
     }
   }
-  all.seconds = medianOf(times, [&](const RecordedTimes& t) {
+  between.seconds = medianOf(times, [&](const RecordedTimes& t) {
     double seconds = t.between;  // with stages that no plan has
     for (const auto& [stage, took] : t.stages)
       if (!planned.contains(stage)) seconds += took;
     return seconds;
   });
-  between_.push_back(all);
+  between_.push_back(between);
   StageSample hops = times.front().hops;
   hops.seconds = medianOf(times, [](const RecordedTimes& t) { return t.hops.seconds; });
-  if (hops.stages > 0) hops_.push_back(hops);
+  if (hops.calls > 0) hops_.push_back(hops);
 }
 
 void Calibrator::add(const Trace& trace, const ModelSizes& sizes) {

@@ -52,7 +52,8 @@ class Calibrator {
     std::int64_t bytes = 0;
     std::int32_t ranks = 1;
   };
-  void addRank(std::map<Stage, StageSample> planned, double heads_bytes,
+  /// `between`: what is done from each stage to the next.
+  void addRank(std::map<Stage, StageSample> planned, StageSample between,
                const Program::Collective* sync, const std::vector<RecordedTimes>& times);
   std::vector<StageSample> syncSamples(const Link& link) const;
 

@@ -17,6 +17,7 @@ class Planner {
         layers_(sizes.layers),
         sizes_(run, sizes),
         pairs_(joinedPairs(attendedPairs(run), sizes_.ulysses())),
+        kernels_(kernelWork(run, sizes_.ulysses())),
         rings_(run.cp / sizes_.ulysses()),
         writer_(run.cp, device) {}
 
@@ -115,12 +116,11 @@ class Planner {
   void attend(const Place& place, int step, Direction direction, std::vector<bool>& holds) {
     for (int r = 0; r < writer_.ranks(); ++r) {
       const int source = sourceAt(r, step, direction);
-      const std::int64_t pairs =
-          pairs_[static_cast<std::size_t>(ringSeat(r))][static_cast<std::size_t>(source)];
-      if (pairs == 0) continue;
+      const auto at = static_cast<std::size_t>(ringSeat(r)), of = static_cast<std::size_t>(source);
+      if (pairs_[at][of] == 0) continue;
       const WorldRank owner = WorldRank::of(rankAt(source, r));
-      writer_.workOf(WorldRank::of(r), EventKind::kAttend, place, sizes_.attend(direction, pairs),
-                     owner);
+      writer_.workOf(WorldRank::of(r), EventKind::kAttend, place,
+                     sizes_.attend(direction, pairs_[at][of], kernels_[at][of]), owner);
       if (direction == kForward && holds[static_cast<std::size_t>(r)])
         writer_.workOf(WorldRank::of(r), EventKind::kMerge, place, sizes_.merge(direction), owner);
       holds[static_cast<std::size_t>(r)] = true;
@@ -187,6 +187,7 @@ class Planner {
   const std::int64_t layers_;
   const PlannedSizes sizes_;
   const std::vector<std::vector<std::int64_t>> pairs_;
+  const std::vector<std::vector<KernelWork>> kernels_;
   const int rings_;
   ProgramWriter writer_;
 };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "traces/clock/attended_pairs.h"
 #include "traces/clock/hardware.h"
 #include "traces/clock/model_sizes.h"
 #include "traces/clock/program.h"
@@ -26,6 +27,10 @@ struct DeviceSpeed {
   /// its pairs take is all.
   double row_bytes = std::numeric_limits<double>::infinity();
   double scores = std::numeric_limits<double>::infinity();  ///< a second, of exponentials; likewise
+  /// A second, of operations on pairs that a mask leaves out after a kernel has computed them, and
+  /// of calls of kernels; endless where a share of the peak has them in it.
+  double masked_flops = std::numeric_limits<double>::infinity();
+  double calls = std::numeric_limits<double>::infinity();
   std::optional<MeasuredDevice> measured{};  ///< in place of these rates (calibration.h)
 };
 
@@ -36,6 +41,7 @@ DeviceSpeed speedOf(const DeviceRates& device, const RunSpec& run, double effici
 struct StageWork {
   double matmul_flops = 0, attention_flops = 0, attention_backward_flops = 0, memory_bytes = 0;
   double row_bytes = 0, scores = 0;
+  double masked_flops = 0, calls = 1;
   /// By the device's rates; `kind` in a direction by what it was seen to take, where it was
   /// measured. Throws usageError where that kind was not.
   double seconds(const DeviceSpeed& device, EventKind kind, Direction direction) const;
@@ -54,7 +60,8 @@ class PlannedSizes {
   StageWork feedForward(Direction direction) const;
   StageWork embed(Direction direction) const;
   StageWork loss(Direction direction) const;
-  StageWork attend(Direction direction, std::int64_t pairs) const;
+  /// `pairs` that it attends, and what kernels do for it.
+  StageWork attend(Direction direction, std::int64_t pairs, const KernelWork& kernel) const;
   StageWork merge(Direction direction) const;
   StageWork gradSync() const;
   StageWork clip() const;

@@ -37,16 +37,19 @@ double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction d
       throw usageError(std::string("no recording to calibrate by has a stage '") + name(kind) +
                        "' in " + name(direction) + "; add one of a run that has");
     const auto took = [this](const StageCost& c) {
-      return c.fixed + c.per_flop * (matmul_flops + attention_flops + attention_backward_flops) +
+      return c.per_flop *
+                 (matmul_flops + attention_flops + attention_backward_flops + masked_flops) +
              c.per_byte * (memory_bytes + row_bytes) + c.per_score * scores;
     };
-    return took(cost->second) + took(device.measured->between);
+    const StageCost& between = device.measured->between;
+    return cost->second.fixed * calls + took(cost->second) + between.fixed + took(between);
   }
   const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };
   return share(matmul_flops, device.matmul_flops) + share(attention_flops, device.attention_flops) +
          share(attention_backward_flops, device.attention_backward_flops) +
          share(memory_bytes, device.memory_bytes) + share(row_bytes, device.row_bytes) +
-         share(scores, device.scores);
+         share(scores, device.scores) + share(masked_flops, device.masked_flops) +
+         share(calls, device.calls);
 }
 
 PlannedSizes::PlannedSizes(const RunSpec& run, const ModelSizes& sizes)
@@ -114,14 +117,15 @@ StageWork PlannedSizes::loss(Direction direction) const {
   return work;
 }
 
-StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs) const {
+StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs,
+                               const KernelWork& kernel) const {
   StageWork work;
-  const double once = 4 * number(head_dim_ * q_heads_here_) * number(pairs) * number(sequences_);
-  if (direction == Direction::kForward)
-    work.attention_flops = once;
-  else
-    work.attention_backward_flops = 2.5 * once;
-  work.scores = number(q_heads_here_) * number(pairs) * number(sequences_);
+  const bool forward = direction == Direction::kForward;
+  const double each = (forward ? 1 : 2.5) * 4 * number(head_dim_ * q_heads_here_ * sequences_);
+  (forward ? work.attention_flops : work.attention_backward_flops) = each * number(pairs);
+  work.masked_flops = each * number(kernel.pairs - pairs);
+  work.scores = number(q_heads_here_ * sequences_) * number(kernel.pairs);
+  work.calls = number(kernel.calls);
   const double rows = number(tokens_ * ulysses_ * q_heads_here_ * head_dim_) * element_;
   work.row_bytes = passes(direction) * 2 * rows;
   return work;

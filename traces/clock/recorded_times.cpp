@@ -78,7 +78,7 @@ class StepReader {
       begin = std::max({begin, postedAt(message.from, message.send_event),
                         postedAt(message.to, message.receive_event)});
     }
-    ++hops.stages;
+    ++hops.calls;
     hops.bytes += static_cast<double>(std::max(sent, received));
     hops.seconds += seconds(std::max<std::int64_t>(0, event(rank, op).end_ns - begin));
   }

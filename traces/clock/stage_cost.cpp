@@ -16,7 +16,7 @@ constexpr std::size_t kParts = 4;
 using Parts = std::array<double, kParts>;
 
 Parts partsOf(const StageSample& sample) {
-  return {sample.stages, sample.flops, sample.bytes, sample.scores};
+  return {sample.calls, sample.flops, sample.bytes, sample.scores};
 }
 
 double costOf(const Parts& cost, const Parts& parts) {

@@ -10,7 +10,7 @@
 
 namespace ringscope::traces {
 
-/// What one kind of stage takes on a device, in seconds: `fixed` each time, and for each
+/// What one kind of stage takes on a device, in seconds: `fixed` for each call, and for each
 /// floating-point operation of products, each byte of memory traffic and each score of attention,
 /// whose exponential is none of these operations. None is below 0.
 struct StageCost {
@@ -19,7 +19,7 @@ struct StageCost {
 
 /// What stages of one kind did together, and how long they took.
 struct StageSample {
-  double stages = 0, flops = 0, bytes = 0;
+  double calls = 0, flops = 0, bytes = 0;  ///< calls of attention's kernels; of others stages
   double seconds = 0;
   double scores = 0;
 };

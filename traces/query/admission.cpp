@@ -183,6 +183,8 @@ void admit(const RunSpec& run) {
   for (const BufferChoice& buffer : run.buffers) checkName(buffer.name);
   for (const std::int32_t ranks : {run.dp, run.tp, run.cp, run.ulysses})
     checkCount(ranks, kMaxRanks, "a number of ranks");
+  checkCount(std::int64_t{run.dp} * run.tp, kMaxRanks, "dp × tp");
+  checkCount(std::int64_t{run.dp} * run.tp * run.cp, kMaxRanks, "dp × tp × cp");
   checkCount(run.window, kMaxTokens, "window");
   checkCount(run.seq_len, kMaxTokens, "seq_len");
   checkCount(run.batch, kMaxTokens, "batch");
