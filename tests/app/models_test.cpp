@@ -98,6 +98,9 @@ TEST(ModelsTest, ARecordingOfAModelCalibratesWhatIsPredictedOfIt) {
   EXPECT_GT(answer["asked"]["step_ns"].get<double>(), 1e5);
   EXPECT_NE(answer["assumptions"].dump().find("what it took in 1 recording,"), std::string::npos)
       << answer["assumptions"];
+  EXPECT_NE(answer["assumptions"].dump().find("fitted to these few"), std::string::npos)
+      << answer["assumptions"];
+  EXPECT_EQ(answer["assumptions"].dump().find("a hop takes"), std::string::npos) << "none is known";
   expectOneSentence(ringscope(predict + " --cp 1"), "name the link");
   expectOneSentence(ringscope(predict + " --cp 2 --link pcie5"),
                     "no recording to calibrate by has a stage 'merge'");

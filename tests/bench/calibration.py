@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far a calibrated own-device model is from training steps that it has not seen. See README.md here.
 
-    python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12] [--tries 1] [--keep FOLDER]
+    python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12] [--seconds 0] [--tries 1]
+                                           [--keep FOLDER]
 
 Random small models and runs of one and two rank threads, a core each, are trained and recorded. Every
 second one is for `ringscope predict --calibrate`, which then plans the others: those of one rank by those
@@ -88,9 +89,9 @@ def draw_config(rng):
     }
 
 
-def draw_run(rng, config):
+def draw_run(rng, config, cp):
     """The options that train and predict share."""
-    length, cp = rng.choice([128, 256, 512, 1024]), rng.choice([1, 2, 2, 2])
+    length = rng.choice([128, 256, 512, 1024])
     options = ["--cp", cp, "--seq-len", length, "--batch", rng.choice([1, 1, 2]), "--dtype", "float32"]
     mask = rng.choice(["causal", "causal", "window", "full"])
     options += ["--mask", mask]
@@ -115,7 +116,8 @@ def ranks_of(options):
 class Bench:
     def __init__(self, asked, place):
         self.program = str(pathlib.Path(asked.build) / "bin/ringscope")
-        self.steps, self.place = asked.steps, place
+        self.steps, self.seconds, self.place = asked.steps, asked.seconds, place
+        self.turn = 0
 
     def call(self, *words):
         done = subprocess.run(
@@ -134,13 +136,16 @@ class Bench:
         config = draw_config(rng)
         model = self.place / f"model-{number}"
         write_model(model, config, rng)
-        return self.place / f"{number}.rscope", ["--model", model, *draw_run(rng, config)]
+        cp = 1 if number // 2 % 4 == 0 else 2  # of each half a quarter
+        return self.place / f"{number}.rscope", ["--model", model, *draw_run(rng, config, cp)]
 
     def record(self, trace, options):
         """Keeps what is recorded where it is quicker than what is there."""
-        new = trace.with_suffix(".new")
-        self.call("train", "--text", TEXT, "--steps", self.steps, "--capture", "none", "--trace", new, *options)
-        if not trace.exists() or self.recorded_ms(new) < self.recorded_ms(trace):
+        new, steps = trace.with_suffix(".new"), self.steps
+        if trace.exists():  # so long that a moment's speed of the machine is not all of it
+            steps = max(steps, int(self.seconds * 1000 / self.recorded_ms(trace)))
+        self.call("train", "--text", TEXT, "--steps", steps, "--capture", "none", "--trace", new, *options)
+        if self.turn <= (self.seconds > 0) or self.recorded_ms(new) < self.recorded_ms(trace):
             new.replace(trace)
 
     def recorded_ms(self, trace):
@@ -162,13 +167,14 @@ def main():
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--seconds", type=float, default=0, help="of steps at least, as a first turn shows")
     parser.add_argument("--tries", type=int, default=1)
     parser.add_argument("--keep", help="a folder that is not there yet")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         bench = Bench(asked, pathlib.Path(asked.keep or temporary))
         runs = [bench.draw(number, asked.seed) for number in range(asked.runs)]
-        for _ in range(asked.tries):
+        for bench.turn in range(asked.tries + (asked.seconds > 0)):
             for trace, options in runs:
                 bench.record(trace, options)
         errors = []

@@ -10,6 +10,7 @@
 #include "tests/viz/recorded_ring.h"
 #include "tests/viz/ring_runs.h"
 #include "traces/compare/report.h"
+#include "traces/doctor/diagnosis.h"
 
 namespace ringscope::viz {
 namespace {
@@ -63,17 +64,18 @@ TEST(CompareSceneTest, TheDoctorSpeaksOfTheSecondByItself) {
   wrong.restarts_positions = true;
   const auto right = recordedTrace(RingRun()), mistaken = recordedTrace(wrong);
   auto runs = compared(*right, *mistaken);
-  runs.other.doctor = traces::diagnose(*mistaken);
+  tellDiagnosis(traces::diagnose(*mistaken), runs.other);
   auto scene = sceneOf(runs);
   ASSERT_FALSE(scene.doctor.empty());
   EXPECT_TRUE(scene.doctor_finds);
   EXPECT_EQ(scene.doctor[0].find("▲ Position ids restart on every rank. "), 0u) << scene.doctor[0];
   EXPECT_NE(scene.doctor[0].find("(missing_position_ids, certain)"), std::string::npos);
-  runs.other.doctor = traces::diagnose(*right);
+  runs.other = {};
+  tellDiagnosis(traces::diagnose(*right), runs.other);
   scene = sceneOf(runs);
   EXPECT_FALSE(scene.doctor_finds);
   ASSERT_EQ(scene.doctor.size(), 1u);
-  EXPECT_NE(scene.doctor[0].find(traces::headline(runs.other.doctor)), std::string::npos);
+  EXPECT_NE(scene.doctor[0].find(traces::headline(traces::diagnose(*right))), std::string::npos);
 }
 
 /// Restarting positions come first; what follows from them is where two orders of adding also are.

@@ -90,6 +90,9 @@ std::string sweepText(const LengthSweep& sweep) {
               : "any of these lengths.\n");
 }
 
+/// Of fewer the costs of a stage can be found that fit them all and no other run.
+constexpr int kFewRecordings = 8;
+
 std::string deviceSentence(const ModelAssumptions& a) {
   const auto tera = [](double flops) { return describeSignificant(flops / 1e12, 3) + " TFLOP/s"; };
   if (a.calibration)
@@ -97,7 +100,10 @@ std::string deviceSentence(const ModelAssumptions& a) {
            describeCount(a.calibration->recordings, "recording") +
            ", by its operations and bytes; of their own step times the model misses " +
            describeShare(a.calibration->median_error) + " in the median and " +
-           describeShare(a.calibration->worst_error) + " at most";
+           describeShare(a.calibration->worst_error) + " at most" +
+           (a.calibration->recordings < kFewRecordings
+                ? ", which says little of others, since it was fitted to these few"
+                : "");
   return "device: " + a.device.name + " at " + describeShare(a.efficiency) +
          " of its peak: " + tera(a.device.matmul_flops) + " in matrix products, " +
          tera(a.device.attention_flops) + " in attention, " +
@@ -113,6 +119,10 @@ std::vector<std::string> ModelAssumptions::sentences() const {
                        : "messages move only while both ranks wait for them",
       deviceSentence(*this),
       "the gradient sync is one fp32 all-reduce after backward that hides nothing"};
+  if (calibration && calibration->link && hardware.link == *calibration->link)
+    all.emplace_back(
+        "a hop takes what ranks waited for it, which is less than it takes where messages moved "
+        "while ranks computed");
   if (!calibration)
     all.emplace_back(
         "attention in backward is 2.5 times forward; norms, rotary and AdamW count by their memory "

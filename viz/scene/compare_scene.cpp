@@ -41,21 +41,6 @@ std::vector<CostRow> costRows(const CostPair& pair) {
   return rows;
 }
 
-/// "▲ Position ids restart on every rank. EVIDENCE (missing_position_ids, certain)"
-std::vector<std::string> doctorLines(const traces::Diagnosis& diagnosis) {
-  if (!diagnosis.problem.empty())
-    return {"▲ It could not read the recording: " + diagnosis.problem};
-  std::vector<std::string> lines;
-  for (const traces::Finding& finding : diagnosis.findings())
-    lines.emplace_back("▲ " + finding.title + ". ")
-        .append(finding.evidence)
-        .append(" (" + finding.rule + ", " + finding.confidence + ")");
-  if (lines.empty() || !diagnosis.unread.empty())
-    lines.emplace_back(traces::isClear(diagnosis) ? "✓ " : "◆ ")
-        .append(traces::headline(diagnosis));
-  return lines;
-}
-
 /// Of the second recording those that differ are marked; it is not known which of both is wrong.
 std::vector<HeldRun> heldRuns(const std::vector<traces::HeldPositions>& all, bool marks) {
   std::vector<HeldRun> runs;
@@ -97,8 +82,8 @@ CompareScene makeCompareScene(const ComparedRuns& runs, bool before, std::int32_
   if (scene.places.empty())
     scene.no_places = "Of training step " + std::to_string(train_step) +
                       " both recordings have no tensor and no number in common.";
-  scene.doctor = doctorLines(runs.other.doctor);
-  scene.doctor_finds = !runs.other.doctor.findings().empty();
+  scene.doctor = runs.other.doctor;
+  scene.doctor_finds = runs.other.doctor_finds;
   scene.left_out = comparison.left_out;
   scene.remarks = comparison.remarks;
   return scene;

@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/compared_runs.h"
 
+#include "traces/doctor/diagnosis.h"
 #include "traces/query/trace.h"
 #include "viz/scene/run_words.h"
 
 namespace ringscope::viz {
+
+void tellDiagnosis(const traces::Diagnosis& diagnosis, ComparedRun& run) {
+  run.doctor_finds = !diagnosis.findings().empty();
+  if (!diagnosis.problem.empty()) {
+    run.doctor = {"▲ It could not read the recording: " + diagnosis.problem};
+    return;
+  }
+  for (const traces::Finding& finding : diagnosis.findings())
+    run.doctor.emplace_back("▲ " + finding.title + ". ")
+        .append(finding.evidence)
+        .append(" (" + finding.rule + ", " + finding.confidence + ")");
+  if (run.doctor.empty() || !diagnosis.unread.empty())
+    run.doctor.emplace_back(traces::isClear(diagnosis) ? "✓ " : "◆ ")
+        .append(traces::headline(diagnosis));
+}
 
 ComparedRuns compareFiles(const std::string& run, const std::string& other,
                           const std::string& floor, const traces::GoOn& go_on) {
@@ -16,7 +32,7 @@ ComparedRuns compareFiles(const std::string& run, const std::string& other,
       {run, headlineOf(*a, false)},
       {other, headlineOf(*b, false)},
       traces::compareRuns(*a, *b, equal.get(), traces::partOf(go_on, kOpening, kCompared))};
-  if (traces::goesOn(go_on, kCompared)) runs.other.doctor = traces::diagnose(*b);
+  if (traces::goesOn(go_on, kCompared)) tellDiagnosis(traces::diagnose(*b), runs.other);
   return runs;
 }
 

@@ -4,8 +4,11 @@
 #include <string>
 
 #include "traces/compare/run_comparison.h"
-#include "traces/doctor/diagnosis.h"
 #include "viz/scene/compared_map.h"
+
+namespace ringscope::traces {
+struct Diagnosis;
+}
 
 namespace ringscope::viz {
 
@@ -13,8 +16,13 @@ namespace ringscope::viz {
 struct ComparedRun {
   std::string path;
   std::string headline;  ///< "sample, 2 layers · 256 tokens · 4 ranks · …"; empty: not recorded
-  traces::Diagnosis doctor{};  ///< what the doctor says of it by itself
+  std::vector<std::string> doctor{};  ///< what it says of this one by itself: a finding a line
+  bool doctor_finds = false;
 };
+
+/// Writes down what the doctor says: "▲ TITLE. EVIDENCE (RULE, certain)", or that nothing was
+/// found.
+void tellDiagnosis(const traces::Diagnosis& diagnosis, ComparedRun& run);
 
 /// Two recordings and what `ringscope diff` says of them. It holds none of their tensors.
 struct ComparedRuns {
