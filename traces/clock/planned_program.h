@@ -23,9 +23,9 @@ struct DeviceSpeed {
   double attention_flops = 0;           ///< a second, forward
   double attention_backward_flops = 0;  ///< a second, backward
   double memory_bytes = 0;              ///< a second
-  /// A second, of the rows of q and out that a piece of attention goes through; endless where what
-  /// its pairs take is all.
-  double row_bytes = std::numeric_limits<double>::infinity();
+  /// A second, of what products read: weights, the rows of q and out that a piece of attention goes
+  /// through; endless where what they compute is all.
+  double operand_bytes = std::numeric_limits<double>::infinity();
   double scores = std::numeric_limits<double>::infinity();  ///< a second, of exponentials; likewise
   /// A second, of operations on pairs that a mask leaves out after a kernel has computed them, and
   /// of calls of kernels; endless where a share of the peak has them in it.
@@ -40,7 +40,7 @@ DeviceSpeed speedOf(const DeviceRates& device, const RunSpec& run, double effici
 /// Floating-point operations and bytes of one stage of a rank.
 struct StageWork {
   double matmul_flops = 0, attention_flops = 0, attention_backward_flops = 0, memory_bytes = 0;
-  double row_bytes = 0, scores = 0;
+  double operand_bytes = 0, scores = 0;
   double masked_flops = 0, calls = 1;
   /// By the device's rates; `kind` in a direction by what it was seen to take, where it was
   /// measured. Throws usageError where that kind was not.

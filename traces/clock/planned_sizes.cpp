@@ -39,7 +39,7 @@ double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction d
     const auto took = [this](const StageCost& c) {
       return c.per_flop *
                  (matmul_flops + attention_flops + attention_backward_flops + masked_flops) +
-             c.per_byte * (memory_bytes + row_bytes) + c.per_score * scores;
+             c.per_byte * (memory_bytes + operand_bytes) + c.per_score * scores;
     };
     const StageCost& between = device.measured->between;
     return cost->second.fixed * calls + took(cost->second) + between.fixed + took(between);
@@ -47,7 +47,7 @@ double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction d
   const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };
   return share(matmul_flops, device.matmul_flops) + share(attention_flops, device.attention_flops) +
          share(attention_backward_flops, device.attention_backward_flops) +
-         share(memory_bytes, device.memory_bytes) + share(row_bytes, device.row_bytes) +
+         share(memory_bytes, device.memory_bytes) + share(operand_bytes, device.operand_bytes) +
          share(scores, device.scores) + share(masked_flops, device.masked_flops) +
          share(calls, device.calls);
 }
@@ -80,6 +80,7 @@ StageWork PlannedSizes::project(Direction direction) const {
   StageWork work;
   const double width = number((q_heads_ + 2 * kv_heads_) * head_dim_);
   work.matmul_flops = passes(direction) * 2 * number(tokens_ * hidden_) * width;
+  work.operand_bytes = passes(direction) * number(hidden_) * width * element_;
   const double turned = number((q_heads_ + kv_heads_) * head_dim_);
   work.memory_bytes =
       passes(direction) * number(tokens_) * element_ * (4 * number(hidden_) + 4 * turned);
@@ -92,10 +93,13 @@ StageWork PlannedSizes::feedForward(Direction direction) const {
   const double moved = number(tokens_) * element_ * number(10 * hidden_ + 5 * inner_);
   work.matmul_flops = passes(direction) * once;
   work.memory_bytes = passes(direction) * moved;
+  const double weights = number(hidden_ * (q_heads_ * head_dim_ + 3 * inner_)) * element_;
+  work.operand_bytes = passes(direction) * weights;
   if (direction == Direction::kForward || !recompute_) return work;
   const StageWork again = project(Direction::kForward);
   work.matmul_flops += once + again.matmul_flops;
   work.memory_bytes += moved + again.memory_bytes;
+  work.operand_bytes += weights + again.operand_bytes;
   return work;
 }
 
@@ -111,6 +115,7 @@ StageWork PlannedSizes::embed(Direction direction) const {
 StageWork PlannedSizes::loss(Direction direction) const {
   StageWork work;
   work.matmul_flops = passes(direction) * 2 * number(tokens_ * hidden_) * number(vocab_);
+  work.operand_bytes = passes(direction) * number(hidden_ * vocab_) * element_;
   const bool forward = direction == Direction::kForward;
   work.memory_bytes = number(tokens_) * (4 * number(hidden_) * element_ +
                                          number(vocab_) * (forward ? element_ : 4 * 4));
@@ -127,7 +132,7 @@ StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs,
   work.scores = number(q_heads_here_ * sequences_) * number(kernel.pairs);
   work.calls = number(kernel.calls);
   const double rows = number(tokens_ * ulysses_ * q_heads_here_ * head_dim_) * element_;
-  work.row_bytes = passes(direction) * 2 * rows;
+  work.operand_bytes = passes(direction) * 2 * rows;
   return work;
 }
 
