@@ -22,15 +22,29 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// A device on which all takes no time but what `set` says.
+template <typename Set>
+DeviceSpeed deviceOf(Set set) {
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  DeviceSpeed device{"", kEndless, kEndless, kEndless, kEndless};
+  set(device);
+  return device;
+}
+
 /// What each kind of stage of one rank does, from plans on devices on which one of operations,
 /// bytes, scores and calls takes a nanosecond each and the others no time.
 class PlannedWork {
  public:
-  PlannedWork(const RunSpec& run, const ModelSizes& sizes)
-      : flops_(plannedProgram(run, sizes, device(kUnit, kEndless, kEndless, kEndless))),
-        bytes_(plannedProgram(run, sizes, device(kEndless, kUnit, kEndless, kEndless))),
-        scores_(plannedProgram(run, sizes, device(kEndless, kEndless, kUnit, kEndless))),
-        calls_(plannedProgram(run, sizes, device(kEndless, kEndless, kEndless, kUnit))) {}
+  PlannedWork(const RunSpec& run, const ModelSizes& sizes) {
+    const auto plan = [&](auto set) { return plannedProgram(run, sizes, deviceOf(set)); };
+    flops_ = plan([](DeviceSpeed& d) {
+      d.matmul_flops = d.attention_flops = d.attention_backward_flops = d.masked_flops = kUnit;
+    });
+    bytes_ = plan([](DeviceSpeed& d) { d.memory_bytes = d.operand_bytes = kUnit; });
+    moved_ = plan([](DeviceSpeed& d) { d.memory_bytes = kUnit; });
+    scores_ = plan([](DeviceSpeed& d) { d.scores = kUnit; });
+    calls_ = plan([](DeviceSpeed& d) { d.calls = kUnit; });
+  }
 
   std::map<RecordedTimes::Stage, StageSample> of(std::size_t rank) const {
     std::map<RecordedTimes::Stage, StageSample> stages;
@@ -50,7 +64,7 @@ class PlannedWork {
   /// What is done from each stage to the next; operations: the bytes of heads that a rank sends.
   StageSample between(std::size_t rank) const {
     StageSample all;
-    const Program::Rank& counted = bytes_.ranks[rank];
+    const Program::Rank& counted = moved_.ranks[rank];
     for (const Op& op : counted.ops) {
       if (op.kind != Op::Kind::kWork) continue;
       ++all.calls;
@@ -69,11 +83,8 @@ class PlannedWork {
   }
 
  private:
-  static constexpr double kUnit = 1e9, kEndless = std::numeric_limits<double>::infinity();
-  static DeviceSpeed device(double flops, double bytes, double scores, double calls) {
-    return {"", flops, flops, flops, bytes, bytes, scores, flops, calls, {}};
-  }
-  Program flops_, bytes_, scores_, calls_;
+  static constexpr double kUnit = 1e9;
+  Program flops_, bytes_, moved_, scores_, calls_;
 };
 
 /// A number of each step, and of these the median.

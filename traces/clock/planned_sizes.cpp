@@ -36,13 +36,11 @@ double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction d
     if (cost == device.measured->stages.end())
       throw usageError(std::string("no recording to calibrate by has a stage '") + name(kind) +
                        "' in " + name(direction) + "; add one of a run that has");
-    const auto took = [this](const StageCost& c) {
-      return c.per_flop *
-                 (matmul_flops + attention_flops + attention_backward_flops + masked_flops) +
-             c.per_byte * (memory_bytes + operand_bytes) + c.per_score * scores;
-    };
-    const StageCost& between = device.measured->between;
-    return cost->second.fixed * calls + took(cost->second) + between.fixed + took(between);
+    const StageCost &own = cost->second, &between = device.measured->between;
+    const double flops = matmul_flops + attention_flops + attention_backward_flops + masked_flops;
+    return own.fixed * calls + own.per_flop * flops +
+           own.per_byte * (memory_bytes + operand_bytes) + own.per_score * scores + between.fixed +
+           between.per_byte * memory_bytes;
   }
   const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };
   return share(matmul_flops, device.matmul_flops) + share(attention_flops, device.attention_flops) +
