@@ -7,7 +7,9 @@
 #include <cmath>
 #include <set>
 
+#include "tests/support/expect_error.h"
 #include "tests/support/place_at.h"
+#include "tests/support/trace_builder.h"
 #include "traces/diff/summary.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/mistakes/catalogue.h"
@@ -31,6 +33,12 @@ Event at(int rank, Place place, EventKind kind = EventKind::kAttend) {
   e.place = place;
   e.kind = kind;
   return e;
+}
+
+TEST(TraceTest, ARunOfMoreRanksThanATraceMayHaveIsRefused) {
+  EXPECT_EQ(test::traceOf("run dp=64 tp=32 cp=2\n")->run()->worldSize(), 4096);
+  EXPECT_ERROR(test::traceOf("run dp=64 tp=64 cp=2\n"), ErrorCode::kInput, "8192 as dp × tp × cp");
+  EXPECT_ERROR(test::traceOf("run dp=4096 tp=4096 cp=4096\n"), ErrorCode::kInput, "as dp × tp");
 }
 
 TEST(TraceTest, MomentsAreInTheOrderOfVisitingWhateverTheOrderOfArrival) {
