@@ -26,9 +26,7 @@ using test::Debugger;
 class ControlConnectionTest : public testing::TestWithParam<const char*> {
  protected:
   static std::vector<std::string> controlledRun(const std::string& trace) {
-    auto arguments = test::longRun(trace);
-    arguments.insert(arguments.end(), {"--control", "stdio", "--launch", GetParam()});
-    return arguments;
+    return test::controlledRun(trace, GetParam());
   }
 };
 
@@ -199,21 +197,16 @@ TEST_P(ControlConnectionTest, CaptureChangesAndABreakOnWhatIsNotFiniteStopsTheRu
 /// A supervised run of rank processes of which one is out of order.
 class RankFaultTest : public testing::Test {
  protected:
-  RankFaultTest() : child_(arguments(dir_.file("a.rscope"))), debugger_(child_) {
+  RankFaultTest() {
     debugger_.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
     debugger_.ask({{"cmd", "break"}, {"at", {{"train_step", 1}, {"stage", 1}}}});
     EXPECT_EQ(debugger_.await("stopped")["stopped"], "break");
     debugger_.ask({{"cmd", "break"}});
   }
-  static std::vector<std::string> arguments(const std::string& trace) {
-    auto all = test::longRun(trace);
-    all.insert(all.end(), {"--control", "stdio", "--launch", "processes"});
-    return all;
-  }
 
   test::TempDir dir_;
-  Child child_;
-  Debugger debugger_;
+  Child child_{test::controlledRun(dir_.file("a.rscope"), "processes")};
+  Debugger debugger_{child_};
 };
 
 TEST_F(RankFaultTest, APauseThatARankCannotFollowSaysWhichAndWhere) {

@@ -17,14 +17,8 @@ using nlohmann::json;
 /// For ranks that are threads and for ranks that are processes.
 class HeldRunTest : public testing::TestWithParam<const char*> {
  protected:
-  static std::vector<std::string> heldRun(const std::string& trace) {
-    auto arguments = test::longRun(trace);
-    arguments.insert(arguments.end(), {"--control", "stdio-held", "--launch", GetParam()});
-    return arguments;
-  }
-
   test::TempDir dir_;
-  test::Child child_{heldRun(dir_.file("a.rscope"))};
+  test::Child child_{test::controlledRun(dir_.file("a.rscope"), GetParam(), "stdio-held")};
   test::Debugger debugger_{child_};
 };
 

@@ -22,9 +22,8 @@ using traces::HowEnded;
 constexpr auto kPatience = std::chrono::seconds(30);
 
 std::vector<std::string> controlledRun(const std::string& trace, const char* launch, int steps) {
-  auto arguments = test::longRun(trace);
-  arguments.insert(arguments.end(),
-                   {"--control", "stdio", "--launch", launch, "--steps", std::to_string(steps)});
+  auto arguments = test::controlledRun(trace, launch);
+  arguments.insert(arguments.end(), {"--steps", std::to_string(steps)});
   arguments.erase(arguments.begin() + 3, arguments.begin() + 5);  // its own --steps
   return arguments;
 }

@@ -94,6 +94,14 @@ inline std::vector<std::string> longRun(const std::string& trace) {
           "--seq-len", "64",     "--trace",    trace};
 }
 
+/// One that speaks the control connection.
+inline std::vector<std::string> controlledRun(const std::string& trace, const std::string& launch,
+                                              const std::string& control = "stdio") {
+  auto arguments = longRun(trace);
+  arguments.insert(arguments.end(), {"--control", control, "--launch", launch});
+  return arguments;
+}
+
 inline void waitForEvents(const std::string& trace) {
   ASSERT_TRUE(eventually([&] {
     try {

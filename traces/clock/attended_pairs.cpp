@@ -41,6 +41,18 @@ std::int64_t pairsOf(const ShardRun& q, const ShardRun& k, const RunSpec& run) {
   return all - pairsUpTo(floorDiv(q.begin - run.window - k.begin, q.stride), q.count, k.count);
 }
 
+/// Throws usageError for what cannot be planned without data.
+Balance plannableBalance(const RunSpec& run) {
+  const Balance balance = chosenBalance(run);
+  if (run.mask == MaskKind::kDocuments || balance == Balance::kPerDocument)
+    throw usageError(
+        "where documents end only data say; record a run of them and predict from its trace, or "
+        "use --mask causal");
+  if (const auto reason = lengthRefusal("a length", run.seq_len, balance, run.cp))
+    throw usageError(*reason);
+  return balance;
+}
+
 /// A causal square; each part of its rows is computed to the last key that any of them sees.
 KernelWork causalSquare(std::int64_t rows) {
   constexpr std::int64_t kMany = 768, kSome = 192;
@@ -125,13 +137,7 @@ KernelWork blockWork(const RunSpec& run, std::int32_t rank, std::int32_t source,
 }  // namespace
 
 std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run) {
-  const Balance balance = chosenBalance(run);
-  if (run.mask == MaskKind::kDocuments || balance == Balance::kPerDocument)
-    throw usageError(
-        "where documents end only data say; record a run of them and predict from its trace, or "
-        "use --mask causal");
-  if (const auto reason = lengthRefusal("a length", run.seq_len, balance, run.cp))
-    throw usageError(*reason);
+  const Balance balance = plannableBalance(run);
   const auto ranks = static_cast<std::size_t>(run.cp);
   std::vector<std::vector<std::int64_t>> pairs(ranks, std::vector<std::int64_t>(ranks, 0));
   for (std::int32_t rank = 0; rank < run.cp; ++rank)
@@ -144,19 +150,18 @@ std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run) {
 }
 
 std::vector<std::vector<KernelWork>> kernelWork(const RunSpec& asked, std::int32_t ulysses) {
-  attendedPairs(asked);                                   // refuses what cannot be
+  const Balance balance = plannableBalance(asked);
   const bool whole = ulysses > 1 && ulysses == asked.cp;  // each attends all tokens
   RunSpec run = asked;
   if (whole) run.cp = 1;
   const auto together = static_cast<std::size_t>(whole ? 1 : ulysses);
   const auto rings = static_cast<std::size_t>(run.cp) / together;
-  const Balance balance = whole ? Balance::kNone : chosenBalance(run);
   std::vector<std::vector<KernelWork>> work(rings, std::vector<KernelWork>(rings));
   for (std::int32_t rank = 0; rank < run.cp; ++rank)
     for (std::int32_t source = 0; source < run.cp; ++source)
       add(work[static_cast<std::size_t>(rank) / together]
               [static_cast<std::size_t>(source) / together],
-          blockWork(run, rank, source, balance));
+          blockWork(run, rank, source, whole ? Balance::kNone : balance));
   return work;
 }
 
