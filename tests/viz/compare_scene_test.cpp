@@ -75,7 +75,8 @@ TEST(CompareSceneTest, TheDoctorSpeaksOfTheSecondByItself) {
   scene = sceneOf(runs);
   EXPECT_FALSE(scene.doctor_finds);
   ASSERT_EQ(scene.doctor.size(), 1u);
-  EXPECT_NE(scene.doctor[0].find(traces::headline(traces::diagnose(*right))), std::string::npos);
+  EXPECT_EQ(scene.doctor[0].find(traces::headline(traces::diagnose(*right)) + " · "), 0u)
+      << scene.doctor[0];
 }
 
 /// Restarting positions come first; what follows from them is where two orders of adding also are.

@@ -128,9 +128,10 @@ void PlaceTable::paintRow(QPainter& p, const QRectF& box, const PlaceRow& place,
       QString(glyphOf(place.agreement)) + place.size.c_str());
   p.setPen(theme.dim);
   p.setFont(textFont(12));
-  const QString mark = place.first ? "▲ first · " : place.steepest ? "▲ steepest · " : "";
+  QString where = place.first ? "▲ first" : place.steepest ? "▲ steepest" : "";
+  if (!where.isEmpty() && !place.where.empty()) where += " · ";
   const double end = at.costs && !place.attends.empty() ? at.took - kGap : at.end;
-  say(p, part(box, at.where, end), mark + place.where.c_str());
+  say(p, part(box, at.where, end), where + place.where.c_str());
 }
 
 }  // namespace ringscope::viz

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/compared_runs.h"
 
+#include "traces/core/prose.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/query/trace.h"
 #include "viz/scene/run_words.h"
@@ -18,8 +19,10 @@ void tellDiagnosis(const traces::Diagnosis& diagnosis, ComparedRun& run) {
         .append(finding.evidence)
         .append(" (" + finding.rule + ", " + finding.confidence + ")");
   if (run.doctor.empty() || !diagnosis.unread.empty())
-    run.doctor.emplace_back(traces::isClear(diagnosis) ? "✓ " : "◆ ")
-        .append(traces::headline(diagnosis));
+    run.doctor.emplace_back(traces::headline(diagnosis))
+        .append(" · " + traces::describeCount(diagnosis.count(traces::Verdict::kClear), "rule"))
+        .append(" clear, " + std::to_string(diagnosis.count(traces::Verdict::kNotObservable)))
+        .append(" not observable");
 }
 
 ComparedRuns compareFiles(const std::string& run, const std::string& other,
