@@ -24,7 +24,11 @@
 //          scale²(Σ(Δlse² + e² + u²σ²)(dS·q)² + Σp²(η² + Δdelta²)|q|²)
 // What underflows in the type of P and dS is one more rounding of fixed size a pair.
 //
-// The CPU's flash kernel stores dq, dk and dv after each tile: tile_roundings.h.
+// The CPU's flash kernel stores dq, dk and dv after each tile: tile_roundings.h has it for terms of
+// any direction, which are not the end's. Terms of one direction make sums that grow with their
+// number. Where a rank attends its keys in blocks, out and dq of each are stored, and once more
+// what they become. Of block b with the weight w that is Σw²s²|out_b|², as much as storing out
+// where one block has nearly all weight.
 //
 // Merging rounds the lse of two blocks, 0.41·u·lse each: a block's weight is off by √2 times that,
 // and out with it by Σp²(1 − p)|v|², P of the backward pass by the merged lse's
@@ -35,13 +39,13 @@
 
 #include <ATen/ATen.h>
 
-#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "engine/attention/reference.h"
 #include "engine/tensors/wide.h"
 #include "engine/verify/error_measure.h"
+#include "engine/verify/storing_error.h"
 #include "engine/verify/tile_roundings.h"
 
 namespace ringscope::engine {
@@ -57,36 +61,6 @@ constexpr double kQuickExp = 1.1e-4;
 /// Squares of the 2-norms of rows: [..., D] to [...].
 at::Tensor rowSquares(const at::Tensor& t) {
   return at::square(t).sum(-1);
-}
-
-/// Half the smallest distance of two numbers of a type: what is rounded to 0 is off by as much.
-double halfOfSmallest(at::ScalarType type) {
-  return type == at::kHalf ? 0x1p-25 : type == at::kDouble ? 0x1p-1022 : 0x1p-126;
-}
-
-double smallestNormal(at::ScalarType type) {
-  return type == at::kHalf ? 0x1p-14 : type == at::kDouble ? 0x1p-1022 : 0x1p-126;
-}
-
-/// x without its fraction: the power of two at or below |x|.
-double powerBelow(double x) {
-  constexpr std::uint64_t kExponent = 0x7FF0'0000'0000'0000;
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & kExponent);
-}
-
-/// What storing in a type is to add to the squares of rows' errors, [..., D] to [...]: its error is
-/// uniform over half a unit in the last place of each number.
-at::Tensor storingSquares(const at::Tensor& exact, at::ScalarType type) {
-  const Wide values(exact);
-  at::Tensor squares = at::zeros(exact.sizes().slice(0, exact.dim() - 1), at::kDouble);
-  auto* of_row = squares.data_ptr<double>();
-  const std::int64_t width = exact.size(-1);
-  const double half_unit = unitRoundoff(type), least = smallestNormal(type);
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    const double off = half_unit * std::max(powerBelow(values[i]), least);
-    of_row[i / width] += off * off / 3;
-  }
-  return squares;
 }
 
 /// [B, H, rows, keys] times the columns [B, H, keys] as one product; a tensor [B, H, rows] each.
@@ -186,6 +160,7 @@ class Sums {
     const at::Tensor none = at::zeros_like(lse_error);
     lse_rows.push_back({none, none, lse_error, 2 * merged});
     const at::Tensor dq_tiles = in_.scale2 * ofTiles(of_ds[0], keyTileRoundings(of_pairs[2]));
+    keys_.push_back(of_pairs[2]);
     dq.push_back({dq_tiles, in_.scale2 * ((stored_ + 1) * of_ds[0] + tiny_gradient_ * of_pairs[1]),
                   in_.scale2 * (exp_ * of_ds[0] + score2 * of_ds[1] + eta2 * of_p[1] +
                                 delta2 * pairs.mean_key2),
@@ -210,9 +185,25 @@ class Sums {
             p_[3], tiles};
   }
 
+  /// How often a sum over tiles of query rows is stored, [B, Hkv, keys], and over tiles of keys,
+  /// [B, Hq, S], each time by what has come together until then.
+  at::Tensor queryTimes() const {
+    const at::Tensor times = timesStored(queryTileRoundings(pairs_[2], in_.group));
+    return times.unflatten(1, {-1, static_cast<std::int64_t>(in_.group)}).amax(2);
+  }
+  at::Tensor keyTimes() const {
+    return timesStored(keyTileRoundings(at::cat(keys_, 2))).clamp_min(in_tiles_ ? 3 : 1);
+  }
+
   std::vector<RowVariance> out, lse_rows, dq;  ///< by block of rows
 
  private:
+  /// Of a sum whose terms have one direction, n/3 + 1/2 times the square of storing its end; twice
+  /// that where the first heads of a group go further than all of them together.
+  at::Tensor timesStored(const at::Tensor& roundings) const {
+    return 1 + (in_tiles_ ? 4.0 / 3 : 0) * roundings.to(at::kDouble);
+  }
+
   /// What tiles add to a sum whose terms have these squares in all.
   at::Tensor ofTiles(const at::Tensor& squares, const at::Tensor& roundings) const {
     return in_tiles_ ? stored_ * roundings * squares : at::zeros_like(squares);
@@ -223,6 +214,7 @@ class Sums {
   double stored_, tiny_, exp_, sink_;
   double tiny_gradient_;                    ///< of dS, which has the unit of dout
   std::vector<at::Tensor> p_, ds_, pairs_;  ///< sums over query rows
+  std::vector<at::Tensor> keys_;            ///< that each row sees, by block of rows
 };
 
 /// Every part changed alike, in fp64.
@@ -282,10 +274,11 @@ AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mas
   const at::Tensor dq2 = rowSquares(exact.dq.cpu().to(at::kDouble));
   all.dq.single += all.lse.single * dq2;
   all.dq.merging += all.lse.merging / 2 * dq2;
-  all.out.spread += storingSquares(exact.out, type);
-  all.dq.spread += storingSquares(exact.dq, type);
+  // Kernels store what they have of each block of keys in the type, before blocks become one.
+  all.out.spread += (quick ? 2 : 1) * storingSquares(exact.out, type);
+  all.dq.spread += sums.keyTimes() * storingSquares(exact.dq, type);
   // Heads of a group are stored one by one before they add up.
-  const double times = exact.q.size(1) > exact.k.size(1) ? 2 : 1;
+  const at::Tensor times = sums.queryTimes().clamp_min(in.group > 1 ? 2 : 1);
   all.dk.spread += times * storingSquares(exact.dk, type);
   all.dv.spread += times * storingSquares(exact.dv, type);
   if (quick) all.lse.bounded = kQuickExp;

@@ -9,7 +9,7 @@
 namespace ringscope::engine {
 namespace {
 
-constexpr double kFew = 4;  ///< roundings of a sum in blocks, and of its parts
+constexpr double kRoundings = 4;  ///< roundings of a sum in blocks, and of its parts
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void measureSinkGradient(traces::DiffRecord& diff, const at::Tensor& actual,
                    sizes = sinkGradientSize(sinks, used.dout, {used.out, used.lse}).cpu();
   const double sums = unitRoundoff(actual.scalar_type() == at::kDouble ? at::kDouble : at::kFloat),
                stored = unitRoundoff(actual.scalar_type());
-  measureElements(diff, actual, exact, kFew * (sums * sizes + stored * exact.abs()));
+  measureElements(diff, actual, exact, kRoundings * (sums * sizes + stored * exact.abs()));
 }
 
 }  // namespace ringscope::engine

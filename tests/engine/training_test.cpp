@@ -93,5 +93,27 @@ TEST(TrainingTest, AHundredRightStepsStayWithinTheirLimits) {
     EXPECT_LE(diff.ratio, 1) << diff.tensor << " of step " << diff.place.train_step;
 }
 
+/// So long that kernels work in blocks, whose parts they keep in bfloat16.
+TEST(TrainingTest, RightStepsOfLongRowsInBfloat16StayWithinTheirLimits) {
+  struct Case {
+    int cp;
+    traces::Strategy strategy;
+    int seed;
+  };
+  for (const Case& each :
+       {Case{4, traces::Strategy::kUlysses, 1}, Case{2, traces::Strategy::kRing, 5},
+        Case{2, traces::Strategy::kAllGather, 1}, Case{2, traces::Strategy::kRing, 3}}) {
+    TrainConfig config = sampleConfig(each.cp, 4);
+    config.strategy = each.strategy;
+    config.seed = each.seed;
+    config.seq_len = 512;
+    config.dtype = traces::DType::kBFloat16;
+    config.verify = true;
+    for (const auto& diff : run(config).diffs)
+      EXPECT_LE(diff.ratio, 0.95) << diff.tensor << " of step " << diff.place.train_step << ", "
+                                  << traces::name(each.strategy) << " over " << each.cp;
+  }
+}
+
 }  // namespace
 }  // namespace ringscope::engine
