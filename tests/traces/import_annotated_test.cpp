@@ -164,6 +164,45 @@ TEST(ImportAnnotated, WhereAFunctionChangesScoresAttentionIsNotJudgedByItsMask) 
   EXPECT_EQ(findingsIn(*trace), std::vector<std::string>());
 }
 
+/// Makes of each annotated attention a flex_attention with this mask, of which nothing is declared.
+void attendByFlex(const test::RecordingCopy& copy, const std::string& mask, bool masked = true) {
+  for (const std::string& file : kFiles) {
+    std::string all;
+    for (std::string line : copy.lines(file)) {
+      if (line.find(R"("line":"declared")") != std::string::npos) continue;
+      constexpr std::string_view kBlock = R"({"line":"block",)";
+      if (line.starts_with(kBlock))
+        line.insert(kBlock.size(), std::string(masked ? R"("masked":true,)" : "") +
+                                       R"("flex":{"mask":)" + mask + "},");
+      all += line;
+    }
+    copy.put(file, all);
+  }
+}
+
+TEST(ImportAnnotated, AWindowThatFlexAttentionAttendsIsTheMask) {
+  const test::RecordingCopy copy(kRecording);
+  attendByFlex(copy, R"({"kind":"window","window":5,"attended":0.2})");
+  const auto trace = openTrace(copy.path());
+  ASSERT_EQ(trace->intents().size(), 1U);
+  EXPECT_EQ(trace->intents().front().mask, MaskKind::kWindow);
+  EXPECT_EQ(trace->intents().front().window, 5);
+  EXPECT_EQ(trace->run()->mask, MaskKind::kWindow);
+  EXPECT_EQ(trace->run()->window, 5);
+}
+
+TEST(ImportAnnotated, OfAMaskThatIsNoneOfOursNothingIsJudged) {
+  const test::RecordingCopy copy(kRecording);
+  attendByFlex(copy, R"({"kind":"other","attended":0.2})");
+  EXPECT_TRUE(openTrace(copy.path())->intents().empty());
+}
+
+TEST(ImportAnnotated, WhatTheAnnotationSaysIsMeantWhereFlexAttentionAttendsMore) {
+  const test::RecordingCopy copy(kRecording);
+  attendByFlex(copy, R"({"kind":"full","attended":1.0})", false);
+  EXPECT_EQ(openTrace(copy.path())->intents().front().mask, MaskKind::kCausal);
+}
+
 TEST(ImportAnnotated, GroupsThatDoNotFitTogetherMakeNoMesh) {
   const test::RecordingCopy copy(kRecording);
   copy.change(kFiles[1], R"("members":[0,1])", R"("members":[1])");

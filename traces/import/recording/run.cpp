@@ -1,31 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <unordered_map>
 
 #include "traces/import/recording/job.h"
 
 namespace ringscope::traces {
 namespace {
 
+/// What attention attended. Of a mask in numbers, or of a function that was not asked, it is not
+/// known.
+struct Mask {
+  std::optional<MaskKind> kind;
+  std::int64_t window = 0;  ///< keys that a query sees, itself too; of a window
+
+  bool operator==(const Mask&) const = default;
+};
+
 /// What every recorded attention was called with, as far as all agree.
 struct Called {
-  bool any = false, causal = true, full = true, recomputed = false;
+  bool any = false, recomputed = false;
   bool ring = false;       ///< over the ranks of a group
   bool annotated = false;  ///< computed by the job itself
   double dropout = 0;
+  Mask mask;
   std::optional<Line> first;
 };
 
+/// Of flex_attention by what its mask function attends, of others by how they were called.
+Mask maskOf(const Line& line) {
+  const Line flex = line.part("flex").part("mask");
+  const std::int64_t window = flex.whole("window", 0);
+  if (flex.text("kind") == name(MaskKind::kWindow) && window > 0)
+    return {MaskKind::kWindow, std::min(window, std::int64_t{1} << 30)};
+  if (line.flag("masked")) return {};
+  return {line.flag("causal") ? MaskKind::kCausal : MaskKind::kFull};
+}
+
+/// An annotation says no more than causal or not; what flex_attention within it attends beyond
+/// that.
+std::unordered_map<std::int64_t, Mask> masksWithin(const RankLines& rank) {
+  std::unordered_map<std::int64_t, Mask> masks;
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "block" || !line.has("flex")) continue;
+    const Mask mask = maskOf(line);
+    if (mask.kind == MaskKind::kCausal || mask.kind == MaskKind::kFull) continue;
+    const auto [at, is_new] = masks.try_emplace(line.whole("call"), mask);
+    if (!is_new && at->second != mask) at->second = {};
+  }
+  return masks;
+}
+
 Called calledWith(const RankLines& rank) {
   Called called;
+  const auto within = masksWithin(rank);
   for (const Line& line : rank.lines) {
     if (line.kind() != "attention" || line.text("direction") != "forward") continue;
+    const auto found = within.find(line.whole("call"));
+    const Mask mask = found != within.end() ? found->second : maskOf(line);
+    if (!called.any) called.mask = mask;
+    if (called.mask != mask) called.mask = {};
     if (!called.first) called.first = line;
     called.recomputed = called.recomputed || line.text("pass") == "recompute";
     called.dropout = std::max(called.dropout, line.real("dropout").value_or(0));
     called.any = true;
-    const bool causal = line.flag("causal"), masked = line.flag("masked");
-    called.causal = called.causal && causal && !masked;
-    called.full = called.full && !causal && !masked;
     called.ring = called.ring || line.has("ring");
     called.annotated = called.annotated || line.text("operator") == "annotated";
   }
@@ -108,6 +145,14 @@ Rotate rotateOf(const Called& called) {
   return findByName<Rotate>(rotate).value_or(Rotate::kAllGather);
 }
 
+/// The type that attention computes in; by the first q that was recorded.
+DType typeOf(const RankLines& rank) {
+  for (const Line& line : rank.lines)
+    if (line.kind() == "tensor" && line.text("what") == "q")
+      if (const auto type = findByName<DType>(line.text("dtype"))) return *type;
+  return DType::kFloat32;
+}
+
 void readSizes(RunSpec& run, const RankLines& rank, const Called& called) {
   if (const auto model = firstOf(rank, "model")) {
     const Line config = model->part("config");
@@ -152,10 +197,15 @@ std::int32_t sequenceDim(const ShardRecord& ids, const ShardRecord& buffer, cons
 
 IntentRecord intentOf(const RecordedJob& job, const Line& declared, const Called& called) {
   IntentRecord meant;
-  meant.mask = called.full && called.any ? MaskKind::kFull : MaskKind::kCausal;
-  if (const auto mask = findByName<MaskKind>(declared.text("mask"))) meant.mask = *mask;
-  if (meant.mask == MaskKind::kWindow)
-    meant.window = std::clamp<std::int64_t>(declared.whole("window", 1), 1, std::int64_t{1} << 30);
+  meant.mask = called.mask.kind.value_or(MaskKind::kCausal);
+  meant.window = called.mask.window;
+  if (const auto mask = findByName<MaskKind>(declared.text("mask"))) {
+    meant.mask = *mask;
+    meant.window =
+        *mask == MaskKind::kWindow
+            ? std::clamp<std::int64_t>(declared.whole("window", 1), 1, std::int64_t{1} << 30)
+            : 0;
+  }
   meant.balance = job.run.balance.value_or(Balance::kNone);
   if (const auto balance = findByName<Balance>(declared.text("balance"))) meant.balance = *balance;
   if (const auto rule = findByName<PositionRule>(declared.text("positions")))
@@ -208,7 +258,9 @@ void addRun(RecordedJob& job) {
     if (line.kind() == "attention_end")
       run.strategy = findByName<Strategy>(line.text("strategy")).value_or(run.strategy);
   run.balance = balanceOf(job, rank, called);
-  run.mask = called.full && called.any ? MaskKind::kFull : MaskKind::kCausal;
+  run.dtype = typeOf(rank);
+  run.mask = called.mask.kind.value_or(MaskKind::kCausal);
+  if (run.mask == MaskKind::kWindow) run.window = called.mask.window;
   readSizes(run, rank, called);
   job.declared = declaredBy(rank, run.seq_len);
   readMachine(run, rank);
@@ -223,13 +275,12 @@ void addRun(RecordedJob& job) {
   }
   const auto clip = firstOf(rank, "clip");
   run.max_norm = clip ? clip->real("max_norm").value_or(0) : 0;
-  const bool one_mask = called.any && (called.causal || called.full);
   const Line meant = job.declared.value_or(Line(nlohmann::json::object()));
   if (const std::string score = scoreFunction(rank); !score.empty())
     job.problems.push_back("flex_attention changes scores by a function (" + score +
                            "), of which no numbers are recorded, so what attention should be "
                            "cannot be computed and nothing is judged by what the job declared");
-  else if (one_mask || meant.has("mask"))
+  else if (called.mask.kind || meant.has("mask"))
     job.intents.push_back(intentOf(job, meant, called));
   forgetTokens(job, called);
   for (const ShardRecord& shard : job.shards)

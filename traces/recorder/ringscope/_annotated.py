@@ -222,7 +222,8 @@ class AnnotationObserver:
         call = self.current.call
         call.seen_ns = begin_ns = self.session.now()
         results = run()
-        self.attended(call, operator, args, kwargs, results, begin_ns, self.session.now())
+        if results is not None:  # else it is seen already
+            self.attended(call, operator, args, kwargs, results, begin_ns, self.session.now())
         return results
 
     @observer

@@ -6,15 +6,17 @@ import torch
 import torch.distributed as dist
 
 from . import _flex
+from ._flex_compiled import CompiledFlexGate
 from ._collectives import CollectiveObserver
-from ._operators import Gate, Operator, attention_operators, collective_operators
+from ._operators import Gate, Operator, attention_operators, collective_operators, tensors_in
 from ._plain import PlainAttention
+from ._tensors import can_be_read
 
 
 class Watch:
     """Looks at each of these operators and passes it on."""
 
-    def __init__(self, session, ring, annotations, losses):
+    def __init__(self, session, patches, ring, annotations, losses):
         self.session = session
         self.ring = ring
         self.annotations = annotations
@@ -27,23 +29,38 @@ class Watch:
             self.collectives = CollectiveObserver(session, ring, annotations)
             operators += collective_operators()
         self._gates = [Gate(operators, self.around)]
-        self._said_compiled = False
+        self._flex_calls = 0
+        self._gates.append(CompiledFlexGate(self.around_compiled, patches, self._cannot))
         try:
-            self._gates.append(_flex.FlexGate(self.around))
+            self._gates.append(_flex.FlexGate(self.around_flex))
         except (ImportError, AttributeError, KeyError) as error:
-            session.line("limit", why=f"this PyTorch's flex_attention is not known: {error}"[:300])
+            self._cannot(f"this PyTorch's flex_attention is not known: {error}")
+
+    def _cannot(self, why):
+        self.session.line("limit", why=why[:300])
 
     def look(self, looks):
         """Whether they are looked at from now on."""
         for gate in self._gates:
             gate.look(looks)
-        if not looks and not self._said_compiled and _flex.is_compiled():
-            self._said_compiled = True
-            self.session.line("limit", why="flex_attention is compiled: calls of what came of it are not observed")
+
+    def around_flex(self, operator, args, kwargs, run):
+        self._flex_calls += 1
+        return self.around(operator, args, kwargs, run)
+
+    def around_compiled(self, operator, args, kwargs, run):
+        """Where a backend makes no kernel of it, PyTorch's operator within is seen, which says more."""
+        before = self._flex_calls
+
+        def unless_seen():
+            results = run()
+            return results if self._flex_calls == before else None
+
+        return self.around(operator, args, kwargs, unless_seen)
 
     def around(self, operator, args, kwargs, run):
-        if self.session.inside.busy:
-            return run()
+        if self.session.inside.busy or not all(map(can_be_read, tensors_in(args))):
+            return run()  # of a shape that PyTorch only works out, as for DTensors
         standing = self.standing
         if standing and operator.direction is None and operator.func not in self.looks:
             return standing.around(
@@ -53,7 +70,7 @@ class Watch:
 
     def seen(self, operator, args, kwargs, run):
         """An operator on plain tensors."""
-        if not self.session.active or (operator.is_math and type(args[0]) is not torch.Tensor):
+        if not self.session.active or (operator.is_followed and type(args[0]) is not torch.Tensor):
             return run()
         if operator.direction is not None:
             if self.ring.current.call is not None:

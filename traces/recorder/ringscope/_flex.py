@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flex_attention where PyTorch runs it as it is written. Compiled it is one kernel, of which nothing is seen.
+"""flex_attention where PyTorch runs it as it is written; _flex_compiled has what torch.compile makes of it.
 
 PyTorch has it as an operator of higher order, whose functions are traced graphs then: what they are called is
 told by where in the job's code their operators come from."""
 
 import inspect
 import math
-import sys
 import threading
 
 import torch
@@ -19,7 +18,7 @@ _NO_BLOCKS = 1 << 30  # the size of a block where the job gave no block mask
 class FlexOperator:
     """As _operators.Operator is of others."""
 
-    is_math = False
+    is_math = is_followed = False
     full_name = name = "flex_attention"
 
     def __init__(self, hop, direction):
@@ -28,22 +27,12 @@ class FlexOperator:
         self._names = tuple(inspect.signature(type(hop).__call__).parameters)[1:]
 
     def given(self, args, kwargs):
-        """What it was called with, by the names of its arguments, and what its functions come to: is_causal,
-        attn_mask (true: not all that is attended is told by is_causal), flex."""
+        """What it was called with, by the names of its arguments, and what its functions come to."""
         given = {**dict(zip(self._names, args)), **kwargs}
         blocks, score = given["block_mask"], given.get("score_mod", given.get("fw_graph"))
         q, k = given["query"], given["key"]
         mask = mask_of(blocks[-1], given.get("mask_mod_other_buffers", ()), q, k)
-        scored = changes_scores(score)
-        given["is_causal"] = mask["kind"] == "causal"
-        given["attn_mask"] = True if scored or mask["kind"] not in ("causal", "full") else None
-        given["flex"] = {
-            "mask": {**mask, "name": called(blocks[-1]) if blocks[-2] < _NO_BLOCKS else None},
-            "blocks": _blocks(blocks),
-            "score": called(score) or "unknown" if scored else None,
-            "shares_kv_heads": q.size(1) != k.size(1),
-        }
-        return given
+        return {**given, **what_it_attends(q, k, mask, blocks, score)}
 
     @staticmethod
     def lse_of(results):
@@ -57,24 +46,28 @@ class FlexOperator:
 
 def _blocks(mask):
     """Of a BlockMask's tuple: a block's rows and keys, and how many blocks of how many are attended."""
-    if mask[-2] >= _NO_BLOCKS:
+    if mask is None or mask[-2] >= _NO_BLOCKS:
         return None
     counts, indices, full = mask[2], mask[3], mask[4]
     kept = int(counts.sum()) + (int(full.sum()) if full is not None else 0)
     return {"size": [int(mask[-3]), int(mask[-2])], "kept": kept, "of": indices.numel()}
 
 
-def is_compiled():
-    """Whether the job has compiled flex_attention itself."""
-    flex = sys.modules.get("torch.nn.attention.flex_attention")
-    if flex is None or "torch._dynamo" not in sys.modules:
-        return False
-    try:
-        from torch._dynamo.eval_frame import _debug_get_cache_entry_list
-
-        return bool(_debug_get_cache_entry_list(flex.flex_attention.__code__))
-    except (ImportError, AttributeError, TypeError):  # private: it may go
-        return False
+def what_it_attends(q, k, mask, blocks, score):
+    """Of a mask as mask_of() has it, a BlockMask's tuple and the function of scores: what is_causal and attn_mask
+    (true: not all that is attended is told by is_causal) are of other operators, and flex."""
+    scored = score is not None and changes_scores(score)
+    sizes = _blocks(blocks)
+    return {
+        "is_causal": mask["kind"] == "causal",
+        "attn_mask": True if scored or mask["kind"] not in ("causal", "full") else None,
+        "flex": {
+            "mask": {**mask, "name": called(blocks[-1]) if sizes else None},
+            "blocks": sizes,
+            "score": called(score) or "unknown" if scored else None,
+            "shares_kv_heads": q.size(1) != k.size(1),
+        },
+    }
 
 
 class FlexGate:

@@ -14,7 +14,7 @@ _CALLER = "_flex_attention_hop_wrapper"
 _JOINED = ("and_mask", "or_mask")  # by PyTorch, of others
 _UNKNOWN = {"kind": None, "attended": None}
 
-_known = weakref.WeakKeyDictionary()  # by the traced mask
+_known = weakref.WeakKeyDictionary()  # by the traced mask, or the BlockMask
 
 
 def called(function):
@@ -44,14 +44,27 @@ def mask_of(function, buffers, q, k):
     """{"kind": causal, full, window (with "window": keys that a query sees, itself too), other or None: not
     known; "attended": the share of pairs}, of q [B, H, S, D] and k. `buffers`: what the mask reads beside
     the places of rows and keys."""
-    sizes = (*_batch_and_heads(function, q), q.size(2), k.size(2))
+    return _asked(function, buffers, (*_batch_and_heads(function, q), q.size(2), k.size(2)), q.device, function)
+
+
+def mask_of_blocks(blocks, q, k):
+    """The same of a BlockMask or None, before anything was traced: its function may read what it likes, so it is
+    asked anew for each BlockMask."""
+    if blocks is None:
+        return {"kind": "full", "attended": 1.0}
+    sizes = (*blocks.kv_num_blocks.shape[:2], q.size(2), k.size(2))
+    return _asked(blocks.mask_mod, (), sizes, q.device, blocks)
+
+
+def _asked(function, buffers, sizes, device, owner):
+    """What is known of `owner` is not asked again."""
     if torch.Size(sizes).numel() > _MOST_PAIRS:
         return dict(_UNKNOWN)
     try:
-        known = _known.setdefault(function, {})
+        known = _known.setdefault(owner, {})
         key = (sizes, *(gridsum64(b.to(torch.float64)) if torch.is_tensor(b) else b for b in buffers))
         if key not in known:
-            known[key] = _kind_of(_pairs(function, buffers, sizes, q.device))
+            known[key] = _kind_of(_pairs(function, buffers, sizes, device))
         return dict(known[key])
     except Exception:  # noqa: BLE001: a function of the job's, which may need what it has only in its kernel
         return dict(_UNKNOWN)

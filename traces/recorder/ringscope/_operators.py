@@ -60,13 +60,23 @@ class Operator:
         """Attention that returns weights where others return lse."""
         return self.name == _MATH
 
+    @property
+    def is_followed(self):
+        """Attention without a backward of its own: autograd runs others."""
+        return self.is_math
+
     def given(self, args, kwargs):
         """What it was called with, by the names of its arguments."""
         return {**dict(zip(self._names, args)), **kwargs}
 
     def lse_of(self, results):
-        """Of attention's: to the base e, or None."""
-        return None if self.is_math else results[1]
+        """Of attention's: [B, H, S] to the base e, or None. cuDNN's has one dimension more, efficient attention's more
+        rows, and none where no gradient is asked for."""
+        if self.is_math or results[1] is None or not results[1].numel():
+            return None
+        out, lse = results[:2]
+        lse = lse.squeeze(-1) if lse.dim() == out.dim() else lse
+        return lse[..., : out.size(-2)]
 
     @staticmethod
     def says(given):

@@ -14,7 +14,8 @@ class PlainAttention:
     def call(self, operator, args, kwargs, run):
         begin_ns = self.session.now()
         results = run()
-        self.seen(operator, args, kwargs, results, begin_ns, self.session.now())
+        if results is not None:  # else it is seen already
+            self.seen(operator, args, kwargs, results, begin_ns, self.session.now())
         return results
 
     @observer
@@ -47,7 +48,7 @@ class PlainAttention:
             **operator.says(given),
         }
         self._write(number, forward, operator.direction, at, said, named, begin_ns, end_ns)
-        if operator.is_math:
+        if operator.is_followed:
             inputs = {what: named[what] for what in ("q", "k", "v")}
             self._follow(forward, at, said, inputs, results[0])
 

@@ -90,7 +90,9 @@ class Recording:
         atexit.register(self._at_exit)
 
     def _begin_to_watch(self):
-        self.watch = Watch(self.session, self.ring, self.annotations, self.losses)
+        self.watch = Watch(
+            self.session, self.patches, self.ring, self.annotations, self.losses
+        )
         collectives = self.watch.collectives
         if collectives:
             collectives.gradient_name = self.optimizer.gradient_name

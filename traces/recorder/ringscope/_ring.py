@@ -247,7 +247,7 @@ class RingObserver:
         at = {**call.place(), "source_rank": call.source(), "piece": piece}
         ids = {}
         if call.direction == "forward":
-            ids = self.session.tensors({"block_out": results[0], "block_lse": results[1]}, **at)
+            ids = self.session.tensors({"block_out": results[0], "block_lse": operator.lse_of(results)}, **at)
         self.session.line(
             "block",
             call=call.number,

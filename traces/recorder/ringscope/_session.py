@@ -34,7 +34,7 @@ def observer(function, wanted=lambda session: session.active):
     @functools.wraps(function)
     def guarded(self, *args, **kwargs):
         session = getattr(self, "session", self)
-        if not wanted(session) or session.inside.busy:
+        if not wanted(session) or session.inside.busy or session.captures():
             return None
         begin = time.perf_counter_ns()
         session.inside.busy = True
@@ -86,6 +86,7 @@ class Session:
         self._troubles = 0
         self._groups = {}
         self._described = False
+        self._said_captured = False
         self.memory = MemoryObserver(self)
         self.at_border = lambda: None
         self.writer.line("declared", **declare)
@@ -95,7 +96,20 @@ class Session:
         return self.running and (self.steps is None or self.step in self.steps)
 
     def now(self):
+        """On a GPU, in training steps that are recorded, when this stream has done what it was given: times are
+        those of the work, and not of asking for it."""
+        if self.active and torch.cuda.is_initialized() and not self.captures():
+            torch.cuda.current_stream().synchronize()
         return self.writer.now()
+
+    def captures(self):
+        """Whether work goes into a CUDA graph now, where nothing can be read. It is said once."""
+        if not (torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()):
+            return False
+        if not self._said_captured:
+            self._said_captured = True
+            self.line("limit", why="a CUDA graph was captured: what is replayed of it is not observed")
+        return True
 
     def place(self, **more):
         """Where this rank is: the training step, microbatch and layer."""

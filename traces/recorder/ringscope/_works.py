@@ -36,7 +36,8 @@ class WorkObserver:
         def post(*args, **kwargs):
             before = self._collectives.number
             work = original(*args, **kwargs)
-            if self._collectives.number != before:
+            # NCCL gives nothing to wait for where the job asked for none.
+            if self._collectives.number != before and work is not None:
                 self._numbers[work] = self._collectives.number
             return work
 

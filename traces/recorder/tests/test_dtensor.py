@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That attention of DTensors computes the same while it is recorded."""
+"""Attention of DTensors while it is recorded, and of tensors that hold nothing."""
 
 import os
 import sys
@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
+from torch._subclasses import FakeTensorMode
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -46,6 +47,17 @@ class OfDTensors(unittest.TestCase):
             self.assertEqual(of_kind(lines_of(folder), "trouble"), [])
         for one, other in zip(plain, recorded):
             self.assertTrue(torch.equal(one, other))
+
+    def test_shapes_that_pytorch_only_works_out_are_no_attention(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = os.path.join(place, "run1")
+            with ringscope.record(folder, model=nn.Linear(2, 2)):
+                q = torch.randn(1, 4, 16, 8)
+                with FakeTensorMode(allow_non_fake_inputs=True):
+                    F.scaled_dot_product_attention(torch.empty(1, 4, 16, 8), q, q)
+                F.scaled_dot_product_attention(q.to("meta"), q.to("meta"), q.to("meta"))
+                F.scaled_dot_product_attention(q, q, q)
+            self.assertEqual(len(of_kind(lines_of(folder), "attention")), 1)
 
 
 if __name__ == "__main__":

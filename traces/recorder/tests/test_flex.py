@@ -150,21 +150,6 @@ class Flex(unittest.TestCase):
         self.assertEqual(forward["flex"]["mask"], {"kind": None, "attended": None, "name": "causal"})
         self.assertEqual((forward["causal"], forward["masked"]), (False, True))
 
-    def test_a_compiled_one_is_said_to_be_unseen(self):
-        def compiler(graph, _):
-            """What it makes runs nothing of the graph, as a compiled kernel runs none of PyTorch's operators."""
-            count = len(list(graph.graph.nodes)[-1].args[0])
-            return lambda *args: (args[0],) * count
-
-        compiled = torch.compile(flex_attention, backend=compiler)
-        q = torch.randn(1, 2, TOKENS, 8)
-        with ringscope.record(self.folder, model=nn.Linear(2, 2)):
-            compiled(q, q, q)
-        lines = lines_of(self.folder)
-        self.assertEqual(of_kind(lines, "attention"), [])
-        self.assertIn("flex_attention", of_kind(lines, "limit")[0]["why"])
-        torch._dynamo.reset()
-
     def test_a_pytorch_with_other_kernels_is_recorded_without_them(self):
         with mock.patch.object(_flex, "FlexGate", side_effect=AttributeError("py_kernels")):
             self.assertEqual(self.recorded(causal), [])

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What torch.compile makes of flex_attention: one kernel, within which nothing is seen. So it is looked at where
+the job calls it.
+
+Jobs keep it under names of their own, mostly before a recording begins, so it is not replaced: its code is, for
+as long as the recording looks. The code in its place has the same free variables, without which Python does not
+take it, and hands the call over."""
+
+import gc
+import inspect
+import sys
+import threading
+import types
+
+import torch
+
+from ._flex import what_it_attends
+from ._flex_mask import mask_of_blocks
+
+_FLEX = "torch.nn.attention.flex_attention"
+_SOURCE = """def made({names}):
+    def compiled(*args, **kwargs):
+        ({names})
+        from ringscope._flex_compiled import hand_over
+        return hand_over({number}, args, kwargs)
+    return compiled"""
+
+_standing = {}  # by number: what hands its calls over to whom
+
+
+def hand_over(number, args, kwargs):
+    return _standing[number].called(args, kwargs)
+
+
+def _has_run(function):
+    """Whether torch.compile has made code of it, and not passed its calls on."""
+    try:
+        from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+        return bool(_debug_get_cache_entry_list(function.__code__))
+    except (ImportError, AttributeError, TypeError):  # private: it may go
+        return False
+
+
+class CompiledFlexOperator:
+    """As _operators.Operator is of others; called as the job calls flex_attention."""
+
+    is_math = False
+    is_followed = True
+    direction = "forward"
+    func = full_name = name = "flex_attention"
+
+    def __init__(self, original):
+        self._signature = inspect.signature(original)
+
+    def bound(self, args, kwargs):
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound
+
+    def given(self, args, kwargs):
+        given = self.bound(args, kwargs).arguments
+        q, k, blocks = given["query"], given["key"], given["block_mask"]
+        mask = mask_of_blocks(blocks, q, k)
+        found = what_it_attends(q, k, mask, blocks and blocks.as_tuple(), given["score_mod"])
+        found["flex"]["compiled"] = True
+        return {**given, **found}
+
+    @staticmethod
+    def lse_of(results):
+        """To the base e, where the job asked for it."""
+        more = results[1] if len(results) > 1 else None
+        return getattr(more, "lse", more)
+
+    @staticmethod
+    def says(given):
+        return {"flex": given["flex"]}
+
+
+class _Standing:
+    """Before one compiled flex_attention."""
+
+    def __init__(self, gate, function):
+        self._gate = gate
+        self._function = function
+        self._code = function.__code__
+        self._itself = types.FunctionType(
+            self._code, function.__globals__, function.__name__, None, function.__closure__
+        )
+        self._number = 1 + max(_standing, default=0)
+        _standing[self._number] = self
+        names = ", ".join(self._code.co_freevars)
+        made = {}
+        exec(_SOURCE.format(names=names, number=self._number), made)  # noqa: S102: of names of PyTorch's
+        self._before = made["made"](*[None] * len(self._code.co_freevars)).__code__
+        function.__code__ = self._before
+
+    def called(self, args, kwargs):
+        return self._gate.called(lambda: self._itself(*args, **kwargs), args, kwargs)
+
+    def leave(self):
+        """Where somebody has put other code there meanwhile, that stays, and so does what it may call."""
+        if self._function.__code__ is self._before:
+            self._function.__code__ = self._code
+            del _standing[self._number]
+
+
+class CompiledFlexGate:
+    """As _operators.Gate: while it is open, calls `seen(operator, args, kwargs, run)` in the place of each compiled
+    flex_attention: of those that are there, and with `patches` of those that the job makes later. `limit` is told of
+    other functions that were compiled and ran."""
+
+    def __init__(self, seen, patches, limit):
+        self._seen = seen
+        self._limit = limit
+        self._thread = threading.get_ident()
+        self._looks = False
+        self._operator = None
+        self._known, self._others = {}, {}
+        self._standing = []
+        patches.wrap(torch, "compile", self._compile)
+        if "torch._dynamo" in sys.modules:
+            for function in gc.get_objects():
+                self._know(function)
+
+    def _compile(self, original):
+        def compile(*args, **kwargs):
+            result = original(*args, **kwargs)
+            self._know(result)
+            return result
+
+        return compile
+
+    def _know(self, function):
+        if type(function) is not types.FunctionType:
+            return
+        original = function.__dict__.get("_torchdynamo_orig_callable")
+        flex = getattr(sys.modules.get(_FLEX), "flex_attention", None)
+        if type(original) is not types.FunctionType or function.__dict__.get("_torchdynamo_disable"):
+            return
+        if original is not flex:
+            self._others[id(original)] = original
+            return
+        self._operator = self._operator or CompiledFlexOperator(flex)
+        self._known[id(function)] = function
+        if self._looks:
+            self._standing.append(_Standing(self, function))
+
+    def _tell_others(self):
+        """Once of each."""
+        for at, function in list(self._others.items()):
+            if _has_run(function):
+                del self._others[at]
+                name = getattr(function, "__qualname__", "a function")
+                self._limit(f"{name} is compiled: operators and collectives within it are not observed")
+
+    def look(self, looks):
+        """Opens or closes it."""
+        if looks == self._looks:
+            return
+        self._looks = looks
+        for function in self._known.values() if looks else ():
+            self._standing.append(_Standing(self, function))
+        while not looks and self._standing:
+            self._standing.pop().leave()
+        if not looks:
+            self._tell_others()
+
+    def called(self, run, args, kwargs):
+        if threading.get_ident() != self._thread and torch._C._current_graph_task_id() == -1:
+            return run()
+        came = []
+
+        def results():
+            came.append(run())
+            return came[0] if isinstance(came[0], tuple) else (came[0],)
+
+        try:
+            bound = self._operator.bound(args, kwargs)
+        except TypeError:  # a mistake of the job's, which it is to hear from PyTorch
+            return run()
+        self._seen(self._operator, bound.args, bound.kwargs, results)
+        return came[0]
