@@ -227,6 +227,7 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   for (const char* name : kResults) shards[name].resize(ranks);
   shards[kSinkGradient].resize(ranks);
   AttendOutcome outcome;
+  outcome.device = config.device;
   outcome.hops.resize(ranks);
   outcome.work.resize(ranks);
   RankThreadOptions options;

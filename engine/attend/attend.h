@@ -65,6 +65,7 @@ struct AttendOutcome {
   std::vector<HopTotals> hops;                            ///< per rank, of one run
   std::vector<std::int64_t> work;                         ///< per rank: (query, key) pairs a head
   std::vector<std::int64_t> peak_bytes;                   ///< per rank; empty: not tracked
+  traces::Device device = traces::Device::kCpu;           ///< where attention was computed
 };
 
 /// Runs forward and backward under context parallelism on cp rank threads. `recorder` may be null.
@@ -72,7 +73,8 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
                      traces::Recorder* recorder = nullptr);
 
 /// The diffs of out, lse, dq, dk, dv (and of the sinks' gradient) against fp64, with each row's
-/// limit from what one device's errors are. With `fp8`, both compute with q, k and v as e4m3.
+/// limit from what the errors of one such device are. With `fp8`, both compute with q, k and v as
+/// e4m3.
 std::vector<traces::DiffRecord> verifyAttend(const AttendInput& input, const AttendOutcome& outcome,
                                              bool fp8 = false);
 

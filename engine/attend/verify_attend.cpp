@@ -6,6 +6,7 @@
 #include "engine/attention/block_attention.h"
 #include "engine/attention/reference.h"
 #include "engine/verify/attended.h"
+#include "engine/verify/attention_on_device.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/sink_error.h"
 
@@ -21,11 +22,13 @@ traces::DiffRecord recordOf(const char* tensor, traces::Direction direction) {
 
 }  // namespace
 
-AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tensor& stored_out) {
+AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tensor& stored_out,
+                                 traces::Device where) {
   LayerAttention inputs = asUsed({in.q, in.k, in.v, stored_out, {}, in.dout, {}, {}, {}}, fp8);
   inputs.sinks = in.sinks;
   ReferenceAttention reference(in.mask, in.scale, in.sinks);
-  DeviceAttention device(in.mask, in.scale, false, in.sinks);
+  AttentionOnDevice device(std::make_unique<DeviceAttention>(in.mask, in.scale), where);
+  device.setSinks(in.sinks);
   exact = attended(reference, inputs);
   one_device = attended(device, inputs);
   variance = attentionVariance(exact, in.mask, in.scale, in.q.scalar_type());
@@ -33,7 +36,7 @@ AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tens
 
 std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const AttendOutcome& outcome,
                                              bool fp8) {
-  const AttendReference is(in, fp8, outcome.tensors.at("out"));
+  const AttendReference is(in, fp8, outcome.tensors.at("out"), outcome.device);
   std::optional<QuantisationError> quantisation;
   if (fp8) {
     ReferenceAttention exact(in.mask, in.scale, in.sinks);

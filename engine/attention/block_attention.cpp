@@ -62,9 +62,11 @@ bool efficientOnGpu(const at::Tensor& q, const Piece& piece) {
 /// The kernel for a piece: never auto, and one that takes it.
 Kernel kernelFor(const at::Tensor& q, const Piece& piece, Kernel asked) {
   if (asked == Kernel::kMath) return asked;
-  const bool flash = q.is_cpu() || flashOnGpu(q, piece);
-  if (asked == Kernel::kAuto) return flash ? Kernel::kFlash : Kernel::kMath;
-  const bool takes = asked == Kernel::kFlash ? flash : q.is_cuda() && efficientOnGpu(q, piece);
+  const bool flash = q.is_cpu() || flashOnGpu(q, piece),
+             efficient = q.is_cuda() && efficientOnGpu(q, piece);
+  if (asked == Kernel::kAuto)
+    return flash ? Kernel::kFlash : efficient ? Kernel::kEfficient : Kernel::kMath;
+  const bool takes = asked == Kernel::kFlash ? flash : efficient;
   if (!takes)
     throw usageError(std::string("--kernel ") + traces::name(asked) +
                      " does not take these tensors here (" + c10::toString(q.scalar_type()) +

@@ -13,8 +13,8 @@ namespace ringscope::engine {
 using traces::Kernel;
 
 /// Attention of the query rows of one piece to its keys by `kernel`; auto is ATen's flash operator
-/// of the device (on a GPU for bf16 and fp16 without tile mask; the rest there is
-/// plain_attention's). Throws usageError where a named kernel does not take the piece: what it
+/// of the device (on a GPU for bf16 and fp16), there else its memory-efficient one, and where
+/// neither takes the piece (fp64, tile masks, odd head sizes) plain_attention. Throws usageError where a named kernel does not take the piece: what it
 /// takes run_rules.h knows beforehand, save head sizes.
 /// q: [B, Hq, S, D] (whole shard); k, v: [B, Hkv, S_k, D] (whole block). Returns out of the piece's
 /// rows in q's type and lse in fp32 (fp64 for fp64 inputs); out 0 and lse -inf where a tile mask

@@ -117,8 +117,7 @@ StageScope::StageScope(Observer& observer, traces::EventKind kind, const traces:
   observer_.sampleMemory(place);
   event_.begin_ns = event_.start_ns = observer_.now();
   cpu_begin_ = traces::threadCpuNow();
-  const bool of_device = kind == traces::EventKind::kAttend || kind == traces::EventKind::kMerge;
-  if (of_device) late_times_ = observer_.lateTimes();
+  if (traces::isDeviceWork(kind)) late_times_ = observer_.lateTimes();
   if (late_times_) late_times_->begin(event_);
 }
 

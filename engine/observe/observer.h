@@ -79,7 +79,7 @@ struct StageSize {
 };
 
 /// A stretch of a rank's work: from its construction to its end it is one NVTX range and one event.
-/// What a device does of it (attending, merging) has the device's times, which come later.
+/// What a device does of it (isDeviceWork) has the device's times, which come later.
 class StageScope {
  public:
   StageScope(Observer& observer, traces::EventKind kind, const traces::Place& place,

@@ -4,8 +4,9 @@
 // the factor's rounding and the product's. The first moment m is a mean of two terms and off by
 // 4u(|m_before| + |g|); the second, v, by 8u(v_before + g²), and by what underflows. The step
 // lr·m̂/(√v̂ + eps) is off by what m and v are off by and by a few units of its own, the weight by
-// that and by 4u of itself. A weight that is rounded to a narrower type is off by half a unit of
-// that too.
+// that and by 4u of itself. Kernels for GPUs compute 1 − βⁿ in u, of which few digits are left
+// where n is small: with β and the power rounded it is off by u(2 + (n + 2)βⁿ). A weight that is
+// rounded to a narrower type is off by half a unit of that too.
 #include "engine/verify/exact_update.h"
 
 #include <ATen/ATen.h>
@@ -37,7 +38,8 @@ class ElementUpdate {
       : rule_(update.rule),
         u_(roundoff),
         whole1_(1 / (1 - std::pow(update.rule.beta1, static_cast<double>(update.steps)))),
-        whole2_(1 / (1 - std::pow(update.rule.beta2, static_cast<double>(update.steps)))) {}
+        whole2_(1 / (1 - std::pow(update.rule.beta2, static_cast<double>(update.steps)))),
+        wholes_(offOf(whole1_, update.steps) + offOf(whole2_, update.steps) / 2) {}
 
   ExactElement operator()(double weight, double first, double second, double clipped) const {
     constexpr double kTiny = std::numeric_limits<float>::min();
@@ -55,13 +57,19 @@ class ElementUpdate {
     exact.weight = weight * (1 - rule_.lr * rule_.weight_decay) - step;
     exact.weight_limit = 4 * u_ * (std::abs(weight) + std::abs(exact.weight)) +
                          rule_.lr * exact.first_limit * whole1_ * part +
-                         std::abs(step) * (of_root * part + 8 * u_);
+                         std::abs(step) * (of_root * part + 8 * u_ + wholes_);
     return exact;
   }
 
  private:
+  /// By how much of itself a factor 1/(1 − βⁿ) may be off.
+  double offOf(double whole, std::int64_t steps) const {
+    return u_ * (2 + (static_cast<double>(steps) + 2) * (1 - 1 / whole)) * whole;
+  }
+
   UpdateRule rule_;
   double u_, whole1_, whole2_;  ///< factors that undo the moments' start at 0
+  double wholes_;               ///< by how much of itself the step may be off because of them
 };
 
 /// The worst of a parameter's weight and moments.

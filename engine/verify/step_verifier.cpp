@@ -9,6 +9,7 @@
 #include "engine/attention/block_attention.h"
 #include "engine/attention/reference.h"
 #include "engine/verify/attended.h"
+#include "engine/verify/attention_on_device.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/replayed_attention.h"
 #include "engine/verify/row_attention.h"
@@ -86,9 +87,10 @@ std::unique_ptr<AttentionOp> StepVerifier::reference(const Batch& batch) const {
   });
 }
 std::unique_ptr<AttentionOp> StepVerifier::device(const Batch& batch, bool fp8) const {
-  return bySequence(batch, mask_, [this, fp8](const Mask& mask) {
+  auto whole = bySequence(batch, mask_, [this, fp8](const Mask& mask) {
     return std::make_unique<DeviceAttention>(mask, config_.attentionScale(), fp8);
   });
+  return std::make_unique<AttentionOnDevice>(std::move(whole), where_);
 }
 
 LayerAttention StepVerifier::joined(const std::vector<RankStep>& ranks, Layer layer,

@@ -33,10 +33,16 @@ class StepVerifier {
  public:
   /// `layout`: of all sequences, or with kPerDocument of one that is a single document. `fp8`: the
   /// run rounds q, k and v to e4m3, and end to end so does the one device. `tp`: over so many ranks
-  /// the run splits its weights.
+  /// the run splits its weights. `where` the run's attention was computed, one device's is too.
   StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type,
-               bool fp8 = false, int tp = 1)
-      : config_(config), layout_(layout), mask_(std::move(mask)), type_(type), fp8_(fp8), tp_(tp) {}
+               bool fp8 = false, int tp = 1, traces::Device where = traces::Device::kCpu)
+      : config_(config),
+        layout_(layout),
+        mask_(std::move(mask)),
+        type_(type),
+        fp8_(fp8),
+        tp_(tp),
+        where_(where) {}
 
   /// Takes the error maps of errorMaps(), named "error.abs.dk" and so on.
   using MapSink = std::function<void(const std::string& name, const traces::Place& place,
@@ -88,6 +94,7 @@ class StepVerifier {
   at::ScalarType type_;
   bool fp8_;
   int tp_;
+  traces::Device where_;
 };
 
 }  // namespace ringscope::engine

@@ -2,13 +2,14 @@
 """How far a calibrated own-device model is from training steps that it has not seen. See README.md here.
 
     python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12] [--seconds 0] [--tries 1]
-                                           [--keep FOLDER]
+                                           [--device cuda] [--keep FOLDER]
 
 Random small models and runs of one and two rank threads, a core each, are trained and recorded. Every
 second one is for `ringscope predict --calibrate`, which then plans the others: those of one rank by those
 of one rank, since a busy neighbour makes a core slower. Run it on an idle machine of two cores at least.
 Where others share the machine unseen, --tries records each run so many times, in turns, and keeps of each
-the recording whose steps were quickest.
+the recording whose steps were quickest. With --device cuda all runs are of one rank on a GPU, larger and in
+bfloat16.
 """
 
 import argparse
@@ -67,9 +68,9 @@ def write_model(folder, config, rng):
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + b"".join(parts))
 
 
-def draw_config(rng):
+def draw_config(rng, on_gpu):
     heads = rng.choice([1, 2, 4])
-    hidden = rng.choice([64, 128, 256])
+    hidden = rng.choice([256, 512, 1024] if on_gpu else [64, 128, 256])
     return {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
@@ -89,10 +90,11 @@ def draw_config(rng):
     }
 
 
-def draw_run(rng, config, cp):
+def draw_run(rng, config, cp, on_gpu):
     """The options that train and predict share."""
-    length = rng.choice([128, 256, 512, 1024])
-    options = ["--cp", cp, "--seq-len", length, "--batch", rng.choice([1, 1, 2]), "--dtype", "float32"]
+    length = rng.choice([512, 1024, 2048] if on_gpu else [128, 256, 512, 1024])
+    options = ["--cp", cp, "--seq-len", length, "--batch", rng.choice([1, 1, 2])]
+    options += ["--dtype", "bfloat16" if on_gpu else "float32"]
     mask = rng.choice(["causal", "causal", "window", "full"])
     options += ["--mask", mask]
     if mask == "window":
@@ -118,6 +120,8 @@ class Bench:
         self.program = str(pathlib.Path(asked.build) / "bin/ringscope")
         self.steps, self.seconds, self.place = asked.steps, asked.seconds, place
         self.turn = 0
+        self.device = asked.device
+        self.on_gpu = asked.device == "cuda"
 
     def call(self, *words):
         done = subprocess.run(
@@ -133,18 +137,20 @@ class Bench:
 
     def draw(self, number, seed):
         rng = random.Random(f"{seed} {number}")
-        config = draw_config(rng)
+        config = draw_config(rng, self.on_gpu)
         model = self.place / f"model-{number}"
         write_model(model, config, rng)
-        cp = 1 if number // 2 % 4 == 0 else 2  # of each half a quarter
-        return self.place / f"{number}.rscope", ["--model", model, *draw_run(rng, config, cp)]
+        cp = 1 if self.on_gpu or number // 2 % 4 == 0 else 2  # of each half a quarter
+        run = draw_run(rng, config, cp, self.on_gpu)
+        return self.place / f"{number}.rscope", ["--model", model, *run]
 
     def record(self, trace, options):
         """Keeps what is recorded where it is quicker than what is there."""
         new, steps = trace.with_suffix(".new"), self.steps
         if trace.exists():  # so long that a moment's speed of the machine is not all of it
             steps = max(steps, int(self.seconds * 1000 / self.recorded_ms(trace)))
-        self.call("train", "--text", TEXT, "--steps", steps, "--capture", "none", "--trace", new, *options)
+        how = ["--steps", steps, "--capture", "none", "--device", self.device]
+        self.call("train", "--text", TEXT, *how, "--trace", new, *options)
         if self.turn <= (self.seconds > 0) or self.recorded_ms(new) < self.recorded_ms(trace):
             new.replace(trace)
 
@@ -169,6 +175,7 @@ def main():
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0, help="of steps at least, as a first turn shows")
     parser.add_argument("--tries", type=int, default=1)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--keep", help="a folder that is not there yet")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:

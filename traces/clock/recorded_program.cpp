@@ -125,7 +125,7 @@ class Needs {
       worked += workOf(event);
       took += event.duration();
       by_device_ |= event.clock == Clock::kDevice;
-      by_host_ |= event.clock == Clock::kHost && event.duration() > 0;
+      by_host_ |= event.clock == Clock::kHost && isDeviceWork(event.kind) && event.duration() > 0;
     }
     lost_ += static_cast<std::int64_t>(rank.lost_waits.size());
     without_cpu_ += took > 0 && worked == 0;
@@ -147,8 +147,10 @@ class Needs {
             own_run("; a recording of ringscope train has CPU times"));
     if (by_device_ && by_host_)
       lacks(
-          "a device did the work, and its clock was recorded for attention and merges only; the "
-          "other stages have the time that it took to start them");
+          "a device did the work, and its clock was recorded for some stages only; the others have "
+          "the "
+          "time that it took to start them" +
+          own_run("; record it again, with this version of ringscope train"));
     if (unnamed_ > 0)
       lacks(describeCount(unnamed_) +
             (unnamed_ == 1 ? " message or collective" : " messages or collectives") +

@@ -127,11 +127,18 @@ class Reader {
     addOp(first ? Op::Kind::kWait : Op::Kind::kWork, e, first ? found->second : Program::kNone, 0);
   }
 
+  /// What of a stage's work is not its own. A device's clock goes on while its rank waits.
+  static std::int64_t takenFrom(const Event& stage, const Event& inside) {
+    const bool by_device = stage.clock == Clock::kDevice && !isDeviceWork(inside.kind);
+    return by_device ? inside.duration() : workOf(inside);
+  }
+
   /// Its own work is cut by what it holds, in proportion to the recorded clock between.
   void addStage(const Node& node) {
-    std::int64_t own = workOf(events_[node.event]), open_ns = 0, until = node.begin_ns;
+    const Event& stage = events_[node.event];
+    std::int64_t own = workOf(stage), open_ns = 0, until = node.begin_ns;
     for (const std::size_t n : node.inside) {
-      if (nodes_[n].event != Program::kNone) own -= workOf(events_[nodes_[n].event]);
+      if (nodes_[n].event != Program::kNone) own -= takenFrom(stage, events_[nodes_[n].event]);
       open_ns += std::max<std::int64_t>(0, nodes_[n].begin_ns - until);
       until = std::max(until, nodes_[n].end_ns);
     }

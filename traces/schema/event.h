@@ -36,6 +36,23 @@ struct EnumNames<EventKind> {
       "feed_forward", "loss", "grad_sync", "clip",  "optimizer", "pause", "verify", "collective"};
 };
 
+/// Whether it is work that an accelerator does, of a rank that computes on one: neither waiting nor
+/// what moves, and nothing that is no part of training.
+constexpr bool isDeviceWork(EventKind kind) {
+  switch (kind) {
+    case EventKind::kSend:
+    case EventKind::kReceive:
+    case EventKind::kCollective:
+    case EventKind::kWait:
+    case EventKind::kPause:
+    case EventKind::kVerify:
+    case EventKind::kCount:
+      return false;
+    default:
+      return true;
+  }
+}
+
 /// What a message carries; kHeads: what turns a sequence into heads, or back (Ulysses);
 /// kActivations: partial sums of a layer under tensor parallelism. Values are serialized: append,
 /// never renumber.

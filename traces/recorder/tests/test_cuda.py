@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is recorded of a job on a GPU, where work is asked for long before it is done."""
 
+import importlib.util
 import os
 import sys
 import tempfile
@@ -114,6 +115,29 @@ class OnAGpu(unittest.TestCase):
         forward = self.same(lambda q, k, v: compiled(q, k, v, block_mask=blocks))
         self.assertTrue(forward["flex"]["compiled"])
         self.assertEqual(forward["flex"]["mask"]["kind"], "causal")
+
+    @unittest.skipUnless(importlib.util.find_spec("transformers"), "Transformers is not installed")
+    def test_flex_attention_is_seen_in_models_of_transformers_which_compile_it(self):
+        from transformers import LlamaConfig, LlamaForCausalLM
+
+        config = LlamaConfig(
+            vocab_size=128,
+            hidden_size=64,
+            intermediate_size=128,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            attn_implementation="flex_attention",
+        )
+        model = LlamaForCausalLM(config).cuda()
+        ids = torch.randint(0, 128, (1, 256), device="cuda")
+        lines = self.recorded(lambda: model(input_ids=ids, labels=ids).loss.backward(), model)
+        self.assertEqual([line["direction"] for line in lines], ["forward"] * 2 + ["backward"] * 2)
+        self.assertEqual([line["layer"] for line in lines], [0, 1, 1, 0])
+        for line in lines[:2]:
+            self.assertTrue(line["flex"]["compiled"])
+            self.assertEqual(line["flex"]["mask"]["kind"], "causal")
+            self.assertTrue(line["flex"]["shares_kv_heads"])
 
     def test_times_are_those_of_the_work_and_not_of_asking_for_it(self):
         q, k, v = (t.detach() for t in inputs(tokens=32768, heads=16))
