@@ -203,6 +203,21 @@ TEST(ImportAnnotated, WhatTheAnnotationSaysIsMeantWhereFlexAttentionAttendsMore)
   EXPECT_EQ(openTrace(copy.path())->intents().front().mask, MaskKind::kCausal);
 }
 
+TEST(ImportAnnotated, WithoutARingTheSequenceIsAsLongAsTheBuffersThatWereCut) {
+  const test::RecordingCopy copy(kRecording);
+  const std::int64_t length = openTrace(copy.path())->run()->seq_len;
+  for (const std::string& file : kFiles) {
+    std::string all;
+    for (std::string line : copy.lines(file)) {
+      if (const auto at = line.find(R"("ring":{)"); at != std::string::npos)
+        line.replace(at, 7, R"("more":)");
+      all += line;
+    }
+    copy.put(file, all);
+  }
+  EXPECT_EQ(openTrace(copy.path())->run()->seq_len, length);
+}
+
 TEST(ImportAnnotated, GroupsThatDoNotFitTogetherMakeNoMesh) {
   const test::RecordingCopy copy(kRecording);
   copy.change(kFiles[1], R"("members":[0,1])", R"("members":[1])");

@@ -1,73 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <unordered_map>
 
+#include "traces/import/recording/called.h"
 #include "traces/import/recording/job.h"
 
 namespace ringscope::traces {
 namespace {
-
-/// What attention attended. Of a mask in numbers, or of a function that was not asked, it is not
-/// known.
-struct Mask {
-  std::optional<MaskKind> kind;
-  std::int64_t window = 0;  ///< keys that a query sees, itself too; of a window
-
-  bool operator==(const Mask&) const = default;
-};
-
-/// What every recorded attention was called with, as far as all agree.
-struct Called {
-  bool any = false, recomputed = false;
-  bool ring = false;       ///< over the ranks of a group
-  bool annotated = false;  ///< computed by the job itself
-  double dropout = 0;
-  Mask mask;
-  std::optional<Line> first;
-};
-
-/// Of flex_attention by what its mask function attends, of others by how they were called.
-Mask maskOf(const Line& line) {
-  const Line flex = line.part("flex").part("mask");
-  const std::int64_t window = flex.whole("window", 0);
-  if (flex.text("kind") == name(MaskKind::kWindow) && window > 0)
-    return {MaskKind::kWindow, std::min(window, std::int64_t{1} << 30)};
-  if (line.flag("masked")) return {};
-  return {line.flag("causal") ? MaskKind::kCausal : MaskKind::kFull};
-}
-
-/// An annotation says no more than causal or not; what flex_attention within it attends beyond
-/// that.
-std::unordered_map<std::int64_t, Mask> masksWithin(const RankLines& rank) {
-  std::unordered_map<std::int64_t, Mask> masks;
-  for (const Line& line : rank.lines) {
-    if (line.kind() != "block" || !line.has("flex")) continue;
-    const Mask mask = maskOf(line);
-    if (mask.kind == MaskKind::kCausal || mask.kind == MaskKind::kFull) continue;
-    const auto [at, is_new] = masks.try_emplace(line.whole("call"), mask);
-    if (!is_new && at->second != mask) at->second = {};
-  }
-  return masks;
-}
-
-Called calledWith(const RankLines& rank) {
-  Called called;
-  const auto within = masksWithin(rank);
-  for (const Line& line : rank.lines) {
-    if (line.kind() != "attention" || line.text("direction") != "forward") continue;
-    const auto found = within.find(line.whole("call"));
-    const Mask mask = found != within.end() ? found->second : maskOf(line);
-    if (!called.any) called.mask = mask;
-    if (called.mask != mask) called.mask = {};
-    if (!called.first) called.first = line;
-    called.recomputed = called.recomputed || line.text("pass") == "recompute";
-    called.dropout = std::max(called.dropout, line.real("dropout").value_or(0));
-    called.any = true;
-    called.ring = called.ring || line.has("ring");
-    called.annotated = called.annotated || line.text("operator") == "annotated";
-  }
-  return called;
-}
 
 std::optional<Line> firstOf(const RankLines& rank, const char* kind) {
   const auto found = std::ranges::find(rank.lines, kind, &Line::kind);
@@ -153,7 +91,18 @@ DType typeOf(const RankLines& rank) {
   return DType::kFloat32;
 }
 
-void readSizes(RunSpec& run, const RankLines& rank, const Called& called) {
+/// The whole sequence's: of a ring by what its ranks attend, else by the buffers that were cut.
+std::int64_t sequenceLength(const RecordedJob& job, const Called& called, std::int64_t rows) {
+  if (called.ring) return rows * job.run.cp;
+  if (job.shards.empty() || !job.shards.front().sharded) return rows;
+  const ShardRecord& ids = job.shards.front();
+  const auto dim = static_cast<std::size_t>(ids.seq_dim);
+  const bool of_rows = dim < ids.full_shape.size() && ids.local_shape[dim] == rows;
+  return of_rows ? ids.full_shape[dim] : rows;
+}
+
+void readSizes(RecordedJob& job, const RankLines& rank, const Called& called) {
+  RunSpec& run = job.run;
   if (const auto model = firstOf(rank, "model")) {
     const Line config = model->part("config");
     run.model.name = model->text("of");
@@ -171,7 +120,7 @@ void readSizes(RunSpec& run, const RankLines& rank, const Called& called) {
   run.model.kv_heads = times(k[1], run.tp);
   run.model.head_dim = q[3];
   run.batch = times(q[0], run.dp);
-  run.seq_len = times(q[2], called.ring ? run.cp : 1);
+  run.seq_len = sequenceLength(job, called, times(q[2], 1));
 }
 
 void readMachine(RunSpec& run, const RankLines& rank) {
@@ -261,7 +210,7 @@ void addRun(RecordedJob& job) {
   run.dtype = typeOf(rank);
   run.mask = called.mask.kind.value_or(MaskKind::kCausal);
   if (run.mask == MaskKind::kWindow) run.window = called.mask.window;
-  readSizes(run, rank, called);
+  readSizes(job, rank, called);
   job.declared = declaredBy(rank, run.seq_len);
   readMachine(run, rank);
   std::int32_t steps = 0;

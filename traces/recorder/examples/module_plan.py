@@ -43,10 +43,10 @@ def cut(mesh, buffers):
     return context_parallel._context_parallel_shard(mesh, buffers, [1] * len(buffers), balancer)
 
 
-def train(mesh, model, optimizer):
+def train(mesh, model, optimizer, tokens=64):
     losses = []
     for step in range(2):
-        input_ids, labels = make_batch(step)
+        input_ids, labels = make_batch(step, tokens)
         position_ids = torch.arange(input_ids.shape[1])[None]
         targets = (labels != -100).sum()
         input_ids, labels, position_ids = cut(mesh, [input_ids, labels, position_ids])

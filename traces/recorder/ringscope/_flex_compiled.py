@@ -139,7 +139,8 @@ class CompiledFlexGate:
         if type(original) is not types.FunctionType or function.__dict__.get("_torchdynamo_disable"):
             return
         if original is not flex:
-            self._others[id(original)] = original
+            if original.__module__ != _FLEX:  # which compiles what it runs by itself
+                self._others[id(original)] = original
             return
         self._operator = self._operator or CompiledFlexOperator(flex)
         self._known[id(function)] = function

@@ -96,6 +96,7 @@ class Flex(unittest.TestCase):
         for what, value in zip(("out", "dq", "dk", "dv"), plain):
             self.assertEqual(hashes[what], f"{gridsum64(value):016x}", what)
         self.assertEqual(kernels(), before)
+        self.assertEqual(of_kind(self.lines, "limit"), [])
 
     def test_lse_is_to_the_base_e(self):
         forward, _ = self.recorded()
