@@ -8,6 +8,7 @@ take it, and hands the call over."""
 
 import gc
 import inspect
+import os
 import sys
 import threading
 import types
@@ -25,6 +26,9 @@ _SOURCE = """def made({names}):
         return hand_over({number}, args, kwargs)
     return compiled"""
 
+_BY_CALLS = 3  # what holds a function while it is counted who holds it: two calls, and the counting
+_PYTORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+
 _standing = {}  # by number: what hands its calls over to whom
 
 
@@ -32,14 +36,38 @@ def hand_over(number, args, kwargs):
     return _standing[number].called(args, kwargs)
 
 
-def _has_run(function):
-    """Whether torch.compile has made code of it, and not passed its calls on."""
+def _functions_made_of(function):
+    """By torch.compile. Looking through all that Python keeps takes a tenth of a second, so it is not done where
+    nothing but modules has the function."""
+    modules = [m for m in list(sys.modules.values()) if type(m) is types.ModuleType]
+    known = sum(m.__dict__.get(function.__name__) is function for m in modules)
+    if sys.getrefcount(function) <= known + _BY_CALLS:
+        return
+    for made in gc.get_objects():
+        if _is_made_of(made, function):
+            yield made
+
+
+def _is_made_of(made, function):
+    if type(made) is not types.FunctionType or made.__dict__.get("_torchdynamo_disable"):
+        return False
+    return made.__dict__.get("_torchdynamo_orig_callable") is function
+
+
+def compiled_elsewhere():
+    """The names of functions of the job's that torch.compile has made code of."""
     try:
+        from torch._dynamo.convert_frame import input_codes
         from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
-        return bool(_debug_get_cache_entry_list(function.__code__))
+        codes = {code for reference in input_codes.seen if (code := reference()) is not None}
+        return {
+            getattr(code, "co_qualname", code.co_name)
+            for code in codes
+            if not code.co_filename.startswith(_PYTORCH) and _debug_get_cache_entry_list(code)
+        }
     except (ImportError, AttributeError, TypeError):  # private: it may go
-        return False
+        return set()
 
 
 class CompiledFlexOperator:
@@ -116,43 +144,35 @@ class CompiledFlexGate:
         self._thread = threading.get_ident()
         self._looks = False
         self._operator = None
-        self._known, self._others = {}, {}
+        self._known, self._told = {}, set()
         self._standing = []
         patches.wrap(torch, "compile", self._compile)
-        if "torch._dynamo" in sys.modules:
-            for function in gc.get_objects():
-                self._know(function)
+        flex = getattr(sys.modules.get(_FLEX), "flex_attention", None)
+        if flex is not None and "torch._dynamo" in sys.modules:
+            for made in _functions_made_of(flex):
+                self._know(made, flex)
 
     def _compile(self, original):
         def compile(*args, **kwargs):
-            result = original(*args, **kwargs)
-            self._know(result)
-            return result
+            made = original(*args, **kwargs)
+            flex = getattr(sys.modules.get(_FLEX), "flex_attention", None)
+            if flex is not None and _is_made_of(made, flex):
+                self._know(made, flex)
+            return made
 
         return compile
 
-    def _know(self, function):
-        if type(function) is not types.FunctionType:
-            return
-        original = function.__dict__.get("_torchdynamo_orig_callable")
-        flex = getattr(sys.modules.get(_FLEX), "flex_attention", None)
-        if type(original) is not types.FunctionType or function.__dict__.get("_torchdynamo_disable"):
-            return
-        if original is not flex:
-            if original.__module__ != _FLEX:  # which compiles what it runs by itself
-                self._others[id(original)] = original
-            return
+    def _know(self, made, flex):
         self._operator = self._operator or CompiledFlexOperator(flex)
-        self._known[id(function)] = function
+        self._known[id(made)] = made
         if self._looks:
-            self._standing.append(_Standing(self, function))
+            self._standing.append(_Standing(self, made))
 
     def _tell_others(self):
         """Once of each."""
-        for at, function in list(self._others.items()):
-            if _has_run(function):
-                del self._others[at]
-                name = getattr(function, "__qualname__", "a function")
+        if "torch._dynamo" in sys.modules:
+            for name in sorted(compiled_elsewhere() - self._told):
+                self._told.add(name)
                 self._limit(f"{name} is compiled: operators and collectives within it are not observed")
 
     def look(self, looks):
