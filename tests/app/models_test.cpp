@@ -102,6 +102,12 @@ TEST(ModelsTest, ARecordingOfAModelCalibratesWhatIsPredictedOfIt) {
       << answer["assumptions"];
   EXPECT_EQ(answer["assumptions"].dump().find("a hop takes"), std::string::npos) << "none is known";
   expectOneSentence(ringscope(predict + " --cp 1"), "name the link");
+  const std::string untyped =
+      "predict --seq-len 256 --cp 1 --link pcie5 --model " + model + " --calibrate " + trace;
+  EXPECT_EQ(json::parse(ringscope(untyped + " --json").out)["asked"], answer["asked"]);
+  expectOneSentence(ringscope(untyped + " --dtype bfloat16"),
+                    "were made with --dtype float32, and a run with");
+  expectOneSentence(ringscope(untyped + " --fp8"), "--dtype float32 --fp8 has other rates");
   expectOneSentence(ringscope(predict + " --cp 2 --link pcie5"),
                     "no recording to calibrate by has a stage 'merge'");
   ASSERT_EQ(ringscope(train + " --steps 1 --trace " + trace).code, 0);

@@ -2,14 +2,15 @@
 """How far a calibrated own-device model is from training steps that it has not seen. See README.md here.
 
     python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12] [--seconds 0] [--tries 1]
-                                           [--device cuda] [--keep FOLDER]
+                                           [--wide] [--dtype bfloat16] [--fp8] [--device cuda] [--keep FOLDER]
 
 Random small models and runs of one and two rank threads, a core each, are trained and recorded. Every
 second one is for `ringscope predict --calibrate`, which then plans the others: those of one rank by those
 of one rank, since a busy neighbour makes a core slower. Run it on an idle machine of two cores at least.
 Where others share the machine unseen, --tries records each run so many times, in turns, and keeps of each
-the recording whose steps were quickest. With --device cuda all runs are of one rank on a GPU, larger and in
-bfloat16.
+the recording whose steps were quickest. With --wide runs of two ranks also share the batch (dp) or the weights (tp),
+and some recompute. With --device cuda all runs are of one rank on a GPU, larger and in
+bfloat16 where nothing else is asked for.
 """
 
 import argparse
@@ -94,7 +95,6 @@ def draw_run(rng, config, cp, on_gpu):
     """The options that train and predict share."""
     length = rng.choice([512, 1024, 2048] if on_gpu else [128, 256, 512, 1024])
     options = ["--cp", cp, "--seq-len", length, "--batch", rng.choice([1, 1, 2])]
-    options += ["--dtype", "bfloat16" if on_gpu else "float32"]
     mask = rng.choice(["causal", "causal", "window", "full"])
     options += ["--mask", mask]
     if mask == "window":
@@ -111,8 +111,23 @@ def draw_run(rng, config, cp, on_gpu):
     return [str(option) for option in options]
 
 
+def widened(rng, options, config):
+    """A run of draw_run(), maybe with another mesh, maybe with more to compute."""
+    options = list(options)
+    if ranks_of(options) == "2":
+        mesh = rng.choice(["cp", "dp"] + ["tp"] * (config["num_key_value_heads"] % 2 == 0))
+        if mesh != "cp":
+            kept = ("--seq-len", "--mask", "--window", "--batch")
+            pairs = dict(zip(options[::2], options[1::2]))
+            options = [word for name in kept if name in pairs for word in (name, pairs[name])]
+            options += ["--cp", "1", f"--{mesh}", "2"]
+            options[options.index("--batch") + 1] = "2"
+    return options + ["--recompute"] * (rng.random() < 0.3)
+
+
 def ranks_of(options):
-    return options[options.index("--cp") + 1]
+    """Of the two, whichever axis they are on."""
+    return "2" if "--dp" in options or "--tp" in options else options[options.index("--cp") + 1]
 
 
 class Bench:
@@ -122,6 +137,8 @@ class Bench:
         self.turn = 0
         self.device = asked.device
         self.on_gpu = asked.device == "cuda"
+        self.wide, self.fp8 = asked.wide, asked.fp8
+        self.dtype = asked.dtype or ("bfloat16" if self.on_gpu else "float32")
 
     def call(self, *words):
         done = subprocess.run(
@@ -142,6 +159,8 @@ class Bench:
         write_model(model, config, rng)
         cp = 1 if self.on_gpu or number // 2 % 4 == 0 else 2  # of each half a quarter
         run = draw_run(rng, config, cp, self.on_gpu)
+        run = widened(rng, run, config) if self.wide else run
+        run += ["--dtype", self.dtype] + ["--fp8"] * self.fp8
         return self.place / f"{number}.rscope", ["--model", model, *run]
 
     def record(self, trace, options):
@@ -175,6 +194,9 @@ def main():
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0, help="of steps at least, as a first turn shows")
     parser.add_argument("--tries", type=int, default=1)
+    parser.add_argument("--wide", action="store_true")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"))
+    parser.add_argument("--fp8", action="store_true")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--keep", help="a folder that is not there yet")
     asked = parser.parse_args()

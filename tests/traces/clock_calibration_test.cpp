@@ -158,6 +158,24 @@ TEST(CalibrationTest, RanksThatSharedCoresSayNothingOfADevice) {
   EXPECT_ERROR((void)calibrator.fit(true), ErrorCode::kInput, "no recording to calibrate by");
 }
 
+TEST(CalibrationTest, RecordingsInOtherTypesDoNotGoTogether) {
+  const TrueDevice device;
+  Calibrator calibrator;
+  Sized s = sized(2, 64, 32);
+  const auto add = [&] { calibrator.add(s.run, s.sizes, {device.record(s.run, s.sizes)}); };
+  add();
+  s.run.dtype = DType::kBFloat16;
+  EXPECT_ERROR(add(), ErrorCode::kInput,
+               "it computes in bfloat16, and those named before it in float32");
+  s.run.dtype = DType::kFloat32;
+  s.run.fp8 = true;
+  EXPECT_ERROR(add(), ErrorCode::kInput, "it computes in float32 with FP8");
+  s.run.fp8 = false;
+  s.run.device = Device::kCuda;
+  EXPECT_ERROR(add(), ErrorCode::kInput, "on a GPU");
+  EXPECT_EQ(calibrator.fit(false).recordings, 1);
+}
+
 TEST(CalibrationTest, ARecordingMustNameItsConfiguration) {
   const auto trace = traceOf("run cp=2 cores=2\n");
   EXPECT_ERROR((void)recordedModelSizes(*trace), ErrorCode::kInput,

@@ -96,6 +96,11 @@ double medianOf(const std::vector<RecordedTimes>& steps, Number number) {
   return median(std::move(values));
 }
 
+std::string typeOf(const RunSpec& run) {
+  return std::string(name(run.dtype)) + (run.fp8 ? " with FP8" : "") +
+         (run.device == Device::kCuda ? " on a GPU" : "");
+}
+
 void requireUsable(const RecordedProgram& step) {
   if (!step.lacks.empty())
     throw inputError("there is no model of this recording; " + step.lacks[0]);
@@ -107,10 +112,18 @@ void requireUsable(const RecordedProgram& step) {
 
 }  // namespace
 
+void Calibrator::requireAlike(const RunSpec& run) const {
+  if (runs_.empty() || typeOf(runs_.front().run) == typeOf(run)) return;
+  throw inputError("it computes in " + typeOf(run) + ", and those named before it in " +
+                   typeOf(runs_.front().run) +
+                   "; rates of a device are other ones for other types, so name recordings of one");
+}
+
 void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
                      const std::vector<RecordedProgram>& steps) {
   if (steps.empty()) throw inputError("it holds no training step");
   for (const RecordedProgram& step : steps) requireUsable(step);
+  requireAlike(run);
   const PlannedWork planned(run, sizes);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.cp); ++rank) {
     std::vector<RecordedTimes> times;
@@ -162,6 +175,8 @@ void Calibrator::add(const Trace& trace, const ModelSizes& sizes) {
 Calibration Calibrator::fit(bool overlap) const {
   if (runs_.empty()) throw inputError("no recording to calibrate by");
   Calibration found;
+  found.dtype = runs_.front().run.dtype;
+  found.fp8 = runs_.front().run.fp8;
   found.recordings = static_cast<int>(runs_.size());
   Hardware hardware;
   hardware.overlap = overlap;

@@ -18,6 +18,9 @@ namespace ringscope::traces {
 struct Calibration {
   DeviceSpeed device;        ///< with DeviceSpeed::measured
   std::optional<Link> link;  ///< nothing: no recording has messages of attention
+  /// Of the recordings, all of them: rates of a device are other ones for other types.
+  DType dtype = DType::kFloat32;
+  bool fp8 = false;
   int recordings = 0;
   double median_error = 0, worst_error = 0;  ///< shares of their own recorded step times
 };
@@ -31,7 +34,8 @@ struct Calibration {
 class Calibrator {
  public:
   /// `steps`: recordedProgram() of single training steps of one run. Throws inputError where there
-  /// is no model of them or ranks shared cores, usageError for a run that cannot be planned.
+  /// is no model of them, where ranks shared cores, or where what was added before computed in
+  /// another type or on another device; usageError for a run that cannot be planned.
   void add(const RunSpec& run, const ModelSizes& sizes, const std::vector<RecordedProgram>& steps);
   /// All steps of a recording but the first two, or what there is; as add() above.
   void add(const Trace& trace, const ModelSizes& sizes);
@@ -52,6 +56,7 @@ class Calibrator {
     std::int64_t bytes = 0;
     std::int32_t ranks = 1;
   };
+  void requireAlike(const RunSpec& run) const;
   /// `between`: what is done from each stage to the next.
   void addRank(std::map<Stage, StageSample> planned, StageSample between,
                const Program::Collective* sync, const std::vector<RecordedTimes>& times);

@@ -22,6 +22,7 @@ struct Options {
   double efficiency = 0.6, compute = 1;
   bool half_duplex = false, pair_links = false, no_overlap = false, json = false;
   std::optional<int> step;
+  bool named_type = false;
   RunSpec run;
 };
 
@@ -126,8 +127,24 @@ Calibration calibrationOf(const Options& o) {
   return calibrator.fit(!o.no_overlap);
 }
 
+/// The asked run, in the type of the recordings: without --dtype in that one.
+RunSpec alike(const Options& o, const Calibration& calibration) {
+  RunSpec run = o.run;
+  if (!o.named_type) run.dtype = calibration.dtype;
+  const auto of = [](DType dtype, bool fp8) {
+    return std::string("--dtype ") + name(dtype) + (fp8 ? " --fp8" : "");
+  };
+  if (run.dtype != calibration.dtype || run.fp8 != calibration.fp8)
+    throw usageError("the recordings to calibrate by were made with " +
+                     of(calibration.dtype, calibration.fp8) + ", and a run with " +
+                     of(run.dtype, run.fp8) +
+                     " has other rates; ask for theirs, or record with yours");
+  return run;
+}
+
 int predictPlanned(const Options& o) {
   PlannedAnswer answer;
+  RunSpec asked = o.run;
   answer.sizes = readModelSizes(o.model);
   if (o.calibrate.empty()) {
     answer.assumptions.hardware = hardwareOf(o);
@@ -137,14 +154,15 @@ int predictPlanned(const Options& o) {
     answer.assumptions.calibration = calibrationOf(o);
     answer.assumptions.hardware = hardwareOf(o, answer.assumptions.calibration->link);
     answer.assumptions.device = answer.assumptions.calibration->device;
+    asked = alike(o, *answer.assumptions.calibration);
   }
   const DeviceSpeed& device = answer.assumptions.device;
   const Hardware& hardware = answer.assumptions.hardware;
-  answer.asked = predict(o.run, answer.sizes, device, hardware);
-  answer.strategies = predictStrategies(o.run, answer.sizes, device, hardware);
+  answer.asked = predict(asked, answer.sizes, device, hardware);
+  answer.strategies = predictStrategies(asked, answer.sizes, device, hardware);
   if (!o.sweep.empty()) {
     const auto [from, to] = rangeOf(o.sweep);
-    answer.sweep = sweepLengths(o.run, answer.sizes, device, hardware, from, to);
+    answer.sweep = sweepLengths(asked, answer.sizes, device, hardware, from, to);
   }
   print(o, answer);
   return kSuccess;
@@ -181,7 +199,8 @@ void addRun(CLI::App& command, RunSpec& run) {
   addNamed(command, "--mask", run.mask, "Which keys a query sees");
   command.add_option("--window", run.window, "Keys seen to the left, the query's own included")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  addNamed(command, "--dtype", run.dtype, "Of weights and activations");
+  addNamed(command, "--dtype", run.dtype,
+           "Of weights and activations; with --calibrate that of the recordings");
   command.add_flag("--fp8", run.fp8, "KV travels as e4m3 with a scale for each row");
   command.add_flag("--recompute", run.recompute, "Compute activations again in backward");
 }
@@ -226,7 +245,8 @@ void definePredict(CLI::App& command, int& exit_code) {
   command.add_option("--step", o->step,
                      "Of TRACE: this training step (default: all but the first)");
   command.add_flag("--json", o->json, "Print as JSON");
-  command.callback([=, &exit_code] {
+  command.callback([=, &command, &exit_code] {
+    o->named_type = command.count("--dtype") > 0;
     if (o->run.batch == 0) o->run.batch = o->run.dp;
     exit_code = run(*o);
   });
