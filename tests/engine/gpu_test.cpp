@@ -133,6 +133,25 @@ TEST_F(GpuTest, TrainingOnVirtualRanksOfOneGpuFollowsTheCpu) {
   }
 }
 
+TEST_F(GpuTest, RightTrainingsStayWithinTheirLimits) {
+  for (const auto dtype : {traces::DType::kFloat32, traces::DType::kBFloat16})
+    for (const auto strategy : {traces::Strategy::kRing, traces::Strategy::kUlysses}) {
+      TrainConfig config;
+      config.text = {test::sampleText()};
+      config.cp = 4;
+      config.steps = 3;
+      config.device = traces::Device::kCuda;
+      config.dtype = dtype;
+      config.strategy = strategy;
+      config.verify = true;
+      Gate gate(config.cp);
+      const TrainOutcome outcome = runTraining(config, gate, nullptr);
+      ASSERT_FALSE(outcome.diffs.empty());
+      for (const auto& diff : outcome.diffs)
+        EXPECT_LE(diff.ratio, 1) << diff.tensor << " of step " << diff.place.train_step;
+    }
+}
+
 TEST_F(GpuTest, StagesAreTimedByTheGpuAndFitBetweenTheHostsTimes) {
   auto trace = std::make_shared<traces::Trace>();
   std::vector<std::unique_ptr<traces::ChunkSink>> sinks;

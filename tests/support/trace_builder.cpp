@@ -187,6 +187,7 @@ void addEvent(Trace& trace, const Line& line, EventKind kind) {
   event.exchange = static_cast<std::uint32_t>(line.integer("exchange", 0));
   event.bytes = line.integer("bytes", 0);
   event.cpu_ns = line.integer("cpu", 0);
+  if (line.integer("device", 0) == 1) event.clock = Clock::kDevice;
   std::tie(event.begin_ns, event.end_ns) = line.range("time");
   event.start_ns = line.integer("start", event.begin_ns);
   auto rows = [&](const char* name, std::int32_t& begin, std::int32_t& end) {

@@ -147,6 +147,33 @@ collective rank=1 direction=backward payload=grads group=0 flow=5 bytes=1000 tim
   EXPECT_EQ(of_1.late_ns, 500 - 102);
 }
 
+/// The device's clock goes on while its rank waits: 40 of its 100 are the collective's.
+TEST(ClockRecordedTest, OfAStageThatADeviceDidWaitsWithinAreNotWork) {
+  const auto trace = traceOf(R"(
+run cp=2 cores=2
+group dp_cp 0,1
+grad_sync rank=0 direction=backward time=0-100 device=1
+collective rank=0 direction=backward payload=grads group=0 flow=5 bytes=1000 time=50-90
+grad_sync rank=1 direction=backward time=0-100 device=1
+collective rank=1 direction=backward payload=grads group=0 flow=5 bytes=1000 time=50-90
+pause rank=0 time=100-9000
+)");
+  const auto recorded = recordedProgram(*trace, 0, 0);
+  ASSERT_TRUE(recorded.usable()) << recorded.lacks.front();
+  // 50 before and 10 after it, which takes 1,200 as above.
+  EXPECT_EQ(replay(recorded.program, hardware(1, 0.1)).endNs(), 50 + 1200 + 10);
+}
+
+TEST(ClockRecordedTest, StagesByTwoClocksAreRefused) {
+  EXPECT_NE(lackOf(R"(
+run cp=1 cores=2
+attend rank=0 layer=0 stage=0 source=0 time=0-100 device=1
+project rank=0 layer=0 time=100-150 cpu=50
+)")
+                .find("its clock was recorded for some stages only"),
+            std::string::npos);
+}
+
 TEST(ClockRecordedTest, PausesAndVerificationTakeNoTime) {
   const auto trace = traceOf(R"(
 run cp=1 cores=2
