@@ -14,14 +14,14 @@ using traces::Kernel;
 
 /// Attention of the query rows of one piece to its keys by `kernel`; auto is ATen's flash operator
 /// of the device (on a GPU for bf16 and fp16), there else its memory-efficient one, and where
-/// neither takes the piece (fp64, tile masks, odd head sizes) plain_attention. Throws usageError where a named kernel does not take the piece: what it
-/// takes run_rules.h knows beforehand, save head sizes.
-/// q: [B, Hq, S, D] (whole shard); k, v: [B, Hkv, S_k, D] (whole block). Returns out of the piece's
-/// rows in q's type and lse in fp32 (fp64 for fp64 inputs); out 0 and lse -inf where a tile mask
-/// leaves a row without a key. The kernel rounds out, and in backward the gradients, to its inputs'
-/// type; where a row is put together from many small pieces, as documents and windows make them,
-/// those roundings add up to more than one device's, and `small_in_float` computes bf16 and fp16
-/// pieces that are small in fp32.
+/// neither takes the piece (fp64, tile masks, odd head sizes) plain_attention. Throws usageError
+/// where a named kernel does not take the piece: what it takes run_rules.h knows beforehand, save
+/// head sizes. q: [B, Hq, S, D] (whole shard); k, v: [B, Hkv, S_k, D] (whole block). Returns out of
+/// the piece's rows in q's type and lse in fp32 (fp64 for fp64 inputs); out 0 and lse -inf where a
+/// tile mask leaves a row without a key. The kernel rounds out, and in backward the gradients, to
+/// its inputs' type; where a row is put together from many small pieces, as documents and windows
+/// make them, those roundings add up to more than one device's, and `small_in_float` computes bf16
+/// and fp16 pieces that are small in fp32.
 AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const Piece& piece, double scale, bool small_in_float = false,
                             Kernel kernel = Kernel::kAuto);
