@@ -54,7 +54,8 @@ struct Lacks {
         worked += device ? e.duration() : e.cpu_ns;
         took += e.duration();
         by_device |= device;
-        by_host |= !device && e.duration() > 0;
+        const bool held = e.kind == EventKind::kPause || e.kind == EventKind::kVerify;
+        by_host |= !device && !held && e.duration() > 0;
       }
       without_cpu += took > 0 && worked == 0;
     }
@@ -115,7 +116,7 @@ void takeAdvice(std::string& words) {
       words,
       std::regex("; record all ranks, or merge their files|; a recording of ringscope train (has "
                  "CPU times|says so|has it)|; record with ringscope train --trace|; record fewer "
-                 "steps or values at once"),
+                 "steps or values at once|; record it again, with this version of ringscope train"),
       "");
 }
 
@@ -134,8 +135,8 @@ bool expectWhyNoModel(const traces::Trace& trace, int train_step) {
                                  " ranks?, and their wall time holds whatever else ran there"),
             meant.without_cpu);
   EXPECT_EQ(takeWords(words,
-                      "a device did the work, and its clock was recorded for attention and merges "
-                      "only; the other stages have the time that it took to start them"),
+                      "a device did the work, and its clock was recorded for some stages only; the "
+                      "others have the time that it took to start them"),
             meant.mixed_clocks);
   EXPECT_EQ(takeCount(words, count + " messages? or collectives? not told which send belongs to "
                                      "which receive"),
