@@ -118,7 +118,7 @@ struct RankMeant {
 
  private:
   void count(const Event& e) {
-    if (e.cpu_ns > 0 && (isAttention(e) || isOtherWork(e))) {
+    if (e.clock == traces::Clock::kHost && e.cpu_ns > 0 && (isAttention(e) || isOtherWork(e))) {
       cpu += e.cpu_ns;
       wall += e.end_ns - e.begin_ns;
     }

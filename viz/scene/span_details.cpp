@@ -149,10 +149,12 @@ SpanDetails detailsOf(const Event& e) {
   const bool message = e.kind == EventKind::kSend || e.kind == EventKind::kCollective;
   if (message && e.start_ns > e.begin_ns)
     row("posted before it moved", describeDuration(e.start_ns - e.begin_ns));
+  const bool by_device = e.clock == traces::Clock::kDevice;
   if (e.cpu_ns > 0 && e.duration() > 0)
     row("thread CPU", describeDuration(e.cpu_ns) + " · " +
-                          traces::describeShare(static_cast<double>(e.cpu_ns) /
-                                                static_cast<double>(e.duration())));
+                          (by_device ? "to ask the device for it"
+                                     : traces::describeShare(static_cast<double>(e.cpu_ns) /
+                                                             static_cast<double>(e.duration()))));
   if (e.bytes > 0) row("bytes", describeBytes(e.bytes));
   if (message && e.bytes > 0 && e.end_ns > e.start_ns)
     row("while it moved",
@@ -164,7 +166,7 @@ SpanDetails detailsOf(const Event& e) {
     row("mask", name(e.mask));
   }
   if (e.microbatch > 0) row("microbatch", std::to_string(e.microbatch));
-  if (e.clock == traces::Clock::kDevice) row("clock", "device queue " + std::to_string(e.queue));
+  if (by_device) row("clock", "device queue " + std::to_string(e.queue));
   return details;
 }
 

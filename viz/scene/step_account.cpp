@@ -76,7 +76,9 @@ class RankReader {
  private:
   void take(const Event& event) {
     const Claim claim = claimOf(event);
-    if (event.cpu_ns > 0 && (claim == Claim::kAttention || claim == Claim::kCompute)) {
+    // Where a device did the work, its wall time is not that of the thread that asked for it.
+    const bool by_thread = event.clock == traces::Clock::kHost && event.cpu_ns > 0;
+    if (by_thread && (claim == Claim::kAttention || claim == Claim::kCompute)) {
       account_.cpu_ns += event.cpu_ns;
       account_.wall_ns += event.duration();
     }
