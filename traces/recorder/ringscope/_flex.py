@@ -11,6 +11,7 @@ import threading
 import torch
 
 from ._flex_mask import called, changes_scores, mask_of
+from ._operators import is_of_another
 
 _NO_BLOCKS = 1 << 30  # the size of a block where the job gave no block mask
 
@@ -109,7 +110,7 @@ class FlexGate:
 
     def _before(self, operator, kernel):
         def before(*args, **kwargs):
-            if threading.get_ident() != self._thread and torch._C._current_graph_task_id() == -1:
+            if is_of_another(self._thread):
                 return kernel(*args, **kwargs)
             return self._seen(operator, args, kwargs, lambda: kernel(*args, **kwargs))
 

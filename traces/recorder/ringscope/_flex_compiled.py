@@ -17,6 +17,7 @@ import torch
 
 from ._flex import what_it_attends
 from ._flex_mask import mask_of_blocks
+from ._operators import is_of_another
 
 _FLEX = "torch.nn.attention.flex_attention"
 _SOURCE = """def made({names}):
@@ -34,6 +35,11 @@ _standing = {}  # by number: what hands its calls over to whom
 
 def hand_over(number, args, kwargs):
     return _standing[number].called(args, kwargs)
+
+
+def _flex_attention():
+    """PyTorch's, or None: the job has not loaded it."""
+    return getattr(sys.modules.get(_FLEX), "flex_attention", None)
 
 
 def _functions_made_of(function):
@@ -147,7 +153,7 @@ class CompiledFlexGate:
         self._known, self._told = {}, set()
         self._standing = []
         patches.wrap(torch, "compile", self._compile)
-        flex = getattr(sys.modules.get(_FLEX), "flex_attention", None)
+        flex = _flex_attention()
         if flex is not None and "torch._dynamo" in sys.modules:
             for made in _functions_made_of(flex):
                 self._know(made, flex)
@@ -155,7 +161,7 @@ class CompiledFlexGate:
     def _compile(self, original):
         def compile(*args, **kwargs):
             made = original(*args, **kwargs)
-            flex = getattr(sys.modules.get(_FLEX), "flex_attention", None)
+            flex = _flex_attention()
             if flex is not None and _is_made_of(made, flex):
                 self._know(made, flex)
             return made
@@ -188,7 +194,7 @@ class CompiledFlexGate:
             self._tell_others()
 
     def called(self, run, args, kwargs):
-        if threading.get_ident() != self._thread and torch._C._current_graph_task_id() == -1:
+        if is_of_another(self._thread):
             return run()
         came = []
 

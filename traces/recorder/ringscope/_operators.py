@@ -117,6 +117,11 @@ def tensors_in(value):
             yield from tensors_in(item)
 
 
+def is_of_another(thread):
+    """Whether this is work of other threads than that one and those on which autograd runs."""
+    return threading.get_ident() != thread and torch._C._current_graph_task_id() == -1
+
+
 class Gate:
     """While it is open, calls `seen(operator, args, kwargs, run)` in the place of each of these operators, where
     autograd, autocast and tensor subclasses are through with it (but for math): on the thread that made it, and
@@ -154,7 +159,7 @@ class Gate:
             return redispatch(keys & after, *args, **kwargs)
 
         def before(keys, *args, **kwargs):
-            if threading.get_ident() != thread and torch._C._current_graph_task_id() == -1:
+            if is_of_another(thread):
                 return on(keys, args, kwargs)
             return seen(operator, args, kwargs, lambda: on(keys, args, kwargs))
 
