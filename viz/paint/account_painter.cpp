@@ -206,7 +206,7 @@ class AccountPage : private PanelWriter {
   void cpu() {
     section("THREAD CPU AGAINST WALL TIME");
     if (std::ranges::none_of(account_.ranks, [](const RankAccount& r) { return r.cpu_ns > 0; }))
-      return sentence("CPU times are not recorded.", theme_.dim);
+      return sentence("None was recorded, or a device worked.", theme_.dim);
     for (const RankAccount* rank : chosenRanks()) {
       name(QString("rank %1").arg(rank->rank.value()), theme_.text, 16);
       const double room = area_.width() - kName - 146;
