@@ -1,72 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan says that kernels do, against the pieces in which the engine calls them.
+#include "traces/clock/kernel_work.h"
+
 #include <gtest/gtest.h>
 
 #include "engine/attention/schedule.h"
-#include "traces/clock/attended_pairs.h"
 
 namespace ringscope::engine {
 namespace {
 
+using traces::Direction;
 using traces::KernelWork;
 using traces::MaskKind;
 
-/// Row by row, as PyTorch's flash kernel for CPUs goes through a piece.
-std::int64_t computedPairs(const Piece& piece) {
+/// Row by row and tile by tile, as PyTorch's flash kernel for CPUs goes through a piece.
+void add(KernelWork& all, const Piece& piece, bool small_in_float) {
   const std::int64_t rows = piece.q_end - piece.q_begin, keys = piece.k_end - piece.k_begin;
-  if (piece.mask != traces::PieceMask::kCausal) return rows * keys;
   const std::int64_t part = rows >= 768 ? 256 : rows >= 192 ? 64 : 32;
-  std::int64_t pairs = 0;
-  for (std::int64_t row = 0; row < rows; ++row) pairs += std::min(keys, (row / part + 1) * part);
-  return pairs;
+  const bool small = small_in_float && rows * keys <= 128 * 128;
+  ++all.calls;
+  if (piece.mask == traces::PieceMask::kTileMask) all.mask_pairs += rows * keys;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const bool causal = piece.mask == traces::PieceMask::kCausal;
+    const std::int64_t seen = causal ? std::min({keys, rows, (row / part + 1) * part}) : keys;
+    all.pairs += seen;
+    if (small) all.small_pairs += seen;
+    if (row % part == 0 && !small)
+      for (std::int64_t key = 0; key < seen; key += 512) ++all.tiles;
+  }
+}
+
+/// Of the pieces of a block, as the engine calls kernels for them: who attends all alone cuts
+/// nothing and computes nothing in another type.
+KernelWork workOf(const std::vector<Piece>& pieces, Direction direction, bool alone, bool narrow) {
+  KernelWork all;
+  for (const Piece& piece : pieces) {
+    const bool forward = direction == Direction::kForward;
+    ++all.pieces;
+    all.rows += piece.q_end - piece.q_begin;
+    for (const Piece& cut : alone     ? std::vector{piece}
+                            : forward ? cutDiagonalIntoStrips(piece)
+                                      : cutDiagonal(piece))
+      add(all, cut, narrow && !alone);
+  }
+  return all;
 }
 
 /// `layout`: of the ranks of a ring, which hold their shards together.
 void expectAsTheEngine(const traces::RunSpec& run, int ulysses, const ShardLayout& layout,
                        const std::string& words) {
-  const auto planned = traces::kernelWork(run, ulysses);
-  ASSERT_EQ(planned.size(), static_cast<std::size_t>(layout.cpSize())) << words;
-  for (const GroupRank rank : everyRank(layout.cpSize()))
-    for (const GroupRank source : everyRank(layout.cpSize())) {
-      const auto pieces = piecesFor(layout, Mask::of(run), rank, source);
-      std::int64_t pairs = 0;
-      for (const Piece& piece : pieces) pairs += computedPairs(piece);
-      const KernelWork& work = planned[rank.index()][source.index()];
-      EXPECT_EQ(work.pairs, pairs)
-          << words << ", rank " << rank.value() << " of " << source.value();
-      EXPECT_GE(work.calls, std::ssize(pieces)) << words << ": neighbours may be joined";
-      EXPECT_LE(work.calls, 2 * std::ssize(pieces)) << words;
-    }
+  for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+    const auto planned = traces::kernelWork(run, ulysses, direction);
+    ASSERT_EQ(planned.size(), static_cast<std::size_t>(layout.cpSize())) << words;
+    for (const GroupRank rank : everyRank(layout.cpSize()))
+      for (const GroupRank source : everyRank(layout.cpSize())) {
+        const KernelWork engine =
+            workOf(piecesFor(layout, Mask::of(run), rank, source), direction, layout.cpSize() == 1,
+                   run.dtype != traces::DType::kFloat32);
+        const KernelWork& plan = planned[rank.index()][source.index()];
+        EXPECT_EQ(plan, engine) << words << ", " << name(direction) << ", rank " << rank.value()
+                                << " of " << source.value() << ": " << plan.calls << " calls of "
+                                << engine.calls << ", " << plan.pairs << " pairs of "
+                                << engine.pairs << ", " << plan.tiles << " tiles of "
+                                << engine.tiles << ", " << plan.small_pairs << " small pairs of "
+                                << engine.small_pairs << ", " << plan.mask_pairs
+                                << " pairs of masks of " << engine.mask_pairs;
+      }
+  }
+}
+
+traces::RunSpec runWith(traces::DType dtype, int cp, std::int64_t length, std::int64_t window) {
+  traces::RunSpec run;
+  run.dtype = dtype;
+  run.cp = cp;
+  run.seq_len = length;
+  run.mask = window < 0 ? MaskKind::kFull : window == 0 ? MaskKind::kCausal : MaskKind::kWindow;
+  run.window = std::max<std::int64_t>(0, window);
+  return run;
 }
 
 TEST(KernelWorkTest, IsThatOfTheEnginesPieces) {
-  for (const int cp : {1, 2, 4})
+  for (const auto dtype : {traces::DType::kFloat32, traces::DType::kBFloat16})
+    for (const int cp : {1, 2, 4})
+      for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
+        for (const std::int64_t length : {16, 256, 1024, 4096})
+          for (const std::int64_t window : {-1, 0, 1, 7, 32, 200, 3000}) {
+            traces::RunSpec run = runWith(dtype, cp, length, window);
+            run.balance = balance;
+            expectAsTheEngine(run, 1,
+                              cp == 1 ? ShardLayout(length, 1, balance).joined(1)
+                                      : ShardLayout(length, cp, balance),
+                              std::string(name(balance)) + ", " + name(dtype) + ", cp " +
+                                  std::to_string(cp) + ", length " + std::to_string(length) +
+                                  ", window " + std::to_string(window));
+          }
+}
+
+TEST(KernelWorkTest, RanksThatShareHeadsAttendTheirShardsTogether) {
+  for (const auto dtype : {traces::DType::kFloat32, traces::DType::kBFloat16})
     for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
-      for (const std::int64_t length : {16, 256, 1024, 4096})
-        for (const std::int64_t window : {-1, 0, 1, 7, 32, 200, 3000}) {
-          traces::RunSpec run;
-          run.cp = cp;
-          run.balance = balance;
-          run.seq_len = length;
-          run.mask = window < 0    ? MaskKind::kFull
-                     : window == 0 ? MaskKind::kCausal
-                                   : MaskKind::kWindow;
-          run.window = std::max<std::int64_t>(0, window);
-          expectAsTheEngine(run, 1, ShardLayout(length, cp, balance),
-                            std::string(name(balance)) + ", cp " + std::to_string(cp) +
-                                ", length " + std::to_string(length) + ", window " +
-                                std::to_string(window));
-        }
+      for (const std::int64_t window : {-1, 0, 1, 100, 700}) {
+        traces::RunSpec run = runWith(dtype, 4, 2048, window);
+        run.strategy = traces::Strategy::kHybrid;
+        run.balance = balance;
+        expectAsTheEngine(run, 2, ShardLayout(2048, 4, balance).joined(2),
+                          std::string(name(balance)) + ", window " + std::to_string(window));
+      }
 }
 
 TEST(KernelWorkTest, WhoSharesAllHeadsAttendsTheWholeSequence) {
   for (const std::int64_t window : {0, 100}) {
-    traces::RunSpec run;
-    run.cp = 4;
-    run.seq_len = 1024;
+    traces::RunSpec run = runWith(traces::DType::kFloat32, 4, 1024, window);
     run.strategy = traces::Strategy::kUlysses;
-    run.mask = window == 0 ? MaskKind::kCausal : MaskKind::kWindow;
-    run.window = window;
     expectAsTheEngine(run, 4, ShardLayout(1024, 1, Balance::kNone), "ulysses");
   }
 }

@@ -246,7 +246,7 @@ void expectOwnClock(const Case& c, const Look& look, std::mt19937& random) {
   const traces::Hardware hardware = anyHardware(random);
   expectSpoiled(c, random);
   if (!expectWhyNoModel(*c.trace, look.step)) return;
-  const auto recorded = viz::recordedStep(*c.trace, look.step);
+  const auto recorded = viz::recordedStep(traces::stepEvents(*c.trace, look.step, look.step));
   const PlainReplay meant(recorded->program, hardware);
   ASSERT_TRUE(meant.ends()) << "what was run ends";
   const auto clock = viz::makeOwnClock(recorded, look.step, hardware);

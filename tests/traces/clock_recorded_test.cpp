@@ -6,6 +6,7 @@
 #include "traces/clock/device_scale.h"
 #include "traces/clock/recorded_program.h"
 #include "traces/clock/timeline.h"
+#include "traces/core/stopped.h"
 
 namespace ringscope::test {
 namespace {
@@ -50,6 +51,21 @@ std::string lackOf(const std::string& text) {
 std::string without(std::string text, const std::string& part) {
   for (std::size_t at; (at = text.find(part)) != std::string::npos;) text.erase(at, part.size());
   return text;
+}
+
+TEST(ClockRecordedTest, ItsPartsAreThoseOfTheTraceAndCanBeStopped) {
+  const auto trace = traceOf(kRing);
+  StepEvents step = stepEvents(*trace, 0, 0);
+  EXPECT_EQ(step.count(), trace->eventCount());
+  const auto recorded = recordedProgram(*trace, 0, 0);
+  const auto apart = recordedProgram(step);
+  EXPECT_EQ(replay(apart.program, hardware(1, 0.1)).spans,
+            replay(recorded.program, hardware(1, 0.1)).spans);
+  EXPECT_EQ(apart.lacks, recorded.lacks);
+  EXPECT_EQ(apart.recorded_ns, recorded.recorded_ns);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(recordedProgram(std::move(step), stop.get_token()), Stopped);
 }
 
 TEST(ClockRecordedTest, WaitsAreThoseOfTheLinkAndNotOfTheScheduler) {

@@ -5,6 +5,7 @@
 
 #include "tests/support/clock_cases.h"
 #include "traces/core/error.h"
+#include "traces/core/stopped.h"
 
 namespace ringscope::test {
 namespace {
@@ -180,6 +181,16 @@ TEST(ClockTest, HardwareThatCannotBeIsRefused) {
   c = clockCase(2);
   c.hardware.link.latency_us = -1;
   EXPECT_THROW(replayed(c), Error);
+}
+
+TEST(ClockTest, AReplayEndsWhenNobodyWantsItAnyMore) {
+  const ClockCase c = clockCase(2);
+  const Program program = plannedProgram(c.run, c.sizes, c.device);
+  std::stop_source stop;
+  EXPECT_EQ(replay(program, c.hardware, stop.get_token()).endNs(),
+            replay(program, c.hardware).endNs());
+  stop.request_stop();
+  EXPECT_THROW(replay(program, c.hardware, stop.get_token()), Stopped);
 }
 
 TEST(ClockTest, RanksThatWaitForEachOtherForEverAreNamed) {

@@ -41,7 +41,7 @@ traces::Hardware link(double gigabytes, double latency_us) {
 
 std::shared_ptr<const OwnClock> clockOf(const std::string& text, const traces::Hardware& on) {
   const auto trace = test::traceOf(text);
-  return makeOwnClock(recordedStep(*trace, 0), 0, on);
+  return makeOwnClock(recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
 }
 
 TEST(OwnClockTest, LanesHoldTheScheduleAtTheModelsTimes) {
@@ -129,8 +129,8 @@ TEST(OwnClockTest, TheCriticalPathOfAQuickRingIsWork) {
 
 TEST(OwnClockTest, AsRecordedThePathOfSharedCoresIsNotKnown) {
   const auto trace = test::traceOf(test::OwnClockCase::ring(1000));
-  const AccountSection section = whyNoRecordedChain(*recordedStep(*trace, 0), *trace);
-  EXPECT_FALSE(recordedChain(*recordedStep(*trace, 0), {}));
+  const AccountSection section = whyNoRecordedChain(*recordedStep(traces::stepEvents(*trace, 0, 0)), *trace);
+  EXPECT_FALSE(recordedChain(*recordedStep(traces::stepEvents(*trace, 0, 0)), {}));
   EXPECT_TRUE(section.rows.empty());
   EXPECT_NE(section.sentence.find("4 virtual ranks took turns on 1 core"), std::string::npos)
       << section.sentence;
@@ -139,7 +139,7 @@ TEST(OwnClockTest, AsRecordedThePathOfSharedCoresIsNotKnown) {
 TEST(OwnClockTest, WithACoreForEachRankThePathIsReadFromRecordedWaits) {
   std::string text = kSwap;
   text.replace(text.find("cores=1"), 7, "cores=2");
-  const auto chain = recordedChain(*recordedStep(*test::traceOf(text), 0), {});
+  const auto chain = recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
   ASSERT_TRUE(chain);
   // Rank 1 ends last. Its wait ended when its own message had left at 900, which it had posted
   // last, at 199, when it began.
@@ -159,7 +159,7 @@ TEST(OwnClockTest, ThePathGoesOverACollectiveToItsLastMember) {
       "collective rank=1 direction=backward payload=grads bytes=8 flow=5 group=0 time=400-450\n"
       "optimizer rank=0 direction=backward time=450-600 cpu=150\n"
       "optimizer rank=1 direction=backward time=450-500 cpu=50\n";
-  const auto chain = recordedChain(*recordedStep(*test::traceOf(text), 0), {});
+  const auto chain = recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
   ASSERT_TRUE(chain);
   const std::vector<ChainLink> expected = {
       {kOne, LaneKind::kCompute, 10, 400, ChainLink::Kind::kWork},
@@ -173,7 +173,7 @@ TEST(OwnClockTest, TimesThatCannotBeEndThePathAllTheSame) {
   text.replace(text.find("cores=1"), 7, "cores=2");
   for (const char* posted : {"time=0-800", "time=0-900", "time=199-801", "time=199-900"})
     text.replace(text.find(posted), std::string(posted).size(), "time=850-850");
-  const auto chain = recordedChain(*recordedStep(*test::traceOf(text), 0), {});
+  const auto chain = recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
   ASSERT_TRUE(chain);
   std::int64_t until = 0;
   for (const ChainLink& link : chain->links) {
@@ -258,7 +258,7 @@ TEST(OwnClockTest, WhatLacksSaysWhichCaptureWouldTell) {
   for (std::size_t at; (at = text.find(" cpu=")) != std::string::npos;)
     text.erase(at, text.find('\n', at) - at);
   const auto trace = test::traceOf(text);
-  const auto recorded = recordedStep(*trace, 0);
+  const auto recorded = recordedStep(traces::stepEvents(*trace, 0, 0));
   EXPECT_FALSE(recorded->usable());
   const std::string why = whyNoModel(*recorded);
   EXPECT_NE(why.find("no CPU time was recorded"), std::string::npos) << why;

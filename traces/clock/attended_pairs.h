@@ -5,8 +5,16 @@
 #include <vector>
 
 #include "traces/schema/run_spec.h"
+#include "traces/schema/schedule_record.h"
 
 namespace ringscope::traces {
+
+/// The balance of a run that can be planned without data. Throws usageError for documents, and for
+/// a length that the ranks cannot share.
+Balance plannableBalance(const RunSpec& run);
+
+/// The tokens of a rank of the cp group; all runs of a balance have the same stride.
+std::vector<ShardRun> plannedRuns(const RunSpec& run, std::int32_t rank, Balance balance);
 
 /// (query, key) pairs that each rank of the cp group attends of the block of each other:
 /// pairs[rank][source]. By the definition of the balances and masks, in closed form. Throws
@@ -16,16 +24,5 @@ std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run);
 /// The same where `ulysses` neighbouring ranks hold their shards together: pairs[ring][source].
 std::vector<std::vector<std::int64_t>> joinedPairs(
     const std::vector<std::vector<std::int64_t>>& pairs, std::int32_t ulysses);
-
-/// What kernels do to attend a block: the pairs that they compute, with those of their tiles that
-/// the mask then leaves out, and how often one is called.
-struct KernelWork {
-  std::int64_t pairs = 0, calls = 0;
-};
-/// Of the engine (engine/attention/pieces.h) on PyTorch's flash kernel for CPUs, which goes through
-/// a causal square by 32 to 256 rows (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp):
-/// work[ring][source], where `ulysses` neighbouring ranks hold their shards together. Throws as
-/// attendedPairs().
-std::vector<std::vector<KernelWork>> kernelWork(const RunSpec& run, std::int32_t ulysses);
 
 }  // namespace ringscope::traces

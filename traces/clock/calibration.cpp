@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "traces/clock/link_time.h"
 #include "traces/clock/recorded_times.h"
@@ -14,78 +13,38 @@
 namespace ringscope::traces {
 namespace {
 
-using Op = Program::Op;
-
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
 }
 
-/// A device on which all takes no time but what `set` says.
-template <typename Set>
-DeviceSpeed deviceOf(Set set) {
-  constexpr double kEndless = std::numeric_limits<double>::infinity();
-  DeviceSpeed device{"", kEndless, kEndless, kEndless, kEndless};
-  set(device);
-  return device;
+std::map<RecordedTimes::Stage, StageSample> stagesOf(const PlannedWork& planned, std::size_t rank) {
+  std::map<RecordedTimes::Stage, StageSample> all;
+  for (const PlannedStage& stage : planned.stages[rank])
+    all[{stage.kind, stage.direction}].add(stage.work.parts());
+  return all;
 }
 
-/// What each kind of stage of one rank does, from plans on devices on which one of operations,
-/// bytes, scores and calls takes a nanosecond each and the others no time.
-class PlannedWork {
- public:
-  PlannedWork(const RunSpec& run, const ModelSizes& sizes) {
-    const auto plan = [&](auto set) { return plannedProgram(run, sizes, deviceOf(set)); };
-    flops_ = plan([](DeviceSpeed& d) {
-      d.matmul_flops = d.attention_flops = d.attention_backward_flops = d.masked_flops = kUnit;
-    });
-    bytes_ = plan([](DeviceSpeed& d) { d.memory_bytes = d.operand_bytes = kUnit; });
-    moved_ = plan([](DeviceSpeed& d) { d.memory_bytes = kUnit; });
-    scores_ = plan([](DeviceSpeed& d) { d.scores = kUnit; });
-    calls_ = plan([](DeviceSpeed& d) { d.calls = kUnit; });
+/// What is done from each stage to the next; operations: the bytes of heads that a rank sends.
+StageSample betweenStages(const PlannedWork& planned, std::size_t rank) {
+  StageSample all;
+  for (const PlannedStage& stage : planned.stages[rank]) {
+    all.calls += stage.work.events;
+    all.bytes += stage.work.memory_bytes;
   }
+  for (const Program::Happening& event : planned.schedule.ranks[rank].events)
+    if (event.kind == EventKind::kSend && event.payload == Payload::kHeads)
+      all.flops += static_cast<double>(event.bytes);
+  return all;
+}
 
-  std::map<RecordedTimes::Stage, StageSample> of(std::size_t rank) const {
-    std::map<RecordedTimes::Stage, StageSample> stages;
-    const Program::Rank& counted = flops_.ranks[rank];
-    for (std::size_t i = 0; i < counted.ops.size(); ++i) {
-      const Op& op = counted.ops[i];
-      if (op.kind != Op::Kind::kWork) continue;
-      const Program::Happening& event = counted.events[op.event];
-      StageSample& stage = stages[{event.kind, event.place.direction}];
-      stage.calls += static_cast<double>(calls_.ranks[rank].ops[i].work_ns);
-      stage.flops += static_cast<double>(op.work_ns);
-      stage.bytes += static_cast<double>(bytes_.ranks[rank].ops[i].work_ns);
-      stage.scores += static_cast<double>(scores_.ranks[rank].ops[i].work_ns);
-    }
-    return stages;
-  }
-  /// What is done from each stage to the next; operations: the bytes of heads that a rank sends.
-  StageSample between(std::size_t rank) const {
-    StageSample all;
-    const Program::Rank& counted = moved_.ranks[rank];
-    for (const Op& op : counted.ops) {
-      if (op.kind != Op::Kind::kWork) continue;
-      ++all.calls;
-      all.bytes += static_cast<double>(op.work_ns);
-    }
-    for (const Program::Happening& event : counted.events)
-      if (event.kind == EventKind::kSend && event.payload == Payload::kHeads)
-        all.flops += static_cast<double>(event.bytes);
-    return all;
-  }
-  /// The gradient sync; null: one rank has none.
-  const Program::Collective* sync() const {
-    const auto at =
-        std::ranges::find(flops_.collectives, GroupAxis::kDpCp, &Program::Collective::axis);
-    return at == flops_.collectives.end() ? nullptr : &*at;
-  }
-
- private:
-  static constexpr double kUnit = 1e9;
-  Program flops_, bytes_, moved_, scores_, calls_;
-};
+/// The gradient sync; null: one rank has none.
+const Program::Collective* syncOf(const PlannedWork& planned) {
+  const auto& all = planned.schedule.collectives;
+  const auto at = std::ranges::find(all, GroupAxis::kDpCp, &Program::Collective::axis);
+  return at == all.end() ? nullptr : &*at;
+}
 
 /// A number of each step, and of these the median.
 template <typename Number>
@@ -124,12 +83,12 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
   if (steps.empty()) throw inputError("it holds no training step");
   for (const RecordedProgram& step : steps) requireUsable(step);
   requireAlike(run);
-  const PlannedWork planned(run, sizes);
+  const PlannedWork planned = plannedWork(run, sizes);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.cp); ++rank) {
     std::vector<RecordedTimes> times;
     times.reserve(steps.size());
     for (const RecordedProgram& step : steps) times.push_back(recordedTimes(step, rank));
-    addRank(planned.of(rank), planned.between(rank), planned.sync(), times);
+    addRank(stagesOf(planned, rank), betweenStages(planned, rank), syncOf(planned), times);
   }
   std::vector<double> step_ns;
   step_ns.reserve(steps.size());
@@ -177,6 +136,7 @@ Calibration Calibrator::fit(bool overlap) const {
   Calibration found;
   found.dtype = runs_.front().run.dtype;
   found.fp8 = runs_.front().run.fp8;
+  found.made_on = runs_.front().run.device;
   found.recordings = static_cast<int>(runs_.size());
   Hardware hardware;
   hardware.overlap = overlap;

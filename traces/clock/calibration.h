@@ -21,6 +21,7 @@ struct Calibration {
   /// Of the recordings, all of them: rates of a device are other ones for other types.
   DType dtype = DType::kFloat32;
   bool fp8 = false;
+  Device made_on = Device::kCpu;
   int recordings = 0;
   double median_error = 0, worst_error = 0;  ///< shares of their own recorded step times
 };

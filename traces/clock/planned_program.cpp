@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/clock/planned_program.h"
 
+#include <limits>
+#include <map>
+
 #include "traces/clock/attended_pairs.h"
+#include "traces/clock/kernel_work.h"
 #include "traces/clock/planned_writer.h"
 #include "traces/core/error.h"
 #include "traces/schema/run_rules.h"
@@ -12,14 +16,17 @@ namespace {
 /// The stages of engine/attention/strategies/README.md, in the order in which ranks visit them.
 class Planner {
  public:
-  Planner(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device)
+  /// `kind`: for whose kernels the engine cuts what is attended.
+  Planner(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device, Device kind,
+          std::vector<std::vector<PlannedStage>>* stages)
       : run_(run),
         layers_(sizes.layers),
         sizes_(run, sizes),
         pairs_(joinedPairs(attendedPairs(run), sizes_.ulysses())),
-        kernels_(kernelWork(run, sizes_.ulysses())),
+        kernels_(device.measured || stages ? kernelsOf(run, sizes_.ulysses(), kind)
+                                           : kernelsThatSkip(run, pairs_)),
         rings_(run.cp / sizes_.ulysses()),
-        writer_(run.cp, device) {}
+        writer_(run.cp, device, stages) {}
 
   Program plan() {
     const Place begin{0, {}, Direction::kForward, {}}, end{0, {}, Direction::kBackward, {}};
@@ -41,7 +48,29 @@ class Planner {
 
  private:
   using Posted = ProgramWriter::Posted;
+  using Kernels = std::map<Direction, std::vector<std::vector<KernelWork>>>;
   static constexpr auto kForward = Direction::kForward, kBackward = Direction::kBackward;
+
+  static Kernels kernelsOf(RunSpec run, std::int32_t ulysses, Device kind) {
+    run.device = kind;
+    return {{kForward, kernelWork(run, ulysses, kForward)},
+            {kBackward, kernelWork(run, ulysses, kBackward)}};
+  }
+
+  /// Of a cluster's kernels nothing is known but that they attend a block in one call, and leave
+  /// out what its mask does.
+  static Kernels kernelsThatSkip(const RunSpec& run,
+                                 const std::vector<std::vector<std::int64_t>>& pairs) {
+    std::vector<std::vector<KernelWork>> work(pairs.size());
+    for (std::size_t ring = 0; ring < pairs.size(); ++ring)
+      for (const std::int64_t attended : pairs[ring]) {
+        KernelWork& of = work[ring].emplace_back();
+        of.pairs = attended;
+        of.calls = of.pieces = 1;
+        of.rows = run.seq_len / static_cast<std::int64_t>(pairs.size());
+      }
+    return {{kForward, work}, {kBackward, work}};
+  }
 
   void activations(const Place& place, int times) {
     for (int i = 0; i < times; ++i)
@@ -119,10 +148,14 @@ class Planner {
       const auto at = static_cast<std::size_t>(ringSeat(r)), of = static_cast<std::size_t>(source);
       if (pairs_[at][of] == 0) continue;
       const WorldRank owner = WorldRank::of(rankAt(source, r));
-      writer_.workOf(WorldRank::of(r), EventKind::kAttend, place,
-                     sizes_.attend(direction, pairs_[at][of], kernels_[at][of]), owner);
-      if (direction == kForward && holds[static_cast<std::size_t>(r)])
-        writer_.workOf(WorldRank::of(r), EventKind::kMerge, place, sizes_.merge(direction), owner);
+      const KernelWork& kernel = kernels_.at(direction)[at][of];
+      StageWork work = sizes_.attend(direction, pairs_[at][of], kernel);
+      const bool in_parts = kernel.pieces > 1;
+      if (rings_ == 1 && in_parts) work.memory_bytes = sizes_.merge(kernel).memory_bytes;
+      writer_.workOf(WorldRank::of(r), EventKind::kAttend, place, work, owner);
+      const bool merges = holds[static_cast<std::size_t>(r)] || (rings_ > 1 && in_parts);
+      if (direction == kForward && merges)
+        writer_.workOf(WorldRank::of(r), EventKind::kMerge, place, sizes_.merge(kernel), owner);
       holds[static_cast<std::size_t>(r)] = true;
     }
   }
@@ -158,7 +191,7 @@ class Planner {
       attend(place, step, kBackward, holds);
       if (returning.exchange != Program::kNone) writer_.wait(returning);
       returning = {};
-      writer_.work(EventKind::kMerge, place, sizes_.merge(kBackward));
+      writer_.work(EventKind::kMerge, place, sizes_.mergeGradients());
       if (rings_ > 1 && (more || !diagonalLast()))
         returning = hop(place, Payload::kDkv, sizes_.dkvBytes(), towards);
       if (moves) writer_.wait(kv);
@@ -180,14 +213,14 @@ class Planner {
     for (int step = 0; step < rings_; ++step) attend(place, step, kBackward, holds);
     if (rings_ > 1) writer_.wait(gather(place, Payload::kDkv, sizes_.dkvBytes()));
     for (int i = 0; i < rings_; ++i)
-      writer_.work(EventKind::kMerge, place, sizes_.merge(kBackward));
+      writer_.work(EventKind::kMerge, place, sizes_.mergeGradients());
   }
 
   const RunSpec& run_;
   const std::int64_t layers_;
   const PlannedSizes sizes_;
   const std::vector<std::vector<std::int64_t>> pairs_;
-  const std::vector<std::vector<KernelWork>> kernels_;
+  const Kernels kernels_;
   const int rings_;
   ProgramWriter writer_;
 };
@@ -204,16 +237,29 @@ RunSpec onCluster(RunSpec run, const ModelSizes& sizes) {
   return run;
 }
 
-}  // namespace
-
-Program plannedProgram(const RunSpec& asked, const ModelSizes& sizes, const DeviceSpeed& device) {
+Program planned(const RunSpec& asked, const ModelSizes& sizes, const DeviceSpeed& device,
+                std::vector<std::vector<PlannedStage>>* stages) {
   constexpr std::int64_t kMostRanks = 1024, kMostSteps = std::int64_t{1} << 22;
   const RunSpec run = onCluster(asked, sizes);
   if (const auto reason = refusal(run)) throw usageError(*reason);
   if (run.cp > kMostRanks || sizes.layers * run.cp * run.cp > kMostSteps)
     throw usageError("cp " + std::to_string(run.cp) + " over " + std::to_string(sizes.layers) +
                      " layers is more than this model replays; use fewer of either");
-  return Planner(run, sizes, device).plan();
+  return Planner(run, sizes, device, asked.device, stages).plan();
+}
+
+}  // namespace
+
+Program plannedProgram(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device) {
+  return planned(run, sizes, device, nullptr);
+}
+
+PlannedWork plannedWork(const RunSpec& run, const ModelSizes& sizes) {
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  PlannedWork work;
+  work.schedule =
+      planned(run, sizes, {"", kEndless, kEndless, kEndless, kEndless, std::nullopt}, &work.stages);
+  return work;
 }
 
 }  // namespace ringscope::traces

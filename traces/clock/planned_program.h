@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
-#include "traces/clock/attended_pairs.h"
 #include "traces/clock/hardware.h"
+#include "traces/clock/kernel_work.h"
 #include "traces/clock/model_sizes.h"
 #include "traces/clock/program.h"
 #include "traces/clock/stage_cost.h"
@@ -19,32 +18,34 @@ namespace ringscope::traces {
 /// traffic of what is no matrix product ÷ the memory's rate, added up.
 struct DeviceSpeed {
   std::string name = "custom";
-  double matmul_flops = 0;              ///< a second, of projections, MLP and logits
-  double attention_flops = 0;           ///< a second, forward
-  double attention_backward_flops = 0;  ///< a second, backward
-  double memory_bytes = 0;              ///< a second
-  /// A second, of what products read: weights, the rows of q and out that a piece of attention goes
-  /// through; endless where what they compute is all.
-  double operand_bytes = std::numeric_limits<double>::infinity();
-  double scores = std::numeric_limits<double>::infinity();  ///< a second, of exponentials; likewise
-  /// A second, of operations on pairs that a mask leaves out after a kernel has computed them, and
-  /// of calls of kernels; endless where a share of the peak has them in it.
-  double masked_flops = std::numeric_limits<double>::infinity();
-  double calls = std::numeric_limits<double>::infinity();
+  double matmul_flops = 0;                   ///< a second, of projections, MLP and logits
+  double attention_flops = 0;                ///< a second, forward
+  double attention_backward_flops = 0;       ///< a second, backward
+  double memory_bytes = 0;                   ///< a second
   std::optional<MeasuredDevice> measured{};  ///< in place of these rates (calibration.h)
 };
 
 /// A device at `efficiency` of its peak in the type of `run`; memory at the same share.
 DeviceSpeed speedOf(const DeviceRates& device, const RunSpec& run, double efficiency);
 
-/// Floating-point operations and bytes of one stage of a rank.
+/// What one stage of a rank does.
 struct StageWork {
   double matmul_flops = 0, attention_flops = 0, attention_backward_flops = 0, memory_bytes = 0;
-  double operand_bytes = 0, scores = 0;
-  double masked_flops = 0, calls = 1;
-  /// By the device's rates; `kind` in a direction by what it was seen to take, where it was
-  /// measured. Throws usageError where that kind was not.
+  /// What products read beside: weights, the rows of q and out that a piece of attention goes
+  /// through.
+  double operand_bytes = 0;
+  double scores = 0;        ///< of attention, each with an exponential
+  double masked_flops = 0;  ///< on pairs that a mask leaves out after a kernel has computed them
+  double calls = 1, tiles = 0, mask_pairs = 0;  ///< of kernels, see KernelWork
+  double small_flops = 0;  ///< of those of attention and masked ones, see KernelWork::small_pairs
+  double events = 1;       ///< in which a recording has it
+
+  /// By the device's rates, of which calls, scores and what a mask leaves out are a share; `kind`
+  /// in a direction by what it was seen to take, where it was measured. Throws usageError where
+  /// that kind was not.
   double seconds(const DeviceSpeed& device, EventKind kind, Direction direction) const;
+  /// In the parts of which a measured time is made.
+  StageSample parts() const;
 };
 
 /// What a rank does and sends in a training step, derived from the sizes.
@@ -62,7 +63,10 @@ class PlannedSizes {
   StageWork loss(Direction direction) const;
   /// `pairs` that it attends, and what kernels do for it.
   StageWork attend(Direction direction, std::int64_t pairs, const KernelWork& kernel) const;
-  StageWork merge(Direction direction) const;
+  /// Of a block that was attended so.
+  StageWork merge(const KernelWork& kernel) const;
+  /// Of dK and dV, into those that travel.
+  StageWork mergeGradients() const;
   StageWork gradSync() const;
   StageWork clip() const;
   StageWork optimizer() const;
@@ -84,6 +88,8 @@ class PlannedSizes {
   std::int64_t q_heads_ = 0, kv_heads_ = 0;            ///< of a tp rank
   std::int64_t q_heads_here_ = 0, kv_heads_here_ = 0;  ///< that a rank attends
   std::int64_t embeddings_ = 0;                        ///< parameters of a rank
+  /// Of parameters: embedding, head and last norm, and nine in a layer of Llama.
+  std::int64_t tensors_ = 0;
   std::int32_t ulysses_ = 1;
   std::int64_t sequences_ = 1;
   double element_ = 4, sum_ = 4;  ///< bytes
@@ -96,5 +102,19 @@ class PlannedSizes {
 /// and count in collectives. Throws usageError for a run that cannot be, and for documents, which
 /// only a recording knows.
 Program plannedProgram(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device);
+
+/// A stage of such a step.
+struct PlannedStage {
+  EventKind kind = EventKind::kAttend;
+  Direction direction = Direction::kForward;
+  StageWork work;
+};
+/// Such a step whatever the device.
+struct PlannedWork {
+  Program schedule;                               ///< in which work takes no time
+  std::vector<std::vector<PlannedStage>> stages;  ///< by rank, in its order
+};
+/// By the engine's own kernels for the device of `run`. Throws as above.
+PlannedWork plannedWork(const RunSpec& run, const ModelSizes& sizes);
 
 }  // namespace ringscope::traces

@@ -36,18 +36,27 @@ double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction d
     if (cost == device.measured->stages.end())
       throw usageError(std::string("no recording to calibrate by has a stage '") + name(kind) +
                        "' in " + name(direction) + "; add one of a run that has");
-    const StageCost &own = cost->second, &between = device.measured->between;
-    const double flops = matmul_flops + attention_flops + attention_backward_flops + masked_flops;
-    return own.fixed * calls + own.per_flop * flops +
-           own.per_byte * (memory_bytes + operand_bytes) + own.per_score * scores + between.fixed +
+    const StageCost& between = device.measured->between;
+    return cost->second.secondsOf(parts()) + between.fixed * events +
            between.per_byte * memory_bytes;
   }
   const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };
   return share(matmul_flops, device.matmul_flops) + share(attention_flops, device.attention_flops) +
          share(attention_backward_flops, device.attention_backward_flops) +
-         share(memory_bytes, device.memory_bytes) + share(operand_bytes, device.operand_bytes) +
-         share(scores, device.scores) + share(masked_flops, device.masked_flops) +
-         share(calls, device.calls);
+         share(memory_bytes, device.memory_bytes);
+}
+
+StageSample StageWork::parts() const {
+  StageSample parts;
+  parts.calls = calls;
+  parts.flops =
+      matmul_flops + attention_flops + attention_backward_flops + masked_flops - small_flops;
+  parts.bytes = memory_bytes + operand_bytes;
+  parts.scores = scores;
+  parts.tiles = tiles;
+  parts.small_flops = small_flops;
+  parts.mask_pairs = mask_pairs;
+  return parts;
 }
 
 PlannedSizes::PlannedSizes(const RunSpec& run, const ModelSizes& sizes)
@@ -59,6 +68,7 @@ PlannedSizes::PlannedSizes(const RunSpec& run, const ModelSizes& sizes)
       q_heads_(sizes.heads / run.tp),
       kv_heads_(std::max<std::int64_t>(1, sizes.kv_heads / run.tp)),
       embeddings_((sizes.tied_embeddings ? 1 : 2) * vocab_ * hidden_),
+      tensors_(9 * layers_ + (sizes.tied_embeddings ? 2 : 3)),
       ulysses_(ulyssesSize(run)),
       sequences_(run.batch / run.dp),
       element_(number(static_cast<std::int64_t>(sizeOf(run.dtype)))),
@@ -127,32 +137,44 @@ StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs,
   const double each = (forward ? 1 : 2.5) * 4 * number(head_dim_ * q_heads_here_ * sequences_);
   (forward ? work.attention_flops : work.attention_backward_flops) = each * number(pairs);
   work.masked_flops = each * number(kernel.pairs - pairs);
-  work.scores = number(q_heads_here_ * sequences_) * number(kernel.pairs);
+  const double heads = number(q_heads_here_ * sequences_);
+  work.scores = heads * number(kernel.pairs - kernel.small_pairs);
+  work.tiles = heads * number(kernel.tiles);
+  work.mask_pairs = number(kernel.mask_pairs);
+  work.small_flops = each * number(kernel.small_pairs);
   work.calls = number(kernel.calls);
   const double rows = number(tokens_ * ulysses_ * q_heads_here_ * head_dim_) * element_;
   work.operand_bytes = passes(direction) * 2 * rows;
+  work.events = number(kernel.pieces);
   return work;
 }
 
-StageWork PlannedSizes::merge(Direction direction) const {
+StageWork PlannedSizes::merge(const KernelWork& kernel) const {
+  StageWork work;
+  const double rows = number(kernel.rows * sequences_ * q_heads_here_ * head_dim_);
+  work.memory_bytes = rows * (2 * sum_ + element_);
+  work.calls = work.events = number(kernel.pieces);
+  return work;
+}
+
+StageWork PlannedSizes::mergeGradients() const {
   StageWork work;
   const double rows = number(tokens_) * ulysses_;
-  if (direction == Direction::kForward)
-    work.memory_bytes = rows * number(q_heads_here_ * head_dim_) * (2 * sum_ + element_);
-  else
-    work.memory_bytes = 2 * rows * number(kv_heads_here_ * head_dim_) * 3 * sum_;
+  work.memory_bytes = 2 * rows * number(kv_heads_here_ * head_dim_) * 3 * sum_;
   return work;
 }
 
 StageWork PlannedSizes::gradSync() const {
   StageWork work;
   work.memory_bytes = 2 * number(gradientBytes());  // joined into one message
+  work.calls = number(tensors_);
   return work;
 }
 
 StageWork PlannedSizes::clip() const {
   StageWork work;
   work.memory_bytes = number(gradientBytes());
+  work.calls = number(tensors_);
   return work;
 }
 
@@ -160,6 +182,7 @@ StageWork PlannedSizes::optimizer() const {
   StageWork work;
   // AdamW reads gradient, both moments and the weight, and writes all but the gradient.
   work.memory_bytes = 7 * number(gradientBytes());
+  work.calls = number(tensors_);
   return work;
 }
 

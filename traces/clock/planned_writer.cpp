@@ -17,8 +17,11 @@ std::uint32_t draw(Program::Rank& rank, const Program::Happening& happening) {
 
 }  // namespace
 
-ProgramWriter::ProgramWriter(std::int32_t ranks, const DeviceSpeed& device) : device_(device) {
+ProgramWriter::ProgramWriter(std::int32_t ranks, const DeviceSpeed& device,
+                             std::vector<std::vector<PlannedStage>>* stages)
+    : device_(device), stages_(stages) {
   program_.ranks.resize(static_cast<std::size_t>(ranks));
+  if (stages_) stages_->resize(program_.ranks.size());
 }
 
 void ProgramWriter::work(EventKind kind, const Place& place, const StageWork& work) {
@@ -27,6 +30,7 @@ void ProgramWriter::work(EventKind kind, const Place& place, const StageWork& wo
 
 void ProgramWriter::workOf(WorldRank who, EventKind kind, const Place& place, const StageWork& work,
                            WorldRank source) {
+  if (stages_) (*stages_)[who.index()].push_back({kind, place.direction, work});
   Program::Rank& rank = program_.ranks[who.index()];
   const auto event = draw(rank, {place, 0, source, WorldRank::none(), kind, Payload::kNone});
   rank.ops.push_back({std::llround(work.seconds(device_, kind, place.direction) * 1e9), kNone,

@@ -14,7 +14,9 @@ namespace ringscope::traces {
 /// and other work: all ranks at once.
 class ProgramWriter {
  public:
-  ProgramWriter(std::int32_t ranks, const DeviceSpeed& device);
+  /// `stages`: where to note what each rank does beside; null: nowhere.
+  ProgramWriter(std::int32_t ranks, const DeviceSpeed& device,
+                std::vector<std::vector<PlannedStage>>* stages);
 
   int ranks() const { return static_cast<int>(program_.ranks.size()); }
 
@@ -46,6 +48,7 @@ class ProgramWriter {
 
   DeviceSpeed device_;
   Program program_;
+  std::vector<std::vector<PlannedStage>>* const stages_;
 };
 
 }  // namespace ringscope::traces

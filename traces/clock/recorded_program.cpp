@@ -8,6 +8,7 @@
 
 #include "traces/clock/recorded_rank.h"
 #include "traces/core/prose.h"
+#include "traces/core/stopped.h"
 #include "traces/query/framework.h"
 
 namespace ringscope::traces {
@@ -24,7 +25,8 @@ std::vector<Event> eventsOfSteps(const Trace& trace, WorldRank rank, std::int32_
 /// Pairs sends with receives, and members of collectives, over all ranks.
 class Joiner {
  public:
-  Joiner(const Trace& trace, RecordedProgram& recorded) : trace_(trace), recorded_(recorded) {}
+  Joiner(const std::vector<GroupRecord>& groups, RecordedProgram& recorded)
+      : groups_(groups), recorded_(recorded) {}
 
   void add(std::size_t r, RecordedRank rank) {
     for (const RecordedRank::Transfer& transfer : rank.transfers)
@@ -89,10 +91,8 @@ class Joiner {
     const Event& event = recorded_.events[r][e];
     const auto [at, added] = collective_of_.try_emplace(event.flow, collectives.size());
     if (added) {
-      const auto& groups = trace_.groups();
-      const auto group = std::find_if(groups.begin(), groups.end(),
-                                      [&](const auto& g) { return g.id == event.group; });
-      const bool known = group != groups.end();
+      const auto group = std::ranges::find(groups_, event.group, &GroupRecord::id);
+      const bool known = group != groups_.end();
       expected_.push_back(known ? static_cast<std::int32_t>(group->members.size()) : 1);
       collectives.push_back(
           {event.bytes, expected_.back(), 0, known ? group->axis : GroupAxis::kOther});
@@ -101,7 +101,7 @@ class Joiner {
     return static_cast<std::uint32_t>(at->second);
   }
 
-  const Trace& trace_;
+  const std::vector<GroupRecord>& groups_;
   RecordedProgram& recorded_;
   std::unordered_map<std::uint64_t, std::size_t> message_of_, collective_of_;
   std::vector<std::int32_t> expected_;  ///< members, by collective
@@ -132,10 +132,10 @@ class Needs {
     empty_ += events.empty();
   }
 
-  void finish(const Trace& trace) {
+  void finish(const StepEvents& step) {
     const auto lacks = [this](const std::string& sentence) { recorded_.lacks.push_back(sentence); };
     // Of somebody else's job only what it lacks is said: it is no run of ours.
-    const auto own_run = [foreign = isForeign(trace)](const std::string& advice) {
+    const auto own_run = [foreign = step.foreign](const std::string& advice) {
       return foreign ? std::string() : advice;
     };
     if (empty_ > 0)
@@ -163,12 +163,11 @@ class Needs {
     if (pending_ > 0)
       lacks(describeCount(pending_, "event") +
             " whose times never came: the recording was cut off");
-    const RunSpec* run = trace.run();
-    if (transfers_ == 0 && run && run->cp > 1)
-      lacks("it holds no messages, though " + std::to_string(run->cp) + " ranks share a sequence" +
-            own_run("; record with ringscope train --trace"));
-    if (trace.end() && trace.end()->dropped_events > 0)
-      lacks(describeCount(static_cast<std::int64_t>(trace.end()->dropped_events), "event") +
+    if (transfers_ == 0 && step.run && step.run->cp > 1)
+      lacks("it holds no messages, though " + std::to_string(step.run->cp) +
+            " ranks share a sequence" + own_run("; record with ringscope train --trace"));
+    if (step.dropped > 0)
+      lacks(describeCount(static_cast<std::int64_t>(step.dropped), "event") +
             " dropped while recording; record fewer steps or values at once");
   }
 
@@ -196,27 +195,47 @@ std::int64_t recordedTime(const std::vector<std::vector<Event>>& ranks) {
 
 }  // namespace
 
+std::size_t StepEvents::count() const {
+  std::size_t count = 0;
+  for (const auto& events : of_rank) count += events.size();
+  return count;
+}
+
+StepEvents stepEvents(const Trace& trace, std::int32_t first_step, std::int32_t last_step) {
+  StepEvents step;
+  for (int r = 0; r < trace.worldSize(); ++r)
+    step.of_rank.push_back(eventsOfSteps(trace, WorldRank::of(r), first_step, last_step));
+  if (trace.run()) step.run = *trace.run();
+  step.groups = trace.groups();
+  step.dropped = trace.end() ? trace.end()->dropped_events : 0;
+  step.foreign = isForeign(trace);
+  return step;
+}
+
 RecordedProgram recordedProgram(const Trace& trace, std::int32_t first_step,
                                 std::int32_t last_step) {
+  return recordedProgram(stepEvents(trace, first_step, last_step));
+}
+
+RecordedProgram recordedProgram(StepEvents step, const std::stop_token& stop) {
   RecordedProgram recorded;
-  const RunSpec* run = trace.run();
-  recorded.own_cores = run && run->cores > 0 && run->worldSize() <= run->cores;
-  const auto ranks = static_cast<std::size_t>(
-      std::max<std::int32_t>(trace.worldSize(), run ? run->worldSize() : 0));
+  const std::int32_t world = step.run ? step.run->worldSize() : 0;
+  recorded.own_cores = step.run && step.run->cores > 0 && world <= step.run->cores;
+  recorded.events = std::move(step.of_rank);
+  const std::size_t ranks = std::max(recorded.events.size(), static_cast<std::size_t>(world));
   recorded.program.ranks.resize(ranks);
   recorded.events.resize(ranks);
-  Joiner joiner(trace, recorded);
+  Joiner joiner(step.groups, recorded);
   Needs needs(recorded);
   for (std::size_t r = 0; r < ranks; ++r) {
-    if (static_cast<int>(r) < trace.worldSize())
-      recorded.events[r] = eventsOfSteps(trace, WorldRank::of(r), first_step, last_step);
+    if (stop.stop_requested()) throw Stopped();
     RecordedRank rank = recordedRank(recorded.events[r], recorded.own_cores);
     recorded.outside_ns += rank.outside_ns / static_cast<std::int64_t>(ranks);
     needs.look(recorded.events[r], rank);
     joiner.add(r, std::move(rank));
   }
   joiner.finish();
-  needs.finish(trace);
+  needs.finish(step);
   recorded.recorded_ns = recordedTime(recorded.events);
   if (ranks == 0) recorded.lacks.push_back("it holds no events");
   if (!recorded.own_cores && recorded.outside_ns > 0)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,11 +30,27 @@ struct RecordedProgram {
   bool usable() const { return lacks.empty(); }
 };
 
-/// The schedule of training steps first to last, both included, read from what was recorded: stages
+/// What was recorded of some training steps, apart from its trace: any thread may have it.
+struct StepEvents {
+  std::vector<std::vector<Event>> of_rank;
+  std::optional<RunSpec> run;
+  std::vector<GroupRecord> groups;
+  std::uint64_t dropped = 0;  ///< events, in the whole recording
+  bool foreign = false;       ///< of somebody else's program
+
+  std::size_t count() const;
+};
+/// Of training steps first to last, both included.
+StepEvents stepEvents(const Trace& trace, std::int32_t first_step, std::int32_t last_step);
+
+/// The schedule of these training steps, read from what was recorded: stages
 /// with their CPU time (of a device's queue: with its time), messages, exchanges, collectives. What
 /// a stage holds inside (collectives, posts) cuts its time in proportion to the recorded clock. A
 /// pause and verification are left out. Between events of a rank the recorded clock counts as its
-/// work where every rank had its own core, and as nothing elsewhere. O(n log n) in events.
+/// work where every rank had its own core, and as nothing elsewhere. O(n log n) in events. Throws
+/// Stopped soon after `stop` asks for it.
+RecordedProgram recordedProgram(StepEvents events, const std::stop_token& stop = {});
+/// Of training steps first to last, both included.
 RecordedProgram recordedProgram(const Trace& trace, std::int32_t first_step,
                                 std::int32_t last_step);
 

@@ -9,6 +9,7 @@
 #include "traces/clock/replay_state.h"
 #include "traces/clock/timeline.h"
 #include "traces/core/error.h"
+#include "traces/core/stopped.h"
 
 namespace ringscope::traces {
 namespace {
@@ -55,10 +56,11 @@ class Replay {
     }
   }
 
-  ReplayState run() {
+  ReplayState run(const std::stop_token& stop) {
     for (std::uint32_t r = 0; r < at_.size(); ++r) woken_.push_back(r);
     advanceWoken();
     while (!moving_.empty()) {
+      if (stop.stop_requested()) throw Stopped();
       const Movement next = moving_.top();
       moving_.pop();
       next.arriving ? arrive(next) : leave(next);
@@ -261,9 +263,10 @@ class Replay {
 
 }  // namespace
 
-ReplayState replayState(const Program& program, const Hardware& hardware) {
+ReplayState replayState(const Program& program, const Hardware& hardware,
+                        const std::stop_token& stop) {
   requireSensible(hardware);
-  return Replay(program, hardware).run();
+  return Replay(program, hardware).run(stop);
 }
 
 }  // namespace ringscope::traces

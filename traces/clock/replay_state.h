@@ -52,7 +52,8 @@ inline bool sendsIn(const Program::Message& message, std::size_t rank, std::uint
 }
 
 /// Replays a program; see replay().
-ReplayState replayState(const Program& program, const Hardware& hardware);
+ReplayState replayState(const Program& program, const Hardware& hardware,
+                        const std::stop_token& stop);
 
 /// Of an ended replay.
 std::vector<WaitCost> waitCosts(const Program& program, const ReplayState& state);

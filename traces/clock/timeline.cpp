@@ -93,8 +93,9 @@ CommunicationSum ModelTimeline::sum(const CommunicationFilter& filter) const {
   return sum;
 }
 
-ModelTimeline replay(const Program& program, const Hardware& hardware) {
-  const ReplayState state = replayState(program, hardware);
+ModelTimeline replay(const Program& program, const Hardware& hardware,
+                     const std::stop_token& stop) {
+  const ReplayState state = replayState(program, hardware, stop);
   ModelTimeline timeline;
   drawOps(program, state, timeline);
   drawMessages(program, state, timeline);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -86,7 +87,8 @@ struct ModelTimeline {
 /// of their receivers after the sender, as NCCL's all-to-all does, so that they do not collide.
 /// Deterministic; O(n log n) in ops and messages.
 /// Throws usageError for hardware that cannot be, inputError when ranks wait for each other for
-/// ever.
-ModelTimeline replay(const Program& program, const Hardware& hardware);
+/// ever, Stopped soon after `stop` asks for it.
+ModelTimeline replay(const Program& program, const Hardware& hardware,
+                     const std::stop_token& stop = {});
 
 }  // namespace ringscope::traces

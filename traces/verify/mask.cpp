@@ -5,15 +5,11 @@
 #include <limits>
 #include <utility>
 
+#include "traces/core/floor_div.h"
 #include "traces/schema/token_runs.h"
 
 namespace ringscope::traces {
 namespace {
-
-/// Rounds down, also below zero.
-std::int64_t floorDiv(std::int64_t a, std::int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
 
 /// The part of a run that lies in a document, by the run's own indices.
 std::pair<std::int64_t, std::int64_t> within(const ShardRun& run, const TokenRun& document) {

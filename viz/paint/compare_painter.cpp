@@ -39,13 +39,10 @@ class Layout {
     }
     placeVerdict();
     settings = TextPart::under(main_, "SETTINGS THAT DIFFER", {words(join(scene.settings, " · "))});
+    placeTable();
     placePositions();
     placeMap();
-    if (!wide) placeRest(main_);
-    table = PlaceTable(QPointF(main_.left(), main_.bottom() + kTitle + 4), main_.width(),
-                       scene.places.size());
-    main_.setBottom(table.box().bottom() + kGap);
-    if (wide) placeRest(beside_);
+    placeRest(wide ? beside_ : main_);
     bottom = std::max(main_.bottom(), beside_.bottom()) + kTitle;
   }
 
@@ -96,6 +93,14 @@ class Layout {
     doctor = TextPart::under(column, "DOCTOR ON B BY ITSELF", said);
     remarks = TextPart::under(column, "", eachAfter("◆ ", scene_.remarks));
     left_out = TextPart::under(column, "NOT COMPARED", eachAfter("– ", scene_.left_out));
+  }
+  void placeTable() {
+    table = PlaceTable(QPointF(main_.left(), main_.bottom() + kTitle + 4), main_.width(),
+                       scene_.places.size());
+    const double rows = scene_.places.empty()
+                            ? wrappedHeight(words(scene_.no_places), textFont(12), main_.width())
+                            : table.box().height();
+    main_.setBottom(table.box().top() + rows + kGap);
   }
   void placePositions() {
     if (scene_.positions_a.empty()) return;

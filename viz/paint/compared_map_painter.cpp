@@ -146,6 +146,8 @@ QStringList lacksOf(const ComparedMap& map) {
 
 double comparedMapHeight(double width, const ComparedMap& map) {
   if (map.title.empty()) return 0;
+  if (map.empty() && !map.reading)
+    return kPartTitle + wrappedHeight(words(map.note), textFont(12), width);
   double height = kPartTitle + kBody + kAxis + kScale + sentenceHeight(width, map);
   for (const QString& sentence : lacksOf(map))
     height += wrappedHeight(sentence, textFont(12), width) + 2;

@@ -154,8 +154,9 @@ ComparedMap makeComparedMap(const MapSubject& subject, std::shared_ptr<const Dif
     return scene;
   }
   if (!map) {
+    scene.reading = problem.empty();
     scene.note =
-        problem.empty() ? "Reading " + nameOf(subject.tensor) + " of both …" : "▲ " + problem;
+        scene.reading ? "Reading " + nameOf(subject.tensor) + " of both …" : "▲ " + problem;
     return scene;
   }
   addLacks("A", map->missing, scene.lacks);

@@ -26,6 +26,7 @@ struct ComparedMap {
   MapSubject subject;
   std::string title;               ///< "|A − B| OF k, LAYER 0 · FORWARD, BY HEAD AND TOKEN"
   std::string note;                ///< in its place: why there is none; empty: there is one
+  bool reading = false;            ///< it is being made
   std::vector<std::string> lines;  ///< "head 0", "seq 1, head 0", "seq 0"
   std::string unit;                ///< what a difference is said in: "of its size", "positions"
   double low = 0.1, high = 1;      ///< powers of ten between which colours go, logarithmically

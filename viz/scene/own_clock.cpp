@@ -6,6 +6,7 @@
 
 #include "traces/clock/prediction.h"
 #include "traces/core/prose.h"
+#include "traces/core/stopped.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {
@@ -71,9 +72,9 @@ void findEvents(const OwnClock& clock, const SpanPlace& at, Take take) {
 
 }  // namespace
 
-RecordedStep recordedStep(const traces::Trace& trace, std::int32_t train_step) {
+RecordedStep recordedStep(traces::StepEvents events, const std::stop_token& stop) {
   return std::make_shared<const traces::RecordedProgram>(
-      traces::recordedProgram(trace, train_step, train_step));
+      traces::recordedProgram(std::move(events), stop));
 }
 
 std::string whyNoModel(const traces::RecordedProgram& recorded) {
@@ -91,14 +92,16 @@ std::int64_t OwnClock::recordedAt(WorldRank rank, double axis_ns) const {
 }
 
 std::shared_ptr<const OwnClock> makeOwnClock(RecordedStep recorded, std::int32_t train_step,
-                                             const traces::Hardware& hardware) {
+                                             const traces::Hardware& hardware,
+                                             const std::stop_token& stop) {
   auto clock = std::make_shared<OwnClock>();
   clock->train_step = train_step;
   clock->hardware = hardware;
-  clock->timeline = traces::replay(recorded->program, hardware);
+  clock->timeline = traces::replay(recorded->program, hardware, stop);
   clock->events = recorded->events;
   TracksBuilder builder;
-  for (std::size_t r = 0; r < clock->events.size(); ++r)
+  for (std::size_t r = 0; r < clock->events.size(); ++r) {
+    if (stop.stop_requested()) throw traces::Stopped();
     for (std::size_t e = 0; e < clock->events[r].size(); ++e) {
       Event& event = clock->events[r][e];
       const traces::ClockSpan& span = clock->timeline.spans[r][e];
@@ -106,6 +109,7 @@ std::shared_ptr<const OwnClock> makeOwnClock(RecordedStep recorded, std::int32_t
       event.end_ns = span.end_ns;
       if (!isLeftOut(event.kind)) builder.take(event);
     }
+  }
   clock->tracks = builder.finish(false);
   clock->recorded = std::move(recorded);
   for (std::size_t r = 0; r < clock->events.size(); ++r) clock->knots.push_back(knotsOf(*clock, r));

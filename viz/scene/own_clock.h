@@ -15,7 +15,8 @@ namespace ringscope::viz {
 /// The recorded schedule of one training step, which is replayed as often as a link or a device is
 /// tried. Null where nothing is shown.
 using RecordedStep = std::shared_ptr<const traces::RecordedProgram>;
-RecordedStep recordedStep(const traces::Trace& trace, std::int32_t train_step);
+/// On any thread; throws traces::Stopped.
+RecordedStep recordedStep(traces::StepEvents events, const std::stop_token& stop = {});
 /// Why there is no model of it, with the capture that would give one; empty: there is one.
 std::string whyNoModel(const traces::RecordedProgram& recorded);
 
@@ -45,7 +46,8 @@ struct OwnClock {
 
 /// Replays; throws what traces::replay() throws. `recorded` must be usable.
 std::shared_ptr<const OwnClock> makeOwnClock(RecordedStep recorded, std::int32_t train_step,
-                                             const traces::Hardware& hardware);
+                                             const traces::Hardware& hardware,
+                                             const std::stop_token& stop = {});
 
 /// The event at the model's times of a stretch of its tracks; nothing: it is none of them.
 std::optional<traces::Event> eventOf(const OwnClock& clock, const SpanPlace& at);

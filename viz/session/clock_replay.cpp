@@ -25,30 +25,59 @@ ClockReplay::ClockReplay(QObject* parent) : QObject(parent) {
   });
 }
 
-void ClockReplay::show(const Session& session, std::int32_t train_step) {
-  const bool same = recorded_ && train_step_ == train_step && generation_ == session.generation() &&
-                    events_ == session.trace().eventCount();
-  if (same) return;
+void ClockReplay::read(const Session& session, std::int32_t train_step) {
+  const bool same = train_step_ == train_step && generation_ == session.generation();
+  // A live run has more every time: what is under way of this step is ended first.
+  if (same && (events_ == session.trace().eventCount() || replaying())) return;
   train_step_ = train_step;
   generation_ = session.generation();
   events_ = session.trace().eventCount();
-  clock_.reset();
+  replayed_ = false;
+  background_.cancel("read");
   background_.cancel("replay");
-  recorded_ = recordedStep(session.trace(), train_step);
-  replay();
+  if (!same) {
+    clock_.reset();
+    recorded_.reset();
+    why_ = "The schedule of this step is being read.";
+  }
+  auto step = std::make_shared<traces::StepEvents>(
+      traces::stepEvents(session.trace(), train_step, train_step));
+  if (step->count() <= kAtOnceReplayed) {
+    recorded_ = recordedStep(std::move(*step));
+    why_ = whyNoModel(*recorded_);
+    return;
+  }
+  background_.request(
+      "read",
+      [step](const std::stop_token& stop) { return recordedStep(std::move(*step), stop); },
+      [this](const RecordedStep& recorded) { takeStep(recorded); });
+}
+
+void ClockReplay::takeStep(const RecordedStep& step) {
+  recorded_ = step;
+  why_ = whyNoModel(*recorded_);
+  if (wanted_) replay();
+  Q_EMIT changed();
+}
+
+void ClockReplay::show(const Session& session, std::int32_t train_step) {
+  wanted_ = true;
+  read(session, train_step);
+  if (recorded_ && !replayed_ && !replaying()) replay();
 }
 
 void ClockReplay::setHardware(const traces::Hardware& hardware) {
   if (hardware_ == hardware) return;
   hardware_ = hardware;
-  if (!recorded_ || replaying()) return;  // the newest is replayed when that has ended
+  if (!recorded_ || !wanted_ || replaying()) return;  // the newest is replayed after what is under way
   replay();
   if (!replaying()) Q_EMIT changed();
 }
 
 void ClockReplay::replay() {
+  replayed_ = true;
   why_ = whyNoModel(*recorded_);
-  if (!why_.empty()) return;
+  if (!why_.empty()) return clock_.reset();
   if (eventsOf(*recorded_) <= kAtOnceReplayed) {
     try {
       clock_ = makeOwnClock(recorded_, train_step_, hardware_);
@@ -60,8 +89,8 @@ void ClockReplay::replay() {
   if (!clock_) why_ = "The schedule of this step is being replayed.";
   background_.request(
       "replay",
-      [recorded = recorded_, step = train_step_, hardware = hardware_](const std::stop_token&) {
-        return makeOwnClock(recorded, step, hardware);
+      [recorded = recorded_, step = train_step_, hardware = hardware_](const std::stop_token& stop) {
+        return makeOwnClock(recorded, step, hardware, stop);
       },
       [this](const std::shared_ptr<const OwnClock>& clock) { take(clock); });
 }

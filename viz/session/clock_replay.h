@@ -9,15 +9,17 @@
 
 namespace ringscope::viz {
 
-/// The own-device clock of the training step on show: its schedule is read once, and replayed with
-/// each link or device that is tried. What would take longer than a frame is replayed on a thread;
-/// there is one at a time, and only the newest wish waits for it. GUI thread only.
+/// The own-device clock of the training step on show: its schedule is put together once, and
+/// replayed with each link or device that is tried. What would take longer than a frame is done on
+/// a thread; there is one at a time, and only the newest wish waits for it. GUI thread only.
 class ClockReplay : public QObject {
   Q_OBJECT
  public:
   explicit ClockReplay(QObject* parent = nullptr);
 
-  /// Another training step, or more of the same.
+  /// Another training step, or more of the same: its schedule alone.
+  void read(const Session& session, std::int32_t train_step);
+  /// And its replay.
   void show(const Session& session, std::int32_t train_step);
   void setHardware(const traces::Hardware& hardware);
   const traces::Hardware& hardware() const { return hardware_; }
@@ -26,16 +28,17 @@ class ClockReplay : public QObject {
   /// why() says why.
   const std::shared_ptr<const OwnClock>& clock() const { return clock_; }
   const std::string& why() const { return why_; }
-  /// The schedule that is replayed; null: none has been read.
+  /// The schedule that is replayed; null: there is none yet.
   const RecordedStep& recorded() const { return recorded_; }
   bool replaying() const { return background_.busy(); }
 
  Q_SIGNALS:
-  /// Another clock(), or another why().
+  /// Another clock(), recorded() or why().
   void changed();
 
  private:
   void replay();
+  void takeStep(const RecordedStep& step);
   void take(const std::shared_ptr<const OwnClock>& clock);
   void fail(const std::string& problem);
 
@@ -46,6 +49,7 @@ class ClockReplay : public QObject {
   std::size_t events_ = 0;  // of the recording when the step was read
   std::shared_ptr<const OwnClock> clock_;
   std::string why_;
+  bool wanted_ = false, replayed_ = false;  // the replay of this schedule
   Background background_;
 };
 

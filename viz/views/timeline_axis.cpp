@@ -45,8 +45,8 @@ void TimelineView::makeAxes() {
   connect(box_, &ClockBox::hardwareChanged, &replay_, &ClockReplay::setHardware);
   connect(box_->path(), &QCheckBox::toggled, this, [this] { makeChart(); });
   connect(&replay_, &ClockReplay::changed, this, [this] {
-    if (!isVisible() || !ownDevices()) return;
-    keepSelected();
+    if (!isVisible() || (!ownDevices() && !box_->path()->isChecked())) return;
+    if (ownDevices()) keepSelected();
     makeChart();
   });
 }
@@ -91,9 +91,8 @@ void TimelineView::findTracks() {
   const std::int32_t step = cursor().place.train_step;
   scene_.model = ownDevices();
   if (scene_.model) {
-    const RecordedStep before = replay_.recorded();
     replay_.show(viewing_.session, modelledStep());
-    if (before != replay_.recorded()) findDevices();
+    findDevices();
     scene_.tracks = replay_.clock() ? replay_.clock()->tracks : nullptr;
     if (!replay_.why().empty()) why_empty_ = replay_.why();
   } else {
@@ -111,9 +110,12 @@ std::int32_t TimelineView::modelledStep() const {
 }
 
 void TimelineView::findDevices() {
+  if (devices_of_ == replay_.recorded()) return;
+  devices_of_ = replay_.recorded();
+  if (!devices_of_) return;
   std::vector<traces::DeviceScale> scales;
   for (const auto& preset : traces::devicePresets())
-    scales.push_back(traces::deviceScale(*replay_.recorded(), viewing_.session.trace().run(),
+    scales.push_back(traces::deviceScale(*devices_of_, viewing_.session.trace().run(),
                                          preset.value, ClockBox::kEfficiency));
   box_->setDevices(std::move(scales));
 }
@@ -125,7 +127,9 @@ void TimelineView::findChain() {
     scene_.chain = criticalChain(*account_clock_);
   } else if (!ownDevices() && scene_.tracks) {
     const traces::Trace& trace = viewing_.session.trace();
-    const RecordedStep recorded = recordedStep(trace, cursor().place.train_step);
+    replay_.read(viewing_.session, cursor().place.train_step);
+    const RecordedStep recorded = replay_.recorded();
+    if (!recorded) return;  // it comes later
     scene_.chain = recordedChain(*recorded, scene_.tracks->folds);
     if (!scene_.chain) account_.sections.push_back(whyNoRecordedChain(*recorded, trace));
   }

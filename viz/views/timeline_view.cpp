@@ -116,7 +116,8 @@ void TimelineView::makeAccount() {
   const auto model = clock();
   const bool path = box_->path()->isChecked();
   if (account_of_ == of && account_version_ == viewing_.session.version() &&
-      account_clock_ == model && account_path_ == path && account_model_ == ownDevices())
+      account_clock_ == model && account_path_ == path && account_model_ == ownDevices() &&
+      account_step_ == replay_.recorded())
     return;
   account_of_ = of;
   account_version_ = viewing_.session.version();
@@ -125,6 +126,7 @@ void TimelineView::makeAccount() {
   account_model_ = ownDevices();
   account_ = accountOnAxis();
   findChain();
+  account_step_ = replay_.recorded();
   scene_.captions.clear();
   if (account_.timed)
     for (const RankAccount& rank : account_.ranks)

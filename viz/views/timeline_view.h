@@ -38,7 +38,9 @@ class TimelineView : public View {
   /// Changes the axis, as O does.
   void setOwnDevices(bool own) override { (own ? own_axis_ : recorded_axis_)->click(); }
   /// A model is under way, and what is drawn is not it yet.
-  bool isMaking() const override { return ownDevices() && replay_.replaying(); }
+  bool isMaking() const override {
+    return (ownDevices() || box_->path()->isChecked()) && replay_.replaying();
+  }
   /// Null: the axis is that of the recording, or there is no model of it.
   std::shared_ptr<const OwnClock> clock() const { return ownDevices() ? replay_.clock() : nullptr; }
   /// Shapes of the last frame.
@@ -120,6 +122,7 @@ class TimelineView : public View {
   QElapsedTimer since_made_;
   QTimer late_, reading_;
   ClockReplay replay_;
+  RecordedStep devices_of_, account_step_;  // of which the box's devices and the account are
   std::shared_ptr<const OwnClock> account_clock_;  // that the account is of
   bool account_path_ = false, account_model_ = false;
   QToolButton *recorded_axis_, *own_axis_;

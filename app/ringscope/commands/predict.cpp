@@ -130,6 +130,7 @@ Calibration calibrationOf(const Options& o) {
 /// The asked run, in the type of the recordings: without --dtype in that one.
 RunSpec alike(const Options& o, const Calibration& calibration) {
   RunSpec run = o.run;
+  run.device = calibration.made_on;
   if (!o.named_type) run.dtype = calibration.dtype;
   const auto of = [](DType dtype, bool fp8) {
     return std::string("--dtype ") + name(dtype) + (fp8 ? " --fp8" : "");

@@ -38,11 +38,7 @@ void setHeads(ScheduleRecord& record, const PlannedAttention& p, int ulysses) {
 }
 
 std::vector<traces::PieceRecord> records(const std::vector<Piece>& pieces) {
-  std::vector<traces::PieceRecord> result;
-  result.reserve(pieces.size());
-  for (const Piece& p : pieces)
-    result.push_back({p.q_begin, p.q_end, p.k_begin, p.k_end, p.mask, p.band_low, p.band_high});
-  return result;
+  return {pieces.begin(), pieces.end()};
 }
 
 }  // namespace
