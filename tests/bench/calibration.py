@@ -157,7 +157,7 @@ class Bench:
         config = draw_config(rng, self.on_gpu)
         model = self.place / f"model-{number}"
         write_model(model, config, rng)
-        cp = 1 if self.on_gpu or number // 2 % 4 == 0 else 2  # of each half a quarter
+        cp = 1 if self.on_gpu or number // 2 % 2 == 0 else 2  # half of each half
         run = draw_run(rng, config, cp, self.on_gpu)
         run = widened(rng, run, config) if self.wide else run
         run += ["--dtype", self.dtype] + ["--fp8"] * self.fp8

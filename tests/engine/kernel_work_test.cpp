@@ -22,11 +22,13 @@ void add(KernelWork& all, const Piece& piece, bool small_in_float) {
   if (piece.mask == traces::PieceMask::kTileMask) all.mask_pairs += rows * keys;
   for (std::int64_t row = 0; row < rows; ++row) {
     const bool causal = piece.mask == traces::PieceMask::kCausal;
-    const std::int64_t seen = causal ? std::min({keys, rows, (row / part + 1) * part}) : keys;
-    all.pairs += seen;
-    if (small) all.small_pairs += seen;
-    if (row % part == 0 && !small)
-      for (std::int64_t key = 0; key < seen; key += 512) ++all.tiles;
+    const std::int64_t seen = causal ? std::min(keys, (row / part + 1) * part) : keys;
+    for (std::int64_t key = 0; key < seen; key += 512) {
+      const std::int64_t computed = std::min<std::int64_t>(512, keys - key);
+      all.pairs += computed;
+      if (small) all.small_pairs += computed;
+      if (row % part == 0 && !small) ++all.tiles;
+    }
   }
 }
 

@@ -18,7 +18,8 @@ std::int64_t rowsOfTile(std::int64_t rows) {
   return rows >= kMany ? 256 : rows >= kSome ? 64 : 32;
 }
 
-/// Of one call. A causal square's rows are computed to the last key that any of their tile sees.
+/// Of one call. A causal square's rows are computed with all keys of the tiles that any of them
+/// sees.
 KernelWork workOf(const Piece& piece) {
   constexpr std::int64_t kKeys = 512;
   const std::int64_t rows = piece.q_end - piece.q_begin, keys = piece.k_end - piece.k_begin;
@@ -32,9 +33,9 @@ KernelWork workOf(const Piece& piece) {
     return work;
   }
   for (std::int64_t row = 0; row < rows; row += part) {
-    const std::int64_t seen = std::min(keys, row + part);
-    work.pairs += std::min(part, rows - row) * seen;
-    work.tiles += tilesOf(seen, kKeys);
+    const std::int64_t tiles = tilesOf(std::min(keys, row + part), kKeys);
+    work.pairs += std::min(part, rows - row) * std::min(keys, tiles * kKeys);
+    work.tiles += tiles;
   }
   return work;
 }
