@@ -3,6 +3,7 @@
 
     python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12] [--seconds 0] [--tries 1]
                                            [--wide] [--dtype bfloat16] [--fp8] [--device cuda] [--keep FOLDER]
+                                           [--exchange]
 
 Random small models and runs of one and two rank threads, a core each, are trained and recorded. Every
 second one is for `ringscope predict --calibrate`, which then plans the others: those of one rank by those
@@ -10,7 +11,8 @@ of one rank, since a busy neighbour makes a core slower. Run it on an idle machi
 Where others share the machine unseen, --tries records each run so many times, in turns, and keeps of each
 the recording whose steps were quickest. With --wide runs of two ranks also share the batch (dp) or the weights (tp),
 and some recompute. With --device cuda all runs are of one rank on a GPU, larger and in
-bfloat16 where nothing else is asked for.
+bfloat16 where nothing else is asked for. --keep leaves the recordings in a folder; where that is there, those
+in it are planned again. With --exchange the other half calibrates.
 """
 
 import argparse
@@ -54,9 +56,11 @@ def shapes_of(config):
 
 def write_model(folder, config, rng):
     """A folder that `train --model` and `predict --model` read."""
+    some = array.array("f", [rng.gauss(0, 0.05) for _ in range(4099)])
+    if folder.exists():
+        return  # of recordings that were kept
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    some = array.array("f", [rng.gauss(0, 0.05) for _ in range(4099)])
     header, parts, at = {}, [], 0
     for name, shape in shapes_of(config).items():
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
@@ -198,18 +202,21 @@ def main():
     parser.add_argument("--dtype", choices=("float32", "bfloat16"))
     parser.add_argument("--fp8", action="store_true")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--keep", help="a folder that is not there yet")
+    parser.add_argument("--keep", help="a folder for the recordings, or with those of the same options")
+    parser.add_argument("--exchange", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
+        kept = asked.keep is not None and pathlib.Path(asked.keep).exists()
         bench = Bench(asked, pathlib.Path(asked.keep or temporary))
         runs = [bench.draw(number, asked.seed) for number in range(asked.runs)]
-        for bench.turn in range(asked.tries + (asked.seconds > 0)):
+        for bench.turn in range(0 if kept else asked.tries + (asked.seconds > 0)):
             for trace, options in runs:
                 bench.record(trace, options)
         errors = []
-        for trace, options in runs[1::2]:
+        known, unseen = (runs[1::2], runs[::2]) if asked.exchange else (runs[::2], runs[1::2])
+        for trace, options in unseen:
             recorded = bench.recorded_ms(trace)
-            alike = [other for other, its in runs[::2] if ranks_of(its) == ranks_of(options)]
+            alike = [other for other, its in known if ranks_of(its) == ranks_of(options)]
             predicted = bench.predicted_ms(options, alike)
             errors.append(abs(predicted / recorded - 1))
             print("%8.2f ms predicted %8.2f ms recorded %+6.1f %%  %s" % (
