@@ -123,7 +123,8 @@ void takeAdvice(std::string& words) {
 }  // namespace
 
 bool expectWhyNoModel(const traces::Trace& trace, int train_step) {
-  const std::string says = viz::whyNoModel(*viz::recordedStep(traces::stepEvents(trace, train_step, train_step)));
+  const std::string says =
+      viz::whyNoModel(*viz::recordedStep(traces::stepEvents(trace, train_step, train_step)));
   SCOPED_TRACE(says);
   const Lacks meant(trace, train_step);
   std::string words = says;

@@ -129,7 +129,8 @@ TEST(OwnClockTest, TheCriticalPathOfAQuickRingIsWork) {
 
 TEST(OwnClockTest, AsRecordedThePathOfSharedCoresIsNotKnown) {
   const auto trace = test::traceOf(test::OwnClockCase::ring(1000));
-  const AccountSection section = whyNoRecordedChain(*recordedStep(traces::stepEvents(*trace, 0, 0)), *trace);
+  const AccountSection section =
+      whyNoRecordedChain(*recordedStep(traces::stepEvents(*trace, 0, 0)), *trace);
   EXPECT_FALSE(recordedChain(*recordedStep(traces::stepEvents(*trace, 0, 0)), {}));
   EXPECT_TRUE(section.rows.empty());
   EXPECT_NE(section.sentence.find("4 virtual ranks took turns on 1 core"), std::string::npos)
@@ -139,7 +140,8 @@ TEST(OwnClockTest, AsRecordedThePathOfSharedCoresIsNotKnown) {
 TEST(OwnClockTest, WithACoreForEachRankThePathIsReadFromRecordedWaits) {
   std::string text = kSwap;
   text.replace(text.find("cores=1"), 7, "cores=2");
-  const auto chain = recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
+  const auto chain =
+      recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
   ASSERT_TRUE(chain);
   // Rank 1 ends last. Its wait ended when its own message had left at 900, which it had posted
   // last, at 199, when it began.
@@ -159,7 +161,8 @@ TEST(OwnClockTest, ThePathGoesOverACollectiveToItsLastMember) {
       "collective rank=1 direction=backward payload=grads bytes=8 flow=5 group=0 time=400-450\n"
       "optimizer rank=0 direction=backward time=450-600 cpu=150\n"
       "optimizer rank=1 direction=backward time=450-500 cpu=50\n";
-  const auto chain = recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
+  const auto chain =
+      recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
   ASSERT_TRUE(chain);
   const std::vector<ChainLink> expected = {
       {kOne, LaneKind::kCompute, 10, 400, ChainLink::Kind::kWork},
@@ -173,7 +176,8 @@ TEST(OwnClockTest, TimesThatCannotBeEndThePathAllTheSame) {
   text.replace(text.find("cores=1"), 7, "cores=2");
   for (const char* posted : {"time=0-800", "time=0-900", "time=199-801", "time=199-900"})
     text.replace(text.find(posted), std::string(posted).size(), "time=850-850");
-  const auto chain = recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
+  const auto chain =
+      recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
   ASSERT_TRUE(chain);
   std::int64_t until = 0;
   for (const ChainLink& link : chain->links) {

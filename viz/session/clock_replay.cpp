@@ -48,8 +48,7 @@ void ClockReplay::read(const Session& session, std::int32_t train_step) {
     return;
   }
   background_.request(
-      "read",
-      [step](const std::stop_token& stop) { return recordedStep(std::move(*step), stop); },
+      "read", [step](const std::stop_token& stop) { return recordedStep(std::move(*step), stop); },
       [this](const RecordedStep& recorded) { takeStep(recorded); });
 }
 
@@ -69,7 +68,8 @@ void ClockReplay::show(const Session& session, std::int32_t train_step) {
 void ClockReplay::setHardware(const traces::Hardware& hardware) {
   if (hardware_ == hardware) return;
   hardware_ = hardware;
-  if (!recorded_ || !wanted_ || replaying()) return;  // the newest is replayed after what is under way
+  if (!recorded_ || !wanted_ || replaying())
+    return;  // the newest is replayed after what is under way
   replay();
   if (!replaying()) Q_EMIT changed();
 }
@@ -89,9 +89,8 @@ void ClockReplay::replay() {
   if (!clock_) why_ = "The schedule of this step is being replayed.";
   background_.request(
       "replay",
-      [recorded = recorded_, step = train_step_, hardware = hardware_](const std::stop_token& stop) {
-        return makeOwnClock(recorded, step, hardware, stop);
-      },
+      [recorded = recorded_, step = train_step_, hardware = hardware_](
+          const std::stop_token& stop) { return makeOwnClock(recorded, step, hardware, stop); },
       [this](const std::shared_ptr<const OwnClock>& clock) { take(clock); });
 }
 

@@ -115,8 +115,8 @@ void TimelineView::findDevices() {
   if (!devices_of_) return;
   std::vector<traces::DeviceScale> scales;
   for (const auto& preset : traces::devicePresets())
-    scales.push_back(traces::deviceScale(*devices_of_, viewing_.session.trace().run(),
-                                         preset.value, ClockBox::kEfficiency));
+    scales.push_back(traces::deviceScale(*devices_of_, viewing_.session.trace().run(), preset.value,
+                                         ClockBox::kEfficiency));
   box_->setDevices(std::move(scales));
 }
 

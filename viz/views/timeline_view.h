@@ -122,7 +122,7 @@ class TimelineView : public View {
   QElapsedTimer since_made_;
   QTimer late_, reading_;
   ClockReplay replay_;
-  RecordedStep devices_of_, account_step_;  // of which the box's devices and the account are
+  RecordedStep devices_of_, account_step_;         // of which the box's devices and the account are
   std::shared_ptr<const OwnClock> account_clock_;  // that the account is of
   bool account_path_ = false, account_model_ = false;
   QToolButton *recorded_axis_, *own_axis_;
