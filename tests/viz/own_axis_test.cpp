@@ -1,60 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The own-device clock as the Timeline's axis, by real mouse and key events.
-#include <gtest/gtest.h>
-
-#include <QApplication>
 #include <QStandardItemModel>
-#include <QTest>
 
-#include "tests/support/trace_builder.h"
-#include "tests/viz/own_clock_cases.h"
+#include "tests/viz/own_axis_fixture.h"
 #include "viz/paint/chain_painter.h"
-#include "viz/views/timeline_view.h"
 
 namespace ringscope::viz {
 namespace {
-
-class OwnAxisTest : public testing::Test {
- protected:
-  OwnAxisTest() : view(viewing) {
-    view.resize(1280, 800);
-    open(test::OwnClockCase::ring(1000));
-    view.show();
-    EXPECT_TRUE(QTest::qWaitForWindowExposed(&view));
-    QApplication::setActiveWindow(&view);
-    view.setFocus();
-  }
-  void open(const std::string& text) {
-    viewing.session.open(test::traceOf(text), "case", false);
-    viewing.player.setPlaying(false);
-    QApplication::processEvents();
-  }
-  template <typename Widget>
-  Widget* named(const QString& name) {
-    for (auto* each : view.findChildren<Widget*>())
-      if (each->accessibleName() == name) return each;
-    return nullptr;
-  }
-  QAbstractButton* button(const QString& text) {
-    for (auto* each : view.findChildren<QAbstractButton*>())
-      if (each->text() == text) return each;
-    return nullptr;
-  }
-  /// The test's link instead of a preset.
-  void replayOn(const traces::Hardware& hardware) {
-    auto* box = view.findChild<ClockBox*>();
-    box->setHardware(hardware);
-    Q_EMIT box->hardwareChanged(hardware);
-  }
-  QPoint at(double ns, int rank, LaneKind lane = LaneKind::kCompute) const {
-    const ChartLayout layout = view.chart();
-    const auto* row = layout.row(view.scene().seatOf(WorldRank::of(rank)), lane);
-    return QPointF(layout.scale(view.scene().window).x(ns), row->box.center().y()).toPoint();
-  }
-
-  Viewing viewing;
-  TimelineView view;
-};
 
 TEST_F(OwnAxisTest, OChangesToOwnDevicesAndBack) {
   const TimeWindow recorded = view.scene().window;
@@ -234,55 +186,6 @@ TEST_F(OwnAxisTest, ASearchFindsByTheModelsLengths) {
   ASSERT_TRUE(view.scene().selected.exists());
   EXPECT_EQ(view.scene().selected.rank, WorldRank::of(3));
   EXPECT_EQ(view.scene().selected.span.length(), 1500);
-}
-
-/// A step of so many events that its schedule is put together on a thread.
-std::string longStep() {
-  std::string text = test::OwnClockCase::ring(1000);
-  for (int i = 0; i < 5000; ++i)
-    text += "merge rank=0 layer=1 stage=0 source=0 cpu=10 time=" + std::to_string(1000 + 2 * i) +
-            "-" + std::to_string(1001 + 2 * i) + "\n";
-  return text;
-}
-
-TEST_F(OwnAxisTest, ALongStepIsReplayedOnAThreadAndTheNewestLinkWins) {
-  open(longStep());
-  QTest::keyClick(&view, Qt::Key_O);
-  EXPECT_FALSE(view.clock());
-  EXPECT_TRUE(view.isMaking());
-  EXPECT_TRUE(view.accessibleDescription().contains("is being read"));
-  view.grab();
-  for (const double latency : {1.0, 2.0, 3.0}) {
-    traces::Hardware hardware = test::OwnClockCase::link();
-    hardware.link.latency_us = latency;
-    replayOn(hardware);
-  }
-  ASSERT_TRUE(QTest::qWaitFor(
-      [&] { return view.clock() && view.clock()->hardware.link.latency_us == 3; }, 10000));
-  EXPECT_EQ(view.scene().tracks, view.clock()->tracks);
-  // Three hops of 2,000 + 3,000 and four blocks, then the merges.
-  EXPECT_EQ(view.clock()->timeline.endNs(), 3 * 5000 + 1000 + 50'000);
-}
-
-TEST_F(OwnAxisTest, AsRecordedTheScheduleOfALongStepIsReadOnAThreadToo) {
-  open(longStep());
-  QTest::keyClick(&view, Qt::Key_C);
-  EXPECT_TRUE(view.account().sections.empty()) << "nothing is known of its path yet";
-  EXPECT_TRUE(view.isMaking());
-  ASSERT_TRUE(QTest::qWaitFor([&] { return view.account().sections.size() == 1; }, 10000));
-  EXPECT_FALSE(view.isMaking());
-  EXPECT_NE(view.account().sections[0].sentence.find("Own devices (O)"), std::string::npos);
-}
-
-TEST_F(OwnAxisTest, AnotherRecordingIsShownInPlaceOfOneThatIsStillBeingRead) {
-  open(longStep());
-  QTest::keyClick(&view, Qt::Key_O);
-  open(test::OwnClockCase::ring(1000));
-  ASSERT_TRUE(view.clock());
-  EXPECT_FALSE(view.isMaking());
-  const auto clock = view.clock();
-  QTest::qWait(200);
-  EXPECT_EQ(view.clock(), clock) << "what was left comes to nothing";
 }
 
 TEST_F(OwnAxisTest, ALongPathHasAFewPointsAPixelColumn) {

@@ -40,12 +40,12 @@ Balance plannableBalance(const RunSpec& run) {
   return balance;
 }
 
-std::vector<ShardRun> plannedRuns(const RunSpec& run, std::int32_t rank, Balance balance) {
-  const std::int64_t size = run.seq_len / run.cp;
-  if (balance == Balance::kStriped) return {{rank, size, run.cp}};
-  if (balance == Balance::kNone) return {{rank * size, size, 1}};
+std::vector<ShardRun> plannedRuns(const RunSpec& run, GroupRank rank, Balance balance) {
+  const std::int64_t size = run.seq_len / run.cp, seat = rank.value();
+  if (balance == Balance::kStriped) return {{seat, size, run.cp}};
+  if (balance == Balance::kNone) return {{seat * size, size, 1}};
   const std::int64_t half = size / 2;
-  return {{rank * half, half, 1}, {(2 * std::int64_t{run.cp} - 1 - rank) * half, half, 1}};
+  return {{seat * half, half, 1}, {(2 * std::int64_t{run.cp} - 1 - seat) * half, half, 1}};
 }
 
 std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run) {
@@ -54,8 +54,8 @@ std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run) {
   std::vector<std::vector<std::int64_t>> pairs(ranks, std::vector<std::int64_t>(ranks, 0));
   for (std::int32_t rank = 0; rank < run.cp; ++rank)
     for (std::int32_t source = 0; source < run.cp; ++source)
-      for (const ShardRun& q : plannedRuns(run, rank, balance))
-        for (const ShardRun& k : plannedRuns(run, source, balance))
+      for (const ShardRun& q : plannedRuns(run, GroupRank::of(rank), balance))
+        for (const ShardRun& k : plannedRuns(run, GroupRank::of(source), balance))
           pairs[static_cast<std::size_t>(rank)][static_cast<std::size_t>(source)] +=
               pairsOf(q, k, run);
   return pairs;

@@ -14,7 +14,7 @@ namespace ringscope::traces {
 Balance plannableBalance(const RunSpec& run);
 
 /// The tokens of a rank of the cp group; all runs of a balance have the same stride.
-std::vector<ShardRun> plannedRuns(const RunSpec& run, std::int32_t rank, Balance balance);
+std::vector<ShardRun> plannedRuns(const RunSpec& run, GroupRank rank, Balance balance);
 
 /// (query, key) pairs that each rank of the cp group attends of the block of each other:
 /// pairs[rank][source]. By the definition of the balances and masks, in closed form. Throws

@@ -84,7 +84,7 @@ std::vector<ShardRun> joinedRuns(const RunSpec& run, std::int32_t first, std::in
                                  Balance balance) {
   std::vector<ShardRun> all;
   for (std::int32_t rank = first; rank < first + together; ++rank)
-    for (const ShardRun& each : plannedRuns(run, rank, balance)) all.push_back(each);
+    for (const ShardRun& each : plannedRuns(run, GroupRank::of(rank), balance)) all.push_back(each);
   if (balance == Balance::kStriped || (together == 1 && run.cp > 1)) return all;
   std::ranges::sort(all, {}, &ShardRun::begin);
   std::vector<ShardRun> joined;
@@ -103,6 +103,7 @@ std::vector<std::vector<KernelWork>> kernelWork(const RunSpec& run, std::int32_t
   const Balance balance = plannableBalance(run);
   const std::int32_t rings = run.cp / ulysses;
   std::vector<std::vector<ShardRun>> rows;
+  rows.reserve(static_cast<std::size_t>(rings));
   for (std::int32_t ring = 0; ring < rings; ++ring)
     rows.push_back(rings == 1 ? std::vector<ShardRun>{{0, run.seq_len, 1}}
                               : joinedRuns(run, ring * ulysses, ulysses, balance));

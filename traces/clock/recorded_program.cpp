@@ -203,6 +203,7 @@ std::size_t StepEvents::count() const {
 
 StepEvents stepEvents(const Trace& trace, std::int32_t first_step, std::int32_t last_step) {
   StepEvents step;
+  step.of_rank.reserve(static_cast<std::size_t>(trace.worldSize()));
   for (int r = 0; r < trace.worldSize(); ++r)
     step.of_rank.push_back(eventsOfSteps(trace, WorldRank::of(r), first_step, last_step));
   if (trace.run()) step.run = *trace.run();
