@@ -72,7 +72,8 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope(text + "--tp 3"), "do not divide among tp = 3");
   expectOneSentence(ringscope(text + "--dropout 0.1 --verify"), "leave one out");
   expectOneSentence(ringscope(text + "--resume"), "--checkpoint DIR");
-  expectOneSentence(ringscope(text + "--resume --checkpoint /tmp/c --export-state /tmp/s"),
+  expectOneSentence(ringscope(text + "--resume --checkpoint " + dir.file("c") + " --export-state " +
+                              dir.file("s")),
                     "leave one out");
   expectOneSentence(ringscope("attend " + reference("attention/causal.safetensors") + " -o " +
                               dir.file("o") + " --dropout 0.1 --verify"),

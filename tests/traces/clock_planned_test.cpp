@@ -107,6 +107,46 @@ TEST(ClockPlannedTest, MatrixProductsAreTwoOperationsForEachParameterAndToken) {
             2.5 * 4 * 128 * 32 * 1000);
 }
 
+TEST(ClockPlannedTest, WorkIsCountedByPieceByTileAndByParameterTensor) {
+  const PlannedSizes sizes(onFour(Strategy::kRing), llama8b());
+  KernelWork kernel;
+  kernel.pairs = 1200;
+  kernel.small_pairs = 300;
+  kernel.calls = 6;
+  kernel.tiles = 5;
+  kernel.pieces = 3;
+  kernel.rows = 700;
+  kernel.mask_pairs = 40;
+  const StageWork attention = sizes.attend(Direction::kForward, 1000, kernel);
+  const StageSample parts = attention.parts();
+  EXPECT_EQ(attention.events, 3);
+  EXPECT_EQ(parts.calls, 6);
+  EXPECT_EQ(parts.tiles, 5 * 32) << "of each head";
+  EXPECT_EQ(parts.mask_pairs, 40) << "for all heads";
+  EXPECT_EQ(parts.small_flops, 4.0 * 128 * 32 * 300);
+  EXPECT_EQ(parts.flops, 4.0 * 128 * 32 * 900);
+  EXPECT_EQ(parts.scores, 32 * 900);
+  const StageWork merge = sizes.merge(kernel);
+  EXPECT_EQ(merge.events, 3);
+  EXPECT_EQ(merge.memory_bytes, 700.0 * 32 * 128 * (2 * 4 + 2)) << "sums in fp32, blocks in bf16";
+  for (const StageWork& work : {sizes.gradSync(), sizes.clip(), sizes.optimizer()})
+    EXPECT_EQ(work.calls, 9 * 32 + 3);
+}
+
+TEST(ClockPlannedTest, OfAClustersKernelsNothingIsKnownButWhatTheyAttend) {
+  RunSpec run = onFour(Strategy::kRing);
+  run.mask = MaskKind::kWindow;
+  run.window = 1000;
+  const auto merges = [&](const Program& program) {
+    return std::ranges::count(program.ranks[1].events, EventKind::kMerge,
+                              &Program::Happening::kind);
+  };
+  const DeviceSpeed h100 = speedOf(devicePreset("h100").value, run, 0.5);
+  EXPECT_EQ(merges(plannedProgram(run, llama8b(), h100)),
+            merges(plannedWork(run, llama8b()).schedule) - 32)
+      << "the engine cuts a rank's own window into pieces, which it merges";
+}
+
 TEST(ClockPlannedTest, EveryStrategySendsAsManyMessagesAsItsTableSays) {
   struct Case {
     Strategy strategy;
