@@ -35,8 +35,7 @@ bool dealsDocuments(const TrainConfig& config) {
 }
 
 std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
-  if (config.tokens.empty() && config.text.empty())
-    throw usageError("there is nothing to train on; give --text FILE or --tokens FILE");
+  requireData(config);
   const TextOptions options{config.seq_len, config.batch, config.seed, config.keepsDocuments(),
                             config.separator};
   if (dealsDocuments(config)) {
@@ -157,6 +156,11 @@ RankThreadOptions optionsOf(const TrainConfig& config, traces::Recorder* recorde
 }
 
 }  // namespace
+
+void requireData(const TrainConfig& config) {
+  if (config.tokens.empty() && config.text.empty())
+    throw usageError("there is nothing to train on; give --text FILE or --tokens FILE");
+}
 
 TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder* recorder,
                          const TrainHooks& hooks) {

@@ -38,6 +38,9 @@ struct TrainOutcome {
   std::vector<traces::DiffRecord> diffs;        ///< with --verify, of all steps
 };
 
+/// Throws usageError where a configuration names nothing to train on.
+void requireData(const TrainConfig& config);
+
 /// Trains with one thread a rank. Blocks until the run is over. `recorder` may be null.
 /// Throws usageError or inputError before anything runs when the configuration cannot work, and
 /// runFailed with rank, place and reason when a rank failed; the others are then ended too.

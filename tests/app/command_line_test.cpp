@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -50,7 +51,8 @@ TEST(CommandLineTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope(text + "--cp 3"), "does not divide");
   expectOneSentence(ringscope("train --tokens " + dir.file("broken.safetensors")),
                     "not a safetensors file");
-  expectOneSentence(ringscope("train"), "nothing to train on");
+  expectOneSentence(ringscope("train --trace " + dir.file("t.rscope")), "nothing to train on");
+  EXPECT_FALSE(std::filesystem::exists(dir.file("t.rscope"))) << "nothing ran";
   expectOneSentence(ringscope(text + "--trace /no/such/folder/t.rscope"), "cannot be written");
   expectOneSentence(ringscope(text + "--trace " + sampleText()), "is the same file as --text");
   expectOneSentence(ringscope(text + "--trace " + dir.file("broken.safetensors")),

@@ -140,6 +140,7 @@ void validate(const Options& o) {
   if (config.fromEnvironment() && !o.control.empty() && !Recording::isCollected())
     throw usageError(
         "--control speaks for ranks that this command starts; use --launch threads or processes");
+  engine::requireData(config);
   checkFiles(o);
   if (config.resume && !o.export_state.empty())
     throw usageError(
