@@ -160,6 +160,8 @@ RankThreadOptions optionsOf(const TrainConfig& config, traces::Recorder* recorde
 void requireData(const TrainConfig& config) {
   if (config.tokens.empty() && config.text.empty())
     throw usageError("there is nothing to train on; give --text FILE or --tokens FILE");
+  if (!config.tokens.empty() && !config.text.empty())
+    throw usageError("give either --text or --tokens, not both");
 }
 
 TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder* recorder,

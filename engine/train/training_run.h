@@ -38,7 +38,7 @@ struct TrainOutcome {
   std::vector<traces::DiffRecord> diffs;        ///< with --verify, of all steps
 };
 
-/// Throws usageError where a configuration names nothing to train on.
+/// Throws usageError where a configuration names nothing to train on, or two things.
 void requireData(const TrainConfig& config);
 
 /// Trains with one thread a rank. Blocks until the run is over. `recorder` may be null.

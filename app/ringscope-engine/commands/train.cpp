@@ -146,8 +146,6 @@ void validate(const Options& o) {
     throw usageError(
         "--export-state writes what step 0 gave, and --resume goes on after it; leave one out");
   engine::CapturePolicy::parse(config.capture);
-  if (!config.text.empty() && !config.tokens.empty())
-    throw usageError("give either --text or --tokens, not both");
   engine::Seams seams;
   for (const auto& mistake : config.mistakes) engine::inject(mistake, seams);
   traces::RunSpec known = config;
