@@ -129,6 +129,10 @@ TEST(ClockPlannedTest, WorkIsCountedByPieceByTileAndByParameterTensor) {
   const StageWork merge = sizes.merge(kernel);
   EXPECT_EQ(merge.events, 3);
   EXPECT_EQ(merge.memory_bytes, 700.0 * 32 * 128 * (2 * 4 + 2)) << "sums in fp32, blocks in bf16";
+  kernel.threads = 3;
+  EXPECT_EQ(sizes.attend(Direction::kForward, 1000, kernel).scores, 32 * 900);
+  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).scores, 32 * 900 * 9.0 / 8)
+      << "8 key heads, of which one thread has three and another two";
   for (const StageWork& work : {sizes.gradSync(), sizes.clip(), sizes.optimizer()})
     EXPECT_EQ(work.calls, 9 * 32 + 3);
 }

@@ -137,6 +137,7 @@ Calibration Calibrator::fit(bool overlap) const {
   found.dtype = runs_.front().run.dtype;
   found.fp8 = runs_.front().run.fp8;
   found.made_on = runs_.front().run.device;
+  found.cores = runs_.front().run.cores;
   found.recordings = static_cast<int>(runs_.size());
   Hardware hardware;
   hardware.overlap = overlap;

@@ -22,6 +22,7 @@ struct Calibration {
   DType dtype = DType::kFloat32;
   bool fp8 = false;
   Device made_on = Device::kCpu;
+  std::int32_t cores = 0;
   int recordings = 0;
   double median_error = 0, worst_error = 0;  ///< shares of their own recorded step times
 };

@@ -47,7 +47,10 @@ class Calls {
   Calls(const RunSpec& run, bool alone, Direction direction)
       : on_parts_(run.device == Device::kCpu && !alone),
         narrow_(run.dtype == DType::kBFloat16 || run.dtype == DType::kFloat16),
-        forward_(direction == Direction::kForward) {}
+        forward_(direction == Direction::kForward) {
+    if (run.device == Device::kCpu && run.cores > run.worldSize())
+      all_.threads = run.cores / run.worldSize();
+  }
 
   void add(const Piece& piece) {
     ++all_.pieces;

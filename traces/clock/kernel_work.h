@@ -20,6 +20,8 @@ struct KernelWork {
   std::int64_t pieces = 0;      ///< of the block, each an event of its own
   std::int64_t rows = 0;        ///< of queries, of all pieces together
   std::int64_t mask_pairs = 0;  ///< of masks that are made for calls, for all heads together
+  /// Of a call. Backward they share out the key heads of all sequences, each to one thread.
+  std::int64_t threads = 1;
 
   friend bool operator==(const KernelWork&, const KernelWork&) = default;
 };

@@ -134,10 +134,14 @@ StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs,
                                const KernelWork& kernel) const {
   StageWork work;
   const bool forward = direction == Direction::kForward;
-  const double each = (forward ? 1 : 2.5) * 4 * number(head_dim_ * q_heads_here_ * sequences_);
+  // Backward some threads have nothing to do where key heads do not divide among them.
+  const std::int64_t parts = kv_heads_here_ * sequences_, threads = kernel.threads;
+  const double longest =
+      forward ? 1 : number((parts + threads - 1) / threads * threads) / number(parts);
+  const double heads = longest * number(q_heads_here_ * sequences_);
+  const double each = (forward ? 1 : 2.5) * 4 * number(head_dim_) * heads;
   (forward ? work.attention_flops : work.attention_backward_flops) = each * number(pairs);
   work.masked_flops = each * number(kernel.pairs - pairs);
-  const double heads = number(q_heads_here_ * sequences_);
   work.scores = heads * number(kernel.pairs - kernel.small_pairs);
   work.tiles = heads * number(kernel.tiles);
   work.mask_pairs = number(kernel.mask_pairs);

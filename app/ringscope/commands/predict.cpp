@@ -131,6 +131,7 @@ Calibration calibrationOf(const Options& o) {
 RunSpec alike(const Options& o, const Calibration& calibration) {
   RunSpec run = o.run;
   run.device = calibration.made_on;
+  run.cores = calibration.cores;
   if (!o.named_type) run.dtype = calibration.dtype;
   const auto of = [](DType dtype, bool fp8) {
     return std::string("--dtype ") + name(dtype) + (fp8 ? " --fp8" : "");
