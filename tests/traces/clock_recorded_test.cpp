@@ -56,7 +56,7 @@ std::string without(std::string text, const std::string& part) {
 TEST(ClockRecordedTest, ItsPartsAreThoseOfTheTraceAndCanBeStopped) {
   const auto trace = traceOf(kRing);
   StepEvents step = stepEvents(*trace, 0, 0);
-  EXPECT_EQ(step.count(), trace->eventCount());
+  EXPECT_EQ(countEvents(step.of_rank), trace->eventCount());
   const auto recorded = recordedProgram(*trace, 0, 0);
   const auto apart = recordedProgram(step);
   EXPECT_EQ(replay(apart.program, hardware(1, 0.1)).spans,

@@ -88,7 +88,7 @@ std::vector<ShardRun> joinedRuns(const RunSpec& run, std::int32_t first, std::in
   std::vector<ShardRun> all;
   for (std::int32_t rank = first; rank < first + together; ++rank)
     for (const ShardRun& each : plannedRuns(run, GroupRank::of(rank), balance)) all.push_back(each);
-  if (balance == Balance::kStriped || (together == 1 && run.cp > 1)) return all;
+  if (balance == Balance::kStriped || together == 1) return all;
   std::ranges::sort(all, {}, &ShardRun::begin);
   std::vector<ShardRun> joined;
   for (const ShardRun& each : all)

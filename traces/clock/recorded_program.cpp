@@ -195,7 +195,7 @@ std::int64_t recordedTime(const std::vector<std::vector<Event>>& ranks) {
 
 }  // namespace
 
-std::size_t StepEvents::count() const {
+std::size_t countEvents(const std::vector<std::vector<Event>>& of_rank) {
   std::size_t count = 0;
   for (const auto& events : of_rank) count += events.size();
   return count;

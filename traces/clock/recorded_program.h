@@ -37,9 +37,9 @@ struct StepEvents {
   std::vector<GroupRecord> groups;
   std::uint64_t dropped = 0;  ///< events, in the whole recording
   bool foreign = false;       ///< of somebody else's program
-
-  std::size_t count() const;
 };
+/// Of all ranks together.
+std::size_t countEvents(const std::vector<std::vector<Event>>& of_rank);
 /// Of training steps first to last, both included.
 StepEvents stepEvents(const Trace& trace, std::int32_t first_step, std::int32_t last_step);
 

@@ -74,14 +74,6 @@ void cutBand(std::vector<Piece>& pieces, RowBand b) {
     cutRows(pieces, b, row, std::min(b.q_end, row + kTile / 2));
 }
 
-/// The part of a run that lies in a document, in run indices.
-std::pair<std::int64_t, std::int64_t> within(const ShardRun& run, const TokenRun& document) {
-  const std::int64_t first = -floorDiv(run.begin - document.begin, run.stride);
-  const std::int64_t end = -floorDiv(run.begin - document.end, run.stride);
-  return {std::clamp<std::int64_t>(first, 0, run.count),
-          std::clamp<std::int64_t>(end, 0, run.count)};
-}
-
 /// One (query run, key run) pair; q_at and k_at are where the runs begin in their shards.
 void cutRunPair(std::vector<Piece>& pieces, const PieceRule& rule, const ShardRun& q,
                 std::int64_t q_at, const ShardRun& k, std::int64_t k_at) {
@@ -147,6 +139,13 @@ bool ascending(const std::vector<ShardRun>& runs) {
 }
 
 }  // namespace
+
+std::pair<std::int64_t, std::int64_t> within(const ShardRun& run, const TokenRun& document) {
+  const std::int64_t first = -floorDiv(run.begin - document.begin, run.stride);
+  const std::int64_t end = -floorDiv(run.begin - document.end, run.stride);
+  return {std::clamp<std::int64_t>(first, 0, run.count),
+          std::clamp<std::int64_t>(end, 0, run.count)};
+}
 
 bool Piece::allows(std::int64_t q, std::int64_t k) const {
   if (q < q_begin || q >= q_end || k < k_begin || k >= k_end) return false;

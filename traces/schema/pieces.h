@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "traces/schema/records.h"
@@ -35,6 +36,9 @@ struct PieceRule {
 
   friend bool operator==(const PieceRule&, const PieceRule&) = default;
 };
+
+/// The part of a run that lies in a document, from and to which of the run's own tokens.
+std::pair<std::int64_t, std::int64_t> within(const ShardRun& run, const TokenRun& document);
 
 /// The pieces in which a shard of queries attends a shard of keys; none when the rule leaves no
 /// pair. All runs have the same stride. In local indices every rule is a band along the diagonal,

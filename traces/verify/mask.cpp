@@ -3,23 +3,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 #include "traces/core/floor_div.h"
+#include "traces/schema/pieces.h"
 #include "traces/schema/token_runs.h"
 
 namespace ringscope::traces {
-namespace {
-
-/// The part of a run that lies in a document, by the run's own indices.
-std::pair<std::int64_t, std::int64_t> within(const ShardRun& run, const TokenRun& document) {
-  const std::int64_t first = -floorDiv(run.begin - document.begin, run.stride);
-  const std::int64_t end = -floorDiv(run.begin - document.end, run.stride);
-  return {std::clamp<std::int64_t>(first, 0, run.count),
-          std::clamp<std::int64_t>(end, 0, run.count)};
-}
-
-}  // namespace
 
 AttentionMask AttentionMask::of(const IntentRecord& intent) {
   const bool by_document = intent.mask == MaskKind::kDocuments || !intent.documents.empty();

@@ -9,12 +9,6 @@ namespace {
 /// As many are replayed in a few milliseconds.
 constexpr std::size_t kAtOnceReplayed = 4000;
 
-std::size_t eventsOf(const traces::RecordedProgram& recorded) {
-  std::size_t count = 0;
-  for (const auto& events : recorded.events) count += events.size();
-  return count;
-}
-
 }  // namespace
 
 ClockReplay::ClockReplay(QObject* parent) : QObject(parent) {
@@ -42,7 +36,7 @@ void ClockReplay::read(const Session& session, std::int32_t train_step) {
   }
   auto step = std::make_shared<traces::StepEvents>(
       traces::stepEvents(session.trace(), train_step, train_step));
-  if (step->count() <= kAtOnceReplayed) {
+  if (traces::countEvents(step->of_rank) <= kAtOnceReplayed) {
     recorded_ = recordedStep(std::move(*step));
     why_ = whyNoModel(*recorded_);
     return;
@@ -78,7 +72,7 @@ void ClockReplay::replay() {
   replayed_ = true;
   why_ = whyNoModel(*recorded_);
   if (!why_.empty()) return clock_.reset();
-  if (eventsOf(*recorded_) <= kAtOnceReplayed) {
+  if (traces::countEvents(recorded_->events) <= kAtOnceReplayed) {
     try {
       clock_ = makeOwnClock(recorded_, train_step_, hardware_);
     } catch (...) {
