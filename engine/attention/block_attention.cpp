@@ -2,6 +2,7 @@
 #include "engine/attention/block_attention.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include "engine/attention/fp8.h"
 #include "engine/attention/merge.h"
@@ -38,6 +39,19 @@ void clearRowsWithoutKeys(AttentionResult& block, const at::Tensor& mask) {
   const at::Tensor empty = at::isneginf(mask[0][0]).all(-1);  // [rows]
   block.out.masked_fill_(empty.view({1, 1, -1, 1}), 0);
   block.lse.masked_fill_(empty.view({1, 1, -1}), -std::numeric_limits<double>::infinity());
+}
+
+/// The gradient of key heads from that of copies of them, which follow each other.
+at::Tensor perKeyHead(const at::Tensor& gradient, const at::Tensor& k) {
+  const std::int64_t copies = gradient.size(1) / k.size(1);
+  return copies == 1 ? gradient : gradient.unflatten(1, {k.size(1), copies}).sum(2);
+}
+
+/// ATen's backward gives each key head of each sequence to one thread; with too few of them each
+/// query head gets a key head of its own. Not in narrow types, which would round each's gradient.
+std::int64_t keyHeadCopies(const at::Tensor& q, const at::Tensor& k, at::ScalarType type) {
+  const bool narrow = type == at::kBFloat16 || type == at::kHalf;
+  return narrow || k.size(0) * k.size(1) >= at::get_num_threads() ? 1 : q.size(1) / k.size(1);
 }
 
 bool isSmall(const at::Tensor& q, const Piece& piece) {
@@ -103,10 +117,7 @@ AttentionGradients attendPieceBackwardEfficient(const at::Tensor& dout, const at
       queryRows(dout, piece), queryRows(q, piece), keys(k), keys(v), at::Tensor(),
       queryRows(merged.out, piece), lse, no_random_state, no_random_state, 0.0,
       {true, true, true, false}, isCausal(piece), scale);
-  const auto per_key_head = [&](const at::Tensor& t) {
-    return group == 1 ? t : t.unflatten(1, {k.size(1), group}).sum(2);
-  };
-  return {dq, per_key_head(dk), per_key_head(dv)};
+  return {dq, perKeyHead(dk, k), perKeyHead(dv, k)};
 }
 
 AttentionResult attendPieceOnGpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -164,11 +175,15 @@ AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor&
   // A row without any key has lse -inf, and exp(-inf - -inf) would be NaN; with 0 it is exp(-inf).
   if (mask) lse = lse.masked_fill(at::isneginf(lse), 0);
   auto rows = [&](const at::Tensor& t) { return queryRows(t, piece).to(type); };
-  auto keys = [&](const at::Tensor& t) { return keyRows(t, piece).to(type); };
+  const std::int64_t copies = keyHeadCopies(q, k, type);
+  auto keys = [&](const at::Tensor& t) {
+    const at::Tensor held = keyRows(t, piece).to(type);
+    return copies == 1 ? held : held.repeat_interleave(copies, 1);
+  };
   auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
       rows(dout), rows(q), keys(k), keys(v), rows(merged.out), lse, 0.0, isCausal(piece), mask,
       scale);
-  return {dq, dk, dv};
+  return {dq, perKeyHead(dk, k), perKeyHead(dv, k)};
 }
 
 namespace {

@@ -6,18 +6,13 @@
 #include <vector>
 
 #include "engine/sharding/shard_layout.h"
+#include "traces/schema/pieces.h"
 #include "traces/schema/run_spec.h"
 
 namespace ringscope::engine {
 
-/// Which keys a query may attend, by global indices.
-struct Mask {
-  bool causal = false;      ///< keys of its own and earlier indices only
-  std::int64_t window = 0;  ///< of those the last `window`, itself included; 0: all
-  /// Keys of its own document only, in ascending order; tokens between documents are padding, which
-  /// attends nothing and is attended by nothing. Empty: the sequence is one document.
-  std::vector<TokenRun> documents;
-
+/// A rule that a run or a call asks for.
+struct Mask : traces::PieceRule {
   /// What a run asks for; with mask documents, the part that holds within each of them.
   static Mask of(const traces::RunSpec& run);
   static Mask full() { return {}; }

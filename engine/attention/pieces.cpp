@@ -5,8 +5,7 @@ namespace ringscope::engine {
 
 std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,
                              GroupRank source_rank) {
-  return traces::piecesOf(layout.shard(query_rank), layout.shard(source_rank),
-                          {mask.causal, mask.window, mask.documents});
+  return traces::piecesOf(layout.shard(query_rank), layout.shard(source_rank), mask);
 }
 
 traces::WhyEmpty whyEmpty(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,

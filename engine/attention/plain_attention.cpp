@@ -2,9 +2,12 @@
 #include "engine/attention/plain_attention.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
 
 #include <algorithm>
 #include <limits>
+
+#include "traces/schema/band.h"
 
 namespace ringscope::engine {
 namespace {
@@ -80,13 +83,18 @@ at::Tensor base(const at::Tensor& lse) {
 
 at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::ScalarType type) {
   const std::int64_t rows = piece.q_end - piece.q_begin, keys = piece.k_end - piece.k_begin;
-  const at::Tensor all = at::full({rows, keys}, value, type);
-  if (piece.mask == traces::PieceMask::kCausal) return all.triu(1);
-  const std::int64_t shift = piece.q_begin - piece.k_begin;
-  const auto diagonal = [&](std::int64_t band) { return std::clamp(band + shift, -rows, keys); };
-  const at::Tensor late = all.triu(diagonal(piece.band_high + 1));
-  const std::int64_t early = diagonal(piece.band_low - 1);
-  return early == -rows ? late : late + all.tril(early);
+  const traces::Band allowed = traces::Band::of(piece).from(piece.q_begin, piece.k_begin);
+  at::Tensor refused = at::zeros({rows, keys}, type);
+  AT_DISPATCH_ALL_TYPES_AND3(at::kBool, at::kHalf, at::kBFloat16, type, "atRefusedPairs", [&] {
+    auto* row = refused.mutable_data_ptr<scalar_t>();
+    const auto refuse = value.to<scalar_t>();
+    for (std::int64_t q = 0; q < rows; ++q, row += keys) {
+      const std::int64_t first = std::clamp<std::int64_t>(allowed.firstKey(q), 0, keys);
+      std::fill(row, row + first, refuse);
+      std::fill(row + std::clamp(allowed.endKey(q), first, keys), row + keys, refuse);
+    }
+  });
+  return refused;
 }
 
 AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

@@ -19,7 +19,6 @@ void add(KernelWork& all, const Piece& piece, bool small_in_float) {
   const std::int64_t part = rows >= 768 ? 256 : rows >= 192 ? 64 : 32;
   const bool small = small_in_float && rows * keys <= 128 * 128;
   ++all.calls;
-  if (piece.mask == traces::PieceMask::kTileMask) all.mask_pairs += rows * keys;
   for (std::int64_t row = 0; row < rows; ++row) {
     const bool causal = piece.mask == traces::PieceMask::kCausal;
     const std::int64_t seen = causal ? std::min(keys, (row / part + 1) * part) : keys;
@@ -65,8 +64,7 @@ void expectAsTheEngine(const traces::RunSpec& run, int ulysses, const ShardLayou
                                 << engine.calls << ", " << plan.pairs << " pairs of "
                                 << engine.pairs << ", " << plan.tiles << " tiles of "
                                 << engine.tiles << ", " << plan.small_pairs << " small pairs of "
-                                << engine.small_pairs << ", " << plan.mask_pairs
-                                << " pairs of masks of " << engine.mask_pairs;
+                                << engine.small_pairs;
       }
   }
 }

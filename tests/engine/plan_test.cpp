@@ -152,6 +152,7 @@ TEST(PiecesTest, TileMasksAreAtMostATileAndEmptyPiecesAreNotComputed) {
         for (const GroupRank k : everyRank(4))
           for (const Piece& p : piecesFor(layout, Mask::slidingWindow(window), q, k)) {
             EXPECT_GT(p.work(), 0);
+            EXPECT_FALSE(p.hasEmptyRow()) << "it would be merged for nothing";
             work += p.work();
             if (p.mask != traces::PieceMask::kTileMask) continue;
             EXPECT_LE(p.q_end - p.q_begin, kTile);

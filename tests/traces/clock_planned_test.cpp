@@ -116,13 +116,11 @@ TEST(ClockPlannedTest, WorkIsCountedByPieceByTileAndByParameterTensor) {
   kernel.tiles = 5;
   kernel.pieces = 3;
   kernel.rows = 700;
-  kernel.mask_pairs = 40;
   const StageWork attention = sizes.attend(Direction::kForward, 1000, kernel);
   const StageSample parts = attention.parts();
   EXPECT_EQ(attention.events, 3);
   EXPECT_EQ(parts.calls, 6);
   EXPECT_EQ(parts.tiles, 5 * 32) << "of each head";
-  EXPECT_EQ(parts.mask_pairs, 40) << "for all heads";
   EXPECT_EQ(parts.small_flops, 4.0 * 128 * 32 * 300);
   EXPECT_EQ(parts.flops, 4.0 * 128 * 32 * 900);
   EXPECT_EQ(parts.scores, 32 * 900);
@@ -133,6 +131,14 @@ TEST(ClockPlannedTest, WorkIsCountedByPieceByTileAndByParameterTensor) {
   EXPECT_EQ(sizes.attend(Direction::kForward, 1000, kernel).scores, 32 * 900);
   EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).scores, 32 * 900 * 9.0 / 8)
       << "8 key heads, of which one thread has three and another two";
+  kernel.threads = 12;
+  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).scores, 32 * 900 * 12.0 / 8)
+      << "in bf16 four threads have none";
+  RunSpec wide = onFour(Strategy::kRing);
+  wide.dtype = DType::kFloat32;
+  const PlannedSizes in_float32(wide, llama8b());
+  EXPECT_EQ(in_float32.attend(Direction::kBackward, 1000, kernel).scores, 32 * 900 * 36.0 / 32)
+      << "32 query heads, three of them for some threads";
   for (const StageWork& work : {sizes.gradSync(), sizes.clip(), sizes.optimizer()})
     EXPECT_EQ(work.calls, 9 * 32 + 3);
 }

@@ -26,7 +26,6 @@ KernelWork workOf(const Piece& piece) {
   const std::int64_t part = rowsOfTile(rows);
   KernelWork work;
   work.calls = 1;
-  if (piece.mask == PieceMask::kTileMask) work.mask_pairs = rows * keys;
   if (piece.mask != PieceMask::kCausal) {
     work.pairs = rows * keys;
     work.tiles = tilesOf(rows, part) * tilesOf(keys, kKeys);
@@ -74,7 +73,6 @@ class Calls {
     all_.calls += work.calls;
     all_.tiles += work.tiles;
     all_.small_pairs += work.small_pairs;
-    all_.mask_pairs += work.mask_pairs;
   }
 
   const bool on_parts_, narrow_, forward_;

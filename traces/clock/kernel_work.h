@@ -17,10 +17,10 @@ struct KernelWork {
   /// Of `pairs`, those of pieces computed in float32 though the run is in a narrower type;
   /// `tiles` has none of these.
   std::int64_t small_pairs = 0;
-  std::int64_t pieces = 0;      ///< of the block, each an event of its own
-  std::int64_t rows = 0;        ///< of queries, of all pieces together
-  std::int64_t mask_pairs = 0;  ///< of masks that are made for calls, for all heads together
-  /// Of a call. Backward they share out the key heads of all sequences, each to one thread.
+  std::int64_t pieces = 0;  ///< of the block, each an event of its own
+  std::int64_t rows = 0;    ///< of queries, of all pieces together
+  /// Of a call. Backward they share out the key heads of all sequences, each to one thread; in
+  /// float32 and float64 the query heads, where there are fewer of those than threads.
   std::int64_t threads = 1;
 
   friend bool operator==(const KernelWork&, const KernelWork&) = default;

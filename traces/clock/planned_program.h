@@ -36,7 +36,7 @@ struct StageWork {
   double operand_bytes = 0;
   double scores = 0;        ///< of attention, each with an exponential
   double masked_flops = 0;  ///< on pairs that a mask leaves out after a kernel has computed them
-  double calls = 1, tiles = 0, mask_pairs = 0;  ///< of kernels, see KernelWork
+  double calls = 1, tiles = 0;  ///< of kernels, see KernelWork
   double small_flops = 0;  ///< of those of attention and masked ones, see KernelWork::small_pairs
   double events = 1;       ///< in which a recording has it
 

@@ -55,7 +55,6 @@ StageSample StageWork::parts() const {
   parts.scores = scores;
   parts.tiles = tiles;
   parts.small_flops = small_flops;
-  parts.mask_pairs = mask_pairs;
   return parts;
 }
 
@@ -134,8 +133,10 @@ StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs,
                                const KernelWork& kernel) const {
   StageWork work;
   const bool forward = direction == Direction::kForward;
-  // Backward some threads have nothing to do where key heads do not divide among them.
-  const std::int64_t parts = kv_heads_here_ * sequences_, threads = kernel.threads;
+  // Backward some threads have nothing to do where what they share does not divide among them.
+  const std::int64_t threads = kernel.threads, key_heads = kv_heads_here_ * sequences_;
+  const bool by_query_head = element_ >= 4 && key_heads < threads;
+  const std::int64_t parts = by_query_head ? q_heads_here_ * sequences_ : key_heads;
   const double longest =
       forward ? 1 : number((parts + threads - 1) / threads * threads) / number(parts);
   const double heads = longest * number(q_heads_here_ * sequences_);
@@ -144,7 +145,6 @@ StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs,
   work.masked_flops = each * number(kernel.pairs - pairs);
   work.scores = heads * number(kernel.pairs - kernel.small_pairs);
   work.tiles = heads * number(kernel.tiles);
-  work.mask_pairs = number(kernel.mask_pairs);
   work.small_flops = each * number(kernel.small_pairs);
   work.calls = number(kernel.calls);
   const double rows = number(tokens_ * ulysses_ * q_heads_here_ * head_dim_) * element_;

@@ -12,12 +12,12 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr std::size_t kParts = 7;
+constexpr std::size_t kParts = 6;
 using Parts = std::array<double, kParts>;
 
 Parts partsOf(const StageSample& sample) {
-  return {sample.calls, sample.flops,       sample.bytes,     sample.scores,
-          sample.tiles, sample.small_flops, sample.mask_pairs};
+  return {sample.calls,  sample.flops, sample.bytes,
+          sample.scores, sample.tiles, sample.small_flops};
 }
 
 double costOf(const Parts& cost, const Parts& parts) {
@@ -109,19 +109,17 @@ void StageSample::add(const StageSample& more) {
   scores += more.scores;
   tiles += more.tiles;
   small_flops += more.small_flops;
-  mask_pairs += more.mask_pairs;
 }
 
 double StageCost::secondsOf(const StageSample& done) const {
-  return costOf({fixed, per_flop, per_byte, per_score, per_tile, per_small_flop, per_mask_pair},
-                partsOf(done));
+  return costOf({fixed, per_flop, per_byte, per_score, per_tile, per_small_flop}, partsOf(done));
 }
 
 StageCost fitStageCost(const std::vector<StageSample>& samples) {
   constexpr int kRounds = 8;  // shares of the times alone would come out too small
   Parts cost = nearest(Sums(samples, std::nullopt));
   for (int round = 0; round < kRounds; ++round) cost = nearest(Sums(samples, cost));
-  return {cost[0], cost[1], cost[2], cost[3], cost[4], cost[5], cost[6]};
+  return {cost[0], cost[1], cost[2], cost[3], cost[4], cost[5]};
 }
 
 }  // namespace ringscope::traces

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "traces/schema/schedule_record.h"
@@ -23,6 +24,10 @@ struct Band {
   Band both(const Band& other) const;
   /// The same pairs where query row q0 and key row k0 are counted as 0.
   Band from(std::int64_t q0, std::int64_t k0) const;
+
+  /// The keys of a row of it, where it has some: [firstKey, endKey).
+  std::int64_t firstKey(std::int64_t row) const { return std::max(k_begin, row + low); }
+  std::int64_t endKey(std::int64_t row) const { return std::min(k_end, row + high + 1); }
 
   bool empty() const;
   /// How many pairs it holds; exact while a double is.

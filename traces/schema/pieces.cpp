@@ -2,29 +2,13 @@
 #include "traces/schema/pieces.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "traces/core/floor_div.h"
+#include "traces/schema/band.h"
 
 namespace ringscope::traces {
 namespace {
-
-constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max() / 4;
-
-/// Rows and keys in local indices, and the band of keys that row i may attend: i + low … i + high.
-struct RowBand {
-  std::int64_t q_begin, q_end, k_begin, k_end;
-  std::int64_t low, high;
-
-  std::int64_t firstKey(std::int64_t row) const { return std::max(k_begin, row + low); }
-  std::int64_t endKey(std::int64_t row) const { return std::min(k_end, row + high + 1); }
-};
-
-/// The keys of a tile mask's rows.
-RowBand rowBandOf(const Piece& p) {
-  return {p.q_begin, p.q_end, p.k_begin, p.k_end, p.band_low, p.band_high};
-}
 
 void add(std::vector<Piece>& pieces, std::int64_t q_begin, std::int64_t q_end, std::int64_t k_begin,
          std::int64_t k_end, PieceMask mask) {
@@ -33,7 +17,7 @@ void add(std::vector<Piece>& pieces, std::int64_t q_begin, std::int64_t q_end, s
 }
 
 /// A band without a lower edge: full keys at the left, a causal square, full rows beneath.
-void cutCausal(std::vector<Piece>& pieces, const RowBand& b) {
+void cutCausal(std::vector<Piece>& pieces, const Band& b) {
   const std::int64_t first = std::max(b.q_begin, b.k_begin - b.high);  // row with the first key
   const std::int64_t whole = std::clamp(b.k_end - b.high, first, b.q_end);  // sees all and more
   const std::int64_t left = first + b.high;
@@ -43,14 +27,17 @@ void cutCausal(std::vector<Piece>& pieces, const RowBand& b) {
 }
 
 /// A few rows of a band with a lower edge: what all rows see is full, the edges are tile masks.
-void cutRows(std::vector<Piece>& pieces, const RowBand& b, std::int64_t begin, std::int64_t end) {
+void cutRows(std::vector<Piece>& pieces, const Band& b, std::int64_t begin, std::int64_t end) {
   const std::int64_t from = b.firstKey(begin), to = b.endKey(end - 1);
   if (from >= to) return;
   const std::int64_t full_from = std::max(from, b.firstKey(end - 1));
   const std::int64_t full_to = std::min(to, b.endKey(begin));
   auto tile = [&](std::int64_t k_begin, std::int64_t k_end) {
-    if (k_begin < k_end)
-      pieces.push_back({begin, end, k_begin, k_end, PieceMask::kTileMask, b.low, b.high});
+    // A row without any of these keys would still be merged.
+    const std::int64_t first = std::max(begin, k_begin - b.high),
+                       last = std::min(end, k_end - b.low);
+    if (k_begin < k_end && first < last)
+      pieces.push_back({first, last, k_begin, k_end, PieceMask::kTileMask, b.low, b.high});
   };
   if (full_from >= full_to) return tile(from, to);
   tile(from, full_from);
@@ -58,7 +45,7 @@ void cutRows(std::vector<Piece>& pieces, const RowBand& b, std::int64_t begin, s
   tile(full_to, to);
 }
 
-void cutBand(std::vector<Piece>& pieces, RowBand b) {
+void cutBand(std::vector<Piece>& pieces, Band b) {
   if (b.low > b.high) return;
   // Rows without a key, and keys without a row, are left out first.
   b.q_begin = std::max(b.q_begin, b.k_begin - b.high);
@@ -78,9 +65,9 @@ void cutBand(std::vector<Piece>& pieces, RowBand b) {
 void cutRunPair(std::vector<Piece>& pieces, const PieceRule& rule, const ShardRun& q,
                 std::int64_t q_at, const ShardRun& k, std::int64_t k_at) {
   const std::int64_t shift = k_at - q_at, ahead = q.begin - k.begin;
-  const std::int64_t high = rule.causal ? floorDiv(ahead, q.stride) + shift : kNoBound;
+  const std::int64_t high = rule.causal ? floorDiv(ahead, q.stride) + shift : Band::kUnbounded;
   const std::int64_t low =
-      rule.window > 0 ? shift - floorDiv(rule.window - ahead - 1, q.stride) : -kNoBound;
+      rule.window > 0 ? shift - floorDiv(rule.window - ahead - 1, q.stride) : -Band::kUnbounded;
   auto cut = [&](std::pair<std::int64_t, std::int64_t> rows,
                  std::pair<std::int64_t, std::int64_t> keys) {
     cutBand(pieces, {q_at + rows.first, q_at + rows.second, k_at + keys.first, k_at + keys.second,
@@ -160,19 +147,12 @@ bool Piece::allows(std::int64_t q, std::int64_t k) const {
 }
 
 std::int64_t Piece::work() const {
-  const std::int64_t rows = q_end - q_begin;
-  if (mask == PieceMask::kCausal) return rows * (rows + 1) / 2;
-  if (mask != PieceMask::kTileMask) return rows * (k_end - k_begin);
-  const RowBand band = rowBandOf(*this);
-  std::int64_t pairs = 0;
-  for (std::int64_t q = q_begin; q < q_end; ++q)
-    pairs += std::max<std::int64_t>(0, band.endKey(q) - band.firstKey(q));
-  return pairs;
+  return static_cast<std::int64_t>(Band::of(*this).pairs());
 }
 
 bool Piece::hasEmptyRow() const {
   if (mask != PieceMask::kTileMask) return false;
-  const RowBand band = rowBandOf(*this);
+  const Band band = Band::of(*this);
   for (std::int64_t q = q_begin; q < q_end; ++q)
     if (band.firstKey(q) >= band.endKey(q)) return true;
   return false;
