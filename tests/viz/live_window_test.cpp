@@ -168,6 +168,18 @@ TEST_F(LiveWindowTest, AHungEngineIsSaidAndCanBeStopped) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return window.engine().state() == State::kIdle; }, 8000));
 }
 
+TEST_F(LiveWindowTest, ARunThatIsStoppedBeforeItSaysHelloOnlyEnds) {
+  std::vector<State> states;
+  QObject::connect(&window.engine(), &EngineLink::stateChanged,
+                   [&] { states.push_back(window.engine().state()); });
+  window.startRun(longRun());
+  window.engine().stop();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.engine().active(); }, 20000));
+  EXPECT_EQ(states, (std::vector{State::kStarting, State::kStopping, State::kIdle}));
+  EXPECT_FALSE(window.engine().sentence().contains("killed"))
+      << window.engine().sentence().toStdString();
+}
+
 TEST_F(LiveWindowTest, ABreakStopsTheLiveRunAtItsPlace) {
   for (auto* box : window.findChildren<QCheckBox*>())
     if (box->text() == "Break at a place") box->setChecked(true);

@@ -146,6 +146,7 @@ void EngineLink::handleChunk(const traces::Chunk& chunk) {
 
 void EngineLink::handle(const control::Message& message) {
   if (std::holds_alternative<control::EngineHello>(message)) {
+    if (state_ == State::kStopping) return;
     setState(State::kRunning, "running");
     Q_EMIT started();
     send(control::Continue{});
@@ -192,7 +193,7 @@ void EngineLink::handleStop(const control::StopReport& report, bool by_itself) {
 
 /// "Stopped" is said when the picture of the stop is here, not before.
 void EngineLink::announcePauseWhenComplete() {
-  if (watermark_ == 0 || next_seq_ <= watermark_) return;
+  if (watermark_ == 0 || next_seq_ <= watermark_ || state_ == State::kStopping) return;
   watermark_ = 0;
   setState(State::kPaused,
            (stopped_by_itself_ ? "stopped by the break at " : "paused at ") + paused_at_);
@@ -212,7 +213,9 @@ void EngineLink::processFinished(int code, QProcess::ExitStatus status) {
   Q_EMIT ended(failure_);
 }
 
+/// A run that was asked to stop can only end, whatever the engine still says of it.
 void EngineLink::setState(State state, const QString& sentence) {
+  if (state_ == State::kStopping && state != State::kIdle && state != State::kStarting) return;
   state_ = state;
   sentence_ = sentence;
   Q_EMIT stateChanged();

@@ -5,50 +5,18 @@
 #include <algorithm>
 
 #include "traces/core/error.h"
-#include "traces/core/json.h"
-#include "traces/mistakes/asked_mistake.h"
 #include "traces/mistakes/catalogue.h"
 #include "traces/storage/sealed.h"
 #include "viz/views/tick_box.h"
+#include "viz/window/injected.h"
 
 namespace ringscope::viz {
 namespace {
-
-/// Its title, with where alone it was made; what is no mistake of the catalogue as it was written.
-QString describeAsked(const nlohmann::json& text) try {
-  const auto asked = traces::AskedMistake::parse(text.get<std::string>());
-  const auto* mistake = traces::findMistake(asked.id);
-  if (!mistake) return QString::fromStdString(text.dump());
-  return QString::fromStdString(mistake->title +
-                                (asked.isLimited() ? " (" + asked.places() + ")" : ""));
-} catch (const std::exception&) {
-  return QString::fromStdString(text.dump());
-}
 
 /// The mistake as a ticked box asks for it: an id, or one with where alone it is made.
 void askFor(QCheckBox* box, const QString& asked) {
   box->setProperty("asked", asked);
   box->setToolTip(describeAsked(asked.toStdString()));
-}
-
-/// What the sealed documents of a recording say was injected, as it was asked for.
-std::vector<nlohmann::json> askedIn(const std::vector<std::string>& documents) {
-  std::vector<nlohmann::json> all;
-  for (const std::string& document : documents) {
-    const auto json = traces::parseJson(document, "what was sealed");
-    const auto mistakes = json.is_object() ? json.find("mistakes") : json.end();
-    if (mistakes == json.end()) continue;
-    for (const auto& asked : *mistakes) all.push_back(asked);
-  }
-  return all;
-}
-
-/// The same in words.
-QString describeSealed(const std::vector<std::string>& documents) {
-  QStringList found;
-  for (const auto& asked : askedIn(documents)) found << describeAsked(asked);
-  if (documents.empty()) return "Nothing was sealed in this recording.";
-  return found.isEmpty() ? "✓ Nothing was injected." : "▲ Injected: " + found.join("; ");
 }
 
 }  // namespace
@@ -75,7 +43,7 @@ MistakesBox::MistakesBox(QWidget* parent) : QWidget(parent) {
   keep_ = new TickBox("Keep what this run had", this);
   keep_->setToolTip(
       "Run again and What if inject what was injected into the recording on show, without saying "
-      "what");
+      "what. What was added or taken away while it ran is not done again");
   connect(keep_, &QCheckBox::toggled, this, &MistakesBox::chosenChanged);
   column->addWidget(reveal_);
   column->addWidget(revealed_);
@@ -161,19 +129,24 @@ void MistakesBox::setOpened(const QString& path, bool can_run_again) {
 void MistakesBox::readSealedOf(const QString& path) {
   setChosen({});
   std::vector<std::string> documents;
+  bool changed = false;
   try {
     documents = traces::readSealed(path.toStdString());
-    for (const auto& asked : askedIn(documents))
-      if (asked.is_string()) sealed_ << QString::fromStdString(asked.get<std::string>());
+    const Injected injected(documents);
+    sealed_ = injected.fromStart();
+    changed = injected.changed();
   } catch (const Error&) {  // Reveal says why
   }
   keep_->setChecked(true);
+  keep_->setText(changed ? "Keep what this run began with" : "Keep what this run had");
   keep_->setVisible(!documents.empty());
 }
 
 void MistakesBox::reveal() {
   try {
-    revealed_->setText(describeSealed(traces::readSealed(recording_.toStdString())));
+    const auto documents = traces::readSealed(recording_.toStdString());
+    revealed_->setText(documents.empty() ? "Nothing was sealed in this recording."
+                                         : Injected(documents).describe());
   } catch (const Error& error) {
     revealed_->setText(QString("▲ ") + error.what());
   }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/injected.h"
+
+#include <gtest/gtest.h>
+
+#include "traces/core/error.h"
+
+namespace ringscope::viz {
+namespace {
+
+const std::string kBegan = R"({"command_line": "train", "mistakes": ["naive_sum_merge:layer=1"]})";
+const std::string kBeganRight = R"({"command_line": "train", "mistakes": []})";
+const std::string kAdded =
+    R"({"control": "inject", "mistake": "stale_kv_in_backward", "from_train_step": 3})";
+const std::string kTakenAway =
+    R"({"control": "lift", "mistake": "stale_kv_in_backward", "from_train_step": 5})";
+
+TEST(InjectedTest, ARunThatBeganRightAndStayedSoHadNothing) {
+  const Injected injected({kBeganRight});
+  EXPECT_EQ(injected.describe(), "✓ Nothing was injected.");
+  EXPECT_FALSE(injected.changed());
+  EXPECT_TRUE(injected.fromStart().isEmpty());
+}
+
+TEST(InjectedTest, WhatWasAddedAndTakenAwayLaterIsSaidWithItsSteps) {
+  const Injected injected({kBeganRight, kAdded, kTakenAway});
+  const QString words = injected.describe();
+  EXPECT_FALSE(words.contains("Nothing")) << words.toStdString();
+  EXPECT_TRUE(words.contains(", added from training step 3 on; ")) << words.toStdString();
+  EXPECT_TRUE(words.endsWith(", taken away from training step 5 on")) << words.toStdString();
+  EXPECT_TRUE(injected.changed());
+}
+
+TEST(InjectedTest, OnlyWhatARunBeganWithIsForTheNextOne) {
+  const Injected injected({kBegan, kAdded});
+  EXPECT_EQ(injected.fromStart(), QStringList{"naive_sum_merge:layer=1"});
+  EXPECT_TRUE(injected.describe().contains("(layer 1)")) << injected.describe().toStdString();
+}
+
+TEST(InjectedTest, DocumentsOfOtherShapesAreNoMistakesAndNoFailure) {
+  const Injected injected({"[1]", R"({"mistakes": [7]})", R"({"control": "inject"})",
+                           R"({"control": "inject", "mistake": {}, "from_train_step": "x"})"});
+  EXPECT_TRUE(injected.fromStart().isEmpty());
+  EXPECT_EQ(injected.describe(), "▲ Injected: 7; {}, added from training step 0 on");
+  EXPECT_THROW(Injected({"{"}), Error);
+}
+
+}  // namespace
+}  // namespace ringscope::viz
