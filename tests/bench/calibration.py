@@ -3,16 +3,16 @@
 
     python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12] [--seconds 0] [--tries 1]
                                            [--wide] [--dtype bfloat16] [--fp8] [--device cuda] [--keep FOLDER]
-                                           [--exchange]
+                                           [--exchange] [--ranks 1|2]
 
 Random small models and runs of one and two rank threads, a core each, are trained and recorded. Every
 second one is for `ringscope predict --calibrate`, which then plans the others: those of one rank by those
 of one rank, since a busy neighbour makes a core slower. Run it on an idle machine of two cores at least.
 Where others share the machine unseen, --tries records each run so many times, in turns, and keeps of each
-the recording whose steps were quickest. With --wide runs of two ranks also share the batch (dp) or the weights (tp),
+the recording whose step time is the median of all of them. With --wide runs of two ranks also share the batch (dp) or the weights (tp),
 and some recompute. With --device cuda all runs are of one rank on a GPU, larger and in
 bfloat16 where nothing else is asked for. --keep leaves the recordings in a folder; where that is there, those
-in it are planned again. With --exchange the other half calibrates.
+in it are planned again. With --exchange the other half calibrates. With --ranks all runs have so many.
 """
 
 import argparse
@@ -138,9 +138,9 @@ class Bench:
     def __init__(self, asked, place):
         self.program = str(pathlib.Path(asked.build) / "bin/ringscope")
         self.steps, self.seconds, self.place = asked.steps, asked.seconds, place
-        self.turn = 0
         self.device = asked.device
         self.on_gpu = asked.device == "cuda"
+        self.ranks = 1 if self.on_gpu else asked.ranks
         self.wide, self.fp8 = asked.wide, asked.fp8
         self.dtype = asked.dtype or ("bfloat16" if self.on_gpu else "float32")
 
@@ -161,21 +161,26 @@ class Bench:
         config = draw_config(rng, self.on_gpu)
         model = self.place / f"model-{number}"
         write_model(model, config, rng)
-        cp = 1 if self.on_gpu or number // 2 % 2 == 0 else 2  # half of each half
+        cp = self.ranks or number // 2 % 2 + 1  # half of each half
         run = draw_run(rng, config, cp, self.on_gpu)
         run = widened(rng, run, config) if self.wide else run
         run += ["--dtype", self.dtype] + ["--fp8"] * self.fp8
         return self.place / f"{number}.rscope", ["--model", model, *run]
 
-    def record(self, trace, options):
-        """Keeps what is recorded where it is quicker than what is there."""
-        new, steps = trace.with_suffix(".new"), self.steps
-        if trace.exists():  # so long that a moment's speed of the machine is not all of it
-            steps = max(steps, int(self.seconds * 1000 / self.recorded_ms(trace)))
+    def record(self, trace, options, turn):
+        """Once more, to choose from."""
+        steps = self.steps
+        if turn > 0 and self.seconds > 0:  # so long that a moment's speed of the machine is not all of it
+            steps = max(steps, int(self.seconds * 1000 / self.recorded_ms(trace.with_suffix(".0"))))
         how = ["--steps", steps, "--capture", "none", "--device", self.device]
-        self.call("train", "--text", TEXT, *how, "--trace", new, *options)
-        if self.turn <= (self.seconds > 0) or self.recorded_ms(new) < self.recorded_ms(trace):
-            new.replace(trace)
+        self.call("train", "--text", TEXT, *how, "--trace", trace.with_suffix(f".{turn}"), *options)
+
+    def choose(self, trace, turns):
+        """Keeps the recording in the middle: the quickest is the one that met the rarest moment."""
+        taken = sorted((trace.with_suffix(f".{turn}") for turn in turns), key=self.recorded_ms)
+        taken[len(taken) // 2].replace(trace)
+        for rest in trace.parent.glob(f"{trace.stem}.[0-9]*"):
+            rest.unlink()
 
     def recorded_ms(self, trace):
         """The median of its training steps but the first two."""
@@ -204,14 +209,19 @@ def main():
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--keep", help="a folder for the recordings, or with those of the same options")
     parser.add_argument("--exchange", action="store_true")
+    parser.add_argument("--ranks", type=int, choices=(1, 2), help="of each run; without it half of them have one")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         kept = asked.keep is not None and pathlib.Path(asked.keep).exists()
         bench = Bench(asked, pathlib.Path(asked.keep or temporary))
         runs = [bench.draw(number, asked.seed) for number in range(asked.runs)]
-        for bench.turn in range(0 if kept else asked.tries + (asked.seconds > 0)):
-            for trace, options in runs:
-                bench.record(trace, options)
+        turns = range(asked.tries + (asked.seconds > 0))  # of which the first only shows how long a step takes
+        if not kept:
+            for turn in turns:
+                for trace, options in runs:
+                    bench.record(trace, options, turn)
+            for trace, _ in runs:
+                bench.choose(trace, turns[-asked.tries:])
         errors = []
         known, unseen = (runs[1::2], runs[::2]) if asked.exchange else (runs[::2], runs[1::2])
         for trace, options in unseen:
