@@ -9,6 +9,7 @@
 #include "engine/attention/plain_attention.h"
 #include "engine/attention/sinks.h"
 #include "traces/core/error.h"
+#include "traces/schema/key_head_copies.h"
 
 namespace ringscope::engine {
 namespace {
@@ -41,17 +42,10 @@ void clearRowsWithoutKeys(AttentionResult& block, const at::Tensor& mask) {
   block.lse.masked_fill_(empty.view({1, 1, -1}), -std::numeric_limits<double>::infinity());
 }
 
-/// The gradient of key heads from that of copies of them, which follow each other.
-at::Tensor perKeyHead(const at::Tensor& gradient, const at::Tensor& k) {
-  const std::int64_t copies = gradient.size(1) / k.size(1);
-  return copies == 1 ? gradient : gradient.unflatten(1, {k.size(1), copies}).sum(2);
-}
-
-/// ATen's backward gives each key head of each sequence to one thread; with too few of them each
-/// query head gets a key head of its own. Not in narrow types, which would round each's gradient.
-std::int64_t keyHeadCopies(const at::Tensor& q, const at::Tensor& k, at::ScalarType type) {
-  const bool narrow = type == at::kBFloat16 || type == at::kHalf;
-  return narrow || k.size(0) * k.size(1) >= at::get_num_threads() ? 1 : q.size(1) / k.size(1);
+/// Not in narrow types, which would round the gradient of each copy.
+std::int64_t keyHeadCopiesOf(const at::Tensor& q, const at::Tensor& k, at::ScalarType type) {
+  if (type == at::kBFloat16 || type == at::kHalf) return 1;
+  return traces::keyHeadCopies(k.size(0) * k.size(1), q.size(1) / k.size(1), at::get_num_threads());
 }
 
 bool isSmall(const at::Tensor& q, const Piece& piece) {
@@ -175,7 +169,7 @@ AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor&
   // A row without any key has lse -inf, and exp(-inf - -inf) would be NaN; with 0 it is exp(-inf).
   if (mask) lse = lse.masked_fill(at::isneginf(lse), 0);
   auto rows = [&](const at::Tensor& t) { return queryRows(t, piece).to(type); };
-  const std::int64_t copies = keyHeadCopies(q, k, type);
+  const std::int64_t copies = keyHeadCopiesOf(q, k, type);
   auto keys = [&](const at::Tensor& t) {
     const at::Tensor held = keyRows(t, piece).to(type);
     return copies == 1 ? held : held.repeat_interleave(copies, 1);

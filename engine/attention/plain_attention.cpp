@@ -81,6 +81,11 @@ at::Tensor base(const at::Tensor& lse) {
 
 }  // namespace
 
+at::Tensor perKeyHead(const at::Tensor& gradient, const at::Tensor& k) {
+  const std::int64_t copies = gradient.size(1) / k.size(1);
+  return copies == 1 ? gradient : gradient.unflatten(1, {k.size(1), copies}).sum(2);
+}
+
 at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::ScalarType type) {
   const std::int64_t rows = piece.q_end - piece.q_begin, keys = piece.k_end - piece.k_begin;
   const traces::Band allowed = traces::Band::of(piece).from(piece.q_begin, piece.k_begin);
@@ -139,10 +144,7 @@ AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Te
     dq.push_back(at::matmul(ds, p.k()));
     dk += at::matmul(ds.transpose(-1, -2), p.q(row));
   }
-  auto per_key_head = [&](const at::Tensor& t) {
-    return t.unflatten(1, {k.size(1), t.size(1) / k.size(1)}).sum(2);
-  };
-  return {at::cat(dq, 2), per_key_head(dk), per_key_head(dv)};
+  return {at::cat(dq, 2), perKeyHead(dk, k), perKeyHead(dv, k)};
 }
 
 }  // namespace ringscope::engine

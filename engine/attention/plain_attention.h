@@ -11,6 +11,10 @@ namespace ringscope::engine {
 /// [rows, keys], local to the piece.
 at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::ScalarType type);
 
+/// The gradient of the heads of k, or v, from that of copies of them, which follow each other:
+/// [B, heads, keys, d].
+at::Tensor perKeyHead(const at::Tensor& gradient, const at::Tensor& k);
+
 /// Attention of one piece written with matrix products, a few rows at a time: for what no fused
 /// kernel of the device offers (dropout; tile masks and fp32 on a GPU). Shapes and results as
 /// attendPiece, with out in fp32 (fp64 for fp64 inputs). The rows of `dropout` are those of q and

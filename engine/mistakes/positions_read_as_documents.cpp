@@ -24,8 +24,7 @@ Rows withoutJumps(const std::vector<ShardRun>& shard) {
 
 /// The part of a piece in the rows and keys of one inferred document.
 Piece within(const Piece& piece, const TokenRun& rows) {
-  const auto band = traces::Band::of({piece.q_begin, piece.q_end, piece.k_begin, piece.k_end,
-                                      piece.mask, piece.band_low, piece.band_high});
+  const auto band = traces::Band::of(piece);
   const auto part = band.within(rows.begin, rows.end, rows.begin, rows.end);
   const bool is_full = piece.mask == traces::PieceMask::kFull;
   Piece cut{part.q_begin, part.q_end, part.k_begin, part.k_end};

@@ -76,5 +76,19 @@ TEST(BlockAttentionTest, GradientsAreThoseOfFp64HoweverManyThreadsARankHas) {
   }
 }
 
+/// No piece of a run has such a row, but those that a seam makes.
+TEST(BlockAttentionTest, ARowWithoutAKeyIsZeroAndMinusInfinity) {
+  at::manual_seed(12);
+  const Piece piece{0, 8, 0, 8, traces::PieceMask::kTileMask, -8, -1};
+  for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    const at::Tensor q = at::randn({1, 2, 8, 16}).to(type), k = at::randn({1, 1, 8, 16}).to(type);
+    const AttentionResult block = attendPiece(q, k, k, piece, 0.25, true, Kernel::kAuto);
+    const at::Tensor first = block.out.select(2, 0), rest = block.lse.slice(2, 1);
+    EXPECT_TRUE((first == 0).all().item<bool>()) << c10::toString(type);
+    EXPECT_TRUE(at::isneginf(block.lse.select(2, 0)).all().item<bool>()) << c10::toString(type);
+    EXPECT_TRUE(at::isfinite(rest).all().item<bool>()) << c10::toString(type);
+  }
+}
+
 }  // namespace
 }  // namespace ringscope::engine

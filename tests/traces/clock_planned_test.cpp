@@ -11,6 +11,7 @@
 #include "traces/clock/attended_pairs.h"
 #include "traces/clock/prediction.h"
 #include "traces/core/error.h"
+#include "traces/schema/key_head_copies.h"
 
 namespace ringscope::test {
 namespace {
@@ -134,6 +135,11 @@ TEST(ClockPlannedTest, WorkIsCountedByPieceByTileAndByParameterTensor) {
   kernel.threads = 12;
   EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).scores, 32 * 900 * 12.0 / 8)
       << "in bf16 four threads have none";
+  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).parts().small_flops,
+            2.5 * 4 * 128 * 32 * 300 * 36.0 / 32)
+      << "small pieces are computed in float32, with a key head for each query head";
+  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).parts().flops,
+            2.5 * 4 * 128 * 32 * 900 * 12.0 / 8);
   RunSpec wide = onFour(Strategy::kRing);
   wide.dtype = DType::kFloat32;
   const PlannedSizes in_float32(wide, llama8b());
@@ -141,6 +147,14 @@ TEST(ClockPlannedTest, WorkIsCountedByPieceByTileAndByParameterTensor) {
       << "32 query heads, three of them for some threads";
   for (const StageWork& work : {sizes.gradSync(), sizes.clip(), sizes.optimizer()})
     EXPECT_EQ(work.calls, 9 * 32 + 3);
+}
+
+TEST(ClockPlannedTest, KeyHeadsAreCopiedWhereThreadsWouldHaveNone) {
+  EXPECT_EQ(keyHeadCopies(8, 4, 8), 1) << "each thread has one";
+  EXPECT_EQ(keyHeadCopies(1, 4, 2), 2) << "two are enough for two threads";
+  EXPECT_EQ(keyHeadCopies(1, 3, 2), 3) << "two do not divide three query heads";
+  EXPECT_EQ(keyHeadCopies(8, 4, 12), 4) << "three turns of 32 are less than two of 16";
+  EXPECT_EQ(keyHeadCopies(1, 1, 16), 1) << "of one query head there is nothing to share out";
 }
 
 TEST(ClockPlannedTest, OfAClustersKernelsNothingIsKnownButWhatTheyAttend) {

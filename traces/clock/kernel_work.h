@@ -19,8 +19,8 @@ struct KernelWork {
   std::int64_t small_pairs = 0;
   std::int64_t pieces = 0;  ///< of the block, each an event of its own
   std::int64_t rows = 0;    ///< of queries, of all pieces together
-  /// Of a call. Backward they share out the key heads of all sequences, each to one thread; in
-  /// float32 and float64 the query heads, where there are fewer of those than threads.
+  /// Of a call. Backward they share out the key heads of all sequences and, in float32 and float64,
+  /// copies of them (key_head_copies.h).
   std::int64_t threads = 1;
 
   friend bool operator==(const KernelWork&, const KernelWork&) = default;

@@ -35,7 +35,7 @@ struct StageWork {
   /// through.
   double operand_bytes = 0;
   double scores = 0;        ///< of attention, each with an exponential
-  double masked_flops = 0;  ///< on pairs that a mask leaves out after a kernel has computed them
+  double masked_flops = 0;  ///< that kernels compute beside, on pairs that a mask then leaves out
   double calls = 1, tiles = 0;  ///< of kernels, see KernelWork
   double small_flops = 0;  ///< of those of attention and masked ones, see KernelWork::small_pairs
   double events = 1;       ///< in which a recording has it

@@ -3,6 +3,7 @@
 
 #include "traces/clock/planned_program.h"
 #include "traces/core/error.h"
+#include "traces/schema/key_head_copies.h"
 #include "traces/schema/run_rules.h"
 
 namespace ringscope::traces {
@@ -10,6 +11,11 @@ namespace {
 
 double number(std::int64_t value) {
   return static_cast<double>(value);
+}
+
+/// How much longer than its share of `parts` the one of `threads` takes that has most of them.
+double shareOfLongest(std::int64_t parts, std::int64_t threads) {
+  return number((parts + threads - 1) / threads * threads) / number(parts);
 }
 
 /// Backward needs the gradient of the input and of the weights.
@@ -133,19 +139,23 @@ StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs,
                                const KernelWork& kernel) const {
   StageWork work;
   const bool forward = direction == Direction::kForward;
+  const std::int64_t key_heads = kv_heads_here_ * sequences_,
+                     copies =
+                         keyHeadCopies(key_heads, q_heads_here_ / kv_heads_here_, kernel.threads);
+  const double heads = number(q_heads_here_ * sequences_),
+               once = (forward ? 1 : 2.5) * 4 * number(head_dim_) * heads;
   // Backward some threads have nothing to do where what they share does not divide among them.
-  const std::int64_t threads = kernel.threads, key_heads = kv_heads_here_ * sequences_;
-  const bool by_query_head = element_ >= 4 && key_heads < threads;
-  const std::int64_t parts = by_query_head ? q_heads_here_ * sequences_ : key_heads;
-  const double longest =
-      forward ? 1 : number((parts + threads - 1) / threads * threads) / number(parts);
-  const double heads = longest * number(q_heads_here_ * sequences_);
-  const double each = (forward ? 1 : 2.5) * 4 * number(head_dim_) * heads;
-  (forward ? work.attention_flops : work.attention_backward_flops) = each * number(pairs);
-  work.masked_flops = each * number(kernel.pairs - pairs);
-  work.scores = heads * number(kernel.pairs - kernel.small_pairs);
-  work.tiles = heads * number(kernel.tiles);
-  work.small_flops = each * number(kernel.small_pairs);
+  const auto longest = [&](bool copied) {
+    return forward ? 1 : shareOfLongest(copied ? key_heads * copies : key_heads, kernel.threads);
+  };
+  const double slow = longest(element_ >= 4), small_slow = longest(true);
+  const double nominal = once * slow * number(pairs);
+  (forward ? work.attention_flops : work.attention_backward_flops) = nominal;
+  work.small_flops = once * small_slow * number(kernel.small_pairs);
+  const std::int64_t large_pairs = kernel.pairs - kernel.small_pairs;
+  work.masked_flops = once * slow * number(large_pairs) + work.small_flops - nominal;
+  work.scores = heads * slow * number(large_pairs);
+  work.tiles = heads * slow * number(kernel.tiles);
   work.calls = number(kernel.calls);
   const double rows = number(tokens_ * ulysses_ * q_heads_here_ * head_dim_) * element_;
   work.operand_bytes = passes(direction) * 2 * rows;

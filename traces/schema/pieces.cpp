@@ -135,15 +135,8 @@ std::pair<std::int64_t, std::int64_t> within(const ShardRun& run, const TokenRun
 }
 
 bool Piece::allows(std::int64_t q, std::int64_t k) const {
-  if (q < q_begin || q >= q_end || k < k_begin || k >= k_end) return false;
-  switch (mask) {
-    case PieceMask::kCausal:
-      return k - k_begin <= q - q_begin;
-    case PieceMask::kTileMask:
-      return k - q >= band_low && k - q <= band_high;
-    default:
-      return true;
-  }
+  const Band band = Band::of(*this);
+  return q >= q_begin && q < q_end && k >= band.firstKey(q) && k < band.endKey(q);
 }
 
 std::int64_t Piece::work() const {
