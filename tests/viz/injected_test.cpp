@@ -39,9 +39,12 @@ TEST(InjectedTest, OnlyWhatARunBeganWithIsForTheNextOne) {
 
 TEST(InjectedTest, DocumentsOfOtherShapesAreNoMistakesAndNoFailure) {
   const Injected injected({"[1]", R"({"mistakes": [7]})", R"({"control": "inject"})",
-                           R"({"control": "inject", "mistake": {}, "from_train_step": "x"})"});
+                           R"({"control": "pause", "mistake": "naive_sum_merge"})",
+                           R"({"control": "inject", "mistake": {}, "from_train_step": "x"})",
+                           R"({"control": "lift", "mistake": "%1 %2", "from_train_step": 4})"});
   EXPECT_TRUE(injected.fromStart().isEmpty());
-  EXPECT_EQ(injected.describe(), "▲ Injected: 7; {}, added from training step 0 on");
+  EXPECT_EQ(injected.describe(),
+            "▲ Injected: 7; {}, added while it ran; \"%1 %2\", taken away from training step 4 on");
   EXPECT_THROW(Injected({"{"}), Error);
 }
 

@@ -2,6 +2,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QElapsedTimer>
+#include <QLabel>
 
 #include "tests/support/places.h"
 #include "tests/viz/window_fixture.h"
@@ -121,6 +122,13 @@ TEST_F(WindowTest, ThePanelOffersWhatTheCatalogueSaysCanBeInjected) {
     if (mistake.injectable) injectable << QString::fromStdString(mistake.label);
   EXPECT_EQ(offered, injectable);
   EXPECT_FALSE(offered.isEmpty());
+}
+
+TEST_F(WindowTest, NoLabelTakesWhatARecordingSaysForMarkup) {
+  open();
+  for (const ViewEntry& entry : viewRegistry()) window.showView(entry.name);
+  for (const QLabel* label : window.findChildren<QLabel*>())
+    EXPECT_EQ(label->textFormat(), Qt::PlainText) << label->text().toStdString();
 }
 
 TEST_F(WindowTest, AFileThatIsNoTraceIsASentenceAndTheWindowGoesOn) {

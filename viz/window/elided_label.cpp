@@ -3,6 +3,7 @@
 
 #include <QHelpEvent>
 #include <QPainter>
+#include <QTextDocument>
 #include <QToolTip>
 #include <algorithm>
 
@@ -46,7 +47,9 @@ QSize ElidedLabel::minimumSizeHint() const {
 bool ElidedLabel::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip || !isElided()) return QLabel::event(event);
   const QString more = toolTip().isEmpty() ? QString() : "\n\n" + toolTip();
-  QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text() + more, this);
+  const QString all = text() + more;
+  QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(),
+                     Qt::mightBeRichText(all) ? Qt::convertFromPlainText(all) : all, this);
   return true;
 }
 

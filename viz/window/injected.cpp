@@ -6,6 +6,16 @@
 #include "traces/mistakes/catalogue.h"
 
 namespace ringscope::viz {
+namespace {
+
+/// Nothing where no step is said.
+std::optional<std::int64_t> stepOf(const nlohmann::json& change) {
+  const auto step = change.find("from_train_step");
+  if (step == change.end() || !step->is_number_integer() || *step < 0) return std::nullopt;
+  return step->get<std::int64_t>();
+}
+
+}  // namespace
 
 QString describeAsked(const nlohmann::json& asked) try {
   const auto parsed = traces::AskedMistake::parse(asked.get<std::string>());
@@ -23,12 +33,10 @@ Injected::Injected(const std::vector<std::string>& documents) {
     if (!json.is_object()) continue;
     if (const auto mistakes = json.find("mistakes"); mistakes != json.end())
       from_start_.insert(from_start_.end(), mistakes->begin(), mistakes->end());
-    const auto step = json.find("from_train_step");
-    if (json.contains("control") && json.contains("mistake"))
-      changes_.push_back({json["mistake"], json["control"] == "lift",
-                          step != json.end() && step->is_number_integer()
-                              ? step->get<std::int64_t>()
-                              : std::int64_t{0}});
+    const bool added = json.value("control", nlohmann::json()) == "inject",
+               taken_away = json.value("control", nlohmann::json()) == "lift";
+    if ((added || taken_away) && json.contains("mistake"))
+      changes_.push_back({json["mistake"], taken_away, stepOf(json)});
   }
 }
 
@@ -42,10 +50,14 @@ QStringList Injected::fromStart() const {
 QString Injected::describe() const {
   QStringList found;
   for (const auto& asked : from_start_) found << describeAsked(asked);
-  for (const Change& change : changes_)
-    found << QString("%1, %2 from training step %3 on")
-                 .arg(describeAsked(change.mistake), change.taken_away ? "taken away" : "added")
-                 .arg(change.from_train_step);
+  for (const Change& change : changes_) {
+    const QString step =
+        change.from_train_step
+            ? " from training step " + QString::number(*change.from_train_step) + " on"
+            : " while it ran";
+    found << describeAsked(change.mistake) + (change.taken_away ? ", taken away" : ", added") +
+                 step;
+  }
   return found.isEmpty() ? "✓ Nothing was injected." : "▲ Injected: " + found.join("; ");
 }
 

@@ -4,6 +4,7 @@
 #include <QString>
 #include <QStringList>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ class Injected {
   struct Change {
     nlohmann::json mistake;
     bool taken_away = false;
-    std::int64_t from_train_step = 0;
+    std::optional<std::int64_t> from_train_step;
   };
   std::vector<nlohmann::json> from_start_;
   std::vector<Change> changes_;

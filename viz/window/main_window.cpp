@@ -65,6 +65,8 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent)
   frames_.start(16);
   frame_clock_.start();
   makeShortcuts();
+  // What a recording says is never taken for markup.
+  for (QLabel* label : findChildren<QLabel*>()) label->setTextFormat(Qt::PlainText);
   setTheme(Theme::all().front());
   viewing_.player.setReducedMotion(desktopReducesMotion());
   refreshStatus();

@@ -84,7 +84,7 @@ QWidget* MistakesBox::makeList() {
 void MistakesBox::chosenChanged() {
   const auto count = chosen().size();
   const bool kept = !keep_->isHidden() && keep_->isChecked();
-  count_->setText(count == 0 && kept ? "as recorded"
+  count_->setText(count == 0 && kept ? kept_
                   : count == 0       ? "none injected"
                                      : QString(kept ? "%1 added" : "%1 injected").arg(count));
   Q_EMIT changed();
@@ -139,6 +139,7 @@ void MistakesBox::readSealedOf(const QString& path) {
   }
   keep_->setChecked(true);
   keep_->setText(changed ? "Keep what this run began with" : "Keep what this run had");
+  kept_ = changed ? "as it began" : "as recorded";
   keep_->setVisible(!documents.empty());
 }
 

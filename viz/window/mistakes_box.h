@@ -36,6 +36,7 @@ class MistakesBox : public QWidget {
 
   QString recording_;
   QStringList sealed_;  // of the recording that was opened
+  QString kept_;        // the same, in two words
   QCheckBox* keep_;     // hidden: of no opened recording it is known what was injected
   QList<QCheckBox*> boxes_;
   QLabel *count_, *revealed_;
