@@ -211,10 +211,14 @@ def main():
     parser.add_argument("--exchange", action="store_true")
     parser.add_argument("--ranks", type=int, choices=(1, 2), help="of each run; without it half of them have one")
     asked = parser.parse_args()
+    if asked.tries < 1:
+        parser.error("--tries: each run is recorded once at least")
+    if asked.device == "cuda" and asked.ranks == 2:
+        parser.error("--device cuda: all runs are of one rank")
     with tempfile.TemporaryDirectory() as temporary:
-        kept = asked.keep is not None and pathlib.Path(asked.keep).exists()
         bench = Bench(asked, pathlib.Path(asked.keep or temporary))
         runs = [bench.draw(number, asked.seed) for number in range(asked.runs)]
+        kept = all(trace.exists() for trace, _ in runs)
         turns = range(asked.tries + (asked.seconds > 0))  # of which the first only shows how long a step takes
         if not kept:
             for turn in turns:
