@@ -97,6 +97,23 @@ TEST(ClockPlannedTest, WorkIsCountedByPieceByTileAndByParameterTensor) {
     EXPECT_EQ(work.calls, 9 * 32 + 3);
 }
 
+TEST(ClockPlannedTest, WhatALayerReadsIsFarWhereOtherLayersCameBetween) {
+  ModelSizes sizes = llama8b();
+  for (const std::int32_t layers : {1, 4, 32}) {
+    sizes.layers = layers;
+    const PlannedSizes planned(onFour(Strategy::kRing), sizes);
+    const double share = (layers - 1.0) / layers;
+    for (const Direction direction : {Direction::kForward, Direction::kBackward})
+      for (const StageWork& work :
+           {planned.project(direction), planned.feedForward(direction),
+            planned.attend(direction, 1000, {1200, 2}), planned.merge({1200, 2})}) {
+        EXPECT_GE(work.parts().bytes, 0);
+        EXPECT_DOUBLE_EQ(work.parts().far_bytes, share * work.parts().bytes) << layers;
+      }
+    EXPECT_EQ(planned.optimizer().parts().far_bytes, 0);
+  }
+}
+
 TEST(ClockPlannedTest, OfAClustersKernelsNothingIsKnownButWhatTheyAttend) {
   RunSpec run = onFour(Strategy::kRing);
   run.mask = MaskKind::kWindow;

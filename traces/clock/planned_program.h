@@ -39,6 +39,8 @@ struct StageWork {
   double calls = 1, tiles = 0;  ///< of kernels, see KernelWork
   double small_flops = 0;  ///< of those of attention and masked ones, see KernelWork::small_pairs
   double events = 1;       ///< in which a recording has it
+  /// Of all bytes, those that other layers have pushed out of the caches since they were used.
+  double far_share = 0;
 
   /// By the device's rates, of which calls, scores and what a mask leaves out are a share; `kind`
   /// in a direction by what it was seen to take, where it was measured. Throws usageError where
@@ -83,6 +85,8 @@ class PlannedSizes {
   std::int32_t ulysses() const { return ulysses_; }
 
  private:
+  StageWork ofLayer() const;
+
   std::int64_t tokens_ = 0;  ///< of a rank, all its sequences together
   std::int64_t hidden_ = 0, inner_ = 0, vocab_ = 0, layers_ = 0, head_dim_ = 0;
   std::int64_t q_heads_ = 0, kv_heads_ = 0;            ///< of a tp rank

@@ -61,6 +61,7 @@ StageSample StageWork::parts() const {
   parts.scores = scores;
   parts.tiles = tiles;
   parts.small_flops = small_flops;
+  parts.far_bytes = far_share * parts.bytes;
   return parts;
 }
 
@@ -89,8 +90,14 @@ PlannedSizes::PlannedSizes(const RunSpec& run, const ModelSizes& sizes)
                                                  : q_heads_here_;
 }
 
-StageWork PlannedSizes::project(Direction direction) const {
+StageWork PlannedSizes::ofLayer() const {
   StageWork work;
+  work.far_share = number(layers_ - 1) / number(layers_);
+  return work;
+}
+
+StageWork PlannedSizes::project(Direction direction) const {
+  StageWork work = ofLayer();
   const double width = number((q_heads_ + 2 * kv_heads_) * head_dim_);
   work.matmul_flops = passes(direction) * 2 * number(tokens_ * hidden_) * width;
   work.operand_bytes = passes(direction) * number(hidden_) * width * element_;
@@ -101,7 +108,7 @@ StageWork PlannedSizes::project(Direction direction) const {
 }
 
 StageWork PlannedSizes::feedForward(Direction direction) const {
-  StageWork work;
+  StageWork work = ofLayer();
   const double once = 2 * number(tokens_) * number(hidden_ * (q_heads_ * head_dim_ + 3 * inner_));
   const double moved = number(tokens_) * element_ * number(10 * hidden_ + 5 * inner_);
   work.matmul_flops = passes(direction) * once;
@@ -137,7 +144,7 @@ StageWork PlannedSizes::loss(Direction direction) const {
 
 StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs,
                                const KernelWork& kernel) const {
-  StageWork work;
+  StageWork work = ofLayer();
   const bool forward = direction == Direction::kForward;
   const std::int64_t key_heads = kv_heads_here_ * sequences_,
                      copies =
@@ -164,7 +171,7 @@ StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs,
 }
 
 StageWork PlannedSizes::merge(const KernelWork& kernel) const {
-  StageWork work;
+  StageWork work = ofLayer();
   const double rows = number(kernel.rows * sequences_ * q_heads_here_ * head_dim_);
   work.memory_bytes = rows * (2 * sum_ + element_);
   work.calls = work.events = number(kernel.pieces);
@@ -172,7 +179,7 @@ StageWork PlannedSizes::merge(const KernelWork& kernel) const {
 }
 
 StageWork PlannedSizes::mergeGradients() const {
-  StageWork work;
+  StageWork work = ofLayer();
   const double rows = number(tokens_) * ulysses_;
   work.memory_bytes = 2 * rows * number(kv_heads_here_ * head_dim_) * 3 * sum_;
   return work;

@@ -12,12 +12,12 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr std::size_t kParts = 6;
+constexpr std::size_t kParts = 7;
 using Parts = std::array<double, kParts>;
 
 Parts partsOf(const StageSample& sample) {
-  return {sample.calls,  sample.flops, sample.bytes,
-          sample.scores, sample.tiles, sample.small_flops};
+  return {sample.calls, sample.flops,       sample.bytes,    sample.scores,
+          sample.tiles, sample.small_flops, sample.far_bytes};
 }
 
 double costOf(const Parts& cost, const Parts& parts) {
@@ -109,17 +109,19 @@ void StageSample::add(const StageSample& more) {
   scores += more.scores;
   tiles += more.tiles;
   small_flops += more.small_flops;
+  far_bytes += more.far_bytes;
 }
 
 double StageCost::secondsOf(const StageSample& done) const {
-  return costOf({fixed, per_flop, per_byte, per_score, per_tile, per_small_flop}, partsOf(done));
+  return costOf({fixed, per_flop, per_byte, per_score, per_tile, per_small_flop, per_far_byte},
+                partsOf(done));
 }
 
 StageCost fitStageCost(const std::vector<StageSample>& samples) {
   constexpr int kRounds = 8;  // shares of the times alone would come out too small
   Parts cost = nearest(Sums(samples, std::nullopt));
   for (int round = 0; round < kRounds; ++round) cost = nearest(Sums(samples, cost));
-  return {cost[0], cost[1], cost[2], cost[3], cost[4], cost[5]};
+  return {cost[0], cost[1], cost[2], cost[3], cost[4], cost[5], cost[6]};
 }
 
 }  // namespace ringscope::traces
