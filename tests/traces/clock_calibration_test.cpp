@@ -63,6 +63,7 @@ struct TrueDevice {
       attention.per_score = 3e-9;
     }
     measured.per_heads_byte = 4e-9;
+    measured.per_exchange = 7e-6;
     hardware.link = {"true", 5, 20};
     hardware.overlap = false;
   }

@@ -26,16 +26,19 @@ std::map<RecordedTimes::Stage, StageSample> stagesOf(const PlannedWork& planned,
   return all;
 }
 
-/// What is done from each stage to the next; operations: the bytes of heads that a rank sends.
+/// What is done from each stage to the next; operations: the bytes of heads that a rank sends;
+/// tiles: the exchanges that it waits for.
 StageSample betweenStages(const PlannedWork& planned, std::size_t rank) {
   StageSample all;
   for (const PlannedStage& stage : planned.stages[rank]) {
     all.calls += stage.work.events;
     all.bytes += stage.work.memory_bytes;
   }
-  for (const Program::Happening& event : planned.schedule.ranks[rank].events)
+  for (const Program::Happening& event : planned.schedule.ranks[rank].events) {
     if (event.kind == EventKind::kSend && event.payload == Payload::kHeads)
       all.flops += static_cast<double>(event.bytes);
+    if (event.kind == EventKind::kWait) ++all.tiles;
+  }
   return all;
 }
 
@@ -151,6 +154,7 @@ Calibration Calibrator::fit(bool overlap) const {
   measured.stages[kSync] = fitStageCost(syncSamples(hardware.link));
   measured.between = fitStageCost(between_);
   measured.per_heads_byte = std::exchange(measured.between.per_flop, 0);
+  measured.per_exchange = std::exchange(measured.between.per_tile, 0);
   found.device.name = "as recorded";
   std::vector<double> errors;
   errors.reserve(runs_.size());

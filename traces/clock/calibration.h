@@ -66,7 +66,8 @@ class Calibrator {
 
   std::vector<Run> runs_;
   std::map<Stage, std::vector<StageSample>> samples_;
-  std::vector<StageSample> between_;  ///< operations: the bytes of heads that are sent
+  /// Operations: the bytes of heads that are sent; tiles: exchanges.
+  std::vector<StageSample> between_;
   std::vector<StageSample> hops_;
   std::vector<Sync> syncs_;
 };

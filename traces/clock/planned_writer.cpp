@@ -38,9 +38,11 @@ void ProgramWriter::workOf(WorldRank who, EventKind kind, const Place& place, co
 }
 
 /// Half of the messages are the rank's own.
-std::int64_t ProgramWriter::packingNs(std::int64_t bytes, std::size_t messages) const {
+std::int64_t ProgramWriter::postingNs(Payload payload, std::int64_t bytes,
+                                      std::size_t messages) const {
   const double sent = static_cast<double>(bytes) * static_cast<double>(messages) / 2;
-  return std::llround(device_.measured->per_heads_byte * sent * 1e9);
+  const double packing = payload == Payload::kHeads ? device_.measured->per_heads_byte * sent : 0;
+  return std::llround((device_.measured->per_exchange + packing) * 1e9);
 }
 
 ProgramWriter::Posted ProgramWriter::post(const Place& place, Payload payload, std::int64_t bytes,
@@ -60,8 +62,9 @@ ProgramWriter::Posted ProgramWriter::post(const Place& place, Payload payload, s
     rank.exchanges.push_back({static_cast<std::uint32_t>(rank.posted.size()),
                               static_cast<std::uint32_t>(posted[r].size())});
     rank.posted.insert(rank.posted.end(), posted[r].begin(), posted[r].end());
-    if (device_.measured && payload == Payload::kHeads && !posted[r].empty())
-      rank.ops.push_back({packingNs(bytes, posted[r].size()), kNone, kNone, Op::Kind::kWork});
+    if (device_.measured && !posted[r].empty())
+      rank.ops.push_back(
+          {postingNs(payload, bytes, posted[r].size()), kNone, kNone, Op::Kind::kWork});
     rank.ops.push_back({0, exchange, kNone, Op::Kind::kPost});
   }
   return {exchange, place, payload};

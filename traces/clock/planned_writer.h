@@ -44,7 +44,7 @@ class ProgramWriter {
 
  private:
   void drawMessages(WorldRank who, const Posted& posted);
-  std::int64_t packingNs(std::int64_t bytes, std::size_t messages) const;
+  std::int64_t postingNs(Payload payload, std::int64_t bytes, std::size_t messages) const;
 
   DeviceSpeed device_;
   Program program_;

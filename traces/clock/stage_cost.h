@@ -43,6 +43,7 @@ struct MeasuredDevice {
   std::map<std::pair<EventKind, Direction>, StageCost> stages;
   StageCost between;          ///< from one stage to the next, by the bytes of the one before
   double per_heads_byte = 0;  ///< seconds, of putting heads together that Ulysses sends
+  double per_exchange = 0;    ///< seconds, of posting messages and of waiting for them
 };
 
 }  // namespace ringscope::traces
