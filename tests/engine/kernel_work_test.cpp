@@ -31,7 +31,7 @@ void add(KernelWork& all, const Piece& piece, bool small_in_float) {
   }
 }
 
-/// Of the pieces of a block, as the engine calls kernels for them: who attends all alone cuts
+/// Of the pieces of a block, as the engine calls kernels for them: the only rank of a run cuts
 /// nothing and computes nothing in another type.
 KernelWork workOf(const std::vector<Piece>& pieces, Direction direction, bool alone, bool narrow) {
   KernelWork all;
@@ -55,9 +55,8 @@ void expectAsTheEngine(const traces::RunSpec& run, int ulysses, const ShardLayou
     ASSERT_EQ(planned.size(), static_cast<std::size_t>(layout.cpSize())) << words;
     for (const GroupRank rank : everyRank(layout.cpSize()))
       for (const GroupRank source : everyRank(layout.cpSize())) {
-        const KernelWork engine =
-            workOf(piecesFor(layout, Mask::of(run), rank, source), direction, layout.cpSize() == 1,
-                   run.dtype != traces::DType::kFloat32);
+        const KernelWork engine = workOf(piecesFor(layout, Mask::of(run), rank, source), direction,
+                                         run.cp == 1, run.dtype != traces::DType::kFloat32);
         const KernelWork& plan = planned[rank.index()][source.index()];
         EXPECT_EQ(plan, engine) << words << ", " << name(direction) << ", rank " << rank.value()
                                 << " of " << source.value() << ": " << plan.calls << " calls of "

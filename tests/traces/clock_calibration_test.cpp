@@ -64,6 +64,7 @@ struct TrueDevice {
     }
     measured.per_heads_byte = 4e-9;
     measured.per_exchange = 7e-6;
+    measured.per_step = 40e-6;
     hardware.link = {"true", 5, 20};
     hardware.overlap = false;
   }

@@ -110,7 +110,26 @@ TEST(ClockPlannedTest, WhatALayerReadsIsFarWhereOtherLayersCameBetween) {
         EXPECT_GE(work.parts().bytes, 0);
         EXPECT_DOUBLE_EQ(work.parts().far_bytes, share * work.parts().bytes) << layers;
       }
-    EXPECT_EQ(planned.optimizer().parts().far_bytes, 0);
+  }
+}
+
+TEST(ClockPlannedTest, OfParametersMoreIsFarTheMoreAStepMoves) {
+  ModelSizes sizes = llama8b();
+  double before = 0;
+  for (const std::int32_t layers : {1, 4, 32}) {
+    sizes.layers = layers;
+    RunSpec run = onFour(Strategy::kRing);
+    run.seq_len = 1024;
+    const PlannedSizes planned(run, sizes);
+    const StageSample parts = planned.optimizer().parts();
+    const double share = parts.far_bytes / parts.bytes;
+    EXPECT_GT(share, before);
+    EXPECT_LT(share, 1);
+    for (const StageWork& work : {planned.gradSync(), planned.clip()})
+      EXPECT_DOUBLE_EQ(work.parts().far_bytes, share * work.parts().bytes);
+    run.seq_len = 32768;
+    EXPECT_GT(PlannedSizes(run, sizes).optimizer().far_share, share) << "longer sequences";
+    before = share;
   }
 }
 

@@ -27,9 +27,10 @@ std::map<RecordedTimes::Stage, StageSample> stagesOf(const PlannedWork& planned,
 }
 
 /// What is done from each stage to the next; operations: the bytes of heads that a rank sends;
-/// tiles: the exchanges that it waits for.
+/// tiles: the exchanges that it waits for; scores: the step.
 StageSample betweenStages(const PlannedWork& planned, std::size_t rank) {
   StageSample all;
+  all.scores = 1;
   for (const PlannedStage& stage : planned.stages[rank]) {
     all.calls += stage.work.events;
     all.bytes += stage.work.memory_bytes;
@@ -155,6 +156,7 @@ Calibration Calibrator::fit(bool overlap) const {
   measured.between = fitStageCost(between_);
   measured.per_heads_byte = std::exchange(measured.between.per_flop, 0);
   measured.per_exchange = std::exchange(measured.between.per_tile, 0);
+  measured.per_step = std::exchange(measured.between.per_score, 0);
   found.device.name = "as recorded";
   std::vector<double> errors;
   errors.reserve(runs_.size());

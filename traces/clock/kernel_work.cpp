@@ -39,8 +39,8 @@ KernelWork workOf(const Piece& piece) {
   return work;
 }
 
-/// How the engine attends the blocks of a run, see block_worker.h: who attends all alone does so by
-/// plain calls.
+/// How the engine attends the blocks of a run, see block_worker.h: the only rank of a run does so
+/// by plain calls.
 class Calls {
  public:
   Calls(const RunSpec& run, bool alone, Direction direction)
@@ -106,12 +106,12 @@ std::vector<std::vector<KernelWork>> kernelWork(const RunSpec& run, std::int32_t
   std::vector<std::vector<ShardRun>> rows;
   rows.reserve(static_cast<std::size_t>(rings));
   for (std::int32_t ring = 0; ring < rings; ++ring)
-    rows.push_back(rings == 1 ? std::vector<ShardRun>{{0, run.seq_len, 1}}
-                              : joinedRuns(run, ring * ulysses, ulysses, balance));
+    rows.push_back(run.cp == 1 ? std::vector<ShardRun>{{0, run.seq_len, 1}}
+                               : joinedRuns(run, ring * ulysses, ulysses, balance));
   std::vector<std::vector<KernelWork>> work(rows.size());
   for (std::size_t ring = 0; ring < rows.size(); ++ring)
     for (const std::vector<ShardRun>& keys : rows) {
-      Calls calls(run, rings == 1, direction);
+      Calls calls(run, run.cp == 1, direction);
       for (const Piece& piece :
            piecesOf(rows[ring], keys, {run.mask != MaskKind::kFull, run.window, {}}))
         calls.add(piece);

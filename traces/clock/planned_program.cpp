@@ -30,6 +30,7 @@ class Planner {
 
   Program plan() {
     const Place begin{0, {}, Direction::kForward, {}}, end{0, {}, Direction::kBackward, {}};
+    writer_.beginStep();
     writer_.work(EventKind::kEmbed, begin, sizes_.embed(Direction::kForward));
     activations(begin, 1);
     for (std::int64_t l = 0; l < layers_; ++l) forward(Layer::of(l));
@@ -151,9 +152,9 @@ class Planner {
       const KernelWork& kernel = kernels_.at(direction)[at][of];
       StageWork work = sizes_.attend(direction, pairs_[at][of], kernel);
       const bool in_parts = kernel.pieces > 1;
-      if (rings_ == 1 && in_parts) work.memory_bytes = sizes_.merge(kernel).memory_bytes;
+      if (run_.cp == 1 && in_parts) work.memory_bytes = sizes_.merge(kernel).memory_bytes;
       writer_.workOf(WorldRank::of(r), EventKind::kAttend, place, work, owner);
-      const bool merges = holds[static_cast<std::size_t>(r)] || (rings_ > 1 && in_parts);
+      const bool merges = holds[static_cast<std::size_t>(r)] || (run_.cp > 1 && in_parts);
       if (direction == kForward && merges)
         writer_.workOf(WorldRank::of(r), EventKind::kMerge, place, sizes_.merge(kernel), owner);
       holds[static_cast<std::size_t>(r)] = true;

@@ -39,7 +39,7 @@ struct StageWork {
   double calls = 1, tiles = 0;  ///< of kernels, see KernelWork
   double small_flops = 0;  ///< of those of attention and masked ones, see KernelWork::small_pairs
   double events = 1;       ///< in which a recording has it
-  /// Of all bytes, those that other layers have pushed out of the caches since they were used.
+  /// Of all bytes, those that others have pushed out of the caches since they were used.
   double far_share = 0;
 
   /// By the device's rates, of which calls, scores and what a mask leaves out are a share; `kind`
@@ -86,6 +86,9 @@ class PlannedSizes {
 
  private:
   StageWork ofLayer() const;
+  StageWork ofParameters(double passes) const;
+  /// In a step, but for attention.
+  double movedBytes() const;
 
   std::int64_t tokens_ = 0;  ///< of a rank, all its sequences together
   std::int64_t hidden_ = 0, inner_ = 0, vocab_ = 0, layers_ = 0, head_dim_ = 0;

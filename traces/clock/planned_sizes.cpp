@@ -13,6 +13,10 @@ double number(std::int64_t value) {
   return static_cast<double>(value);
 }
 
+/// How often the gradients' bytes are moved: to join them into one message; to read them; AdamW
+/// reads gradient, both moments and the weight, and writes all but the gradient.
+constexpr double kSyncPasses = 2, kClipPasses = 1, kOptimizerPasses = 7;
+
 /// How much longer than its share of `parts` the one of `threads` takes that has most of them.
 double shareOfLongest(std::int64_t parts, std::int64_t threads) {
   return number((parts + threads - 1) / threads * threads) / number(parts);
@@ -93,6 +97,32 @@ PlannedSizes::PlannedSizes(const RunSpec& run, const ModelSizes& sizes)
 StageWork PlannedSizes::ofLayer() const {
   StageWork work;
   work.far_share = number(layers_ - 1) / number(layers_);
+  return work;
+}
+
+double PlannedSizes::movedBytes() const {
+  const auto both = [this](auto stage) {
+    double bytes = 0;
+    for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+      const StageWork work = (this->*stage)(direction);
+      bytes += work.memory_bytes + work.operand_bytes;
+    }
+    return bytes;
+  };
+  return number(layers_) * (both(&PlannedSizes::project) + both(&PlannedSizes::feedForward)) +
+         both(&PlannedSizes::loss) + both(&PlannedSizes::embed) +
+         (kSyncPasses + kClipPasses + kOptimizerPasses) * number(gradientBytes());
+}
+
+/// Of the parameters, each once a step. The more a step moves the less of them the caches still
+/// hold; how large those are matters little: 64 MB to 1 GB fit recordings equally well.
+StageWork PlannedSizes::ofParameters(double passes) const {
+  constexpr double kCaches = 128e6;
+  const double moved = movedBytes();
+  StageWork work;
+  work.far_share = moved / (moved + kCaches);
+  work.memory_bytes = passes * number(gradientBytes());
+  work.calls = number(tensors_);
   return work;
 }
 
@@ -186,25 +216,15 @@ StageWork PlannedSizes::mergeGradients() const {
 }
 
 StageWork PlannedSizes::gradSync() const {
-  StageWork work;
-  work.memory_bytes = 2 * number(gradientBytes());  // joined into one message
-  work.calls = number(tensors_);
-  return work;
+  return ofParameters(kSyncPasses);
 }
 
 StageWork PlannedSizes::clip() const {
-  StageWork work;
-  work.memory_bytes = number(gradientBytes());
-  work.calls = number(tensors_);
-  return work;
+  return ofParameters(kClipPasses);
 }
 
 StageWork PlannedSizes::optimizer() const {
-  StageWork work;
-  // AdamW reads gradient, both moments and the weight, and writes all but the gradient.
-  work.memory_bytes = 7 * number(gradientBytes());
-  work.calls = number(tensors_);
-  return work;
+  return ofParameters(kOptimizerPasses);
 }
 
 std::int64_t PlannedSizes::kvBytes() const {

@@ -24,6 +24,13 @@ ProgramWriter::ProgramWriter(std::int32_t ranks, const DeviceSpeed& device,
   if (stages_) stages_->resize(program_.ranks.size());
 }
 
+void ProgramWriter::beginStep() {
+  if (!device_.measured) return;
+  const std::int64_t ns = std::llround(device_.measured->per_step * 1e9);
+  for (Program::Rank& rank : program_.ranks)
+    rank.ops.push_back({ns, kNone, kNone, Op::Kind::kWork});
+}
+
 void ProgramWriter::work(EventKind kind, const Place& place, const StageWork& work) {
   for (int r = 0; r < ranks(); ++r) workOf(WorldRank::of(r), kind, place, work, WorldRank::none());
 }

@@ -18,6 +18,9 @@ class ProgramWriter {
   ProgramWriter(std::int32_t ranks, const DeviceSpeed& device,
                 std::vector<std::vector<PlannedStage>>* stages);
 
+  /// What a measured device takes for a step beside its stages.
+  void beginStep();
+
   int ranks() const { return static_cast<int>(program_.ranks.size()); }
 
   void work(EventKind kind, const Place& place, const StageWork& work);

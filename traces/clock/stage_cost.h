@@ -44,6 +44,7 @@ struct MeasuredDevice {
   StageCost between;          ///< from one stage to the next, by the bytes of the one before
   double per_heads_byte = 0;  ///< seconds, of putting heads together that Ulysses sends
   double per_exchange = 0;    ///< seconds, of posting messages and of waiting for them
+  double per_step = 0;        ///< seconds, of what no stage and no layer has a share in
 };
 
 }  // namespace ringscope::traces

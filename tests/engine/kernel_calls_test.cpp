@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan says that kernels do, against the calls that ranks make of PyTorch's kernel.
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "engine/attention/strategies/registry.h"
+#include "engine/launch/rank_threads.h"
+#include "traces/clock/kernel_work.h"
+#include "traces/schema/names.h"
+#include "traces/schema/run_rules.h"
+
+namespace ringscope::engine {
+namespace {
+
+using traces::Direction;
+using traces::KernelWork;
+using traces::MaskKind;
+using traces::Strategy;
+
+using WorkOfRank = std::map<std::pair<GroupRank, Direction>, KernelWork>;
+
+/// Row by row and tile by tile, as PyTorch's flash kernel for CPUs goes through a call.
+void add(KernelWork& all, std::int64_t rows, std::int64_t keys, bool causal, bool small) {
+  const std::int64_t part = rows >= 768 ? 256 : rows >= 192 ? 64 : 32;
+  ++all.calls;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t seen = causal ? std::min(keys, (row / part + 1) * part) : keys;
+    for (std::int64_t key = 0; key < seen; key += 512) {
+      const std::int64_t computed = std::min<std::int64_t>(512, keys - key);
+      all.pairs += computed;
+      if (small) all.small_pairs += computed;
+      if (row % part == 0 && !small) ++all.tiles;
+    }
+  }
+}
+
+/// Counts the calls of its thread while it lives.
+class CountedCalls {
+ public:
+  explicit CountedCalls(at::ScalarType type) : type_(type) {
+    here_ = this;
+    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&CountedCalls::called)
+                                             .needsInputs(true)
+                                             .scopes({at::RecordScope::FUNCTION}));
+  }
+  ~CountedCalls() {
+    at::removeCallback(handle_);
+    here_ = nullptr;
+  }
+  CountedCalls(const CountedCalls&) = delete;
+  CountedCalls& operator=(const CountedCalls&) = delete;
+
+  const KernelWork& of(Direction direction) { return work_[direction]; }
+
+ private:
+  static std::unique_ptr<at::ObserverContext> called(const at::RecordFunction& call) {
+    const std::string name = call.name();
+    if (name == "aten::_scaled_dot_product_flash_attention_for_cpu")
+      here_->count(Direction::kForward, call.inputs(), 0, 4);
+    if (name == "aten::_scaled_dot_product_flash_attention_for_cpu_backward")
+      here_->count(Direction::kBackward, call.inputs(), 1, 7);
+    return nullptr;
+  }
+  void count(Direction direction, c10::ArrayRef<const c10::IValue> in, std::size_t q,
+             std::size_t causal) {
+    const at::Tensor rows = in[q].toTensor(), keys = in[q + 1].toTensor();
+    add(work_[direction], rows.size(2), keys.size(2), in[causal].toBool(),
+        rows.scalar_type() != type_);
+  }
+
+  static thread_local CountedCalls* here_;
+  const at::ScalarType type_;
+  at::CallbackHandle handle_ = 0;
+  std::map<Direction, KernelWork> work_;
+};
+thread_local CountedCalls* CountedCalls::here_ = nullptr;
+
+/// Of each rank that attends one layer there and back.
+WorkOfRank counted(const traces::RunSpec& run, at::ScalarType type) {
+  RankThreadOptions options;
+  options.mesh.cp = run.cp;
+  Gate gate(run.cp);
+  std::mutex mutex;
+  WorkOfRank all;
+  const ShardLayout layout(run.seq_len, run.cp, traces::chosenBalance(run));
+  runRankThreads(options, gate, [&](RankContext& context) {
+    const std::int64_t length = run.seq_len / run.cp;
+    const at::Tensor q = at::randn({1, run.model.heads, length, 8}).to(type),
+                     k = at::randn({1, run.model.kv_heads, length, 8}).to(type);
+    const auto op = makeAttention(context, run, layout, Mask::of(run), {0.25, {}});
+    CountedCalls calls(type);
+    const auto result = op->forward(q, k, k, Layer::of(0));
+    op->backward(q, q, k, k, result, Layer::of(0));
+    const std::lock_guard lock(mutex);
+    for (const Direction direction : {Direction::kForward, Direction::kBackward})
+      all[{context.rank(), direction}] = calls.of(direction);
+  });
+  return all;
+}
+
+/// Of all blocks that a rank attends.
+KernelWork planned(const traces::RunSpec& run, GroupRank rank, Direction direction) {
+  const int together = traces::ulyssesSize(run);
+  const auto of_rings = traces::kernelWork(run, together, direction);
+  KernelWork all;
+  for (const KernelWork& work : of_rings[rank.index() / static_cast<std::size_t>(together)]) {
+    all.pairs += work.pairs;
+    all.calls += work.calls;
+    all.tiles += work.tiles;
+    all.small_pairs += work.small_pairs;
+  }
+  return all;
+}
+
+std::string wordsOf(const traces::RunSpec& run, GroupRank rank, Direction direction) {
+  return std::string(name(run.strategy)) + ", " + name(run.mask) + ", " + name(*run.balance) +
+         ", " + name(run.dtype) + ", cp " + std::to_string(run.cp) + ", length " +
+         std::to_string(run.seq_len) + ", rank " + std::to_string(rank.value()) + ", " +
+         name(direction);
+}
+
+void expectAsPlanned(const traces::RunSpec& run) {
+  const auto type = run.dtype == traces::DType::kBFloat16 ? at::kBFloat16 : at::kFloat;
+  for (const auto& [where, calls] : counted(run, type)) {
+    const KernelWork plan = planned(run, where.first, where.second);
+    const std::string words = wordsOf(run, where.first, where.second);
+    EXPECT_EQ(plan.calls, calls.calls) << words;
+    EXPECT_EQ(plan.pairs, calls.pairs) << words;
+    EXPECT_EQ(plan.tiles, calls.tiles) << words;
+    EXPECT_EQ(plan.small_pairs, calls.small_pairs) << words;
+  }
+}
+
+traces::RunSpec runOf(Strategy strategy, int cp, std::int64_t length) {
+  traces::RunSpec run;
+  run.command = traces::Command::kTrain;
+  run.strategy = strategy;
+  run.cp = cp;
+  run.seq_len = length;
+  run.model.heads = 4;
+  run.model.kv_heads = 4;
+  run.balance = traces::Balance::kNone;
+  return run;
+}
+
+class KernelCallsTest : public testing::TestWithParam<std::pair<Strategy, int>> {};
+
+TEST_P(KernelCallsTest, AreThoseThatThePlanCounts) {
+  const auto [strategy, cp] = GetParam();
+  for (const auto dtype : {traces::DType::kFloat32, traces::DType::kBFloat16})
+    for (const auto balance :
+         {traces::Balance::kNone, traces::Balance::kHeadTail, traces::Balance::kStriped})
+      for (const std::int64_t length : {64, 1024})
+        for (const std::int64_t window : {-1, 0, 5, 100}) {
+          traces::RunSpec run = runOf(strategy, cp, length);
+          run.dtype = dtype;
+          run.balance = balance;
+          run.mask = window < 0    ? MaskKind::kFull
+                     : window == 0 ? MaskKind::kCausal
+                                   : MaskKind::kWindow;
+          run.window = std::max<std::int64_t>(0, window);
+          expectAsPlanned(run);
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, KernelCallsTest,
+    testing::Values(std::pair{Strategy::kRing, 1}, std::pair{Strategy::kRing, 2},
+                    std::pair{Strategy::kRing, 4}, std::pair{Strategy::kAllGather, 2},
+                    std::pair{Strategy::kUlysses, 2}, std::pair{Strategy::kUlysses, 4},
+                    std::pair{Strategy::kHybrid, 4}),
+    [](const auto& test) {
+      return std::string(name(test.param.first)) + "_cp" + std::to_string(test.param.second);
+    });
+
+}  // namespace
+}  // namespace ringscope::engine
