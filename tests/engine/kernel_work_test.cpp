@@ -33,8 +33,11 @@ void add(KernelWork& all, const Piece& piece, bool small_in_float) {
 
 /// Of the pieces of a block, as the engine calls kernels for them: the only rank of a run cuts
 /// nothing and computes nothing in another type.
-KernelWork workOf(const std::vector<Piece>& pieces, Direction direction, bool alone, bool narrow) {
+KernelWork workOf(const std::vector<Piece>& pieces, std::int64_t rows, Direction direction,
+                  bool alone, bool narrow) {
   KernelWork all;
+  all.whole = pieces.size() == 1 && pieces[0].mask != traces::PieceMask::kTileMask &&
+              pieces[0].q_end - pieces[0].q_begin == rows;
   for (const Piece& piece : pieces) {
     const bool forward = direction == Direction::kForward;
     ++all.pieces;
@@ -55,8 +58,9 @@ void expectAsTheEngine(const traces::RunSpec& run, int ulysses, const ShardLayou
     ASSERT_EQ(planned.size(), static_cast<std::size_t>(layout.cpSize())) << words;
     for (const GroupRank rank : everyRank(layout.cpSize()))
       for (const GroupRank source : everyRank(layout.cpSize())) {
-        const KernelWork engine = workOf(piecesFor(layout, Mask::of(run), rank, source), direction,
-                                         run.cp == 1, run.dtype != traces::DType::kFloat32);
+        const KernelWork engine =
+            workOf(piecesFor(layout, Mask::of(run), rank, source), run.seq_len / layout.cpSize(),
+                   direction, run.cp == 1, run.dtype != traces::DType::kFloat32);
         const KernelWork& plan = planned[rank.index()][source.index()];
         EXPECT_EQ(plan, engine) << words << ", " << name(direction) << ", rank " << rank.value()
                                 << " of " << source.value() << ": " << plan.calls << " calls of "

@@ -43,8 +43,9 @@ KernelWork workOf(const Piece& piece) {
 /// by plain calls.
 class Calls {
  public:
-  Calls(const RunSpec& run, bool alone, Direction direction)
-      : on_parts_(run.device == Device::kCpu && !alone),
+  Calls(const RunSpec& run, std::int64_t rows, Direction direction)
+      : rows_(rows),
+        on_parts_(run.device == Device::kCpu && run.cp > 1),
         narrow_(run.dtype == DType::kBFloat16 || run.dtype == DType::kFloat16),
         forward_(direction == Direction::kForward) {
     if (run.device == Device::kCpu && run.cores > run.worldSize())
@@ -53,6 +54,8 @@ class Calls {
 
   void add(const Piece& piece) {
     ++all_.pieces;
+    all_.whole = all_.pieces == 1 && piece.q_end - piece.q_begin == rows_ &&
+                 piece.mask != PieceMask::kTileMask;
     all_.rows += piece.q_end - piece.q_begin;
     if (!on_parts_) return count(piece);
     for (const Piece& part : forward_ ? cutDiagonalIntoStrips(piece) : cutDiagonal(piece))
@@ -75,6 +78,7 @@ class Calls {
     all_.small_pairs += work.small_pairs;
   }
 
+  const std::int64_t rows_;
   const bool on_parts_, narrow_, forward_;
   KernelWork all_;
 };
@@ -111,7 +115,7 @@ std::vector<std::vector<KernelWork>> kernelWork(const RunSpec& run, std::int32_t
   std::vector<std::vector<KernelWork>> work(rows.size());
   for (std::size_t ring = 0; ring < rows.size(); ++ring)
     for (const std::vector<ShardRun>& keys : rows) {
-      Calls calls(run, run.cp == 1, direction);
+      Calls calls(run, run.seq_len / rings, direction);
       for (const Piece& piece :
            piecesOf(rows[ring], keys, {run.mask != MaskKind::kFull, run.window, {}}))
         calls.add(piece);

@@ -68,6 +68,7 @@ class Planner {
         KernelWork& of = work[ring].emplace_back();
         of.pairs = attended;
         of.calls = of.pieces = 1;
+        of.whole = true;
         of.rows = run.seq_len / static_cast<std::int64_t>(pairs.size());
       }
     return {{kForward, work}, {kBackward, work}};
@@ -142,7 +143,7 @@ class Planner {
   bool gathers() const { return !hasRingHops(run_) && rings_ == run_.cp; }
   bool diagonalLast() const { return run_.order == Order::kDiagonalLast; }
 
-  /// Attends a step's blocks, merging all but a rank's first.
+  /// Attends a step's blocks. The only rank of a run merges inside of that.
   void attend(const Place& place, int step, Direction direction, std::vector<bool>& holds) {
     for (int r = 0; r < writer_.ranks(); ++r) {
       const int source = sourceAt(r, step, direction);
@@ -151,13 +152,13 @@ class Planner {
       const WorldRank owner = WorldRank::of(rankAt(source, r));
       const KernelWork& kernel = kernels_.at(direction)[at][of];
       StageWork work = sizes_.attend(direction, pairs_[at][of], kernel);
-      const bool in_parts = kernel.pieces > 1;
-      if (run_.cp == 1 && in_parts) work.memory_bytes = sizes_.merge(kernel).memory_bytes;
+      if (run_.cp == 1 && kernel.pieces > 1) work.memory_bytes = sizes_.merge(kernel).memory_bytes;
       writer_.workOf(WorldRank::of(r), EventKind::kAttend, place, work, owner);
-      const bool merges = holds[static_cast<std::size_t>(r)] || (run_.cp > 1 && in_parts);
-      if (direction == kForward && merges)
-        writer_.workOf(WorldRank::of(r), EventKind::kMerge, place, sizes_.merge(kernel), owner);
+      const bool first = !holds[static_cast<std::size_t>(r)];
       holds[static_cast<std::size_t>(r)] = true;
+      if (run_.cp == 1 || direction == kBackward) continue;
+      writer_.workOf(WorldRank::of(r), EventKind::kMerge, place,
+                     first && kernel.whole ? sizes_.takeOver(kernel) : sizes_.merge(kernel), owner);
     }
   }
 
@@ -192,7 +193,7 @@ class Planner {
       attend(place, step, kBackward, holds);
       if (returning.exchange != Program::kNone) writer_.wait(returning);
       returning = {};
-      writer_.work(EventKind::kMerge, place, sizes_.mergeGradients());
+      if (run_.cp > 1) writer_.work(EventKind::kMerge, place, sizes_.mergeGradients());
       if (rings_ > 1 && (more || !diagonalLast()))
         returning = hop(place, Payload::kDkv, sizes_.dkvBytes(), towards);
       if (moves) writer_.wait(kv);
@@ -213,8 +214,7 @@ class Planner {
     if (rings_ > 1) writer_.wait(gather(place, Payload::kKv, sizes_.kvBytes()));
     for (int step = 0; step < rings_; ++step) attend(place, step, kBackward, holds);
     if (rings_ > 1) writer_.wait(gather(place, Payload::kDkv, sizes_.dkvBytes()));
-    for (int i = 0; i < rings_; ++i)
-      writer_.work(EventKind::kMerge, place, sizes_.mergeGradients());
+    if (rings_ > 1) writer_.work(EventKind::kMerge, place, sizes_.mergeGradients(rings_ - 1));
   }
 
   const RunSpec& run_;

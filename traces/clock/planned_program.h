@@ -67,8 +67,10 @@ class PlannedSizes {
   StageWork attend(Direction direction, std::int64_t pairs, const KernelWork& kernel) const;
   /// Of a block that was attended so.
   StageWork merge(const KernelWork& kernel) const;
-  /// Of dK and dV, into those that travel.
-  StageWork mergeGradients() const;
+  /// Of such a block whose result is taken as it is.
+  StageWork takeOver(const KernelWork& kernel) const;
+  /// Of so many blocks' dK and dV, into those that travel or have arrived.
+  StageWork mergeGradients(std::int64_t blocks = 1) const;
   StageWork gradSync() const;
   StageWork clip() const;
   StageWork optimizer() const;

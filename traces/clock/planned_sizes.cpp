@@ -208,9 +208,17 @@ StageWork PlannedSizes::merge(const KernelWork& kernel) const {
   return work;
 }
 
-StageWork PlannedSizes::mergeGradients() const {
+StageWork PlannedSizes::takeOver(const KernelWork& kernel) const {
   StageWork work = ofLayer();
-  const double rows = number(tokens_) * ulysses_;
+  const double rows = number(kernel.rows * sequences_ * q_heads_here_ * head_dim_);
+  if (element_ < sum_) work.memory_bytes = rows * (element_ + sum_);
+  work.calls = 0;
+  return work;
+}
+
+StageWork PlannedSizes::mergeGradients(std::int64_t blocks) const {
+  StageWork work = ofLayer();
+  const double rows = number(tokens_ * blocks) * ulysses_;
   work.memory_bytes = 2 * rows * number(kv_heads_here_ * head_dim_) * 3 * sum_;
   return work;
 }

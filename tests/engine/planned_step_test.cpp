@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan says that ranks do in a training step, against what they were recorded to do.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/engine/sample_training.h"
+#include "tests/engine/small_model.h"
+#include "traces/clock/calibration.h"
+#include "traces/clock/recorded_program.h"
+#include "traces/schema/names.h"
+
+namespace ringscope::engine {
+namespace {
+
+using traces::Balance;
+using traces::EventKind;
+using traces::Order;
+using traces::Payload;
+using traces::Rotate;
+using traces::Strategy;
+
+struct Sum {
+  double events = 0;
+  std::int64_t bytes = 0;
+};
+/// Of one rank, by what it does.
+using Deeds = std::map<std::string, Sum>;
+
+std::string nameOf(EventKind kind, traces::Direction direction, Payload payload) {
+  return std::string(name(kind)) + " " + name(direction) + " " + name(payload);
+}
+
+bool isMessage(EventKind kind) {
+  return kind == EventKind::kSend || kind == EventKind::kReceive || kind == EventKind::kWait;
+}
+
+Deeds planned(const traces::PlannedWork& plan, std::size_t rank) {
+  Deeds deeds;
+  for (const traces::PlannedStage& stage : plan.stages[rank])
+    deeds[nameOf(stage.kind, stage.direction, Payload::kNone)].events += stage.work.events;
+  for (const auto& event : plan.schedule.ranks[rank].events) {
+    if (!isMessage(event.kind)) continue;
+    Sum& sum = deeds[nameOf(event.kind, event.place.direction, event.payload)];
+    ++sum.events;
+    sum.bytes += event.kind == EventKind::kWait ? 0 : event.bytes;
+  }
+  return deeds;
+}
+
+Deeds recorded(const std::vector<traces::Event>& events, const Deeds& known) {
+  Deeds deeds;
+  for (const traces::Event& event : events) {
+    const bool message = isMessage(event.kind);
+    const std::string deed =
+        nameOf(event.kind, event.place.direction, message ? event.payload : Payload::kNone);
+    if (!message && !known.contains(deed)) continue;
+    Sum& sum = deeds[deed];
+    ++sum.events;
+    sum.bytes += message && event.kind != EventKind::kWait ? event.bytes : 0;
+  }
+  return deeds;
+}
+
+void expectAsRecorded(const TrainConfig& config, const std::string& words) {
+  test::TempDir dir;
+  const auto trace = recorded(config, dir.file("a.rscope"));
+  const traces::RecordedProgram step = traces::recordedProgram(*trace, 0, 0);
+  ASSERT_TRUE(step.usable()) << words;
+  const auto plan = traces::plannedWork(*trace->run(), traces::recordedModelSizes(*trace));
+  for (std::size_t rank = 0; rank < plan.stages.size(); ++rank) {
+    const Deeds should = planned(plan, rank), is = recorded(step.events[rank], should);
+    for (const auto& [deed, sum] : should) {
+      const auto found = is.find(deed);
+      const Sum was = found == is.end() ? Sum{} : found->second;
+      EXPECT_EQ(sum.events, was.events) << words << ", rank " << rank << ": " << deed;
+      EXPECT_EQ(sum.bytes, was.bytes) << words << ", rank " << rank << ": bytes of " << deed;
+    }
+    for (const auto& [deed, sum] : is)
+      EXPECT_TRUE(should.contains(deed)) << words << ", rank " << rank << ": " << deed;
+  }
+}
+
+TrainConfig configOf(Strategy strategy, int cp) {
+  TrainConfig config = sampleConfig(cp, 1);
+  test::takeSmallModel(config);
+  config.capture = "none";
+  config.strategy = strategy;
+  return config;
+}
+
+class PlannedStepTest : public testing::TestWithParam<std::pair<Strategy, int>> {};
+
+TEST_P(PlannedStepTest, HasTheStagesAndMessagesOfARecordedOne) {
+  const auto [strategy, cp] = GetParam();
+  for (const auto balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
+    for (const auto rotate : {Rotate::kP2p, Rotate::kAllGather})
+      for (const auto order : {Order::kDiagonalFirst, Order::kDiagonalLast})
+        for (const std::int64_t window : {-1, 0, 20}) {
+          TrainConfig config = configOf(strategy, cp);
+          config.balance = balance;
+          config.mask = window < 0    ? traces::MaskKind::kFull
+                        : window == 0 ? traces::MaskKind::kCausal
+                                      : traces::MaskKind::kWindow;
+          config.window = std::max<std::int64_t>(0, window);
+          if (window < 0 && balance != Balance::kNone) continue;  // a full mask needs none
+          const bool rings = strategy == Strategy::kRing || strategy == Strategy::kHybrid;
+          if (!rings && (rotate != Rotate::kP2p || order != Order::kDiagonalFirst)) continue;
+          config.rotate = rotate;
+          config.order = order;
+          expectAsRecorded(config, std::string(name(config.mask)) + ", " + name(balance) + ", " +
+                                       name(rotate) + ", " + name(order));
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, PlannedStepTest,
+    testing::Values(std::pair{Strategy::kRing, 1}, std::pair{Strategy::kRing, 2},
+                    std::pair{Strategy::kRing, 4}, std::pair{Strategy::kAllGather, 4},
+                    std::pair{Strategy::kUlysses, 2}, std::pair{Strategy::kHybrid, 4}),
+    [](const auto& test) {
+      return std::string(name(test.param.first)) + "_cp" + std::to_string(test.param.second);
+    });
+
+}  // namespace
+}  // namespace ringscope::engine
