@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -71,16 +72,18 @@ void expectAsRecorded(const TrainConfig& config, const std::string& words) {
   const traces::RecordedProgram step = traces::recordedProgram(*trace, 0, 0);
   ASSERT_TRUE(step.usable()) << words;
   const auto plan = traces::plannedWork(*trace->run(), traces::recordedModelSizes(*trace));
-  for (std::size_t rank = 0; rank < plan.stages.size(); ++rank) {
-    const Deeds should = planned(plan, rank), is = recorded(step.events[rank], should);
+  for (const WorldRank rank : config.mesh().ranks()) {
+    const Deeds should = planned(plan, config.mesh().placeOf(rank).cp.index()),
+                is = recorded(step.events[rank.index()], should);
     for (const auto& [deed, sum] : should) {
       const auto found = is.find(deed);
       const Sum was = found == is.end() ? Sum{} : found->second;
-      EXPECT_EQ(sum.events, was.events) << words << ", rank " << rank << ": " << deed;
-      EXPECT_EQ(sum.bytes, was.bytes) << words << ", rank " << rank << ": bytes of " << deed;
+      EXPECT_EQ(sum.events, was.events) << words << ", rank " << rank.value() << ": " << deed;
+      EXPECT_EQ(sum.bytes, was.bytes)
+          << words << ", rank " << rank.value() << ": bytes of " << deed;
     }
     for (const auto& [deed, sum] : is)
-      EXPECT_TRUE(should.contains(deed)) << words << ", rank " << rank << ": " << deed;
+      EXPECT_TRUE(should.contains(deed)) << words << ", rank " << rank.value() << ": " << deed;
   }
 }
 
@@ -92,9 +95,9 @@ TrainConfig configOf(Strategy strategy, int cp) {
   return config;
 }
 
-class PlannedStepTest : public testing::TestWithParam<std::pair<Strategy, int>> {};
+class PlannedStrategyTest : public testing::TestWithParam<std::pair<Strategy, int>> {};
 
-TEST_P(PlannedStepTest, HasTheStagesAndMessagesOfARecordedOne) {
+TEST_P(PlannedStrategyTest, HasTheStagesAndMessagesOfARecordedStep) {
   const auto [strategy, cp] = GetParam();
   for (const auto balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
     for (const auto rotate : {Rotate::kP2p, Rotate::kAllGather})
@@ -116,8 +119,27 @@ TEST_P(PlannedStepTest, HasTheStagesAndMessagesOfARecordedOne) {
         }
 }
 
+TEST(PlannedStepTest, IsAsRecordedOnOtherMeshesAndInOtherTypes) {
+  for (const auto& [dp, tp, cp] : {std::array{2, 1, 1}, std::array{1, 2, 1}, std::array{1, 1, 2},
+                                   std::array{2, 1, 2}, std::array{1, 2, 2}, std::array{2, 2, 1}})
+    for (const auto dtype : {traces::DType::kFloat32, traces::DType::kBFloat16})
+      for (const bool fp8 : {false, true})
+        for (const bool recompute : {false, true}) {
+          TrainConfig config = configOf(Strategy::kRing, cp);
+          config.dp = dp;
+          config.tp = tp;
+          config.batch = 2;
+          config.dtype = dtype;
+          config.fp8 = fp8;
+          config.recompute = recompute;
+          expectAsRecorded(config, "dp " + std::to_string(dp) + ", tp " + std::to_string(tp) +
+                                       ", cp " + std::to_string(cp) + ", " + name(dtype) +
+                                       (fp8 ? ", fp8" : "") + (recompute ? ", recompute" : ""));
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(
-    All, PlannedStepTest,
+    All, PlannedStrategyTest,
     testing::Values(std::pair{Strategy::kRing, 1}, std::pair{Strategy::kRing, 2},
                     std::pair{Strategy::kRing, 4}, std::pair{Strategy::kAllGather, 4},
                     std::pair{Strategy::kUlysses, 2}, std::pair{Strategy::kHybrid, 4}),

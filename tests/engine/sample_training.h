@@ -23,7 +23,7 @@ inline TrainConfig sampleConfig(int cp, int steps) {
 
 inline TrainOutcome run(const TrainConfig& config, traces::Recorder* recorder = nullptr,
                         const TrainHooks& hooks = {}) {
-  Gate gate(config.cp);
+  Gate gate(config.mesh().worldSize());
   return runTraining(config, gate, recorder, hooks);
 }
 
@@ -32,7 +32,7 @@ inline std::shared_ptr<traces::Trace> recorded(const TrainConfig& config, const 
   {
     std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
     sinks.push_back(std::make_unique<traces::SqliteSink>(path));
-    traces::Recorder recorder(config.cp, std::move(sinks));
+    traces::Recorder recorder(config.mesh().worldSize(), std::move(sinks));
     run(config, &recorder);
   }
   return traces::openTrace(path);
