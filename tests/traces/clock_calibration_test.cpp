@@ -62,9 +62,7 @@ struct TrueDevice {
       attention.per_byte = 2e-10;
       attention.per_score = 3e-9;
     }
-    measured.per_heads_byte = 4e-9;
-    measured.per_exchange = 7e-6;
-    measured.per_step = 40e-6;
+    measured.between = {40e-6, 3e-6, 1e-11, 7e-6, {4e-9, 2e-9, 1e-9}};
     hardware.link = {"true", 5, 20};
     hardware.overlap = false;
   }

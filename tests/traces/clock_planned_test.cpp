@@ -141,8 +141,9 @@ TEST(ClockPlannedTest, OfAClustersKernelsNothingIsKnownButWhatTheyAttend) {
   const auto merges = std::ranges::count(plannedProgram(run, llama8b(), h100).ranks[1].events,
                                          EventKind::kMerge, &Program::Happening::kind);
   EXPECT_EQ(merges, 32 * (3 + 4)) << "of three blocks forward, and of the gradients of four";
+  const PlannedWork engine = plannedWork(run, llama8b());
   double pieces = 0;
-  for (const PlannedStage& stage : plannedWork(run, llama8b()).stages[1])
+  for (const PlannedStage& stage : engine.stages[1])
     if (stage.kind == EventKind::kMerge) pieces += stage.work.events;
   EXPECT_GT(pieces, 2 * merges) << "the engine cuts windows into pieces, which it merges";
 }

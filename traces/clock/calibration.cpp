@@ -26,19 +26,17 @@ std::map<RecordedTimes::Stage, StageSample> stagesOf(const PlannedWork& planned,
   return all;
 }
 
-/// What is done from each stage to the next; operations: the bytes of heads that a rank sends;
-/// tiles: the exchanges that it waits for; scores: the step.
-StageSample betweenStages(const PlannedWork& planned, std::size_t rank) {
-  StageSample all;
-  all.scores = 1;
+BetweenSample betweenStages(const PlannedWork& planned, std::size_t rank, Strategy strategy) {
+  BetweenSample all;
   for (const PlannedStage& stage : planned.stages[rank]) {
-    all.calls += stage.work.events;
+    all.events += stage.work.events;
     all.bytes += stage.work.memory_bytes;
   }
   for (const Program::Happening& event : planned.schedule.ranks[rank].events) {
-    if (event.kind == EventKind::kSend && event.payload == Payload::kHeads)
-      all.flops += static_cast<double>(event.bytes);
-    if (event.kind == EventKind::kWait) ++all.tiles;
+    if (event.kind == EventKind::kWait) ++all.exchanges;
+    if (event.kind != EventKind::kSend) continue;
+    const auto packing = static_cast<std::size_t>(packingOf(event.payload, strategy));
+    all.packed[packing] += static_cast<double>(event.bytes);
   }
   return all;
 }
@@ -92,7 +90,8 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
     std::vector<RecordedTimes> times;
     times.reserve(steps.size());
     for (const RecordedProgram& step : steps) times.push_back(recordedTimes(step, rank));
-    addRank(stagesOf(planned, rank), betweenStages(planned, rank), syncOf(planned), times);
+    addRank(stagesOf(planned, rank), betweenStages(planned, rank, run.strategy), syncOf(planned),
+            times);
   }
   std::vector<double> step_ns;
   step_ns.reserve(steps.size());
@@ -101,7 +100,7 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
   runs_.push_back({run, sizes, median(std::move(step_ns))});
 }
 
-void Calibrator::addRank(std::map<Stage, StageSample> planned, StageSample between,
+void Calibrator::addRank(std::map<Stage, StageSample> planned, BetweenSample between,
                          const Program::Collective* sync, const std::vector<RecordedTimes>& times) {
   for (auto& [stage, sample] : planned) {
     sample.seconds = medianOf(times, [&of = stage](const RecordedTimes& t) { return t.of(of); });
@@ -153,10 +152,7 @@ Calibration Calibrator::fit(bool overlap) const {
   MeasuredDevice& measured = found.device.measured.emplace();
   for (const auto& [stage, samples] : samples_) measured.stages[stage] = fitStageCost(samples);
   measured.stages[kSync] = fitStageCost(syncSamples(hardware.link));
-  measured.between = fitStageCost(between_);
-  measured.per_heads_byte = std::exchange(measured.between.per_flop, 0);
-  measured.per_exchange = std::exchange(measured.between.per_tile, 0);
-  measured.per_step = std::exchange(measured.between.per_score, 0);
+  measured.between = fitBetweenCost(between_);
   found.device.name = "as recorded";
   std::vector<double> errors;
   errors.reserve(runs_.size());

@@ -60,14 +60,14 @@ class Calibrator {
   };
   void requireAlike(const RunSpec& run) const;
   /// `between`: what is done from each stage to the next.
-  void addRank(std::map<Stage, StageSample> planned, StageSample between,
+  void addRank(std::map<Stage, StageSample> planned, BetweenSample between,
                const Program::Collective* sync, const std::vector<RecordedTimes>& times);
   std::vector<StageSample> syncSamples(const Link& link) const;
 
   std::vector<Run> runs_;
   std::map<Stage, std::vector<StageSample>> samples_;
   /// Operations: the bytes of heads that are sent; tiles: exchanges.
-  std::vector<StageSample> between_;
+  std::vector<BetweenSample> between_;
   std::vector<StageSample> hops_;
   std::vector<Sync> syncs_;
 };

@@ -26,7 +26,7 @@ class Planner {
         kernels_(device.measured || stages ? kernelsOf(run, sizes_.ulysses(), kind)
                                            : kernelsThatSkip(run, pairs_)),
         rings_(run.cp / sizes_.ulysses()),
-        writer_(run.cp, device, stages) {}
+        writer_(run, device, stages) {}
 
   Program plan() {
     const Place begin{0, {}, Direction::kForward, {}}, end{0, {}, Direction::kBackward, {}};

@@ -46,8 +46,8 @@ double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction d
     if (cost == device.measured->stages.end())
       throw usageError(std::string("no recording to calibrate by has a stage '") + name(kind) +
                        "' in " + name(direction) + "; add one of a run that has");
-    const StageCost& between = device.measured->between;
-    return cost->second.secondsOf(parts()) + between.fixed * events +
+    const BetweenCost& between = device.measured->between;
+    return cost->second.secondsOf(parts()) + between.per_event * events +
            between.per_byte * memory_bytes;
   }
   const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };

@@ -17,16 +17,16 @@ std::uint32_t draw(Program::Rank& rank, const Program::Happening& happening) {
 
 }  // namespace
 
-ProgramWriter::ProgramWriter(std::int32_t ranks, const DeviceSpeed& device,
+ProgramWriter::ProgramWriter(const RunSpec& run, const DeviceSpeed& device,
                              std::vector<std::vector<PlannedStage>>* stages)
-    : device_(device), stages_(stages) {
-  program_.ranks.resize(static_cast<std::size_t>(ranks));
+    : strategy_(run.strategy), device_(device), stages_(stages) {
+  program_.ranks.resize(static_cast<std::size_t>(run.cp));
   if (stages_) stages_->resize(program_.ranks.size());
 }
 
 void ProgramWriter::beginStep() {
   if (!device_.measured) return;
-  const std::int64_t ns = std::llround(device_.measured->per_step * 1e9);
+  const std::int64_t ns = std::llround(device_.measured->between.per_step * 1e9);
   for (Program::Rank& rank : program_.ranks)
     rank.ops.push_back({ns, kNone, kNone, Op::Kind::kWork});
 }
@@ -48,8 +48,9 @@ void ProgramWriter::workOf(WorldRank who, EventKind kind, const Place& place, co
 std::int64_t ProgramWriter::postingNs(Payload payload, std::int64_t bytes,
                                       std::size_t messages) const {
   const double sent = static_cast<double>(bytes) * static_cast<double>(messages) / 2;
-  const double packing = payload == Payload::kHeads ? device_.measured->per_heads_byte * sent : 0;
-  return std::llround((device_.measured->per_exchange + packing) * 1e9);
+  const BetweenCost& between = device_.measured->between;
+  const double packing = between.ofPacking(packingOf(payload, strategy_)) * sent;
+  return std::llround((between.per_exchange + packing) * 1e9);
 }
 
 ProgramWriter::Posted ProgramWriter::post(const Place& place, Payload payload, std::int64_t bytes,

@@ -15,7 +15,7 @@ namespace ringscope::traces {
 class ProgramWriter {
  public:
   /// `stages`: where to note what each rank does beside; null: nowhere.
-  ProgramWriter(std::int32_t ranks, const DeviceSpeed& device,
+  ProgramWriter(const RunSpec& run, const DeviceSpeed& device,
                 std::vector<std::vector<PlannedStage>>* stages);
 
   /// What a measured device takes for a step beside its stages.
@@ -49,6 +49,7 @@ class ProgramWriter {
   void drawMessages(WorldRank who, const Posted& posted);
   std::int64_t postingNs(Payload payload, std::int64_t bytes, std::size_t messages) const;
 
+  const Strategy strategy_;
   DeviceSpeed device_;
   Program program_;
   std::vector<std::vector<PlannedStage>>* const stages_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/clock/between_cost.h"
 #include "traces/schema/event.h"
 
 namespace ringscope::traces {
@@ -34,17 +35,13 @@ struct StageCost {
   double secondsOf(const StageSample& done) const;
 };
 
-/// The cost from which the samples' times are off by the smallest shares of it, in squares. Samples
-/// that took no time are passed over; without any all is 0.
+/// As fitCosts().
 StageCost fitStageCost(const std::vector<StageSample>& samples);
 
 /// A device by what it was seen to take, in place of its peak rates.
 struct MeasuredDevice {
   std::map<std::pair<EventKind, Direction>, StageCost> stages;
-  StageCost between;          ///< from one stage to the next, by the bytes of the one before
-  double per_heads_byte = 0;  ///< seconds, of putting heads together that Ulysses sends
-  double per_exchange = 0;    ///< seconds, of posting messages and of waiting for them
-  double per_step = 0;        ///< seconds, of what no stage and no layer has a share in
+  BetweenCost between;
 };
 
 }  // namespace ringscope::traces

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/clock/between_cost.h"
+
+#include "traces/clock/fit_costs.h"
+
+namespace ringscope::traces {
+
+Packing packingOf(Payload payload, Strategy strategy) {
+  if (payload == Payload::kHeads) return Packing::kHeads;
+  return strategy == Strategy::kAllGather ? Packing::kGathered : Packing::kRing;
+}
+
+BetweenCost fitBetweenCost(const std::vector<BetweenSample>& samples) {
+  std::vector<CostSample> rows;
+  rows.reserve(samples.size());
+  for (const BetweenSample& s : samples)
+    rows.push_back(
+        {{1, s.events, s.bytes, s.exchanges, s.packed[0], s.packed[1], s.packed[2]}, s.seconds});
+  const CostParts cost = fitCosts(rows);
+  return {cost[0], cost[1], cost[2], cost[3], {cost[4], cost[5], cost[6]}};
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "traces/schema/event.h"
+#include "traces/schema/run_spec.h"
+
+namespace ringscope::traces {
+
+/// For what a rank puts numbers together before it sends them: heads for Ulysses ranks, blocks and
+/// gradients that all ranks gather, blocks and gradients that go round a ring. Each is packed in
+/// its own way.
+enum class Packing : std::uint8_t { kHeads, kGathered, kRing };
+inline constexpr std::size_t kPackings = 3;
+Packing packingOf(Payload payload, Strategy strategy);
+
+/// What a rank did in a training step beside its stages and while no message moved, and how long
+/// that took.
+struct BetweenSample {
+  double events = 0;                       ///< of stages
+  double bytes = 0;                        ///< of memory that these moved
+  double exchanges = 0;                    ///< that it waited for
+  std::array<double, kPackings> packed{};  ///< bytes that it sent, by Packing
+  double seconds = 0;
+};
+
+/// What that takes on a device, in seconds. None is below 0.
+struct BetweenCost {
+  double per_step = 0, per_event = 0, per_byte = 0, per_exchange = 0;
+  std::array<double, kPackings> per_packed_byte{};
+
+  double ofPacking(Packing packing) const {
+    return per_packed_byte[static_cast<std::size_t>(packing)];
+  }
+};
+
+/// As fitStageCost().
+BetweenCost fitBetweenCost(const std::vector<BetweenSample>& samples);
+
+}  // namespace ringscope::traces
