@@ -35,7 +35,9 @@ std::string nameOf(EventKind kind, traces::Direction direction, Payload payload)
   return std::string(name(kind)) + " " + name(direction) + " " + name(payload);
 }
 
-bool isMessage(EventKind kind) {
+bool isMessage(EventKind kind, Payload payload) {
+  if (kind == EventKind::kCollective)
+    return payload == Payload::kActivations || payload == Payload::kGrads;
   return kind == EventKind::kSend || kind == EventKind::kReceive || kind == EventKind::kWait;
 }
 
@@ -44,7 +46,7 @@ Deeds planned(const traces::PlannedWork& plan, std::size_t rank) {
   for (const traces::PlannedStage& stage : plan.stages[rank])
     deeds[nameOf(stage.kind, stage.direction, Payload::kNone)].events += stage.work.events;
   for (const auto& event : plan.schedule.ranks[rank].events) {
-    if (!isMessage(event.kind)) continue;
+    if (!isMessage(event.kind, event.payload)) continue;
     Sum& sum = deeds[nameOf(event.kind, event.place.direction, event.payload)];
     ++sum.events;
     sum.bytes += event.kind == EventKind::kWait ? 0 : event.bytes;
@@ -55,7 +57,7 @@ Deeds planned(const traces::PlannedWork& plan, std::size_t rank) {
 Deeds recorded(const std::vector<traces::Event>& events, const Deeds& known) {
   Deeds deeds;
   for (const traces::Event& event : events) {
-    const bool message = isMessage(event.kind);
+    const bool message = isMessage(event.kind, event.payload);
     const std::string deed =
         nameOf(event.kind, event.place.direction, message ? event.payload : Payload::kNone);
     if (!message && !known.contains(deed)) continue;

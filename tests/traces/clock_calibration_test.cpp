@@ -64,6 +64,7 @@ struct TrueDevice {
     }
     measured.between = {40e-6, 3e-6, 1e-11, 7e-6, {4e-9, 2e-9, 1e-9}};
     hardware.link = {"true", 5, 20};
+    hardware.tp_link = {"true", 3, 60};
     hardware.overlap = false;
   }
 
@@ -130,6 +131,26 @@ TEST(CalibrationTest, PredictsOtherRunsOfTheDeviceThatWasRecorded) {
     const double should = predict(other.run, other.sizes, device.speed, device.hardware).step_ns;
     EXPECT_NEAR(is, should, 0.02 * should) << other.run.cp << " ranks, " << other.run.seq_len;
   }
+}
+
+TEST(CalibrationTest, TensorParallelismHasALinkOfItsOwn) {
+  const TrueDevice device;
+  Calibrator calibrator;
+  std::vector<Sized> runs = {sized(1, 64, 64), sized(1, 256, 32), sized(2, 128, 64),
+                             sized(1, 512, 128)};
+  for (Sized& s : runs) {
+    s.run.tp = 2;
+    calibrator.add(s.run, s.sizes, {device.record(s.run, s.sizes)});
+  }
+  const Calibration found = calibrator.fit(false);
+  ASSERT_TRUE(found.tp_link);
+  EXPECT_NEAR(found.tp_link->latency_us, 60, 1);
+  EXPECT_NEAR(found.tp_link->gigabytes_per_second, 3, 0.1);
+  EXPECT_LT(found.worst_error, 0.01);
+  Calibrator without;
+  const Sized ring = sized(2, 64, 32);
+  without.add(ring.run, ring.sizes, {device.record(ring.run, ring.sizes)});
+  EXPECT_FALSE(without.fit(false).tp_link);
 }
 
 TEST(CalibrationTest, StagesThatNoRecordingHasCannotBePredicted) {

@@ -40,11 +40,12 @@ TEST(ClockPlannedTest, SizesOfALlamaAreThoseOfItsCard) {
 
 TEST(ClockPlannedTest, MatrixProductsAreTwoOperationsForEachParameterAndToken) {
   const PlannedSizes sizes(onFour(Strategy::kRing), llama8b());
-  const double embedding = 128256.0 * 4096;
+  const double embedding = 128256.0 * 4096, norms = 65 * 4096;
   double forward = 32 * (sizes.project(Direction::kForward).matmul_flops +
                          sizes.feedForward(Direction::kForward).matmul_flops) +
                    sizes.loss(Direction::kForward).matmul_flops;
-  EXPECT_DOUBLE_EQ(forward, 2 * 8192 * (static_cast<double>(llama8b().parameters()) - embedding));
+  EXPECT_DOUBLE_EQ(forward,
+                   2 * 8192 * (static_cast<double>(llama8b().parameters()) - embedding - norms));
   EXPECT_EQ(sizes.project(Direction::kBackward).matmul_flops,
             2 * sizes.project(Direction::kForward).matmul_flops);
   const StageWork attention = sizes.attend(Direction::kForward, 1000, {1200, 2});
@@ -200,8 +201,12 @@ TEST(ClockPlannedTest, DataAndTensorParallelRanksCountInTheirCollectives) {
   EXPECT_EQ(program.collectives.back().members, 4);
   EXPECT_EQ(program.collectives.front().axis, GroupAxis::kTp);
   EXPECT_EQ(program.collectives.front().ranks, 2);
-  // Six of each of the four ranks: embedding, two forward, two backward, the loss.
-  EXPECT_EQ(program.collectives.size(), 4u * 6 + 1);
+  // Eight of each of the four ranks: embedding, two forward, two of the loss, its gradient, two
+  // backward.
+  EXPECT_EQ(program.collectives.size(), 4u * 8 + 1);
+  run.recompute = true;
+  const Program again = plannedProgram(run, sizes, speedOf(devicePreset("h100").value, run, 1));
+  EXPECT_EQ(again.collectives.size(), 4u * 10 + 1);
 }
 
 TEST(ClockPlannedTest, ALongerSequenceHidesHopsThatAShortOneExposes) {
@@ -266,7 +271,7 @@ TEST(ClockPlannedTest, AConfigurationOfHuggingFaceGivesTheSizes) {
   const ModelSizes sizes = readModelSizes(folder.string());
   EXPECT_EQ(sizes.head_dim, 8);
   EXPECT_EQ(sizes.name, "ringscope_clock_config");
-  EXPECT_EQ(sizes.parameters(), 2 * (64 * 8 * 24 + 3 * 64 * 160) + 320 * 64);
+  EXPECT_EQ(sizes.parameters(), 2 * (64 * 8 * 24 + 3 * 64 * 160) + 5 * 64 + 320 * 64);
   write(R"({"hidden_size": 64})");
   EXPECT_THROW(readModelSizes(folder.string()), Error);
   write(R"({"num_local_experts": 8})");

@@ -57,6 +57,13 @@ double medianOf(const std::vector<RecordedTimes>& steps, Number number) {
   return median(std::move(values));
 }
 
+/// Whose latency and bandwidth the samples have; nothing: there are none.
+std::optional<Link> linkOf(const std::vector<StageSample>& samples) {
+  if (samples.empty()) return std::nullopt;
+  const StageCost cost = fitStageCost(samples);
+  return Link{"as recorded", cost.per_byte > 0 ? 1e-9 / cost.per_byte : 0, cost.fixed * 1e6};
+}
+
 std::string typeOf(const RunSpec& run) {
   return std::string(name(run.dtype)) + (run.fp8 ? " with FP8" : "") +
          (run.device == Device::kCuda ? " on a GPU" : "");
@@ -121,6 +128,10 @@ void Calibrator::addRank(std::map<Stage, StageSample> planned, BetweenSample bet
   StageSample hops = times.front().hops;
   hops.seconds = medianOf(times, [](const RecordedTimes& t) { return t.hops.seconds; });
   if (hops.calls > 0) hops_.push_back(hops);
+  StageSample activations = times.front().activations;
+  activations.seconds =
+      medianOf(times, [](const RecordedTimes& t) { return t.activations.seconds; });
+  if (activations.calls > 0) activations_.push_back(activations);
 }
 
 void Calibrator::add(const Trace& trace, const ModelSizes& sizes) {
@@ -144,11 +155,10 @@ Calibration Calibrator::fit(bool overlap) const {
   found.recordings = static_cast<int>(runs_.size());
   Hardware hardware;
   hardware.overlap = overlap;
-  if (!hops_.empty()) {
-    const StageCost hop = fitStageCost(hops_);
-    found.link = Link{"as recorded", hop.per_byte > 0 ? 1e-9 / hop.per_byte : 0, hop.fixed * 1e6};
-    hardware.link = *found.link;
-  }
+  found.link = linkOf(hops_);
+  found.tp_link = linkOf(activations_);
+  if (found.link) hardware.link = *found.link;
+  hardware.tp_link = found.tp_link;
   MeasuredDevice& measured = found.device.measured.emplace();
   for (const auto& [stage, samples] : samples_) measured.stages[stage] = fitStageCost(samples);
   measured.stages[kSync] = fitStageCost(syncSamples(hardware.link));

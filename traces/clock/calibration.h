@@ -16,8 +16,9 @@ namespace ringscope::traces {
 
 /// A device and a link by what recordings made on them took.
 struct Calibration {
-  DeviceSpeed device;        ///< with DeviceSpeed::measured
-  std::optional<Link> link;  ///< nothing: no recording has messages of attention
+  DeviceSpeed device;           ///< with DeviceSpeed::measured
+  std::optional<Link> link;     ///< nothing: no recording has messages of attention
+  std::optional<Link> tp_link;  ///< of tensor parallelism's all-reduces; nothing: there are none
   /// Of the recordings, all of them: rates of a device are other ones for other types.
   DType dtype = DType::kFloat32;
   bool fp8 = false;
@@ -66,9 +67,8 @@ class Calibrator {
 
   std::vector<Run> runs_;
   std::map<Stage, std::vector<StageSample>> samples_;
-  /// Operations: the bytes of heads that are sent; tiles: exchanges.
   std::vector<BetweenSample> between_;
-  std::vector<StageSample> hops_;
+  std::vector<StageSample> hops_, activations_;
   std::vector<Sync> syncs_;
 };
 

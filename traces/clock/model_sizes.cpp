@@ -29,7 +29,8 @@ std::int64_t sizeOf(const nlohmann::json& config, const char* key, const std::st
 std::int64_t ModelSizes::parameters() const {
   const std::int64_t attention = hidden_size * head_dim * (2 * heads + 2 * kv_heads);
   const std::int64_t mlp = 3 * hidden_size * intermediate_size;
-  return layers * (attention + mlp) + (tied_embeddings ? 1 : 2) * vocab_size * hidden_size;
+  const std::int64_t norms = (2 * layers + 1) * hidden_size;
+  return layers * (attention + mlp) + norms + (tied_embeddings ? 1 : 2) * vocab_size * hidden_size;
 }
 
 ModelSizes readModelSizes(const std::string& path) {

@@ -35,6 +35,7 @@ class Planner {
     activations(begin, 1);
     for (std::int64_t l = 0; l < layers_; ++l) forward(Layer::of(l));
     writer_.work(EventKind::kLoss, begin, sizes_.loss(Direction::kForward));
+    lossSums(begin);
     writer_.work(EventKind::kLoss, end, sizes_.loss(Direction::kBackward));
     activations(end, 1);
     for (std::int64_t l = layers_ - 1; l >= 0; --l) backward(Layer::of(l));
@@ -80,6 +81,13 @@ class Planner {
                         GroupAxis::kTp, false);
   }
 
+  /// Of a vocabulary in shares: everyone's log-sum-exp, and the score of each target.
+  void lossSums(const Place& place) {
+    for (const std::int32_t numbers : {run_.tp, 1})
+      writer_.allReduce(place, Payload::kActivations, numbers * sizes_.tokenSumBytes(), run_.tp,
+                        GroupAxis::kTp, false);
+  }
+
   void forward(Layer layer) {
     const Place whole{0, layer, kForward, {}}, first{0, layer, kForward, RingStep::of(0)};
     writer_.work(EventKind::kProject, whole, sizes_.project(kForward));
@@ -94,7 +102,7 @@ class Planner {
   void backward(Layer layer) {
     const Place whole{0, layer, kBackward, {}}, first{0, layer, kBackward, RingStep::of(0)};
     writer_.work(EventKind::kFeedForward, whole, sizes_.feedForward(kBackward));
-    activations(whole, 1);
+    activations(whole, run_.recompute ? 3 : 1);
     heads(first, sizes_.outHeadsBytes());
     gathers() ? gatheredBackward(layer) : ringBackward(layer);
     heads(first, sizes_.gradHeadsBytes());

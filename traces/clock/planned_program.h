@@ -83,6 +83,7 @@ class PlannedSizes {
   std::int64_t lseHeadsBytes() const;
   std::int64_t gradHeadsBytes() const;
   std::int64_t activationBytes() const;  ///< of one all-reduce under tensor parallelism
+  std::int64_t tokenSumBytes() const;    ///< of one number for each token, as sums have
   std::int64_t gradientBytes() const;    ///< of the gradient sync
   std::int32_t ulysses() const { return ulysses_; }
 

@@ -260,10 +260,14 @@ std::int64_t PlannedSizes::gradHeadsBytes() const {
 std::int64_t PlannedSizes::activationBytes() const {
   return tokens_ * hidden_ * static_cast<std::int64_t>(element_);
 }
+std::int64_t PlannedSizes::tokenSumBytes() const {
+  return tokens_ * static_cast<std::int64_t>(sum_);
+}
 std::int64_t PlannedSizes::gradientBytes() const {
   const std::int64_t of_layer =
       hidden_ * head_dim_ * (2 * q_heads_ + 2 * kv_heads_) + 3 * hidden_ * inner_;
-  return (layers_ * of_layer + embeddings_) * static_cast<std::int64_t>(sum_);
+  const std::int64_t norms = (2 * layers_ + 1) * hidden_;
+  return (layers_ * of_layer + norms + embeddings_) * static_cast<std::int64_t>(sum_);
 }
 
 }  // namespace ringscope::traces

@@ -55,7 +55,7 @@ class StepReader {
     const auto& ops = step_.program.ranks[rank].ops;
     const Payload payload = event(rank, ops[at]).payload;
     const double took = seconds(least_[ops[at].subject]);
-    if (payload == Payload::kActivations) return;  // plans have it
+    if (payload == Payload::kActivations) return addActivations(times, rank, ops[at], took);
     const auto holds = [&](std::size_t i) {
       return i < ops.size() && ops[i].kind == Op::Kind::kWork && ops[i].event != Program::kNone;
     };
@@ -65,6 +65,15 @@ class StepReader {
       times.stages[stageOf(rank, ops[at - 1])] += took;
     else
       times.between += took;
+  }
+
+  /// Of n ranks: 2(n − 1) steps, each with bytes ÷ n (link_time.h).
+  void addActivations(RecordedTimes& times, std::size_t rank, const Op& op, double took) const {
+    const auto ranks = static_cast<double>(step_.program.collectives[op.subject].ranks);
+    const double steps = 2 * (ranks - 1);
+    times.activations.calls += steps;
+    times.activations.bytes += steps / ranks * static_cast<double>(event(rank, op).bytes);
+    times.activations.seconds += took;
   }
 
   /// From when all had posted and the rank waited.

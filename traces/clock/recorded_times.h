@@ -15,9 +15,10 @@ struct RecordedTimes {
   /// The work of stages, with the collectives that they hold but those of gradients and
   /// activations.
   std::map<Stage, double> stages;
-  double between = 0;  ///< from one stage to the next, with collectives there
-  double sync = 0;     ///< collectives of gradients
-  StageSample hops;    ///< waits for messages, from when all had posted them
+  double between = 0;       ///< from one stage to the next, with collectives there
+  double sync = 0;          ///< collectives of gradients
+  StageSample activations;  ///< all-reduces of tensor parallelism: steps and bytes of a ring
+  StageSample hops;         ///< waits for messages, from when all had posted them
 
   double of(const Stage& stage) const {
     const auto at = stages.find(stage);

@@ -41,16 +41,18 @@ std::string keysOf(const auto& presets) {
   return keys;
 }
 
-/// `measured`: the link of the recordings to calibrate by; nothing: there is none.
-Hardware hardwareOf(const Options& o, const std::optional<Link>& measured = std::nullopt) {
+/// `measured`: by recordings, whose links count where none is asked for.
+Hardware hardwareOf(const Options& o, const Calibration& measured = {}) {
   Hardware hardware;
-  if (o.link.empty() && !o.bandwidth && !measured)
+  const bool asked = !o.link.empty() || o.bandwidth;
+  const std::optional<Link>& link = measured.link ? measured.link : measured.tp_link;
+  if (!asked && !link)
     throw usageError("name the link: --link " + keysOf(linkPresets()) +
                      ", or --bandwidth GB/s and --latency µs");
   if (!o.link.empty())
     hardware.link = linkPreset(o.link).value;
-  else if (measured && !o.bandwidth)
-    hardware.link = *measured;
+  else if (!asked)
+    hardware.link = *link;
   else
     hardware.link.name = "the link asked for";
   if (o.bandwidth) hardware.link.gigabytes_per_second = *o.bandwidth;
@@ -58,6 +60,7 @@ Hardware hardwareOf(const Options& o, const std::optional<Link>& measured = std:
   if (o.half_duplex) hardware.link.full_duplex = false;
   if (o.pair_links) hardware.link.shared = false;
   hardware.overlap = !o.no_overlap;
+  if (!asked) hardware.tp_link = measured.tp_link;
   if (!o.tp_link.empty()) hardware.tp_link = linkPreset(o.tp_link).value;
   hardware.compute_scale = o.compute;
   requireSensible(hardware);
@@ -154,7 +157,7 @@ int predictPlanned(const Options& o) {
     answer.assumptions.efficiency = o.efficiency;
   } else {
     answer.assumptions.calibration = calibrationOf(o);
-    answer.assumptions.hardware = hardwareOf(o, answer.assumptions.calibration->link);
+    answer.assumptions.hardware = hardwareOf(o, *answer.assumptions.calibration);
     answer.assumptions.device = answer.assumptions.calibration->device;
     asked = alike(o, *answer.assumptions.calibration);
   }
