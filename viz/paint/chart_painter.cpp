@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/paint/chart_painter.h"
 
-#include <QPainterPath>
 #include <algorithm>
 #include <cmath>
 
@@ -203,16 +202,10 @@ class ChartFrame {
   void flows() {
     constexpr std::size_t kMost = 96;
     if (hops_.size() > kMost) return;
-    p_.setBrush(Qt::NoBrush);
     for (const Hop& hop : hops_) {
       QColor color = rankColor(hop.source);
       color.setAlpha(170);
-      p_.setPen(QPen(color, 1.3));
-      QPainterPath path(hop.from);
-      const double reach = std::min(24.0, std::abs(hop.to.y() - hop.from.y()) / 3);
-      path.cubicTo(hop.from + QPointF(10, 0),
-                   hop.to + QPointF(10, hop.to.y() > hop.from.y() ? -reach : reach), hop.to);
-      p_.drawPath(path);
+      canvas_.flows.paint(p_, hop.from, hop.to, color, density());
       ++canvas_.primitives;
     }
   }

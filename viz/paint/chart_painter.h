@@ -7,6 +7,7 @@
 #include <QPixmap>
 
 #include "viz/paint/chart_layout.h"
+#include "viz/paint/flow_stamps.h"
 #include "viz/scene/lane_sample.h"
 #include "viz/style/theme.h"
 
@@ -18,6 +19,7 @@ struct ChartCanvas {
   QImage strip;  ///< of one lane where many stretches share a pixel
   LaneSample sample;
   QHash<QString, QPixmap> words;
+  FlowStamps flows;
   int primitives = 0;  ///< shapes and words that the last frame drew, besides pictures of lanes
 };
 
