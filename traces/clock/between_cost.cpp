@@ -2,12 +2,13 @@
 #include "traces/clock/between_cost.h"
 
 #include "traces/clock/fit_costs.h"
+#include "traces/schema/run_rules.h"
 
 namespace ringscope::traces {
 
-Packing packingOf(Payload payload, Strategy strategy) {
+Packing packingOf(Payload payload, const RunSpec& run) {
   if (payload == Payload::kHeads) return Packing::kHeads;
-  return strategy == Strategy::kAllGather ? Packing::kGathered : Packing::kRing;
+  return hasRingHops(run) ? Packing::kRing : Packing::kGathered;
 }
 
 BetweenCost fitBetweenCost(const std::vector<BetweenSample>& samples) {

@@ -15,7 +15,8 @@ namespace ringscope::traces {
 /// its own way.
 enum class Packing : std::uint8_t { kHeads, kGathered, kRing };
 inline constexpr std::size_t kPackings = 3;
-Packing packingOf(Payload payload, Strategy strategy);
+/// Of a message of a run.
+Packing packingOf(Payload payload, const RunSpec& run);
 
 /// What a rank did in a training step beside its stages and while no message moved, and how long
 /// that took.

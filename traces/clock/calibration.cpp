@@ -26,7 +26,7 @@ std::map<RecordedTimes::Stage, StageSample> stagesOf(const PlannedWork& planned,
   return all;
 }
 
-BetweenSample betweenStages(const PlannedWork& planned, std::size_t rank, Strategy strategy) {
+BetweenSample betweenStages(const PlannedWork& planned, std::size_t rank, const RunSpec& run) {
   BetweenSample all;
   for (const PlannedStage& stage : planned.stages[rank]) {
     all.events += stage.work.events;
@@ -35,7 +35,7 @@ BetweenSample betweenStages(const PlannedWork& planned, std::size_t rank, Strate
   for (const Program::Happening& event : planned.schedule.ranks[rank].events) {
     if (event.kind == EventKind::kWait) ++all.exchanges;
     if (event.kind != EventKind::kSend) continue;
-    const auto packing = static_cast<std::size_t>(packingOf(event.payload, strategy));
+    const auto packing = static_cast<std::size_t>(packingOf(event.payload, run));
     all.packed[packing] += static_cast<double>(event.bytes);
   }
   return all;
@@ -97,8 +97,7 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
     std::vector<RecordedTimes> times;
     times.reserve(steps.size());
     for (const RecordedProgram& step : steps) times.push_back(recordedTimes(step, rank));
-    addRank(stagesOf(planned, rank), betweenStages(planned, rank, run.strategy), syncOf(planned),
-            times);
+    addRank(stagesOf(planned, rank), betweenStages(planned, rank, run), syncOf(planned), times);
   }
   std::vector<double> step_ns;
   step_ns.reserve(steps.size());

@@ -19,7 +19,7 @@ std::uint32_t draw(Program::Rank& rank, const Program::Happening& happening) {
 
 ProgramWriter::ProgramWriter(const RunSpec& run, const DeviceSpeed& device,
                              std::vector<std::vector<PlannedStage>>* stages)
-    : strategy_(run.strategy), device_(device), stages_(stages) {
+    : run_(run), device_(device), stages_(stages) {
   program_.ranks.resize(static_cast<std::size_t>(run.cp));
   if (stages_) stages_->resize(program_.ranks.size());
 }
@@ -49,7 +49,7 @@ std::int64_t ProgramWriter::postingNs(Payload payload, std::int64_t bytes,
                                       std::size_t messages) const {
   const double sent = static_cast<double>(bytes) * static_cast<double>(messages) / 2;
   const BetweenCost& between = device_.measured->between;
-  const double packing = between.ofPacking(packingOf(payload, strategy_)) * sent;
+  const double packing = between.ofPacking(packingOf(payload, run_)) * sent;
   return std::llround((between.per_exchange + packing) * 1e9);
 }
 

@@ -49,7 +49,7 @@ class ProgramWriter {
   void drawMessages(WorldRank who, const Posted& posted);
   std::int64_t postingNs(Payload payload, std::int64_t bytes, std::size_t messages) const;
 
-  const Strategy strategy_;
+  const RunSpec& run_;
   DeviceSpeed device_;
   Program program_;
   std::vector<std::vector<PlannedStage>>* const stages_;
