@@ -4,14 +4,13 @@
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 #include <vector>
 
 #include "engine/attention/strategies/registry.h"
 #include "engine/launch/rank_threads.h"
-#include "traces/clock/kernel_work.h"
+#include "tests/engine/flash_calls.h"
 #include "traces/schema/names.h"
 #include "traces/schema/run_rules.h"
 
@@ -24,21 +23,6 @@ using traces::MaskKind;
 using traces::Strategy;
 
 using WorkOfRank = std::map<std::pair<GroupRank, Direction>, KernelWork>;
-
-/// Row by row and tile by tile, as PyTorch's flash kernel for CPUs goes through a call.
-void add(KernelWork& all, std::int64_t rows, std::int64_t keys, bool causal, bool small) {
-  const std::int64_t part = rows >= 768 ? 256 : rows >= 192 ? 64 : 32;
-  ++all.calls;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t seen = causal ? std::min(keys, (row / part + 1) * part) : keys;
-    for (std::int64_t key = 0; key < seen; key += 512) {
-      const std::int64_t computed = std::min<std::int64_t>(512, keys - key);
-      all.pairs += computed;
-      if (small) all.small_pairs += computed;
-      if (row % part == 0 && !small) ++all.tiles;
-    }
-  }
-}
 
 /// Counts the calls of its thread while it lives.
 class CountedCalls {
@@ -70,8 +54,8 @@ class CountedCalls {
   void count(Direction direction, c10::ArrayRef<const c10::IValue> in, std::size_t q,
              std::size_t causal) {
     const at::Tensor rows = in[q].toTensor(), keys = in[q + 1].toTensor();
-    add(work_[direction], rows.size(2), keys.size(2), in[causal].toBool(),
-        rows.scalar_type() != type_);
+    test::addCall(work_[direction], rows.size(2), keys.size(2), in[causal].toBool(),
+                  rows.scalar_type() != type_);
   }
 
   static thread_local CountedCalls* here_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/attention/schedule.h"
+#include "tests/engine/flash_calls.h"
 
 namespace ringscope::engine {
 namespace {
@@ -13,26 +14,14 @@ using traces::Direction;
 using traces::KernelWork;
 using traces::MaskKind;
 
-/// Row by row and tile by tile, as PyTorch's flash kernel for CPUs goes through a piece.
 void add(KernelWork& all, const Piece& piece, bool small_in_float) {
   const std::int64_t rows = piece.q_end - piece.q_begin, keys = piece.k_end - piece.k_begin;
-  const std::int64_t part = rows >= 768 ? 256 : rows >= 192 ? 64 : 32;
-  const bool small = small_in_float && rows * keys <= 128 * 128;
-  ++all.calls;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const bool causal = piece.mask == traces::PieceMask::kCausal;
-    const std::int64_t seen = causal ? std::min(keys, (row / part + 1) * part) : keys;
-    for (std::int64_t key = 0; key < seen; key += 512) {
-      const std::int64_t computed = std::min<std::int64_t>(512, keys - key);
-      all.pairs += computed;
-      if (small) all.small_pairs += computed;
-      if (row % part == 0 && !small) ++all.tiles;
-    }
-  }
+  test::addCall(all, rows, keys, piece.mask == traces::PieceMask::kCausal,
+                small_in_float && rows * keys <= 128 * 128);
 }
 
-/// Of the pieces of a block, as the engine calls kernels for them: the only rank of a run cuts
-/// nothing and computes nothing in another type.
+/// Of the pieces of a block, as the engine calls kernels for them: a rank that shares its
+/// sequence with none cuts nothing and computes nothing in another type.
 KernelWork workOf(const std::vector<Piece>& pieces, std::int64_t rows, Direction direction,
                   bool alone, bool narrow) {
   KernelWork all;

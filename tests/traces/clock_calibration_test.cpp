@@ -112,12 +112,14 @@ Sized sized(int cp, std::int64_t length, std::int64_t hidden, Strategy strategy 
 TEST(CalibrationTest, PredictsOtherRunsOfTheDeviceThatWasRecorded) {
   const TrueDevice device;
   Calibrator calibrator;
-  for (const Sized& s : {sized(1, 64, 32), sized(2, 64, 64), sized(2, 256, 32), sized(2, 128, 128),
-                         sized(1, 512, 64), sized(2, 256, 128, Strategy::kUlysses),
-                         sized(2, 128, 32, Strategy::kUlysses)})
+  for (const Sized& s :
+       {sized(1, 64, 32), sized(2, 64, 64), sized(2, 256, 32), sized(2, 128, 128),
+        sized(1, 512, 64), sized(2, 256, 128, Strategy::kUlysses),
+        sized(2, 128, 32, Strategy::kUlysses), sized(2, 128, 64, Strategy::kAllGather),
+        sized(2, 256, 96, Strategy::kAllGather)})
     calibrator.add(s.run, s.sizes, {device.record(s.run, s.sizes)});
   const Calibration found = calibrator.fit(false);
-  EXPECT_EQ(found.recordings, 7);
+  EXPECT_EQ(found.recordings, 9);
   EXPECT_LT(found.worst_error, 0.01);
   ASSERT_TRUE(found.link);
   EXPECT_NEAR(found.link->latency_us, 20, 1);
@@ -125,8 +127,9 @@ TEST(CalibrationTest, PredictsOtherRunsOfTheDeviceThatWasRecorded) {
   Hardware hardware;
   hardware.link = *found.link;
   hardware.overlap = false;
-  for (const Sized& other : {sized(4, 512, 64), sized(2, 1024, 96), sized(1, 128, 256),
-                             sized(2, 512, 256, Strategy::kUlysses)}) {
+  for (const Sized& other :
+       {sized(4, 512, 64), sized(2, 1024, 96), sized(1, 128, 256),
+        sized(2, 512, 256, Strategy::kUlysses), sized(2, 512, 128, Strategy::kAllGather)}) {
     const double is = predict(other.run, other.sizes, found.device, hardware).step_ns;
     const double should = predict(other.run, other.sizes, device.speed, device.hardware).step_ns;
     EXPECT_NEAR(is, should, 0.02 * should) << other.run.cp << " ranks, " << other.run.seq_len;
@@ -147,10 +150,66 @@ TEST(CalibrationTest, TensorParallelismHasALinkOfItsOwn) {
   EXPECT_NEAR(found.tp_link->latency_us, 60, 1);
   EXPECT_NEAR(found.tp_link->gigabytes_per_second, 3, 0.1);
   EXPECT_LT(found.worst_error, 0.01);
+  Calibrator of_four;
+  for (Sized& s : runs) {
+    s.run.tp = 4;
+    of_four.add(s.run, s.sizes, {device.record(s.run, s.sizes)});
+  }
+  EXPECT_NEAR(of_four.fit(false).tp_link->latency_us, 60, 3) << "most of them go by a tree";
+  EXPECT_LT(of_four.fit(false).worst_error, 0.01);
   Calibrator without;
   const Sized ring = sized(2, 64, 32);
   without.add(ring.run, ring.sizes, {device.record(ring.run, ring.sizes)});
   EXPECT_FALSE(without.fit(false).tp_link);
+}
+
+TEST(CalibrationTest, WithoutMessagesTheSyncIsOnTheLinkOfActivations) {
+  TrueDevice device;
+  device.hardware.link = *device.hardware.tp_link;
+  Calibrator calibrator;
+  for (Sized s : {sized(1, 64, 64), sized(1, 256, 32), sized(1, 512, 128)}) {
+    s.run.tp = s.run.dp = s.run.batch = 2;
+    calibrator.add(s.run, s.sizes, {device.record(s.run, s.sizes)});
+  }
+  const Calibration found = calibrator.fit(false);
+  ASSERT_TRUE(found.link);
+  EXPECT_EQ(found.link, found.tp_link);
+  EXPECT_LT(found.worst_error, 0.01);
+}
+
+TEST(CalibrationTest, APackingThatNoRecordingHasTakesAsLongAsTheSlowest) {
+  BetweenSample sample;
+  sample.events = 10;
+  std::vector<BetweenSample> samples;
+  for (const double bytes : {0.0, 1e6, 3e6}) {
+    sample.packed[static_cast<std::size_t>(Packing::kRing)] = bytes;
+    sample.seconds = 1e-3 + bytes * 2e-9;
+    samples.push_back(sample);
+  }
+  const BetweenCost cost = fitBetweenCost(samples);
+  for (const Packing packing : {Packing::kHeads, Packing::kGathered, Packing::kRing})
+    EXPECT_NEAR(cost.ofPacking(packing), 2e-9, 1e-11);
+}
+
+TEST(CalibrationTest, AStageInWhichNothingWasDoneIsNoStage) {
+  const TrueDevice device;
+  Calibrator calibrator;
+  for (const Sized& s :
+       {sized(2, 64, 32, Strategy::kUlysses), sized(2, 256, 64, Strategy::kUlysses)})
+    calibrator.add(s.run, s.sizes, {device.record(s.run, s.sizes)});
+  const Calibration found = calibrator.fit(true);
+  const Sized ring = sized(2, 64, 32);
+  EXPECT_ERROR(predict(ring.run, ring.sizes, found.device, {}), ErrorCode::kUsage,
+               "no recording to calibrate by has a stage 'merge' in forward");
+}
+
+TEST(CalibrationTest, OrderedHopsAreNotPlanned) {
+  const TrueDevice device;
+  Sized s = sized(2, 64, 32);
+  const RecordedProgram recorded = device.record(s.run, s.sizes);
+  s.run.p2p = PointToPoint::kOrdered;
+  Calibrator calibrator;
+  EXPECT_ERROR(calibrator.add(s.run, s.sizes, {recorded}), ErrorCode::kInput, "--p2p ordered");
 }
 
 TEST(CalibrationTest, StagesThatNoRecordingHasCannotBePredicted) {

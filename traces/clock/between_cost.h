@@ -10,9 +10,8 @@
 
 namespace ringscope::traces {
 
-/// For what a rank puts numbers together before it sends them: heads for Ulysses ranks, blocks and
-/// gradients that all ranks gather, blocks and gradients that go round a ring. Each is packed in
-/// its own way.
+/// What is put together to be sent, each in its own way: heads by Ulysses; KV, dK and dV by
+/// all_gather; the same by ring strategies, with either rotation.
 enum class Packing : std::uint8_t { kHeads, kGathered, kRing };
 inline constexpr std::size_t kPackings = 3;
 /// Of a message of a run.
@@ -38,7 +37,9 @@ struct BetweenCost {
   }
 };
 
-/// As fitStageCost().
+/// As fitCosts(), see fit_costs.h. A packing that no sample has takes as long as the slowest that
+/// was seen. Packing is counted by the bytes that are sent: for more ranks than were recorded,
+/// which send what they packed once to several, it comes out too long.
 BetweenCost fitBetweenCost(const std::vector<BetweenSample>& samples);
 
 }  // namespace ringscope::traces

@@ -64,6 +64,29 @@ std::optional<Link> linkOf(const std::vector<StageSample>& samples) {
   return Link{"as recorded", cost.per_byte > 0 ? 1e-9 / cost.per_byte : 0, cost.fixed * 1e6};
 }
 
+double secondsOn(const Link& link, const StageSample& sample) {
+  const double wire =
+      link.gigabytes_per_second > 0 ? sample.bytes / link.gigabytes_per_second * 1e-9 : 0;
+  return sample.calls * link.latency_us * 1e-6 + wire;
+}
+
+/// Each in the way that is the quicker one on the link, which is found in rounds.
+std::optional<Link> linkOf(const std::vector<AllReduces>& all) {
+  constexpr int kRounds = 4;
+  std::optional<Link> link;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<StageSample> samples;
+    samples.reserve(all.size());
+    for (const AllReduces& each : all) {
+      const bool tree = link && secondsOn(*link, each.tree) < secondsOn(*link, each.ring);
+      samples.push_back(tree ? each.tree : each.ring);
+      samples.back().seconds = each.seconds;
+    }
+    link = linkOf(samples);
+  }
+  return link;
+}
+
 std::string typeOf(const RunSpec& run) {
   return std::string(name(run.dtype)) + (run.fp8 ? " with FP8" : "") +
          (run.device == Device::kCuda ? " on a GPU" : "");
@@ -76,6 +99,11 @@ void requireUsable(const RecordedProgram& step) {
     throw inputError(
         "its ranks shared cores, so their times are not those of a device; record with at most as "
         "many ranks as cores");
+}
+
+void requirePlannable(const RunSpec& run) {
+  if (run.p2p == PointToPoint::kOrdered)
+    throw inputError("plans do not know --p2p ordered; record with --p2p batched");
 }
 
 }  // namespace
@@ -91,6 +119,7 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
                      const std::vector<RecordedProgram>& steps) {
   if (steps.empty()) throw inputError("it holds no training step");
   for (const RecordedProgram& step : steps) requireUsable(step);
+  requirePlannable(run);
   requireAlike(run);
   const PlannedWork planned = plannedWork(run, sizes);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.cp); ++rank) {
@@ -110,27 +139,28 @@ void Calibrator::addRank(std::map<Stage, StageSample> planned, BetweenSample bet
                          const Program::Collective* sync, const std::vector<RecordedTimes>& times) {
   for (auto& [stage, sample] : planned) {
     sample.seconds = medianOf(times, [&of = stage](const RecordedTimes& t) { return t.of(of); });
-    if (stage.first == EventKind::kGradSync && sync) {
+    if (stage.first == EventKind::kGradSync)
       sample.seconds += medianOf(times, [](const RecordedTimes& t) { return t.sync; });
+    if (stage.first == EventKind::kGradSync && sync)
       syncs_.push_back({sample, sync->bytes, sync->ranks});
-    } else {
+    else if (!sample.empty())
       samples_[stage].push_back(sample);
-    }
   }
   between.seconds = medianOf(times, [&](const RecordedTimes& t) {
-    double seconds = t.between;  // with stages that no plan has
+    double seconds = t.between;  // with stages that no plan has, or in which it has nothing to do
     for (const auto& [stage, took] : t.stages)
-      if (!planned.contains(stage)) seconds += took;
+      if (const auto at = planned.find(stage); at == planned.end() || at->second.empty())
+        seconds += took;
     return seconds;
   });
   between_.push_back(between);
   StageSample hops = times.front().hops;
   hops.seconds = medianOf(times, [](const RecordedTimes& t) { return t.hops.seconds; });
   if (hops.calls > 0) hops_.push_back(hops);
-  StageSample activations = times.front().activations;
+  AllReduces activations = times.front().activations;
   activations.seconds =
       medianOf(times, [](const RecordedTimes& t) { return t.activations.seconds; });
-  if (activations.calls > 0) activations_.push_back(activations);
+  if (activations.ring.calls > 0) activations_.push_back(activations);
 }
 
 void Calibrator::add(const Trace& trace, const ModelSizes& sizes) {
@@ -154,8 +184,8 @@ Calibration Calibrator::fit(bool overlap) const {
   found.recordings = static_cast<int>(runs_.size());
   Hardware hardware;
   hardware.overlap = overlap;
-  found.link = linkOf(hops_);
   found.tp_link = linkOf(activations_);
+  found.link = hops_.empty() ? found.tp_link : linkOf(hops_);
   if (found.link) hardware.link = *found.link;
   hardware.tp_link = found.tp_link;
   MeasuredDevice& measured = found.device.measured.emplace();

@@ -16,8 +16,9 @@ namespace ringscope::traces {
 
 /// A device and a link by what recordings made on them took.
 struct Calibration {
-  DeviceSpeed device;           ///< with DeviceSpeed::measured
-  std::optional<Link> link;     ///< nothing: no recording has messages of attention
+  DeviceSpeed device;  ///< with DeviceSpeed::measured
+  /// Of messages of attention; where no recording has any, tp_link.
+  std::optional<Link> link;
   std::optional<Link> tp_link;  ///< of tensor parallelism's all-reduces; nothing: there are none
   /// Of the recordings, all of them: rates of a device are other ones for other types.
   DType dtype = DType::kFloat32;
@@ -30,10 +31,11 @@ struct Calibration {
 
 /// Fits what each kind of stage takes to recordings of runs whose ranks had cores or devices of
 /// their own: each plan's operations and bytes (PlannedSizes) against the recorded time of the same
-/// stages, by least squares of relative errors (stage_cost.h). Of a run the median of its training
+/// stages, by least squares of relative errors (fit_costs.h). Of a run the median of its training
 /// steps counts. The time of a collective that no plan has counts as its stage's; what a gradient
-/// sync takes beyond the link's time too. A hop's time is that of the waits for it, which is all of
-/// it where messages move only while ranks wait, as on threads, and a lower bound elsewhere.
+/// sync takes beyond the link's time too; all-reduces of activations give a link of their own. A
+/// hop's time is that of the waits for it, which is all of it where messages move only while ranks
+/// wait, as on threads, and a lower bound elsewhere.
 class Calibrator {
  public:
   /// `steps`: recordedProgram() of single training steps of one run. Throws inputError where there
@@ -68,7 +70,8 @@ class Calibrator {
   std::vector<Run> runs_;
   std::map<Stage, std::vector<StageSample>> samples_;
   std::vector<BetweenSample> between_;
-  std::vector<StageSample> hops_, activations_;
+  std::vector<StageSample> hops_;
+  std::vector<AllReduces> activations_;
   std::vector<Sync> syncs_;
 };
 

@@ -39,8 +39,8 @@ KernelWork workOf(const Piece& piece) {
   return work;
 }
 
-/// How the engine attends the blocks of a run, see block_worker.h: the only rank of a run does so
-/// by plain calls.
+/// How the engine attends the blocks of a run, see block_worker.h: a rank that shares its sequence
+/// with none does so by plain calls (whole.h).
 class Calls {
  public:
   Calls(const RunSpec& run, std::int64_t rows, Direction direction)

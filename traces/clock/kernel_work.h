@@ -19,8 +19,8 @@ struct KernelWork {
   std::int64_t small_pairs = 0;
   std::int64_t pieces = 0;  ///< of the block, each an event of its own
   std::int64_t rows = 0;    ///< of queries, of all pieces together
-  /// One piece is all, of all rows and without a tile mask: the first such result is merged into
-  /// nothing.
+  /// It is one piece of all rows without a tile mask. A rank's first result of this kind becomes
+  /// its running result as it is.
   bool whole = false;
   /// Of a call. Backward they share out the key heads of all sequences and, in float32 and float64,
   /// copies of them (key_head_copies.h).

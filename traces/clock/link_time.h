@@ -20,6 +20,11 @@ inline std::int64_t latencyNs(const Link& link) {
   return std::llround(link.latency_us * 1000);
 }
 
+/// From the root of a binary tree of n ranks to its leaves: ⌈log₂ n⌉.
+inline std::int64_t treeDepth(std::int64_t ranks) {
+  return std::bit_width(static_cast<std::uint32_t>(ranks - 1));
+}
+
 /// An all-reduce over n ranks: the quicker of a ring, 2(n − 1) steps of bytes ÷ n (the factor of
 /// nccl-tests' doc/PERFORMANCE.md), and a binary tree there and back, 2⌈log₂ n⌉ steps of all bytes.
 inline std::int64_t allReduceNs(const Link& link, std::int64_t bytes, std::int32_t ranks) {
@@ -28,8 +33,7 @@ inline std::int64_t allReduceNs(const Link& link, std::int64_t bytes, std::int32
   const double moved = 2.0 * static_cast<double>(n - 1) / static_cast<double>(n);
   const double rate = link.gigabytes_per_second;
   const std::int64_t wire = rate == 0 ? 0 : std::llround(moved * static_cast<double>(bytes) / rate);
-  const std::int64_t depth = std::bit_width(static_cast<std::uint32_t>(n - 1));
-  return std::min(2 * (n - 1) * latency + wire, 2 * depth * (latency + wireNs(link, bytes)));
+  return std::min(2 * (n - 1) * latency + wire, 2 * treeDepth(n) * (latency + wireNs(link, bytes)));
 }
 
 }  // namespace ringscope::traces

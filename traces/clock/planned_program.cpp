@@ -151,7 +151,7 @@ class Planner {
   bool gathers() const { return !hasRingHops(run_) && rings_ == run_.cp; }
   bool diagonalLast() const { return run_.order == Order::kDiagonalLast; }
 
-  /// Attends a step's blocks. The only rank of a run merges inside of that.
+  /// Attends a step's blocks. A rank that shares its sequence with none merges inside of that.
   void attend(const Place& place, int step, Direction direction, std::vector<bool>& holds) {
     for (int r = 0; r < writer_.ranks(); ++r) {
       const int source = sourceAt(r, step, direction);

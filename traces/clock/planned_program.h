@@ -54,7 +54,8 @@ struct StageWork {
 ///   projections, MLP, logits: 2 operations for each parameter and token, twice that in backward
 ///   attention: 4·head_dim for each pair and query head, 2.5 times that in backward, where scores
 ///   are computed again (FlashAttention-2, arXiv:2307.08691, section 4.1)
-///   gradients travel in fp32, dK and dV too; KV, heads and activations in the type of the run
+///   gradients travel in fp32, dK, dV and sums of the loss too; KV, heads and activations in the
+///   type of the run
 class PlannedSizes {
  public:
   PlannedSizes(const RunSpec& run, const ModelSizes& sizes);
@@ -67,7 +68,8 @@ class PlannedSizes {
   StageWork attend(Direction direction, std::int64_t pairs, const KernelWork& kernel) const;
   /// Of a block that was attended so.
   StageWork merge(const KernelWork& kernel) const;
-  /// Of such a block whose result is taken as it is.
+  /// Of such a block whose result is taken as it is, in the type of sums: parts of one that were
+  /// merged, or computed in float32, are in it already.
   StageWork takeOver(const KernelWork& kernel) const;
   /// Of so many blocks' dK and dV, into those that travel or have arrived.
   StageWork mergeGradients(std::int64_t blocks = 1) const;

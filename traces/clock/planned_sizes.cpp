@@ -42,13 +42,15 @@ DeviceSpeed speedOf(const DeviceRates& device, const RunSpec& run, double effici
 
 double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction direction) const {
   if (device.measured) {
+    const BetweenCost& between = device.measured->between;
+    const double beside = between.per_event * events + between.per_byte * memory_bytes;
+    const StageSample done = parts();
+    if (done.empty()) return beside;
     const auto cost = device.measured->stages.find({kind, direction});
     if (cost == device.measured->stages.end())
       throw usageError(std::string("no recording to calibrate by has a stage '") + name(kind) +
                        "' in " + name(direction) + "; add one of a run that has");
-    const BetweenCost& between = device.measured->between;
-    return cost->second.secondsOf(parts()) + between.per_event * events +
-           between.per_byte * memory_bytes;
+    return cost->second.secondsOf(done) + beside;
   }
   const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };
   return share(matmul_flops, device.matmul_flops) + share(attention_flops, device.attention_flops) +
@@ -211,7 +213,8 @@ StageWork PlannedSizes::merge(const KernelWork& kernel) const {
 StageWork PlannedSizes::takeOver(const KernelWork& kernel) const {
   StageWork work = ofLayer();
   const double rows = number(kernel.rows * sequences_ * q_heads_here_ * head_dim_);
-  if (element_ < sum_) work.memory_bytes = rows * (element_ + sum_);
+  const bool in_sums = kernel.calls > 1 || kernel.small_pairs > 0;
+  if (element_ < sum_ && !in_sums) work.memory_bytes = rows * (element_ + sum_);
   work.calls = 0;
   return work;
 }

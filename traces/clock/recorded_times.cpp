@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "traces/clock/link_time.h"
+
 namespace ringscope::traces {
 namespace {
 
@@ -67,13 +69,16 @@ class StepReader {
       times.between += took;
   }
 
-  /// Of n ranks: 2(n − 1) steps, each with bytes ÷ n (link_time.h).
   void addActivations(RecordedTimes& times, std::size_t rank, const Op& op, double took) const {
-    const auto ranks = static_cast<double>(step_.program.collectives[op.subject].ranks);
-    const double steps = 2 * (ranks - 1);
-    times.activations.calls += steps;
-    times.activations.bytes += steps / ranks * static_cast<double>(event(rank, op).bytes);
-    times.activations.seconds += took;
+    const std::int32_t ranks = step_.program.collectives[op.subject].ranks;
+    const auto bytes = static_cast<double>(event(rank, op).bytes);
+    const double around = 2.0 * (ranks - 1), there_and_back = 2.0 * treeDepth(ranks);
+    AllReduces& all = times.activations;
+    all.ring.calls += around;
+    all.ring.bytes += around / ranks * bytes;
+    all.tree.calls += there_and_back;
+    all.tree.bytes += there_and_back * bytes;
+    all.seconds += took;
   }
 
   /// From when all had posted and the rank waited.

@@ -24,6 +24,10 @@ void StageSample::add(const StageSample& more) {
   far_bytes += more.far_bytes;
 }
 
+bool StageSample::empty() const {
+  return partsOf(*this) == CostParts{};
+}
+
 double StageCost::secondsOf(const StageSample& done) const {
   return traces::secondsOf(
       {fixed, per_flop, per_byte, per_score, per_tile, per_small_flop, per_far_byte},

@@ -20,6 +20,8 @@ struct StageSample {
   double far_bytes = 0;    ///< of `bytes`, those that caches have lost since they were used before
 
   void add(const StageSample& more);
+  /// Nothing was done.
+  bool empty() const;
 };
 
 /// What one kind of stage takes on a device, in seconds: `fixed` for each call, and for each
@@ -35,7 +37,7 @@ struct StageCost {
   double secondsOf(const StageSample& done) const;
 };
 
-/// As fitCosts().
+/// As fitCosts(), see fit_costs.h.
 StageCost fitStageCost(const std::vector<StageSample>& samples);
 
 /// A device by what it was seen to take, in place of its peak rates.

@@ -13,8 +13,8 @@
 
 namespace ringscope::viz {
 
-/// What a painter of charts keeps from frame to frame: memory, and words that were drawn once. One
-/// for each theme and zoom.
+/// What a painter of charts keeps from frame to frame: memory, and words and curves that were drawn
+/// once. One for each theme and zoom.
 struct ChartCanvas {
   QImage strip;  ///< of one lane where many stretches share a pixel
   LaneSample sample;

@@ -8,7 +8,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr int kMargin = 2;             // pixels around a curve
+constexpr int kMargin = 6;             // pixels around a curve
 constexpr double kBulge = 10;          // units to the right of its ends, where its handles are
 constexpr double kReach = 24;          // units that it arrives along its own direction, at most
 constexpr double kWidth = 1.3;         // units

@@ -45,14 +45,13 @@ std::string keysOf(const auto& presets) {
 Hardware hardwareOf(const Options& o, const Calibration& measured = {}) {
   Hardware hardware;
   const bool asked = !o.link.empty() || o.bandwidth;
-  const std::optional<Link>& link = measured.link ? measured.link : measured.tp_link;
-  if (!asked && !link)
+  if (!asked && !measured.link)
     throw usageError("name the link: --link " + keysOf(linkPresets()) +
                      ", or --bandwidth GB/s and --latency µs");
   if (!o.link.empty())
     hardware.link = linkPreset(o.link).value;
   else if (!asked)
-    hardware.link = *link;
+    hardware.link = *measured.link;
   else
     hardware.link.name = "the link asked for";
   if (o.bandwidth) hardware.link.gigabytes_per_second = *o.bandwidth;
@@ -60,7 +59,7 @@ Hardware hardwareOf(const Options& o, const Calibration& measured = {}) {
   if (o.half_duplex) hardware.link.full_duplex = false;
   if (o.pair_links) hardware.link.shared = false;
   hardware.overlap = !o.no_overlap;
-  if (!asked) hardware.tp_link = measured.tp_link;
+  if (!asked && !o.latency) hardware.tp_link = measured.tp_link;
   if (!o.tp_link.empty()) hardware.tp_link = linkPreset(o.tp_link).value;
   hardware.compute_scale = o.compute;
   requireSensible(hardware);
