@@ -24,18 +24,21 @@ using traces::Strategy;
 
 using WorkOfRank = std::map<std::pair<GroupRank, Direction>, KernelWork>;
 
+class CountedCalls;
+thread_local CountedCalls* counting = nullptr;
+
 /// Counts the calls of its thread while it lives.
 class CountedCalls {
  public:
   explicit CountedCalls(at::ScalarType type) : type_(type) {
-    here_ = this;
+    counting = this;
     handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&CountedCalls::called)
                                              .needsInputs(true)
                                              .scopes({at::RecordScope::FUNCTION}));
   }
   ~CountedCalls() {
     at::removeCallback(handle_);
-    here_ = nullptr;
+    counting = nullptr;
   }
   CountedCalls(const CountedCalls&) = delete;
   CountedCalls& operator=(const CountedCalls&) = delete;
@@ -46,9 +49,9 @@ class CountedCalls {
   static std::unique_ptr<at::ObserverContext> called(const at::RecordFunction& call) {
     const std::string name = call.name();
     if (name == "aten::_scaled_dot_product_flash_attention_for_cpu")
-      here_->count(Direction::kForward, call.inputs(), 0, 4);
+      counting->count(Direction::kForward, call.inputs(), 0, 4);
     if (name == "aten::_scaled_dot_product_flash_attention_for_cpu_backward")
-      here_->count(Direction::kBackward, call.inputs(), 1, 7);
+      counting->count(Direction::kBackward, call.inputs(), 1, 7);
     return nullptr;
   }
   void count(Direction direction, c10::ArrayRef<const c10::IValue> in, std::size_t q,
@@ -58,12 +61,10 @@ class CountedCalls {
                   rows.scalar_type() != type_);
   }
 
-  static thread_local CountedCalls* here_;
   const at::ScalarType type_;
   at::CallbackHandle handle_ = 0;
   std::map<Direction, KernelWork> work_;
 };
-thread_local CountedCalls* CountedCalls::here_ = nullptr;
 
 /// Of each rank that attends one layer there and back.
 WorkOfRank counted(const traces::RunSpec& run, at::ScalarType type) {
