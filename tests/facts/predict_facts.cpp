@@ -200,15 +200,16 @@ void expectTable(const json& answer, const std::string& text) {
   EXPECT_EQ(rows, strategies.size() > 1 ? strategies.size() : 0);
 }
 
-/// Of the whole model, matrix by matrix.
+/// Of the whole model, tensor by tensor.
 std::int64_t parametersMeant(const traces::ModelSizes& s) {
   std::int64_t all = 0;
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
     all += 2 * s.hidden_size * s.heads * s.head_dim;     // q and out
     all += 2 * s.hidden_size * s.kv_heads * s.head_dim;  // k and v
     all += 3 * s.hidden_size * s.intermediate_size;      // gate, up and down
+    all += 2 * s.hidden_size;  // norms before attention and before the MLP
   }
-  return all + (s.tied_embeddings ? 1 : 2) * s.vocab_size * s.hidden_size;
+  return all + s.hidden_size + (s.tied_embeddings ? 1 : 2) * s.vocab_size * s.hidden_size;
 }
 
 void expectTitle(const traces::PlannedAnswer& answer, const std::string& text) {
