@@ -8,6 +8,7 @@
 #include "tests/support/trace_builder.h"
 #include "traces/clock/calibration.h"
 #include "traces/clock/prediction.h"
+#include "traces/clock/report.h"
 
 namespace ringscope::test {
 namespace {
@@ -175,6 +176,11 @@ TEST(CalibrationTest, WithoutMessagesTheSyncIsOnTheLinkOfActivations) {
   ASSERT_TRUE(found.link);
   EXPECT_EQ(found.link, found.tp_link);
   EXPECT_LT(found.worst_error, 0.01);
+  ModelAssumptions assumed;
+  assumed.calibration = found;
+  assumed.hardware.link = *found.link;
+  for (const std::string& sentence : assumed.sentences())
+    EXPECT_EQ(sentence.find("a hop takes"), std::string::npos) << "there was none: " << sentence;
 }
 
 TEST(CalibrationTest, APackingThatNoRecordingHasTakesAsLongAsTheSlowest) {

@@ -119,7 +119,9 @@ std::vector<std::string> ModelAssumptions::sentences() const {
                        : "messages move only while both ranks wait for them",
       deviceSentence(*this),
       "the gradient sync is one fp32 all-reduce after backward that hides nothing"};
-  if (calibration && calibration->link && hardware.link == *calibration->link)
+  const bool of_hops =
+      calibration && calibration->link && calibration->link != calibration->tp_link;
+  if (of_hops && hardware.link == *calibration->link)
     all.emplace_back(
         "a hop takes what ranks waited for it, which is less than it takes where messages moved "
         "while ranks computed");
