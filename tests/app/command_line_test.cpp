@@ -161,7 +161,7 @@ TEST(CommandLineTest, DiffOfATraceWithoutComparisonSaysWhatToDo) {
                       dir.file("a.rscope"))
                 .code,
             0);
-  expectOneSentence(ringscope("diff " + dir.file("a.rscope")), "record it with --verify");
+  expectOneSentence(ringscope("diff " + dir.file("a.rscope")), "a run with --verify records one");
 }
 
 TEST(CommandLineTest, AttendWritesResultsAndReportsHops) {

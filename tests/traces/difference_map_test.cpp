@@ -24,7 +24,7 @@ std::string onOneRank(const std::string& out) {
 /// The same on two ranks, the first token on the second.
 std::string onTwoRanks(const std::string& out_0, const std::string& out_1) {
   std::string text =
-      "run cp=2 seq_len=2\ngroup cp 0,1\nshard q rank=0 dim=2 tokens=1-2\n"
+      "run cp=2 seq_len=2 capture=stats\ngroup cp 0,1\nshard q rank=0 dim=2 tokens=1-2\n"
       "shard q rank=1 dim=2 tokens=0-1\n";
   for (const char* tensor : {"q", "k", "v"})
     text += std::string("tensor ") + tensor + " rank=0 layer=0 shape=1x1x1x2 values=3,4\ntensor " +
@@ -78,7 +78,7 @@ TEST(DifferenceMapTest, ARowThatOneLacksIsThereAndNotCompared) {
 
 TEST(DifferenceMapTest, OfWhatIsNotKeptItSaysWhichCaptureKeepsIt) {
   const std::string stats =
-      "run cp=1 seq_len=2\ngroup cp 0\nshard q rank=0 dim=2 tokens=0-2\n"
+      "run cp=1 seq_len=2 capture=stats\ngroup cp 0\nshard q rank=0 dim=2 tokens=0-2\n"
       "tensor q rank=0 layer=0 shape=1x1x2x2\ntensor k rank=0 layer=0 shape=1x1x2x2\n"
       "tensor v rank=0 layer=0 shape=1x1x2x2\n";
   const auto map = mapOf(stats, onOneRank("1,2,3,4"));

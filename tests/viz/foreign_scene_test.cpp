@@ -147,12 +147,57 @@ TEST(ForeignSceneTest, AJobWhoseMaskNobodyKnowsIsToldHowToDeclareIt) {
             "what was meant is not recorded; ringscope.record(…, declare={\"mask\": …}) tells it");
 }
 
-TEST(ForeignSceneTest, AJobWithoutMemoryIsToldWhatSamplesIt) {
+/// The model's arguments are called otherwise than the recorder knows, and its third buffer `pos`.
+std::shared_ptr<traces::Trace> withUnseenPositions(const test::RecordingCopy& copy) {
+  for (const std::string file : {"rank-00000.jsonl", "rank-00001.jsonl"}) {
+    std::string kept;
+    for (std::string line : copy.lines(file)) {
+      const auto named = line.find(R"("name":"position_ids","named_by")");
+      if (named != std::string::npos)
+        line.replace(line.find("position_ids", named), 12, "pos");
+      else if (line.find("position_ids") != std::string::npos)
+        continue;
+      kept += line;
+    }
+    copy.put(file, kept);
+  }
+  return traces::openTrace(copy.path());
+}
+
+TEST(ForeignSceneTest, PositionsThatTheRecorderDidNotSeeAreNotAccused) {
+  const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
+  const auto trace = withUnseenPositions(copy);
+  Cursor cursor;
+  cursor.place = trace->moments().at(0);
+  const TokenTable table = makeTokenTable(*trace, cursor);
+  ASSERT_EQ(table.buffers.size(), 4u);
+  const BufferLane& positions = table.buffers[2];
+  EXPECT_EQ(positions.name, "position_ids");
+  EXPECT_FALSE(positions.accused());
+  EXPECT_EQ(describeCut(positions), "– not recorded");
+  EXPECT_EQ(describeValues(positions), "");
+  EXPECT_EQ(table.buffers[3].name, "pos");
+  EXPECT_EQ(describeCut(table.buffers[3]), "sharded: [1×8] of [1×16]");
+  EXPECT_EQ(makePositionStrip(*trace, cursor).verdict(),
+            "not recorded; ringscope.record(…) saw no position ids among the arguments of the model");
+}
+
+TEST(ForeignSceneTest, PositionsWithoutARecordedCutAreNotSaidToBeTheRanksOwn) {
+  const auto trace = traces::openTrace(test::inSources("tests/reference/recording"));
+  Cursor cursor;
+  cursor.rank = WorldRank::of(1);
+  const BufferLane positions = makeTokenTable(*trace, cursor).buffers[2];
+  EXPECT_FALSE(positions.accused());
+  EXPECT_EQ(describeCut(positions), "– no cut of it is recorded: the rank has [1×8]");
+  EXPECT_EQ(describeValues(positions), "▲ 8 of 8 differ") << "that is recorded";
+}
+
+TEST(ForeignSceneTest, AJobWithoutMemoryIsNotToldToRecordItself) {
   const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
   copy.drop("memory");
   const auto trace = traces::openTrace(copy.path());
   EXPECT_EQ(makeMemoryScene(*trace, {}).note,
-            "No memory is recorded; ringscope.record(…) samples it in each step that it records.");
+            "No memory is recorded; the recorder of this job wrote no samples of it.");
 }
 
 }  // namespace

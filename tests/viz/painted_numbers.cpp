@@ -222,10 +222,11 @@ void expectPaintedPositions(const Case& c, const Look& look) {
   for (const auto& lane : scene.table.buffers) {
     const std::string local = viz::describeShape(lane.local_shape);
     words.must(lane.name);
-    words.must(lane.sharded ? "sharded: " + local + " of " + viz::describeShape(lane.full_shape)
-                            : "▲ not sharded: the rank made " + local + " by itself");
+    words.must(lane.cut == viz::BufferCut::kSharded
+                   ? "sharded: " + local + " of " + viz::describeShape(lane.full_shape)
+                   : "▲ not sharded: the rank made " + local + " by itself");
     const std::string all = std::to_string(lane.compared);
-    words.must(lane.compared == 0 ? "– nothing to compare with"
+    words.must(lane.compared == 0 ? "– " + lane.not_compared
                : lane.wrong > 0   ? "▲ " + std::to_string(lane.wrong) + " of " + all + " differ"
                                   : "✓ " + all + " as they should be");
   }

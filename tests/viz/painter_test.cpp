@@ -197,7 +197,7 @@ PositionsScene sixtyTokens() {
     cell.begins_chunk = i == 0;
     scene.table.cells.push_back(cell);
   }
-  scene.table.buffers = {{"position_ids", false, {}, {1, 60}, 30, 60}};
+  scene.table.buffers = {{"position_ids", BufferCut::kOwn, {}, {1, 60}, 30, 60, ""}};
   return scene;
 }
 

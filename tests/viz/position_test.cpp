@@ -124,17 +124,21 @@ TEST(TokenTableTest, ShowsEachTokenItsPositionAndTheTokenThatItPredicts) {
       << "the next token is on another rank";
   ASSERT_EQ(table.buffers.size(), 3u);
   for (const auto& lane : table.buffers) {
-    EXPECT_TRUE(lane.sharded) << lane.name;
+    EXPECT_EQ(lane.cut, BufferCut::kSharded) << lane.name;
     EXPECT_EQ(lane.wrong, 0) << lane.name;
-    EXPECT_EQ(lane.compared, 32) << lane.name;
   }
+  EXPECT_EQ(describeValues(table.buffers[0]), "– the whole batch is not recorded")
+      << "nothing says what the tokens should be";
+  EXPECT_EQ(table.buffers[1].compared, 32);
+  EXPECT_EQ(table.buffers[2].compared, 32);
 }
 
 TEST(TokenTableTest, CountsThePositionsThatARankMadeByItself) {
   const TokenTable table = makeTokenTable(*recorded(restarting()), ofRank(1));
   const BufferLane& positions = table.buffers.back();
   EXPECT_EQ(positions.name, "position_ids");
-  EXPECT_FALSE(positions.sharded);
+  EXPECT_EQ(positions.cut, BufferCut::kOwn);
+  EXPECT_TRUE(positions.accused());
   EXPECT_EQ(positions.wrong, 32);
   EXPECT_EQ(table.cells[3].position, 3);
   EXPECT_EQ(table.cells[3].should_position, 19);

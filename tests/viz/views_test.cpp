@@ -236,6 +236,14 @@ TEST_F(ViewsTest, DownGoesAlongTheTokensOfThePositions) {
   EXPECT_EQ(view->grab().toImage(), before);
 }
 
+TEST_F(ViewsTest, PositionsSayTheirBuffersToAScreenReader) {
+  open(restartingPositions());
+  const QString words = show("positions")->accessibleDescription();
+  for (const char* said : {"Rank 0, step 0.", "Position ids per rank: ▲ ",
+                           "input_ids: sharded: ", "position_ids: ▲ not sharded: "})
+    EXPECT_TRUE(words.contains(said)) << said << ": " << words.toStdString();
+}
+
 TEST_F(ViewsTest, RevealSaysWhatWasInjectedAndNothingSaysItBefore) {
   test::RingRun naive;
   naive.naive_sum = true;

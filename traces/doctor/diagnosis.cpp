@@ -52,11 +52,6 @@ nlohmann::json toJson(const Finding& finding) {
 
 namespace {
 
-/// The run's capture kept what this one keeps, so it is something else that is missing.
-bool keeps(const RunSpec& run, CaptureNeeded capture) {
-  return run.capture == "full" || (capture == CaptureNeeded::kStats && run.capture != "none");
-}
-
 /// One attention records too little for the rule, however it is captured.
 bool needsTraining(const Rule& rule, const RunSpec* run) {
   return rule.of == RuleOf::kTraining && run && run->command == Command::kAttend;
@@ -72,14 +67,13 @@ bool lacksDeclaredMask(const Rule& rule, const Trace& trace) {
 
 /// Adds to what is missing the capture that would have kept it; every capture keeps events.
 void addCapture(RuleResult& result, const Rule& rule, const Trace& trace) {
-  const RunSpec* run = trace.run();
   const Mistake* mistake = findMistake(rule.id);
   if (!mistake) return;
+  const std::string capture = name(mistake->capture);
   const bool kept = mistake->capture == CaptureNeeded::kEvents && !importedFrom(trace);
-  if (kept || (run && keeps(*run, mistake->capture)))
-    result.capture_helps = false;
-  else
-    result.would_settle += "; " + captureAdvice(trace, name(mistake->capture), "records them");
+  result.capture_helps = !kept && captureWouldHelp(trace, capture);
+  if (result.capture_helps)
+    result.would_settle += "; " + captureAdvice(trace, capture, "records them");
 }
 
 /// What one rule cannot read must not silence the others.

@@ -7,10 +7,16 @@
 
 namespace ringscope::traces {
 
-/// What would have recorded what a recording lacks, as a clause. Of a run of RingScope's own the
-/// capture, and what that does: "--capture full records them"; of a job that was recorded elsewhere
-/// the option of its recorder, which has no such captures; of one that was only profiled, that
-/// recorder.
+// What to do where a recording lacks something, as a clause. No function advises an option that the
+// recording was made with: it then says that the option was given, or what else was missing.
+
+/// Whether a recording with this capture would keep values that this recording lacks: a run of
+/// RingScope's own may have had it already, and so may a job have had values="all".
+bool captureWouldHelp(const Trace& trace, const std::string& capture);
+
+/// Names what would have kept what is missing. For a run of RingScope's own the capture, and what
+/// that does: "--capture full records them". For a job that was recorded elsewhere the option of
+/// its recorder, which has no such captures. For a job that was only profiled, the recorder.
 std::string captureAdvice(const Trace& trace, const std::string& capture, const std::string& does);
 
 /// The same of the values of one training step.

@@ -6,20 +6,22 @@
 
 #include "viz/paint/page.h"
 #include "viz/paint/position_strip_painter.h"
-#include "viz/scene/tensor_slice.h"
+#include "viz/style/elide.h"
 #include "viz/style/face.h"
 
 namespace ringscope::viz {
 namespace {
 
-constexpr double kLeft = 132, kCell = 46, kPitch = 24;
+constexpr double kLeft = 132, kCell = 46, kPitch = 24, kBuffer = 20;
 constexpr double kBand = 7 * kPitch + 32;  // of tokens, with the room above it
 
 /// Where the parts of the drawing lie; both painting and hit testing ask it.
 class Layout {
  public:
   Layout(const QRectF& area, const PositionsScene& scene)
-      : area_(area), ranks_(static_cast<int>(scene.strip->rows.size())) {}
+      : area_(area),
+        ranks_(static_cast<int>(scene.strip->rows.size())),
+        buffers_(static_cast<int>(scene.table.buffers.size())) {}
 
   bool compact() const { return area_.height() < 560; }
   QRectF strip() const {
@@ -27,7 +29,9 @@ class Layout {
     return {area_.left(), area_.top() + (compact() ? 36 : 58), area_.width(),
             36 + row * std::clamp(ranks_, 1, 8)};
   }
-  double tokensTop() const { return strip().bottom() + (compact() ? 106 : 124); }
+  double tokensTop() const {
+    return strip().bottom() + (compact() ? 46 : 64) + kBuffer * std::max(3, buffers_);
+  }
   int across() const { return std::max(4, static_cast<int>((area_.width() - kLeft - 24) / kCell)); }
   /// As many bands of tokens as have room.
   int bands() const {
@@ -37,7 +41,7 @@ class Layout {
 
  private:
   QRectF area_;
-  int ranks_;
+  int ranks_, buffers_;
 };
 
 /// What the parts of the drawing share.
@@ -55,10 +59,10 @@ double laneY(double top, int lane) {
   return top + kPitch * (lane + (lane >= 4 ? 1 : 0));
 }
 
-QString verdict(const BufferLane& lane) {
-  if (lane.compared == 0) return "– nothing to compare with";
-  return lane.wrong ? QString("▲ %1 of %2 differ").arg(lane.wrong).arg(lane.compared)
-                    : QString("✓ %1 as they should be").arg(lane.compared);
+/// Green and red are for what was compared.
+QColor colorOfValues(const BufferLane& lane, const Theme& theme) {
+  if (lane.compared == 0) return theme.dim;
+  return lane.wrong ? theme.wrong : theme.right;
 }
 
 void drawHead(const Canvas& c) {
@@ -88,20 +92,19 @@ void drawBuffers(const Canvas& c) {
   c.p.setPen(c.theme.dim);
   c.p.drawText(QRectF(left, y, 300, 18), Qt::AlignVCenter, "BUFFERS OF THIS RANK");
   for (const BufferLane& lane : c.table.buffers) {
-    y += 20;
-    const QString local = QString::fromStdString(describeShape(lane.local_shape));
-    const QString full = QString::fromStdString(describeShape(lane.full_shape));
+    y += kBuffer;
     c.p.setFont(monoFont(12));
     c.p.setPen(c.theme.text);
-    c.p.drawText(QRectF(left, y, 120, 20), Qt::AlignVCenter, QString::fromStdString(lane.name));
+    c.p.drawText(QRectF(left, y, 120, 20), Qt::AlignVCenter,
+                 elided(c.p.fontMetrics(), QString::fromStdString(lane.name), 120));
     c.p.setFont(textFont(12));
-    c.p.setPen(lane.sharded ? c.theme.dim : c.theme.wrong);
+    c.p.setPen(lane.accused() ? c.theme.wrong : c.theme.dim);
     c.p.drawText(QRectF(left + 126, y, split - left - 126, 20), Qt::AlignVCenter,
-                 lane.sharded ? QString("sharded: %1 of %2").arg(local, full)
-                              : QString("▲ not sharded: the rank made %1 by itself").arg(local));
-    c.p.setPen(lane.wrong ? c.theme.wrong : c.theme.right);
-    c.p.drawText(QRectF(split, y, c.area.right() - 24 - split, 20),
-                 Qt::AlignVCenter | Qt::AlignRight, verdict(lane));
+                 QString::fromStdString(describeCut(lane)));
+    c.p.setPen(colorOfValues(lane, c.theme));
+    const double room = c.area.right() - 24 - split;
+    c.p.drawText(QRectF(split, y, room, 20), Qt::AlignVCenter | Qt::AlignRight,
+                 elided(c.p.fontMetrics(), QString::fromStdString(describeValues(lane)), room));
   }
 }
 
@@ -170,10 +173,15 @@ void drawToken(const Canvas& c, const TokenCell& cell, double x, double top, boo
   const std::int64_t vocabulary = c.table.vocabulary;
   auto box = [&](int lane) { return QRectF(x + 1, laneY(top, lane) + 1, kCell - 2, kPitch - 2); };
   drawText(c, box(0), QString::number(cell.global.value()), c.theme.dim);
-  c.p.setPen(Qt::NoPen);
-  c.p.setBrush(c.theme.raised);
-  c.p.drawRoundedRect(box(1), 3, 3);
-  if (cell.token) drawText(c, box(1), tokenText(*cell.token, vocabulary).c_str(), c.theme.text);
+  const QString token = cell.token ? tokenText(*cell.token, vocabulary).c_str() : "";
+  if (cell.tokenWrong()) {
+    drawValue(c, box(1), token, true);
+  } else {
+    c.p.setPen(Qt::NoPen);
+    c.p.setBrush(c.theme.raised);
+    c.p.drawRoundedRect(box(1), 3, 3);
+    drawText(c, box(1), token, c.theme.text);
+  }
   drawValue(c, box(2), cell.position ? QString::number(*cell.position) : "–", cell.positionWrong());
   drawText(c, box(3), cell.should_position ? QString::number(*cell.should_position) : "?",
            c.theme.dim);

@@ -80,6 +80,18 @@ ErrorMap limitMap(const traces::Trace& trace, const std::string& tensor, const P
   return map;
 }
 
+/// Errors by element need a run's own verdicts and values of the step.
+std::string adviceForMap(const traces::Trace& trace, std::int32_t train_step) {
+  const bool verified = trace.run() && trace.run()->verify;
+  const std::string capture = "values:steps=" + std::to_string(train_step);
+  if (traces::isForeign(trace) || (verified && !traces::captureWouldHelp(trace, capture)))
+    return traces::verdictAdvice(trace, "would show it");
+  const bool trains = !trace.run() || trace.run()->command == traces::Command::kTrain;
+  const std::string verify = std::string(trains ? "" : "train with ") + "--verify";
+  if (!traces::captureWouldHelp(trace, capture)) return verify + " would show it";
+  return verify + " with " + traces::valuesAdvice(trace, train_step, "would show it");
+}
+
 }  // namespace
 
 traces::Direction directionOf(const std::string& tensor) {
@@ -97,11 +109,7 @@ ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUni
   const auto* record = recordedMap(trace, prefix(unit) + tensor, pass);
   const auto values = record ? trace.values(*record) : std::nullopt;
   if (!values || values->empty() || record->shape.size() != 2) {
-    const bool trains = !trace.run() || trace.run()->command == traces::Command::kTrain;
-    map.missing = traces::isForeign(trace)
-                      ? traces::verdictAdvice(trace, "")
-                      : std::string(trains ? "" : "train with ") + "--verify with " +
-                            traces::valuesAdvice(trace, pass.train_step, "would show it");
+    map.missing = adviceForMap(trace, pass.train_step);
     return map;
   }
   map.heads = record->shape[0];

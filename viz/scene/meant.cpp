@@ -16,8 +16,10 @@ Meant::Meant(const traces::Trace& trace, std::int32_t train_step,
              const std::vector<WorldRank>& ranks)
     : intent_(ranks.empty() ? nullptr : trace.intent(train_step, ranks.front())),
       advice_(traces::maskAdvice(trace)),
-      documents_advice_(traces::isForeign(trace) ? ""
-                                                 : "; a run with --mask documents would show it") {
+      documents_advice_(traces::isForeign(trace) ||
+                                (intent_ && intent_->mask == traces::MaskKind::kDocuments)
+                            ? ""
+                            : "; a run with --mask documents would show it") {
   if (intent_) mask_ = traces::AttentionMask::of(*intent_);
 }
 

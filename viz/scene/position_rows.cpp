@@ -5,6 +5,7 @@
 
 #include "traces/core/whole_number.h"
 #include "traces/query/capture_advice.h"
+#include "traces/query/recorder_request.h"
 #include "traces/query/trace.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/meant.h"
@@ -61,11 +62,13 @@ PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor
   const Meant meant(trace, train_step, ranks);
   strip.unknown = meant.positionsMissing();
   strip.advice = traces::captureAdvice(trace, "stats", "would show them");
+  bool seen = false;
   for (const WorldRank rank : ranks) {
     PositionRow row{rank, {}};
     const auto* tensor = trace.findTensor({traces::TensorKind::kPositionIds}, {train_step}, rank);
     const auto* shard = trace.findShard("input_ids", train_step, rank);
     const auto values = tensor ? trace.values(*tensor) : std::nullopt;
+    seen = seen || tensor;
     if (values && shard) {
       std::size_t offset = 0;
       for (const auto& chunk : shard->global_from_local) {
@@ -81,6 +84,8 @@ PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor
     }
     strip.rows.push_back(std::move(row));
   }
+  if (!seen && traces::recorderRequest(trace))
+    strip.advice = "ringscope.record(…) saw no position ids among the arguments of the model";
   return strip;
 }
 

@@ -15,4 +15,17 @@ PositionsScene makePositionsScene(const traces::Trace& trace, const Cursor& curs
   return scene;
 }
 
+std::string describe(const PositionsScene& scene) {
+  if (!scene.note.empty()) return scene.note;
+  std::string words = "Rank " + toString(scene.table.rank) + ", step " +
+                      std::to_string(scene.table.train_step) +
+                      ". Position ids per rank: " + scene.strip->verdict() + ".";
+  for (const BufferLane& lane : scene.table.buffers) {
+    const std::string values = describeValues(lane);
+    words +=
+        " " + lane.name + ": " + describeCut(lane) + (values.empty() ? "" : ", " + values) + ".";
+  }
+  return words;
+}
+
 }  // namespace ringscope::viz

@@ -15,6 +15,9 @@ struct PositionsScene {
   TokenTable table;
 };
 
+/// All of it in words: "Rank 1, step 0. Position ids per rank: ✓ all 128 as they should be. …".
+std::string describe(const PositionsScene& scene);
+
 /// `strip`: of the cursor's training step and group.
 PositionsScene makePositionsScene(const traces::Trace& trace, const Cursor& cursor,
                                   std::shared_ptr<const PositionStrip> strip);

@@ -26,7 +26,7 @@ class PositionsView : public View {
   void refresh() override {
     scene_ = makePositionsScene(viewing_.session.trace(), cursor(),
                                 viewing_.session.positions(cursor()));
-    describe(scene_->note);
+    describe(viz::describe(*scene_));
     goTo(first_);
   }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {

@@ -11,7 +11,6 @@
 #include "traces/core/prose.h"
 #include "traces/diff/summary.h"
 #include "traces/query/capture_advice.h"
-#include "traces/query/framework.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::app {
@@ -126,8 +125,7 @@ int run(const Options& o) {
   const auto trace = opened(path);
   if (trace->diffs().empty())
     throw inputError(path + " holds no comparison with unsharded attention; " +
-                     (traces::isForeign(*trace) ? traces::verdictAdvice(*trace, "")
-                                                : "record it with --verify") +
+                     traces::verdictAdvice(*trace, "records one") +
                      ", or compare it with another recording by --against");
   const auto summary = traces::summarize(*trace);
   o.json ? printJson(*trace, summary) : printText(*trace, summary);

@@ -61,8 +61,19 @@ void joinParts(RecordedJob& job);
 /// dp, tp, cp and their groups, from the mesh whose axis was given to context_parallel, else from
 /// the process groups that the job named.
 void addMesh(RecordedJob& job);
-/// The buffers that were cut, under the names that rules know where their use tells: what the
-/// token embedding takes is input_ids, what the loss takes is labels.
+/// Names the buffers that one rank cut. A buffer has the name that rules know where its use was
+/// seen: the token embedding takes input_ids, the loss takes labels, and the model is given
+/// position_ids. Every other buffer keeps the job's name.
+class BufferNames {
+ public:
+  explicit BufferNames(const RankLines& rank);
+  std::string nameOf(const Line& buffer) const;
+
+ private:
+  std::map<std::string, std::string> known_;  // by the job's name
+};
+
+/// Adds the buffers that were cut, under their names by BufferNames.
 void addShards(RecordedJob& job);
 /// Ring steps as blocks were attended; nothing where layers differ.
 void addSchedules(RecordedJob& job);

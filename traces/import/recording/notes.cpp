@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "traces/core/prose.h"
+#include "traces/import/recording/called.h"
 #include "traces/import/recording/job.h"
 #include "traces/query/ending.h"
 #include "traces/schema/declared.h"
@@ -50,6 +52,31 @@ Ending endingOf(const RankLines& rank) {
   return {HowEnded::kCut, "rank " + toString(rank.rank) + " wrote no last line"};
 }
 
+/// Tensors of all ranks without values, by the recorder's reason; null where a rank did not write
+/// its last line, which counts them.
+nlohmann::json leftOut(const RecordedJob& job) {
+  std::map<std::string, std::int64_t> counts;
+  for (const RankLines& rank : job.ranks) {
+    const auto end = std::ranges::find(rank.lines, "end", &Line::kind);
+    if (end == rank.lines.end()) return nullptr;
+    for (const char* reason : {"policy", "budget"})
+      counts[reason] += end->part("left_out").whole(reason, 0);
+  }
+  return counts;
+}
+
+/// How the recorder was asked to record, by its first rank.
+void addRecorder(RecordedJob& job) {
+  nlohmann::json asked = nlohmann::json::object();
+  for (const Line& line : job.ranks.front().lines)
+    if (line.kind() == "options") asked = line.json();
+  asked.erase("line");
+  asked["left_out"] = leftOut(job);
+  const Called called = calledWith(job.ranks.front());
+  asked["attention"] = called.annotated ? "annotated" : called.ring ? "ring" : "whole";
+  job.notes.push_back({kRecorderNote, asked.dump()});
+}
+
 /// Values for which the recorder had no room.
 void addLeftOut(RecordedJob& job, const RankLines& rank) {
   for (const Line& line : rank.lines)
@@ -64,6 +91,7 @@ void addLeftOut(RecordedJob& job, const RankLines& rank) {
 void addNotes(RecordedJob& job) {
   addSteps(job);
   addFramework(job);
+  addRecorder(job);
   if (job.declared) {
     nlohmann::json declared = job.declared->json();
     declared.erase("line");

@@ -4,27 +4,36 @@
 #include "traces/import/recording/job.h"
 
 namespace ringscope::traces {
-namespace {
 
-/// The name of a buffer that rules know, by its use; its own where its use was not seen.
-std::map<std::string, std::string> knownNames(const RankLines& rank) {
-  std::map<std::string, std::string> names;
+BufferNames::BufferNames(const RankLines& rank) {
   std::set<std::string> own;
   for (const Line& line : rank.lines)
     if (line.kind() == "buffer") own.insert(line.text("name"));
   const auto rename = [&](const std::string& from, const char* to) {
-    if (!from.empty() && !own.contains(to)) names.try_emplace(from, to);
+    if (!from.empty() && !own.contains(to)) known_.try_emplace(from, to);
   };
+  std::optional<std::string> tokens;  // the parameter of the first embedding, which is of tokens
   for (const Line& line : rank.lines) {
-    if (line.kind() == "embedding") rename(line.text("buffer"), "input_ids");
+    if (line.kind() == "embedding") {
+      if (!tokens) tokens = line.text("parameter");
+      if (line.text("parameter") == *tokens) rename(line.text("buffer"), "input_ids");
+    }
     if (line.kind() == "loss") rename(line.text("target_buffer"), "labels");
+    if (line.kind() == "given") rename(line.text("buffer"), "position_ids");
   }
-  return names;
 }
 
-ShardRecord shardOf(const Line& line, WorldRank rank) {
+std::string BufferNames::nameOf(const Line& buffer) const {
+  const std::string own = buffer.text("name");
+  if (const auto known = known_.find(own); known != known_.end()) return known->second;
+  return own.empty() ? "buffer" + std::to_string(buffer.whole("index", 0)) : own;
+}
+
+namespace {
+
+ShardRecord shardOf(const Line& line, WorldRank rank, const BufferNames& names) {
   ShardRecord shard;
-  shard.buffer = line.text("name");
+  shard.buffer = names.nameOf(line);
   shard.train_step = line.place(Direction::kForward).train_step;
   shard.rank = rank;
   shard.seq_dim =
@@ -69,14 +78,11 @@ const ShardRecord* RecordedJob::tokens(std::int32_t train_step, WorldRank rank) 
 void addShards(RecordedJob& job) {
   constexpr std::size_t kMostBuffers = 256;  // of a batch; each is compared with the others
   for (const RankLines& rank : job.ranks) {
-    const auto names = knownNames(rank);
+    const BufferNames names(rank);
     bool has_more = false;
     for (const Line& line : rank.lines) {
       if (line.kind() != "buffer") continue;
-      ShardRecord shard = shardOf(line, rank.rank);
-      const auto known = names.find(shard.buffer);
-      if (known != names.end()) shard.buffer = known->second;
-      if (shard.buffer.empty()) shard.buffer = "buffer" + std::to_string(line.whole("index", 0));
+      ShardRecord shard = shardOf(line, rank.rank, names);
       if (job.shardsOf(shard.train_step, rank.rank).size() < kMostBuffers)
         job.addShard(std::move(shard));
       else

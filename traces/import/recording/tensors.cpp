@@ -46,7 +46,7 @@ constexpr Meaning kMeanings[] = {
 class PlacedTensors {
  public:
   PlacedTensors(RecordedJob& job, const RankLines& rank)
-      : job_(job), rank_(rank), lines_(rank, job.problems), sink_(job, rank) {
+      : job_(job), rank_(rank), names_(rank), lines_(rank, job.problems), sink_(job, rank) {
     for (const Line* line : lines_.called("grad_before_sync"))
       summed_[{line->whole("step"), line->text("name")}] = line->whole("id");
     for (const Line& line : rank.lines)
@@ -108,26 +108,12 @@ class PlacedTensors {
     for (const Line& line : rank_.lines) {
       const Line* whole = line.kind() == "buffer" ? lines_.of(line.whole("whole")) : nullptr;
       const std::int32_t step = line.place(Direction::kForward).train_step;
-      if (!whole || bufferOf(line) != "input_ids") continue;
+      if (!whole || names_.nameOf(line) != "input_ids") continue;
       TensorRecord tensor;
       tensor.tensor = {TensorKind::kOther, kWholeBatch};
       tensor.place = {step};
       sink_.add(std::move(tensor), *whole);
     }
-  }
-
-  /// Under which name a buffer is known here.
-  std::string bufferOf(const Line& line) const {
-    const std::int32_t step = line.place(Direction::kForward).train_step;
-    std::string name = line.text("name");
-    const auto shape = line.wholes("local_shape");
-    for (const std::size_t at : job_.shardsOf(step, rank_.rank)) {
-      const ShardRecord& shard = job_.shards[at];
-      if (shard.local_shape == shape && shard.seq_dim == line.whole("seq_dim") &&
-          !job_.shard(name, step, rank_.rank))
-        name = shard.buffer;
-    }
-    return name;
   }
 
   /// What the loss took as targets counts as labels, so those that were cut have another name here.
@@ -136,7 +122,7 @@ class PlacedTensors {
       if (line.kind() != "buffer") continue;
       const Line* values = lines_.of(line.whole("shard"));
       const std::int32_t step = line.place(Direction::kForward).train_step;
-      const std::string name = bufferOf(line);
+      const std::string name = names_.nameOf(line);
       if (!values || name == "labels") continue;
       TensorRecord tensor;
       tensor.tensor = {TensorKind::kBuffer, name};
@@ -147,6 +133,7 @@ class PlacedTensors {
 
   RecordedJob& job_;
   const RankLines& rank_;
+  BufferNames names_;
   TensorLines lines_;
   TensorSink sink_;
   /// By training step and parameter: the last tensor that went into a sum over ranks.

@@ -6,8 +6,9 @@ import torch.distributed as dist
 
 from ._hashing import gridsum64
 from ._names import name_of
-from ._pytorch import context_parallel_module, load_balance
+from ._pytorch import context_parallel_module, load_balance, local_of
 from ._session import observer
+from ._tensors import can_be_read
 
 
 def runs_of(indices):
@@ -32,6 +33,13 @@ class BufferObserver:
         ring = context_parallel_module()
         if ring is not None:
             patches.wrap(ring, "_context_parallel_buffers", self._around)
+
+    def name_of(self, tensor):
+        """The name of the cut buffer that this tensor is, or is a view of; empty: of none."""
+        value = local_of(tensor)
+        if not can_be_read(value):
+            return ""
+        return self.named.get(value.untyped_storage().data_ptr(), "")
 
     def _around(self, original):
         self._cut = original

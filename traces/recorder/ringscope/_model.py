@@ -9,7 +9,7 @@ from torch import nn
 
 from ._session import observer
 
-_POSITIONS = ("position_ids", "positions", "input_pos", "pos_ids")
+_POSITIONS = ("position_ids", "positions", "input_pos", "pos_ids", "pos")
 _COS = ("cos", "freqs_cos")
 _SIN = ("sin", "freqs_sin")
 _WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "DataParallel")
@@ -43,6 +43,14 @@ def _given(module, args, kwargs):
     except (TypeError, ValueError):
         return dict(kwargs)
     return {**bound, **bound.pop("kwargs", {})}
+
+
+def _positions(given):
+    """(name, tensor) of each argument that holds position ids. A `pos` of real numbers is an encoding."""
+    for name in _POSITIONS:
+        value = given.get(name)
+        if isinstance(value, torch.Tensor) and not (name == "pos" and value.is_floating_point()):
+            yield name, value
 
 
 def is_compiled(model):
@@ -155,6 +163,11 @@ class ModelObserver:
             parameters=sum(p.numel() for p in model.parameters()),
         )
 
+    @staticmethod
+    def buffer_name(tensor):
+        """Which cut buffer a tensor is; the recording sets it."""
+        return ""
+
     def _root_begins(self, module, args, kwargs):
         if torch._C._current_graph_task_id() == -1:
             self.session.microbatch += 1
@@ -164,10 +177,11 @@ class ModelObserver:
     @observer
     def root(self, module, args, kwargs):
         given = _given(module, args, kwargs)
-        for name in _POSITIONS:
-            if isinstance(given.get(name), torch.Tensor):
-                self.session.tensor("position_ids", given[name], name=name, layer=None)
-                self.session.line("given", to="model", name=name, **self.session.place())
+        for name, value in _positions(given):
+            self.session.tensor("position_ids", value, name=name, layer=None)
+            self.session.line(
+                "given", to="model", name=name, buffer=self.buffer_name(value), **self.session.place()
+            )
 
     def _root_ended(self, module, args, output):
         self.session.layer = None
@@ -202,7 +216,10 @@ class ModelObserver:
         pair = given.get("position_embeddings")
         if isinstance(pair, (tuple, list)) and len(pair) == 2:
             tensors["cos"], tensors["sin"] = pair
-        for what, names in (("position_ids", _POSITIONS), ("cos", _COS), ("sin", _SIN)):
+        for name, value in _positions(given):
+            self.session.tensor("position_ids", value, name=name)
+            break
+        for what, names in (("cos", _COS), ("sin", _SIN)):
             for name in names:
                 if name in tensors:
                     self.session.tensor(what, tensors[name], name=name)
@@ -217,8 +234,7 @@ class ModelObserver:
     @observer
     def rotary(self, module, args, kwargs, output):
         given = _given(module, args, kwargs)
-        for name in _POSITIONS:
-            if isinstance(given.get(name), torch.Tensor):
-                self.session.tensor("rotary_position_ids", given[name], name=name, keep=True)
+        for name, value in _positions(given):
+            self.session.tensor("rotary_position_ids", value, name=name, keep=True)
         if isinstance(output, (tuple, list)) and len(output) == 2:
             self.session.tensors(dict(zip(("rotary_cos", "rotary_sin"), output)))

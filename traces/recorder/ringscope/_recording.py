@@ -7,7 +7,7 @@ import torch
 from torch.nn.modules import module as modules
 
 from ._annotated import AnnotationObserver
-from ._buffers import BufferObserver
+from ._buffers import BufferObserver, runs_of
 from ._dispatch import Watch
 from ._live import Live
 from ._model import ModelObserver, is_compiled
@@ -63,6 +63,15 @@ class Recording:
         steps = None if steps is None else frozenset(steps)
         self.session = Session(folder, steps, values, max_tensor_bytes, budget_bytes, declare)
         self.session.fingerprints = bool(fingerprints)
+        # A reader does not advise an option that was given.
+        self.session.writer.line(
+            "options",
+            values=values,
+            steps=None if steps is None else runs_of(sorted(steps)),
+            max_tensor_bytes=max_tensor_bytes,
+            budget_bytes=budget_bytes,
+            fingerprints=bool(fingerprints),
+        )
         self.patches = Patches()
         self.ring = RingObserver(self.session, self.patches)
         self.annotations = AnnotationObserver(self.session, self.ring)
@@ -116,6 +125,7 @@ class Recording:
     def _adopt(self, model):
         self.optimizer.set_parameters(model)
         self.model = ModelObserver(self.session, model)
+        self.model.buffer_name = self.buffers.name_of
         self.model.look(self.session.active)
         self.buffers.model = model
         weights = {p.data_ptr(): name for name, p in model.named_parameters()}

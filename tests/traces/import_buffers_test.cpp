@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Under which names the buffers of a recorded job are known.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/recording_copy.h"
+#include "traces/query/trace.h"
+
+namespace ringscope::traces {
+namespace {
+
+constexpr const char* kFirst = "rank-00000.jsonl";
+
+/// A recording of two ranks that can be changed.
+class Copy : public test::RecordingCopy {
+ public:
+  Copy() : RecordingCopy(test::inSources("tests/reference/recording")) {}
+};
+
+WorldRank rank(int number) {
+  return WorldRank::of(number);
+}
+
+/// Adds a third buffer `pos` to both ranks, whose use `line` says.
+void addPositions(const Copy& copy, const std::string& line) {
+  for (const char* file : {kFirst, "rank-00001.jsonl"}) {
+    std::string cut;
+    for (const std::string& each : copy.lines(file))
+      if (each.find(R"("name":"labels","named_by")") != std::string::npos) cut = each;
+    cut.replace(cut.find("labels"), 6, "pos");
+    const std::string embedding = R"({"line":"embedding")";
+    copy.change(file, embedding, cut + line + embedding);
+  }
+}
+
+TEST(ImportBuffers, ABufferThatASecondEmbeddingTakesKeepsItsName) {
+  const Copy copy;
+  for (const char* file : {kFirst, "rank-00001.jsonl"}) {
+    std::string renamed;
+    for (std::string line : copy.lines(file)) {
+      for (const char* of : {R"("name":"input_ids","named_by")", R"("buffer":"input_ids")"})
+        if (const auto at = line.find(of); at != std::string::npos)
+          line.replace(line.find("input_ids", at), 9, "x");
+      renamed += line;
+    }
+    copy.put(file, renamed);
+  }
+  addPositions(copy, "");
+  for (const char* file : {kFirst, "rank-00001.jsonl"})
+    copy.change(file, R"({"line":"loss")",
+                R"({"line":"embedding","step":0,"parameter":"wpe.weight","rows":16,"buffer":"pos"})"
+                "\n{\"line\":\"loss\"");
+  const auto trace = openTrace(copy.path());
+  for (const int r : {0, 1}) {
+    EXPECT_TRUE(trace->findShard("input_ids", 0, rank(r))) << "which the job calls x";
+    ASSERT_TRUE(trace->findShard("pos", 0, rank(r)));
+    EXPECT_EQ(trace->findShard("pos", 0, rank(r))->local_shape, (std::vector<std::int64_t>{1, 8}));
+  }
+}
+
+TEST(ImportBuffers, ABufferThatTheModelGotAsPositionsIsPositionIds) {
+  const Copy copy;
+  addPositions(copy, R"({"line":"given","to":"model","name":"pos","buffer":"pos","step":0})"
+                     "\n");
+  const auto trace = openTrace(copy.path());
+  for (const int r : {0, 1}) {
+    EXPECT_FALSE(trace->findShard("pos", 0, rank(r)));
+    EXPECT_TRUE(trace->findShard("position_ids", 0, rank(r)));
+  }
+}
+
+TEST(ImportBuffers, TokensAndLabelsAreToldApartInWhicheverOrderTheyWereCut) {
+  const Copy copy;
+  const auto before = openTrace(copy.path());
+  for (const char* file : {kFirst, "rank-00001.jsonl"}) {
+    std::vector<std::string> lines = copy.lines(file);
+    const auto cut = [&](const char* name) {
+      return std::ranges::find_if(lines, [&](const std::string& line) {
+        return line.find(std::string("\"name\":\"") + name + "\",\"named_by\"") !=
+               std::string::npos;
+      });
+    };
+    const auto tokens = cut("input_ids"), labels = cut("labels");
+    ASSERT_TRUE(tokens != lines.end() && labels != lines.end());
+    std::swap(*tokens, *labels);
+    std::string all;
+    for (std::string& line : lines) {
+      for (const auto& [of, to] : {std::pair{"\"input_ids\"", "\"x\""}, {"\"labels\"", "\"y\""}})
+        if (const auto at = line.find(of); at != std::string::npos)
+          line.replace(at, std::string(of).size(), to);
+      all += line;
+    }
+    copy.put(file, all);
+  }
+  const auto after = openTrace(copy.path());
+  for (const int r : {0, 1})
+    for (const char* buffer : {"input_ids", "labels"}) {
+      const TensorName name{TensorKind::kBuffer, buffer};
+      const TensorRecord* was = before->findTensor(name, {0}, rank(r));
+      const TensorRecord* is = after->findTensor(name, {0}, rank(r));
+      ASSERT_TRUE(was && is) << buffer;
+      EXPECT_EQ(is->hash, was->hash) << buffer;
+    }
+}
+
+}  // namespace
+}  // namespace ringscope::traces
