@@ -145,6 +145,23 @@ TEST(ExplanationTest, CommandsAreThoseOfTheProgramsAndMakeThisMistake) {
   }
 }
 
+TEST(ExplanationTest, FiguresOfTheSampleRunStandWhereItsCommandsAre) {
+  // Results: numbers with two decimals or more, and numbers with a comma at their thousands.
+  const std::regex figure(R"((\d+\.\d{2,}|\d,\d{3}))");
+  const std::regex sample(R"((\bsample\b|\b[Hh]ere\b))");
+  const std::set<std::string> constants = {"1.4427", "1.44"};  // 1 / ln 2
+  std::size_t with_figures = 0;
+  for (const Explanation& explanation : all()) {
+    for (const std::string& found : matches(explanation.what_happens, figure))
+      EXPECT_TRUE(constants.contains(found)) << explanation.id << ": " << found;
+    EXPECT_EQ(matches(explanation.what_happens, sample), std::set<std::string>())
+        << explanation.id << ": that part is said of any job";
+    with_figures += !matches(explanation.how_to_see, figure).empty();
+    EXPECT_FALSE(commandsOf(explanation).empty()) << explanation.id;
+  }
+  EXPECT_GT(with_figures, 20u);
+}
+
 TEST(ExplanationTest, FilesOfRingScopeThatAreNamedAreThere) {
   const std::regex path("`((?:traces|engine|viz|app)/[\\w/.-]+)`");
   for (const Explanation& explanation : all())

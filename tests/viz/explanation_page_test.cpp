@@ -35,7 +35,7 @@ traces::Explanation small() {
 ExplanationPicture blank(const QString& caption = "Positions at step 0") {
   QImage image(760, 460, QImage::Format_RGB32);
   image.fill(Qt::white);
-  return {image, caption};
+  return {image, caption, ""};
 }
 
 /// What a reader sees of it, in any theme.
@@ -58,10 +58,12 @@ QTextCharFormat formatOf(const QTextDocument& document, const QString& words) {
 TEST(ExplanationDocumentTest, SectionsCodeAndLinksFollowEachOther) {
   QTextDocument document;
   fillExplanation(document, small(), {}, {}, Theme::named("light"));
-  EXPECT_EQ(document.toPlainText().toStdString(),
-            "A title\nWhat happens\nPositions restart in position_ids.\nHow to fix it\nPyTorch\n"
-            "Do <b>this</b>:\nwith context():\n    run()\nHow to see it here\n"
-            "ringscope doctor wrong.rscope\nReported in\na/b#1")
+  EXPECT_EQ(
+      document.toPlainText().toStdString(),
+      "A title\nWhat happens\nPositions restart in position_ids.\nHow to fix it\nPyTorch\n"
+      "Do <b>this</b>:\nwith context():\n    run()\nHow to see it in RingScope's sample run\n" +
+          std::string(traces::kFiguresOfSample) +
+          "\nringscope doctor wrong.rscope\nReported in\na/b#1")
       << "and nothing in it is HTML";
   EXPECT_EQ(formatOf(document, "run()").font().family(), "JetBrains Mono");
   EXPECT_EQ(formatOf(document, "position_ids").font().family(), "JetBrains Mono");
@@ -69,6 +71,29 @@ TEST(ExplanationDocumentTest, SectionsCodeAndLinksFollowEachOther) {
   EXPECT_EQ(formatOf(document, "a/b#1").anchorHref(), "https://github.com/a/b/issues/1");
   EXPECT_GT(formatOf(document, "A title").font().pixelSize(),
             formatOf(document, "What happens").font().pixelSize());
+}
+
+TEST(ExplanationDocumentTest, EveryPageSaysThatItsFiguresAreOfTheSampleRun) {
+  for (const traces::Mistake& mistake : traces::mistakeCatalogue()) {
+    QTextDocument document;
+    fillExplanation(document, traces::readExplanation(mistake.id), blank(), {},
+                    Theme::named("light"));
+    const std::string words = document.toPlainText().toStdString();
+    const auto heading = words.find("How to see it in RingScope's sample run\n");
+    ASSERT_NE(heading, std::string::npos) << mistake.id;
+    EXPECT_EQ(words.find(traces::kFiguresOfSample), words.find('\n', heading) + 1) << mistake.id;
+  }
+}
+
+TEST(ExplanationDocumentTest, APageOfARecordingHasItsOwnNumbersBeforeThoseOfTheSample) {
+  ExplanationPicture picture = blank();
+  picture.evidence = "12 of 32 position ids of rank 1 *differ*";
+  QTextDocument document;
+  fillExplanation(document, small(), picture, {}, Theme::named("light"));
+  const std::string words = document.toPlainText().toStdString();
+  const auto own = words.find("In this recording\n" + picture.evidence);
+  ASSERT_NE(own, std::string::npos) << words;
+  EXPECT_LT(own, words.find(traces::kFiguresOfSample));
 }
 
 TEST(ExplanationDocumentTest, WordsCanBeReadInEveryTheme) {

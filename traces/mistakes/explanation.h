@@ -24,8 +24,8 @@ struct Explanation {
 
   std::string id;
   std::string title;
-  std::string what_happens;
-  std::string how_to_see;
+  std::string what_happens;      ///< in any job: without a figure of the sample run
+  std::string how_to_see;        ///< in the sample run, with its figures
   std::vector<Remedy> remedies;  ///< in the order of explainedFrameworks(), those that there are
   std::string reported_in;
   std::vector<Link> links;  ///< of reported_in
@@ -38,6 +38,12 @@ struct Explanation {
   Explanation beginningWith(Framework framework) const;
   friend bool operator==(const Explanation&, const Explanation&) = default;
 };
+
+/// What a reader is told above "How to see it here": every figure of a page is in that section, and
+/// comes from the run that its commands make. A recording's own numbers are in the finding.
+inline constexpr const char* kFiguresOfSample =
+    "These commands make the mistake in RingScope's sample run. All figures on this page come from "
+    "that run, not from your recording.";
 
 /// The headings that may stand under "How to fix it", in the order of Framework's values.
 const std::vector<std::string>& explainedFrameworks();

@@ -31,11 +31,15 @@ QString markdownOf(const traces::Explanation& e, const ExplanationPicture& pictu
   QString all;
   if (has_title) all += "# " + text(e.title) + "\n\n";
   all += "## What happens\n\n" + text(e.what_happens) + "\n\n";
+  if (!picture.evidence.empty())
+    all += "## In this recording\n\n" + escaped(text(picture.evidence)) + "\n\n";
   if (!picture.image.isNull()) all += "*" + escaped(picture.caption) + "*\n\n";
   if (!e.remedies.empty()) all += "## How to fix it\n\n";
   for (const auto& remedy : e.remedies)
     all += "### " + text(remedy.framework) + "\n\n" + text(remedy.text) + "\n\n";
-  if (!e.how_to_see.empty()) all += "## How to see it here\n\n" + text(e.how_to_see) + "\n\n";
+  if (!e.how_to_see.empty())
+    all += "## How to see it in RingScope's sample run\n\n" + text(traces::kFiguresOfSample) +
+           "\n\n" + text(e.how_to_see) + "\n\n";
   if (!e.reported_in.empty()) all += "## Reported in\n\n" + text(e.reported_in) + "\n";
   return all;
 }

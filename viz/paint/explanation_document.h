@@ -9,10 +9,11 @@
 
 namespace ringscope::viz {
 
-/// A view of the recording in which the mistake was found.
+/// What an explanation shows of the recording in which the mistake was found: a view, and evidence.
 struct ExplanationPicture {
   QImage image;  ///< null: there is no recording, or the mistake was not found in it
   QString caption;
+  std::string evidence;  ///< what the doctor says of the recording, with its own numbers
 };
 
 /// How it is set.
@@ -24,7 +25,8 @@ struct ExplanationLayout {
 };
 
 /// Writes the explanation into the document, which must have the picture's device: what happens,
-/// the picture, how to fix it in each framework, how to see it, where it was reported.
+/// the recording's evidence and picture, how to fix it in each framework, how to see it in the
+/// sample run and whose figures these are, where it was reported.
 void fillExplanation(QTextDocument& document, const traces::Explanation& explanation,
                      const ExplanationPicture& picture, const ExplanationLayout& layout,
                      const Theme& theme);

@@ -45,10 +45,10 @@ ExplanationPicture pictureOf(const Session& session, const FindingCard& card, co
   Cursor at = cursorAt(card, cursor);
   at.phase = 0.5;  // blocks are on their way
   const QString view = QString::fromStdString(card.view);
-  return {
-      pictureOf(session, view, at, theme, ratio),
-      QString("%1 at %2, from %3")
-          .arg(entryOf(view).title, QString::fromStdString(describe(at.place)), session.name())};
+  return {pictureOf(session, view, at, theme, ratio),
+          QString("%1 at %2, from %3")
+              .arg(entryOf(view).title, QString::fromStdString(describe(at.place)), session.name()),
+          card.evidence};
 }
 
 }  // namespace ringscope::viz
