@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/doctor/diagnosis.h"
@@ -143,6 +145,15 @@ TEST(CaptureAdvice, AnOlderRecordingIsJudgedByTheValuesThatItLeftOut) {
   const test::RecordingCopy killed(test::inSources("tests/reference/hand_recording"));
   killed.drop("end");
   EXPECT_EQ(recorderRequest(*openTrace(killed.path()))->left_out_by_policy, std::nullopt);
+}
+
+TEST(CaptureAdvice, ALossThatTheJobDidNotLogIsNotAskedForAsValues) {
+  const test::RecordingCopy silent(test::inSources("tests/reference/hand_recording"));
+  silent.drop("log");
+  const auto entries = diagnose(*openTrace(silent.path())).entries;
+  const auto entry = std::ranges::find(entries, "loss_scaled_by_cp", &Diagnosis::Entry::rule);
+  ASSERT_NE(entry, entries.end());
+  EXPECT_EQ(entry->result.would_settle, "needs the loss that the job logs: ringscope.log(loss=…)");
 }
 
 TEST(CaptureAdvice, AScheduleThatTheRecorderSawBlocksOfIsNotAskedForAgain) {

@@ -70,7 +70,9 @@ void addCapture(RuleResult& result, const Rule& rule, const Trace& trace) {
   const Mistake* mistake = findMistake(rule.id);
   if (!mistake) return;
   const std::string capture = name(mistake->capture);
-  const bool kept = mistake->capture == CaptureNeeded::kEvents && !importedFrom(trace);
+  bool kept = mistake->capture == CaptureNeeded::kEvents && !importedFrom(trace);
+  // A call of the recorder that would settle it is no matter of what is kept.
+  kept = kept || result.would_settle.find("ringscope.") != std::string::npos;
   result.capture_helps = !kept && captureWouldHelp(trace, capture);
   if (result.capture_helps)
     result.would_settle += "; " + captureAdvice(trace, capture, "records them");

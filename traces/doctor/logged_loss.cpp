@@ -7,6 +7,7 @@
 
 #include "traces/core/prose.h"
 #include "traces/doctor/shared_readings.h"
+#include "traces/query/framework.h"
 #include "traces/schema/other_tensors.h"
 #include "traces/verify/step_hypotheses/losses.h"
 
@@ -89,7 +90,9 @@ LoggedLoss readStep(const Trace& trace, std::int32_t train_step) {
   LoggedLoss loss;
   loss.train_step = train_step;
   const auto logged = loggedNumber(trace, train_step, "loss");
-  if (!logged) return unknown("needs the loss that the run logged");
+  if (!logged)
+    return unknown(isForeign(trace) ? "needs the loss that the job logs: ringscope.log(loss=…)"
+                                    : "needs the loss that the run logged");
   RankLosses losses = rankLosses(trace, train_step);
   if (!losses.missing.empty())
     return unknown("needs the sum and the number of targets of each rank's loss");
