@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Under which names the buffers of a recorded job are known.
+// Under which names the buffers of a recorded job are known, and how large a recording is.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tests/support/recording_copy.h"
+#include "traces/import/format.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::traces {
@@ -102,6 +104,42 @@ TEST(ImportBuffers, TokensAndLabelsAreToldApartInWhicheverOrderTheyWereCut) {
       ASSERT_TRUE(was && is) << buffer;
       EXPECT_EQ(is->hash, was->hash) << buffer;
     }
+}
+
+/// Sum of the sizes of a folder's files.
+std::uint64_t bytesIn(const std::string& folder) {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) bytes += entry.file_size();
+  return bytes;
+}
+
+TEST(SizeOfRecording, AFolderIsAsLargeAsTheFilesThatBelongToTheRecording) {
+  const Copy copy;
+  const std::uint64_t bytes = bytesIn(copy.path());
+  ASSERT_GT(bytes, 10'000u);
+  EXPECT_EQ(sizeOfRecording(copy.path()), bytes);
+  copy.put("notes.txt", std::string(5000, 'x'));
+  std::filesystem::create_directory(copy.file("rank-00000.values-more"));
+  std::filesystem::create_symlink(copy.file("notes.txt"), copy.file("rank-00002.jsonl"));
+  EXPECT_EQ(sizeOfRecording(copy.path()), bytes) << "what is not read is not counted";
+}
+
+TEST(SizeOfRecording, AProfiledJobIsAsLargeAsItsProfiles) {
+  for (const char* kind : {"kineto", "flight_recorder"}) {
+    const std::string folder = test::inSources(std::string("tests/reference/") + kind);
+    std::uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".json") bytes += entry.file_size();
+    EXPECT_EQ(sizeOfRecording(folder), bytes) << kind;
+  }
+}
+
+TEST(SizeOfRecording, AFileHasItsOwnSizeAndNothingHasNone) {
+  const std::string sample = test::inSources("resources/sample/missing_position_ids.rscope");
+  EXPECT_EQ(sizeOfRecording(sample), std::filesystem::file_size(sample));
+  const test::TempDir empty;
+  EXPECT_EQ(sizeOfRecording(empty.file("")), 0u);
+  EXPECT_EQ(sizeOfRecording(empty.file("missing.rscope")), 0u);
 }
 
 }  // namespace

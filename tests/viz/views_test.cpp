@@ -3,10 +3,13 @@
 // its keys and clicks do.
 #include <QCheckBox>
 #include <QListView>
+#include <filesystem>
 
+#include "tests/support/places.h"
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
+#include "traces/core/prose.h"
 #include "viz/paint/memory_painter.h"
 #include "viz/paint/tensor_painter.h"
 #include "viz/views/tensor_list.h"
@@ -234,6 +237,16 @@ TEST_F(ViewsTest, DownGoesAlongTheTokensOfThePositions) {
   EXPECT_NE(view->grab().toImage(), before);
   sendKey(view, Qt::Key_Up);
   EXPECT_EQ(view->grab().toImage(), before);
+}
+
+TEST_F(ViewsTest, AFolderHasTheSizeOfItsRecordingsFiles) {
+  const std::string folder = test::inSources("tests/reference/hand_recording");
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) bytes += entry.file_size();
+  openFile(folder);
+  const std::string size = traces::describeBytes(static_cast<std::int64_t>(bytes));
+  EXPECT_TRUE(status().contains(QString::fromStdString("hand_recording · " + size)))
+      << size << " in " << status().toStdString();
 }
 
 TEST_F(ViewsTest, PositionsSayTheirBuffersToAScreenReader) {

@@ -10,11 +10,11 @@ namespace {
 
 constexpr Format kFormats[] = {
     {"RingScope traces (.rscope)", beginsAsRscope, openRscope},
-    {"recorded PyTorch jobs (a folder)", nullptr, openRecording, holdsRecording},
+    {"recorded PyTorch jobs (a folder)", nullptr, openRecording, filesOfRecording},
     {"JSON of PyTorch's profiler (a file, or a folder with one of each rank)", beginsAsKineto,
-     openKineto, holdsKineto},
+     openKineto, filesOfKineto},
     {"dumps of PyTorch's Flight Recorder as JSON (a file, or a folder with one of each rank)",
-     beginsAsFlightRecorder, openFlightRecorder, holdsFlightRecorder},
+     beginsAsFlightRecorder, openFlightRecorder, filesOfFlightRecorder},
 };
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -37,7 +37,7 @@ std::shared_ptr<ChunkSource> openSource(const std::string& path) {
   if (!fs::exists(status)) throw inputError(path + ": no such file");
   if (fs::is_directory(status)) {
     for (const Format& format : kFormats)
-      if (format.holds && format.holds(path)) return format.open(path);
+      if (format.files && !format.files(path).empty()) return format.open(path);
     refuse(path + " is a folder, not a trace");
   }
   if (!fs::is_regular_file(status)) refuse(path + " is not a plain file, so not a trace");
@@ -47,6 +47,21 @@ std::shared_ptr<ChunkSource> openSource(const std::string& path) {
   for (const Format& format : kFormats)
     if (format.begins && format.begins(head)) return format.open(path);
   refuse(path + " is not a RingScope trace");
+}
+
+std::uint64_t sizeOfRecording(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<std::string> files;
+  if (!fs::is_directory(path, error))
+    files.push_back(path);
+  else
+    for (const Format& format : kFormats)  // as openSource() chooses
+      if (files.empty() && format.files) files = format.files(path);
+  std::uint64_t bytes = 0;
+  for (const std::string& file : files)
+    if (const auto size = fs::file_size(file, error); !error) bytes += size;
+  return bytes;
 }
 
 }  // namespace ringscope::traces

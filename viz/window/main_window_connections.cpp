@@ -3,6 +3,7 @@
 #include <QFileInfo>
 
 #include "traces/core/error.h"
+#include "traces/import/format.h"
 #include "viz/scene/run_words.h"
 #include "viz/scene/units.h"
 #include "viz/window/main_window.h"
@@ -84,8 +85,12 @@ void MainWindow::refreshStatus() {
   status_right_->setText(
       !told_.isEmpty()      ? told_
       : !message_.isEmpty() ? "▲ " + message_
-      : file.exists() ? QString("%1 · %2").arg(file.fileName(), describeBytes(file.size()).c_str())
-                      : "");
+      : file.exists()
+          ? QString("%1 · %2").arg(file.fileName(),
+                                   describeBytes(static_cast<std::int64_t>(traces::sizeOfRecording(
+                                                     trace_path_.toStdString())))
+                                       .c_str())
+          : "");
   const bool wrong = told_.isEmpty() ? !message_.isEmpty() : told_.startsWith("▲");
   const QString color = wrong ? QString("color: %1").arg(theme_->wrong.name()) : "";
   if (status_right_->styleSheet() != color) status_right_->setStyleSheet(color);

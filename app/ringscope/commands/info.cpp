@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
 #include <iostream>
 
 #include "app/command_line/command.h"
 #include "traces/core/prose.h"
 #include "traces/core/utf8.h"
+#include "traces/import/format.h"
 #include "traces/query/ending.h"
 #include "traces/query/framework.h"
 #include "traces/query/imported.h"
@@ -14,20 +14,10 @@
 namespace ringscope::app {
 namespace {
 
-/// Of a file, or of the files of a folder.
-std::uintmax_t bytesOf(const std::string& path) {
-  namespace fs = std::filesystem;
-  if (!fs::is_directory(path)) return fs::file_size(path);
-  std::uintmax_t bytes = 0;
-  for (const auto& entry : fs::directory_iterator(path))
-    if (fs::is_regular_file(entry.symlink_status())) bytes += entry.file_size();
-  return bytes;
-}
-
 nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
   const traces::Ending ending = traces::endingOf(trace);
   nlohmann::json json = {{"path", traces::toUtf8(path)},
-                         {"bytes", bytesOf(path)},
+                         {"bytes", traces::sizeOfRecording(path)},
                          {"format", traces::kFormatVersion},
                          {"run", trace.run() ? traces::toJson(*trace.run()) : nlohmann::json()},
                          {"ranks", trace.worldSize()},

@@ -28,27 +28,6 @@ bool isPickle(std::span<const std::uint8_t> head) {
       "1], \"rb\")), open(sys.argv[1] + \".json\", \"w\"))' FILE");
 }
 
-/// Plain files of a folder that are dumps; a link could lead anywhere.
-std::vector<std::string> dumpsOf(const std::string& folder) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unreadable;
-    if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
-    const std::string path = at->path().string();
-    const std::string name = at->path().filename().string();
-    const bool numbered = !name.empty() && name.back() >= '0' && name.back() <= '9';
-    if (!path.ends_with(".json") && !numbered) continue;
-    if (beginsAsFlightRecorder(headOf(path))) found.push_back(path);
-  }
-  std::ranges::sort(found);
-  // A pickle beside the JSON that was made of it is passed over.
-  std::erase_if(found, [&](const std::string& path) {
-    return std::ranges::count(found, path + ".json") > 0;
-  });
-  return found;
-}
-
 /// A group of which no dump lists the ranks has those whose dumps name it.
 void completeGroups(std::vector<Dump>& dumps) {
   for (Dump& dump : dumps)
@@ -156,12 +135,29 @@ bool beginsAsFlightRecorder(std::span<const std::uint8_t> head) {
   return false;
 }
 
-std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path) {
-  return openDumps(fs::is_directory(path) ? dumpsOf(path) : std::vector{path});
+// A link could lead anywhere.
+std::vector<std::string> filesOfFlightRecorder(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unreadable;
+    if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
+    const std::string path = at->path().string();
+    const std::string name = at->path().filename().string();
+    const bool numbered = !name.empty() && name.back() >= '0' && name.back() <= '9';
+    if (!path.ends_with(".json") && !numbered) continue;
+    if (beginsAsFlightRecorder(headOf(path))) found.push_back(path);
+  }
+  std::ranges::sort(found);
+  // A pickle beside the JSON that was made of it is passed over.
+  std::erase_if(found, [&](const std::string& path) {
+    return std::ranges::count(found, path + ".json") > 0;
+  });
+  return found;
 }
 
-bool holdsFlightRecorder(const std::string& folder) {
-  return !dumpsOf(folder).empty();
+std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path) {
+  return openDumps(fs::is_directory(path) ? filesOfFlightRecorder(path) : std::vector{path});
 }
 
 }  // namespace ringscope::traces

@@ -17,22 +17,6 @@ namespace fs = std::filesystem;
 constexpr const char* kRecorder =
     "recording the job with ringscope.record(…) keeps them (traces/recorder)";
 
-/// Plain files of a folder that are profiles; a link could lead anywhere.
-std::vector<std::string> profilesOf(const std::string& folder) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unreadable;
-    if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
-    const std::string path = at->path().string();
-    const bool compressed = path.ends_with(".json.gz");
-    if (compressed || (path.ends_with(".json") && beginsAsKineto(headOf(path))))
-      found.push_back(path);
-  }
-  std::ranges::sort(found);
-  return found;
-}
-
 void checkPlain(const std::string& path) {
   if (path.ends_with(".gz") || headOf(path)[0] == 0x1f)
     throw inputError(path + " is compressed, which this program does not read: gunzip it first");
@@ -158,12 +142,24 @@ bool beginsAsKineto(std::span<const std::uint8_t> head) {
                         text.find("\"schemaVersion\"") != std::string_view::npos);
 }
 
-std::shared_ptr<ChunkSource> openKineto(const std::string& path) {
-  return openFiles(fs::is_directory(path) ? profilesOf(path) : std::vector{path});
+// A link could lead anywhere.
+std::vector<std::string> filesOfKineto(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unreadable;
+    if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
+    const std::string path = at->path().string();
+    const bool compressed = path.ends_with(".json.gz");
+    if (compressed || (path.ends_with(".json") && beginsAsKineto(headOf(path))))
+      found.push_back(path);
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
-bool holdsKineto(const std::string& folder) {
-  return !profilesOf(folder).empty();
+std::shared_ptr<ChunkSource> openKineto(const std::string& path) {
+  return openFiles(fs::is_directory(path) ? filesOfKineto(path) : std::vector{path});
 }
 
 }  // namespace ringscope::traces

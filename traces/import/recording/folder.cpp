@@ -6,6 +6,7 @@
 #include "traces/core/utf8.h"
 #include "traces/import/format.h"
 #include "traces/import/recording/rank_file.h"
+#include "traces/import/recording/values.h"
 #include "traces/query/admission.h"
 
 namespace ringscope::traces {
@@ -26,18 +27,23 @@ std::optional<WorldRank> rankOfName(const std::string& name) {
   return rank < kMaxRanks ? std::optional(WorldRank::of(rank)) : std::nullopt;
 }
 
-/// Plain files with a rank's name; a link could lead anywhere.
-std::vector<std::string> rankFiles(const std::string& folder) {
+/// Names of plain files, chosen by their names; a link could lead anywhere.
+template <typename Chosen>
+std::vector<std::string> plainFiles(const std::string& folder, Chosen chosen) {
   std::vector<std::string> found;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::error_code unreadable;
     const fs::file_status status = at->symlink_status(unreadable);
     const std::string name = at->path().filename().string();
-    if (!unreadable && fs::is_regular_file(status) && rankOfName(name)) found.push_back(name);
+    if (!unreadable && fs::is_regular_file(status) && chosen(name)) found.push_back(name);
   }
   std::ranges::sort(found);
   return found;
+}
+
+std::vector<std::string> rankFiles(const std::string& folder) {
+  return plainFiles(folder, [](const std::string& name) { return rankOfName(name).has_value(); });
 }
 
 bool areOfOneJob(const RankLines& a, const RankLines& b) {
@@ -46,8 +52,12 @@ bool areOfOneJob(const RankLines& a, const RankLines& b) {
 
 }  // namespace
 
-bool holdsRecording(const std::string& folder) {
-  return !rankFiles(folder).empty();
+std::vector<std::string> filesOfRecording(const std::string& folder) {
+  std::vector<std::string> files = rankFiles(folder);
+  if (files.empty()) return files;
+  for (const std::string& name : plainFiles(folder, isFileOfValues)) files.push_back(name);
+  for (std::string& file : files) file = (fs::path(folder) / file).string();
+  return files;
 }
 
 std::vector<RankLines> readRankFiles(const std::string& folder) {

@@ -19,7 +19,8 @@ const char* safeTensorName(DType dtype) {
   return kNames[static_cast<std::size_t>(dtype)];
 }
 
-/// "rank-00000.values-0001.safetensors", and nothing that names another folder.
+}  // namespace
+
 bool isFileOfValues(const std::string& name) {
   return name.starts_with("rank-") && name.ends_with(".safetensors") &&
          name.find(".values-") != std::string::npos && name.size() < 64 &&
@@ -27,8 +28,6 @@ bool isFileOfValues(const std::string& name) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '.';
          });
 }
-
-}  // namespace
 
 RecordedValues::File& RecordedValues::open(const std::string& name,
                                            std::vector<std::string>& problems) {

@@ -26,6 +26,9 @@ struct KeptValues {
   HashAlgorithm hash_algorithm = HashAlgorithm::kMixSum64;
 };
 
+/// Whether a name is "rank-00000.values-0001.safetensors" or alike, and leads to no other folder.
+bool isFileOfValues(const std::string& name);
+
 /// The elements that a recording kept, in the safetensors files of its folder. They stay there
 /// until they are read; what is kept here is which file has what.
 class RecordedValues {
