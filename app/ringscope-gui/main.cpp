@@ -9,6 +9,7 @@
 #include <iostream>
 #include <optional>
 
+#include "app/ringscope-gui/display.h"
 #include "app/ringscope-gui/explain.h"
 #include "traces/core/error.h"
 #include "traces/core/resources.h"
@@ -239,7 +240,9 @@ void prepareEnvironment(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   prepareEnvironment(argc, argv);
+  std::optional<app::DisplayWatch> watch(std::in_place);
   viz::Application app(argc, argv);
+  watch.reset();
   QApplication::setApplicationName("RingScope");
   QApplication::setOrganizationName("RingScope");
   try {

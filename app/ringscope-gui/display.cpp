@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/ringscope-gui/display.h"
+
+#include <QString>
+#include <QtGlobal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "traces/core/utf8.h"
+
+namespace ringscope::app {
+namespace {
+
+constexpr const char* kWithout =
+    "; --screenshot OUT.png draws a picture without a display, as QT_QPA_PLATFORM=offscreen does, "
+    "and "
+    "the "
+    "`ringscope` commands need none";
+
+struct Held {
+  QtMsgType type;
+  std::string category, words;
+};
+
+std::vector<Held>& held() {
+  static std::vector<Held> messages;
+  return messages;
+}
+
+std::string setting(const char* name) {
+  return traces::toPlainText(qgetenv(name).toStdString(), 200);
+}
+
+bool wasSaid(const char* words) {
+  for (const Held& message : held())
+    if (message.words.find(words) != std::string::npos) return true;
+  return false;
+}
+
+/// Why there is nothing to draw on, and what to do.
+std::string whyNoDisplay() {
+  std::string displays;
+  for (const char* name : {"WAYLAND_DISPLAY", "DISPLAY"})
+    if (const std::string value = setting(name); !value.empty())
+      displays += (displays.empty() ? "" : ", ") + std::string(name) + "=" + value;
+  const std::string platform = setting("QT_QPA_PLATFORM");
+  const bool refused = wasSaid("could not connect to display");
+  if (displays.empty() && (refused || platform.empty()))
+    return "there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set; set the one of your "
+           "desktop" +
+           std::string(kWithout);
+  if (refused)
+    return "the display (" + displays + ") cannot be opened; start its server or name another" +
+           kWithout;
+  return "Qt cannot load its platform plugin" +
+         (platform.empty() ? "" : " (QT_QPA_PLATFORM=" + platform + ")") +
+         "; install Qt's platform plugins or unset QT_QPA_PLATFORM" + kWithout;
+}
+
+void hold(QtMsgType type, const QMessageLogContext& context, const QString& words) {
+  if (type != QtFatalMsg)
+    return held().push_back({type, context.category ? context.category : "", words.toStdString()});
+  std::cerr << "ringscope-gui: " << whyNoDisplay() << std::endl;
+  std::_Exit(2);
+}
+
+}  // namespace
+
+DisplayWatch::DisplayWatch() {
+  qInstallMessageHandler(hold);
+}
+
+DisplayWatch::~DisplayWatch() {
+  qInstallMessageHandler(nullptr);
+  for (const Held& message : std::exchange(held(), {}))
+    qt_message_output(message.type,
+                      QMessageLogContext(nullptr, 0, nullptr, message.category.c_str()),
+                      QString::fromStdString(message.words));
+}
+
+}  // namespace ringscope::app
