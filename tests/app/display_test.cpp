@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-License-Identifier: Apache-2.0
 // The window without a display: one sentence and exit code 2, and pictures as before.
 #include <gtest/gtest.h>
 
