@@ -57,8 +57,9 @@ Bytes encoded(const std::vector<double>& values, DType dtype) {
 }  // namespace
 
 RecordedLayer::RecordedLayer(LayerSpec spec) : spec_(std::move(spec)) {
-  text_ = "run cp=" + std::to_string(spec_.tokens.size()) + " " + spec_.run + "\nintent " +
-          spec_.intent + "\ngroup cp ";
+  // The capture is less than what is kept here: advice names one for what a test leaves out.
+  text_ = "run capture=stats cp=" + std::to_string(spec_.tokens.size()) + " " + spec_.run +
+          "\nintent " + spec_.intent + "\ngroup cp ";
   for (std::size_t r = 0; r < spec_.tokens.size(); ++r) text_ += (r ? "," : "") + std::to_string(r);
   for (std::size_t r = 0; r < spec_.tokens.size(); ++r)
     text_ += "\nshard input_ids rank=" + std::to_string(r) + " tokens=" + spec_.tokens[r];
