@@ -86,6 +86,8 @@ PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor
   }
   if (!seen && traces::recorderRequest(trace))
     strip.advice = "ringscope.record(…) saw no position ids among the arguments of the model";
+  if (trace.run() && trace.run()->command == traces::Command::kAttend)
+    strip.advice = "attend has no position ids";
   return strip;
 }
 

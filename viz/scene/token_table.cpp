@@ -119,7 +119,9 @@ TokenTable makeTokenTable(const Trace& trace, const Cursor& cursor) {
   const auto* shard = trace.findShard("input_ids", train_step, rank);
   const auto tokens = bufferValues(trace, "input_ids", train_step, rank);
   if (!shard || !tokens) {
-    table.missing = traces::captureAdvice(trace, "stats", "would show it");
+    const bool attends = trace.run() && trace.run()->command == traces::Command::kAttend;
+    table.missing =
+        attends ? "attend has no tokens" : traces::captureAdvice(trace, "stats", "would show it");
     return table;
   }
   if (!shard->full_shape.empty()) table.sequence_length = shard->full_shape.back();
