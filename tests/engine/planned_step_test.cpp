@@ -27,6 +27,7 @@ using traces::Strategy;
 struct Sum {
   double events = 0;
   std::int64_t bytes = 0;
+  double kernels = 0;
 };
 /// Of one rank, by what it does.
 using Deeds = std::map<std::string, Sum>;
@@ -46,8 +47,18 @@ bool isPlanned(EventKind kind) {
   return kind != EventKind::kShard && kind != EventKind::kCollective;
 }
 
+/// Adds the kernels that the stages of a schedule stand for.
+void addKernels(Deeds& deeds, const traces::Program::Rank& rank) {
+  for (const traces::Program::Op& op : rank.ops) {
+    if (op.kernels == 0) continue;
+    const traces::Program::Happening& event = rank.events[op.event];
+    deeds[nameOf(event.kind, event.place.direction, Payload::kNone)].kernels += op.kernels;
+  }
+}
+
 Deeds planned(const traces::PlannedWork& plan, std::size_t rank) {
   Deeds deeds;
+  addKernels(deeds, plan.schedule.ranks[rank]);
   for (const traces::PlannedStage& stage : plan.stages[rank])
     deeds[nameOf(stage.kind, stage.direction, Payload::kNone)].events += stage.work.events;
   for (const auto& event : plan.schedule.ranks[rank].events) {
@@ -80,12 +91,16 @@ void expectAsRecorded(const TrainConfig& config, const std::string& words) {
   ASSERT_TRUE(step.usable()) << words;
   const auto plan = traces::plannedWork(*trace->run(), traces::recordedModelSizes(*trace));
   for (const WorldRank rank : config.mesh().ranks()) {
-    const Deeds should = planned(plan, config.mesh().placeOf(rank).cp.index()),
-                is = recorded(step.events[rank.index()]);
+    const Deeds should = planned(plan, config.mesh().placeOf(rank).cp.index());
+    Deeds is = recorded(step.events[rank.index()]);
+    addKernels(is, step.program.ranks[rank.index()]);
+    is.erase(nameOf(EventKind::kShard, traces::Direction::kForward, Payload::kNone));
     for (const auto& [deed, sum] : should) {
       const auto found = is.find(deed);
       const Sum was = found == is.end() ? Sum{} : found->second;
       EXPECT_EQ(sum.events, was.events) << words << ", rank " << rank.value() << ": " << deed;
+      EXPECT_NEAR(sum.kernels, was.kernels, 1e-4)
+          << words << ", rank " << rank.value() << ": kernels of " << deed;
       EXPECT_EQ(sum.bytes, was.bytes)
           << words << ", rank " << rank.value() << ": bytes of " << deed;
     }

@@ -152,45 +152,15 @@ bool hasOwnCores(const traces::Trace& trace) {
   return run && run->cores > 0 && run->dp * run->tp * run->cp <= run->cores;
 }
 
-/// "31.5", "1,170": three digits.
-bool saysFigure(std::string said, double value) {
-  std::erase(said, ',');
-  return saysSignificant(said, value, 3);
-}
-
-/// Words of a link, of what does not overlap, and of how quick devices are.
-void expectHardware(const std::string& says, const traces::Hardware& hardware) {
-  static const std::regex kWords(
-      "(?:a link of (?:([\\d.,]+) GB/s|endless bandwidth) and ([\\d.,]+) µs|(.*?))( without "
-      "overlap)?"
-      "(?:, compute ×([\\d.,]+),)?");
-  std::smatch words;
-  ASSERT_TRUE(std::regex_match(says, words, kWords)) << says;
-  const auto presets = traces::linkPresets();
-  const bool named = std::ranges::any_of(
-      presets, [&](const auto& preset) { return preset.value == hardware.link; });
-  EXPECT_EQ(words[3].matched, named) << says;
-  if (named) {
-    EXPECT_EQ(words[3], hardware.link.name);
-  } else {
-    const double bandwidth = hardware.link.gigabytes_per_second;
-    EXPECT_EQ(words[1].matched, bandwidth > 0) << says << ": 0 stands for endless";
-    EXPECT_TRUE(!words[1].matched || saysFigure(words[1], bandwidth)) << says;
-    EXPECT_TRUE(saysFigure(words[2], hardware.link.latency_us)) << says;
-  }
-  EXPECT_EQ(words[4].matched, !hardware.overlap) << says;
-  EXPECT_EQ(words[5].matched, hardware.compute_scale != 1) << says;
-  if (words[5].matched) {
-    EXPECT_TRUE(saysFigure(words[5], hardware.compute_scale)) << says;
-  }
-}
-
 void expectSentence(const std::string& says, const OwnStep& step, const Cost& all, int ranks) {
   SCOPED_TRACE(says);
   static const std::regex kSentence(
-      "Model: on (.*) this step takes ([^ ]+ [^ ]+?)(?: \\(recorded ([^)]*)\\))?; a rank stands "
-      "still for ([^ ]+ [^ ]+) of it(?:, ([^ ]+ [^ ]+) of that for late peers)?(?:; (\\d+ %) of "
-      "the communication is hidden)?\\.");
+      "Model: on (.*) this step takes ([^ ]+ [^ ]+?)(?: \\(recorded ([^)]*)\\))?; on average a "
+      "rank "
+      "stands still for ([^ ]+ [^ ]+) of it(?:, ([^ ]+ [^ ]+) of that for late peers)?(?:; (\\d+ "
+      "%) "
+      "of the time that communication is in flight is hidden)?; (?:(\\w+)-bound \\((\\d+ %) of the "
+      "critical path\\)|bound by no single limit|nothing takes time)\\.");
   std::smatch words;
   ASSERT_TRUE(std::regex_match(says, words, kSentence)) << "no oracle knows this sentence";
   const auto mean = [ranks](std::int64_t sum) {
@@ -215,8 +185,37 @@ void expectSentence(const std::string& says, const OwnStep& step, const Cost& al
   }
 }
 
+/// The limits are those of a path as long as the step, and the sentence names the same as the
+/// table.
+void expectLimits(const viz::StepAccount& account, const OwnStep& step) {
+  ASSERT_TRUE(account.limits);
+  const traces::StepLimits& limits = *account.limits;
+  EXPECT_EQ(limits.total(), step.meant.end());
+  EXPECT_EQ(limits.of(traces::Limit::kCompute) + limits.of(traces::Limit::kMemory), 0)
+      << "a recording does not tell them apart";
+  const traces::Floors& floors = step.clock.hardware.floors;
+  if (floors.kernel_us == 0) {
+    EXPECT_EQ(limits.of(traces::Limit::kLaunch), 0);
+  }
+  const viz::AccountSection& section = account.sections.at(1);
+  EXPECT_EQ(section.title, "WHAT DETERMINES THE STEP BY THE MODEL");
+  const std::map<std::string, std::string> rows(section.rows.begin(), section.rows.end());
+  for (const traces::Limit limit :
+       {traces::Limit::kLaunch, traces::Limit::kWork, traces::Limit::kLink}) {
+    const auto row = rows.find(traces::wordsOf(limit));
+    ASSERT_EQ(row != rows.end(), limits.of(limit) > 0) << traces::wordsOf(limit);
+    if (row == rows.end()) continue;
+    const auto dot = row->second.find(" · ");
+    EXPECT_TRUE(saysDuration(row->second.substr(0, dot), static_cast<double>(limits.of(limit))));
+    EXPECT_TRUE(saysShare(row->second.substr(dot + 4), limits.share(limit))) << row->second;
+  }
+  EXPECT_EQ(rows.at("least time of a kernel") == "none", floors.kernel_us == 0);
+  EXPECT_EQ(rows.at("least time of a transfer") == "none", floors.collective_us == 0);
+  EXPECT_TRUE(account.sentence.ends_with("; " + traces::verdictOf(limits) + "."));
+}
+
 void expectSections(const viz::StepAccount& account, const OwnStep& step) {
-  ASSERT_EQ(account.sections.size(), 1U);
+  ASSERT_EQ(account.sections.size(), 2U);
   const viz::AccountSection& section = account.sections.front();
   EXPECT_EQ(section.title, "RECORDED AGAINST MODEL");
   ASSERT_EQ(section.rows.size(), 2U);
@@ -278,6 +277,10 @@ void expectOwnAccount(const OwnStep& step, const std::vector<int>& ranks) {
   }
   expectSentence(account.sentence, step, sums.all, static_cast<int>(ranks.size()));
   expectSections(account, step);
+  expectLimits(account, step);
+  viz::Exposure rows;
+  for (const viz::LayerAccount& layer : account.layers) rows += layer.exposure;
+  EXPECT_EQ(rows, account.exposure()) << "the rows of the table add up to its last";
   expectCaveat(account.caveat, step);
 }
 

@@ -14,6 +14,7 @@
 #include "tests/facts/said.h"
 #include "tests/facts/scene_facts.h"
 #include "tests/facts/timeline_facts.h"
+#include "traces/clock/stage_kernels.h"
 #include "traces/core/error.h"
 
 namespace ringscope::facts {
@@ -99,8 +100,13 @@ class OwnClockFacts {
   /// A stage that holds nothing takes the time that was recorded for it; on any link.
   void expectWork(std::size_t r) const {
     std::vector<int> parts(recorded(r).size(), 0);
+    std::vector<double> kernels(recorded(r).size(), 0);
     for (const Program::Op& op : program().ranks[r].ops)
-      if (op.event != Program::kNone) ++parts[op.event];
+      if (op.event != Program::kNone) {
+        ++parts[op.event];
+        kernels[op.event] += op.kernels;
+      }
+    const bool recompute = step_.trace.run() && step_.trace.run()->recompute;
     std::vector<std::size_t> own;
     for (std::size_t e = 0; e < recorded(r).size(); ++e)
       if (!isUnderWay(recorded(r)[e])) own.push_back(e);
@@ -117,7 +123,12 @@ class OwnClockFacts {
       model_begin = model.begin_ns;
       const bool holds = i + 1 < own.size() && recorded(r)[own[i + 1]].begin_ns < run.end_ns;
       if (!isStage(run) || holds) continue;
-      const double work = static_cast<double>(workMeant(run)) / clock().hardware.compute_scale;
+      EXPECT_NEAR(kernels[own[i]], traces::stageKernels(run.kind, run.place.direction, recompute),
+                  1e-5)
+          << traces::describe(run.place);
+      const double work =
+          std::max(static_cast<double>(workMeant(run)) / clock().hardware.compute_scale,
+                   1000 * kernels[own[i]] * clock().hardware.floors.kernel_us);
       EXPECT_NEAR(static_cast<double>(model.end_ns - model.begin_ns), work, 0.5 * parts[own[i]])
           << traces::describe(run.place);
     }

@@ -29,6 +29,8 @@ bool isUnderWay(const traces::Event& event);
 void expectMovement(const OwnStep& step);
 /// Uses, sums, sentence, sections and caveat.
 void expectOwnAccount(const OwnStep& step, const std::vector<int>& ranks);
+/// Words of a link, of what does not overlap, of how quick devices are, and of their floors.
+void expectHardware(const std::string& says, const traces::Hardware& hardware);
 /// What determines when the step ends, and what is said of it.
 void expectCriticalPath(const OwnStep& step);
 /// Which captures have no model, and that this is why. Says whether this one has.

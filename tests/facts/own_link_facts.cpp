@@ -68,7 +68,7 @@ void expectCollectives(const traces::Trace& trace, const viz::OwnClock& clock) {
     const bool tp = group->axis == traces::GroupAxis::kTp && hardware.tp_link;
     const std::int64_t took =
         allReduceMeant(tp ? *hardware.tp_link : hardware.link, events.front().bytes,
-                       static_cast<int>(group->members.size()));
+                       static_cast<int>(group->members.size()), hardware.floors.collective_us);
     const std::int64_t last = std::ranges::max(events, {}, &Event::begin_ns).begin_ns;
     for (const Event& event : events) EXPECT_EQ(event.end_ns, last + took);
   }

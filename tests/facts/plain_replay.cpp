@@ -28,15 +28,23 @@ std::int64_t wireMeant(const Link& link, std::int64_t bytes) {
   return rate > 0 ? std::llround(static_cast<double>(bytes) / rate) : 0;
 }
 
-std::int64_t allReduceMeant(const Link& link, std::int64_t bytes, int ranks) {
+std::int64_t workMeant(const Op& op, const traces::Hardware& hardware) {
+  const std::int64_t scaled =
+      std::llround(static_cast<double>(op.work_ns) / hardware.compute_scale);
+  const std::int64_t starts = std::llround(op.kernels * hardware.floors.kernel_us * 1000);
+  return std::max(scaled, starts);
+}
+
+std::int64_t allReduceMeant(const Link& link, std::int64_t bytes, int ranks, double floor_us) {
   if (ranks <= 1) return 0;
   const double rate = link.gigabytes_per_second;
   const double share = 2.0 * (ranks - 1) / ranks;
   const std::int64_t wire = rate > 0 ? std::llround(share * static_cast<double>(bytes) / rate) : 0;
   int depth = 0;
   while ((1 << depth) < ranks) ++depth;
-  return std::min(2 * (ranks - 1) * latencyMeant(link) + wire,
-                  2 * depth * (latencyMeant(link) + wireMeant(link, bytes)));
+  return std::max(std::min(2 * (ranks - 1) * latencyMeant(link) + wire,
+                           2 * depth * (latencyMeant(link) + wireMeant(link, bytes))),
+                  static_cast<std::int64_t>(std::llround(floor_us * 1e3)));
 }
 
 PlainReplay::Cost& PlainReplay::Cost::operator+=(const Cost& other) {
@@ -88,8 +96,7 @@ void PlainReplay::runRanks() {
         ops[r][o] = {kNever, kNever};
         continue;
       }
-      if (op.kind == Op::Kind::kWork)
-        now += std::llround(static_cast<double>(op.work_ns) / hardware_.compute_scale);
+      if (op.kind == Op::Kind::kWork) now += workMeant(op, hardware_);
       if (op.kind == Op::Kind::kPost && hardware_.overlap) post(exchange, now);
       if (op.kind == Op::Kind::kWait) {
         post(exchange, now);
@@ -127,7 +134,8 @@ void PlainReplay::joinCollectives() {
     const bool tp = planned.axis == traces::GroupAxis::kTp && hardware_.tp_link;
     const Link& link = tp ? *hardware_.tp_link : hardware_.link;
     const std::int64_t ready = std::ranges::max(joined_[c]);
-    collectives[c] = {ready, ready + allReduceMeant(link, planned.bytes, planned.ranks)};
+    collectives[c] = {ready, ready + allReduceMeant(link, planned.bytes, planned.ranks,
+                                                    hardware_.floors.collective_us)};
   }
 }
 
@@ -157,8 +165,9 @@ void PlainReplay::moveMessages() {
     const std::size_t m = want.message;
     const int from = program_.messages[m].from.value(), to = program_.messages[m].to.value();
     const std::int64_t takes = wireMeant(link, program_.messages[m].bytes);
+    const std::int64_t least = moves[m].ready + std::llround(hardware_.floors.collective_us * 1e3);
     if (want.arrives && !link.shared) {  // nobody else uses it
-      moves[m].end = want.at + takes;
+      moves[m].end = std::max(want.at + takes, least);
       continue;
     }
     std::tuple<char, int, int> which{'o', want.arrives ? to : from, 0};
@@ -171,7 +180,7 @@ void PlainReplay::moveMessages() {
     const std::int64_t begin = std::max(want.at, wire.busy_until);
     wire.busy_until = begin + takes;
     if (!want.arrives) moves[m].start = begin;
-    (want.arrives ? moves[m].end : moves[m].left) = begin + takes;
+    (want.arrives ? moves[m].end : moves[m].left) = std::max(begin + takes, least);
   }
 }
 

@@ -86,8 +86,11 @@ class PlainReplay {
   bool tied_ = false;
 };
 
-/// An all-reduce: ring or tree, whichever is quicker.
-std::int64_t allReduceMeant(const traces::Link& link, std::int64_t bytes, int ranks);
+/// An all-reduce: ring or tree, whichever is quicker, and no less than the floor.
+std::int64_t allReduceMeant(const traces::Link& link, std::int64_t bytes, int ranks,
+                            double floor_us = 0);
+/// Work ÷ scale, and no less than what its kernels take.
+std::int64_t workMeant(const traces::Program::Op& op, const traces::Hardware& hardware);
 /// How long the bytes occupy a link.
 std::int64_t wireMeant(const traces::Link& link, std::int64_t bytes);
 

@@ -137,7 +137,7 @@ void expectRecordedText(const json& answer, const std::string& text) {
       "([\\d,]+) ranks?, as if each had its own device\nA training step takes (.*); recorded "
       "(.*), (on a machine with a core for each rank|where ranks shared cores or may have)\\.\nOf "
       "it a rank stands still for (.*) because of attention's messages \\((.*) in forward, (.*) "
-      "in backward\\), (.*) because of collectives; (.*) of messages are hidden\\.\n");
+      "in backward\\), (.*) because of collectives; (.*) of messages are hidden\\.\n(.*)\n");
   std::smatch w;
   ASSERT_TRUE(std::regex_search(text, w, kWords)) << "no oracle knows this text:\n" << text;
   const int first = std::stoi(w[1].matched ? w[1] : w[2]),
@@ -157,6 +157,8 @@ void expectRecordedText(const json& answer, const std::string& text) {
   EXPECT_TRUE(says(w[10], sums["backward"]["exposed_ns"]));
   EXPECT_TRUE(says(w[11], sums["other"]["exposed_ns"]));
   EXPECT_TRUE(says(w[12], sums["attention"]["hidden_ns"]));
+  const json& path = answer["critical_path"];
+  expectLimits(w[13], answer["limits"], path.empty() ? 0 : path.back()["end_ns"].get<double>());
   static const std::regex kRank(
       "rank (\\d+): exposed (.*), of that (.*) for late peers; hidden (.*), (.*) received\n");
   std::size_t rank = 0;

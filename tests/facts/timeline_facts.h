@@ -7,6 +7,7 @@
 
 #include "traces/query/trace.h"
 #include "viz/scene/cursor.h"
+#include "viz/scene/step_account.h"
 #include "viz/scene/tracks.h"
 
 namespace ringscope::facts {
@@ -50,5 +51,10 @@ struct AnyEvents {
   int ranks = 1, steps = 1;
 };
 void drawEvents(AnyEvents& drawn, std::mt19937& random);
+
+/// Whether waits and overlap are the scheduler's.
+void expectCaveat(const traces::Trace& trace, const viz::StepAccount& account);
+/// The sentence and the table's last row have one share of hidden communication.
+void expectHiddenShare(const viz::StepAccount& account);
 
 }  // namespace ringscope::facts

@@ -83,11 +83,80 @@ TEST_F(OwnAxisTest, ADeviceMakesStagesAsMuchQuickerAsItsAttention) {
   QTest::keyClick(devices, Qt::Key_Down);
   EXPECT_EQ(devices->currentText(), "H100 SXM (80 GB HBM3)");
   EXPECT_EQ(view.clock()->hardware.compute_scale, 8);
-  EXPECT_EQ(view.clock()->tracks->of(WorldRank::of(0))->lane(LaneKind::kCompute)[0].length(), 125);
+  EXPECT_EQ(view.clock()->tracks->of(WorldRank::of(0))->lane(LaneKind::kCompute)[0].length(), 2400)
+      << "its kernel has to be started, though 125 ns would do for its work";
   auto* compute = named<QSlider>("Compute");
   compute->setFocus();
   QTest::keyClick(compute, Qt::Key_PageUp);
   EXPECT_EQ(devices->currentText(), "devices of a speed of your own");
+  EXPECT_FALSE(view.clock()->hardware.device);
+}
+
+TEST_F(OwnAxisTest, EfficiencyIsThatOfTheChosenDevice) {
+  QTest::keyClick(&view, Qt::Key_O);
+  auto* efficiency = named<QSlider>("Efficiency");
+  ASSERT_TRUE(efficiency && efficiency->isVisible());
+  EXPECT_FALSE(efficiency->isEnabled()) << "no device, no peak";
+  auto* box = view.findChild<ClockBox*>();
+  box->setDevices({{8, ""}, {9, ""}, {20, ""}});
+  auto* devices = named<QComboBox>("Device");
+  devices->setFocus();
+  QTest::keyClick(devices, Qt::Key_Down);
+  ASSERT_TRUE(efficiency->isEnabled());
+  EXPECT_EQ(view.clock()->hardware.device, (traces::DeviceShare{"H100 SXM", 0.6}));
+  efficiency->setFocus();
+  for (int i = 0; i < 3; ++i) QTest::keyClick(efficiency, Qt::Key_PageDown);
+  EXPECT_NEAR(view.clock()->hardware.device->efficiency, 0.3, 1e-9);
+  EXPECT_NEAR(view.clock()->hardware.compute_scale, 4, 1e-9) << "half of what 60 % gave";
+  EXPECT_NE(view.account().sentence.find("H100 SXM at 30 % of its peak (compute ×4)"),
+            std::string::npos)
+      << view.account().sentence;
+  box->setDevices({{16, ""}, {9, ""}, {20, ""}});
+  EXPECT_NEAR(view.clock()->hardware.compute_scale, 8, 1e-9) << "of another step's recorded time";
+  box->setDevices({{0, "why"}, {9, ""}, {20, ""}});
+  EXPECT_FALSE(view.clock()->hardware.device) << "what is not known has no name";
+}
+
+TEST_F(OwnAxisTest, FloorsAreSetByKeysAndDetermineAQuickDevice) {
+  QTest::keyClick(&view, Qt::Key_O);
+  EXPECT_EQ(view.clock()->hardware.floors, traces::Floors()) << "as recorded";
+  auto* compute = named<QSlider>("Compute");
+  compute->setFocus();
+  QTest::keyClick(compute, Qt::Key_End);
+  EXPECT_EQ(view.clock()->hardware.floors, traces::defaultFloors());
+  // Four blocks, one kernel each, of 2.4 µs; a hop is posted with a block, and takes 8.4 µs.
+  EXPECT_EQ(view.clock()->timeline.endNs(), 3 * 8400 + 2400);
+  EXPECT_NE(view.account().sentence.find("at least 2.4 µs per kernel and 8.4 µs per transfer"),
+            std::string::npos)
+      << view.account().sentence;
+  ASSERT_TRUE(view.account().limits);
+  EXPECT_EQ(view.account().limits->boundBy(), traces::Limit::kLink);
+  auto* transfer = named<QSlider>("Least time of a transfer");
+  transfer->setFocus();
+  QTest::keyClick(transfer, Qt::Key_Home);
+  EXPECT_EQ(view.clock()->hardware.floors.collective_us, 0);
+  auto* kernel = named<QSlider>("Least time of a kernel");
+  kernel->setFocus();
+  QTest::keyClick(kernel, Qt::Key_End);
+  EXPECT_EQ(view.clock()->hardware.floors.kernel_us, 1000);
+  EXPECT_EQ(view.account().limits->boundBy(), traces::Limit::kLaunch);
+  auto* devices = named<QComboBox>("Device");
+  devices->setFocus();
+  QTest::keyClick(devices, Qt::Key_Home);
+  EXPECT_EQ(view.clock()->hardware.floors, traces::Floors()) << "as recorded again";
+  EXPECT_EQ(view.clock()->hardware.compute_scale, 1);
+}
+
+TEST_F(OwnAxisTest, TheTableAndTheSentenceHaveOneHiddenShare) {
+  QTest::keyClick(&view, Qt::Key_O);
+  replayOn(test::OwnClockCase::link());
+  const Exposure all = view.account().exposure();
+  ASSERT_TRUE(all.hiddenShare());
+  EXPECT_EQ(*all.hiddenShare(), view.clock()->timeline.sum().hiddenShare());
+  EXPECT_NE(view.account().sentence.find("40 % of the time that communication is in flight is "
+                                         "hidden"),
+            std::string::npos)
+      << view.account().sentence;
 }
 
 TEST_F(OwnAxisTest, WithoutOverlapNothingIsHidden) {
@@ -108,9 +177,9 @@ TEST_F(OwnAxisTest, CShowsTheCriticalPathAndNamesIt) {
   ASSERT_TRUE(view.scene().chain);
   EXPECT_TRUE(button("critical path (C)")->isChecked());
   EXPECT_NE(view.grab().toImage(), without);
-  ASSERT_EQ(view.account().sections.size(), 2u);
+  ASSERT_EQ(view.account().sections.size(), 3u);
   EXPECT_EQ(view.account().sections[0].rows[1].second, "8.5 µs") << "recorded against model";
-  EXPECT_EQ(view.account().sections[1].rows[1].second, "7.5 µs · 88 %");
+  EXPECT_EQ(view.account().sections[2].rows[1].second, "7.5 µs · 88 %");
   const auto lines = chainLines(view.chart(), view.scene());
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NEAR(lines[0].front().x(), at(0, 0).x(), 1);

@@ -28,6 +28,7 @@ class Walk {
  private:
   void step() {
     const std::size_t o = --next_op_;
+    at_op_ = static_cast<std::uint32_t>(o);
     const Op& op = program_.ranks[rank_].ops[o];
     const std::int64_t begin = state_.opBeginNs(rank_, o);
     if (begin == now_ns_) return;
@@ -65,7 +66,7 @@ class Walk {
   void add(std::uint32_t event, std::int64_t begin_ns, CriticalPart::Kind kind,
            std::uint32_t message = Program::kNone) {
     if (begin_ns < now_ns_)
-      parts_.push_back({WorldRank::of(rank_), event, {begin_ns, now_ns_}, kind, message});
+      parts_.push_back({WorldRank::of(rank_), event, {begin_ns, now_ns_}, kind, message, at_op_});
     now_ns_ = begin_ns;
   }
 
@@ -73,6 +74,7 @@ class Walk {
   const ReplayState& state_;
   std::vector<CriticalPart> parts_;
   std::size_t rank_ = 0, next_op_ = 0;  ///< one past the op to look at
+  std::uint32_t at_op_ = 0;             ///< that is looked at
   std::int64_t now_ns_ = 0;
 };
 

@@ -22,6 +22,13 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
+/// The least that one kernel and one transfer take, however little they do; 0: no floor.
+struct Floors {
+  double kernel_us = 0;      ///< from the start of one kernel to the start of the next
+  double collective_us = 0;  ///< of a collective, or of a message that both its ends have posted
+  friend bool operator==(const Floors&, const Floors&) = default;
+};
+
 /// What one device computes at most: dense rates, without sparsity.
 struct DeviceRates {
   std::string name = "custom";
@@ -29,7 +36,15 @@ struct DeviceRates {
   double fp8_teraflops = 0;
   double fp32_teraflops = 0;
   double memory_gigabytes_per_second = 0;
+  Floors floors;
   friend bool operator==(const DeviceRates&, const DeviceRates&) = default;
+};
+
+/// A device at a share of its peak rates.
+struct DeviceShare {
+  std::string name;
+  double efficiency = 1;
+  friend bool operator==(const DeviceShare&, const DeviceShare&) = default;
 };
 
 /// What a schedule is replayed on.
@@ -38,6 +53,9 @@ struct Hardware {
   std::optional<Link> tp_link;  ///< of collectives under tensor parallelism; nothing: `link`
   bool overlap = true;          ///< false: a message moves only while both its ends do nothing else
   double compute_scale = 1;     ///< how many times quicker than the schedule's own work times; > 0
+  Floors floors;                ///< of its kernels and transfers
+  /// The device that compute_scale stands for; nothing: the scale was set by itself.
+  std::optional<DeviceShare> device;
   friend bool operator==(const Hardware&, const Hardware&) = default;
 };
 
@@ -55,11 +73,18 @@ std::span<const Preset<Link>> linkPresets();
 /// H100, H200 (SXM), B200 (HGX): peak rates.
 std::span<const Preset<DeviceRates>> devicePresets();
 
+/// The share of a device's peak rates that its kernels reach unless another is asked for.
+inline constexpr double kDefaultEfficiency = 0.6;
+std::string_view efficiencySource();
+/// The floors of a device of which only a speed is known.
+const Floors& defaultFloors();
+std::string_view floorsSource();
+
 /// Of this key. Throws usageError that names all keys.
 const Preset<Link>& linkPreset(std::string_view key);
 const Preset<DeviceRates>& devicePreset(std::string_view key);
 
-/// Throws usageError when a figure is negative, not finite, or a scale is not above 0.
+/// Throws usageError when a figure is negative or not finite, or a scale is not above 0.
 void requireSensible(const Hardware& hardware);
 
 }  // namespace ringscope::traces

@@ -46,6 +46,8 @@ struct StageWork {
   /// in a direction by what it was seen to take, where it was measured. Throws usageError where
   /// that kind was not.
   double seconds(const DeviceSpeed& device, EventKind kind, Direction direction) const;
+  /// The share of that time which memory traffic takes, by the device's rates; 0: there is none.
+  double memoryShare(const DeviceSpeed& device) const;
   /// In the parts of which a measured time is made.
   StageSample parts() const;
 };

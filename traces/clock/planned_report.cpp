@@ -16,6 +16,7 @@ nlohmann::json toJson(const Prediction& prediction) {
           {"seq_len", prediction.run.seq_len},
           {"step_ns", prediction.step_ns},
           {"exposed_share", prediction.exposedShare()},
+          {"limits", toJson(prediction.limits)},
           {"communication", toJson(prediction.communication, prediction.ranks)}};
 }
 
@@ -30,6 +31,7 @@ nlohmann::json toJson(const LengthSweep& sweep) {
   for (std::size_t i = 0; i < sweep.lengths.size(); ++i)
     lengths.push_back({{"seq_len", sweep.lengths[i]}, {"strategies", toJson(sweep.at[i])}});
   return {{"lengths", lengths},
+          {"ring_has_hops", sweep.ring_has_hops},
           {"ring_hides_forward_at", sweep.ring_hides_forward_at
                                         ? nlohmann::json(*sweep.ring_hides_forward_at)
                                         : nlohmann::json()}};
@@ -47,25 +49,51 @@ std::string rowOf(const Prediction& p) {
          padded(meanOf(p.communication.attention.exposed_ns, p.ranks), 12) +
          padded(describeShare(p.exposedShare()), 8) +
          padded(meanOf(p.communication.attention.hidden_ns, p.ranks), 12) +
-         describeBytes(p.communication.attention.bytes / std::max(1, p.ranks));
+         padded(describeBytes(p.communication.attention.bytes / std::max(1, p.ranks)), 20) +
+         titleOf(p.limits);
 }
 
-std::string quickestText(const std::vector<Prediction>& all) {
-  const double least = std::ranges::min_element(all, {}, &Prediction::step_ns)->step_ns;
-  std::vector<std::string> titles;
-  for (const Prediction& p : all)
-    if (p.step_ns == least) titles.push_back(p.title);
-  if (titles.size() == 1) return "By the model " + titles[0] + " would be the quickest here.\n";
-  std::string text = "By the model these would be equally quick, and the quickest here: ";
-  for (const std::string& title : titles) text += (&title == &titles[0] ? "" : "; ") + title;
-  return text + ".\n";
+std::string titlesOf(const std::vector<Prediction>& all, const std::vector<std::size_t>& which) {
+  std::string titles;
+  for (const std::size_t i : which) titles += (titles.empty() ? "" : "; ") + all[i].title;
+  return titles;
+}
+
+/// A share as a difference: "12 %", "0.3 %".
+std::string describeDifference(double share) {
+  return share < 0.0995 ? describeSignificant(100 * share, share < 0.00995 ? 1 : 2) + " %"
+                        : describeShare(share);
+}
+
+std::string quickestText(const std::vector<Prediction>& all, double uncertainty) {
+  const Quickest quickest = quickestOf(all, uncertainty);
+  const std::string titles = titlesOf(all, quickest.tied);
+  const std::string differ = "steps that differ by " + describeDifference(quickest.spread) +
+                             " (it can tell " + describeDifference(uncertainty) + ")";
+  if (quickest.tied.size() == all.size())
+    return "The model cannot tell these strategies apart here: " + titles + " have " + differ +
+           ".\n";
+  if (quickest.tied.size() > 1)
+    return "By the model these are the quickest here, and it cannot tell them apart: " + titles +
+           " have " + differ + ".\n";
+  return "By the model " + titles + " would be the quickest here; the next, " +
+         all[*quickest.next].title + ", takes " + describeDifference(quickest.ahead) + " longer.\n";
+}
+
+nlohmann::json quickestJson(const std::vector<Prediction>& all, double uncertainty) {
+  if (all.size() < 2) return {};
+  const Quickest quickest = quickestOf(all, uncertainty);
+  nlohmann::json titles = nlohmann::json::array();
+  for (const std::size_t i : quickest.tied) titles.push_back(all[i].title);
+  return {{"titles", titles}, {"spread", quickest.spread}, {"uncertainty", uncertainty}};
 }
 
 std::string strategiesText(const PlannedAnswer& answer) {
   std::string text = "\n" + padded("strategy", 26) + padded("step", 12) + padded("exposed", 12) +
-                     padded("of step", 8) + padded("hidden", 12) + "received by a rank\n";
+                     padded("of step", 8) + padded("hidden", 12) +
+                     padded("received by a rank", 20) + "determined by\n";
   for (const Prediction& p : answer.strategies) text += rowOf(p) + "\n";
-  return text + quickestText(answer.strategies);
+  return text + quickestText(answer.strategies, answer.assumptions.uncertainty());
 }
 
 std::string sweepText(const LengthSweep& sweep) {
@@ -81,6 +109,9 @@ std::string sweepText(const LengthSweep& sweep) {
     }
     text += "\n";
   }
+  if (!sweep.ring_has_hops)
+    return text +
+           "No ring has forward hops that take time here, so there are none for it to hide.\n";
   if (sweep.ring_hides_forward_at)
     return text + "By the model a ring hides its forward hops from a length of " +
            describeCount(*sweep.ring_hides_forward_at) + " on.\n";
@@ -105,7 +136,7 @@ std::string deviceSentence(const ModelAssumptions& a) {
                 ? ", which says little of others, since it was fitted to these few"
                 : "");
   return "device: " + a.device.name + " at " + describeShare(a.efficiency) +
-         " of its peak: " + tera(a.device.matmul_flops) + " in matrix products, " +
+         " of its peak rates: " + tera(a.device.matmul_flops) + " in matrix products, " +
          tera(a.device.attention_flops) + " in attention, " +
          describeDecimals(a.device.memory_bytes / 1e9, 0) + " GB/s of memory";
 }
@@ -129,10 +160,16 @@ std::vector<std::string> ModelAssumptions::sentences() const {
     all.emplace_back(
         "attention in backward is 2.5 times forward; norms, rotary and AdamW count by their memory "
         "traffic");
+  if (!calibration || hardware.floors != Floors{}) all.push_back(describe(hardware.floors));
   if (hardware.tp_link) all.push_back("tensor parallelism: " + describe(*hardware.tp_link));
   if (hardware.compute_scale != 1)
     all.push_back("compute " + describeMultiple(hardware.compute_scale) + " as quick");
   return all;
+}
+
+double ModelAssumptions::uncertainty() const {
+  constexpr double kPrinted = 0.05;  // of the two digits of "5.2 s"
+  return calibration ? std::max(kPrinted, calibration->worst_error) : kPrinted;
 }
 
 nlohmann::json toJson(const PlannedAnswer& answer) {
@@ -143,6 +180,7 @@ nlohmann::json toJson(const PlannedAnswer& answer) {
           {"parameters", answer.sizes.parameters()},
           {"asked", toJson(answer.asked)},
           {"strategies", toJson(answer.strategies)},
+          {"quickest", quickestJson(answer.strategies, answer.assumptions.uncertainty())},
           {"sweep", answer.sweep ? toJson(*answer.sweep) : nlohmann::json()}};
 }
 
@@ -167,7 +205,8 @@ std::string toText(const PlannedAnswer& answer) {
             " for dK and dV whose last hop has nothing to hide under";
   text += ".\n" + mean(figures.attention.hidden_ns) + " of messages are hidden; " +
           mean(figures.attention.late_ns) + " of the exposed time a peer was late; gradients and " +
-          "other collectives take " + mean(figures.other.exposed_ns) + ".\n";
+          "other collectives take " + mean(figures.other.exposed_ns) + ".\n" +
+          describe(asked.limits) + "\n";
   if (answer.strategies.size() > 1) text += strategiesText(answer);
   if (answer.sweep) text += sweepText(*answer.sweep);
   text += "\nAssumed:\n";

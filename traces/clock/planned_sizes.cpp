@@ -22,6 +22,10 @@ double shareOfLongest(std::int64_t parts, std::int64_t threads) {
   return number((parts + threads - 1) / threads * threads) / number(parts);
 }
 
+double timeAt(double work, double rate) {
+  return work > 0 ? work / rate : 0;
+}
+
 /// Backward needs the gradient of the input and of the weights.
 double passes(Direction direction) {
   return direction == Direction::kForward ? 1 : 2;
@@ -52,10 +56,18 @@ double StageWork::seconds(const DeviceSpeed& device, EventKind kind, Direction d
                        "' in " + name(direction) + "; add one of a run that has");
     return cost->second.secondsOf(done) + beside;
   }
-  const auto share = [](double work, double rate) { return work > 0 ? work / rate : 0; };
-  return share(matmul_flops, device.matmul_flops) + share(attention_flops, device.attention_flops) +
-         share(attention_backward_flops, device.attention_backward_flops) +
-         share(memory_bytes, device.memory_bytes);
+  return timeAt(matmul_flops, device.matmul_flops) +
+         timeAt(attention_flops, device.attention_flops) +
+         timeAt(attention_backward_flops, device.attention_backward_flops) +
+         timeAt(memory_bytes, device.memory_bytes);
+}
+
+double StageWork::memoryShare(const DeviceSpeed& device) const {
+  const double memory = timeAt(memory_bytes, device.memory_bytes);
+  const double products = timeAt(matmul_flops, device.matmul_flops) +
+                          timeAt(attention_flops, device.attention_flops) +
+                          timeAt(attention_backward_flops, device.attention_backward_flops);
+  return memory > 0 ? memory / (memory + products) : 0;
 }
 
 StageSample StageWork::parts() const {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "traces/clock/stage_kernels.h"
+
 namespace ringscope::traces {
 namespace {
 
@@ -40,8 +42,12 @@ void ProgramWriter::workOf(WorldRank who, EventKind kind, const Place& place, co
   if (stages_) (*stages_)[who.index()].push_back({kind, place.direction, work});
   Program::Rank& rank = program_.ranks[who.index()];
   const auto event = draw(rank, {place, 0, source, WorldRank::none(), kind, Payload::kNone});
-  rank.ops.push_back({std::llround(work.seconds(device_, kind, place.direction) * 1e9), kNone,
-                      event, Op::Kind::kWork});
+  Op op{std::llround(work.seconds(device_, kind, place.direction) * 1e9), kNone, event,
+        Op::Kind::kWork};
+  op.kernels =
+      static_cast<float>(stageKernels(kind, place.direction, run_.recompute) * work.events);
+  if (!device_.measured) op.memory_share = static_cast<float>(work.memoryShare(device_));
+  rank.ops.push_back(op);
 }
 
 /// Half of the messages are the rank's own.

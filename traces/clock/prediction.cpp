@@ -2,8 +2,11 @@
 #include "traces/clock/prediction.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "traces/core/error.h"
+#include "traces/core/prose.h"
 #include "traces/schema/run_rules.h"
 
 namespace ringscope::traces {
@@ -51,12 +54,23 @@ std::int64_t roundedUp(std::int64_t length, const RunSpec& run) {
 /// From this share on hops count as hidden.
 constexpr double kHidden = 0.99;
 
-/// The share of forward KV hops' time that lies under work.
-double hiddenShare(const Prediction& prediction) {
-  const CommunicationSum& kv = prediction.communication.forward_kv;
-  return kv.under_way_ns == 0
-             ? 1
-             : static_cast<double>(kv.hidden_ns) / static_cast<double>(kv.under_way_ns);
+bool hidesForward(const Prediction& prediction) {
+  return prediction.communication.forward_kv.hiddenShare().value_or(1) >= kHidden;
+}
+
+bool isPlainRing(const Prediction& prediction) {
+  const RunSpec usual;  // a ring
+  return prediction.run.strategy == usual.strategy && prediction.run.rotate == Rotate::kP2p;
+}
+
+bool hasForwardHops(const std::vector<Prediction>& strategies) {
+  return std::ranges::any_of(strategies, [](const Prediction& p) {
+    return isPlainRing(p) && p.communication.forward_kv.under_way_ns > 0;
+  });
+}
+
+bool printsAlike(double a_ns, double b_ns) {
+  return describeDuration(std::llround(a_ns)) == describeDuration(std::llround(b_ns));
 }
 
 }  // namespace
@@ -87,7 +101,12 @@ Prediction predict(const RunSpec& asked, const ModelSizes& sizes, const DeviceSp
                sizes.kv_heads, sizes.head_dim, sizes.vocab_size};
   const Program program = plannedProgram(run, sizes, device);
   const ModelTimeline timeline = replay(program, hardware);
-  return {run, titleOf(run), run.cp, timeline.stepNs(), communicationOf(program, timeline)};
+  return {run,
+          titleOf(run),
+          run.cp,
+          timeline.stepNs(),
+          communicationOf(program, timeline),
+          stepLimits(program, hardware, timeline)};
 }
 
 std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& sizes,
@@ -114,12 +133,29 @@ std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& 
   return all;
 }
 
+Quickest quickestOf(const std::vector<Prediction>& all, double uncertainty) {
+  Quickest quickest;
+  std::vector<std::size_t> order(all.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return all[i].step_ns; });
+  for (const std::size_t i : order) {
+    const double least = all[order.front()].step_ns, step = all[i].step_ns;
+    const double longer = step == least ? 0 : step / least - 1;
+    if (longer < uncertainty || printsAlike(step, least)) {
+      quickest.tied.push_back(i);
+      quickest.spread = longer;
+    } else {
+      quickest.next = i;
+      quickest.ahead = longer;
+      break;
+    }
+  }
+  return quickest;
+}
+
 bool ringHidesForward(const std::vector<Prediction>& strategies) {
-  return std::ranges::any_of(strategies, [](const Prediction& p) {
-    const RunSpec usual;  // a ring
-    const bool plain = p.run.strategy == usual.strategy && p.run.rotate == Rotate::kP2p;
-    return plain && hiddenShare(p) >= kHidden;
-  });
+  return std::ranges::any_of(strategies,
+                             [](const Prediction& p) { return isPlainRing(p) && hidesForward(p); });
 }
 
 LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
@@ -133,13 +169,14 @@ LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const Devi
     sweep.lengths.push_back(at.seq_len);
     sweep.at.push_back(predictStrategies(at, sizes, device, hardware));
   }
-  if (run.cp < 2) return sweep;
+  sweep.ring_has_hops = std::ranges::any_of(sweep.at, hasForwardHops);
+  if (!sweep.ring_has_hops) return sweep;
   at.strategy = RunSpec().strategy;  // a ring
   at.rotate = Rotate::kP2p;
   at.ulysses = 0;
   const auto hides = [&](std::int64_t units) {
     at.seq_len = units * lengthUnit(chosenBalance(run), run.cp);
-    return hiddenShare(predict(at, sizes, device, hardware)) >= kHidden;
+    return hidesForward(predict(at, sizes, device, hardware));
   };
   const std::int64_t unit = lengthUnit(chosenBalance(run), run.cp);
   std::int64_t low = 0, high = (to + unit - 1) / unit;  // low does not hide, high does

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "traces/clock/planned_program.h"
+#include "traces/clock/step_limits.h"
 #include "traces/clock/timeline.h"
 
 namespace ringscope::traces {
@@ -30,6 +31,7 @@ struct Prediction {
   int ranks = 1;       ///< whose communication is summed: one cp group
   double step_ns = 0;  ///< of one training step
   CommunicationFigures communication;
+  StepLimits limits;
   /// Of the step: the share in which a rank stands still for messages of attention, mean of ranks.
   double exposedShare() const;
 };
@@ -43,6 +45,18 @@ Prediction predict(const RunSpec& run, const ModelSizes& sizes, const DeviceSpee
 std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& sizes,
                                           const DeviceSpeed& device, const Hardware& hardware);
 
+/// The strategies with the shortest step, as far as the model can tell.
+struct Quickest {
+  /// Indices of the shortest step and of those that cannot be told from it: they are longer by less
+  /// than the uncertainty, or are printed alike. The shortest first.
+  std::vector<std::size_t> tied;
+  double spread = 0;                ///< the longest of them ÷ the shortest, minus 1
+  std::optional<std::size_t> next;  ///< the shortest of the others; nothing: there is none
+  double ahead = 0;                 ///< its step ÷ the shortest, minus 1
+};
+/// `uncertainty`: the share by which steps must differ. Nothing is tied without predictions.
+Quickest quickestOf(const std::vector<Prediction>& all, double uncertainty);
+
 /// Whether 99 % of the time of forward KV hops is hidden, by a plain ring among these strategies.
 bool ringHidesForward(const std::vector<Prediction>& strategies);
 
@@ -54,6 +68,8 @@ struct LengthSweep {
   /// is hidden: found by halving between the lengths above. Nothing when it is not so at `to`, as
   /// with a window that a long sequence outgrows, or with fewer than two ranks.
   std::optional<std::int64_t> ring_hides_forward_at;
+  /// A ring's forward KV hops take time at one of the lengths; false: there is nothing to hide.
+  bool ring_has_hops = false;
 };
 LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
                          const Hardware& hardware, std::int64_t from, std::int64_t to);

@@ -19,15 +19,18 @@ struct Program {
   /// One thing that a rank does; the next begins when it has ended.
   struct Op {
     enum class Kind : std::uint8_t {
-      kWork,        ///< computes for work_ns ÷ Hardware::compute_scale
-      kPost,        ///< posts the messages of exchange `subject`; takes no time
-      kWait,        ///< until all messages of exchange `subject` have arrived or left
+      kWork,  ///< computes for work_ns ÷ Hardware::compute_scale, at least its kernels' floor
+      kPost,  ///< posts the messages of exchange `subject`; takes no time
+      kWait,  ///< until all messages of exchange `subject` have arrived or left
       kCollective,  ///< posts collective `subject` and waits until it is complete
     };
     std::int64_t work_ns = 0;
     std::uint32_t subject = kNone;
     std::uint32_t event = kNone;  ///< of RankProgram::events, whose time this is; none: of no event
     Kind kind = Kind::kWork;
+    float kernels =
+        0;  ///< that a device starts for it: a share of its stage's, see stage_kernels.h
+    float memory_share = -1;  ///< of work_ns: memory traffic, the rest computes; below 0: not known
   };
 
   /// What is drawn and summed: a stage, a wait, a send, a receive or a collective of one rank.

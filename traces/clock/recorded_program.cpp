@@ -223,6 +223,7 @@ RecordedProgram recordedProgram(StepEvents step, const std::stop_token& stop) {
   const std::int32_t world = step.run ? step.run->worldSize() : 0;
   recorded.own_cores = step.run && step.run->cores > 0 && world <= step.run->cores;
   recorded.events = std::move(step.of_rank);
+  const bool recompute = step.run && step.run->recompute;
   const std::size_t ranks = std::max(recorded.events.size(), static_cast<std::size_t>(world));
   recorded.program.ranks.resize(ranks);
   recorded.events.resize(ranks);
@@ -230,7 +231,7 @@ RecordedProgram recordedProgram(StepEvents step, const std::stop_token& stop) {
   Needs needs(recorded);
   for (std::size_t r = 0; r < ranks; ++r) {
     if (stop.stop_requested()) throw Stopped();
-    RecordedRank rank = recordedRank(recorded.events[r], recorded.own_cores);
+    RecordedRank rank = recordedRank(recorded.events[r], recorded.own_cores, recompute);
     recorded.outside_ns += rank.outside_ns / static_cast<std::int64_t>(ranks);
     needs.look(recorded.events[r], rank);
     joiner.add(r, std::move(rank));

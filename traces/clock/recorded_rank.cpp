@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "traces/clock/stage_kernels.h"
+
 namespace ringscope::traces {
 namespace {
 
@@ -29,8 +31,8 @@ struct Node {
 
 class Reader {
  public:
-  Reader(const std::vector<Event>& events, bool gaps_count)
-      : events_(events), gaps_count_(gaps_count) {}
+  Reader(const std::vector<Event>& events, bool gaps_count, bool recompute)
+      : events_(events), gaps_count_(gaps_count), recompute_(recompute) {}
 
   RecordedRank read() {
     for (std::uint32_t e = 0; e < events_.size(); ++e) {
@@ -95,8 +97,9 @@ class Reader {
     }
   }
 
-  void addOp(Op::Kind kind, std::uint32_t event, std::uint32_t subject, std::int64_t work_ns) {
-    result_.rank.ops.push_back({work_ns, subject, event, kind});
+  void addOp(Op::Kind kind, std::uint32_t event, std::uint32_t subject, std::int64_t work_ns,
+             double kernels = 0) {
+    result_.rank.ops.push_back({work_ns, subject, event, kind, static_cast<float>(kernels)});
   }
 
   void addNode(const Node& node) {
@@ -133,7 +136,8 @@ class Reader {
     return by_device ? inside.duration() : workOf(inside);
   }
 
-  /// Its own work is cut by what it holds, in proportion to the recorded clock between.
+  /// Its own work and its kernels are cut by what it holds, in proportion to the recorded clock
+  /// between.
   void addStage(const Node& node) {
     const Event& stage = events_[node.event];
     std::int64_t own = workOf(stage), open_ns = 0, until = node.begin_ns;
@@ -144,6 +148,10 @@ class Reader {
     }
     own = std::max<std::int64_t>(0, own);
     open_ns += std::max<std::int64_t>(0, node.end_ns - until);
+    const double kernels = stageKernels(stage.kind, stage.place.direction, recompute_);
+    const auto kernelsOf = [&](std::int64_t part) {
+      return own == 0 ? 0 : kernels * static_cast<double>(part) / static_cast<double>(own);
+    };
     std::int64_t spent = 0;
     until = node.begin_ns;
     for (const std::size_t n : node.inside) {
@@ -152,16 +160,17 @@ class Reader {
                                      : static_cast<std::int64_t>(static_cast<double>(own) *
                                                                  static_cast<double>(before) /
                                                                  static_cast<double>(open_ns));
-      addOp(Op::Kind::kWork, node.event, Program::kNone, part);
+      addOp(Op::Kind::kWork, node.event, Program::kNone, part, kernelsOf(part));
       spent += part;
       addNode(nodes_[n]);
       until = std::max(until, nodes_[n].end_ns);
     }
-    addOp(Op::Kind::kWork, node.event, Program::kNone, own - spent);
+    addOp(Op::Kind::kWork, node.event, Program::kNone, own - spent,
+          own == 0 ? kernels : kernelsOf(own - spent));
   }
 
   const std::vector<Event>& events_;
-  const bool gaps_count_;
+  const bool gaps_count_, recompute_;
   RecordedRank result_;
   std::vector<Node> nodes_;
   std::vector<std::size_t> top_;
@@ -171,8 +180,8 @@ class Reader {
 
 }  // namespace
 
-RecordedRank recordedRank(const std::vector<Event>& events, bool gaps_count) {
-  return Reader(events, gaps_count).read();
+RecordedRank recordedRank(const std::vector<Event>& events, bool gaps_count, bool recompute) {
+  return Reader(events, gaps_count, recompute).read();
 }
 
 }  // namespace ringscope::traces

@@ -24,7 +24,8 @@ struct RecordedRank {
 };
 
 /// `events` of one rank, in any order. `gaps_count`: recorded time between them is the rank's work.
-RecordedRank recordedRank(const std::vector<Event>& events, bool gaps_count);
+/// `recompute`: the run computes activations again in backward, which takes kernels.
+RecordedRank recordedRank(const std::vector<Event>& events, bool gaps_count, bool recompute);
 
 /// The time that a device of the rank's own needs for an event: CPU time, or a device's clock.
 inline std::int64_t workOf(const Event& event) {

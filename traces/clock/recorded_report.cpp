@@ -40,6 +40,10 @@ nlohmann::json pathOf(const RecordedAnswer& answer) {
   return path;
 }
 
+StepLimits limitsOf(const RecordedAnswer& answer) {
+  return stepLimits(answer.recorded.program, answer.hardware, answer.timeline);
+}
+
 double recordedStepNs(const RecordedAnswer& answer) {
   const std::size_t steps = std::max<std::size_t>(1, answer.timeline.step_end_ns.size());
   return static_cast<double>(answer.recorded.recorded_ns) / static_cast<double>(steps);
@@ -65,6 +69,7 @@ nlohmann::json toJson(const RecordedAnswer& answer) {
           {"own_cores", answer.recorded.own_cores},
           {"outside_ns", answer.recorded.outside_ns},
           {"communication", toJson(answer.communication, count)},
+          {"limits", toJson(limitsOf(answer))},
           {"ranks", ranks},
           {"layers", layersOf(answer)},
           {"critical_path", pathOf(answer)},
@@ -88,7 +93,8 @@ std::string toText(const RecordedAnswer& answer) {
           " because of attention's messages (" + meanOf(figures.forward.exposed_ns, ranks) +
           " in forward, " + meanOf(figures.backward.exposed_ns, ranks) + " in backward), " +
           meanOf(figures.other.exposed_ns, ranks) + " because of collectives; " +
-          meanOf(figures.attention.hidden_ns, ranks) + " of messages are hidden.\n\n";
+          meanOf(figures.attention.hidden_ns, ranks) + " of messages are hidden.\n" +
+          describe(limitsOf(answer)) + "\n\n";
   for (int r = 0; r < ranks; ++r) {
     const CommunicationSum sum = answer.timeline.sum({.rank = WorldRank::of(r)});
     text += "rank " + std::to_string(r) + ": exposed " + meanOf(sum.exposed_ns, 1) + ", of that " +
@@ -101,8 +107,15 @@ std::string toText(const RecordedAnswer& answer) {
           "\n  a stage takes the CPU time that was recorded for it" +
           (answer.hardware.compute_scale == 1
                ? ""
-               : " ÷ " + describeSignificant(answer.hardware.compute_scale, 3)) +
+               : ", " + describeMultiple(answer.hardware.compute_scale) + " as quick") +
           "\n";
+  if (answer.hardware.device)
+    text +=
+        "  that is " + answer.hardware.device->name + " at " +
+        describeShare(answer.hardware.device->efficiency) +
+        " of its peak rates, by the time that was recorded for attention; other stages are taken "
+        "to be as many times quicker\n";
+  if (answer.hardware.floors != Floors{}) text += "  " + describe(answer.hardware.floors) + "\n";
   for (const std::string& note : answer.recorded.notes) text += "  " + note + "\n";
   return text;
 }

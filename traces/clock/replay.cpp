@@ -8,6 +8,7 @@
 #include "traces/clock/link_time.h"
 #include "traces/clock/replay_state.h"
 #include "traces/clock/timeline.h"
+#include "traces/clock/work_time.h"
 #include "traces/core/error.h"
 #include "traces/core/stopped.h"
 
@@ -38,6 +39,7 @@ class Replay {
       : program_(program),
         hardware_(hardware),
         latency_ns_(latencyNs(hardware.link)),
+        transfer_floor_ns_(floorNs(hardware.floors.collective_us)),
         at_(program.ranks.size()),
         sending_until_(program.ranks.size(), 0),
         receiving_until_(program.ranks.size(), 0) {
@@ -96,7 +98,7 @@ class Replay {
     RankAt& at = at_[r];
     switch (op.kind) {
       case Op::Kind::kWork:
-        at.now_ns += std::llround(static_cast<double>(op.work_ns) / hardware_.compute_scale);
+        at.now_ns += workNs(op, hardware_);
         return true;
       case Op::Kind::kPost:
         if (hardware_.overlap) post(r, op.subject);
@@ -163,9 +165,7 @@ class Replay {
 
   void complete(ReplayState::Collective& collective, const Program::Collective& planned,
                 std::vector<std::uint32_t>& waiting) {
-    const bool tp = planned.axis == GroupAxis::kTp && hardware_.tp_link;
-    const Link& link = tp ? *hardware_.tp_link : hardware_.link;
-    collective.end_ns = collective.ready_ns + allReduceNs(link, planned.bytes, planned.ranks);
+    collective.end_ns = collective.ready_ns + collectiveTime(planned, hardware_).totalNs();
     woken_.insert(woken_.end(), waiting.begin(), waiting.end());
     waiting.clear();
   }
@@ -175,8 +175,8 @@ class Replay {
     auto& moving = state_.messages[movement.message];
     std::int64_t& busy_until = sendingUntil(message);
     moving.start_ns = std::max(movement.at_ns, busy_until);
-    moving.left_ns = moving.start_ns + wireNs(hardware_.link, message.bytes);
-    busy_until = moving.left_ns;
+    busy_until = moving.start_ns + wireNs(hardware_.link, message.bytes);
+    moving.left_ns = std::max(busy_until, moving.readyNs() + transfer_floor_ns_);
     moving_.push({moving.start_ns + latency_ns_, movement.distance, movement.message, true});
     finish(message.from.index(), message.send_exchange, movement.message, moving.left_ns);
   }
@@ -191,7 +191,8 @@ class Replay {
       begin = std::max(begin, busy_until);
       busy_until = begin + wireNs(hardware_.link, message.bytes);
     }
-    moving.end_ns = begin + wireNs(hardware_.link, message.bytes);
+    moving.end_ns = std::max(begin + wireNs(hardware_.link, message.bytes),
+                             moving.readyNs() + transfer_floor_ns_);
     finish(message.to.index(), message.receive_exchange, movement.message, moving.end_ns);
   }
 
@@ -251,7 +252,7 @@ class Replay {
 
   const Program& program_;
   const Hardware& hardware_;
-  const std::int64_t latency_ns_;
+  const std::int64_t latency_ns_, transfer_floor_ns_;
   ReplayState state_;
   std::vector<RankAt> at_;
   std::vector<std::vector<std::uint32_t>> waiting_for_;  ///< ranks, by collective

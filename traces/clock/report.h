@@ -18,6 +18,9 @@ struct ModelAssumptions {
   std::optional<Calibration> calibration{};  ///< in place of peak and efficiency
   Hardware hardware;
   std::vector<std::string> sentences() const;
+  /// The share by which two steps must differ for the model to tell them apart: what durations are
+  /// printed to, and for a calibration its worst error.
+  double uncertainty() const;
 };
 
 /// The model's answer for a plan: the asked run, the same with other strategies, other lengths.

@@ -40,7 +40,30 @@ nlohmann::json toJson(const Hardware& hardware) {
   return {{"link", toJson(hardware.link)},
           {"tp_link", hardware.tp_link ? toJson(*hardware.tp_link) : nlohmann::json()},
           {"overlap", hardware.overlap},
-          {"compute_scale", hardware.compute_scale}};
+          {"compute_scale", hardware.compute_scale},
+          {"kernel_floor_us", hardware.floors.kernel_us},
+          {"collective_floor_us", hardware.floors.collective_us},
+          {"device", hardware.device ? nlohmann::json(hardware.device->name) : nlohmann::json()},
+          {"efficiency",
+           hardware.device ? nlohmann::json(hardware.device->efficiency) : nlohmann::json()}};
+}
+
+nlohmann::json toJson(const StepLimits& limits) {
+  nlohmann::json json = {
+      {"bound_by", limits.boundBy() ? nlohmann::json(name(*limits.boundBy())) : nlohmann::json()},
+      {"link_fixed_ns", limits.link_fixed_ns}};
+  for (std::size_t i = 0; i < kValueCount<Limit>; ++i)
+    json[std::string(name(static_cast<Limit>(i))) + "_ns"] = limits.ns[i];
+  return json;
+}
+
+std::string describe(const Floors& floors) {
+  const auto least = [](double us) {
+    return us > 0 ? "takes at least " + describeSignificant(us, 3) + " µs"
+                  : std::string("has no least time");
+  };
+  return "each kernel " + least(floors.kernel_us) + ", each message and collective " +
+         least(floors.collective_us);
 }
 
 std::string describe(const Link& link) {

@@ -71,6 +71,11 @@ bool agrees(const WaitCost& cost, const CommunicationFilter& filter) {
 
 }  // namespace
 
+std::optional<double> hiddenShare(std::int64_t hidden_ns, std::int64_t in_flight_ns) {
+  if (in_flight_ns <= 0) return std::nullopt;
+  return static_cast<double>(hidden_ns) / static_cast<double>(in_flight_ns);
+}
+
 void CommunicationSum::add(const WaitCost& cost) {
   bytes += cost.bytes;
   under_way_ns += cost.under_way_ns;

@@ -34,11 +34,17 @@ struct WaitCost {
   std::int64_t late_ns = 0;  ///< of that: nothing was under way, because a peer had not posted yet
 };
 
+/// The share of the time in flight, from when both ends had posted until the arrival, during which
+/// the rank worked. The one definition of hidden communication, for predictions and for accounts of
+/// what was recorded; nothing: no communication was in flight.
+std::optional<double> hiddenShare(std::int64_t hidden_ns, std::int64_t in_flight_ns);
+
 /// Sums of WaitCost.
 struct CommunicationSum {
   std::int64_t bytes = 0, under_way_ns = 0, hidden_ns = 0, exposed_ns = 0, late_ns = 0;
   int waits = 0;
   void add(const WaitCost& cost);
+  std::optional<double> hiddenShare() const { return traces::hiddenShare(hidden_ns, under_way_ns); }
 };
 
 /// What to sum: all fields that are set must agree.
@@ -61,6 +67,7 @@ struct CriticalPart {
   /// Of a transfer: which of Program::messages, from when both ends had posted it; none: a
   /// collective, from when its last member had posted it.
   std::uint32_t message = Program::kNone;
+  std::uint32_t op = 0;  ///< of the rank's ops
 };
 
 /// A program replayed. A pure value; indices are those of the program.
@@ -80,12 +87,13 @@ struct ModelTimeline {
   CommunicationSum sum(const CommunicationFilter& filter = {}) const;
 };
 
-/// Replays a program as if every rank had its own device. Work takes its time; a message moves when
-/// both ends have posted it; a wait ends when its messages have arrived and left; a collective
-/// begins when its last member has posted it. All-reduce: the quicker of a ring, 2(n − 1) steps of
-/// bytes ÷ n, and a tree, 2⌈log₂ n⌉ steps of all bytes. Messages of one exchange leave in the order
-/// of their receivers after the sender, as NCCL's all-to-all does, so that they do not collide.
-/// Deterministic; O(n log n) in ops and messages.
+/// Replays a program as if every rank had its own device. Work takes its time, and at least the
+/// floor of its kernels; a message moves when both ends have posted it, and takes at least the
+/// floor of transfers from then on; a wait ends when its messages have arrived and left; a
+/// collective begins when its last member has posted it. All-reduce: the quicker of a ring, 2(n −
+/// 1) steps of bytes ÷ n, and a tree, 2⌈log₂ n⌉ steps of all bytes, and at least the floor.
+/// Messages of one exchange leave in the order of their receivers after the sender, as NCCL's
+/// all-to-all does, so that they do not collide. Deterministic; O(n log n) in ops and messages.
 /// Throws usageError for hardware that cannot be, inputError when ranks wait for each other for
 /// ever, Stopped soon after `stop` asks for it.
 ModelTimeline replay(const Program& program, const Hardware& hardware,

@@ -158,6 +158,12 @@ class AccountPage : private PanelWriter {
     y_ += 17;
   }
 
+  void line(const QString& what, const QString& value) {
+    name(what, theme_.dim, 16);
+    number(area_.right(), 170, value, theme_.text, 16);
+    y_ += 17;
+  }
+
   void exposure() {
     section("COMMUNICATION, ALL RANKS");
     columns("");
@@ -169,6 +175,15 @@ class AccountPage : private PanelWriter {
     exposureRow("forward", forward);
     exposureRow("backward", backward);
     exposureRow("outside", outside);
+    const Exposure all = account_.exposure();
+    exposureRow("all", all);
+    if (const auto hidden = all.hiddenShare())
+      line("in flight", QString("%1 · %2 of it hidden")
+                            .arg(describeDuration(all.underWayNs()).c_str(),
+                                 QString::fromStdString(traces::describeShare(*hidden))));
+    if (all.late_ns > 0)
+      line(account_.model ? "of exposed for late peers" : "of exposed with none in flight",
+           describeDuration(all.late_ns).c_str());
     y_ += 12;
   }
 

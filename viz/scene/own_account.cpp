@@ -62,6 +62,10 @@ std::vector<LayerAccount> layersOf(const OwnClock& clock, const std::vector<Worl
   return layers;
 }
 
+std::string floorWords(double floor_us) {
+  return floor_us > 0 ? describeFigure(floor_us) + " µs" : std::string("none");
+}
+
 std::string meanOf(std::int64_t sum, std::size_t ranks) {
   return describeDuration(sum / static_cast<std::int64_t>(std::max<std::size_t>(1, ranks)));
 }
@@ -72,15 +76,33 @@ std::string sentenceOf(const OwnClock& clock, const StepAccount& account) {
                       describeDuration(clock.timeline.endNs());
   if (clock.recorded->own_cores)
     words += " (recorded " + describeDuration(clock.recorded->recorded_ns) + ")";
-  words += "; a rank stands still for " + meanOf(sum.exposed_ns, account.ranks.size()) + " of it";
+  words += "; on average a rank stands still for " + meanOf(sum.exposed_ns, account.ranks.size()) +
+           " of it";
   if (sum.late_ns > 0)
     words += ", " + meanOf(sum.late_ns, account.ranks.size()) + " of that for late peers";
-  if (sum.underWayNs() > 0)
-    words += "; " +
-             traces::describeShare(static_cast<double>(sum.hidden_ns) /
-                                   static_cast<double>(sum.underWayNs())) +
-             " of the communication is hidden";
-  return words + ".";
+  if (sum.hiddenShare()) words += "; " + hiddenWords(sum);
+  return words + "; " + traces::verdictOf(*account.limits) + ".";
+}
+
+/// The floors, the device and its efficiency, and what of the critical path they determine.
+AccountSection limitsSection(const OwnClock& clock, const traces::StepLimits& limits) {
+  AccountSection section{"WHAT DETERMINES THE STEP BY THE MODEL", {}, {}};
+  for (const traces::Limit limit : longestFirst(limits))
+    section.rows.emplace_back(wordsOf(limit), describeDuration(limits.of(limit)) + " · " +
+                                                  traces::describeShare(limits.share(limit)));
+  if (limits.link_fixed_ns > 0)
+    section.rows.emplace_back("of the link: latency, floors",
+                              describeDuration(limits.link_fixed_ns) + " · " +
+                                  traces::describeShare(static_cast<double>(limits.link_fixed_ns) /
+                                                        static_cast<double>(limits.total())));
+  const traces::Hardware& hardware = clock.hardware;
+  if (hardware.device)
+    section.rows.emplace_back(
+        hardware.device->name,
+        "at " + traces::describeShare(hardware.device->efficiency) + " of its peak");
+  section.rows.emplace_back("least time of a kernel", floorWords(hardware.floors.kernel_us));
+  section.rows.emplace_back("least time of a transfer", floorWords(hardware.floors.collective_us));
+  return section;
 }
 
 /// Both lengths of the step; on shared cores the recorded one is the scheduler's as well.
@@ -103,8 +125,10 @@ StepAccount makeStepAccount(const OwnClock& clock, const std::vector<WorldRank>&
     account.timed |= account.ranks.back().step_ns > 0;
   }
   account.layers = layersOf(clock, ranks);
+  account.limits = traces::stepLimits(clock.recorded->program, clock.hardware, clock.timeline);
   account.sentence = sentenceOf(clock, account);
   account.sections.push_back(againstRecorded(clock));
+  account.sections.push_back(limitsSection(clock, *account.limits));
   account.caveat =
       "Model, not a measurement: each stage takes the CPU or device time that was recorded for it, "
       "each message its bytes over this link.";

@@ -185,9 +185,27 @@ std::string describe(const traces::Hardware& hardware) {
                                             : describeFigure(link.gigabytes_per_second) + " GB/s") +
             " and " + describeFigure(link.latency_us) + " µs";
   if (!hardware.overlap) words += " without overlap";
-  if (hardware.compute_scale != 1)
-    words += ", compute ×" + describeFigure(hardware.compute_scale) + ",";
-  return words;
+  std::vector<std::string> parts;
+  const std::string scale = "compute ×" + describeFigure(hardware.compute_scale);
+  if (hardware.device)
+    parts.push_back(hardware.device->name + " at " +
+                    traces::describeShare(hardware.device->efficiency) + " of its peak (" + scale +
+                    ")");
+  else if (hardware.compute_scale != 1)
+    parts.push_back(scale);
+  const traces::Floors& floors = hardware.floors;
+  const auto least = [](double us, const char* per) {
+    return describeFigure(us) + " µs per " + per;
+  };
+  if (floors.kernel_us > 0 && floors.collective_us > 0)
+    parts.push_back("at least " + least(floors.kernel_us, "kernel") + " and " +
+                    least(floors.collective_us, "transfer"));
+  else if (floors.kernel_us > 0)
+    parts.push_back("at least " + least(floors.kernel_us, "kernel"));
+  else if (floors.collective_us > 0)
+    parts.push_back("at least " + least(floors.collective_us, "transfer"));
+  for (const std::string& part : parts) words += ", " + part;
+  return parts.empty() ? words : words + ",";
 }
 
 }  // namespace ringscope::viz

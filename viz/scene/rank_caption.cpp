@@ -10,12 +10,14 @@ std::string modelled(const RankAccount& rank) {
   const Exposure& of = rank.exposure;
   std::string words = "model: stands still for " + describeDuration(of.exposed_ns);
   if (of.late_ns > 0) words += ", " + describeDuration(of.late_ns) + " of that for late peers";
-  return words + " · " + describeDuration(of.hidden_ns) + " of communication hidden";
+  return words + " · " + describeDuration(of.hidden_ns) + " of " +
+         describeDuration(of.underWayNs()) + " in flight hidden";
 }
 
 std::string recorded(const RankAccount& rank) {
-  std::string words = "exposed " + describeDuration(rank.exposure.exposed_ns) + " of " +
-                      describeDuration(rank.exposure.underWayNs()) + " communication";
+  std::string words = "stands still for " + describeDuration(rank.exposure.exposed_ns) + " · " +
+                      describeDuration(rank.exposure.hidden_ns) + " of " +
+                      describeDuration(rank.exposure.underWayNs()) + " in flight hidden";
   if (rank.cpu_ns > 0 && rank.wall_ns > 0)
     words += " · CPU " +
              traces::describeShare(static_cast<double>(rank.cpu_ns) /

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "traces/clock/timeline.h"
 #include "traces/query/imported.h"
 #include "traces/query/shared_cores.h"
 #include "traces/query/steps.h"
@@ -28,9 +29,9 @@ bool isCommunication(const Event& event) {
          event.kind == EventKind::kCollective;
 }
 
-/// Messages and waits of one direction of one layer, of one rank.
+/// Messages, collectives and waits of one direction of one layer, of one rank.
 struct LayerTimes {
-  Stretches under_way, waits;
+  Stretches under_way, waits, collectives;
   std::int64_t bytes = 0;
 };
 
@@ -59,17 +60,27 @@ class RankReader {
     Stretches all;
     for (const auto& [place, times] : layers_)
       all.insert(all.end(), times.under_way.begin(), times.under_way.end());
+    under_way_ = without(joined(std::move(all)), paused_);
     account_.exposure.exposed_ns = account_.used(TimeUse::kExposed);
-    account_.exposure.hidden_ns = hidden(joined(std::move(all)));
+    account_.exposure.late_ns = lengthOf(without(exposed_, under_way_));
+    account_.exposure.hidden_ns = lengthOf(without(under_way_, exposed_));
     return account_;
   }
+  /// After account(). A moment counts for the pass that waits in it; in no wait for that of the
+  /// collective that blocks; while the rank works for the first one with something in flight.
   void addTo(std::map<Place, Exposure, PassBefore>& layers) const {
+    Stretches exposed = exposed_, hidden = without(under_way_, exposed_);
+    const auto expose = [&](const Place& place, const Stretches& by) {
+      const Stretches part = within(exposed, joined(by));
+      layers[place] += Exposure{lengthOf(part), 0, 0, lengthOf(without(part, under_way_))};
+      exposed = without(exposed, part);
+    };
+    for (const auto& [place, times] : layers_) expose(place, times.waits);
     for (const auto& [place, times] : layers_) {
-      // A collective is exposed where the rank has nothing else to do.
-      const Stretches under_way = joined(times.under_way), waits = joined(times.waits);
-      const std::int64_t waited = lengthOf(waits) - common(waits, paused_);
-      const std::int64_t blocked = common(under_way, exposed_);
-      layers[place] += Exposure{std::max(waited, blocked), hidden(under_way), times.bytes};
+      expose(place, times.collectives);
+      const Stretches part = within(hidden, joined(times.under_way));
+      layers[place] += Exposure{0, lengthOf(part), times.bytes};
+      hidden = without(hidden, part);
     }
   }
 
@@ -89,6 +100,7 @@ class RankReader {
     const TimeFold stretch{event.begin_ns, std::max(event.begin_ns, event.end_ns)};
     if (claim == Claim::kWait) return times.waits.push_back(stretch);
     times.under_way.push_back(stretch);
+    if (event.kind == EventKind::kCollective) times.collectives.push_back(stretch);
     if (event.kind == EventKind::kReceive) return;
     times.bytes += event.bytes;
     account_.exposure.bytes += event.bytes;
@@ -96,32 +108,34 @@ class RankReader {
         (event.payload == Payload::kKv || event.payload == Payload::kDkv))
       ++account_.hops;
   }
-  /// Under way while the rank does something else.
-  std::int64_t hidden(const Stretches& under_way) const {
-    return lengthOf(under_way) - common(under_way, exposed_) - common(under_way, paused_);
-  }
-
   RankAccount account_;
   ByLayer layers_;
-  Stretches exposed_, paused_;
+  Stretches exposed_, paused_, under_way_;
 };
 
 std::string sentenceOf(const StepAccount& account) {
   const Exposure sum = account.exposure();
   const std::int64_t step = account.stepNs();
   if (account.layers.empty()) return "No message is recorded in this training step.";
-  if (sum.underWayNs() == 0)
+  if (sum.underWayNs() == 0 && sum.exposed_ns == 0)
     return "No message or wait of this training step has a length outside of pauses.";
-  const auto share = [&](std::int64_t part, std::int64_t whole) {
-    return traces::describeShare(static_cast<double>(part) / static_cast<double>(whole));
-  };
-  std::string words = share(sum.hidden_ns, sum.underWayNs()) + " of the communication is hidden";
-  if (step > 0) words += "; " + share(sum.exposed_ns, step) + " of the ranks' time is exposed";
+  std::string words = hiddenWords(sum);
+  if (step > 0)
+    words +=
+        "; " +
+        traces::describeShare(static_cast<double>(sum.exposed_ns) / static_cast<double>(step)) +
+        " of the ranks' time is exposed";
   const LayerAccount* worst = nullptr;
   for (const LayerAccount& layer : account.layers)
     if (!worst || layer.exposure.exposed_ns > worst->exposure.exposed_ns) worst = &layer;
   if (!worst || worst->exposure.exposed_ns == 0) return words + ".";
   const bool most = 2 * worst->exposure.exposed_ns > sum.exposed_ns;
+  const auto alike = std::ranges::count_if(account.layers, [&](const LayerAccount& layer) {
+    return layer.exposure.exposed_ns == worst->exposure.exposed_ns;
+  });
+  if (alike > 1)
+    return words + ", as much in each of " + std::to_string(alike) + " passes (" +
+           describeDuration(worst->exposure.exposed_ns) + " of all ranks).";
   return words + (most ? ", most of it " : ", the largest part ") +
          (worst->layer.isNone()
               ? std::string("outside the layers")
@@ -135,6 +149,17 @@ const char* title(TimeUse use) {
   constexpr const char* kTitles[] = {"attention",  "other compute", "exposed",
                                      "sync, step", "verification",  "between"};
   return kTitles[static_cast<std::size_t>(use)];
+}
+
+std::optional<double> Exposure::hiddenShare() const {
+  return traces::hiddenShare(hidden_ns, underWayNs());
+}
+
+std::string hiddenWords(const Exposure& exposure) {
+  const auto share = exposure.hiddenShare();
+  return share ? traces::describeShare(*share) +
+                     " of the time that communication is in flight is hidden"
+               : std::string("no communication is in flight");
 }
 
 Exposure& Exposure::operator+=(const Exposure& other) {

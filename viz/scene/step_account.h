@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "traces/clock/step_limits.h"
 #include "viz/maths/span_tree.h"
 #include "viz/scene/cursor.h"
 
@@ -26,15 +28,24 @@ inline constexpr std::size_t kTimeUses = static_cast<std::size_t>(TimeUse::kCoun
 /// "attention", "other compute", "exposed", "sync, step", "verification", "between".
 const char* title(TimeUse use);
 
-/// Communication that was under way: while the rank waited, and while it did not.
+/// Communication of ranks: the time in flight during which they worked (hidden), and the time
+/// during which they stood still for it (exposed), in flight or not yet.
 struct Exposure {
   std::int64_t exposed_ns = 0, hidden_ns = 0;
   std::int64_t bytes = 0;    ///< sent, and of collectives; of a model received
-  std::int64_t late_ns = 0;  ///< of exposed: nothing was under way yet; only a model knows it
+  std::int64_t late_ns = 0;  ///< of exposed: nothing of the rank was in flight
 
+  /// A message is in flight from its posting by its own end, as recorded, or by both, in a model; a
+  /// collective from the rank's posting, or from that of the last member.
   std::int64_t underWayNs() const { return exposed_ns - late_ns + hidden_ns; }
+  /// hidden ÷ in flight, as traces::hiddenShare() defines it for predictions too.
+  std::optional<double> hiddenShare() const;
   Exposure& operator+=(const Exposure& other);
+  friend bool operator==(const Exposure&, const Exposure&) = default;
 };
+
+/// "35 % of the time that communication is in flight is hidden".
+std::string hiddenWords(const Exposure& exposure);
 
 /// One rank's training step; pauses are left out.
 struct RankAccount {
@@ -67,15 +78,19 @@ struct AccountSection {
 /// Where the time of a training step goes, as recorded or by a model.
 struct StepAccount {
   std::int32_t train_step = 0;
-  std::vector<RankAccount> ranks;    ///< of the cursor's group
-  std::vector<LayerAccount> layers;  ///< in the order of visiting
-  bool shared_cores = false;         ///< more ranks than cores: what they wait for is the scheduler
-  bool timed = false;                ///< there are events with a length
-  bool model = false;                ///< of the own-device clock, not of what was recorded
-  std::string sentence;              ///< what follows
+  std::vector<RankAccount> ranks;  ///< of the cursor's group
+  /// In the order of visiting. A moment counts in one of them only, so that they add up to
+  /// exposure(): as recorded in the first that waits, or has something in flight.
+  std::vector<LayerAccount> layers;
+  bool shared_cores = false;  ///< more ranks than cores: what they wait for is the scheduler
+  bool timed = false;         ///< there are events with a length
+  bool model = false;         ///< of the own-device clock, not of what was recorded
+  std::string sentence;       ///< what follows
+  std::optional<traces::StepLimits> limits;  ///< of the model's critical path
   std::vector<AccountSection> sections;
   std::string caveat;  ///< how far to trust it; empty: as it is
 
+  /// Of all ranks: what the sentence says of communication, and the table's last row.
   Exposure exposure() const;
   std::int64_t used(TimeUse use) const;
   std::int64_t stepNs() const;

@@ -42,4 +42,32 @@ inline std::int64_t common(const Stretches& a, const Stretches& b) {
   return sum;
 }
 
+/// The parts of `a` that lie in `b`; both joined.
+inline Stretches within(const Stretches& a, const Stretches& b) {
+  Stretches out;
+  for (std::size_t i = 0, k = 0; i < a.size() && k < b.size();) {
+    const std::int64_t begin = std::max(a[i].begin_ns, b[k].begin_ns),
+                       end = std::min(a[i].end_ns, b[k].end_ns);
+    if (end > begin) out.push_back({begin, end});
+    a[i].end_ns < b[k].end_ns ? ++i : ++k;
+  }
+  return out;
+}
+
+/// The parts of `a` that do not lie in `b`; both joined.
+inline Stretches without(const Stretches& a, const Stretches& b) {
+  Stretches out;
+  std::size_t k = 0;
+  for (const TimeFold& each : a) {
+    std::int64_t begin = each.begin_ns;
+    while (k < b.size() && b[k].end_ns <= begin) ++k;
+    for (std::size_t i = k; i < b.size() && b[i].begin_ns < each.end_ns; ++i) {
+      if (b[i].begin_ns > begin) out.push_back({begin, b[i].begin_ns});
+      begin = std::max(begin, b[i].end_ns);
+    }
+    if (each.end_ns > begin) out.push_back({begin, each.end_ns});
+  }
+  return out;
+}
+
 }  // namespace ringscope::viz

@@ -15,20 +15,19 @@
 namespace ringscope::viz {
 
 /// What the own-device clock is replayed on, to be changed by mouse and keys: a link by name, its
-/// speed and latency, how many times quicker ranks compute, whether messages move while they do;
-/// and whether the critical path is drawn, which the recording's own axis has too.
+/// speed and latency, a device by name and the share of its peak that it reaches, how many times
+/// quicker ranks compute, the least time of a kernel and of a transfer, whether messages move while
+/// ranks compute; and whether the critical path is drawn, which the recording's own axis has too.
 class ClockBox : public QWidget {
   Q_OBJECT
  public:
-  /// Of a device's peak, as `ringscope predict` takes it.
-  static constexpr double kEfficiency = 0.6;
-
   explicit ClockBox(QWidget* parent = nullptr);
 
   const traces::Hardware& hardware() const { return hardware_; }
   void setHardware(const traces::Hardware& hardware);
-  /// How many times quicker each of traces::devicePresets() is than the recording; those of which
-  /// that is not known cannot be chosen, and say why.
+  /// How many times quicker each of traces::devicePresets() is than the recording, at
+  /// traces::kDefaultEfficiency; those of which that is not known cannot be chosen, and say why. A
+  /// device that is chosen already gets its new scale.
   void setDevices(std::vector<traces::DeviceScale> scales);
   /// Without it only the critical path can be chosen.
   void setModel(bool model);
@@ -36,7 +35,7 @@ class ClockBox : public QWidget {
   /// All below each other, or in two columns where there is room.
   static bool isWide(double width) { return width > 560; }
   void setWide(bool wide);
-  static double heightOf(bool model, bool wide) { return !model ? 44 : wide ? 136 : 232; }
+  static double heightOf(bool model, bool wide) { return !model ? 44 : wide ? 186 : 308; }
 
  Q_SIGNALS:
   void hardwareChanged(const traces::Hardware& hardware);
@@ -52,9 +51,13 @@ class ClockBox : public QWidget {
   void makeDevices();
   void chooseLink(int index);
   void chooseDevice(int index);
+  void takeDevice(std::size_t preset, double efficiency);
+  void setOwnSpeed(double scale);
+  int deviceIndex() const;
   void arrange();
   void connectAll();
   void refresh();
+  void refreshDevice();
   void change();
 
   traces::Hardware hardware_;
@@ -62,20 +65,10 @@ class ClockBox : public QWidget {
   QLabel* title_;
   QComboBox *link_, *device_;
   std::vector<traces::DeviceScale> devices_;
-  double device_scale_ = 1;  // that the chosen device gave
-  Slide bandwidth_, latency_, compute_;
+  Slide bandwidth_, latency_, compute_, efficiency_, kernel_floor_, transfer_floor_;
   QCheckBox* overlap_;
   QCheckBox* path_;
   bool model_ = true, wide_ = false, refreshing_ = false;
-};
-
-/// Positions 0 to 1000 of a slider over several powers of ten, from `least` to `most`; values have
-/// three digits.
-struct LogScale {
-  double least = 1, most = 10;
-
-  double valueAt(int position) const;
-  int positionOf(double value) const;
 };
 
 }  // namespace ringscope::viz

@@ -116,7 +116,7 @@ void TimelineView::findDevices() {
   std::vector<traces::DeviceScale> scales;
   for (const auto& preset : traces::devicePresets())
     scales.push_back(traces::deviceScale(*devices_of_, viewing_.session.trace().run(), preset.value,
-                                         ClockBox::kEfficiency));
+                                         traces::kDefaultEfficiency));
   box_->setDevices(std::move(scales));
 }
 

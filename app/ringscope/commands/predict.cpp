@@ -5,7 +5,9 @@
 #include <tuple>
 
 #include "app/command_line/command.h"
+#include "app/ringscope/commands/predict_options.h"
 #include "traces/clock/calibration.h"
+#include "traces/clock/device_scale.h"
 #include "traces/clock/report.h"
 #include "traces/core/error.h"
 #include "traces/schema/run_rules.h"
@@ -15,55 +17,25 @@ namespace {
 
 using namespace traces;
 
-struct Options {
-  std::string trace, model, link, tp_link, device = "h100", sweep;
-  std::vector<std::string> calibrate;
-  std::optional<double> bandwidth, latency;
-  double efficiency = 0.6, compute = 1;
-  bool half_duplex = false, pair_links = false, no_overlap = false, json = false;
-  std::optional<int> step;
-  bool named_type = false;
-  RunSpec run;
-};
+using Options = PredictOptions;
 
-template <NamedEnum E>
-void addNamed(CLI::App& command, const std::string& option, E& target, const std::string& text) {
-  command
-      .add_option_function<std::string>(
-          option, [&target](const std::string& value) { target = parse<E>(value); }, text)
-      ->check(CLI::IsMember(namesOf<E>()))
-      ->default_str(name(target));
-}
-
-std::string keysOf(const auto& presets) {
-  std::string keys;
-  for (const auto& preset : presets) keys += (keys.empty() ? "" : ", ") + std::string(preset.key);
-  return keys;
-}
-
-/// `measured`: by recordings, whose links count where none is asked for.
-Hardware hardwareOf(const Options& o, const Calibration& measured = {}) {
-  Hardware hardware;
-  const bool asked = !o.link.empty() || o.bandwidth;
-  if (!asked && !measured.link)
-    throw usageError("name the link: --link " + keysOf(linkPresets()) +
-                     ", or --bandwidth GB/s and --latency µs");
-  if (!o.link.empty())
-    hardware.link = linkPreset(o.link).value;
-  else if (!asked)
-    hardware.link = *measured.link;
-  else
-    hardware.link.name = "the link asked for";
-  if (o.bandwidth) hardware.link.gigabytes_per_second = *o.bandwidth;
-  if (o.latency) hardware.link.latency_us = *o.latency;
-  if (o.half_duplex) hardware.link.full_duplex = false;
-  if (o.pair_links) hardware.link.shared = false;
-  hardware.overlap = !o.no_overlap;
-  if (!asked && !o.latency) hardware.tp_link = measured.tp_link;
-  if (!o.tp_link.empty()) hardware.tp_link = linkPreset(o.tp_link).value;
-  hardware.compute_scale = o.compute;
-  requireSensible(hardware);
-  return hardware;
+/// A device by name makes the recorded stages as many times quicker as their attention would be on
+/// it. A recording as quick as it was has no floor but its own.
+void scaleToDevice(const Options& o, const RecordedProgram& recorded, const RunSpec* run,
+                   Hardware& hardware) {
+  if (!o.named_device) {
+    if (o.named_efficiency)
+      throw usageError("--efficiency is a share of a device's peak rates; name one by --device");
+    return setFloors(o, o.compute == 1 ? Floors{} : defaultFloors(), hardware);
+  }
+  const DeviceRates& device = devicePreset(o.device).value;
+  const DeviceScale scale = deviceScale(recorded, run, device, o.efficiency);
+  if (scale.times == 0)
+    throw inputError(o.trace + ": it cannot be told how much quicker " + device.name +
+                     " would be: " + scale.why + "; set --compute instead of --device");
+  hardware.compute_scale = scale.times * o.compute;
+  hardware.device = DeviceShare{device.name, o.efficiency};
+  setFloors(o, device.floors, hardware);
 }
 
 void print(const Options& o, const auto& answer) {
@@ -97,6 +69,7 @@ int predictRecorded(const Options& o) {
     for (const std::string& lack : answer.recorded.lacks) sentence += "; " + lack;
     throw inputError(sentence);
   }
+  scaleToDevice(o, answer.recorded, trace->run(), answer.hardware);
   answer.timeline = replay(answer.recorded.program, answer.hardware);
   answer.communication = communicationOf(answer.recorded.program, answer.timeline);
   print(o, answer);
@@ -152,11 +125,15 @@ int predictPlanned(const Options& o) {
   answer.sizes = readModelSizes(o.model);
   if (o.calibrate.empty()) {
     answer.assumptions.hardware = hardwareOf(o);
-    answer.assumptions.device = speedOf(devicePreset(o.device).value, o.run, o.efficiency);
+    const DeviceRates& device = devicePreset(o.device).value;
+    answer.assumptions.device = speedOf(device, o.run, o.efficiency);
     answer.assumptions.efficiency = o.efficiency;
+    answer.assumptions.hardware.device = DeviceShare{device.name, o.efficiency};
+    setFloors(o, device.floors, answer.assumptions.hardware);
   } else {
     answer.assumptions.calibration = calibrationOf(o);
     answer.assumptions.hardware = hardwareOf(o, *answer.assumptions.calibration);
+    setFloors(o, {}, answer.assumptions.hardware);
     answer.assumptions.device = answer.assumptions.calibration->device;
     asked = alike(o, *answer.assumptions.calibration);
   }
@@ -181,55 +158,6 @@ int run(const Options& o) {
   return o.trace.empty() ? predictPlanned(o) : predictRecorded(o);
 }
 
-void addRun(CLI::App& command, RunSpec& run) {
-  command.add_option("--dp", run.dp, "Ranks that share the batch")->check(CLI::Range(1, 1 << 20));
-  command.add_option("--tp", run.tp, "Ranks that share each layer")->check(CLI::Range(1, 1024));
-  command.add_option("--cp", run.cp, "Ranks that share a sequence")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command.add_option("--seq-len", run.seq_len, "Tokens in a sequence")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
-      ->capture_default_str();
-  command.add_option("--batch", run.batch, "Sequences of all dp ranks (default: one for each)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  addNamed(command, "--strategy", run.strategy, "How attention is shared");
-  command.add_option("--ulysses", run.ulysses, "Ranks that share heads, with --strategy hybrid")
-      ->check(CLI::Range(1, 1024));
-  addNamed(command, "--rotate", run.rotate, "How KV blocks travel round a ring");
-  addNamed(command, "--order", run.order, "Which block backward begins with");
-  command.add_option_function<std::string>(
-      "--balance", [&run](const std::string& text) { run.balance = parse<Balance>(text); },
-      "How tokens are dealt: none, head_tail or striped (default: head_tail for causal masks)");
-  addNamed(command, "--mask", run.mask, "Which keys a query sees");
-  command.add_option("--window", run.window, "Keys seen to the left, the query's own included")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  addNamed(command, "--dtype", run.dtype,
-           "Of weights and activations; with --calibrate that of the recordings");
-  command.add_flag("--fp8", run.fp8, "KV travels as e4m3 with a scale for each row");
-  command.add_flag("--recompute", run.recompute, "Compute activations again in backward");
-}
-
-void addHardware(CLI::App& command, Options& o) {
-  command.add_option("--link", o.link, "Between ranks: " + keysOf(linkPresets()));
-  command.add_option("--bandwidth", o.bandwidth, "GB/s of a rank in each direction; 0: endless");
-  command.add_option("--latency", o.latency, "µs");
-  command.add_option("--tp-link", o.tp_link, "Of tensor parallelism alone, by the same names");
-  command.add_flag("--half-duplex", o.half_duplex, "Sending and receiving take turns");
-  command.add_flag("--pair-links", o.pair_links, "Every pair of ranks has a link of its own");
-  command.add_flag("--no-overlap", o.no_overlap, "Messages move only while ranks wait for them");
-  command.add_option("--device", o.device, "With --model: " + keysOf(devicePresets()))
-      ->capture_default_str();
-  command.add_option("--efficiency", o.efficiency, "With --model: the share of the device's peak")
-      ->check(CLI::Range(0.001, 1.0))
-      ->capture_default_str();
-  command.add_option("--calibrate", o.calibrate,
-                     "With --model: recordings that say what stages and hops take, instead of "
-                     "--device and --link");
-  command.add_option("--compute", o.compute, "How many times quicker than recorded or planned")
-      ->check(CLI::Range(1e-6, 1e6))
-      ->capture_default_str();
-}
-
 }  // namespace
 
 void definePredict(CLI::App& command, int& exit_code) {
@@ -251,6 +179,8 @@ void definePredict(CLI::App& command, int& exit_code) {
   command.add_flag("--json", o->json, "Print as JSON");
   command.callback([=, &command, &exit_code] {
     o->named_type = command.count("--dtype") > 0;
+    o->named_device = command.count("--device") > 0;
+    o->named_efficiency = command.count("--efficiency") > 0;
     if (o->run.batch == 0) o->run.batch = o->run.dp;
     exit_code = run(*o);
   });

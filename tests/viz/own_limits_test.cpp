@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Devices, floors and shares as the own-device account tells them.
+#include <gtest/gtest.h>
+
+#include "tests/support/trace_builder.h"
+#include "viz/scene/own_clock.h"
+#include "viz/scene/rank_caption.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr WorldRank kZero = WorldRank::of(0);
+
+/// Two ranks on one core swap blocks of 2,000 bytes under their first block; by CPU times rank 0
+/// has attended its first block after 1,000 ns, rank 1 after 4,000.
+constexpr const char* kSwap = R"(
+run cp=2 cores=1
+group cp 0,1
+attend rank=0 layer=0 stage=0 source=0 time=0-500 cpu=1000
+wait rank=0 layer=0 stage=0 payload=kv peer=1 source=1 group=0 exchange=1 time=600-900
+receive rank=0 peer=1 layer=0 stage=0 payload=kv flow=12 group=0 exchange=1 bytes=2000 time=0-900
+send rank=0 peer=1 layer=0 stage=0 payload=kv source=0 flow=11 group=0 exchange=1 bytes=2000 time=0-800
+attend rank=0 layer=0 stage=1 source=1 time=900-950 cpu=300
+attend rank=1 layer=0 stage=0 source=1 time=200-700 cpu=4000
+wait rank=1 layer=0 stage=0 payload=kv peer=0 source=0 group=0 exchange=1 time=700-901
+receive rank=1 peer=0 layer=0 stage=0 payload=kv flow=11 group=0 exchange=1 bytes=2000 time=199-801
+send rank=1 peer=0 layer=0 stage=0 payload=kv source=1 flow=12 group=0 exchange=1 bytes=2000 time=199-900
+attend rank=1 layer=0 stage=1 source=0 time=910-990 cpu=1000
+)";
+
+traces::Hardware link(double gigabytes, double latency_us) {
+  traces::Hardware hardware;
+  hardware.link = {"a link", gigabytes, latency_us, true, true};
+  return hardware;
+}
+
+std::shared_ptr<const OwnClock> clockOf(const std::string& text, const traces::Hardware& on) {
+  const auto trace = test::traceOf(text);
+  return makeOwnClock(recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
+}
+
+TEST(OwnLimitsTest, ADeviceAndFloorsAreTold) {
+  traces::Hardware hardware;
+  hardware.link = traces::linkPreset("pcie4").value;
+  hardware.compute_scale = 4590;
+  hardware.device = traces::DeviceShare{"H100 SXM", 0.6};
+  hardware.floors = {2.4, 0};
+  EXPECT_EQ(describe(hardware),
+            "PCIe 4.0 ×16, H100 SXM at 60 % of its peak (compute ×4,590), at least 2.4 µs per "
+            "kernel,");
+  hardware.floors = {0, 8.4};
+  hardware.device.reset();
+  EXPECT_EQ(describe(hardware), "PCIe 4.0 ×16, compute ×4,590, at least 8.4 µs per transfer,");
+}
+
+TEST(OwnLimitsTest, TimeForLatePeersIsNoTimeInFlight) {
+  // Rank 1 posts 3,000 ns late: rank 0 stands still for 4,100, of which a message moves for 2,100.
+  const auto clock =
+      clockOf("project rank=1 layer=0 time=100-150 cpu=3000\n" + std::string(kSwap), link(1, 0.1));
+  const StepAccount account = makeStepAccount(*clock, {kZero});
+  const Exposure& of = account.ranks[0].exposure;
+  EXPECT_EQ(of.exposed_ns, 4100);
+  EXPECT_EQ(of.underWayNs(), 2100);
+  EXPECT_EQ(of.hiddenShare(), 0.0) << "not a share of the 4,100";
+  EXPECT_NE(account.sentence.find("; 0 % of the time that communication is in flight is hidden"),
+            std::string::npos)
+      << account.sentence;
+}
+
+TEST(OwnLimitsTest, OneRankHasNoShareOfHiddenCommunication) {
+  const auto clock =
+      clockOf("run cp=1 cores=1\nattend rank=0 layer=0 stage=0 time=0-9 cpu=9\n", link(1, 0.1));
+  const StepAccount account = makeStepAccount(*clock, {kZero});
+  EXPECT_FALSE(account.exposure().hiddenShare());
+  EXPECT_EQ(account.sentence.find("hidden"), std::string::npos) << account.sentence;
+  EXPECT_NE(account.sentence.find("; work-bound (100 % of the critical path)."), std::string::npos)
+      << account.sentence;
+}
+
+TEST(OwnLimitsTest, TheRecordedAccountDefinesHiddenAlike) {
+  // A hop of 100 under 60 of attention, a wait of 30, 10 of nothing; then a wait with no message.
+  const auto trace = test::traceOf(
+      "run cp=1 cores=1\ngroup cp 0\n"
+      "attend rank=0 layer=0 stage=0 time=0-60 cpu=60\n"
+      "send rank=0 peer=0 layer=0 stage=0 payload=kv flow=1 group=0 exchange=1 bytes=8 "
+      "time=0-100\n"
+      "wait rank=0 layer=0 stage=0 payload=kv group=0 exchange=1 time=70-100\n"
+      "wait rank=0 layer=0 stage=1 payload=kv group=0 exchange=2 time=100-120\n");
+  const StepAccount account = makeStepAccount(*trace, Cursor());
+  const Exposure all = account.exposure();
+  EXPECT_EQ(all.underWayNs(), 100);
+  EXPECT_EQ(all.hidden_ns, 70);
+  EXPECT_EQ(all.exposed_ns, 30 + 20);
+  EXPECT_EQ(all.late_ns, 20) << "nothing was in flight";
+  EXPECT_EQ(all.hiddenShare(), 0.7);
+  EXPECT_TRUE(
+      account.sentence.starts_with("70 % of the time that communication is in flight is hidden;"))
+      << account.sentence;
+  EXPECT_TRUE(captionOf(account.ranks[0], false)
+                  .starts_with("stands still for 50 ns · 70 ns of 100 ns in flight hidden"));
+}
+
+TEST(OwnLimitsTest, PassesThatAreExposedAlikeAreAllMeant) {
+  const auto trace = test::traceOf(
+      "run cp=1 cores=1\ngroup cp 0\n"
+      "send rank=0 peer=0 layer=0 stage=0 payload=kv flow=1 group=0 exchange=1 time=0-50\n"
+      "wait rank=0 layer=0 stage=0 payload=kv group=0 exchange=1 time=0-50\n"
+      "send rank=0 peer=0 layer=1 stage=0 payload=kv flow=2 group=0 exchange=2 time=50-100\n"
+      "wait rank=0 layer=1 stage=0 payload=kv group=0 exchange=2 time=50-100\n");
+  const StepAccount account = makeStepAccount(*trace, Cursor());
+  EXPECT_NE(account.sentence.find("as much in each of 2 passes (50 ns of all ranks)"),
+            std::string::npos)
+      << account.sentence;
+}
+
+}  // namespace
+}  // namespace ringscope::viz
