@@ -24,7 +24,7 @@ void expectHardware(const std::string& says, const traces::Hardware& hardware) {
   static const std::regex kWords(
       "(?:a link of (?:([\\d.,]+) GB/s|endless bandwidth) and ([\\d.,]+) µs|(.*?))( without "
       "overlap)?"
-      "(?:, (.+) at (\\d+ %) of its peak \\(compute ×([\\d.,]+)\\)|, compute ×([\\d.,]+))?"
+      "(?:, (.+) at ([\\d.,]+) % of its peak \\(compute ×([\\d.,]+)\\)|, compute ×([\\d.,]+))?"
       "(?:, at least (?:([\\d.,]+) µs per kernel)?(?: and )?(?:([\\d.,]+) µs per transfer)?)?,?");
   std::smatch words;
   ASSERT_TRUE(std::regex_match(says, words, kWords)) << says;
@@ -44,7 +44,7 @@ void expectHardware(const std::string& says, const traces::Hardware& hardware) {
   EXPECT_EQ(words[5].matched, hardware.device.has_value()) << says;
   if (words[5].matched) {
     EXPECT_EQ(words[5], hardware.device->name);
-    EXPECT_TRUE(saysShare(words[6], hardware.device->efficiency)) << says;
+    EXPECT_TRUE(saysFigure(words[6], 100 * hardware.device->efficiency)) << says;
     EXPECT_TRUE(saysFigure(words[7], hardware.compute_scale)) << says;
   } else {
     EXPECT_EQ(words[8].matched, hardware.compute_scale != 1) << says;

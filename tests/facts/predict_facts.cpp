@@ -145,7 +145,8 @@ void expectFigures(const json& prediction) {
 
 void expectHead(const json& answer, const std::string& text) {
   static const std::regex kWords(
-      "A training step takes (.*)\\. Of it a rank stands still for (.*) \\((.*)\\) because of "
+      "A training step takes (.*)\\. Of it a rank stands still on average for (.*) \\((.*)\\) "
+      "because of "
       "attention's messages: (.*) in forward, (.*?) in backward(?:, of that (.*) for dK and dV "
       "whose last hop has nothing to hide under)?\\.\n(.*) of messages are hidden; (.*) of the "
       "exposed time a peer was late; gradients and other collectives take (.*)\\.\n(.*)\n");

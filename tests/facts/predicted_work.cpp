@@ -82,7 +82,8 @@ void expectSweep(std::mt19937& random) {
 /// "By the model a ring hides its forward hops from a length of 12,288 on."
 void expectHides(const json& sweep, const std::string& text) {
   static const std::regex kHides(
-      "By the model a ring hides its forward hops from a length of ([\\d,]+) on\\.\n");
+      "By the model a ring hides its forward hops from a length of ([\\d,]+) on, up to "
+      "([\\d,]+)\\.\n");
   static const std::regex kNever(
       "By the model a ring does not hide its forward hops (at any of these lengths|at the longest "
       "of these lengths, though at "
@@ -96,6 +97,7 @@ void expectHides(const json& sweep, const std::string& text) {
   const std::int64_t length = hides ? at.get<std::int64_t>() : 0;
   if (hides) {
     EXPECT_TRUE(saysCount(from[1], length));
+    EXPECT_TRUE(saysCount(from[2], sweep["lengths"].back()["seq_len"]));
   }
   bool some = false, longest = false;
   for (const json& row : sweep["lengths"])
@@ -136,7 +138,8 @@ void expectRecordedText(const json& answer, const std::string& text) {
       "Model, not a measurement: the recorded schedule of (?:step (\\d+)|steps (\\d+) to (\\d+)), "
       "([\\d,]+) ranks?, as if each had its own device\nA training step takes (.*); recorded "
       "(.*), (on a machine with a core for each rank|where ranks shared cores or may have)\\.\nOf "
-      "it a rank stands still for (.*) because of attention's messages \\((.*) in forward, (.*) "
+      "it a rank stands still on average for (.*) because of attention's messages \\((.*) in "
+      "forward, (.*) "
       "in backward\\), (.*) because of collectives; (.*) of messages are hidden\\.\n(.*)\n");
   std::smatch w;
   ASSERT_TRUE(std::regex_search(text, w, kWords)) << "no oracle knows this text:\n" << text;

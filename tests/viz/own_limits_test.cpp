@@ -100,7 +100,7 @@ TEST(OwnLimitsTest, TheRecordedAccountDefinesHiddenAlike) {
                   .starts_with("stands still for 50 ns · 70 ns of 100 ns in flight hidden"));
 }
 
-TEST(OwnLimitsTest, PassesThatAreExposedAlikeAreAllMeant) {
+TEST(OwnLimitsTest, PlacesThatAreExposedAlikeAreAllMeant) {
   const auto trace = test::traceOf(
       "run cp=1 cores=1\ngroup cp 0\n"
       "send rank=0 peer=0 layer=0 stage=0 payload=kv flow=1 group=0 exchange=1 time=0-50\n"
@@ -108,7 +108,20 @@ TEST(OwnLimitsTest, PassesThatAreExposedAlikeAreAllMeant) {
       "send rank=0 peer=0 layer=1 stage=0 payload=kv flow=2 group=0 exchange=2 time=50-100\n"
       "wait rank=0 layer=1 stage=0 payload=kv group=0 exchange=2 time=50-100\n");
   const StepAccount account = makeStepAccount(*trace, Cursor());
-  EXPECT_NE(account.sentence.find("as much in each of 2 passes (50 ns of all ranks)"),
+  EXPECT_NE(account.sentence.find("as much in each of 2 places (50 ns of all ranks)"),
+            std::string::npos)
+      << account.sentence;
+}
+
+TEST(OwnLimitsTest, OutsideTheLayersIsOnePlaceInSentenceAndTable) {
+  const auto trace = test::traceOf(
+      "run cp=1 cores=1\ngroup cp 0\n"
+      "collective rank=0 payload=scalars flow=1 group=0 time=0-30\n"
+      "collective rank=0 direction=backward payload=grads flow=2 group=0 time=30-60\n"
+      "send rank=0 peer=0 layer=1 stage=0 payload=kv flow=3 group=0 exchange=2 time=60-100\n"
+      "wait rank=0 layer=1 stage=0 payload=kv group=0 exchange=2 time=60-100\n");
+  const StepAccount account = makeStepAccount(*trace, Cursor());
+  EXPECT_NE(account.sentence.find("most of it outside the layers (60 ns of all ranks)"),
             std::string::npos)
       << account.sentence;
 }

@@ -89,22 +89,31 @@ nlohmann::json quickestJson(const std::vector<Prediction>& all, double uncertain
 }
 
 std::string strategiesText(const PlannedAnswer& answer) {
-  std::string text = "\n" + padded("strategy", 26) + padded("step", 12) + padded("exposed", 12) +
-                     padded("of step", 8) + padded("hidden", 12) +
-                     padded("received by a rank", 20) + "determined by\n";
+  std::string text = "\nMeans over the ranks that share a sequence:\n" + padded("strategy", 26) +
+                     padded("step", 12) + padded("exposed", 12) + padded("of step", 8) +
+                     padded("hidden", 12) + padded("received", 20) + "determined by\n";
   for (const Prediction& p : answer.strategies) text += rowOf(p) + "\n";
   return text + quickestText(answer.strategies, answer.assumptions.uncertainty());
 }
 
+/// Of all lengths: some strategies cannot run at each.
+std::vector<std::string> titlesOf(const LengthSweep& sweep) {
+  std::vector<std::string> titles;
+  for (const auto& strategies : sweep.at)
+    for (const Prediction& p : strategies)
+      if (std::ranges::find(titles, p.title) == titles.end()) titles.push_back(p.title);
+  return titles;
+}
+
 std::string sweepText(const LengthSweep& sweep) {
   std::string text = "\nexposed share of the step, by length\n" + padded("length", 12);
-  for (const Prediction& p : sweep.at.front()) text += padded(p.title, 26);
+  const std::vector<std::string> titles = titlesOf(sweep);
+  for (const std::string& title : titles) text += padded(title, 26);
   text += "\n";
   for (std::size_t i = 0; i < sweep.lengths.size(); ++i) {
     text += padded(describeCount(sweep.lengths[i]), 12);
-    for (const Prediction& first : sweep.at.front()) {
-      const auto same = std::find_if(sweep.at[i].begin(), sweep.at[i].end(),
-                                     [&](const Prediction& p) { return p.title == first.title; });
+    for (const std::string& title : titles) {
+      const auto same = std::ranges::find(sweep.at[i], title, &Prediction::title);
       text += padded(same == sweep.at[i].end() ? "–" : describeShare(same->exposedShare()), 26);
     }
     text += "\n";
@@ -114,7 +123,8 @@ std::string sweepText(const LengthSweep& sweep) {
            "No ring has forward hops that take time here, so there are none for it to hide.\n";
   if (sweep.ring_hides_forward_at)
     return text + "By the model a ring hides its forward hops from a length of " +
-           describeCount(*sweep.ring_hides_forward_at) + " on.\n";
+           describeCount(*sweep.ring_hides_forward_at) + " on, up to " +
+           describeCount(sweep.lengths.back()) + ".\n";
   return text + "By the model a ring does not hide its forward hops at " +
          (std::ranges::any_of(sweep.at, ringHidesForward)
               ? "the longest of these lengths, though at some shorter ones.\n"
@@ -135,7 +145,7 @@ std::string deviceSentence(const ModelAssumptions& a) {
            (a.calibration->recordings < kFewRecordings
                 ? ", which says little of others, since it was fitted to these few"
                 : "");
-  return "device: " + a.device.name + " at " + describeShare(a.efficiency) +
+  return "device: " + a.device.name + " at " + describeEfficiency(a.efficiency) +
          " of its peak rates: " + tera(a.device.matmul_flops) + " in matrix products, " +
          tera(a.device.attention_flops) + " in attention, " +
          describeDecimals(a.device.memory_bytes / 1e9, 0) + " GB/s of memory";
@@ -196,8 +206,8 @@ std::string toText(const PlannedAnswer& answer) {
                      std::to_string(run.cp) + ", " + asked.title + ", " + name(chosenBalance(run)) +
                      ", " + name(run.mask) + "\n";
   text += "A training step takes " + describeNs(asked.step_ns) +
-          ". Of it a rank stands still for " + mean(figures.attention.exposed_ns) + " (" +
-          describeShare(asked.exposedShare()) +
+          ". Of it a rank stands still on average for " + mean(figures.attention.exposed_ns) +
+          " (" + describeShare(asked.exposedShare()) +
           ") because of attention's messages: " + mean(figures.forward.exposed_ns) +
           " in forward, " + mean(figures.backward.exposed_ns) + " in backward";
   if (figures.last_hop_home.exposed_ns > 0)

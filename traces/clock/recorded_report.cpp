@@ -89,9 +89,10 @@ std::string toText(const RecordedAnswer& answer) {
           describeNs(recordedStepNs(answer)) +
           (answer.recorded.own_cores ? ", on a machine with a core for each rank"
                                      : ", where ranks shared cores or may have") +
-          ".\nOf it a rank stands still for " + meanOf(figures.attention.exposed_ns, ranks) +
-          " because of attention's messages (" + meanOf(figures.forward.exposed_ns, ranks) +
-          " in forward, " + meanOf(figures.backward.exposed_ns, ranks) + " in backward), " +
+          ".\nOf it a rank stands still on average for " +
+          meanOf(figures.attention.exposed_ns, ranks) + " because of attention's messages (" +
+          meanOf(figures.forward.exposed_ns, ranks) + " in forward, " +
+          meanOf(figures.backward.exposed_ns, ranks) + " in backward), " +
           meanOf(figures.other.exposed_ns, ranks) + " because of collectives; " +
           meanOf(figures.attention.hidden_ns, ranks) + " of messages are hidden.\n" +
           describe(limitsOf(answer)) + "\n\n";
@@ -112,7 +113,7 @@ std::string toText(const RecordedAnswer& answer) {
   if (answer.hardware.device)
     text +=
         "  that is " + answer.hardware.device->name + " at " +
-        describeShare(answer.hardware.device->efficiency) +
+        describeEfficiency(answer.hardware.device->efficiency) +
         " of its peak rates, by the time that was recorded for attention; other stages are taken "
         "to be as many times quicker\n";
   if (answer.hardware.floors != Floors{}) text += "  " + describe(answer.hardware.floors) + "\n";

@@ -76,6 +76,10 @@ std::string describe(const Link& link) {
          (link.shared ? "shared by all messages of a rank" : "one for each pair of ranks");
 }
 
+std::string describeEfficiency(double share) {
+  return describeSignificant(100 * share, 3) + " %";
+}
+
 std::string describeNs(double ns) {
   return describeDuration(std::llround(ns));
 }

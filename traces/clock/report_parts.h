@@ -19,6 +19,8 @@ nlohmann::json toJson(const StepLimits& limits);
 std::string describe(const Link& link);
 /// "each kernel takes at least 2.4 µs, each message and collective at least 8.4 µs".
 std::string describe(const Floors& floors);
+/// "60 %" of a peak, in three digits.
+std::string describeEfficiency(double share);
 /// A mean of ranks, as a duration.
 std::string meanOf(std::int64_t ns, int ranks);
 std::string describeNs(double ns);

@@ -160,7 +160,7 @@ class AccountPage : private PanelWriter {
 
   void line(const QString& what, const QString& value) {
     name(what, theme_.dim, 16);
-    number(area_.right(), 170, value, theme_.text, 16);
+    number(area_.right(), area_.width(), value, theme_.text, 16);
     y_ += 17;
   }
 

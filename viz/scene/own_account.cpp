@@ -99,7 +99,7 @@ AccountSection limitsSection(const OwnClock& clock, const traces::StepLimits& li
   if (hardware.device)
     section.rows.emplace_back(
         hardware.device->name,
-        "at " + traces::describeShare(hardware.device->efficiency) + " of its peak");
+        "at " + describeFigure(100 * hardware.device->efficiency) + " % of its peak");
   section.rows.emplace_back("least time of a kernel", floorWords(hardware.floors.kernel_us));
   section.rows.emplace_back("least time of a transfer", floorWords(hardware.floors.collective_us));
   return section;

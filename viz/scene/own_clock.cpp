@@ -189,7 +189,7 @@ std::string describe(const traces::Hardware& hardware) {
   const std::string scale = "compute ×" + describeFigure(hardware.compute_scale);
   if (hardware.device)
     parts.push_back(hardware.device->name + " at " +
-                    traces::describeShare(hardware.device->efficiency) + " of its peak (" + scale +
+                    describeFigure(100 * hardware.device->efficiency) + " % of its peak (" + scale +
                     ")");
   else if (hardware.compute_scale != 1)
     parts.push_back(scale);

@@ -113,6 +113,25 @@ class RankReader {
   Stretches exposed_, paused_, under_way_;
 };
 
+struct ExposedPlace {
+  std::string words;
+  std::int64_t exposed_ns = 0;
+};
+
+/// Each direction of each layer, and all that is outside the layers, as the table has it.
+std::vector<ExposedPlace> exposedPlaces(const StepAccount& account) {
+  std::vector<ExposedPlace> places;
+  ExposedPlace outside{"outside the layers"};
+  for (const LayerAccount& layer : account.layers)
+    if (layer.layer.isNone())
+      outside.exposed_ns += layer.exposure.exposed_ns;
+    else
+      places.push_back({"in layer " + toString(layer.layer) + " " + name(layer.direction),
+                        layer.exposure.exposed_ns});
+  places.push_back(outside);
+  return places;
+}
+
 std::string sentenceOf(const StepAccount& account) {
   const Exposure sum = account.exposure();
   const std::int64_t step = account.stepNs();
@@ -125,22 +144,14 @@ std::string sentenceOf(const StepAccount& account) {
         "; " +
         traces::describeShare(static_cast<double>(sum.exposed_ns) / static_cast<double>(step)) +
         " of the ranks' time is exposed";
-  const LayerAccount* worst = nullptr;
-  for (const LayerAccount& layer : account.layers)
-    if (!worst || layer.exposure.exposed_ns > worst->exposure.exposed_ns) worst = &layer;
-  if (!worst || worst->exposure.exposed_ns == 0) return words + ".";
-  const bool most = 2 * worst->exposure.exposed_ns > sum.exposed_ns;
-  const auto alike = std::ranges::count_if(account.layers, [&](const LayerAccount& layer) {
-    return layer.exposure.exposed_ns == worst->exposure.exposed_ns;
-  });
-  if (alike > 1)
-    return words + ", as much in each of " + std::to_string(alike) + " passes (" +
-           describeDuration(worst->exposure.exposed_ns) + " of all ranks).";
-  return words + (most ? ", most of it " : ", the largest part ") +
-         (worst->layer.isNone()
-              ? std::string("outside the layers")
-              : "in layer " + toString(worst->layer) + " " + name(worst->direction)) +
-         " (" + describeDuration(worst->exposure.exposed_ns) + " of all ranks).";
+  const auto places = exposedPlaces(account);
+  const auto worst = std::ranges::max_element(places, {}, &ExposedPlace::exposed_ns);
+  if (worst == places.end() || worst->exposed_ns == 0) return words + ".";
+  const auto alike = std::ranges::count(places, worst->exposed_ns, &ExposedPlace::exposed_ns);
+  const bool most = 2 * worst->exposed_ns > sum.exposed_ns;
+  words += alike > 1 ? ", as much in each of " + std::to_string(alike) + " places"
+                     : (most ? ", most of it " : ", the largest part ") + worst->words;
+  return words + " (" + describeDuration(worst->exposed_ns) + " of all ranks).";
 }
 
 }  // namespace
