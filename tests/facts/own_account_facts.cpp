@@ -243,9 +243,17 @@ std::int64_t betweenEvents(const OwnStep& step) {
 }
 
 void expectCaveat(const std::string& says, const OwnStep& step) {
+  const traces::Hardware& hardware = step.clock.hardware;
   std::string meant =
-      "Model, not a measurement: each stage takes the CPU or device time that was recorded for it, "
-      "each message its bytes over this link.";
+      "Model, not a measurement: each stage takes the CPU or device time that was recorded for it";
+  if (hardware.compute_scale != 1) meant += " ÷ " + viz::describeFigure(hardware.compute_scale);
+  if (hardware.floors.kernel_us > 0) meant += ", but at least the least time of its kernels";
+  meant += "; each message takes its bytes over this link";
+  if (hardware.floors.collective_us > 0) meant += ", but at least the least time of a transfer";
+  meant += ".";
+  if (hardware.device)
+    meant += " The speed of " + hardware.device->name +
+             " is that of attention; other stages are taken to be as many times quicker.";
   if (!hasOwnCores(step.trace) && betweenEvents(step) >= std::ssize(step.program().ranks))
     meant +=
         " Also assumed: what ranks did between recorded stages is left out: their cores were "

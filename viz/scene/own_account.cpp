@@ -105,6 +105,20 @@ AccountSection limitsSection(const OwnClock& clock, const traces::StepLimits& li
   return section;
 }
 
+std::string caveatOf(const traces::Hardware& hardware) {
+  std::string words =
+      "Model, not a measurement: each stage takes the CPU or device time that was recorded for it";
+  if (hardware.compute_scale != 1) words += " ÷ " + describeFigure(hardware.compute_scale);
+  if (hardware.floors.kernel_us > 0) words += ", but at least the least time of its kernels";
+  words += "; each message takes its bytes over this link";
+  if (hardware.floors.collective_us > 0) words += ", but at least the least time of a transfer";
+  words += ".";
+  if (hardware.device)
+    words += " The speed of " + hardware.device->name +
+             " is that of attention; other stages are taken to be as many times quicker.";
+  return words;
+}
+
 /// Both lengths of the step; on shared cores the recorded one is the scheduler's as well.
 AccountSection againstRecorded(const OwnClock& clock) {
   return {"RECORDED AGAINST MODEL",
@@ -129,9 +143,7 @@ StepAccount makeStepAccount(const OwnClock& clock, const std::vector<WorldRank>&
   account.sentence = sentenceOf(clock, account);
   account.sections.push_back(againstRecorded(clock));
   account.sections.push_back(limitsSection(clock, *account.limits));
-  account.caveat =
-      "Model, not a measurement: each stage takes the CPU or device time that was recorded for it, "
-      "each message its bytes over this link.";
+  account.caveat = caveatOf(clock.hardware);
   for (const std::string& note : clock.recorded->notes)
     account.caveat += " Also assumed: " + note + ".";
   return account;
