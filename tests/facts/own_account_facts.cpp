@@ -202,8 +202,8 @@ void expectLimits(const viz::StepAccount& account, const OwnStep& step) {
   const std::map<std::string, std::string> rows(section.rows.begin(), section.rows.end());
   for (const traces::Limit limit :
        {traces::Limit::kLaunch, traces::Limit::kWork, traces::Limit::kLink}) {
-    const auto row = rows.find(traces::wordsOf(limit));
-    ASSERT_EQ(row != rows.end(), limits.of(limit) > 0) << traces::wordsOf(limit);
+    const auto row = rows.find(traces::limitWords(limit));
+    ASSERT_EQ(row != rows.end(), limits.of(limit) > 0) << traces::limitWords(limit);
     if (row == rows.end()) continue;
     const auto dot = row->second.find(" · ");
     EXPECT_TRUE(saysDuration(row->second.substr(0, dot), static_cast<double>(limits.of(limit))));
@@ -211,7 +211,7 @@ void expectLimits(const viz::StepAccount& account, const OwnStep& step) {
   }
   EXPECT_EQ(rows.at("least time of a kernel") == "none", floors.kernel_us == 0);
   EXPECT_EQ(rows.at("least time of a transfer") == "none", floors.collective_us == 0);
-  EXPECT_TRUE(account.sentence.ends_with("; " + traces::verdictOf(limits) + "."));
+  EXPECT_TRUE(account.sentence.ends_with("; " + traces::limitVerdict(limits) + "."));
 }
 
 void expectSections(const viz::StepAccount& account, const OwnStep& step) {

@@ -81,7 +81,7 @@ TEST(ClockLimitsTest, WhatDeterminesAStepIsItsCriticalPath) {
   const StepLimits slow_link = limitsOf(c);
   EXPECT_EQ(slow_link.total(), replayed(c).endNs());
   EXPECT_EQ(slow_link.boundBy(), Limit::kLink);
-  EXPECT_EQ(titleOf(slow_link), "link-bound");
+  EXPECT_EQ(limitTitle(slow_link), "link-bound");
   c.hardware.link.gigabytes_per_second = 0;
   c.hardware.link.latency_us = 0;
   const StepLimits quick_link = limitsOf(c);
@@ -94,16 +94,16 @@ TEST(ClockLimitsTest, WhatDeterminesAStepIsItsCriticalPath) {
 TEST(ClockLimitsTest, NoLimitIsNamedWithoutHalfOfThePath) {
   StepLimits limits;
   EXPECT_EQ(describe(limits), "Nothing takes time in this step.");
-  EXPECT_EQ(verdictOf(limits), "nothing takes time");
+  EXPECT_EQ(limitVerdict(limits), "nothing takes time");
   EXPECT_FALSE(limits.boundBy());
   limits.ns = {50, 50, 0, 0, 0};
   EXPECT_FALSE(limits.boundBy()) << "each has half";
   EXPECT_EQ(describe(limits),
             "Bound by no single limit: kernels at their floor take 50 % of the critical path, "
             "compute 50 %.");
-  EXPECT_EQ(verdictOf(limits), "bound by no single limit");
+  EXPECT_EQ(limitVerdict(limits), "bound by no single limit");
   limits.ns = {51, 0, 0, 0, 49};
-  EXPECT_EQ(verdictOf(limits), "launch-bound (51 % of the critical path)");
+  EXPECT_EQ(limitVerdict(limits), "launch-bound (51 % of the critical path)");
 }
 
 TEST(ClockLimitsTest, RecordedStagesHaveTheKernelsOfPlannedOnes) {
@@ -188,16 +188,17 @@ std::vector<Prediction> predictionsOf(const std::vector<double>& steps_ms) {
 using Indices = std::vector<std::size_t>;
 
 TEST(ClockLimitsTest, StepsThatAreAlikeHaveNoQuickest) {
-  EXPECT_EQ(quickestOf(predictionsOf({5200, 5199, 5201}), 0.05).tied, (Indices{1, 0, 2}));
-  EXPECT_EQ(quickestOf(predictionsOf({100, 106}), 0.05).tied, Indices{0});
-  EXPECT_EQ(quickestOf(predictionsOf({100, 106}), 0.1).tied, (Indices{0, 1}));
-  EXPECT_EQ(quickestOf(predictionsOf({0, 0}), 0).tied, (Indices{0, 1}));
-  EXPECT_TRUE(quickestOf({}, 0.05).tied.empty());
-  const Quickest printed_alike = quickestOf(predictionsOf({0.00101, 0.00109}), 0.01);
+  EXPECT_EQ(quickestStrategies(predictionsOf({5200, 5199, 5201}), 0.05).tied, (Indices{1, 0, 2}));
+  EXPECT_EQ(quickestStrategies(predictionsOf({100, 106}), 0.05).tied, Indices{0});
+  EXPECT_EQ(quickestStrategies(predictionsOf({100, 106}), 0.1).tied, (Indices{0, 1}));
+  EXPECT_EQ(quickestStrategies(predictionsOf({0, 0}), 0).tied, (Indices{0, 1}));
+  EXPECT_TRUE(quickestStrategies({}, 0.05).tied.empty());
+  const Quickest printed_alike = quickestStrategies(predictionsOf({0.00101, 0.00109}), 0.01);
   EXPECT_EQ(printed_alike.tied, Indices{0}) << "1.0 and 1.1 µs";
-  EXPECT_EQ(quickestOf(predictionsOf({0.00096, 0.001}), 0.01).tied, Indices{0});
-  EXPECT_EQ(quickestOf(predictionsOf({1.06, 1.14}), 0.01).tied, (Indices{0, 1})) << "both 1.1 ms";
-  const Quickest clear = quickestOf(predictionsOf({120, 100, 300}), 0.05);
+  EXPECT_EQ(quickestStrategies(predictionsOf({0.00096, 0.001}), 0.01).tied, Indices{0});
+  EXPECT_EQ(quickestStrategies(predictionsOf({1.06, 1.14}), 0.01).tied, (Indices{0, 1}))
+      << "both 1.1 ms";
+  const Quickest clear = quickestStrategies(predictionsOf({120, 100, 300}), 0.05);
   EXPECT_EQ(clear.tied, Indices{1});
   EXPECT_EQ(clear.next, 0u);
   EXPECT_NEAR(clear.ahead, 0.2, 1e-9);

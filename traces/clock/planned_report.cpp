@@ -50,7 +50,7 @@ std::string rowOf(const Prediction& p) {
          padded(describeShare(p.exposedShare()), 8) +
          padded(meanOf(p.communication.attention.hidden_ns, p.ranks), 12) +
          padded(describeBytes(p.communication.attention.bytes / std::max(1, p.ranks)), 20) +
-         titleOf(p.limits);
+         limitTitle(p.limits);
 }
 
 std::string titlesOf(const std::vector<Prediction>& all, const std::vector<std::size_t>& which) {
@@ -66,7 +66,7 @@ std::string describeDifference(double share) {
 }
 
 std::string quickestText(const std::vector<Prediction>& all, double uncertainty) {
-  const Quickest quickest = quickestOf(all, uncertainty);
+  const Quickest quickest = quickestStrategies(all, uncertainty);
   const std::string titles = titlesOf(all, quickest.tied);
   const std::string differ = "steps that differ by " + describeDifference(quickest.spread) +
                              " (it can tell " + describeDifference(uncertainty) + ")";
@@ -82,7 +82,7 @@ std::string quickestText(const std::vector<Prediction>& all, double uncertainty)
 
 nlohmann::json quickestJson(const std::vector<Prediction>& all, double uncertainty) {
   if (all.size() < 2) return {};
-  const Quickest quickest = quickestOf(all, uncertainty);
+  const Quickest quickest = quickestStrategies(all, uncertainty);
   nlohmann::json titles = nlohmann::json::array();
   for (const std::size_t i : quickest.tied) titles.push_back(all[i].title);
   return {{"titles", titles}, {"spread", quickest.spread}, {"uncertainty", uncertainty}};

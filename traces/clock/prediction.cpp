@@ -133,7 +133,7 @@ std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& 
   return all;
 }
 
-Quickest quickestOf(const std::vector<Prediction>& all, double uncertainty) {
+Quickest quickestStrategies(const std::vector<Prediction>& all, double uncertainty) {
   Quickest quickest;
   std::vector<std::size_t> order(all.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -55,7 +55,7 @@ struct Quickest {
   double ahead = 0;                 ///< its step ÷ the shortest, minus 1
 };
 /// `uncertainty`: the share by which steps must differ. Nothing is tied without predictions.
-Quickest quickestOf(const std::vector<Prediction>& all, double uncertainty);
+Quickest quickestStrategies(const std::vector<Prediction>& all, double uncertainty);
 
 /// Whether 99 % of the time of forward KV hops is hidden, by a plain ring among these strategies.
 bool ringHidesForward(const std::vector<Prediction>& strategies);

@@ -63,7 +63,7 @@ class Tally {
 
 }  // namespace
 
-const char* wordsOf(Limit limit) {
+const char* limitWords(Limit limit) {
   constexpr std::array<const char*, kValueCount<Limit>> kWords = {
       "kernels at their floor", "compute", "memory traffic", "recorded work", "the link"};
   return kWords[static_cast<std::size_t>(limit)];
@@ -99,26 +99,26 @@ StepLimits stepLimits(const Program& program, const Hardware& hardware,
   return tally.take();
 }
 
-std::string titleOf(const StepLimits& limits) {
+std::string limitTitle(const StepLimits& limits) {
   if (limits.total() == 0) return "nothing takes time";
   const auto bound = limits.boundBy();
   return bound ? std::string(name(*bound)) + "-bound" : "mixed";
 }
 
-std::string verdictOf(const StepLimits& limits) {
+std::string limitVerdict(const StepLimits& limits) {
   const auto bound = limits.boundBy();
-  if (!bound) return limits.total() == 0 ? titleOf(limits) : "bound by no single limit";
-  return titleOf(limits) + " (" + describeShare(limits.share(*bound)) + " of the critical path)";
+  if (!bound) return limits.total() == 0 ? limitTitle(limits) : "bound by no single limit";
+  return limitTitle(limits) + " (" + describeShare(limits.share(*bound)) + " of the critical path)";
 }
 
 std::string describe(const StepLimits& limits) {
   const auto longest = longestFirst(limits);
   if (longest.empty()) return "Nothing takes time in this step.";
-  std::string text = titleOf(limits);
+  std::string text = limitTitle(limits);
   text.front() = static_cast<char>(text.front() - 'a' + 'A');
   if (!limits.boundBy()) text = "Bound by no single limit";
   for (const Limit limit : longest)
-    text += std::string(limit == longest.front() ? ": " : ", ") + wordsOf(limit) +
+    text += std::string(limit == longest.front() ? ": " : ", ") + limitWords(limit) +
             (limit != longest.front()  ? " "
              : limit == Limit::kLaunch ? " take "
                                        : " takes ") +

@@ -46,11 +46,11 @@ StepLimits stepLimits(const Program& program, const Hardware& hardware,
 /// The limits that the critical path has, the longest first.
 std::vector<Limit> longestFirst(const StepLimits& limits);
 /// "kernels at their floor", "compute", "the link".
-const char* wordsOf(Limit limit);
+const char* limitWords(Limit limit);
 /// "launch-bound", "mixed"; "nothing takes time".
-std::string titleOf(const StepLimits& limits);
+std::string limitTitle(const StepLimits& limits);
 /// "launch-bound (81 % of the critical path)", "bound by no single limit".
-std::string verdictOf(const StepLimits& limits);
+std::string limitVerdict(const StepLimits& limits);
 /// "Launch-bound: kernels at their floor take 81 % of the critical path, compute 12 %, the link
 /// 7 %."
 std::string describe(const StepLimits& limits);

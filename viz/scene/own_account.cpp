@@ -81,15 +81,16 @@ std::string sentenceOf(const OwnClock& clock, const StepAccount& account) {
   if (sum.late_ns > 0)
     words += ", " + meanOf(sum.late_ns, account.ranks.size()) + " of that for late peers";
   if (sum.hiddenShare()) words += "; " + hiddenWords(sum);
-  return words + "; " + traces::verdictOf(*account.limits) + ".";
+  return words + "; " + traces::limitVerdict(*account.limits) + ".";
 }
 
 /// The floors, the device and its efficiency, and what of the critical path they determine.
 AccountSection limitsSection(const OwnClock& clock, const traces::StepLimits& limits) {
   AccountSection section{"WHAT DETERMINES THE STEP BY THE MODEL", {}, {}};
   for (const traces::Limit limit : longestFirst(limits))
-    section.rows.emplace_back(wordsOf(limit), describeDuration(limits.of(limit)) + " · " +
-                                                  traces::describeShare(limits.share(limit)));
+    section.rows.emplace_back(
+        traces::limitWords(limit),
+        describeDuration(limits.of(limit)) + " · " + traces::describeShare(limits.share(limit)));
   if (limits.link_fixed_ns > 0)
     section.rows.emplace_back("of the link: latency, floors",
                               describeDuration(limits.link_fixed_ns) + " · " +
