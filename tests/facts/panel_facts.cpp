@@ -57,6 +57,30 @@ void expectTable(const Case& c, const Look& look) {
         << lane.name;
 }
 
+/// Compares every token of the strip under the ring with the plan, rank by rank.
+void expectStripTokens(const Case& c, const Look& look, const viz::PositionStrip& strip) {
+  ASSERT_EQ(strip.rows.size(), static_cast<std::size_t>(c.cp));
+  const bool known = c.positionsKnown(look.step, look.group);
+  for (int rank = 0; rank < c.cp; ++rank) {
+    const auto& own = c.oracle(look.step, look.group).own(rank);
+    const viz::PositionRow& row = strip.rows[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(row.rank.value(), c.worldOf(look.group, rank));
+    std::size_t local = 0;
+    for (const viz::PositionRun& run : row.runs)
+      for (std::int64_t i = 0; i < run.tokens; ++i, ++local) {
+        ASSERT_LT(local, own.size());
+        const int used = usedPosition(c, look, rank, static_cast<int>(local));
+        const int should = c.positionOf(look.step, look.group, own[local]);
+        EXPECT_EQ(run.begin + i, used);
+        EXPECT_EQ(run.wrong, known && used != should);
+        if (i == 0 && known) {
+          EXPECT_EQ(run.should_begin, should);
+        }
+      }
+    EXPECT_EQ(local, own.size()) << "rank " << rank;
+  }
+}
+
 }  // namespace
 
 void expectPositions(const Case& c, const Look& look) {
@@ -70,6 +94,7 @@ void expectPositions(const Case& c, const Look& look) {
     return;
   }
   expectTable(c, look);
+  expectStripTokens(c, look, strip);
   if (!c.positionsKnown(look.step, look.group)) {
     EXPECT_NE(says.find("not recorded"), std::string::npos);
     EXPECT_EQ(strip.wrong, 0);

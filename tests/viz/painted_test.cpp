@@ -6,6 +6,7 @@
 #include "tests/facts/drawing.h"
 #include "tests/support/campaign.h"
 #include "tests/viz/painted_facts.h"
+#include "viz/session/viewing.h"
 
 namespace ringscope::facts {
 namespace {
@@ -37,6 +38,47 @@ TEST(PaintedFactsTest, EveryNumberOnAPageIsOneOfThePlanOrTheScene) {
       SCOPED_TRACE(campaign.text() + ": " + c.text + ", " + describe(look));
       expectAllPages(c, look, campaign.random());
     }
+  }
+}
+
+/// What a session gives to all views for a cursor.
+struct Given {
+  viz::RingScene ring;
+  viz::PositionStrip positions;
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // begin and end of each training step
+  std::size_t spans = 0;
+
+  static Given by(const viz::Session& session, const viz::Cursor& cursor) {
+    const auto tracks = session.tracks(cursor.place.train_step);
+    Given given{*session.ring(cursor), *session.positions(cursor), {}, tracks->spans};
+    for (const viz::StepTrack& step : tracks->steps)
+      given.steps.emplace_back(step.begin_ns, step.end_ns);
+    return given;
+  }
+  friend bool operator==(const Given&, const Given&) = default;
+};
+
+TEST(PaintedFactsTest, NoSceneOfASessionIsOfTheTraceBefore) {
+  std::optional<Case> before;
+  for (test::Campaign campaign(20, 20261127); campaign.next();) {
+    Case c = drawnCase(campaign.random());
+    if (before) {
+      SCOPED_TRACE(campaign.text() + ": " + before->text + ", then " + c.text);
+      for (const viz::Cursor& cursor :
+           {viz::Cursor(), drawnLook(*before, campaign.random()).cursor(*before),
+            drawnLook(c, campaign.random()).cursor(c)}) {
+        viz::Viewing viewing, fresh;
+        viewing.session.open(before->trace, "before", false);
+        Given::by(viewing.session, cursor);
+        viewing.session.open(c.trace, "after", false);
+        fresh.session.open(c.trace, "after", false);
+        EXPECT_EQ(Given::by(viewing.session, cursor), Given::by(fresh.session, cursor));
+        viewing.session.grow(before->trace);
+        fresh.session.open(before->trace, "before", false);
+        EXPECT_EQ(Given::by(viewing.session, cursor), Given::by(fresh.session, cursor));
+      }
+    }
+    before = std::move(c);
   }
 }
 

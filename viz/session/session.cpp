@@ -26,7 +26,7 @@ void Session::open(std::shared_ptr<traces::Trace> trace, const QString& name, bo
   tracks_.clear();
   ++recording_;
   ++generation_;
-  ++version_;
+  dataHasChanged();
   Q_EMIT dataChanged();
   Q_EMIT stateChanged();
 }
@@ -35,16 +35,22 @@ void Session::grow(std::shared_ptr<traces::Trace> trace) {
   trace_ = std::move(trace);
   worst_ = {};
   worst_.update(*trace_);
+  if (tracks_.ofFile()) tracks_.clear();
   ++generation_;
-  ++version_;
+  dataHasChanged();
   Q_EMIT dataChanged();
 }
 
 void Session::addChunk(const traces::Chunk& chunk) {
   trace_->add(chunk);
   worst_.update(*trace_);
-  ++version_;
+  dataHasChanged();
   dirty_ = true;
+}
+
+void Session::dataHasChanged() {
+  ++data_version_;
+  ++version_;
 }
 
 void Session::publish() {
@@ -64,22 +70,16 @@ std::shared_ptr<const RingScene> Session::ring(const Cursor& cursor) const {
   // On the time axis the phase decides where the other ranks stand.
   if (key.axis == Axis::kRingStep) key.phase = 0;
   key.tensor.clear();
-  if (!ring_.scene || ring_.version != version_ || ring_.cursor != key)
-    ring_ = {version_, key,
-             std::make_shared<const RingScene>(makeRingScene(*trace_, cursor, live_))};
-  return ring_.scene;
+  return ring_.get(data(), {key, live_}, [&] { return makeRingScene(*trace_, cursor, live_); });
 }
 
 std::shared_ptr<const PositionStrip> Session::positions(const Cursor& cursor) const {
   Cursor key;
   key.group = cursor.group;
   key.place.train_step = cursor.place.train_step;
-  const bool same = positions_.scene && positions_.cursor == key &&
-                    (positions_.version == version_ || positions_.scene->complete());
-  if (!same)
-    positions_ = {version_, key,
-                  std::make_shared<const PositionStrip>(makePositionStrip(*trace_, cursor))};
-  return positions_.scene;
+  return positions_.get(
+      data(), key, [&] { return makePositionStrip(*trace_, cursor); },
+      [](const PositionStrip& strip) { return strip.complete() && strip.unknown.empty(); });
 }
 
 TimeFolds Session::pauses(WorldRank rank) const {

@@ -12,6 +12,7 @@
 #include "viz/scene/position_rows.h"
 #include "viz/scene/ring_scene.h"
 #include "viz/session/background.h"
+#include "viz/session/kept.h"
 #include "viz/session/track_store.h"
 
 namespace ringscope::viz {
@@ -41,12 +42,14 @@ class Session : public QObject {
   bool live() const { return live_; }
   void setLive(bool live);
 
-  /// Another one with every trace that is opened or read again: ids of an older one say nothing.
+  /// Changes with every trace that is opened or read again. Ids of an older trace mean nothing.
   int generation() const { return generation_; }
-  /// Another one with every recording that is opened.
+  /// Changes with every recording that is opened.
   int recording() const { return recording_; }
-  /// Another one whenever anything here is: what was made from an older one is stale.
+  /// Changes with everything that this class tells: a value from an older version is stale.
   std::uint64_t version() const { return version_; }
+  /// Identifies the trace on show and how much of it there is, for whoever keeps what it computed.
+  DataStamp data() const { return {generation_, data_version_}; }
 
   /// Several views draw these; each is made once for a cursor and the data.
   std::shared_ptr<const RingScene> ring(const Cursor& cursor) const;
@@ -54,7 +57,7 @@ class Session : public QObject {
 
   /// What happened when, for a training step as good as it is known.
   std::shared_ptr<const Tracks> tracks(std::int32_t train_step) const {
-    return tracks_.tracks(*trace_, live_, version_, train_step);
+    return tracks_.tracks(*trace_, live_, data(), train_step);
   }
   /// Of a recording with many events, reads all of them off this thread.
   void readTracks(const QString& path) { tracks_.open(*trace_, path); }
@@ -80,12 +83,13 @@ class Session : public QObject {
   void stateChanged();
 
  private:
-  template <typename Scene>
-  struct Kept {
-    std::uint64_t version = 0;
+  /// A ring scene also depends on whether the run is live.
+  struct RingKey {
     Cursor cursor;
-    std::shared_ptr<const Scene> scene;
+    bool live = false;
+    friend bool operator==(const RingKey&, const RingKey&) = default;
   };
+  void dataHasChanged();
 
   std::shared_ptr<traces::Trace> trace_;
   traces::WorstDiffs worst_;
@@ -95,10 +99,10 @@ class Session : public QObject {
   bool dirty_ = false;
   int generation_ = 0;
   int recording_ = 0;
-  std::uint64_t version_ = 1;
+  std::uint64_t version_ = 1, data_version_ = 1;
   std::optional<traces::Diagnosis> diagnosis_;
-  mutable Kept<RingScene> ring_;
-  mutable Kept<PositionStrip> positions_;
+  mutable Kept<RingKey, RingScene> ring_;
+  mutable Kept<Cursor, PositionStrip> positions_;
   mutable TrackStore tracks_;
   Background background_;
 };

@@ -40,7 +40,7 @@ bool TrackStore::hasFewEvents(const traces::Trace& trace) {
 void TrackStore::clear() {
   whole_.reset();
   some_.reset();
-  whole_version_ = some_version_ = 0;
+  whole_data_ = some_data_ = {};
   some_step_ = -1;
   reading_ = from_file_ = false;
   background_.cancel("tracks");
@@ -69,18 +69,18 @@ bool TrackStore::soon(bool live) const {
 }
 
 std::shared_ptr<const Tracks> TrackStore::tracks(const traces::Trace& trace, bool live,
-                                                 std::uint64_t version, std::int32_t train_step) {
+                                                 const DataStamp& data, std::int32_t train_step) {
   if (from_file_) return whole_;
   if (!live && hasFewEvents(trace)) {
-    if (!whole_ || whole_version_ != version) whole_ = makeTracks(trace);
-    whole_version_ = version;
+    if (!whole_ || whole_data_ != data) whole_ = makeTracks(trace);
+    whole_data_ = data;
     return whole_;
   }
-  if (some_ && some_step_ == train_step && (some_version_ == version || !live || soon(live)))
-    return some_;
+  const bool same = some_ && some_step_ == train_step && some_data_.generation == data.generation;
+  if (same && (some_data_ == data || soon(live))) return some_;
   some_ = makeTracks(trace, train_step - 1, train_step + 1);
   some_step_ = train_step;
-  some_version_ = version;
+  some_data_ = data;
   since_some_.start();
   return some_;
 }

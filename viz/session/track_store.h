@@ -9,6 +9,7 @@
 
 #include "viz/scene/tracks.h"
 #include "viz/session/background.h"
+#include "viz/session/kept.h"
 
 namespace ringscope::viz {
 
@@ -20,8 +21,9 @@ class TrackStore : public QObject {
  public:
   explicit TrackStore(QObject* parent = nullptr);
 
-  /// As good as there are for this training step. `version`: of the session's data.
-  std::shared_ptr<const Tracks> tracks(const traces::Trace& trace, bool live, std::uint64_t version,
+  /// Returns the tracks of the whole recording, or while they are not known those round this
+  /// training step. `data` identifies `trace`.
+  std::shared_ptr<const Tracks> tracks(const traces::Trace& trace, bool live, const DataStamp& data,
                                        std::int32_t train_step);
   /// Forgets what there was, and reads the file when it has too many events to be read at once.
   void open(const traces::Trace& trace, const QString& path);
@@ -41,7 +43,7 @@ class TrackStore : public QObject {
   bool soon(bool live) const;
 
   std::shared_ptr<const Tracks> whole_, some_;
-  std::uint64_t whole_version_ = 0, some_version_ = 0;
+  DataStamp whole_data_, some_data_;  // from which whole_ and some_ were made
   std::int32_t some_step_ = -1;
   QElapsedTimer since_some_;
   bool reading_ = false, from_file_ = false;

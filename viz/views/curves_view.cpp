@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <QElapsedTimer>
 #include <QHelpEvent>
 #include <QMouseEvent>
-#include <QTimer>
 #include <QToolTip>
 
 #include "viz/paint/curves_painter.h"
+#include "viz/views/live_throttle.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
@@ -18,21 +17,12 @@ class CurvesView : public View {
       : View(viewing, "Curves: loss, gradient norm, verdicts, speed and memory over training steps",
              parent) {
     setMouseTracking(true);
-    late_.setSingleShot(true);
-    connect(&late_, &QTimer::timeout, this, [this] { guard([this] { make(); }); });
   }
 
  protected:
   /// The viewed step is drawn over the scene.
   Cursor watched(Cursor) const override { return Cursor(); }
-  /// A live run brings more every frame: twice a second is enough.
-  void refresh() override {
-    constexpr int kBetween = 500;  // milliseconds
-    const bool soon =
-        viewing_.session.live() && since_made_.isValid() && since_made_.elapsed() < kBetween;
-    if (!soon) return make();
-    if (!late_.isActive()) late_.start(kBetween - static_cast<int>(since_made_.elapsed()));
-  }
+  void refresh() override { throttle_.request(); }
   void moved() override {
     describe(scene_.note.empty() ? describeStep(scene_, cursor().place.train_step) : scene_.note);
     update();
@@ -65,14 +55,12 @@ class CurvesView : public View {
 
  private:
   void make() {
-    since_made_.start();
     scene_ = makeCurvesScene(viewing_.session.trace());
     moved();
   }
 
   CurvesScene scene_;
-  QElapsedTimer since_made_;
-  QTimer late_;
+  LiveThrottle throttle_{this, viewing_.session, [this] { guard([this] { make(); }); }};
 };
 
 }  // namespace

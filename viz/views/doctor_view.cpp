@@ -80,9 +80,11 @@ class DoctorView : public View {
 
  protected:
   Cursor watched(Cursor) const override { return {}; }
+  void startOver() override { starts_over_ = true; }
   void refresh() override {
     DoctorScene scene = makeDoctorScene(viewing_.session.diagnosis(), viewing_.session.live());
-    const bool same = scene == scene_;
+    const bool same = scene == scene_ && !starts_over_;
+    starts_over_ = false;
     scene_ = std::move(scene);
     list_->setVisible(scene_.note.empty());
     describe(scene_.note);
@@ -170,7 +172,8 @@ class DoctorView : public View {
   QListView* list_;
   ExplanationPane* pane_;
   DoctorScene scene_;
-  bool stale_ = false;  // the explanation is of another theme, and nobody sees it
+  bool starts_over_ = false;  // the picture beside a finding is of another recording
+  bool stale_ = false;        // the explanation is of another theme, and nobody sees it
 };
 
 }  // namespace

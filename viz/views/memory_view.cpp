@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <QElapsedTimer>
 #include <QMouseEvent>
 #include <QPixmap>
-#include <QTimer>
 
 #include "viz/paint/memory_painter.h"
+#include "viz/views/live_throttle.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {
@@ -14,10 +13,7 @@ namespace {
 class MemoryView : public View {
  public:
   MemoryView(Viewing& viewing, QWidget* parent)
-      : View(viewing, "Memory: bytes of the selected rank by category, peak and law", parent) {
-    late_.setSingleShot(true);
-    connect(&late_, &QTimer::timeout, this, [this] { guard([this] { make(); }); });
-  }
+      : View(viewing, "Memory: bytes of the selected rank by category, peak and law", parent) {}
 
  protected:
   Cursor watched(Cursor cursor) const override {
@@ -26,13 +22,8 @@ class MemoryView : public View {
     seen.rank = cursor.rank;
     return seen;
   }
-  /// A live run brings more every frame, and charts are slow to draw: twice a second is enough.
   void refresh() override {
-    constexpr int kBetween = 500;  // milliseconds
-    const bool soon = viewing_.session.live() && since_made_.isValid() &&
-                      since_made_.elapsed() < kBetween && scene_.rank == cursor().rank;
-    if (!soon) return make();
-    if (!late_.isActive()) late_.start(kBetween - static_cast<int>(since_made_.elapsed()));
+    scene_.rank == cursor().rank ? throttle_.request() : throttle_.makeNow();
   }
   void moved() override {
     instant_ = viewing_.navigator.instant();
@@ -60,7 +51,6 @@ class MemoryView : public View {
 
  private:
   void make() {
-    since_made_.start();
     MemoryScene scene =
         makeMemoryScene(viewing_.session.trace(), cursor(), viewing_.session.pauses(cursor().rank));
     if (scene != scene_) picture_ = QPixmap();
@@ -72,8 +62,7 @@ class MemoryView : public View {
   MemoryScene scene_;
   std::int64_t instant_ = 0;  // that is viewed
   QPixmap picture_;           // of the scene, without the viewed instant; null: to be drawn
-  QElapsedTimer since_made_;
-  QTimer late_;
+  LiveThrottle throttle_{this, viewing_.session, [this] { guard([this] { make(); }); }};
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ class MergeView : public View {
     cursor.axis = Axis::kRingStep;
     return cursor;
   }
+  void startOver() override { row_ = {}; }
   void refresh() override {
     scene_ = {};
     scene_ = makeMergeScene(viewing_.session.trace(), cursor(), row_);

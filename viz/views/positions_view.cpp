@@ -23,6 +23,7 @@ class PositionsView : public View {
     seen.place.train_step = cursor.place.train_step;
     return seen;
   }
+  void startOver() override { first_ = 0; }
   void refresh() override {
     scene_ = makePositionsScene(viewing_.session.trace(), cursor(),
                                 viewing_.session.positions(cursor()));

@@ -68,6 +68,8 @@ class QueryView : public View {
     seen.place = cursor.place;
     return seen;
   }
+  /// The same path may hold another recording by now.
+  void startOver() override { asked_.clear(); }
   void refresh() override {
     if (asked_ != viewing_.session.path()) {
       asked_ = viewing_.session.path();

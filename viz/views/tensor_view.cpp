@@ -33,6 +33,7 @@ class TensorView : public View {
     cursor.axis = Axis::kRingStep;
     return cursor;
   }
+  void startOver() override { lead_.clear(); }
   void refresh() override {
     const auto& live = viewing_.live.tensors();
     list_->show(makeTensorRows(viewing_.session.trace(), cursor(), list_->filter(),

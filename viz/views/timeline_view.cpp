@@ -12,11 +12,6 @@
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {
-namespace {
-
-constexpr int kBetween = 500;  // milliseconds between two makings of a live run's chart
-
-}  // namespace
 
 TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
     : View(viewing, "Timeline: a lane a rank, from the whole run to nanoseconds", parent) {
@@ -24,8 +19,6 @@ TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
   setMouseTracking(true);
   makeAxes();
   makeBar();
-  late_.setSingleShot(true);
-  connect(&late_, &QTimer::timeout, this, [this] { makeChart(); });
   reading_.setInterval(200);
   connect(&reading_, &QTimer::timeout, this, [this] { update(); });
 }
@@ -61,12 +54,8 @@ Cursor TimelineView::watched(Cursor cursor) const {
   return seen;
 }
 
-/// A live run brings more every frame.
 void TimelineView::refresh() {
-  const bool soon = viewing_.session.live() && since_made_.isValid() &&
-                    since_made_.elapsed() < kBetween && recording_ == viewing_.session.recording();
-  if (!soon) return makeChart();
-  if (!late_.isActive()) late_.start(kBetween - static_cast<int>(since_made_.elapsed()));
+  throttle_.request();
 }
 
 TimeWindow TimelineView::all() const {
@@ -80,7 +69,6 @@ TimeWindow TimelineView::stepWindow() const {
 }
 
 void TimelineView::makeChart() {
-  since_made_.start();
   const Session& session = viewing_.session;
   const bool other = recording_ != session.recording(),
              read_again = generation_ != session.generation();

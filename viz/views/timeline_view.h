@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPixmap>
@@ -14,6 +13,7 @@
 #include "viz/scene/track_search.h"
 #include "viz/session/clock_replay.h"
 #include "viz/views/clock_box.h"
+#include "viz/views/live_throttle.h"
 #include "viz/views/timeline_page.h"
 #include "viz/views/view.h"
 
@@ -119,8 +119,8 @@ class TimelineView : public View {
   Cursor account_of_;
   std::uint64_t account_version_ = 0;
   bool fits_step_ = true;  // nobody has zoomed since F
-  QElapsedTimer since_made_;
-  QTimer late_, reading_;
+  LiveThrottle throttle_{this, viewing_.session, [this] { makeChart(); }};
+  QTimer reading_;
   ClockReplay replay_;
   RecordedStep devices_of_, account_step_;         // of which the box's devices and the account are
   std::shared_ptr<const OwnClock> account_clock_;  // that the account is of

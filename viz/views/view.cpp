@@ -42,6 +42,11 @@ void View::follow() {
   const Made now{viewing_.session.version(), watched(cursor())};
   if (made_ == now) return moved();
   made_ = now;
+  if (recording_ != viewing_.session.recording()) {
+    recording_ = viewing_.session.recording();
+    scroll_ = 0;
+    startOver();
+  }
   renew();
 }
 

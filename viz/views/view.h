@@ -32,6 +32,8 @@ class View : public QWidget {
  protected:
   /// Makes the scene anew and asks for painting.
   virtual void refresh() = 0;
+  /// Forgets what the user chose in the recording before: another one has been opened.
+  virtual void startOver() {}
   /// Draws what refresh() has kept, and reads nothing else but the cursor's phase and the view's
   /// own state. `dirty`: what has to be drawn, where the rest is there already; empty: all.
   virtual void paint(QPainter& painter, const QRectF& page, const QRegion& dirty) = 0;
@@ -89,6 +91,7 @@ class View : public QWidget {
   void paintScrollBar(QPainter& painter) const;
 
   std::optional<Made> made_;  // what the kept scene was made from
+  int recording_ = 0;         // that the user's choices here are of
   QString problem_;           // why there is no scene; empty where there is one
   double scroll_ = 0;         // of the page's top above the view's
   bool shows_focus_ = false;
