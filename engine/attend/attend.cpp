@@ -205,6 +205,13 @@ void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
     unpackNumbers(numbers[r], outcome.hops[r], outcome.work[r]);
 }
 
+/// Of the tokens without padding.
+MergedBlocks mergedBlocks(const AttendSetup& setup, const Mask& mask, const Padding& padding) {
+  const auto all = MergedBlocks::of(setup.layout.joined(setup.run.ulysses), mask);
+  return {padding.unpadded(all.of_keys, 0), padding.unpadded(all.row_parts, 0),
+          padding.unpadded(all.key_parts, 0)};
+}
+
 }  // namespace
 
 AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate,
@@ -259,6 +266,7 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
           padding.unpadded(seams.joined(shards[name], kSeqDim, setup.layout), kSeqDim);
   if (const auto& parts = shards[kSinkGradient]; parts.front().defined())
     outcome.tensors[kSinkGradient] = at::stack(parts).sum(0).to(input.sinks.scalar_type());
+  outcome.blocks = mergedBlocks(setup, declared, padding);
   if (!options.memory || config.fromEnvironment()) return outcome;
   for (const WorldRank rank : options.mesh.ranks())
     outcome.peak_bytes.push_back(options.memory->peak(rank).bytes);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/attention/strategies/registry.h"
+#include "engine/verify/merged_blocks.h"
 #include "traces/recording/recorder.h"
 
 namespace ringscope::engine {
@@ -66,6 +67,7 @@ struct AttendOutcome {
   std::vector<std::int64_t> work;                         ///< per rank: (query, key) pairs a head
   std::vector<std::int64_t> peak_bytes;                   ///< per rank; empty: not tracked
   traces::Device device = traces::Device::kCpu;           ///< where attention was computed
+  std::optional<MergedBlocks> blocks;                     ///< nullopt: one block
 };
 
 /// Runs forward and backward under context parallelism on cp rank threads. `recorder` may be null.

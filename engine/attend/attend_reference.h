@@ -10,9 +10,11 @@ namespace ringscope::engine {
 /// errors are to be expected in each row.
 struct AttendReference {
   /// With `fp8`, of q, k and v as e4m3 holds them. `stored_out`: the out that backward began with;
-  /// undefined: that of each. `where`: on which one device.
+  /// undefined: that of each. `where`: on which one device. `blocks`: what was merged; nullopt: one
+  /// block.
   AttendReference(const AttendInput& in, bool fp8, const at::Tensor& stored_out = {},
-                  traces::Device where = traces::Device::kCpu);
+                  traces::Device where = traces::Device::kCpu,
+                  const std::optional<MergedBlocks>& blocks = {});
 
   LayerAttention exact, one_device;
   AttentionVariance variance;

@@ -23,7 +23,7 @@ traces::DiffRecord recordOf(const char* tensor, traces::Direction direction) {
 }  // namespace
 
 AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tensor& stored_out,
-                                 traces::Device where) {
+                                 traces::Device where, const std::optional<MergedBlocks>& blocks) {
   LayerAttention inputs = asUsed({in.q, in.k, in.v, stored_out, {}, in.dout, {}, {}, {}}, fp8);
   inputs.sinks = in.sinks;
   ReferenceAttention reference(in.mask, in.scale, in.sinks);
@@ -31,12 +31,13 @@ AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tens
   device.setSinks(in.sinks);
   exact = attended(reference, inputs);
   one_device = attended(device, inputs);
-  variance = attentionVariance(exact, in.mask, in.scale, in.q.scalar_type());
+  variance = attentionVariance(exact, in.mask, blocks ? *blocks : MergedBlocks::whole(in.q.size(2)),
+                               in.scale, in.q.scalar_type());
 }
 
 std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const AttendOutcome& outcome,
                                              bool fp8) {
-  const AttendReference is(in, fp8, outcome.tensors.at("out"), outcome.device);
+  const AttendReference is(in, fp8, outcome.tensors.at("out"), outcome.device, outcome.blocks);
   std::optional<QuantisationError> quantisation;
   if (fp8) {
     ReferenceAttention exact(in.mask, in.scale, in.sinks);

@@ -19,10 +19,25 @@ std::int64_t bytesToSum(const LlamaWeights& weights) {
   return static_cast<std::int64_t>(bytes);
 }
 
+/// The gradients in a flat tensor, copied.
+Gradients copiesOf(const at::Tensor& joined, const LlamaWeights& weights) {
+  const MemoryScope memory(MemoryCategory::kVerify);
+  Gradients copies;
+  std::int64_t offset = 0;
+  for (const std::string& name : weights.names()) {
+    const at::Tensor& parameter = weights[name];
+    copies[name] =
+        joined.slice(0, offset, offset + parameter.numel()).view(parameter.sizes()).clone();
+    offset += parameter.numel();
+  }
+  return copies;
+}
+
 }  // namespace
 
 Gradients syncGradients(const LlamaWeights& weights, const LlamaSlices& slices,
-                        RankContext& context, const traces::Place& place, double max_norm) {
+                        RankContext& context, const traces::Place& place, double max_norm,
+                        Gradients* own) {
   StageScope scope(context.observer, traces::EventKind::kGradSync, place, traces::WorldRank::none(),
                    {.bytes = bytesToSum(weights)});
   scope.event().payload = traces::Payload::kGrads;
@@ -40,6 +55,7 @@ Gradients syncGradients(const LlamaWeights& weights, const LlamaSlices& slices,
   const std::int64_t before = ranks.reducedBytes();
   const SeamPlace at = context.seamPlace(place);
   context.seams.gradients.local(at, joined, max_norm);
+  if (own) *own = copiesOf(joined, weights);
   context.seams.gradients.reduce(at, context.groups, joined);
   scope.event().bytes = ranks.reducedBytes() - before;
   Gradients gradients;

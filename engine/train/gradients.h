@@ -10,8 +10,10 @@ namespace ringscope::engine {
 
 /// Sums all gradients over the dp × cp ranks as one flat message, by the context's seam. The loss
 /// is divided by the targets of all of them before backward, so the sum is the average by targets.
-/// `max_norm`: to which the sums will be clipped.
+/// `max_norm`: to which the sums will be clipped. `own`, unless null, takes this rank's own
+/// gradients before they are summed.
 Gradients syncGradients(const LlamaWeights& weights, const LlamaSlices& slices,
-                        RankContext& context, const traces::Place& place, double max_norm);
+                        RankContext& context, const traces::Place& place, double max_norm,
+                        Gradients* own = nullptr);
 
 }  // namespace ringscope::engine

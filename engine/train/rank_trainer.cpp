@@ -98,8 +98,8 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   result.loss = seams.loss.logged(at, own_loss, reduced);
   model_.backward(reduced.scale);
   recordAttention(train_step);
-  gradients_ =
-      syncGradients(weights_, slices_, context_, afterLayers(train_step), setup_.run.max_norm);
+  gradients_ = syncGradients(weights_, slices_, context_, afterLayers(train_step),
+                             setup_.run.max_norm, setup_.run.verify ? &own_gradients_ : nullptr);
   for (const auto& [name, grad] : gradients_)
     observer.tensor({TensorKind::kGradient, name}, afterLayers(train_step), grad);
   return result;
@@ -251,11 +251,8 @@ void RankTrainer::recordIntent(std::int32_t train_step) {
 }
 
 RankStep RankTrainer::report(const Result& result) const {
-  return {model_.attention(),
-          result.logits.detach(),
-          model_.rotary().cos,
-          model_.rotary().sin,
-          {gradients_}};
+  return {model_.attention(),  result.logits.detach(), model_.rotary().cos,
+          model_.rotary().sin, {gradients_},           {own_gradients_}};
 }
 
 RankTrainer::Clipped RankTrainer::update(std::int32_t train_step) {

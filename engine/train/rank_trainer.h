@@ -79,7 +79,7 @@ class RankTrainer {
   TensorParallel tp_;
   LlamaSlices slices_;
   LlamaWeights weights_;
-  Gradients gradients_;
+  Gradients gradients_, own_gradients_;
   ShardLayout layout_;  // of this rank's sequences, in this step
   StepAttention attention_;
   LlamaModel model_;

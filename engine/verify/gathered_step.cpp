@@ -28,6 +28,10 @@ constexpr Field kFields[] = {
     {&LayerAttention::dv, Heads::kKeyValueGradient},
 };
 
+/// What a step has of each parameter.
+constexpr std::vector<std::map<std::string, at::Tensor>> RankStep::*kByParameter[] = {
+    &RankStep::gradients, &RankStep::own_gradients};
+
 at::Tensor joined(const std::vector<at::Tensor>& parts, std::int64_t dim) {
   return parts.size() == 1 ? parts.front() : at::cat(parts, dim);
 }
@@ -100,7 +104,8 @@ std::vector<at::Tensor> tensorsOf(const RankStep& step) {
   for (const LayerAttention& layer : step.layers)
     for (const Field& field : fieldsOf(layer)) tensors.push_back(layer.*field.tensor);
   tensors.insert(tensors.end(), {step.logits, step.cos, step.sin});
-  for (const auto& [name, gradient] : step.gradients.front()) tensors.push_back(gradient);
+  for (const auto field : kByParameter)
+    for (const auto& [name, gradient] : (step.*field).front()) tensors.push_back(gradient);
   return tensors;
 }
 
@@ -127,15 +132,16 @@ std::vector<RankStep> gatherStep(MeshGroups& groups, const RankStep& mine,
       steps[cp.index()].*tensor = joinedShard(mesh, cp, *of_ranks, tensor == &RankStep::logits);
     ++of_ranks;
   }
-  for (const auto& [name, gradient] : mine.gradients.front()) {
-    for (const GroupRank cp : everyRank(mesh.cp)) {
-      steps[cp.index()].gradients.resize(static_cast<std::size_t>(mesh.dp));
-      for (const GroupRank dp : everyRank(mesh.dp))
-        steps[cp.index()].gradients[dp.index()][name] =
-            joinedGradient(mesh, dp, cp, name, *of_ranks, model);
+  for (const auto field : kByParameter)
+    for (const auto& [name, gradient] : (mine.*field).front()) {
+      for (const GroupRank cp : everyRank(mesh.cp)) {
+        auto& of_dp_ranks = steps[cp.index()].*field;
+        of_dp_ranks.resize(static_cast<std::size_t>(mesh.dp));
+        for (const GroupRank dp : everyRank(mesh.dp))
+          of_dp_ranks[dp.index()][name] = joinedGradient(mesh, dp, cp, name, *of_ranks, model);
+      }
+      ++of_ranks;
     }
-    ++of_ranks;
-  }
   return steps;
 }
 

@@ -41,8 +41,10 @@ std::optional<RowVariance> projectionVariance(const std::string& parameter,
       const RowVariance& v = variances[layer.index()].*projection.variance;
       const std::int64_t width = (exact.layers[layer.index()].*projection.gradient).size(3);
       const double scale = weight ? exact.input_squares[layer.index()] : 1;
-      return RowVariance{ofRows(v.spread, width, scale), ofRows(v.terms, width, scale),
-                         ofRows(v.single, width, scale), ofRows(v.merging, width, scale)};
+      RowVariance rows{ofRows(v.spread, width, scale), ofRows(v.terms, width, scale),
+                       ofRows(v.single, width, scale), ofRows(v.merging, width, scale)};
+      if (v.adding.defined()) rows.adding = ofRows(v.adding, width, scale);
+      return rows;
     }
   return std::nullopt;
 }

@@ -64,7 +64,10 @@ RowVariance plainVariance(const at::Tensor& reference_norms, at::ScalarType type
 RowVariance expectedOf(const at::Tensor& norms, at::ScalarType type, const RowVariance* variance) {
   RowVariance expected = plainVariance(norms, type);
   if (!variance) return expected;
-  return {expected.spread + variance->spread, variance->terms, variance->single, variance->merging};
+  RowVariance both{expected.spread + variance->spread, variance->terms, variance->single,
+                   variance->merging};
+  both.adding = variance->adding;
+  return both;
 }
 
 /// How much larger one device's errors are in each row's neighbourhood than was expected; as a
@@ -87,6 +90,10 @@ std::vector<double> measuredFactors(const Wide& device_errors, const RowVariance
   return of_row;
 }
 
+std::optional<Wide> wideOf(const at::Tensor& t) {
+  return t.defined() ? std::optional<Wide>(t) : std::nullopt;
+}
+
 /// The 2-norm of D independent errors stays below (1 + λ / √D) of its root mean square with the
 /// probability with which one number stays below 1 + λ: λ = 5 is passed once in a billion rows.
 /// A tenth is left for what the expectation gets wrong within a tile. Errors that are of the size
@@ -100,7 +107,7 @@ at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, doubl
                     double slack) {
   const Wide errors(device_errors), spread(v.spread), terms(v.terms), single(v.single),
       merging(v.merging);
-  const std::optional<Wide> tiles = v.tiles.defined() ? std::optional<Wide>(v.tiles) : std::nullopt;
+  const std::optional<Wide> tiles = wideOf(v.tiles), adding = wideOf(v.adding);
   const double average = 1 + 5 / std::sqrt(width),
                of_elements = 1 + 4 / std::sqrt(std::max(1.0, width / 3));
   const double most_spread = slack * kSpreadSlack * average,
@@ -112,8 +119,8 @@ at::Tensor limitsOf(const at::Tensor& device_errors, const RowVariance& v, doubl
   const std::vector<double> factors = measuredFactors(errors, v);
   for (std::int64_t i = 0; i < errors.size(); ++i) {
     const double factor = factors[static_cast<std::size_t>(i)];
-    const double of_tiles = tiles ? (*tiles)[i] : 0;
-    of_row[i] = std::sqrt(most_spread * most_spread * factor * (spread[i] - of_tiles) +
+    const double of_tiles = tiles ? (*tiles)[i] : 0, of_sums = adding ? (*adding)[i] : 0;
+    of_row[i] = std::sqrt(most_spread * most_spread * (factor * (spread[i] - of_tiles) + of_sums) +
                           most_tiles * most_tiles * factor * of_tiles +
                           most_terms * most_terms * factor * terms[i] +
                           most_single * most_single * (factor * single[i] + merging[i]) +
@@ -149,6 +156,7 @@ at::Tensor parameterLimits(const at::Tensor& reference, const at::Tensor& device
   const RowVariance v = expectedOf(of_device.norms, device.scalar_type(), variance);
   const Wide errors(of_device.errors), spread(v.spread), terms(v.terms), single(v.single),
       merging(v.merging);
+  const std::optional<Wide> adding = wideOf(v.adding);
   const std::vector<double> factors = measuredFactors(errors, v);
   const auto squared = [](double x) { return x * x; };
   const auto own = [&](std::int64_t i) {
@@ -161,8 +169,8 @@ at::Tensor parameterLimits(const at::Tensor& reference, const at::Tensor& device
   at::Tensor limits = at::empty(of_device.errors.sizes(), at::kDouble);
   auto* of_row = limits.data_ptr<double>();
   for (std::int64_t i = 0; i < errors.size(); ++i) {
-    const double near =
-        factors[static_cast<std::size_t>(i)] * (spread[i] + terms[i] + single[i]) + merging[i];
+    const double near = factors[static_cast<std::size_t>(i)] * (spread[i] + terms[i] + single[i]) +
+                        merging[i] + (adding ? (*adding)[i] : 0);
     of_row[i] = std::sqrt(squared(near_slack) * near + squared(kWholeSlack) * whole +
                           squared(kOwnSlack) * own(i));
   }

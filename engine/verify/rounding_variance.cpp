@@ -30,9 +30,21 @@
 // what they become. Of block b with the weight w that is Σw²s²|out_b|², as much as storing out
 // where one block has nearly all weight.
 //
-// Merging rounds the lse of two blocks, 0.41·u·lse each: a block's weight is off by √2 times that,
-// and out with it by Σp²(1 − p)|v|², P of the backward pass by the merged lse's
-// own rounding.
+// Merging a block into a row's running result leaves a share S of the row's final weight behind,
+// and every error so far goes on into the end by that share. Of each merge (merge.cpp):
+//   lse      rounded to 0.41·u·lse, so Σ S²·0.41²u²(1 + lse²) in all, and as much once for the
+//            blocks' own. A running lse that is off moves weight between what was merged before
+//            and what follows, which is S(1 − S)·Σp²(1 − p)|v|² of out for terms of any direction.
+//   weights  their sum lies between 1 and 2 and is off by u/√3, the larger quotient by u/(2√3): the
+//            two weights together are off by the square 5u²/12, which scales the partial result. As
+//            these are exact and not means over numbers, 6 times their root is enough, not 8.
+//   out      product and sum, 0.41·u of each element of the partial result, each.
+// The partial result's square is S²|out|² + S(1 − S)·Σp²|v|²: terms of one direction grow as S
+// does, others as its root. Σ S² is n/3 for n blocks of one weight and up to n where the first
+// block has nearly all of it; merged_blocks.h takes it from the row's weights.
+// P of the backward pass is off by the errors of the lse. dq, dk and dv are sums of n parts more,
+// 0.41·u of each partial sum, of which the square is at most that of the end and a quarter of that
+// of the terms.
 //
 // All of it is computed in units of u² and of max|dout|, so that fp32 holds it.
 #include "engine/verify/rounding_variance.h"
@@ -40,11 +52,9 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
-#include <limits>
 
-#include "engine/attention/reference.h"
-#include "engine/tensors/wide.h"
 #include "engine/verify/error_measure.h"
+#include "engine/verify/pair_sizes.h"
 #include "engine/verify/storing_error.h"
 #include "engine/verify/tile_roundings.h"
 
@@ -54,14 +64,11 @@ namespace {
 constexpr std::int64_t kRowsAtOnce = 256;
 constexpr double kRms = 0.41;
 constexpr double kLanes = 8;
+/// What a merge's weights are off by, held to 6 of their root mean squares where others have 8.
+constexpr double kWeights = 5.0 / 12 * (6.0 / 8) * (6.0 / 8);
 /// The relative error of the quick exponential: at most 1.04e-4, measured over arguments from 0 to
 /// -3 and 2 to 513 keys.
 constexpr double kQuickExp = 1.1e-4;
-
-/// Squares of the 2-norms of rows: [..., D] to [...].
-at::Tensor rowSquares(const at::Tensor& t) {
-  return at::square(t).sum(-1);
-}
 
 /// [B, H, rows, keys] times the columns [B, H, keys] as one product; a tensor [B, H, rows] each.
 std::vector<at::Tensor> weighted(const at::Tensor& matrix, const std::vector<at::Tensor>& columns) {
@@ -75,63 +82,10 @@ void addTo(std::vector<at::Tensor>& sums, const std::vector<at::Tensor>& parts) 
     sums[i] = sums[i].defined() ? sums[i] + parts[i] : parts[i].to(at::kDouble);
 }
 
-/// The inputs and results of one attention in fp32, dout in units of its largest element.
-struct Operands {
-  Operands(const LayerAttention& exact, const Mask& of_mask, double of_scale)
-      : mask(of_mask),
-        scale2(of_scale * of_scale),
-        scale(of_scale),
-        group(static_cast<double>(exact.q.size(1)) / static_cast<double>(exact.k.size(1))),
-        has_sinks(exact.sinks.defined()),
-        dout_size(std::max(exact.dout.abs().max().item<double>(), 1e-300)),
-        q(exact.q.cpu().to(at::kFloat)),
-        k(perQueryHead(exact.k, exact.q.size(1))),
-        v(perQueryHead(exact.v, exact.q.size(1))),
-        dout((exact.dout.cpu().to(at::kDouble) / dout_size).to(at::kFloat)),
-        out(exact.out.cpu().to(at::kFloat)),
-        lse(exact.lse.cpu().to(at::kFloat)),
-        k2(rowSquares(k)),
-        v2(rowSquares(v)) {}
-
-  /// [B, Hkv, S, D] to [B, Hq, S, D]
-  static at::Tensor perQueryHead(const at::Tensor& t, std::int64_t heads) {
-    return t.cpu().to(at::kFloat).repeat_interleave(heads / t.size(1), 1);
-  }
-
-  const Mask& mask;
-  double scale2, scale;
-  double group;  ///< query heads of a key head
-  bool has_sinks;
-  double dout_size;
-  at::Tensor q, k, v, dout, out, lse, k2, v2;
-};
-
-/// What a block of query rows and all keys know of each other: [B, H, rows, keys].
-struct PairSizes {
-  PairSizes(const Operands& in, std::int64_t row, std::int64_t rows) {
-    const auto part = [&](const at::Tensor& t) { return t.slice(2, row, row + rows); };
-    const at::Tensor refused = refusedByMask(in.mask, row, rows, in.k.size(2)), lse = part(in.lse);
-    at::Tensor p = at::matmul(part(in.q), in.k.transpose(-1, -2)) * in.scale;
-    p.masked_fill_(refused, -std::numeric_limits<double>::infinity());
-    p = at::exp(p - lse.masked_fill(at::isneginf(lse), 0).unsqueeze(-1));
-    const at::Tensor delta = (part(in.dout) * part(in.out)).sum(-1, true);
-    ds2 = at::square(p * (at::matmul(part(in.dout), in.v.transpose(-1, -2)) - delta));
-    mean_key2 = rowSquares(at::matmul(p, in.k));
-    p2 = at::square(p);
-    moved = p2 * (1 - p).clamp_min(0);
-    allowed = at::logical_not(refused).to(at::kFloat).expand_as(p2);
-  }
-  at::Tensor p2;         ///< squares of the weights
-  at::Tensor moved;      ///< p²(1 − p)
-  at::Tensor ds2;        ///< squares of the scores' gradients, without scale
-  at::Tensor allowed;    ///< 1 where the mask allows a pair
-  at::Tensor mean_key2;  ///< |Σp·k|²; [B, H, rows]
-};
-
 /// In units of u², and of max|dout|² where that matters.
 class Sums {
  public:
-  Sums(const Operands& in, bool in_tiles, double stored, double tiny, double exp)
+  Sums(const AttentionSizes& in, bool in_tiles, double stored, double tiny, double exp)
       : in_(in),
         in_tiles_(in_tiles),
         stored_(stored),
@@ -151,20 +105,26 @@ class Sums {
                of_moved = weighted(pairs.moved, {in_.v2, in_.k2 * in_.v2}),
                of_ds = weighted(pairs.ds2, {in_.k2, in_.k2 * in_.k2}),
                of_pairs = weighted(pairs.allowed, {in_.v2, in_.k2, at::ones_like(in_.k2)});
-    const RowVariance of_out{o2, (stored_ + 1) * of_p[0] + tiny_ * of_pairs[0],
-                             exp_ * of_moved[0] + score2 * of_moved[1] + sink_ * lse2 * o2,
-                             2 * kRms * kRms * lse2 * of_moved[0] + 0.2 * o2};
-    const at::Tensor lse_error = lse2 + of_p[2] + score2 * of_p[1], merged = kRms * kRms * lse2;
+    const auto& [squares, mixed] = pairs.merges;
+    RowVariance of_out{o2, (stored_ + 1) * of_p[0] + tiny_ * of_pairs[0],
+                       exp_ * of_moved[0] + score2 * of_moved[1] + sink_ * lse2 * o2,
+                       (2 + mixed) * kRms * kRms * lse2 * of_moved[0] + kWeights * squares * o2};
+    of_out.adding = 2 * kRms * kRms * (squares * o2 + mixed * of_p[0]);
+    const at::Tensor lse_error = lse2 + of_p[2] + score2 * of_p[1],
+                     merged = kRms * kRms * lse2 * squares;
     const at::Tensor eta2 = d2 * in_.v2.amax(-1, true) / kLanes, delta2 = d2 * o2 / kLanes;
     out.push_back(of_out);
     const at::Tensor none = at::zeros_like(lse_error);
-    lse_rows.push_back({none, none, lse_error, 2 * merged});
+    // Summing weights is off by u/√3 each time, which the logarithm passes on.
+    lse_rows.push_back(
+        {none, none, lse_error, merged + kRms * kRms * lse2 + (squares - 1) / 3, {}, 0, none});
+    merged_rows.push_back(merged);
     const at::Tensor dq_tiles = in_.scale2 * ofTiles(of_ds[0], keyTileRoundings(of_pairs[2]));
     keys_.push_back(of_pairs[2]);
     dq.push_back({dq_tiles, in_.scale2 * ((stored_ + 1) * of_ds[0] + tiny_gradient_ * of_pairs[1]),
                   in_.scale2 * (exp_ * of_ds[0] + score2 * of_ds[1] + eta2 * of_p[1] +
                                 delta2 * pairs.mean_key2),
-                  none, dq_tiles});
+                  none, dq_tiles, 0, in_.scale2 * of_ds[0] / 4});
     addTo(p_, weighted(pairs.p2.transpose(-1, -2),
                        {d2, d2 * lse_error, d2 * score2, d2 * merged, (eta2 + delta2) * q2}));
     addTo(ds_,
@@ -175,14 +135,23 @@ class Sums {
   /// After all rows, as [B, Hq, keys].
   RowVariance ofDk() const {
     const at::Tensor tiles = in_.scale2 * ofTiles(ds_[0], queryTileRoundings(pairs_[2], in_.group));
-    return {tiles, in_.scale2 * ((stored_ + 1) * ds_[0] + tiny_gradient_ * pairs_[1]),
-            in_.scale2 * (exp_ * ds_[0] + ds_[1] + in_.k2 * ds_[2] + p_[4]), in_.scale2 * ds_[3],
-            tiles};
+    return {tiles,
+            in_.scale2 * ((stored_ + 1) * ds_[0] + tiny_gradient_ * pairs_[1]),
+            in_.scale2 * (exp_ * ds_[0] + ds_[1] + in_.k2 * ds_[2] + p_[4]),
+            in_.scale2 * ds_[3],
+            tiles,
+            0,
+            in_.scale2 * ds_[0] / 4};
   }
   RowVariance ofDv() const {
     const at::Tensor tiles = ofTiles(p_[0], queryTileRoundings(pairs_[2], in_.group));
-    return {tiles, (stored_ + 1) * p_[0] + tiny_ * pairs_[0], exp_ * p_[0] + p_[1] + in_.k2 * p_[2],
-            p_[3], tiles};
+    return {tiles,
+            (stored_ + 1) * p_[0] + tiny_ * pairs_[0],
+            exp_ * p_[0] + p_[1] + in_.k2 * p_[2],
+            p_[3],
+            tiles,
+            0,
+            p_[0] / 4};
   }
 
   /// How often a sum over tiles of query rows is stored, [B, Hkv, keys], and over tiles of keys,
@@ -196,6 +165,7 @@ class Sums {
   }
 
   std::vector<RowVariance> out, lse_rows, dq;  ///< by block of rows
+  std::vector<at::Tensor> merged_rows;         ///< what merging adds to the lse, likewise
 
  private:
   /// Of a sum whose terms have one direction, n/3 + 1/2 times the square of storing its end; twice
@@ -209,7 +179,7 @@ class Sums {
     return in_tiles_ ? stored_ * roundings * squares : at::zeros_like(squares);
   }
 
-  const Operands& in_;
+  const AttentionSizes& in_;
   bool in_tiles_;
   double stored_, tiny_, exp_, sink_;
   double tiny_gradient_;                    ///< of dS, which has the unit of dout
@@ -220,14 +190,24 @@ class Sums {
 /// Every part changed alike, in fp64.
 template <typename Change>
 RowVariance changed(const RowVariance& v, Change change) {
-  return {change(v.spread.to(at::kDouble)), change(v.terms.to(at::kDouble)),
-          change(v.single.to(at::kDouble)), change(v.merging.to(at::kDouble)),
-          v.tiles.defined() ? change(v.tiles.to(at::kDouble)) : v.tiles};
+  return {change(v.spread.to(at::kDouble)),
+          change(v.terms.to(at::kDouble)),
+          change(v.single.to(at::kDouble)),
+          change(v.merging.to(at::kDouble)),
+          v.tiles.defined() ? change(v.tiles.to(at::kDouble)) : v.tiles,
+          v.bounded,
+          v.adding.defined() ? change(v.adding.to(at::kDouble)) : v.adding};
 }
 
 /// Of all rows, in other units.
 RowVariance ofRows(const std::vector<RowVariance>& blocks, double unit) {
   return changed(joined(blocks, 2), [unit](const at::Tensor& t) { return t * unit; });
+}
+
+/// Where a gradient is a sum of so many parts; `adding` holds a quarter of the terms' squares.
+void countParts(RowVariance& v, const at::Tensor& exact, const at::Tensor& parts, double unit) {
+  const at::Tensor end = rowSquares(exact.cpu().to(at::kDouble));
+  v.adding = kRms * kRms * (parts.to(at::kDouble) - 1).clamp_min(0) * (unit * end + v.adding);
 }
 
 /// [B, Hq, S] to [B, Hkv, S]: the heads of a group add up.
@@ -240,9 +220,10 @@ RowVariance ofKeyHeads(const RowVariance& v, std::int64_t key_heads, double unit
 }  // namespace
 
 RowVariance joined(const std::vector<RowVariance>& parts, std::int64_t dim) {
-  std::vector<at::Tensor> spread, terms, single, merging, tiles;
+  std::vector<at::Tensor> spread, terms, single, merging, tiles, adding;
   for (const RowVariance& part : parts) {
     if (part.tiles.defined()) tiles.push_back(part.tiles);
+    if (part.adding.defined()) adding.push_back(part.adding);
     spread.push_back(part.spread);
     terms.push_back(part.terms);
     single.push_back(part.single);
@@ -253,15 +234,16 @@ RowVariance joined(const std::vector<RowVariance>& parts, std::int64_t dim) {
           at::cat(single, dim),
           at::cat(merging, dim),
           tiles.empty() ? at::Tensor() : at::cat(tiles, dim),
-          parts.empty() ? 0 : parts.front().bounded};
+          parts.empty() ? 0 : parts.front().bounded,
+          adding.empty() ? at::Tensor() : at::cat(adding, dim)};
 }
 
-AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask, double scale,
-                                    at::ScalarType type) {
+AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask,
+                                    const MergedBlocks& blocks, double scale, at::ScalarType type) {
   const double u = unitRoundoff(type == at::kDouble ? at::kDouble : at::kFloat),
                stored = std::pow(kRms * unitRoundoff(type) / u, 2),
                tiny = std::pow(halfOfSmallest(type) / u, 2);
-  const Operands in(exact, mask, scale);
+  const AttentionSizes in(exact, mask, blocks, scale);
   const bool quick = type == at::kBFloat16 || type == at::kHalf;
   Sums sums(in, quick, stored, tiny, quick ? std::pow(kQuickExp / 2 / u, 2) : 1);
   for (std::int64_t row = 0; row < in.q.size(2); row += kRowsAtOnce)
@@ -273,7 +255,10 @@ AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mas
                         ofKeyHeads(sums.ofDv(), exact.k.size(1), gradient)};
   const at::Tensor dq2 = rowSquares(exact.dq.cpu().to(at::kDouble));
   all.dq.single += all.lse.single * dq2;
-  all.dq.merging += all.lse.merging / 2 * dq2;
+  all.dq.merging += unit * at::cat(sums.merged_rows, 2) * dq2;
+  countParts(all.dq, exact.dq, blocks.row_parts, unit);
+  countParts(all.dk, exact.dk, blocks.key_parts, unit);
+  countParts(all.dv, exact.dv, blocks.key_parts, unit);
   // Kernels store what they have of each block of keys in the type, before blocks become one.
   all.out.spread += (quick ? 2 : 1) * storingSquares(exact.out, type);
   all.dq.spread += sums.keyTimes() * storingSquares(exact.dq, type);

@@ -5,6 +5,7 @@
 
 #include "engine/attention/mask.h"
 #include "engine/model/llama_model.h"
+#include "engine/verify/merged_blocks.h"
 
 namespace ringscope::engine {
 
@@ -17,6 +18,9 @@ struct RowVariance {
   at::Tensor merging;  ///< what merging of blocks adds to `single`, and one device does not show
   at::Tensor tiles;  ///< the part of `spread` that is of the size of each element; undefined: none
   double bounded = 0;  ///< no square, of all rows: what an error of its own kind cannot pass
+  /// What merging of blocks and sums over ranks add to `spread`, and one device does not show;
+  /// undefined: none.
+  at::Tensor adding;
 };
 
 /// Parts of one tensor, one after another along a dimension.
@@ -27,9 +31,10 @@ struct AttentionVariance {
 };
 
 /// For an attention in `type` (fp32, fp64, bf16 or fp16) whose exact inputs and results `exact`
-/// holds: q, k, v, dout as they were used, out, lse, dq, dk, dv in fp64. The derivation is in the
-/// source. Works through blocks of query rows in fp32, which is enough for a size.
-AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask, double scale,
-                                    at::ScalarType type);
+/// holds: q, k, v, dout as they were used, out, lse, dq, dk, dv in fp64. `blocks`: the blocks that
+/// were merged. The derivation is in the source. Works through blocks of query rows in fp32, which
+/// is enough for a size.
+AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask,
+                                    const MergedBlocks& blocks, double scale, at::ScalarType type);
 
 }  // namespace ringscope::engine

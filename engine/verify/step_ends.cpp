@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "engine/verify/difference.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/projection_variance.h"
 #include "engine/verify/rounding_limits.h"
@@ -71,28 +72,56 @@ const LayerAttention* layerOfSinks(const std::string& name, const UnshardedStep&
   return nullptr;
 }
 
+std::optional<RowVariance> onlyMerging(const at::Tensor& squares) {
+  if (!squares.defined()) return std::nullopt;
+  const at::Tensor none = at::zeros_like(squares);
+  return RowVariance{none, none, none, squares};
+}
+
 }  // namespace
 
 std::vector<HeldTo> gradientHeldTo(const std::string& name,
                                    const StepVerifier::Unsharded& unsharded,
-                                   const std::vector<AttentionVariance>& variances) {
+                                   const std::vector<AttentionVariance>& variances,
+                                   const at::Tensor& summing) {
   const at::Tensor &exact = unsharded.exact.gradients.at(name),
                    &device = unsharded.device.gradients.at(name);
   const LayerAttention* of_sinks = layerOfSinks(name, unsharded.exact);
-  const auto variance = of_sinks ? sinkVariance(of_sinks->sinks[0], *of_sinks, device.scalar_type())
-                                 : projectionVariance(name, unsharded.exact, variances);
-  const bool known = variance && isComparable(variance->spread);
+  auto variance = of_sinks ? sinkVariance(of_sinks->sinks[0], *of_sinks, device.scalar_type())
+                           : projectionVariance(name, unsharded.exact, variances);
+  const std::optional<RowVariance> of_sum = onlyMerging(summing);
+  if (variance && !isComparable(variance->spread)) variance.reset();
+  if (variance && of_sum) variance->merging = variance->merging + of_sum->merging;
+  if (!variance) variance = of_sum;
   // A product that tp ranks share is the sum of as many parts, each rounded where one device rounds
   // the whole.
   const double parts = std::sqrt(unsharded.tp);
   std::vector<HeldTo> held{
-      {exact, parts * parameterLimits(exact, device, known ? &*variance : nullptr)}};
+      {exact, parts * parameterLimits(exact, device, variance ? &*variance : nullptr)}};
   // The gradient of sinks is a result of attention itself.
   const auto around = unsharded.exact_around.find(name);
   if (!of_sinks && around != unsharded.exact_around.end() && isComparable(around->second))
-    held.push_back({around->second,
-                    parts * parameterLimits(around->second, unsharded.device_around.at(name))});
+    held.push_back(
+        {around->second, parts * parameterLimits(around->second, unsharded.device_around.at(name),
+                                                 of_sum ? &*of_sum : nullptr)});
   return held;
+}
+
+at::Tensor sumRoundings(const std::string& name, const std::vector<RankStep>& ranks) {
+  constexpr double kRms = 0.41;
+  at::Tensor sum, squares;
+  double u = 0;
+  for (std::size_t dp = 0; dp < ranks.front().own_gradients.size(); ++dp)
+    for (const RankStep& rank : ranks) {
+      const auto own = rank.own_gradients[dp].find(name);
+      if (own == rank.own_gradients[dp].end()) return {};
+      const at::Tensor part = own->second.to(at::kDouble).cpu();
+      u = unitRoundoff(own->second.scalar_type());
+      squares = sum.defined() ? squares + at::square(sum + part) : at::zeros_like(part);
+      sum = sum.defined() ? sum + part : part;
+    }
+  if (!squares.defined()) return squares;
+  return kRms * kRms * u * u * (isOfNumbers(squares) ? squares : squares.sum(-1));
 }
 
 /// An angle is position · theta^(-2i/D): the power is off by ln(theta)·2i/D units, as its exponent
@@ -146,7 +175,8 @@ DiffRecord StepEnds::loss(double logged) const {
 std::vector<DiffRecord> StepEnds::gradients() const {
   std::vector<DiffRecord> diffs;
   for (const auto& [name, of_exact] : unsharded.exact.gradients) {
-    const std::vector<HeldTo> held_to = gradientHeldTo(name, unsharded, variances);
+    const std::vector<HeldTo> held_to =
+        gradientHeldTo(name, unsharded, variances, sumRoundings(name, ranks));
     DiffRecord worst, last;
     at::Tensor measured;
     std::vector<double> by_rank;

@@ -23,6 +23,8 @@ struct RankStep {
   at::Tensor cos, sin;  ///< [B, 1, S_local, D]
   /// After the sync, before clipping; of each dp rank.
   std::vector<std::map<std::string, at::Tensor>> gradients;
+  /// Before the sync; of each dp rank. Empty: unknown.
+  std::vector<std::map<std::string, at::Tensor>> own_gradients;
 };
 
 /// The two diffs of a training step, each row of each tensor against its limit.
@@ -34,15 +36,18 @@ class StepVerifier {
   /// `layout`: of all sequences, or with kPerDocument of one that is a single document. `fp8`: the
   /// run rounds q, k and v to e4m3, and end to end so does the one device. `tp`: over so many ranks
   /// the run splits its weights. `where` the run's attention was computed, one device's is too.
+  /// `ulysses`: so many neighbouring ranks share heads, and merge nothing among themselves.
   StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type,
-               bool fp8 = false, int tp = 1, traces::Device where = traces::Device::kCpu)
+               bool fp8 = false, int tp = 1, traces::Device where = traces::Device::kCpu,
+               int ulysses = 1)
       : config_(config),
         layout_(layout),
         mask_(std::move(mask)),
         type_(type),
         fp8_(fp8),
         tp_(tp),
-        where_(where) {}
+        where_(where),
+        ulysses_(ulysses) {}
 
   /// Takes the error maps of errorMaps(), named "error.abs.dk" and so on.
   using MapSink = std::function<void(const std::string& name, const traces::Place& place,
@@ -81,7 +86,13 @@ class StepVerifier {
  private:
   std::unique_ptr<AttentionOp> reference(const Batch& batch) const;
   std::unique_ptr<AttentionOp> device(const Batch& batch, bool fp8) const;
-  AttentionVariance variance(const LayerAttention& exact, const Batch& batch) const;
+  /// The same that merges as many blocks as the run does.
+  std::unique_ptr<AttentionOp> mergingDevice(const Batch& batch) const;
+  /// Of the ring of one sequence: ranks that share heads count as one rank.
+  ShardLayout ring(const Batch& batch, std::int64_t sequence) const;
+  MergedBlocks blocks(const Batch& batch, std::int64_t sequence) const;
+  AttentionVariance variance(const LayerAttention& exact, const Batch& batch,
+                             const std::vector<MergedBlocks>& blocks) const;
   /// The diff of the sinks' gradient in a layer, of the results that its backward used.
   static traces::DiffRecord sinkDiff(const traces::Place& place, const std::vector<RankStep>& ranks,
                                      const LayerAttention& used);
@@ -95,6 +106,7 @@ class StepVerifier {
   bool fp8_;
   int tp_;
   traces::Device where_;
+  int ulysses_;
 };
 
 }  // namespace ringscope::engine

@@ -125,7 +125,8 @@ void judge(const Case& c, int runs, std::mt19937& random, VerdictTally& tally) {
     worst = diff.ratio <= worst ? worst : diff.ratio;  // what is not a number, too
   tally.countRun(worst);
   // Judged by what the run stored; a single device begins backward with an out of its own.
-  const engine::AttendReference is(c.in, c.config.fp8, outcome.tensors.at("out"));
+  const engine::AttendReference is(c.in, c.config.fp8, outcome.tensors.at("out"), outcome.device,
+                                   outcome.blocks);
   const std::vector<at::Tensor> of_device = largestErrors(c, runs, random);
   for (std::size_t t = 0; t < std::size(engine::kAttendResults); ++t) {
     const engine::AttendResult& result = engine::kAttendResults[t];

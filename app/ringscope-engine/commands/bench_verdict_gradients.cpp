@@ -81,8 +81,9 @@ void judgeGradients(const GradientType& type, std::int64_t longest, int runs, st
   const UnshardedStep& exact = unsharded.exact;
   std::vector<engine::AttentionVariance> variances;
   for (const engine::LayerAttention& layer : exact.layers)
-    variances.push_back(
-        engine::attentionVariance(layer, step.mask, step.config.attentionScale(), type.type));
+    variances.push_back(engine::attentionVariance(layer, step.mask,
+                                                  engine::MergedBlocks::whole(length),
+                                                  step.config.attentionScale(), type.type));
   std::map<std::string, at::Tensor> largest;
   for (int i = 0; i < runs; ++i) {
     const UnshardedStep run = i == 0 ? unsharded.device : ofOneDevice(step, type, random);
