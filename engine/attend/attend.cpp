@@ -208,8 +208,8 @@ void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
 /// Of the tokens without padding.
 MergedBlocks mergedBlocks(const AttendSetup& setup, const Mask& mask, const Padding& padding) {
   const auto all = MergedBlocks::of(setup.layout.joined(setup.run.ulysses), mask);
-  return {padding.unpadded(all.of_keys, 0), padding.unpadded(all.row_parts, 0),
-          padding.unpadded(all.key_parts, 0)};
+  const auto own = [&](const at::Tensor& t) { return padding.unpadded(t, 0); };
+  return {own(all.of_keys), own(all.row_blocks), own(all.row_parts), own(all.key_parts)};
 }
 
 }  // namespace

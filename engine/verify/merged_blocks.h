@@ -18,9 +18,10 @@ struct MergeSums {
 /// The blocks of keys that ranks attend one after another in a sequence of S tokens, and how often
 /// their results are added up.
 struct MergedBlocks {
-  at::Tensor of_keys;    ///< [S, blocks], fp32: 1 where the key belongs to the block
-  at::Tensor row_parts;  ///< [S], fp32: partial results that make a query row
-  at::Tensor key_parts;  ///< [S], fp32: partial gradients that make a key's
+  at::Tensor of_keys;     ///< [S, blocks], fp32: 1 where the key belongs to the block
+  at::Tensor row_blocks;  ///< [S], fp32: blocks that a query row attends
+  at::Tensor row_parts;   ///< [S], fp32: partial results that make a query row
+  at::Tensor key_parts;   ///< [S], fp32: partial gradients that make a key's
 
   /// One block, as one device has.
   static MergedBlocks whole(std::int64_t length);

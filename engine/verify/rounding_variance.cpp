@@ -34,7 +34,8 @@
 // and every error so far goes on into the end by that share. Of each merge (merge.cpp):
 //   lse      rounded to 0.41·u·lse, so Σ S²·0.41²u²(1 + lse²) in all, and as much once for the
 //            blocks' own. A running lse that is off moves weight between what was merged before
-//            and what follows, which is S(1 − S)·Σp²(1 − p)|v|² of out for terms of any direction.
+//            and what follows, which is S(1 − S)·Σp²(1 − p)|v|² of out for terms of any direction;
+//            the blocks' own errors move Σp²(1 − p)|v|² at most. A single merge counts twice that.
 //   weights  their sum lies between 1 and 2 and is off by u/√3, the larger quotient by u/(2√3): the
 //            two weights together are off by the square 5u²/12, which scales the partial result. As
 //            these are exact and not means over numbers, 6 times their root is enough, not 8.
@@ -106,9 +107,10 @@ class Sums {
                of_ds = weighted(pairs.ds2, {in_.k2, in_.k2 * in_.k2}),
                of_pairs = weighted(pairs.allowed, {in_.v2, in_.k2, at::ones_like(in_.k2)});
     const auto& [squares, mixed] = pairs.merges;
-    RowVariance of_out{o2, (stored_ + 1) * of_p[0] + tiny_ * of_pairs[0],
-                       exp_ * of_moved[0] + score2 * of_moved[1] + sink_ * lse2 * o2,
-                       (2 + mixed) * kRms * kRms * lse2 * of_moved[0] + kWeights * squares * o2};
+    RowVariance of_out{
+        o2, (stored_ + 1) * of_p[0] + tiny_ * of_pairs[0],
+        exp_ * of_moved[0] + score2 * of_moved[1] + sink_ * lse2 * o2,
+        (1 + mixed).clamp_min(2) * kRms * kRms * lse2 * of_moved[0] + kWeights * squares * o2};
     of_out.adding = 2 * kRms * kRms * (squares * o2 + mixed * of_p[0]);
     const at::Tensor lse_error = lse2 + of_p[2] + score2 * of_p[1],
                      merged = kRms * kRms * lse2 * squares;

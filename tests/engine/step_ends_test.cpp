@@ -104,6 +104,22 @@ TEST_F(StepEndsTest, AWrongGradientOfTheSecondDpRankIsSeen) {
   EXPECT_GT(diff.ratio_by_rank[1], 1);
 }
 
+TEST_F(StepEndsTest, WhatCancelsBetweenRanksMayBeOffByTheRoundingOfItsPartialSums) {
+  const double off = 0x1p-24 * 1000;  // one rounding of a partial sum
+  for (RankStep& step : ranks)
+    for (auto& of_dp_rank : step.gradients)
+      of_dp_rank[kParameter] = of_dp_rank[kParameter] + static_cast<float>(off);
+  EXPECT_GT(ends().gradients().front().ratio, 1);
+  for (std::size_t cp = 0; cp < ranks.size(); ++cp) {
+    ranks[cp].own_gradients.resize(2);
+    for (auto& of_dp_rank : ranks[cp].own_gradients)
+      of_dp_rank[kParameter] = at::full({2}, cp == 0 ? 1000.0 : -1000.0, at::kFloat);
+  }
+  EXPECT_LE(ends().gradients().front().ratio, 1);
+  EXPECT_NEAR(sumRoundings(kParameter, ranks)[0].item<double>(), std::pow(0.41 * off, 2), 1e-15)
+      << "of 1000, 0, 1000 and 0 the last three are sums";
+}
+
 TEST_F(StepEndsTest, WhatFp8RoundsInAttentionDoesNotHideWhatIsWrongAroundIt) {
   const at::Tensor around = exact.gradients[kParameter];
   exact.gradients[kParameter] = around * 1.05;

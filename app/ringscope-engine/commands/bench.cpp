@@ -239,6 +239,11 @@ void defineBench(CLI::App& command, int& exit_code) {
           "accuses wrongly)")
       ->required();
   command.add_option("--cp", o->cp, "Ranks")->check(CLI::Range(1, 64))->capture_default_str();
+  command
+      .add_option("--ranks", o->ranks,
+                  "Numbers of ranks that verdict draws from, with commas between them (2,4,8,16)")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 64));
   command.add_option("--length", o->length, "Tokens")
       ->check(CLI::Range(64, 1 << 24))
       ->capture_default_str();

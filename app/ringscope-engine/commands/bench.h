@@ -15,6 +15,7 @@ namespace ringscope::app {
 struct BenchOptions {
   std::string name;
   int cp = 4, heads = 8, width = 64, rounds = 5, runs = 20;
+  std::vector<int> ranks;  ///< from which verdict draws cp; empty: its defaults
   std::int64_t length = 4096, batch = 1, seed = 1;
   traces::Device device = traces::Device::kCpu;
   bool json = false;
@@ -34,7 +35,8 @@ void printObserve(const nlohmann::json& report);
 
 /// Rows that are altered and not seen, right runs that are accused, and how near the limits of
 /// `--verify` are to what one device's errors are; `rounds` random configurations of each type, of
-/// at most `length` tokens, each beside `runs` tilings of one device.
+/// at most `length` tokens, each beside `runs` tilings of one device. cp is drawn from `ranks`;
+/// without them attention draws from 2 to 16 ranks, and gradients are those of one rank.
 nlohmann::json benchVerdict(const BenchOptions& o);
 void printVerdict(const nlohmann::json& report);
 

@@ -31,8 +31,8 @@ struct Case {
 };
 
 template <typename T>
-T oneOf(std::mt19937& random, std::initializer_list<T> list) {
-  return list.begin()[random() % list.size()];
+T oneOf(std::mt19937& random, const std::vector<T>& list) {
+  return list[random() % list.size()];
 }
 
 engine::Mask randomMask(std::mt19937& random, std::int64_t length) {
@@ -56,18 +56,18 @@ engine::Mask randomMask(std::mt19937& random, std::int64_t length) {
   }
 }
 
-Case randomCase(std::mt19937& random, const std::string& type, std::int64_t longest) {
+Case randomCase(std::mt19937& random, const std::string& type, const BenchOptions& o) {
   Case c;
   c.type = type;
   const auto dtype = type == "float32" ? at::kFloat : type == "float16" ? at::kHalf : at::kBFloat16;
   c.config.fp8 = type == "fp8";
-  c.config.cp = oneOf(random, {2, 4, 8, 16});
+  c.config.cp = oneOf(random, o.ranks.empty() ? std::vector{2, 4, 8, 16} : o.ranks);
   c.config.capture = "none";
-  const auto doublings = static_cast<std::uint32_t>(std::log2(static_cast<double>(longest) / 64));
+  const auto doublings = static_cast<std::uint32_t>(std::log2(static_cast<double>(o.length) / 64));
   const std::int64_t length = std::int64_t{64} << random() % (doublings + 1);
   const std::int64_t kv = oneOf<std::int64_t>(random, {1, 2}), heads = 2,
                      width = oneOf<std::int64_t>(random, {8, 16, 32, 64, 128});
-  const double size = oneOf(random, {0.3, 1.0, 2.0});
+  const double size = oneOf(random, std::vector{0.3, 1.0, 2.0});
   const auto tensor = [&](std::int64_t h) {
     return (at::randn({1, h, length, width}) * size).to(dtype);
   };
@@ -78,11 +78,16 @@ Case randomCase(std::mt19937& random, const std::string& type, std::int64_t long
           randomMask(random, length),
           1 / std::sqrt(static_cast<double>(width))};
   using traces::Balance;
-  c.config.balance = c.in.mask.causal
-                         ? oneOf(random, {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
-                         : Balance::kNone;
-  c.config.strategy = oneOf(
-      random, {traces::Strategy::kRing, traces::Strategy::kRing, traces::Strategy::kAllGather});
+  c.config.balance =
+      c.in.mask.causal
+          ? oneOf(random, std::vector{Balance::kNone, Balance::kHeadTail, Balance::kStriped})
+          : Balance::kNone;
+  // A short sequence has too few tokens for two runs per rank.
+  if (c.config.balance == Balance::kHeadTail && length < std::int64_t{2} * c.config.cp)
+    c.config.balance = Balance::kStriped;
+  using traces::Strategy;
+  c.config.strategy =
+      oneOf(random, std::vector{Strategy::kRing, Strategy::kRing, Strategy::kAllGather});
   return c;
 }
 
@@ -148,7 +153,7 @@ nlohmann::json benchVerdict(const BenchOptions& o) {
     at::manual_seed(o.seed);
     VerdictTally tally;
     for (int i = 0; i < o.rounds; ++i) {
-      const Case c = randomCase(random, type, o.length);
+      const Case c = randomCase(random, type, o);
       judge(c, o.runs, random, tally);
     }
     report["types"][type] = tally.toJson();
@@ -157,7 +162,7 @@ nlohmann::json benchVerdict(const BenchOptions& o) {
     std::mt19937 random(static_cast<std::uint32_t>(o.seed));
     at::manual_seed(o.seed);
     VerdictTally tally;
-    for (int i = 0; i < o.rounds; ++i) judgeGradients(type, o.length, o.runs, random, tally);
+    for (int i = 0; i < o.rounds; ++i) judgeGradients(type, o, random, tally);
     report["types"]["gradients in " + std::string(type.name)] = tally.toJson();
   }
   return report;

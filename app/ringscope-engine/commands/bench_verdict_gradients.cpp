@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "app/ringscope-engine/commands/tiled_attention.h"
+#include "engine/verify/blocked_attention.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/step_ends.h"
 
@@ -58,6 +59,14 @@ UnshardedStep ofOneDevice(const Step& step, const GradientType& type, std::mt199
   return done;
 }
 
+/// The gradients of a step whose attention goes through the blocks of a ring. Unlike a ring, it
+/// sums the gradients of all tokens at once.
+UnshardedStep ofRing(const Step& step, const GradientType& type,
+                     const engine::ShardLayout& layout) {
+  engine::BlockedAttention attention(layout, step.mask, step.config.attentionScale(), type.fp8);
+  return UnshardedStep::run(step.config, step.weights, step.batch, attention, type.type, type.type);
+}
+
 /// Every row of a parameter's gradient, [N, D] or [N], as a mistake might leave it.
 std::vector<Alteration> altered(const at::Tensor& gradient, std::int64_t head_size) {
   const std::int64_t half = std::max<std::int64_t>(1, gradient.size(0) / 2);
@@ -70,22 +79,24 @@ std::vector<Alteration> altered(const at::Tensor& gradient, std::int64_t head_si
 
 }  // namespace
 
-void judgeGradients(const GradientType& type, std::int64_t longest, int runs, std::mt19937& random,
+void judgeGradients(const GradientType& type, const BenchOptions& options, std::mt19937& random,
                     VerdictTally& tally) {
-  const Step step = randomStep(type, longest, random);
+  const Step step = randomStep(type, options.length, random);
   const std::int64_t length = step.batch.input_ids.size(1);
-  const engine::StepVerifier verifier(step.config, {length, 1, traces::Balance::kNone}, step.mask,
-                                      type.type, type.fp8);
-  const UnshardedStep actual = ofOneDevice(step, type, random);
+  const int cp = options.ranks.empty() ? 1 : options.ranks[random() % options.ranks.size()];
+  const engine::ShardLayout layout(length, cp, traces::Balance::kNone);
+  const engine::StepVerifier verifier(step.config, layout, step.mask, type.type, type.fp8);
+  const UnshardedStep actual =
+      cp > 1 ? ofRing(step, type, layout) : ofOneDevice(step, type, random);
   const auto unsharded = verifier.unsharded(step.weights, step.batch, actual.layers);
   const UnshardedStep& exact = unsharded.exact;
   std::vector<engine::AttentionVariance> variances;
   for (const engine::LayerAttention& layer : exact.layers)
     variances.push_back(engine::attentionVariance(layer, step.mask,
-                                                  engine::MergedBlocks::whole(length),
+                                                  engine::MergedBlocks::of(layout, step.mask),
                                                   step.config.attentionScale(), type.type));
   std::map<std::string, at::Tensor> largest;
-  for (int i = 0; i < runs; ++i) {
+  for (int i = 0; i < options.runs; ++i) {
     const UnshardedStep run = i == 0 ? unsharded.device : ofOneDevice(step, type, random);
     for (const auto& [name, gradient] : run.gradients) {
       const at::Tensor errors = engine::rowErrors(gradient, exact.gradients.at(name));

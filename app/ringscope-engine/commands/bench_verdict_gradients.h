@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "app/ringscope-engine/commands/bench.h"
 #include "app/ringscope-engine/commands/verdict_tally.h"
 
 namespace ringscope::app {
@@ -19,10 +20,11 @@ inline constexpr GradientType kGradientTypes[] = {{"float32", at::kFloat, false}
                                                   {"bfloat16", at::kBFloat16, false},
                                                   {"fp8", at::kBFloat16, true}};
 
-/// The gradient of each parameter of a random small Llama over a batch of at most `longest` tokens
-/// a sequence: how its verdict sees altered rows, beside `runs` runs of one device with other
-/// tilings of attention and other orders of the sequences.
-void judgeGradients(const GradientType& type, std::int64_t longest, int runs, std::mt19937& random,
+/// The gradient of each parameter of a random small Llama over a batch of at most `length` tokens
+/// per sequence: how its verdict sees altered rows, beside `runs` runs of one device with other
+/// tilings of attention and other orders of the sequences. With `ranks`, the judged step attends in
+/// the blocks of a ring of one of these numbers of ranks.
+void judgeGradients(const GradientType& type, const BenchOptions& options, std::mt19937& random,
                     VerdictTally& tally);
 
 }  // namespace ringscope::app
