@@ -4,16 +4,17 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <thread>
 
+#include "engine/attend/prepared_attention.h"
 #include "engine/attention/sinks.h"
-#include "engine/data/padding.h"
 #include "engine/data/sharded_batch.h"
 #include "engine/launch/rank_threads.h"
+#include "engine/mistakes/foresight.h"
 #include "engine/parallel/gather.h"
 #include "engine/tensors/tensor_io.h"
 #include "traces/core/clock.h"
 #include "traces/core/error.h"
+#include "traces/mistakes/catalogue.h"
 #include "traces/schema/run_rules.h"
 
 namespace ringscope::engine {
@@ -25,45 +26,6 @@ constexpr const char* kSinkGradient = "dsinks";  // not of the sequence: the ran
 
 /// What the ranks hand in: one list of shards per result.
 using Shards = std::map<std::string, std::vector<at::Tensor>>;
-
-/// The run as it is carried out, but for its length, which padding may change.
-traces::RunSpec describeRun(const AttendInput& in, const AttendConfig& config) {
-  traces::RunSpec run = config;
-  run.command = traces::Command::kAttend;
-  run.mask = in.mask.kind();
-  run.window = in.mask.window;
-  run.dtype = dtypeOf(in.q);
-  run.seq_len = 0;
-  run.batch = in.q.size(0);
-  run.sinks = in.sinks.defined();
-  run.steps = 1;
-  run.model = {"attention", 1, 0, in.q.size(1), in.k.size(1), in.q.size(3), 0};
-  run.cores = static_cast<std::int32_t>(std::thread::hardware_concurrency());
-  run.balance = traces::chosenBalance(run);
-  return run;
-}
-
-traces::RunSpec checkedRun(const AttendInput& in, const AttendConfig& config) {
-  traces::RunSpec run = describeRun(in, config);
-  if (const auto reason = config.seams.checks.refusal(run)) throw usageError(*reason);
-  run.ulysses = traces::ulyssesSize(run);
-  return run;
-}
-
-/// Refuses a length, of all or of a document, that the balance cannot deal and --pad could mend.
-void checkLength(const traces::RunSpec& run, const std::vector<TokenRun>& documents,
-                 const CheckSeams& checks) {
-  if (run.balance == traces::Balance::kPerDocument)
-    for (const TokenRun& document : documents)
-      if (const auto reason = traces::lengthRefusal("a document", document.end - document.begin,
-                                                    *run.balance, run.cp))
-        throw usageError(*reason + ", or pad it with --pad");
-  const auto reason = checks.refusal(run);
-  if (!reason) return;
-  const bool can_be_padded =
-      traces::lengthRefusal("a length", run.seq_len, *run.balance, run.cp).has_value();
-  throw usageError(*reason + (can_be_padded ? ", or pad it with --pad" : ""));
-}
 
 /// What was meant, as the input declares it.
 traces::IntentRecord describeIntent(const Mask& mask, const traces::RunSpec& run) {
@@ -212,17 +174,24 @@ MergedBlocks mergedBlocks(const AttendSetup& setup, const Mask& mask, const Padd
   return {own(all.of_keys), own(all.row_blocks), own(all.row_parts), own(all.key_parts)};
 }
 
+void reportUnseenMistakes(RankContext& context, traces::Recorder* recorder,
+                          AttendOutcome& outcome) {
+  std::vector<std::pair<std::string, bool>> watched;
+  for (const WatchedMistake& mistake : context.seams.watched)
+    watched.emplace_back(mistake.id, *mistake.changed);
+  auto unseen = unseenMistakes(watched, context.cp);
+  if (!context.isFirstOfWorld()) return;
+  outcome.unseen_mistakes = std::move(unseen);
+  if (recorder && !outcome.unseen_mistakes.empty())
+    recorder->note(traces::kUnseenMistakesNote, std::to_string(outcome.unseen_mistakes.size()));
+}
+
 }  // namespace
 
 AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate,
                      traces::Recorder* recorder) {
-  traces::RunSpec run = checkedRun(input, config);
+  const auto [run, padding, declared] = prepareAttention(input, config);
   const BufferSeams& seams = config.seams.buffers;
-  Padding padding = paddingFor(input.q.size(2), input.mask, *run.balance, config.cp, config.pad);
-  const Mask declared = padding.mask;
-  seams.padding(padding);
-  run.seq_len = padding.length;
-  checkLength(run, padding.slots, config.seams.checks);
   auto padded = [&](const at::Tensor& t) { return padding.padded(t, kSeqDim); };
   const AttendSetup setup{config,
                           {padded(input.q), padded(input.k), padded(input.v), padded(input.dout),
@@ -252,6 +221,7 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   options.timeout = config.timeout;
   auto body = [&](RankContext& context) {
     runRank(context, setup, shards, outcome);
+    reportUnseenMistakes(context, recorder, outcome);
     if (config.fromEnvironment()) collect(context, shards, outcome);
   };
   const bool stopped =

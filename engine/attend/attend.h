@@ -68,7 +68,11 @@ struct AttendOutcome {
   std::vector<std::int64_t> peak_bytes;                   ///< per rank; empty: not tracked
   traces::Device device = traces::Device::kCpu;           ///< where attention was computed
   std::optional<MergedBlocks> blocks;                     ///< nullopt: one block
+  std::vector<std::string> unseen_mistakes;  ///< a sentence for each that changed nothing
 };
+
+/// Throws the usageError with which attend() would refuse this call. Starts nothing.
+void checkAttend(const AttendInput& input, const AttendConfig& config);
 
 /// Runs forward and backward under context parallelism on cp rank threads. `recorder` may be null.
 AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate,

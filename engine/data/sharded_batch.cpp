@@ -61,22 +61,29 @@ constexpr std::int64_t kSequence = 1;  // of all of them
 
 }  // namespace
 
+Batch cutBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule) {
+  Batch local{batch.input_ids, batch.labels, {}, {}};
+  for (const BufferCut& cut : cuts)
+    for (const auto& [name, field] : kBuffers)
+      if (cut.buffer == name) local.*field = rule(cut, batch.*field);
+  if (!local.position_ids.defined())
+    local.position_ids =
+        at::arange(local.input_ids.size(1), at::kLong).expand(local.input_ids.sizes()).contiguous();
+  return local;
+}
+
 Batch shardBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule,
                  GroupRank rank, Observer& observer, std::int32_t train_step) {
-  Batch local{batch.input_ids, batch.labels, {}, {}};
+  Batch local = cutBatch(batch, cuts, rule);
   for (const BufferCut& cut : cuts)
     for (const auto& [name, field] : kBuffers) {
       if (cut.buffer != name) continue;
       const at::Tensor& whole = batch.*field;
-      local.*field = rule(cut, whole);
       observer.shard({name, train_step, observer.rank(), true,
                       static_cast<std::int32_t>(cut.seq_dim), whole.sizes().vec(),
                       (local.*field).sizes().vec(),
                       tokensOfPart(cut, whole, local.*field, kSequence, rank)});
     }
-  if (!local.position_ids.defined())
-    local.position_ids =
-        at::arange(local.input_ids.size(1), at::kLong).expand(local.input_ids.sizes()).contiguous();
   return local;
 }
 

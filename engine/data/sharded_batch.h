@@ -44,8 +44,10 @@ at::Tensor localPart(const std::string& buffer, const at::Tensor& whole,
 /// buffer_seq_dims=[…].
 std::vector<BufferCut> cutsOf(const std::vector<traces::BufferChoice>& buffers,
                               const ShardLayout& layout);
-/// Cuts a batch and records how each buffer was cut. position_ids that `cuts` does not name are
-/// what a model makes by itself from the length that it sees: 0 … S_local − 1.
+/// Cuts a batch. position_ids that `cuts` does not name are what a model makes by itself from the
+/// length that it sees: 0 … S_local − 1.
+Batch cutBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule);
+/// The same, and records how each buffer was cut.
 Batch shardBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule,
                  GroupRank rank, Observer& observer, std::int32_t train_step);
 /// Records a rank's part of each buffer that `cuts` names, as the model gets it.

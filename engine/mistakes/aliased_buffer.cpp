@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 
-#include "engine/mistakes/refused_where.h"
+#include "engine/mistakes/seams.h"
 
 namespace ringscope::engine {
 namespace {
@@ -37,14 +37,6 @@ void injectAliasedBuffer(Seams& seams) {
     const std::int64_t length = how.layout.localLength();
     return whole.narrow(how.seq_dim, at.cpRank().value() * length, length).contiguous();
   };
-  refuseWhere(seams, [](const traces::RunSpec& run) -> std::optional<std::string> {
-    if (run.command != traces::Command::kTrain)
-      return "aliased_buffer concerns position ids, which one attention has none of; use train";
-    if (run.cp > 1 && traces::chosenBalance(run) != Balance::kNone && run.batch / run.dp > 1)
-      return {};
-    return "aliased_buffer changes nothing where no load balance reorders a batch of several "
-           "sequences; use --cp above 1, --balance head_tail and a --batch above --dp";
-  });
 }
 
 }  // namespace ringscope::engine

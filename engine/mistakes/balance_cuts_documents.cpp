@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/mistakes/refused_where.h"
+#include "engine/mistakes/seams.h"
 
 namespace ringscope::engine {
 
@@ -12,13 +12,6 @@ void injectBalanceCutsDocuments(Seams& seams) {
     const bool deals = balance == Balance::kPerDocument;
     return before(length, cp_size, deals ? Balance::kHeadTail : balance, documents);
   };
-  refuseWhere(seams, [](const traces::RunSpec& run) -> std::optional<std::string> {
-    if (run.cp == 1)
-      return "balance_cuts_documents changes nothing on one rank; use a --cp above 1";
-    if (traces::chosenBalance(run) == Balance::kPerDocument) return {};
-    return "balance_cuts_documents changes nothing where no documents are dealt; use --mask "
-           "documents --balance per_document";
-  });
 }
 
 }  // namespace ringscope::engine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 
-#include "engine/mistakes/refused_where.h"
+#include "engine/mistakes/seams.h"
 
 namespace ringscope::engine {
 
@@ -15,16 +15,6 @@ void injectCpNotApplied(Seams& seams) {
                             const ShardLayout&) { return shards.front(); };
   extend(seams.attention.layout, [](const SeamPlace&, ShardLayout& layout) {
     layout = ShardLayout(layout.length(), 1, Balance::kNone);
-  });
-  refuseWhere(seams, [](const traces::RunSpec& run) -> std::optional<std::string> {
-    if (run.cp == 1) return "cp_not_applied changes nothing on one rank; use a --cp above 1";
-    if (run.verify)
-      return "cp_not_applied leaves every rank the whole sequence, and --verify puts shards "
-             "together; leave one out";
-    if (run.command == traces::Command::kAttend && run.sinks)
-      return "cp_not_applied leaves every rank the whole sequence, and the parts of the sinks' "
-             "gradient are summed over ranks; use an input without sinks";
-    return {};
   });
 }
 

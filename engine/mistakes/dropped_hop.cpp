@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 
-#include "engine/mistakes/refused_where.h"
+#include "engine/mistakes/seams.h"
 #include "engine/mistakes/wrapped_rotation.h"
 
 namespace ringscope::engine {
@@ -34,14 +34,6 @@ void injectDroppedHop(Seams& seams) {
     if (dropped->exchange(true)) return rotation;
     return std::make_unique<WithoutFirstHop>(std::move(rotation));
   };
-  refuseWhere(seams, [](const traces::RunSpec& run) -> std::optional<std::string> {
-    const bool hops = run.cp / traces::ulyssesSize(run) > 1 &&
-                      run.strategy != traces::Strategy::kAllGather &&
-                      run.rotate != traces::Rotate::kAllGather;
-    if (hops) return {};
-    return "dropped_hop changes nothing where no block hops from rank to rank; use several ranks, "
-           "--strategy ring and --rotate p2p or alltoall";
-  });
 }
 
 }  // namespace ringscope::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/mistakes/refused_where.h"
+#include "engine/mistakes/seams.h"
 
 namespace ringscope::engine {
 
@@ -9,11 +9,6 @@ void injectPaddingUnmasked(Seams& seams) {
     before(padding);
     padding.mask.documents = padding.slots;
   };
-  refuseWhere(seams, [](const traces::RunSpec& run) -> std::optional<std::string> {
-    if (run.command == traces::Command::kAttend) return {};
-    return "padding_unmasked changes nothing in training, where padding are tokens without a "
-           "label; use attend with --pad";
-  });
 }
 
 }  // namespace ringscope::engine

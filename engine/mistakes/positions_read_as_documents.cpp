@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "engine/mistakes/refused_where.h"
+#include "engine/mistakes/seams.h"
 #include "traces/schema/band.h"
 
 namespace ringscope::engine {
@@ -61,12 +61,6 @@ void injectPositionsReadAsDocuments(Seams& seams) {
              stage.pieces = std::move(pieces);
            }
          });
-  refuseWhere(seams, [](const traces::RunSpec& run) -> std::optional<std::string> {
-    const bool rings = run.cp / traces::ulyssesSize(run) > 1;
-    if (rings && traces::chosenBalance(run) != Balance::kNone) return {};
-    return "positions_read_as_documents changes nothing where a rank's positions do not jump; use "
-           "several ranks, --balance head_tail and --strategy ring or all_gather";
-  });
 }
 
 }  // namespace ringscope::engine

@@ -158,30 +158,6 @@ struct PlaceCounts {
   int ranks, layers, steps;
 };
 
-/// Why a mistake would be made nowhere in this run.
-std::optional<std::string> missingPlace(const AskedMistake& asked, const traces::RunSpec& run) {
-  const auto lacks = [&](const char* what, const std::optional<int>& number, int count) {
-    return number && *number >= count
-               ? std::optional("--mistake " + asked.text() + ": this run has no " + what + " " +
-                               std::to_string(*number) + "; the last is " +
-                               std::to_string(count - 1))
-               : std::nullopt;
-  };
-  const PlaceCounts counts(run);
-  if (auto reason = lacks("rank", asked.rank, counts.ranks)) return reason;
-  if (counts.layers > 0)
-    if (auto reason = lacks("layer", asked.layer, counts.layers)) return reason;
-  if (auto reason = lacks("step", asked.step, counts.steps)) return reason;
-  const auto buffers = traces::chosenBuffers(run);
-  if (asked.buffer.empty() || run.command != traces::Command::kTrain ||
-      std::ranges::find(buffers, asked.buffer, &traces::BufferChoice::name) != buffers.end())
-    return {};
-  std::string known;
-  for (const auto& buffer : buffers) known += (known.empty() ? "" : ", ") + buffer.name;
-  return "--mistake " + asked.text() + ": this run does not cut " + asked.buffer + "; it cuts " +
-         known;
-}
-
 }  // namespace
 
 const InjectableMistake& injectableMistake(const std::string& id) {
@@ -219,15 +195,12 @@ void inject(const std::string& text, Seams& seams) {
   AskedMistake asked = AskedMistake::parse(text);
   const InjectableMistake& mistake = injectableMistake(asked.id);
   checkPlaces(asked, mistake);
+  seams.checks.made.push_back(asked);
   if (asked.buffer.empty()) asked.buffer = mistake.buffer;
   if (!asked.isLimited()) return mistake.inject(seams);
   const Seams before = seams;
   mistake.inject(seams);
   seams = limitedTo(asked, before, seams);
-  seams.checks.refusal = [asked, of_mistake = seams.checks.refusal](const traces::RunSpec& run) {
-    const auto reason = of_mistake(run);
-    return reason ? reason : missingPlace(asked, run);
-  };
 }
 
 }  // namespace ringscope::engine

@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include "traces/mistakes/run_with_mistakes.h"
+
 namespace ringscope::engine {
 
 Batch DataSeams::ofDpRank(const SeamPlace& at, const BatchSource& source) {
@@ -20,6 +22,18 @@ ReducedLoss LossSeams::meanOverTargets(const SeamPlace&, MeshGroups& groups,
   reduced.scale = reduced.targets > 0 ? 1.0 / static_cast<double>(reduced.targets) : 0.0;
   reduced.loss = totals[0].item<double>() * reduced.scale;
   return reduced;
+}
+
+std::optional<std::string> CheckSeams::reasonAgainst(const traces::RunSpec& run) const {
+  if (auto reason = refusal(run)) return reason;
+  for (const traces::AskedMistake& asked : made)
+    if (auto reason = traces::reasonAgainst(run, asked)) return reason;
+  return {};
+}
+
+std::shared_ptr<std::atomic<bool>> watchedFlag(Seams& seams, const std::string& mistake) {
+  seams.watched.push_back({mistake});
+  return seams.watched.back().changed;
 }
 
 }  // namespace ringscope::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "engine/parallel/mesh_groups.h"
 #include "engine/transport/group.h"
 #include "engine/transport/rotation.h"
+#include "traces/mistakes/asked_mistake.h"
 #include "traces/schema/run_rules.h"
 
 namespace ringscope::engine {
@@ -204,7 +206,19 @@ struct GradientSeams {
 /// Validation, by train and attend before anything starts.
 struct CheckSeams {
   /// Why a run cannot be carried out; nothing when it can.
-  std::function<std::optional<std::string>(const traces::RunSpec& run)> refusal = traces::refusal;
+  std::function<std::optional<std::string>(const traces::RunSpec& run)> refusal =
+      [](const traces::RunSpec& run) { return traces::refusal(run); };
+  /// The mistakes that were made in these seams, in order.
+  std::vector<traces::AskedMistake> made;
+
+  /// The refusal, or why one of the mistakes would change nothing of the run.
+  std::optional<std::string> reasonAgainst(const traces::RunSpec& run) const;
+};
+
+/// A mistake that changes something under some numbers of a run only, and whether it did.
+struct WatchedMistake {
+  std::string id;
+  std::shared_ptr<std::atomic<bool>> changed = std::make_shared<std::atomic<bool>>(false);
 };
 
 /// All of them.
@@ -217,6 +231,11 @@ struct Seams {
   LossSeams loss;
   GradientSeams gradients;
   CheckSeams checks;
+  /// Of the mistakes made here, those whose effect is not known before the run.
+  std::vector<WatchedMistake> watched;
 };
+
+/// The flag that a mistake sets when it changes something; without it the run says that it did not.
+std::shared_ptr<std::atomic<bool>> watchedFlag(Seams& seams, const std::string& mistake);
 
 }  // namespace ringscope::engine

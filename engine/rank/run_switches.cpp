@@ -2,6 +2,7 @@
 #include "engine/rank/run_switches.h"
 
 #include <algorithm>
+#include <map>
 
 #include "traces/core/error.h"
 #include "traces/mistakes/asked_mistake.h"
@@ -25,6 +26,13 @@ Seams RunSwitches::withMistakes() const {
   return seams;
 }
 
+Seams RunSwitches::withoutMistake(std::size_t number) const {
+  Seams seams = correct_;
+  for (std::size_t i = 0; i < mistakes_.size(); ++i)
+    if (i != number) engine::inject(mistakes_[i].made, seams);
+  return seams;
+}
+
 bool RunSwitches::isInjected(const std::string& mistake) const {
   return std::ranges::find(mistakes_, mistake, &Mistake::asked) != mistakes_.end();
 }
@@ -42,11 +50,35 @@ std::int32_t RunSwitches::change() {
   return begun_ + 1;
 }
 
-void RunSwitches::goOnWith(const traces::RunSpec& run) {
+void RunSwitches::goOnWith(const traces::RunSpec& run, const std::optional<PlannedRun>& planned,
+                           std::int32_t first_step) {
   const traces::MutexLock lock(mutex_);
   run_ = run;
+  planned_ = planned;
   for (Mistake& mistake : mistakes_) mistake.made = placed(mistake.asked, run);
   changes_ = {{0, withMistakes()}};
+  begun_ = first_step - 1;
+  for (std::size_t i = 0; planned_ && i < mistakes_.size(); ++i) {
+    checkStepsLeft(mistakes_[i].made);
+    if (const auto reason =
+            foreseenReason(traces::AskedMistake::parse(mistakes_[i].made), withoutMistake(i),
+                           changes_.front().seams, *planned_, first_step))
+      throw usageError(*reason);
+  }
+}
+
+/// What begins in the middle of a run begins with the first step that no rank has begun.
+void RunSwitches::checkStepsLeft(const std::string& mistake) const {
+  const std::int32_t first = begun_ + 1;
+  const auto step = traces::AskedMistake::parse(mistake).step;
+  if (first >= run_->steps)
+    throw usageError("--mistake " + mistake +
+                     " changes nothing any more: the last training step has begun; start a run "
+                     "with it, or use more --steps");
+  if (step && *step < first)
+    throw usageError("--mistake " + mistake + " changes nothing any more: training step " +
+                     std::to_string(*step) + " has begun; use step=" + std::to_string(first) +
+                     " or a later one");
 }
 
 void RunSwitches::checkCanBegin(const std::string& mistake) const {
@@ -57,9 +89,16 @@ void RunSwitches::checkCanBegin(const std::string& mistake) const {
                      " changes how sequences are dealt, which a run decides before its "
                      "first step; start a run with --mistake " +
                      mistake);
-  Seams seams = withMistakes();
-  engine::inject(placedFromNowOn(mistake, *run_), seams);
-  if (const auto reason = seams.checks.refusal(*run_)) throw usageError(*reason);
+  checkStepsLeft(mistake);
+  const Seams without = withMistakes();
+  const std::string made = placedFromNowOn(mistake, *run_);
+  Seams with = without;
+  engine::inject(made, with);
+  auto reason = with.checks.reasonAgainst(*run_);
+  if (!reason && planned_)
+    reason =
+        foreseenReason(traces::AskedMistake::parse(made), without, with, *planned_, begun_ + 1);
+  if (reason) throw usageError(*reason);
 }
 
 std::int32_t RunSwitches::inject(const std::string& mistake) {
@@ -91,6 +130,15 @@ bool RunSwitches::changesAt(std::int32_t train_step) const {
   const traces::MutexLock lock(mutex_);
   return std::any_of(changes_.begin(), changes_.end(),
                      [&](const Change& change) { return change.from_step == train_step; });
+}
+
+std::vector<std::pair<std::string, bool>> RunSwitches::watchedMistakes() const {
+  const traces::MutexLock lock(mutex_);
+  std::map<std::string, bool> watched;
+  for (const Change& change : changes_)
+    for (const WatchedMistake& mistake : change.seams.watched)
+      watched[mistake.id] = watched[mistake.id] || *mistake.changed;
+  return {watched.begin(), watched.end()};
 }
 
 Seams RunSwitches::seamsOfBeginning() const {

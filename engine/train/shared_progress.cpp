@@ -4,9 +4,11 @@
 #include <ATen/ATen.h>
 
 #include "engine/data/batch_layout.h"
+#include "engine/mistakes/foresight.h"
 #include "engine/parallel/gather.h"
 #include "engine/verify/gathered_step.h"
 #include "traces/core/clock.h"
+#include "traces/mistakes/catalogue.h"
 
 namespace ringscope::engine {
 
@@ -40,6 +42,16 @@ void SharedProgress::runRank(RankContext& context, const LlamaWeights& initial,
   }
   auto weights = fullOnFirst(context, trainer.weights().values());
   if (context.isFirstOfWorld()) outcome.weights = std::move(weights);
+  reportUnseenMistakes(context);
+}
+
+void SharedProgress::reportUnseenMistakes(RankContext& context) {
+  if (!context.switches) return;
+  auto unseen = unseenMistakes(context.switches->watchedMistakes(), context.groups.world());
+  if (!context.isFirstOfWorld()) return;
+  outcome.unseen_mistakes = std::move(unseen);
+  if (recorder_ && !outcome.unseen_mistakes.empty())
+    recorder_->note(traces::kUnseenMistakesNote, std::to_string(outcome.unseen_mistakes.size()));
 }
 
 void SharedProgress::runStep(RankContext& context, RankTrainer& trainer, std::int32_t step) {

@@ -29,6 +29,7 @@ class SharedProgress {
 
  private:
   void runStep(RankContext& context, RankTrainer& trainer, std::int32_t step);
+  void reportUnseenMistakes(RankContext& context);
   std::vector<std::int64_t> peaksOfAll(RankContext& context);
   NamedTensors fullOnFirst(RankContext& context, const NamedTensors& slices);
   void keepFirstStep(RankContext& context, const RankTrainer& trainer,

@@ -8,6 +8,7 @@
 #include "engine/launch/rank_threads.h"
 #include "engine/train/run_description.h"
 #include "engine/train/shared_progress.h"
+#include "engine/train/step_inputs.h"
 #include "traces/core/error.h"
 #include "traces/schema/run_rules.h"
 
@@ -99,7 +100,7 @@ void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, const 
 traces::RunSpec checkedRun(const TrainConfig& config, const LlamaConfig& model,
                            const BatchSource& batches, const CheckSeams& checks) {
   traces::RunSpec run = describeRun(config, model, batches);
-  if (const auto reason = checks.refusal(run)) throw usageError(*reason);
+  if (const auto reason = checks.reasonAgainst(run)) throw usageError(*reason);
   LlamaSlices::check(model, config.tp);
   run.ulysses = traces::ulyssesSize(run);
   return run;
@@ -138,6 +139,40 @@ std::optional<Checkpoint> checkpointToResume(const TrainConfig& config,
   return checkpoint;
 }
 
+/// A run of which all is known but its weights.
+struct PreparedRun {
+  at::ScalarType type;
+  std::int64_t each, sequences;  ///< length and number of sequences as the data has them
+  std::shared_ptr<const BatchSource> batches;
+  LlamaConfig model;
+  Seams seams;  ///< that it begins with
+  traces::RunSpec run;
+  std::map<std::string, std::string> lasting;
+  std::optional<Checkpoint> resumed;
+};
+
+/// Throws usageError or inputError where the run cannot work.
+PreparedRun prepare(const TrainConfig& config, RunSwitches& switches) {
+  PreparedRun p;
+  p.type = scalarType(config.dtype);
+  auto source = openBatches(config);
+  p.each = source->sequenceLength();
+  p.sequences = source->batchSize();
+  p.batches = batchesOfRanks(std::move(source), config);
+  p.model = modelOf(config, *p.batches);
+  switches.begin(config.mistakes, CapturePolicy::parse(config.capture));
+  p.seams = switches.seamsOfBeginning();
+  p.run = checkedRun(config, p.model, *p.batches, p.seams.checks);
+  traces::RunSpec asked = p.run;
+  asked.seq_len = p.each;
+  asked.batch = p.sequences;
+  p.lasting = lastingSettings(asked, p.model, *p.batches);
+  p.resumed = checkpointToResume(config, p.lasting);
+  const auto first = static_cast<std::int32_t>(p.resumed ? p.resumed->info().next_step : 0);
+  switches.goOnWith(p.run, plannedTraining(p.run, p.batches), first);
+  return p;
+}
+
 RankThreadOptions optionsOf(const TrainConfig& config, traces::Recorder* recorder,
                             const TrainHooks& hooks, RunSwitches& switches) {
   RankThreadOptions options;
@@ -164,26 +199,19 @@ void requireData(const TrainConfig& config) {
     throw usageError("give either --text or --tokens, not both");
 }
 
+void checkTraining(const TrainConfig& config) {
+  RunSwitches switches;
+  prepare(config, switches);
+}
+
 TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder* recorder,
                          const TrainHooks& hooks) {
-  const at::ScalarType type = scalarType(config.dtype);
-  auto source = openBatches(config);
-  const std::int64_t each = source->sequenceLength(), sequences = source->batchSize();
-  const auto batches = batchesOfRanks(std::move(source), config);
-  const LlamaConfig model = modelOf(config, *batches);
   RunSwitches own_switches;
   RunSwitches& switches = hooks.switches ? *hooks.switches : own_switches;
-  switches.begin(config.mistakes, CapturePolicy::parse(config.capture));
-  const Seams seams = switches.seamsOfBeginning();
-  const traces::RunSpec run = checkedRun(config, model, *batches, seams.checks);
-  switches.goOnWith(run);
+  const PreparedRun prepared = prepare(config, switches);
+  const auto& [type, each, sequences, batches, model, seams, run, lasting, resumed] = prepared;
   checkTransport(config.transport, config.device,
                  config.fromEnvironment() ? 1 : config.mesh().worldSize());
-  traces::RunSpec asked = run;
-  asked.seq_len = each;
-  asked.batch = sequences;
-  const auto lasting = lastingSettings(asked, model, *batches);
-  const auto resumed = checkpointToResume(config, lasting);
   const std::int64_t length = batches->sequenceLength();
   const ShardLayout layout = seams.buffers.layout(length, config.cp, *run.balance, {{0, length}});
   const LlamaWeights initial = weightsOf(config, model, type);

@@ -36,10 +36,15 @@ struct TrainOutcome {
   std::map<std::string, at::Tensor> gradients;  ///< of step 0, before clipping
   std::map<std::string, at::Tensor> weights;    ///< after the last step
   std::vector<traces::DiffRecord> diffs;        ///< with --verify, of all steps
+  std::vector<std::string> unseen_mistakes;     ///< a sentence for each that changed nothing
 };
 
 /// Throws usageError where a configuration names nothing to train on, or two things.
 void requireData(const TrainConfig& config);
+
+/// Throws the usageError or inputError with which runTraining() would refuse this run for its
+/// settings, its data or its mistakes. Reads the data and the model's shape, and starts nothing.
+void checkTraining(const TrainConfig& config);
 
 /// Trains with one thread a rank. Blocks until the run is over. `recorder` may be null.
 /// Throws usageError or inputError before anything runs when the configuration cannot work, and

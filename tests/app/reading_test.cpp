@@ -163,6 +163,9 @@ TEST(ReadingTest, TheCatalogueIsPrinted) {
   }
   const auto text = ringscope("mistakes").out;
   EXPECT_NE(text.find("naive_sum_merge  [--mistake]  [doctor]"), std::string::npos);
+  EXPECT_NE(text.find("needs: train; a --cp or --dp above 1; documents that end unevenly"),
+            std::string::npos)
+      << "mean_of_local_means";
 }
 
 TEST(ReadingTest, BadInputIsOneClearSentenceAndExitCode2) {

@@ -63,7 +63,7 @@ TEST(HeadsNotDivisibleTest, OneAttentionHasZerosThere) {
 TEST(HeadsNotDivisibleTest, IsRefusedWhereHeadsDivideOrARankWouldHaveNone) {
   TrainConfig config = training(4);
   config.strategy = traces::Strategy::kUlysses;
-  expectRefused(config, "heads_not_divisible", "changes nothing here: 4 query heads divide");
+  expectRefused(config, "heads_not_divisible", "changes nothing here: the query heads divide");
   config.cp = 6;
   expectRefused(config, "heads_not_divisible", "do not divide among 6 Ulysses ranks");
   config.cp = 3;
@@ -119,7 +119,7 @@ TEST(WrongBufferDimTest, EachRankHasSomeOfTheSequences) {
 
 TEST(WrongBufferDimTest, IsRefusedWhereItWouldEndAtOnce) {
   TrainConfig config = training(2);
-  expectRefused(config, "wrong_buffer_dim", "use a --batch of 2");
+  expectRefused(config, "wrong_buffer_dim", "a --batch of dp × cp sequences");
   config.batch = 2;
   config.strategy = traces::Strategy::kUlysses;
   expectRefused(config, "wrong_buffer_dim", "use --strategy ring or all_gather");
@@ -140,7 +140,7 @@ TEST(UnevenShardsTest, TheLastTokensAreLost) {
 }
 
 TEST(UnevenShardsTest, IsRefusedWhereNothingIsLost) {
-  expectRefused(training(2), "uneven_shards", "changes nothing here: the length of 72 divides");
+  expectRefused(training(2), "uneven_shards", "changes nothing here: the length divides");
   Attention a = attention(2, 71);
   a.config.pad = true;
   EXPECT_ERROR(attendWith(a, "uneven_shards"), ErrorCode::kUsage, "and no --pad");

@@ -168,7 +168,8 @@ inline bool canShowIn(const Injected& injected, const RandomRun& run) {
   if (injected.mistake == "documents_ignored" && run.attention &&
       run.attention->in.mask.documents.size() < 2)
     return false;
-  return (!run.attention || concernsAttention(injected)) && injected.matters(run.spec());
+  return (!run.attention || concernsAttention(injected)) && injected.matters(run.spec()) &&
+         run.refusalOf(injected.mistake).empty();
 }
 
 /// Makes the scores so wide that the exponentials of some overflow.

@@ -188,6 +188,23 @@ struct RandomRun {
     traces::Recorder recorder(spec().worldSize(), std::move(sinks));
     run(&recorder, mistake, hooks);
   }
+  /// Why the mistake is refused in this run; empty where it is made.
+  std::string refusalOf(const std::string& mistake) const {
+    try {
+      if (attention) {
+        engine::AttendConfig config = attention->config;
+        engine::inject(engine::placed(mistake, spec()), config.seams);
+        engine::checkAttend(attention->in, config);
+      } else {
+        engine::TrainConfig config = training;
+        config.mistakes = {mistake};
+        engine::checkTraining(config);
+      }
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
   /// What a failure prints.
   std::string text() const {
     const nlohmann::json all = traces::toJson(spec()), plain = traces::toJson(traces::RunSpec());

@@ -54,8 +54,10 @@ TEST(RunSwitchesTest, AMistakeThatWouldChangeNothingOfTheRunIsRefusedAndNotKept)
   EXPECT_ERROR(run.switches.inject("cp_not_applied"), ErrorCode::kUsage, "nothing on one rank");
   EXPECT_ERROR(run.switches.lift("cp_not_applied"), ErrorCode::kUsage, "is not injected");
   EXPECT_ERROR(run.switches.inject("heads_not_divisible"), ErrorCode::kUsage,
-               "changes nothing here");
-  EXPECT_EQ(run.switches.inject("naive_sum_merge"), 0);
+               "changes nothing where ranks share no heads");
+  EXPECT_ERROR(run.switches.inject("naive_sum_merge"), ErrorCode::kUsage,
+               "changes nothing on one rank; use a --cp above 1");
+  EXPECT_EQ(run.switches.inject("lse_base2"), 0);
 }
 
 TEST(RunSwitchesTest, HowSequencesAreDealtIsNotChangedInTheMiddle) {

@@ -38,7 +38,8 @@ class SeamLog {
  private:
   /// A seam that is added to a group fails to compile here until it is watched.
   void watchAll() {
-    auto& [data, buffers, attention, ring, model, loss, gradients, checks] = seams_;
+    [[maybe_unused]] auto& [data, buffers, attention, ring, model, loss, gradients, checks,
+                            watched] = seams_;
     auto& [batch] = data;
     watch("data.batch", batch);
     auto& [layout, padding, cuts, cut, sharded, joined] = buffers;
@@ -73,7 +74,7 @@ class SeamLog {
     watch("gradients.reduce", reduce);
     watch("gradients.norm", norm);
     watch("gradients.clip", clip);
-    auto& [refusal] = checks;
+    [[maybe_unused]] auto& [refusal, made] = checks;
     watch("checks.refusal", refusal);
   }
 

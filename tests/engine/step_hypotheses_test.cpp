@@ -28,7 +28,7 @@ RandomRun drawn(const Injected& injected, std::mt19937& random, int most_ranks) 
   for (;;) {
     RandomRun run = RandomRun::ofTraining(random, most_ranks);
     run.training.capture = "full";
-    if (injected.matters(run.spec())) return run;
+    if (injected.matters(run.spec()) && run.refusalOf(injected.mistake).empty()) return run;
   }
 }
 

@@ -52,6 +52,7 @@ nlohmann::json report(const engine::AttendOutcome& outcome,
                             {"bytes_forward", h.bytes_forward},
                             {"bytes_backward", h.bytes_backward}});
   if (!o.random.empty()) json["random"] = o.random;
+  if (!outcome.unseen_mistakes.empty()) json["changed_nothing"] = outcome.unseen_mistakes;
   for (const auto& diff : diffs)
     json["errors"][diff.tensor] = {{"max_abs", diff.largest},
                                    {"error", diff.error},
@@ -102,6 +103,9 @@ void printText(const nlohmann::json& r, const Options& o) {
                         : ". " + traces::describeQuantisation(e["quantisation"].get<double>()))
                 << "\n";
   if (r.contains("errors") && !o.random.empty()) std::cout << tutorialTolerance(o.config) << "\n";
+  if (r.contains("changed_nothing"))
+    for (const auto& sentence : r["changed_nothing"])
+      std::cout << sentence.get<std::string>() << "\n";
   if (!o.output.empty()) std::cout << "written: " << o.output << "\n";
 }
 
@@ -154,9 +158,12 @@ int run(Options& o) {
   }
   const std::string sealed =
       nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.mistakes}}).dump();
-  if (config.launch == traces::Launch::kProcesses)
+  if (config.launch == traces::Launch::kProcesses) {
+    if (!o.mistakes.empty())
+      engine::checkAttend(inputOf(o), config);  // else each rank would say it
     return runRankProcesses(
         {config.cp, std::chrono::seconds(o.timeout_seconds), o.trace, false, sealed});
+  }
   const bool from_environment = config.fromEnvironment();
   const auto rank = from_environment
                         ? engine::RankEnvironment::read(engine::Mesh{1, 1, config.cp}).rank

@@ -10,13 +10,13 @@
 #include "app/command_line/columns.h"
 #include "app/ringscope-engine/commands/attention_options.h"
 #include "app/ringscope-engine/commands/real_number.h"
+#include "app/ringscope-engine/commands/saved_outcome.h"
 #include "app/ringscope-engine/commands/seed_number.h"
 #include "app/ringscope-engine/rank_processes.h"
 #include "app/ringscope-engine/recording.h"
 #include "app/ringscope-engine/stop_on_signal.h"
 #include "engine/mistakes/registry.h"
 #include "engine/observe/capture_policy.h"
-#include "engine/tensors/tensor_io.h"
 #include "engine/train/training_run.h"
 #include "engine/transport/rank_environment.h"
 #include "traces/core/error.h"
@@ -72,23 +72,6 @@ class StepPrinter {
   std::optional<traces::OutputFile> log_;
 };
 
-void exportState(const std::string& path, const engine::TrainOutcome& outcome) {
-  std::map<std::string, at::Tensor> tensors{{"logits", outcome.logits}};
-  for (const auto& [name, grad] : outcome.gradients) tensors["grad." + name] = grad;
-  for (const auto& [name, weight] : outcome.weights) tensors["weight." + name] = weight;
-  engine::saveTensors(path, tensors);
-}
-
-/// A Hugging Face folder: config.json and model.safetensors.
-void saveModel(const Options& o, const engine::TrainOutcome& outcome) {
-  std::error_code error;
-  std::filesystem::create_directories(o.save_model, error);
-  engine::saveTensors(o.save_model + "/model.safetensors", outcome.weights, {{"format", "pt"}});
-  traces::OutputFile config(o.save_model + "/config.json");
-  config.stream() << outcome.model.toJson(traces::name(o.config.dtype)).dump(2) << "\n";
-  config.finish();
-}
-
 void printReport(const Options& o, const engine::TrainOutcome& outcome) {
   const traces::DiffRecord* worst_diff = nullptr;
   for (const auto& diff : outcome.diffs) traces::keepWorse(worst_diff, diff);
@@ -100,6 +83,7 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
     for (const auto& step : outcome.steps) json["steps"].push_back(step.toJson());
     if (o.config.verify) json["worst_ratio"] = worst;
     json["buffers"] = traces::toJson(traces::chosenBuffers(o.config));
+    if (!outcome.unseen_mistakes.empty()) json["changed_nothing"] = outcome.unseen_mistakes;
     std::cout << json.dump(2) << "\n";
   } else if (o.control.empty()) {
     if (outcome.stopped)
@@ -111,6 +95,7 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
                 << traces::describeCount(static_cast<std::int64_t>(outcome.diffs.size()),
                                          "comparison")
                 << "\n";
+    for (const std::string& sentence : outcome.unseen_mistakes) std::cout << sentence << "\n";
     if (!o.trace.empty()) std::cout << "trace: " << o.trace << "\n";
   }
 }
@@ -153,7 +138,10 @@ void validate(const Options& o) {
     known.seq_len = 0;
     known.batch = known.dp;
   }
-  if (const auto reason = seams.checks.refusal(known)) throw usageError(*reason);
+  if (const auto reason = seams.checks.reasonAgainst(known)) throw usageError(*reason);
+  // Else each rank process would say it.
+  const bool apart = config.launch == traces::Launch::kProcesses;
+  if (apart && !config.mistakes.empty()) engine::checkTraining(config);
 }
 
 int run(Options& o) {
@@ -200,7 +188,7 @@ int run(Options& o) {
   recording.finish("", outcome.stopped);
   if (!first) return kSuccess;
   if (!o.export_state.empty() && !outcome.stopped) exportState(o.export_state, outcome);
-  if (!o.save_model.empty() && !outcome.stopped) saveModel(o, outcome);
+  if (!o.save_model.empty() && !outcome.stopped) saveModel(o.save_model, o.config.dtype, outcome);
   printReport(o, outcome);
   const bool diverges = std::ranges::any_of(outcome.diffs, traces::diverges);
   // Over the control connection diffs are shown, and a run that was carried out has succeeded.

@@ -15,6 +15,14 @@ bool hasRule(const std::string& id) {
   return false;
 }
 
+/// The settings without which the mistake changes nothing, or cannot be made.
+std::vector<std::string> neededSettings(const traces::Mistake& mistake) {
+  std::vector<std::string> settings;
+  for (const traces::Need* need : mistake.needs) settings.emplace_back(need->use);
+  if (!mistake.shown_by.empty()) settings.push_back(mistake.shown_by);
+  return settings;
+}
+
 void printJson() {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& m : traces::mistakeCatalogue())
@@ -28,6 +36,7 @@ void printJson() {
                     {"view", m.view},
                     {"capture", traces::name(m.capture)},
                     {"injectable", m.injectable},
+                    {"needs", neededSettings(m)},
                     {"doctor", hasRule(m.id)}});
   std::cout << list.dump(2) << "\n";
 }
@@ -40,6 +49,12 @@ void printText() {
     std::cout << m.id << (m.injectable ? "  [--mistake]" : "")
               << (hasRule(m.id) ? "  [doctor]" : "") << "\n  " << m.title
               << "\n  look for: " << m.look_for << "\n  reported in: " << m.reported_in << "\n";
+    if (const auto settings = neededSettings(m); m.injectable && !settings.empty()) {
+      std::cout << "  needs:";
+      for (std::size_t i = 0; i < settings.size(); ++i)
+        std::cout << (i == 0 ? " " : "; ") << settings[i];
+      std::cout << "\n";
+    }
   }
 }
 

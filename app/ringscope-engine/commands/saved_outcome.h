@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "engine/tensors/tensor_io.h"
+#include "engine/train/training_run.h"
+#include "traces/core/output_file.h"
+
+namespace ringscope::app {
+
+/// Logits, gradients and weights as one safetensors file.
+inline void exportState(const std::string& path, const engine::TrainOutcome& outcome) {
+  std::map<std::string, at::Tensor> tensors{{"logits", outcome.logits}};
+  for (const auto& [name, grad] : outcome.gradients) tensors["grad." + name] = grad;
+  for (const auto& [name, weight] : outcome.weights) tensors["weight." + name] = weight;
+  engine::saveTensors(path, tensors);
+}
+
+/// A Hugging Face folder: config.json and model.safetensors.
+inline void saveModel(const std::string& folder, traces::DType type,
+                      const engine::TrainOutcome& outcome) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  engine::saveTensors(folder + "/model.safetensors", outcome.weights, {{"format", "pt"}});
+  traces::OutputFile config(folder + "/config.json");
+  config.stream() << outcome.model.toJson(traces::name(type)).dump(2) << "\n";
+  config.finish();
+}
+
+}  // namespace ringscope::app

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/mistakes/seams.h"
+#include "traces/mistakes/needs.h"
+
+namespace ringscope::engine {
+
+/// Asks about another run, such as one whose heads divide: a check is then missing.
+inline void checkAs(Seams& seams, traces::RunSpec (*other)(const traces::RunSpec& run)) {
+  seams.checks.refusal = [before = seams.checks.refusal, other](const traces::RunSpec& run) {
+    return before(other(run));
+  };
+}
+
+}  // namespace ringscope::engine
