@@ -188,8 +188,14 @@ Case drawnInjected(std::mt19937& random, const std::string& mistake) {
                 "mask_dropped", "documents_ignored", "causal_on_every_block", "kv_not_rotated",
                 "stale_kv_in_backward", "non_contiguous_kv", "wrong_ring_direction", "dropped_hop",
                 "dkv_not_returned", "cp_not_applied", "lse_low_precision"});
-  return of_attention || (of_both && random() % 2) ? injectedAttention(random, mistake)
-                                                   : injectedTraining(random, mistake);
+  for (;;) {
+    try {
+      return of_attention || (of_both && random() % 2) ? injectedAttention(random, mistake)
+                                                       : injectedTraining(random, mistake);
+    } catch (const Error& error) {  // what the data makes a run without effect is drawn anew
+      if (!std::string(error.what()).starts_with("--mistake ")) throw;
+    }
+  }
 }
 
 }  // namespace ringscope::facts

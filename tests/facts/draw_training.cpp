@@ -150,6 +150,20 @@ std::string describe(const Case& c, const TrainConfig& config, const Plan& plan)
          c.capture + (c.verify ? " verify" : "") + " mistake " + c.mistake;
 }
 
+/// A run without the drawn mistake where that would change nothing of it.
+void dropRefusedMistake(Case& c, TrainConfig& config, const Plan& plan) {
+  if (c.mistake.empty()) return;
+  try {
+    engine::checkTraining(config);
+  } catch (const Error& error) {
+    if (!std::string(error.what()).starts_with("--mistake ")) throw;
+    c.mistake.clear();
+    config.mistakes.clear();
+    c.out_is_plain = true;
+    c.text = describe(c, config, plan);
+  }
+}
+
 }  // namespace
 
 void recordOverThreads(Case& c, const TrainConfig& config) {
@@ -187,6 +201,7 @@ void runDrawn(std::mt19937& random, Case& c, TrainConfig& config, const Plan& pl
   config.model_dir = test::reference("llama/model");
   config.seq_len = plan.length;
   drawTokens(random, c, config, plan, config.tokens);
+  if (!c.of_doctor) dropRefusedMistake(c, config, plan);
   if (!c.mistake.empty()) {
     traces::RunSpec run = config;
     run.model.layers = kLayers;
