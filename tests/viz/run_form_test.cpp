@@ -70,6 +70,53 @@ TEST_F(RunFormTest, AMistakeOfOnePlaceIsKeptUntilItsBoxIsUnticked) {
   EXPECT_EQ(panel->config().mistakes, QStringList{"naive_sum_merge"});
 }
 
+TEST_F(RunFormTest, AMistakeThatWouldChangeNothingIsGreyAndSaysWhy) {
+  const auto box = [&](const char* id) -> QCheckBox* {
+    for (QCheckBox* candidate : window.findChildren<QCheckBox*>())
+      if (candidate->property("id") == id) return candidate;
+    return nullptr;
+  };
+  auto *recompute = box("recompute_differs"), *window_mask = box("mask_dropped"),
+       *balance = box("balance_without_causal"), *merge = box("naive_sum_merge");
+  ASSERT_TRUE(recompute && window_mask && balance && merge);
+  EXPECT_TRUE(merge->isEnabled());
+  for (QCheckBox* grey : {recompute, window_mask, balance}) {
+    QTest::mouseClick(grey, Qt::LeftButton, {}, QPoint(8, grey->height() / 2));
+    EXPECT_FALSE(grey->isChecked()) << grey->text().toStdString();
+  }
+  EXPECT_TRUE(recompute->toolTip().contains("use --recompute"));
+  EXPECT_TRUE(balance->toolTip().contains("use --mask full"));
+  choice("Mask")->setCurrentText("window");
+  EXPECT_TRUE(window_mask->isEnabled()) << window_mask->toolTip().toStdString();
+  choice("Mask")->setCurrentText("full");
+  EXPECT_TRUE(balance->isEnabled()) << balance->toolTip().toStdString();
+  EXPECT_FALSE(button("Run")->isEnabled());
+  QTest::mouseClick(balance, Qt::LeftButton, {}, QPoint(8, balance->height() / 2));
+  EXPECT_TRUE(button("Run")->isEnabled()) << "the mistake is that nobody refuses it";
+}
+
+TEST_F(RunFormTest, ATickedMistakeThatWouldChangeNothingIsRefused) {
+  auto* panel = window.findChild<RunPanel*>();
+  RunConfig config = panel->config();
+  config.mistakes = {"naive_sum_merge"};
+  panel->setConfig(config);
+  EXPECT_TRUE(button("Run")->isEnabled());
+  config.cp = 1;
+  config.balance = traces::Balance::kNone;
+  panel->setConfig(config);
+  EXPECT_FALSE(button("Run")->isEnabled());
+  EXPECT_NE(status().indexOf("naive_sum_merge changes nothing on one rank; use a --cp above 1"), -1)
+      << status().toStdString();
+}
+
+TEST_F(RunFormTest, ARunWhoseRowsCannotBeComparedIsNotVerified) {
+  RunConfig config;
+  EXPECT_TRUE(config.arguments().contains("--verify"));
+  config.mistakes = {"cp_not_applied"};
+  EXPECT_FALSE(config.arguments().contains("--verify"));
+  EXPECT_TRUE(refusal(config, 4).isEmpty()) << refusal(config, 4).toStdString();
+}
+
 TEST_F(RunFormTest, AConfigurationWithAnUnknownMistakeIsRefused) {
   EXPECT_THROW(RunConfig::fromJson({{"mistakes", {"no_such_mistake"}}}, "a.json"), Error);
   EXPECT_THROW(RunConfig::fromJson({{"mistakes", {"naive_sum_merge:head=1"}}}, "a.json"), Error);

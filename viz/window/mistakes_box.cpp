@@ -112,6 +112,16 @@ void MistakesBox::setChosen(const QStringList& mistakes) {
   }
 }
 
+void MistakesBox::offerFor(const RunConfig& next) {
+  for (QCheckBox* box : boxes_) {
+    const QString asked = box->property("asked").toString(),
+                  reason = box->isChecked() ? QString() : reasonAgainst(asked, next);
+    box->setEnabled(reason.isEmpty());
+    const QString title = describeAsked(asked.toStdString());
+    box->setToolTip(reason.isEmpty() ? title : title + "\n▲ " + reason);
+  }
+}
+
 void MistakesBox::setRecording(const QString& path) {
   recording_ = path;
   reveal_->setEnabled(!path.isEmpty());

@@ -6,6 +6,8 @@
 #include <QPushButton>
 #include <QWidget>
 
+#include "viz/window/run_config.h"
+
 namespace ringscope::viz {
 
 /// Which mistakes the next run makes, and, of an opened recording, what it made: sealed until
@@ -19,6 +21,9 @@ class MistakesBox : public QWidget {
   /// What the opened recording had injected and the next run is to make too.
   QStringList sealed() const;
   void setChosen(const QStringList& mistakes);
+  /// Greys the mistakes that would change nothing of the next run, with the reason. A ticked one
+  /// stays, so that it can be unticked.
+  void offerFor(const RunConfig& next);
   /// The recording that Reveal opens; empty: none.
   void setRecording(const QString& path);
   /// The same of one that was opened. `can_run_again`: the next run makes what was injected into

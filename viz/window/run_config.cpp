@@ -8,6 +8,7 @@
 #include "traces/core/resources.h"
 #include "traces/mistakes/asked_mistake.h"
 #include "traces/mistakes/catalogue.h"
+#include "traces/mistakes/run_with_mistakes.h"
 #include "traces/schema/run_rules.h"
 
 namespace ringscope::viz {
@@ -109,12 +110,27 @@ void assignOwn(RunConfig& config, const std::string& key, const nlohmann::json& 
   }
 }
 
+std::vector<traces::AskedMistake> parsed(const QStringList& mistakes) {
+  std::vector<traces::AskedMistake> asked;
+  for (const QString& mistake : mistakes)
+    asked.push_back(traces::AskedMistake::parse(mistake.toStdString()));
+  return asked;
+}
+
+/// Some mistakes leave ranks other rows than those that verification compares.
+bool canBeVerified(const QStringList& mistakes) {
+  return std::ranges::none_of(parsed(mistakes), [](const traces::AskedMistake& asked) {
+    const auto* mistake = traces::findMistake(asked.id);
+    return mistake && std::ranges::count(mistake->needs, &traces::needs::kNoVerify) > 0;
+  });
+}
+
 }  // namespace
 
 traces::RunSpec RunConfig::spec() const {
   traces::RunSpec run = *this;
   run.batch = std::max<std::int64_t>(batch, dp);
-  run.verify = true;
+  run.verify = canBeVerified(mistakes + sealed);
   const auto between_processes =
       device == traces::Device::kCuda ? traces::TransportKind::kNccl : traces::TransportKind::kGloo;
   run.transport =
@@ -141,7 +157,8 @@ QStringList RunConfig::arguments() const {
   }
   for (const QString& mistake : sealed)
     if (!mistakes.contains(mistake)) args << "--mistake" << mistake;
-  return args << "--verify";
+  if (whole.verify) args << "--verify";
+  return args;
 }
 
 RunConfig RunConfig::fromJson(const nlohmann::json& json, const std::string& source) {
@@ -173,7 +190,17 @@ QString refusal(const RunConfig& config, std::int64_t query_heads) {
     return QString("choose a text: ") + error.what();
   }
   run.model.heads = query_heads;
-  return QString::fromStdString(traces::refusal(run).value_or(""));
+  return QString::fromStdString(traces::refusal(run, parsed(config.mistakes)).value_or(""));
+}
+
+QString reasonAgainst(const QString& mistake, RunConfig config) {
+  config.mistakes << mistake;
+  try {
+    const auto asked = traces::AskedMistake::parse(mistake.toStdString());
+    return QString::fromStdString(traces::reasonAgainst(config.spec(), asked).value_or(""));
+  } catch (const Error&) {  // there is no text: then no run is offered
+    return {};
+  }
 }
 
 QString changes(const RunConfig& before, const RunConfig& after) {

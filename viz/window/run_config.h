@@ -21,7 +21,8 @@ struct RunConfig : traces::RunSpec {
   /// Arguments of `ringscope train`. Each dp rank gets at least one sequence; with mask documents,
   /// the paragraphs of the text are the documents. Without text, the sample text.
   QStringList arguments() const;
-  /// As the engine will carry it out: verified, over the launch's transport. Throws inputError
+  /// As the engine will carry it out: verified where its mistakes allow that, over the launch's
+  /// transport. Throws inputError
   /// where there is neither a text nor the sample text.
   traces::RunSpec spec() const;
   /// From a JSON file with the keys that arguments() knows. Throws inputError that names the file
@@ -33,6 +34,10 @@ struct RunConfig : traces::RunSpec {
 /// Why a run of this configuration cannot work, and what would (traces::refusal, as the engine says
 /// it); empty when nothing is known against it.
 QString refusal(const RunConfig& config, std::int64_t query_heads);
+
+/// Why a mistake would change nothing of a run of this configuration, or cannot be made in it, and
+/// which setting would help; empty when nothing is known against it.
+QString reasonAgainst(const QString& mistake, RunConfig config);
 
 /// What the second changes of the first: "balance: head_tail → none"; empty when nothing.
 QString changes(const RunConfig& before, const RunConfig& after);

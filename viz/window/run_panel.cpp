@@ -6,6 +6,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "traces/core/prose.h"
+#include "traces/mistakes/catalogue.h"
 #include "traces/query/framework.h"
 #include "viz/scene/groups.h"
 
@@ -158,6 +160,21 @@ QString RunPanel::missingData() const {
   return {};
 }
 
+/// What the recording on show says of injected mistakes that changed nothing; those that are ticked
+/// say what would show them.
+QString RunPanel::unseenMistakes() const {
+  const auto& count = session_.trace().note(traces::kUnseenMistakesNote);
+  if (!count.is_number_integer()) return {};
+  QString text = QString::fromStdString(
+      "▲ " + traces::describeCount(count.get<std::int64_t>(), "injected mistake") +
+      " changed nothing of this run");
+  for (const QString& chosen : mistakes_->chosen())
+    if (const auto* mistake = traces::findMistake(chosen.section(':', 0, 0).toStdString());
+        mistake && !mistake->when_unseen.empty())
+      text += QString::fromStdString(": " + mistake->id + ", because " + mistake->when_unseen);
+  return text;
+}
+
 bool RunPanel::canRunAgain() const {
   const auto* run = session_.trace().run();
   const bool attends = run && run->command == traces::Command::kAttend;
@@ -168,7 +185,9 @@ void RunPanel::refresh() {
   using State = EngineLink::State;
   const State state = engine_.state();
   // What cannot work is refused here, with the reason, before anything starts.
-  const QString reason = reasonAgainst(config());
+  const RunConfig next = config();
+  mistakes_->offerFor(next);
+  const QString reason = reasonAgainst(next);
   run_->setEnabled(reason.isEmpty() && state != State::kStopping);
   run_->setText(canRunAgain() || engine_.active() ? "Run again" : "Run");
   what_if_->setEnabled(reason.isEmpty() && !engine_.active() && canRunAgain());
@@ -178,12 +197,14 @@ void RunPanel::refresh() {
   stop_->setEnabled(engine_.active());
   const bool other = !engine_.active() && !session_.empty() && !canRunAgain();
   const QString missing = engine_.active() ? QString() : missingData();
+  const QString unseen = engine_.active() ? QString() : unseenMistakes();
   run_state_->setText(!reason.isEmpty() ? "▲ " + reason
                       : other && traces::isForeign(session_.trace())
                           ? "recorded elsewhere: Run starts a run of RingScope's own"
                       : other              ? "an attention by itself: Run starts a training"
                       : !missing.isEmpty() ? missing
-                                           : engine_.sentence());
+                      : unseen.isEmpty()   ? engine_.sentence()
+                                           : unseen);
 }
 
 }  // namespace ringscope::viz

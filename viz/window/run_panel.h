@@ -50,6 +50,7 @@ class RunPanel : public QWidget {
   int ringSteps() const;
   void showRecorded();
   QString missingData() const;
+  QString unseenMistakes() const;
 
   const Session& session_;
   EngineLink& engine_;

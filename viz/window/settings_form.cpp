@@ -239,6 +239,7 @@ RunConfig SettingsForm::config() const {
   config.p2p = chosen<traces::PointToPoint>(p2p_);
   config.launch = chosen<traces::Launch>(launch_);
   // What a kernel takes is a matter of the heads' size.
+  config.model.layers = shape_.layers;
   config.model.heads = shape_.heads;
   config.model.kv_heads = shape_.kv_heads;
   config.model.head_dim = shape_.head_dim;
