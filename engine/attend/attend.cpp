@@ -129,6 +129,7 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
   if (in.sinks.defined() && g.dq.defined())
     shards.at(kSinkGradient)[at_rank] =
         sinkGradient(in.sinks.to(context.device), dout, result).cpu();
+  context.observer.sampleMemory({0, kOnlyLayer, traces::Direction::kBackward, {}});
 }
 
 /// The numbers of one rank as one tensor, and back.
@@ -154,6 +155,7 @@ void unpackNumbers(const at::Tensor& t, HopTotals& h, std::int64_t& work) {
 
 /// Ranks of other processes hand their results in to rank 0.
 void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
+  const MemoryScope memory(MemoryCategory::kVerify);  // attention does not need the other results
   const std::size_t mine = context.rank().index();
   auto gathered = [&](const at::Tensor& t) {
     return gatherToFirst(context.cp, t.to(context.device));

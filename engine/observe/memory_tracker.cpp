@@ -4,6 +4,10 @@
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 
+#include <algorithm>
+
+#include "traces/core/clock.h"
+
 namespace ringscope::engine {
 namespace {
 
@@ -59,7 +63,9 @@ void MemoryTracker::allocated(WorldRank rank, void* address, std::int64_t bytes)
   use.bytes[static_cast<std::size_t>(current_category)] += bytes;
   ++use.allocations[static_cast<std::size_t>(current_category)];
   use.total += bytes;
-  if (use.total > use.peak.bytes) use.peak = {use.total, use.place};
+  use.largest_total = std::max(use.largest_total, use.total);
+  if (use.ofStep() > use.peak.bytes)
+    use.peak = {use.ofStep(), use.place, traces::steadyNow(), use.bytes};
 }
 
 void MemoryTracker::freed(void* address) {
@@ -95,6 +101,11 @@ std::int64_t MemoryTracker::allocations(WorldRank rank, MemoryCategory category)
 MemoryTracker::Peak MemoryTracker::peak(WorldRank rank) const {
   const traces::MutexLock lock(mutex_);
   return ranks_[rank.index()].peak;
+}
+
+std::int64_t MemoryTracker::peakWithVerification(WorldRank rank) const {
+  const traces::MutexLock lock(mutex_);
+  return ranks_[rank.index()].largest_total;
 }
 
 }  // namespace ringscope::engine

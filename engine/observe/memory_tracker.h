@@ -33,9 +33,14 @@ class MemoryScope {
 class MemoryTracker {
  public:
   static constexpr std::size_t kCategories = static_cast<std::size_t>(MemoryCategory::kCount);
+  using Bytes = std::array<std::int64_t, kCategories>;  ///< by category
+  /// The most that a rank's training step needed at once: the sum of all categories except
+  /// MemoryCategory::kVerify.
   struct Peak {
     std::int64_t bytes = 0;
     traces::Place place;
+    std::int64_t at_ns = 0;  ///< traces::steadyNow()
+    Bytes by_category{};     ///< that were held then
   };
 
   explicit MemoryTracker(int ranks);
@@ -62,6 +67,8 @@ class MemoryTracker {
   /// How often the rank has allocated in this category so far.
   std::int64_t allocations(WorldRank rank, MemoryCategory category) const;
   Peak peak(WorldRank rank) const;
+  /// The most that the rank held at once, MemoryCategory::kVerify counted in.
+  std::int64_t peakWithVerification(WorldRank rank) const;
 
  private:
   struct Block {
@@ -70,8 +77,11 @@ class MemoryTracker {
     std::int64_t bytes;
   };
   struct RankUse {
-    std::array<std::int64_t, kCategories> bytes{}, allocations{};
-    std::int64_t total = 0;
+    Bytes bytes{}, allocations{};
+    std::int64_t total = 0, largest_total = 0;
+    std::int64_t ofStep() const {
+      return total - bytes[static_cast<std::size_t>(MemoryCategory::kVerify)];
+    }
     Peak peak;
     traces::Place place;
   };

@@ -65,7 +65,7 @@ void Observer::tensor(const traces::TensorName& name, const traces::Place& place
   if (!recorder_) return;
   const auto keep = policy().keep(name, place);
   if (keep == CapturePolicy::Keep::kNothing) return;
-  const MemoryScope scope(MemoryCategory::kOther);
+  const MemoryScope scope(MemoryCategory::kVerify);  // the training step does not need the copy
   const at::Tensor contiguous = tensor.detach().cpu().contiguous();
   traces::TensorRecord record;
   record.tensor = name;
@@ -94,12 +94,26 @@ void Observer::sampleMemory(const traces::Place& place) {
   if (!recorder_ || !memory_) return;
   memory_->setPlace(rank_, place);
   const std::int64_t now = recorder_->now();
-  for (std::size_t c = 0; c < last_sample_.size(); ++c) {
-    const auto category = static_cast<MemoryCategory>(c);
-    const std::int64_t bytes = memory_->bytes(rank_, category);
-    if (bytes == last_sample_[c]) continue;
-    last_sample_[c] = bytes;
-    recorder_->memory({now, bytes, rank_, category});
+  // A peak lies between two samples. It gets its own, so that the recording contains it.
+  if (const auto peak = memory_->peak(rank_); peak.bytes > last_peak_) {
+    last_peak_ = peak.bytes;
+    recordMemory(std::clamp(recorder_->toRunClock(peak.at_ns), last_sampled_ns_, now),
+                 peak.by_category);
+  }
+  MemoryTracker::Bytes held;
+  for (std::size_t c = 0; c < held.size(); ++c)
+    held[c] = memory_->bytes(rank_, static_cast<MemoryCategory>(c));
+  recordMemory(now, held);
+}
+
+void Observer::recordMemory(std::int64_t time_ns, const MemoryTracker::Bytes& held) {
+  // What is sampled at one time is read as held together, so no two samples share a time.
+  if (time_ns <= last_sampled_ns_) time_ns = last_sampled_ns_ + 1;
+  last_sampled_ns_ = time_ns;
+  for (std::size_t c = 0; c < held.size(); ++c) {
+    if (held[c] == last_sample_[c]) continue;
+    last_sample_[c] = held[c];
+    recorder_->memory({time_ns, held[c], rank_, static_cast<MemoryCategory>(c)});
   }
 }
 

@@ -58,6 +58,8 @@ class Observer {
   void sampleMemory(const traces::Place& place);
 
  private:
+  void recordMemory(std::int64_t time_ns, const MemoryTracker::Bytes& held);
+
   CapturePolicy policy() const { return changing_ ? changing_->policy() : policy_; }
 
   WorldRank rank_;
@@ -67,7 +69,8 @@ class Observer {
   LiveTensors* live_;
   const LiveCapture* changing_;
   std::optional<LateTimes> late_times_;
-  std::array<std::int64_t, MemoryTracker::kCategories> last_sample_{};
+  MemoryTracker::Bytes last_sample_{};
+  std::int64_t last_peak_ = 0, last_sampled_ns_ = 0;
 };
 
 /// What is known of a stretch when it begins, for its NVTX range.

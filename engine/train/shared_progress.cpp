@@ -40,6 +40,7 @@ void SharedProgress::runRank(RankContext& context, const LlamaWeights& initial,
     if (!setup_.config.checkpoint_dir.empty() && (due || step + 1 == setup_.run.steps))
       save(context, trainer, step + 1);
   }
+  const MemoryScope memory(MemoryCategory::kVerify);
   auto weights = fullOnFirst(context, trainer.weights().values());
   if (context.isFirstOfWorld()) outcome.weights = std::move(weights);
   reportUnseenMistakes(context);
@@ -64,25 +65,32 @@ void SharedProgress::runStep(RankContext& context, RankTrainer& trainer, std::in
   const RankTrainer::Clipped clipped = trainer.update(step);
   const std::int64_t updated = traces::steadyNow();
   if (setup_.run.verify) compare(context, trainer, clipped.norm);
-  const auto peaks = peaksOfAll(context);
+  context.observer.sampleMemory({step, Layer::none(), traces::Direction::kBackward, {}});
+  auto [peaks, with_verification] = peaksOfAll(context);
   if (!context.isFirstOfWorld()) return;
-  StepLog log{step,           result.loss,
-              clipped.norm,   clipped.coefficient,
-              result.targets, static_cast<double>(computed - begin + updated - resumed) * 1e-9,
-              peaks};
+  StepLog log{step,
+              result.loss,
+              clipped.norm,
+              clipped.coefficient,
+              result.targets,
+              static_cast<double>(computed - begin + updated - resumed) * 1e-9,
+              std::move(peaks),
+              std::move(with_verification)};
   outcome.steps.push_back(log);
   if (recorder_) recorder_->note("step." + std::to_string(step), log.toJson().dump());
   if (hooks_.on_step) hooks_.on_step(log);
 }
 
-/// Peak bytes of every rank of the mesh, on every rank.
-std::vector<std::int64_t> SharedProgress::peaksOfAll(RankContext& context) {
+SharedProgress::Peaks SharedProgress::peaksOfAll(RankContext& context) {
+  const MemoryScope memory(MemoryCategory::kVerify);
   const WorldRank rank = context.worldRank();
-  at::Tensor peaks = at::zeros({context.groups.world().size()}, at::kLong);
+  const std::int64_t ranks = context.groups.world().size();
+  at::Tensor peaks = at::zeros({2 * ranks}, at::kLong);
   peaks[rank.value()] = memory_->peak(rank).bytes;
+  peaks[ranks + rank.value()] = memory_->peakWithVerification(rank);
   context.groups.world().allReduceSum(peaks, traces::Payload::kScalars);
   const auto* values = peaks.const_data_ptr<std::int64_t>();
-  return {values, values + peaks.numel()};
+  return {{values, values + ranks}, {values + ranks, values + 2 * ranks}};
 }
 
 /// The slices of parameters of all tp ranks, put together on the first rank; nothing on the others.
@@ -137,6 +145,7 @@ void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
   const CheckpointInfo info{
       context.groups.mesh(), name(setup_.layout.balance()), next_step, setup_.run.seed, next_step,
       setup_.lasting};
+  const MemoryScope memory(MemoryCategory::kVerify);
   const MeshPlace here = context.groups.place();
   const bool first = context.isFirstOfWorld();
   if (first) store_.begin(info);

@@ -30,7 +30,12 @@ class SharedProgress {
  private:
   void runStep(RankContext& context, RankTrainer& trainer, std::int32_t step);
   void reportUnseenMistakes(RankContext& context);
-  std::vector<std::int64_t> peaksOfAll(RankContext& context);
+  /// By rank of the mesh; see StepLog.
+  struct Peaks {
+    std::vector<std::int64_t> of_step, with_verification;
+  };
+  /// On every rank.
+  Peaks peaksOfAll(RankContext& context);
   NamedTensors fullOnFirst(RankContext& context, const NamedTensors& slices);
   void keepFirstStep(RankContext& context, const RankTrainer& trainer,
                      const RankTrainer::Result& result);

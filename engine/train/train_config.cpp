@@ -10,7 +10,8 @@ nlohmann::json StepLog::toJson() const {
           {"clip_coefficient", clip_coefficient},
           {"targets", targets},
           {"seconds", seconds},
-          {"peak_bytes", peak_bytes}};
+          {"peak_bytes", peak_bytes},
+          {"peak_bytes_with_verification", peak_bytes_with_verification}};
 }
 
 }  // namespace ringscope::engine

@@ -33,8 +33,11 @@ struct StepLog {
   double grad_norm = 0;         ///< before the clip
   double clip_coefficient = 1;  ///< what the clip multiplied the first rank's gradients by
   std::int64_t targets = 0;
-  double seconds = 0;                    ///< wall time of the step, verification left out
-  std::vector<std::int64_t> peak_bytes;  ///< per rank, since the beginning
+  double seconds = 0;  ///< wall time of the step, verification left out
+  /// Per rank, the most that it held at once since the run began: what the training step needs.
+  std::vector<std::int64_t> peak_bytes;
+  /// The same with verification and captured copies counted in.
+  std::vector<std::int64_t> peak_bytes_with_verification;
 
   nlohmann::json toJson() const;
 };

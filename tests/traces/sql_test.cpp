@@ -81,7 +81,8 @@ TEST(SqlTest, TheOtherTablesHoldWhatWasRecorded) {
   const auto trace = test::traceOf(kTwoRanks);
   EXPECT_EQ(ask(*trace, "SELECT tensor, rank, abs_max, nan, shape, has_values FROM tensors"),
             (Rows{"out|0|3|0|[1,1,2,1]|1", "out|1|5|1|[1,1,2,1]|0"}));
-  EXPECT_EQ(ask(*trace, namedQuery("peak_memory").sql), (Rows{"0|kv|100|5", "1|weights|7|1"}));
+  EXPECT_EQ(ask(*trace, namedQuery("memory_by_category").sql),
+            (Rows{"0|kv|100|5", "1|weights|7|1"}));
   EXPECT_EQ(ask(*trace, "SELECT bytes FROM memory WHERE rank = 0 ORDER BY time_ns"),
             (Rows{"100", "40"}));
   EXPECT_EQ(ask(*trace, "SELECT buffer, rank, local_shape, global_from_local FROM shards"),

@@ -8,6 +8,8 @@
 namespace ringscope::traces {
 namespace {
 
+constexpr const char* kPeakWithVerification = "peak_bytes_with_verification";
+
 std::optional<double> numberOf(const nlohmann::json& value) {
   if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();  // as JSON writes it
   if (value.is_number()) return value.get<double>();
@@ -23,7 +25,8 @@ std::optional<double> mostOf(const nlohmann::json& value) {
   return most;
 }
 
-LoggedStep read(const nlohmann::json& note) {
+/// `verified`: verification held memory in this run.
+LoggedStep read(const nlohmann::json& note, bool verified) {
   LoggedStep step;
   if (!note.is_object()) return step;
   const auto field = [&](const char* name) -> std::optional<double> {
@@ -35,7 +38,12 @@ LoggedStep read(const nlohmann::json& note) {
   step.clip_coefficient = field("clip_coefficient");
   step.targets = field("targets");
   step.seconds = field("seconds");
-  step.peak_bytes = field("peak_bytes");
+  step.peak_bytes_with_verification = field(kPeakWithVerification);
+  // Recordings of earlier versions have one number, in which everything is counted.
+  if (step.peak_bytes_with_verification || !verified)
+    step.peak_bytes = field("peak_bytes");
+  else
+    step.peak_bytes_with_verification = field("peak_bytes");
   return step;
 }
 
@@ -52,10 +60,11 @@ std::optional<std::int32_t> loggedStepOf(std::string_view key) {
 }
 
 std::map<std::int32_t, LoggedStep> loggedSteps(const Trace& trace) {
+  const bool verified = trace.run() && trace.run()->verify;
   std::map<std::int32_t, LoggedStep> steps;
   for (const Note& note : trace.notes())
     if (const auto step = loggedStepOf(note.key))
-      steps[*step] = read(nlohmann::json::parse(note.json, nullptr, false));
+      steps[*step] = read(nlohmann::json::parse(note.json, nullptr, false), verified);
   return steps;
 }
 

@@ -17,8 +17,11 @@ struct LoggedStep {
   std::optional<double> grad_norm;         ///< before clipping
   std::optional<double> clip_coefficient;  ///< what a rank's gradients were multiplied by
   std::optional<double> targets;
-  std::optional<double> seconds;     ///< wall time, verification left out
-  std::optional<double> peak_bytes;  ///< since the run began, of the rank that held most
+  std::optional<double> seconds;  ///< wall time, verification left out
+  /// What the training step needed at most since the run began, of the rank that held most:
+  /// verification and captured copies are left out. Empty where only the next was logged.
+  std::optional<double> peak_bytes;
+  std::optional<double> peak_bytes_with_verification;  ///< the same with both counted in
 };
 
 /// By training step. What a later note says of a step counts, and what is malformed is left out.

@@ -92,7 +92,8 @@ enum class MemoryCategory : std::uint8_t {
   kInFlight,
   kOutLse,
   kOther,
-  kVerify,
+  kVerify,  ///< what the training step does not need: verification, captured copies, and results
+            ///< that are gathered to be returned or saved
   kCount
 };
 template <>

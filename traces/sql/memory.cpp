@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "traces/query/peak_memory.h"
 #include "traces/sql/table.h"
 
 namespace ringscope::traces {
 namespace {
 
+/// A sample, and what the rank holds from then on.
+struct MemoryRow {
+  MemorySample sample;
+  std::int64_t step_bytes = 0;
+};
+
+}  // namespace
+
+template <>
+struct Fields<MemoryRow> {
+  static void visit(auto&& field, auto& r) {
+    Fields<MemorySample>::visit(field, r.sample);
+    field("step_bytes", r.step_bytes);
+  }
+};
+
+namespace {
+
 const std::vector<Column>& columns() {
   static const auto kColumns =
-      columnsOf<MemorySample>({{"time_ns", "from when on, since the run began"},
-                               {"bytes", "that the rank holds in the category from then on"},
-                               {"rank", "who holds them"},
-                               {"category", "what they are used for"}});
+      columnsOf<MemoryRow>({{"time_ns", "from when on, since the run began"},
+                            {"bytes", "that the rank holds in the category from then on"},
+                            {"rank", "who holds them"},
+                            {"category", "what they are used for"},
+                            {"step_bytes",
+                             "that the rank holds in all categories except verify from then "
+                             "on; the largest is its peak memory"}});
   return kColumns;
 }
 
@@ -22,15 +44,29 @@ class MemoryRows : public TableRows {
     while (at_ > samples().size()) {
       if (++rank_ >= trace_.worldSize()) return false;
       at_ = ranks_.holds(rank_) ? 1 : samples().size() + 1;
+      held_ = HeldMemory();
+      taken_ = 0;
     }
+    takeInstant();
+    row_ = {samples()[at_ - 1], held_.total()};
     return true;
   }
-  Cell cell(std::size_t column) const override { return columns()[column].of(&samples()[at_ - 1]); }
+  Cell cell(std::size_t column) const override { return columns()[column].of(&row_); }
 
  private:
   const std::vector<MemorySample>& samples() const { return trace_.memory(WorldRank::of(rank_)); }
+  /// Takes all samples of this row's time, which are held together.
+  void takeInstant() {
+    if (at_ <= taken_) return;
+    do held_.take(samples()[taken_]);
+    while (!endsInstant(samples(), taken_++));
+  }
+
   const Trace& trace_;
   Range ranks_;
+  HeldMemory held_;
+  std::size_t taken_ = 0;  // samples of the rank
+  MemoryRow row_;
   std::int32_t rank_ = -1;
   std::size_t at_ = 0;
 };

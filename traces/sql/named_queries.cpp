@@ -25,9 +25,9 @@ FROM events WHERE kind <> 'pause' ORDER BY wall_ns DESC LIMIT 20)"},
 FROM events WHERE kind = 'wait' GROUP BY layer, direction ORDER BY wall_ns DESC)"},
     {"work_balance", "each rank's attention, and its share of an even deal",
      R"(WITH work AS (SELECT rank, count(*) AS pieces, sum(cpu_ns) AS cpu_ns,
-              sum((q_end - q_begin) * (k_end - k_begin)) AS most_pairs
+              sum((q_end - q_begin) * (k_end - k_begin)) AS pairs_per_head_unmasked
               FROM events WHERE kind = 'attend' GROUP BY rank)
-SELECT rank, pieces, most_pairs, cpu_ns,
+SELECT rank, pieces, pairs_per_head_unmasked, cpu_ns,
        round(cpu_ns * 1.0 / (SELECT nullif(avg(cpu_ns), 0) FROM work), 3) AS of_even
 FROM work ORDER BY rank)"},
     {"hops_by_layer", "messages and bytes of each layer",
@@ -46,12 +46,16 @@ FROM hops WHERE begin_ns IS NULL OR receive_begin_ns IS NULL)"},
      R"(SELECT "group", payload, count(DISTINCT flow) AS collectives, count(*) AS members,
        sum(bytes) AS bytes, sum(end_ns - begin_ns) AS wall_ns
 FROM events WHERE kind = 'collective' GROUP BY "group", payload ORDER BY "group", payload)"},
-    {"peak_memory", "the most that each rank held in each category",
+    {"peak_memory",
+     "the most that each rank's training steps needed at once, verification left out",
+     R"(SELECT rank, max(step_bytes) AS peak_bytes, time_ns
+FROM memory GROUP BY rank ORDER BY rank)"},
+    {"memory_by_category", "the most that each rank held in each category, at different times",
      R"(SELECT rank, category, max(bytes) AS bytes, time_ns
 FROM memory GROUP BY rank, category ORDER BY rank, bytes DESC)"},
     {"largest_tensors", "the twenty largest magnitudes that were recorded",
      R"(SELECT abs_max, mean, tensor, name, rank, train_step, layer, direction, stage, shape
-FROM tensors ORDER BY abs_max DESC LIMIT 20)"},
+FROM tensors WHERE name NOT LIKE 'error.%' ORDER BY abs_max DESC LIMIT 20)"},
     {"not_finite", "tensors with elements that are no finite numbers",
      R"(SELECT tensor, name, nan, inf, rank, train_step, layer, direction, stage
 FROM tensors WHERE nan > 0 OR (inf > 0 AND tensor NOT IN ('lse', 'block_lse', 'running_lse'))

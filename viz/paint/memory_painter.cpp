@@ -197,7 +197,8 @@ void drawHead(QPainter& p, const QRectF& area, const MemoryScene& scene, const T
                  .arg(describeBytes(scene.peak.bytes).c_str(),
                       scene.unseen.empty() ? "" : " that was seen"));
   QString words = "At the peak: " + QString::fromStdString(scene.peak.cause) +
-                  ". Click the chart to go to a moment.";
+                  ". Click the chart to go to a moment."
+                  " Verification and captured copies are not counted.";
   if (!scene.unseen.empty()) words += " " + QString::fromStdString(scene.unseen);
   p.setPen(theme.dim);
   p.setFont(textFont(13));

@@ -51,12 +51,13 @@ class Maker {
     scene.steps.erase(std::unique(scene.steps.begin(), scene.steps.end()), scene.steps.end());
   }
 
-  void add(const char* name, Curve::Says says, Value LoggedStep::*logged,
+  /// False: no step has it.
+  bool add(const char* name, Curve::Says says, Value LoggedStep::*logged,
            Value Verified::*reference = nullptr) {
     Curve curve{name, says, valuesOf(logged_, logged), {}};
     if (reference) curve.reference = valuesOf(verified_, reference);
     if (std::ranges::none_of(curve.reference, has)) curve.reference.clear();
-    take(std::move(curve));
+    return take(std::move(curve));
   }
   void addWorst() {
     take(
@@ -84,8 +85,10 @@ class Maker {
     }
     return values;
   }
-  void take(Curve curve) {
-    if (std::ranges::any_of(curve.values, has)) scene.curves.push_back(std::move(curve));
+  bool take(Curve curve) {
+    const bool any = std::ranges::any_of(curve.values, has);
+    if (any) scene.curves.push_back(std::move(curve));
+    return any;
   }
 
   std::map<std::int32_t, LoggedStep> logged_;
@@ -107,7 +110,9 @@ CurvesScene makeCurvesScene(const traces::Trace& trace) {
   maker.add("gradient norm", Curve::Says::kNumber, &LoggedStep::grad_norm, &Verified::grad_norm);
   maker.addWorst();
   maker.addRate();
-  maker.add("peak memory", Curve::Says::kBytes, &LoggedStep::peak_bytes);
+  if (!maker.add("peak memory", Curve::Says::kBytes, &LoggedStep::peak_bytes))
+    maker.add("peak memory with verification", Curve::Says::kBytes,
+              &LoggedStep::peak_bytes_with_verification);
   if (maker.scene.curves.empty())
     maker.scene.note = "No training step has logged its loss, and none was verified.";
   else if (trace.diffs().empty())

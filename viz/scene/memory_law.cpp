@@ -2,8 +2,8 @@
 #include "viz/scene/memory_law.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "traces/query/peak_memory.h"
 #include "traces/query/trace.h"
 #include "viz/scene/units.h"
 
@@ -41,16 +41,8 @@ std::string describeCause(const traces::Trace& trace, WorldRank rank, const Memo
 }  // namespace
 
 MemoryPeak memoryPeak(const traces::Trace& trace, WorldRank rank) {
-  MemoryPeak peak;
-  std::array<std::int64_t, kMemoryCategories> now{};
-  const auto& samples = trace.memory(rank);
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (samples[i].category != MemoryCategory::kVerify)
-      now[static_cast<std::size_t>(samples[i].category)] = samples[i].bytes;
-    if (!endsInstant(samples, i)) continue;
-    const auto sum = std::accumulate(now.begin(), now.end(), std::int64_t{0});
-    if (sum > peak.bytes) peak = {sum, samples[i].time_ns, now, {}};
-  }
+  const traces::PeakMemory most = traces::peakMemory(trace, rank);
+  MemoryPeak peak{most.bytes, most.time_ns, most.by_category, {}};
   if (peak.bytes > 0) peak.cause = describeCause(trace, rank, peak);
   return peak;
 }

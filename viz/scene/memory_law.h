@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <array>
 #include <string>
 
 #include "viz/scene/memory_series.h"
 
 namespace ringscope::viz {
 
-/// When a rank held the most, what it was doing, and what of.
+/// The peak memory of a rank (traces::peakMemory), and what the rank was doing then.
 struct MemoryPeak {
   std::int64_t bytes = 0, time_ns = 0;
-  std::array<std::int64_t, kMemoryCategories> by_category{};
+  traces::BytesByCategory by_category{};
   std::string cause;  ///< "attend at step 0 › layer 1 › …; activations are 1.1 MiB of it"
 
   friend bool operator==(const MemoryPeak&, const MemoryPeak&) = default;

@@ -2,8 +2,8 @@
 #include "viz/scene/memory_series.h"
 
 #include <limits>
-#include <numeric>
 
+#include "traces/query/peak_memory.h"
 #include "traces/query/trace.h"
 
 namespace ringscope::viz {
@@ -15,16 +15,12 @@ TimeFolds pausesOf(const traces::Trace& trace, WorldRank rank) {
   return TimeFolds(heldByAll({held}));
 }
 
-bool endsInstant(const std::vector<traces::MemorySample>& samples, std::size_t at) {
-  return at + 1 == samples.size() || samples[at + 1].time_ns != samples[at].time_ns;
-}
-
 MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_t columns,
                           TimeFolds pauses) {
   MemorySeries series;
   series.columns.resize(columns);
   series.pauses = std::move(pauses);
-  std::array<std::int64_t, kMemoryCategories> now{};
+  traces::HeldMemory now;
   const auto& samples = trace.memory(rank);
   std::size_t next = 0;
   for (std::size_t c = 0; c < columns; ++c) {
@@ -35,17 +31,13 @@ MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_
             : series.instantAt(static_cast<double>(c + 1) / static_cast<double>(columns),
                                trace.endNs());
     auto largest = now;
-    auto sum = [](const auto& values) {
-      return std::accumulate(values.begin(), values.end(), std::int64_t{0});
-    };
     for (; next < samples.size() && samples[next].time_ns <= until; ++next) {
-      if (samples[next].category != traces::MemoryCategory::kVerify)
-        now[static_cast<std::size_t>(samples[next].category)] = samples[next].bytes;
+      now.take(samples[next]);
       // A peak inside a column stays visible.
-      if (endsInstant(samples, next) && sum(now) > sum(largest)) largest = now;
+      if (traces::endsInstant(samples, next) && now.total() > largest.total()) largest = now;
     }
-    series.columns[c] = largest;
-    series.peak_bytes = std::max(series.peak_bytes, sum(largest));
+    series.columns[c] = largest.byCategory();
+    series.peak_bytes = std::max(series.peak_bytes, largest.total());
   }
   return series;
 }

@@ -12,8 +12,8 @@ struct CategoryStyle {
   const char* color;
 };
 
-/// From the bottom of a stack to its top. What is held for verification is not among them: a run
-/// without --verify does not hold it.
+/// From the bottom of a stack to its top. Verification and captured copies are not among them: the
+/// training step does not need them.
 inline constexpr CategoryStyle kCategoryStyles[] = {
     {traces::MemoryCategory::kWeights, "weights", "#5B8DBE"},
     {traces::MemoryCategory::kGradients, "gradients", "#7FA7A0"},

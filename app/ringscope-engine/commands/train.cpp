@@ -12,6 +12,7 @@
 #include "app/ringscope-engine/commands/real_number.h"
 #include "app/ringscope-engine/commands/saved_outcome.h"
 #include "app/ringscope-engine/commands/seed_number.h"
+#include "app/ringscope-engine/peak_line.h"
 #include "app/ringscope-engine/rank_processes.h"
 #include "app/ringscope-engine/recording.h"
 #include "app/ringscope-engine/stop_on_signal.h"
@@ -41,9 +42,8 @@ class StepPrinter {
     if (!log_path_.empty()) writeLine(step);
     if (!table_) return;
     if (!std::exchange(has_heads_, true))
-      std::cout << "  step        loss   grad norm   targets       time   peak a rank\n";
-    std::int64_t peak = 0;
-    for (const auto bytes : step.peak_bytes) peak = std::max(peak, bytes);
+      std::cout << "  step        loss   grad norm   targets       time   peak memory\n";
+    const std::int64_t peak = largestPeak(step.peak_bytes);
     std::cout << std::setw(6) << step.step << std::fixed << std::setprecision(6) << std::setw(12)
               << step.loss << std::setw(12) << step.grad_norm << std::setw(10) << step.targets
               << alignRight(traces::describeSeconds(step.seconds), 11)
@@ -96,6 +96,7 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
                                          "comparison")
                 << "\n";
     for (const std::string& sentence : outcome.unseen_mistakes) std::cout << sentence << "\n";
+    std::cout << describePeaks(outcome);
     if (!o.trace.empty()) std::cout << "trace: " << o.trace << "\n";
   }
 }
