@@ -23,7 +23,7 @@ struct Setting {
   std::string a, b;
 };
 
-/// Pairs over heads that each rank attends in a forward.
+/// Pairs per head that each rank attends in a forward.
 std::vector<double> pairsOfRanks(const Case& c, int step) {
   std::vector<double> all;
   for (int group = 0; group < c.groups(); ++group) {
@@ -33,7 +33,7 @@ std::vector<double> pairsOfRanks(const Case& c, int step) {
       for (int ring_step = 0; ring_step < oracle.ringSteps(); ++ring_step)
         for (const int source : oracle.sources(rank, ring_step, false))
           pairs += oracle.pairs(rank, source);
-      all.push_back(static_cast<double>(pairs * oracle.headsEach()));
+      all.push_back(static_cast<double>(pairs) / oracle.plan().ulysses);
     }
   }
   return all;

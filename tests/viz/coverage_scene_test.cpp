@@ -94,9 +94,9 @@ TEST(CoverageSceneTest, WhoSharesHeadsIsSaidOfEachPair) {
 
 TEST(CoverageSceneTest, WorkIsCountedInPairsSoThatChunksOfOtherSizesWeighWhatTheyHold) {
   const CoverageScene scene = atTheEnd(test::contiguous());
-  // Rank r attends 32 rows to 32·r keys before its own, and half of its own square; 4 heads.
+  // Rank r attends 32 rows to 32·r keys before its own, and half of its own square.
   for (int r = 0; r < 4; ++r)
-    EXPECT_EQ(scene.work_total[static_cast<std::size_t>(r)], 4 * (32 * 32 * r + 32 * 33 / 2));
+    EXPECT_EQ(scene.work_total[static_cast<std::size_t>(r)], 32 * 32 * r + 32 * 33 / 2);
   ASSERT_TRUE(scene.contiguous);
   EXPECT_NEAR(scene.efficiency(), *scene.contiguous, 1e-9);
 }

@@ -31,7 +31,7 @@ void addPlanned(const Trace& trace, CostsByPlace& all) {
     for (int rank = 0; rank < trace.worldSize(); ++rank)
       if (const auto* schedule =
               trace.schedule(place.train_step, WorldRank::of(rank), Direction::kForward))
-        work.push_back(workOf(*schedule));
+        work.push_back(pairsPerHead(*schedule));
     if (work.empty() || std::ssize(work) != trace.worldSize()) continue;
     costs[Cost::kPairs] = *std::ranges::max_element(work);
     costs[Cost::kBalance] = balanceOf(work);
@@ -79,9 +79,15 @@ class EventTaker {
 
 const char* title(Cost cost) {
   static constexpr std::array<const char*, kValueCount<Cost>> kTitles = {
-      "loss",          "gradient norm", "pairs, busiest rank",
-      "balance",       "peak memory",   "the step took",
-      "sent by ranks", "collectives",   "attention, own time",
+      "loss",
+      "gradient norm",
+      "pairs per head, busiest rank",
+      "balance",
+      "peak memory, largest rank",
+      "the step took",
+      "sent by ranks",
+      "collectives",
+      "attention, own time",
       "waits"};
   return kTitles[static_cast<std::size_t>(cost)];
 }

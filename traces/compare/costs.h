@@ -15,13 +15,13 @@ class Trace;
 /// What a training step gave and took, all ranks together; of a layer's forward or backward the
 /// last four alone.
 enum class Cost : std::uint8_t {
-  kLoss = 0,  ///< as logged
-  kGradNorm,  ///< before clipping
-  kPairs,    ///< (query, key) pairs over heads that the busiest rank attends in forward, as planned
-  kBalance,  ///< mean over largest of all ranks' pairs, 0 to 1
-  kPeak,     ///< bytes, of the rank that held most since the run began
-  kSeconds,  ///< wall time, verification left out
-  kSent,     ///< bytes of messages from rank to rank
+  kLoss = 0,     ///< as logged
+  kGradNorm,     ///< before clipping
+  kPairs,        ///< pairsPerHead() of the busiest rank in forward, as planned
+  kBalance,      ///< mean over largest of all ranks' pairs, 0 to 1
+  kPeak,         ///< bytes, peak memory since the run began (LoggedStep::peak_bytes)
+  kSeconds,      ///< wall time, verification left out
+  kSent,         ///< bytes of messages from rank to rank
   kCollectives,  ///< bytes of collectives, each member's
   kAttend,       ///< ns of attention, whoever shares the cores: thread CPU time, or a device's
   kWait,         ///< ns of waiting for messages
@@ -31,10 +31,10 @@ template <>
 struct EnumNames<Cost> {
   static constexpr const char* kWhat = "cost";
   static constexpr std::array<const char*, 10> kNames = {
-      "loss",    "grad_norm",  "busiest_pairs",    "balance",   "peak_bytes",
-      "seconds", "sent_bytes", "collective_bytes", "attend_ns", "wait_ns"};
+      "loss",    "grad_norm",  "busiest_pairs_per_head", "balance",   "peak_bytes",
+      "seconds", "sent_bytes", "collective_bytes",       "attend_ns", "wait_ns"};
 };
-/// "loss", "pairs, busiest rank", "attention, own time".
+/// "loss", "pairs per head, busiest rank", "attention, own time".
 const char* title(Cost cost);
 /// In the unit that one would say: "96 KiB", "1.2 ms".
 std::string describe(Cost cost, double value);

@@ -12,11 +12,15 @@ std::int64_t headsOf(const ScheduleRecord& schedule) {
   return std::max<std::int64_t>(1, schedule.q_head_end - schedule.q_head_begin);
 }
 
-double workOf(const ScheduleRecord& schedule) {
+double headSharers(const ScheduleRecord& schedule) {
+  return static_cast<double>(std::max<std::size_t>(1, schedule.ulysses.size()));
+}
+
+double pairsPerHead(const ScheduleRecord& schedule) {
   double pairs = 0;
   for (const auto& stage : schedule.stages)
     for (const auto& piece : stage.pieces) pairs += Band::of(piece).pairs();
-  return pairs * static_cast<double>(headsOf(schedule));
+  return pairs / headSharers(schedule);
 }
 
 double balanceOf(const std::vector<double>& work) {

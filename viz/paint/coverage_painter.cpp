@@ -187,7 +187,7 @@ void drawWork(const Canvas& c) {
   c.p.setPen(c.theme.dim);
   c.p.setFont(textFont(11, QFont::DemiBold));
   const QRectF head(left, c.area.top() + 66, right - left, 16);
-  c.p.drawText(head, Qt::AlignVCenter, "WORK, QUERY–KEY PAIRS");
+  c.p.drawText(head, Qt::AlignVCenter, "QUERY–KEY PAIRS PER HEAD");
   c.p.drawText(head, Qt::AlignVCenter | Qt::AlignRight, "WAITS");
   const QString words = balanceText(c.scene);
   const double said = heightOf(words, right - left);

@@ -37,7 +37,7 @@ class PassFiller {
     pieces_.assign(ranks, 0);
     scene.wait_ns.assign(ranks, 0);
     for (const WorldRank rank : scene.ranks)
-      scene.work_total.push_back(workOf(*pass.schedule(rank)));
+      scene.work_total.push_back(pairsPerHead(*pass.schedule(rank)));
     const Meant meant(trace, viewed.train_step, scene.ranks);
     scene.wanted_known = meant.recorded();
     scene.mask_advice = traces::maskAdvice(trace);
@@ -120,7 +120,7 @@ class PassFiller {
     const WorldRank rank = scene_.ranks[seat];
     const Band band = bandOf(event, pass_.stage(rank, event.place.stage, event.source_rank));
     const std::size_t share = shareOf(rank);
-    const auto heads = static_cast<double>(headsOf(*pass_.schedule(rank)));
+    const double sharers = headSharers(*pass_.schedule(rank));
     for (const LocalRun& q : pass_.rows(rank)) {
       if (q.begin >= band.q_end || q.end <= band.q_begin) continue;
       for (const LocalRun& k : pass_.rows(event.source_rank)) {
@@ -128,7 +128,7 @@ class PassFiller {
         if (part.empty()) continue;
         const double pairs = part.pairs();
         const auto cell = scene_.indexOf(q.chunk, k.chunk);
-        scene_.work_done[seat] += pairs * heads;
+        scene_.work_done[seat] += pairs / sharers;
         attended_[cell * shares() + share] += pairs;
         scene_.painters[cell * shares() + share] = rank;
         PairCell& of = scene_.cells[cell];

@@ -32,7 +32,7 @@ struct CoverageScene {
   std::vector<WorldRank> ranks;              ///< of the group; what is per rank is in their order
   std::vector<PairCell> cells;               ///< row by query chunk
   std::vector<WorldRank> painters;           ///< of each cell, heads_shared_by ranks; none: nobody
-  std::vector<double> work_done;             ///< per rank: pairs over its heads
+  std::vector<double> work_done;             ///< per rank: pairs per head, see pairsPerHead()
   std::vector<double> work_total;            ///< per rank, of the whole pass as it was scheduled
   std::vector<std::int64_t> wait_ns;         ///< per rank, of the whole pass
   bool complete = false;                     ///< the viewed ring step is the last

@@ -28,7 +28,7 @@ RunSummary runSummary(const traces::Trace& trace, int train_step) {
       if (event.kind == traces::EventKind::kSend) summary.sent_bytes += event.bytes;
     }
     if (const auto* schedule = trace.schedule(train_step, rank, traces::Direction::kForward))
-      work.push_back(workOf(*schedule));
+      work.push_back(pairsPerHead(*schedule));
   }
   if (!work.empty() && std::ssize(work) == trace.worldSize())
     summary.balance = traces::balanceOf(work);
