@@ -46,6 +46,24 @@ TEST_F(WhatIfTest, WhatIfRunsAgainBesideWhatWasAndKeepsTheCursor) {
   EXPECT_EQ(std::count_if(stages.begin(), stages.end(), [](auto* s) { return s->isVisible(); }), 1);
 }
 
+TEST_F(WhatIfTest, EveryHeadingIsOverTheRunThatItNames) {
+  openFile(test::sampleTraceFile(4, {}));
+  whatIf();
+  const auto xOf = [&](const QString& heading) {
+    for (const auto* label : window.findChildren<QLabel*>())
+      if (label->text().startsWith(heading + " · ")) return label->mapTo(&window, QPoint(0, 0)).x();
+    ADD_FAILURE() << heading.toStdString() << " is no heading";
+    return -1;
+  };
+  EXPECT_LT(xOf("BEFORE"), xOf("AFTER")) << "the stage of before is the left one";
+  window.showView("compare");
+  QCoreApplication::processEvents();
+  // The cards are A, which is after, and B.
+  EXPECT_LT(xOf("AFTER"), xOf("BEFORE"));
+  window.showView("ring");
+  EXPECT_LT(xOf("BEFORE"), xOf("AFTER"));
+}
+
 /// What the Compare view says of before and after.
 class ComparedWhatIfTest : public WhatIfTest {
  protected:

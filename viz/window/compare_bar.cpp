@@ -16,9 +16,9 @@ CompareBar::CompareBar(const Viewing& before, const Viewing& after, QWidget* par
   close->setToolTip("Show the new run alone (Esc)");
   bar.head->addWidget(close);
   auto* texts = new QHBoxLayout;
-  before_text_ = new QLabel(this);
-  after_text_ = new QLabel(this);
-  for (QLabel* label : {before_text_, after_text_}) {
+  left_text_ = new QLabel(this);
+  right_text_ = new QLabel(this);
+  for (QLabel* label : {left_text_, right_text_}) {
     label->setObjectName("dim");
     label->setWordWrap(true);
     label->setMinimumHeight(34);
@@ -34,15 +34,20 @@ CompareBar::CompareBar(const Viewing& before, const Viewing& after, QWidget* par
 
 void CompareBar::setChange(const QString& change) {
   change_->setText("What if · " + (change.isEmpty() ? "the same again" : change));
-  left_ = "BEFORE";
-  right_ = "AFTER";
+  name_ = "AFTER";
+  other_name_ = "BEFORE";
   refresh();
 }
 
 void CompareBar::setPair(const QString& settings) {
   change_->setText("Beside each other, A against B · " + settings);
-  left_ = "B";
-  right_ = "A";
+  name_ = "A";
+  other_name_ = "B";
+  refresh();
+}
+
+void CompareBar::setOverCards(bool over_cards) {
+  over_cards_ = over_cards;
   refresh();
 }
 
@@ -52,8 +57,10 @@ void CompareBar::refresh() {
     return QString::fromStdString(
         describe(runSummary(viewing.session.trace(), viewing.navigator.place().train_step)));
   };
-  before_text_->setText(left_ + " · " + words(before_));
-  after_text_->setText(right_ + " · " + (after_.session.live() ? "running …" : words(after_)));
+  const QString other = other_name_ + " · " + words(before_);
+  const QString run = name_ + " · " + (after_.session.live() ? "running …" : words(after_));
+  left_text_->setText(over_cards_ ? run : other);
+  right_text_->setText(over_cards_ ? other : run);
 }
 
 }  // namespace ringscope::viz

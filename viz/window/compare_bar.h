@@ -18,6 +18,9 @@ class CompareBar : public QWidget {
   void setChange(const QString& change);
   /// A recording, at the right, and a second one; `settings` differ.
   void setPair(const QString& settings);
+  /// Puts each text over what it is about: over the cards of the Compare view A is at the left,
+  /// over two stages the recording that A is compared with.
+  void setOverCards(bool over_cards);
 
  Q_SIGNALS:
   void closed();
@@ -25,9 +28,10 @@ class CompareBar : public QWidget {
  private:
   void refresh();
 
-  QString left_ = "BEFORE", right_ = "AFTER";
+  QString name_ = "AFTER", other_name_ = "BEFORE";  // of A and of B
+  bool over_cards_ = false;
   const Viewing &before_, &after_;
-  QLabel *change_, *before_text_, *after_text_;
+  QLabel *change_, *left_text_, *right_text_;
 };
 
 }  // namespace ringscope::viz

@@ -182,6 +182,7 @@ void MainWindow::showView(const QString& name) {
   if (before_stage_) before_stage_->show(name);
   // The Compare view has both runs in it.
   if (before_stage_) before_stage_->setVisible(compare_->isVisible() && name != kBothRunsView);
+  compare_->setOverCards(name == kBothRunsView);
   followBefore();
   for (int t = 0; t < tabs_.size(); ++t) tabs_[t]->setChecked(t == stage_->currentIndex());
   refreshPanels();
