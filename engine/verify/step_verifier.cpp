@@ -16,6 +16,7 @@
 #include "engine/verify/row_attention.h"
 #include "engine/verify/sink_error.h"
 #include "engine/verify/step_ends.h"
+#include "traces/schema/other_tensors.h"
 
 namespace ringscope::engine {
 
@@ -191,9 +192,9 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
                    &(expected.*row.variance), &layout);
       if (quantisation) diff.quantisation = quantisation->of(row.field);
       const ErrorMaps map = errorMaps(actual.*row.field, exact.*row.field);
-      maps("error.abs." + diff.tensor, diff.place, map.absolute);
-      maps("error.rel." + diff.tensor, diff.place, map.relative);
-      maps("error.ulp." + diff.tensor, diff.place, map.ulp);
+      maps(traces::kAbsoluteErrors + diff.tensor, diff.place, map.absolute);
+      maps(traces::kRelativeErrors + diff.tensor, diff.place, map.relative);
+      maps(traces::kUlpErrors + diff.tensor, diff.place, map.ulp);
       found.diffs.push_back(std::move(diff));
     }
     if (sinks.defined() && isComparable(exact.dq))

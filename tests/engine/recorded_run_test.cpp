@@ -7,9 +7,11 @@
 
 #include "engine/attention/schedule.h"
 #include "tests/engine/sample_training.h"
+#include "traces/compare/report.h"
 #include "traces/diff/summary.h"
 #include "traces/doctor/diagnosis.h"
 #include "traces/query/flows.h"
+#include "traces/query/peak_memory.h"
 
 namespace ringscope::engine {
 namespace {
@@ -81,6 +83,46 @@ TEST(RecordedRunTest, ShardsPositionsLseAndMemoryAreThere) {
                             {0, Layer::of(0), traces::Direction::kForward, RingStep::of(0)}, rank),
           nullptr);
     EXPECT_FALSE(trace->memory(rank).empty());
+  }
+}
+
+TEST(RecordedRunTest, VerificationAndCaptureLeaveThePeakMemoryAsItIs) {
+  test::TempDir dir;
+  const auto peaksOf = [&](bool verify, const char* capture) {
+    TrainConfig config = sampleConfig(4, 3);
+    config.verify = verify;
+    config.capture = capture;
+    const auto trace = recorded(config, dir.file("a.rscope"));
+    const auto& note = trace->note("step.2");
+    const auto peaks = note.at("peak_bytes").get<std::vector<std::int64_t>>();
+    const auto all = note.at("peak_bytes_with_verification").get<std::vector<std::int64_t>>();
+    for (const WorldRank rank : ranksFrom(WorldRank::of(0), 4)) {
+      EXPECT_EQ(traces::peakMemory(*trace, rank).bytes, peaks.at(rank.index()));
+      EXPECT_GE(all.at(rank.index()), peaks.at(rank.index()));
+    }
+    EXPECT_EQ(all.front() > 2 * peaks.front(), verify) << all.front();
+    return peaks;
+  };
+  const auto plain = peaksOf(false, "stats"), watched = peaksOf(true, "full");
+  for (std::size_t rank = 0; rank < plain.size(); ++rank)
+    EXPECT_NEAR(static_cast<double>(watched[rank]) / static_cast<double>(plain[rank]), 1, 0.02);
+}
+
+TEST(RecordedRunTest, TwoCorrectRunsOfOtherLayoutsAreEqualWithinRounding) {
+  test::TempDir dir;
+  const auto run = [&](int cp, traces::Balance balance, const char* file) {
+    TrainConfig config = sampleConfig(cp, 3);
+    config.balance = balance;
+    config.verify = true;
+    config.capture = "full";
+    return recorded(config, dir.file(file));
+  };
+  const auto one = run(4, traces::Balance::kHeadTail, "a.rscope"),
+             two = run(4, traces::Balance::kNone, "b.rscope"),
+             three = run(2, traces::Balance::kStriped, "c.rscope");
+  for (const auto& other : {two, three}) {
+    const auto comparison = traces::compareRuns(*one, *other);
+    EXPECT_EQ(comparison.verdict(), traces::Agreement::kRounding) << traces::toText(comparison);
   }
 }
 

@@ -147,14 +147,19 @@ void expectConclusion(const viz::CompareScene& scene, const RunComparison& compa
     return;
   }
   EXPECT_EQ(scene.verdict == viz::Agreement::kSame, differing == 0) << head;
-  static const std::regex kDiffer("^≠ ([\\d,]+) of ([\\d,]+) comparisons? differs?\\b");
+  static const std::regex kDiffer(
+      "^(≠|–|✓ Equal within rounding:) ([\\d,]+) of ([\\d,]+) comparisons? differs?\\b");
   static const std::regex kAgree("^✓ (?:All ([\\d,]+) comparisons agree|The comparison agrees) ");
   std::smatch w;
   const bool differ = std::regex_search(head, w, kDiffer);
   EXPECT_EQ(differ, differing > 0) << head;
   if (differ) {
-    EXPECT_TRUE(saysCount(w[1], differing)) << head;
-    EXPECT_TRUE(saysCount(w[2], std::ssize(comparison.all))) << head;
+    const viz::Agreement said = w[1] == "≠"   ? viz::Agreement::kDiffers
+                                : w[1] == "–" ? viz::Agreement::kUnknown
+                                              : viz::Agreement::kRounding;
+    EXPECT_EQ(scene.verdict, said) << head;
+    EXPECT_TRUE(saysCount(w[2], comparison.count(said))) << head;
+    EXPECT_TRUE(saysCount(w[3], std::ssize(comparison.all))) << head;
     return;
   }
   ASSERT_TRUE(std::regex_search(head, w, kAgree)) << "no oracle knows this: " << head;

@@ -15,7 +15,8 @@ add_library(ringscope_facts STATIC
   facts/predict_facts.cpp facts/predicted_work.cpp
   facts/critical_facts.cpp facts/own_account_facts.cpp facts/own_clock_facts.cpp facts/own_clock_lacks.cpp
   facts/own_link_facts.cpp facts/spoiled_facts.cpp facts/plain_replay.cpp
-  facts/predicted_limits.cpp facts/account_words.cpp)
+  facts/predicted_limits.cpp facts/account_words.cpp
+  facts/quantity_facts.cpp)
 ringscope_target(ringscope_facts)
 target_link_libraries(ringscope_facts PUBLIC ringscope_test_oracle ringscope_test_places ringscope_scene ringscope_engine GTest::gtest)
 target_precompile_headers(ringscope_facts REUSE_FROM ringscope_engine)

@@ -46,6 +46,7 @@ void expectAllFacts(const Case& c, std::mt19937& random) {
   expectStatus(c);
   expectGroups(c);
   expectCurves(c);
+  expectOneOfEach(c);
   expectOwnClock(c, drawnLook(c, random), random);
 }
 

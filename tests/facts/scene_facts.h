@@ -46,6 +46,8 @@ void expectOwnClock(const Case& c, const Look& look, std::mt19937& random);
 void expectSummary(const Case& c, const Look& look);
 /// Loss, gradient norm and the rest over the steps of the run.
 void expectCurves(const Case& c);
+/// Each quantity is the same at every place that shows it.
+void expectOneOfEach(const Case& c);
 /// The tables as SQL has them, and where rows lead.
 void expectQueries(const Case& c, const Look& look, std::mt19937& random);
 void expectTensors(const Case& c, const Look& look, std::mt19937& random);

@@ -131,7 +131,8 @@ TEST(CompareRunsTest, StepsComeInOrderAndInputsBeforeLayersBeforeTheLoss) {
   std::vector<std::string> order;
   for (const auto& difference : both.all) order.push_back(difference.tensor);
   EXPECT_EQ(order, (std::vector<std::string>{"q", "k", "v", "out", "loss", "grad_norm"}));
-  EXPECT_EQ(both.differing(), 3);
+  EXPECT_EQ(both.count(Agreement::kUnknown), 2);
+  EXPECT_EQ(both.count(Agreement::kDiffers), 1) << "a number against none";
   EXPECT_TRUE(std::isinf(both.all.back().worst));
 }
 
@@ -181,6 +182,15 @@ TEST(CompareRunsTest, WhatOneOfThemLacksIsSaidWithWhatWouldHaveRecordedIt) {
     EXPECT_NE(text.find(sentence), std::string::npos) << sentence << " in\n" << text;
 }
 
+TEST(CompareRunsTest, APeakWithVerificationIsNotComparedWithOneWithout) {
+  const std::string step = "note step.0 {\"loss\": 2, \"peak_bytes\": [30]}\n";
+  const auto both = compared("run cp=1 verify=true\n" + step, "run cp=1\n" + step);
+  EXPECT_EQ(both.costsAt(Place{})->run[Cost::kPeak], std::nullopt);
+  EXPECT_NE(toText(both).find("peak memory: the recording has it with verification counted in"),
+            std::string::npos)
+      << toText(both);
+}
+
 TEST(CompareRunsTest, IsEndedEarlyAndSaysHowFarItIs) {
   std::vector<double> shares;
   const auto run = traceOf(onOneRank("1,2,3,4"));
@@ -213,7 +223,9 @@ TEST(CompareRunsTest, OneComparisonIsNotCalledAllOfThem) {
   EXPECT_EQ(said("{\"loss\": 2, \"grad_norm\": 1}\n", "{\"loss\": 2, \"grad_norm\": 1}\n"),
             "✓ All 2 comparisons agree bit for bit or by statistics.");
   const std::string differs = said("{\"loss\": 2}\n", "{\"loss\": 1}\n");
-  EXPECT_TRUE(differs.starts_with("≠ 1 of 1 comparison differs. First: ")) << differs;
+  EXPECT_TRUE(differs.starts_with("– 1 of 1 comparison differs, and whether")) << differs;
+  const std::string nan = said("{\"loss\": 2}\n", "{\"loss\": null}\n");
+  EXPECT_TRUE(nan.starts_with("≠ 1 of 1 comparison differs by more than rounding")) << nan;
 }
 
 TEST(CompareRunsTest, RecordingsWithoutACommonPlaceAreRefused) {

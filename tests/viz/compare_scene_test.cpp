@@ -42,9 +42,9 @@ TEST(CompareSceneTest, HeadTailAgainstNoneHasTheWorkRatioOfThePlan) {
   EXPECT_EQ(scene.settings, std::vector<std::string>{R"(balance: "head_tail" against "none")"});
   EXPECT_EQ(cost(scene, "balance").a, "100 %");
   EXPECT_EQ(cost(scene, "balance").b, "57 %");
-  const auto pairs = cost(scene, "pairs, busiest rank");
-  EXPECT_EQ(pairs.a, "8,256") << "a quarter of 128 · 129 / 2 pairs in 4 heads";
-  EXPECT_EQ(pairs.b, "14,400") << "32 · 96 before its own block, and half of that";
+  const auto pairs = cost(scene, "pairs per head, busiest rank");
+  EXPECT_EQ(pairs.a, "2,064") << "a quarter of 128 · 129 / 2 pairs";
+  EXPECT_EQ(pairs.b, "3,600") << "32 · 96 before its own block, and half of that";
   EXPECT_EQ(pairs.ratio, "0.573×");
 }
 
@@ -136,7 +136,7 @@ TEST(CompareSceneTest, WithoutAFloorADifferenceIsNeitherRightNorWrong) {
   EXPECT_EQ(place(unknown, "out").agreement, Agreement::kUnknown);
   EXPECT_EQ(unknown.verdict, Agreement::kUnknown);
   const auto within = sceneOf(compared(*run, *other, again.get()), {"layer 1 · forward"});
-  EXPECT_EQ(place(within, "out").agreement, Agreement::kFloor);
+  EXPECT_EQ(place(within, "out").agreement, Agreement::kRounding);
   EXPECT_EQ(place(within, "out").size.substr(0, 4), "≈ ");
   EXPECT_EQ(sceneOf(compared(*again, *other, run.get())).verdict, Agreement::kDiffers);
   EXPECT_EQ(sceneOf(compared(*run, *other, other.get())).verdict, Agreement::kUnknown)

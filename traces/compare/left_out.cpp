@@ -6,6 +6,7 @@
 #include "traces/core/prose.h"
 #include "traces/query/capture_advice.h"
 #include "traces/query/shared_cores.h"
+#include "traces/query/step_log.h"
 #include "traces/verify/gather.h"
 
 namespace ringscope::traces {
@@ -90,7 +91,14 @@ void sayMissingCosts(const Side& side, const CostsByPlace& costs, RunComparison&
   if (!has(costs, Cost::kPairs))
     comparison.left_out.push_back(std::string("balance: ") + side.name + " has no schedule; " +
                                   scheduleAdvice(side.trace));
-  if (!has(costs, Cost::kPeak))
+  if (has(costs, Cost::kPeak)) return;
+  const auto steps = loggedSteps(side.trace);
+  const bool counts_all = std::ranges::any_of(
+      steps, [](const auto& step) { return step.second.peak_bytes_with_verification.has_value(); });
+  if (counts_all)
+    comparison.left_out.push_back(std::string("peak memory: ") + side.name +
+                                  " has it with verification counted in; record it again");
+  else
     comparison.left_out.push_back(
         "peak memory: " +
         lacking(side, "logs none", " has not logged it; " + memoryAdvice(side.trace)));

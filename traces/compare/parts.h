@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "traces/compare/run_comparison.h"
@@ -47,5 +48,11 @@ void sayWhatIsLeftOut(const Trace& run, const Trace& other, const CostsByPlace& 
                       const CostsByPlace& theirs, RunComparison& comparison);
 /// What the settings and the machines make of the numbers: `comparison.remarks`.
 void remark(const Trace& run, const Trace& other, RunComparison& comparison);
+/// What rounding explains: `explained` and `beyond` of `comparison.all`, which is in order.
+void judge(const Trace& run, const Trace& other, RunComparison& comparison);
+
+/// Where a tensor is on the data's way through the training steps.
+using DataWay = std::tuple<std::int32_t, int, std::int32_t, int, std::string>;
+DataWay wayOf(const Place& place, const std::string& tensor);
 
 }  // namespace ringscope::traces

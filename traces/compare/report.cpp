@@ -74,6 +74,19 @@ nlohmann::json jsonOf(const Costs& costs) {
   return json;
 }
 
+const char* glyphOf(Agreement agreement) {
+  switch (agreement) {
+    case Agreement::kSame:
+      return "= ";
+    case Agreement::kRounding:
+      return "≈ ";
+    case Agreement::kUnknown:
+      return "? ";
+    default:
+      return "≠ ";
+  }
+}
+
 }  // namespace
 
 bool areNames(const TensorDifference& d) {
@@ -110,35 +123,6 @@ std::string describe(const CostPair& pair, Cost cost) {
   if (const std::string ratio = describeRatio(pair, cost); !ratio.empty())
     line += " (" + ratio + ")";
   return line;
-}
-
-std::vector<std::string> conclusionOf(const RunComparison& comparison) {
-  const TensorDifference* first = comparison.first();
-  const std::int64_t all = std::ssize(comparison.all);
-  const std::string compared = describeCount(all, "comparison");
-  if (comparison.all.empty())
-    return {
-        "– No tensor and no number is recorded at the same place of both: whether their values "
-        "differ is not known."};
-  if (!first)
-    return {comparison.has_floor
-                ? "✓ In " + compared + " nothing differs by more than equal runs."
-                : "✓ " + describeAll(all, "comparison") + (all == 1 ? " agrees" : " agree") +
-                      " bit for bit or by statistics."};
-  std::string text = "≠ " + describeCount(comparison.differing()) + " of " + compared +
-                     (comparison.differing() == 1 ? " differs" : " differ") +
-                     ". First: " + describe(*first) + " " + describeSize(*first);
-  if (const std::string where = describeWhere(*first); !where.empty()) text += ", at " + where;
-  std::vector<std::string> lines = {text + "."};
-  const TensorDifference* steepest = comparison.steepest();
-  if (steepest && steepest != first)
-    lines.push_back("Most of it comes in at " + describe(*steepest) + ", which " +
-                    describeSize(*steepest) + ".");
-  if (!comparison.has_floor)
-    lines.emplace_back(
-        "How much of this is rounding two recordings cannot tell: --floor RUN3, a second "
-        "recording of the other run, says by how much equal runs differ.");
-  return lines;
 }
 
 std::vector<std::string> describeSettings(const RunComparison& comparison) {
@@ -181,7 +165,7 @@ std::string describeExtent(const TensorDifference& d) {
 }
 
 std::string describeFully(const TensorDifference& d) {
-  std::string line = d.differs() ? "≠ " : d.differing > 0 ? "≈ " : "= ";
+  std::string line = glyphOf(d.agreement());
   line += describe(d);
   line += " ";
   line += describeSize(d);
@@ -229,7 +213,8 @@ nlohmann::json toJson(const RunComparison& comparison) {
             {"unmatched", d.unmatched},
             {"worst", number(d.worst)},
             {"floor", d.floor ? number(*d.floor) : nlohmann::json()},
-            {"differs", d.differs()},
+            {"agreement", name(d.agreement())},
+            {"differs", d.agreement() == Agreement::kDiffers},
             {"sequence", d.at.sequence ? nlohmann::json(*d.at.sequence) : nlohmann::json()},
             {"head", d.at.head ? nlohmann::json(*d.at.head) : nlohmann::json()},
             {"token", d.at.token ? nlohmann::json(*d.at.token) : nlohmann::json()},
@@ -247,7 +232,10 @@ nlohmann::json toJson(const RunComparison& comparison) {
   const TensorDifference *first = comparison.first(), *steepest = comparison.steepest();
   return {{"settings", comparison.settings},
           {"compared", comparison.all.size()},
-          {"differing", comparison.differing()},
+          {"verdict", name(comparison.verdict())},
+          {"differing", comparison.count(Agreement::kDiffers)},
+          {"not_judged", comparison.count(Agreement::kUnknown)},
+          {"unjudged", comparison.unjudged},
           {"has_floor", comparison.has_floor},
           {"first", first ? json(*first) : nlohmann::json()},
           {"steepest", steepest ? json(*steepest) : nlohmann::json()},

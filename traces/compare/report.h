@@ -18,7 +18,8 @@ std::string describeWhere(const TensorDifference& difference);
 std::string describeSize(const TensorDifference& difference);
 /// "12 of 64 rows, most at sequence 0, head 2, …"; empty where nothing differs.
 std::string describeExtent(const TensorDifference& difference);
-/// All of it: "≠ step 0 › layer 1 › forward, out differs by … in 12 of 64 rows, most at …".
+/// All of it after "= ", "≈ " (within rounding), "? " (not judged) or "≠ ": "≠ step 0 › layer 1 ›
+/// forward, out differs by … in 12 of 64 rows, most at …".
 std::string describeFully(const TensorDifference& difference);
 /// Token ids, labels and positions: they are the same or not, and have no size.
 bool areNames(const TensorDifference& difference);
@@ -26,7 +27,8 @@ bool areNames(const TensorDifference& difference);
 std::string describeRatio(const CostPair& pair, Cost cost);
 /// "sent by ranks: 2.5 MiB against 772 KiB (3.32×)"; empty where one of both has not recorded it.
 std::string describe(const CostPair& pair, Cost cost);
-/// "✓ All …", "≠ 3 of 40 comparisons differ. First: …", or that no values were compared: sentences.
+/// Sentences: "✓ All …", "✓ Equal within rounding: …", "≠ 3 of 40 comparisons differ by more than
+/// rounding explains. First: …", or with "–" that it cannot be judged, and what would tell.
 std::vector<std::string> conclusionOf(const RunComparison& comparison);
 /// The settings that differ; where there is none, one line that says so.
 std::vector<std::string> describeSettings(const RunComparison& comparison);

@@ -15,42 +15,6 @@
 namespace ringscope::traces {
 namespace {
 
-/// Along the data's way through a training step.
-std::tuple<std::int32_t, int, std::int32_t, int, std::string> wayOf(const TensorDifference& d) {
-  enum { kInput, kLayerForward, kAfterLayers, kLoss, kLayerBackward, kGradients, kNorm, kWeights };
-  static constexpr std::array kOrder = {"buffer.input_ids",
-                                        "buffer.labels",
-                                        "buffer.position_ids",
-                                        "position_ids",
-                                        "targets",
-                                        "q",
-                                        "k",
-                                        "v",
-                                        "out",
-                                        "lse",
-                                        "dout",
-                                        "dq",
-                                        "dk",
-                                        "dv"};
-  const auto at = std::ranges::find(kOrder, d.tensor);
-  const int of_kind = static_cast<int>(at - kOrder.begin());
-  const std::int32_t layer = d.place.layer.value();
-  const bool backward = d.place.direction == Direction::kBackward;
-  const auto way = [&](int part, std::int32_t of_layer = 0) {
-    return std::tuple(d.place.train_step, part, of_layer, of_kind, d.tensor);
-  };
-  if (d.tensor == "loss") return way(kLoss);
-  if (d.tensor == "grad_norm") return way(kNorm);
-  if (d.tensor.starts_with("grad.")) return way(kGradients);
-  if (d.tensor.starts_with("weight.")) return way(kWeights);
-  if (d.place.layer.exists())
-    return backward ? way(kLayerBackward, -layer) : way(kLayerForward, layer);
-  if (d.tensor == "targets" || d.tensor.starts_with("buffer.") || d.tensor == "position_ids" ||
-      d.tensor == "cos" || d.tensor == "sin")
-    return way(kInput);
-  return way(kAfterLayers);
-}
-
 /// Of all training steps and passes that both have.
 std::vector<CostPair> pairsOf(const CostsByPlace& ours, const CostsByPlace& theirs) {
   std::vector<CostPair> pairs;
@@ -68,7 +32,8 @@ RunComparison compareAllOf(const Trace& run, const Trace& other, const GoOn& go_
   compareLayers(run, other, comparison, partOf(go_on, 0, kLayers));
   compareNumbers(run, other, comparison);
   compareTensors(run, other, comparison, partOf(go_on, kLayers, 1));
-  std::ranges::stable_sort(comparison.all, {}, wayOf);
+  std::ranges::stable_sort(comparison.all, {},
+                           [](const TensorDifference& d) { return wayOf(d.place, d.tensor); });
   return comparison;
 }
 
@@ -83,8 +48,43 @@ void addCosts(const Trace& run, const Trace& other, RunComparison& comparison, c
 
 }  // namespace
 
-std::int64_t RunComparison::differing() const {
-  return std::ranges::count_if(all, &TensorDifference::differs);
+DataWay wayOf(const Place& place, const std::string& tensor) {
+  enum { kInput, kLayerForward, kAfterLayers, kLoss, kLayerBackward, kGradients, kNorm, kWeights };
+  static constexpr std::array kOrder = {"buffer.input_ids",
+                                        "buffer.labels",
+                                        "buffer.position_ids",
+                                        "position_ids",
+                                        "targets",
+                                        "q",
+                                        "k",
+                                        "v",
+                                        "out",
+                                        "lse",
+                                        "dout",
+                                        "dq",
+                                        "dk",
+                                        "dv"};
+  const auto at = std::ranges::find(kOrder, tensor);
+  const int of_kind = static_cast<int>(at - kOrder.begin());
+  const std::int32_t layer = place.layer.value();
+  const bool backward = place.direction == Direction::kBackward;
+  const auto way = [&](int part, std::int32_t of_layer = 0) {
+    return DataWay(place.train_step, part, of_layer, of_kind, tensor);
+  };
+  if (tensor == "loss") return way(kLoss);
+  if (tensor == "grad_norm" || tensor == "clip_norm") return way(kNorm);
+  if (tensor.starts_with("grad.")) return way(kGradients);
+  if (tensor.starts_with("weight.") || tensor.starts_with("update.")) return way(kWeights);
+  if (place.layer.exists())
+    return backward ? way(kLayerBackward, -layer) : way(kLayerForward, layer);
+  if (tensor == "targets" || tensor.starts_with("buffer.") || tensor == "position_ids" ||
+      tensor == "cos" || tensor == "sin" || tensor == "rotary")
+    return way(kInput);
+  return way(kAfterLayers);
+}
+
+std::int64_t RunComparison::count(Agreement agreement) const {
+  return std::ranges::count(all, agreement, &TensorDifference::agreement);
 }
 
 const CostPair* RunComparison::costsAt(const Place& place) const {
@@ -93,7 +93,9 @@ const CostPair* RunComparison::costsAt(const Place& place) const {
 }
 
 const TensorDifference* RunComparison::first() const {
-  const auto found = std::ranges::find_if(all, &TensorDifference::differs);
+  const Agreement worst = verdict();
+  if (worst < Agreement::kUnknown) return nullptr;
+  const auto found = std::ranges::find(all, worst, &TensorDifference::agreement);
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -121,6 +123,7 @@ RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* flo
     throw inputError(
         "the two recordings have no tensor, no number and no event at the same training step and "
         "layer; record both with values or statistics of the same steps");
+  judge(run, other, comparison);
   if (!floor) return comparison;
   comparison.has_floor = true;
   const RunComparison equal =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,22 @@ enum class ComparedBy {
   kValues,      ///< number by number, whatever ranks had them
   kHashes,      ///< equal hashes of the same ranks' parts: bit for bit the same
   kStatistics,  ///< largest size, mean and non-finite numbers of all ranks' parts together
+};
+
+/// Whether two runs agree in a tensor, or in all tensors.
+enum class Agreement : std::uint8_t {
+  kSame,      ///< bit for bit, or by statistics
+  kRounding,  ///< they differ by no more than equal runs do, or both were verified and are within
+              ///< their limits of the same unsharded attention
+  kUnknown,   ///< they differ, and nothing tells whether by more than rounding
+  kDiffers,   ///< by more than rounding, or in what has no rounding: ids, positions, NaN
+  kCount
+};
+template <>
+struct EnumNames<Agreement> {
+  static constexpr const char* kWhat = "agreement";
+  static constexpr std::array<const char*, 4> kNames = {"same", "within_rounding", "not_judged",
+                                                        "differs"};
 };
 
 /// A place of the model: which sequence of the whole batch, head of the whole model, token of the
@@ -43,9 +60,12 @@ struct TensorDifference {
   RowPlace at;            ///< the worst row; of ids, labels and positions the first that differs
   WorldRank rank, other;  ///< who had it in the first and in the second run
   std::optional<double> floor;  ///< `worst` of a pair of equal runs
+  bool explained = false;       ///< both runs were verified, and up to here rounding explains all
+  bool beyond = false;          ///< at or after the first tensor that is beyond its limit in a run
 
-  /// More than equal runs do, or, where that is not known, at all.
-  bool differs() const { return floor ? worst > *floor : differing > 0; }
+  Agreement agreement() const;
+  /// Rounding is not known to explain it.
+  bool differs() const { return agreement() >= Agreement::kUnknown; }
 };
 
 /// Consecutive tokens of a sequence that one rank had, whose position ids rise by one.
@@ -79,11 +99,16 @@ struct RunComparison {
   std::vector<std::string> left_out;  ///< what could not be compared, and why: "loss: the other …"
   std::vector<std::string> remarks;   ///< sentences: what to bear in mind in reading the rest
   bool has_floor = false;
+  /// A sentence: why verification does not tell what rounding explains, and what would tell. Empty:
+  /// it tells for all steps.
+  std::string unjudged;
 
-  std::int64_t differing() const;
+  std::int64_t count(Agreement agreement) const;
+  /// Of all tensors together, the worst. Of no tensor: kUnknown.
+  Agreement verdict() const;
   /// What this place took of both; null where one of them does not have it.
   const CostPair* costsAt(const Place& place) const;
-  /// The first that differs; null: none does.
+  /// The first that differs(); of those that are known to differ if there are any. Null: none.
   const TensorDifference* first() const;
   /// Where differences grow most from what was compared before it: null where nothing differs.
   const TensorDifference* steepest() const;

@@ -35,7 +35,7 @@ std::map<Logical, Parts> partsOf(const Trace& trace) {
   std::map<Logical, Parts> parts;
   for (const TensorRecord& tensor : trace.tensors())
     if (!tensor.place.stage.exists() && !tensor.source_rank.exists() && tensor.microbatch == 0 &&
-        !isOfOneRank(tensor.tensor.text()))
+        !isOfOneRank(tensor.tensor.text()) && !isDerived(tensor.tensor))
       parts[{tensor.place.train_step, tensor.place.layer.value(), tensor.place.direction,
              tensor.tensor.text()}]
           .push_back(&tensor);

@@ -35,7 +35,16 @@ void say(QPainter& p, const QRectF& box, const QString& words, int side = Qt::Al
 }
 
 const char* glyphOf(Agreement agreement) {
-  return agreement == Agreement::kSame ? "= " : agreement == Agreement::kFloor ? "" : "≠ ";
+  switch (agreement) {
+    case Agreement::kSame:
+      return "= ";
+    case Agreement::kRounding:
+      return "";  // the size says it
+    case Agreement::kUnknown:
+      return "? ";
+    default:
+      return "≠ ";
+  }
 }
 
 }  // namespace

@@ -63,9 +63,8 @@ CompareScene makeCompareScene(const ComparedRuns& runs, bool before, std::int32_
   scene.b = {"B", (before ? "before · " : "") + fileName(runs.other.path), runs.other.headline, ""};
   scene.train_step = train_step;
   scene.conclusion = traces::conclusionOf(comparison);
-  if (comparison.all.empty()) scene.verdict = Agreement::kUnknown;
-  if (const auto* first = comparison.first()) scene.verdict = agreementOf(*first);
-  scene.lacks_floor = comparison.first() && !comparison.has_floor;
+  scene.verdict = comparison.verdict();
+  scene.lacks_floor = comparison.count(Agreement::kUnknown) > 0 && !comparison.has_floor;
   scene.settings = traces::describeSettings(comparison);
   if (const CostPair* costs = comparison.costsAt(traces::firstPlaceOf(train_step))) {
     scene.a.numbers = numbersOf(costs->run);

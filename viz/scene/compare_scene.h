@@ -24,9 +24,9 @@ struct CompareScene {
   RunCard a, b;
   std::int32_t train_step = 0;
   std::vector<std::string> conclusion;   ///< sentences; the first is the verdict
-  Agreement verdict = Agreement::kSame;  ///< of the first that differs
-  bool lacks_floor = false;           ///< they differ, and by how much equal runs do is not known
-  std::vector<std::string> settings;  ///< that differ, or one line: none does
+  Agreement verdict = Agreement::kSame;  ///< of all tensors together
+  bool lacks_floor = false;              ///< a second recording of B's run would judge what differs
+  std::vector<std::string> settings;     ///< that differ, or one line: none does
   std::vector<CostRow> costs;
   std::vector<std::string> doctor;  ///< what it says of B by itself: a finding a line, else one
   bool doctor_finds = false;

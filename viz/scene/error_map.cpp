@@ -7,6 +7,7 @@
 #include "traces/query/capture_advice.h"
 #include "traces/query/framework.h"
 #include "traces/query/trace.h"
+#include "traces/schema/other_tensors.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {
@@ -15,11 +16,11 @@ namespace {
 const char* prefix(ErrorUnit unit) {
   switch (unit) {
     case ErrorUnit::kRelative:
-      return "error.rel.";
+      return traces::kRelativeErrors;
     case ErrorUnit::kUlp:
-      return "error.ulp.";
+      return traces::kUlpErrors;
     default:
-      return "error.abs.";
+      return traces::kAbsoluteErrors;
   }
 }
 

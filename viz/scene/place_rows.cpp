@@ -41,7 +41,7 @@ double barOf(double worst) {
 PlaceRow rowOf(const TensorDifference& d) {
   PlaceRow row;
   row.name = nameOf(d);
-  row.agreement = agreementOf(d);
+  row.agreement = d.agreement();
   row.size = sizeOf(d);
   row.bar = d.differing == 0 ? 0 : barOf(d.worst);
   row.where =
@@ -144,14 +144,6 @@ std::string headOf(const TensorDifference& d) {
   if (d.tensor.starts_with("grad.")) return "gradients after sync";
   if (d.tensor.starts_with("weight.")) return "weights";
   return d.tensor == "logits" || d.tensor.starts_with("batch.") ? "after the layers" : "inputs";
-}
-
-Agreement agreementOf(const TensorDifference& d) {
-  if (d.differing == 0) return Agreement::kSame;
-  if (!d.differs()) return Agreement::kFloor;
-  const bool measured = d.floor && *d.floor > 0;
-  const bool exact = measured || traces::areNames(d) || !std::isfinite(d.worst);
-  return exact ? Agreement::kDiffers : Agreement::kUnknown;
 }
 
 std::vector<PlaceRow> placeRows(const RunComparison& comparison, std::int32_t train_step,

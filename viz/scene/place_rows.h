@@ -11,18 +11,10 @@
 
 namespace ringscope::viz {
 
-/// How two runs stand to each other at a place.
-enum class Agreement : std::uint8_t {
-  kSame,     ///< bit for bit, or by statistics
-  kFloor,    ///< they differ by no more than equal runs do
-  kUnknown,  ///< they differ, and by how much rounding does is not known: equal runs that are bit
-             ///< for bit the same say nothing of another order of adding
-  kDiffers,  ///< by more than equal runs, or in what has no rounding: ids, positions, NaN
-};
+using traces::Agreement;
 
 /// The place whose tensors a difference is among: "layer 0 · forward"; empty: it stands alone.
 std::string headOf(const traces::TensorDifference& difference);
-Agreement agreementOf(const traces::TensorDifference& difference);
 
 /// A tensor of two runs, or a place of the model with the tensors there.
 struct PlaceRow {

@@ -113,8 +113,14 @@ int runAgainst(const Options& o) {
     std::cout << traces::toJson(comparison).dump(2) << "\n";
   else
     std::cout << traces::toText(comparison);
-  const bool agree = !comparison.first() && !comparison.all.empty();
-  return agree ? kSuccess : kAnswerIsNo;
+  switch (comparison.verdict()) {
+    case traces::Agreement::kDiffers:
+      return kAnswerIsNo;
+    case traces::Agreement::kUnknown:
+      return kUsageOrInput;  // the recordings do not tell
+    default:
+      return kSuccess;
+  }
 }
 
 int run(const Options& o) {
@@ -147,7 +153,8 @@ void defineDiff(CLI::App& command, int& exit_code) {
       ->type_name("TRACE");
   command
       .add_option("--floor", o->floor,
-                  "A second recording of what --against names: how far equal runs differ")
+                  "A second recording of what --against names: how far equal runs differ. Two runs "
+                  "that were recorded with --verify need none")
       ->type_name("TRACE");
   command.add_flag("--json", o->json, "Print as JSON");
   command.callback([=, &exit_code] { exit_code = run(*o); });
