@@ -3,7 +3,7 @@
 # FOLDER/<id>.md, so that programs need no file beside them.
 file(GLOB files ${FOLDER}/*.md)
 set(source "// SPDX-License-Identifier: Apache-2.0
-#include \"traces/mistakes/explanation.h\"
+#include \"traces/analysis/mistakes/explanation.h\"
 
 namespace ringscope::traces {
 

@@ -5,7 +5,7 @@
 # on purpose, each is compiled by itself: list the folder in RINGSCOPE_ALIKE.
 option(RINGSCOPE_UNITY "Compile the files of a folder together: quicker from nothing, slower after a change" OFF)
 set(RINGSCOPE_ALIKE app/ringscope/commands app/ringscope-engine/commands tests/app tests/bench tests/hostile
-    tests/traces tests/viz traces/sql viz/paint)
+    tests/traces tests/viz traces/analysis/sql viz/paint)
 
 # ringscope_unity(TARGET): groups the sources that TARGET has by now.
 function(ringscope_unity target)

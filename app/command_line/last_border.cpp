@@ -13,7 +13,7 @@
 #include <string>
 
 #include "app/command_line/command.h"
-#include "traces/core/sentence_of.h"
+#include "traces/format/core/sentence_of.h"
 
 namespace ringscope::app {
 namespace {

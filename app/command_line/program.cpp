@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "app/command_line/last_border.h"
-#include "traces/core/sentence_of.h"
-#include "traces/core/utf8.h"
+#include "traces/format/core/sentence_of.h"
+#include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
 

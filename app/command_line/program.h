@@ -4,7 +4,7 @@
 #include <span>
 
 #include "app/command_line/command.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::app {
 

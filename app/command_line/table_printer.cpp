@@ -7,9 +7,9 @@
 #include <set>
 
 #include "app/command_line/columns.h"
-#include "traces/core/csv.h"
-#include "traces/core/utf8.h"
-#include "traces/sql/cell_text.h"
+#include "traces/exchange/tables/cell_text.h"
+#include "traces/format/core/csv.h"
+#include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
 namespace {

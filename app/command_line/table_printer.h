@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/sql/column.h"
+#include "traces/exchange/tables/column.h"
 
 namespace ringscope::app {
 

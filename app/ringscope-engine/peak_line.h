@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/train/training_run.h"
-#include "traces/core/prose.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::app {
 

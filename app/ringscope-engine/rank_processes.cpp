@@ -15,7 +15,7 @@
 #include "app/command_line/command.h"
 #include "app/ringscope-engine/recording.h"
 #include "engine/launch/rank_supervisor.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::app {
 namespace {

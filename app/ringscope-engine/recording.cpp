@@ -11,10 +11,10 @@
 
 #include "app/command_line/command.h"
 #include "app/command_line/last_border.h"
-#include "traces/core/utf8.h"
-#include "traces/join/join_files.h"
-#include "traces/query/ending.h"
-#include "traces/stream/stream_sink.h"
+#include "traces/format/core/utf8.h"
+#include "traces/format/join/join_files.h"
+#include "traces/format/stream/stream_sink.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope::app {
 namespace {

@@ -11,9 +11,9 @@
 #include "engine/control/rank_hub.h"
 #include "engine/control/rank_link.h"
 #include "engine/gate/gate.h"
-#include "traces/recording/recorder.h"
-#include "traces/storage/sqlite_sink.h"
-#include "traces/stream/frame_writer.h"
+#include "traces/format/recording/recorder.h"
+#include "traces/format/storage/sqlite_sink.h"
+#include "traces/format/stream/frame_writer.h"
 
 namespace ringscope::app {
 

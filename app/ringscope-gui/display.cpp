@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "traces/core/utf8.h"
+#include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
 namespace {

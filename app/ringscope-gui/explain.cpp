@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <iostream>
 
-#include "traces/core/error.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/finding_card.h"
 #include "viz/views/explanation_page.h"
 #include "viz/views/view_picture.h"

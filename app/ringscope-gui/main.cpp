@@ -11,8 +11,9 @@
 
 #include "app/ringscope-gui/display.h"
 #include "app/ringscope-gui/explain.h"
-#include "traces/core/error.h"
-#include "traces/core/resources.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/resources.h"
 #include "viz/session/problem.h"
 #include "viz/window/application.h"
 #include "viz/window/main_window.h"

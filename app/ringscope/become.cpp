@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "traces/core/error.h"
-#include "traces/core/prose.h"
-#include "traces/core/resources.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/core/resources.h"
 
 namespace ringscope::app {
 namespace {

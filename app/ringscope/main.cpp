@@ -5,7 +5,7 @@
 #include "app/command_line/command_list.h"
 #include "app/command_line/program.h"
 #include "app/ringscope/become.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::app {
 

@@ -6,16 +6,16 @@
 #include <algorithm>
 
 #include "engine/attend/prepared_attention.h"
-#include "engine/attention/sinks.h"
 #include "engine/data/sharded_batch.h"
+#include "engine/kernels/sinks.h"
 #include "engine/launch/rank_threads.h"
 #include "engine/mistakes/foresight.h"
 #include "engine/parallel/gather.h"
 #include "engine/tensors/tensor_io.h"
-#include "traces/core/clock.h"
-#include "traces/core/error.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/schema/run_rules.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/core/clock.h"
+#include "traces/format/core/error.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "engine/attention/strategies/registry.h"
 #include "engine/verify/merged_blocks.h"
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::engine {
 

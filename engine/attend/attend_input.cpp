@@ -5,7 +5,7 @@
 
 #include "engine/attend/attend.h"
 #include "engine/tensors/tensor_io.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

@@ -9,8 +9,8 @@
 #include "engine/mistakes/foresight.h"
 #include "engine/mistakes/registry.h"
 #include "engine/tensors/tensor_io.h"
-#include "traces/core/error.h"
-#include "traces/schema/run_rules.h"
+#include "traces/format/core/error.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

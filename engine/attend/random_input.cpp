@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "engine/attend/attend.h"
-#include "traces/core/error.h"
-#include "traces/core/prose.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::engine {
 

@@ -3,8 +3,8 @@
 
 #include "engine/attend/attend.h"
 #include "engine/attend/attend_reference.h"
-#include "engine/attention/block_attention.h"
-#include "engine/attention/reference.h"
+#include "engine/kernels/block_attention.h"
+#include "engine/kernels/reference.h"
 #include "engine/verify/attended.h"
 #include "engine/verify/attention_on_device.h"
 #include "engine/verify/error_measure.h"

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "traces/core/error.h"
-#include "traces/storage/sqlite_source.h"
+#include "traces/format/core/error.h"
+#include "traces/format/storage/sqlite_source.h"
 
 namespace ringscope::engine {
 

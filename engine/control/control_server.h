@@ -9,20 +9,20 @@
 
 #include "engine/control/controlled_run.h"
 #include "engine/gate/gate.h"
-#include "traces/control/messages.h"
-#include "traces/stream/frame.h"
-#include "traces/stream/frame_writer.h"
+#include "traces/exchange/control/messages.h"
+#include "traces/format/stream/frame.h"
+#include "traces/format/stream/frame_writer.h"
 
 namespace ringscope::engine {
 
-/// The engine's side of the control connection. traces/control defines every message; each request
-/// is answered by a Reply. A pause or step is answered when every rank stands at the same gate and
-/// all before it is flushed; whoever shows "stopped" waits for the answer's watermark. While ranks
-/// do not come to their gate, Waiting says which, every two seconds. A failure in a request, or a
-/// request that cannot be understood, is an answer that says why; it never ends the run. The
-/// connection ends with its input, with the first frame that cannot be, and when nobody reads the
-/// answers any more: then the run is stopped where Hello said so, else it goes on to its end, and
-/// neither a pause nor a break holds it.
+/// The engine's side of the control connection. traces/exchange/control defines every message; each
+/// request is answered by a Reply. A pause or step is answered when every rank stands at the same
+/// gate and all before it is flushed; whoever shows "stopped" waits for the answer's watermark.
+/// While ranks do not come to their gate, Waiting says which, every two seconds. A failure in a
+/// request, or a request that cannot be understood, is an answer that says why; it never ends the
+/// run. The connection ends with its input, with the first frame that cannot be, and when nobody
+/// reads the answers any more: then the run is stopped where Hello said so, else it goes on to its
+/// end, and neither a pause nor a break holds it.
 class ControlServer {
  public:
   struct Options {

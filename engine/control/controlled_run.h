@@ -6,8 +6,8 @@
 #include "engine/gate/gate.h"
 #include "engine/observe/live_tensors.h"
 #include "engine/rank/run_switches.h"
-#include "traces/control/requests.h"
-#include "traces/recording/recorder.h"
+#include "traces/exchange/control/requests.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::engine {
 

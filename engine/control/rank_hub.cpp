@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "engine/control/rank_link.h"
-#include "traces/core/clock.h"
-#include "traces/core/error.h"
+#include "traces/format/core/clock.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

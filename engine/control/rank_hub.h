@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "engine/control/controlled_run.h"
-#include "traces/control/messages.h"
-#include "traces/core/mutex.h"
-#include "traces/join/chunk_joiner.h"
-#include "traces/recording/sink_set.h"
-#include "traces/stream/frame.h"
+#include "traces/exchange/control/messages.h"
+#include "traces/format/core/mutex.h"
+#include "traces/format/join/chunk_joiner.h"
+#include "traces/format/recording/sink_set.h"
+#include "traces/format/stream/frame.h"
 
 namespace ringscope::engine {
 

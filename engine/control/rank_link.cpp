@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "traces/control/messages.h"
-#include "traces/core/error.h"
+#include "traces/exchange/control/messages.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

@@ -6,15 +6,15 @@
 #include <thread>
 
 #include "engine/control/controlled_run.h"
-#include "traces/stream/frame.h"
-#include "traces/stream/frame_writer.h"
+#include "traces/format/stream/frame.h"
+#include "traces/format/stream/frame_writer.h"
 
 namespace ringscope::engine {
 
 /// A rank process's end of the connection to the process that supervises it: what it records goes
 /// up through the same writer as the answers to the requests that come down, so that an answer to
 /// a Flush stands behind everything recorded before. Messages are those of the control connection
-/// (traces/control). What is wrong with a request is its answer; it never ends the rank.
+/// (traces/exchange/control). What is wrong with a request is its answer; it never ends the rank.
 class RankLink {
  public:
   /// The descriptor that a supervisor left in the environment, or -1.

@@ -7,7 +7,7 @@
 
 #include "engine/gpu/gpu.h"
 #include "engine/tensors/tensor_io.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 namespace {

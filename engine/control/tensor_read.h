@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/observe/live_tensors.h"
-#include "traces/control/requests.h"
+#include "traces/exchange/control/requests.h"
 
 namespace ringscope::engine {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/attention/mask.h"
 #include "engine/data/tokenizer.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 

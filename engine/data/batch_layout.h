@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/data/batch.h"
-#include "engine/sharding/shard_layout.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "traces/schema/run_rules.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "engine/attention/mask.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 

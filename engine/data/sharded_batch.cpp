@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/data/sharded_buffers.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 at::Tensor shardOf(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout,

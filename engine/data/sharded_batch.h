@@ -7,8 +7,8 @@
 
 #include "engine/data/batch.h"
 #include "engine/observe/observer.h"
-#include "engine/sharding/shard_layout.h"
-#include "traces/schema/run_spec.h"
+#include "engine/plan.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::engine {
 

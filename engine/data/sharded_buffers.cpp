@@ -2,7 +2,7 @@
 #include "engine/data/sharded_buffers.h"
 
 #include "engine/data/sharded_batch.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

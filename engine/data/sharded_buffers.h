@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "engine/sharding/shard_layout.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 

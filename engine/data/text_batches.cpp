@@ -6,9 +6,9 @@
 #include <random>
 
 #include "engine/data/padded_documents.h"
-#include "traces/core/error.h"
-#include "traces/core/hash.h"
-#include "traces/core/input_file.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/hash.h"
+#include "traces/format/core/input_file.h"
 
 namespace ringscope::engine {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "engine/data/padded_documents.h"
 #include "engine/tensors/tensor_io.h"
-#include "traces/core/error.h"
-#include "traces/core/hash.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/hash.h"
 
 namespace ringscope::engine {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <sentencepiece_processor.h>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 namespace {

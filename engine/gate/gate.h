@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/progress/shared_memory.h"
-#include "traces/control/requests.h"
-#include "traces/schema/place.h"
+#include "traces/exchange/control/requests.h"
+#include "traces/format/schema/place.h"
 
 namespace ringscope::engine {
 

@@ -10,8 +10,8 @@
 
 #include "engine/gpu/device_queue.h"
 #include "engine/gpu/kernels.h"
-#include "traces/core/clock.h"
-#include "traces/core/error.h"
+#include "traces/format/core/clock.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine::gpu {
 namespace {

@@ -2,7 +2,7 @@
 // The GPU of a build without CUDA.
 #include "engine/gpu/device_queue.h"
 #include "engine/gpu/gpu.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine::gpu {
 namespace {

@@ -21,7 +21,7 @@
 #include "engine/progress/stall_watch.h"
 #include "engine/transport/loopback_socket.h"
 #include "engine/transport/rank_environment.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 namespace {

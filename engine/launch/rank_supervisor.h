@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/schema/ids.h"
+#include "traces/format/schema/ids.h"
 
 namespace ringscope::engine {
 

@@ -18,9 +18,9 @@
 #include "engine/progress/progress_board.h"
 #include "engine/progress/stall_watch.h"
 #include "engine/tensors/vector_maths.h"
-#include "traces/core/error.h"
-#include "traces/core/mutex.h"
-#include "traces/core/sentence_of.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/mutex.h"
+#include "traces/format/core/sentence_of.h"
 
 C10_DECLARE_bool(caffe2_use_fatal_for_enforce);
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "traces/mistakes/catalogue.h"
-#include "traces/schema/band.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/schema/band.h"
 
 namespace ringscope::engine {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 
-#include "engine/attention/block_attention.h"
+#include "engine/kernels/block_attention.h"
 #include "engine/mistakes/seams.h"
 
 namespace ringscope::engine {

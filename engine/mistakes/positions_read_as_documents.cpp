@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/mistakes/seams.h"
-#include "traces/schema/band.h"
+#include "traces/format/schema/band.h"
 
 namespace ringscope::engine {
 namespace {

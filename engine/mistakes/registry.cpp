@@ -5,9 +5,9 @@
 #include <random>
 
 #include "engine/mistakes/limited_seams.h"
-#include "traces/core/error.h"
-#include "traces/mistakes/asked_mistake.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

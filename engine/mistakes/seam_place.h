@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/sharding/mesh.h"
-#include "traces/schema/place.h"
+#include "engine/plan.h"
+#include "traces/format/schema/place.h"
 
 namespace ringscope::engine {
 

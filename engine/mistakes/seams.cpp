@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "traces/mistakes/run_with_mistakes.h"
+#include "traces/analysis/mistakes/run_with_mistakes.h"
 
 namespace ringscope::engine {
 

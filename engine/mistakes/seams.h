@@ -8,20 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "engine/attention/head_split.h"
-#include "engine/attention/merge.h"
-#include "engine/attention/schedule.h"
-#include "engine/attention/softmax.h"
 #include "engine/data/batch.h"
 #include "engine/data/padding.h"
 #include "engine/data/sharded_batch.h"
+#include "engine/kernels/merge.h"
+#include "engine/kernels/softmax.h"
 #include "engine/mistakes/seam_place.h"
 #include "engine/parallel/gradient_norm.h"
 #include "engine/parallel/mesh_groups.h"
+#include "engine/plan.h"
 #include "engine/transport/group.h"
 #include "engine/transport/rotation.h"
-#include "traces/mistakes/asked_mistake.h"
-#include "traces/schema/run_rules.h"
+#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "traces/core/error.h"
-#include "traces/core/input_file.h"
-#include "traces/core/json.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/input_file.h"
+#include "traces/format/core/json.h"
 
 namespace ringscope::engine {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "engine/attention/sinks.h"
+#include "engine/kernels/sinks.h"
 #include "engine/observe/memory_tracker.h"
 
 namespace ringscope::engine {

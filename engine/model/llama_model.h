@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "engine/attention/attention_op.h"
+#include "engine/kernels/attention_op.h"
 #include "engine/model/llama_config.h"
 #include "engine/model/llama_weights.h"
 #include "engine/model/rotary.h"
 #include "engine/parallel/tensor_parallel.h"
-#include "traces/schema/event.h"
+#include "traces/format/schema/event.h"
 
 namespace ringscope::engine {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "engine/observe/memory_tracker.h"
 #include "engine/tensors/tensor_io.h"
-#include "traces/core/error.h"
-#include "traces/core/json.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/json.h"
 
 namespace ringscope::engine {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/model/llama_config.h"
-#include "traces/schema/ids.h"
+#include "traces/format/schema/ids.h"
 
 namespace ringscope::engine {
 

@@ -3,7 +3,7 @@
 
 #include <regex>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "traces/schema/tensor_key.h"
+#include "traces/format/schema/tensor_key.h"
 
 namespace ringscope::engine {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/gpu/device_queue.h"
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::engine {
 

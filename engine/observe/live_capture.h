@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "engine/observe/capture_policy.h"
-#include "traces/core/mutex.h"
+#include "traces/format/core/mutex.h"
 
 namespace ringscope::engine {
 

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "traces/core/mutex.h"
-#include "traces/schema/place.h"
+#include "traces/format/core/mutex.h"
+#include "traces/format/schema/place.h"
 
 namespace ringscope::engine {
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "traces/core/clock.h"
+#include "traces/format/core/clock.h"
 
 namespace ringscope::engine {
 namespace {

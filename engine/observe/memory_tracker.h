@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "traces/core/mutex.h"
-#include "traces/schema/records.h"
+#include "traces/format/core/mutex.h"
+#include "traces/format/schema/records.h"
 
 namespace ringscope::engine {
 

@@ -7,8 +7,8 @@
 #include "engine/observe/tensor_stats.h"
 #include "engine/progress/progress_board.h"
 #include "engine/tensors/tensor_io.h"
-#include "traces/core/clock.h"
-#include "traces/core/hash.h"
+#include "traces/format/core/clock.h"
+#include "traces/format/core/hash.h"
 
 namespace ringscope::engine {
 

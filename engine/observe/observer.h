@@ -15,7 +15,7 @@
 #include "engine/observe/live_tensors.h"
 #include "engine/observe/memory_tracker.h"
 #include "engine/transport/communicator.h"
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::engine {
 

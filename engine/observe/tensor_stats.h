@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "traces/schema/records.h"
+#include "traces/format/schema/records.h"
 
 namespace ringscope::engine {
 

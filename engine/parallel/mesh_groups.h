@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "engine/sharding/mesh.h"
+#include "engine/plan.h"
 #include "engine/transport/communicator.h"
 #include "engine/transport/transport.h"
 

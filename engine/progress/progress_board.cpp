@@ -5,7 +5,7 @@
 
 #include <ctime>
 
-#include "traces/core/clock.h"
+#include "traces/format/core/clock.h"
 
 namespace ringscope::engine {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "engine/progress/shared_memory.h"
-#include "traces/schema/event.h"
+#include "traces/format/schema/event.h"
 
 namespace ringscope::engine {
 

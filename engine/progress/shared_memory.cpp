@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 namespace {

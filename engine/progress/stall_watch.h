@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/progress/progress_board.h"
-#include "traces/core/clock.h"
+#include "traces/format/core/clock.h"
 
 namespace ringscope::engine {
 

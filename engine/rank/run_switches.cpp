@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "traces/core/error.h"
-#include "traces/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

@@ -8,7 +8,7 @@
 #include "engine/mistakes/foresight.h"
 #include "engine/mistakes/registry.h"
 #include "engine/observe/live_capture.h"
-#include "traces/core/mutex.h"
+#include "traces/format/core/mutex.h"
 
 namespace ringscope::engine {
 

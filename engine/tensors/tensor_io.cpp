@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 namespace {

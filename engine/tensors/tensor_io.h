@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "traces/safetensors/safetensors.h"
-#include "traces/schema/records.h"
+#include "traces/format/safetensors/safetensors.h"
+#include "traces/format/schema/records.h"
 
 namespace ringscope::engine {
 

@@ -12,12 +12,12 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/model/llama_slices.h"
-#include "engine/sharding/rank_order.h"
+#include "engine/plan.h"
 #include "engine/tensors/tensor_io.h"
-#include "traces/core/checksum.h"
-#include "traces/core/error.h"
-#include "traces/core/input_file.h"
-#include "traces/core/json.h"
+#include "traces/format/core/checksum.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/input_file.h"
+#include "traces/format/core/json.h"
 
 namespace ringscope::engine {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/sharding/mesh.h"
-#include "traces/safetensors/safetensors.h"
+#include "engine/plan.h"
+#include "traces/format/safetensors/safetensors.h"
 
 namespace ringscope::engine {
 

@@ -9,9 +9,9 @@
 #include "engine/data/batch_layout.h"
 #include "engine/data/sharded_batch.h"
 #include "engine/train/gradients.h"
-#include "traces/core/error.h"
-#include "traces/schema/other_tensors.h"
-#include "traces/schema/run_rules.h"
+#include "traces/format/core/error.h"
+#include "traces/format/schema/other_tensors.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 

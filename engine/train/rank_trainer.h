@@ -10,7 +10,7 @@
 #include "engine/train/step_attention.h"
 #include "engine/train/train_config.h"
 #include "engine/verify/step_verifier.h"
-#include "traces/schema/intent.h"
+#include "traces/format/schema/intent.h"
 
 namespace ringscope::engine {
 

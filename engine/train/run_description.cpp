@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "engine/attention/mask.h"
-#include "traces/schema/run_rules.h"
+#include "engine/plan.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/train/rank_trainer.h"
-#include "traces/schema/run_spec.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::engine {
 

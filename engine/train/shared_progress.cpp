@@ -7,8 +7,8 @@
 #include "engine/mistakes/foresight.h"
 #include "engine/parallel/gather.h"
 #include "engine/verify/gathered_step.h"
-#include "traces/core/clock.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/core/clock.h"
 
 namespace ringscope::engine {
 

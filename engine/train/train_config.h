@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/sharding/mesh.h"
-#include "traces/schema/run_spec.h"
+#include "engine/plan.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::engine {
 

@@ -9,8 +9,8 @@
 #include "engine/train/run_description.h"
 #include "engine/train/shared_progress.h"
 #include "engine/train/step_inputs.h"
-#include "traces/core/error.h"
-#include "traces/schema/run_rules.h"
+#include "traces/format/core/error.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

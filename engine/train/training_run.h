@@ -11,7 +11,7 @@
 #include "engine/observe/live_tensors.h"
 #include "engine/rank/run_switches.h"
 #include "engine/train/train_config.h"
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::engine {
 

@@ -3,8 +3,8 @@
 
 #include "engine/progress/progress_board.h"
 #include "engine/transport/local_backend.h"
-#include "traces/core/clock.h"
-#include "traces/core/error.h"
+#include "traces/format/core/clock.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

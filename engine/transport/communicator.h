@@ -7,7 +7,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
-#include "traces/schema/event.h"
+#include "traces/format/schema/event.h"
 
 namespace ringscope::engine {
 

@@ -2,7 +2,7 @@
 #include "engine/transport/local_backend.h"
 
 #include "engine/gpu/gpu.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 namespace {

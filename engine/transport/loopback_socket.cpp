@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "traces/core/clock.h"
-#include "traces/core/error.h"
+#include "traces/format/core/clock.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

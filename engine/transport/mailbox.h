@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "traces/core/mutex.h"
-#include "traces/schema/ids.h"
+#include "traces/format/core/mutex.h"
+#include "traces/format/schema/ids.h"
 
 namespace ringscope::engine {
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "engine/gpu/gpu.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 

@@ -6,7 +6,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "traces/schema/ids.h"
+#include "traces/format/schema/ids.h"
 
 namespace ringscope::engine {
 

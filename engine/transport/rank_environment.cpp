@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 namespace {

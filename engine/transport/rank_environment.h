@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/sharding/mesh.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 

@@ -13,9 +13,9 @@
 #include "engine/transport/local_backend.h"
 #include "engine/transport/loopback_socket.h"
 #include "engine/transport/nccl_backend.h"
-#include "traces/core/error.h"
-#include "traces/core/mutex.h"
-#include "traces/schema/names.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/mutex.h"
+#include "traces/format/schema/names.h"
 
 namespace ringscope::engine {
 

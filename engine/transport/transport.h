@@ -7,7 +7,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "engine/transport/rank_environment.h"
-#include "traces/schema/run_spec.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::engine {
 

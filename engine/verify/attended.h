@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/attention/attention_op.h"
+#include "engine/kernels/attention_op.h"
 #include "engine/model/llama_model.h"
 
 namespace ringscope::engine {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "engine/attention/attention_op.h"
-#include "traces/schema/run_spec.h"
+#include "engine/kernels/attention_op.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::engine {
 

@@ -3,10 +3,10 @@
 
 #include <ATen/ATen.h>
 
-#include "engine/attention/block_attention.h"
-#include "engine/attention/fp8.h"
-#include "engine/attention/schedule.h"
-#include "engine/attention/sinks.h"
+#include "engine/kernels/block_attention.h"
+#include "engine/kernels/fp8.h"
+#include "engine/kernels/sinks.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 namespace {

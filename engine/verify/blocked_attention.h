@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "engine/attention/attention_op.h"
-#include "engine/attention/pieces.h"
+#include "engine/kernels/attention_op.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 

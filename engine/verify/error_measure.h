@@ -8,7 +8,7 @@
 
 #include "engine/data/batch_layout.h"
 #include "engine/verify/rounding_variance.h"
-#include "traces/schema/records.h"
+#include "traces/format/schema/records.h"
 
 namespace ringscope::engine {
 

@@ -17,7 +17,7 @@
 
 #include "engine/tensors/wide.h"
 #include "engine/verify/error_measure.h"
-#include "traces/diff/summary.h"
+#include "traces/analysis/diff/summary.h"
 
 namespace ringscope::engine {
 

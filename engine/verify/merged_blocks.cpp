@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "engine/attention/pieces.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/attention/reference.h"
+#include "engine/kernels/reference.h"
 
 namespace ringscope::engine {
 namespace {

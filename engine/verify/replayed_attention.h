@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/attention/attention_op.h"
+#include "engine/kernels/attention_op.h"
 #include "engine/model/llama_model.h"
 
 namespace ringscope::engine {

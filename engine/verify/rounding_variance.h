@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "engine/attention/mask.h"
 #include "engine/model/llama_model.h"
+#include "engine/plan.h"
 #include "engine/verify/merged_blocks.h"
 
 namespace ringscope::engine {

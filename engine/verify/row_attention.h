@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/attention/attention_op.h"
+#include "engine/kernels/attention_op.h"
 
 namespace ringscope::engine {
 

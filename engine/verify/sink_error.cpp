@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "engine/attention/sinks.h"
+#include "engine/kernels/sinks.h"
 #include "engine/verify/error_measure.h"
 
 namespace ringscope::engine {

@@ -3,7 +3,7 @@
 
 #include "engine/model/llama_model.h"
 #include "engine/verify/rounding_variance.h"
-#include "traces/schema/records.h"
+#include "traces/format/schema/records.h"
 
 namespace ringscope::engine {
 

@@ -10,7 +10,7 @@
 #include "engine/verify/projection_variance.h"
 #include "engine/verify/rounding_limits.h"
 #include "engine/verify/sink_error.h"
-#include "traces/diff/summary.h"
+#include "traces/analysis/diff/summary.h"
 
 namespace ringscope::engine {
 

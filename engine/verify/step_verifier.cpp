@@ -6,8 +6,8 @@
 
 #include <future>
 
-#include "engine/attention/block_attention.h"
-#include "engine/attention/reference.h"
+#include "engine/kernels/block_attention.h"
+#include "engine/kernels/reference.h"
 #include "engine/verify/attended.h"
 #include "engine/verify/attention_on_device.h"
 #include "engine/verify/blocked_attention.h"
@@ -16,7 +16,7 @@
 #include "engine/verify/row_attention.h"
 #include "engine/verify/sink_error.h"
 #include "engine/verify/step_ends.h"
-#include "traces/schema/other_tensors.h"
+#include "traces/format/schema/other_tensors.h"
 
 namespace ringscope::engine {
 

@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/attention/pieces.h"
 #include "engine/data/batch_layout.h"
 #include "engine/model/llama_model.h"
-#include "engine/sharding/shard_layout.h"
+#include "engine/plan.h"
 #include "engine/verify/rounding_variance.h"
 #include "engine/verify/unsharded_step.h"
-#include "traces/schema/records.h"
+#include "traces/format/schema/records.h"
 
 namespace ringscope::engine {
 

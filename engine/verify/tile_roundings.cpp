@@ -6,7 +6,8 @@
 // (n + 1)/2 times the square of storing its terms, up to twice that where n is large. Shards of R
 // rows have smaller tiles and shorter sums: (gR/32 + 1)/2, gR/64 + 1 or gR/256 + 1 times. Measured
 // on the operator alone: with 3 heads a group the errors are 1.4 times those with one. Where a rank
-// has threads for copies of its key heads (traces/schema/key_head_copies.h) the sums are shorter.
+// has threads for copies of its key heads (traces/format/schema/key_head_copies.h) the sums are
+// shorter.
 #include "engine/verify/tile_roundings.h"
 
 #include <ATen/ATen.h>

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "engine/attention/attention_op.h"
 #include "engine/data/batch.h"
+#include "engine/kernels/attention_op.h"
 #include "engine/model/llama_model.h"
 
 namespace ringscope::engine {

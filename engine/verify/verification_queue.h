@@ -7,7 +7,7 @@
 #include "engine/observe/capture_policy.h"
 #include "engine/verify/exact_update.h"
 #include "engine/verify/step_verifier.h"
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::engine {
 

@@ -6,8 +6,9 @@
 
 #include "tests/support/files.h"
 #include "tests/support/run_program.h"
-#include "traces/query/trace.h"
-#include "traces/safetensors/safetensors.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/safetensors/safetensors.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope {
 namespace {

@@ -11,10 +11,11 @@
 #include "tests/support/child_program.h"
 #include "tests/support/files.h"
 #include "tests/support/run_program.h"
-#include "traces/diff/summary.h"
-#include "traces/query/trace.h"
-#include "traces/safetensors/safetensors.h"
-#include "traces/storage/sealed.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/safetensors/safetensors.h"
+#include "traces/format/storage/sealed.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope {
 namespace {

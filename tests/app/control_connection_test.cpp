@@ -10,9 +10,10 @@
 
 #include "tests/support/debugger.h"
 #include "tests/support/files.h"
-#include "traces/diff/summary.h"
-#include "traces/query/trace.h"
-#include "traces/storage/sealed.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/storage/sealed.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope {
 namespace {

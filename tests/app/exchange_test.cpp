@@ -7,7 +7,7 @@
 
 #include "tests/support/places.h"
 #include "tests/support/run_program.h"
-#include "traces/sql/named_queries.h"
+#include "traces/analysis/sql/named_queries.h"
 
 namespace ringscope {
 namespace {

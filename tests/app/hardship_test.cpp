@@ -12,6 +12,7 @@
 #include "tests/support/child_program.h"
 #include "tests/support/places.h"
 #include "tests/support/run_program.h"
+#include "traces/exchange/import/open_trace.h"
 
 namespace ringscope {
 namespace {

@@ -9,7 +9,8 @@
 
 #include "tests/support/debugger.h"
 #include "tests/support/files.h"
-#include "traces/query/ending.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope {
 namespace {

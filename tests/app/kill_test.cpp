@@ -12,7 +12,8 @@
 #include "tests/support/child_program.h"
 #include "tests/support/places.h"
 #include "tests/support/run_program.h"
-#include "traces/query/ending.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope {
 namespace {

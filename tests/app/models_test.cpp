@@ -6,7 +6,7 @@
 
 #include "tests/support/files.h"
 #include "tests/support/run_program.h"
-#include "traces/safetensors/safetensors.h"
+#include "traces/format/safetensors/safetensors.h"
 
 namespace ringscope {
 namespace {

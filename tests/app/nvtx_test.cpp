@@ -8,7 +8,8 @@
 
 #include "tests/support/files.h"
 #include "tests/support/run_program.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope {
 namespace {

@@ -11,8 +11,8 @@
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "tests/support/run_program.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/storage/sqlite.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/storage/sqlite.h"
 
 namespace ringscope {
 namespace {

@@ -19,16 +19,16 @@ for folder in app/command_line app/ringscope; do
   forbid $folder 'engine/|app/ringscope-engine/|viz/|ATen|torch|c10|Q[A-Z]' "what reads recordings includes engine, viz, LibTorch or Qt"
 done
 forbid app/ringscope-engine 'app/ringscope/|viz/|Q[A-Z]' "ringscope-engine includes ringscope, viz or Qt"
-for folder in traces/doctor traces/diff traces/query traces/verify; do
-  forbid $folder 'traces/storage/sealed' "$folder can reach what is sealed"
+for folder in traces/analysis/doctor traces/analysis/diff traces/format/trace traces/analysis/verify; do
+  forbid $folder 'traces/format/storage/sealed' "$folder can reach what is sealed"
 done
-forbid engine/verify 'traces/storage/sealed' "the verifier can reach what is sealed"
+forbid engine/verify 'traces/format/storage/sealed' "the verifier can reach what is sealed"
 # What facts are compared with is computed without what is compared.
 for oracle in plan_oracle.h plan_oracle.cpp numbers.h; do
   forbid tests/facts/$oracle 'engine/|traces/|viz/|app/|ATen|torch|c10' "the oracle shares code with what it judges"
 done
-# What engine/plan.cmake builds without LibTorch, and its headers.
-for file in $(grep -oE 'engine/[a-z_/]+\.cpp' engine/plan.cmake); do
+# What engine/ranks.cmake builds without LibTorch, and its headers.
+for file in $(grep -oE 'engine/[a-z_/]+\.cpp' engine/ranks.cmake); do
   hits=$(grep -nE '^#include [<"](ATen|torch|c10)' "$file" "${file%.cpp}.h")
   [ -z "$hits" ] || complain "a part of the engine that needs no LibTorch includes it: $hits"
 done
@@ -47,7 +47,7 @@ hits=$(grep -rnE '^#include "' engine --include='*.h' --include='*.cpp' --includ
   }' engine/FLOORS - | sort -u)
 [ -z "$hits" ] || complain "engine/FLOORS is not kept:"$'\n'"$hits"
 # Files of at most 300 lines, functions of at most 60; a catalogue is a table and no function to read.
-hits=$(find engine viz traces app tests -path traces/mistakes/catalogue -prune -o \
+hits=$(find engine viz traces app tests -path traces/analysis/mistakes/catalogue -prune -o \
   \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 | xargs -0 awk '
   FNR == 1 { split("", start) }
   FNR == 301 { print FILENAME " has more than 300 lines" }
@@ -73,7 +73,7 @@ while :; do
   [ "$more" = "$(printf '%s\n' $reached | sort -u)" ] && break
   reached=$more
 done
-hits=$(printf '%s\n' $reached | grep -E '^(traces/(query|diff|storage|stream|recording)/|traces/doctor/(rule|diagnosis)|viz/(session|views|models|window|link)/)')
+hits=$(printf '%s\n' $reached | grep -E '^(traces/(query|diff|storage|stream|recording)/|traces/analysis/doctor/(rule|diagnosis)|viz/(session|views|models|window|link)/)')
 [ -z "$hits" ] || complain "painters reach what computes or shows:"$'\n'"$hits"
 hits=$(grep -rlE '^[^/]*paintEvent' viz --include='*.cpp' | grep -vE '^viz/(views/view|window/elided_label)\.cpp$')
 [ -z "$hits" ] || complain "only the base of views has a paintEvent; a view overrides paint(): $hits"

@@ -26,7 +26,7 @@ TEXTS = {path: path.read_text() for path in sources()}
 
 def counted_as(path):
     place = path.relative_to(ROOT)
-    if place.parent == pathlib.Path("traces/mistakes/catalogue"):
+    if place.parent == pathlib.Path("traces/analysis/mistakes/catalogue"):
         return str(place.parent)
     return str(place.with_suffix("") if path.suffix in {".cpp", ".h"} else place)
 
@@ -57,7 +57,7 @@ def check(what, name, pattern, most, least):
 
 def main():
     failed = counted = 0
-    for rule in entries("traces/doctor/registry.cpp", r'\{"(\w+)", check\w+[,}]'):
+    for rule in entries("traces/analysis/doctor/registry.cpp", r'\{"(\w+)", check\w+[,}]'):
         counted += 1
         failed += check("rule", rule, rf"\b({rule}|check{camel(rule)})\b", 5, 3)
     for strategy in entries("engine/attention/strategies/registry.cpp", r"\{Strategy::k(\w+), make"):
@@ -71,7 +71,7 @@ def main():
         counted += 1
         failed += check("view", view, rf'\b({view}_(painter|scene|view)\b|paint{camel(view)}\b|make{camel(view)}View\b)',
                         4, 1)
-    registry = ROOT / "traces/import/registry.cpp"
+    registry = ROOT / "traces/exchange/import/registry.cpp"
     for form in entries(registry, r'\{"(\w+)", ') if registry.is_file() else []:
         counted += 1
         failed += check("import format", form, rf"\b(open|import){camel(form)}\b", 4, 2)

@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "traces/core/hash.h"
-#include "traces/import/write_trace.h"
-#include "traces/query/trace.h"
-#include "traces/safetensors/safetensors.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/import/write_trace.h"
+#include "traces/format/core/hash.h"
+#include "traces/format/safetensors/safetensors.h"
+#include "traces/format/trace/trace.h"
 
 namespace {
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it takes to open a large recording and to show ring steps of it. See README.md.
+#include "traces/exchange/import/open_trace.h"
+
 #include <sys/resource.h>
 
 #include <chrono>
@@ -10,9 +12,9 @@
 #include <random>
 #include <string>
 
-#include "traces/query/trace.h"
-#include "traces/sql/query.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/analysis/sql/query.h"
+#include "traces/format/storage/sqlite_sink.h"
+#include "traces/format/trace/trace.h"
 
 namespace {
 

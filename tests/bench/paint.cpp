@@ -16,7 +16,8 @@
 #include <functional>
 #include <string>
 
-#include "traces/core/error.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
 #include "viz/paint/pass_painter.h"
 #include "viz/paint/ring_painter.h"
 #include "viz/views/timeline_view.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/attend/attend.h"
-#include "engine/attention/block_attention.h"
-#include "traces/core/clock.h"
+#include "engine/kernels/block_attention.h"
+#include "traces/format/core/clock.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/attend/attend.h"
-#include "engine/attention/block_attention.h"
+#include "engine/kernels/block_attention.h"
 #include "tests/engine/attend_config.h"
 #include "tests/engine/strategy_cases.h"
 #include "tests/support/expect_error.h"

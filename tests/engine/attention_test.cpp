@@ -5,9 +5,9 @@
 #include <random>
 
 #include "engine/attend/attend.h"
-#include "engine/attention/block_attention.h"
-#include "engine/attention/merge.h"
-#include "engine/attention/reference.h"
+#include "engine/kernels/block_attention.h"
+#include "engine/kernels/merge.h"
+#include "engine/kernels/reference.h"
 #include "engine/tensors/tensor_io.h"
 #include "tests/engine/attend_config.h"
 #include "tests/support/expect_error.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/attention/block_attention.h"
+#include "engine/kernels/block_attention.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include "engine/attention/plain_attention.h"
+#include "engine/kernels/plain_attention.h"
 
 namespace ringscope::engine {
 namespace {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each capture shows of each mistake: the table of traces/mistakes/README.md, compared with a
-// small run of each under each capture.
+// What each capture shows of each mistake: the table of traces/analysis/mistakes/README.md,
+// compared with a small run of each under each capture.
 #include <fstream>
 #include <sstream>
 
 #include "tests/engine/hidden_mistakes.h"
 #include "tests/engine/injected_harness.h"
 #include "tests/support/places.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/query/ending.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope::engine {
 namespace {
@@ -22,7 +23,7 @@ const std::vector<std::string> kCaptures = {"none", "stats", "values:steps=0", "
 using Answers = std::map<std::string, std::vector<std::string>>;
 
 Answers documented() {
-  std::ifstream file(test::inSources("traces/mistakes/README.md"));
+  std::ifstream file(test::inSources("traces/analysis/mistakes/README.md"));
   Answers answers;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {

@@ -12,11 +12,12 @@
 #include "tests/engine/shared_runs.h"
 #include "tests/support/campaign.h"
 #include "tests/support/rank_children.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/join/join_files.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/query/ending.h"
-#include "traces/verify/loss.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/verify/recompute/loss.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/join/join_files.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope::engine {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "traces/clock/kernel_work.h"
+#include "traces/plan/kernel_work.h"
 
 namespace ringscope::test {
 

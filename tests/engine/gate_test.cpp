@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "engine/sharding/rank_order.h"
+#include "engine/plan.h"
 #include "tests/support/campaign.h"
 #include "tests/support/eventually.h"
 

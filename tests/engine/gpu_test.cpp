@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "engine/attend/attend.h"
-#include "engine/attention/fp8.h"
-#include "engine/attention/merge.h"
 #include "engine/control/tensor_read.h"
+#include "engine/kernels/fp8.h"
+#include "engine/kernels/merge.h"
 #include "engine/tensors/tensor_io.h"
 #include "engine/train/training_run.h"
 #include "engine/transport/transport.h"
@@ -19,7 +19,7 @@
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
 #include "tests/support/trace_sink.h"
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::engine {
 namespace {

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "tests/engine/recorded_deeds.h"
-#include "traces/doctor/label_reading.h"
-#include "traces/doctor/unknown_mistake.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/query/trace.h"
-#include "traces/verify/loss.h"
+#include "traces/analysis/doctor/label_reading.h"
+#include "traces/analysis/doctor/unknown_mistake.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/verify/recompute/loss.h"
+#include "traces/format/trace/trace.h"
 
 // What a mistake changes of a run, and why that may nevertheless not be seen.
 namespace ringscope::test {

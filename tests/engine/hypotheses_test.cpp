@@ -5,9 +5,9 @@
 
 #include "tests/engine/injected_runs.h"
 #include "tests/support/campaign.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/verify/hypotheses/hypothesis.h"
-#include "traces/verify/trace_check.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/hypotheses/hypothesis.h"
+#include "traces/analysis/verify/trace_check.h"
 
 namespace ringscope::engine {
 namespace {

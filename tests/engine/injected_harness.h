@@ -9,9 +9,10 @@
 #include "engine/train/training_run.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/trace.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/storage/sqlite_sink.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::engine {
 

@@ -2,7 +2,7 @@
 // Mistakes of how rows, keys, blocks and positions meet: what each changes, where it is refused,
 // and that the doctor names it first and alone.
 #include "tests/engine/injected_harness.h"
-#include "traces/query/ending.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope::engine {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tests/engine/random_runs.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/schema/run_rules.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::test {
 

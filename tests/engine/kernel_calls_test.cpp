@@ -11,8 +11,8 @@
 #include "engine/attention/strategies/registry.h"
 #include "engine/launch/rank_threads.h"
 #include "tests/engine/flash_calls.h"
-#include "traces/schema/names.h"
-#include "traces/schema/run_rules.h"
+#include "traces/format/schema/names.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan says that kernels do, against the pieces in which the engine calls them.
-#include "traces/clock/kernel_work.h"
+#include "traces/plan/kernel_work.h"
 
 #include <gtest/gtest.h>
 
-#include "engine/attention/schedule.h"
+#include "engine/plan.h"
 #include "tests/engine/flash_calls.h"
 
 namespace ringscope::engine {

@@ -7,7 +7,7 @@
 
 #include "engine/observe/observer.h"
 #include "tests/support/trace_sink.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::engine {
 namespace {

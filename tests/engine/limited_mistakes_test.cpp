@@ -8,8 +8,8 @@
 #include "tests/engine/injected_runs.h"
 #include "tests/engine/named_in_recording.h"
 #include "tests/support/campaign.h"
-#include "traces/mistakes/asked_mistake.h"
-#include "traces/verify/loss.h"
+#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/verify/recompute/loss.h"
 
 namespace ringscope::engine {
 namespace {

@@ -8,11 +8,11 @@
 #include <atomic>
 #include <thread>
 
-#include "engine/sharding/rank_order.h"
+#include "engine/plan.h"
 #include "engine/transport/communicator.h"
 #include "tests/support/campaign.h"
 #include "tests/support/expect_error.h"
-#include "traces/core/clock.h"
+#include "traces/format/core/clock.h"
 
 namespace ringscope::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <thread>
 
-#include "engine/sharding/rank_order.h"
+#include "engine/plan.h"
 #include "tests/support/campaign.h"
 #include "tests/support/expect_error.h"
 

@@ -8,10 +8,10 @@
 #include "engine/verify/error_measure.h"
 #include "tests/engine/random_runs.h"
 #include "tests/support/campaign.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/schema/run_rules.h"
-#include "traces/verify/trace_check.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/verify/trace_check.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "engine/attention/reference.h"
+#include "engine/kernels/reference.h"
 #include "engine/verify/blocked_attention.h"
 #include "engine/verify/difference.h"
 

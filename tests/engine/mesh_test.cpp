@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training on (dp, tp, cp) meshes against Hugging Face Transformers, and what belongs to it: bf16,
 // recomputation, dropout.
-#include "engine/sharding/mesh.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "engine/plan.h"
 #include "engine/tensors/tensor_io.h"
 #include "tests/engine/llama_reference.h"
 #include "tests/engine/mesh_training.h"

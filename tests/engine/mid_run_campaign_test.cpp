@@ -5,6 +5,7 @@
 #include "tests/engine/injected_runs.h"
 #include "tests/engine/named_in_recording.h"
 #include "tests/support/campaign.h"
+#include "traces/exchange/import/open_trace.h"
 
 namespace ringscope::engine {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "tests/engine/hidden_mistakes.h"
 #include "tests/engine/random_runs.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/mistakes/run_with_mistakes.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/run_with_mistakes.h"
 
 // Whether a mistake changes a recorded fact of a run, or is refused with the setting that shows it.
 namespace ringscope::test {

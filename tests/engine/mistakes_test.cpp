@@ -4,7 +4,7 @@
 #include <set>
 
 #include "engine/mistakes/registry.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue.h"
 
 namespace ringscope::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include "tests/engine/llama_reference.h"
 #include "tests/engine/mesh_training.h"
 #include "tests/support/expect_error.h"
-#include "traces/diff/summary.h"
+#include "traces/analysis/diff/summary.h"
 
 namespace ringscope::engine {
 namespace {

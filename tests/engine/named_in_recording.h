@@ -9,8 +9,8 @@
 #include "engine/observe/capture_policy.h"
 #include "tests/engine/hidden_mistakes.h"
 #include "tests/engine/random_runs.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/mistakes/catalogue.h"
 
 namespace ringscope::engine {
 

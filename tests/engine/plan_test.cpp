@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Index maths and schedules: pure functions, no tensors.
+#include "engine/plan.h"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -8,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/attention/schedule.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 

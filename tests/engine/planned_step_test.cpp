@@ -10,9 +10,9 @@
 
 #include "tests/engine/sample_training.h"
 #include "tests/engine/small_model.h"
-#include "traces/clock/calibration.h"
-#include "traces/clock/recorded_program.h"
-#include "traces/schema/names.h"
+#include "traces/analysis/clock/calibration.h"
+#include "traces/analysis/clock/recorded_program.h"
+#include "traces/format/schema/names.h"
 
 namespace ringscope::engine {
 namespace {

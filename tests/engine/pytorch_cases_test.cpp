@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/attend/attend.h"
-#include "engine/attention/block_attention.h"
 #include "engine/data/sharded_batch.h"
+#include "engine/kernels/block_attention.h"
 #include "tests/engine/attend_config.h"
 #include "tests/support/one_device.h"
 

@@ -15,8 +15,9 @@
 #include "engine/train/training_run.h"
 #include "tests/support/files.h"
 #include "tests/support/memory_sink.h"
-#include "traces/query/trace.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/storage/sqlite_sink.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 

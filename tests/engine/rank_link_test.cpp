@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/expect_error.h"
-#include "traces/control/messages.h"
+#include "traces/exchange/control/messages.h"
 
 namespace ringscope::engine {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "engine/sharding/mesh.h"
+#include "engine/plan.h"
 #include "engine/transport/communicator.h"
 #include "engine/transport/gloo_backend.h"
 #include "engine/transport/transport.h"

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "traces/query/sequence_groups.h"
-#include "traces/query/trace.h"
-#include "traces/schema/band.h"
+#include "traces/format/schema/band.h"
+#include "traces/format/trace/sequence_groups.h"
+#include "traces/format/trace/trace.h"
 
 // What ranks did, counted one by one: which pairs they attended, and what they sent.
 namespace ringscope::test {

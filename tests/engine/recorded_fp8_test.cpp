@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "engine/attention/fp8.h"
-#include "traces/verify/fp8.h"
+#include "engine/kernels/fp8.h"
+#include "traces/analysis/verify/recompute/fp8.h"
 
 namespace ringscope::engine {
 namespace {

@@ -5,13 +5,13 @@
 #include <fstream>
 #include <map>
 
-#include "engine/attention/schedule.h"
+#include "engine/plan.h"
 #include "tests/engine/sample_training.h"
-#include "traces/compare/report.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/flows.h"
-#include "traces/query/peak_memory.h"
+#include "traces/analysis/compare/report.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/format/trace/flows.h"
+#include "traces/format/trace/peak_memory.h"
 
 namespace ringscope::engine {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "engine/attend/attend.h"
 #include "tests/support/trace_sink.h"
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::engine {
 namespace {

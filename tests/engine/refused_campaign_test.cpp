@@ -5,8 +5,9 @@
 
 #include "tests/engine/injected_runs.h"
 #include "tests/support/campaign.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/ending.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope::engine {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/train/training_run.h"
 #include "tests/engine/seam_log.h"
 #include "tests/support/files.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue.h"
 
 namespace ringscope::engine {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tests/engine/injected_runs.h"
 #include "tests/engine/small_model.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/doctor/diagnosis.h"
 
 namespace ringscope::test {
 

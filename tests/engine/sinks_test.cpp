@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention sinks against their definition in fp64, over every strategy.
-#include "engine/attention/sinks.h"
+#include "engine/kernels/sinks.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "engine/attend/attend.h"
-#include "engine/attention/reference.h"
+#include "engine/kernels/reference.h"
 #include "engine/tensors/tensor_io.h"
 #include "tests/engine/attend_config.h"
 #include "tests/support/expect_error.h"

@@ -5,15 +5,15 @@
 
 #include <fstream>
 
-#include "engine/attention/reference.h"
 #include "engine/data/batch.h"
+#include "engine/kernels/reference.h"
 #include "engine/tensors/tensor_io.h"
 #include "engine/verify/unsharded_step.h"
 #include "tests/engine/mesh_training.h"
 #include "tests/engine/sample_training.h"
 #include "tests/support/expect_error.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/verify/trace_check.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/trace_check.h"
 
 namespace ringscope::engine {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every ring step of right runs, drawn at random, is right when it is computed again.
-#include "traces/verify/stage_check.h"
+#include "traces/analysis/verify/stage_check.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/engine/random_runs.h"
 #include "tests/support/campaign.h"
-#include "traces/query/sequence_groups.h"
+#include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::engine {
 namespace {

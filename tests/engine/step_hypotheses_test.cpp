@@ -5,8 +5,8 @@
 
 #include "tests/engine/injected_runs.h"
 #include "tests/support/campaign.h"
-#include "traces/verify/step_hypotheses/step_hypothesis.h"
-#include "traces/verify/trace_check.h"
+#include "traces/analysis/verify/step_hypotheses/step_hypothesis.h"
+#include "traces/analysis/verify/trace_check.h"
 
 namespace ringscope::engine {
 namespace {

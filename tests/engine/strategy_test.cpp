@@ -7,8 +7,8 @@
 #include <random>
 
 #include "engine/attend/attend.h"
-#include "engine/attention/block_attention.h"
-#include "engine/attention/fp8.h"
+#include "engine/kernels/block_attention.h"
+#include "engine/kernels/fp8.h"
 #include "engine/tensors/tensor_io.h"
 #include "tests/engine/strategy_cases.h"
 #include "tests/support/campaign.h"

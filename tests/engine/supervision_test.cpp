@@ -15,10 +15,11 @@
 #include "engine/train/training_run.h"
 #include "tests/support/campaign.h"
 #include "tests/support/files.h"
-#include "traces/core/clock.h"
-#include "traces/core/error.h"
-#include "traces/query/trace.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/clock.h"
+#include "traces/format/core/error.h"
+#include "traces/format/storage/sqlite_sink.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::engine {
 namespace {

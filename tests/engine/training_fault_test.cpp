@@ -8,7 +8,8 @@
 #include "tests/engine/sample_training.h"
 #include "tests/support/campaign.h"
 #include "tests/support/expect_error.h"
-#include "traces/core/clock.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/clock.h"
 
 namespace ringscope::engine {
 namespace {

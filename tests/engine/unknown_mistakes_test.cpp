@@ -8,8 +8,8 @@
 
 #include "engine/mistakes/wrapped_rotation.h"
 #include "tests/engine/unlisted_run.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/doctor/unknown_mistake.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/unknown_mistake.h"
 
 namespace ringscope::engine {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/unlisted_run.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/doctor/unknown_mistake.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/unknown_mistake.h"
 
 namespace ringscope::engine {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "engine/attend/attend_reference.h"
-#include "engine/attention/fp8.h"
 #include "engine/gate/gate.h"
+#include "engine/kernels/fp8.h"
 #include "engine/verify/error_measure.h"
 #include "tests/engine/attend_config.h"
 

@@ -16,8 +16,8 @@
 #include "tests/facts/compared_map_facts.h"
 #include "tests/facts/compared_rows.h"
 #include "tests/facts/said.h"
-#include "traces/compare/run_comparison.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/compare/run_comparison.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/compare_scene.h"
 
 namespace ringscope::facts {

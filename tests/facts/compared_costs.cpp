@@ -8,7 +8,7 @@
 #include <set>
 
 #include "tests/facts/said.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::facts {
 namespace {

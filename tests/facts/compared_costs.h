@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tests/facts/facts_case.h"
-#include "traces/compare/run_comparison.h"
+#include "traces/analysis/compare/run_comparison.h"
 #include "viz/scene/compare_scene.h"
 
 namespace ringscope::facts {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::facts {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "tests/facts/finding_facts.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::facts {
 namespace {

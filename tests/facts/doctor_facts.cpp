@@ -5,9 +5,9 @@
 #include <map>
 
 #include "tests/facts/rule_facts.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/doctor/unknown_mistake.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/unknown_mistake.h"
 #include "viz/scene/doctor_scene.h"
 #include "viz/scene/inspector_scene.h"
 

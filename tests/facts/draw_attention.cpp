@@ -6,8 +6,8 @@
 
 #include "engine/mistakes/registry.h"
 #include "tests/facts/drawing.h"
-#include "traces/core/error.h"
-#include "traces/query/ending.h"
+#include "traces/format/core/error.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope::facts {
 

@@ -5,7 +5,7 @@
 
 #include "tests/facts/drawing.h"
 #include "tests/facts/mistaken_pairs.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue.h"
 
 namespace ringscope::facts {
 

@@ -6,8 +6,8 @@
 #include "engine/tensors/tensor_io.h"
 #include "engine/train/training_run.h"
 #include "tests/facts/drawing.h"
-#include "traces/core/error.h"
-#include "traces/query/ending.h"
+#include "traces/format/core/error.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope::facts {
 

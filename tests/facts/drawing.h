@@ -4,7 +4,7 @@
 #include "engine/attend/attend.h"
 #include "engine/train/training_run.h"
 #include "tests/facts/facts_case.h"
-#include "traces/recording/chunk_sink.h"
+#include "traces/format/recording/chunk_sink.h"
 
 namespace ringscope::facts {
 

@@ -11,8 +11,8 @@
 #include "tests/facts/numbers.h"
 #include "tests/facts/plan_oracle.h"
 #include "tests/support/files.h"
-#include "traces/mistakes/asked_mistake.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::facts {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tests/facts/scene_facts.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
 #include "viz/scene/coverage_scene.h"
 #include "viz/scene/diff_scene.h"
 #include "viz/scene/groups.h"

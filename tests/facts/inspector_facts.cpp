@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "tests/facts/scene_facts.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
 #include "viz/scene/inspector_scene.h"
 
 namespace ringscope::facts {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "tests/facts/scene_facts.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/maths/time_scale.h"
 #include "viz/scene/pass_scene.h"
 #include "viz/scene/ring_scene.h"

@@ -14,8 +14,8 @@
 #include "tests/facts/said.h"
 #include "tests/facts/scene_facts.h"
 #include "tests/facts/timeline_facts.h"
-#include "traces/clock/stage_kernels.h"
-#include "traces/core/error.h"
+#include "traces/analysis/clock/stage_kernels.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::facts {
 

@@ -5,8 +5,8 @@
 
 #include "tests/facts/said.h"
 #include "tests/facts/scene_facts.h"
-#include "traces/diff/summary.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/diff_scene.h"
 #include "viz/scene/memory_scene.h"
 #include "viz/scene/pass_scene.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When everything of a schedule happens, reckoned from the rules of traces/clock/timeline.h alone.
+// When everything of a schedule happens, reckoned from the rules of
+// traces/analysis/clock/timeline.h alone.
 #pragma once
 
 #include <array>
@@ -7,8 +8,8 @@
 #include <map>
 #include <vector>
 
-#include "traces/clock/hardware.h"
-#include "traces/clock/program.h"
+#include "traces/analysis/clock/hardware.h"
+#include "traces/analysis/clock/program.h"
 
 namespace ringscope::facts {
 

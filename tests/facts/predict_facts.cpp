@@ -10,8 +10,8 @@
 #include "tests/facts/drawing.h"
 #include "tests/facts/predicted.h"
 #include "tests/facts/said.h"
-#include "traces/core/error.h"
-#include "traces/schema/run_rules.h"
+#include "traces/format/core/error.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::facts {
 

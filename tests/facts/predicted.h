@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tests/facts/plan_oracle.h"
-#include "traces/clock/report.h"
+#include "traces/analysis/clock/report.h"
 
 namespace ringscope::facts {
 

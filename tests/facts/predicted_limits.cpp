@@ -12,7 +12,7 @@
 
 #include "tests/facts/predicted.h"
 #include "tests/facts/said.h"
-#include "traces/core/prose.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::facts {
 

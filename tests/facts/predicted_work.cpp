@@ -10,7 +10,7 @@
 #include "tests/facts/predict_facts.h"
 #include "tests/facts/predicted.h"
 #include "tests/facts/said.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::facts {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "tests/facts/scene_facts.h"
-#include "traces/compare/costs.h"
-#include "traces/diff/summary.h"
-#include "traces/query/steps.h"
-#include "traces/sql/named_queries.h"
-#include "traces/sql/query.h"
+#include "traces/analysis/compare/costs.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/sql/named_queries.h"
+#include "traces/analysis/sql/query.h"
+#include "traces/format/trace/steps.h"
 #include "viz/scene/coverage_scene.h"
 #include "viz/scene/curves_scene.h"
 #include "viz/scene/memory_scene.h"

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "tests/facts/scene_facts.h"
-#include "traces/sql/cell_text.h"
-#include "traces/sql/query.h"
+#include "traces/analysis/sql/query.h"
+#include "traces/exchange/tables/cell_text.h"
 #include "viz/scene/query_scene.h"
 
 namespace ringscope::facts {

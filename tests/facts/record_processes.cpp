@@ -3,6 +3,7 @@
 
 #include "tests/facts/drawing.h"
 #include "tests/support/run_program.h"
+#include "traces/exchange/import/open_trace.h"
 
 namespace ringscope::facts {
 namespace {

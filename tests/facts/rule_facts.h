@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tests/facts/scene_facts.h"
-#include "traces/doctor/rule.h"
+#include "traces/analysis/doctor/rule.h"
 
 namespace ringscope::facts {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "traces/schema/event.h"
+#include "traces/format/schema/event.h"
 #include "viz/maths/span_tree.h"
 
 namespace ringscope::facts {

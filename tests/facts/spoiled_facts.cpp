@@ -6,7 +6,7 @@
 
 #include "tests/facts/drawing.h"
 #include "tests/facts/own_clock_facts.h"
-#include "traces/schema/chunk.h"
+#include "traces/format/schema/chunk.h"
 
 namespace ringscope::facts {
 namespace {

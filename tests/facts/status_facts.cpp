@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "tests/facts/scene_facts.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/run_words.h"
 

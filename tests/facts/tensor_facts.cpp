@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "tests/facts/scene_facts.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/error_map.h"
 #include "viz/scene/tensor_scene.h"
 

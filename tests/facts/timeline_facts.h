@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/cursor.h"
 #include "viz/scene/step_account.h"
 #include "viz/scene/tracks.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decoders of all chunks and what the read model admits. Input: the kind, the number of rows,
 // the body.
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ringscope::traces;

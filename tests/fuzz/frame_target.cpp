@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of the control connection, as either side reads it.
-#include "traces/control/messages.h"
-#include "traces/stream/frame.h"
+#include "traces/exchange/control/messages.h"
+#include "traces/format/stream/frame.h"
 
 namespace {
 

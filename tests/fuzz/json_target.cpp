@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any JSON, and a run's settings out of it.
-#include "traces/core/json.h"
-#include "traces/schema/run_spec.h"
+#include "traces/format/core/json.h"
+#include "traces/format/schema/run_spec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ringscope::traces;

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "traces/core/json.h"
-#include "traces/import/recording/lines.h"
+#include "traces/exchange/import/recording/lines.h"
+#include "traces/format/core/json.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <string>
 
-#include "traces/import/flight_recorder/dump.h"
-#include "traces/import/kineto/rank_file.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/flight_recorder/dump.h"
+#include "traces/exchange/import/kineto/rank_file.h"
+#include "traces/format/trace/trace.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "traces/import/format.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/format.h"
+#include "traces/format/trace/trace.h"
 
 namespace {
 

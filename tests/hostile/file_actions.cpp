@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/hostile/actions.h"
-#include "traces/control/messages.h"
-#include "traces/core/input_file.h"
-#include "traces/core/utf8.h"
-#include "traces/query/trace.h"
-#include "traces/safetensors/safetensors.h"
-#include "traces/schema/run_rules.h"
-#include "traces/stream/frame.h"
+#include "traces/exchange/control/messages.h"
+#include "traces/format/core/input_file.h"
+#include "traces/format/core/utf8.h"
+#include "traces/format/safetensors/safetensors.h"
+#include "traces/format/schema/run_rules.h"
+#include "traces/format/stream/frame.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/memory_estimate.h"
 
 namespace ringscope::test {

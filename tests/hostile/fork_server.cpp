@@ -18,8 +18,8 @@
 #include <thread>
 
 #include "tests/hostile/actions.h"
-#include "traces/core/error.h"
-#include "traces/core/utf8.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/utf8.h"
 
 namespace ringscope::test {
 namespace {

@@ -2,10 +2,11 @@
 #include <chrono>
 
 #include "tests/hostile/actions.h"
-#include "traces/core/utf8.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/utf8.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/coverage_scene.h"
 #include "viz/scene/diff_scene.h"
 #include "viz/scene/doctor_scene.h"

@@ -9,15 +9,15 @@ trap 'rm -rf "$folder"' EXIT
 fail() { echo "failed: $*" >&2; cat "$folder/out" >&2; exit 1; }
 
 # A tree of its own: the script, the mutex, one file that is right and one that is not.
-mkdir -p "$folder/scripts" "$folder/traces/core" "$folder/build/own/engine"
+mkdir -p "$folder/scripts" "$folder/traces/format/core" "$folder/build/own/engine"
 cp "$source/scripts/tidy" "$folder/scripts"
 cp "$source/.clang-tidy" "$folder"
 mkdir -p "$folder/tests"
 cp "$source/tests/.clang-tidy" "$folder/tests"
-cp "$source"/traces/core/{mutex,thread_annotations}.h "$folder/traces/core"
+cp "$source"/traces/format/core/{mutex,thread_annotations}.h "$folder/traces/format/core"
 write() {  # write NAME BODY-OF-value()
   cat > "$folder/traces/$1.cpp" <<CPP
-#include "traces/core/mutex.h"
+#include "traces/format/core/mutex.h"
 
 namespace ringscope::traces {
 

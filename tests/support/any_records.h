@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 

@@ -14,8 +14,9 @@
 
 #include "tests/support/eventually.h"
 #include "tests/support/files.h"
-#include "traces/core/error.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 

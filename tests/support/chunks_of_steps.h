@@ -8,7 +8,7 @@
 
 #include "tests/support/counting_source.h"
 #include "tests/support/place_at.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 

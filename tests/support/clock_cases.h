@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "traces/clock/planned_program.h"
-#include "traces/clock/timeline.h"
+#include "traces/analysis/clock/planned_program.h"
+#include "traces/analysis/clock/timeline.h"
 
 namespace ringscope::test {
 

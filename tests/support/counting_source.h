@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "traces/storage/memory_source.h"
+#include "traces/format/storage/memory_source.h"
 
 namespace ringscope::test {
 

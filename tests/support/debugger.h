@@ -9,8 +9,8 @@
 #include <string>
 
 #include "tests/support/child_program.h"
-#include "traces/query/trace.h"
-#include "traces/stream/frame.h"
+#include "traces/format/stream/frame.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 /// The statement throws ringscope::Error of this code, and its sentence holds `words`.
 #define EXPECT_ERROR(statement, expected_code, words)                                    \

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "traces/schema/chunk.h"
+#include "traces/format/schema/chunk.h"
 
 namespace ringscope::test {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/core/input_file.h"
+#include "traces/format/core/input_file.h"
 
 namespace ringscope::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "traces/clock/program.h"
+#include "traces/analysis/clock/program.h"
 
 namespace ringscope::test {
 

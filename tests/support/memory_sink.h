@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "traces/recording/chunk_sink.h"
-#include "traces/storage/memory_source.h"
+#include "traces/format/recording/chunk_sink.h"
+#include "traces/format/storage/memory_source.h"
 
 namespace ringscope::test {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/attend/attend.h"
-#include "engine/attention/block_attention.h"
+#include "engine/kernels/block_attention.h"
 
 namespace ringscope::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "traces/schema/place.h"
+#include "traces/format/schema/place.h"
 
 namespace ringscope::test {
 

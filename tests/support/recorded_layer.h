@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 
@@ -24,8 +24,8 @@ struct LayerSpec {
 };
 
 /// One layer as ranks compute it that attend one another's blocks in the type of the spec and merge
-/// them in fp32: random inputs, honest rounding. Written without traces/verify, so that this and
-/// that check each other.
+/// them in fp32: random inputs, honest rounding. Written without traces/analysis/verify, so that
+/// this and that check each other.
 class RecordedLayer {
  public:
   explicit RecordedLayer(LayerSpec spec);

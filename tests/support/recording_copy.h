@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/support/files.h"
-#include "traces/core/input_file.h"
+#include "traces/format/core/input_file.h"
 
 namespace ringscope::test {
 

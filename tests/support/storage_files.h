@@ -10,8 +10,8 @@
 
 #include "tests/support/place_at.h"
 #include "tests/support/tensor_named.h"
-#include "traces/recording/recorder.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/format/recording/recorder.h"
+#include "traces/format/storage/sqlite_sink.h"
 
 namespace ringscope::test {
 

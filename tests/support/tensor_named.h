@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/schema/records.h"
+#include "traces/format/schema/records.h"
 
 namespace ringscope::test {
 

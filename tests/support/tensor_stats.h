@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "traces/schema/records.h"
+#include "traces/format/schema/records.h"
 
 namespace ringscope::test {
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "tests/support/tensor_stats.h"
-#include "traces/core/hash.h"
+#include "traces/format/core/hash.h"
 
 namespace ringscope::test {
 namespace {

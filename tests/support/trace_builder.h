@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 

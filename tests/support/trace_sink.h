@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "traces/query/trace.h"
-#include "traces/recording/chunk_sink.h"
+#include "traces/format/recording/chunk_sink.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
-#include "traces/compare/report.h"
+#include "traces/analysis/compare/report.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/asked_mistake.h"
 
 #include <gtest/gtest.h>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::traces {
 namespace {

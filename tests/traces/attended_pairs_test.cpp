@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/clock/attended_pairs.h"
+#include "traces/plan/attended_pairs.h"
 
 #include <gtest/gtest.h>
 

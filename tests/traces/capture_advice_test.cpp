@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/query/capture_advice.h"
+#include "traces/format/trace/capture_advice.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,11 @@
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/framework.h"
-#include "traces/query/recorder_request.h"
-#include "traces/verify/trace_check.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/trace_check.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/framework.h"
+#include "traces/format/trace/recorder_request.h"
 
 namespace ringscope::traces {
 namespace {

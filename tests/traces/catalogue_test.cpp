@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page beside the catalogue says of each mistake what the doctor can do.
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue.h"
 
 #include <gtest/gtest.h>
 
@@ -9,14 +9,14 @@
 #include <map>
 
 #include "tests/support/places.h"
-#include "traces/doctor/rule.h"
+#include "traces/analysis/doctor/rule.h"
 
 namespace ringscope::traces {
 namespace {
 
 /// The last column of the page's table, by the mistake in the first.
 std::map<std::string, std::string> lastColumns() {
-  std::ifstream page(test::inSources("traces/mistakes/README.md"));
+  std::ifstream page(test::inSources("traces/analysis/mistakes/README.md"));
   std::map<std::string, std::string> columns;
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("| `") || !line.ends_with(" |")) continue;

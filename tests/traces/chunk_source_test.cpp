@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The read model over a source of chunks: what it decodes of them.
-#include "traces/storage/chunk_source.h"
+#include "traces/format/storage/chunk_source.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/chunks_of_steps.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/doctor/diagnosis.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/schema/chunk.h"
+#include "traces/format/schema/chunk.h"
 
 #include <gtest/gtest.h>
 

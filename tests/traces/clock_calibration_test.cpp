@@ -6,9 +6,9 @@
 #include "tests/support/clock_cases.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/trace_builder.h"
-#include "traces/clock/calibration.h"
-#include "traces/clock/prediction.h"
-#include "traces/clock/report.h"
+#include "traces/analysis/clock/calibration.h"
+#include "traces/analysis/clock/prediction.h"
+#include "traces/analysis/clock/report.h"
 
 namespace ringscope::test {
 namespace {

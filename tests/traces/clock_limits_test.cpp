@@ -6,10 +6,10 @@
 
 #include "tests/support/clock_cases.h"
 #include "tests/support/trace_builder.h"
-#include "traces/clock/recorded_program.h"
-#include "traces/clock/report.h"
-#include "traces/clock/stage_kernels.h"
-#include "traces/core/error.h"
+#include "traces/analysis/clock/recorded_program.h"
+#include "traces/analysis/clock/report.h"
+#include "traces/analysis/clock/stage_kernels.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::test {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "tests/support/clock_cases.h"
 #include "tests/support/many_ranks.h"
-#include "traces/clock/prediction.h"
-#include "traces/core/error.h"
+#include "traces/analysis/clock/prediction.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::test {
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
-#include "traces/clock/device_scale.h"
-#include "traces/clock/recorded_program.h"
-#include "traces/clock/timeline.h"
-#include "traces/core/stopped.h"
+#include "traces/analysis/clock/device_scale.h"
+#include "traces/analysis/clock/recorded_program.h"
+#include "traces/analysis/clock/timeline.h"
+#include "traces/format/core/stopped.h"
 
 namespace ringscope::test {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/clock_cases.h"
-#include "traces/core/error.h"
-#include "traces/core/stopped.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/stopped.h"
 
 namespace ringscope::test {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
-#include "traces/compare/report.h"
-#include "traces/core/error.h"
+#include "traces/analysis/compare/report.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::traces {
 namespace {

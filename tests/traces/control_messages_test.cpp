@@ -7,7 +7,7 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/support/place_at.h"
-#include "traces/control/messages.h"
+#include "traces/exchange/control/messages.h"
 
 namespace ringscope::traces::control {
 namespace {

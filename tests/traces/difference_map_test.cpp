@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where two recordings differ in one tensor, row by row, whatever ranks had a row.
-#include "traces/compare/difference_map.h"
+#include "traces/analysis/compare/difference_map.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "tests/support/trace_builder.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tests/support/trace_builder.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/doctor/diagnosis.h"
 
 namespace ringscope::test {
 

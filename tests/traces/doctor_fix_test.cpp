@@ -5,11 +5,11 @@
 #include <regex>
 
 #include "tests/traces/doctor_answers.h"
-#include "traces/doctor/reports/junit.h"
-#include "traces/doctor/reports/sarif.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/mistakes/explanation.h"
-#include "traces/query/framework.h"
+#include "traces/analysis/doctor/reports/junit.h"
+#include "traces/analysis/doctor/reports/sarif.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/explanation.h"
+#include "traces/format/trace/framework.h"
 
 namespace ringscope::traces {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
-#include "traces/doctor/attention_passes.h"
+#include "traces/analysis/doctor/attention_passes.h"
 
 namespace ringscope::traces {
 namespace {

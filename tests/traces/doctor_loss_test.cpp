@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "tests/traces/doctor_answers.h"
-#include "traces/doctor/unknown_mistake.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/doctor/unknown_mistake.h"
+#include "traces/analysis/mistakes/catalogue.h"
 
 namespace ringscope::traces {
 namespace {

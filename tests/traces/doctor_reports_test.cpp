@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
-#include "traces/doctor/reports/baseline.h"
-#include "traces/doctor/reports/junit.h"
-#include "traces/doctor/reports/sarif.h"
+#include "traces/analysis/doctor/reports/baseline.h"
+#include "traces/analysis/doctor/reports/junit.h"
+#include "traces/analysis/doctor/reports/sarif.h"
 
 namespace ringscope::traces {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
-#include "traces/query/ending.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope::traces {
 namespace {

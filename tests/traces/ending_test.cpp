@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/query/ending.h"
+#include "traces/format/trace/ending.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/any_records.h"
 #include "tests/support/files.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/recording/recorder.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/recording/recorder.h"
+#include "traces/format/storage/sqlite_sink.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // All events of a file, one chunk after the other.
-#include "traces/query/event_reader.h"
+#include "traces/format/trace/event_reader.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/chunks_of_steps.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/exchange/import/format.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/storage/sqlite_sink.h"
 
 namespace ringscope::traces {
 namespace {
@@ -33,7 +35,7 @@ TEST(EventReaderTest, HandsOverWhatATraceHas) {
       chunks.push_back(chunkOf(std::span<const Event>(test::eventsOf(rank, step))));
   const std::string path = recorded(dir, chunks);
   std::vector<std::vector<std::int64_t>> begins(2);
-  readAllEvents(path, [&](std::span<const Event> events) {
+  readAllEvents(*openSource(path), [&](std::span<const Event> events) {
     for (const Event& event : events) begins[event.rank.index()].push_back(event.begin_ns);
     return true;
   });
@@ -53,7 +55,7 @@ TEST(EventReaderTest, StopsWhenAskedTo) {
   std::vector<Event> events(5, test::eventAt(0, test::placeOf(0, 0), 10, 10));
   for (std::uint32_t i = 0; i < events.size(); ++i) events[i].pending = i + 1;
   int calls = 0;
-  readAllEvents(recorded(dir, {chunkOf(std::span<const Event>(events))}),
+  readAllEvents(*openSource(recorded(dir, {chunkOf(std::span<const Event>(events))})),
                 [&](std::span<const Event>) { return ++calls < 2; });
   EXPECT_EQ(calls, 2);
 }
@@ -68,7 +70,7 @@ TEST(EventReaderTest, TimesThatCameLaterAreThoseOfTheEvent) {
   const std::string path = recorded(
       dir, {chunkOf(std::span<const Event>(events)), chunkOf(std::span<const TimesRecord>(times))});
   std::vector<Event> seen;
-  readAllEvents(path, [&](std::span<const Event> some) {
+  readAllEvents(*openSource(path), [&](std::span<const Event> some) {
     seen.insert(seen.end(), some.begin(), some.end());
     return true;
   });
@@ -83,11 +85,12 @@ TEST(EventReaderTest, ADamagedChunkIsLeftOutAndTheRestIsRead) {
   Chunk wrong = chunkOf(std::span<const Event>(test::eventsOf(0, 0)));
   wrong.body.resize(wrong.body.size() / 2);
   std::size_t seen = 0;
-  readAllEvents(recorded(dir, {wrong, chunkOf(std::span<const Event>(test::eventsOf(0, 1)))}),
-                [&](std::span<const Event> some) {
-                  seen += some.size();
-                  return true;
-                });
+  readAllEvents(
+      *openSource(recorded(dir, {wrong, chunkOf(std::span<const Event>(test::eventsOf(0, 1)))})),
+      [&](std::span<const Event> some) {
+        seen += some.size();
+        return true;
+      });
   EXPECT_EQ(seen, 8u);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Summaries of chunks that say something else than the chunk holds.
-#include "traces/schema/event_summary.h"
+#include "traces/format/schema/event_summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every mistake has an explanation, and what it tells people to look at and to type is there.
-#include "traces/mistakes/explanation.h"
+#include "traces/analysis/mistakes/explanation.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue.h"
 
 namespace ringscope::traces {
 namespace {

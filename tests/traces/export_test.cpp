@@ -14,8 +14,9 @@
 #include "tests/support/proto_fields.h"
 #include "tests/support/run_program.h"
 #include "tests/support/trace_builder.h"
-#include "traces/export/format.h"
-#include "traces/safetensors/safetensors.h"
+#include "traces/exchange/export/format.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/safetensors/safetensors.h"
 
 namespace ringscope::traces {
 namespace {

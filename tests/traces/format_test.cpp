@@ -6,8 +6,8 @@
 
 #include "tests/support/format_table.h"
 #include "tests/support/places.h"
-#include "traces/core/hash.h"
-#include "traces/schema/chunk.h"
+#include "traces/format/core/hash.h"
+#include "traces/format/schema/chunk.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/stream/frame.h"
+#include "traces/format/stream/frame.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tests/support/expect_error.h"
-#include "traces/stream/frame_writer.h"
+#include "traces/format/stream/frame_writer.h"
 
 namespace ringscope::traces {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "traces/control/messages.h"
-#include "traces/core/error.h"
+#include "traces/exchange/control/messages.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::traces::control {
 namespace {

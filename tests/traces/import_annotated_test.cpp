@@ -6,9 +6,10 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/trace.h"
-#include "traces/verify/layer_check.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/layer_check.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -6,8 +6,9 @@
 #include <filesystem>
 
 #include "tests/support/recording_copy.h"
-#include "traces/import/format.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/format.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -8,8 +8,9 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/support/recording_copy.h"
-#include "traces/import/write_trace.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/import/write_trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -7,8 +7,9 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
-#include "traces/import/format.h"
-#include "traces/query/imported.h"
+#include "traces/exchange/import/format.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/imported.h"
 
 namespace ringscope::traces {
 namespace {

@@ -7,9 +7,10 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/support/recording_copy.h"
-#include "traces/compare/report.h"
-#include "traces/core/hash.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/compare/report.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/hash.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

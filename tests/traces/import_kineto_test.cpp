@@ -8,11 +8,12 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/recording_copy.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/import/format.h"
-#include "traces/import/write_trace.h"
-#include "traces/query/framework.h"
-#include "traces/query/imported.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/format.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/import/write_trace.h"
+#include "traces/format/trace/framework.h"
+#include "traces/format/trace/imported.h"
 
 namespace ringscope::traces {
 namespace {

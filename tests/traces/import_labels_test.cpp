@@ -6,9 +6,10 @@
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
-#include "traces/core/hash.h"
-#include "traces/import/recording/labels.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/import/recording/labels.h"
+#include "traces/format/core/hash.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

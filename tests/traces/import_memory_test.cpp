@@ -6,8 +6,9 @@
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
-#include "traces/query/trace.h"
-#include "traces/schema/declared.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/schema/declared.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

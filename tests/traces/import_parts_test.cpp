@@ -7,8 +7,9 @@
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
-#include "traces/core/hash.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/hash.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -6,9 +6,10 @@
 #include <fstream>
 
 #include "tests/support/files.h"
-#include "traces/import/format.h"
-#include "traces/import/profile/spelling.h"
-#include "traces/query/imported.h"
+#include "traces/exchange/import/format.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/import/profile/spelling.h"
+#include "traces/format/trace/imported.h"
 
 namespace ringscope::traces {
 namespace {

@@ -8,11 +8,12 @@
 #include "tests/support/files.h"
 #include "tests/support/recording_copy.h"
 #include "tests/traces/doctor_answers.h"
-#include "traces/import/format.h"
-#include "traces/import/write_trace.h"
-#include "traces/query/framework.h"
-#include "traces/query/trace.h"
-#include "traces/verify/layer_check.h"
+#include "traces/analysis/verify/layer_check.h"
+#include "traces/exchange/import/format.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/import/write_trace.h"
+#include "traces/format/trace/framework.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of files.
-#include "traces/core/input_file.h"
+#include "traces/format/core/input_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

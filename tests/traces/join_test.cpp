@@ -6,11 +6,12 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/place_at.h"
-#include "traces/join/chunk_joiner.h"
-#include "traces/join/join_files.h"
-#include "traces/query/trace.h"
-#include "traces/recording/recorder.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/join/chunk_joiner.h"
+#include "traces/format/join/join_files.h"
+#include "traces/format/recording/recorder.h"
+#include "traces/format/storage/sqlite_sink.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

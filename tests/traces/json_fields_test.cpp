@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of JSON objects without a document of them.
-#include "traces/import/recording/json_fields.h"
+#include "traces/exchange/import/recording/json_fields.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 
 #include "tests/support/places.h"
-#include "traces/core/input_file.h"
-#include "traces/core/json.h"
+#include "traces/format/core/input_file.h"
+#include "traces/format/core/json.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/core/json.h"
+#include "traces/format/core/json.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,10 +10,10 @@
 #include "tests/support/any_records.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
-#include "traces/core/input_file.h"
-#include "traces/core/utf8.h"
-#include "traces/safetensors/safetensors.h"
-#include "traces/stream/frame.h"
+#include "traces/format/core/input_file.h"
+#include "traces/format/core/utf8.h"
+#include "traces/format/safetensors/safetensors.h"
+#include "traces/format/stream/frame.h"
 
 namespace ringscope::traces {
 namespace {

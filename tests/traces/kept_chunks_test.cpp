@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What of a recording stays decoded, and that what was let go comes back as it was.
-#include "traces/query/kept_chunks.h"
+#include "traces/format/trace/kept_chunks.h"
 
 #include <gtest/gtest.h>
 

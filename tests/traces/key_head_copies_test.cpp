@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/schema/key_head_copies.h"
+#include "traces/format/schema/key_head_copies.h"
 
 #include <gtest/gtest.h>
 

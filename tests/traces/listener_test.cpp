@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs over real sockets: what comes becomes a recording, and whoever misbehaves loses his own
 // connection.
-#include "traces/live/listener.h"
+#include "traces/exchange/live/listener.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,7 +16,8 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/live_client.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

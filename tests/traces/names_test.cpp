@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/schema/names.h"
+#include "traces/format/schema/names.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
-#include "traces/core/hash.h"
-#include "traces/schema/run_spec.h"
-#include "traces/schema/tensor_key.h"
+#include "traces/format/core/hash.h"
+#include "traces/format/schema/run_spec.h"
+#include "traces/format/schema/tensor_key.h"
 
 namespace ringscope::traces {
 namespace {

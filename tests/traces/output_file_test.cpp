@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/core/output_file.h"
+#include "traces/format/core/output_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

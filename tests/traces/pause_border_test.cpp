@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All ranks are brought to stand at one step border, whichever steps they are in.
-#include "traces/live/pause_border.h"
+#include "traces/exchange/live/pause_border.h"
 
 #include <gtest/gtest.h>
 

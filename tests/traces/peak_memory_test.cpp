@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // One definition of peak memory: what the training step needs at once, verification left out.
-#include "traces/query/peak_memory.h"
+#include "traces/format/trace/peak_memory.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
-#include "traces/query/step_log.h"
-#include "traces/sql/cell_text.h"
-#include "traces/sql/named_queries.h"
-#include "traces/sql/query.h"
+#include "traces/analysis/sql/named_queries.h"
+#include "traces/analysis/sql/query.h"
+#include "traces/exchange/tables/cell_text.h"
+#include "traces/format/trace/step_log.h"
 
 namespace ringscope::traces {
 namespace {

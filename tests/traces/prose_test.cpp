@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/core/prose.h"
+#include "traces/format/core/prose.h"
 
 #include <gtest/gtest.h>
 

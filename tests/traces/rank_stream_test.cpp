@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a rank sends becomes its files, and what is not well-formed is refused with a sentence.
-#include "traces/live/rank_stream.h"
+#include "traces/exchange/live/rank_stream.h"
 
 #include <gtest/gtest.h>
 

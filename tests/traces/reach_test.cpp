@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/doctor/reach.h"
+#include "traces/analysis/doctor/reach.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/doctor/diagnosis.h"
 
 namespace ringscope::traces {
 namespace {

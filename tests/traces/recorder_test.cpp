@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "tests/support/tensor_named.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left out of a recording before it is shared is nowhere in the file, and the doctor works
 // on what is left.
-#include "traces/import/redaction.h"
+#include "traces/exchange/import/redaction.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,12 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
-#include "traces/core/error.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/import/write_trace.h"
-#include "traces/query/trace.h"
-#include "traces/storage/sealed.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/import/write_trace.h"
+#include "traces/format/core/error.h"
+#include "traces/format/storage/sealed.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

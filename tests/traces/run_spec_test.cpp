@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/schema/run_spec.h"
+#include "traces/format/schema/run_spec.h"
 
 #include <gtest/gtest.h>
 

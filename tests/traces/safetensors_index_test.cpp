@@ -7,8 +7,8 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
-#include "traces/core/input_file.h"
-#include "traces/safetensors/index.h"
+#include "traces/format/core/input_file.h"
+#include "traces/format/safetensors/index.h"
 
 namespace ringscope::traces {
 namespace {

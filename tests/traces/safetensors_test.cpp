@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/safetensors/safetensors.h"
+#include "traces/format/safetensors/safetensors.h"
 
 #include <gtest/gtest.h>
 

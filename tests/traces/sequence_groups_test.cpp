@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/query/sequence_groups.h"
+#include "traces/format/trace/sequence_groups.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/doctor/shared_readings.h"
+#include "traces/analysis/doctor/shared_readings.h"
 
 #include <gtest/gtest.h>
 

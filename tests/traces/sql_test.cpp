@@ -9,11 +9,12 @@
 #include "tests/support/places.h"
 #include "tests/support/run_program.h"
 #include "tests/support/trace_builder.h"
-#include "traces/sql/cell_text.h"
-#include "traces/sql/description.h"
-#include "traces/sql/named_queries.h"
-#include "traces/sql/query.h"
-#include "traces/sql/table.h"
+#include "traces/analysis/sql/description.h"
+#include "traces/analysis/sql/named_queries.h"
+#include "traces/analysis/sql/query.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/tables/cell_text.h"
+#include "traces/exchange/tables/table.h"
 
 namespace ringscope::traces {
 namespace {
@@ -274,8 +275,8 @@ TEST(SqlTest, EveryFieldOfARecordIsAColumn) {
 }
 
 TEST(SqlTest, TheDocumentNamesEveryTableColumnAndNamedQuery) {
-  EXPECT_EQ(test::slurp(test::inSources("traces/sql/TABLES.md")), describeTables())
-      << "write it again: ringscope query --list > traces/sql/TABLES.md";
+  EXPECT_EQ(test::slurp(test::inSources("traces/analysis/sql/TABLES.md")), describeTables())
+      << "write it again: ringscope query --list > traces/analysis/sql/TABLES.md";
 }
 
 }  // namespace

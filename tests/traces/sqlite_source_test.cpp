@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings in files: read at random, told by their content.
-#include "traces/storage/sqlite_source.h"
+#include "traces/format/storage/sqlite_source.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,8 @@
 #include "tests/support/chunks_of_steps.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/storage/sqlite_sink.h"
 
 namespace ringscope::traces {
 namespace {

@@ -15,8 +15,9 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/storage_files.h"
-#include "traces/query/trace.h"
-#include "traces/storage/sqlite_source.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/storage/sqlite_source.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -16,7 +16,8 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/storage_files.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -7,11 +7,12 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/storage_files.h"
-#include "traces/join/join_files.h"
-#include "traces/query/trace.h"
-#include "traces/storage/sealed.h"
-#include "traces/storage/sqlite.h"
-#include "traces/storage/sqlite_source.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/join/join_files.h"
+#include "traces/format/storage/sealed.h"
+#include "traces/format/storage/sqlite.h"
+#include "traces/format/storage/sqlite_source.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/place_at.h"
 #include "tests/support/trace_builder.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/query/flows.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/trace/flows.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/doctor/unknown_number.h"
+#include "traces/analysis/doctor/unknown_number.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/recorded_head.h"
 #include "tests/support/trace_builder.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/doctor/unknown_mistake.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/unknown_mistake.h"
 
 namespace ringscope::traces {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/core/utf8.h"
+#include "traces/format/core/utf8.h"
 
 #include <gtest/gtest.h>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

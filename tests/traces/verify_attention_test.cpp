@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "tests/support/places.h"
-#include "traces/query/trace.h"
-#include "traces/safetensors/safetensors.h"
-#include "traces/verify/attention.h"
+#include "traces/analysis/verify/recompute/attention.h"
+#include "traces/format/safetensors/safetensors.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "tests/support/recorded_layer.h"
 #include "tests/support/trace_builder.h"
-#include "traces/query/admission.h"
-#include "traces/verify/gather.h"
+#include "traces/analysis/verify/recompute/gather.h"
+#include "traces/format/trace/admission.h"
 
 namespace ringscope::traces {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "traces/verify/head_gradient.h"
+#include "traces/analysis/verify/recompute/head_gradient.h"
 
 namespace ringscope::traces {
 namespace {

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "tests/support/recorded_layer.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/verify/hypotheses/hypothesis.h"
-#include "traces/verify/layer_check.h"
-#include "traces/verify/step_hypotheses/step_hypothesis.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/verify/hypotheses/hypothesis.h"
+#include "traces/analysis/verify/layer_check.h"
+#include "traces/analysis/verify/step_hypotheses/step_hypothesis.h"
 
 namespace ringscope::traces {
 namespace {

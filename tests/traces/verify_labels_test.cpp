@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/verify/step_check.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/step_check.h"
 
 namespace ringscope::traces {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tests/support/recorded_layer.h"
-#include "traces/verify/layer_check.h"
+#include "traces/analysis/verify/layer_check.h"
 
 namespace ringscope::traces {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "tests/support/trace_builder.h"
-#include "traces/verify/gradient_norm.h"
-#include "traces/verify/loss.h"
+#include "traces/analysis/verify/recompute/gradient_norm.h"
+#include "traces/analysis/verify/recompute/loss.h"
 
 namespace ringscope::traces {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "tests/support/trace_builder.h"
-#include "traces/doctor/unknown_mistake.h"
-#include "traces/verify/stage_check.h"
+#include "traces/analysis/doctor/unknown_mistake.h"
+#include "traces/analysis/verify/stage_check.h"
 
 namespace ringscope::traces {
 namespace {

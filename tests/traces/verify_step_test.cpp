@@ -6,9 +6,9 @@
 
 #include "tests/support/recorded_head.h"
 #include "tests/support/trace_builder.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/verify/step_check.h"
-#include "traces/verify/trace_check.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/step_check.h"
+#include "traces/analysis/verify/trace_check.h"
 
 namespace ringscope::traces {
 namespace {

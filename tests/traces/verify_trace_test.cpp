@@ -4,7 +4,8 @@
 #include "tests/support/places.h"
 #include "tests/support/recorded_layer.h"
 #include "tests/support/run_program.h"
-#include "traces/verify/trace_check.h"
+#include "traces/analysis/verify/trace_check.h"
+#include "traces/exchange/import/open_trace.h"
 
 namespace ringscope::traces {
 namespace {

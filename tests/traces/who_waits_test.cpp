@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits for whom, from what ranks say of themselves.
-#include "traces/live/who_waits.h"
+#include "traces/exchange/live/who_waits.h"
 
 #include <gtest/gtest.h>
 
-#include "traces/core/json.h"
+#include "traces/format/core/json.h"
 
 namespace ringscope::traces {
 namespace {

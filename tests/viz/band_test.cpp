@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pairs that pieces and masks hold, against counting them one by one.
-#include "traces/schema/band.h"
+#include "traces/format/schema/band.h"
 
 #include <gtest/gtest.h>
 

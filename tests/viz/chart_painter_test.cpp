@@ -6,7 +6,7 @@
 
 #include "tests/support/trace_builder.h"
 #include "tests/viz/drawn.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/paint/account_painter.h"
 #include "viz/paint/overview_painter.h"
 

@@ -9,8 +9,8 @@
 #include "tests/support/trace_builder.h"
 #include "tests/viz/recorded_ring.h"
 #include "tests/viz/ring_runs.h"
-#include "traces/compare/report.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/compare/report.h"
+#include "traces/analysis/doctor/diagnosis.h"
 
 namespace ringscope::viz {
 namespace {

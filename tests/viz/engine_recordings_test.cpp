@@ -4,7 +4,8 @@
 
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/sample_trace.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/open_trace.h"
 #include "viz/scene/coverage_scene.h"
 #include "viz/scene/memory_estimate.h"
 #include "viz/scene/memory_law.h"

@@ -11,7 +11,8 @@
 #include "tests/support/places.h"
 #include "tests/support/run_program.h"
 #include "tests/viz/drawn.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/exchange/import/open_trace.h"
 #include "viz/views/view.h"
 #include "viz/views/view_picture.h"
 

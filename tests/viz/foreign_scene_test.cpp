@@ -4,9 +4,10 @@
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/coverage_scene.h"
 #include "viz/scene/diff_scene.h"
 #include "viz/scene/error_map.h"
@@ -178,8 +179,9 @@ TEST(ForeignSceneTest, PositionsThatTheRecorderDidNotSeeAreNotAccused) {
   EXPECT_EQ(describeValues(positions), "");
   EXPECT_EQ(table.buffers[3].name, "pos");
   EXPECT_EQ(describeCut(table.buffers[3]), "sharded: [1×8] of [1×16]");
-  EXPECT_EQ(makePositionStrip(*trace, cursor).verdict(),
-            "not recorded; ringscope.record(…) saw no position ids among the arguments of the model");
+  EXPECT_EQ(
+      makePositionStrip(*trace, cursor).verdict(),
+      "not recorded; ringscope.record(…) saw no position ids among the arguments of the model");
 }
 
 TEST(ForeignSceneTest, PositionsWithoutARecordedCutAreNotSaidToBeTheRanksOwn) {

@@ -11,7 +11,8 @@
 #include "tests/support/files.h"
 #include "tests/support/places.h"
 #include "tests/viz/recorded_ring.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {

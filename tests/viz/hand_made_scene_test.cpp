@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "tests/support/trace_builder.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
 #include "viz/scene/diff_scene.h"
 #include "viz/scene/doctor_scene.h"
 #include "viz/scene/inspector_scene.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tests/support/place_at.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/ring_scene.h"
 
 namespace ringscope::test {

@@ -7,7 +7,8 @@
 #include "tests/support/places.h"
 #include "tests/viz/legible.h"
 #include "tests/viz/window_fixture.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/paint/ring_painter.h"
 #include "viz/window/job_bar.h"
 

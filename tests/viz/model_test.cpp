@@ -6,7 +6,7 @@
 
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/recorded_ring.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue.h"
 #include "viz/models/findings_model.h"
 #include "viz/models/tensor_list_model.h"
 #include "viz/views/view.h"

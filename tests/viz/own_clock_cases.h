@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "traces/clock/hardware.h"
+#include "traces/analysis/clock/hardware.h"
 
 namespace ringscope::test {
 

@@ -6,7 +6,7 @@
 
 #include "tests/support/trace_builder.h"
 #include "tests/viz/own_clock_cases.h"
-#include "traces/clock/prediction.h"
+#include "traces/analysis/clock/prediction.h"
 #include "viz/scene/critical_chain.h"
 
 namespace ringscope::viz {

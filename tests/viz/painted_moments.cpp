@@ -5,9 +5,9 @@
 
 #include "tests/viz/painted_facts.h"
 #include "tests/viz/painted_words.h"
-#include "traces/core/prose.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/format/core/prose.h"
 #include "viz/paint/coverage_painter.h"
 #include "viz/paint/inspector_painter.h"
 #include "viz/paint/now_painter.h"

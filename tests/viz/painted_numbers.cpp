@@ -5,7 +5,7 @@
 
 #include "tests/viz/painted_facts.h"
 #include "tests/viz/painted_words.h"
-#include "traces/core/prose.h"
+#include "traces/format/core/prose.h"
 #include "viz/paint/diff_painter.h"
 #include "viz/paint/memory_painter.h"
 #include "viz/paint/merge_painter.h"

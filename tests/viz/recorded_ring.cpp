@@ -7,7 +7,7 @@
 #include "tests/support/trace_sink.h"
 #include "tests/viz/plain_attention.h"
 #include "tests/viz/ring_records.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/format/storage/sqlite_sink.h"
 
 namespace ringscope::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tests/viz/ring_plan.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 

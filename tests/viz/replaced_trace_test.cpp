@@ -6,6 +6,7 @@
 
 #include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
+#include "traces/exchange/import/open_trace.h"
 
 namespace ringscope::viz {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "traces/schema/intent.h"
-#include "traces/schema/run_spec.h"
-#include "traces/schema/schedule_record.h"
+#include "traces/format/schema/intent.h"
+#include "traces/format/schema/run_spec.h"
+#include "traces/format/schema/schedule_record.h"
 
 namespace ringscope::test {
 

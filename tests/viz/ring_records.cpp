@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "tests/support/tensor_stats.h"
-#include "traces/core/hash.h"
+#include "traces/format/core/hash.h"
 
 namespace ringscope::test {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/viz/ring_plan.h"
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::test {
 

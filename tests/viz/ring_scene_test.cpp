@@ -5,8 +5,8 @@
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/recorded_ring.h"
 #include "tests/viz/ring_runs.h"
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
 #include "viz/scene/inspector_scene.h"
 #include "viz/scene/why_empty.h"
 

@@ -7,7 +7,7 @@
 
 #include "tests/support/run_program.h"
 #include "tests/viz/window_fixture.h"
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 #include "viz/window/run_panel.h"
 
 namespace ringscope::viz {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/files.h"
+#include "traces/exchange/import/open_trace.h"
 
 namespace ringscope::test {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::test {
 

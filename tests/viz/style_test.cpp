@@ -6,7 +6,7 @@
 #include <QSet>
 #include <cmath>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 #include "viz/maths/ring_layout.h"
 #include "viz/style/colormap.h"
 #include "viz/style/elide.h"

@@ -6,7 +6,8 @@
 
 #include "tests/support/files.h"
 #include "tests/viz/small_run.h"
-#include "traces/storage/sqlite_sink.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/storage/sqlite_sink.h"
 #include "viz/session/session.h"
 
 namespace ringscope::viz {

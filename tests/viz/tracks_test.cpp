@@ -6,7 +6,7 @@
 
 #include "tests/support/trace_builder.h"
 #include "tests/viz/small_run.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/chart_scene.h"
 #include "viz/scene/lane_sample.h"
 #include "viz/scene/step_account.h"

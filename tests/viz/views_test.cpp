@@ -9,7 +9,7 @@
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
-#include "traces/core/prose.h"
+#include "traces/format/core/prose.h"
 #include "viz/paint/memory_painter.h"
 #include "viz/paint/tensor_painter.h"
 #include "viz/views/tensor_list.h"

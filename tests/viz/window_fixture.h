@@ -13,6 +13,7 @@
 
 #include "tests/support/files.h"
 #include "tests/viz/recorded_ring.h"
+#include "traces/exchange/import/open_trace.h"
 #include "viz/window/main_window.h"
 
 namespace ringscope::viz {

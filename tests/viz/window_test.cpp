@@ -6,7 +6,8 @@
 
 #include "tests/support/places.h"
 #include "tests/viz/window_fixture.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/exchange/import/open_trace.h"
 #include "viz/maths/ring_layout.h"
 #include "viz/paint/pass_painter.h"
 #include "viz/window/mistakes_box.h"

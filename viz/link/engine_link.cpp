@@ -3,7 +3,7 @@
 
 #include <QTimer>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 #include "viz/link/stop_with_window.h"
 #include "viz/session/problem.h"
 

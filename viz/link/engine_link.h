@@ -6,8 +6,8 @@
 #include <QString>
 #include <QStringList>
 
-#include "traces/control/messages.h"
-#include "traces/stream/frame.h"
+#include "traces/exchange/control/messages.h"
+#include "traces/format/stream/frame.h"
 #include "viz/scene/live_read.h"
 
 namespace ringscope::viz {

@@ -3,7 +3,8 @@
 
 #include <QStringList>
 
-#include "traces/core/prose.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/prose.h"
 #include "viz/session/problem.h"
 
 namespace ringscope::viz {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <optional>
 
-#include "traces/doctor/diagnosis.h"
-#include "traces/live/listener.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/live/listener.h"
+#include "traces/format/trace/trace.h"
 #include "viz/session/background.h"
 
 namespace ringscope::viz {

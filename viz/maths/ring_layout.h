@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "traces/schema/ids.h"
+#include "traces/format/schema/ids.h"
 
 namespace ringscope::viz {
 

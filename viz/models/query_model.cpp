@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/models/query_model.h"
 
-#include "traces/sql/cell_text.h"
+#include "traces/exchange/tables/cell_text.h"
 
 namespace ringscope::viz {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "traces/schema/records.h"
+#include "traces/format/schema/records.h"
 #include "viz/style/colormap.h"
 #include "viz/style/face.h"
 

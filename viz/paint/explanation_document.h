@@ -4,7 +4,7 @@
 #include <QImage>
 #include <QTextDocument>
 
-#include "traces/mistakes/explanation.h"
+#include "traces/analysis/mistakes/explanation.h"
 #include "viz/style/theme.h"
 
 namespace ringscope::viz {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 

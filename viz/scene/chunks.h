@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "traces/schema/band.h"
-#include "traces/schema/schedule_record.h"
-#include "traces/schema/work.h"
+#include "traces/format/schema/band.h"
+#include "traces/format/schema/schedule_record.h"
+#include "traces/format/schema/work.h"
 #include "viz/scene/data.h"
 
 namespace ringscope::viz {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "traces/compare/report.h"
-#include "traces/query/steps.h"
+#include "traces/analysis/compare/report.h"
+#include "traces/format/trace/steps.h"
 
 namespace ringscope::viz {
 namespace {

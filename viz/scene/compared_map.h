@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "traces/compare/difference_map.h"
-#include "traces/compare/run_comparison.h"
+#include "traces/analysis/compare/difference_map.h"
+#include "traces/analysis/compare/run_comparison.h"
 #include "viz/scene/cursor.h"
 
 namespace ringscope::viz {

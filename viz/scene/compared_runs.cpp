@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/compared_runs.h"
 
-#include "traces/core/prose.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/run_words.h"
 
 namespace ringscope::viz {

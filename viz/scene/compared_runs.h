@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "traces/compare/run_comparison.h"
+#include "traces/analysis/compare/run_comparison.h"
 #include "viz/scene/compared_map.h"
 
 namespace ringscope::traces {

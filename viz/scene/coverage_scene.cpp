@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "traces/core/prose.h"
-#include "traces/query/trace.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/chunks.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/meant.h"

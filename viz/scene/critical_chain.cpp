@@ -5,8 +5,8 @@
 #include <map>
 #include <numeric>
 
-#include "traces/query/shared_cores.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/shared_cores.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/own_clock.h"
 #include "viz/scene/run_words.h"
 #include "viz/scene/units.h"

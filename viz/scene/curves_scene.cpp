@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "traces/query/capture_advice.h"
-#include "traces/query/step_log.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/step_log.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "traces/schema/event.h"
-#include "traces/schema/records.h"
+#include "traces/format/schema/event.h"
+#include "traces/format/schema/records.h"
 
 // What scenes are made from, by name alone: whoever includes the header of a scene in order to draw
 // it cannot read a trace.

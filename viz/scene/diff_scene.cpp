@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "traces/diff/summary.h"
-#include "traces/query/capture_advice.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {

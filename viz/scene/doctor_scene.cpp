@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/doctor_scene.h"
 
-#include "traces/doctor/diagnosis.h"
+#include "traces/analysis/doctor/diagnosis.h"
 
 namespace ringscope::viz {
 

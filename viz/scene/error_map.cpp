@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "traces/query/capture_advice.h"
-#include "traces/query/framework.h"
-#include "traces/query/trace.h"
-#include "traces/schema/other_tensors.h"
+#include "traces/format/schema/other_tensors.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/framework.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "traces/doctor/diagnosis.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/mistakes/catalogue.h"
 
 namespace ringscope::viz {
 namespace {

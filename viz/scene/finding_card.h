@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "traces/doctor/verdict.h"
-#include "traces/mistakes/explanation.h"
+#include "traces/analysis/doctor/verdict.h"
+#include "traces/analysis/mistakes/explanation.h"
 #include "viz/scene/cursor.h"
 #include "viz/scene/data.h"
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "traces/query/sequence_groups.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/sequence_groups.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/chunks.h"
 
 namespace ringscope::viz {

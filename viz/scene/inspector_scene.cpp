@@ -7,10 +7,10 @@
 #include <map>
 #include <numeric>
 
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/capture_advice.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/why_empty.h"
 
 namespace ringscope::viz {

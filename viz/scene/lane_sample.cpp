@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "traces/core/prose.h"
+#include "traces/format/core/prose.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {

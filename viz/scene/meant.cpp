@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/meant.h"
 
-#include "traces/query/capture_advice.h"
-#include "traces/query/framework.h"
-#include "traces/query/trace.h"
-#include "traces/schema/token_runs.h"
+#include "traces/format/schema/token_runs.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/framework.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "traces/schema/intent.h"
-#include "traces/schema/schedule_record.h"
-#include "traces/verify/mask.h"
+#include "traces/analysis/verify/recompute/mask.h"
+#include "traces/format/schema/intent.h"
+#include "traces/format/schema/schedule_record.h"
 #include "viz/scene/data.h"
 
 namespace ringscope::viz {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "traces/core/error.h"
-#include "traces/core/json.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/json.h"
 
 namespace ringscope::viz {
 

@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "traces/core/utf8.h"
-#include "traces/query/capture_advice.h"
-#include "traces/query/trace.h"
-#include "traces/schema/declared.h"
+#include "traces/format/core/utf8.h"
+#include "traces/format/schema/declared.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {

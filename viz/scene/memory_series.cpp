@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "traces/query/peak_memory.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/peak_memory.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 

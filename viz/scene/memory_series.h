@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "traces/schema/memory_bytes.h"
+#include "traces/format/schema/memory_bytes.h"
 #include "viz/maths/time_folds.h"
 #include "viz/scene/data.h"
 

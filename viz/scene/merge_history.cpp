@@ -6,9 +6,9 @@
 #include <limits>
 #include <span>
 
-#include "traces/query/capture_advice.h"
-#include "traces/query/rows.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/rows.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/chunks.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/stage_window.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "traces/clock/prediction.h"
-#include "traces/query/steps.h"
+#include "traces/analysis/clock/prediction.h"
+#include "traces/format/trace/steps.h"
 #include "viz/scene/own_clock.h"
 #include "viz/scene/time_claims.h"
 #include "viz/scene/units.h"

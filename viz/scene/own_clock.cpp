@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "traces/clock/prediction.h"
-#include "traces/core/prose.h"
-#include "traces/core/stopped.h"
+#include "traces/analysis/clock/prediction.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/core/stopped.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {

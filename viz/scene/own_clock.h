@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "traces/clock/recorded_program.h"
-#include "traces/clock/timeline.h"
+#include "traces/analysis/clock/recorded_program.h"
+#include "traces/analysis/clock/timeline.h"
 #include "viz/scene/span_details.h"
 #include "viz/scene/step_account.h"
 

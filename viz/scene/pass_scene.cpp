@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {

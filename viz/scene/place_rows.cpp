@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "traces/compare/report.h"
+#include "traces/analysis/compare/report.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {

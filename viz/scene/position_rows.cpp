@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "traces/core/whole_number.h"
-#include "traces/query/capture_advice.h"
-#include "traces/query/recorder_request.h"
-#include "traces/query/trace.h"
+#include "traces/format/core/whole_number.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/recorder_request.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/meant.h"
 

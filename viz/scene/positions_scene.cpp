@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/positions_scene.h"
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <chrono>
 
-#include "traces/core/error.h"
-#include "traces/core/prose.h"
-#include "traces/sql/cell_text.h"
-#include "traces/sql/named_queries.h"
-#include "traces/sql/query.h"
+#include "traces/analysis/sql/named_queries.h"
+#include "traces/analysis/sql/query.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/tables/cell_text.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::viz {
 namespace {

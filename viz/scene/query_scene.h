@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/sql/column.h"
+#include "traces/exchange/tables/column.h"
 #include "viz/scene/cursor.h"
 
 namespace ringscope::viz {

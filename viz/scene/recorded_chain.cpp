@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "traces/clock/recorded_program.h"
+#include "traces/analysis/clock/recorded_program.h"
 #include "viz/scene/critical_chain.h"
 
 namespace ringscope::viz {

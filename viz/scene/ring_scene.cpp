@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "traces/query/imported.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/imported.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/ring_sentence.h"
 #include "viz/scene/why_empty.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/meant.h"
 #include "viz/scene/units.h"
 #include "viz/scene/why_empty.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "traces/diff/summary.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/chunks.h"
 #include "viz/scene/coverage_scene.h"
 #include "viz/scene/units.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/run_words.h"
 
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/imported.h"
-#include "traces/query/shared_cores.h"
-#include "traces/query/trace.h"
-#include "traces/schema/run_rules.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/format/schema/run_rules.h"
+#include "traces/format/trace/imported.h"
+#include "traces/format/trace/shared_cores.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/span_details.h"
 
-#include "traces/query/trace.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {

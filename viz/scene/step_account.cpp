@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "traces/clock/timeline.h"
-#include "traces/query/imported.h"
-#include "traces/query/shared_cores.h"
-#include "traces/query/steps.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/clock/timeline.h"
+#include "traces/format/trace/imported.h"
+#include "traces/format/trace/shared_cores.h"
+#include "traces/format/trace/steps.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/run_words.h"
 #include "viz/scene/stretches.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "traces/clock/step_limits.h"
+#include "traces/analysis/clock/step_limits.h"
 #include "viz/maths/span_tree.h"
 #include "viz/scene/cursor.h"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cctype>
 
-#include "traces/core/prose.h"
-#include "traces/query/capture_advice.h"
-#include "traces/query/trace.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "traces/core/whole_number.h"
-#include "traces/query/capture_advice.h"
-#include "traces/query/framework.h"
-#include "traces/query/trace.h"
-#include "traces/schema/other_tensors.h"
+#include "traces/format/core/whole_number.h"
+#include "traces/format/schema/other_tensors.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/framework.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/meant.h"
 #include "viz/scene/tensor_slice.h"

@@ -7,8 +7,8 @@
 #include <map>
 #include <sstream>
 
-#include "traces/query/trace.h"
-#include "traces/schema/names.h"
+#include "traces/format/schema/names.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "traces/query/steps.h"
-#include "traces/query/trace.h"
+#include "traces/format/trace/steps.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "traces/core/prose.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::viz {
 

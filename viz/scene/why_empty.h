@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "traces/query/capture_advice.h"
-#include "traces/schema/schedule_record.h"
+#include "traces/format/schema/schedule_record.h"
+#include "traces/format/trace/capture_advice.h"
 
 namespace ringscope::viz {
 

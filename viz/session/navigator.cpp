@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "traces/query/capture_advice.h"
+#include "traces/format/trace/capture_advice.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {

@@ -3,7 +3,7 @@
 
 #include <new>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::viz {
 

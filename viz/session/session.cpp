@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/session/session.h"
 
-#include "traces/core/error.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
 #include "viz/scene/memory_series.h"
 #include "viz/session/problem.h"
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "traces/diff/summary.h"
-#include "traces/doctor/diagnosis.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/format/trace/trace.h"
 #include "viz/scene/position_rows.h"
 #include "viz/scene/ring_scene.h"
 #include "viz/session/background.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/session/track_store.h"
 
-#include "traces/query/event_reader.h"
-#include "traces/query/trace.h"
+#include "traces/exchange/import/format.h"
+#include "traces/format/trace/event_reader.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 namespace {
@@ -15,7 +16,7 @@ std::shared_ptr<const Tracks> readTracks(const std::string& path, std::size_t ev
                                          std::atomic<double>& progress) {
   TracksBuilder builder;
   std::size_t taken = 0;
-  traces::readAllEvents(path, [&](std::span<const traces::Event> some) {
+  traces::readAllEvents(*traces::openSource(path), [&](std::span<const traces::Event> some) {
     for (const traces::Event& event : some) builder.take(event);
     taken += some.size();
     progress = static_cast<double>(taken) / static_cast<double>(events);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "traces/schema/records.h"
+#include "traces/format/schema/records.h"
 
 namespace ringscope::viz {
 

@@ -5,7 +5,7 @@
 #include <QFontDatabase>
 #include <cmath>
 
-#include "traces/schema/names.h"
+#include "traces/format/schema/names.h"
 #include "viz/style/palette.h"
 
 namespace ringscope::viz {

@@ -6,7 +6,7 @@
 #include <QString>
 #include <vector>
 
-#include "traces/schema/ids.h"
+#include "traces/format/schema/ids.h"
 
 namespace ringscope::viz {
 

@@ -9,8 +9,8 @@
 #include <QWidget>
 #include <vector>
 
-#include "traces/clock/device_scale.h"
-#include "traces/clock/hardware.h"
+#include "traces/analysis/clock/device_scale.h"
+#include "traces/analysis/clock/hardware.h"
 
 namespace ringscope::viz {
 

@@ -6,7 +6,7 @@
 #include <QPdfWriter>
 #include <QSaveFile>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::viz {
 

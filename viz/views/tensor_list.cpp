@@ -3,7 +3,7 @@
 
 #include <QHeaderView>
 
-#include "traces/query/capture_advice.h"
+#include "traces/format/trace/capture_advice.h"
 #include "viz/views/passing_list.h"
 
 namespace ringscope::viz {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 #include "viz/views/view.h"
 
 namespace ringscope::viz {

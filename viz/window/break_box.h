@@ -5,7 +5,7 @@
 #include <QComboBox>
 #include <QWidget>
 
-#include "traces/control/requests.h"
+#include "traces/exchange/control/requests.h"
 
 namespace ringscope::viz {
 

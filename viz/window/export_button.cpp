@@ -4,8 +4,8 @@
 #include <QFileDialog>
 #include <QFileInfo>
 
-#include "traces/core/prose.h"
-#include "traces/export/format.h"
+#include "traces/exchange/export/format.h"
+#include "traces/format/core/prose.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {

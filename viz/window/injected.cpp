@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/injected.h"
 
-#include "traces/core/json.h"
-#include "traces/mistakes/asked_mistake.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/core/json.h"
 
 namespace ringscope::viz {
 namespace {

@@ -9,6 +9,7 @@
 #include <QShortcut>
 #include <QVBoxLayout>
 
+#include "traces/exchange/import/open_trace.h"
 #include "viz/style/motion.h"
 #include "viz/style/palette.h"
 #include "viz/window/key_help.h"

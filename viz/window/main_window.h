@@ -9,6 +9,7 @@
 #include <QToolButton>
 #include <vector>
 
+#include "traces/exchange/import/open_trace.h"
 #include "viz/link/engine_link.h"
 #include "viz/link/job_link.h"
 #include "viz/session/viewing.h"

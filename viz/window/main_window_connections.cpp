@@ -2,8 +2,8 @@
 // What the main window does when the engine or what is on show changes.
 #include <QFileInfo>
 
-#include "traces/core/error.h"
-#include "traces/import/format.h"
+#include "traces/exchange/import/format.h"
+#include "traces/format/core/error.h"
 #include "viz/scene/run_words.h"
 #include "viz/scene/units.h"
 #include "viz/window/main_window.h"

@@ -3,8 +3,9 @@
 #include <QFileDialog>
 #include <QFileInfo>
 
-#include "traces/compare/report.h"
-#include "traces/core/error.h"
+#include "traces/analysis/compare/report.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
 #include "viz/link/own_folder.h"
 #include "viz/session/problem.h"
 #include "viz/window/main_window.h"

@@ -4,9 +4,9 @@
 #include <QHBoxLayout>
 #include <algorithm>
 
-#include "traces/core/error.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/storage/sealed.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/core/error.h"
+#include "traces/format/storage/sealed.h"
 #include "viz/views/tick_box.h"
 #include "viz/window/injected.h"
 

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "traces/core/error.h"
-#include "traces/core/json.h"
-#include "traces/core/resources.h"
-#include "traces/mistakes/asked_mistake.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/mistakes/run_with_mistakes.h"
-#include "traces/schema/run_rules.h"
+#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/run_with_mistakes.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/json.h"
+#include "traces/format/core/resources.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::viz {
 namespace {

@@ -5,7 +5,7 @@
 #include <QStringList>
 #include <nlohmann/json.hpp>
 
-#include "traces/schema/run_spec.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::viz {
 

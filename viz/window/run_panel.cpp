@@ -6,9 +6,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "traces/core/prose.h"
-#include "traces/mistakes/catalogue.h"
-#include "traces/query/framework.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/framework.h"
 #include "viz/scene/groups.h"
 
 namespace ringscope::viz {

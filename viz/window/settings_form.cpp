@@ -7,8 +7,8 @@
 #include <QStandardItemModel>
 #include <algorithm>
 
-#include "traces/core/error.h"
-#include "traces/schema/run_rules.h"
+#include "traces/format/core/error.h"
+#include "traces/format/schema/run_rules.h"
 #include "viz/scene/units.h"
 #include "viz/views/choice.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/stage.h"
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::viz {
 

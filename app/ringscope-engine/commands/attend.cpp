@@ -14,10 +14,10 @@
 #include "engine/observe/capture_policy.h"
 #include "engine/tensors/tensor_io.h"
 #include "engine/transport/rank_environment.h"
-#include "traces/core/error.h"
-#include "traces/core/output_file.h"
-#include "traces/core/prose.h"
-#include "traces/diff/summary.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/output_file.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/command_line/command.h"
 #include "app/ringscope-engine/commands/buffer_choice.h"
 #include "app/ringscope-engine/commands/named_option.h"
-#include "traces/schema/run_spec.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::app {
 

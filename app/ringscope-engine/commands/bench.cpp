@@ -14,13 +14,13 @@
 #include "app/command_line/command.h"
 #include "app/ringscope-engine/commands/named_option.h"
 #include "engine/attend/attend.h"
-#include "engine/attention/block_attention.h"
 #include "engine/gpu/gpu.h"
+#include "engine/kernels/block_attention.h"
 #include "engine/transport/transport.h"
-#include "traces/core/clock.h"
-#include "traces/core/error.h"
-#include "traces/core/prose.h"
-#include "traces/schema/names.h"
+#include "traces/format/core/clock.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/schema/names.h"
 
 namespace ringscope::app {
 

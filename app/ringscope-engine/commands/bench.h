@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/schema/run_spec.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::app {
 

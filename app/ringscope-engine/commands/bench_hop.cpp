@@ -11,7 +11,7 @@
 #include "engine/transport/communicator.h"
 #include "engine/transport/gloo_backend.h"
 #include "engine/transport/transport.h"
-#include "traces/core/prose.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::app {
 namespace {

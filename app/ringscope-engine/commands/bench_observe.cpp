@@ -6,7 +6,7 @@
 #include "app/ringscope-engine/commands/bench.h"
 #include "engine/observe/nvtx_ranges.h"
 #include "engine/observe/observer.h"
-#include "traces/recording/recorder.h"
+#include "traces/format/recording/recorder.h"
 
 namespace ringscope::app {
 namespace {

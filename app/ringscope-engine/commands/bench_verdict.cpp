@@ -11,12 +11,12 @@
 #include "app/ringscope-engine/commands/tiled_attention.h"
 #include "app/ringscope-engine/commands/verdict_tally.h"
 #include "engine/attend/attend_reference.h"
-#include "engine/attention/mask.h"
 #include "engine/gate/gate_state.h"
+#include "engine/plan.h"
 #include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/rounding_limits.h"
-#include "traces/core/prose.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::app {
 namespace {

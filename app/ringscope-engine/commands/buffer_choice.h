@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "traces/core/error.h"
-#include "traces/schema/run_rules.h"
+#include "traces/format/core/error.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::app {
 
 /// The buffer of "NAME:DIM" or "NAME:DIM:restore". Throws usageError; which names and dimensions
-/// there are says traces/schema/run_rules.h.
+/// there are says traces/format/schema/run_rules.h.
 inline traces::BufferChoice bufferChoice(const std::string& text) {
   const auto refused = [&] {
     return usageError("--buffer '" + text +

@@ -6,10 +6,10 @@
 
 #include "app/command_line/command.h"
 #include "engine/tensors/tensor_io.h"
-#include "traces/core/error.h"
-#include "traces/core/output_file.h"
-#include "traces/core/prose.h"
-#include "traces/core/utf8.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/output_file.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
 namespace {

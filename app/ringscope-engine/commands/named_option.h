@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/schema/names.h"
+#include "traces/format/schema/names.h"
 
 namespace ringscope::app {
 

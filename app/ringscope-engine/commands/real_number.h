@@ -8,7 +8,7 @@
 namespace ringscope::app {
 
 /// A number and nothing else; CLI11 takes an empty text for 0. What its range is says
-/// traces/schema/run_rules.h.
+/// traces/format/schema/run_rules.h.
 inline CLI::Validator realNumber() {
   return CLI::Validator(
       [](const std::string& text) {

@@ -7,7 +7,7 @@
 
 #include "engine/tensors/tensor_io.h"
 #include "engine/train/training_run.h"
-#include "traces/core/output_file.h"
+#include "traces/format/core/output_file.h"
 
 namespace ringscope::app {
 

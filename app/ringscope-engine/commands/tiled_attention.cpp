@@ -7,9 +7,9 @@
 #include <limits>
 #include <set>
 
-#include "engine/attention/fp8.h"
-#include "engine/attention/merge.h"
-#include "engine/attention/reference.h"
+#include "engine/kernels/fp8.h"
+#include "engine/kernels/merge.h"
+#include "engine/kernels/reference.h"
 
 namespace ringscope::app {
 namespace {

@@ -4,8 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "engine/attention/attention_op.h"
-#include "engine/attention/mask.h"
+#include "engine/kernels/attention_op.h"
+#include "engine/plan.h"
 
 namespace ringscope::app {
 

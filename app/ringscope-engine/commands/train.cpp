@@ -20,11 +20,11 @@
 #include "engine/observe/capture_policy.h"
 #include "engine/train/training_run.h"
 #include "engine/transport/rank_environment.h"
-#include "traces/core/error.h"
-#include "traces/core/output_file.h"
-#include "traces/core/prose.h"
-#include "traces/core/utf8.h"
-#include "traces/diff/summary.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/output_file.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
 namespace {

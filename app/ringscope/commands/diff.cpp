@@ -6,12 +6,13 @@
 
 #include "app/command_line/columns.h"
 #include "app/command_line/command.h"
-#include "traces/compare/report.h"
-#include "traces/core/error.h"
-#include "traces/core/prose.h"
-#include "traces/diff/summary.h"
-#include "traces/query/capture_advice.h"
-#include "traces/query/trace.h"
+#include "traces/analysis/compare/report.h"
+#include "traces/analysis/diff/summary.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::app {
 namespace {

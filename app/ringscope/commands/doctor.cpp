@@ -2,12 +2,13 @@
 #include <iostream>
 
 #include "app/command_line/command.h"
-#include "traces/core/json.h"
-#include "traces/core/output_file.h"
-#include "traces/core/prose.h"
-#include "traces/doctor/reports/baseline.h"
-#include "traces/doctor/reports/junit.h"
-#include "traces/doctor/reports/sarif.h"
+#include "traces/analysis/doctor/reports/baseline.h"
+#include "traces/analysis/doctor/reports/junit.h"
+#include "traces/analysis/doctor/reports/sarif.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/json.h"
+#include "traces/format/core/output_file.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::app {
 namespace {

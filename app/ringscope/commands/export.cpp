@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/command_line/command.h"
-#include "traces/core/prose.h"
-#include "traces/core/utf8.h"
-#include "traces/export/format.h"
+#include "traces/exchange/export/format.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
 namespace {

@@ -3,10 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/command_line/command.h"
-#include "traces/core/prose.h"
-#include "traces/core/utf8.h"
-#include "traces/import/write_trace.h"
-#include "traces/query/imported.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/import/write_trace.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/core/utf8.h"
+#include "traces/format/trace/imported.h"
 
 namespace ringscope::app {
 

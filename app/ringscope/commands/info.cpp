@@ -2,14 +2,15 @@
 #include <iostream>
 
 #include "app/command_line/command.h"
-#include "traces/core/prose.h"
-#include "traces/core/utf8.h"
-#include "traces/import/format.h"
-#include "traces/query/ending.h"
-#include "traces/query/framework.h"
-#include "traces/query/imported.h"
-#include "traces/query/trace.h"
-#include "traces/verify/gather.h"
+#include "traces/analysis/verify/recompute/gather.h"
+#include "traces/exchange/import/format.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/core/utf8.h"
+#include "traces/format/trace/ending.h"
+#include "traces/format/trace/framework.h"
+#include "traces/format/trace/imported.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::app {
 namespace {

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/command_line/command.h"
-#include "traces/core/prose.h"
-#include "traces/core/utf8.h"
-#include "traces/join/join_files.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/core/utf8.h"
+#include "traces/format/join/join_files.h"
 
 namespace ringscope::app {
 

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/command_line/command.h"
-#include "traces/doctor/rule.h"
-#include "traces/mistakes/catalogue.h"
+#include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/mistakes/catalogue.h"
 
 namespace ringscope::app {
 namespace {

@@ -6,11 +6,12 @@
 
 #include "app/command_line/command.h"
 #include "app/ringscope/commands/predict_options.h"
-#include "traces/clock/calibration.h"
-#include "traces/clock/device_scale.h"
-#include "traces/clock/report.h"
-#include "traces/core/error.h"
-#include "traces/schema/run_rules.h"
+#include "traces/analysis/clock/calibration.h"
+#include "traces/analysis/clock/device_scale.h"
+#include "traces/analysis/clock/report.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::app {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "traces/core/error.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::app {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "traces/clock/calibration.h"
-#include "traces/clock/hardware.h"
-#include "traces/schema/run_spec.h"
+#include "traces/analysis/clock/calibration.h"
+#include "traces/analysis/clock/hardware.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::app {
 

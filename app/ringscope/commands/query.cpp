@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/sql/query.h"
+#include "traces/analysis/sql/query.h"
 
 #include <iostream>
 
 #include "app/command_line/command.h"
 #include "app/command_line/table_printer.h"
-#include "traces/core/error.h"
-#include "traces/sql/description.h"
-#include "traces/sql/named_queries.h"
+#include "traces/analysis/sql/description.h"
+#include "traces/analysis/sql/named_queries.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::app {
 namespace {

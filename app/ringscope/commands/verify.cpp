@@ -2,8 +2,9 @@
 #include <iostream>
 
 #include "app/command_line/command.h"
-#include "traces/query/capture_advice.h"
-#include "traces/verify/trace_check.h"
+#include "traces/analysis/verify/trace_check.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/capture_advice.h"
 
 namespace ringscope::app {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "engine/attention/block_attention.h"
-#include "engine/attention/plain_attention.h"
-#include "engine/attention/sinks.h"
-#include "engine/sharding/rank_order.h"
+#include "engine/kernels/block_attention.h"
+#include "engine/kernels/plain_attention.h"
+#include "engine/kernels/sinks.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 

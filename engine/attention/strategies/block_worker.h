@@ -4,11 +4,11 @@
 #include <map>
 #include <vector>
 
-#include "engine/attention/dropout.h"
-#include "engine/attention/merge.h"
-#include "engine/attention/pieces.h"
-#include "engine/attention/softmax.h"
 #include "engine/attention/strategies/row_sums.h"
+#include "engine/kernels/dropout.h"
+#include "engine/kernels/merge.h"
+#include "engine/kernels/softmax.h"
+#include "engine/plan.h"
 #include "engine/rank/rank_context.h"
 #include "engine/transport/group.h"
 

@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "traces/core/clock.h"
+#include "traces/format/core/clock.h"
 
 namespace ringscope::engine {
 

@@ -4,9 +4,9 @@
 #include <map>
 #include <memory>
 
-#include "engine/attention/attention_op.h"
-#include "engine/attention/schedule.h"
-#include "engine/attention/softmax.h"
+#include "engine/kernels/attention_op.h"
+#include "engine/kernels/softmax.h"
+#include "engine/plan.h"
 #include "engine/rank/rank_context.h"
 #include "engine/transport/group.h"
 

@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "engine/attention/fp8.h"
+#include "engine/kernels/fp8.h"
 #include "engine/observe/memory_tracker.h"
 
 namespace ringscope::engine {

@@ -4,13 +4,13 @@
 #include <numeric>
 
 #include "engine/attention/strategies/all_gather.h"
-#include "engine/attention/strategies/planned_schedule.h"
 #include "engine/attention/strategies/ring.h"
 #include "engine/attention/strategies/ulysses.h"
 #include "engine/attention/strategies/whole.h"
-#include "traces/core/error.h"
-#include "traces/schema/names.h"
-#include "traces/schema/run_rules.h"
+#include "engine/plan.h"
+#include "traces/format/core/error.h"
+#include "traces/format/schema/names.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

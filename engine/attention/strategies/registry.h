@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/attention/strategies/context_parallel_op.h"
-#include "traces/schema/run_spec.h"
+#include "traces/format/schema/run_spec.h"
 
 namespace ringscope::engine {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "engine/attention/schedule.h"
+#include "engine/plan.h"
 #include "engine/transport/group.h"
 #include "engine/transport/rotation.h"
 

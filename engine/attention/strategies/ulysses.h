@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/attention/head_split.h"
 #include "engine/attention/strategies/context_parallel_op.h"
+#include "engine/plan.h"
 
 namespace ringscope::engine {
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hashes of a tensor's contiguous elements that traces/core/hash.h defines. All of it is sums of whole
+"""The hashes of a tensor's contiguous elements that traces/format/core/hash.h defines. All of it is sums of whole
 numbers, which every device computes alike: gridsum64 in two passes over the elements, and dotsum64, which
 parts add up to."""
 

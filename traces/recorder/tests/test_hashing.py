@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hashes of recorded tensors are what traces/core/hash.h says of them, and tell what they have to."""
+"""Hashes of recorded tensors are what traces/format/core/hash.h says of them, and tell what they have to."""
 
 import sys
 import unittest

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "traces/analysis/doctor/rule.h"
+
+namespace ringscope::traces {
+
+/// What the pairs that were attended are to the mask that was declared.
+enum class AttentionIs {
+  kUnknown,
+  kAsDeclared,       ///< every pair of the mask once, and no other
+  kOfOwnBlocksOnly,  ///< pairs with keys of other ranks are missing, and nobody attends any
+  kOfFutureBlocks,   ///< all later keys of pieces of other ranks' blocks
+  kWithoutMask,      ///< all keys that left the window, or that come later, in own blocks too
+  kAcrossDocuments,  ///< all that the mask would have if there were no documents, and no other
+  kOfPadding,        ///< queries or keys that lie behind a document, as if its slot were its own
+  kRepeated,         ///< some pairs again at another ring step
+  kCutByCausal,      ///< missing pairs are those that the causal mask of a piece leaves out
+  kCutAtJumps,       ///< as if a document began wherever the rank's tokens jump
+};
+
+/// Of the pass that is wrong first, in the order of visiting; counts are of `rank`, the first that
+/// does so.
+struct CoverageReading {
+  AttentionIs are = AttentionIs::kUnknown;
+  std::string missing;    ///< kUnknown: what would settle it
+  bool recorded = false;  ///< there are pieces to read, and no capture would keep more
+  Place place;            ///< with the ring step of the first wrong piece, where it is one
+  WorldRank rank, source;
+  double pairs = 0;       ///< that are wrong: too many, missing, repeated
+  double wanted = 0;      ///< that the mask has for the rank
+  int ranks = 0, of = 0;  ///< so many ranks do so, of all of the group
+  bool causal = false;    ///< of the declared mask
+  std::int64_t window = 0;
+  bool certain = true;  ///< false: of tile masks only the rows are recorded
+};
+
+/// Compares the recorded pieces of attention with the declared mask, by runs of tokens.
+CoverageReading readCoverage(const Trace& trace);
+
+/// A rule's answer from the reading: found where it is `wrong`; `finish` adds title, evidence and
+/// remedy.
+RuleResult answerOf(const CoverageReading& coverage, AttentionIs wrong, const char* rule,
+                    void (*finish)(const CoverageReading& coverage, Finding& finding));
+
+/// "2 of 4 ranks do so." and, where it holds, that the pieces' tile masks are not recorded.
+std::string describeExtent(const CoverageReading& coverage);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/diagnosis.h"
+
+#include <algorithm>
+#include <cctype>
+#include <new>
+
+#include "traces/analysis/doctor/causes.h"
+#include "traces/analysis/doctor/proof.h"
+#include "traces/analysis/doctor/reach.h"
+#include "traces/analysis/doctor/shared_readings.h"
+#include "traces/analysis/doctor/unknown_mistake.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/explanation.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/schema/declared.h"
+#include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/ending.h"
+#include "traces/format/trace/framework.h"
+#include "traces/format/trace/imported.h"
+#include "traces/format/trace/sequence_groups.h"
+
+namespace ringscope::traces {
+
+const char* meaningOfConfidence(const std::string& confidence) {
+  return confidence == "certain" ? "nothing else explains what was recorded"
+                                 : "something else may explain what was recorded";
+}
+
+nlohmann::json toJson(const Finding& finding) {
+  const Mistake* mistake = findMistake(finding.rule);
+  nlohmann::json group = nlohmann::json::array();
+  for (const WorldRank rank : finding.group) group.push_back(traces::toJson(rank));
+  return {{"rule", finding.rule},
+          {"severity", finding.severity},
+          {"confidence", finding.confidence},
+          {"confidence_means", meaningOfConfidence(finding.confidence)},
+          {"title", finding.title},
+          {"rank", traces::toJson(finding.rank)},
+          {"group", std::move(group)},
+          {"train_step", finding.place.train_step},
+          {"layer", traces::toJson(finding.place.layer)},
+          {"direction", name(finding.place.direction)},
+          {"stage", traces::toJson(finding.place.stage)},
+          {"buffer", finding.buffer},
+          {"evidence", finding.evidence},
+          {"remedy", finding.remedy},
+          {"fix", {{"framework", finding.fix.framework}, {"text", finding.fix.text}}},
+          {"reported_in", mistake ? mistake->reported_in : ""},
+          {"links", finding.fix.links}};
+}
+
+namespace {
+
+/// One attention records too little for the rule, however it is captured.
+bool needsTraining(const Rule& rule, const RunSpec* run) {
+  return rule.of == RuleOf::kTraining && run && run->command == Command::kAttend;
+}
+
+/// A mask that was taken from how attention was called is what happened, and not what was meant.
+bool lacksDeclaredMask(const Rule& rule, const Trace& trace) {
+  const RunSpec* run = trace.run();
+  if (rule.of != RuleOf::kDeclaredMask || !run || run->command != Command::kImport) return false;
+  const nlohmann::json& declared = trace.note(kDeclaredNote);
+  return !declared.is_object() || !declared.contains("mask");
+}
+
+/// Adds to what is missing the capture that would have kept it; every capture keeps events.
+void addCapture(RuleResult& result, const Rule& rule, const Trace& trace) {
+  const Mistake* mistake = findMistake(rule.id);
+  if (!mistake) return;
+  const std::string capture = name(mistake->capture);
+  bool kept = mistake->capture == CaptureNeeded::kEvents && !importedFrom(trace);
+  // A call of the recorder that would settle it is no matter of what is kept.
+  kept = kept || result.would_settle.find("ringscope.") != std::string::npos;
+  result.capture_helps = !kept && captureWouldHelp(trace, capture);
+  if (result.capture_helps)
+    result.would_settle += "; " + captureAdvice(trace, capture, "records them");
+}
+
+/// What one rule cannot read must not silence the others.
+RuleResult checked(const Rule& rule, const Trace& trace) {
+  try {
+    RuleResult result = rule.check(trace);
+    if (result.verdict == Verdict::kClear && lacksDeclaredMask(rule, trace))
+      return undecided(
+          "needs a declaration of the mask (declare={\"mask\": …}); it was taken from how "
+          "attention "
+          "was called");
+    if (result.verdict == Verdict::kClear && importedFrom(trace))
+      result = notObservable("needs what messages carry and which blocks are attended");
+    if (result.verdict != Verdict::kNotObservable) return result;
+    if (needsTraining(rule, trace.run()))
+      return undecided(
+          "needs a run that trains, whose tokens, q, k, labels and losses are recorded");
+    if (result.capture_helps) addCapture(result, rule, trace);
+    return result;
+  } catch (const std::bad_alloc&) {
+    return undecided("needs more memory than there is");
+  } catch (const std::exception& error) {
+    return undecided(std::string("needs what cannot be read: ") + error.what());
+  }
+}
+
+/// The first finding of each rule gets what computing its layer again says.
+void addProofs(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
+  for (Diagnosis::Entry& entry : entries) {
+    if (entry.result.findings.empty()) continue;
+    Finding& finding = entry.result.findings.front();
+    if (const std::string proof = proofOf(trace, finding); !proof.empty())
+      finding.evidence += (finding.evidence.ends_with('.') ? " " : ". ") + proof;
+  }
+}
+
+void addGroups(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
+  for (Diagnosis::Entry& entry : entries)
+    for (Finding& finding : entry.result.findings)
+      for (const auto& members : sequenceGroups(trace))
+        if (std::ranges::find(members, finding.rank) != members.end()) finding.group = members;
+}
+
+void addFixes(Diagnosis& diagnosis) {
+  for (Diagnosis::Entry& entry : diagnosis.entries)
+    for (Finding& finding : entry.result.findings)
+      finding.fix = fixOf(finding.rule, diagnosis.framework);
+}
+
+}  // namespace
+
+Fix fixOf(const std::string& rule, std::optional<Framework> framework) {
+  Fix fix;
+  if (!findMistake(rule)) return fix;
+  const Explanation explanation = readExplanation(rule);
+  for (const Explanation::Link& link : explanation.links) fix.links.push_back(link.address);
+  if (const auto* remedy = framework ? explanation.remedyFor(*framework) : nullptr) {
+    fix.framework = remedy->framework;
+    fix.text = remedy->text;
+  }
+  return fix;
+}
+
+int Diagnosis::count(Verdict verdict) const {
+  return static_cast<int>(std::count_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return entry.result.verdict == verdict;
+  }));
+}
+
+std::vector<Finding> Diagnosis::findings() const {
+  std::vector<Finding> all;
+  for (const auto& entry : entries)
+    all.insert(all.end(), entry.result.findings.begin(), entry.result.findings.end());
+  return all;
+}
+
+Diagnosis diagnose(const Trace& trace) {
+  Diagnosis diagnosis;
+  const SharedReadings readings(trace);
+  for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
+  keepCauses(diagnosis.entries);
+  takeBackWhatIsTooLate(trace, diagnosis.entries);
+  const std::vector<Finding> findings = diagnosis.findings();
+  if (std::ranges::none_of(findings, [](const Finding& f) { return f.severity == "error"; }))
+    if (auto finding = unknownMistake(trace))
+      diagnosis.entries.push_back({finding->rule, found(std::move(*finding))});
+  addProofs(trace, diagnosis.entries);
+  addGroups(trace, diagnosis.entries);
+  diagnosis.framework = frameworkOf(trace);
+  addFixes(diagnosis);
+  diagnosis.reach = reachOfValues(trace);
+  diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
+  if (const Ending ending = endingOf(trace); ending.how == HowEnded::kFailed) {
+    diagnosis.failure = describe(ending);
+    std::erase(diagnosis.unread, diagnosis.failure);  // it is no part that could not be read
+  }
+  return diagnosis;
+}
+
+bool isClear(const Diagnosis& diagnosis) {
+  return diagnosis.problem.empty() && diagnosis.unread.empty() && diagnosis.failure.empty() &&
+         diagnosis.count(Verdict::kFound) == 0 && diagnosis.count(Verdict::kClear) > 0;
+}
+
+namespace {
+
+/// What else there is to know beside findings; each of them after a semicolon or a colon.
+std::vector<std::string> drawbacks(const Diagnosis& diagnosis) {
+  std::vector<std::string> all;
+  if (!diagnosis.failure.empty()) all.push_back(diagnosis.failure);
+  if (diagnosis.unread.size() == 1) all.emplace_back("a part of the recording could not be read");
+  if (diagnosis.unread.size() > 1)
+    all.push_back(std::to_string(diagnosis.unread.size()) +
+                  " parts of the recording could not be read");
+  return all;
+}
+
+}  // namespace
+
+std::string headline(const Diagnosis& diagnosis) {
+  std::string but;
+  for (const std::string& drawback : drawbacks(diagnosis)) but += "; " + drawback;
+  if (const int found = diagnosis.count(Verdict::kFound); found > 0)
+    return (found == 1 ? "▲ One finding" : "▲ " + std::to_string(found) + " findings") + but;
+  if (!but.empty()) return "– Nothing found in what could be read:" + but.substr(1);
+  if (diagnosis.count(Verdict::kClear) == 0)
+    return "– Nothing could be looked for: what the rules need is not recorded";
+  return "✓ Nothing found";
+}
+
+std::string headline(const Diagnosis::Entry& entry) {
+  const Mistake* mistake = findMistake(entry.rule);
+  std::string holds = mistake ? mistake->when_absent : entry.rule;
+  if (entry.result.verdict == Verdict::kNotObservable) return "Cannot tell whether " + holds;
+  holds[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(holds[0])));
+  return holds;
+}
+
+nlohmann::json toJson(const Diagnosis& diagnosis) {
+  nlohmann::json json = {{"findings", nlohmann::json::array()}, {"rules", nlohmann::json::array()}};
+  for (const auto& finding : diagnosis.findings()) json["findings"].push_back(toJson(finding));
+  for (const auto& entry : diagnosis.entries)
+    json["rules"].push_back({{"rule", entry.rule},
+                             {"verdict", name(entry.result.verdict)},
+                             {"would_settle", entry.result.would_settle}});
+  json["unread"] = diagnosis.unread;
+  json["failure"] = diagnosis.failure;
+  json["reach"] = diagnosis.reach;
+  return json;
+}
+
+}  // namespace ringscope::traces

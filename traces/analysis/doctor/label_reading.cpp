@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/label_reading.h"
+
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "traces/analysis/doctor/shared_readings.h"
+#include "traces/analysis/verify/recompute/label_counts.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/sequence_groups.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// That all shards of all steps lack their last target, if each were left out by chance.
+constexpr double kNoCoincidence = 1e-4;
+
+/// Of so many labels at the ends of shards being left out by right. Where others are left out, each
+/// is as likely as those. Where none is, how likely that is by itself is not known, and all
+/// likelihoods are taken for equally probable: of `lost` and no other of all labels being left out
+/// it is then B(lost + 1, labels + 1).
+double chanceOf(const LabelCounts& c) {
+  const auto lost = static_cast<double>(c.lost), labels = static_cast<double>(c.labels);
+  if (c.left_out > 0)
+    return std::pow(static_cast<double>(c.left_out) / static_cast<double>(c.inner), lost);
+  return std::exp(std::lgamma(lost + 1) + std::lgamma(labels + 1) - std::lgamma(lost + labels + 2));
+}
+
+LabelReading judge(const LabelCounts& c) {
+  LabelReading reading;
+  reading.recorded = true;
+  reading.rank = c.first;
+  reading.targets = c.targets;
+  reading.wrong = c.wrong;
+  reading.lost = c.lost;
+  const bool as_in_shards = c.unlike_local == 0 && c.wrong + c.lost > 0;
+  const bool twice = c.of_sequence.holds() || c.of_shard.holds();
+  if (c.targets < kFewTargets && c.wrong + c.lost > 0) {
+    reading.missing = "needs more targets than the " + std::to_string(c.targets) + " that it has";
+  } else if (as_in_shards && c.wrong == 0) {
+    reading.are = LabelsAre::kPerhapsPerShard;
+    reading.chance = chanceOf(c);
+    reading.missing =
+        c.left_out > 0
+            ? "needs labels that are left out at the ends of shards alone; elsewhere " +
+                  describeCount(c.left_out, "label") + (c.left_out == 1 ? " is" : " are") +
+                  " left out too"
+            : "needs more labels, or more ends of shards: of " + describeCount(c.labels + c.lost) +
+                  " labels the " + std::to_string(c.lost) +
+                  " at the ends of shards may be left out by "
+                  "right";
+  } else if (as_in_shards && !c.of_shard.holds()) {
+    reading.are = LabelsAre::kShiftedPerShard;
+    reading.certain = c.wrong > 0 && !c.of_sequence.holds();  // two stripes are two tokens apart
+  } else if (twice && !as_in_shards) {
+    reading.are = LabelsAre::kShiftedTwice;
+  } else if (c.within_shard.holds() && !as_in_shards) {
+    reading.are = LabelsAre::kTwicePerShard;
+  } else if (c.wrong > 0 && c.wrong_within == 0 && c.within >= kFewTargets) {
+    reading.are = LabelsAre::kOfOtherBatches;
+    reading.missing = "needs ranks that work on one batch";
+  } else if (c.wrong > 0) {
+    reading.missing = "needs labels that are the next tokens, shifted in some known way; " +
+                      std::to_string(c.wrong) + " of " + std::to_string(c.targets) + " are neither";
+  } else if (c.undeclared > 0 && c.unlike_local == 0) {
+    reading.missing = "needs a declaration whether documents end where the ranks' shards do";
+  } else {
+    reading.are = LabelsAre::kNextTokens;
+  }
+  return reading;
+}
+
+std::set<std::int32_t> stepsWithLabels(const Trace& trace) {
+  std::set<std::int32_t> steps;
+  for (const TensorRecord& tensor : trace.tensors())
+    if (tensor.tensor == TensorName{TensorKind::kBuffer, "labels"})
+      steps.insert(tensor.place.train_step);
+  return steps;
+}
+
+/// The hashes of a group's tokens and labels: groups that read the same batch, as those of tp, tell
+/// nothing new.
+std::vector<std::uint64_t> hashesOf(const Trace& trace, std::int32_t train_step,
+                                    const std::vector<WorldRank>& members) {
+  std::vector<std::uint64_t> hashes;
+  for (const char* buffer : {"input_ids", "labels"})
+    for (const WorldRank rank : members) {
+      const auto* part = trace.findTensor({TensorKind::kBuffer, buffer}, Place{train_step}, rank);
+      hashes.push_back(part ? part->hash : 0);
+    }
+  return hashes;
+}
+
+LabelReading computedLabels(const Trace& trace) {
+  LabelReading all;
+  all.missing = "needs the values of input_ids and labels, and which tokens these are";
+  bool any_right = false;
+  std::optional<LabelReading> perhaps;
+  std::set<std::pair<std::int32_t, std::vector<std::uint64_t>>> seen;
+  for (const std::int32_t train_step : stepsWithLabels(trace))
+    for (const auto& members : sequenceGroups(trace)) {
+      if (!seen.emplace(train_step, hashesOf(trace, train_step, members)).second) continue;
+      const auto tokens = SequenceTokens::of(trace, train_step, members);
+      if (!tokens) continue;
+      const IntentRecord* meant = trace.intent(train_step, tokens->ranks().front().rank);
+      LabelReading reading = judge(countLabels(*tokens, meant));
+      reading.place = {train_step};
+      if (reading.are == LabelsAre::kNextTokens) {
+        any_right = true;
+        reading.targets += all.targets;
+        all = std::move(reading);
+      } else if (reading.are == LabelsAre::kPerhapsPerShard) {
+        const double chance = perhaps ? perhaps->chance * reading.chance : reading.chance;
+        if (!perhaps) perhaps = std::move(reading);
+        perhaps->chance = chance;
+      } else if (reading.are != LabelsAre::kUnknown || !any_right || reading.wrong > 0) {
+        return reading;
+      }
+    }
+  if (!perhaps) return all;
+  if (!any_right && perhaps->chance < kNoCoincidence) {
+    perhaps->are = LabelsAre::kShiftedPerShard;
+    perhaps->certain = false;
+  }
+  return *perhaps;
+}
+
+}  // namespace
+
+LabelReading readLabels(const Trace& trace) {
+  return SharedReadings::of(trace, computedLabels);
+}
+
+RuleResult unknownLabels(const LabelReading& labels) {
+  return labels.recorded ? undecided(labels.missing) : notObservable(labels.missing);
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "traces/analysis/doctor/rule.h"
+
+namespace ringscope::traces {
+
+/// What the labels of a run are to its tokens. A label that is ignored (below 0) proves nothing by
+/// itself.
+enum class LabelsAre {
+  kNextTokens,
+  kShiftedPerShard,  ///< the next token that the rank holds; the last that it holds has none
+  kPerhapsPerShard,  ///< the next token; ends of shards have none, and neither have others
+  kShiftedTwice,     ///< the token after the next
+  kTwicePerShard,    ///< the token after the next of those that the rank holds
+  kOfOtherBatches,   ///< the next token, save where another rank of the group holds that
+  kUnknown
+};
+
+/// Of the first training step and cp group whose labels are wrong; of all where none are.
+struct LabelReading {
+  LabelsAre are = LabelsAre::kUnknown;
+  std::string missing;    ///< kUnknown and kPerhapsPerShard: what would settle it
+  bool recorded = false;  ///< there are labels, so no other capture would settle it
+  bool certain = true;    ///< nothing else explains it
+  double chance = 0;      ///< kPerhapsPerShard: that labels are so by chance
+  Place place;
+  WorldRank rank;            ///< the first that has a wrong one, or lost one
+  std::int64_t targets = 0;  ///< labels that could be compared
+  std::int64_t wrong = 0;    ///< of those, not the next token
+  std::int64_t lost = 0;     ///< ignored at the end of a shard, though both neighbours are not
+};
+
+LabelReading readLabels(const Trace& trace);
+/// The answer of a rule where it cannot be told.
+RuleResult unknownLabels(const LabelReading& labels);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/verify/recompute/loss.h"
+
+namespace ringscope::traces {
+
+/// How the losses of all ranks became the one that was logged, as the numbers say.
+enum class LossIs {
+  kRight,
+  kMeanOfMeans,  ///< the mean of what each rank has as the mean over its own targets
+  kScaledByCp,   ///< times cp, or divided by it
+  kOfOneRank,    ///< the mean over one rank's own targets
+  kLost,         ///< not finite, though the sum of every rank is, and one of them has no target
+  kUnknown       ///< none of these, or it cannot be told
+};
+
+/// The first training step whose logged loss is not right; the last where all are.
+struct LoggedLoss {
+  LossIs is = LossIs::kUnknown;
+  std::string missing;    ///< kUnknown: what would settle it
+  bool recorded = false;  ///< the losses are known, so no other capture would settle it
+  bool wrong = false;     ///< kUnknown: it is not right, and none of these either
+  std::int32_t train_step = 0;
+  WorldRank rank;  ///< kOfOneRank: whose it is; kLost: who has no target
+  double logged = 0, right = 0;
+  double scale = 1;  ///< kScaledByCp: cp or 1 / cp
+  std::vector<RankLoss> ranks;
+  /// kRight: of other ways that weigh the targets otherwise in a recorded step, whether they give
+  /// the logged number of every such step too, up to rounding, by chance; and of those that a step
+  /// in which one of several ranks has all targets cannot tell from it.
+  std::map<LossIs, bool> also_fits;
+};
+
+LoggedLoss readLoggedLoss(const Trace& trace);
+
+/// What a rule says whose mistake shows as `wrong`; `finish` gives the finding its words.
+RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const char* rule,
+                    void (*finish)(const LoggedLoss& loss, Finding& finding));
+/// "logged 5.25, where all targets give 4.5"
+std::string describe(const LoggedLoss& loss);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/proof.h"
+
+#include <algorithm>
+
+#include "traces/analysis/doctor/unknown_mistake.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/verify/layer_check.h"
+#include "traces/analysis/verify/step_check.h"
+#include "traces/analysis/verify/step_hypotheses/step_hypothesis.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/sequence_groups.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// Multiply-adds: about a second of one core.
+constexpr double kProofWork = 5e8;
+
+/// Those that share the sequence with the finding's rank, or the first that do.
+std::vector<WorldRank> membersOf(const Trace& trace, const Finding& finding) {
+  const auto groups = sequenceGroups(trace);
+  for (const auto& members : groups)
+    if (std::ranges::find(members, finding.rank) != members.end()) return members;
+  return groups.empty() ? std::vector<WorldRank>() : groups.front();
+}
+
+/// "out at token 24, head 3, batch entry 0, element 5: recorded 4.4, as it should be 0.89, with
+/// this mistake 4.4".
+std::string sampleWords(const RecordedSample& sample, double with_mistake) {
+  const auto number = [](double value) { return describeSignificant(value, 5); };
+  return std::string(name(sample.kind)) + " at token " + toString(sample.row.token) + ", head " +
+         std::to_string(sample.row.head) + ", batch entry " + std::to_string(sample.row.batch) +
+         ", element " + std::to_string(sample.element) + ": recorded " + number(sample.recorded) +
+         ", as it should be " + number(sample.meant) + ", with this mistake " +
+         number(with_mistake);
+}
+
+std::string proofOf(const HypothesesCheck& tried, const std::string& mistake) {
+  const auto own = std::ranges::find(tried.checks, mistake, &HypothesisCheck::mistake);
+  if (own == tried.checks.end() || !own->reproduces()) return "";
+  return "Computed again in fp64, the layer is what this mistake gives, within " +
+         describeRatio(own->ratio()) + " what rounding explains; what was meant is off by " +
+         describeRatio(tried.meant_ratio) + " (" + sampleWords(tried.sample, own->sample) + ").";
+}
+
+/// Of one number of a training step.
+std::string proofOf(const ScalarCheck& check, const std::string& mistake) {
+  const auto own = std::ranges::find(check.hypotheses, mistake, &NumberHypothesis::mistake);
+  if (own == check.hypotheses.end() || !own->reproduces()) return "";
+  const auto number = [](double value) { return describeSignificant(value, 7); };
+  return "Computed again in fp64, the logged " + check.what +
+         " is what this mistake gives, within " + describeRatio(own->ratio) +
+         " what rounding explains; what was meant is off by " + describeRatio(*check.ratio()) +
+         " (logged " + number(*check.logged) + ", as it should be " + number(*check.exact) +
+         ", with this mistake " + number(own->gives.value) +
+         (own->how.empty() ? "" : ", " + own->how) + ").";
+}
+
+/// Of the gradient of the output projection.
+std::string proofOf(const GradientCheck& check, const std::string& mistake) {
+  const auto own = std::ranges::find(check.hypotheses, mistake, &NumberHypothesis::mistake);
+  if (own == check.hypotheses.end() || !own->reproduces()) return "";
+  const auto percent = [](double share) { return describeSignificant(100 * share, 2) + " %"; };
+  return "Computed again in fp64, the gradient of " + check.parameter +
+         " is what this mistake gives, within " + describeRatio(own->ratio) +
+         " what rounding explains; what was meant is off by " + describeRatio(*check.ratio()) +
+         " (" + percent(check.off) + " of its size, with this mistake " +
+         percent(own->gives.value) + (own->how.empty() ? "" : ", " + own->how) + ").";
+}
+
+/// Of the labels.
+std::string proofOf(const LabelCheck& check, const std::string& mistake) {
+  const bool is_own = std::ranges::any_of(check.hypotheses, [&](const auto& tried) {
+    return tried.mistake == mistake && tried.reproduces();
+  });
+  if (!is_own) return "";
+  return "Made again from the recorded tokens, all of " + describeCount(check.counts.labels) +
+         " labels are what this mistake gives, and " + describeCount(check.counts.wrong) + " of " +
+         describeCount(check.counts.targets) + " are not the next token of the sequence.";
+}
+
+/// Of the numbers of a training step, the first that this mistake explains.
+std::string proofOfStep(const Trace& trace, std::int32_t train_step, const Mistake& mistake) {
+  const auto is_own = [&](const StepHypothesis& hypothesis) {
+    return std::ranges::find(mistake.hypotheses, hypothesis.name) != mistake.hypotheses.end();
+  };
+  if (std::ranges::none_of(stepHypotheses(), is_own)) return "";
+  const StepCheck step = checkStep(trace, train_step);
+  for (const std::string& proof :
+       {proofOf(step.labels, mistake.id), proofOf(step.loss, mistake.id),
+        proofOf(step.gradient, mistake.id), proofOf(step.grad_norm, mistake.id)})
+    if (!proof.empty()) return proof;
+  return "";
+}
+
+/// Of an unknown mistake: which ones it is not, and by how much.
+std::string exclusions(const HypothesesCheck& tried) {
+  constexpr std::size_t kNamed = 5;
+  const auto& checks = tried.checks;
+  if (checks.empty() || checks.front().reproduces()) return "";
+  std::string words;
+  for (std::size_t i = 0; i < std::min(kNamed, checks.size()); ++i)
+    words +=
+        std::string(i ? ", " : " ") + checks[i].mistake + " by " + describeRatio(checks[i].ratio());
+  if (checks.size() > kNamed)
+    words += ", " + std::to_string(checks.size() - kNamed) + " others by more";
+  return (checks.size() == 1
+              ? "The one mistake that could be computed does not give this layer; it "
+                "is"
+              : "None of " + describeCount(std::ssize(checks), "mistake") +
+                    " that could be computed gives this layer; they are") +
+         " off from the recording by a multiple of what rounding explains:" + words + ".";
+}
+
+}  // namespace
+
+std::string proofOf(const Trace& trace, const Finding& finding) {
+  const Mistake* mistake = findMistake(finding.rule);
+  const bool unknown = finding.rule == kUnknownMistake;
+  if (!unknown && (!mistake || mistake->hypotheses.empty())) return "";
+  try {
+    if (finding.place.layer.isNone())
+      return unknown ? "" : proofOfStep(trace, finding.place.train_step, *mistake);
+    const LayerPass pass{finding.place.train_step, finding.place.layer, 0};
+    const LayerCheck check = checkLayer(trace, pass, membersOf(trace, finding), kProofWork);
+    return unknown ? exclusions(check.hypotheses) : proofOf(check.hypotheses, finding.rule);
+  } catch (const Error&) {
+    return "";  // values are damaged, which the trace's problems say
+  }
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/replica_drift.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace ringscope::traces {
+namespace {
+
+/// The same slice of the same parameter in the same training step, as each rank has it: tp ranks
+/// hold other slices, so only those of one dp × cp group are compared.
+struct Slice {
+  std::int32_t train_step;
+  std::string parameter;
+  std::int32_t group;
+  bool operator<(const Slice& other) const {
+    return std::tie(train_step, parameter, group) <
+           std::tie(other.train_step, other.parameter, other.group);
+  }
+};
+using ByParameter = std::map<Slice, std::vector<const TensorRecord*>>;
+
+ByParameter collect(const Trace& trace, TensorKind kind) {
+  ByParameter found;
+  const bool all_share = trace.run() && trace.run()->tp == 1;  // where groups are not recorded
+  for (const TensorRecord& tensor : trace.tensors()) {
+    if (tensor.tensor.kind != kind) continue;
+    const GroupRecord* group = trace.groupOf(tensor.rank, GroupAxis::kDpCp);
+    if (!group && !all_share) continue;
+    found[{tensor.place.train_step, tensor.tensor.name, group ? group->id.value() : -1}].push_back(
+        &tensor);
+  }
+  return found;
+}
+
+/// Those that have not what more than half of the others have.
+std::vector<WorldRank> oddRanks(const std::vector<const TensorRecord*>& ranks) {
+  std::vector<WorldRank> odd;
+  for (const TensorRecord* most : ranks) {
+    odd.clear();
+    for (const TensorRecord* tensor : ranks)
+      if (tensor->hash != most->hash) odd.push_back(tensor->rank);
+    if (2 * odd.size() < ranks.size()) return odd;
+  }
+  return {};
+}
+
+ReplicaDrift drift(const ByParameter& parameters) {
+  ReplicaDrift result;
+  for (const auto& [slice, ranks] : parameters) {
+    if (result.first && slice.train_step != result.first->place.train_step) break;
+    if (ranks.size() < 2) continue;
+    ++result.parameters;
+    double low = ranks.front()->stats.abs_max, high = low;
+    const TensorRecord* other = nullptr;
+    for (const TensorRecord* tensor : ranks) {
+      if (!other && tensor->hash != ranks.front()->hash) other = tensor;
+      low = std::min(low, tensor->stats.abs_max);
+      high = std::max(high, tensor->stats.abs_max);
+    }
+    if (!other) continue;
+    ++result.differing;
+    if (!result.first) {
+      result.first = other;
+      result.odd = oddRanks(ranks);
+    }
+    if (low > 0) result.ratio = std::max(result.ratio, high / low);
+  }
+  return result;
+}
+
+}  // namespace
+
+ReplicaDrift readDrift(const Trace& trace, TensorKind kind) {
+  return drift(collect(trace, kind));
+}
+
+}  // namespace ringscope::traces

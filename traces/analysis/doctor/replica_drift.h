@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "traces/format/trace/trace.h"
+
+namespace ringscope::traces {
+
+/// Tensors of which dp × cp ranks hold the same slice, and whether they hold the same bits.
+struct ReplicaDrift {
+  int parameters = 0;
+  int differing = 0;
+  const TensorRecord* first = nullptr;  ///< the first that is unlike the group's first rank's
+  std::vector<WorldRank> odd;           ///< who is unlike most of the group in it; empty: a tie
+  double ratio = 1;                     ///< largest against smallest abs_max of one parameter
+};
+
+/// Over the first training step in which anything differs, or all when nothing does. `kind`:
+/// gradients after their sync, or weights after the update.
+ReplicaDrift readDrift(const Trace& trace, TensorKind kind);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <sstream>
+
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/core/prose.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// Each line of it moved to the right.
+std::string indented(const std::string& text) {
+  std::string all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    all += (line.empty() ? "" : "    " + line) + "\n";
+  return all;
+}
+
+/// What the confidences that were given mean.
+std::string legendOf(const std::vector<Finding>& findings) {
+  std::string words;
+  for (const char* confidence : {"certain", "likely"})
+    if (std::ranges::find(findings, confidence, &Finding::confidence) != findings.end())
+      words += std::string(words.empty() ? "" : "; ") + confidence + ": " +
+               meaningOfConfidence(confidence);
+  return words.empty() ? "" : words + "\n";
+}
+
+/// "rank 2", and with whom it shares a sequence.
+std::string rankOf(const Finding& finding) {
+  if (!finding.rank.exists()) return "";
+  std::string group;
+  for (const WorldRank rank : finding.group) group += (group.empty() ? "" : ", ") + toString(rank);
+  return " · rank " + toString(finding.rank) +
+         (finding.group.size() > 1 ? " · cp group " + group : "");
+}
+
+std::string fixWords(const Fix& fix) {
+  return fix.text.empty() ? "" : "  In " + fix.framework + ":\n" + indented(fix.text);
+}
+
+}  // namespace
+
+std::string toText(const Diagnosis& diagnosis) {
+  std::string text;
+  const std::vector<Finding> findings = diagnosis.findings();
+  for (const Finding& finding : findings) {
+    text += "✗ " + finding.title + "\n  " + finding.rule + " · " + finding.confidence + " · " +
+            describe(finding.place) + rankOf(finding) +
+            (finding.buffer.empty() ? "" : " · " + finding.buffer) + "\n  " + finding.evidence +
+            "\n  What to change: " + finding.remedy + "\n" + fixWords(finding.fix);
+    if (const Mistake* mistake = findMistake(finding.rule))
+      text += "  Reported in: " + mistake->reported_in + "\n";
+    for (const std::string& link : finding.fix.links) text += "    " + link + "\n";
+  }
+  text += legendOf(findings);
+  if (text.empty() || !diagnosis.failure.empty() || !diagnosis.unread.empty())
+    text = headline(diagnosis) + "\n" + text;
+  text += describeCount(diagnosis.count(Verdict::kClear), "rule") + " clear, " +
+          std::to_string(diagnosis.count(Verdict::kNotObservable)) + " not observable\n";
+  if (!diagnosis.reach.empty()) text += diagnosis.reach + "\n";
+  for (const auto& entry : diagnosis.entries)
+    if (entry.result.verdict == Verdict::kNotObservable)
+      text += "  " + entry.rule + ": " + entry.result.would_settle + "\n";
+  return text;
+}
+
+}  // namespace ringscope::traces

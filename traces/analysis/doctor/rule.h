@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "traces/analysis/doctor/verdict.h"
+#include "traces/format/trace/trace.h"
+
+namespace ringscope::traces {
+
+/// What to change where the recorded run was written, of the mistake's explanation.
+struct Fix {
+  std::string framework;           ///< "PyTorch"; empty: nothing is said of it
+  std::string text;                ///< Markdown, most of it with a few lines of code
+  std::vector<std::string> links;  ///< addresses of the reports
+};
+
+/// What a rule found, where, why it says so and what to change.
+struct Finding {
+  std::string rule;        ///< an id of the catalogue
+  std::string severity;    ///< "error": the numbers are wrong · "warning": they may be
+  std::string confidence;  ///< "certain" · "likely"
+  std::string title;
+  Place place;
+  WorldRank rank;                  ///< none: no one in particular
+  std::vector<WorldRank> group{};  ///< who share the sequence of `rank`; added by diagnose()
+  std::string buffer;
+  std::string evidence;  ///< in numbers
+  std::string remedy;    ///< what to change, in a sentence
+  Fix fix{};             ///< added by diagnose(); empty of what is in no catalogue
+};
+
+/// A rule's answer. `would_settle` begins with "needs" and says what the recording lacks; where
+/// another capture of the run would keep that, diagnose() adds the one that the catalogue names for
+/// the mistake.
+struct RuleResult {
+  Verdict verdict = Verdict::kClear;
+  std::vector<Finding> findings;
+  std::string would_settle;
+  bool capture_helps = true;
+};
+
+RuleResult clear();
+RuleResult found(Finding finding);
+RuleResult notObservable(std::string would_settle);
+/// The same where another capture of this run would not settle it either.
+RuleResult undecided(std::string would_settle);
+
+/// Of which runs a rule can tell anything: of one attention alone no tokens, labels,
+/// loss, q or k are recorded; and a mask that was forgotten is seen only where one was declared.
+enum class RuleOf { kAnyRun, kTraining, kDeclaredMask };
+
+/// One rule: a pure function of what was recorded. It never learns what was injected.
+struct Rule {
+  std::string id;  ///< an id of the catalogue
+  RuleResult (*check)(const Trace& trace);
+  RuleOf of = RuleOf::kAnyRun;
+};
+
+/// All rules; a new one is a file in rules/ and a line in registry.cpp.
+const std::vector<Rule>& rules();
+
+}  // namespace ringscope::traces

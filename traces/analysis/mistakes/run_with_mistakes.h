@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/format/schema/run_spec.h"
+
+namespace ringscope::traces {
+
+/// Why a run with these mistakes of the catalogue cannot work, or which of them would change
+/// nothing of it, and what would help; nothing when nothing is known against it. The command line,
+/// the control connection and the window's form say this sentence. Pure.
+std::optional<std::string> refusal(const RunSpec& run, const std::vector<AskedMistake>& mistakes);
+
+/// Why one mistake would change nothing of a run that can be carried out, as far as its settings
+/// tell: "--mistake ID changes nothing on one rank; use a --cp above 1".
+std::optional<std::string> reasonAgainst(const RunSpec& run, const AskedMistake& asked);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/sql/query.h"
+
+#include <sqlite3.h>
+
+#include "traces/analysis/sql/guard.h"
+#include "traces/analysis/sql/module.h"
+#include "traces/format/core/utf8.h"
+
+namespace ringscope::traces {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+struct Close {
+  void operator()(sqlite3* db) const { sqlite3_close(db); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
+/// When a query is to end though it has not.
+struct Patience {
+  SteadyClock::time_point until;
+  std::function<bool()> stopped;
+
+  bool isStopped() const { return stopped && stopped(); }
+};
+
+int isOver(void* patience) {
+  const auto* of = static_cast<const Patience*>(patience);
+  return of->isStopped() || SteadyClock::now() >= of->until ? 1 : 0;
+}
+
+/// A connection with the tables and nothing else.
+class Connection {
+ public:
+  explicit Connection(Patience patience) : patience_(std::move(patience)) {
+    constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
+    constexpr int kOperations = 10'000;  // between two looks at the clock
+    sqlite3* db = nullptr;
+    const int result = sqlite3_open_v2(":memory:", &db, kFlags, nullptr);
+    db_.reset(db);
+    if (result != SQLITE_OK) throw inputError("SQLite has not enough memory for a query");
+    for (const Table& table : tables()) {
+      addModule(db, table, queried_);
+      introduce(db, table);
+    }
+    guard(db);
+    sqlite3_progress_handler(db, kOperations, isOver, &patience_);
+  }
+
+  void run(const QueriedTrace& traced, const std::string& sql, const QueryTaker& taker) {
+    queried_.traced = &traced;
+    sqlite3_stmt* raw = nullptr;
+    const char* rest = nullptr;
+    const int prepared =
+        sqlite3_prepare_v2(db_.get(), sql.data(), static_cast<int>(sql.size()), &raw, &rest);
+    const std::unique_ptr<sqlite3_stmt, Close> statement(raw);
+    if (prepared != SQLITE_OK) fail();
+    if (!raw || sqlite3_column_count(raw) == 0 || !sqlite3_stmt_readonly(raw) ||
+        sqlite3_stmt_isexplain(raw) != 0)
+      throw usageError("a query is one SELECT");
+    checkOnlyOne(std::string(rest, sql.data() + sql.size()));
+    taker.columns(columnsOf(raw));
+    takeRows(raw, taker.row);
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    if (queried_.failure) throw *queried_.failure;
+    if (sqlite3_errcode(db_.get()) == SQLITE_INTERRUPT && patience_.isStopped())
+      throw usageError("the query was stopped");
+    if (sqlite3_errcode(db_.get()) == SQLITE_INTERRUPT)
+      throw usageError("the query took longer than it may; ask for less, or give it more time");
+    throw usageError("the query cannot be run: " + toPlainText(sqlite3_errmsg(db_.get())));
+  }
+
+  /// SQLite learns the columns of a table when a statement first names it, by a declaration that
+  /// guard() would refuse.
+  static void introduce(sqlite3* db, const Table& table) {
+    sqlite3_stmt* raw = nullptr;
+    const std::string sql = std::string("SELECT 1 FROM ") + table.name;
+    const int result = sqlite3_prepare_v2(db, sql.c_str(), -1, &raw, nullptr);
+    const std::unique_ptr<sqlite3_stmt, Close> statement(raw);
+    if (result != SQLITE_OK) throw inputError(std::string("SQLite refuses ") + table.name);
+  }
+
+  /// Spaces, comments and semicolons may follow.
+  void checkOnlyOne(const std::string& rest) const {
+    sqlite3_stmt* more = nullptr;
+    const char* at = rest.c_str();
+    const char* const end = at + rest.size();
+    while (at < end) {
+      const char* const before = at;
+      const int result = sqlite3_prepare_v2(db_.get(), at, -1, &more, &at);
+      const std::unique_ptr<sqlite3_stmt, Close> statement(more);
+      if (result != SQLITE_OK || more) throw usageError("a query is one SELECT, and this is more");
+      if (at == before) break;
+    }
+  }
+
+  static std::vector<std::string> columnsOf(sqlite3_stmt* statement) {
+    std::vector<std::string> names;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+      const char* name = sqlite3_column_name(statement, i);
+      names.push_back(toPlainText(name ? name : ""));
+    }
+    return names;
+  }
+
+  static Cell cellAt(sqlite3_stmt* statement, int column) {
+    switch (sqlite3_column_type(statement, column)) {
+      case SQLITE_INTEGER:
+        return std::int64_t{sqlite3_column_int64(statement, column)};
+      case SQLITE_FLOAT:
+        return sqlite3_column_double(statement, column);
+      case SQLITE_TEXT: {
+        const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+        const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, column));
+        return toUtf8(std::string_view(text ? text : "", text ? size : 0));
+      }
+      case SQLITE_BLOB:
+        return hexOf(statement, column);
+      default:
+        return {};
+    }
+  }
+
+  static std::string hexOf(sqlite3_stmt* statement, int column) {
+    static constexpr const char* kDigits = "0123456789abcdef";
+    const auto* bytes = static_cast<const std::uint8_t*>(sqlite3_column_blob(statement, column));
+    std::string digits;
+    for (int i = 0; bytes && i < sqlite3_column_bytes(statement, column); ++i) {
+      digits += kDigits[bytes[i] >> 4];
+      digits += kDigits[bytes[i] & 15];
+    }
+    return digits;
+  }
+
+  void takeRows(sqlite3_stmt* statement, const std::function<bool(std::span<const Cell>)>& take) {
+    std::vector<Cell> cells(static_cast<std::size_t>(sqlite3_column_count(statement)));
+    int result = SQLITE_OK;
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+      for (std::size_t i = 0; i < cells.size(); ++i)
+        cells[i] = cellAt(statement, static_cast<int>(i));
+      if (!take(cells)) return;
+    }
+    if (result != SQLITE_DONE) fail();
+  }
+
+  Patience patience_;
+  Queried queried_;
+  std::unique_ptr<sqlite3, Close> db_;
+};
+
+}  // namespace
+
+void runQuery(const Trace& trace, const std::string& sql, const QueryTaker& taker,
+              std::chrono::milliseconds most) {
+  const auto until = SteadyClock::now() + most;
+  const QueriedTrace traced(trace, until);
+  Connection({until, taker.stopped}).run(traced, sql, taker);
+}
+
+}  // namespace ringscope::traces

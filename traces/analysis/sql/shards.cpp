@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/exchange/tables/table.h"
+
+namespace ringscope::traces {
+namespace {
+
+const std::vector<Column>& columns() {
+  static const auto kColumns = columnsOf<ShardRecord>(
+      {{"buffer", "its name"},
+       {"train_step", "training step, from 0"},
+       {"rank", "who has the part"},
+       {"sharded", "0 where the rank made the buffer by itself"},
+       {"seq_dim", "the dimension that was cut"},
+       {"full_shape", "of the whole buffer, as JSON; empty: there was none"},
+       {"local_shape", "of the rank's part, as JSON"},
+       {"global_from_local", "runs of global indices in local order, as JSON; empty: unknown"}});
+  return kColumns;
+}
+
+std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
+  return std::make_unique<RecordRows<ShardRecord>>(traced.trace().shards(), columns());
+}
+
+}  // namespace
+
+const Table kShardsTable = {"shards", "how one rank's part of a buffer was cut", columns, open};
+
+}  // namespace ringscope::traces

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/verify/hypotheses/hypothesis_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/verify/hypotheses/hypothesis.h"
+#include "traces/analysis/verify/recompute/meant_attention.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// Multiply-adds of one pair block by block, for each that attend() takes.
+constexpr double kWorkOfBlocks = 4;
+
+/// All rows of the KV head with the worst row.
+Selection worstHead(const LayerTensors& layer, const std::vector<TensorCheck>& wrong) {
+  const auto worst = std::ranges::max_element(
+      wrong, {}, [](const TensorCheck& tensor) { return tensor.worst.ratio(); });
+  const std::int64_t heads = isOfKeys(worst->kind) ? 1 : layer.groupSize();
+  Selection selection;
+  selection.groups = {{worst->worst.batch, worst->worst.head / heads}};
+  selection.rows.resize(layer.tokens.size());
+  std::iota(selection.rows.begin(), selection.rows.end(), std::size_t{0});
+  return selection;
+}
+
+double norm(const std::vector<double>& values, std::size_t row, std::size_t width) {
+  double squares = 0;
+  for (std::size_t i = row * width; i < (row + 1) * width; ++i) squares += values[i] * values[i];
+  return std::sqrt(squares);
+}
+
+/// Limit ÷ size of the row in the middle of those that are not 0.
+double usualShare(const std::vector<double>& limits, const std::vector<double>& sizes) {
+  std::vector<double> shares;
+  for (std::size_t row = 0; row < limits.size(); ++row)
+    if (sizes[row] > 0) shares.push_back(limits[row] / sizes[row]);
+  if (shares.empty()) return 0;
+  const auto middle = shares.begin() + std::ssize(shares) / 2;
+  std::ranges::nth_element(shares, middle);
+  return *middle;
+}
+
+/// Limits of rows that a mistake makes larger grow with them; of rows that were 0 they are then
+/// what they usually are.
+std::vector<double> grown(std::vector<double> limits, const std::vector<double>& meant,
+                          const std::vector<double>& computed) {
+  const std::size_t width = limits.empty() ? 0 : computed.size() / limits.size();
+  std::vector<double> was(limits.size()), is(limits.size());
+  for (std::size_t row = 0; row < limits.size(); ++row) {
+    was[row] = norm(meant, row, width);
+    is[row] = norm(computed, row, width);
+  }
+  const double share = usualShare(limits, was);
+  for (std::size_t row = 0; row < limits.size(); ++row) {
+    if (!std::isfinite(is[row])) continue;
+    if (was[row] > 0 && is[row] > was[row]) limits[row] *= is[row] / was[row];
+    limits[row] = std::max(limits[row], share * is[row]);
+  }
+  return limits;
+}
+
+Limits grown(const Limits& limits, const AttentionValues& meant, const AttentionValues& computed) {
+  return {grown(limits.out, meant.out, computed.out), limits.lse,
+          grown(limits.dq, meant.dq, computed.dq), grown(limits.dk, meant.dk, computed.dk),
+          grown(limits.dv, meant.dv, computed.dv)};
+}
+
+/// Some row of what a hypothesis gives is further from what was meant than rounding explains.
+bool differs(const std::vector<double>& meant, const std::vector<double>& computed,
+             const std::vector<double>& limits) {
+  const std::size_t width = limits.empty() ? 0 : computed.size() / limits.size();
+  for (std::size_t row = 0; row < limits.size(); ++row) {
+    double squares = 0;
+    for (std::size_t i = row * width; i < (row + 1) * width; ++i)
+      if (meant[i] != computed[i]) squares += (meant[i] - computed[i]) * (meant[i] - computed[i]);
+    if (!(std::sqrt(squares) <= limits[row])) return true;
+  }
+  return false;
+}
+
+bool differs(const AttentionValues& meant, const AttentionValues& computed, const Limits& limits) {
+  return differs(meant.out, computed.out, limits.out) ||
+         differs(meant.lse, computed.lse, limits.lse) ||
+         differs(meant.dq, computed.dq, limits.dq) || differs(meant.dk, computed.dk, limits.dk) ||
+         differs(meant.dv, computed.dv, limits.dv);
+}
+
+const std::vector<double>& valuesOf(const AttentionValues& values, TensorKind kind) {
+  switch (kind) {
+    case TensorKind::kLse:
+      return values.lse;
+    case TensorKind::kDq:
+      return values.dq;
+    case TensorKind::kDk:
+      return values.dk;
+    case TensorKind::kDv:
+      return values.dv;
+    default:
+      return values.out;
+  }
+}
+
+/// The sample, and where it stands among the values of its kind.
+std::pair<RecordedSample, std::size_t> worstSample(const Trace& trace, const LayerTensors& layer,
+                                                   const Selection& selection,
+                                                   const AttentionValues& meant,
+                                                   const std::vector<TensorCheck>& wrong) {
+  const auto& worst = *std::ranges::max_element(
+      wrong, {}, [](const TensorCheck& tensor) { return tensor.worst.ratio(); });
+  const auto rank = [](float ratio) { return std::isnan(ratio) ? -1 : ratio; };
+  const auto row = static_cast<std::size_t>(std::ranges::max_element(worst.ratios, {}, rank) -
+                                            worst.ratios.begin());
+  const std::vector<double>&values = valuesOf(meant, worst.kind),
+        recorded = layer.values(trace, worst.kind, selection).values;
+  const std::size_t width = values.size() / worst.ratios.size();
+  std::size_t at = row * width;
+  for (std::size_t i = at; i < (row + 1) * width; ++i)
+    if (std::abs(recorded[i] - values[i]) > std::abs(recorded[at] - values[at])) at = i;
+  return {{worst.kind, worst.worst, at - row * width, recorded[at], values[at]}, at};
+}
+
+/// Of the ways in which one mistake is made the nearest.
+void keepBest(std::vector<HypothesisCheck>& checks, HypothesisCheck check) {
+  const auto known = std::ranges::find(checks, check.mistake, &HypothesisCheck::mistake);
+  if (known == checks.end())
+    checks.push_back(std::move(check));
+  else if (check.ratio() < known->ratio())
+    *known = std::move(check);
+}
+
+}  // namespace
+
+HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
+                                const std::vector<WorldRank>& members, const AttentionMask& mask,
+                                const std::vector<TensorCheck>& wrong, double work) {
+  HypothesesCheck result;
+  const auto plan = PlannedBlocks::of(trace, layer, members);
+  if (!plan) {
+    result.skipped = "which blocks the ranks attended is not recorded";
+    return result;
+  }
+  const bool backward = layer.complete(TensorKind::kDout);
+  result.selection = worstHead(layer, wrong);
+  const double each = kWorkOfBlocks * static_cast<double>(layer.groupSize()) *
+                      attentionWork(layer.tokens, layer.tokens, mask, layer.head_dim, backward);
+  if (each * static_cast<double>(hypotheses().size()) > work) {
+    result.skipped = "computing them for one KV head takes more work than was allowed";
+    return result;
+  }
+  const MeantAttention meant(trace, layer, result.selection, mask, backward);
+  const auto as_meant = compareAll(trace, layer, result.selection, meant.values(), meant.limits());
+  result.meant_ratio = worstRatio(as_meant);
+  const auto [sample, at] = worstSample(trace, layer, result.selection, meant.values(), as_meant);
+  result.sample = sample;
+  const HypothesisSetting setting{layer, result.selection, mask, *plan};
+  for (const Hypothesis& hypothesis : hypotheses()) {
+    const auto how = hypothesis.make(setting);
+    if (!how) continue;
+    const AttentionValues values = attendInBlocks(meant.inputs(), *how);
+    if (!differs(meant.values(), values, meant.limits())) continue;
+    const Limits limits = grown(meant.limits(), meant.values(), values);
+    keepBest(result.checks, {mistakeOfHypothesis(hypothesis.name),
+                             compareAll(trace, layer, result.selection, values, limits),
+                             valuesOf(values, sample.kind)[at]});
+  }
+  std::ranges::stable_sort(result.checks, {}, &HypothesisCheck::ratio);
+  return result;
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "traces/analysis/verify/recompute/comparison.h"
+#include "traces/analysis/verify/recompute/mask.h"
+
+namespace ringscope::traces {
+
+/// What was recorded of a layer against what it would be with one mistake in it.
+struct HypothesisCheck {
+  std::string mistake;               ///< an id of the catalogue
+  std::vector<TensorCheck> tensors;  ///< as those of a LayerCheck
+  double sample = 0;                 ///< what it gives for the sample below
+
+  double ratio() const { return worstRatio(tensors); }
+  /// The recording is what the mistake gives, within rounding.
+  bool reproduces() const { return ratio() <= 1; }
+};
+
+/// One number of the recording: in the row that is furthest from what was meant the one that is.
+struct RecordedSample {
+  TensorKind kind = TensorKind::kOut;
+  RowError row;
+  std::size_t element = 0;  ///< of the row
+  double recorded = 0, meant = 0;
+};
+
+/// All hypotheses that would change the rows that were looked at, the likeliest first.
+struct HypothesesCheck {
+  Selection selection;     ///< the rows, all of one KV head: that of the worst wrong row
+  double meant_ratio = 0;  ///< of what was meant, in these rows
+  RecordedSample sample;
+  std::vector<HypothesisCheck> checks;
+  std::string skipped;  ///< why none was computed; empty otherwise
+};
+
+/// `wrong`: how the layer's tensors differ from what was meant. `work`: at most about so many
+/// multiply-adds for all hypotheses together. Limits are those of what was meant, in proportion
+/// where a mistake makes a row larger.
+HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
+                                const std::vector<WorldRank>& members, const AttentionMask& mask,
+                                const std::vector<TensorCheck>& wrong, double work);
+
+}  // namespace ringscope::traces

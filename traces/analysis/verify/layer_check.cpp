@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/verify/layer_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "traces/analysis/verify/hypotheses/hypothesis_check.h"
+#include "traces/analysis/verify/recompute/meant_attention.h"
+#include "traces/analysis/verify/recompute/selection.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
+
+namespace ringscope::traces {
+
+std::vector<std::string> hindrances(const Trace& trace, const LayerTensors& layer,
+                                    const IntentRecord* intent) {
+  std::vector<std::string> reasons = layer.blocking;
+  if (!intent)
+    reasons.push_back("which mask was meant is not recorded");
+  else if (intent->mask == MaskKind::kDocuments && intent->documents.empty())
+    reasons.push_back("which documents the mask keeps apart is not recorded");
+  if (trace.run() && trace.run()->dropout > 0)
+    reasons.push_back("with dropout " + describeSignificant(trace.run()->dropout, 2) +
+                      " the recording does not say which weights were dropped");
+  return reasons;
+}
+
+double LayerCheck::worstRatio() const {
+  return traces::worstRatio(tensors);
+}
+
+LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
+                      const std::vector<WorldRank>& members, double work) {
+  LayerCheck check;
+  check.pass = pass;
+  check.members = members;
+  const LayerTensors layer = findLayer(trace, pass, members);
+  const IntentRecord* intent =
+      members.empty() ? nullptr : trace.intent(pass.train_step, members.front());
+  check.skipped = hindrances(trace, layer, intent);
+  if (!check.skipped.empty()) return check;
+  check.skipped = layer.missing;
+  const bool backward = layer.complete(TensorKind::kDout);
+  const AttentionMask mask = AttentionMask::of(*intent);
+  check.selection = selectRows(layer, mask, backward, work, check.skipped);
+  const MeantAttention meant(trace, layer, check.selection, mask, backward);
+  check.work = meant.work();
+  check.tensors = compareAll(trace, layer, check.selection, meant.values(), meant.limits());
+  if (check.worstRatio() > 1)
+    check.hypotheses = checkHypotheses(trace, layer, members, mask, check.tensors, work);
+  return check;
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/verify/recompute/label_counts.h"
+
+#include <optional>
+
+#include "traces/format/schema/token_runs.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// Whether the sequence goes on after a token, as it was declared; nothing where nobody said.
+std::optional<bool> goesOn(const IntentRecord* meant, TokenIndex token) {
+  if (!meant) return std::nullopt;
+  if (meant->mask != MaskKind::kDocuments) {
+    if (meant->positions == PositionRule::kEachDocument) return std::nullopt;
+    return true;
+  }
+  if (meant->documents.empty()) return std::nullopt;
+  const TokenRun* document = runWith(meant->documents, token);
+  return document && token.value() + 1 < document->end;
+}
+
+class LabelCounter {
+ public:
+  LabelCounter(const SequenceTokens& all, const IntentRecord* meant) : all_(all), meant_(meant) {}
+
+  LabelCounts read() {
+    for (const RankTokens& rank : all_.ranks())
+      for (std::size_t row = 0; row < rank.rows(); ++row)
+        for (std::size_t i = 0; i < rank.tokens.size(); ++i) readToken(rank, row, i);
+    return counts_;
+  }
+
+ private:
+  void readToken(const RankTokens& rank, std::size_t row, std::size_t i) {
+    const double label = rank.label(row, i);
+    const bool last = i + 1 == rank.tokens.size();
+    counts_.inner += !last;
+    if (label < 0) return readIgnored(rank, row, i, last);
+    ++counts_.labels;
+    const TokenIndex next = rank.tokens[i].next();
+    counts_.unlike_local += last || label != rank.id(row, i + 1);
+    const auto right = all_.id(next, row);
+    if (right) {
+      const bool same_rank = all_.find(next).rank == &rank;
+      ++counts_.targets;
+      counts_.within += same_rank;
+      if (label != *right) {
+        ++counts_.wrong;
+        counts_.wrong_within += same_rank;
+        if (counts_.first.isNone()) counts_.first = rank.rank;
+      }
+    }
+    readSecond(rank, row, i, right && label != *right);
+  }
+
+  void readSecond(const RankTokens& rank, std::size_t row, std::size_t i, bool wrong) {
+    const auto compare = [&](SecondShift& second, std::optional<double> should) {
+      if (!should) return;  // beyond what is known
+      if (rank.label(row, i) == *should)
+        second.like += wrong;
+      else
+        ++second.unlike;
+    };
+    compare(counts_.of_sequence, all_.id(rank.tokens[i].next().next(), row));
+    if (i + 1 < rank.tokens.size())
+      compare(counts_.of_shard, all_.id(rank.tokens[i + 1].next(), row));
+    else
+      ++counts_.of_shard.unlike;  // nothing is left for the last
+    if (i + 2 < rank.tokens.size())
+      compare(counts_.within_shard, rank.id(row, i + 2));
+    else
+      ++counts_.within_shard.unlike;
+  }
+
+  void readIgnored(const RankTokens& rank, std::size_t row, std::size_t i, bool last) {
+    const TokenIndex token = rank.tokens[i];
+    // Documents are declared of one sequence.
+    const bool told = all_.complete() && (!meant_ || meant_->documents.empty() || rank.rows() == 1);
+    const auto goes_on = told ? goesOn(meant_, token) : std::nullopt;
+    if (goes_on == false) return;
+    if (last)
+      readEnd(rank, token, row, goes_on.has_value());
+    else
+      ++counts_.left_out;
+  }
+
+  /// The shard's last token has no target: it should have one if its neighbours do and its document
+  /// goes on, as is `declared` or not.
+  void readEnd(const RankTokens& rank, TokenIndex token, std::size_t row, bool declared) {
+    const auto before = all_.label(token.previous(), row), after = all_.label(token.next(), row);
+    if (!before || !after || *before < 0 || *after < 0) return;
+    ++(declared ? counts_.lost : counts_.undeclared);
+    if (counts_.first.isNone()) counts_.first = rank.rank;
+  }
+
+  const SequenceTokens& all_;
+  const IntentRecord* meant_;
+  LabelCounts counts_;
+};
+
+}  // namespace
+
+SecondShift& SecondShift::operator+=(const SecondShift& more) {
+  unlike += more.unlike;
+  like += more.like;
+  return *this;
+}
+
+LabelCounts& LabelCounts::operator+=(const LabelCounts& more) {
+  for (const auto count :
+       {&LabelCounts::labels, &LabelCounts::targets, &LabelCounts::wrong, &LabelCounts::within,
+        &LabelCounts::wrong_within, &LabelCounts::unlike_local, &LabelCounts::lost,
+        &LabelCounts::undeclared, &LabelCounts::inner, &LabelCounts::left_out})
+    this->*count += more.*count;
+  of_sequence += more.of_sequence;
+  of_shard += more.of_shard;
+  within_shard += more.within_shard;
+  if (first.isNone()) first = more.first;
+  return *this;
+}
+
+LabelCounts countLabels(const SequenceTokens& tokens, const IntentRecord* meant) {
+  return LabelCounter(tokens, meant).read();
+}
+
+}  // namespace ringscope::traces

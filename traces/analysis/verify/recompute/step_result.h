@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "traces/analysis/verify/recompute/label_check.h"
+#include "traces/analysis/verify/recompute/scalar_check.h"
+
+namespace ringscope::traces {
+
+/// Labels, loss, gradients after the sync and their norm, of one training step; where one is wrong
+/// with what each mistake that changes it would have made of it.
+struct StepCheck {
+  std::int32_t train_step = 0;
+  LabelCheck labels;
+  ScalarCheck loss;
+  GradientCheck gradient;
+  ScalarCheck grad_norm;
+
+  bool right() const {
+    return !labels.isWrong() && !loss.isWrong() && !gradient.isWrong() && !grad_norm.isWrong();
+  }
+  /// Of the four, those that were compared.
+  int compared() const {
+    return labels.skipped.empty() + loss.ratio().has_value() + gradient.ratio().has_value() +
+           grad_norm.ratio().has_value();
+  }
+};
+
+}  // namespace ringscope::traces

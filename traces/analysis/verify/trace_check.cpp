@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/verify/trace_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/sequence_groups.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// JSON has no number for infinity or NaN.
+nlohmann::json number(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
+}
+
+nlohmann::json ranksJson(const std::vector<WorldRank>& ranks) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const WorldRank rank : ranks) json.push_back(rank.value());
+  return json;
+}
+
+nlohmann::json toJson(const TensorCheck& tensor) {
+  const RowError& worst = tensor.worst;
+  return {{"tensor", name(tensor.kind)},
+          {"ratio", number(worst.ratio())},
+          {"within_limit", worst.ratio() <= 1},
+          {"rows", tensor.rows},
+          {"rows_without_finite_inputs", tensor.not_finite},
+          {"wrong_ranks", ranksJson(tensor.wrong_ranks)},
+          {"worst",
+           {{"batch", worst.batch},
+            {"head", worst.head},
+            {"token", worst.token.value()},
+            {"rank", worst.rank.value()},
+            {"error", number(worst.error)},
+            {"limit", number(worst.limit)},
+            {"size", number(worst.size)}}}};
+}
+
+nlohmann::json toJson(const HypothesesCheck& hypotheses) {
+  nlohmann::json json = {{"meant_ratio", number(hypotheses.meant_ratio)},
+                         {"skipped", hypotheses.skipped},
+                         {"mistakes", nlohmann::json::array()}};
+  for (const HypothesisCheck& check : hypotheses.checks) {
+    nlohmann::json tensors = nlohmann::json::object();
+    for (const TensorCheck& tensor : check.tensors)
+      tensors[name(tensor.kind)] = number(tensor.worst.ratio());
+    json["mistakes"].push_back({{"mistake", check.mistake},
+                                {"reproduces", check.reproduces()},
+                                {"ratio", number(check.ratio())},
+                                {"tensors", tensors}});
+  }
+  return json;
+}
+
+nlohmann::json toJson(const LayerCheck& layer) {
+  nlohmann::json json = {{"train_step", layer.pass.train_step},
+                         {"layer", layer.pass.layer.value()},
+                         {"microbatch", layer.pass.microbatch},
+                         {"ranks", ranksJson(layer.members)},
+                         {"skipped", layer.skipped},
+                         {"tensors", nlohmann::json::array()}};
+  for (const TensorCheck& tensor : layer.tensors) json["tensors"].push_back(toJson(tensor));
+  if (layer.worstRatio() > 1) json["hypotheses"] = toJson(layer.hypotheses);
+  return json;
+}
+
+std::string ranksOf(const std::vector<WorldRank>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i ? ", " : "") + toString(ranks[i]);
+  return text;
+}
+
+std::string timesLimit(double ratio) {
+  return describeRatio(ratio) + " its limit";
+}
+
+std::string toText(const TensorCheck& tensor) {
+  const RowError& worst = tensor.worst;
+  const bool right = worst.ratio() <= 1;
+  std::string text = std::string("  ") + (right ? "✓ " : "✗ ") + name(tensor.kind) + ": " +
+                     timesLimit(worst.ratio()) + " in the worst of " +
+                     describeCount(tensor.rows, "row");
+  if (!right)
+    text += ", at token " + describeCount(worst.token.value()) + ", head " +
+            std::to_string(worst.head) + ", batch entry " + std::to_string(worst.batch) +
+            " of rank " + toString(worst.rank) + ": differs by " +
+            describeSignificant(worst.error, 2) + " of " + describeSignificant(worst.size, 2) +
+            ", rounding explains " + describeSignificant(worst.limit, 2) +
+            "; rows beyond their limits on " + ranksOf(tensor.wrong_ranks);
+  if (tensor.not_finite > 0)
+    text += "; " + describeCount(tensor.not_finite, "row") +
+            " not compared, since inputs are not finite";
+  return text + "\n";
+}
+
+/// "out 0.2×, dq 0.31×"
+std::string ratiosOf(const std::vector<TensorCheck>& tensors) {
+  std::string text;
+  for (const TensorCheck& tensor : tensors)
+    text += (text.empty() ? "" : ", ") + std::string(name(tensor.kind)) + " " +
+            describeRatio(tensor.worst.ratio());
+  return text;
+}
+
+/// What explains a wrong layer, and what does not.
+std::string toText(const HypothesesCheck& hypotheses) {
+  if (!hypotheses.skipped.empty()) return "  – no mistake was tried: " + hypotheses.skipped + "\n";
+  std::string text, excluded;
+  for (const HypothesisCheck& check : hypotheses.checks) {
+    if (check.reproduces())
+      text += "  = it is what `" + check.mistake + "` gives: " + ratiosOf(check.tensors) +
+              " their limits; what was meant is off by " + timesLimit(hypotheses.meant_ratio) +
+              "\n";
+    else
+      excluded += (excluded.empty() ? "" : ", ") + ("`" + check.mistake + "` ") +
+                  describeRatio(check.ratio());
+  }
+  if (text.empty() && !hypotheses.checks.empty()) text = "  = no mistake that was tried gives it\n";
+  return text + (excluded.empty() ? "" : "  ≠ excluded: " + excluded + "\n");
+}
+
+std::string toText(const LayerCheck& layer) {
+  std::string text = "step " + std::to_string(layer.pass.train_step) + " › layer " +
+                     toString(layer.pass.layer) + " › " + ranksOf(layer.members) + "\n";
+  for (const TensorCheck& tensor : layer.tensors) text += toText(tensor);
+  if (layer.worstRatio() > 1) text += toText(layer.hypotheses);
+  for (const std::string& reason : layer.skipped) text += "  – " + reason + "\n";
+  return text;
+}
+
+/// What cannot be read of one layer does not silence the others.
+LayerCheck checkedLayer(const Trace& trace, const LayerPass& pass,
+                        const std::vector<WorldRank>& members, double work) {
+  try {
+    return checkLayer(trace, pass, members, work);
+  } catch (const Error& error) {
+    LayerCheck damaged;
+    damaged.pass = pass;
+    damaged.members = members;
+    damaged.skipped = {error.what()};
+    return damaged;
+  }
+}
+
+}  // namespace
+
+std::int64_t TraceCheck::compared() const {
+  std::int64_t count = 0;
+  for (const LayerCheck& layer : layers)
+    for (const TensorCheck& tensor : layer.tensors) count += tensor.rows;
+  for (const StepCheck& step : steps) count += step.compared();
+  return count;
+}
+
+bool TraceCheck::right() const {
+  return std::ranges::all_of(layers,
+                             [](const LayerCheck& layer) { return layer.worstRatio() <= 1; }) &&
+         std::ranges::all_of(steps, &StepCheck::right);
+}
+
+TraceCheck checkTrace(const Trace& trace, double work) {
+  TraceCheck check;
+  const auto [passes, without_values] = recordedLayers(trace);
+  check.without_values = without_values;
+  const auto groups = sequenceGroups(trace);
+  const double share =
+      work / static_cast<double>(std::max<std::size_t>(1, passes.size() * groups.size()));
+  std::set<std::int32_t> steps;
+  for (const LayerPass& pass : passes) {
+    steps.insert(pass.train_step);
+    for (const auto& members : groups)
+      check.layers.push_back(checkedLayer(trace, pass, members, share));
+  }
+  if (trace.run() && trace.run()->command == Command::kAttend) return check;
+  for (const std::int32_t step : steps) check.steps.push_back(checkStep(trace, step));
+  return check;
+}
+
+nlohmann::json toJson(const TraceCheck& check) {
+  nlohmann::json json = {{"compared", check.compared()},
+                         {"right", check.right()},
+                         {"layers_without_values", check.without_values},
+                         {"layers", nlohmann::json::array()},
+                         {"steps", nlohmann::json::array()}};
+  for (const LayerCheck& layer : check.layers) json["layers"].push_back(toJson(layer));
+  for (const StepCheck& step : check.steps) json["steps"].push_back(toJson(step));
+  return json;
+}
+
+std::string toText(const TraceCheck& check) {
+  std::string text =
+      "Recorded results against unsharded attention in fp64, from the recorded q, k, v and dout:\n";
+  for (const LayerCheck& layer : check.layers) text += toText(layer);
+  for (const StepCheck& step : check.steps) text += toText(step);
+  if (check.without_values > 0)
+    text += "– " + describeCount(check.without_values, "layer") +
+            " of other training steps: recorded without values\n";
+  if (check.compared() == 0) return text + "– Nothing could be recomputed\n";
+  return text + (check.right() ? "✓ All that could be recomputed is within rounding\n"
+                               : "✗ Some of it is not what was meant\n");
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+
+#include "traces/exchange/import/flight_recorder/dump.h"
+#include "traces/exchange/import/format.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/storage/read_only.h"
+
+namespace ringscope::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool isPickle(std::span<const std::uint8_t> head) {
+  return head.size() > 1 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5;
+}
+
+[[noreturn]] void refusePickle(const std::string& path) {
+  throw inputError(
+      path +
+      " is a pickle, which can run any code when it is opened, so this program does not. If it is "
+      "a dump of the Flight Recorder, let the job write JSON in its place: "
+      "open(f\"nccl_trace_rank_{rank}.json\", "
+      "\"wb\").write(torch._C._distributed_c10d._dump_nccl_trace_json()); or turn one that you "
+      "trust into JSON: python3 -c 'import json, pickle, sys; json.dump(pickle.load(open(sys.argv["
+      "1], \"rb\")), open(sys.argv[1] + \".json\", \"w\"))' FILE");
+}
+
+/// A group of which no dump lists the ranks has those whose dumps name it.
+void completeGroups(std::vector<Dump>& dumps) {
+  for (Dump& dump : dumps)
+    for (NamedGroup& group : dump.rank.groups) {
+      if (!group.members.empty()) continue;
+      std::vector<WorldRank> members;
+      for (const Dump& other : dumps)
+        if (std::ranges::find(other.rank.groups, group.name, &NamedGroup::name) !=
+            other.rank.groups.end())
+          members.push_back(other.rank.rank);
+      std::ranges::sort(members);
+      members.erase(std::unique(members.begin(), members.end()), members.end());
+      for (Dump& other : dumps)
+        for (NamedGroup& same : other.rank.groups)
+          if (same.name == group.name && same.members.empty()) same.members = members;
+    }
+}
+
+/// A dump does not say of how many ranks its job is.
+std::int32_t worldSize(const std::vector<Dump>& dumps) {
+  std::int32_t size = 0;
+  for (const Dump& dump : dumps) {
+    size = std::max(size, dump.rank.rank.value() + 1);
+    for (const NamedGroup& group : dump.rank.groups)
+      for (const WorldRank member : group.members) size = std::max(size, member.value() + 1);
+  }
+  return size;
+}
+
+void sayLacks(ProfiledJob& job, const std::vector<Dump>& dumps) {
+  const auto any = [&](const auto& test) {
+    return std::ranges::any_of(
+        dumps, [&](const Dump& dump) { return std::ranges::any_of(dump.entries, test); });
+  };
+  job.lacks.emplace_back(
+      "a dump of the Flight Recorder has collectives and messages alone: no work of ranks, no "
+      "position ids, no values of tensors, no mask, no layers and no ring steps, so what views and "
+      "rules read of these is unknown; recording the job with ringscope.record(…) keeps them "
+      "(traces/recorder)");
+  job.lacks.emplace_back(
+      "it keeps the last calls alone (TORCH_NCCL_TRACE_BUFFER_SIZE of them), and training steps "
+      "are not marked, so all is shown as one");
+  if (any([](const DumpEntry& entry) { return entry.call.completes; }))
+    job.lacks.emplace_back(
+        "begins and ends are when PyTorch's watchdog saw them, which is later than they were; "
+        "PyTorch's profiler has them as they were");
+  if (any([](const DumpEntry& entry) { return entry.is_gloo; }))
+    job.lacks.emplace_back(
+        "of what Gloo carries out a dump has only when it was asked for, and neither sends nor "
+        "receives");
+  if (!std::ranges::all_of(dumps, &Dump::names_members))
+    job.lacks.emplace_back(
+        "some dumps do not list the ranks of their process groups; those whose dumps name a group "
+        "are taken for its members");
+  const std::int64_t missing = job.ranks.front().world_size - std::ssize(job.ranks);
+  if (missing > 0)
+    job.lacks.push_back("the dumps of " + std::to_string(missing) + " of " +
+                        describeCount(job.ranks.front().world_size, "rank") +
+                        " are missing: open the folder that holds one of each");
+  if (job.ranks.size() > 1)
+    job.lacks.emplace_back(
+        "times of ranks are compared by the clocks of their machines; on several machines these "
+        "may differ");
+}
+
+std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {
+  std::vector<Dump> dumps;
+  for (const std::string& path : paths) {
+    if (isPickle(headOf(path))) refusePickle(path);
+    dumps.push_back(readDump(path));
+  }
+  completeGroups(dumps);
+  ProfiledJob job;
+  job.format = "PyTorch Flight Recorder";
+  job.standing = standingOf(dumps);
+  const std::int32_t world_size = worldSize(dumps);
+  for (const Dump& dump : dumps) {
+    ProfiledRank rank = dump.rank;
+    rank.world_size = world_size;
+    for (const DumpEntry& entry : dump.entries) rank.calls.push_back(entry.call);
+    if (dump.left_out > 0)
+      job.problems.push_back(rank.file + ": " + describeCount(dump.left_out, "call") +
+                             " cannot be read and left out");
+    job.ranks.push_back(std::move(rank));
+  }
+  checkOneJob(job);
+  if (std::ranges::all_of(job.ranks, [](const ProfiledRank& rank) { return rank.calls.empty(); }))
+    throw inputError(paths.front() + " holds no collective and no message");
+  sayLacks(job, dumps);
+  return sourceOf(std::move(job));
+}
+
+}  // namespace
+
+bool beginsAsFlightRecorder(std::span<const std::uint8_t> head) {
+  if (isPickle(head)) return true;
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  const std::size_t brace = text.find_first_not_of(" \t\r\n");
+  if (brace == std::string_view::npos || text[brace] != '{') return false;
+  const std::size_t quote = text.find_first_not_of(" \t\r\n", brace + 1);
+  if (quote == std::string_view::npos) return false;
+  for (const char* key : {"\"comm_lib_version\"", "\"nccl_version\"", "\"nccl_comm_state\"",
+                          "\"entries\"", "\"pg_config\"", "\"pg_status\"", "\"version\""})
+    if (text.substr(quote).starts_with(key)) return true;
+  return false;
+}
+
+// A link could lead anywhere.
+std::vector<std::string> filesOfFlightRecorder(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unreadable;
+    if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
+    const std::string path = at->path().string();
+    const std::string name = at->path().filename().string();
+    const bool numbered = !name.empty() && name.back() >= '0' && name.back() <= '9';
+    if (!path.ends_with(".json") && !numbered) continue;
+    if (beginsAsFlightRecorder(headOf(path))) found.push_back(path);
+  }
+  std::ranges::sort(found);
+  // A pickle beside the JSON that was made of it is passed over.
+  std::erase_if(found, [&](const std::string& path) {
+    return std::ranges::count(found, path + ".json") > 0;
+  });
+  return found;
+}
+
+std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path) {
+  return openDumps(fs::is_directory(path) ? filesOfFlightRecorder(path) : std::vector{path});
+}
+
+}  // namespace ringscope::traces

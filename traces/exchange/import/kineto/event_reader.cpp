@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/exchange/import/kineto/event_reader.h"
+
+#include <charconv>
+#include <fstream>
+
+#include "traces/exchange/import/kineto/part_builder.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/utf8.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// The latest time that a file may name, in the year 2096, and the longest event. Sums of a few of
+/// them fit 64 bits.
+constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000, kLongestNs = std::int64_t{1} << 53;
+
+/// Nanoseconds of a time in microseconds with up to three decimals, as Kineto writes it; a double
+/// would round times since 1970.
+std::optional<std::int64_t> nanoseconds(std::string_view text) {
+  std::int64_t whole = 0, thousandths = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+  if (error != std::errc() || whole < 0 || whole >= kMostNs / 1000) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(at - text.data()));
+  if (text.empty()) return whole * 1000;
+  if (text.front() != '.') return std::nullopt;
+  for (std::size_t digit = 1; digit <= 3; ++digit) {
+    const char c = digit < text.size() ? text[digit] : '0';
+    if (c < '0' || c > '9') return std::nullopt;
+    thousandths = thousandths * 10 + (c - '0');
+  }
+  return whole * 1000 + thousandths;
+}
+
+/// Takes in one file as nlohmann's parser reads it.
+class KinetoHandler {
+ public:
+  using Take = std::function<void(const KinetoEvent&)>;
+  explicit KinetoHandler(const Take& take) : take_(take) {}
+
+  // NOLINTBEGIN(readability-identifier-naming): the names by which nlohmann's parser calls them.
+  bool null() { return value(nullptr, "null"); }
+  bool boolean(bool v) { return value(v, ""); }
+  bool number_integer(std::int64_t v) { return value(v, std::to_string(v)); }
+  bool number_unsigned(std::uint64_t v) { return value(v, std::to_string(v)); }
+  bool number_float(double v, const std::string& text) { return value(v, text); }
+  bool string(std::string& v) { return value(v, v); }
+  bool binary(nlohmann::json::binary_t& /*v*/) { return true; }
+  bool start_object(std::size_t /*size*/) { return open(false); }
+  bool key(std::string& name) {
+    key_ = name;
+    if (part_) part_->key(name);
+    return true;
+  }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t /*size*/) { return open(true); }
+  bool end_array() { return close(); }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::json::exception& /*why*/) {
+    head.damage = "it is cut or no JSON at byte " + std::to_string(position);
+    return false;
+  }
+  // NOLINTEND(readability-identifier-naming)
+
+  KinetoHead head;
+
+ private:
+  /// Where a value is: the file is an object (1), traceEvents a list (2) of objects (3) whose
+  /// arguments are an object (4).
+  bool inEvent() const { return in_events_ && depth_ == 3; }
+  bool inHead() const { return depth_ == 1; }
+
+  bool open(bool is_list) {
+    constexpr int kMostDepth = 64;
+    if (++depth_ > kMostDepth) {
+      head.damage = "it is nested more than " + std::to_string(kMostDepth) + " levels deep";
+      return false;
+    }
+    if (part_) {
+      part_->open(is_list);
+    } else if (depth_ == 1 && is_list) {
+      head.damage = "it is a list, and no object with traceEvents";
+      return false;
+    } else if (depth_ == 2 && is_list && key_ == "traceEvents") {
+      in_events_ = true;
+    } else if (depth_ == 2 && !is_list && key_ == "distributedInfo") {
+      part_.emplace(PartBuilder::All{});
+    } else if (inEvent() && !is_list) {
+      event_ = KinetoEvent();
+      phase_.clear();
+      wrong_ = false;
+      duration_ns_ = 0;
+    } else if (in_events_ && depth_ == 4 && !is_list && key_ == "args") {
+      part_.emplace(PartBuilder::Arguments{});
+    }
+    return true;
+  }
+
+  bool close() {
+    if (part_ && part_->close()) {
+      (in_events_ ? event_.args : head.distributed) = part_->take();
+      part_.reset();
+    } else if (!part_ && inEvent()) {
+      finishEvent();
+    } else if (in_events_ && depth_ == 2) {
+      in_events_ = false;
+    }
+    --depth_;
+    return true;
+  }
+
+  bool value(nlohmann::json json, const std::string& text) {
+    if (part_)
+      part_->value(std::move(json));
+    else if (inEvent())
+      readField(json, text);
+    else if (inHead())
+      readHead(json);
+    return true;
+  }
+
+  void readHead(const nlohmann::json& json) {
+    if (key_ == "baseTimeNanoseconds" && json.is_number_unsigned() &&
+        json.get<std::uint64_t>() <= kMostNs)
+      head.base_ns = json.get<std::int64_t>();
+    if (key_ == "record_shapes" && json.is_number_integer())
+      head.has_shapes = json.get<std::int64_t>() != 0;
+  }
+
+  void readField(const nlohmann::json& json, const std::string& text) {
+    if (key_ == "ph" && json.is_string()) phase_ = text;
+    if (key_ == "name" && json.is_string()) event_.name = toPlainText(text, 256);
+    if (key_ == "cat" && json.is_string()) event_.category = toPlainText(text, 64);
+    if (key_ == "tid" && json.is_number_integer()) event_.thread = json.get<std::int64_t>();
+    if (key_ != "ts" && key_ != "dur") return;
+    const auto ns = json.is_number() ? nanoseconds(text) : std::nullopt;
+    wrong_ = wrong_ || !ns || (key_ == "dur" && *ns > kLongestNs);
+    (key_ == "ts" ? event_.begin_ns : duration_ns_) = ns.value_or(0);
+  }
+
+  void finishEvent() {
+    if (phase_ != "X") return;
+    ++head.events;
+    if (wrong_) {
+      ++head.left_out;
+      return;
+    }
+    event_.end_ns = event_.begin_ns + duration_ns_;
+    take_(event_);
+  }
+
+  const Take& take_;
+  int depth_ = 0;
+  bool in_events_ = false, wrong_ = false;
+  std::string key_, phase_;
+  std::int64_t duration_ns_ = 0;
+  KinetoEvent event_;
+  std::optional<PartBuilder> part_;  ///< of what is kept as a document, while it is read
+};
+
+}  // namespace
+
+std::optional<std::int64_t> KinetoEvent::number(const char* key) const {
+  const auto found = args.find(key);
+  if (found == args.end()) return std::nullopt;
+  if (found->is_number_unsigned() && found->get<std::uint64_t>() >> 62) return std::nullopt;
+  if (found->is_number_integer()) return found->get<std::int64_t>();
+  if (!found->is_string()) return std::nullopt;
+  const auto& text = found->get_ref<const std::string&>();
+  std::int64_t number = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && at == text.data() + text.size() ? std::optional(number)
+                                                                 : std::nullopt;
+}
+
+std::string KinetoEvent::text(const char* key) const {
+  const auto found = args.find(key);
+  return found != args.end() && found->is_string() ? toPlainText(found->get<std::string>(), 65'536)
+                                                   : "";
+}
+
+KinetoHead readKineto(const std::string& path,
+                      const std::function<void(const KinetoEvent&)>& take) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw inputError(path + ": cannot be read");
+  KinetoHandler handler(take);
+  nlohmann::json::sax_parse(in, &handler);
+  return std::move(handler.head);
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+
+#include "traces/exchange/import/format.h"
+#include "traces/exchange/import/kineto/rank_file.h"
+#include "traces/exchange/import/profile/job.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/storage/read_only.h"
+
+namespace ringscope::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRecorder =
+    "recording the job with ringscope.record(…) keeps them (traces/recorder)";
+
+void checkPlain(const std::string& path) {
+  if (path.ends_with(".gz") || headOf(path)[0] == 0x1f)
+    throw inputError(path + " is compressed, which this program does not read: gunzip it first");
+}
+
+/// Takes a file in; what is damaged is said.
+void addFile(ProfiledJob& job, RankFile file, bool alone) {
+  const KinetoHead& head = file.head;
+  if (!head.damage.empty())
+    job.problems.push_back(file.path + " could not be read to its end (" + head.damage + "); " +
+                           describeCount(static_cast<std::int64_t>(head.events), "event") +
+                           " before that were read");
+  if (head.left_out > 0)
+    job.problems.push_back(file.path + ": " +
+                           describeCount(static_cast<std::int64_t>(head.left_out), "event") +
+                           " with times that cannot be left out");
+  if (alone && file.rank.isNone() && head.distributed.empty()) file.rank = WorldRank::of(0);
+  if (file.rank.isNone() || file.rank.value() >= file.world_size)
+    throw inputError(file.path +
+                     " does not say which rank of how many it is of (distributedInfo): profile "
+                     "after init_process_group");
+  if (!head.damage.empty() && !head.base_ns) {
+    job.problems.push_back(file.path +
+                           " was cut before it says from when its times count "
+                           "(baseTimeNanoseconds), so none of its events can be placed");
+    file.postings.clear();
+    file.ranges.clear();
+    file.comms.clear();
+    file.operators.clear();
+    file.attention_kernels.clear();
+  }
+  job.ranks.push_back(profiledRank(std::move(file)));
+}
+
+/// What each file lacks, once.
+class Lacks {
+ public:
+  void look(const RankFile& file) {
+    shapes_ = shapes_ && (file.head.has_shapes || !file.comms.empty());
+    messages_ = messages_ || std::ranges::any_of(file.postings, [](const Seen& posting) {
+                  return posting.name == "send" || posting.name == "recv";
+                });
+    gloo_ = gloo_ || !file.ranges.empty();
+    groups_ = groups_ || file.groups.size() > 1;
+    kernels_ = kernels_ && (file.comms.empty() || !file.kernels.empty());
+    steps_ = steps_ && !file.steps.empty();
+  }
+
+  void say(ProfiledJob& job) const {
+    auto& lacks = job.lacks;
+    lacks.emplace_back(
+        std::string("a profile has no position ids, no values of tensors, no mask, no layers and "
+                    "no ring steps, so what views and rules read of these is unknown; ") +
+        kRecorder);
+    if (!shapes_)
+      lacks.emplace_back(std::string("shapes were not recorded, so sizes ") +
+                         (messages_ ? "and who sends to whom are unknown" : "are unknown") +
+                         "; torch.profiler.profile(…, record_shapes=True) records them");
+    if (gloo_ && groups_)
+      lacks.emplace_back(
+          "PyTorch's profiler does not name the process group of what Gloo carries out; it was "
+          "told from the ranks that did the same at the same time");
+    if (!kernels_)
+      lacks.emplace_back(
+          "kernels of collectives were not profiled, so only when they were asked for is known; "
+          "ProfilerActivity.CUDA records them");
+    if (!steps_)
+      lacks.emplace_back(
+          "training steps are not marked, so all is shown as one; a schedule and step() of "
+          "torch.profiler mark them");
+    sayOfRanks(job);
+  }
+
+ private:
+  static void sayOfRanks(ProfiledJob& job) {
+    const std::int64_t world = job.ranks.front().world_size;
+    const std::int64_t missing = world - std::ssize(job.ranks);
+    if (missing > 0)
+      job.lacks.push_back("the files of " + std::to_string(missing) + " of " +
+                          describeCount(world, "rank") +
+                          " are missing: open the folder that holds one of each");
+    if (world > 1)
+      job.lacks.emplace_back(
+          "times of ranks are compared by the clocks of their machines; on several machines these "
+          "may differ");
+  }
+
+  bool shapes_ = true, messages_ = false, gloo_ = false, groups_ = false, kernels_ = true,
+       steps_ = true;
+};
+
+std::shared_ptr<ChunkSource> openFiles(const std::vector<std::string>& paths) {
+  ProfiledJob job;
+  job.format = "PyTorch profiler";
+  Lacks lacks;
+  for (const std::string& path : paths) checkPlain(path);
+  for (const std::string& path : paths) {
+    RankFile file = readRankFile(path);
+    lacks.look(file);
+    addFile(job, std::move(file), paths.size() == 1);
+  }
+  checkOneJob(job);
+  if (std::ranges::all_of(job.ranks, [](const ProfiledRank& rank) {
+        return rank.calls.empty() && rank.stages.empty();
+      }))
+    throw inputError(
+        !job.problems.empty()
+            ? job.problems.front()
+            : paths.front() +
+                  ": holds no collective, no message, and no attention, embedding, loss or "
+                  "optimizer step of a PyTorch job");
+  lacks.say(job);
+  return sourceOf(std::move(job));
+}
+
+}  // namespace
+
+bool beginsAsKineto(std::span<const std::uint8_t> head) {
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  const bool compressed = head.size() > 1 && head[0] == 0x1f && head[1] == 0x8b;
+  const std::size_t brace = text.find_first_not_of(" \t\r\n");
+  return compressed || (brace != std::string_view::npos && text[brace] == '{' &&
+                        text.find("\"schemaVersion\"") != std::string_view::npos);
+}
+
+// A link could lead anywhere.
+std::vector<std::string> filesOfKineto(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unreadable;
+    if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
+    const std::string path = at->path().string();
+    const bool compressed = path.ends_with(".json.gz");
+    if (compressed || (path.ends_with(".json") && beginsAsKineto(headOf(path))))
+      found.push_back(path);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::shared_ptr<ChunkSource> openKineto(const std::string& path) {
+  return openFiles(fs::is_directory(path) ? filesOfKineto(path) : std::vector{path});
+}
+
+}  // namespace ringscope::traces

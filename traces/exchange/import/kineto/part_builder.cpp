@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/exchange/import/kineto/part_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace ringscope::traces {
+namespace {
+
+constexpr std::size_t kMostValues = 100'000;  // the ranks of some hundred groups
+constexpr std::size_t kMostText = 65'536;
+
+bool isRead(std::string_view argument) {
+  static constexpr std::array<std::string_view, 15> kRead = {
+      "Collective name",    "In msg nelems", "dtype",
+      "Process Group Name", "Group size",    "Process Group Ranks",
+      "Src Rank",           "Dst Rank",      "Seq",
+      "External id",        "stream",        "Concrete Inputs",
+      "Input Dims",         "Input type",    "Global rank start"};
+  return std::ranges::find(kRead, argument) != kRead.end();
+}
+
+}  // namespace
+
+void PartBuilder::key(const std::string& name) {
+  key_ = name;
+}
+
+void PartBuilder::value(nlohmann::json json) {
+  add(std::move(json));
+}
+
+void PartBuilder::open(bool is_list) {
+  open_.push_back(add(is_list ? nlohmann::json::array() : nlohmann::json::object()));
+}
+
+bool PartBuilder::close() {
+  open_.pop_back();
+  return open_.empty();
+}
+
+nlohmann::json* PartBuilder::add(nlohmann::json json) {
+  nlohmann::json* in = open_.back();
+  const bool too_long = json.is_string() && json.get_ref<const std::string&>().size() > kMostText;
+  if (!in || too_long || ++kept_ > kMostValues) return nullptr;
+  if (in->is_array()) {
+    in->push_back(std::move(json));
+    return &in->back();
+  }
+  if (only_arguments_ && open_.size() == 1 && !isRead(key_)) return nullptr;
+  return &((*in)[key_] = std::move(json));
+}
+
+}  // namespace ringscope::traces

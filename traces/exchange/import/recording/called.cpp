@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/exchange/import/recording/called.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+namespace ringscope::traces {
+namespace {
+
+/// Of flex_attention by what its mask function attends, of others by how they were called.
+AttendedMask maskOf(const Line& line) {
+  const Line flex = line.part("flex").part("mask");
+  const std::int64_t window = flex.whole("window", 0);
+  if (flex.text("kind") == name(MaskKind::kWindow) && window > 0)
+    return {MaskKind::kWindow, std::min(window, std::int64_t{1} << 30)};
+  if (line.flag("masked")) return {};
+  return {line.flag("causal") ? MaskKind::kCausal : MaskKind::kFull};
+}
+
+/// An annotation says no more than causal or not; what flex_attention within it attends beyond
+/// that.
+std::unordered_map<std::int64_t, AttendedMask> masksWithin(const RankLines& rank) {
+  std::unordered_map<std::int64_t, AttendedMask> masks;
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "block" || !line.has("flex")) continue;
+    const AttendedMask mask = maskOf(line);
+    if (mask.kind == MaskKind::kCausal || mask.kind == MaskKind::kFull) continue;
+    const auto [at, is_new] = masks.try_emplace(line.whole("call"), mask);
+    if (!is_new && at->second != mask) at->second = {};
+  }
+  return masks;
+}
+
+}  // namespace
+
+Called calledWith(const RankLines& rank) {
+  Called called;
+  const auto within = masksWithin(rank);
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "attention" || line.text("direction") != "forward") continue;
+    const auto found = within.find(line.whole("call"));
+    const AttendedMask mask = found != within.end() ? found->second : maskOf(line);
+    if (!called.any) called.mask = mask;
+    if (called.mask != mask) called.mask = {};
+    if (!called.first) called.first = line;
+    called.recomputed = called.recomputed || line.text("pass") == "recompute";
+    called.dropout = std::max(called.dropout, line.real("dropout").value_or(0));
+    called.any = true;
+    called.ring = called.ring || line.has("ring");
+    called.annotated = called.annotated || line.text("operator") == "annotated";
+  }
+  return called;
+}
+
+}  // namespace ringscope::traces

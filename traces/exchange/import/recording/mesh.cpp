@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+
+#include "traces/exchange/import/recording/job.h"
+#include "traces/format/trace/admission.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// Where a rank is: its index on each axis of the mesh.
+struct Seat {
+  WorldRank rank;
+  std::vector<std::size_t> at;
+};
+
+/// The ranks of nested lists; false where they are no mesh of ranks.
+bool collect(const nlohmann::json& ranks, std::vector<std::size_t>& at, std::vector<Seat>& seats) {
+  if (ranks.is_number_integer()) {
+    const auto rank = ranks.get<std::int64_t>();
+    if (rank < 0 || rank >= kMaxRanks || seats.size() >= kMaxRanks) return false;
+    seats.push_back({WorldRank::of(rank), at});
+    return true;
+  }
+  if (!ranks.is_array() || ranks.empty() || at.size() >= 8) return false;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    at.push_back(i);
+    if (!collect(ranks[i], at, seats)) return false;
+    at.pop_back();
+  }
+  return true;
+}
+
+enum class Axis { kDp, kTp, kCp };
+
+/// By what was given to context_parallel, and by the usual name of tensor parallelism.
+std::vector<Axis> axesOf(const Line& mesh, std::size_t dimensions) {
+  const auto names = mesh.texts("axes"), cp = mesh.texts("cp_axes");
+  std::vector<Axis> axes(dimensions, names.empty() ? Axis::kCp : Axis::kDp);
+  for (std::size_t i = 0; i < names.size() && i < dimensions; ++i)
+    if (std::ranges::find(cp, names[i]) != cp.end())
+      axes[i] = Axis::kCp;
+    else if (names[i] == "tp")
+      axes[i] = Axis::kTp;
+  return axes;
+}
+
+/// Ranks whose indices agree on every axis but those that `shared` names.
+void addGroups(RecordedJob& job, const std::vector<Seat>& seats, const std::vector<Axis>& axes,
+               GroupAxis kind, const std::function<bool(Axis)>& shared) {
+  std::map<std::vector<std::size_t>, std::vector<WorldRank>> members;
+  for (const Seat& seat : seats) {
+    std::vector<std::size_t> fixed;
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      if (!shared(axes[i])) fixed.push_back(seat.at[i]);
+    members[fixed].push_back(seat.rank);
+  }
+  for (auto& [fixed, ranks] : members)
+    job.groups.push_back({GroupId::of(job.groups.size()), kind, std::move(ranks)});
+}
+
+std::int32_t sizeOf(const RecordedJob& job, GroupAxis axis) {
+  const auto found = std::ranges::find(job.groups, axis, &GroupRecord::axis);
+  return found == job.groups.end() ? 1 : static_cast<std::int32_t>(found->members.size());
+}
+
+bool isUniform(const std::vector<Seat>& seats) {
+  return !seats.empty() && std::ranges::all_of(seats, [&](const Seat& seat) {
+    return seat.at.size() == seats.front().at.size();
+  });
+}
+
+struct Mesh {
+  std::vector<Seat> seats;
+  std::vector<Axis> axes;
+};
+
+/// The mesh whose axis was given to context_parallel.
+Mesh recordedMesh(const RankLines& rank) {
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "mesh" || !line.has("ranks")) continue;
+    std::vector<std::size_t> at;
+    Mesh mesh;
+    const nlohmann::json all = line.json();
+    if (!collect(all["ranks"], at, mesh.seats) || !isUniform(mesh.seats)) continue;
+    mesh.axes = axesOf(line, mesh.seats.front().at.size());
+    return mesh;
+  }
+  return {};
+}
+
+/// With whom a rank shares its sequence: as its annotated buffers say, else as its attention does.
+std::vector<WorldRank> cpMembers(const RankLines& rank) {
+  for (const char* kind : {"buffer", "attention"})
+    for (const Line& line : rank.lines) {
+      if (line.kind() != kind) continue;
+      auto members =
+          rank.membersOf(line.has("ring") ? line.part("ring").text("group") : line.text("group"));
+      if (!members.empty()) return members;
+    }
+  return {};
+}
+
+/// Of a job without such a mesh: cp is what its process groups say, all else is dp.
+Mesh meshOfGroups(const RecordedJob& job) {
+  std::set<std::vector<WorldRank>> groups;
+  for (const RankLines& rank : job.ranks)
+    if (auto members = cpMembers(rank); !members.empty()) groups.insert(std::move(members));
+  Mesh mesh{{}, {Axis::kDp, Axis::kCp}};
+  std::size_t replica = 0;
+  for (const auto& members : groups) {
+    if (members.size() != groups.begin()->size()) return {};
+    for (std::size_t seat = 0; seat < members.size(); ++seat)
+      mesh.seats.push_back({members[seat], {replica, seat}});
+    ++replica;
+  }
+  return mesh;
+}
+
+/// Whether each of its ranks is there once, and no other.
+bool isSound(const Mesh& mesh) {
+  std::set<WorldRank> ranks;
+  for (const Seat& seat : mesh.seats) ranks.insert(seat.rank);
+  return !ranks.empty() && ranks.size() == mesh.seats.size() && ranks.begin()->exists() &&
+         ranks.rbegin()->value() < kMaxRanks;
+}
+
+}  // namespace
+
+void addMesh(RecordedJob& job) {
+  Mesh mesh = recordedMesh(job.ranks.front());
+  if (mesh.seats.empty()) mesh = meshOfGroups(job);
+  if (!isSound(mesh)) {
+    job.problems.emplace_back(
+        "no mesh was recorded, so which ranks share a sequence is not known: context_parallel was "
+        "not entered while the recorder ran, and ringscope.buffer() and ringscope.attention() "
+        "named no groups that fit together");
+    return;
+  }
+  const auto& [seats, axes] = mesh;
+  addGroups(job, seats, axes, GroupAxis::kWorld, [](Axis) { return true; });
+  addGroups(job, seats, axes, GroupAxis::kDp, [](Axis axis) { return axis == Axis::kDp; });
+  addGroups(job, seats, axes, GroupAxis::kTp, [](Axis axis) { return axis == Axis::kTp; });
+  addGroups(job, seats, axes, GroupAxis::kCp, [](Axis axis) { return axis == Axis::kCp; });
+  addGroups(job, seats, axes, GroupAxis::kDpCp, [](Axis axis) { return axis != Axis::kTp; });
+  job.run.dp = sizeOf(job, GroupAxis::kDp);
+  job.run.tp = sizeOf(job, GroupAxis::kTp);
+  job.run.cp = sizeOf(job, GroupAxis::kCp);
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "traces/exchange/import/recording/called.h"
+#include "traces/exchange/import/recording/job.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/schema/declared.h"
+#include "traces/format/schema/framework.h"
+#include "traces/format/trace/ending.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// The numbers of a training step, as the first rank that logged them did; the norm is what
+/// clip_grad_norm_ returned where none was logged.
+void addSteps(RecordedJob& job) {
+  std::map<std::int32_t, nlohmann::json> steps;
+  for (const RankLines& rank : job.ranks)
+    for (const Line& line : rank.lines) {
+      if (line.kind() != "log" && line.kind() != "clip") continue;
+      const std::int32_t step = line.place(Direction::kForward).train_step;
+      if (line.kind() == "log") {
+        const nlohmann::json logged = line.part("values").json();
+        for (const auto& [name, value] : logged.items())
+          if (value.is_number()) steps[step].emplace(name, value);
+      }
+      if (line.kind() == "clip" && line.real("norm") && line.real("norm_type") == 2)
+        steps[step].emplace("grad_norm", *line.real("norm"));
+    }
+  for (auto& [step, numbers] : steps) {
+    numbers["step"] = step;
+    job.notes.push_back({"step." + std::to_string(step), numbers.dump()});
+  }
+}
+
+void addFramework(RecordedJob& job) {
+  Framework framework = Framework::kPyTorch;
+  for (const Line& line : job.ranks.front().lines)
+    if (line.kind() == "model" && line.text("library") == "transformers")
+      framework = Framework::kTransformers;
+  job.notes.push_back({kFrameworkNote, nlohmann::json(name(framework)).dump()});
+}
+
+Ending endingOf(const RankLines& rank) {
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "end") continue;
+    if (line.text("why") == "finished") return {HowEnded::kFinished, ""};
+    const std::string why = "rank " + toString(rank.rank) + ": " + line.text("why");
+    return {line.text("why").starts_with("failed") ? HowEnded::kFailed : HowEnded::kStopped, why};
+  }
+  return {HowEnded::kCut, "rank " + toString(rank.rank) + " wrote no last line"};
+}
+
+/// Tensors of all ranks without values, by the recorder's reason; null where a rank did not write
+/// its last line, which counts them.
+nlohmann::json leftOut(const RecordedJob& job) {
+  std::map<std::string, std::int64_t> counts;
+  for (const RankLines& rank : job.ranks) {
+    const auto end = std::ranges::find(rank.lines, "end", &Line::kind);
+    if (end == rank.lines.end()) return nullptr;
+    for (const char* reason : {"policy", "budget"})
+      counts[reason] += end->part("left_out").whole(reason, 0);
+  }
+  return counts;
+}
+
+/// How the recorder was asked to record, by its first rank.
+void addRecorder(RecordedJob& job) {
+  nlohmann::json asked = nlohmann::json::object();
+  for (const Line& line : job.ranks.front().lines)
+    if (line.kind() == "options") asked = line.json();
+  asked.erase("line");
+  asked["left_out"] = leftOut(job);
+  const Called called = calledWith(job.ranks.front());
+  asked["attention"] = called.annotated ? "annotated" : called.ring ? "ring" : "whole";
+  job.notes.push_back({kRecorderNote, asked.dump()});
+}
+
+/// Values for which the recorder had no room.
+void addLeftOut(RecordedJob& job, const RankLines& rank) {
+  for (const Line& line : rank.lines)
+    if (line.kind() == "end" && line.part("left_out").whole("budget", 0) > 0)
+      job.problems.push_back("rank " + toString(rank.rank) + ": the values of " +
+                             describeCount(line.part("left_out").whole("budget"), "tensor") +
+                             " did not fit into the recorder's budget_bytes");
+}
+
+}  // namespace
+
+void addNotes(RecordedJob& job) {
+  addSteps(job);
+  addFramework(job);
+  addRecorder(job);
+  if (job.declared) {
+    nlohmann::json declared = job.declared->json();
+    declared.erase("line");
+    job.notes.push_back({kDeclaredNote, declared.dump()});
+  }
+  Ending worst{HowEnded::kFinished, ""};
+  for (const RankLines& rank : job.ranks) {
+    const Ending ending = endingOf(rank);
+    if (ending.how > worst.how) worst = ending;
+    addLeftOut(job, rank);
+    for (const Line& line : rank.lines)
+      if (line.kind() == "trouble" || line.kind() == "limit" || line.kind() == "full")
+        job.problems.push_back("rank " + toString(rank.rank) + ": " +
+                               (line.kind() == "trouble"
+                                    ? line.text("where") + ": " + line.text("error")
+                                : line.kind() == "limit" ? line.text("why")
+                                                         : "the recorder's budget was used up"));
+  }
+  job.notes.push_back({kEndedNote, endedNote(worst)});
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "traces/exchange/import/recording/called.h"
+#include "traces/exchange/import/recording/job.h"
+
+namespace ringscope::traces {
+namespace {
+
+std::optional<Line> firstOf(const RankLines& rank, const char* kind) {
+  const auto found = std::ranges::find(rank.lines, kind, &Line::kind);
+  return found == rank.lines.end() ? std::nullopt : std::optional(*found);
+}
+
+/// The function by which flex_attention changes scores; empty: none does.
+std::string scoreFunction(const RankLines& rank) {
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "attention" && line.kind() != "block") continue;
+    if (std::string name = line.part("flex").text("score"); !name.empty()) return name;
+  }
+  return "";
+}
+
+/// Whether a rank's tokens are those that a balance deals it.
+bool isDealt(Balance balance, const std::vector<TokenRun>& runs, std::int64_t seat,
+             std::int64_t ranks, std::int64_t length) {
+  const std::int64_t chunk = length / (2 * ranks);
+  if (chunk == 0 || length % (2 * ranks) != 0) return false;
+  const TokenRun head{chunk * seat, chunk * (seat + 1)},
+      tail{length - head.end, length - head.begin};
+  switch (balance) {
+    case Balance::kNone:
+      return runs == std::vector<TokenRun>{{2 * head.begin, 2 * head.end}};
+    case Balance::kHeadTail:
+      return runs == (head.end == tail.begin ? std::vector<TokenRun>{{head.begin, tail.end}}
+                                             : std::vector{head, tail});
+    default:
+      break;
+  }
+  std::int64_t next = seat;  // striped: one token of every so many
+  for (const TokenRun& run : runs) {
+    if (run.begin != next || run.end != next + 1) return false;
+    next += ranks;
+  }
+  return std::ssize(runs) == length / ranks;
+}
+
+/// Of a job that cut its own batch: the balance by which all its ranks' tokens were dealt.
+std::optional<Balance> balanceOfTokens(const RecordedJob& job) {
+  if (job.shards.empty()) return std::nullopt;
+  const ShardRecord& first = job.shards.front();
+  const auto dim = static_cast<std::size_t>(first.seq_dim);
+  if (dim >= first.full_shape.size()) return std::nullopt;
+  const auto is = [&](Balance balance) {
+    for (const GroupRecord& group : job.groups) {
+      if (group.axis != GroupAxis::kCp) continue;
+      const std::int64_t ranks = std::ssize(group.members);
+      for (std::int64_t seat = 0; seat < ranks; ++seat) {
+        const auto* own = job.shard(first.buffer, first.train_step,
+                                    group.members[static_cast<std::size_t>(seat)]);
+        if (own && !isDealt(balance, own->global_from_local, seat, ranks, first.full_shape[dim]))
+          return false;
+      }
+    }
+    return true;
+  };
+  for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
+    if (is(balance)) return balance;
+  return std::nullopt;
+}
+
+Balance balanceOf(const RecordedJob& job, const RankLines& rank, const Called& called) {
+  if (called.annotated) return balanceOfTokens(job).value_or(Balance::kNone);
+  const auto buffer = firstOf(rank, "buffer");
+  const std::string by = buffer ? buffer->text("balance") : "";
+  if (by.find("PerDocument") != std::string::npos) return Balance::kPerDocument;
+  const bool balanced = called.first && called.first->part("ring").flag("load_balance");
+  return by.find("HeadTail") != std::string::npos || balanced ? Balance::kHeadTail : Balance::kNone;
+}
+
+Rotate rotateOf(const Called& called) {
+  const std::string rotate = called.first ? called.first->part("ring").text("rotate") : "";
+  return findByName<Rotate>(rotate).value_or(Rotate::kAllGather);
+}
+
+/// The type that attention computes in; by the first q that was recorded.
+DType typeOf(const RankLines& rank) {
+  for (const Line& line : rank.lines)
+    if (line.kind() == "tensor" && line.text("what") == "q")
+      if (const auto type = findByName<DType>(line.text("dtype"))) return *type;
+  return DType::kFloat32;
+}
+
+/// The whole sequence's: of a ring by what its ranks attend, else by the buffers that were cut.
+std::int64_t sequenceLength(const RecordedJob& job, const Called& called, std::int64_t rows) {
+  if (called.ring) return rows * job.run.cp;
+  if (job.shards.empty() || !job.shards.front().sharded) return rows;
+  const ShardRecord& ids = job.shards.front();
+  const auto dim = static_cast<std::size_t>(ids.seq_dim);
+  const bool of_rows = dim < ids.full_shape.size() && ids.local_shape[dim] == rows;
+  return of_rows ? ids.full_shape[dim] : rows;
+}
+
+void readSizes(RecordedJob& job, const RankLines& rank, const Called& called) {
+  RunSpec& run = job.run;
+  if (const auto model = firstOf(rank, "model")) {
+    const Line config = model->part("config");
+    run.model.name = model->text("of");
+    run.model.layers = std::min<std::int64_t>(model->whole("layers", 0), 4096);
+    run.model.hidden_size = config.whole("hidden_size", 0);
+    run.model.vocab_size = config.whole("vocab_size", 0);
+  }
+  if (!called.first) return;
+  const auto q = called.first->wholes("q_shape"), k = called.first->wholes("k_shape");
+  if (q.size() != 4 || k.size() != 4) return;
+  const auto times = [](std::int64_t extent, std::int64_t ranks) {
+    return std::min(extent, std::int64_t{1} << 40) * ranks;
+  };
+  run.model.heads = times(q[1], run.tp);
+  run.model.kv_heads = times(k[1], run.tp);
+  run.model.head_dim = q[3];
+  run.batch = times(q[0], run.dp);
+  run.seq_len = sequenceLength(job, called, times(q[2], 1));
+}
+
+void readMachine(RunSpec& run, const RankLines& rank) {
+  const auto machine = firstOf(rank, "job");
+  if (!machine) return;
+  run.transport = machine->text("backend").find("nccl") != std::string::npos ? TransportKind::kNccl
+                                                                             : TransportKind::kGloo;
+  run.device = machine->text("device") == "cuda" ? Device::kCuda : Device::kCpu;
+  run.cores =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(machine->whole("cores", 0), 0, 4096));
+}
+
+/// The dimension of a buffer's sequence: of token ids and what has their shape the one whose extent
+/// attention has as its rows. Where that is not to be told, the one that was cut.
+std::int32_t sequenceDim(const ShardRecord& ids, const ShardRecord& buffer, const Called& called) {
+  const auto q = called.first ? called.first->wholes("q_shape") : std::vector<std::int64_t>();
+  const auto& shape = ids.local_shape;
+  if (q.size() != 4 || shape.size() != 2 || buffer.local_shape != shape || q[0] == q[2])
+    return buffer.seq_dim;
+  if (shape[0] == q[0] && shape[1] == q[2]) return 1;
+  return shape[0] == q[2] && shape[1] == q[0] ? 0 : buffer.seq_dim;
+}
+
+IntentRecord intentOf(const RecordedJob& job, const Line& declared, const Called& called) {
+  IntentRecord meant;
+  meant.mask = called.mask.kind.value_or(MaskKind::kCausal);
+  meant.window = called.mask.window;
+  if (const auto mask = findByName<MaskKind>(declared.text("mask"))) {
+    meant.mask = *mask;
+    meant.window =
+        *mask == MaskKind::kWindow
+            ? std::clamp<std::int64_t>(declared.whole("window", 1), 1, std::int64_t{1} << 30)
+            : 0;
+  }
+  meant.balance = job.run.balance.value_or(Balance::kNone);
+  if (const auto balance = findByName<Balance>(declared.text("balance"))) meant.balance = *balance;
+  if (const auto rule = findByName<PositionRule>(declared.text("positions")))
+    meant.positions = *rule;
+  if (const auto loss = findByName<LossReduction>(declared.text("loss"))) meant.loss = *loss;
+  for (const ShardRecord& shard : job.shards)
+    if (shard.rank == job.shards.front().rank && shard.train_step == job.shards.front().train_step)
+      meant.buffers.push_back({shard.buffer, sequenceDim(job.shards.front(), shard, called)});
+  return meant;
+}
+
+/// What was cut along another dimension than its sequence has no tokens of its own.
+void forgetTokens(RecordedJob& job, const Called& called) {
+  for (ShardRecord& shard : job.shards)
+    if (shard.sharded && sequenceDim(job.shards.front(), shard, called) != shard.seq_dim)
+      shard.global_from_local.clear();
+}
+
+/// Where the job declared no mask, a window that its model's configuration has for all layers is
+/// what was meant, if it leaves anything of the sequence out.
+std::optional<Line> declaredBy(const RankLines& rank, std::int64_t sequence) {
+  auto declared = firstOf(rank, "declared");
+  const auto model = firstOf(rank, "model");
+  const std::int64_t window = model ? model->part("config").whole("sliding_window", 0) : 0;
+  if ((declared && declared->has("mask")) || window <= 0 || window >= sequence) return declared;
+  nlohmann::json meant = declared ? declared->json() : nlohmann::json::object();
+  meant["mask"] = name(MaskKind::kWindow);
+  meant["window"] = window;
+  return Line(meant);
+}
+
+}  // namespace
+
+void addRun(RecordedJob& job) {
+  const RankLines& rank = job.ranks.front();
+  const Called called = calledWith(rank);
+  if (!called.ring)
+    job.problems.emplace_back(
+        "no attention of PyTorch's ring was recorded and none was annotated "
+        "(ringscope.attention()), so how attention was shared is not known; the strategy that is "
+        "shown is a default");
+  RunSpec& run = job.run;
+  run.command = Command::kImport;
+  run.launch = Launch::kEnv;
+  run.capture = "imported";
+  run.recompute = called.recomputed;
+  run.dropout = called.dropout;
+  run.rotate = rotateOf(called);
+  for (const Line& line : rank.lines)
+    if (line.kind() == "attention_end")
+      run.strategy = findByName<Strategy>(line.text("strategy")).value_or(run.strategy);
+  run.balance = balanceOf(job, rank, called);
+  run.dtype = typeOf(rank);
+  run.mask = called.mask.kind.value_or(MaskKind::kCausal);
+  if (run.mask == MaskKind::kWindow) run.window = called.mask.window;
+  readSizes(job, rank, called);
+  job.declared = declaredBy(rank, run.seq_len);
+  readMachine(run, rank);
+  std::int32_t steps = 0;
+  for (const Line& line : rank.lines)
+    if (line.kind() == "step")
+      steps = std::max(steps, line.place(Direction::kForward).train_step + 1);
+  run.steps = steps;
+  if (const auto optimizer = firstOf(rank, "optimizer")) {
+    run.lr = optimizer->real("lr").value_or(0);
+    run.weight_decay = optimizer->real("weight_decay").value_or(0);
+  }
+  const auto clip = firstOf(rank, "clip");
+  run.max_norm = clip ? clip->real("max_norm").value_or(0) : 0;
+  const Line meant = job.declared.value_or(Line(nlohmann::json::object()));
+  if (const std::string score = scoreFunction(rank); !score.empty())
+    job.problems.push_back("flex_attention changes scores by a function (" + score +
+                           "), of which no numbers are recorded, so what attention should be "
+                           "cannot be computed and nothing is judged by what the job declared");
+  else if (called.mask.kind || meant.has("mask"))
+    job.intents.push_back(intentOf(job, meant, called));
+  forgetTokens(job, called);
+  for (const ShardRecord& shard : job.shards)
+    if (shard.rank == rank.rank && shard.train_step == job.shards.front().train_step)
+      run.buffers.push_back({shard.buffer, shard.seq_dim, false});
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "traces/exchange/import/recording/job.h"
+
+namespace ringscope::traces {
+
+BufferNames::BufferNames(const RankLines& rank) {
+  std::set<std::string> own;
+  for (const Line& line : rank.lines)
+    if (line.kind() == "buffer") own.insert(line.text("name"));
+  const auto rename = [&](const std::string& from, const char* to) {
+    if (!from.empty() && !own.contains(to)) known_.try_emplace(from, to);
+  };
+  std::optional<std::string> tokens;  // the parameter of the first embedding, which is of tokens
+  for (const Line& line : rank.lines) {
+    if (line.kind() == "embedding") {
+      if (!tokens) tokens = line.text("parameter");
+      if (line.text("parameter") == *tokens) rename(line.text("buffer"), "input_ids");
+    }
+    if (line.kind() == "loss") rename(line.text("target_buffer"), "labels");
+    if (line.kind() == "given") rename(line.text("buffer"), "position_ids");
+  }
+}
+
+std::string BufferNames::nameOf(const Line& buffer) const {
+  const std::string own = buffer.text("name");
+  if (const auto known = known_.find(own); known != known_.end()) return known->second;
+  return own.empty() ? "buffer" + std::to_string(buffer.whole("index", 0)) : own;
+}
+
+namespace {
+
+ShardRecord shardOf(const Line& line, WorldRank rank, const BufferNames& names) {
+  ShardRecord shard;
+  shard.buffer = names.nameOf(line);
+  shard.train_step = line.place(Direction::kForward).train_step;
+  shard.rank = rank;
+  shard.seq_dim =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(line.whole("seq_dim", 0), 0, 15));
+  shard.full_shape = line.wholes("full_shape");
+  shard.local_shape = line.wholes("local_shape");
+  for (const auto& [begin, end] : line.pairs("tokens"))
+    shard.global_from_local.push_back({begin, end});
+  return shard;
+}
+
+}  // namespace
+
+bool RecordedJob::addShard(ShardRecord added) {
+  if (shard(added.buffer, added.train_step, added.rank)) return false;
+  shards_of_[{added.train_step, added.rank}].push_back(shards.size());
+  shards.push_back(std::move(added));
+  return true;
+}
+
+const std::vector<std::size_t>& RecordedJob::shardsOf(std::int32_t train_step,
+                                                      WorldRank rank) const {
+  static const std::vector<std::size_t> kNone;
+  const auto found = shards_of_.find({train_step, rank});
+  return found == shards_of_.end() ? kNone : found->second;
+}
+
+const ShardRecord* RecordedJob::shard(const std::string& buffer, std::int32_t train_step,
+                                      WorldRank rank) const {
+  for (const std::size_t at : shardsOf(train_step, rank))
+    if (shards[at].buffer == buffer) return &shards[at];
+  return nullptr;
+}
+
+const ShardRecord* RecordedJob::tokens(std::int32_t train_step, WorldRank rank) const {
+  if (const ShardRecord* ids = shard("input_ids", train_step, rank)) return ids;
+  for (const std::size_t at : shardsOf(train_step, rank))
+    if (!shards[at].global_from_local.empty()) return &shards[at];
+  return nullptr;
+}
+
+void addShards(RecordedJob& job) {
+  constexpr std::size_t kMostBuffers = 256;  // of a batch; each is compared with the others
+  for (const RankLines& rank : job.ranks) {
+    const BufferNames names(rank);
+    bool has_more = false;
+    for (const Line& line : rank.lines) {
+      if (line.kind() != "buffer") continue;
+      ShardRecord shard = shardOf(line, rank.rank, names);
+      if (job.shardsOf(shard.train_step, rank.rank).size() < kMostBuffers)
+        job.addShard(std::move(shard));
+      else
+        has_more = true;
+    }
+    if (has_more)
+      job.problems.push_back("rank " + toString(rank.rank) + " cut more than " +
+                             std::to_string(kMostBuffers) +
+                             " buffers in a training step; the others are left out");
+  }
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "traces/exchange/import/format.h"
+#include "traces/format/core/error.h"
+#include "traces/format/storage/read_only.h"
+
+namespace ringscope::traces {
+namespace {
+
+constexpr Format kFormats[] = {
+    {"RingScope traces (.rscope)", beginsAsRscope, openRscope},
+    {"recorded PyTorch jobs (a folder)", nullptr, openRecording, filesOfRecording},
+    {"JSON of PyTorch's profiler (a file, or a folder with one of each rank)", beginsAsKineto,
+     openKineto, filesOfKineto},
+    {"dumps of PyTorch's Flight Recorder as JSON (a file, or a folder with one of each rank)",
+     beginsAsFlightRecorder, openFlightRecorder, filesOfFlightRecorder},
+};
+
+[[noreturn]] void refuse(const std::string& why) {
+  std::string names;
+  for (const Format& format : kFormats)
+    names += (names.empty() ? "" : ", ") + std::string(format.name);
+  throw inputError(why + "; what can be opened: " + names);
+}
+
+}  // namespace
+
+std::span<const Format> formats() {
+  return kFormats;
+}
+
+std::shared_ptr<ChunkSource> openSource(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (!fs::exists(status)) throw inputError(path + ": no such file");
+  if (fs::is_directory(status)) {
+    for (const Format& format : kFormats)
+      if (format.files && !format.files(path).empty()) return format.open(path);
+    refuse(path + " is a folder, not a trace");
+  }
+  if (!fs::is_regular_file(status)) refuse(path + " is not a plain file, so not a trace");
+  if (fs::file_size(path, error) == 0)
+    throw inputError(path + " is empty: nothing was written to it before its recording ended");
+  const auto head = headOf(path);
+  for (const Format& format : kFormats)
+    if (format.begins && format.begins(head)) return format.open(path);
+  refuse(path + " is not a RingScope trace");
+}
+
+std::uint64_t sizeOfRecording(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<std::string> files;
+  if (!fs::is_directory(path, error))
+    files.push_back(path);
+  else
+    for (const Format& format : kFormats)  // as openSource() chooses
+      if (files.empty() && format.files) files = format.files(path);
+  std::uint64_t bytes = 0;
+  for (const std::string& file : files)
+    if (const auto size = fs::file_size(file, error); !error) bytes += size;
+  return bytes;
+}
+
+}  // namespace ringscope::traces

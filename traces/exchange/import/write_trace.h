@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "traces/exchange/import/redaction.h"
+
+namespace ringscope::traces {
+
+/// Opens a recording of any format and writes it as a .rscope file, which appears when it is whole.
+/// Returns what could not be read and is left out. `without`: what may not be shared; what was
+/// sealed never is. Throws inputError.
+std::vector<std::string> writeTrace(const std::string& recording, const std::string& output,
+                                    const Redaction& without = {});
+
+}  // namespace ringscope::traces

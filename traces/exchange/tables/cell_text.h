@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <iterator>
+
+#include "traces/exchange/tables/column.h"
+
+namespace ringscope::traces {
+
+/// A cell for people and for CSV: reals in the shortest digits that are read as the same number;
+/// `none` where there is nothing.
+inline std::string textOf(const Cell& cell, const char* none) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
+  if (const auto* name = std::get_if<const char*>(&cell)) return *name;
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  const auto* real = std::get_if<double>(&cell);
+  if (!real) return none;
+  char digits[40];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), *real);
+  return {std::begin(digits), end.ptr};
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/format/core/resources.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "traces/format/core/error.h"
+
+namespace ringscope::traces {
+
+namespace fs = std::filesystem;
+
+std::string executableFolder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::current_path().string() : self.parent_path().string();
+}
+
+std::string programBeside(const std::string& name) {
+  const std::string path = executableFolder() + "/" + name;
+  return fs::is_regular_file(path) ? path : "";
+}
+
+std::string resourcePath(const std::string& relative) {
+  if (const char* folder = std::getenv("RINGSCOPE_RESOURCES")) {
+    const fs::path path = fs::path(folder) / relative;
+    if (fs::exists(path)) return path.string();
+  }
+  const fs::path start = executableFolder();
+  for (fs::path folder = start; !folder.empty(); folder = folder.parent_path()) {
+    for (const char* place : {"resources", "share/ringscope"}) {
+      const fs::path path = folder / place / relative;
+      if (fs::exists(path)) return path.string();
+    }
+    if (folder == folder.root_path()) break;
+  }
+  throw inputError("the resource " + relative + " was not found above " + start.string() +
+                   "; set RINGSCOPE_RESOURCES to the folder that holds it");
+}
+
+}  // namespace ringscope::traces

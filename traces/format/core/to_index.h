@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ringscope::traces {
+
+/// Returns a recorded index, which is known not to be negative, as an index into a container.
+constexpr std::size_t toIndex(std::int64_t index) {
+  return static_cast<std::size_t>(index);
+}
+
+}  // namespace ringscope::traces

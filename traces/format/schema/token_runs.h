@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "traces/format/schema/records.h"
+
+namespace ringscope::traces {
+
+/// The run that holds a token, of ascending ones that do not overlap; null when none does.
+inline const TokenRun* runWith(const std::vector<TokenRun>& runs, TokenIndex token) {
+  const auto after = std::ranges::upper_bound(runs, token.value(), {}, &TokenRun::begin);
+  if (after == runs.begin()) return nullptr;
+  const TokenRun& run = *(after - 1);
+  return token.value() < run.end ? &run : nullptr;
+}
+
+/// The same tokens as ascending runs that neither overlap nor touch.
+inline std::vector<TokenRun> joinedRuns(std::vector<TokenRun> runs) {
+  std::ranges::sort(runs, {}, &TokenRun::begin);
+  std::vector<TokenRun> joined;
+  for (const TokenRun& run : runs)
+    if (!joined.empty() && run.begin <= joined.back().end)
+      joined.back().end = std::max(joined.back().end, run.end);
+    else
+      joined.push_back(run);
+  return joined;
+}
+
+/// The ascending runs of these numbers, in any order and as often as they come.
+inline std::vector<TokenRun> runsOf(const std::vector<std::int64_t>& numbers) {
+  std::vector<TokenRun> runs;
+  runs.reserve(numbers.size());
+  for (const std::int64_t number : numbers) runs.push_back({number, number + 1});
+  return joinedRuns(std::move(runs));
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/format/core/mutex.h"
+#include "traces/format/recording/chunk_sink.h"
+#include "traces/format/storage/recording_lock.h"
+#include "traces/format/storage/sqlite.h"
+
+namespace ringscope::traces {
+
+/// When an older trace at the same path goes.
+enum class ReplaceTrace {
+  kAtOnce,
+  kWhenTheRunIsUnderWay,  ///< not before the first event; a run that fails earlier leaves it alone
+};
+
+/// What becomes of a file that is not closed.
+enum class UnclosedTrace {
+  kIsKept,    ///< a kill loses at most what came after the last flush()
+  kIsNoTrace  ///< whoever writes it discards it; so it is quicker to write, and synced by close()
+};
+
+/// Writes chunks into a .rscope file. While the run lasts the file is in WAL mode and committed at
+/// every flush() and in between, so a kill loses at most what came after the last one, and a full
+/// disk what did not fit; close() merges the small chunks of events and memory, adds summaries of
+/// events and leaves a single file.
+/// seal() may be called from any thread; the rest belongs to the recorder.
+class SqliteSink : public ChunkSink {
+ public:
+  /// Throws inputError when the path cannot be written, holds a file that is not a trace, or one
+  /// that another run records into. Nobody else takes the file until it is closed.
+  explicit SqliteSink(const std::string& path, ReplaceTrace when = ReplaceTrace::kAtOnce,
+                      UnclosedTrace unclosed = UnclosedTrace::kIsKept);
+  ~SqliteSink() override;
+
+  void write(const Chunk& chunk) override;
+  void flush() override;
+  void close() override;
+
+  /// Puts a JSON document where the doctor and the verifier cannot read it.
+  void seal(const std::string& json);
+
+ private:
+  void create() RINGSCOPE_REQUIRES(mutex_);
+  void makeTables() RINGSCOPE_REQUIRES(mutex_);
+  void beginRun() RINGSCOPE_REQUIRES(mutex_);
+  void insert(const Chunk& chunk) RINGSCOPE_REQUIRES(mutex_);
+  void insertRow(const Chunk& chunk) RINGSCOPE_REQUIRES(mutex_);
+  void insertSealed(const std::string& json) RINGSCOPE_REQUIRES(mutex_);
+  void leaveOneFile() RINGSCOPE_REQUIRES(mutex_);
+  void rollBack() RINGSCOPE_REQUIRES(mutex_);
+  void mergeSmallChunks() RINGSCOPE_REQUIRES(mutex_);
+  void begin() RINGSCOPE_REQUIRES(mutex_);
+  void commit() RINGSCOPE_REQUIRES(mutex_);
+  void mergeSmallChunks(ChunkKind kind) RINGSCOPE_REQUIRES(mutex_);
+  void insertLast(std::vector<Chunk> chunks) RINGSCOPE_REQUIRES(mutex_);
+
+  const std::string path_;
+  const UnclosedTrace unclosed_;
+  Mutex mutex_;
+  /// Of the file at the path; outlives the database, which is closed before it is let go.
+  std::optional<RecordingLock> lock_ RINGSCOPE_GUARDED_BY(mutex_);
+  /// Null until the run is under way, and once closed.
+  std::unique_ptr<Database> db_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::vector<Chunk> held_ RINGSCOPE_GUARDED_BY(mutex_);  // until then
+  std::vector<std::string> held_seals_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::unique_ptr<Statement> insert_ RINGSCOPE_GUARDED_BY(mutex_);
+  bool in_transaction_ RINGSCOPE_GUARDED_BY(mutex_) = false;
+  std::size_t transaction_bytes_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace ringscope::traces

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/format/trace/ending.h"
+
+#include <optional>
+
+#include "traces/format/core/utf8.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// Nothing where the note does not say how.
+std::optional<Ending> parsed(const nlohmann::json& note) {
+  const auto text = [&](const char* key) {
+    const auto found = note.is_object() ? note.find(key) : note.end();
+    return found != note.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const auto how = findByName<HowEnded>(text("how"));
+  if (!how) return std::nullopt;
+  return Ending{*how, toPlainText(text("reason"))};
+}
+
+}  // namespace
+
+Ending endingOf(const Trace& trace) {
+  Ending worst;
+  if (!trace.end()) worst = {HowEnded::kCut, "it was killed or is still going on"};
+  for (const nlohmann::json* note : trace.notes(kEndedNote))
+    if (const auto ending = parsed(*note); ending && ending->how >= worst.how) worst = *ending;
+  return worst;
+}
+
+std::string describe(const Ending& ending) {
+  const std::string reason = ending.reason.empty() ? "" : ": " + ending.reason;
+  switch (ending.how) {
+    case HowEnded::kFinished:
+      return "the run finished";
+    case HowEnded::kStopped:
+      return "the run was stopped";
+    case HowEnded::kCut:
+      return "the recording was cut" + reason;
+    case HowEnded::kFailed:
+      return "the run failed" + reason;
+    case HowEnded::kCount:
+      break;
+  }
+  return "";
+}
+
+std::string endedNote(const Ending& ending) {
+  return nlohmann::json({{"how", name(ending.how)}, {"reason", ending.reason}}).dump();
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+
+#include "traces/format/schema/place.h"
+
+namespace ringscope::traces {
+
+/// The first and the last place of a training step, as Trace::eventsAt takes them.
+inline Place firstPlaceOf(std::int32_t train_step) {
+  return {train_step, Layer::none(), Direction::kForward, RingStep::none()};
+}
+inline Place lastPlaceOf(std::int32_t train_step) {
+  // Backward visits layers in reverse, and what is outside of them last.
+  return {train_step, Layer::none(), Direction::kBackward,
+          RingStep::of(std::numeric_limits<RingStep::Value>::max())};
+}
+
+}  // namespace ringscope::traces
