@@ -32,20 +32,8 @@ for file in $(grep -oE 'engine/[a-z_/]+\.cpp' engine/ranks.cmake); do
   hits=$(grep -nE '^#include [<"](ATen|torch|c10)' "$file" "${file%.cpp}.h")
   [ -z "$hits" ] || complain "a part of the engine that needs no LibTorch includes it: $hits"
 done
-# Folders of the engine include only folders of lower floors.
-hits=$(grep -rnE '^#include "' engine --include='*.h' --include='*.cpp' --include='*.cu' | awk '
-  function folder(path) { sub("/[^/]*$", "", path); sub("^engine/", "", path); return path }
-  FILENAME == "engine/FLOORS" { if ($0 !~ /^#/ && NF) floor[$1] = ++floors; next }
-  {
-    split($0, part, ":"); split($0, quoted, "\"")
-    from = folder(part[1]); header = quoted[2]
-    if (header ~ /^traces\//) next
-    to = header ~ /^engine\// ? folder(header) : ""
-    if (!(from in floor)) print from " has no floor in engine/FLOORS"
-    else if (!(to in floor)) print part[1] ":" part[2] " includes " header ", which has no floor"
-    else if (floor[to] > floor[from]) print part[1] ":" part[2] " includes upwards: " header
-  }' engine/FLOORS - | sort -u)
-[ -z "$hits" ] || complain "engine/FLOORS is not kept:"$'\n'"$hits"
+# Folders include only folders of lower floors.
+hits=$(python3 tests/architecture/floors.py . --self-test) || complain "FLOORS is not kept:"$'\n'"$hits"
 # Files of at most 300 lines, functions of at most 60; a catalogue is a table and no function to read.
 hits=$(find engine viz traces app tests -path traces/analysis/mistakes/catalogue -prune -o \
   \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 | xargs -0 awk '
