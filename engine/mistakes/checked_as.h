@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/mistakes/seams.h"
-#include "traces/analysis/mistakes/needs.h"
+#include "traces/analysis/mistakes/needs/needs.h"
 
 namespace ringscope::engine {
 

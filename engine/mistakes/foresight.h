@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/mistakes/seams.h"
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 
 namespace ringscope::engine {
 

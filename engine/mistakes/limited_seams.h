@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/mistakes/seams.h"
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 
 namespace ringscope::engine {
 

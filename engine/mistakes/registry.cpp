@@ -5,7 +5,7 @@
 #include <random>
 
 #include "engine/mistakes/limited_seams.h"
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/format/core/error.h"
 

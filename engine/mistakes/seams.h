@@ -19,7 +19,7 @@
 #include "engine/plan.h"
 #include "engine/transport/group.h"
 #include "engine/transport/rotation.h"
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/format/schema/run_rules.h"
 
 namespace ringscope::engine {

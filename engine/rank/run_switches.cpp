@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/format/core/error.h"
 
 namespace ringscope::engine {

@@ -8,7 +8,7 @@
 #include "tests/engine/injected_runs.h"
 #include "tests/engine/named_in_recording.h"
 #include "tests/support/campaign.h"
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/analysis/verify/recompute/loss.h"
 
 namespace ringscope::engine {

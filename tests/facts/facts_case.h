@@ -11,7 +11,7 @@
 #include "tests/facts/numbers.h"
 #include "tests/facts/plan_oracle.h"
 #include "tests/support/files.h"
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::facts {

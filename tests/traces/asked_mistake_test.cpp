@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/format/schema/run_spec.h"
 
 namespace ringscope::traces {

@@ -21,7 +21,7 @@ import ringscope  # noqa: E402
 from ringscope._recording import Recording, _checked  # noqa: E402
 
 GUIDES = os.path.join(PACKAGE, "guides")
-WORKED = os.path.join(GUIDES, "why_my_loss_differs.md")
+WORKED = os.path.join(ROOT, "docs", "tutorials", "find-a-mistake-in-your-own-job.md")
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/analysis/mistakes/needs.h"
+#include "traces/analysis/mistakes/needs/needs.h"
 
 namespace ringscope::traces {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/analysis/mistakes/needs.h"
-#include "traces/analysis/mistakes/settings_of_runs.h"
+#include "traces/analysis/mistakes/needs/needs.h"
+#include "traces/analysis/mistakes/needs/settings_of_runs.h"
 
 // What mistakes need of masks, balances, lengths, sequences and buffers.
 namespace ringscope::traces::needs {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/analysis/mistakes/needs.h"
+#include "traces/analysis/mistakes/needs/needs.h"
 
-#include "traces/analysis/mistakes/settings_of_runs.h"
+#include "traces/analysis/mistakes/needs/settings_of_runs.h"
 
 namespace ringscope::traces {
 

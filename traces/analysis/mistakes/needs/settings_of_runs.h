@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "traces/analysis/mistakes/asked_mistake.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/format/schema/run_rules.h"
 
 // What needs.cpp and needs_of_data.cpp ask of a run.
