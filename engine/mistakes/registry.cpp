@@ -5,8 +5,8 @@
 #include <random>
 
 #include "engine/mistakes/limited_seams.h"
-#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/format/core/error.h"
 
 namespace ringscope::engine {

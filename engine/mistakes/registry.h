@@ -34,9 +34,9 @@ const InjectableMistake& injectableMistake(const std::string& id);
 /// run's seed: "nan_from_one_rank" becomes "nan_from_one_rank:rank=1,layer=0". Throws as `inject`.
 std::string placed(const std::string& asked, const traces::RunSpec& run);
 /// `asked` is an id, or an id with where alone it is made
-/// (traces/analysis/mistakes/needs/asked_mistake.h). Throws usageError where that is no place, or the
-/// mistake cannot be limited so; a run without such a rank, layer or step is refused by the seams'
-/// checks.
+/// (traces/analysis/mistakes/needs/asked_mistake.h). Throws usageError where that is no place, or
+/// the mistake cannot be limited so; a run without such a rank, layer or step is refused by the
+/// seams' checks.
 void inject(const std::string& asked, Seams& seams);
 
 }  // namespace ringscope::engine

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/injected.h"
 
-#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/format/core/json.h"
 
 namespace ringscope::viz {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/analysis/mistakes/run_with_mistakes.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/json.h"
