@@ -221,8 +221,11 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   options.transport = config.transport;
   options.device = config.device;
   options.timeout = config.timeout;
+  if (options.memory && !config.fromEnvironment()) outcome.peak_bytes.resize(ranks);
   auto body = [&](RankContext& context) {
     runRank(context, setup, shards, outcome);
+    if (!outcome.peak_bytes.empty())  // before anything after the attention is held
+      outcome.peak_bytes[context.rank().index()] = options.memory->peak(context.worldRank()).bytes;
     reportUnseenMistakes(context, recorder, outcome);
     if (config.fromEnvironment()) collect(context, shards, outcome);
   };
@@ -239,9 +242,6 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   if (const auto& parts = shards[kSinkGradient]; parts.front().defined())
     outcome.tensors[kSinkGradient] = at::stack(parts).sum(0).to(input.sinks.scalar_type());
   outcome.blocks = mergedBlocks(setup, declared, padding);
-  if (!options.memory || config.fromEnvironment()) return outcome;
-  for (const WorldRank rank : options.mesh.ranks())
-    outcome.peak_bytes.push_back(options.memory->peak(rank).bytes);
   return outcome;
 }
 
