@@ -104,7 +104,7 @@ TEST_F(StepEndsTest, AWrongGradientOfTheSecondDpRankIsSeen) {
   EXPECT_GT(diff.ratio_by_rank[1], 1);
 }
 
-TEST_F(StepEndsTest, WhatCancelsBetweenRanksMayBeOffByTheRoundingOfItsPartialSums) {
+TEST_F(StepEndsTest, PartialSumsThatCancelWidenTheLimit) {
   const double off = 0x1p-24 * 1000;  // one rounding of a partial sum
   for (RankStep& step : ranks)
     for (auto& of_dp_rank : step.gradients)
