@@ -131,8 +131,7 @@ class Comparison {
     const int ulysses = alone ? 1 : traces::ulyssesSize(run);
     if (alone || ulysses > 1) layout = layout.joined(ulysses);
     const GroupRank rank = alone ? GroupRank::of(0) : HybridPlace::of(at.cpRank(), ulysses).in_ring;
-    const bool as_forward =
-        direction == Direction::kForward || alone || run.strategy == traces::Strategy::kAllGather;
+    const bool as_forward = direction == Direction::kForward || alone || !traces::hasRingHops(run);
     RingSchedule schedule = as_forward ? ringSchedule(layout, inputs.mask, rank)
                                        : ringBackwardSchedule(layout, inputs.mask, rank, run.order);
     at.place.layer = traces::Layer::of(asked_.layer.value_or(0));
@@ -147,8 +146,7 @@ class Comparison {
     const auto hops = [](const RingSchedule& s) {
       return std::ranges::count_if(s.stages, &RingStage::forwards_kv);
     };
-    const bool sends_less =
-        planned_.run.strategy != traces::Strategy::kAllGather && hops(before) != hops(after);
+    const bool sends_less = traces::hasRingHops(planned_.run) && hops(before) != hops(after);
     return sends_less || attendedKeys(before) != attendedKeys(after);
   }
 

@@ -70,7 +70,7 @@ const Need kSquareMesh = {
     [](RunSpec& run) {
       run.cp = run.dp = 2;
       run.batch = 2;
-      run.strategy = Strategy::kRing;
+      run.strategy = RunSpec().strategy;
       if (run.mask == MaskKind::kDocuments) run.mask = MaskKind::kCausal;
     }};
 
@@ -115,10 +115,9 @@ const Need kMergedBlocks = {
     },
     "changes nothing where a rank attends all keys of a query in one piece",
     "several ranks and --strategy ring or all_gather", takeRing};
-const Need kHops = {
-    [](Run run, Asked) { return ringsOver(run, 2) && run.strategy != Strategy::kAllGather; },
-    "changes nothing where no block hops from rank to rank", "several ranks and --strategy ring",
-    takeRing};
+const Need kHops = {[](Run run, Asked) { return ringsOver(run, 2) && hasRingHops(run); },
+                    "changes nothing where no block hops from rank to rank",
+                    "several ranks and --strategy ring", takeRing};
 const Need kSingleHops = {
     [](Run run, Asked) { return run.rotate != Rotate::kAllGather; },
     "changes nothing where no block hops from rank to rank, because all are gathered at once",
@@ -181,7 +180,7 @@ const Need kRingOrGather = {[](Run run, Asked) { return !sharesHeads(run); },
                             "leaves sequences whole, which Ulysses ranks take for a part: the run "
                             "would end at once over shapes that do not fit",
                             "--strategy ring or all_gather",
-                            [](RunSpec& run) { run.strategy = Strategy::kRing; }};
+                            [](RunSpec& run) { run.strategy = RunSpec().strategy; }};
 
 }  // namespace needs
 }  // namespace ringscope::traces

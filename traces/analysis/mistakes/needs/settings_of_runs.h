@@ -35,7 +35,7 @@ inline bool sharesHeads(Run run) {
 
 inline void takeRing(RunSpec& run) {
   run.cp = std::max(run.cp, 2);
-  run.strategy = Strategy::kRing;
+  run.strategy = RunSpec().strategy;
   run.ulysses = 0;
 }
 
