@@ -67,14 +67,46 @@ TEST(QueryCommandTest, WhatCannotBeAskedIsOneSentence) {
   expectOneSentence(query("PRAGMA user_version"), "the query cannot be run");
   expectOneSentence(query("SELECT x FROM events"), "no such column: x");
   expectOneSentence(query("SELECT 1; SELECT 2"), "a query is one SELECT");
-  expectOneSentence(query("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
-                          "SELECT count(*) FROM n",
-                          "--json --seconds 0.1"),
-                    "took longer than it may");
   expectOneSentence(ringscope("query " + kSample), "--named NAME");
   expectOneSentence(ringscope("query " + kSample + " --named nothing"), "no named query 'nothing'");
   expectOneSentence(ringscope("query /nothing/there 'SELECT 1'"), "/nothing/there");
   expectOneSentence(ringscope("query"), "TRACE");
+}
+
+/// A query without an end.
+const std::string kEndless =
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT ";
+
+TEST(QueryCommandTest, AQueryWithoutAnEndIsEndedAndPrintsItsRows) {
+  const auto timed = query(kEndless + "count(*) FROM n", "--json --timeout 0.1");
+  EXPECT_EQ(timed.code, 2);
+  EXPECT_EQ(json::parse(timed.out), json::array());
+  EXPECT_NE(timed.err.find("ended after 100 ms"), std::string::npos) << timed.err;
+  EXPECT_NE(timed.err.find("--timeout"), std::string::npos) << timed.err;
+  const auto old_name = query(kEndless + "count(*) FROM n", "--seconds 0.1");
+  EXPECT_EQ(old_name.code, 2) << "scripts use this name";
+  const auto many = query(kEndless + "x FROM n", "--json --max-rows 3");
+  EXPECT_EQ(many.code, 2);
+  EXPECT_EQ(json::parse(many.out).size(), 3U);
+  EXPECT_NE(many.err.find("more than 3 rows"), std::string::npos) << many.err;
+  EXPECT_NE(many.err.find("--max-rows"), std::string::npos) << many.err;
+}
+
+TEST(QueryCommandTest, AsManyRowsAsAllowedAreNoError) {
+  const auto three =
+      query("SELECT * FROM (SELECT 1 UNION SELECT 2 UNION SELECT 3)", "--max-rows 3");
+  EXPECT_EQ(three.code, 0) << three.err;
+  EXPECT_EQ(three.err, "");
+}
+
+TEST(QueryCommandTest, CtrlCEndsAQueryWithItsRows) {
+  const std::string sql = kEndless + "x FROM n WHERE x < 4 OR x > 1000000000000";
+  const auto stopped = test::runProgram("timeout", "--preserve-status --signal=INT 1 " +
+                                                       std::string(test::kProgram) + " query " +
+                                                       kSample + " \"" + sql + "\" --csv");
+  EXPECT_EQ(stopped.code, 2);
+  EXPECT_EQ(stopped.out, "x\r\n1\r\n2\r\n3\r\n");
+  EXPECT_NE(stopped.err.find("the query was stopped"), std::string::npos) << stopped.err;
 }
 
 TEST(ExportCommandTest, EveryFormatIsWrittenAndCounted) {

@@ -22,17 +22,20 @@ namespace {
 using Rows = std::vector<std::string>;
 
 /// Each row as "a|b|c", with · for nothing.
-Rows ask(const Trace& trace, const std::string& sql, std::chrono::milliseconds most = kQueryTime) {
+Rows ask(const Trace& trace, const std::string& sql, const QueryBounds& bounds = {},
+         QueryEnd expected = QueryEnd::kAllRows) {
   Rows rows;
-  runQuery(trace, sql,
-           {[](const std::vector<std::string>&) {},
-            [&](std::span<const Cell> cells) {
-              std::string row;
-              for (const Cell& cell : cells) row += (row.empty() ? "" : "|") + textOf(cell, "·");
-              rows.push_back(row);
-              return true;
-            }},
-           most);
+  const QueryEnd end = runQuery(trace, sql,
+                                {[](const std::vector<std::string>&) {},
+                                 [&](std::span<const Cell> cells) {
+                                   std::string row;
+                                   for (const Cell& cell : cells)
+                                     row += (row.empty() ? "" : "|") + textOf(cell, "·");
+                                   rows.push_back(row);
+                                   return true;
+                                 }},
+                                bounds);
+  EXPECT_EQ(end, expected) << sql;
   return rows;
 }
 
@@ -221,11 +224,20 @@ TEST(SqlTest, WhatIsNoSelectOverTheTablesIsRefused) {
 
 TEST(SqlTest, WhatTakesTooLongOrTooMuchIsRefused) {
   const auto trace = test::traceOf(kTwoRanks);
+  const std::string endless =
+      "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT ";
+  const QueryBounds soon{.time = std::chrono::milliseconds(50)};
+  EXPECT_EQ(ask(*trace, endless + "count(*) FROM n", soon, QueryEnd::kTimeBound), Rows());
+  EXPECT_EQ(ask(*trace,
+                "SELECT count(*) FROM events a, events b, events c, events d, events e, "
+                "events f, events g, events h, events i, events j, events k",
+                soon, QueryEnd::kTimeBound),
+            Rows());
+  EXPECT_EQ(ask(*trace, endless + "x FROM n", {.rows = 2}, QueryEnd::kRowBound), (Rows{"1", "2"}));
   EXPECT_ERROR(ask(*trace,
-                   "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
-                   "SELECT count(*) FROM n",
-                   std::chrono::milliseconds(50)),
-               ErrorCode::kUsage, "took longer than it may");
+                   "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT "
+                   "400) SELECT json_group_array(printf('%.*c', 8000000, 'x')) FROM n"),
+               ErrorCode::kUsage, "");
   EXPECT_ERROR(ask(*trace,
                    "SELECT replace(printf('%.*c', 100000, 'x'), 'x', "
                    "printf('%.*c', 1000, 'x'))"),

@@ -104,6 +104,17 @@ TEST_F(QueryViewTest, AQueryThatTakesLongIsStoppedByTheButton) {
   EXPECT_TRUE(says("running")) << "it can be run again";
 }
 
+TEST_F(QueryViewTest, ALongQuerySaysHowFarItIsAndEscEndsIt) {
+  ASSERT_TRUE(hasRows());
+  write("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n");
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return view->accessibleDescription().startsWith("running: 0 rows after "); }, 5000))
+      << view->accessibleDescription().toStdString();
+  EXPECT_TRUE(view->accessibleDescription().endsWith("Esc cancels"));
+  QTest::keyClick(table, Qt::Key_Escape);
+  EXPECT_TRUE(says("stopped"));
+}
+
 TEST_F(QueryViewTest, RowsAreCopiedAsATable) {
   ASSERT_TRUE(hasRows());
   write("SELECT 5 AS five, 'x' AS letter");

@@ -58,18 +58,26 @@ std::vector<Question> questionsAt(const Place& place) {
 }
 
 QueryAnswer ask(const std::string& path, const std::string& sql, std::size_t most,
-                const std::function<bool()>& stopped) {
+                const std::function<bool(std::size_t rows)>& stopped) {
   QueryAnswer answer;
   try {
     const auto trace = traces::openTrace(path);
-    traces::runQuery(*trace, sql,
-                     {[&](const std::vector<std::string>& columns) { answer.columns = columns; },
-                      [&](std::span<const Cell> cells) {
-                        answer.has_more = answer.rows.size() == most;
-                        if (!answer.has_more) answer.rows.emplace_back(cells.begin(), cells.end());
-                        return !answer.has_more && !stopped();
-                      },
-                      stopped});
+    const traces::QueryBounds bounds{.rows = static_cast<std::int64_t>(most)};
+    const traces::QueryEnd end = traces::runQuery(
+        *trace, sql,
+        {[&](const std::vector<std::string>& columns) { answer.columns = columns; },
+         [&](std::span<const Cell> cells) {
+           answer.rows.emplace_back(cells.begin(), cells.end());
+           return true;
+         },
+         [&] { return stopped(answer.rows.size()); }},
+        bounds);
+    answer.has_more = end == traces::QueryEnd::kRowBound;
+    if (end == traces::QueryEnd::kTimeBound)
+      answer.ended_by =
+          "ended after " +
+          traces::describeSeconds(std::chrono::duration<double>(bounds.time).count()) +
+          "; ask for less, for example with LIMIT";
   } catch (const Error& error) {
     answer = {};
     answer.problem = error.what();
@@ -101,7 +109,8 @@ std::string describe(const QueryAnswer& answer) {
   const auto rows = static_cast<std::int64_t>(answer.rows.size());
   if (answer.has_more)
     return "the first " + traces::describeCount(rows, "row") + "; there are more";
-  return rows == 0 ? "no rows" : traces::describeCount(rows, "row");
+  const std::string count = rows == 0 ? "no rows" : traces::describeCount(rows, "row");
+  return answer.ended_by.empty() ? count : count + ", " + answer.ended_by;
 }
 
 std::string asTable(const QueryAnswer& answer) {

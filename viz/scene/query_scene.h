@@ -27,13 +27,15 @@ struct QueryAnswer {
   std::vector<std::string> columns;
   std::vector<std::vector<traces::Cell>> rows;
   bool has_more = false;  ///< more rows than were taken
+  std::string ended_by;   ///< the bound that ended it before its last row; empty: none
   std::string problem;    ///< why there is nothing; empty: there is an answer
 };
 
 /// Opens the recording at `path` and asks it, on whatever thread. Takes at most `most` rows.
-/// `stopped` is asked often. What goes wrong becomes the answer's problem.
+/// `stopped` is asked often, with the number of rows so far. What goes wrong becomes the answer's
+/// problem.
 QueryAnswer ask(const std::string& path, const std::string& sql, std::size_t most,
-                const std::function<bool()>& stopped);
+                const std::function<bool(std::size_t rows)>& stopped);
 
 /// Where a row leads, by its columns train_step, layer, direction, stage and rank; the rest stays
 /// as it is in `from`. nullopt: it has none of them.

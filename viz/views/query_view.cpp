@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QApplication>
 #include <QClipboard>
+#include <QElapsedTimer>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
@@ -8,7 +9,10 @@
 #include <QPushButton>
 #include <QStyledItemDelegate>
 #include <QTableView>
+#include <QTimer>
+#include <atomic>
 
+#include "traces/format/core/prose.h"
 #include "viz/models/query_model.h"
 #include "viz/session/background.h"
 #include "viz/views/choice.h"
@@ -59,6 +63,9 @@ class QueryView : public View {
               none.problem = problem.toStdString();
               show(std::move(none));
             });
+    progress_.setInterval(500);
+    connect(&progress_, &QTimer::timeout, this, [this] { tellProgress(); });
+    table_->installEventFilter(this);
     setFocusProxy(table_);
   }
 
@@ -92,8 +99,13 @@ class QueryView : public View {
     painter.fillRect(page, theme_->background);
   }
   bool eventFilter(QObject* of, QEvent* event) override {
-    if (of != sql_ || event->type() != QEvent::KeyPress) return View::eventFilter(of, event);
+    if (event->type() != QEvent::KeyPress) return View::eventFilter(of, event);
     const auto* key = static_cast<QKeyEvent*>(event);
+    if (key->key() == Qt::Key_Escape && running_) {
+      stop();
+      return true;
+    }
+    if (of != sql_) return View::eventFilter(of, event);
     const bool enter = key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;
     if (!enter || !(key->modifiers() & Qt::ControlModifier)) return false;
     run();
@@ -164,12 +176,27 @@ class QueryView : public View {
     running_ = true;
     run_->setText("Cancel");
     tell("running");
+    since_asked_.start();
+    rows_ = std::make_shared<std::atomic<std::size_t>>(0);
+    progress_.start();
     background_.request(
         "query",
-        [path = asked_.toStdString(), sql = sql.toStdString()](const std::stop_token& stop) {
-          return ask(path, sql, kMostRows, [stop] { return stop.stop_requested(); });
+        [path = asked_.toStdString(), sql = sql.toStdString(),
+         so_far = rows_](const std::stop_token& stop) {
+          return ask(path, sql, kMostRows, [stop, so_far](std::size_t rows) {
+            *so_far = rows;
+            return stop.stop_requested();
+          });
         },
         [this](const QueryAnswer& answer) { show(answer); });
+  }
+  /// A query that takes longer says how far it is.
+  void tellProgress() {
+    tell(QString("running: %1 after %2; Esc cancels")
+             .arg(QString::fromStdString(
+                      traces::describeCount(static_cast<std::int64_t>(*rows_), "row")),
+                  QString::fromStdString(traces::describeSeconds(
+                      static_cast<double>(since_asked_.elapsed()) / 1000))));
   }
   void stop() {
     background_.cancel("query");
@@ -178,6 +205,7 @@ class QueryView : public View {
   }
   void show(QueryAnswer answer) {
     running_ = false;
+    progress_.stop();
     run_->setText("Ask");
     tell(QString::fromStdString(viz::describe(answer)));
     {
@@ -217,6 +245,9 @@ class QueryView : public View {
   QString chosen_;   // SQL of the question that was chosen
   QString written_;  // by the user, or kept because a row of it was gone to; empty: chosen_ holds
   bool running_ = false;
+  std::shared_ptr<std::atomic<std::size_t>> rows_;  // of the query that is running
+  QElapsedTimer since_asked_;
+  QTimer progress_;
   Background background_;
 };
 

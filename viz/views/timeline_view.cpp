@@ -14,7 +14,8 @@
 namespace ringscope::viz {
 
 TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
-    : View(viewing, "Timeline: a lane a rank, from the whole run to nanoseconds", parent) {
+    : View(viewing, "Timeline: a lane a rank, from the whole run to nanoseconds", parent),
+      throttle_(this, viewing.session, [this] { guard([this] { makeChart(); }); }) {
   setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   makeAxes();

@@ -119,7 +119,7 @@ class TimelineView : public View {
   Cursor account_of_;
   std::uint64_t account_version_ = 0;
   bool fits_step_ = true;  // nobody has zoomed since F
-  LiveThrottle throttle_{this, viewing_.session, [this] { makeChart(); }};
+  LiveThrottle throttle_;
   QTimer reading_;
   ClockReplay replay_;
   RecordedStep devices_of_, account_step_;         // of which the box's devices and the account are

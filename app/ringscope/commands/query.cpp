@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/sql/query.h"
 
+#include <unistd.h>
+
+#include <csignal>
 #include <iostream>
+#include <limits>
 
 #include "app/command_line/command.h"
 #include "app/command_line/table_printer.h"
@@ -9,6 +13,7 @@
 #include "traces/analysis/sql/named_queries.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::app {
 namespace {
@@ -17,6 +22,39 @@ struct Options {
   std::string trace, sql, named;
   bool json = false, csv = false, list = false;
   double seconds = 60;
+  std::int64_t most_rows = traces::QueryBounds().rows;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Shows on a terminal how far a query is while it gives no rows, twice a second.
+class Progress {
+ public:
+  void row() {
+    ++rows_;
+    clear();
+    shown_ = Clock::now();
+  }
+  void show() {
+    if (!on_terminal_ || Clock::now() - shown_ < std::chrono::milliseconds(500)) return;
+    shown_ = Clock::now();
+    const double seconds = std::chrono::duration<double>(shown_ - began_).count();
+    std::cerr << "\r" << traces::describeCount(rows_, "row") << " after "
+              << traces::describeSeconds(seconds) << ", Ctrl-C ends the query " << std::flush;
+    is_shown_ = true;
+  }
+  void clear() {
+    if (is_shown_) std::cerr << "\r\x1b[K" << std::flush;
+    is_shown_ = false;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const bool on_terminal_ = isatty(STDERR_FILENO) != 0;
+  const Clock::time_point began_ = Clock::now();
+  Clock::time_point shown_ = began_;
+  std::int64_t rows_ = 0;
+  bool is_shown_ = false;
 };
 
 std::string sqlOf(const Options& o) {
@@ -25,10 +63,10 @@ std::string sqlOf(const Options& o) {
   return o.named.empty() ? o.sql : traces::namedQuery(o.named).sql;
 }
 
-void run(const Options& o) {
+int run(const Options& o) {
   if (o.list) {
     std::cout << traces::describeTables();
-    return;
+    return kSuccess;
   }
   if (o.trace.empty()) throw usageError("TRACE is required");
   const std::string sql = sqlOf(o);
@@ -37,21 +75,35 @@ void run(const Options& o) {
                                         : o.csv ? TableForm::kCsv
                                                 : TableForm::kText,
                                         std::cout);
-  const std::chrono::milliseconds most(static_cast<std::int64_t>(o.seconds * 1000));
-  traces::runQuery(*trace, sql,
-                   {[&](const std::vector<std::string>& columns) { printer->begin(columns); },
-                    [&](std::span<const traces::Cell> cells) {
-                      printer->row(cells);
-                      return std::cout.good();
-                    }},
-                   most);
-  printer->end();
+  const traces::QueryBounds bounds{
+      std::chrono::milliseconds(static_cast<std::int64_t>(o.seconds * 1000)), o.most_rows};
+  Progress progress;
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  const traces::QueryEnd end =
+      traces::runQuery(*trace, sql,
+                       {[&](const std::vector<std::string>& columns) { printer->begin(columns); },
+                        [&](std::span<const traces::Cell> cells) {
+                          progress.row();
+                          printer->row(cells);
+                          return std::cout.good();
+                        },
+                        [&] {
+                          progress.show();
+                          return interrupted != 0;
+                        }},
+                       bounds);
+  progress.clear();
+  printer->end();  // what has come is printed whole, whatever ended the query
+  std::cout.flush();
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
+  const std::string why = traces::describe(end, bounds);
+  if (!why.empty()) throw usageError(why);
+  return kSuccess;
 }
 
 }  // namespace
 
-void defineQuery(CLI::App& command, int&) {
+void defineQuery(CLI::App& command, int& exit_code) {
   auto o = std::make_shared<Options>();
   command.add_option("TRACE", o->trace, "A recording of any format that info can open");
   auto* sql = command.add_option(
@@ -60,10 +112,16 @@ void defineQuery(CLI::App& command, int&) {
   command.add_flag("--list", o->list, "Print the tables with their columns, and the named queries");
   auto* json = command.add_flag("--json", o->json, "Print a list of objects, one a row");
   command.add_flag("--csv", o->csv, "Print as CSV (RFC 4180)")->excludes(json);
-  command.add_option("--seconds", o->seconds, "How long it may take at most")
+  command
+      .add_option("--timeout,--seconds", o->seconds,
+                  "Seconds after which the query is ended; the rows that have come are printed")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
-  command.callback([=] { run(*o); });
+  command.add_option("--max-rows", o->most_rows, "Rows after which the query is ended")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("INT")
+      ->capture_default_str();
+  command.callback([=, &exit_code] { exit_code = run(*o); });
 }
 
 }  // namespace ringscope::app

@@ -5,6 +5,7 @@
 
 #include "traces/analysis/sql/guard.h"
 #include "traces/analysis/sql/module.h"
+#include "traces/format/core/prose.h"
 #include "traces/format/core/utf8.h"
 
 namespace ringscope::traces {
@@ -48,7 +49,8 @@ class Connection {
     sqlite3_progress_handler(db, kOperations, isOver, &patience_);
   }
 
-  void run(const QueriedTrace& traced, const std::string& sql, const QueryTaker& taker) {
+  QueryEnd run(const QueriedTrace& traced, const std::string& sql, const QueryTaker& taker,
+               std::int64_t most_rows) {
     queried_.traced = &traced;
     sqlite3_stmt* raw = nullptr;
     const char* rest = nullptr;
@@ -61,16 +63,23 @@ class Connection {
       throw usageError("a query is one SELECT");
     checkOnlyOne(std::string(rest, sql.data() + sql.size()));
     taker.columns(columnsOf(raw));
-    takeRows(raw, taker.row);
+    return takeRows(raw, taker.row, most_rows);
   }
 
  private:
+  /// The end that SQLite was interrupted for. Throws what else is wrong.
+  QueryEnd whyEnded() const {
+    if (patience_.isStopped()) return QueryEnd::kStopped;
+    if (queried_.failure && SteadyClock::now() < patience_.until) throw *queried_.failure;
+    if (queried_.failure || sqlite3_errcode(db_.get()) == SQLITE_INTERRUPT)
+      return QueryEnd::kTimeBound;
+    fail();
+  }
   [[noreturn]] void fail() const {
     if (queried_.failure) throw *queried_.failure;
-    if (sqlite3_errcode(db_.get()) == SQLITE_INTERRUPT && patience_.isStopped())
-      throw usageError("the query was stopped");
-    if (sqlite3_errcode(db_.get()) == SQLITE_INTERRUPT)
-      throw usageError("the query took longer than it may; ask for less, or give it more time");
+    if (sqlite3_errcode(db_.get()) == SQLITE_NOMEM)
+      throw usageError("the query needs more than " + describeBytes(QueryBounds::kBytes) +
+                       " of memory; ask for fewer or shorter values");
     throw usageError("the query cannot be run: " + toPlainText(sqlite3_errmsg(db_.get())));
   }
 
@@ -136,15 +145,18 @@ class Connection {
     return digits;
   }
 
-  void takeRows(sqlite3_stmt* statement, const std::function<bool(std::span<const Cell>)>& take) {
+  QueryEnd takeRows(sqlite3_stmt* statement, const std::function<bool(std::span<const Cell>)>& take,
+                    std::int64_t most_rows) {
     std::vector<Cell> cells(static_cast<std::size_t>(sqlite3_column_count(statement)));
     int result = SQLITE_OK;
-    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+    for (std::int64_t rows = 0; (result = sqlite3_step(statement)) == SQLITE_ROW; ++rows) {
+      if (rows == most_rows) return QueryEnd::kRowBound;
       for (std::size_t i = 0; i < cells.size(); ++i)
         cells[i] = cellAt(statement, static_cast<int>(i));
-      if (!take(cells)) return;
+      if (!take(cells)) return QueryEnd::kEnough;
+      if (patience_.isStopped()) return QueryEnd::kStopped;
     }
-    if (result != SQLITE_DONE) fail();
+    return result == SQLITE_DONE ? QueryEnd::kAllRows : whyEnded();
   }
 
   Patience patience_;
@@ -152,13 +164,42 @@ class Connection {
   std::unique_ptr<sqlite3, Close> db_;
 };
 
+/// Bounds SQLite's memory for its own lifetime.
+class HeapLimit {
+ public:
+  HeapLimit() : before_(sqlite3_hard_heap_limit64(QueryBounds::kBytes)) {}
+  ~HeapLimit() { sqlite3_hard_heap_limit64(before_); }
+  HeapLimit(const HeapLimit&) = delete;
+  HeapLimit& operator=(const HeapLimit&) = delete;
+
+ private:
+  sqlite3_int64 before_;
+};
+
 }  // namespace
 
-void runQuery(const Trace& trace, const std::string& sql, const QueryTaker& taker,
-              std::chrono::milliseconds most) {
-  const auto until = SteadyClock::now() + most;
+std::string describe(QueryEnd end, const QueryBounds& bounds) {
+  switch (end) {
+    case QueryEnd::kStopped:
+      return "the query was stopped";
+    case QueryEnd::kTimeBound:
+      return "the query was ended after " +
+             describeSeconds(std::chrono::duration<double>(bounds.time).count()) +
+             "; ask for less, or give it more time with --timeout SECONDS";
+    case QueryEnd::kRowBound:
+      return "the query has more than " + describeCount(bounds.rows, "row") +
+             "; add a LIMIT, or ask for more with --max-rows N";
+    default:
+      return "";
+  }
+}
+
+QueryEnd runQuery(const Trace& trace, const std::string& sql, const QueryTaker& taker,
+                  const QueryBounds& bounds) {
+  const auto until = SteadyClock::now() + bounds.time;
   const QueriedTrace traced(trace, until);
-  Connection({until, taker.stopped}).run(traced, sql, taker);
+  const HeapLimit limit;
+  return Connection({until, taker.stopped}).run(traced, sql, taker, bounds.rows);
 }
 
 }  // namespace ringscope::traces
