@@ -17,6 +17,7 @@
 #include "tests/support/files.h"
 #include "tests/support/live_client.h"
 #include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/hang.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
@@ -74,6 +75,28 @@ TEST_F(ListenerTest, RanksThatSendAtOnceBecomeARecordingThatOpens) {
   EXPECT_TRUE(trace->problems().empty()) << trace->problems().front();
   EXPECT_EQ(trace->moments().size(), openTrace(kRecording)->moments().size());
   EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size());
+}
+
+TEST_F(ListenerTest, WhatItConcludedLiveIsInTheRecordingOfAKilledJob) {
+  Listener listener(options(socketPath()));
+  {
+    LiveClient first = begun(listener, 0, 2), second = begun(listener, 1, 2);
+    first.line(R"({"line":"stands","step":3,"quiet_ns":30000000000,"in":{"operator":"all_reduce",)"
+               R"("group":"0","nth":2,"bytes":8,"since_ns":30000000000},"groups":{"0":[0,1]},)"
+               R"("posted":[{"group":"0","nth":2,"last":[[2,"all_reduce",8]]}]})");
+    second.line(R"({"line":"stands","step":3,"quiet_ns":30000000000,"groups":{"0":[0,1]},"posted":)"
+                R"([{"group":"0","nth":1,"last":[[1,"all_reduce",8]]}],)"
+                R"("at":{"file":"train.py","number":41,"function":"load"}})");
+    ASSERT_TRUE(
+        test::eventually([&] { return std::filesystem::exists(folder() + "/listener.jsonl"); }));
+  }
+  ASSERT_TRUE(comes(listener, [](const JobSeen& job) { return !job.isHere(); }));
+  const auto hangs = hangsOf(*openTrace(folder()));
+  ASSERT_EQ(hangs.size(), 1u);
+  EXPECT_TRUE(hangs[0].by_listener);
+  EXPECT_EQ(hangs[0].rank, WorldRank::of(1));
+  EXPECT_NE(describe(hangs[0]).find("at train.py:41 (load)"), std::string::npos);
+  EXPECT_GT(hangs[0].unix_ns, 0);
 }
 
 TEST_F(ListenerTest, AUnixSocketIsForItsOwnerAloneAndGoesWithTheListener) {

@@ -9,6 +9,7 @@
 #include "traces/format/core/utf8.h"
 #include "traces/format/trace/ending.h"
 #include "traces/format/trace/framework.h"
+#include "traces/format/trace/hang.h"
 #include "traces/format/trace/imported.h"
 #include "traces/format/trace/trace.h"
 
@@ -39,6 +40,8 @@ nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
                         {"unmatched_messages", imported->unmatched_messages},
                         {"standing", imported->standing},
                         {"lacks", imported->lacks}};
+  for (const traces::Hang& hang : traces::hangsOf(trace))
+    json["hangs"].push_back(traces::toJson(hang));
   if (trace.end()) {
     json["dropped_events"] = trace.end()->dropped_events;
     json["dropped_tensors"] = trace.end()->dropped_tensors;
@@ -108,6 +111,8 @@ void defineInfo(CLI::App& command, int&) {
     }
     printText(info, knowsAttention(*trace));
     printImported(*trace);
+    for (const traces::Hang& hang : traces::hangsOf(*trace))
+      std::cout << "hang: " << traces::describe(hang) << "\n";
   });
 }
 

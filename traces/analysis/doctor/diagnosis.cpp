@@ -6,6 +6,7 @@
 #include <new>
 
 #include "traces/analysis/doctor/causes.h"
+#include "traces/analysis/doctor/hang_finding.h"
 #include "traces/analysis/doctor/proof.h"
 #include "traces/analysis/doctor/reach.h"
 #include "traces/analysis/doctor/shared_readings.h"
@@ -162,6 +163,8 @@ Diagnosis diagnose(const Trace& trace) {
   if (std::ranges::none_of(findings, [](const Finding& f) { return f.severity == "error"; }))
     if (auto finding = unknownMistake(trace))
       diagnosis.entries.push_back({finding->rule, found(std::move(*finding))});
+  if (auto finding = hangFinding(trace))
+    diagnosis.entries.push_back({finding->rule, found(*std::move(finding))});
   addProofs(trace, diagnosis.entries);
   addGroups(trace, diagnosis.entries);
   diagnosis.framework = frameworkOf(trace);

@@ -165,9 +165,7 @@ void Listener::takeHello(Connection& connection) {
 void Listener::refuse(Connection& connection, const std::string& why) {
   const std::string sentence = toPlainText(why, 500);
   if (connection.rank.exists()) live_.leave(std::exchange(connection.rank, WorldRank::none()));
-  ++refusals_;
-  refused_.push_back(sentence);
-  if (refused_.size() > kMostRefused) refused_.erase(refused_.begin());
+  sayRefused(sentence);
   connection.since_ns = steadyNow() - kPatienceNs + kSecond;
   connection.refused = true;
   send(connection, refusal(sentence));
@@ -196,6 +194,18 @@ void Listener::remind() {
   if (now - reminded_ns_ < kSecond) return;
   reminded_ns_ = now;
   live_.pauses().remind();
+  try {
+    const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
+    live_.writeVerdict(now, std::chrono::nanoseconds(unix_time).count());
+  } catch (const Error& error) {
+    sayRefused(error.what());
+  }
+}
+
+void Listener::sayRefused(const std::string& sentence) {
+  ++refusals_;
+  refused_.push_back(sentence);
+  if (refused_.size() > kMostRefused) refused_.erase(refused_.begin());
 }
 
 void Listener::sendMessages() {

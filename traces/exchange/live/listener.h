@@ -57,6 +57,7 @@ class Listener {
   void takeHello(Connection& connection);
   void refuse(Connection& connection, const std::string& why);
   void close(Connection& connection);
+  void sayRefused(const std::string& sentence);
   void carryOutWishes();
   void remind();
   void sendMessages();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "traces/exchange/import/recording/job.h"
+#include "traces/exchange/live/hang_of_ranks.h"
 #include "traces/format/core/error.h"
 
 namespace ringscope::traces {
@@ -45,6 +47,9 @@ void LiveJob::beginJob(int world_size) {
   world_size_ = world_size;
   ranks_.clear();
   pauses_.begin(world_size);
+  verdicts_ = NewFile();
+  said_waited_ns_ = 0;
+  verdicts_fail_ = false;
 }
 
 void LiveJob::come(const Hello& hello, std::int64_t now_ns) {
@@ -103,6 +108,32 @@ JobSeen LiveJob::seen(std::int64_t now_ns) const {
   }
   seen.border = static_cast<int>(ranks_.size()) == world_size_ ? border : -1;
   return seen;
+}
+
+void LiveJob::writeVerdict(std::int64_t now_ns, std::int64_t unix_ns) {
+  const std::vector<RankSeen> ranks = seen(now_ns).ranks;
+  if (verdicts_fail_ || !anyHere() ||
+      std::ranges::any_of(ranks, [](const RankSeen& rank) { return !rank.here && !rank.ended; }))
+    return;
+  std::optional<Hang> hang = hangOfRanks(ranks);
+  if (hang && (said_waited_ns_ == 0 || hang->waited_ns >= 2 * said_waited_ns_)) {
+    said_waited_ns_ = hang->waited_ns;
+    hang->by_listener = true;
+    hang->unix_ns = unix_ns;
+    nlohmann::json line = toJson(*hang);
+    line["line"] = "waits";
+    writeVerdictLine(line);
+  } else if (!hang && said_waited_ns_ > 0) {
+    said_waited_ns_ = 0;
+    writeVerdictLine({{"line", "goes on"}, {"unix_ns", unix_ns}});
+  }
+}
+
+void LiveJob::writeVerdictLine(const nlohmann::json& line) {
+  verdicts_fail_ = true;  // until it is written
+  if (!verdicts_.isOpen()) verdicts_ = NewFile(folder_ + "/" + kListenerFile);
+  verdicts_.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  verdicts_fail_ = false;
 }
 
 }  // namespace ringscope::traces

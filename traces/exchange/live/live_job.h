@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,10 @@ class LiveJob {
 
   PauseBorder& pauses() { return pauses_; }
   JobSeen seen(std::int64_t now_ns) const;
+  /// Writes into the recording that the job hangs, again each time that its wait has doubled, and
+  /// that it goes on. What was concluded stays once a rank has gone. Throws inputError where that
+  /// cannot be written, once for a job.
+  void writeVerdict(std::int64_t now_ns, std::int64_t unix_ns);
 
  private:
   struct Rank {
@@ -58,6 +63,7 @@ class LiveJob {
   };
   void beginJob(int world_size);
   bool anyHere() const;
+  void writeVerdictLine(const nlohmann::json& line);
 
   std::string base_;
   StreamLimits limits_;
@@ -66,6 +72,9 @@ class LiveJob {
   int world_size_ = 0;
   std::map<WorldRank, Rank> ranks_;
   PauseBorder pauses_;
+  NewFile verdicts_;
+  std::int64_t said_waited_ns_ = 0;  ///< of the hang that was written last; 0: it goes on
+  bool verdicts_fail_ = false;
 };
 
 }  // namespace ringscope::traces

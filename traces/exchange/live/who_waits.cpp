@@ -54,6 +54,7 @@ std::string whereOf(const Post& post, const std::vector<WorldRank>& members) {
 
 /// What is known of a rank that has not come.
 std::string stateOf(const RankSeen* rank) {
+  if (rank && !rank->unseen.empty()) return rank->unseen;
   if (!rank) return "is not here: its recorder has not connected";
   if (rank->ended) return "has ended its recording";
   if (!rank->here) return "is gone: its connection has ended";
@@ -102,11 +103,8 @@ class Meeting {
   void add(const Stand& stand) {
     wait_.ranks.push_back(stand.rank->rank);
     wait_.longest_ns = std::max(wait_.longest_ns, stand.for_ns);
-    seen_ = seen_ || stand.rank->standing.in.has_value();
+    wait_.seen = wait_.seen || stand.rank->standing.in.has_value();
   }
-
-  /// Whether a rank is seen to stand there; else it is so only if somebody has not come.
-  bool isSeen() const { return seen_; }
 
   Wait told() {
     if (!post_.isMessage())
@@ -128,8 +126,10 @@ class Meeting {
     const RankSeen* rank = find(ranks_, member);
     const Posted* posted = rank ? rank->standing.of(post_, kind) : nullptr;
     if (posted && posted->nth >= post_.nth) {
-      if (const std::string words = misfit(*rank, *posted, post_); !words.empty())
+      if (const std::string words = misfit(*rank, *posted, post_); !words.empty()) {
         wait_.because.push_back(words);
+        wait_.odd.push_back(member);
+      }
       return;
     }
     if (stands(member)) return;
@@ -141,7 +141,6 @@ class Meeting {
   Post post_;
   std::vector<WorldRank> members_;
   Wait wait_;
-  bool seen_ = false;
 };
 
 /// Ranks that wait for each other, each list once.
@@ -184,7 +183,7 @@ std::vector<Wait> whoWaits(const std::vector<RankSeen>& ranks) {
     meetings.try_emplace(meetingOf(stand.post), ranks, stand).first->second.add(stand);
   std::vector<Wait> waits;
   for (auto& [where, meeting] : meetings)
-    if (Wait wait = meeting.told(); meeting.isSeen() || wait.isTold())
+    if (Wait wait = meeting.told(); wait.seen || wait.isTold())  // else nobody need be waiting
       waits.push_back(std::move(wait));
   std::ranges::stable_sort(waits, [](const Wait& a, const Wait& b) {
     return std::pair(a.isTold(), a.longest_ns) > std::pair(b.isTold(), b.longest_ns);
@@ -201,6 +200,10 @@ std::vector<std::string> describeWaits(const std::vector<Wait>& waits) {
   for (const auto& circle : circles(waits))
     lines.push_back(describeRanks(circle) + " wait for each other: none of them can go on");
   return lines;
+}
+
+bool waitForEachOther(const std::vector<Wait>& waits) {
+  return !circles(waits).empty();
 }
 
 bool hangs(const std::vector<Wait>& waits, std::int64_t after_ns) {

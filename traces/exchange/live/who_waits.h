@@ -16,18 +16,23 @@ struct RankSeen {
   bool paused = false;         ///< held at a step border
   std::int64_t silent_ns = 0;  ///< since anything was heard of it
   Standing standing;           ///< when that was
+  /// What is said of a rank of which it is not recorded where it stands; empty: that is recorded.
+  std::string unseen;
 };
 
 /// Ranks that stand in one collective or message.
 struct Wait {
   std::vector<WorldRank> ranks;
-  std::string where;                 ///< "all_reduce 17 of ranks 0 to 3 (8 KiB)"
-  std::int64_t longest_ns = 0;       ///< how long the first of them has stood there
-  std::vector<WorldRank> missing;    ///< have not come there
+  std::string where;               ///< "all_reduce 17 of ranks 0 to 3 (8 KiB)"
+  std::int64_t longest_ns = 0;     ///< how long the first of them has stood there
+  std::vector<WorldRank> missing;  ///< have not come there
+  std::vector<WorldRank> odd;      ///< have posted something else there
+  bool seen = false;               ///< a rank is seen to wait; else it posted and nothing followed
   std::vector<std::string> because;  ///< a sentence for each of them, or what does not fit
 
   /// Whether what is waited for is known: who is missing, or what does not fit.
   bool isTold() const { return !because.empty(); }
+  bool isMismatch() const { return !odd.empty(); }
   /// "ranks 0 and 2 have waited in … for 12 s: rank 1 has not come there".
   std::string sentence() const;
 };
@@ -41,6 +46,9 @@ std::vector<Wait> whoWaits(const std::vector<RankSeen>& ranks);
 /// The same in lines to be read: each wait, what is known of each missing rank, and ranks that wait
 /// for each other. Empty: nobody waits.
 std::vector<std::string> describeWaits(const std::vector<Wait>& waits);
+
+/// Reports whether ranks wait for each other in a circle.
+bool waitForEachOther(const std::vector<Wait>& waits);
 
 /// Whether a job hangs: somebody has waited for `after_ns`, and it is told why.
 bool hangs(const std::vector<Wait>& waits, std::int64_t after_ns);

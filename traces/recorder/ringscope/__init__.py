@@ -62,6 +62,9 @@ def record(folder, model=None, steps=range(1), **options):
         "127.0.0.1:PORT" (RINGSCOPE_LIVE, as `ringscope listen` says it); token: what it asks for
         over TCP (RINGSCOPE_TOKEN). Nothing waits for it.
     pause: whether whoever listens may hold the job at a step border (RINGSCOPE_PAUSE=1).
+    stalled_after: seconds (5; RINGSCOPE_STALLED_AFTER) without a sign of this rank after which its file gets the line
+        `stalled`: in which collective it stands and at which line of the job; 0: never. What a job that hung and
+        was killed leaves behind.
     declare: what the job means to do, for what cannot be seen: loss="mean_over_targets",
         positions="whole_sequence" or "each_document", mask="causal", "full" or (with window=, the
         keys that a query sees, itself too) "window", balance="none", "head_tail", "striped" or

@@ -27,8 +27,8 @@ class Watch:
         operators = [*attention_operators(), *map(Operator, self.looks)]
         if dist.is_available():
             self.collectives = CollectiveObserver(session, ring, annotations)
-            operators += collective_operators()
         self._gates = [Gate(operators, self.around)]
+        self._meetings = Gate(collective_operators() if self.collectives else [], self.around)
         self._flex_calls = 0
         self._gates.append(CompiledFlexGate(self.around_compiled, patches, self._cannot))
         try:
@@ -39,10 +39,11 @@ class Watch:
     def _cannot(self, why):
         self.session.line("limit", why=why[:300])
 
-    def look(self, looks):
-        """Whether they are looked at from now on."""
+    def look(self, looks, meets):
+        """Whether they are looked at from now on; `meets`: collectives and messages."""
         for gate in self._gates:
             gate.look(looks)
+        self._meetings.look(meets)
 
     def around_flex(self, operator, args, kwargs, run):
         self._flex_calls += 1

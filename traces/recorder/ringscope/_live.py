@@ -17,7 +17,6 @@ import time
 import weakref
 
 from ._pausing import Pausing
-from ._standing import Standing
 
 VERSION = 1
 _CONNECT_AGAIN_S = 2.0
@@ -78,10 +77,8 @@ class Live:
         self._standing = None
         self._stream = None
 
-    def begin(self, session, patches, watch):
-        self._standing = Standing(session, patches)
-        if watch is not None:
-            watch.standing = self._standing
+    def begin(self, session, standing):
+        self._standing = standing
         self._stream = Stream(
             self._address, self._token, session, self._pausing, self._standing
         )
@@ -278,7 +275,7 @@ class Stream:
         ):
             return
         self._said = now
-        self._send(_encoded(self._stands.snapshot()))
+        self._send(_encoded(self._stands.news()))
 
 
 def _encoded(message):

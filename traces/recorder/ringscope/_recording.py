@@ -4,6 +4,7 @@
 import atexit
 
 import torch
+import torch.distributed as dist
 from torch.nn.modules import module as modules
 
 from ._annotated import AnnotationObserver
@@ -14,6 +15,8 @@ from ._model import ModelObserver, is_compiled
 from ._patches import Patches
 from ._ring import RingObserver
 from ._session import Session
+from ._stalls import Stalls, asked
+from ._standing import Standing
 from ._training import LossObserver, OptimizerObserver
 from ._works import WorkObserver
 
@@ -55,11 +58,13 @@ class Recording:
         live=None,
         token=None,
         pause=None,
+        stalled_after=None,
     ):
         if values not in ("auto", "all", "none"):
             raise ValueError(f"values={values!r} is unknown; known are auto, all and none")
         declare = _checked(declare)
         live = Live.asked(live, token, pause)
+        stalled_after = asked(stalled_after)
         steps = None if steps is None else frozenset(steps)
         self.session = Session(folder, steps, values, max_tensor_bytes, budget_bytes, declare)
         self.session.fingerprints = bool(fingerprints)
@@ -91,9 +96,16 @@ class Recording:
             self.session.line(
                 "limit", why="the model is compiled: operators and collectives are not observed"
             )
+        self.standing = self.stalls = None
+        if dist.is_available() and (live is not None or stalled_after > 0):
+            self.standing = Standing(self.session, self.patches)
+            if self.watch is not None:
+                self.watch.standing = self.standing
+            if stalled_after > 0:
+                self.stalls = Stalls(self.session, self.standing, stalled_after)
         if live is not None:
             self.session.live = live
-            live.begin(self.session, self.patches, self.watch)
+            live.begin(self.session, self.standing)
         self.session.at_border = self._border
         self._border()
         atexit.register(self._at_exit)
@@ -110,15 +122,16 @@ class Recording:
             WorkObserver(self.session, self.patches, collectives, self.annotations.waited)
 
     def _border(self):
-        """Layers are looked at in training steps that are recorded alone; operators also while
-        somebody may listen, who is told in which collective each rank stands."""
+        """Layers and operators are looked at only in training steps that are recorded; collectives also in others,
+        while it is followed in which of them this rank stands."""
         active = self.session.active
-        looks = active or self.session.live is not None
+        if self.standing is not None:
+            self.standing.moved()
         try:
             if self.model is not None:
                 self.model.look(active)
             if self.watch is not None:
-                self.watch.look(looks)
+                self.watch.look(active, active or self.standing is not None)
         except Exception as error:  # noqa: BLE001: the job must go on
             self.session.trouble("border", error)
 
@@ -143,7 +156,7 @@ class Recording:
 
     def _unwatch(self):
         if self.watch is not None:
-            self.watch.look(False)
+            self.watch.look(False, False)
         self.watch = None
 
     def log(self, numbers):
@@ -164,6 +177,8 @@ class Recording:
 
     def close(self, why):
         atexit.unregister(self._at_exit)
+        if self.stalls is not None:
+            self.stalls.close()
         if self._first_call is not None:
             self._first_call.remove()
         self._unwatch()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where this rank stands among the others: what it has posted in each process group, and what it waits
-for. Only for whoever listens; nothing of it is in the rank's files."""
+for. A listener is told all the time; the rank's file gets it while nothing is seen of the rank
+(_stalls.py)."""
 
 import collections
 import os
@@ -38,7 +39,7 @@ _POSTING = (
     "barrier",
 )
 _LAST = 8  # of each group: enough to compare with a rank that is a little behind
-_MOST_MEETINGS = 64
+_MOST_MEETINGS = 256
 _MOST_WAITED = 1024
 _PASSED_OVER = tuple(
     os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (ringscope, torch)
@@ -52,7 +53,7 @@ class Standing:
     def __init__(self, session, patches):
         self.session = session
         self.changed = True
-        self._moved_ns = time.monotonic_ns()
+        self.moved_ns = time.monotonic_ns()
         self._thread = threading.get_ident()
         self._posted = {}
         self._members = {}
@@ -65,7 +66,7 @@ class Standing:
         patches.wrap(dist.distributed_c10d.Work, "wait", self._wait)
 
     def moved(self):
-        self._moved_ns = time.monotonic_ns()
+        self.moved_ns = time.monotonic_ns()
         self.changed = True
 
     def around(self, operator, args, kwargs, run):
@@ -92,10 +93,11 @@ class Standing:
         before, self._in = self._in, (post, time.monotonic_ns())
         self.moved()
         try:
-            return run()
+            result = run()
         finally:
             self._in = before
-            self.moved()
+        self.moved()  # not after an error: the rank did not get through
+        return result
 
     def _post(self, operator, args, kwargs):
         kind, given = operator.kind, operator.given(args, kwargs)
@@ -149,15 +151,19 @@ class Standing:
 
         return wait
 
-    def snapshot(self):
-        """Called by the thread that sends it."""
+    def news(self):
+        """The snapshot for a listener, who is told again once it has changed."""
         self.changed = False
+        return self.snapshot("stands")
+
+    def snapshot(self, line):
+        """A line of this kind that says where the rank stands. Called by other threads."""
         now = time.monotonic_ns()
         start = self.session.writer.start_ns
-        quiet_ns = now - self._moved_ns
+        quiet_ns = now - self.moved_ns
         inside = self._in
         said = {
-            "line": "stands",
+            "line": line,
             "time_ns": now - start,
             "quiet_ns": quiet_ns,
             "step": self.session.step,

@@ -4,6 +4,7 @@
 import json
 import os
 import sys
+import threading
 import time
 import weakref
 
@@ -51,6 +52,8 @@ class RankWriter:
         self.left_bytes = budget_bytes
         self.lines = 0
         self.broken = False
+        # Two threads write lines. A signal handler of the job may stop the recording within a write.
+        self._lock = threading.RLock()
         self._end = 0
         self.stem = f"rank-{rank:05d}"
         path = os.path.join(folder, self.stem + ".jsonl")
@@ -79,7 +82,9 @@ class RankWriter:
     def line(self, kind, **fields):
         text = (_ENCODER.encode({"line": kind, **fields}) + "\n").encode()
         self.left_bytes -= len(text)
-        if not self.broken:
+        if self.broken:
+            return
+        with self._lock:
             self._append(text)
 
     def _append(self, text):

@@ -16,12 +16,14 @@
 #include "traces/format/schema/records.h"
 #include "traces/format/schema/run_spec.h"
 #include "traces/format/schema/schedule_record.h"
+#include "traces/format/trace/hang.h"
 
 namespace ringscope::traces {
 
 /// A recorded job as its rank files have it, and what is made of it. The parts below fill it in
 /// the order in which they stand here.
 struct RecordedJob {
+  std::string folder;
   std::vector<RankLines> ranks;
   std::vector<std::int64_t> shifts;  ///< of each file: what makes its times those of one clock
   std::shared_ptr<RecordedValues> values;
@@ -87,6 +89,15 @@ void addEvents(RecordedJob& job);
 void addMemory(RecordedJob& job);
 /// What was logged, and by whom the recording was made.
 void addNotes(RecordedJob& job);
+/// Who waited for whom when the recording of a job that did not end was cut: what follows from the
+/// last lines of its ranks, and what a listener concluded. A listener's file that cannot be read
+/// is said in the job's problems.
+std::vector<Hang> hangsIn(RecordedJob& job);
+/// That all ranks got on until the recording was cut, as the end of a sentence; empty where the
+/// recording does not tell.
+std::string whyNoHang(const RecordedJob& job);
+/// The file of a recording's folder that holds what a listener concluded.
+inline constexpr const char* kListenerFile = "listener.jsonl";
 /// Takes out records that the read model would refuse, and with them all that is in their chunk
 /// (traces/format/trace/admission.h).
 void leaveOutImpossible(RecordedJob& job);

@@ -110,6 +110,9 @@ void addNotes(RecordedJob& job) {
                                 : line.kind() == "limit" ? line.text("why")
                                                          : "the recorder's budget was used up"));
   }
+  const std::vector<Hang> hangs = hangsIn(job);
+  if (!hangs.empty()) job.notes.push_back({kHangNote, hangNote(hangs)});
+  if (worst.how == HowEnded::kCut && hangs.empty()) worst.reason += whyNoHang(job);
   job.notes.push_back({kEndedNote, endedNote(worst)});
 }
 

@@ -92,6 +92,7 @@ std::shared_ptr<ChunkSource> sourceOf(RecordedJob& job) {
 
 std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   RecordedJob job;
+  job.folder = folder;
   job.ranks = readRankFiles(folder);
   job.shifts = shiftsOf(job.ranks);
   job.values = std::make_shared<RecordedValues>(folder);
