@@ -153,6 +153,14 @@ TEST_F(HungJob, AnOrderlyEndIsNotAFinding) {
   EXPECT_EQ(ending(), "the run finished");
 }
 
+TEST_F(HungJob, AProgramThatExitedWithSuccessDidNotFail) {
+  for (const int number : {0, 1, 2})
+    rank(number, {stalled({"all_reduce"}, number != 1, 12),
+                  R"({"line":"end","why":"failed: SystemExit: 0","steps":3,"end_ns":9})"});
+  EXPECT_TRUE(findings().empty());
+  EXPECT_EQ(ending(), "the run finished");
+}
+
 TEST_F(HungJob, AWaitThatEndedInAnErrorIsAFinding) {
   const std::string failed =
       R"({"line":"end","why":"failed: RuntimeError: timed out","steps":3,"end_ns":90000000000})";

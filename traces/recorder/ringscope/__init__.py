@@ -74,6 +74,9 @@ def record(folder, model=None, steps=range(1), **options):
     try:
         yield
     except BaseException as error:
+        if isinstance(error, SystemExit) and error.code in (None, 0):
+            stop()
+            raise
         stop(f"failed: {type(error).__name__}: {error}"[:300])
         raise
     stop()

@@ -86,6 +86,13 @@ class OneRank(unittest.TestCase):
         self.failed_ns = time.monotonic_ns()
         raise RuntimeError("timed out")
 
+    def test_an_exit_with_success_ends_the_recording_as_finished(self):
+        for code, why in ((0, "finished"), (3, "failed: SystemExit: 3")):
+            folder = f"{self.folder}{code}"
+            with self.assertRaises(SystemExit), ringscope.record(folder, steps=range(0)):
+                sys.exit(code)
+            self.assertEqual(lines(os.path.join(folder, "rank-00000.jsonl"))[-1]["why"], why)
+
     def test_it_can_be_left_out_and_a_wrong_time_is_refused(self):
         ringscope.start(self.folder, steps=range(0), stalled_after=0)
         ringscope.stop()

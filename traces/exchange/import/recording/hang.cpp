@@ -37,19 +37,13 @@ std::int64_t stallTime(const RankLines& rank) {
   return after;
 }
 
-bool failed(const RankLines& rank) {
-  return std::ranges::any_of(rank.lines, [](const Line& line) {
-    return line.kind() == "end" && line.text("why").starts_with("failed");
-  });
-}
-
 RankSeen seenOf(const RankLines& rank) {
   RankSeen seen;
   seen.rank = rank.rank;
   const Line* stall = openStall(rank);
   seen.here = stall != nullptr;
   // A wait that ended in an error did not let the rank through.
-  seen.ended = rank.ended && !(stall && failed(rank));
+  seen.ended = rank.ended && !(stall && endingOf(rank).how == HowEnded::kFailed);
   if (stall)
     seen.standing = Standing::of(*stall);
   else if (!seen.ended)

@@ -16,6 +16,7 @@
 #include "traces/format/schema/records.h"
 #include "traces/format/schema/run_spec.h"
 #include "traces/format/schema/schedule_record.h"
+#include "traces/format/trace/ending.h"
 #include "traces/format/trace/hang.h"
 
 namespace ringscope::traces {
@@ -89,6 +90,8 @@ void addEvents(RecordedJob& job);
 void addMemory(RecordedJob& job);
 /// What was logged, and by whom the recording was made.
 void addNotes(RecordedJob& job);
+/// How a rank's recording ended, by its last line.
+Ending endingOf(const RankLines& rank);
 /// Who waited for whom when the recording of a job that did not end was cut: what follows from the
 /// last lines of its ranks, and what a listener concluded. A listener's file that cannot be read
 /// is said in the job's problems.

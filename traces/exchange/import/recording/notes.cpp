@@ -7,7 +7,6 @@
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/declared.h"
 #include "traces/format/schema/framework.h"
-#include "traces/format/trace/ending.h"
 
 namespace ringscope::traces {
 namespace {
@@ -40,16 +39,6 @@ void addFramework(RecordedJob& job) {
     if (line.kind() == "model" && line.text("library") == "transformers")
       framework = Framework::kTransformers;
   job.notes.push_back({kFrameworkNote, nlohmann::json(name(framework)).dump()});
-}
-
-Ending endingOf(const RankLines& rank) {
-  for (const Line& line : rank.lines) {
-    if (line.kind() != "end") continue;
-    if (line.text("why") == "finished") return {HowEnded::kFinished, ""};
-    const std::string why = "rank " + toString(rank.rank) + ": " + line.text("why");
-    return {line.text("why").starts_with("failed") ? HowEnded::kFailed : HowEnded::kStopped, why};
-  }
-  return {HowEnded::kCut, "rank " + toString(rank.rank) + " wrote no last line"};
 }
 
 /// Tensors of all ranks without values, by the recorder's reason; null where a rank did not write
@@ -86,7 +75,24 @@ void addLeftOut(RecordedJob& job, const RankLines& rank) {
                              " did not fit into the recorder's budget_bytes");
 }
 
+/// The program left by sys.exit() with success, which older recorders took for an error.
+bool exitedWithSuccess(const std::string& why) {
+  return why == "failed: SystemExit: 0" || why == "failed: SystemExit: None" ||
+         why == "failed: SystemExit: ";
+}
+
 }  // namespace
+
+Ending endingOf(const RankLines& rank) {
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "end") continue;
+    const std::string why = line.text("why");
+    if (why == "finished" || exitedWithSuccess(why)) return {HowEnded::kFinished, ""};
+    return {why.starts_with("failed") ? HowEnded::kFailed : HowEnded::kStopped,
+            "rank " + toString(rank.rank) + ": " + why};
+  }
+  return {HowEnded::kCut, "rank " + toString(rank.rank) + " wrote no last line"};
+}
 
 void addNotes(RecordedJob& job) {
   addSteps(job);
