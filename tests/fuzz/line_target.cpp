@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "traces/exchange/import/recording/lines.h"
+#include "traces/exchange/lines/lines.h"
 #include "traces/format/core/json.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of JSON objects without a document of them.
-#include "traces/exchange/import/recording/json_fields.h"
+#include "traces/exchange/lines/json_fields.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
-#include "traces/exchange/import/recording/lines.h"
+#include "traces/exchange/lines/lines.h"
 
 namespace ringscope::traces {
 namespace {

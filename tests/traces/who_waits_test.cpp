@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits for whom, from what ranks say of themselves.
-#include "traces/exchange/live/who_waits.h"
+#include "traces/exchange/waits/who_waits.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "traces/exchange/import/recording/job.h"
-#include "traces/exchange/live/hang_of_ranks.h"
+#include "traces/exchange/waits/hang_of_ranks.h"
 #include "traces/format/core/error.h"
 
 namespace ringscope::traces {

@@ -12,7 +12,7 @@
 
 #include "traces/exchange/live/pause_border.h"
 #include "traces/exchange/live/rank_stream.h"
-#include "traces/exchange/live/who_waits.h"
+#include "traces/exchange/waits/who_waits.h"
 
 namespace ringscope::traces {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "traces/exchange/live/new_file.h"
-#include "traces/exchange/live/standing.h"
+#include "traces/exchange/waits/standing.h"
 
 namespace ringscope::traces {
 

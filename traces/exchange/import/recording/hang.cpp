@@ -5,7 +5,7 @@
 #include <set>
 
 #include "traces/exchange/import/recording/job.h"
-#include "traces/exchange/live/hang_of_ranks.h"
+#include "traces/exchange/waits/hang_of_ranks.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/input_file.h"
 #include "traces/format/core/json.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/exchange/import/recording/lines.h"
+#include "traces/exchange/lines/lines.h"
 #include "traces/format/schema/records.h"
 
 namespace ringscope::traces {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/exchange/import/recording/lines.h"
+#include "traces/exchange/lines/lines.h"
 #include "traces/format/core/bytes.h"
 #include "traces/format/safetensors/index.h"
 #include "traces/format/schema/records.h"

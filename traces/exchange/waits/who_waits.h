@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/exchange/live/standing.h"
+#include "traces/exchange/waits/standing.h"
 
 namespace ringscope::traces {
 

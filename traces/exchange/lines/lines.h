@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "traces/exchange/import/recording/json_fields.h"
+#include "traces/exchange/lines/json_fields.h"
 #include "traces/format/schema/place.h"
 
 namespace ringscope::traces {

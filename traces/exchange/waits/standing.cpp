@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/exchange/live/standing.h"
+#include "traces/exchange/waits/standing.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/exchange/live/hang_of_ranks.h"
+#include "traces/exchange/waits/hang_of_ranks.h"
 
 #include <algorithm>
 #include <map>

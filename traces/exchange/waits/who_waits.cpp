@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/exchange/live/who_waits.h"
+#include "traces/exchange/waits/who_waits.h"
 
 #include <algorithm>
 #include <set>

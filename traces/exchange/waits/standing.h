@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/exchange/import/recording/lines.h"
+#include "traces/exchange/lines/lines.h"
 
 namespace ringscope::traces {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/exchange/import/recording/lines.h"
+#include "traces/exchange/lines/lines.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/exchange/import/recording/json_fields.h"
+#include "traces/exchange/lines/json_fields.h"
 
 #include <algorithm>
 #include <array>

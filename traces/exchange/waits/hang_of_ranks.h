@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "traces/exchange/live/who_waits.h"
+#include "traces/exchange/waits/who_waits.h"
 #include "traces/format/trace/hang.h"
 
 namespace ringscope::traces {
