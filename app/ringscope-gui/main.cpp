@@ -53,7 +53,7 @@ Options parse(const QApplication& app) {
       {{"run", "Start a live run as this JSON file says", "CONFIG"},
        {"listen",
         "Follow a PyTorch job that records itself with RINGSCOPE_LIVE; -o names the folder that "
-        "gets its recording, else it is this window's own and emptied by the next"},
+        "gets its recording, else it is a new folder among the window's runs"},
        {"against", "A second recording, for the Compare view", "TRACE2"},
        {"floor", "A second recording of what --against names: how far equal runs differ", "TRACE3"},
        {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
@@ -200,7 +200,10 @@ int run(viz::Application& app, const Options& options) {
   app.show_problem = [open = QPointer(&window)](const QString& problem) {
     if (open) open->showProblem(problem);
   };
-  if (!options.theme.isEmpty()) window.setTheme(viz::Theme::named(options.theme));
+  const auto set_theme = [&] {
+    if (!options.theme.isEmpty()) window.setTheme(viz::Theme::named(options.theme));
+  };
+  set_theme();
   window.showView(options.view);
   setAxis(window, options.axis);
   if (!options.against.isEmpty()) window.compareWith(options.against, options.floor);
@@ -211,8 +214,12 @@ int run(viz::Application& app, const Options& options) {
   const viz::RunConfig config =
       options.run.isEmpty() ? viz::RunConfig() : viz::RunConfig::load(options.run);
   QSettings settings;
-  window.restoreLayout(settings);
+  window.restoreSettings(settings);
+  set_theme();  // of this start alone
+  QObject::connect(&window, &viz::MainWindow::settingsChanged, &window,
+                   [&] { window.saveSettings(settings); });
   window.show();
+  window.removeOldRuns();
   if (options.listen)
     window.listen(*options.listen);
   else if (options.trace.isEmpty())
@@ -220,7 +227,7 @@ int run(viz::Application& app, const Options& options) {
   else
     window.openTrace(options.trace);
   const int code = app.exec();
-  window.saveLayout(settings);
+  window.saveSettings(settings);
   return code;
 }
 

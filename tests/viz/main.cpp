@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tests that draw need an application and its fonts, offscreen where there is no display.
+// Tests that draw need an application and its fonts, offscreen where there is no display. What a
+// window keeps for its user (settings, runs) goes into a folder that the tests remove.
 #include <gtest/gtest.h>
+
+#include <QTemporaryDir>
 
 #include "viz/style/theme.h"
 #include "viz/window/application.h"
 
 int main(int argc, char** argv) {
   if (qEnvironmentVariableIsEmpty("DISPLAY")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  const QTemporaryDir home;
+  for (const char* folder : {"XDG_DATA_HOME", "XDG_CONFIG_HOME"})
+    qputenv(folder, (home.path() + "/" + folder).toUtf8());
   ringscope::viz::Application app(argc, argv);
   testing::InitGoogleTest(&argc, argv);
   ringscope::viz::loadFonts();

@@ -65,8 +65,8 @@ TEST_F(RunFormTest, AMistakeOfOnePlaceIsKeptUntilItsBoxIsUnticked) {
   ASSERT_TRUE(box);
   EXPECT_TRUE(box->toolTip().contains("layer 1, step 0")) << box->toolTip().toStdString();
   box->setFocus();
-  QTest::keyClick(box, Qt::Key_Space);
-  QTest::keyClick(box, Qt::Key_Space);
+  QTest::keyClick(box, Qt::Key_Return);
+  QTest::keyClick(box, Qt::Key_Return);
   EXPECT_EQ(panel->config().mistakes, QStringList{"naive_sum_merge"});
 }
 

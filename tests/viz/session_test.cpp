@@ -2,7 +2,6 @@
 // The data, the cursor and the clock, without a window.
 #include <gtest/gtest.h>
 
-#include <QFileInfo>
 #include <QSignalSpy>
 #include <QTest>
 #include <atomic>
@@ -12,7 +11,6 @@
 #include "tests/support/files.h"
 #include "tests/support/place_at.h"
 #include "tests/viz/small_run.h"
-#include "viz/link/own_folder.h"
 #include "viz/scene/doctor_scene.h"
 #include "viz/session/viewing.h"
 
@@ -35,18 +33,6 @@ TEST(SessionTest, AnotherTraceHasAnotherGenerationAndNothingOfTheOldOne) {
   EXPECT_EQ(viewing.navigator.phase(), 0);
   EXPECT_EQ(viewing.session.ring(viewing.navigator.cursor())->ranks.size(), 4u);
   EXPECT_EQ(first->ranks.size(), 2u) << "a finished value stays as it was";
-}
-
-TEST(OwnFolderTest, TwoWindowsHaveTwoFoldersAndTheNextOneHasThatOfWhoeverLeft) {
-  test::TempDir dir;
-  const QString base = QString::fromStdString(dir.file("runs"));
-  auto first = std::make_unique<OwnFolder>(base);
-  const OwnFolder second(base);
-  EXPECT_EQ(first->path(), base);
-  EXPECT_EQ(second.path(), base + "-2");
-  EXPECT_TRUE(QFileInfo(second.path()).isDir());
-  first.reset();
-  EXPECT_EQ(OwnFolder(base).path(), base);
 }
 
 TEST(SessionTest, ASceneIsMadeOnceForACursorWhateverItsPhase) {

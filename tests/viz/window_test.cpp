@@ -240,10 +240,10 @@ TEST_F(WindowTest, TheLayoutOfOneWindowIsThatOfTheNext) {
   QTest::mouseRelease(columns->handle(1), Qt::LeftButton, {}, {90, 50});
   {
     QSettings settings(file, QSettings::IniFormat);
-    window.saveLayout(settings);
+    window.saveSettings(settings);
   }
   MainWindow next("");
-  next.restoreLayout(QSettings(file, QSettings::IniFormat));
+  next.restoreSettings(QSettings(file, QSettings::IniFormat));
   next.show();
   EXPECT_TRUE(QTest::qWaitForWindowExposed(&next));
   EXPECT_FALSE(next.findChild<Inspector*>()->isVisible());
@@ -253,7 +253,7 @@ TEST_F(WindowTest, TheLayoutOfOneWindowIsThatOfTheNext) {
   QSettings nonsense(QString::fromStdString(dir.file("broken.ini")), QSettings::IniFormat);
   nonsense.setValue("panes/moved", true);
   nonsense.setValue("panes/rows", QByteArray("not a state"));
-  fresh.restoreLayout(nonsense);
+  fresh.restoreSettings(nonsense);
   fresh.show();
   EXPECT_TRUE(fresh.findChild<RunPanel*>()->isVisible());
 }

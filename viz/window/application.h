@@ -4,13 +4,15 @@
 #include <QApplication>
 #include <functional>
 
+#include "viz/window/input_rules.h"
+
 namespace ringscope::viz {
 
 /// The border at which every exception of the window's thread becomes a sentence: whatever a file
-/// makes a view do, the window goes on.
+/// makes a view do, the window goes on. Also installs the rules for wheel and keys.
 class Application : public QApplication {
  public:
-  using QApplication::QApplication;
+  Application(int& argc, char** argv) : QApplication(argc, argv) { installEventFilter(&rules_); }
 
   bool notify(QObject* receiver, QEvent* event) override;
 
@@ -19,6 +21,7 @@ class Application : public QApplication {
 
  private:
   QString last_;
+  InputRules rules_;
 };
 
 }  // namespace ringscope::viz

@@ -10,6 +10,7 @@ namespace ringscope::viz {
 namespace {
 
 const std::pair<const char*, const char*> kKeys[] = {
+    {"Enter", "press the button, or open the choice, that has the focus"},
     {"Space", "play or hold; in presenter mode and in Now: the next ring step"},
     {"← →", "a ring step; Shift: a whole pass; Ctrl: a training step"},
     {"Home End", "the first, the last ring step"},

@@ -2,6 +2,7 @@
 #include "viz/window/keys.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "viz/scene/groups.h"
 
@@ -33,66 +34,97 @@ void selectNext(Viewing& viewing, bool back) {
   selectSeat(viewing, (seat + (back ? ranks.size() - 1 : 1)) % ranks.size());
 }
 
-}  // namespace
+void playOrHold(Viewing& viewing, const QKeyEvent&) {
+  viewing.player.setPlaying(!viewing.player.playing());
+}
 
-bool applyKey(Viewing& viewing, const QKeyEvent& event) {
+void moveBack(Viewing& viewing, const QKeyEvent& event) {
+  moveBy(viewing, -1, event.modifiers());
+}
+
+void moveOn(Viewing& viewing, const QKeyEvent& event) {
+  moveBy(viewing, 1, event.modifiers());
+}
+
+void goToFirst(Viewing& viewing, const QKeyEvent&) {
+  viewing.player.setFollowing(false);
+  viewing.navigator.setMoment(0, 0);
+}
+
+void goToLast(Viewing& viewing, const QKeyEvent&) {
+  viewing.player.goToHead();
+}
+
+void followOrNot(Viewing& viewing, const QKeyEvent&) {
+  viewing.player.setFollowing(!viewing.player.following());
+}
+
+void changeAxis(Viewing& viewing, const QKeyEvent&) {
   Navigator& navigator = viewing.navigator;
-  Player& player = viewing.player;
+  navigator.setAxis(navigator.axis() == Axis::kTime ? Axis::kRingStep : Axis::kTime);
+}
+
+void selectNextGroup(Viewing& viewing, const QKeyEvent&) {
+  const auto groups = static_cast<int>(groupsOf(viewing.session.trace()).size());
+  viewing.navigator.setGroup((viewing.navigator.cursor().group + 1) % std::max(1, groups));
+}
+
+void selectNextRank(Viewing& viewing, const QKeyEvent& event) {
+  selectNext(viewing, event.modifiers() & Qt::ShiftModifier);
+}
+
+void moveOrNot(Viewing& viewing, const QKeyEvent&) {
+  viewing.player.setReducedMotion(!viewing.player.reducedMotion());
+}
+
+void goToDivergence(Viewing& viewing, const QKeyEvent&) {
+  viewing.navigator.nextDivergence();
+}
+
+void playFaster(Viewing& viewing, const QKeyEvent&) {
+  viewing.player.setSpeed(std::min(kFastest, viewing.player.speed() * 2));
+}
+
+void playSlower(Viewing& viewing, const QKeyEvent&) {
+  viewing.player.setSpeed(std::max(kSlowest, viewing.player.speed() / 2));
+}
+
+void selectByNumber(Viewing& viewing, const QKeyEvent& event) {
+  constexpr std::size_t kByAlt = 8;
+  const bool alt = event.modifiers() & Qt::AltModifier;
+  selectSeat(viewing, static_cast<std::size_t>(event.key() - Qt::Key_1) + (alt ? kByAlt : 0));
+}
+
+using Action = void (*)(Viewing& viewing, const QKeyEvent& event);
+constexpr std::pair<Qt::Key, Action> kActions[] = {
+    {Qt::Key_Space, playOrHold}, {Qt::Key_Left, moveBack},     {Qt::Key_Right, moveOn},
+    {Qt::Key_Home, goToFirst},   {Qt::Key_End, goToLast},      {Qt::Key_F, followOrNot},
+    {Qt::Key_T, changeAxis},     {Qt::Key_G, selectNextGroup}, {Qt::Key_R, selectNextRank},
+    {Qt::Key_M, moveOrNot},      {Qt::Key_N, goToDivergence},  {Qt::Key_Plus, playFaster},
+    {Qt::Key_Equal, playFaster}, {Qt::Key_Minus, playSlower},
+};
+
+/// What the key does; null when it does nothing.
+Action actionFor(const QKeyEvent& event) {
   const int key = event.key();
   const auto with = event.modifiers() & ~Qt::KeypadModifier;
-  if (key >= Qt::Key_1 && key <= Qt::Key_8 && (with == Qt::NoModifier || with == Qt::AltModifier)) {
-    constexpr std::size_t kByAlt = 8;
-    selectSeat(viewing, static_cast<std::size_t>(key - Qt::Key_1) + (with ? kByAlt : 0));
-    return true;
-  }
-  switch (key) {
-    case Qt::Key_Space:
-      player.setPlaying(!player.playing());
-      break;
-    case Qt::Key_Left:
-      moveBy(viewing, -1, event.modifiers());
-      break;
-    case Qt::Key_Right:
-      moveBy(viewing, 1, event.modifiers());
-      break;
-    case Qt::Key_Home:
-      player.setFollowing(false);
-      navigator.setMoment(0, 0);
-      break;
-    case Qt::Key_End:
-      player.goToHead();
-      break;
-    case Qt::Key_F:
-      player.setFollowing(!player.following());
-      break;
-    case Qt::Key_T:
-      navigator.setAxis(navigator.axis() == Axis::kTime ? Axis::kRingStep : Axis::kTime);
-      break;
-    case Qt::Key_G: {
-      const auto groups = static_cast<int>(groupsOf(viewing.session.trace()).size());
-      navigator.setGroup((navigator.cursor().group + 1) % std::max(1, groups));
-      break;
-    }
-    case Qt::Key_R:
-      selectNext(viewing, event.modifiers() & Qt::ShiftModifier);
-      break;
-    case Qt::Key_M:
-      player.setReducedMotion(!player.reducedMotion());
-      break;
-    case Qt::Key_N:
-      navigator.nextDivergence();
-      break;
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-      player.setSpeed(std::min(kFastest, player.speed() * 2));
-      break;
-    case Qt::Key_Minus:
-      player.setSpeed(std::max(kSlowest, player.speed() / 2));
-      break;
-    default:
-      return false;
-  }
-  return true;
+  if (key >= Qt::Key_1 && key <= Qt::Key_8 && (with == Qt::NoModifier || with == Qt::AltModifier))
+    return selectByNumber;
+  const auto* found = std::ranges::find_if(
+      kActions, [&](const std::pair<Qt::Key, Action>& each) { return each.first == key; });
+  return found == std::end(kActions) ? nullptr : found->second;
+}
+
+}  // namespace
+
+bool isTransportKey(const QKeyEvent& event) {
+  return actionFor(event) != nullptr;
+}
+
+bool applyKey(Viewing& viewing, const QKeyEvent& event) {
+  const Action action = actionFor(event);
+  if (action) action(viewing, event);
+  return action != nullptr;
 }
 
 }  // namespace ringscope::viz

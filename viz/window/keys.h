@@ -12,4 +12,7 @@ namespace ringscope::viz {
 /// to 8 select a rank. F follows the live head, T changes the axis, + and − the speed.
 bool applyKey(Viewing& viewing, const QKeyEvent& event);
 
+/// Reports whether applyKey() knows the key.
+bool isTransportKey(const QKeyEvent& event);
+
 }  // namespace ringscope::viz

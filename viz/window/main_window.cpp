@@ -11,14 +11,12 @@
 
 #include "traces/exchange/import/open_trace.h"
 #include "viz/style/motion.h"
-#include "viz/style/palette.h"
 #include "viz/window/key_help.h"
 #include "viz/window/keys.h"
 
 namespace ringscope::viz {
 namespace {
 
-constexpr double kPresenterZoom = 1.6;
 constexpr const char* kBothRunsView = "compare";
 
 QWidget* separator(QWidget* parent) {
@@ -120,8 +118,13 @@ QWidget* MainWindow::makeTopBar() {
   theme->setText("Theme");
   theme->setMinimumWidth(64);
   theme->setToolTip("Dark, light, high contrast (Ctrl+T)");
-  connect(theme, &QToolButton::clicked, this, &MainWindow::nextTheme);
-  for (QToolButton* button : {open, static_cast<QToolButton*>(export_), theme})
+  connect(theme, &QToolButton::clicked, this, &MainWindow::chooseNextTheme);
+  runs_button_ = new RunsButton(runs_, bar);
+  connect(runs_button_, &RunsButton::said, this, &MainWindow::tell);
+  connect(runs_button_, &RunsButton::failed, this, &MainWindow::showProblem);
+  connect(runs_button_, &RunsButton::limitChosen, this, &MainWindow::announceRemoval);
+  for (QToolButton* button :
+       {open, static_cast<QToolButton*>(runs_button_), static_cast<QToolButton*>(export_), theme})
     row->addWidget(button);
   return bar;
 }
@@ -154,6 +157,8 @@ QWidget* MainWindow::makeStage() {
   column->addWidget(separator(box));
   job_bar_ = new JobBar(job_, box);
   column->addWidget(job_bar_);
+  notice_ = new NoticeBar(box);
+  column->addWidget(notice_);
   compare_ = new CompareBar(before_, viewing_, box);
   compare_->hide();
   connect(compare_, &CompareBar::closed, this, &MainWindow::closeComparison);
@@ -163,6 +168,8 @@ QWidget* MainWindow::makeStage() {
   stage_ = new Stage(viewing_, box);
   stages_->addWidget(stage_, 1);
   column->addLayout(stages_, 1);
+  problem_card_ = new ProblemCard(box);
+  connect(problem_card_, &ProblemCard::openRequested, this, &MainWindow::chooseFile);
   return box;
 }
 
@@ -196,7 +203,7 @@ void MainWindow::makeShortcuts() {
   };
   on(QKeySequence::Open, [this] { chooseFile(); });
   on(QKeySequence("Ctrl+E"), [this] { export_->press(); });
-  on(QKeySequence("Ctrl+T"), [this] { nextTheme(); });
+  on(QKeySequence("Ctrl+T"), [this] { chooseNextTheme(); });
   on(QKeySequence("F1"), [this] { showKeyHelp(this); });
   on(QKeySequence("F3"), [this] {
     shows_run_panel_ = !shows_run_panel_;
@@ -212,7 +219,10 @@ void MainWindow::makeShortcuts() {
   on(QKeySequence("F10"), [this] { stepOn(); });
   on(QKeySequence("F11"), [this] { setPresenting(!presenting_); });
   on(QKeySequence("Alt+Left"), [this] { goBack(); });
-  on(QKeySequence("Esc"), [this] { presenting_ ? setPresenting(false) : closeComparison(); });
+  on(QKeySequence("Esc"), [this] {
+    if (problem_card_->isVisible()) return problem_card_->hide();
+    presenting_ ? setPresenting(false) : closeComparison();
+  });
   on(QKeySequence::Quit, [this] { close(); });
   const auto& entries = viewRegistry();
   for (std::size_t i = 0; i < entries.size() && i < 9; ++i)
@@ -265,26 +275,6 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 void MainWindow::dropEvent(QDropEvent* event) {
   if (!event->mimeData()->urls().isEmpty())
     openTrace(event->mimeData()->urls().first().toLocalFile());
-}
-
-void MainWindow::nextTheme() {
-  const auto& all = Theme::all();
-  const auto at = static_cast<std::size_t>(theme_ - all.data());
-  setTheme(all[(at + 1) % all.size()]);
-}
-
-void MainWindow::setTheme(const Theme& theme) {
-  theme_ = &theme;
-  QApplication::setPalette(paletteOf(theme));  // dialogs and menus are windows of their own
-  const double zoom = presenting_ ? kPresenterZoom : 1;
-  setStyleSheet(themeStyleSheet(theme, zoom) +
-                QString("QWidget#separator { background: %1; }").arg(theme.line.name()));
-  for (View* view : views_) {
-    view->setZoom(zoom);
-    view->setTheme(theme);
-  }
-  job_bar_->setWarning(theme.wrong);
-  refreshStatus();
 }
 
 }  // namespace ringscope::viz

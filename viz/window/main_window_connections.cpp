@@ -49,6 +49,7 @@ void MainWindow::connectViewing() {
   connect(&viewing_.navigator, &Navigator::cursorChanged, this, &MainWindow::followBefore);
   connect(&background_, &Background::failed, this,
           [this](const QString&, const QString& problem) { showProblem(problem); });
+  connect(&viewing_.comparison, &Comparison::changed, this, &MainWindow::holdCompared);
   connect(&viewing_.comparison, &Comparison::besideRequested, this, &MainWindow::showBeside);
   connect(&viewing_.live, &LiveReads::readRequested, &engine_, &EngineLink::read);
   connect(&viewing_.live, &LiveReads::tensorsRequested, &engine_, &EngineLink::listTensors);
@@ -78,8 +79,11 @@ void MainWindow::refreshStatus() {
   headline_->setText(shows_job_ && !session.trace().run()
                          ? QString("a job sends its recording")
                          : QString::fromStdString(headlineOf(session.trace(), session.live())));
-  status_->setText(QString::fromStdString(
-      statusOf(session.trace(), {session.worst(), session.diagnosis(), std::move(live)})));
+  const bool shows_nothing = trace_path_.isEmpty() && session.empty() && !live;
+  status_->setText(shows_nothing
+                       ? QString()
+                       : QString::fromStdString(statusOf(
+                             session.trace(), {session.worst(), session.diagnosis(), live})));
   const QFileInfo file(trace_path_);
   export_->setRecording(session.live() || session.empty() || !file.exists() ? "" : trace_path_);
   status_right_->setText(
@@ -92,6 +96,7 @@ void MainWindow::refreshStatus() {
                                        .c_str())
           : "");
   const bool wrong = told_.isEmpty() ? !message_.isEmpty() : told_.startsWith("▲");
+  setWindowTitle(title());
   const QString color = wrong ? QString("color: %1").arg(theme_->wrong.name()) : "";
   if (status_right_->styleSheet() != color) status_right_->setStyleSheet(color);
 }

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the main window does with a job that sends its recording.
-#include <QDir>
 #include <QFileInfo>
 
-#include "viz/link/own_folder.h"
 #include "viz/window/main_window.h"
 
 namespace ringscope::viz {
 
 void MainWindow::listen(traces::ListenOptions options) {
   if (options.folder.empty()) {
-    QDir(runsFolder() + "/jobs").removeRecursively();
-    options.folder = (runsFolder() + "/jobs/job").toStdString();
+    job_hold_ = runs_.reserveJob(QDateTime::currentDateTime());
+    options.folder = job_hold_.path().toStdString();
   }
   job_.listen(std::move(options));
 }
 
 void MainWindow::connectJob() {
   connect(&job_, &JobLink::jobBegan, this, [this] {
+    job_hold_ = runs_.adopt(QString::fromStdString(job_.job().folder));
     // What somebody looks at stays until he asks for the job.
     if (engine_.active() || (!viewing_.session.empty() && !shows_job_))
       return job_bar_->setShown(false);
@@ -38,7 +37,7 @@ void MainWindow::showJob() {
   visited_.clear();
   shows_job_ = true;
   job_bar_->setShown(true);
-  trace_path_ = QString::fromStdString(job_.job().folder);
+  setShownPath(QString::fromStdString(job_.job().folder));
   run_panel_->setRecording({});
   viewing_.session.open(job_.trace() ? job_.trace() : std::make_shared<traces::Trace>(),
                         QFileInfo(trace_path_).fileName(), job_.live());
@@ -67,6 +66,7 @@ void MainWindow::jobEnded() {
   if (!job_.problem().isEmpty()) message_ = job_.problem();
   run_panel_->setRecording(trace_path_);
   refreshStatus();
+  removeOldRuns();
 }
 
 void MainWindow::pauseOrGo() {

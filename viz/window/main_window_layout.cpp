@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which parts of the main window are shown, and what is kept of that from window to window.
+// Which parts of the main window are shown and in which theme, and what is kept of that from window
+// to window.
+#include <QApplication>
 #include <QSettings>
 
+#include "viz/style/palette.h"
 #include "viz/window/main_window.h"
 
 namespace ringscope::viz {
 namespace {
 
 constexpr const char* kLanesView = "timeline";
+constexpr double kPresenterZoom = 1.6;
 
 }  // namespace
 
@@ -30,19 +34,50 @@ void MainWindow::refreshPanels() {
   panes_->partsChanged();
 }
 
-void MainWindow::saveLayout(QSettings& settings) const {
+void MainWindow::saveSettings(QSettings& settings) const {
   settings.setValue("window/geometry", saveGeometry());
   settings.setValue("window/run_panel", shows_run_panel_);
   settings.setValue("window/inspector", shows_inspector_);
+  settings.setValue("runs/most_bytes", runs_button_->limit());
+  if (chosen_theme_) settings.setValue("window/theme", chosen_theme_->name);
   panes_->save(settings);
 }
 
-void MainWindow::restoreLayout(const QSettings& settings) {
+void MainWindow::restoreSettings(const QSettings& settings) {
   restoreGeometry(settings.value("window/geometry").toByteArray());
   shows_run_panel_ = settings.value("window/run_panel", true).toBool();
   shows_inspector_ = settings.value("window/inspector", true).toBool();
+  bool is_number = false;
+  const qint64 limit = settings.value("runs/most_bytes").toLongLong(&is_number);
+  runs_button_->setLimit(is_number ? limit : RunsButton::kDefaultLimit);
+  const QString theme = settings.value("window/theme").toString();
+  for (const Theme& known : Theme::all())
+    if (known.name == theme) chosen_theme_ = &known;
+  if (chosen_theme_) setTheme(*chosen_theme_);
   panes_->restore(settings);
   refreshPanels();
+}
+
+void MainWindow::chooseNextTheme() {
+  const auto& all = Theme::all();
+  const auto at = static_cast<std::size_t>(theme_ - all.data());
+  chosen_theme_ = &all[(at + 1) % all.size()];
+  setTheme(*chosen_theme_);
+  Q_EMIT settingsChanged();
+}
+
+void MainWindow::setTheme(const Theme& theme) {
+  theme_ = &theme;
+  QApplication::setPalette(paletteOf(theme));  // dialogs and menus are windows of their own
+  const double zoom = presenting_ ? kPresenterZoom : 1;
+  setStyleSheet(themeStyleSheet(theme, zoom) +
+                QString("QWidget#separator { background: %1; }").arg(theme.line.name()));
+  for (View* view : views_) {
+    view->setZoom(zoom);
+    view->setTheme(theme);
+  }
+  job_bar_->setWarning(theme.wrong);
+  refreshStatus();
 }
 
 }  // namespace ringscope::viz

@@ -6,11 +6,26 @@
 #include "traces/analysis/compare/report.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
-#include "viz/link/own_folder.h"
 #include "viz/session/problem.h"
 #include "viz/window/main_window.h"
+#include "viz/window/run_name.h"
 
 namespace ringscope::viz {
+namespace {
+
+/// The path, or where a recording is there already, the same with a number.
+QString unusedPath(const QString& path) {
+  const QFileInfo asked(path);
+  const QString stem = asked.path() + "/" + asked.completeBaseName();
+  const QString extension = asked.suffix().isEmpty() ? QString() : "." + asked.suffix();
+  QString unused = path;
+  for (int number = 2; QFileInfo(unused).size() > 0; ++number)
+    unused = stem + " " + QString::number(number) + extension;
+  return unused;
+}
+
+}  // namespace
+
 void MainWindow::showProblem(const QString& problem) {
   message_ = problem;
   refreshStatus();
@@ -24,22 +39,54 @@ bool MainWindow::refuses(const RunConfig& config) {
 
 void MainWindow::startRun(const RunConfig& config) {
   if (refuses(config)) return;
+  RunConfig named = config;
+  std::optional<RunHold> hold = nameRun(named);
+  if (!hold) return;
   closeComparison();
   last_config_ = config;
   run_panel_->setConfig(config);
-  beginRun(config);
+  beginRun(named, std::move(*hold));
   viewing_.player.setPlaying(true);
 }
 
-void MainWindow::beginRun(RunConfig config) {
+void MainWindow::setShownPath(const QString& path, RunHold hold) {
+  shown_hold_ = hold.path().isEmpty() ? runs_.hold(path) : std::move(hold);
+  trace_path_ = path;
+  run_failed_ = false;
+  unopened_.clear();
+  problem_card_->hide();
+  runs_button_->setRun(path);
+}
+
+/// Gives the run a file of its own, and returns the file's hold. Returns nothing, and says why,
+/// when the run cannot be recorded.
+std::optional<RunHold> MainWindow::nameRun(RunConfig& config) {
   if (engine_program_.isEmpty()) {
-    message_ = "this installation only views recordings: the engine is not installed";
-    return refreshStatus();
+    showProblem("this installation only views recordings: the engine is not installed");
+    return {};
   }
-  if (config.trace.isEmpty()) config.trace = runsFolder() + "/run.rscope";
+  if (config.trace.isEmpty()) {
+    try {
+      RunHold hold = runs_.makeRun(runName(config), QDateTime::currentDateTime());
+      config.trace = hold.path();
+      return hold;
+    } catch (const Error& error) {
+      showProblem(error.what());
+      return {};
+    }
+  }
+  const QString asked = config.trace;
+  config.trace = unusedPath(asked);
+  if (config.trace != asked)
+    notice_->show("This run is recorded in " + config.trace,
+                  asked + " holds an earlier recording, which stays as it is.");
+  return RunHold();
+}
+
+void MainWindow::beginRun(const RunConfig& config, RunHold hold) {
+  setShownPath(config.trace, std::move(hold));
   message_.clear();
   told_.clear();
-  trace_path_ = config.trace;
   visited_.clear();
   background_.cancel("open");
   leaveJob();
@@ -57,20 +104,20 @@ void MainWindow::whatIf() {
   if (!run_panel_->canRunAgain() || engine_.active()) return;
   RunConfig config = run_panel_->config();
   if (refuses(config)) return;
+  std::optional<RunHold> hold = nameRun(config);
+  if (!hold) return;
   const QString change = changes(last_config_, config);
   last_config_ = config;
   const Cursor cursor = viewing_.navigator.cursor();
   const Place& place = cursor.place;
-  // What is on show keeps its file: values are read from it when they are looked at.
-  const QString other = runsFolder() + "/what-if-1.rscope";
   config.steps = place.train_step + 1;
   config.capture = "values:steps=" + std::to_string(place.train_step);
-  config.trace = trace_path_ == other ? runsFolder() + "/what-if-2.rscope" : other;
+  const RunHold before_hold = std::exchange(shown_hold_, {});
   before_.session.open(viewing_.session.shareTrace(), viewing_.session.name(), false);
   before_.navigator.setCursor(cursor);
   const QString before = trace_path_;
   showBeforeStage();
-  beginRun(config);
+  beginRun(config, std::move(*hold));
   kept_place_ = place;
   compare_->setChange(change);
   viewing_.comparison.withBefore(before);
@@ -113,10 +160,12 @@ void MainWindow::runEnded(const QString& failure) {
   viewing_.session.setLive(false);
   keepPlace();
   message_ = failure;
+  run_failed_ = !failure.isEmpty();
   refreshStatus();
   if (!QFileInfo::exists(trace_path_)) return;
   run_panel_->setRecording(trace_path_);
   viewing_.session.diagnose(trace_path_);
+  removeOldRuns();
 }
 
 void MainWindow::openTrace(const QString& path) {
@@ -126,6 +175,7 @@ void MainWindow::openTrace(const QString& path) {
   };
   message_ = "opening " + path;
   refreshStatus();
+  const auto hold = std::make_shared<RunHold>(runs_.hold(path));
   background_.request(
       "open",
       [path = path.toStdString()](const std::stop_token&) {
@@ -137,15 +187,18 @@ void MainWindow::openTrace(const QString& path) {
         }
         return result;
       },
-      [this, path](const Result& result) {
+      [this, path, hold](const Result& result) {
         message_ = result.failure;
-        if (result.trace) {
+        if (!result.trace) {
+          unopened_ = path;
+          problem_card_->show(path, result.failure);
+        } else {
           engine_.stop();
           leaveJob();
           closeComparison();
           visited_.clear();
           told_.clear();
-          trace_path_ = path;
+          setShownPath(path, std::move(*hold));
           viewing_.session.open(result.trace, QFileInfo(path).fileName(), false);
           if (!result.trace->problems().empty())
             message_ = QString::fromStdString(result.trace->problems().front());
@@ -158,6 +211,14 @@ void MainWindow::openTrace(const QString& path) {
         refreshStatus();
         Q_EMIT opened(result.failure);
       });
+}
+
+/// No window removes what the comparison reads, and the title names it.
+void MainWindow::holdCompared() {
+  compared_holds_.clear();
+  for (const QString& path : {viewing_.comparison.other(), viewing_.comparison.floor()})
+    if (!path.isEmpty()) compared_holds_.push_back(runs_.hold(path));
+  setWindowTitle(title());
 }
 
 void MainWindow::chooseFile() {

@@ -146,6 +146,7 @@ int run(Options& o) {
   checkInput(o);
   config.dtype = o.dtype.value_or(config.dtype);
   traces::checkOutputs({{"INPUT", o.input}}, {{"--output", o.output}, {"--trace", o.trace}});
+  o.checkTrace(config);
   if (config.verify && config.dropout > 0)
     throw usageError(
         "--verify compares with unsharded attention, which drops no pairs as --dropout does; leave "

@@ -9,7 +9,9 @@
 #include "app/command_line/command.h"
 #include "app/ringscope-engine/commands/buffer_choice.h"
 #include "app/ringscope-engine/commands/named_option.h"
+#include "traces/format/core/error.h"
 #include "traces/format/schema/run_spec.h"
+#include "traces/format/storage/trace_path.h"
 
 namespace ringscope::app {
 
@@ -19,7 +21,7 @@ struct AttentionOptions {
   std::optional<traces::TransportKind> transport;  ///< nothing: by what a rank is
   std::vector<std::string> buffers;                ///< as they were given
   std::string trace;
-  bool json = false;
+  bool no_replace = false, json = false;
   int timeout_seconds = 60;
 
   /// Completes the run with what depends on several options, and on the environment.
@@ -33,10 +35,23 @@ struct AttentionOptions {
     for (const std::string& buffer : buffers) run.buffers.push_back(bufferChoice(buffer));
   }
 
+  /// Throws usageError where the run would replace a recording that --no-replace keeps.
+  void checkTrace(const traces::RunSpec& run) const {
+    const char* rank = run.launch == traces::Launch::kEnv ? std::getenv("RANK") : nullptr;
+    const std::string file = rank ? trace + "." + rank : trace;
+    if (no_replace && traces::holdsTrace(file))
+      throw usageError(file + " holds an earlier recording, and --no-replace keeps it; choose " +
+                       "another name for --trace");
+  }
+
   void addTo(CLI::App& command, traces::RunSpec& run) {
     addAttention(command, run);
     addRanks(command, run);
-    command.add_option("--trace", trace, "Record into this .rscope file");
+    auto* file = command.add_option("--trace", trace,
+                                    "Record into this .rscope file, in place of an older recording "
+                                    "there once the run has computed something");
+    command.add_flag("--no-replace", no_replace, "Refuse to replace an older recording")
+        ->needs(file);
     command
         .add_option("--capture", run.capture,
                     "What a recording keeps: none, stats, full or values:steps=A-B")

@@ -113,6 +113,7 @@ void checkFiles(const Options& o) {
       inputs.push_back({"--model", file.path().string()});
   traces::checkOutputs(
       inputs, {{"--trace", o.trace}, {"--log", o.log}, {"--export-state", o.export_state}});
+  o.checkTrace(o.config);
   for (const std::string& folder : {o.save_model, o.config.checkpoint_dir})
     if (!folder.empty()) traces::checkWritableFolder(folder);
   if (fs::is_directory(o.save_model, error))

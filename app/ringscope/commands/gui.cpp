@@ -16,9 +16,10 @@ void defineGui(CLI::App& command, int&) {
   auto* listen = command.add_flag("--listen", options->listen,
                                   "Follow a PyTorch job that records itself with RINGSCOPE_LIVE");
   command
-      .add_option("-o,--output", options->folder,
-                  "With --listen: the folder that gets the job's recording; without it, it is the "
-                  "window's own and emptied by the next")
+      .add_option(
+          "-o,--output", options->folder,
+          "With --listen: the folder that gets the job's recording; without it, it is a new "
+          "folder among the window's runs")
       ->needs(listen);
   auto* against =
       command.add_option("--against", options->against, "A second recording, for the Compare view")
