@@ -81,8 +81,10 @@ std::unique_ptr<engine::ControlServer> Outputs::serve(engine::Gate& gate,
                                      [this](const std::string& json) { seal(json); }});
 }
 
-Recording::Recording(int ranks, const std::string& trace_path, bool control, engine::Gate& gate)
+Recording::Recording(int ranks, const std::string& trace_path, bool control, engine::Gate& gate,
+                     const std::optional<traces::RunSpec>& settings)
     : outputs_(isCollected() ? "" : trace_path, control && !isCollected()) {
+  if (settings) switches_.expect(*settings);
   runStarts();
   if (isCollected()) sendUp(ranks, gate);
   if (!outputs_.any()) return;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,10 @@ class Outputs {
 /// rank that a RingScope process supervises, up to that.
 class Recording {
  public:
-  Recording(int ranks, const std::string& trace_path, bool control, engine::Gate& gate);
+  /// `settings`: of the run, so that the control connection refuses from the first request on what
+  /// would change nothing of it.
+  Recording(int ranks, const std::string& trace_path, bool control, engine::Gate& gate,
+            const std::optional<traces::RunSpec>& settings = {});
   ~Recording();
 
   /// Whether a supervisor collects what this process records.

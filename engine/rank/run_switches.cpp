@@ -37,6 +37,11 @@ bool RunSwitches::isInjected(const std::string& mistake) const {
   return std::ranges::find(mistakes_, mistake, &Mistake::asked) != mistakes_.end();
 }
 
+void RunSwitches::expect(const traces::RunSpec& settings) {
+  const traces::MutexLock lock(mutex_);
+  expected_ = settings;
+}
+
 void RunSwitches::begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture) {
   capture_.begin(capture);
   const traces::MutexLock lock(mutex_);
@@ -83,7 +88,13 @@ void RunSwitches::checkStepsLeft(const std::string& mistake) const {
 
 void RunSwitches::checkCanBegin(const std::string& mistake) const {
   const InjectableMistake& entry = injectableMistake(traces::AskedMistake::parse(mistake).id);
-  if (!run_) return;  // what the run begins with is checked by the run
+  if (!run_) {  // the run checks the rest when it begins
+    Seams seams = withMistakes();
+    engine::inject(mistake, seams);
+    const auto reason = expected_ ? seams.checks.reasonAgainst(*expected_) : std::nullopt;
+    if (reason) throw usageError(*reason);
+    return;
+  }
   if (entry.from_start_only)
     throw usageError(mistake +
                      " changes how sequences are dealt, which a run decides before its "

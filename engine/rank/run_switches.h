@@ -18,6 +18,10 @@ class RunSwitches {
   /// `correct`: what mistakes are made in.
   explicit RunSwitches(Seams correct = {}) : correct_(std::move(correct)) {}
 
+  /// What is known of the run before its data and model are read: what is asked for from here on
+  /// and would change nothing by these settings is refused.
+  void expect(const traces::RunSpec& settings);
+
   /// What the run begins with. The connection may have asked for changes before: they stay.
   void begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture);
 
@@ -67,6 +71,7 @@ class RunSwitches {
   mutable traces::Mutex mutex_;
   std::vector<Mistake> mistakes_ RINGSCOPE_GUARDED_BY(mutex_);
   std::vector<Change> changes_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::optional<traces::RunSpec> expected_ RINGSCOPE_GUARDED_BY(mutex_);
   std::optional<traces::RunSpec> run_ RINGSCOPE_GUARDED_BY(mutex_);
   std::optional<PlannedRun> planned_ RINGSCOPE_GUARDED_BY(mutex_);
   /// The last step that any rank has begun.

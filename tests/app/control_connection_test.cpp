@@ -152,6 +152,12 @@ TEST_P(ControlConnectionTest, AMistakeIsInjectedAndLiftedBetweenStepsAndSealed) 
   Debugger debugger(child);
   debugger.ask({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", "stop"}});
   EXPECT_EQ(debugger.ask({{"cmd", "inject"}, {"mistake", "nonsense"}})["ok"], false);
+  const json unseen = debugger.ask({{"cmd", "inject"}, {"mistake", "recompute_differs"}});
+  EXPECT_EQ(unseen["ok"], false);
+  EXPECT_NE(unseen.dump().find("changes nothing where activations are kept for backward; use "
+                               "--recompute"),
+            std::string::npos)
+      << unseen;
   EXPECT_EQ(debugger.ask({{"cmd", "lift"}, {"mistake", "naive_sum_merge"}})["ok"], false);
   debugger.ask({{"cmd", "break"}, {"on", "divergence"}, {"ratio", 10}});
   const json injected = debugger.ask({{"cmd", "inject"}, {"mistake", "naive_sum_merge"}});

@@ -60,6 +60,25 @@ TEST(RunSwitchesTest, AMistakeThatWouldChangeNothingOfTheRunIsRefusedAndNotKept)
   EXPECT_EQ(run.switches.inject("lse_base2"), 0);
 }
 
+TEST(RunSwitchesTest, SettingsThatAreExpectedRefuseBeforeTheRunIsKnown) {
+  RunSwitches switches;
+  switches.expect(training(2));
+  EXPECT_ERROR(switches.inject("recompute_differs"), ErrorCode::kUsage, "use --recompute");
+  EXPECT_EQ(switches.inject("naive_sum_merge"), 0) << "what was refused is not kept";
+}
+
+TEST(RunSwitchesTest, AStepThatHasBegunIsRefused) {
+  TrainConfig config = training(2);
+  config.model = {"sample", 2, 128, 4, 2, 32, 256};
+  config.steps = 3;
+  Begun run(config);
+  run.switches.seamsOf(1);
+  EXPECT_ERROR(run.switches.inject("naive_sum_merge:step=1"), ErrorCode::kUsage,
+               "use step=2 or a later one");
+  run.switches.seamsOf(2);
+  EXPECT_ERROR(run.switches.inject("naive_sum_merge"), ErrorCode::kUsage, "more --steps");
+}
+
 TEST(RunSwitchesTest, HowSequencesAreDealtIsNotChangedInTheMiddle) {
   for (const char* mistake : {"uneven_shards", "balance_cuts_documents"}) {
     Begun run(training(2));

@@ -121,6 +121,15 @@ void checkFiles(const Options& o) {
                                   {"--save-model", o.save_model + "/config.json"}});
 }
 
+/// The settings, without what only the file of tokens says.
+traces::RunSpec knownSettings(const engine::TrainConfig& config) {
+  traces::RunSpec known = config;
+  if (config.tokens.empty()) return known;
+  known.seq_len = 0;
+  known.batch = known.dp;
+  return known;
+}
+
 /// Everything that can be refused is refused before a file is touched or a thread started.
 void validate(const Options& o) {
   const engine::TrainConfig& config = o.config;
@@ -135,12 +144,8 @@ void validate(const Options& o) {
   engine::CapturePolicy::parse(config.capture);
   engine::Seams seams;
   for (const auto& mistake : config.mistakes) engine::inject(mistake, seams);
-  traces::RunSpec known = config;
-  if (!config.tokens.empty()) {  // the file says what its length and its batch are
-    known.seq_len = 0;
-    known.batch = known.dp;
-  }
-  if (const auto reason = seams.checks.reasonAgainst(known)) throw usageError(*reason);
+  if (const auto reason = seams.checks.reasonAgainst(knownSettings(config)))
+    throw usageError(*reason);
   // Else each rank process would say it.
   const bool apart = config.launch == traces::Launch::kProcesses;
   if (apart && !config.mistakes.empty()) engine::checkTraining(config);
@@ -170,7 +175,7 @@ int run(Options& o) {
   // Under torchrun every rank process writes a file of its own.
   if (o.config.fromEnvironment() && !o.trace.empty() && !Recording::isCollected())
     o.trace += "." + toString(rank);
-  Recording recording(mesh.worldSize(), o.trace, !o.control.empty(), gate);
+  Recording recording(mesh.worldSize(), o.trace, !o.control.empty(), gate, knownSettings(o.config));
   recording.seal(sealed);
   while (o.control == kHeld && !recording.mayStart()) std::this_thread::sleep_for(kHeldFor);
   engine::TrainOutcome outcome;
