@@ -9,4 +9,4 @@ add_library(ringscope_ranks STATIC
   ${CMAKE_SOURCE_DIR}/engine/transport/loopback_socket.cpp
   ${CMAKE_SOURCE_DIR}/engine/transport/mailbox.cpp)
 ringscope_target(ringscope_ranks)
-target_link_libraries(ringscope_ranks PUBLIC ringscope_plan)
+target_link_libraries(ringscope_ranks PUBLIC ringscope_exchange)

@@ -43,14 +43,17 @@ TEST(PaintedFactsTest, EveryNumberOnAPageIsOneOfThePlanOrTheScene) {
 
 /// What a session gives to all views for a cursor.
 struct Given {
-  viz::RingScene ring;
+  std::string sentence, note;  // of the ring
+  std::vector<int> ranks;
   viz::PositionStrip positions;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // begin and end of each training step
   std::size_t spans = 0;
 
   static Given by(const viz::Session& session, const viz::Cursor& cursor) {
     const auto tracks = session.tracks(cursor.place.train_step);
-    Given given{*session.ring(cursor), *session.positions(cursor), {}, tracks->spans};
+    const auto ring = session.ring(cursor);
+    Given given{ring->sentence, ring->note, {}, *session.positions(cursor), {}, tracks->spans};
+    for (const auto& rank : ring->ranks) given.ranks.push_back(rank.rank.value());
     for (const viz::StepTrack& step : tracks->steps)
       given.steps.emplace_back(step.begin_ns, step.end_ns);
     return given;
