@@ -55,7 +55,8 @@ Outputs::Outputs(const std::string& trace_path, bool control) : trace_path_(trac
         control ? traces::ReplaceTrace::kAtOnce : traces::ReplaceTrace::kWhenTheRunIsUnderWay);
     if (replaces)
       std::cerr << "ringscope: " << traces::toPlainText(trace_path)
-                << " holds an earlier recording, which this run replaces; --no-replace keeps it\n";
+                << " holds an earlier recording, which is replaced once this run is under way; "
+                   "--no-replace keeps it\n";
     file_ = file.get();
     sinks_.push_back(std::move(file));
   }

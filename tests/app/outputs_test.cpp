@@ -118,6 +118,7 @@ TEST_F(OutputsTest, APathThatIsNotUtf8IsAPathLikeAnyOther) {
   const auto result = ringscope(run + " --text " + text);
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_TRUE(traces::openTrace(trace)->problems().empty());
+  fs::remove(trace);
   expectOneSentence(ringscope(run + " --text " + dir_.file("\xfd.txt")), "no such file");
 }
 

@@ -143,7 +143,6 @@ void takeWork(PaintedWords& words, const Case& c, const Look& look,
   for (int rank = 0; rank < c.cp; ++rank) {
     std::int64_t pairs = 0;
     for (const int source : oracle.ring(rank)) pairs += oracle.pairs(rank, source);
-    pairs *= oracle.headsEach();
     most = std::max(most, static_cast<double>(pairs));
     sum += static_cast<double>(pairs);
     words.must("rank " + number(c.worldOf(look.group, rank)));

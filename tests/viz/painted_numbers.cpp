@@ -84,7 +84,9 @@ void expectPaintedMemory(const Case& c, const Look& look) {
   if (!scene.note.empty()) return words.must(scene.note);
   words.must("rank " + std::to_string(c.worldOf(look.group, look.rank)) + " holds at most " +
              traces::describeBytes(scene.peak.bytes));
-  words.must("At the peak: " + scene.peak.cause + ". Click the chart to go to a moment.");
+  words.must("At the peak: " + scene.peak.cause +
+             ". Click the chart to go to a moment. Verification and captured "
+             "copies are not counted.");
   expectCause(c, scene);
   expectTimes(*page, scene);
   words.mayBe(isNumber);

@@ -94,7 +94,7 @@ TEST(MemoryPainterTest, SaysWhatIsNotToldApartWhereTheRecordingSaysIt) {
   const auto picture = drawn(
       {900, 560}, [&](QPainter& p, const QRectF& area) { paintMemory(p, area, scene, dark()); });
   EXPECT_TRUE(has(*picture, "rank 7 holds at most 512 KiB that was seen")) << picture->words();
-  EXPECT_TRUE(has(*picture, "moment. " + scene.unseen)) << picture->words();
+  EXPECT_TRUE(has(*picture, "not counted. " + scene.unseen)) << picture->words();
 }
 
 TEST(MemoryPainterTest, APointOfThePlotIsAnInstant) {

@@ -22,6 +22,7 @@ struct RingRun {
   traces::PositionRule positions = traces::PositionRule::kWholeSequence;
   std::int64_t seq_len = 128;
   int steps = 2, layers = 2, heads = 4, kv_heads = 2, head_dim = 8;
+  bool verified = true;             ///< compared with unsharded attention
   bool keeps_tensors = true;        ///< false: events, schedules and intent alone
   bool naive_sum = false;           ///< blocks are added without their weights
   bool ordered_hops = false;        ///< sends and receives are posted singly

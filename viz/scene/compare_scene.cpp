@@ -90,7 +90,8 @@ CompareScene makeCompareScene(const ComparedRuns& runs, bool before, std::int32_
 
 std::string describe(const CompareScene& scene) {
   std::string words = scene.a.name + " against " + scene.b.name;
-  for (const std::string& sentence : scene.conclusion) words += ". " + sentence;
+  words += ".";
+  for (const std::string& sentence : scene.conclusion) words += " " + sentence;
   return words;
 }
 

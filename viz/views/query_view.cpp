@@ -99,6 +99,7 @@ class QueryView : public View {
     painter.fillRect(page, theme_->background);
   }
   bool eventFilter(QObject* of, QEvent* event) override {
+    if (takesEscape(event)) return true;
     if (event->type() != QEvent::KeyPress) return View::eventFilter(of, event);
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->key() == Qt::Key_Escape && running_) {
@@ -111,7 +112,16 @@ class QueryView : public View {
     run();
     return true;
   }
+  bool event(QEvent* event) override { return takesEscape(event) || View::event(event); }
+  /// While a query runs, Esc is for it and not for the window.
+  bool takesEscape(QEvent* event) const {
+    const bool takes = running_ && event->type() == QEvent::ShortcutOverride &&
+                       static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape;
+    if (takes) event->accept();
+    return takes;
+  }
   void keyPressEvent(QKeyEvent* event) override {
+    if (event->key() == Qt::Key_Escape && running_) return stop();
     const bool copies = event->key() == Qt::Key_C &&
                         event->modifiers() == (Qt::ControlModifier | Qt::ShiftModifier);
     copies ? copy() : View::keyPressEvent(event);

@@ -124,6 +124,16 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   launch_->setToolTip("What a rank is");
   dtype_ = choice("Type", {"float32", "float64", "bfloat16"});
   sinks_ = tick("sinks", "Attention sinks", "A learnt logit a head in every row's softmax");
+  addRows();
+  grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 2);
+  connect(model_, &QPushButton::clicked, this, &SettingsForm::chooseModel);
+  connect(text_button_, &QPushButton::clicked, this, &SettingsForm::chooseText);
+  seq_len_->setCurrentText("256");
+  setModel("");
+  setText({});
+}
+
+void SettingsForm::addRows() {
   using traces::RunSpec;
   addRow("Model", {model_}, [](const RunSpec& run) {
     return run.model_dir.empty() ? QString("the sample model")
@@ -164,12 +174,6 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   addRow("Kernel", {kernel_}, [](const RunSpec& run) { return QString(name(run.kernel)); });
   addRow("Hops", {p2p_}, [](const RunSpec& run) { return QString(name(run.p2p)); });
   addRow("Ranks are", {launch_}, [](const RunSpec& run) { return QString(name(run.launch)); });
-  grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 2);
-  connect(model_, &QPushButton::clicked, this, &SettingsForm::chooseModel);
-  connect(text_button_, &QPushButton::clicked, this, &SettingsForm::chooseText);
-  seq_len_->setCurrentText("256");
-  setModel("");
-  setText({});
 }
 
 void SettingsForm::chooseModel() {

@@ -51,6 +51,7 @@ class SettingsForm : public QWidget {
   /// Widgets side by side; returns the row's label.
   QLabel* addRow(const QString& name, const QList<QWidget*>& widgets,
                  const std::function<QString(const traces::RunSpec& run)>& says);
+  void addRows();
   void markDifferences();
   void chooseModel();
   void chooseText();

@@ -8,6 +8,7 @@
 #include "traces/analysis/compare/parts.h"
 #include "traces/analysis/compare/report.h"
 #include "traces/analysis/diff/summary.h"
+#include "traces/format/trace/framework.h"
 #include "traces/format/trace/step_log.h"
 
 namespace ringscope::traces {
@@ -83,11 +84,15 @@ class Judge {
   /// Why no step can be judged, and what would tell: a sentence; empty: nothing hinders.
   std::string hindrance() const {
     const bool one = ours_.steps.empty(), two = theirs_.steps.empty();
+    // A job of another framework has no option that verifies it.
+    const bool foreign = isForeign(run_) || isForeign(other_);
     if (one || two)
       return std::string(one && two ? "Neither recording was verified"
                          : one      ? "The recording was not verified"
                                     : "The other recording was not verified") +
-             ". Record both with --verify" + kOr + ", which says by how much equal runs differ.";
+             (foreign ? std::string(". Name a second recording of the other run with --floor RUN3")
+                      : std::string(". Record both with --verify") + kOr) +
+             ", which says by how much equal runs differ.";
     const RunSpec *a = run_.run(), *b = other_.run();
     if (!a || !b)
       return std::string(
@@ -155,6 +160,7 @@ void judge(const Trace& run, const Trace& other, RunComparison& comparison) {
 }
 
 Agreement TensorDifference::agreement() const {
+  if (rows == 0 && unmatched > 0) return Agreement::kUnknown;
   if (differing == 0) return Agreement::kSame;
   if (floor && worst <= *floor) return Agreement::kRounding;
   if (areNames(*this) || !std::isfinite(worst)) return Agreement::kDiffers;

@@ -94,6 +94,7 @@ bool areNames(const TensorDifference& d) {
 }
 
 std::string describeSize(const TensorDifference& d) {
+  if (d.rows == 0 && d.unmatched > 0) return "has no row that is in both runs";
   if (d.differing == 0)
     return d.by == ComparedBy::kStatistics ? "has the same statistics" : "is bit for bit the same";
   const std::string many = describeCount(d.differing) + " of " + describeCount(d.rows);

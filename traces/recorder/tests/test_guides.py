@@ -171,7 +171,7 @@ class WhatGuidesName(unittest.TestCase):
     @unittest.skipIf(program() is None, "the command line is not built")
     def test_every_command_and_its_options_exist(self):
         helps = {}
-        for name, text in guides():
+        for name, text in [*guides(), (os.path.basename(WORKED), text_of(WORKED))]:
             for words in named_commands(text):
                 if words[1] not in helps:
                     asked = subprocess.run([program(), words[1], "--help"], capture_output=True, text=True)
