@@ -127,13 +127,13 @@ void expectPaintedNow(const Case& c, const Look& look) {
 namespace {
 
 /// "1,088", "34 k", "2.1 M": as many pairs as the plan has, as exactly as it is said.
-bool meansPairs(const std::string& words, std::int64_t pairs) {
+bool meansPairs(const std::string& words, double exact) {
   std::string digits = words;
   std::erase(digits, ',');
-  const double said = std::stod(digits), exact = static_cast<double>(pairs);
+  const double said = std::stod(digits);
   if (words.ends_with(" M")) return std::abs(said * 1e6 - exact) <= 0.5e6;
   if (words.ends_with(" k")) return std::abs(said * 1e3 - exact) <= 0.5e3;
-  return said == exact;
+  return std::abs(said - exact) <= 0.5;
 }
 
 void takeWork(PaintedWords& words, const Case& c, const Look& look,
@@ -141,10 +141,11 @@ void takeWork(PaintedWords& words, const Case& c, const Look& look,
   const PlanOracle& oracle = c.oracle(look.step, look.group);
   double most = 0, sum = 0;
   for (int rank = 0; rank < c.cp; ++rank) {
-    std::int64_t pairs = 0;
-    for (const int source : oracle.ring(rank)) pairs += oracle.pairs(rank, source);
-    most = std::max(most, static_cast<double>(pairs));
-    sum += static_cast<double>(pairs);
+    double pairs = 0;
+    for (const int source : oracle.ring(rank))
+      pairs += static_cast<double>(oracle.pairs(rank, source)) / oracle.plan().ulysses;
+    most = std::max(most, pairs);
+    sum += pairs;
     words.must("rank " + number(c.worldOf(look.group, rank)));
     words.must(describeDuration(scene.wait_ns[static_cast<std::size_t>(rank)]));
     bool said = false;

@@ -49,6 +49,8 @@ class ReplacedTraceTest : public WindowTest {
     const Shown now = shownIn(replaced, name), expected = shownIn(fresh, name);
     EXPECT_EQ(now.words.toStdString(), expected.words.toStdString()) << name.toStdString();
     EXPECT_EQ(now.picture, expected.picture) << name.toStdString();
+  }
+  static void expectSamePanels(MainWindow& replaced, MainWindow& fresh) {
     for (const char* panel : {"Inspector of the selected rank",
                               "Timeline: a lane a rank, blocks attended, merges, waits and hops"})
       EXPECT_TRUE(QTest::qWaitFor(  // a panel's height follows one event after it was drawn
@@ -104,7 +106,10 @@ TEST_F(ReplacedTraceTest, EveryHiddenViewIsOfTheRecordingThatWasOpenedLast) {
     const std::string path = fileOf(after);
     openIn(window, path);
     const auto fresh = freshWindow(path);
-    for (const ViewEntry& entry : viewRegistry()) expectSame(window, *fresh, entry.name);
+    for (const ViewEntry& entry : viewRegistry()) {
+      expectSame(window, *fresh, entry.name);
+      expectSamePanels(window, *fresh);
+    }
   }
 }
 
@@ -116,7 +121,10 @@ TEST_F(ReplacedTraceTest, AFileThatWasRecordedAgainIsReadAgainInEveryView) {
   std::filesystem::rename(again, path);
   openIn(window, path);
   const auto fresh = freshWindow(path);
-  for (const ViewEntry& entry : viewRegistry()) expectSame(window, *fresh, entry.name);
+  for (const ViewEntry& entry : viewRegistry()) {
+    expectSame(window, *fresh, entry.name);
+    expectSamePanels(window, *fresh);
+  }
 }
 
 }  // namespace

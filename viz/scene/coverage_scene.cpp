@@ -2,6 +2,7 @@
 #include "viz/scene/coverage_scene.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -159,7 +160,7 @@ void countFaults(CoverageScene& scene) {
 }
 
 std::string pairCount(double pairs) {
-  return traces::describeCount(static_cast<std::int64_t>(pairs));
+  return traces::describeCount(std::llround(pairs));
 }
 
 }  // namespace
