@@ -125,7 +125,7 @@ void drawAxes(const Canvas& c) {
 
 /// "1,088", "34 k", "2.1 M"
 QString shortCount(double count) {
-  if (count < 1e4) return QString("%L1").arg(static_cast<qint64>(count));
+  if (count < 1e4) return QString("%L1").arg(static_cast<qint64>(std::llround(count)));
   return count < 1e6 ? QString("%1 k").arg(count / 1e3, 0, 'f', 0)
                      : QString("%L1 M").arg(count / 1e6, 0, 'f', count < 1e8 ? 1 : 0);
 }

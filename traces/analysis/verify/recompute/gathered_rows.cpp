@@ -19,8 +19,7 @@ std::size_t count(std::int64_t index) {
 class RowCopier {
  public:
   RowCopier(const LayerTensors& layer, TensorKind kind, const Selection& selection)
-      : layer_(layer),
-        selection_(selection),
+      : selection_(selection),
         heads_(isOfKeys(kind) ? 1 : layer.groupSize()),
         width_(kind == TensorKind::kLse ? 1 : layer.head_dim) {
     row_of_token_.assign(layer.tokens.size(), kNowhere);
@@ -63,7 +62,6 @@ class RowCopier {
     }
   }
 
-  const LayerTensors& layer_;
   const Selection& selection_;
   std::int64_t heads_, width_;
   std::size_t rows_ = 0;
