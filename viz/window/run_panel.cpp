@@ -31,9 +31,6 @@ RunPanel::RunPanel(const Session& session, EngineLink& engine, QWidget* parent)
   column->setSpacing(8);
   auto* title = new QLabel("RUN", this);
   title->setObjectName("section");
-  origin_ = new QLabel(this);
-  origin_->setWordWrap(true);
-  origin_->setTextFormat(Qt::PlainText);
   settings_ = new SettingsForm(this);
   break_ = new BreakBox(this);
   mistakes_ = new MistakesBox(this);
@@ -41,7 +38,6 @@ RunPanel::RunPanel(const Session& session, EngineLink& engine, QWidget* parent)
   run_state_->setObjectName("dim");
   run_state_->setWordWrap(true);
   column->addWidget(title);
-  column->addWidget(origin_);
   column->addWidget(settings_);
   column->addLayout(makeButtons());
   column->addWidget(run_state_);
@@ -111,16 +107,14 @@ int RunPanel::ringSteps() const {
 /// A recording that was opened says itself how it was made.
 void RunPanel::showRecorded() {
   const auto* run = session_.trace().run();
-  const bool foreign = traces::isForeign(session_.trace());
-  settings_->setShown(run && !foreign ? std::optional(*run) : std::nullopt);
-  if (!run) return refresh();
+  if (!run) return;
   // While nothing is recorded of a run that starts, its configuration says how many there will be.
   const int steps = ringSteps() > 0 ? ringSteps() : run->cp;
   if (run->model.layers > 0)
     break_->setRanges(static_cast<int>(run->model.layers), std::max(1, steps));
   recorded_.reset();
   // Of a job that was recorded elsewhere there is nothing to start: the form keeps its own.
-  if (session_.live() || foreign) return refresh();
+  if (session_.live() || traces::isForeign(session_.trace())) return refresh();
   recorded_ = *run;
   RunConfig config = this->config();
   const traces::RunSpec form = config;
@@ -202,13 +196,6 @@ void RunPanel::refresh() {
   step_->setEnabled(state == State::kPaused);
   stop_->setEnabled(engine_.active());
   const bool other = !engine_.active() && !session_.empty() && !canRunAgain();
-  origin_->setVisible(other);
-  origin_->setText(
-      traces::isForeign(session_.trace())
-          ? "On show is a job that was recorded elsewhere. These settings are those of "
-            "a new run, not of the job."
-          : "On show is one attention by itself. These settings are those of a new "
-            "training run.");
   const QString missing = engine_.active() ? QString() : missingData();
   const QString unseen = engine_.active() ? QString() : unseenMistakes();
   run_state_->setText(!reason.isEmpty() ? "▲ " + reason

@@ -57,7 +57,7 @@ class RunPanel : public QWidget {
   SettingsForm* settings_;
   BreakBox* break_;
   MistakesBox* mistakes_;
-  QLabel *run_state_, *origin_;
+  QLabel* run_state_;
   QPushButton *run_, *what_if_, *pause_, *step_, *stop_;
   std::optional<traces::RunSpec> recorded_;  // of the recording that was opened
 };

@@ -8,13 +8,17 @@
 #include <algorithm>
 
 #include "traces/format/core/error.h"
-#include "traces/format/core/prose.h"
 #include "traces/format/schema/run_rules.h"
 #include "viz/scene/units.h"
 #include "viz/views/choice.h"
 
 namespace ringscope::viz {
 namespace {
+
+template <traces::NamedEnum E>
+E chosen(const QComboBox* box) {
+  return traces::parse<E>(box->currentText().toStdString());
+}
 
 /// Every name of an enumeration, in its order.
 template <traces::NamedEnum E>
@@ -58,8 +62,7 @@ QPushButton* SettingsForm::picker(const QString& name) {
   return button;
 }
 
-QLabel* SettingsForm::addRow(const QString& name, const QList<QWidget*>& widgets,
-                             const std::function<QString(const traces::RunSpec& run)>& says) {
+QLabel* SettingsForm::addRow(const QString& name, const QList<QWidget*>& widgets) {
   auto* label = new QLabel(name, this);
   label->setObjectName("dim");
   auto* cells = new QHBoxLayout();
@@ -68,27 +71,7 @@ QLabel* SettingsForm::addRow(const QString& name, const QList<QWidget*>& widgets
   const int row = grid_->rowCount();
   grid_->addWidget(label, row, 0);
   grid_->addLayout(cells, row, 1);
-  rows_.push_back({name, label, widgets, says});
   return label;
-}
-
-void SettingsForm::setShown(const std::optional<traces::RunSpec>& run) {
-  shown_ = run;
-  markDifferences();
-}
-
-/// A dot before the label marks a row, so that no colour is needed; its tooltip names the run's own
-/// setting.
-void SettingsForm::markDifferences() {
-  const traces::RunSpec now = config();
-  for (const Row& row : rows_) {
-    const bool differs = shown_ && row.says(*shown_) != row.says(now);
-    const QString why = differs ? "The run on show has: " + row.says(*shown_) : QString();
-    row.label->setText(differs ? "● " + row.name : row.name);
-    row.label->setToolTip(why);
-    row.label->setAccessibleDescription(why);
-    for (QWidget* widget : row.widgets) widget->setAccessibleDescription(why);
-  }
 }
 
 SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
@@ -107,7 +90,7 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   dp_->setToolTip("Ranks that share the batch; each has a sequence of its own");
   tp_ = number("Tensor parallel ranks", 8, 1);
   tp_->setToolTip("Ranks that share each layer");
-  cp_ = number("Ranks", 64, 4);
+  cp_ = number("Ranks", 16, 4);
   cp_->setToolTip("Ranks that share a sequence: the ring that is shown");
   steps_ = number("Training steps", 1000, 10);
   seq_len_ = choice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
@@ -124,56 +107,32 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   launch_->setToolTip("What a rank is");
   dtype_ = choice("Type", {"float32", "float64", "bfloat16"});
   sinks_ = tick("sinks", "Attention sinks", "A learnt logit a head in every row's softmax");
-  addRows();
+  addRow("Model", {model_});
+  addRow("Text", {text_button_});
+  for (QSpinBox* box : {dp_, tp_, cp_}) {  // three in a row have no room for more than two digits
+    box->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    box->setObjectName("narrow");
+    box->setMinimumWidth(0);
+  }
+  addRow("dp, tp, cp", {dp_, tp_, cp_});
+  steps_->setToolTip("Training steps");
+  steps_->setButtonSymbols(QAbstractSpinBox::NoButtons);
+  steps_->setObjectName("narrow");
+  addRow("Tokens", {seq_len_, steps_});
+  addRow("Strategy", {strategy_});
+  addRow("Balance", {balance_});
+  addRow("Mask", {mask_});
+  window_label_ = addRow("Window", {window_});
+  addRow("Type", {dtype_, sinks_});
+  addRow("Kernel", {kernel_});
+  addRow("Hops", {p2p_});
+  addRow("Ranks are", {launch_});
   grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 2);
   connect(model_, &QPushButton::clicked, this, &SettingsForm::chooseModel);
   connect(text_button_, &QPushButton::clicked, this, &SettingsForm::chooseText);
   seq_len_->setCurrentText("256");
   setModel("");
   setText({});
-}
-
-void SettingsForm::addRows() {
-  using traces::RunSpec;
-  addRow("Model", {model_}, [](const RunSpec& run) {
-    return run.model_dir.empty() ? QString("the sample model")
-                                 : QString::fromStdString(run.model_dir);
-  });
-  addRow("Text", {text_button_}, [](const RunSpec& run) {
-    QStringList files;
-    for (const std::string& file : run.text) files << QString::fromStdString(file);
-    if (!run.tokens.empty()) files << QString::fromStdString(run.tokens);
-    return files.isEmpty() ? QString("the sample text") : files.join(", ");
-  });
-  for (QSpinBox* box : {dp_, tp_, cp_}) {  // three in a row have no room for more than two digits
-    box->setButtonSymbols(QAbstractSpinBox::NoButtons);
-    box->setObjectName("narrow");
-    box->setMinimumWidth(0);
-  }
-  addRow("dp, tp, cp", {dp_, tp_, cp_}, [](const RunSpec& run) {
-    return QString("%1, %2, %3").arg(run.dp).arg(run.tp).arg(run.cp);
-  });
-  steps_->setToolTip("Training steps");
-  steps_->setButtonSymbols(QAbstractSpinBox::NoButtons);
-  steps_->setObjectName("narrow");
-  addRow("Tokens", {seq_len_, steps_}, [](const RunSpec& run) {
-    return QString("%1 tokens, %2")
-        .arg(run.seq_len)
-        .arg(traces::describeCount(run.steps, "step").c_str());
-  });
-  addRow("Strategy", {strategy_}, [](const RunSpec& run) { return QString(name(run.strategy)); });
-  addRow("Balance", {balance_},
-         [](const RunSpec& run) { return QString(name(traces::chosenBalance(run))); });
-  addRow("Mask", {mask_}, [](const RunSpec& run) { return QString(name(run.mask)); });
-  window_label_ = addRow("Window", {window_}, [](const RunSpec& run) {
-    return run.window > 0 ? QString("%1 keys").arg(run.window) : QString("none");
-  });
-  addRow("Type", {dtype_, sinks_}, [](const RunSpec& run) {
-    return QString(name(run.dtype)) + (run.sinks ? " with sinks" : "");
-  });
-  addRow("Kernel", {kernel_}, [](const RunSpec& run) { return QString(name(run.kernel)); });
-  addRow("Hops", {p2p_}, [](const RunSpec& run) { return QString(name(run.p2p)); });
-  addRow("Ranks are", {launch_}, [](const RunSpec& run) { return QString(name(run.launch)); });
 }
 
 void SettingsForm::chooseModel() {
@@ -217,7 +176,6 @@ void SettingsForm::refresh() {
   steps_->setSuffix(steps > 99 ? "" : steps > 1 ? " steps" : " step");
   offerAllowed();
   refreshEstimate();
-  markDifferences();
   Q_EMIT changed();
 }
 
@@ -257,6 +215,62 @@ void SettingsForm::refreshEstimate() {
   estimate_->setText(
       QString("about %1 a rank, %2 of it sharded")
           .arg(describeBytes(bytes.total()).c_str(), describeBytes(bytes.sharded_bytes).c_str()));
+}
+
+RunConfig SettingsForm::config() const {
+  RunConfig config = given_;
+  config.mistakes.clear();
+  config.trace.clear();
+  config.model_dir = model_path_.toStdString();
+  config.text.clear();
+  for (const QString& file : text_) config.text.push_back(file.toStdString());
+  config.dp = dp_->value();
+  config.tp = tp_->value();
+  config.cp = cp_->value();
+  config.steps = steps_->value();
+  config.seq_len = seq_len_->currentText().toLongLong();
+  config.strategy = chosen<traces::Strategy>(strategy_);
+  config.balance = chosen<traces::Balance>(balance_);
+  config.mask = chosen<traces::MaskKind>(mask_);
+  config.window = config.mask == traces::MaskKind::kWindow ? window_->value() : 0;
+  config.dtype = chosen<traces::DType>(dtype_);
+  config.sinks = sinks_->isChecked();
+  config.kernel = chosen<traces::Kernel>(kernel_);
+  config.p2p = chosen<traces::PointToPoint>(p2p_);
+  config.launch = chosen<traces::Launch>(launch_);
+  // What a kernel takes is a matter of the heads' size.
+  config.model.layers = shape_.layers;
+  config.model.heads = shape_.heads;
+  config.model.kv_heads = shape_.kv_heads;
+  config.model.head_dim = shape_.head_dim;
+  // How many ranks share heads was chosen for another split.
+  if (config.strategy != given_.strategy || config.cp != given_.cp) config.ulysses = 0;
+  return config;
+}
+
+void SettingsForm::setConfig(const RunConfig& config) {
+  given_ = config;
+  const QString model = QString::fromStdString(config.model_dir);
+  if (model != model_path_) setModel(model);
+  QStringList files;
+  for (const std::string& file : config.text) files << QString::fromStdString(file);
+  setText(files);
+  dp_->setValue(config.dp);
+  tp_->setValue(config.tp);
+  cp_->setValue(config.cp);
+  steps_->setValue(config.steps);
+  const QString seq_len = QString::number(config.seq_len);
+  if (seq_len_->findText(seq_len) < 0) seq_len_->addItem(seq_len);
+  seq_len_->setCurrentText(seq_len);
+  strategy_->setCurrentText(name(config.strategy));
+  balance_->setCurrentText(name(traces::chosenBalance(config)));
+  mask_->setCurrentText(name(config.mask));
+  if (config.window > 0) window_->setValue(static_cast<int>(config.window));
+  dtype_->setCurrentText(name(config.dtype));
+  sinks_->setChecked(config.sinks);
+  kernel_->setCurrentText(name(config.kernel));
+  p2p_->setCurrentText(name(config.p2p));
+  launch_->setCurrentText(name(config.launch));
 }
 
 }  // namespace ringscope::viz

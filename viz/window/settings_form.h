@@ -7,9 +7,6 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QWidget>
-#include <functional>
-#include <optional>
-#include <vector>
 
 #include "viz/scene/memory_estimate.h"
 #include "viz/views/tick_box.h"
@@ -28,9 +25,6 @@ class SettingsForm : public QWidget {
   /// What the form does not show stays as setConfig() was given it.
   RunConfig config() const;
   void setConfig(const RunConfig& config);
-  /// Marks from now on each setting that differs from this run, which is on show; nullopt: what is
-  /// on show has no settings of this form.
-  void setShown(const std::optional<traces::RunSpec>& run);
   std::int64_t queryHeads() const { return shape_.heads; }
 
  Q_SIGNALS:
@@ -41,18 +35,8 @@ class SettingsForm : public QWidget {
   QSpinBox* number(const QString& name, int most, int value);
   TickBox* tick(const QString& text, const QString& name, const QString& explanation);
   QPushButton* picker(const QString& name);
-  /// A row of the form; `says` puts its settings of a run into words.
-  struct Row {
-    QString name;
-    QLabel* label;
-    QList<QWidget*> widgets;
-    std::function<QString(const traces::RunSpec& run)> says;
-  };
   /// Widgets side by side; returns the row's label.
-  QLabel* addRow(const QString& name, const QList<QWidget*>& widgets,
-                 const std::function<QString(const traces::RunSpec& run)>& says);
-  void addRows();
-  void markDifferences();
+  QLabel* addRow(const QString& name, const QList<QWidget*>& widgets);
   void chooseModel();
   void chooseText();
   void setModel(const QString& folder);
@@ -61,8 +45,6 @@ class SettingsForm : public QWidget {
   void refreshEstimate();
   void offerAllowed();
 
-  std::vector<Row> rows_;
-  std::optional<traces::RunSpec> shown_;
   RunConfig given_;
   QString model_path_;
   QStringList text_;
