@@ -3,6 +3,7 @@
 #include <QAbstractItemView>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QSpinBox>
 #include <filesystem>
 
 #include "tests/support/run_program.h"
@@ -13,7 +14,14 @@
 namespace ringscope::viz {
 namespace {
 
-class RunFormTest : public WindowTest {};
+class RunFormTest : public WindowTest {
+ protected:
+  QSpinBox* number(const QString& name) {
+    for (auto* box : window.findChildren<QSpinBox*>())
+      if (box->accessibleName() == name) return box;
+    return nullptr;
+  }
+};
 
 /// How far the text of a line of an open list stands out from its ground.
 int contrastOf(QComboBox* box, const QString& line) {
@@ -199,6 +207,95 @@ TEST_F(RunFormTest, HopsAreOfferedWhereThereIsARingAndRefusedWithTheSentenceElse
   chooseByMouse(hops, "batched");
   EXPECT_EQ(hops->currentText(), "batched");
   EXPECT_TRUE(button("Run")->isEnabled());
+}
+
+/// A recording of events alone with `cp` ranks.
+test::RingRun wideRun(int cp) {
+  test::RingRun run;
+  run.cp = cp;
+  run.seq_len = 2 * std::int64_t{cp};
+  run.steps = 1;
+  run.layers = 1;
+  run.keeps_tensors = false;
+  return run;
+}
+
+TEST_F(RunFormTest, ARecordingOf64RanksIsShownAndRunWith64) {
+  open(wideRun(64));
+  auto* ranks = number("Ranks");
+  EXPECT_EQ(ranks->text(), "64");
+  EXPECT_TRUE(ranks->accessibleDescription().isEmpty());
+  EXPECT_NE(window.findChild<RunPanel*>()->config().arguments().join(" ").indexOf("--cp 64"), -1);
+  EXPECT_TRUE(button("Run again")->isEnabled()) << status().toStdString();
+}
+
+TEST_F(RunFormTest, ARecordingOf128RanksSaysWhyItIsNotRun) {
+  open(wideRun(128));
+  auto* ranks = number("Ranks");
+  EXPECT_EQ(ranks->text(), "128");
+  EXPECT_FALSE(button("Run again")->isEnabled());
+  EXPECT_FALSE(button("What if")->isEnabled());
+  EXPECT_NE(status().indexOf("the settings of this recording cannot be run from here: dp × tp × "
+                             "cp = 128 ranks; one machine takes 64 at most"),
+            -1)
+      << status().toStdString();
+  ranks->setFocus();
+  ranks->selectAll();
+  QTest::keyClicks(ranks, "4");
+  QTest::keyClick(ranks, Qt::Key_Return);
+  EXPECT_EQ(status().indexOf("cannot be run from here"), -1);
+  EXPECT_TRUE(button("Run again")->isEnabled()) << status().toStdString();
+  EXPECT_EQ(ranks->accessibleDescription(), "The run on show has 128.");
+}
+
+TEST_F(RunFormTest, StepsBeyondTheFormsOwnRangeAreShownAsTheyAre) {
+  auto* panel = window.findChild<RunPanel*>();
+  RunConfig config = panel->config();
+  config.steps = 5000;
+  config.dtype = traces::DType::kFloat16;
+  config.tp = 16;
+  panel->setConfig(config);
+  EXPECT_EQ(panel->config().steps, 5000);
+  EXPECT_EQ(panel->config().dtype, traces::DType::kFloat16);
+  EXPECT_EQ(panel->config().tp, 16);
+}
+
+TEST_F(RunFormTest, TheFormSaysThatItsSettingsAreNotTheImportedJobs) {
+  openFile(test::inSources("tests/reference/hand_recording"));
+  const auto* run = window.session().trace().run();
+  const QString words = status();
+  EXPECT_NE(words.indexOf("On show: a job that was recorded elsewhere"), -1) << words.toStdString();
+  EXPECT_NE(words.indexOf("not the job's: they are for a new run of the sample model"), -1);
+  ASSERT_TRUE(run);
+  EXPECT_NE(words.indexOf(QString("dp %1, tp %2, cp %3").arg(run->dp).arg(run->tp).arg(run->cp)),
+            -1)
+      << words.toStdString();
+  EXPECT_EQ(words.indexOf("●"), -1) << "nothing is compared with the job's settings";
+  open();
+  EXPECT_EQ(status().indexOf("On show: a job"), -1);
+}
+
+TEST_F(RunFormTest, ASettingThatDiffersFromTheRunOnShowIsMarked) {
+  open();
+  auto *balance = choice("Balance"), *mask = choice("Mask");
+  EXPECT_EQ(status().indexOf("● Balance"), -1);
+  chooseByMouse(balance, "striped");
+  EXPECT_NE(status().indexOf("● Balance"), -1);
+  EXPECT_EQ(status().indexOf("● Mask"), -1);
+  EXPECT_EQ(balance->toolTip(), "The run on show has head_tail.");
+  EXPECT_EQ(balance->accessibleDescription(), "The run on show has head_tail.");
+  EXPECT_TRUE(mask->accessibleDescription().isEmpty());
+  auto* ranks = number("Ranks");
+  ranks->setFocus();
+  QTest::keyClick(ranks, Qt::Key_Down);
+  EXPECT_NE(status().indexOf("● dp, tp, cp"), -1);
+  EXPECT_NE(ranks->toolTip().indexOf("The run on show has 4."), -1);
+  EXPECT_NE(ranks->toolTip().indexOf("Ranks that share a sequence"), -1);
+  QTest::keyClick(ranks, Qt::Key_Up);
+  chooseByMouse(balance, "head_tail");
+  EXPECT_EQ(status().indexOf("● Balance"), -1);
+  EXPECT_EQ(status().indexOf("● dp, tp, cp"), -1);
+  EXPECT_TRUE(balance->toolTip().isEmpty());
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/framework.h"
+#include "traces/format/trace/imported.h"
 #include "viz/scene/groups.h"
+#include "viz/scene/units.h"
 
 namespace ringscope::viz {
 namespace {
@@ -18,6 +20,13 @@ bool allExist(const std::vector<std::string>& paths) {
   return std::ranges::all_of(paths, [](const std::string& path) {
     return path.empty() || QFileInfo::exists(QString::fromStdString(path));
   });
+}
+
+/// Reports whether another program than RingScope's engine ran what was recorded.
+bool isForeignJob(const traces::Trace& trace) {
+  const auto* run = trace.run();
+  return traces::isForeign(trace) || traces::importedFrom(trace) ||
+         (run && run->command == traces::Command::kImport);
 }
 
 }  // namespace
@@ -34,10 +43,15 @@ RunPanel::RunPanel(const Session& session, EngineLink& engine, QWidget* parent)
   settings_ = new SettingsForm(this);
   break_ = new BreakBox(this);
   mistakes_ = new MistakesBox(this);
+  shown_ = new QLabel(this);
+  shown_->setObjectName("dim");
+  shown_->setWordWrap(true);
+  shown_->setAccessibleName("Job on show");
   run_state_ = new QLabel(this);
   run_state_->setObjectName("dim");
   run_state_->setWordWrap(true);
   column->addWidget(title);
+  column->addWidget(shown_);
   column->addWidget(settings_);
   column->addLayout(makeButtons());
   column->addWidget(run_state_);
@@ -107,14 +121,15 @@ int RunPanel::ringSteps() const {
 /// A recording that was opened says itself how it was made.
 void RunPanel::showRecorded() {
   const auto* run = session_.trace().run();
-  if (!run) return;
+  if (!run) return refresh();
   // While nothing is recorded of a run that starts, its configuration says how many there will be.
   const int steps = ringSteps() > 0 ? ringSteps() : run->cp;
   if (run->model.layers > 0)
     break_->setRanges(static_cast<int>(run->model.layers), std::max(1, steps));
   recorded_.reset();
+  recorded_refusal_.clear();
   // Of a job that was recorded elsewhere there is nothing to start: the form keeps its own.
-  if (session_.live() || traces::isForeign(session_.trace())) return refresh();
+  if (session_.live() || isForeignJob(session_.trace())) return refresh();
   recorded_ = *run;
   RunConfig config = this->config();
   const traces::RunSpec form = config;
@@ -131,6 +146,8 @@ void RunPanel::showRecorded() {
   or_of_form(config.tokenizer, form.tokenizer);
   if (!allExist(config.text)) config.text = allExist(form.text) ? form.text : decltype(form.text)();
   setConfig(config);
+  recorded_refusal_ = reasonAgainst(this->config());
+  refresh();
 }
 
 RunConfig RunPanel::recordedConfig() const {
@@ -178,7 +195,7 @@ QString RunPanel::unseenMistakes() const {
 bool RunPanel::canRunAgain() const {
   const auto* run = session_.trace().run();
   const bool attends = run && run->command == traces::Command::kAttend;
-  return !session_.empty() && !attends && !traces::isForeign(session_.trace());
+  return !session_.empty() && !attends && !isForeignJob(session_.trace());
 }
 
 void RunPanel::refresh() {
@@ -195,16 +212,46 @@ void RunPanel::refresh() {
   pause_->setEnabled(state == State::kRunning || state == State::kPaused);
   step_->setEnabled(state == State::kPaused);
   stop_->setEnabled(engine_.active());
-  const bool other = !engine_.active() && !session_.empty() && !canRunAgain();
-  const QString missing = engine_.active() ? QString() : missingData();
-  const QString unseen = engine_.active() ? QString() : unseenMistakes();
-  run_state_->setText(!reason.isEmpty() ? "▲ " + reason
-                      : other && traces::isForeign(session_.trace())
-                          ? "recorded elsewhere: Run starts a run of RingScope's own"
-                      : other              ? "an attention by itself: Run starts a training"
-                      : !missing.isEmpty() ? missing
-                      : unseen.isEmpty()   ? engine_.sentence()
-                                           : unseen);
+  const bool foreign = !session_.empty() && isForeignJob(session_.trace());
+  shown_->setText(foreign ? describeForeign() : QString());
+  shown_->setVisible(foreign);
+  settings_->markDifferences(foreign ? nullptr : session_.trace().run());
+  run_state_->setText(describeState(reason));
+}
+
+/// Says which job is on show, because the settings of the form are not that job's.
+QString RunPanel::describeForeign() const {
+  const traces::Trace& trace = session_.trace();
+  QStringList facts;
+  if (const auto imported = traces::importedFrom(trace))
+    facts << "imported from " + QString::fromStdString(imported->format);
+  if (const auto* run = trace.run()) {
+    if (run->model.layers > 0)
+      facts << QString::fromStdString(run->model.name + ", " +
+                                      traces::describeCount(run->model.layers, "layer"));
+    facts << QString("dp %1, tp %2, cp %3").arg(run->dp).arg(run->tp).arg(run->cp);
+    if (run->balance) facts << QString("balance ") + name(*run->balance);
+  }
+  return "On show: a job that was recorded elsewhere" +
+         (facts.isEmpty() ? QString() : " (" + facts.join("; ") + ")") +
+         ". RingScope cannot run this job. The settings below are not the job's: they are for a "
+         "new run of " +
+         (config().model_dir.empty() ? "the sample model." : "the model chosen here.");
+}
+
+/// The sentence below the buttons. `reason` says why the settings cannot be run, or is empty.
+QString RunPanel::describeState(const QString& reason) const {
+  if (!reason.isEmpty() && recorded_ && reason == recorded_refusal_)
+    return "▲ the settings of this recording cannot be run from here: " + reason;
+  if (!reason.isEmpty()) return "▲ " + reason;
+  if (engine_.active()) return engine_.sentence();
+  if (!session_.empty() && !canRunAgain())
+    return isForeignJob(session_.trace())
+               ? "recorded elsewhere: Run starts a run of RingScope's own"
+               : "an attention by itself: Run starts a training";
+  for (const QString& said : {missingData(), unseenMistakes()})
+    if (!said.isEmpty()) return said;
+  return engine_.sentence();
 }
 
 }  // namespace ringscope::viz

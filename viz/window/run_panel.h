@@ -51,15 +51,18 @@ class RunPanel : public QWidget {
   void showRecorded();
   QString missingData() const;
   QString unseenMistakes() const;
+  QString describeForeign() const;
+  QString describeState(const QString& reason) const;
 
   const Session& session_;
   EngineLink& engine_;
   SettingsForm* settings_;
   BreakBox* break_;
   MistakesBox* mistakes_;
-  QLabel* run_state_;
+  QLabel *shown_, *run_state_;
   QPushButton *run_, *what_if_, *pause_, *step_, *stop_;
   std::optional<traces::RunSpec> recorded_;  // of the recording that was opened
+  QString recorded_refusal_;  // why that recording's settings cannot be run, or empty
 };
 
 }  // namespace ringscope::viz

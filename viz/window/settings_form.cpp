@@ -6,6 +6,7 @@
 #include <QMessageBox>
 #include <QStandardItemModel>
 #include <algorithm>
+#include <climits>
 
 #include "traces/format/core/error.h"
 #include "traces/format/schema/run_rules.h"
@@ -28,6 +29,22 @@ QStringList namesOf() {
   return names;
 }
 
+/// Property: the largest number that a box offers.
+constexpr const char* kMost = "most";
+
+/// Widens the range of the box when the value lies outside: a box never shows another number.
+void showNumber(QSpinBox* box, std::int64_t value) {
+  const int number = static_cast<int>(std::clamp<std::int64_t>(value, INT_MIN, INT_MAX));
+  box->setRange(std::min(1, number), std::max(box->property(kMost).toInt(), number));
+  box->setValue(number);
+}
+
+/// Adds the option when the box does not offer it.
+void showOption(QComboBox* box, const QString& option) {
+  if (box->findText(option) < 0) box->addItem(option);
+  box->setCurrentText(option);
+}
+
 }  // namespace
 
 QComboBox* SettingsForm::choice(const QString& name, const QStringList& options) {
@@ -41,6 +58,7 @@ QComboBox* SettingsForm::choice(const QString& name, const QStringList& options)
 QSpinBox* SettingsForm::number(const QString& name, int most, int value) {
   auto* box = new QSpinBox(this);
   box->setRange(1, most);
+  box->setProperty(kMost, most);
   box->setValue(value);
   box->setAccessibleName(name);
   connect(box, &QSpinBox::valueChanged, this, &SettingsForm::refresh);
@@ -71,6 +89,7 @@ QLabel* SettingsForm::addRow(const QString& name, const QList<QWidget*>& widgets
   const int row = grid_->rowCount();
   grid_->addWidget(label, row, 0);
   grid_->addLayout(cells, row, 1);
+  rows_.append({label, name, widgets});
   return label;
 }
 
@@ -86,11 +105,11 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   estimate_ = new QLabel(this);
   estimate_->setObjectName("dim");
   estimate_->setWordWrap(true);
-  dp_ = number("Data parallel ranks", 8, 1);
+  dp_ = number("Data parallel ranks", traces::kMostLocalRanks, 1);
   dp_->setToolTip("Ranks that share the batch; each has a sequence of its own");
-  tp_ = number("Tensor parallel ranks", 8, 1);
+  tp_ = number("Tensor parallel ranks", traces::kMostLocalRanks, 1);
   tp_->setToolTip("Ranks that share each layer");
-  cp_ = number("Ranks", 16, 4);
+  cp_ = number("Ranks", traces::kMostLocalRanks, 4);
   cp_->setToolTip("Ranks that share a sequence: the ring that is shown");
   steps_ = number("Training steps", 1000, 10);
   seq_len_ = choice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
@@ -142,7 +161,10 @@ void SettingsForm::chooseModel() {
 }
 
 void SettingsForm::chooseText() {
-  setText(QFileDialog::getOpenFileNames(this, "Text files; cancel for the sample text"));
+  const QStringList files =
+      QFileDialog::getOpenFileNames(this, "Text files; cancel for the sample text");
+  given_.tokens.clear();
+  setText(files);
 }
 
 void SettingsForm::setModel(const QString& folder) {
@@ -160,7 +182,8 @@ void SettingsForm::setModel(const QString& folder) {
 
 void SettingsForm::setText(const QStringList& files) {
   text_ = files;
-  text_button_->setText(files.isEmpty()     ? QString("sample text")
+  const QString tokens = QString::fromStdString(given_.tokens).section('/', -1);
+  text_button_->setText(files.isEmpty()     ? (tokens.isEmpty() ? "sample text" : tokens)
                         : files.size() == 1 ? files.first().section('/', -1)
                                             : QString("%1 files").arg(files.size()));
   refresh();
@@ -255,18 +278,16 @@ void SettingsForm::setConfig(const RunConfig& config) {
   QStringList files;
   for (const std::string& file : config.text) files << QString::fromStdString(file);
   setText(files);
-  dp_->setValue(config.dp);
-  tp_->setValue(config.tp);
-  cp_->setValue(config.cp);
-  steps_->setValue(config.steps);
-  const QString seq_len = QString::number(config.seq_len);
-  if (seq_len_->findText(seq_len) < 0) seq_len_->addItem(seq_len);
-  seq_len_->setCurrentText(seq_len);
+  showNumber(dp_, config.dp);
+  showNumber(tp_, config.tp);
+  showNumber(cp_, config.cp);
+  showNumber(steps_, config.steps);
+  showOption(seq_len_, QString::number(config.seq_len));
   strategy_->setCurrentText(name(config.strategy));
   balance_->setCurrentText(name(traces::chosenBalance(config)));
   mask_->setCurrentText(name(config.mask));
-  if (config.window > 0) window_->setValue(static_cast<int>(config.window));
-  dtype_->setCurrentText(name(config.dtype));
+  if (config.window > 0) showNumber(window_, config.window);
+  showOption(dtype_, name(config.dtype));
   sinks_->setChecked(config.sinks);
   kernel_->setCurrentText(name(config.kernel));
   p2p_->setCurrentText(name(config.p2p));

@@ -24,7 +24,11 @@ class SettingsForm : public QWidget {
   /// Without mistakes and trace, which are not settings of this form.
   /// What the form does not show stays as setConfig() was given it.
   RunConfig config() const;
+  /// Shows every value as it is given, also a value that the form does not offer by itself.
   void setConfig(const RunConfig& config);
+  /// Marks each setting that differs from the run on show and names that run's value. A null
+  /// pointer removes all marks.
+  void markDifferences(const traces::RunSpec* shown);
   std::int64_t queryHeads() const { return shape_.heads; }
 
  Q_SIGNALS:
@@ -37,6 +41,9 @@ class SettingsForm : public QWidget {
   QPushButton* picker(const QString& name);
   /// Widgets side by side; returns the row's label.
   QLabel* addRow(const QString& name, const QList<QWidget*>& widgets);
+  void mark(QWidget* box, const QString& shown_value);
+  void markRows();
+  QString describeShownText(const traces::RunSpec& shown) const;
   void chooseModel();
   void chooseText();
   void setModel(const QString& folder);
@@ -50,6 +57,12 @@ class SettingsForm : public QWidget {
   QStringList text_;
   ModelShape shape_;
   QGridLayout* grid_;
+  struct Row {
+    QLabel* label;
+    QString name;
+    QList<QWidget*> boxes;
+  };
+  QList<Row> rows_;
   QPushButton *model_, *text_button_;
   QSpinBox *dp_, *tp_, *cp_, *steps_, *window_;
   QComboBox *seq_len_, *strategy_, *balance_, *mask_, *kernel_, *p2p_, *launch_, *dtype_;

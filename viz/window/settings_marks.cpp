@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The marks of the settings form: which settings differ from the run on show.
+#include <QStyle>
+#include <algorithm>
+
+#include "traces/format/core/error.h"
+#include "traces/format/schema/run_rules.h"
+#include "viz/window/settings_form.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr const char* kDiffers = "differs";          // read by the style sheet
+constexpr const char* kExplanation = "explanation";  // the tooltip without a mark
+
+}  // namespace
+
+/// `shown_value` is empty when the setting does not differ.
+void SettingsForm::mark(QWidget* box, const QString& shown_value) {
+  if (!box->property(kExplanation).isValid()) box->setProperty(kExplanation, box->toolTip());
+  const QString sentence =
+      shown_value.isEmpty() ? QString() : "The run on show has " + shown_value + ".";
+  QString tip = box->property(kExplanation).toString();
+  if (!sentence.isEmpty()) tip = tip.isEmpty() ? sentence : tip + "\n" + sentence;
+  box->setToolTip(Qt::mightBeRichText(tip) ? Qt::convertFromPlainText(tip) : tip);
+  box->setAccessibleDescription(sentence);
+  if (box->property(kDiffers).toBool() == !sentence.isEmpty()) return;
+  box->setProperty(kDiffers, !sentence.isEmpty());
+  box->style()->unpolish(box);
+  box->style()->polish(box);
+}
+
+/// A dot beside the name of each row with a marked setting: a border alone is easy to overlook.
+void SettingsForm::markRows() {
+  for (const Row& row : rows_) {
+    const bool differs = std::ranges::any_of(
+        row.boxes, [](const QWidget* box) { return box->property(kDiffers).toBool(); });
+    row.label->setText(differs ? "● " + row.name : row.name);
+  }
+}
+
+/// Returns an empty string when the texts are the same, or the recording does not name its text.
+QString SettingsForm::describeShownText(const traces::RunSpec& shown) const {
+  if (shown.text.empty() && shown.tokens.empty()) return {};
+  const RunConfig now = config();
+  std::vector<std::string> text = now.text;
+  try {
+    text = now.spec().text;
+  } catch (const Error&) {  // there is no sample text, which is then not the same
+  }
+  if (text == shown.text && now.tokens == shown.tokens) return {};
+  QStringList files;
+  for (const std::string& file : shown.text) files << QString::fromStdString(file);
+  if (!shown.tokens.empty()) files << QString::fromStdString(shown.tokens);
+  return files.join(", ");
+}
+
+void SettingsForm::markDifferences(const traces::RunSpec* shown) {
+  if (!shown) {
+    for (const Row& row : rows_)
+      for (QWidget* box : row.boxes) mark(box, {});
+    return markRows();
+  }
+  const RunConfig now = config();
+  const auto compareNumber = [this](QWidget* box, std::int64_t is, std::int64_t was) {
+    mark(box, is == was ? QString() : QString::number(was));
+  };
+  const auto compareName = [this](QWidget* box, auto is, auto was) {
+    mark(box, is == was ? QString() : name(was));
+  };
+  const auto& model = shown->model;
+  mark(model_, now.model_dir == shown->model_dir
+                   ? QString()
+                   : QString("%1, %2 layers").arg(model.name.c_str()).arg(model.layers));
+  mark(text_button_, describeShownText(*shown));
+  compareNumber(dp_, now.dp, shown->dp);
+  compareNumber(tp_, now.tp, shown->tp);
+  compareNumber(cp_, now.cp, shown->cp);
+  compareNumber(steps_, now.steps, shown->steps);
+  compareNumber(seq_len_, now.seq_len, shown->seq_len);
+  compareName(strategy_, now.strategy, shown->strategy);
+  compareName(balance_, traces::chosenBalance(now), traces::chosenBalance(*shown));
+  compareName(mask_, now.mask, shown->mask);
+  const bool windows = now.mask == shown->mask && now.mask == traces::MaskKind::kWindow;
+  compareNumber(window_, windows ? now.window : 0, windows ? shown->window : 0);
+  compareName(dtype_, now.dtype, shown->dtype);
+  mark(sinks_, now.sinks == shown->sinks ? "" : shown->sinks ? "sinks" : "no sinks");
+  compareName(kernel_, now.kernel, shown->kernel);
+  compareName(p2p_, now.p2p, shown->p2p);
+  compareName(launch_, now.launch, shown->launch);
+  markRows();
+}
+
+}  // namespace ringscope::viz
