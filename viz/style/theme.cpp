@@ -114,7 +114,7 @@ constexpr const char* kStyleSheet = R"(
     QComboBox, QSpinBox { background: @raised; border: 1px solid @line; border-radius: 6px; padding: 2px 8px; min-height: 21px; }
     QComboBox::drop-down, QSpinBox::up-button, QSpinBox::down-button { border: none; width: 16px; }
     QComboBox::down-arrow { image: none; }
-    *[differs="true"] { border: 1px solid @text; font-weight: 600; }
+    *[differs="true"] { border: 1px solid @text; }
     QComboBox:focus, QSpinBox:focus, QPushButton:focus, QToolButton:focus { border: 1px solid @accent; }
     QSpinBox#narrow { padding: 2px 4px; }
     QComboBox:disabled, QSpinBox:disabled, QCheckBox:disabled, QLineEdit:disabled { color: @off; }
