@@ -109,6 +109,7 @@ constexpr const char* kStyleSheet = R"(
     QLabel#dim { color: @dim; font-size: 12px; }
     QLabel#title { font-size: 16px; font-weight: 600; }
     QLabel#mono { font-family: "JetBrains Mono"; font-size: 12px; }
+    QLabel#differs { color: @text; font-size: 16px; font-weight: 700; padding: 0; }
     QLabel#right { color: @right; font-weight: 600; }
     QLabel#wrong { color: @wrong; font-weight: 600; }
     QComboBox, QSpinBox { background: @raised; border: 1px solid @line; border-radius: 6px; padding: 2px 8px; min-height: 21px; }

@@ -88,8 +88,13 @@ QLabel* SettingsForm::addRow(const QString& name, const QList<QWidget*>& widgets
   for (QWidget* widget : widgets) cells->addWidget(widget, 1);
   const int row = grid_->rowCount();
   grid_->addWidget(label, row, 0);
-  grid_->addLayout(cells, row, 1);
-  rows_.append({label, name, widgets});
+  auto* mark = new QLabel(this);  // it fills the gap, so that no box becomes narrower
+  mark->setObjectName("differs");
+  mark->setFixedWidth(8);
+  mark->setProperty("row", name);
+  grid_->addWidget(mark, row, 1);
+  grid_->addLayout(cells, row, 2);
+  rows_.append({mark, widgets});
   return label;
 }
 
@@ -97,7 +102,8 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   grid_ = new QGridLayout(this);
   grid_->setContentsMargins(0, 0, 0, 0);
   grid_->setVerticalSpacing(6);
-  grid_->setColumnStretch(1, 1);
+  grid_->setHorizontalSpacing(0);
+  grid_->setColumnStretch(2, 1);
   model_ = picker("Model");
   model_->setToolTip("Choose a Hugging Face Llama folder (config.json, model.safetensors)");
   text_button_ = picker("Text");
@@ -146,7 +152,7 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   addRow("Kernel", {kernel_});
   addRow("Hops", {p2p_});
   addRow("Ranks are", {launch_});
-  grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 2);
+  grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 3);
   connect(model_, &QPushButton::clicked, this, &SettingsForm::chooseModel);
   connect(text_button_, &QPushButton::clicked, this, &SettingsForm::chooseText);
   seq_len_->setCurrentText("256");

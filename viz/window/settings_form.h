@@ -58,8 +58,7 @@ class SettingsForm : public QWidget {
   ModelShape shape_;
   QGridLayout* grid_;
   struct Row {
-    QLabel* label;
-    QString name;
+    QLabel* mark;
     QList<QWidget*> boxes;
   };
   QList<Row> rows_;

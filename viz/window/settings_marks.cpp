@@ -35,7 +35,7 @@ void SettingsForm::markRows() {
   for (const Row& row : rows_) {
     const bool differs = std::ranges::any_of(
         row.boxes, [](const QWidget* box) { return box->property(kDiffers).toBool(); });
-    row.label->setText(differs ? "● " + row.name : row.name);
+    row.mark->setText(differs ? "•" : "");
   }
 }
 
