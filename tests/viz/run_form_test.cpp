@@ -23,7 +23,7 @@ class RunFormTest : public WindowTest {
   }
   bool isMarked(const QString& row) {
     for (const auto* label : window.findChildren<QLabel*>("differs"))
-      if (label->property("row") == row) return label->isVisible() && !label->text().isEmpty();
+      if (label->property("row") == row) return label->isVisible();
     ADD_FAILURE() << "no row " << row.toStdString();
     return false;
   }

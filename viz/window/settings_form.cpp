@@ -4,7 +4,6 @@
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QMessageBox>
-#include <QStandardItemModel>
 #include <algorithm>
 #include <climits>
 
@@ -37,6 +36,17 @@ void showNumber(QSpinBox* box, std::int64_t value) {
   const int number = static_cast<int>(std::clamp<std::int64_t>(value, INT_MIN, INT_MAX));
   box->setRange(std::min(1, number), std::max(box->property(kMost).toInt(), number));
   box->setValue(number);
+}
+
+/// The columns: names, marks, boxes.
+QGridLayout* makeGrid(QWidget* form) {
+  auto* grid = new QGridLayout(form);
+  grid->setContentsMargins(0, 0, 0, 0);
+  grid->setVerticalSpacing(6);
+  grid->setHorizontalSpacing(0);
+  grid->setColumnMinimumWidth(1, 8);  // a mark fills this gap, so that no box becomes narrower
+  grid->setColumnStretch(2, 1);
+  return grid;
 }
 
 /// Adds the option when the box does not offer it.
@@ -88,7 +98,8 @@ QLabel* SettingsForm::addRow(const QString& name, const QList<QWidget*>& widgets
   for (QWidget* widget : widgets) cells->addWidget(widget, 1);
   const int row = grid_->rowCount();
   grid_->addWidget(label, row, 0);
-  auto* mark = new QLabel(this);  // it fills the gap, so that no box becomes narrower
+  auto* mark = new QLabel("•", this);
+  mark->hide();
   mark->setObjectName("differs");
   mark->setFixedWidth(8);
   mark->setProperty("row", name);
@@ -99,11 +110,7 @@ QLabel* SettingsForm::addRow(const QString& name, const QList<QWidget*>& widgets
 }
 
 SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
-  grid_ = new QGridLayout(this);
-  grid_->setContentsMargins(0, 0, 0, 0);
-  grid_->setVerticalSpacing(6);
-  grid_->setHorizontalSpacing(0);
-  grid_->setColumnStretch(2, 1);
+  grid_ = makeGrid(this);
   model_ = picker("Model");
   model_->setToolTip("Choose a Hugging Face Llama folder (config.json, model.safetensors)");
   text_button_ = picker("Text");
@@ -206,36 +213,6 @@ void SettingsForm::refresh() {
   offerAllowed();
   refreshEstimate();
   Q_EMIT changed();
-}
-
-/// Greys the choices that the rest of the form rules out, with the sentence that says why. Where
-/// all choices of a box would be refused, the reason lies elsewhere.
-void SettingsForm::offerAllowed() {
-  const RunConfig now = config();
-  const auto offer = [&](QComboBox* box, auto set) {
-    QStringList reasons;
-    for (int i = 0; i < box->count(); ++i) {
-      RunConfig other = now;
-      set(other, box->itemText(i).toStdString());
-      reasons << refusal(other, shape_.heads);
-    }
-    const bool elsewhere =
-        std::ranges::none_of(reasons, [](const QString& reason) { return reason.isEmpty(); });
-    auto* items = qobject_cast<QStandardItemModel*>(box->model());
-    for (int i = 0; i < box->count(); ++i) {
-      items->item(i)->setEnabled(elsewhere || reasons[i].isEmpty());
-      items->item(i)->setToolTip(elsewhere ? QString() : reasons[i]);
-    }
-  };
-  offer(balance_, [](RunConfig& run, const std::string& text) {
-    run.balance = traces::parse<traces::Balance>(text);
-  });
-  offer(kernel_, [](RunConfig& run, const std::string& text) {
-    run.kernel = traces::parse<traces::Kernel>(text);
-  });
-  offer(p2p_, [](RunConfig& run, const std::string& text) {
-    run.p2p = traces::parse<traces::PointToPoint>(text);
-  });
 }
 
 void SettingsForm::refreshEstimate() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The marks of the settings form: which settings differ from the run on show.
+// Which settings of the form the others rule out, and which differ from the run on show.
+#include <QStandardItemModel>
 #include <QStyle>
 #include <algorithm>
 
@@ -14,6 +15,36 @@ constexpr const char* kDiffers = "differs";          // read by the style sheet
 constexpr const char* kExplanation = "explanation";  // the tooltip without a mark
 
 }  // namespace
+
+/// Greys the choices that the rest of the form rules out, with the sentence that says why. Where
+/// all choices of a box would be refused, the reason lies elsewhere.
+void SettingsForm::offerAllowed() {
+  const RunConfig now = config();
+  const auto offer = [&](QComboBox* box, auto set) {
+    QStringList reasons;
+    for (int i = 0; i < box->count(); ++i) {
+      RunConfig other = now;
+      set(other, box->itemText(i).toStdString());
+      reasons << refusal(other, shape_.heads);
+    }
+    const bool elsewhere =
+        std::ranges::none_of(reasons, [](const QString& reason) { return reason.isEmpty(); });
+    auto* items = qobject_cast<QStandardItemModel*>(box->model());
+    for (int i = 0; i < box->count(); ++i) {
+      items->item(i)->setEnabled(elsewhere || reasons[i].isEmpty());
+      items->item(i)->setToolTip(elsewhere ? QString() : reasons[i]);
+    }
+  };
+  offer(balance_, [](RunConfig& run, const std::string& text) {
+    run.balance = traces::parse<traces::Balance>(text);
+  });
+  offer(kernel_, [](RunConfig& run, const std::string& text) {
+    run.kernel = traces::parse<traces::Kernel>(text);
+  });
+  offer(p2p_, [](RunConfig& run, const std::string& text) {
+    run.p2p = traces::parse<traces::PointToPoint>(text);
+  });
+}
 
 /// `shown_value` is empty when the setting does not differ.
 void SettingsForm::mark(QWidget* box, const QString& shown_value) {
@@ -35,7 +66,7 @@ void SettingsForm::markRows() {
   for (const Row& row : rows_) {
     const bool differs = std::ranges::any_of(
         row.boxes, [](const QWidget* box) { return box->property(kDiffers).toBool(); });
-    row.mark->setText(differs ? "•" : "");
+    row.mark->setVisible(differs);
   }
 }
 
