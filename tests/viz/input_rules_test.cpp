@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which keys a control takes: real events at every control of the window.
+#include <QAbstractItemView>
 #include <QAbstractSpinBox>
 #include <QLineEdit>
 #include <QPlainTextEdit>

@@ -85,7 +85,7 @@ RunHold::~RunHold() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-RunFolder::RunFolder(QString path) : path_(QDir::cleanPath(path)) {}
+RunFolder::RunFolder(const QString& path) : path_(QDir::cleanPath(path)) {}
 
 QString RunFolder::recordOf(const QString& path) const {
   const QFileInfo run(path);

@@ -40,7 +40,7 @@ class RunHold {
 /// A pinned run, a run that any window has in use, and the newest run stay.
 class RunFolder {
  public:
-  explicit RunFolder(QString path);
+  explicit RunFolder(const QString& path);
   const QString& path() const { return path_; }
 
   /// Makes an empty file for a new run, such as "2026-11-27 14-03-22 ring cp4 causal.rscope".

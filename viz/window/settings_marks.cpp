@@ -93,10 +93,10 @@ void SettingsForm::markDifferences(const traces::RunSpec* shown) {
     return markRows();
   }
   const RunConfig now = config();
-  const auto compareNumber = [this](QWidget* box, std::int64_t is, std::int64_t was) {
+  const auto compare_number = [this](QWidget* box, std::int64_t is, std::int64_t was) {
     mark(box, is == was ? QString() : QString::number(was));
   };
-  const auto compareName = [this](QWidget* box, auto is, auto was) {
+  const auto compare_name = [this](QWidget* box, auto is, auto was) {
     mark(box, is == was ? QString() : name(was));
   };
   const auto& model = shown->model;
@@ -104,21 +104,21 @@ void SettingsForm::markDifferences(const traces::RunSpec* shown) {
                    ? QString()
                    : QString("%1, %2 layers").arg(model.name.c_str()).arg(model.layers));
   mark(text_button_, describeShownText(*shown));
-  compareNumber(dp_, now.dp, shown->dp);
-  compareNumber(tp_, now.tp, shown->tp);
-  compareNumber(cp_, now.cp, shown->cp);
-  compareNumber(steps_, now.steps, shown->steps);
-  compareNumber(seq_len_, now.seq_len, shown->seq_len);
-  compareName(strategy_, now.strategy, shown->strategy);
-  compareName(balance_, traces::chosenBalance(now), traces::chosenBalance(*shown));
-  compareName(mask_, now.mask, shown->mask);
+  compare_number(dp_, now.dp, shown->dp);
+  compare_number(tp_, now.tp, shown->tp);
+  compare_number(cp_, now.cp, shown->cp);
+  compare_number(steps_, now.steps, shown->steps);
+  compare_number(seq_len_, now.seq_len, shown->seq_len);
+  compare_name(strategy_, now.strategy, shown->strategy);
+  compare_name(balance_, traces::chosenBalance(now), traces::chosenBalance(*shown));
+  compare_name(mask_, now.mask, shown->mask);
   const bool windows = now.mask == shown->mask && now.mask == traces::MaskKind::kWindow;
-  compareNumber(window_, windows ? now.window : 0, windows ? shown->window : 0);
-  compareName(dtype_, now.dtype, shown->dtype);
+  compare_number(window_, windows ? now.window : 0, windows ? shown->window : 0);
+  compare_name(dtype_, now.dtype, shown->dtype);
   mark(sinks_, now.sinks == shown->sinks ? "" : shown->sinks ? "sinks" : "no sinks");
-  compareName(kernel_, now.kernel, shown->kernel);
-  compareName(p2p_, now.p2p, shown->p2p);
-  compareName(launch_, now.launch, shown->launch);
+  compare_name(kernel_, now.kernel, shown->kernel);
+  compare_name(p2p_, now.p2p, shown->p2p);
+  compare_name(launch_, now.launch, shown->launch);
   markRows();
 }
 
