@@ -13,7 +13,6 @@
 #include "app/command_line/last_border.h"
 #include "traces/format/core/utf8.h"
 #include "traces/format/join/join_files.h"
-#include "traces/format/storage/trace_path.h"
 #include "traces/format/stream/stream_sink.h"
 #include "traces/format/trace/ending.h"
 
@@ -47,16 +46,15 @@ void warnOfCuts(const traces::RecorderStats& stats) {
 
 Outputs::Outputs(const std::string& trace_path, bool control) : trace_path_(trace_path) {
   if (!trace_path.empty()) {
-    const bool replaces = traces::holdsTrace(trace_path);
     // Whoever follows the run over the connection asks for parts of this run's file, not of
     // another.
     auto file = std::make_unique<traces::SqliteSink>(
         trace_path,
         control ? traces::ReplaceTrace::kAtOnce : traces::ReplaceTrace::kWhenTheRunIsUnderWay);
-    if (replaces)
+    file->onReplace([trace_path] {
       std::cerr << "ringscope: " << traces::toPlainText(trace_path)
-                << " holds an earlier recording, which is replaced once this run is under way; "
-                   "--no-replace keeps it\n";
+                << " held an earlier recording, which this run replaces; --no-replace keeps one\n";
+    });
     file_ = file.get();
     sinks_.push_back(std::move(file));
   }

@@ -65,6 +65,29 @@ TEST_F(OutputsTest, WhatARunThatNeverBeganWasToReplaceStays) {
   EXPECT_EQ(contentOf(dir_), before);
 }
 
+TEST_F(OutputsTest, ARunThatReplacesARecordingSaysSo) {
+  const std::string trace = dir_.file("t.rscope");
+  const auto first = ringscope(train("--trace " + trace));
+  EXPECT_EQ(first.code, 0);
+  EXPECT_EQ(first.err, "");
+  const auto second = ringscope(train("--trace " + trace));
+  EXPECT_EQ(second.code, 0);
+  EXPECT_NE(second.err.find(trace + " held an earlier recording, which this run replaces"),
+            std::string::npos)
+      << second.err;
+}
+
+TEST_F(OutputsTest, NoReplaceKeepsAnEarlierRecording) {
+  const std::string trace = dir_.file("t.rscope");
+  const std::string options = "--no-replace --trace " + trace;
+  ASSERT_EQ(ringscope(train(options)).code, 0) << "there was none";
+  const auto before = contentOf(dir_);
+  expectOneSentence(ringscope(train(options)), "holds an earlier recording");
+  expectOneSentence(ringscope("attend --random 1,2,64,16 --cp 2 " + options),
+                    "holds an earlier recording");
+  EXPECT_EQ(contentOf(dir_), before);
+}
+
 TEST_F(OutputsTest, ATraceThatIsBeingRecordedIsNotTakenAwayByAnotherRun) {
   const std::string trace = dir_.file("t.rscope");
   test::Child first(test::longRun(trace));

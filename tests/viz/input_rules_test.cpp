@@ -109,24 +109,28 @@ TEST_F(InputRulesTest, TransportKeysPassEveryFocusedControl) {
 }
 
 TEST_F(InputRulesTest, SpaceAfterAClickOnAnyButtonPlaysAndPressesNothing) {
-  int clicked = 0;
+  int clicked = 0, focused = 0;
   for (auto* button : window.findChildren<QAbstractButton*>()) {
     if (!button->isVisible() || !button->isEnabled()) continue;
     if (auto* tool = qobject_cast<QToolButton*>(button); tool && tool->menu()) continue;
     QTest::mouseClick(button, Qt::LeftButton);
     QTest::qWait(30);  // what it opened is closed
+    QApplication::setActiveWindow(&window);
     if (!button->isVisible() || !button->isEnabled()) continue;
+    focused += button->hasFocus();
     rest();
     int presses = 0;
     QObject here;
     QObject::connect(button, &QAbstractButton::clicked, &here, [&] { ++presses; });
     QWidget* focus = QApplication::focusWidget();
     QTest::keyClick(focus ? focus : &window, Qt::Key_Space);
-    EXPECT_TRUE(window.player().playing()) << called(button);
+    const bool stepped = window.navigator().moment() == 6;  // what Space means in Now
+    EXPECT_TRUE(window.player().playing() || stepped) << called(button);
     EXPECT_EQ(presses, 0) << called(button);
     ++clicked;
   }
   EXPECT_GT(clicked, 30);
+  EXPECT_GT(focused, 10) << "those that a click gives the focus to";
 }
 
 TEST_F(InputRulesTest, EnterPressesTheFocusedButtonOnce) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window follows a job that sends its recording, over a real socket.
+#include <QDir>
 #include <QToolButton>
 #include <filesystem>
 
@@ -76,6 +77,26 @@ TEST_F(JobWindowTest, ShowsAJobWhileItRunsAndAllOfItAtTheEnd) {
   EXPECT_EQ(window.session().trace().moments().size(), whole->moments().size());
   EXPECT_TRUE(window.session().diagnosis().has_value());
   EXPECT_TRUE(says("the job has ended"));
+}
+
+TEST_F(JobWindowTest, AJobIsKeptWhenTheNextWindowListens) {
+  QString folder;
+  {
+    MainWindow first("");
+    first.listen({dir.file("first"), "", "", {}});
+    LiveClient client(dir.file("first"));
+    client.line(LiveClient::hello(0, 1, "", false));
+    ASSERT_EQ(client.hear(), R"({"line":"welcome"})");
+    ASSERT_TRUE(comes([&] { return first.job().job().number == 1; }));
+    folder = QString::fromStdString(first.job().job().folder);
+  }
+  ASSERT_TRUE(folder.startsWith(runsFolder() + "/")) << folder.toStdString();
+  ASSERT_FALSE(QDir(folder).isEmpty());
+  MainWindow next("");
+  next.listen({dir.file("next"), "", "", {}});
+  next.removeOldRuns();
+  EXPECT_FALSE(QDir(folder).isEmpty());
+  EXPECT_TRUE(RunFolder(runsFolder()).isOwn(folder));
 }
 
 TEST_F(JobWindowTest, TheCursorStaysWhereItIsWhileMoreComes) {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/link/run_folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <QDir>
 #include <QDirIterator>
 #include <QFile>
@@ -26,23 +21,10 @@ constexpr const char* kRecords = "/.windows";
 constexpr const char* kPinned = "pinned\n";
 constexpr int kMostOfOneSecond = 10'000;
 
-QByteArray encoded(const QString& path) {
-  return QFile::encodeName(path);
-}
-
 [[noreturn]] void refuse(const QString& what, const QString& path, int error) {
   throw inputError(QString("%1: %2: %3. Free some space or check the permissions of the folder.")
                        .arg(what, path, std::generic_category().message(error).c_str())
                        .toStdString());
-}
-
-/// Takes flock()'s lock on a record; false when it is refused, or the record is gone by then.
-bool lockRecord(int fd, int how) {
-  int result = 0;
-  do result = ::flock(fd, how);
-  while (result != 0 && errno == EINTR);
-  struct stat found {};
-  return result == 0 && ::fstat(fd, &found) == 0 && found.st_nlink > 0;
 }
 
 /// Letters that every file system takes; a name that people can still read.
@@ -74,16 +56,17 @@ qint64 bytesOf(const QString& path) {
   return bytes;
 }
 
+bool isThere(const QString& path) {
+  const QFileInfo file(path);
+  return file.exists() || file.isSymLink();
+}
+
 bool isPinRecord(const QString& record) {
   QFile file(record);
   return file.open(QIODevice::ReadOnly) && file.read(qstrlen(kPinned)) == kPinned;
 }
 
 }  // namespace
-
-RunHold::~RunHold() {
-  if (fd_ >= 0) ::close(fd_);
-}
 
 RunFolder::RunFolder(const QString& path) : path_(QDir::cleanPath(path)) {}
 
@@ -99,22 +82,14 @@ RunHold RunFolder::reserve(const QString& stem, const QString& extension, Makes 
   for (int number = 1; number <= kMostOfOneSecond; ++number) {
     const QString path =
         path_ + "/" + stem + (number == 1 ? "" : " " + QString::number(number)) + extension;
-    const QByteArray record = encoded(recordOf(path));
-    const int fd = ::open(record.constData(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST) continue;
-    if (fd < 0) refuse(what, path_ + kRecords, errno);
-    RunHold hold(fd, path);
-    if (!lockRecord(fd, LOCK_SH)) continue;  // another window takes it for a leftover
-    struct stat found {};
-    int error = ::lstat(encoded(path).constData(), &found) == 0 ? EEXIST : 0;
-    if (makes == Makes::kFile && error == 0) {
-      const int file =
-          ::open(encoded(path).constData(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-      error = file < 0 ? errno : 0;
-      if (file >= 0) ::close(file);
-    }
+    RunHold hold;
+    const RunRecord::Make made = record(path).make(hold);
+    if (made == RunRecord::Make::kTaken) continue;
+    if (made == RunRecord::Make::kFailed) refuse(what, path_ + kRecords, errno);
+    int error = isThere(path) ? EEXIST : 0;
+    if (makes == Makes::kFile && error == 0) error = makeEmptyFile(path);
     if (error == 0) return hold;
-    ::unlink(record.constData());
+    record(path).remove();
     if (error != EEXIST) refuse(what, path, error);
   }
   refuse(what, path_, EEXIST);
@@ -129,22 +104,13 @@ RunHold RunFolder::reserveJob(const QDateTime& now) {
 }
 
 RunHold RunFolder::adopt(const QString& path) {
-  const QString record = recordOf(path);
-  if (record.isEmpty()) return {};
+  if (recordOf(path).isEmpty()) return {};
   QDir().mkpath(path_ + kRecords);
-  const int fd = ::open(encoded(record).constData(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return {};
-  RunHold hold(fd, path);
-  return lockRecord(fd, LOCK_SH) ? std::move(hold) : RunHold();
+  return record(path).adopt();
 }
 
 RunHold RunFolder::hold(const QString& path) const {
-  const QString record = recordOf(path);
-  if (record.isEmpty()) return {};
-  const int fd = ::open(encoded(record).constData(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
-  RunHold hold(fd, path);
-  return lockRecord(fd, LOCK_SH) ? std::move(hold) : RunHold();
+  return recordOf(path).isEmpty() ? RunHold() : record(path).share();
 }
 
 bool RunFolder::isOwn(const QString& path) const {
@@ -158,12 +124,12 @@ bool RunFolder::isPinned(const QString& path) const {
 
 void RunFolder::setPinned(const QString& path, bool pinned) {
   if (!isOwn(path)) return;
-  QFile record(recordOf(path));
+  QFile file(recordOf(path));
   const QByteArray text = pinned ? kPinned : "";
-  if (!record.open(QIODevice::WriteOnly | QIODevice::Truncate) ||
-      record.write(text) != text.size() || !record.flush())
+  if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate) || file.write(text) != text.size() ||
+      !file.flush())
     throw inputError(QString("%1 cannot be pinned: %2. Free some space, or copy the run elsewhere.")
-                         .arg(QFileInfo(path).fileName(), record.errorString())
+                         .arg(QFileInfo(path).fileName(), file.errorString())
                          .toStdString());
 }
 
@@ -183,12 +149,6 @@ std::vector<RunFolder::Run> RunFolder::unpinnedRuns() const {
   return runs;
 }
 
-bool RunFolder::isInUse(const QString& path) const {
-  const int fd = ::open(encoded(recordOf(path)).constData(), O_RDONLY | O_CLOEXEC);
-  const RunHold asked(fd, path);
-  return fd >= 0 && !lockRecord(fd, LOCK_EX | LOCK_NB);
-}
-
 std::vector<RunFolder::Run> RunFolder::runsBeyond(qint64 most_bytes) const {
   std::vector<Run> runs = unpinnedRuns(), beyond;
   if (most_bytes <= 0 || runs.empty()) return {};
@@ -197,7 +157,7 @@ std::vector<RunFolder::Run> RunFolder::runsBeyond(qint64 most_bytes) const {
   runs.pop_back();  // the newest stays, however large it is
   for (const Run& run : runs) {
     if (bytes <= most_bytes) break;
-    if (isInUse(path_ + "/" + run.name)) continue;
+    if (record(path_ + "/" + run.name).seize().path().isEmpty()) continue;
     beyond.push_back(run);
     bytes -= run.bytes;
   }
@@ -214,10 +174,9 @@ std::vector<RunFolder::Run> RunFolder::removeBeyond(qint64 most_bytes) {
 
 /// False when the run is in use, was pinned meanwhile, is being recorded or is not a trace.
 bool RunFolder::remove(const QString& name) {
-  const QString path = path_ + "/" + name, record = recordOf(path);
-  const int fd = ::open(encoded(record).constData(), O_RDONLY | O_CLOEXEC);
-  const RunHold held(fd, path);
-  if (fd < 0 || !lockRecord(fd, LOCK_EX | LOCK_NB) || isPinRecord(record)) return false;
+  const QString path = path_ + "/" + name;
+  const RunHold held = record(path).seize();
+  if (held.path().isEmpty() || isPinned(path)) return false;
   const QFileInfo run(path);
   if (run.isDir() && !run.isSymLink()) {
     if (!QDir(path).removeRecursively()) return false;
@@ -230,7 +189,7 @@ bool RunFolder::remove(const QString& name) {
       return false;
     }
   }
-  ::unlink(encoded(record).constData());
+  record(path).remove();
   return true;
 }
 

@@ -4,33 +4,11 @@
 #include <QDateTime>
 #include <QString>
 #include <QStringList>
-#include <utility>
 #include <vector>
 
+#include "viz/link/run_record.h"
+
 namespace ringscope::viz {
-
-/// A run that is in use by this window: no window removes the run while its hold lives. An empty
-/// hold protects nothing.
-class RunHold {
- public:
-  RunHold() = default;
-  RunHold(int fd, QString path) : fd_(fd), path_(std::move(path)) {}
-  ~RunHold();
-  RunHold(RunHold&& other) noexcept
-      : fd_(std::exchange(other.fd_, -1)), path_(std::exchange(other.path_, {})) {}
-  RunHold& operator=(RunHold&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    path_.swap(other.path_);
-    return *this;
-  }
-
-  /// The run's file or folder; empty for an empty hold.
-  const QString& path() const { return path_; }
-
- private:
-  int fd_ = -1;  // of the run's record, with a shared lock that the kernel drops with the process
-  QString path_;
-};
 
 /// The folder in which all windows of a user keep the runs that they record. A run gets a name of
 /// its own, and no run is ever written over. A record in a hidden subfolder marks each run that a
@@ -77,8 +55,8 @@ class RunFolder {
   enum class Makes { kFile, kNothing };
   RunHold reserve(const QString& stem, const QString& extension, Makes makes);
   QString recordOf(const QString& path) const;
+  RunRecord record(const QString& path) const { return {recordOf(path), path}; }
   QStringList ownNames() const;
-  bool isInUse(const QString& path) const;
   bool remove(const QString& name);
   void removeLeftovers();
 

@@ -79,7 +79,7 @@ void MainWindow::refreshStatus() {
   headline_->setText(shows_job_ && !session.trace().run()
                          ? QString("a job sends its recording")
                          : QString::fromStdString(headlineOf(session.trace(), session.live())));
-  const bool shows_nothing = trace_path_.isEmpty() && session.empty() && !live;
+  const bool shows_nothing = session.empty() && !live && (trace_path_.isEmpty() || run_failed_);
   status_->setText(shows_nothing
                        ? QString()
                        : QString::fromStdString(statusOf(

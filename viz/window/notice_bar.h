@@ -9,6 +9,7 @@ namespace ringscope::viz {
 
 /// A notice over the stage that stays until somebody closes it.
 class NoticeBar : public QWidget {
+  Q_OBJECT
  public:
   explicit NoticeBar(QWidget* parent = nullptr);
 

@@ -69,6 +69,7 @@ void SqliteSink::makeTables() {
 
 /// From here on the older trace is gone.
 void SqliteSink::beginRun() {
+  if (on_replace_) on_replace_();
   create();
   for (const Chunk& chunk : held_) insert(chunk);
   for (const std::string& json : held_seals_) insertSealed(json);
@@ -111,6 +112,11 @@ void SqliteSink::insertRow(const Chunk& chunk) {
       .bind(7, chunk.body);
   insert_->step();
   insert_->reset();
+}
+
+void SqliteSink::onReplace(std::function<void()> call) {
+  const MutexLock lock(mutex_);
+  on_replace_ = std::move(call);
 }
 
 void SqliteSink::write(const Chunk& chunk) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,9 @@ class SqliteSink : public ChunkSink {
                       UnclosedTrace unclosed = UnclosedTrace::kIsKept);
   ~SqliteSink() override;
 
+  /// Sets what is called when the run is under way and its trace replaces an older one.
+  void onReplace(std::function<void()> call);
+
   void write(const Chunk& chunk) override;
   void flush() override;
   void close() override;
@@ -69,6 +73,7 @@ class SqliteSink : public ChunkSink {
   std::unique_ptr<Database> db_ RINGSCOPE_GUARDED_BY(mutex_);
   std::vector<Chunk> held_ RINGSCOPE_GUARDED_BY(mutex_);  // until then
   std::vector<std::string> held_seals_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::function<void()> on_replace_ RINGSCOPE_GUARDED_BY(mutex_);
   std::unique_ptr<Statement> insert_ RINGSCOPE_GUARDED_BY(mutex_);
   bool in_transaction_ RINGSCOPE_GUARDED_BY(mutex_) = false;
   std::size_t transaction_bytes_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
