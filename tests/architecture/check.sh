@@ -91,6 +91,13 @@ if [ -x "$2/ringscope-gui" ]; then
   links "$2/ringscope-gui" | grep -qE '^lib(torch|c10)' && complain "ringscope-gui links LibTorch"
   links "$2/ringscope-gui" | grep -q '^libQt6Widgets' || complain "ringscope-gui does not link Qt; is the check blind?"
 fi
+# Qt finds children by their meta-object. Without Q_OBJECT, findChild<T>() returns any widget.
+for type in $(grep -rhoE 'findChild(ren)?<(viz::)?[A-PR-Z]\w+\*>' viz tests --include='*.cpp' --include='*.h' |
+              grep -oE '\w+\*' | tr -d '*' | sort -u); do
+  header=$(grep -rlE "^class $type( final)? :" viz --include='*.h') || continue
+  grep -A1 -E "^class $type( final)? :" "$header" | grep -q Q_OBJECT ||
+    complain "$header: $type is searched for by findChild() but has no Q_OBJECT"
+done
 # Every source says its licence; what links Qt Charts' licence is GPL.
 for file in $(git ls-files '*.cpp' '*.h' 2>/dev/null); do
   want=Apache-2.0

@@ -222,7 +222,10 @@ TEST(ImportAnnotated, WithoutARingTheSequenceIsAsLongAsTheBuffersThatWereCut) {
 TEST(ImportAnnotated, GroupsThatDoNotFitTogetherMakeNoMesh) {
   const test::RecordingCopy copy(kRecording);
   copy.change(kFiles[1], R"("members":[0,1])", R"("members":[1])");
-  EXPECT_TRUE(anyProblem(*openTrace(copy.path()), "named no groups that fit together"));
+  const auto trace = openTrace(copy.path());
+  EXPECT_TRUE(anyProblem(*trace, "named no groups that fit together"));
+  EXPECT_EQ(trace->run()->cp, 1) << "no rank is known to share a sequence with another";
+  EXPECT_EQ(trace->run()->dp * trace->run()->tp, 2);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/recorded_ring.h"
+#include "traces/analysis/doctor/hang_finding.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "viz/models/findings_model.h"
 #include "viz/models/tensor_list_model.h"
@@ -105,6 +106,16 @@ TEST(FindingsModelTest, EveryMistakeLeadsToAViewThatIsThere) {
         [&](const ViewEntry& view) { return view.name == QString::fromStdString(mistake.view); });
     EXPECT_TRUE(there) << mistake.id << ": " << mistake.view;
   }
+}
+
+TEST(FindingsModelTest, AHangLeadsToTheTimeline) {
+  traces::Diagnosis diagnosis;
+  traces::Finding hang;
+  hang.rule = traces::kHang;
+  diagnosis.entries.push_back({traces::kHang, {traces::Verdict::kFound, {hang}, "", true}});
+  const auto cards = cardsOf(diagnosis);
+  ASSERT_EQ(cards.size(), 1u);
+  EXPECT_EQ(cards[0].view, "timeline");
 }
 
 }  // namespace

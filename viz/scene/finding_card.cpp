@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/hang_finding.h"
 #include "traces/analysis/mistakes/catalogue.h"
 
 namespace ringscope::viz {
@@ -29,8 +30,9 @@ FindingCard cardOf(const traces::Mistake* mistake, const traces::Finding& findin
   card.title = finding.title;
   card.evidence = finding.evidence;
   card.remedy = finding.remedy;
-  // What no catalogue knows is known from its verdict alone.
-  card.view = mistake ? mistake->view : "diff";
+  // The catalogue names the view of each mistake. A hang is seen in the timeline, an unnamed
+  // difference in the diff.
+  card.view = mistake ? mistake->view : finding.rule == traces::kHang ? "timeline" : "diff";
   card.place = finding.place;
   if (card.place.layer.isNone()) card.place.layer = Layer::of(0);
   if (card.place.stage.isNone()) card.place.stage = RingStep::of(0);

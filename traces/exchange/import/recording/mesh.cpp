@@ -135,6 +135,9 @@ void addMesh(RecordedJob& job) {
         "no mesh was recorded, so which ranks share a sequence is not known: context_parallel was "
         "not entered while the recorder ran, and ringscope.buffer() and ringscope.attention() "
         "named no groups that fit together");
+    // Without a known context-parallel group no rank is taken to share a sequence with another.
+    job.run.cp = job.run.tp = 1;
+    job.run.dp = static_cast<std::int32_t>(job.ranks.size());
     return;
   }
   const auto& [seats, axes] = mesh;
