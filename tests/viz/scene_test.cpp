@@ -231,12 +231,12 @@ TEST(MemoryLawTest, TheMeasuredPeakLiesOnTheCurve) {
 
 TEST(RunSummaryTest, PutsARunIntoALine) {
   const auto good = describe(runSummary(*recorded(), 0));
-  EXPECT_EQ(good.find("✓ worst"), 0u) << good;
+  EXPECT_EQ(good.find("step 0: ✓ worst"), 0u) << good;
   EXPECT_NE(good.find("balance 100 %"), std::string::npos) << good;
   RingRun wrong;
   wrong.naive_sum = true;
   const auto bad = describe(runSummary(*recorded(wrong), 0));
-  EXPECT_EQ(bad.find("▲ worst"), 0u) << bad;
+  EXPECT_EQ(bad.find("step 0: ▲ worst"), 0u) << bad;
 }
 
 TEST(RunSummaryTest, WhatIsNoNumberStaysTheWorst) {
@@ -250,7 +250,7 @@ TEST(RunSummaryTest, WhatIsNoNumberStaysTheWorst) {
   const auto summary = runSummary(trace, 0);
   ASSERT_TRUE(summary.worst_ratio);
   EXPECT_TRUE(std::isnan(*summary.worst_ratio));
-  EXPECT_EQ(describe(summary).find("▲ worst"), 0u) << describe(summary);
+  EXPECT_EQ(describe(summary).find("step 0: ▲ worst"), 0u) << describe(summary);
 }
 
 }  // namespace

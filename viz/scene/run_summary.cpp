@@ -15,6 +15,7 @@ namespace ringscope::viz {
 
 RunSummary runSummary(const traces::Trace& trace, int train_step) {
   RunSummary summary;
+  summary.train_step = train_step;
   std::vector<double> work;
   // Backward visits layers in reverse, and what is outside of them last.
   const Place first{train_step, Layer::none(), traces::Direction::kForward, RingStep::none()};
@@ -47,8 +48,9 @@ std::string describe(const RunSummary& s) {
                                           traces::describeMultiple(*s.worst_ratio) + " limit (" +
                                           s.worst_where + ")"
                                     : "not compared";
-  return words + " · attends " + describeDuration(s.attend_ns) + ", waits " +
-         describeDuration(s.wait_ns) + " · sends " + describeBytes(s.sent_bytes) + " · balance " +
+  return "step " + std::to_string(s.train_step) + ": " + words + " · attends " +
+         describeDuration(s.attend_ns) + ", waits " + describeDuration(s.wait_ns) + " · sends " +
+         describeBytes(s.sent_bytes) + " · balance " +
          (s.balance ? std::to_string(std::lround(*s.balance * 100)) + " %" : "not recorded");
 }
 

@@ -9,8 +9,9 @@
 
 namespace ringscope::viz {
 
-/// A run in a few numbers, for two of them beside each other.
+/// The numbers of one training step by which two runs are compared side by side.
 struct RunSummary {
+  int train_step = 0;
   std::optional<double> worst_ratio;  ///< error ÷ limit; nothing: not compared
   std::string worst_where;
   std::int64_t attend_ns = 0, wait_ns = 0;  ///< of all ranks, pauses left out
@@ -20,10 +21,11 @@ struct RunSummary {
   std::optional<double> balance;
 };
 
-/// Of one training step.
+/// Reads the numbers of one training step from the recording.
 RunSummary runSummary(const traces::Trace& trace, int train_step);
 
-/// "worst 0.9× limit (layer 1, dk) · attends 1.2 ms, waits 0.4 ms · sends 96 KiB · balance 94 %".
+/// Returns "step 3: ✓ worst 0.9× limit (layer 1, dk) · attends 1.2 ms, waits 0.4 ms · sends 96 KiB
+/// · balance 94 %".
 std::string describe(const RunSummary& summary);
 
 }  // namespace ringscope::viz

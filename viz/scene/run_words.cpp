@@ -33,7 +33,7 @@ std::string ranksText(const traces::Trace& trace) {
 
 std::string worstText(const traces::DiffRecord* worst) {
   if (!worst) return "not compared with unsharded attention";
-  return std::string(traces::diverges(*worst) ? "▲ " : "") + "worst " +
+  return std::string(traces::diverges(*worst) ? "▲ " : "") + "worst of the run " +
          traces::describeMultiple(worst->ratio) + " limit (" + traces::describe(*worst) + ")";
 }
 

@@ -20,7 +20,8 @@ struct StatusSources {
 };
 
 /// "recorded · 4 ranks on 2 cores (virtual: overlap is the scheduler’s) · 1,204 events · 0 dropped
-/// · worst 0.9× limit (layer 2, dk) · 1 finding": what is there of the run, and what came of it.
+/// · worst of the run 0.9× limit (layer 2, dk) · 1 finding": what is there of the run, and what
+/// came of it.
 std::string statusOf(const traces::Trace& trace, const StatusSources& sources);
 
 }  // namespace ringscope::viz

@@ -41,7 +41,7 @@ class Kept {
   }
 
   DataStamp data_;
-  Key key_;
+  Key key_{};
   std::shared_ptr<const Value> value_;
 };
 
