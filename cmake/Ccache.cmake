@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Uses ccache where it is installed; precompiled headers need the two sloppiness words. Paths below
-# the sources are taken relative to them, so that clones in other places share what was compiled.
+# Uses ccache if it is installed. Precompiled headers need the two sloppiness words. Paths below the
+# source folder are taken relative to it, so that clones in other places share the cache.
 find_program(RINGSCOPE_CCACHE ccache)
 if(RINGSCOPE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DFOLDER=… -DOUTPUT=… -P EmbedExplanations.cmake: writes a C++ source with the text of each
-# FOLDER/<id>.md, so that programs need no file beside them.
+# FOLDER/<id>.md, so that programs need no text files at run time.
 file(GLOB files ${FOLDER}/*.md)
 set(source "// SPDX-License-Identifier: Apache-2.0
 #include \"traces/analysis/mistakes/explanation.h\"

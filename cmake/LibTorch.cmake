@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Imported targets for the LibTorch inside the pinned wheel. The wheel's own CMake package demands
-# the CUDA toolkit even for programs that never touch it, so these are ours.
+# Imported targets for the LibTorch inside the pinned wheel. The wheel's own CMake package requires
+# the CUDA toolkit even for programs that do not use it, so this file defines the targets.
 file(GLOB ringscope_torch_root "${RINGSCOPE_DEPS}/lib/python3*/site-packages/torch")
 if(NOT ringscope_torch_root)
   message(FATAL_ERROR "LibTorch is not in ${RINGSCOPE_DEPS}. Run scripts/run first, "
@@ -21,7 +21,8 @@ target_link_options(LibTorch::cpu INTERFACE "-Wl,-rpath,${ringscope_torch_root}/
 target_link_libraries(LibTorch::cpu INTERFACE torch_cpu c10 Threads::Threads)
 
 if(RINGSCOPE_CUDA)
-  # --no-as-needed: nothing of ours names a symbol of torch_cuda; loading it registers the device.
+  # --no-as-needed: RingScope uses no symbol of torch_cuda; loading the library registers the
+  # device.
   target_link_options(LibTorch::cpu INTERFACE "-Wl,--no-as-needed")
   target_link_libraries(LibTorch::cpu INTERFACE torch_cuda c10_cuda)
 endif()

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# From nothing, most of a build's time goes into headers that every file reads again. With
-# RINGSCOPE_UNITY the files of a folder, twelve at a time, are compiled as one: a third of the time.
-# So names in anonymous namespaces are distinct within a folder. Where the files of a folder are alike
-# on purpose, each is compiled by itself: list the folder in RINGSCOPE_ALIKE.
+# In a build from scratch, most time goes into headers that every file reads again. With
+# RINGSCOPE_UNITY, twelve files of a folder at a time are compiled as one unit, in a third of the
+# time. Names in anonymous namespaces must therefore be distinct within a folder. If a folder's
+# files repeat such names on purpose, list the folder in RINGSCOPE_ALIKE; its files are then
+# compiled one by one.
 option(RINGSCOPE_UNITY "Compile the files of a folder together: quicker from nothing, slower after a change" OFF)
 set(RINGSCOPE_ALIKE app/ringscope/commands app/ringscope-engine/commands tests/app tests/bench tests/hostile
     tests/traces tests/viz traces/analysis/sql viz/paint)
 
-# ringscope_unity(TARGET): groups the sources that TARGET has by now.
+# ringscope_unity(TARGET): groups the sources that TARGET has at the time of the call.
 function(ringscope_unity target)
   if(NOT RINGSCOPE_UNITY)
     return()

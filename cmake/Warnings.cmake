@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# ringscope_target(NAME): what every target of our own is compiled with.
+# ringscope_target(NAME): sets the compile options of a target of this project.
 function(ringscope_target target)
   ringscope_unity(${target})
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
                -Wno-missing-field-initializers -Werror)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
-  # GCC 12 reports overlapping copies inside std::string that are not there (GCC bug 105651).
+  # GCC 12 warns about overlapping copies inside std::string that do not exist (GCC bug 105651).
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
   endif()
@@ -13,7 +13,7 @@ function(ringscope_target target)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety>)
   endif()
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
-  # GCC needs this for precompiled headers under ccache.
+  # GCC needs this option for precompiled headers with ccache.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   endif()

@@ -6,15 +6,15 @@
 
 namespace ringscope::app {
 
-/// How many columns UTF-8 text takes where each code point takes one.
+/// Returns the number of columns that UTF-8 text takes if each code point takes one column.
 inline std::size_t columnsOf(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
-/// The text at the right or left end of at least so many columns. std::setw counts bytes, and "µ"
-/// and "×" have two.
+/// Pads `text` with spaces on the left (alignRight) or right (alignLeft) to at least `columns`
+/// columns. std::setw cannot be used: it counts bytes, and "µ" and "×" have two.
 inline std::string alignRight(const std::string& text, std::size_t columns) {
   return std::string(columns - std::min(columns, columnsOf(text)), ' ') + text;
 }

@@ -23,10 +23,11 @@ constexpr const char* kNoMemory = "there is not enough memory for this";
 std::atomic<bool> run_started{false};
 std::atomic<bool> returning{false};
 std::atomic_flag ending = ATOMIC_FLAG_INIT;
-/// Of a fault whose cause is that the stack may not grow.
+/// The signal stack of onFault(), because a fault may mean that the stack cannot grow.
 std::array<char, 1 << 15> fault_stack;
 
-/// Takes no memory. Of several threads the first speaks.
+/// Ends the process with `sentence`. Allocates no memory. If several threads fail, only the first
+/// writes.
 [[noreturn]] void end(const char* sentence) noexcept {
   while (ending.test_and_set()) ::pause();
   std::array<char, 600> line{"ringscope: "};
@@ -46,7 +47,7 @@ std::array<char, 1 << 15> fault_stack;
     } catch (const std::exception&) {
       end(kNoMemory);
     }
-  } catch (...) {  // of no type that says anything
+  } catch (...) {  // not a std::exception, so there is no text to show
   }
   end(sentence.empty() ? "it was ended by an error that does not say what it is"
                        : sentence.c_str());
@@ -63,7 +64,7 @@ void onFault(int number) {
   std::raise(number);
 }
 
-/// Unless a tool that looks for mistakes does already.
+/// Installs onFault(), unless a tool such as a sanitizer already handles the signal.
 void catchFault(int number) {
   struct sigaction known {};
   ::sigaction(number, nullptr, &known);

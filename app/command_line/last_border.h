@@ -3,16 +3,18 @@
 
 namespace ringscope::app {
 
-/// The border that no failure crosses unsaid, for what no handler sees: an exception that leaves a
-/// thread or a destructor, a library that calls exit(), and, where memory is limited (ulimit -v), a
-/// library that aborts or uses what it was refused. Each ends the program with one sentence and the
-/// exit code of a failure. A crash without such a limit stays a crash. Called once, by main().
+/// Installs handlers for failures that no exception handler sees: an exception that leaves a thread
+/// or a destructor, and a library that calls exit(). With a memory limit (ulimit -v), the handlers
+/// also cover a library that aborts or uses memory that it was refused. Each handler ends the
+/// program with one sentence on stderr and the exit code of a failure. A crash without a memory
+/// limit stays a crash. main() calls this function once.
 void guardEnds();
-/// From here on a failure is that of a run.
+/// Marks that a run has started. Later failures have the exit code of a failed run.
 void runStarts();
-/// Of a failure now: 3 once a run has started, else 2.
+/// Returns the exit code of a failure: kRunFailed (3) once a run has started, else kUsageOrInput
+/// (2).
 int failureCode();
-/// main() returns; exit() is no surprise any more.
+/// Marks that main() returns, so that the exit() which follows is not reported.
 void returnsByItself();
 
 }  // namespace ringscope::app

@@ -19,7 +19,8 @@ int report(const Error& error) {
 
 namespace {
 
-/// CLI11 says of an unknown command only that one is required.
+/// Throws usageError for a command that does not exist, because CLI11 then only says that a command
+/// is required.
 void refuseUnknown(std::string_view word, std::span<const Command> commands) {
   const bool known = std::any_of(commands.begin(), commands.end(),
                                  [word](const Command& c) { return word == c.name; });
@@ -52,7 +53,8 @@ int runCommands(int argc, char** argv, std::span<const Command> commands) {
 }  // namespace
 
 int runProgram(int argc, char** argv, std::span<const Command> commands) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, not a sudden end
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then a failed write, not a killed
+                                  // process
   guardEnds();
   const int exit_code = runCommands(argc, argv, commands);
   returnsByItself();

@@ -8,11 +8,11 @@
 
 namespace ringscope::app {
 
-/// Says the failure in one sentence on stderr; returns its exit code.
+/// Prints the failure as one sentence on stderr and returns its exit code.
 int report(const Error& error);
 
-/// The main function of ringscope and ringscope-engine: parses the command line, runs one of
-/// `commands` and returns its exit code. Both call themselves ringscope. Failures are
+/// Implements main() of ringscope and ringscope-engine: parses the command line, runs one of
+/// `commands` and returns its exit code. Both programs call themselves ringscope. Failures are
 /// reported, not thrown.
 int runProgram(int argc, char** argv, std::span<const Command> commands);
 

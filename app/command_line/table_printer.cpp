@@ -48,7 +48,7 @@ class TextPrinter : public TablePrinter {
       for (std::size_t i = 0; i < row.size(); ++i)
         widths_[i] = std::max(widths_[i], columnsOf(row[i]));
     for (const auto& row : waiting_) print(row);
-    rows_ -= 1;  // the names of the columns
+    rows_ -= 1;  // the line of column names is not a row
     waiting_.clear();
   }
   void print(const std::vector<std::string>& row) {
@@ -91,7 +91,7 @@ class CsvPrinter : public TablePrinter {
 class JsonPrinter : public TablePrinter {
  public:
   explicit JsonPrinter(std::ostream& out) : out_(out) {}
-  /// A second column of a name gets a number: no object has a key twice.
+  /// Numbers repeated column names, because a JSON object cannot have the same key twice.
   void begin(const std::vector<std::string>& columns) override {
     std::set<std::string> known;
     for (const std::string& column : columns) {

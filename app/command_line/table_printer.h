@@ -13,7 +13,7 @@ namespace ringscope::app {
 
 enum class TableForm { kText, kCsv, kJson };
 
-/// Prints a table row by row, however many there are.
+/// Prints a table row by row, so that the number of rows has no limit.
 class TablePrinter {
  public:
   virtual ~TablePrinter() = default;
@@ -22,8 +22,8 @@ class TablePrinter {
   virtual void end() = 0;
 };
 
-/// kText: columns as wide as the first rows need; kCsv: RFC 4180, NULL is empty; kJson: a list of
-/// objects with a key a column. `out` outlives it.
+/// Makes a printer. kText: columns as wide as the first rows need. kCsv: RFC 4180, NULL is empty.
+/// kJson: a list of objects with one key per column. `out` must outlive the printer.
 std::unique_ptr<TablePrinter> makeTablePrinter(TableForm form, std::ostream& out);
 
 }  // namespace ringscope::app

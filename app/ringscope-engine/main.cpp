@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that need LibTorch. ringscope becomes this program for them, so it is seldom started
-// by its own name.
+// The program of the commands that need LibTorch. ringscope becomes this program for them, so users
+// rarely start it by its own name.
 #include "app/command_line/command_list.h"
 #include "app/command_line/program.h"
 

@@ -11,12 +11,12 @@
 
 namespace ringscope::app {
 
-/// The largest of all ranks, 0 of none.
+/// Returns the largest value over all ranks, or 0 if there are no ranks.
 inline std::int64_t largestPeak(const std::vector<std::int64_t>& bytes) {
   return bytes.empty() ? 0 : *std::ranges::max_element(bytes);
 }
 
-/// Says what the last column of the table of steps counts, and what it leaves out.
+/// Describes the last column of the table of steps: the memory that it counts and leaves out.
 inline std::string describePeaks(const engine::TrainOutcome& outcome) {
   if (outcome.steps.empty()) return "";
   return "peak memory: the most that the steps so far needed in one rank; with verification and "

@@ -20,7 +20,7 @@
 namespace ringscope::app {
 namespace {
 
-/// This process's own arguments with the launch replaced.
+/// Returns the arguments of this process with `--launch processes` replaced by `--launch env`.
 std::vector<std::string> ownArguments() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -34,7 +34,8 @@ std::vector<std::string> ownArguments() {
   return arguments;
 }
 
-/// Threads that are started from here on leave SIGINT and SIGTERM to the supervisor.
+/// Blocks SIGINT and SIGTERM in this thread and in threads that it starts later. The supervisor
+/// takes both signals.
 void blockStopSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -43,14 +44,14 @@ void blockStopSignals() {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-/// What comes in on standard input is for the supervisor.
+/// Replaces the standard input of this process by /dev/null, because the supervisor reads it.
 void closeInput() {
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
   ::close(nothing);
 }
 
-/// A signal that superviseRanks() will take.
+/// Reports whether SIGINT or SIGTERM is pending, which superviseRanks() will take.
 bool isToldToStop() {
   sigset_t pending;
   sigpending(&pending);

@@ -9,17 +9,17 @@ namespace ringscope::app {
 /// A run whose ranks are processes of this machine.
 struct RankProcesses {
   int ranks = 1;
-  /// How long a rank may neither compute nor wait nor be paused.
+  /// The longest time that a rank may spend without computing, waiting or being paused.
   std::chrono::milliseconds deadline{60'000};
-  std::string trace;     ///< what they record, in one file; empty: none
-  bool control = false;  ///< speak the control connection for them
-  std::string sealed;    ///< for the file, where the doctor cannot see it
-  bool held = false;     ///< the other side of it says when they start
+  std::string trace;     ///< the file that the ranks record into; empty: none
+  bool control = false;  ///< serve the control connection for the ranks
+  std::string sealed;    ///< text for the file that the doctor cannot see
+  bool held = false;     ///< the other side of the control connection says when the ranks start
 };
 
-/// Starts this program again as one process a rank, with `--launch processes` turned into `--launch
-/// env`, and supervises them (superviseRanks). Returns rank 0's exit code; throws runFailed that
-/// names a lost, failed or stuck rank.
+/// Starts this program again as one process per rank, with `--launch processes` replaced by
+/// `--launch env`, and supervises the processes (superviseRanks). Returns rank 0's exit code.
+/// Throws runFailed that names the lost, failed or stuck rank.
 int runRankProcesses(const RankProcesses& run);
 
 }  // namespace ringscope::app

@@ -20,7 +20,8 @@ namespace ringscope::app {
 namespace {
 
 constexpr std::size_t kStreamQueueBytes = std::size_t{64} << 20;
-constexpr auto kLiveCommit = std::chrono::milliseconds(20);  // what is seen of a live run
+constexpr auto kLiveCommit = std::chrono::milliseconds(20);  // the delay until a viewer of a live
+                                                             // run sees an event
 
 std::string newRunId() {
   std::random_device random;
@@ -46,8 +47,8 @@ void warnOfCuts(const traces::RecorderStats& stats) {
 
 Outputs::Outputs(const std::string& trace_path, bool control) : trace_path_(trace_path) {
   if (!trace_path.empty()) {
-    // Whoever follows the run over the connection asks for parts of this run's file, not of
-    // another.
+    // A client of the connection asks for parts of this run's file. The file must therefore not be
+    // an older recording, so it is replaced at once.
     auto file = std::make_unique<traces::SqliteSink>(
         trace_path,
         control ? traces::ReplaceTrace::kAtOnce : traces::ReplaceTrace::kWhenTheRunIsUnderWay);
@@ -59,7 +60,7 @@ Outputs::Outputs(const std::string& trace_path, bool control) : trace_path_(trac
     sinks_.push_back(std::move(file));
   }
   if (!control) return;
-  std::signal(SIGPIPE, SIG_IGN);  // whoever has gone away ends the connection, not the run
+  std::signal(SIGPIPE, SIG_IGN);  // a client that goes away ends the connection, not the run
   (void)!::nice(10);  // the window at the other end shares these cores and must stay smooth
   const int frames = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -111,7 +112,8 @@ void Recording::sendUp(int ranks, engine::Gate& gate) {
 }
 
 Recording::~Recording() {
-  finish("it ended without saying why", false);  // an exception that is not ours passes by
+  finish("it ended without saying why", false);  // reached without finish() when a foreign
+                                                 // exception passes
 }
 
 void Recording::diffsArrived(const std::vector<traces::DiffRecord>& diffs) {

@@ -20,59 +20,60 @@ namespace ringscope::app {
 
 /// The value of --control with which the other side says when the ranks start.
 constexpr const char* kHeld = "stdio-held";
-/// How often a run that is held asks whether it may start.
+/// The time between two checks of a held run whether it may start.
 constexpr std::chrono::milliseconds kHeldFor{5};
 
-/// Where a recording goes: a file, a control connection, both or neither.
+/// The destinations of a recording: a file, a control connection, both or neither.
 class Outputs {
  public:
-  /// `trace_path` may be empty. With `control`, frames go to what was standard output, and standard
-  /// output is turned into standard error, since libraries print.
+  /// Opens the outputs. `trace_path` may be empty. With `control`, frames go to the original
+  /// standard output, and standard output is redirected to standard error, because libraries print
+  /// to it.
   Outputs(const std::string& trace_path, bool control);
 
-  /// What a recorder or hub is made with; empty when nothing is recorded.
+  /// Moves out the sinks for a recorder or hub; empty when nothing is recorded.
   std::vector<std::unique_ptr<traces::ChunkSink>> takeSinks() { return std::move(sinks_); }
   bool any() const { return file_ || writer_; }
   bool hasControl() const { return writer_ != nullptr; }
-  /// Puts what the doctor must not see into the file.
+  /// Writes text that the doctor must not see into the file.
   void seal(const std::string& json);
-  /// Speaks for `run`; null without a control connection.
+  /// Returns a control server for `run`, or null without a control connection.
   std::unique_ptr<engine::ControlServer> serve(engine::Gate& gate, engine::ControlledRun& run);
 
  private:
   std::string trace_path_;
-  traces::SqliteSink* file_ = nullptr;  // owned by whoever took the sinks
+  traces::SqliteSink* file_ = nullptr;  // owned by the holder of the taken sinks
   std::shared_ptr<traces::FrameWriter> writer_;
   std::vector<std::unique_ptr<traces::ChunkSink>> sinks_;
 };
 
-/// The recording of one command whose ranks are in this process: into its own outputs, or, for a
-/// rank that a RingScope process supervises, up to that.
+/// The recording of a command whose ranks run in this process. It goes into the command's own
+/// outputs or, for a rank that a RingScope process supervises, to the supervisor.
 class Recording {
  public:
-  /// `settings`: of the run, so that the control connection refuses from the first request on what
-  /// would change nothing of it.
+  /// Starts the recording. `settings` are the run's settings. With them the control connection
+  /// refuses requests that would change nothing in this run, from the first request on.
   Recording(int ranks, const std::string& trace_path, bool control, engine::Gate& gate,
             const std::optional<traces::RunSpec>& settings = {});
   ~Recording();
 
-  /// Whether a supervisor collects what this process records.
+  /// Reports whether a supervisor collects the recording of this process.
   static bool isCollected() { return engine::RankLink::inheritedDescriptor() >= 0; }
-  /// Null when nothing is recorded.
+  /// Returns the recorder, or null when nothing is recorded.
   traces::Recorder* recorder() { return recorder_.get(); }
-  /// What `read` requests see; null where nobody can ask.
+  /// Returns the tensors that `read` requests see, or null without a connection.
   engine::LiveTensors* live() { return run_ ? &live_ : nullptr; }
-  /// What can be changed of the run; null where nobody can ask.
+  /// Returns the switches that a client can change, or null without a connection.
   engine::RunSwitches* switches() { return run_ ? &switches_ : nullptr; }
-  /// For breaks on divergences. Any thread.
+  /// Passes new diffs to breaks on divergences. Thread-safe.
   void diffsArrived(const std::vector<traces::DiffRecord>& diffs);
-  /// Puts the command line and what it injects where the doctor cannot see them.
+  /// Writes the command line and its injected mistakes where the doctor cannot see them.
   void seal(const std::string& json) { outputs_.seal(json); }
-  /// Whether the other side of the control connection, where there is one, lets the ranks start.
+  /// Reports whether the ranks may start. Without a control connection they always may.
   bool mayStart() const { return !control_ || control_->mayStart(); }
-  /// Ends the recording and tells the other side. Warns on stderr when the file could not be kept.
+  /// Ends the recording and tells the other side. Warns on stderr when the file could not be saved.
   void finish(const std::string& failure, bool stopped);
-  /// Ends the recording and the process, where a thread that is stuck keeps it from ending.
+  /// Ends the recording and the process. For use when a stuck thread keeps the process from ending.
   [[noreturn]] void giveUp(const std::string& failure);
 
  private:
@@ -94,7 +95,7 @@ class CollectedRecording {
   CollectedRecording(int ranks, const std::string& trace_path, bool control, engine::Gate& gate);
   ~CollectedRecording();
 
-  /// Null when nothing is recorded.
+  /// Returns the hub, or null when nothing is recorded.
   engine::RankHub* hub() { return hub_.get(); }
   void seal(const std::string& json) { outputs_.seal(json); }
   bool mayStart() const { return !control_ || control_->mayStart(); }

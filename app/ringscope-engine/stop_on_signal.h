@@ -8,8 +8,9 @@
 
 namespace ringscope::app {
 
-/// While it lives, Ctrl-C (or SIGTERM) stops the run cleanly at the next gate instead of killing
-/// the process. Make it before any other thread, so that they inherit the blocked signals.
+/// A guard that makes Ctrl-C (or SIGTERM) stop the run cleanly at the next gate instead of killing
+/// the process. Construct it before any other thread starts, so that threads inherit the blocked
+/// signals.
 class StopOnSignal {
  public:
   explicit StopOnSignal(engine::Gate& gate);

@@ -40,7 +40,7 @@ bool wasSaid(const char* words) {
   return false;
 }
 
-/// Why there is nothing to draw on, and what to do.
+/// Returns why there is no display to draw on, and what to do.
 std::string whyNoDisplay() {
   std::string displays;
   for (const char* name : {"WAYLAND_DISPLAY", "DISPLAY"})

@@ -3,10 +3,10 @@
 
 namespace ringscope::app {
 
-/// While it lives, what Qt writes is held back. Where Qt finds no display to draw on, and would
-/// abort with a core dump, the program ends with exit code 2 and one sentence instead. Otherwise
-/// the end of its life writes what was held back. One at a time, around the QApplication's
-/// construction.
+/// A guard that holds back what Qt writes to stderr while a QApplication is constructed. If Qt
+/// finds no display and would abort with a core dump, the program ends with exit code 2 and one
+/// sentence. Otherwise the destructor writes the text that was held back. Only one may exist at a
+/// time.
 class DisplayWatch {
  public:
   DisplayWatch();

@@ -102,7 +102,8 @@ QSize parseSize(const QString& text) {
   return size;
 }
 
-/// The moment that --at names; the middle of the recording's second ring step without it.
+/// Moves to the moment that --at names, or to the middle of the second recorded ring step without
+/// --at.
 void goTo(viz::Navigator& navigator, const QString& at) {
   if (at.isEmpty()) return navigator.setMoment(1, 0.55);
   const QStringList parts = at.split(',');
@@ -125,12 +126,12 @@ void goTo(viz::Navigator& navigator, const QString& at) {
   navigator.setCursor(cursor);
 }
 
-/// Some view that is on show is not drawn as it will be.
+/// Reports whether some visible view is still preparing its picture.
 bool isMaking(const viz::MainWindow& window) {
   return std::ranges::any_of(window.findChildren<viz::View*>(), &viz::View::isMaking);
 }
 
-/// The Timeline's axis that --axis names.
+/// Sets the Timeline's axis to the one that --axis names. Throws usageError for unknown names.
 void setAxis(const viz::MainWindow& window, const QString& name) {
   if (name != "recorded" && name != "own-device")
     throw usageError("--axis " + name.toStdString() + " is neither recorded nor own-device");
@@ -152,7 +153,7 @@ int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) 
   return 0;
 }
 
-/// Opens the trace, waits for the doctor and the comparison, draws, leaves.
+/// Opens the trace, waits for the doctor and the comparison, takes the screenshot and leaves.
 int runScreenshot(QApplication& app, viz::MainWindow& window, const Options& options, QSize size) {
   int code = 2;
   auto finish = [&](auto work) {
@@ -186,7 +187,7 @@ int runScreenshot(QApplication& app, viz::MainWindow& window, const Options& opt
   return code;
 }
 
-/// What starts runs; empty where there is no engine.
+/// Returns the path of the program that starts runs; empty if the engine is not installed.
 QString commandLineProgram() {
   if (traces::programBeside("ringscope-engine").empty()) return {};
   return QString::fromStdString(traces::programBeside("ringscope"));
@@ -215,7 +216,7 @@ int run(viz::Application& app, const Options& options) {
       options.run.isEmpty() ? viz::RunConfig() : viz::RunConfig::load(options.run);
   QSettings settings;
   window.restoreSettings(settings);
-  set_theme();  // of this start alone
+  set_theme();  // applies to this start only
   QObject::connect(&window, &viz::MainWindow::settingsChanged, &window,
                    [&] { window.saveSettings(settings); });
   window.show();
@@ -231,8 +232,8 @@ int run(viz::Application& app, const Options& options) {
   return code;
 }
 
-/// Screenshots and pages need no display, and large ones are drawn at twice the density, as such
-/// screens are.
+/// Selects Qt's offscreen platform for screenshots and pages, which need no display. Large
+/// screenshots are drawn at twice the pixel density, as on high-density screens.
 void prepareEnvironment(int argc, char** argv) {
   const QStringList arguments(argv, argv + argc);
   const int at = static_cast<int>(arguments.indexOf(

@@ -22,7 +22,7 @@ namespace {
   throw runFailed(program + " could not be started: " + std::strerror(errno));
 }
 
-/// Starts the program once for nothing, without a word.
+/// Reports whether `program --version` succeeds. Discards its output.
 bool loads(const std::string& program) {
   posix_spawn_file_actions_t silent;
   ::posix_spawn_file_actions_init(&silent);
@@ -38,8 +38,8 @@ bool loads(const std::string& program) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Where memory is limited, LibTorch may not get into it, which the loader says in words and with
-/// exit codes of its own.
+/// Throws usageError if a memory limit is too small for LibTorch. Without this check, the dynamic
+/// loader fails with its own message and exit code.
 void checkThatItLoads(const std::string& program) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || loads(program))

@@ -6,12 +6,11 @@
 
 namespace ringscope::app {
 
-/// Turns this process into ringscope-engine with the same arguments, so that whoever started it
-/// keeps its process id, descriptors and exit code. Throws usageError when the engine is not
-/// installed.
+/// Replaces this process by ringscope-engine with the same arguments. The caller keeps the process
+/// id, the descriptors and the exit code. Throws usageError when the engine is not installed.
 [[noreturn]] void becomeEngine(char** argv);
 
-/// Turns this process into the window. Throws usageError when it is not installed.
+/// Replaces this process by the window. Throws usageError when the window is not installed.
 [[noreturn]] void becomeWindow(const std::vector<std::string>& arguments);
 
 }  // namespace ringscope::app

@@ -13,8 +13,8 @@ RINGSCOPE_READING_COMMANDS(RINGSCOPE_DECLARE_COMMAND)
 
 namespace {
 
-/// ringscope knows the name of an engine command and its line in --help. The options are the
-/// engine's, so main() hands the whole command line over before anything is parsed.
+/// Defines no options: ringscope only knows the name and the help line of an engine command. main()
+/// hands the whole command line over to the engine before it is parsed.
 void defineEngineCommand(CLI::App&, int&) {}
 
 #define RINGSCOPE_ENGINE_ENTRY(Name, name, description) {name, description, defineEngineCommand},

@@ -24,7 +24,7 @@ namespace {
 
 struct Options : AttentionOptions {
   std::string input, output;
-  std::string random;  ///< the shape of what takes the input's place; empty: INPUT is read
+  std::string random;  ///< the shape of a random input; empty: INPUT is read
   std::optional<traces::DType> dtype;
   engine::AttendConfig config;
   std::vector<std::string> mistakes;
@@ -32,7 +32,7 @@ struct Options : AttentionOptions {
 
 nlohmann::json report(const engine::AttendOutcome& outcome,
                       const std::vector<traces::DiffRecord>& diffs, const Options& o) {
-  // Waits of virtual ranks that share cores or a GPU are the scheduler's, not a cluster's.
+  // If virtual ranks share cores or a GPU, their waits come from the scheduler, not from a cluster.
   const bool shared = o.config.device == traces::Device::kCuda
                           ? o.config.transport == traces::TransportKind::kLocal
                           : o.config.cp > static_cast<int>(std::thread::hardware_concurrency());
@@ -62,7 +62,7 @@ nlohmann::json report(const engine::AttendOutcome& outcome,
   return json;
 }
 
-/// What PyTorch's tutorial, of which --random is the worked example, holds out to.
+/// Describes the tolerance of PyTorch's tutorial, whose example --random repeats.
 std::string tutorialTolerance(const engine::AttendConfig& config) {
   if (config.dtype == traces::DType::kFloat32)
     return "PyTorch's tutorial compares out with unsharded float32, and tolerates 1e-8 beside 1e-5 "
@@ -109,7 +109,7 @@ void printText(const nlohmann::json& r, const Options& o) {
   if (!o.output.empty()) std::cout << "written: " << o.output << "\n";
 }
 
-/// What cannot be asked for together.
+/// Throws usageError for options that exclude each other.
 void checkInput(const Options& o) {
   if (o.input.empty() == o.random.empty())
     throw usageError(o.input.empty()
@@ -128,7 +128,7 @@ engine::AttendInput inputOf(const Options& o) {
                                      o.config.seed, o.mask, o.config.window);
 }
 
-/// What was made in place of an input, for the recording.
+/// Describes the random input for the recording.
 std::string describeMade(const engine::AttendInput& in, const Options& o) {
   return nlohmann::json({{"made", "standard normal"},
                          {"q", in.q.sizes().vec()},
@@ -161,7 +161,7 @@ int run(Options& o) {
       nlohmann::json({{"command_line", commandLine()}, {"mistakes", o.mistakes}}).dump();
   if (config.launch == traces::Launch::kProcesses) {
     if (!o.mistakes.empty())
-      engine::checkAttend(inputOf(o), config);  // else each rank would say it
+      engine::checkAttend(inputOf(o), config);  // otherwise each rank would report the error
     return runRankProcesses(
         {config.cp, std::chrono::seconds(o.timeout_seconds), o.trace, false, sealed});
   }
@@ -174,7 +174,7 @@ int run(Options& o) {
   engine::CapturePolicy::parse(config.capture);
   auto gate = from_environment ? engine::Gate::inheritedOr(config.cp) : engine::Gate(config.cp);
   StopOnSignal stop(gate);
-  // Under torchrun every rank process writes a file of its own.
+  // Under torchrun every rank process writes its own file.
   const std::string trace =
       from_environment && !o.trace.empty() ? o.trace + "." + toString(rank) : o.trace;
   Recording recording(config.cp, trace, false, gate);

@@ -15,16 +15,17 @@
 
 namespace ringscope::app {
 
-/// The options that attend and train share; most of them say what the run is.
+/// The options that attend and train share. Most of them are settings of the run.
 struct AttentionOptions {
-  std::optional<traces::MaskKind> mask;            ///< nothing: the command's or the input's
-  std::optional<traces::TransportKind> transport;  ///< nothing: by what a rank is
-  std::vector<std::string> buffers;                ///< as they were given
+  std::optional<traces::MaskKind> mask;            ///< nullopt: the default of the command or the
+                                                   ///< input's mask
+  std::optional<traces::TransportKind> transport;  ///< nullopt: the default of the launch
+  std::vector<std::string> buffers;                ///< as given on the command line
   std::string trace;
   bool no_replace = false, json = false;
   int timeout_seconds = 60;
 
-  /// Completes the run with what depends on several options, and on the environment.
+  /// Completes the settings that depend on several options and on the environment.
   void finish(traces::RunSpec& run) const {
     if (run.launch == traces::Launch::kEnv && cp_->count() == 0) run.cp = ranksLeft(run);
     const bool threads = run.launch == traces::Launch::kThreads;
@@ -35,7 +36,7 @@ struct AttentionOptions {
     for (const std::string& buffer : buffers) run.buffers.push_back(bufferChoice(buffer));
   }
 
-  /// Throws usageError where the run would replace a recording that --no-replace keeps.
+  /// Throws usageError if the run would replace a recording and --no-replace is given.
   void checkTrace(const traces::RunSpec& run) const {
     const char* rank = run.launch == traces::Launch::kEnv ? std::getenv("RANK") : nullptr;
     const std::string file = rank ? trace + "." + rank : trace;
@@ -61,7 +62,8 @@ struct AttentionOptions {
   }
 
  private:
-  /// The cp ranks of a job of WORLD_SIZE ranks; what was there when that cannot be told.
+  /// Returns the number of cp ranks that dp and tp leave in a job of WORLD_SIZE ranks. Returns
+  /// run.cp if WORLD_SIZE is missing or not divisible by dp × tp.
   static int ranksLeft(const traces::RunSpec& run) {
     const char* text = std::getenv("WORLD_SIZE");
     const int ranks = text ? std::atoi(text) : 0, others = run.dp * run.tp;
@@ -116,7 +118,7 @@ struct AttentionOptions {
   CLI::Option* cp_ = nullptr;
 };
 
-/// The command line in one string, to be sealed; as UTF-8, whatever bytes its paths have.
+/// Returns the command line as one string for Recording::seal(), converted to UTF-8.
 std::string commandLine();
 
 }  // namespace ringscope::app

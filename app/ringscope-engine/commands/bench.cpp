@@ -59,7 +59,8 @@ engine::AttendConfig configOf(int cp, int repeat) {
   return config;
 }
 
-/// Median forward and backward of one GPU, or of one device on all cores, the first round left out.
+/// Returns median seconds of forward and backward on one GPU, or on one device that uses all cores.
+/// The first round is left out.
 std::pair<double, double> unsharded(engine::AttendInput in, const Options& o) {
   for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.dout})
     *t = t->to(at::Device(traces::name(o.device)));
@@ -84,7 +85,7 @@ std::pair<double, double> unsharded(engine::AttendInput in, const Options& o) {
   return {median(forward), median(backward)};
 }
 
-/// All strategies beside unsharded flash attention on the same cores or the same GPU.
+/// Compares all strategies with unsharded flash attention on the same cores or the same GPU.
 nlohmann::json benchAttention(const Options& o) {
   engine::checkTransport(traces::TransportKind::kLocal, o.device, o.cp);
   const auto in = randomInput(o, o.length, o.heads);
@@ -123,7 +124,7 @@ nlohmann::json benchAttention(const Options& o) {
       {"rows", rows}};
 }
 
-/// The slope of log y over log x: 1 grows linearly, −1 falls as 1 / x.
+/// Returns the slope of log y over log x: 1 means linear growth, −1 means a decrease as 1 / x.
 double slope(const std::vector<std::pair<double, double>>& points) {
   double mx = 0, my = 0, xy = 0, xx = 0;
   const auto n = static_cast<double>(points.size());
@@ -135,7 +136,7 @@ double slope(const std::vector<std::pair<double, double>>& points) {
   return xy / xx;
 }
 
-/// Peak bytes of a rank in forward: over lengths at this cp, and over ranks at this length.
+/// Measures peak bytes per rank in forward: over lengths at this cp, and over ranks at this length.
 nlohmann::json benchMemory(const Options& o) {
   auto peak = [&](std::int64_t length, int cp) {
     engine::AttendConfig config = configOf(cp, 1);
@@ -160,7 +161,7 @@ nlohmann::json benchMemory(const Options& o) {
   return report;
 }
 
-/// A time or a size as a cell of a table.
+/// Formats a time or a size as a table cell.
 std::string timeCell(const nlohmann::json& seconds) {
   return alignRight(traces::describeSeconds(seconds.get<double>()), 10);
 }
@@ -206,7 +207,7 @@ void printMemory(const nlohmann::json& r) {
             << " (1/P: -1)\n";
 }
 
-/// A benchmark by name; a new one is a function here and a line below.
+/// A benchmark by name. To add one, add a function above and a line to kBenches.
 struct Bench {
   const char* name;
   nlohmann::json (*run)(const Options&);

@@ -21,8 +21,8 @@ using Backend = c10::intrusive_ptr<c10d::Backend>;
 constexpr engine::GroupRank kFirst = engine::GroupRank::of(0), kSecond = engine::GroupRank::of(1);
 constexpr int kWarmUp = 5, kHops = 20, kRounds = 15;
 
-/// Seconds of one hop between two rank threads that swap packets, the median of rounds in which
-/// the ways of `hops` take turns.
+/// Returns the seconds of one hop between two rank threads that swap packets, one value per entry
+/// of `hops`. Each value is the median over rounds in which the entries take turns.
 std::vector<double> secondsOfHops(
     traces::TransportKind transport, std::int64_t bytes,
     const std::vector<std::function<void(const Backend&, at::Tensor&, at::Tensor&)>>& hops) {
@@ -57,14 +57,14 @@ void raw(const Backend& backend, at::Tensor& mine, at::Tensor& theirs) {
   send->wait();
 }
 
-/// As a strategy sends it. A communicator costs nothing next to a packet.
+/// Swaps packets as a strategy does. Making a communicator costs nothing compared with a packet.
 void ours(const Backend& backend, at::Tensor& mine, at::Tensor& theirs) {
   engine::Communicator communicator(backend);
   const engine::GroupRank peer = communicator.rank() == kFirst ? kSecond : kFirst;
   communicator.exchange({{mine, peer}}, {{theirs, peer}}).wait();
 }
 
-/// Both cores copy at once, each from memory of its own into other memory of its own.
+/// Returns the seconds of a memcpy while both cores copy at once, each between buffers of its own.
 double secondsOfMemcpy(std::int64_t bytes) {
   std::vector<double> times;
   std::atomic<int> waiting{0};
@@ -90,7 +90,7 @@ double secondsOfMemcpy(std::int64_t bytes) {
 
 nlohmann::json benchHop(const BenchOptions& o) {
   nlohmann::json report = {{"bench", "hop"}, {"rows", nlohmann::json::array()}};
-  // A KV block of one rank, and smaller ones.
+  // The KV block of one rank, and smaller messages.
   const std::int64_t block = 2 * o.batch * o.heads * (o.length / o.cp) * o.width * 4;
   for (std::int64_t bytes = block / 16; bytes <= block; bytes *= 4) {
     const auto size = static_cast<double>(bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one stage costs to be observed.
+// The cost of observing one stage.
 #include <iomanip>
 #include <iostream>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kStages = 200'000;
 
-/// Takes chunks in and keeps none.
+/// A sink that discards all chunks.
 class Nowhere : public traces::ChunkSink {
  public:
   void write(const traces::Chunk&) override {}
@@ -21,7 +21,7 @@ class Nowhere : public traces::ChunkSink {
   void close() override {}
 };
 
-/// The median over rounds of what one of kStages calls takes.
+/// Returns the nanoseconds per call over kStages calls, as the median over rounds.
 double nanosecondsEach(int rounds, const std::function<void(int)>& stage) {
   std::vector<double> all;
   all.reserve(static_cast<std::size_t>(rounds));

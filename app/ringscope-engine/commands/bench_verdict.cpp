@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verdicts of `--verify` miss, and what they accuse wrongly.
+// The errors that the verdicts of `--verify` miss, and the correct runs that they report as wrong.
 #include <ATen/ATen.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ namespace {
 
 using engine::LayerAttention;
 
-/// One random attention and how it is sharded.
+/// One random attention and its sharding.
 struct Case {
   engine::AttendInput in;
   engine::AttendConfig config;
@@ -82,7 +82,7 @@ Case randomCase(std::mt19937& random, const std::string& type, const BenchOption
       c.in.mask.causal
           ? oneOf(random, std::vector{Balance::kNone, Balance::kHeadTail, Balance::kStriped})
           : Balance::kNone;
-  // A short sequence has too few tokens for two runs per rank.
+  // A short sequence has too few tokens for two chunks per rank.
   if (c.config.balance == Balance::kHeadTail && length < std::int64_t{2} * c.config.cp)
     c.config.balance = Balance::kStriped;
   using traces::Strategy;
@@ -91,7 +91,8 @@ Case randomCase(std::mt19937& random, const std::string& type, const BenchOption
   return c;
 }
 
-/// Every row as a mistake might leave it.
+/// Returns copies of `actual`, [B, H, S, D] or [B, H, S], in which every row is wrong as a mistake
+/// would make it.
 std::vector<Alteration> altered(const at::Tensor& actual, int cp) {
   const std::int64_t shard = std::max<std::int64_t>(1, actual.size(2) / cp);
   return {{"zeroed", at::zeros_like(actual)},
@@ -101,7 +102,8 @@ std::vector<Alteration> altered(const at::Tensor& actual, int cp) {
           {"of another rank", at::roll(actual, shard, 2)}};
 }
 
-/// The largest error of each row over `runs` runs of one device, of each of kAttendResults.
+/// Returns, for each of kAttendResults, the largest error of each row over `runs` runs of one
+/// device.
 std::vector<at::Tensor> largestErrors(const Case& c, int runs, std::mt19937& random) {
   const engine::AttendReference own(c.in, c.config.fp8);
   const LayerAttention in{c.in.q, c.in.k, c.in.v, {}, {}, c.in.dout, {}, {}, {}};
@@ -127,9 +129,10 @@ void judge(const Case& c, int runs, std::mt19937& random, VerdictTally& tally) {
   const auto outcome = engine::attend(c.in, c.config, gate);
   double worst = 0;
   for (const auto& diff : engine::verifyAttend(c.in, outcome, c.config.fp8))
-    worst = diff.ratio <= worst ? worst : diff.ratio;  // what is not a number, too
+    worst = diff.ratio <= worst ? worst : diff.ratio;  // NaN counts as worst
   tally.countRun(worst);
-  // Judged by what the run stored; a single device begins backward with an out of its own.
+  // The limits use the `out` that the run stored, because a single device would begin backward with
+  // an `out` of its own.
   const engine::AttendReference is(c.in, c.config.fp8, outcome.tensors.at("out"), outcome.device,
                                    outcome.blocks);
   const std::vector<at::Tensor> of_device = largestErrors(c, runs, random);

@@ -15,7 +15,7 @@ using engine::UnshardedStep;
 
 constexpr std::int64_t kSequences = 3, kMostTokens = 512;
 
-/// A model, a batch, and how a step of it is run.
+/// A model, a batch, and the mask of a training step.
 struct Step {
   engine::LlamaConfig config;
   engine::LlamaWeights weights;
@@ -39,7 +39,8 @@ Step randomStep(const GradientType& type, std::int64_t longest, std::mt19937& ra
           random() % 2 ? engine::Mask::causalMask() : engine::Mask::slidingWindow(window)};
 }
 
-/// One device's gradients with a tiling of its own, the sequences in an order of their own.
+/// Runs the step on one device with random tilings of attention and a random order of the
+/// sequences.
 UnshardedStep ofOneDevice(const Step& step, const GradientType& type, std::mt19937& random) {
   const std::int64_t length = step.batch.input_ids.size(1);
   TiledAttention attention(step.mask, length, step.config.attentionScale(), type.type, type.fp8,
@@ -59,15 +60,16 @@ UnshardedStep ofOneDevice(const Step& step, const GradientType& type, std::mt199
   return done;
 }
 
-/// The gradients of a step whose attention goes through the blocks of a ring. Unlike a ring, it
-/// sums the gradients of all tokens at once.
+/// Runs a step whose attention goes through the blocks of a ring. Unlike a ring, it sums the
+/// gradients of all tokens at once.
 UnshardedStep ofRing(const Step& step, const GradientType& type,
                      const engine::ShardLayout& layout) {
   engine::BlockedAttention attention(layout, step.mask, step.config.attentionScale(), type.fp8);
   return UnshardedStep::run(step.config, step.weights, step.batch, attention, type.type, type.type);
 }
 
-/// Every row of a parameter's gradient, [N, D] or [N], as a mistake might leave it.
+/// Returns copies of a parameter's gradient, [N, D] or [N], in which every row is wrong as a
+/// mistake would make it.
 std::vector<Alteration> altered(const at::Tensor& gradient, std::int64_t head_size) {
   const std::int64_t half = std::max<std::int64_t>(1, gradient.size(0) / 2);
   return {{"zeroed", at::zeros_like(gradient)},
@@ -109,7 +111,7 @@ void judgeGradients(const GradientType& type, const BenchOptions& options, std::
     const auto held_to = engine::gradientHeldTo(name, unsharded, variances);
     traces::DiffRecord diff;
     engine::measureRows(diff, gradient, held_to);
-    worst = diff.ratio <= worst ? worst : diff.ratio;  // what is not a number, too
+    worst = diff.ratio <= worst ? worst : diff.ratio;  // NaN counts as worst
     tally.countAltered({"gradient", length, gradient, held_to, largest.at(name)},
                        altered(gradient, step.config.head_dim));
   }

@@ -20,10 +20,11 @@ inline constexpr GradientType kGradientTypes[] = {{"float32", at::kFloat, false}
                                                   {"bfloat16", at::kBFloat16, false},
                                                   {"fp8", at::kBFloat16, true}};
 
-/// The gradient of each parameter of a random small Llama over a batch of at most `length` tokens
-/// per sequence: how its verdict sees altered rows, beside `runs` runs of one device with other
-/// tilings of attention and other orders of the sequences. With `ranks`, the judged step attends in
-/// the blocks of a ring of one of these numbers of ranks.
+/// Judges the gradient of each parameter of a random small Llama over a batch of at most `length`
+/// tokens per sequence. Counts in `tally` how many altered rows the verdict misses. The errors of
+/// one device come from `runs` runs with other tilings of attention and other orders of the
+/// sequences. If `ranks` is given, the judged step attends in the blocks of a ring whose number of
+/// ranks is one of them.
 void judgeGradients(const GradientType& type, const BenchOptions& options, std::mt19937& random,
                     VerdictTally& tally);
 

@@ -10,8 +10,8 @@
 
 namespace ringscope::app {
 
-/// The buffer of "NAME:DIM" or "NAME:DIM:restore". Throws usageError; which names and dimensions
-/// there are says traces/format/schema/run_rules.h.
+/// Parses "NAME:DIM" or "NAME:DIM:restore". Throws usageError for other forms. The allowed names
+/// and dimensions are checked by traces/format/schema/run_rules.h.
 inline traces::BufferChoice bufferChoice(const std::string& text) {
   const auto refused = [&] {
     return usageError("--buffer '" + text +
@@ -28,7 +28,7 @@ inline traces::BufferChoice bufferChoice(const std::string& text) {
   return choice;
 }
 
-/// "input_ids along 1, restored; labels along 1, left as a shard"
+/// Describes the buffers: "input_ids along 1, restored; labels along 1, left as a shard".
 inline std::string describeBuffers(const traces::RunSpec& run) {
   std::string words;
   for (const traces::BufferChoice& choice : traces::chosenBuffers(run))

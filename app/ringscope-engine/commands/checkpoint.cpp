@@ -21,7 +21,8 @@ struct Options {
   bool optimizer = false, json = false;
 };
 
-/// The newest of a folder that `train --checkpoint` wrote into, or one of those inside it.
+/// Opens the newest checkpoint in a folder that `train --checkpoint` wrote, or `folder` itself if
+/// it is a checkpoint.
 engine::Checkpoint opened(const std::string& folder) {
   if (fs::exists(folder + "/manifest.json")) return engine::Checkpoint::open(folder);
   auto newest = engine::CheckpointStore(folder).newest();
@@ -29,7 +30,8 @@ engine::Checkpoint opened(const std::string& folder) {
   return std::move(*newest);
 }
 
-/// Weights by the names that Hugging Face has for them; the optimizer's keep what they are.
+/// Returns the weights under the names that Hugging Face uses. With `optimizer`, adds the
+/// optimizer's tensors under their own names.
 std::map<std::string, at::Tensor> tensorsOf(const engine::Checkpoint& checkpoint, bool optimizer) {
   constexpr std::string_view kWeight = "weight.";
   std::map<std::string, at::Tensor> tensors;

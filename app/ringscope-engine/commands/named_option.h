@@ -10,7 +10,7 @@
 
 namespace ringscope::app {
 
-/// An option that takes one of an enumeration's names; `allowed` may leave some of them out.
+/// Adds an option that takes one of an enumeration's names. `allowed` can exclude names.
 template <traces::NamedEnum E>
 CLI::Option* addNamed(CLI::App& command, const std::string& option, std::optional<E>& target,
                       const std::string& description,
@@ -20,7 +20,7 @@ CLI::Option* addNamed(CLI::App& command, const std::string& option, std::optiona
       ->check(CLI::IsMember(allowed));
 }
 
-/// The same where `target` has a default already, which --help shows.
+/// Adds such an option for a `target` that has a default already, which --help shows.
 template <traces::NamedEnum E>
 CLI::Option* addNamed(CLI::App& command, const std::string& option, E& target,
                       const std::string& description,

@@ -7,8 +7,8 @@
 
 namespace ringscope::app {
 
-/// A number and nothing else; CLI11 takes an empty text for 0. What its range is says
-/// traces/format/schema/run_rules.h.
+/// Returns a validator that accepts a number and nothing else, because CLI11 reads an empty text as
+/// 0. traces/format/schema/run_rules.h checks the range.
 inline CLI::Validator realNumber() {
   return CLI::Validator(
       [](const std::string& text) {

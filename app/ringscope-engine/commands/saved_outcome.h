@@ -11,7 +11,7 @@
 
 namespace ringscope::app {
 
-/// Logits, gradients and weights as one safetensors file.
+/// Writes logits, gradients and weights into one safetensors file.
 inline void exportState(const std::string& path, const engine::TrainOutcome& outcome) {
   std::map<std::string, at::Tensor> tensors{{"logits", outcome.logits}};
   for (const auto& [name, grad] : outcome.gradients) tensors["grad." + name] = grad;
@@ -19,7 +19,7 @@ inline void exportState(const std::string& path, const engine::TrainOutcome& out
   engine::saveTensors(path, tensors);
 }
 
-/// A Hugging Face folder: config.json and model.safetensors.
+/// Writes a Hugging Face folder: config.json and model.safetensors.
 inline void saveModel(const std::string& folder, traces::DType type,
                       const engine::TrainOutcome& outcome) {
   std::error_code error;

@@ -8,7 +8,8 @@
 
 namespace ringscope::app {
 
-/// A whole number of 64 bits without a sign; CLI11 wraps what has a sign or does not fit.
+/// Returns a validator for an unsigned integer of 64 bits, because CLI11 wraps negative and too
+/// large numbers.
 inline CLI::Validator seedNumber() {
   return CLI::Validator(
       [](const std::string& text) {

@@ -17,7 +17,8 @@ namespace {
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kMostBlocks = 8;
 
-/// The heads of a group added up, in the type of `like`, which is [B, Hkv, S, D].
+/// Adds up the query heads of each KV head of `t`, [B, Hq, S, D]. The result has the type and the
+/// number of heads of `like`, [B, Hkv, S, D].
 at::Tensor perKeyHead(const at::Tensor& t, const at::Tensor& like) {
   return t.view({t.size(0), like.size(1), -1, t.size(2), t.size(3)}).sum(2).to(like.scalar_type());
 }
@@ -37,7 +38,7 @@ at::Tensor TiledAttention::used(const at::Tensor& t, std::int64_t query_heads) c
   return (fp8_ ? engine::roundedToFp8(t) : t).repeat_interleave(query_heads / t.size(1), 1);
 }
 
-/// Borders are drawn with repetition.
+/// Draws borders with repetition, so that there can be fewer than kMostBlocks blocks.
 std::vector<TiledAttention::Block> TiledAttention::blocks() {
   std::set<std::int64_t> ends{length_};
   for (std::uint32_t left = random_() % kMostBlocks; left > 0; --left)

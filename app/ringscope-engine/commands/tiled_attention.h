@@ -9,13 +9,13 @@
 
 namespace ringscope::app {
 
-/// Attention by one device that takes another tiling and order each time: how far the results of
-/// right programs lie apart. Queries and keys are cut at random borders, into one to eight blocks
-/// each; blocks of keys are merged, and gradients added up, in a random order.
+/// Attention on one device with a different tiling and order at each call. It shows how far apart
+/// the results of correct programs lie. Queries and keys are cut at random borders into one to
+/// eight blocks each. Blocks of keys are merged, and gradients are added up, in a random order.
 class TiledAttention final : public engine::AttentionOp {
  public:
-  /// For sequences of `length` in `type`, float32 or narrower; with `fp8`, of q, k and v as e4m3
-  /// holds them. `random` must outlive it.
+  /// Makes attention for sequences of `length` tokens in `type`, float32 or narrower. With `fp8`,
+  /// q, k and v are first rounded to e4m3. `random` must outlive the object.
   TiledAttention(const engine::Mask& mask, std::int64_t length, double scale, at::ScalarType type,
                  bool fp8, std::mt19937& random);
 
@@ -30,17 +30,18 @@ class TiledAttention final : public engine::AttentionOp {
   struct Block {
     std::int64_t begin, end;
   };
-  /// [B, H, S, D] to [B, Hq, S, D], as the products have it.
+  /// Returns t, [B, H, S, D], repeated to [B, Hq, S, D] and, with fp8, rounded to e4m3.
   at::Tensor used(const at::Tensor& t, std::int64_t query_heads) const;
   std::vector<Block> blocks();
-  /// Of a tensor [S, S]: of these rows and keys.
+  /// Returns the part of `t`, [S, S], for these rows and keys.
   static at::Tensor pairs(const at::Tensor& t, const Block& rows, const Block& keys);
   at::Tensor bias(const Block& rows, const Block& keys) const;
 
   double scale_;
   std::int64_t length_;
   bool fp8_;
-  at::Tensor refused_, bias_;  ///< [S, S]: pairs that the mask leaves out, and -inf there
+  at::Tensor refused_, bias_;  ///< [S, S]: true for pairs that the mask excludes; -inf for them,
+                               ///< else 0
   std::mt19937& random_;
 };
 

@@ -34,7 +34,7 @@ struct Options : AttentionOptions {
   std::string log, export_state, save_model, control;
 };
 
-/// Writes each step's line as it comes: a table for people, JSON lines into the log file.
+/// Writes each step's line when the step ends: a table on standard output, JSON lines into the log.
 class StepPrinter {
  public:
   explicit StepPrinter(const Options& o) : table_(!o.json && o.control.empty()), log_path_(o.log) {}
@@ -51,8 +51,8 @@ class StepPrinter {
   }
 
  private:
-  /// The log of an earlier run stays until this one has done a step. A full disk ends the log, not
-  /// the run.
+  /// Writes a line of the log. The log of an earlier run stays until this run has done a step. A
+  /// full disk ends the log, not the run.
   void writeLine(const engine::StepLog& step) {
     try {
       if (!log_) log_.emplace(log_path_);
@@ -68,7 +68,7 @@ class StepPrinter {
   }
 
   bool table_, has_heads_ = false;
-  std::string log_path_;  // empty: no log, or none any more
+  std::string log_path_;  // empty: no log, or the log has ended
   std::optional<traces::OutputFile> log_;
 };
 
@@ -101,7 +101,7 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
   }
 }
 
-/// No output may be a file that the run reads.
+/// Throws usageError if an output would overwrite a file that the run reads.
 void checkFiles(const Options& o) {
   namespace fs = std::filesystem;
   std::vector<traces::NamedPath> inputs = {{"--tokenizer", o.config.tokenizer},
@@ -121,7 +121,7 @@ void checkFiles(const Options& o) {
                                   {"--save-model", o.save_model + "/config.json"}});
 }
 
-/// The settings, without what only the file of tokens says.
+/// Returns the settings without those that only the token file contains.
 traces::RunSpec knownSettings(const engine::TrainConfig& config) {
   traces::RunSpec known = config;
   if (config.tokens.empty()) return known;
@@ -130,7 +130,7 @@ traces::RunSpec knownSettings(const engine::TrainConfig& config) {
   return known;
 }
 
-/// Everything that can be refused is refused before a file is touched or a thread started.
+/// Rejects everything that can be rejected before a file is written or a thread started.
 void validate(const Options& o) {
   const engine::TrainConfig& config = o.config;
   if (config.fromEnvironment() && !o.control.empty() && !Recording::isCollected())
@@ -146,7 +146,7 @@ void validate(const Options& o) {
   for (const auto& mistake : config.mistakes) engine::inject(mistake, seams);
   if (const auto reason = seams.checks.reasonAgainst(knownSettings(config)))
     throw usageError(*reason);
-  // Else each rank process would say it.
+  // Otherwise each rank process would report the error.
   const bool apart = config.launch == traces::Launch::kProcesses;
   if (apart && !config.mistakes.empty()) engine::checkTraining(config);
 }
@@ -172,7 +172,7 @@ int run(Options& o) {
   const bool says = first && !o.json && o.control.empty() && !o.config.buffers.empty();
   if (says) std::cout << "buffers: " << describeBuffers(o.config) << "\n";
   StepPrinter printer(o);
-  // Under torchrun every rank process writes a file of its own.
+  // Under torchrun every rank process writes its own file.
   if (o.config.fromEnvironment() && !o.trace.empty() && !Recording::isCollected())
     o.trace += "." + toString(rank);
   Recording recording(mesh.worldSize(), o.trace, !o.control.empty(), gate, knownSettings(o.config));
@@ -198,11 +198,11 @@ int run(Options& o) {
   if (!o.save_model.empty() && !outcome.stopped) saveModel(o.save_model, o.config.dtype, outcome);
   printReport(o, outcome);
   const bool diverges = std::ranges::any_of(outcome.diffs, traces::diverges);
-  // Over the control connection diffs are shown, and a run that was carried out has succeeded.
+  // Over the control connection diffs are displayed, so a completed run counts as a success.
   return diverges && o.control.empty() ? kAnswerIsNo : kSuccess;
 }
 
-/// What is trained, and on what.
+/// Adds the options for the model and the data.
 void addData(CLI::App& command, engine::TrainConfig& c) {
   command.add_option(
       "--model", c.model_dir,
@@ -226,7 +226,7 @@ void addData(CLI::App& command, engine::TrainConfig& c) {
       ->capture_default_str();
 }
 
-/// How it is trained.
+/// Adds the options for the training itself.
 void addNumbers(CLI::App& command, engine::TrainConfig& c) {
   addNamed(command, "--dtype", c.dtype, "float32, float64, or bfloat16 with fp32 masters",
            {"float32", "float64", "bfloat16"});

@@ -8,7 +8,7 @@
 namespace ringscope::app {
 namespace {
 
-constexpr double kClear = 4;  ///< times the largest error of one device
+constexpr double kClear = 4;  ///< multiple of one device's largest error
 
 std::int64_t countOf(const at::Tensor& rows) {
   return rows.sum().item<std::int64_t>();

@@ -60,7 +60,7 @@ void printRow(const DiffRecord& diff) {
   std::cout << "\n";
 }
 
-/// The worst of all training steps for each tensor, in the order in which it was first compared.
+/// Returns the worst diff of each tensor over all training steps, in the order of first comparison.
 std::vector<const DiffRecord*> worstPerTensor(const traces::Trace& trace) {
   std::vector<const DiffRecord*> rows;
   std::map<std::tuple<bool, traces::Layer, std::string>, std::size_t> row_of;
@@ -96,7 +96,7 @@ void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
 
 std::shared_ptr<traces::Trace> opened(const std::string& path) {
   auto trace = traces::openTrace(path);
-  trace->readEvents();  // all damage is told
+  trace->readEvents();  // reads all chunks, so that every damaged chunk is reported
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   return trace;
 }
@@ -116,7 +116,7 @@ int runAgainst(const Options& o) {
     std::cout << traces::toText(comparison);
   switch (comparison.verdict()) {
     case traces::Agreement::kDiffers:
-    case traces::Agreement::kUnknown:  // nothing shows that they agree
+    case traces::Agreement::kUnknown:  // nothing shows that the recordings agree
       return kAnswerIsNo;
     default:
       return kSuccess;

@@ -24,12 +24,12 @@ void write(const std::string& path, const std::string& text) {
   file.finish();
 }
 
-/// What a path or a name may be besides UTF-8 is replaced.
+/// Returns indented JSON. Replaces bytes of paths and names that are not UTF-8.
 std::string dumped(const nlohmann::json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-/// What a baseline makes of the findings.
+/// The findings that a baseline accepts, and the accepted ones that are gone.
 struct Known {
   std::vector<std::string> accepted, gone;
 };
@@ -70,7 +70,7 @@ int run(const Options& o) {
   const traces::Baseline baseline =
       compared ? traces::Baseline(traces::readJson(o.baseline), o.baseline) : traces::Baseline();
   const auto trace = traces::openTrace(o.trace);
-  trace->readEvents();  // all damage is told
+  trace->readEvents();  // reads all chunks, so that every damaged chunk is reported
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   const auto diagnosis = traces::diagnose(*trace);
   const Known known = knownOf(diagnosis, baseline);

@@ -49,8 +49,8 @@ nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
   return json;
 }
 
-/// A job that recorded no attention does not tell how that was shared: what its run says is a
-/// default.
+/// Reports whether the recording says how attention was sharded. If a foreign job recorded no
+/// attention, the values in its run description are only defaults.
 bool knowsAttention(const traces::Trace& trace) {
   const traces::RecordedLayers layers = traces::recordedLayers(trace);
   return !traces::isForeign(trace) || !layers.with_values.empty() || layers.without_values > 0;
@@ -82,7 +82,7 @@ void printText(const nlohmann::json& info, bool knows_attention) {
     std::cout << "note: " << problem.get<std::string>() << "\n";
 }
 
-/// How a recording was made of another tool's files, and what it cannot tell.
+/// Prints how an imported recording was made from another tool's files, and what it lacks.
 void printImported(const traces::Trace& trace) {
   const auto imported = traces::importedFrom(trace);
   if (!imported) return;
@@ -103,7 +103,7 @@ void defineInfo(CLI::App& command, int&) {
                    "counted by the index of the file");
   command.callback([=] {
     const auto trace = traces::openTrace(*path);
-    if (*check) trace->readEvents();  // what is counted is there
+    if (*check) trace->readEvents();  // counts what is present, not what the index says
     const auto info = describe(*trace, *path);
     if (*json) {
       std::cout << info.dump(2) << "\n";

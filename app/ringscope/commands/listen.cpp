@@ -22,7 +22,7 @@ struct Options {
   bool json = false, keep = false;
 };
 
-/// SIGINT and SIGTERM end it as it would end by itself.
+/// A guard that blocks SIGINT and SIGTERM, so that `listen` can end as it does by itself.
 class StopSignals {
  public:
   StopSignals() {
@@ -40,7 +40,7 @@ class StopSignals {
   sigset_t signals_{};
 };
 
-/// Says what happens, a line or a JSON document at a time.
+/// Prints what happens, as one line or one JSON document per event.
 class Teller {
  public:
   explicit Teller(const Options& options) : options_(options) {}
@@ -59,7 +59,7 @@ class Teller {
     if (job.number == 0) return tellRefused(job);
     if (job.number != number_) begin(job);
     tellRefused(job);
-    if (!job.isHere()) return;  // ended() tells how
+    if (!job.isHere()) return;  // ended() reports the rest
     const auto waits = traces::whoWaits(job.ranks);
     const bool hanging =
         traces::hangs(waits, static_cast<std::int64_t>(options_.after_s * 1'000'000'000));
@@ -68,7 +68,7 @@ class Teller {
     hanging_ = hanging;
   }
 
-  /// Returns whether all ranks said their last line.
+  /// Reports the end of the job. Returns whether all ranks wrote their last line.
   bool ended(const traces::JobSeen& job) const {
     std::vector<traces::WorldRank> cut;
     for (const traces::RankSeen& rank : job.ranks)
@@ -76,7 +76,7 @@ class Teller {
     const bool whole = cut.empty() && static_cast<int>(job.ranks.size()) == job.world_size;
     std::string words = traces::describeCount(static_cast<std::int64_t>(job.lines), "line") +
                         " recorded in " + traces::toPlainText(job.folder);
-    // It went on and ended between two looks at it.
+    // The job resumed and ended between two checks.
     if (hanging_ && whole) say("goes on", "the job goes on", {});
     if (!cut.empty())
       words = traces::describeRanks(cut) + " went away without a last line; " + words;
@@ -94,7 +94,7 @@ class Teller {
         {{"ranks", job.world_size}, {"folder", traces::toUtf8(job.folder)}});
   }
 
-  /// The last refusals; those that were told are passed over.
+  /// Prints the latest refusals that were not printed before.
   void tellRefused(const traces::JobSeen& job) {
     for (; refused_ < job.refusals; ++refused_) {
       const std::uint64_t back = job.refusals - refused_;

@@ -15,7 +15,7 @@ bool hasRule(const std::string& id) {
   return false;
 }
 
-/// The settings without which the mistake changes nothing, or cannot be made.
+/// Returns the settings without which the mistake has no effect or cannot be made.
 std::vector<std::string> neededSettings(const traces::Mistake& mistake) {
   std::vector<std::string> settings;
   for (const traces::Need* need : mistake.needs) settings.emplace_back(need->use);

@@ -20,8 +20,9 @@ using namespace traces;
 
 using Options = PredictOptions;
 
-/// A device by name makes the recorded stages as many times quicker as their attention would be on
-/// it. A recording as quick as it was has no floor but its own.
+/// Sets how many times faster the recorded stages run on the device that --device names, by the
+/// ratio of attention times. A prediction at the recorded speed has no floors, because the recorded
+/// times include them.
 void scaleToDevice(const Options& o, const RecordedProgram& recorded, const RunSpec* run,
                    Hardware& hardware) {
   if (!o.named_device) {
@@ -46,7 +47,8 @@ void print(const Options& o, const auto& answer) {
     std::cout << toText(answer);
 }
 
-/// The last training step that was asked for, or all of them but the first, which warms up.
+/// Returns the first and last training step to use: the step of --step, or all but the first step,
+/// which warms up.
 std::pair<std::int32_t, std::int32_t> stepsOf(const Options& o, const Trace& trace) {
   const auto steps = recordedSteps(trace);
   if (steps.empty()) return {0, 0};
@@ -103,7 +105,8 @@ Calibration calibrationOf(const Options& o) {
   return calibrator.fit(!o.no_overlap);
 }
 
-/// The asked run, in the type of the recordings: without --dtype in that one.
+/// Returns the planned run with the recordings' device and cores, and with their type unless
+/// --dtype is given.
 RunSpec alike(const Options& o, const Calibration& calibration) {
   RunSpec run = o.run;
   run.device = calibration.made_on;

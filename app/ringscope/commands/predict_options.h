@@ -12,7 +12,7 @@
 
 namespace ringscope::app {
 
-/// What `ringscope predict` is asked.
+/// The options of `ringscope predict`.
 struct PredictOptions {
   std::string trace, model, link, tp_link, device = "h100", sweep;
   std::vector<std::string> calibrate;
@@ -24,16 +24,16 @@ struct PredictOptions {
   traces::RunSpec run;
 };
 
-/// The options of the planned run.
+/// Adds the options of the planned run.
 void addRun(CLI::App& command, traces::RunSpec& run);
-/// The options of links, devices and floors.
+/// Adds the options of links, devices and floors.
 void addHardware(CLI::App& command, PredictOptions& options);
 
-/// `measured`: by recordings, whose links count where none is asked for. Throws usageError where no
-/// link is named.
+/// Returns the hardware of the prediction. `measured` is a calibration by recordings; its links are
+/// used where no link is named. Throws usageError if no link is known.
 traces::Hardware hardwareOf(const PredictOptions& options,
                             const traces::Calibration& measured = {});
-/// Floors that were asked for come before those of a device.
+/// Sets the floors of `hardware`. Floors given as options take precedence over those of a device.
 void setFloors(const PredictOptions& options, const traces::Floors& of_device,
                traces::Hardware& hardware);
 

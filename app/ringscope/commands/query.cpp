@@ -27,7 +27,7 @@ struct Options {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// Shows on a terminal how far a query is while it gives no rows, twice a second.
+/// A progress line on a terminal, updated twice a second while a query returns no rows.
 class Progress {
  public:
   void row() {
@@ -93,7 +93,7 @@ int run(const Options& o) {
                         }},
                        bounds);
   progress.clear();
-  printer->end();  // what has come is printed whole, whatever ended the query
+  printer->end();  // the printed rows form a whole table, whatever ended the query
   std::cout.flush();
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   const std::string why = traces::describe(end, bounds);

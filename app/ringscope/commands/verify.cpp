@@ -9,7 +9,7 @@
 namespace ringscope::app {
 namespace {
 
-/// Why nothing could be compared.
+/// Returns why nothing could be compared.
 std::string reason(const traces::Trace& trace, const traces::TraceCheck& check) {
   for (const auto& layer : check.layers)
     if (!layer.skipped.empty()) return layer.skipped.front();
@@ -18,7 +18,7 @@ std::string reason(const traces::Trace& trace, const traces::TraceCheck& check) 
 
 int run(const std::string& path, bool json) {
   const auto trace = traces::openTrace(path);
-  trace->readEvents();  // all damage is told
+  trace->readEvents();  // reads all chunks, so that every damaged chunk is reported
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   const auto check = traces::checkTrace(*trace);
   if (check.compared() == 0)
