@@ -22,15 +22,16 @@ namespace {
 
 constexpr std::int64_t kSeqDim = 2;
 constexpr const char* kResults[] = {"out", "lse", "dq", "dk", "dv"};
-constexpr const char* kSinkGradient = "dsinks";  // not of the sequence: the ranks' parts add up
+constexpr const char* kSinkGradient = "dsinks";  // has no sequence dimension: the ranks' parts are
+                                                 // added up
 
-/// What the ranks hand in: one list of shards per result.
+/// The results of all ranks: one list of shards per result.
 using Shards = std::map<std::string, std::vector<at::Tensor>>;
 
-/// What was meant, as the input declares it.
+/// Returns the intent that the input declares.
 traces::IntentRecord describeIntent(const Mask& mask, const traces::RunSpec& run) {
   traces::IntentRecord intent;
-  // Padding after a sequence that is not causal is no document of a packed one.
+  // Padding splits a non-causal sequence into "documents", but its declared mask stays full.
   intent.mask = mask.causal ? mask.kind() : traces::MaskKind::kFull;
   intent.window = mask.window;
   intent.documents = mask.documents;
@@ -40,11 +41,11 @@ traces::IntentRecord describeIntent(const Mask& mask, const traces::RunSpec& run
   return intent;
 }
 
-/// What all ranks of one call have in common.
+/// The state that all ranks of one call share.
 struct AttendSetup {
   const AttendConfig& config;
-  AttendInput in;       ///< padded where that was asked for
-  traces::RunSpec run;  ///< as it is carried out
+  AttendInput in;       ///< padded if requested
+  traces::RunSpec run;  ///< with all defaults filled in
   ShardLayout layout;
 };
 
@@ -64,7 +65,7 @@ class LocalParts {
                      })
         .to(context_.device);
   }
-  /// Records how a buffer was really cut.
+  /// Records how a buffer was actually cut.
   void record(const std::string& buffer, const at::Tensor& whole, const at::Tensor& part) const {
     const auto cut = std::ranges::find(cuts_, buffer, &BufferCut::buffer);
     if (cut == cuts_.end()) return;
@@ -80,7 +81,8 @@ class LocalParts {
   std::vector<BufferCut> cuts_;
 };
 
-/// One rank: shard, forward, backward; hands in the last results. Rank 0 keeps the times.
+/// Runs one rank: shards the inputs, runs forward and backward, and stores the last results. Rank 0
+/// stores the times.
 void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
              AttendOutcome& outcome) {
   const GroupRank rank = context.rank();
@@ -132,7 +134,7 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
   context.observer.sampleMemory({0, kOnlyLayer, traces::Direction::kBackward, {}});
 }
 
-/// The numbers of one rank as one tensor, and back.
+/// Packs the numbers of one rank into one tensor; unpackNumbers() is the inverse.
 at::Tensor packedNumbers(const HopTotals& h, std::int64_t work) {
   return at::tensor(
       {std::int64_t{h.kv_forward}, std::int64_t{h.kv_backward}, std::int64_t{h.dkv_backward},
@@ -153,9 +155,10 @@ void unpackNumbers(const at::Tensor& t, HopTotals& h, std::int64_t& work) {
   work = n[8];
 }
 
-/// Ranks of other processes hand their results in to rank 0.
+/// Gathers the results of ranks of other processes on rank 0.
 void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
-  const MemoryScope memory(MemoryCategory::kVerify);  // attention does not need the other results
+  const MemoryScope memory(MemoryCategory::kVerify);  // gathered results are not part of
+                                                      // attention's memory
   const std::size_t mine = context.rank().index();
   auto gathered = [&](const at::Tensor& t) {
     return gatherToFirst(context.cp, t.to(context.device));
@@ -169,7 +172,7 @@ void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
     unpackNumbers(numbers[r], outcome.hops[r], outcome.work[r]);
 }
 
-/// Of the tokens without padding.
+/// Returns the merged blocks of the tokens without padding.
 MergedBlocks mergedBlocks(const AttendSetup& setup, const Mask& mask, const Padding& padding) {
   const auto all = MergedBlocks::of(setup.layout.joined(setup.run.ulysses), mask);
   const auto own = [&](const at::Tensor& t) { return padding.unpadded(t, 0); };
@@ -224,7 +227,7 @@ AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate&
   if (options.memory && !config.fromEnvironment()) outcome.peak_bytes.resize(ranks);
   auto body = [&](RankContext& context) {
     runRank(context, setup, shards, outcome);
-    if (!outcome.peak_bytes.empty())  // before anything after the attention is held
+    if (!outcome.peak_bytes.empty())  // read before results are gathered
       outcome.peak_bytes[context.rank().index()] = options.memory->peak(context.worldRank()).bytes;
     reportUnseenMistakes(context, recorder, outcome);
     if (config.fromEnvironment()) collect(context, shards, outcome);

@@ -13,7 +13,7 @@ using traces::MaskKind;
 
 namespace {
 
-/// q, k, v, dout as [B, H, S, D], whatever order the file has them in.
+/// Permutes q, k, v or dout from the file's layout to [B, H, S, D].
 at::Tensor toBhsd(const at::Tensor& t, const std::string& layout, const std::string& source) {
   const auto permuted = [&](std::int64_t dims, at::IntArrayRef order) {
     if (t.dim() != dims)
@@ -28,7 +28,7 @@ at::Tensor toBhsd(const at::Tensor& t, const std::string& layout, const std::str
   throw inputError(source + ": layout '" + layout + "' is not BHSD, BSHD, SBHD or THD");
 }
 
-/// The mask of this kind, with the file's documents.
+/// Returns the mask of this kind, with the file's documents.
 Mask readMask(const traces::SafeTensorsFile& file, MaskKind kind, std::int64_t window,
               std::int64_t length) {
   if (kind == MaskKind::kFull) return Mask::full();

@@ -6,12 +6,12 @@
 
 namespace ringscope::engine {
 
-/// What one attention is compared with: the same in fp64, by one device, and how large rounding
-/// errors are to be expected in each row.
+/// The references of one attention: its results in fp64, the results of one device, and the
+/// variance of rounding errors per row.
 struct AttendReference {
-  /// With `fp8`, of q, k and v as e4m3 holds them. `stored_out`: the out that backward began with;
-  /// undefined: that of each. `where`: on which one device. `blocks`: what was merged; nullopt: one
-  /// block.
+  /// Computes the references. With `fp8`, q, k and v are first rounded to e4m3. Backward uses
+  /// `stored_out`; if it is undefined, each reference uses its own out. The one device is of type
+  /// `where`. Rounding is estimated for the merged `blocks`; nullopt: one block.
   AttendReference(const AttendInput& in, bool fp8, const at::Tensor& stored_out = {},
                   traces::Device where = traces::Device::kCpu,
                   const std::optional<MergedBlocks>& blocks = {});
@@ -20,7 +20,7 @@ struct AttendReference {
   AttentionVariance variance;
 };
 
-/// One result of an attention.
+/// One result of an attention, with the members that hold its values and its variance.
 struct AttendResult {
   const char* name;
   at::Tensor LayerAttention::*values;

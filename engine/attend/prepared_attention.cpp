@@ -15,7 +15,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// The run as it is carried out, but for its length, which padding may change.
+/// Returns the run as it will be carried out. Its length is 0 here, because padding may change it.
 traces::RunSpec describeAttention(const AttendInput& in, const AttendConfig& config) {
   traces::RunSpec run = config;
   run.command = traces::Command::kAttend;
@@ -39,7 +39,8 @@ traces::RunSpec checkedAttention(const AttendInput& in, const AttendConfig& conf
   return run;
 }
 
-/// Refuses a length, of all or of a document, that the balance cannot deal and --pad could mend.
+/// Rejects a length, of the sequence or of a document, that the balance cannot deal. Names --pad
+/// where padding would help.
 void checkLength(const traces::RunSpec& run, const std::vector<TokenRun>& documents,
                  const CheckSeams& checks) {
   if (run.balance == traces::Balance::kPerDocument)
@@ -54,7 +55,7 @@ void checkLength(const traces::RunSpec& run, const std::vector<TokenRun>& docume
   throw usageError(*reason + (can_be_padded ? ", or pad it with --pad" : ""));
 }
 
-/// The mask and layout that seams give, with the tokens of each buffer that a rank has.
+/// Returns the mask and layout after seams, and the tokens of each buffer on a rank.
 RankInputs attendedInputs(const SeamPlace& at, const Seams& seams, const traces::RunSpec& run,
                           const Padding& unpadded) {
   Padding padding = unpadded;
@@ -70,7 +71,7 @@ RankInputs attendedInputs(const SeamPlace& at, const Seams& seams, const traces:
   return {tokens, layout, padding.mask};
 }
 
-/// Throws usageError where a mistake changes nothing of this input.
+/// Throws usageError for a mistake that would change nothing for this input.
 void checkMistakes(const Seams& seams, const traces::RunSpec& run, const Padding& padding) {
   const PlannedRun planned{run, Mesh{1, 1, run.cp}, [&](const SeamPlace& at, const Seams& made) {
                              return attendedInputs(at, made, run, padding);

@@ -6,14 +6,14 @@
 
 namespace ringscope::engine {
 
-/// The run as it is carried out, over a sequence that is as long as the balance needs.
+/// A run that can be carried out, over a sequence padded to the length that the balance needs.
 struct PreparedAttention {
   traces::RunSpec run;
-  Padding padding;  ///< as seams leave it
+  Padding padding;  ///< after seams have changed it
   Mask declared;
 };
 
-/// Throws usageError where the run cannot work.
+/// Checks the run and pads its sequence. Throws usageError if the run cannot work.
 PreparedAttention prepareAttention(const AttendInput& input, const AttendConfig& config);
 
 }  // namespace ringscope::engine

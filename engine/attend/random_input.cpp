@@ -16,7 +16,7 @@ using traces::MaskKind;
 
 namespace {
 
-/// 1 GiB of float32 a tensor.
+/// At most 1 GiB of float32 per tensor.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
 
 at::ScalarType torchType(DType type) {
@@ -86,7 +86,8 @@ AttendInput AttendInput::random(const RandomShape& shape, DType type, std::uint6
   in.mask = maskOf(mask.value_or(otherwise), window);
   in.scale = 1 / std::sqrt(static_cast<double>(shape.width));
   const at::ScalarType wanted = torchType(type);
-  // Drawn in one type, so that types differ by rounding alone.
+  // All narrow types are drawn in float32, so that inputs of different types differ by rounding
+  // only.
   const auto drawn = wanted == at::kDouble ? at::kDouble : at::kFloat;
   const at::Generator generator = at::detail::createCPUGenerator(seed);
   for (at::Tensor AttendInput::*tensor :
