@@ -36,7 +36,7 @@ std::vector<at::Tensor> AllGatherAttention::gather(const at::Tensor& k, const at
   finish(exchange, Payload::kKv, context_.rank(), GroupRank::none(), place);
   for (auto& packet : packets) {
     packet = wire->unpacked(packet);
-    if (fp8_) packet = packet.clone();  // the wire unpacks into one buffer
+    if (fp8_) packet = packet.clone();  // the wire reuses one buffer
   }
   return packets;
 }
@@ -78,7 +78,7 @@ AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout_in,
             worker_.attendBackward(stage.pieces, place, group_.communicatorRank(stage.source_rank),
                                    dout, q, blocks[source][0], blocks[source][1], result, dq));
   }
-  for (std::size_t r = 0; r < parts.size(); ++r)  // a block that no stage uses
+  for (std::size_t r = 0; r < parts.size(); ++r)  // no stage uses this block
     if (!parts[r].defined()) parts[r] = at::zeros(blocks[r].sizes(), options);
   const at::Tensor sum = reduce(parts, place);
   return {dq.finished(), sum[0], sum[1]};

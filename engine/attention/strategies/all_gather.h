@@ -7,8 +7,9 @@
 
 namespace ringscope::engine {
 
-/// All ranks' K and V are gathered before attention, and dK, dV reduced to their owners after it
-/// (Llama 3, arXiv:2407.21783, section 3.3.2). One stage; memory for KV does not shrink with ranks.
+/// Attention that gathers all ranks' K and V before it attends, and reduces dK and dV to their
+/// owners after it (Llama 3, arXiv:2407.21783, section 3.3.2). It has one stage. The memory for KV
+/// does not shrink with the number of ranks.
 class AllGatherAttention : public ContextParallelOp {
  public:
   AllGatherAttention(RankContext& context, Group group, const ShardLayout& layout, const Mask& mask,
@@ -22,11 +23,11 @@ class AllGatherAttention : public ContextParallelOp {
                                   Layer layer) override;
 
  private:
-  /// [2, B, H, S, D] of every rank of the group.
+  /// Returns K and V of every rank of the group, [2, B, H, S, D] each.
   std::vector<at::Tensor> gather(const at::Tensor& k, const at::Tensor& v,
                                  const traces::Place& place);
-  /// Sends each rank the gradients of its own block and adds up those of this rank's, in the order
-  /// of ranks.
+  /// Sends each rank the gradients of its block, and adds up the received gradients of this rank's
+  /// block in the order of ranks.
   at::Tensor reduce(const std::vector<at::Tensor>& parts, const traces::Place& place);
 
   Group group_;

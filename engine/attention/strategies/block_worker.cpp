@@ -28,8 +28,8 @@ void setPiece(traces::Event& event, const Piece& piece, PieceIndex index) {
   event.mask = piece.mask;
 }
 
-/// A causal square is attended in cuts that are merged into one block result: the CPU kernel is
-/// quicker so; CUDA's skips what a causal mask drops by itself.
+/// Attends a causal square in strips that are merged into one block result, because that is faster
+/// with the CPU kernel. CUDA's kernel skips masked keys by itself.
 AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const Piece& piece, const Softmax& softmax,
                                   const Dropout& dropout, const PairPlaces& places) {
@@ -49,7 +49,7 @@ std::int64_t blockBytes(const AttentionResult& block) {
   return static_cast<std::int64_t>(block.out.nbytes() + block.lse.nbytes());
 }
 
-/// Of the keys and values that a piece attends.
+/// Returns the bytes of the keys and values that a piece attends.
 std::int64_t keyBytes(const Piece& piece, const at::Tensor& k, const at::Tensor& v) {
   const auto all = static_cast<std::int64_t>(k.nbytes() + v.nbytes());
   return all / std::max<std::int64_t>(1, k.size(2)) * (piece.k_end - piece.k_begin);
@@ -60,7 +60,7 @@ bool coversAll(const Piece& piece, const at::Tensor& q) {
          piece.mask != traces::PieceMask::kTileMask;
 }
 
-/// The first block of a row is its running result as it is; no merge needs to read zeros for it.
+/// Makes the first block of all rows the running result, so that no merge has to read zeros.
 RunningResult takenOver(const AttentionResult& block) {
   const MemoryScope scope(MemoryCategory::kOutLse);
   const auto type = block.lse.scalar_type();
@@ -153,7 +153,8 @@ void storeIn(const at::Tensor& dkv, const std::vector<KeyGradients>& parts) {
 }
 
 at::Tensor inKernelOrder(const at::Tensor& dout) {
-  const bool helps = dout.is_cpu() && dout.size(0) == 1;  // with more, parts are never contiguous
+  const bool helps = dout.is_cpu() && dout.size(0) == 1;  // with a larger batch, row ranges are
+                                                          // never contiguous
   return helps ? dout.transpose(1, 2).contiguous().transpose(1, 2) : dout;
 }
 

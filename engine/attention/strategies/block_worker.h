@@ -19,55 +19,56 @@ struct KeyGradients {
   std::int64_t k_begin = 0, k_end = 0;
   at::Tensor dk, dv;
 };
-/// Adds into dkv: [2, B, Hkv, S, D].
+/// Adds the parts to dkv, [2, B, Hkv, S, D].
 void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts);
-/// The same where nothing has been added yet: what dkv holds does not matter.
+/// Writes the sum of the parts to dkv, [2, B, Hkv, S, D]. Its previous contents are overwritten.
 void storeIn(const at::Tensor& dkv, const std::vector<KeyGradients>& parts);
 
-/// dout: [B, H, S, D] in the order in memory in which ATen's CPU kernel takes a part of its rows
-/// without copying them.
+/// Returns dout, [B, H, S, D], in the memory order from which ATen's CPU kernel can take a range of
+/// rows without a copy.
 at::Tensor inKernelOrder(const at::Tensor& dout);
 
-/// One of several equal parts of a rank's heads.
+/// One of `count` equal parts of a rank's heads.
 struct HeadPart {
   int index = 0, count = 1;
 };
 
-/// Attends queries to one block at a time and merges, recording both; the part that all strategies
-/// have in common.
+/// The attention loop that all strategies share: attends queries to one block at a time, merges the
+/// results, and records both.
 class BlockWorker {
  public:
-  /// `layout` is that of the ranks of `group`; `heads`: where a tp rank's heads are shared out
-  /// further, which part of them is attended.
+  /// Makes a worker for this rank among the ranks of `group`, which `layout` describes. If the
+  /// heads of a tp rank are split further, `heads` is the part that this rank attends.
   BlockWorker(RankContext& context, const Softmax& softmax, const Group& group,
               const ShardLayout& layout, HeadPart heads = {});
 
-  /// q: [B, Hq, S, D]; k, v: [B, Hkv, S_k, D] of cp rank `source_rank`. A running result without
-  /// tensors has seen nothing yet.
+  /// Attends q, [B, Hq, S, D], to k and v, [B, Hkv, S_k, D], of cp rank `source_rank`, and merges
+  /// into `running`. A running result without tensors is empty.
   void attend(const std::vector<Piece>& pieces, const traces::Place& place, GroupRank source_rank,
               const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
               RunningResult& running) const;
-  /// Adds to dq, which is fp32 (fp64 for fp64 inputs), and returns what is to be added into dk and
-  /// dv: they belong to the block, which may still be on its way here.
+  /// Adds to dq, in fp32 (fp64 for fp64 inputs). Returns the parts of dk and dv. The caller adds
+  /// them to the block's gradients, which may still be in flight.
   std::vector<KeyGradients> attendBackward(const std::vector<Piece>& pieces,
                                            const traces::Place& place, GroupRank source_rank,
                                            const at::Tensor& dout, const at::Tensor& q,
                                            const at::Tensor& k, const at::Tensor& v,
                                            const AttentionResult& result, RowSums& dq) const;
-  /// The same as attend() for a rank that has the whole sequence: nothing is merged but what the
-  /// kernel alone would have to.
+  /// Attends a whole sequence that this rank holds. Merges only the pieces that a single device
+  /// would also merge.
   AttentionResult attendWhole(const std::vector<Piece>& pieces, const traces::Place& place,
                               const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) const;
   AttentionGradients attendWholeBackward(const std::vector<Piece>& pieces,
                                          const traces::Place& place, const at::Tensor& dout,
                                          const at::Tensor& q, const at::Tensor& k,
                                          const at::Tensor& v, const AttentionResult& result) const;
-  /// The running result with sinks, in q's type; rows without a key are out 0, lse -inf (or sink).
+  /// Applies sinks to the running result and converts out to q's type. Rows without a key have out
+  /// 0 and lse -inf, or the sink if there is one.
   static AttentionResult finished(RunningResult running, const at::Tensor& q,
                                   const at::Tensor& sinks);
 
  private:
-  /// Of one layer; the same in forward and backward.
+  /// Returns the dropout of one layer, which is the same in forward and backward.
   Dropout dropoutOf(const traces::Place& place, GroupRank source_rank) const;
   PairPlaces placesOf(GroupRank source_rank, const at::Tensor& q) const;
 
@@ -75,10 +76,10 @@ class BlockWorker {
   Softmax softmax_;
   HeadPart heads_;
   GroupRank cp_rank_;
-  std::map<GroupRank, std::vector<traces::TokenIndex>> tokens_;  // of each cp rank; with dropout
+  std::map<GroupRank, std::vector<traces::TokenIndex>> tokens_;  // per cp rank; only with dropout
 };
 
-/// The type in which gradients of inputs of this type are summed.
+/// Returns the type in which gradients of this input are summed.
 at::ScalarType sumTypeOf(const at::Tensor& input);
 
 }  // namespace ringscope::engine

@@ -15,7 +15,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// Ranks of the cp group that talk to each other.
+/// Returns the group of the given cp ranks, after the seam has changed it.
 Group groupOf(RankContext& context, std::vector<GroupRank> cp_ranks) {
   return context.seams.ring.group(context.seamPlace({context.place.train_step}), context.groups,
                                   std::move(cp_ranks));
@@ -42,7 +42,7 @@ std::unique_ptr<ContextParallelOp> makeAllGather(RankContext& context, const tra
       context, groupOf(context, everyRank(context.cp.size())), layout, mask, softmax, run.fp8);
 }
 
-/// Neighbouring ranks share heads; KV goes round between those groups.
+/// Makes attention in which neighbouring ranks share heads, and KV rotates between the groups.
 std::unique_ptr<ContextParallelOp> makeUlysses(RankContext& context, const traces::RunSpec& run,
                                                const ShardLayout& layout, const Mask& mask,
                                                const Softmax& softmax) {

@@ -8,7 +8,7 @@
 
 namespace ringscope::engine {
 
-/// A strategy: its name and how it is made. A new one is a file in this folder and a line in
+/// A strategy: its name and its factory. To add one, add a file in this folder and a line in
 /// registry.cpp.
 struct StrategyEntry {
   traces::Strategy strategy;
@@ -18,12 +18,12 @@ struct StrategyEntry {
 };
 const std::vector<StrategyEntry>& strategies();
 
-/// The strategy of this run over all cp ranks of the context. Throws usageError.
+/// Makes the strategy of this run over all cp ranks of the context. Throws usageError.
 std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const traces::RunSpec& run,
                                                  const ShardLayout& layout, const Mask& mask,
                                                  const Softmax& softmax);
 
-/// Puts this rank's schedules into the recording, from `train_step` on.
+/// Records this rank's schedules, valid from `train_step` on.
 void recordSchedules(RankContext& context, const traces::RunSpec& run, const ShardLayout& layout,
                      const Mask& mask, std::int32_t train_step);
 

@@ -28,7 +28,8 @@ std::unique_ptr<KvWire> RingAttention::makeWire(const at::Tensor& k) const {
   return options_.fp8 ? fp8KvWire(k) : plainKvWire();
 }
 
-/// A hop carries the held block on and brings the next; a gather brings each peer's own.
+/// Waits for KV. A hop sends the held block and receives the next one; a gather receives each
+/// peer's own block.
 void RingAttention::finishKv(Exchange& moving, const RingSchedule& schedule, const RingStage& stage,
                              const Place& place) {
   if (options_.rotate == Rotate::kAllGather)
@@ -68,7 +69,8 @@ AttentionResult RingAttention::forward(const at::Tensor& queries, const at::Tens
   return BlockWorker::finished(std::move(running), q, sinks_);
 }
 
-/// Diagonal last begins with what forward held last, and so needs no hop to get it.
+/// Returns the packet with which backward begins. Diagonal-last reuses the last packet of forward
+/// and saves a hop.
 at::Tensor RingAttention::firstBackwardPacket(const at::Tensor& k, const at::Tensor& v,
                                               const KvWire& wire, Layer layer) {
   const auto kept = last_packet_.find(layer);
@@ -95,9 +97,9 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const 
       rotation(Rotate::kP2p, schedule, sums, context_.seams.ring.dkv, layer, Direction::kBackward);
   Exchange returning;
   Place place;
-  GroupRank carried;  // whose dK, dV are under way
+  GroupRank carried;  // the rank whose dK and dV are in flight
   if (schedule.stages.front().source_rank != group_.rank() && !keepsLastPacket()) {
-    // Gathered blocks, and the first is another rank's: nothing can be attended before they come.
+    // Blocks are gathered, and the first is another rank's, so the ring must wait for it.
     Exchange gathering = kv->start();
     finish(gathering, Payload::kKv, context_.rank(), GroupRank::none(),
            placeOf(RingStep::of(0), layer, Direction::kBackward));

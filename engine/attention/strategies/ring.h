@@ -8,21 +8,21 @@
 
 namespace ringscope::engine {
 
-/// How a ring is run.
+/// The options of a ring.
 struct RingOptions {
   Rotate rotate = Rotate::kP2p;
   Order order = Order::kDiagonalFirst;
-  bool fp8 = false;  ///< KV on the wire as e4m3
+  bool fp8 = false;  ///< send KV as e4m3
   traces::PointToPoint p2p = traces::PointToPoint::kBatched;
   HeadPart heads = {};
 };
 
-/// Ring attention over a group (Liu et al. 2023, arXiv:2310.01889): KV blocks go round while each
-/// rank attends its queries to the block that it holds; in backward they go round again with dK and
-/// dV, while dQ stays.
+/// Ring attention over a group (Liu et al. 2023, arXiv:2310.01889). KV blocks rotate while each
+/// rank attends its queries to the block that it holds. In backward, KV blocks rotate again with dK
+/// and dV, while dQ stays.
 class RingAttention : public ContextParallelOp {
  public:
-  /// `layout` is that of the group's ranks.
+  /// Makes a ring. `layout` is the layout of the group's ranks.
   RingAttention(RankContext& context, Group group, const ShardLayout& layout, const Mask& mask,
                 const Softmax& softmax, RingOptions options);
 
@@ -37,7 +37,8 @@ class RingAttention : public ContextParallelOp {
   std::unique_ptr<KvWire> makeWire(const at::Tensor& k) const;
   at::Tensor firstBackwardPacket(const at::Tensor& k, const at::Tensor& v, const KvWire& wire,
                                  Layer layer);
-  /// Diagonal last begins where forward ended; gathered blocks are gathered again.
+  /// Reports whether forward keeps its last packet. The diagonal-last backward begins with that
+  /// packet; gathered blocks are gathered again.
   bool keepsLastPacket() const {
     return options_.order == Order::kDiagonalLast && options_.rotate != Rotate::kAllGather;
   }
@@ -45,7 +46,8 @@ class RingAttention : public ContextParallelOp {
   void finishKv(Exchange& moving, const RingSchedule& schedule, const RingStage& stage,
                 const traces::Place& place);
 
-  /// The packets of a layer and direction on their way, as the seam `wrap` leaves them.
+  /// Returns the rotation of the packets of a layer and direction, after the seam `wrap` has
+  /// changed it.
   std::unique_ptr<Rotation> rotation(Rotate rotate, const RingSchedule& schedule, at::Tensor first,
                                      const RingSeams::Wrap& wrap, Layer layer,
                                      traces::Direction direction) const;
@@ -56,7 +58,7 @@ class RingAttention : public ContextParallelOp {
   RingOptions options_;
   RingSchedule forward_, backward_;
   BlockWorker worker_;
-  std::map<Layer, at::Tensor> last_packet_;  // where diagonal-last begins
+  std::map<Layer, at::Tensor> last_packet_;  // the first packet of a diagonal-last backward
 };
 
 }  // namespace ringscope::engine

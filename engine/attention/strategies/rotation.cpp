@@ -15,14 +15,15 @@ at::Tensor inFlightLike(const at::Tensor& packet) {
   return at::empty_like(packet);
 }
 
-/// With even ranks sending first and odd ones receiving first, of any two neighbours that both
-/// wait at least one is served: the last rank of an odd ring sends late, and nobody in a circle.
+/// Returns the order that avoids a deadlock. Even ranks send first and odd ranks receive first, so
+/// of two waiting neighbours at least one can go on. In a ring of odd size, the last rank sends
+/// late.
 Posting postingOf(traces::PointToPoint p2p, GroupRank rank) {
   if (p2p == traces::PointToPoint::kBatched) return Posting::kTogether;
   return rank.value() % 2 == 0 ? Posting::kSendsFirst : Posting::kReceivesFirst;
 }
 
-/// To the next rank, by a message or by an all-to-all with one part.
+/// A rotation that moves packets to the next rank, by a message or by an all-to-all with one part.
 class HopRotation : public Rotation {
  public:
   HopRotation(bool all_to_all, Posting posting, const Group& group, GroupRank next,
@@ -58,7 +59,7 @@ class HopRotation : public Rotation {
   int turn_ = 0;
 };
 
-/// All packets at the first start; later ones are only pointed to.
+/// A rotation that receives all packets at the first start; advance() then selects the next one.
 class GatherRotation : public Rotation {
  public:
   GatherRotation(const Group& group, const RingSchedule& schedule, at::Tensor first)

@@ -7,16 +7,16 @@
 
 namespace ringscope::engine {
 
-/// A sum over parts that cover ranges of rows. It begins with the parts that come first instead of
-/// with zeros, which saves a pass over memory to write the zeros and one to read them.
+/// A sum over parts that cover ranges of rows. It copies the first part of each row instead of
+/// adding it to zeros, which saves writing and reading the zeros.
 class RowSums {
  public:
-  /// `target`: [B, H, S, D], whose contents do not matter.
+  /// Makes a sum in `target`, [B, H, S, D]. The contents of `target` are overwritten.
   explicit RowSums(at::Tensor target) : target_(std::move(target)) {}
 
-  /// `part`: [B, H, end − begin, D].
+  /// Adds `part`, [B, H, end − begin, D], to rows [begin, end).
   void add(std::int64_t begin, std::int64_t end, const at::Tensor& part);
-  /// The sum; rows that no part covered are 0. More parts may be added.
+  /// Returns the sum. Rows without a part are 0. More parts may be added afterwards.
   const at::Tensor& finished();
 
  private:
@@ -24,7 +24,7 @@ class RowSums {
   void clearUpTo(std::int64_t end);
 
   at::Tensor target_;
-  std::int64_t written_ = 0;  // rows before this one hold a sum
+  std::int64_t written_ = 0;  // rows before this index hold a sum
 };
 
 }  // namespace ringscope::engine

@@ -15,7 +15,7 @@ at::Tensor heads(const at::Tensor& t, const std::vector<std::int64_t>& which) {
   return t.index_select(1, at::tensor(which, at::kLong).to(t.device()));
 }
 
-/// Heads that are no rank's are 0.
+/// Returns `t` with zeros for the heads that no rank attends.
 at::Tensor withAllHeads(const at::Tensor& t, std::int64_t all) {
   if (t.size(1) == all) return t;
   auto shape = t.sizes().vec();
@@ -203,7 +203,7 @@ AttentionGradients UlyssesAttention::fromHeads(const std::vector<std::vector<at:
     const auto i = static_cast<std::size_t>(r);
     sums.dq.slice(1, r * heads_of.query_heads, (r + 1) * heads_of.query_heads)
         .copy_(received[i][0]);
-    // A head that several ranks attended gets the sum of what they found.
+    // Several ranks may attend the same KV head; their gradients are added up.
     const at::Tensor index = at::tensor(heads_of.kv_heads[i], at::kLong).to(k.device());
     sums.dk.index_add_(1, index, received[i][1]);
     sums.dv.index_add_(1, index, received[i][2]);

@@ -6,12 +6,14 @@
 
 namespace ringscope::engine {
 
-/// Ulysses (Jacobs et al. 2023, arXiv:2309.14509): an all-to-all turns a shard of the sequence with
-/// all heads into the group's whole part of the sequence with some heads; another attention works
-/// on that (on the spot, or as a ring over other groups); an all-to-all turns its result back.
+/// Ulysses attention (Jacobs et al. 2023, arXiv:2309.14509). An all-to-all exchanges shards of the
+/// sequence with all heads for the group's joined shards with some heads. Another attention
+/// computes on these, locally or as a ring over other groups. A second all-to-all restores the
+/// shards.
 class UlyssesAttention : public ContextParallelOp {
  public:
-  /// `inner` attends the joined shards of the group, whose rows lie as `segments` says.
+  /// Makes the strategy. `inner` attends the joined shards of the group. `segments` gives the order
+  /// of their rows.
   UlyssesAttention(RankContext& context, Group group, std::vector<ShardLayout::Segment> segments,
                    std::unique_ptr<ContextParallelOp> inner);
 
@@ -26,21 +28,21 @@ class UlyssesAttention : public ContextParallelOp {
                                   Layer layer) override;
 
  private:
-  /// What forward keeps for backward: the same tensors by heads.
+  /// The tensors by heads that forward keeps for backward.
   struct ByHeads {
     at::Tensor q, k, v;
     AttentionResult result;
   };
-  /// One message to each rank: `parts[r]` are the tensors for rank r, of one type; gives, for each
-  /// rank, what it sent, shaped like `shapes`.
+  /// Sends one message to each rank. `parts[r]` are the tensors for rank r, all of one type.
+  /// Returns for each rank the tensors that it sent, with the shapes `shapes`.
   std::vector<std::vector<at::Tensor>> swap(const std::vector<std::vector<at::Tensor>>& parts,
                                             const std::vector<std::vector<std::int64_t>>& shapes,
                                             const traces::Place& place);
-  /// The heads of each rank, for this layer and direction.
+  /// Returns the heads of each rank for this layer and direction.
   HeadSplit headsOf(const at::Tensor& q, const at::Tensor& k, const traces::Place& place) const;
-  /// [B, H, S_local, …] to [B, H / size, S_local · size, …], queries' heads.
+  /// Converts query heads from [B, H, S_local, …] to [B, H / size, S_local · size, …].
   at::Tensor toHeads(const at::Tensor& t, const traces::Place& place);
-  /// The inverse.
+  /// Inverts toHeads().
   at::Tensor toSequence(const at::Tensor& t, const traces::Place& place);
   ByHeads turned(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                  const HeadSplit& heads_of, const traces::Place& place);
@@ -49,7 +51,7 @@ class UlyssesAttention : public ContextParallelOp {
                                const HeadSplit& heads_of, const at::Tensor& q, const at::Tensor& k,
                                const traces::Place& place);
 
-  /// Each member's rows to the joined order, and back.
+  /// Joins the members' rows into the joined order; split() is the inverse.
   at::Tensor join(const std::vector<at::Tensor>& members) const;
   std::vector<at::Tensor> split(const at::Tensor& joined) const;
 

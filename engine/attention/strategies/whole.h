@@ -6,8 +6,8 @@
 
 namespace ringscope::engine {
 
-/// Context parallelism over one rank: nothing moves, nothing is packed for the way, nothing is
-/// merged. Bit for bit what DeviceAttention gives.
+/// Context parallelism over one rank: nothing is sent, packed or merged. The results are bitwise
+/// equal to DeviceAttention's.
 class WholeAttention : public ContextParallelOp {
  public:
   WholeAttention(RankContext& context, const ShardLayout& layout, const Mask& mask,
@@ -16,7 +16,8 @@ class WholeAttention : public ContextParallelOp {
   std::int64_t work() const override { return schedule_.work(); }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           Layer layer) override;
-  /// In the type of the kernel where one piece is the whole sequence: nothing is summed then.
+  /// Computes gradients. If one piece covers the whole sequence, nothing is summed, and the
+  /// gradients have the kernel's type.
   AttentionGradients backwardSums(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k,
                                   const at::Tensor& v, const AttentionResult& result,
                                   Layer layer) override;
