@@ -53,7 +53,7 @@ void ControlServer::loop() {
     if (connected_ && writer_->readerIsGone()) disconnect();
     if (!connected_) runAlone();
     if (gate_.stopRequested()) may_start_ = true;
-    // Whoever does not read what is answered is asked nothing more of.
+    // Reads no more requests while the client does not read the answers.
     pollfd ready{connected_ && !writer_->overflows() ? options_.input : -1, POLLIN, 0};
     if (::poll(&ready, 1, patience_ms) > 0) readInput();
   }
@@ -75,19 +75,19 @@ void ControlServer::readInput() {
   }
 }
 
-/// Nobody can ask for anything any more: the input has ended or cannot be read, or nobody reads
-/// what is answered.
+/// Ends the connection, because the input has ended or is malformed, or because nobody reads the
+/// answers.
 void ControlServer::disconnect() {
   connected_ = false;
   pending_.reset();
   if (stop_at_end_of_input_) return gate_.stop();
   try {
     setBreak({});
-  } catch (const std::exception&) {  // a rank that does not answer; runAlone() does what is left
+  } catch (const std::exception&) {  // a rank does not answer; runAlone() resumes the run
   }
 }
 
-/// A run that stands would stand for ever.
+/// Lets a run without a client start and resume, because nobody could resume it later.
 void ControlServer::runAlone() {
   may_start_ = true;
   if (gate_.stoppedAt()) gate_.resume();
@@ -100,7 +100,7 @@ void ControlServer::handle(const traces::Frame& frame) {
     head = control::RequestHead::from(message);
     if (auto answer = granted(*head, control::decodeRequest(message)))
       send(control::Reply{head->cmd, head->id, std::move(*answer)});
-  } catch (const std::exception& error) {  // ours, or of a library that a request led into
+  } catch (const std::exception& error) {  // an Error, or an exception of a library
     if (head)
       send(control::Reply{head->cmd, head->id, control::Refused{error.what()}});
     else
@@ -153,7 +153,7 @@ void ControlServer::greet(const control::Hello& hello) {
   stop_at_end_of_input_ = hello.stop_at_end_of_input;
 }
 
-/// A pause or a step, which is answered when every rank stands.
+/// Starts a pause or a step, which is answered when every rank stands at the gate.
 void ControlServer::stopSoon(const control::RequestHead& head, const control::Request& request) {
   if (pending_) throw usageError("another " + pending_->cmd + " is under way");
   if (const auto* step = std::get_if<control::Step>(&request)) {
@@ -191,7 +191,7 @@ void ControlServer::tellWhoIsLate() {
   control::Waiting waiting{pending_->cmd, pending_->id, {}};
   for (const auto& [rank, place] : gate_.onTheirWay())
     waiting.late.push_back(
-        {traces::WorldRank::of(rank.value()), place});  // all ranks pass the gate
+        {traces::WorldRank::of(rank.value()), place});  // here the gate's ranks are the world ranks
   send(std::move(waiting));
 }
 

@@ -15,33 +15,37 @@
 
 namespace ringscope::engine {
 
-/// The engine's side of the control connection. traces/exchange/control defines every message; each
-/// request is answered by a Reply. A pause or step is answered when every rank stands at the same
-/// gate and all before it is flushed; whoever shows "stopped" waits for the answer's watermark.
-/// While ranks do not come to their gate, Waiting says which, every two seconds. A failure in a
-/// request, or a request that cannot be understood, is an answer that says why; it never ends the
-/// run. The connection ends with its input, with the first frame that cannot be, and when nobody
-/// reads the answers any more: then the run is stopped where Hello said so, else it goes on to its
-/// end, and neither a pause nor a break holds it.
+/// The engine's side of the control connection. traces/exchange/control defines every message. Each
+/// request is answered by a Reply. A failed or malformed request gets an answer with the reason and
+/// never ends the run.
+///
+/// A pause or step is answered when every rank stands at the same gate and all earlier records are
+/// flushed. A client must wait for the answer's watermark before it shows "stopped". While ranks
+/// are still on their way to the gate, a Waiting message lists them every two seconds.
+///
+/// The connection ends with its input, with the first malformed frame, or when nobody reads the
+/// answers. The run is then stopped if Hello asked for it. Otherwise the run continues to its end,
+/// and pauses and breaks no longer hold it.
 class ControlServer {
  public:
   struct Options {
     std::string run_id;
-    std::string trace_path;  ///< where lost chunks are read again; empty: they cannot be
-    int input = 0;           ///< descriptor that requests come from
-    std::function<void(const std::string& json)> seal;  ///< for what the doctor must not see
+    std::string trace_path;  ///< the file from which lost chunks are read again; empty: none
+    int input = 0;           ///< the descriptor that requests come from
+    std::function<void(const std::string& json)> seal;  ///< stores text that the doctor must not
+                                                        ///< see
   };
-  /// References outlive this.
+  /// Starts serving. All references must outlive the server.
   ControlServer(Gate& gate, ControlledRun& run, std::shared_ptr<traces::FrameWriter> writer,
                 Options options);
   ~ControlServer();
 
-  /// Whether the other side has said `continue` or `stop`, or can say nothing any more. What it
-  /// asks for before that, a break for instance, holds from the first gate on.
+  /// Reports whether the other side has sent `continue` or `stop`, or can no longer send anything.
+  /// Earlier requests, such as a break, take effect from the first gate on.
   bool mayStart() const { return may_start_; }
-  /// Pauses the run when a break on divergences is set and one of these is one. Any thread.
+  /// Pauses the run if a break on divergences is set and one of the diffs exceeds it. Thread-safe.
   void diffsArrived(const std::vector<traces::DiffRecord>& diffs);
-  /// Tells the other side how the run ended. `failure` is empty when it ended well.
+  /// Tells the other side how the run ended. `failure` is empty for a run that succeeded.
   void announceEnd(const std::string& failure, bool stopped);
 
  private:
@@ -50,7 +54,7 @@ class ControlServer {
   void disconnect();
   void runAlone();
   void handle(const traces::Frame& frame);
-  /// The answer; nothing when it comes later.
+  /// Returns the answer, or nullopt if it is sent later.
   std::optional<traces::control::Answer> granted(const traces::control::RequestHead& head,
                                                  const traces::control::Request& request);
   void greet(const traces::control::Hello& hello);
@@ -72,11 +76,12 @@ class ControlServer {
   std::shared_ptr<traces::FrameWriter> writer_;
   Options options_;
   traces::FrameDecoder decoder_{traces::kMaxRequestBytes};
-  std::optional<traces::control::RequestHead> pending_;  // a pause or step without its answer
-  std::chrono::steady_clock::time_point pending_said_;   // when its waiting was last spoken of
+  std::optional<traces::control::RequestHead> pending_;  // a pause or step that was not answered
+                                                         // yet
+  std::chrono::steady_clock::time_point pending_said_;   // when Waiting was last sent
   std::atomic<double> break_ratio_{kNoBreak};            // error ÷ limit
   bool breaks_on_non_finite_ = false;
-  bool stop_is_known_ = false;  // the other side has been told where the ranks stand
+  bool stop_is_known_ = false;  // the other side knows where the ranks stand
   bool stop_at_end_of_input_ = false;
   bool connected_ = true;
   std::atomic<bool> may_start_{false};

@@ -11,32 +11,32 @@
 
 namespace ringscope::engine {
 
-/// A run as the control connection asks of it, wherever its ranks are. Requests that cannot be
-/// granted throw Error.
+/// A run as the control connection sees it, whether its ranks are threads or processes. Requests
+/// that cannot be granted throw Error.
 class ControlledRun {
  public:
   virtual ~ControlledRun() = default;
-  /// Returns when all that was recorded before is written.
+  /// Returns when everything that was recorded before the call has been written.
   virtual traces::Watermark flush() = 0;
   virtual traces::RecorderStats stats() const = 0;
-  /// The run clock.
+  /// Returns the time of the run clock.
   virtual std::int64_t now() const = 0;
 
-  /// See tensor_read.h. Only while every rank stands at a gate.
+  /// Lists the live tensors; see tensor_read.h. Allowed only while every rank stands at a gate.
   virtual traces::control::TensorList tensors() = 0;
   virtual traces::control::TensorSlice read(const traces::control::ReadTensor& asked) = 0;
 
-  /// Returns the training step from which every rank does so.
+  /// Injects a mistake. Returns the training step from which every rank makes it.
   virtual std::int32_t inject(const std::string& mistake) = 0;
   virtual std::int32_t lift(const std::string& mistake) = 0;
   virtual void setCapture(const std::string& policy) = 0;
   virtual void breakOnNonFinite(bool on) = 0;
 };
 
-/// The ranks of this process.
+/// A run whose ranks are threads of this process.
 class RunHere : public ControlledRun {
  public:
-  /// Pauses at `gate` for a number that is not finite. References outlive this.
+  /// Pauses at `gate` when a recorded number is not finite. All references must outlive the object.
   RunHere(Gate& gate, traces::Recorder& recorder, const LiveTensors& live, RunSwitches& switches);
   ~RunHere() override;
 

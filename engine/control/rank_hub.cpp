@@ -26,7 +26,8 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(10);
 constexpr int kCommitMs = 20;
 
-/// Holds the run at a gate where every rank stands, so that all change over at one place.
+/// A guard that holds the run at a gate where every rank stands, so that all ranks change at the
+/// same place.
 class HeldRun {
  public:
   explicit HeldRun(Gate& gate) : gate_(gate) {
@@ -79,7 +80,7 @@ void RankHub::childrenStarted() {
 }
 
 void RankHub::prepareChild(WorldRank rank) const {
-  const int fd = ::dup(links_[rank.index()].theirs);  // without close-on-exec
+  const int fd = ::dup(links_[rank.index()].theirs);  // the copy has no close-on-exec flag
   ::setenv(RankLink::kVariable, std::to_string(fd).c_str(), 1);
   ::setenv(RankLink::kClockVariable, std::to_string(start_ns_).c_str(), 1);
 }
@@ -224,7 +225,7 @@ traces::Watermark RankHub::flush() {
       events += flushed.dropped_events;
       tensors += flushed.dropped_tensors;
     } catch (const Error&) {
-      if (!link.gone) throw;  // it died meanwhile, and what it sent is here
+      if (!link.gone) throw;  // it ended meanwhile, and its records have arrived
     }
   }
   const traces::MutexLock lock(recording_mutex_);
@@ -275,7 +276,7 @@ std::int32_t RankHub::lift(const std::string& mistake) {
 }
 
 void RankHub::setCapture(const std::string& policy) {
-  CapturePolicy::parse(policy);  // refuses what is none before any rank has changed over
+  CapturePolicy::parse(policy);  // rejects a malformed policy before any rank changes
   askAll(control::SetCapture{policy});
 }
 

@@ -17,24 +17,26 @@
 
 namespace ringscope::engine {
 
-/// The supervisor's end of its rank processes: joins what they record into one recording with one
-/// clock, and passes on what the control connection asks. Thread-safe.
+/// The supervisor's end of the connections to its rank processes. It joins their recordings into
+/// one recording with one clock, and passes on requests of the control connection. Thread-safe.
 class RankHub : public ControlledRun {
  public:
-  /// `on_diffs` is called from another thread. `gate` is shared
-  /// with the ranks and outlives this.
+  /// Connects `ranks` processes. `on_diffs` is called from another thread. `gate` is shared with
+  /// the ranks and must outlive the hub.
   RankHub(Gate& gate, int ranks, std::vector<std::unique_ptr<traces::ChunkSink>> sinks,
           std::function<void(const std::vector<traces::DiffRecord>&)> on_diffs);
   ~RankHub() override;
 
-  /// In a child, before it becomes its rank: leaves its end in the environment.
+  /// Leaves the child's end of its connection in the environment. Called in a child before it
+  /// becomes its rank.
   void prepareChild(traces::WorldRank rank) const;
-  /// In the supervisor, when all children have been started: from here on it notices who is gone.
+  /// Closes the children's ends, so that the supervisor notices when a rank ends. Called in the
+  /// supervisor after all children were started.
   void childrenStarted();
 
-  /// A note of the supervisor's own.
+  /// Records a note of the supervisor.
   void note(const std::string& key, const std::string& json);
-  /// After the last rank has ended: takes in what they left and ends the recording.
+  /// Reads what the ranks left and ends the recording. Called after the last rank has ended.
   void close();
 
   traces::Watermark flush() override;
@@ -51,19 +53,20 @@ class RankHub : public ControlledRun {
   struct Link {
     int ours = -1, theirs = -1;
     traces::FrameDecoder decoder;
-    std::atomic<bool> gone{false};  ///< has ended, or sent what cannot be read
+    std::atomic<bool> gone{false};  ///< has ended, or sent malformed data
   };
 
   std::vector<traces::WorldRank> ranks() const;
   void loop();
-  /// Whether there was anything to read.
+  /// Reads from a rank. Returns whether there was anything to read.
   bool readFrom(traces::WorldRank rank);
   void take(traces::WorldRank rank, const traces::Frame& frame);
   void takeReply(const traces::control::Message& message);
   void setGone(Link& link);
   void flushSinks();
   void takeFailures() RINGSCOPE_REQUIRES(recording_mutex_);
-  /// Throws when the rank refuses, or does not answer.
+  /// Sends a request to a rank and returns its answer. Throws if the rank refuses or does not
+  /// answer.
   template <typename Request>
   typename Request::Answer ask(traces::WorldRank rank, const Request& request);
   traces::control::Answer answerOf(traces::WorldRank rank, const traces::control::Request& request);

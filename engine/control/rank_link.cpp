@@ -43,7 +43,8 @@ void RankLink::loop() {
   }
 }
 
-/// False when the supervisor has gone away, or sends what cannot be read.
+/// Reads and answers requests. Returns false if the supervisor has gone away or sends malformed
+/// data.
 bool RankLink::readRequests() {
   std::array<char, 4096> buffer;
   const ssize_t n = ::recv(descriptor_, buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -67,7 +68,7 @@ void RankLink::answer(const traces::Frame& frame) {
     reply.cmd = head.cmd;
     reply.id = head.id;
     reply.answer = granted(control::decodeRequest(message));
-  } catch (const std::exception& error) {  // ours, or of a library that a request led into
+  } catch (const std::exception& error) {  // an Error, or an exception of a library
     reply.answer = control::Refused{error.what()};
   }
   writer_->send(control::encodeMessage(reply));

@@ -11,20 +11,20 @@
 
 namespace ringscope::engine {
 
-/// A rank process's end of the connection to the process that supervises it: what it records goes
-/// up through the same writer as the answers to the requests that come down, so that an answer to
-/// a Flush stands behind everything recorded before. Messages are those of the control connection
-/// (traces/exchange/control). What is wrong with a request is its answer; it never ends the rank.
+/// A rank process's end of the connection to its supervisor. Records and answers go up through the
+/// same writer, so the answer to a Flush comes after everything that was recorded before it. The
+/// messages are those of the control connection (traces/exchange/control). An error in a request is
+/// reported in its answer and never ends the rank.
 class RankLink {
  public:
-  /// The descriptor that a supervisor left in the environment, or -1.
+  /// Returns the descriptor that a supervisor left in the environment, or -1.
   static int inheritedDescriptor();
-  /// steadyNow() at the supervisor's run clock 0.
+  /// Returns steadyNow() at the supervisor's run clock 0.
   static std::int64_t inheritedClock();
   static constexpr const char* kVariable = "RINGSCOPE_LINK_FD";
   static constexpr const char* kClockVariable = "RINGSCOPE_RUN_CLOCK";
 
-  /// `writer` sends through `descriptor`. References outlive this.
+  /// Starts the link. `writer` sends through `descriptor`. All references must outlive the link.
   RankLink(int descriptor, std::shared_ptr<traces::FrameWriter> writer, ControlledRun& run);
   ~RankLink();
 

@@ -26,7 +26,7 @@ LiveTensorEntry describedEntry(const LiveTensors::Entry& entry) {
           entry.tensor.sizes().vec()};
 }
 
-/// One bound of the slice for every dimension; `otherwise` where none were asked for.
+/// Returns one bound of the slice per dimension; `otherwise` if none were given.
 std::vector<std::int64_t> bounds(const std::vector<std::int64_t>& asked, const char* key,
                                  std::vector<std::int64_t> otherwise) {
   if (asked.empty()) return otherwise;
@@ -37,7 +37,7 @@ std::vector<std::int64_t> bounds(const std::vector<std::int64_t>& asked, const c
   return asked;
 }
 
-/// The elements of `tensor` that lie in the slice.
+/// Returns the elements of `tensor` inside the slice.
 at::Tensor cut(at::Tensor tensor, const TensorSlice& slice) {
   const auto& sizes = slice.of.shape;
   for (std::size_t d = 0; d < sizes.size(); ++d) {

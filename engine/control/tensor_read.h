@@ -6,13 +6,13 @@
 
 namespace ringscope::engine {
 
-/// No answer holds more elements.
+/// The largest number of elements in an answer.
 inline constexpr std::int64_t kMaxReadElements = 65'536;
 
 traces::control::TensorList listLiveTensors(const LiveTensors& live);
 
-/// Only while every rank stands at a gate. Throws usageError when there is no such tensor, or the
-/// slice lies outside it or is too large.
+/// Returns a slice of a live tensor. Allowed only while every rank stands at a gate. Throws
+/// usageError if the tensor does not exist, or if the slice is out of range or too large.
 traces::control::TensorSlice readLiveTensor(const LiveTensors& live,
                                             const traces::control::ReadTensor& asked);
 
