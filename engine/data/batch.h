@@ -16,19 +16,19 @@ namespace ringscope::engine {
 /// int64. Labels are shifted already: labels[s] is the token after input_ids[s]; -100 is ignored.
 struct Batch {
   at::Tensor input_ids, labels, position_ids;
-  /// Of each sequence, the documents packed into it, as cumulative lengths [0, …, S]. Empty: every
-  /// sequence is one document.
+  /// For each sequence, the cumulative lengths [0, …, S] of the documents packed into it. Empty:
+  /// every sequence is one document.
   std::vector<std::vector<std::int64_t>> cu_seqlens;
 
-  /// `mask` with the documents of one sequence.
+  /// Returns `mask` with the documents of one sequence.
   Mask maskOf(const Mask& mask, std::int64_t sequence) const;
-  /// The same on a device.
+  /// Returns the batch on a device.
   Batch on(at::Device device) const;
-  /// Sequences [begin, end).
+  /// Returns sequences [begin, end) of the batch.
   Batch sequences(std::int64_t begin, std::int64_t end) const;
 };
 
-/// Where batches come from. The same on every rank of a cp group. Thread-safe after construction.
+/// A source of batches, the same on every rank of a cp group. Thread-safe after construction.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
@@ -36,30 +36,31 @@ class BatchSource {
   virtual std::int64_t sequenceLength() const = 0;
   virtual std::int64_t batchSize() const = 0;
   virtual std::int64_t largestToken() const = 0;
-  /// Of all tokens, labels and borders: another where the data are others.
+  /// Returns a hash of all tokens, labels and document borders.
   virtual std::uint64_t fingerprint() const = 0;
 };
 
-/// How text becomes blocks.
+/// The options for cutting text into blocks.
 struct TextOptions {
   std::int64_t seq_len = 256, batch_size = 1;
   std::uint64_t seed = 0;
-  /// Attention ends at the borders of documents: position ids count anew in each, and the last
-  /// token of a document has no label.
+  /// If true, attention ends at the borders of documents. Position ids restart in each document,
+  /// and its last token has no label.
   bool keep_documents = false;
-  /// What parts a file into documents, and is left out; empty: each file is one.
+  /// The separator between documents in a file; it is removed. Empty: each file is one document.
   std::string separator;
 };
 
-/// Text files as tokens, joined, cut into blocks of seq_len tokens with the token after each as its
-/// label; blocks are dealt in a seeded random order, again from the start when used up.
-/// Throws inputError when a file is missing or there is less than one block of text.
+/// Makes batches from text files. The files are tokenized, joined and cut into blocks of seq_len
+/// tokens, whose labels are the next tokens. The blocks are dealt in a random order that depends on
+/// the seed; each pass over the text has a new order. Throws inputError if a file is missing or the
+/// text is shorter than one block.
 std::unique_ptr<BatchSource> textBatches(const std::vector<std::string>& files,
                                          const Tokenizer& tokenizer, const TextOptions& options);
 
-/// A safetensors file with input_ids, labels [steps, B, S] and position_ids [steps, B, S] or [B,
-/// S]. With `keep_documents`, a document begins wherever position ids begin with 0 again. Throws
-/// inputError when they are missing or do not fit each other.
+/// Makes batches from a safetensors file with input_ids, labels, [steps, B, S], and position_ids,
+/// [steps, B, S] or [B, S]. With `keep_documents`, a document begins wherever a position id is 0.
+/// Throws inputError if a tensor is missing or the shapes do not match.
 std::unique_ptr<BatchSource> tokenFileBatches(const std::string& path, bool keep_documents = false);
 
 }  // namespace ringscope::engine

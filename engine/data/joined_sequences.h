@@ -5,10 +5,10 @@
 
 namespace ringscope::engine {
 
-/// Batches of `count` sequences, each of which is several of `source`, one after another: since
-/// attention ends at the borders of documents, and a sequence ends one, nothing is computed
-/// differently, and a rank attends all of them with one mask. `source` keeps documents, and `count`
-/// divides its batch.
+/// Makes batches of `count` sequences, each of which joins several sequences of `source`. A rank
+/// can then attend all of them with one mask. The results do not change, because attention ends at
+/// document borders and a document ends with its sequence. `source` must keep documents, and
+/// `count` must divide its batch size.
 std::unique_ptr<BatchSource> joinedSequences(std::unique_ptr<BatchSource> source,
                                              std::int64_t count);
 

@@ -5,17 +5,18 @@
 
 namespace ringscope::engine {
 
-// Batches whose documents can be dealt one by one (Balance::kPerDocument): each part of a document
-// that lies in a sequence is a multiple of `unit` tokens, which divides the sequence's length.
+// Batches whose documents can be dealt one by one (Balance::kPerDocument). The length of each part
+// of a document within a sequence is a multiple of `unit` tokens, and `unit` divides the sequence's
+// length.
 
-/// textBatches() with each document made longer at its end, by tokens 0 without a label. They
-/// belong to it: what they attend is not trained on, and no other token attends them.
+/// Makes textBatches() whose documents are padded at their ends with token 0 and no label. Padding
+/// belongs to its document, but its outputs are not trained on, and no other token attends it.
 std::unique_ptr<BatchSource> paddedTextBatches(const std::vector<std::string>& files,
                                                const Tokenizer& tokenizer,
                                                const TextOptions& options, std::int64_t unit);
 
-/// tokenFileBatches() with documents. Throws inputError that names the first document whose length
-/// is no multiple; a file of tokens stays as it is.
+/// Makes tokenFileBatches() with documents. Throws inputError that names the first document whose
+/// length is not a multiple of `unit`. A token file is not padded.
 std::unique_ptr<BatchSource> wholeDocumentBatches(const std::string& path, std::int64_t unit);
 
 }  // namespace ringscope::engine

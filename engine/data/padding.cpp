@@ -14,7 +14,7 @@ std::int64_t roundedUp(std::int64_t length, std::int64_t unit) {
   return (length + unit - 1) / unit * unit;
 }
 
-/// Documents without gaps: what lies after one belongs to its slot.
+/// Returns the documents without gaps: tokens after a document belong to its slot.
 std::vector<TokenRun> slotsOf(const Mask& mask, std::int64_t length) {
   std::vector<TokenRun> slots = mask.documents;
   for (std::size_t d = 0; d < slots.size(); ++d)

@@ -57,7 +57,7 @@ constexpr std::pair<const char*, at::Tensor Batch::*> kBuffers[] = {
     {"input_ids", &Batch::input_ids},
     {"labels", &Batch::labels},
     {"position_ids", &Batch::position_ids}};
-constexpr std::int64_t kSequence = 1;  // of all of them
+constexpr std::int64_t kSequence = 1;  // sequence dimension of all three buffers
 
 }  // namespace
 

@@ -16,14 +16,16 @@ struct SequenceBuffer {
   bool restore = true;  ///< false: stays a shard afterwards (PyTorch's no_restore_buffers)
 };
 
-/// What PyTorch's context_parallel(buffers, buffer_seq_dims, no_restore_buffers) does: while it
-/// lives, every buffer is this rank's shard along its own sequence dimension, in the layout's local
-/// order; afterwards the buffers are whole again. With one rank nothing is touched. A buffer that
-/// is not given stays whole, and whoever uses it with sharded ones makes a mistake.
+/// A guard with the effect of PyTorch's context_parallel(buffers, buffer_seq_dims,
+/// no_restore_buffers). While it lives, every buffer is this rank's shard along its own sequence
+/// dimension, in the layout's local order. The destructor makes the buffers whole again. With one
+/// rank, buffers do not change. A buffer that is not passed stays whole; using it together with
+/// sharded buffers is a mistake.
 class ShardedBuffers {
  public:
-  /// Throws usageError when a buffer has no such dimension or not the layout's length along it,
-  /// names it by its place in the list, and leaves all buffers as they were.
+  /// Shards the buffers. Throws usageError if a buffer lacks the dimension, or if its size there
+  /// differs from the layout's length. The error names the buffer's index, and all buffers stay
+  /// unchanged.
   ShardedBuffers(std::vector<SequenceBuffer> buffers, const ShardLayout& layout, GroupRank rank);
   ~ShardedBuffers();
   ShardedBuffers(const ShardedBuffers&) = delete;

@@ -13,7 +13,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// A file's documents.
+/// Splits the text of a file into its documents.
 std::vector<std::string> parted(const std::string& text, const std::string& separator) {
   if (separator.empty()) return {text};
   std::vector<std::string> documents;
@@ -37,7 +37,7 @@ class TextBatches : public BatchSource {
         tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
         while (static_cast<std::int64_t>(tokens_.size()) % unit != 0) tokens_.push_back(kPadding);
       }
-    // A block needs one token more than its length: the label of its last.
+    // A block needs one more token than its length: the label of its last token.
     blocks_ = (static_cast<std::int64_t>(tokens_.size()) - 1) / options.seq_len;
     if (tokens_.empty() || blocks_ < 1)
       throw inputError("the text holds " + std::to_string(tokens_.size()) +
@@ -57,7 +57,7 @@ class TextBatches : public BatchSource {
       std::copy_n(tokens_.begin() + begin + 1, length, batch.labels[row].data_ptr<std::int64_t>());
       if (options_.keep_documents) keepDocuments(batch, row, begin);
     }
-    // Padding has no label, and what comes before it has none to learn.
+    // Padding has no label, and the token before padding has no next token to predict.
     const at::Tensor padding =
         at::logical_or(batch.input_ids == kPadding, batch.labels == kPadding);
     batch.labels.masked_fill_(padding, kIgnored);
@@ -73,7 +73,7 @@ class TextBatches : public BatchSource {
   }
 
  private:
-  /// The documents that lie in the block of text from `begin` on.
+  /// Adds the documents in the block of text that starts at `begin`.
   void keepDocuments(Batch& batch, std::int64_t row, std::int64_t begin) const {
     const std::int64_t end = begin + options_.seq_len;
     std::vector<std::int64_t> cu_seqlens = {0};
@@ -90,7 +90,7 @@ class TextBatches : public BatchSource {
     batch.cu_seqlens.push_back(std::move(cu_seqlens));
   }
 
-  /// The block that is dealt as number n: a new seeded order for every pass over the text.
+  /// Returns the n-th block to deal. Every pass over the text has a new random order.
   std::int64_t blockAt(std::int64_t n) const {
     std::vector<std::int64_t> order(static_cast<std::size_t>(blocks_));
     std::iota(order.begin(), order.end(), 0);
@@ -104,7 +104,7 @@ class TextBatches : public BatchSource {
   TextOptions options_;
   std::int64_t largest_, blocks_ = 0;
   std::vector<std::int64_t> tokens_;
-  std::vector<std::int64_t> starts_;  // of the documents, rising
+  std::vector<std::int64_t> starts_;  // of the documents, ascending
 };
 
 }  // namespace

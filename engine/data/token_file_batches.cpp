@@ -35,7 +35,7 @@ class TokenFileBatches : public BatchSource {
     if (position_ids_.min().item<std::int64_t>() < 0)
       throw inputError(path + ": position_ids holds negative positions");
   }
-  /// Each document of each sequence.
+  /// Throws inputError if the length of a document in any sequence is not a multiple of `unit`.
   void requireMultiples(const std::string& path, std::int64_t unit) const {
     for (std::int64_t step = 0; step < input_ids_.size(0); ++step)
       for (const auto& ends : batch(step).cu_seqlens)
@@ -71,7 +71,7 @@ class TokenFileBatches : public BatchSource {
   }
 
  private:
-  /// Cumulative lengths; a document begins where a position id is 0.
+  /// Returns cumulative lengths of documents. A document begins where a position id is 0.
   static std::vector<std::int64_t> documentsOf(const at::Tensor& position_ids) {
     std::vector<std::int64_t> cu_seqlens = {0};
     const auto* ids = position_ids.const_data_ptr<std::int64_t>();

@@ -8,19 +8,19 @@
 
 namespace ringscope::engine {
 
-/// Text to tokens. Adds no tokens of its own, such as one that begins a sentence.
+/// A function from text to tokens. It adds no tokens, such as a begin-of-sentence token.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
   virtual std::vector<std::int64_t> encode(const std::string& text) const = 0;
-  /// Tokens are 0 … size − 1.
+  /// Returns the number of tokens; ids are 0 … size − 1.
   virtual std::int64_t size() const = 0;
 };
 
-/// Every byte is a token.
+/// Makes a tokenizer whose tokens are bytes.
 std::unique_ptr<Tokenizer> byteTokenizer();
-/// A SentencePiece model (Kudo and Richardson 2018, arXiv:1808.06226), as Llama 2 has in
-/// tokenizer.model. Throws inputError when the file is none.
+/// Opens a SentencePiece model (Kudo and Richardson 2018, arXiv:1808.06226), such as Llama 2's
+/// tokenizer.model. Throws inputError if the file is not such a model.
 std::unique_ptr<Tokenizer> sentencePieceTokenizer(const std::string& path);
 
 }  // namespace ringscope::engine
