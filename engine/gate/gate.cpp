@@ -50,7 +50,8 @@ std::span<Gate::Rank> Gate::ranks() const {
   return {reinterpret_cast<Rank*>(state_ + 1), static_cast<std::size_t>(state_->ranks)};
 }
 
-/// A rank that is held at its gate has not passed it.
+/// Returns the number of the first gate that no rank has passed. A held rank has not passed its
+/// gate.
 std::int64_t Gate::firstCommonGate() const {
   std::int64_t last = 0;
   for (const Rank& rank : ranks()) last = std::max(last, rank.passed - (rank.holding ? 1 : 0));
@@ -68,7 +69,7 @@ bool Gate::breaksAt(std::int64_t number, const traces::Place& place) const {
   return s.break_at && number >= s.break_from && s.break_at->matches(place);
 }
 
-/// True when `place` is where the step that is under way should end.
+/// Reports whether `place` is where the current step should end.
 bool Gate::reached(std::int64_t number, const traces::Place& place) const {
   const State& s = *state_;
   if (s.halt) return number >= *s.halt;
@@ -102,7 +103,7 @@ bool Gate::arrive(GroupRank number_of_rank, const traces::Place& place,
   return stood;
 }
 
-/// Stands here until the run goes on.
+/// Blocks this rank until the run goes on.
 bool Gate::standAt(Lock& lock, Rank& rank, std::int64_t number, const traces::Place& place) {
   State& s = *state_;
   if (!s.halt) s.halt = number;
@@ -110,8 +111,8 @@ bool Gate::standAt(Lock& lock, Rank& rank, std::int64_t number, const traces::Pl
   s.place = place;
   rank.waiting = true;
   lock.changed();
-  // A stop ends all ranks together: one that went ahead could take with it, as a process, what the
-  // others still need to come here.
+  // A stop ends all ranks together. If one process ended early, it could end something that the
+  // others still need to reach this gate.
   auto ends = [&] { return s.stopping && number >= *s.halt; };
   lock.waitUntil([&] { return ends() ? allStopped() : !s.halt || number < *s.halt; });
   if (ends()) throw StopRequested();
@@ -158,7 +159,7 @@ void Gate::release() {
   lock.changed();
 }
 
-/// The ranks that stand are on their way from here on, whenever they wake up. A stop is final.
+/// Marks all standing ranks as on their way, even before they wake up. A stop cannot be undone.
 void Gate::standDown() {
   if (state_->stopping) return;
   state_->halt.reset();

@@ -14,64 +14,72 @@
 
 namespace ringscope::engine {
 
-/// Thrown at a gate when the run is asked to stop; every rank gets it at the same gate.
+/// The exception that a gate throws when the run is asked to stop. Every rank gets it at the same
+/// gate.
 struct StopRequested {};
 
 using traces::GroupRank;
 using traces::control::BreakPoint;
 using traces::control::StepUnit;
 
-/// The gates that lie at stage borders. All ranks pass the same sequence of gates, so a gate's
-/// number is a place that is the same for all: a pause picks the first gate that no rank has passed
-/// yet, and every rank stops there. Ranks are those that pass this gate. Thread-safe, and safe
-/// between processes that share its memory, one of which may be killed at any time.
+/// The sequence of gates at stage borders, where ranks can be held. All ranks pass the same
+/// sequence of gates, so a gate's number means the same place on every rank. A pause selects the
+/// first gate that no rank has passed yet, and every rank stops there. Its ranks are the ranks that
+/// pass this gate. Thread-safe, also between processes that share its memory, any of which may be
+/// killed at any time.
 class Gate {
  public:
-  /// For threads of this process.
+  /// Makes a gate for threads of this process.
   explicit Gate(int ranks);
-  /// For processes: made in `shared`, which has at least bytesFor(ranks), unless it was inherited.
+  /// Makes a gate for processes in `shared`, of at least bytesFor(ranks) bytes, or uses an
+  /// inherited gate.
   Gate(int ranks, SharedMemory shared);
-  /// The gate that a parent left in the environment, else one of this process's own.
+  /// Returns the gate that a parent left in the environment, or a new gate of this process.
   static Gate inheritedOr(int ranks);
   static std::size_t bytesFor(int ranks);
   static constexpr const char* kVariable = "RINGSCOPE_GATE_FD";
-  /// For a child's environment; -1 where the gate is not shared.
+  /// Returns the descriptor for a child's environment; -1 if the gate is not shared.
   int descriptor() const;
-  /// Whether ranks of other processes pass this gate too.
+  /// Reports whether ranks of other processes pass this gate too.
   bool isShared() const { return shared_.has_value(); }
   ~Gate();
 
-  /// Called by a rank at a stage border. Blocks while paused; returns true when it did. Throws
-  /// StopRequested.
-  /// With `hold`, the rank also waits until that is false, and can be paused while it does: a pause
-  /// need not wait for what the rank is waiting for. `hold` is asked under the gate's lock, again
-  /// after every poke(), and must give every rank the same answer in the end.
+  /// Passes a stage border; called by a rank. Blocks while the run is paused, and returns whether
+  /// it blocked. Throws StopRequested.
+  ///
+  /// With `hold`, the rank also waits until `hold` returns false. The rank can be paused meanwhile,
+  /// so a pause need not wait for the reason of the hold. The gate calls `hold` under its lock,
+  /// again after every poke(). It must eventually return the same value on every rank.
   bool arrive(GroupRank rank, const traces::Place& place, const std::function<bool()>& hold = {});
-  /// What a hold waits for may have changed.
+  /// Makes held ranks call `hold` again.
   void poke();
-  /// Called by a rank that will pass no more gates.
+  /// Marks that a rank will pass no more gates; called by that rank.
   void leave(GroupRank rank);
 
   void pause();
   void resume();
-  /// A stop for the time in which something is changed: release() lets the ranks go on, unless a
-  /// pause or a break has asked for the same stop meanwhile, or the run was to stop before.
+  /// Stops the ranks while something is changed. Afterwards release() lets them go on. They stay if
+  /// a pause or a break has asked for the same stop meanwhile, or if the run was stopping before.
   void hold();
   void release();
-  /// From a paused run: on to the next gate, layer or training step. False when it is not paused.
+  /// Resumes a paused run until the next gate, layer or training step. Returns false if the run is
+  /// not paused.
   bool step(StepUnit unit);
-  /// Pauses at every matching gate from the first that no rank has passed; nothing: at none.
+  /// Pauses at every gate that matches, starting with the first that no rank has passed. nullopt
+  /// removes the break.
   void setBreak(const std::optional<BreakPoint>& at);
-  /// Ends the run at the next gate that is the same for all.
+  /// Ends the run at the next gate that no rank has passed.
   void stop();
 
-  /// The place where every rank that has not left stands, or nothing while one is on its way.
+  /// Returns the place where all ranks that have not left stand, or nullopt while a rank is on its
+  /// way.
   std::optional<traces::Place> stoppedAt() const;
-  /// Where ranks passed their last gate that should stand still by now and do not: {rank, place}.
+  /// Returns {rank, place} of ranks that should stand by now and do not. The place is of the last
+  /// gate that they passed.
   std::vector<std::pair<GroupRank, traces::Place>> onTheirWay() const;
-  /// Blocks until stoppedAt() has a place or every rank has left.
+  /// Blocks until stoppedAt() returns a place or every rank has left.
   std::optional<traces::Place> waitUntilStopped();
-  /// True when every rank has left.
+  /// Reports whether every rank has left.
   bool over() const;
   bool stopRequested() const;
 

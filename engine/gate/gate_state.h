@@ -14,32 +14,33 @@
 
 #include "engine/gate/gate.h"
 
-/// What a gate keeps in memory that processes may share. For gate.cpp alone.
+/// The state of a gate, in memory that processes may share. Used by gate.cpp only.
 namespace ringscope::engine {
 
-/// What the gate knows of one rank.
+/// The state of one rank at the gate.
 struct Gate::Rank {
-  std::int64_t passed;  // gates that it has reached
-  traces::Place place;  // of the last of them
+  std::int64_t passed;  // number of gates that it has reached
+  traces::Place place;  // of the last gate that it has reached
   bool waiting, left, holding;
 };
 
-/// Lies in memory that several processes may map at different addresses: no pointers.
+/// The shared state of the gate. Processes may map it at different addresses, so it has no
+/// pointers.
 struct Gate::State {
-  pthread_mutex_t mutex;                  // robust: whoever holds it may be killed
-  std::atomic<std::uint32_t> generation;  // a futex: rises with every change
+  pthread_mutex_t mutex;                  // robust: its holder may be killed
+  std::atomic<std::uint32_t> generation;  // a futex: increases with every change
   int ranks;
   traces::Place place;               // of the gate where the ranks stand
   std::optional<std::int64_t> halt;  // ranks stop at this gate number
-  std::optional<StepUnit> stepping;  // no number yet: the first rank to fit sets halt
+  std::optional<StepUnit> stepping;  // no number yet: the first rank at a matching place sets halt
   std::optional<BreakPoint> break_at;
-  std::int64_t break_from;  // gates before this number had been passed by some when it was set
-  bool only_held;           // nobody but hold() wants the stop
+  std::int64_t break_from;  // some rank had passed the gates before this one when the break was set
+  bool only_held;           // only hold() wants the stop
   bool stopping;
 };
 
-/// Holds the gate's mutex. A condition variable is of no use here: a waiter that is killed would
-/// leave it unusable.
+/// A lock on the gate's mutex. It does not use a condition variable, because a killed waiter would
+/// leave that unusable.
 class Gate::Lock {
  public:
   explicit Lock(State& state) : state_(state) { take(); }
@@ -62,8 +63,9 @@ class Gate::Lock {
   }
 
  private:
-  /// What a killed rank left behind is whole: each change is a few plain stores, and the run ends.
-  /// Nobody sleeps in the mutex: a waiter that is killed would take the next one's wake-up with it.
+  /// Takes the mutex. The state is consistent after a rank was killed, because each change is a few
+  /// plain stores and the run ends. Nobody sleeps in the mutex, because a killed waiter would lose
+  /// the wake-up of the next one.
   void take() {
     constexpr int kPatience = 16;
     int result = ::pthread_mutex_trylock(&state_.mutex);
