@@ -7,22 +7,22 @@
 
 namespace ringscope::engine {
 
-/// What a device does, in order and later than it was asked for, of what one thread gives it.
-/// Belongs to that thread.
+/// The marks in a thread's queue of work for its device. The device runs the work in order and
+/// later than it was queued. Belongs to that thread.
 class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
-  /// Marks the end of what the device has been given until now.
+  /// Marks the end of the work that was queued until now.
   virtual void mark() = 0;
-  /// When the device came to the earliest mark that was not told yet, in nanoseconds of
-  /// steadyNow(); nothing: it has not come there, or all are told. With `wait`: waits until it has.
-  /// Throws runFailed when the device's work failed.
+  /// Returns when the device reached the earliest mark that was not returned yet, in nanoseconds of
+  /// steadyNow(). Returns nullopt if the device has not reached it, or if all marks were returned.
+  /// With `wait`, waits for the device. Throws runFailed if the device's work failed.
   virtual std::optional<std::int64_t> nextReached(bool wait) = 0;
 };
 
 namespace gpu {
 
-/// The calling thread's stream, timed by CUDA events.
+/// Makes a queue of the calling thread's stream, timed by CUDA events.
 std::unique_ptr<DeviceQueue> timedStream();
 
 }  // namespace gpu

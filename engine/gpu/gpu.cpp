@@ -44,9 +44,9 @@ RowPlace placeOf(const at::Tensor& t) {
   return {t.stride(0), t.stride(1), t.stride(2)};
 }
 
-/// Marks are events of the stream. The GPU's clock is brought to the host's by an event after which
-/// the stream stood still; again from time to time, since the two clocks drift apart and since a
-/// float holds fewer nanoseconds the longer ago that was.
+/// A queue whose marks are events of the stream. An anchor event, after which the stream was empty,
+/// maps the GPU's clock to the host's. The anchor is renewed from time to time, because the two
+/// clocks drift, and because a float resolves fewer nanoseconds the longer ago the anchor was.
 class TimedStream : public DeviceQueue {
  public:
   TimedStream() { setAnchor(); }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kWarp = 32, kWarpsPerBlock = 8, kThreads = kWarp * kWarpsPerBlock;
 
-/// Calls f with a value of the C++ type of `type`.
+/// Calls f with a value of the C++ type for `type`.
 template <typename F>
 cudaError_t withType(Element type, F f) {
   switch (type) {
@@ -47,7 +47,7 @@ __device__ std::int64_t placeOf(const RowPlace& p, std::int64_t b, std::int64_t 
   return b * p.batch + h * p.head + s * p.row;
 }
 
-/// A warp a row; the formula of mergeBlock (merge.h).
+/// Merges one row per warp, with the formula of mergeBlock (merge.h).
 template <typename Acc, typename Block>
 __global__ void mergeRows(MergeArguments a) {
   const std::int64_t i = blockIdx.x * std::int64_t{kWarpsPerBlock} + threadIdx.x / kWarp;
@@ -70,7 +70,7 @@ __global__ void mergeRows(MergeArguments a) {
   if (lane == 0) *lse = m + log(sum);
 }
 
-/// A warp a row: its largest magnitude becomes 448.
+/// Quantises one row per warp. Scales its largest magnitude to 448.
 template <typename T>
 __global__ void quantiseRows(const T* x, std::int64_t rows, std::int64_t width,
                              std::uint8_t* values, float* scales) {

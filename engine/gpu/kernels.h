@@ -6,12 +6,12 @@
 #include <cstdint>
 
 /// Kernels on raw memory, for sm_80 and sm_90. Each function queues its work on `stream` and
-/// returns what the launch said.
+/// returns the status of the launch.
 namespace ringscope::engine::gpu {
 
 enum class Element { kFloat, kDouble, kBFloat16, kHalf };
 
-/// Where row (b, h, s) of a [B, H, S, …] tensor begins, in elements.
+/// The strides of a [B, H, S, …] tensor: row (b, h, s) begins at their combination, in elements.
 struct RowPlace {
   std::int64_t batch, head, row;
 };
@@ -24,7 +24,7 @@ struct MergeArguments {
 };
 cudaError_t launchMerge(const MergeArguments& a, Element block_type, cudaStream_t stream);
 
-/// values: e4m3 bytes [rows, width]; scales: [rows]. x is contiguous.
+/// Quantises x, which is contiguous. values: e4m3 bytes [rows, width]; scales: [rows].
 cudaError_t launchQuantise(const void* x, Element type, std::int64_t rows, std::int64_t width,
                            std::uint8_t* values, float* scales, cudaStream_t stream);
 

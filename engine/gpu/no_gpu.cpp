@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU of a build without CUDA.
+// The GPU functions in a build without CUDA.
 #include "engine/gpu/device_queue.h"
 #include "engine/gpu/gpu.h"
 #include "traces/format/core/error.h"
