@@ -25,8 +25,9 @@ bool isCausal(const Piece& piece) {
   return piece.mask == traces::PieceMask::kCausal;
 }
 
-/// What a tile mask adds to scores: 0 where it allows a pair, -inf elsewhere; [1, 1, rows, keys],
-/// which is as little as the kernel takes. Nothing for other pieces.
+/// Returns the mask that is added to the scores of a tile mask: 0 for allowed pairs, -inf for
+/// others. Its shape is [1, 1, rows, keys], the smallest that the kernel accepts. Returns nullopt
+/// for other pieces.
 std::optional<at::Tensor> additiveMask(const Piece& piece, at::ScalarType type) {
   if (piece.mask != traces::PieceMask::kTileMask) return std::nullopt;
   return atRefusedPairs(piece, -std::numeric_limits<double>::infinity(), type)
@@ -34,15 +35,16 @@ std::optional<at::Tensor> additiveMask(const Piece& piece, at::ScalarType type) 
       .unsqueeze(0);
 }
 
-/// The kernel's answer for a row whose keys are all masked is out 0 or NaN with lse 0, -inf or
-/// +inf, by type and version; here it is out 0 and lse -inf.
+/// Sets rows whose keys are all masked to out 0 and lse -inf. The kernel returns out 0 or NaN and
+/// lse 0, -inf or +inf for them, depending on type and version.
 void clearRowsWithoutKeys(AttentionResult& block, const at::Tensor& mask) {
   const at::Tensor empty = at::isneginf(mask[0][0]).all(-1);  // [rows]
   block.out.masked_fill_(empty.view({1, 1, -1, 1}), 0);
   block.lse.masked_fill_(empty.view({1, 1, -1}), -std::numeric_limits<double>::infinity());
 }
 
-/// Not in narrow types, which would round the gradient of each copy.
+/// Returns how many copies of each key head the CPU kernel gets; 1 for narrow types, which would
+/// round the gradient of each copy.
 std::int64_t keyHeadCopiesOf(const at::Tensor& q, const at::Tensor& k, at::ScalarType type) {
   if (type == at::kBFloat16 || type == at::kHalf) return 1;
   return traces::keyHeadCopies(k.size(0) * k.size(1), q.size(1) / k.size(1), at::get_num_threads());
@@ -54,20 +56,22 @@ bool isSmall(const at::Tensor& q, const Piece& piece) {
   return reduced && (piece.q_end - piece.q_begin) * (piece.k_end - piece.k_begin) <= kSmallPiece;
 }
 
-/// What CUDA's flash operator takes: half types, no mask of its own, head sizes that divide by 8.
+/// Reports whether CUDA's flash operator supports the piece: half types, no tile mask, and a head
+/// size that is divisible by 8 and at most 256.
 bool flashOnGpu(const at::Tensor& q, const Piece& piece) {
   const bool half = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
   return half && piece.mask != traces::PieceMask::kTileMask && q.size(3) % 8 == 0 &&
          q.size(3) <= 256;
 }
 
-/// What CUDA's memory-efficient operator takes.
+/// Reports whether CUDA's memory-efficient operator supports the piece.
 bool efficientOnGpu(const at::Tensor& q, const Piece& piece) {
   return q.scalar_type() != at::kDouble && piece.mask != traces::PieceMask::kTileMask &&
          q.size(3) % 8 == 0;
 }
 
-/// The kernel for a piece: never auto, and one that takes it.
+/// Returns the kernel for a piece, never auto. Throws usageError if `asked` does not support the
+/// piece.
 Kernel kernelFor(const at::Tensor& q, const Piece& piece, Kernel asked) {
   if (asked == Kernel::kMath) return asked;
   const bool flash = q.is_cpu() || flashOnGpu(q, piece),
@@ -82,7 +86,8 @@ Kernel kernelFor(const at::Tensor& q, const Piece& piece, Kernel asked) {
   return asked;
 }
 
-/// ATen's operator wants as many key heads as query heads, and gives a padded lse.
+/// Attends with ATen's memory-efficient operator, which needs one key head per query head and
+/// returns a padded lse.
 AttentionResult attendPieceEfficient(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                      const Piece& piece, double scale) {
   const std::int64_t group = q.size(1) / k.size(1);
@@ -126,7 +131,7 @@ AttentionGradients attendPieceBackwardOnGpu(const at::Tensor& dout, const at::Te
                                             const at::Tensor& k, const at::Tensor& v,
                                             const AttentionResult& merged, const Piece& piece,
                                             double scale) {
-  const at::Tensor no_lengths;  // all sequences of a batch are equally long
+  const at::Tensor no_lengths;  // all sequences of a batch have the same length
   const at::Tensor no_random_state = at::zeros({}, q.options().dtype(at::kLong));
   auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_backward(
       queryRows(dout, piece), queryRows(q, piece), keyRows(k, piece), keyRows(v, piece),
@@ -166,7 +171,7 @@ AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor&
   const at::ScalarType type = small_in_float && isSmall(q, piece) ? at::kFloat : q.scalar_type();
   const auto mask = additiveMask(piece, type);
   at::Tensor lse = queryRows(merged.lse, piece);
-  // A row without any key has lse -inf, and exp(-inf - -inf) would be NaN; with 0 it is exp(-inf).
+  // A row without keys has lse -inf. exp(-inf - -inf) would be NaN; with lse 0 it is exp(-inf) = 0.
   if (mask) lse = lse.masked_fill(at::isneginf(lse), 0);
   auto rows = [&](const at::Tensor& t) { return queryRows(t, piece).to(type); };
   const std::int64_t copies = keyHeadCopiesOf(q, k, type);
@@ -182,7 +187,7 @@ AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor&
 
 namespace {
 
-/// Whether one call covers all rows.
+/// Reports whether one call covers all rows.
 bool isOneCall(const std::vector<Piece>& pieces, const at::Tensor& q) {
   return pieces.size() == 1 && pieces.front().q_end - pieces.front().q_begin == q.size(2);
 }
@@ -202,7 +207,8 @@ AttentionGradients attendWholeBackward(const at::Tensor& q, const at::Tensor& k,
                                        const at::Tensor& v, const std::vector<Piece>& pieces,
                                        const AttendOneBackward& attend) {
   const Piece* only = isOneCall(pieces, q) ? &pieces.front() : nullptr;
-  // Keys that the one piece does not reach have the gradient 0, which it does not give.
+  // If the piece does not cover all keys, dk and dv need zeros for the other keys, which it does
+  // not return.
   if (only && only->k_end - only->k_begin == k.size(2))
     return attend(*only, traces::PieceIndex::of(0));
   const auto sums = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
@@ -224,7 +230,7 @@ at::Tensor DeviceAttention::rounded(const at::Tensor& t) const {
   return fp8_ ? roundedToFp8(t) : t;
 }
 
-/// The same pieces as one rank that owns everything.
+/// Returns the pieces of a single rank that owns all tokens.
 std::vector<Piece> DeviceAttention::pieces(std::int64_t rows) const {
   return piecesFor(ShardLayout(rows, 1, Balance::kNone), mask_, GroupRank::of(0), GroupRank::of(0));
 }

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
 
-/// Numbers next to each other must not give states next to each other (Steele et al. 2014,
-/// SplitMix64).
+/// Mixes a number into a random state, so that consecutive numbers give unrelated states (Steele et
+/// al. 2014, SplitMix64).
 std::uint64_t mixed(std::uint64_t state, std::int64_t number) {
   state += (static_cast<std::uint64_t>(number) + 1) * kGolden;
   state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -11,19 +11,18 @@
 
 namespace ringscope::engine {
 
-/// Where the tensors at hand are in the whole attention.
+/// The places of the given tensors within the whole attention.
 struct PairPlaces {
   std::int64_t first_sequence = 0, first_head = 0;
-  std::span<const traces::TokenIndex> queries = {}, keys = {};  ///< the token of each row
+  std::span<const traces::TokenIndex> queries = {}, keys = {};  ///< the token index of each row
 };
 
-/// The seed of one layer of a training step.
+/// Returns the seed of one layer in a training step.
 std::uint64_t seedOfLayer(std::uint64_t seed, std::int32_t train_step, traces::Layer layer);
 
-/// What the weight of each pair is multiplied with, 0 or 1 / (1 − p): [sequences, heads, queries,
-/// keys], float32, on the CPU. A function of the seed and of the pair's place alone, so that
-/// backward drops what forward dropped, and every number of ranks and every strategy drops the same
-/// pairs.
+/// Returns the factor of each pair's weight, 0 or 1 / (1 − p): [sequences, heads, queries, keys],
+/// fp32, on the CPU. The factor depends only on the seed and the pair's place. Backward therefore
+/// drops the same pairs as forward, and so do all strategies and numbers of ranks.
 at::Tensor keptPairs(const Dropout& dropout, const PairPlaces& places, std::int64_t sequences,
                      std::int64_t heads);
 

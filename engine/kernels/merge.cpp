@@ -12,7 +12,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// Where row (b, h, s) of a [B, H, S, D] or [B, H, S] tensor begins.
+/// The strides of a [B, H, S, D] or [B, H, S] tensor: at() is the offset of row (b, h, s).
 struct RowStrides {
   std::int64_t batch, head, row;
   explicit RowStrides(const at::Tensor& t)
@@ -46,7 +46,7 @@ void mergeRows(RunningResult& running, const AttentionResult& block, std::int64_
       Acc& mine = lse[lse_at.at(b, h, q_begin + s)];
       Acc* const row = out + out_at.at(b, h, q_begin + s);
       const Block* const block_row = block_out + block_out_at.at(b, h, s);
-      if (mine == -std::numeric_limits<Acc>::infinity()) {  // the row's first keys
+      if (mine == -std::numeric_limits<Acc>::infinity()) {  // the first keys of this row
         std::copy_n(block_row, width, row);
         mine = theirs;
         continue;
@@ -56,8 +56,9 @@ void mergeRows(RunningResult& running, const AttentionResult& block, std::int64_
       const Acc m = first_larger ? mine : theirs, smaller = std::exp(-std::abs(mine - theirs));
       const Acc my_weight = first_larger ? 1 : smaller, their_weight = first_larger ? smaller : 1;
       const Acc sum = my_weight + their_weight;
-      // Dividing by the sum instead of by exp(lse' − m) keeps the weights at 1 together: lse' is
-      // rounded to a unit of lse, which for wide scores is far more than a unit of the weights.
+      // The weights add up to 1 if they are divided by their sum. Dividing by exp(lse' − m) would
+      // not ensure this: lse' is rounded to a unit of lse, which for wide scores is much larger
+      // than a unit of the weights.
       blend(row, block_row, width, my_weight / sum, their_weight / sum);
       mine = m + std::log(sum);
     }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kRowsAtOnce = 512;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A piece in the type of its sums, with a key head for each query head.
+/// A piece in the type of its sums, with one key head per query head.
 class PlainPiece {
  public:
   PlainPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Piece& piece,
@@ -40,14 +40,14 @@ class PlainPiece {
   static at::Tensor cut(const at::Tensor& t, std::int64_t row) {
     return t.slice(2, row, std::min(t.size(2), row + kRowsAtOnce));
   }
-  /// [B, Hq, rows, keys], -inf where refused.
+  /// Returns scores [B, Hq, rows, keys], with -inf for masked pairs.
   at::Tensor scores(std::int64_t row) const {
     at::Tensor s = at::matmul(q(row), k_.transpose(-1, -2)) * scale_;
     if (refused_.defined())
       s.masked_fill_(refused_.slice(0, row, std::min(rows(), row + kRowsAtOnce)), -kInfinity);
     return s;
   }
-  /// What the weight of each pair of these rows is multiplied with.
+  /// Returns the dropout factor of each pair in these rows.
   at::Tensor kept(std::int64_t row) const {
     PairPlaces here = places_;
     here.queries = part(places_.queries, piece_.q_begin + row,
@@ -74,7 +74,7 @@ class PlainPiece {
   const PairPlaces& places_;
 };
 
-/// lse with 0 where it is -inf: exp(-inf − -inf) would be NaN, and exp(-inf − 0) is 0.
+/// Returns lse with -inf replaced by 0: exp(-inf − -inf) would be NaN, and exp(-inf − 0) is 0.
 at::Tensor base(const at::Tensor& lse) {
   return lse.masked_fill(at::isneginf(lse), 0).unsqueeze(-1);
 }

@@ -7,24 +7,24 @@
 
 namespace ringscope::engine {
 
-/// `value` at the pairs of a tile mask or causal piece that its mask refuses, 0 elsewhere:
-/// [rows, keys], local to the piece.
+/// Returns [rows, keys], local to the piece: `value` at the pairs that a tile mask or causal piece
+/// masks out, and 0 elsewhere.
 at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::ScalarType type);
 
-/// The gradient of the heads of k, or v, from that of copies of them, which follow each other:
-/// [B, heads, keys, d].
+/// Returns the gradient of the heads of k (or v): the sum over the consecutive copies of each head
+/// in `gradient`. The result is [B, heads, keys, d].
 at::Tensor perKeyHead(const at::Tensor& gradient, const at::Tensor& k);
 
-/// Attention of one piece written with matrix products, a few rows at a time: for what no fused
-/// kernel of the device offers (dropout; tile masks and fp32 on a GPU). Shapes and results as
-/// attendPiece, with out in fp32 (fp64 for fp64 inputs). The rows of `dropout` are those of q and
+/// Attends one piece with matrix products, a few rows at a time, for cases that no fused kernel of
+/// the device supports (dropout; tile masks and fp32 on a GPU). Shapes and results are those of
+/// attendPiece, with out in fp32 (fp64 for fp64 inputs). The rows of `places` are the rows of q and
 /// k.
 AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                  const Piece& piece, double scale, const Dropout& dropout = {},
                                  const PairPlaces& places = {});
 
-/// As attendPieceBackward; gradients in fp32 (fp64 for fp64 inputs). The merged out holds what was
-/// dropped, so rowsum(dout · out) is the right delta with dropout too.
+/// Computes gradients like attendPieceBackward, in fp32 (fp64 for fp64 inputs). With dropout, the
+/// merged out has the dropped pairs left out, so rowsum(dout · out) is the correct delta.
 AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Tensor& q,
                                             const at::Tensor& k, const at::Tensor& v,
                                             const AttentionResult& merged, const Piece& piece,

@@ -8,17 +8,19 @@ namespace {
 
 constexpr std::int64_t kReferenceRows = 256;
 
-/// [B, Hkv, S, D] to [B, Hq, S, D]: every query head gets its own copy of its group's keys.
+/// Converts [B, Hkv, S, D] to [B, Hq, S, D] in fp64: every query head gets a copy of its group's
+/// keys.
 at::Tensor perQueryHead(const at::Tensor& t, std::int64_t query_heads) {
   return t.to(at::kDouble).repeat_interleave(query_heads / t.size(1), 1);
 }
 
-/// The derivative of perQueryHead.
+/// Computes the derivative of perQueryHead.
 at::Tensor perKeyHead(const at::Tensor& t, std::int64_t key_heads) {
   return t.view({t.size(0), key_heads, t.size(1) / key_heads, t.size(2), t.size(3)}).sum(2);
 }
 
-/// A sink is one more key for every row of its head: [B, H, rows, S] to [B, H, rows, S + 1].
+/// Appends the sink as one more key to every row of its head: [B, H, rows, S] to [B, H, rows, S +
+/// 1].
 at::Tensor withSinks(const at::Tensor& scores, const at::Tensor& sinks) {
   if (!sinks.defined()) return scores;
   const at::Tensor column = sinks.to(at::kDouble).view({1, -1, 1, 1});
@@ -54,7 +56,7 @@ AttentionResult ReferenceAttention::forward(const at::Tensor& q, const at::Tenso
   for (std::int64_t row = 0; row < q.size(2); row += kReferenceRows) {
     const at::Tensor s = scores(q64.slice(2, row, row + kReferenceRows), k64, row);
     lse.push_back(at::logsumexp(withSinks(s, sinks_), -1));
-    // A row without a key is out 0; exp(-inf - -inf) would be NaN.
+    // A row without a key has out 0; without this replacement, exp(-inf - -inf) would be NaN.
     const at::Tensor base = lse.back().masked_fill(at::isneginf(lse.back()), 0).unsqueeze(-1);
     out.push_back(at::matmul(at::exp(s - base), v64));
   }

@@ -7,17 +7,17 @@
 
 namespace ringscope::engine {
 
-/// True where the mask refuses a pair, pair by pair as Mask::allows says; nothing here knows of
-/// pieces. [rows, keys] on the CPU: query rows from `first_row` on, keys from 0 on.
+/// Returns [rows, keys] on the CPU: true for pairs that the mask excludes. Query rows start at
+/// `first_row` and keys at 0. Each pair is checked with Mask::allows; pieces are not used.
 at::Tensor refusedByMask(const Mask& mask, std::int64_t first_row, std::int64_t rows,
                          std::int64_t keys);
 
-/// Attention written down plainly in fp64, over the whole sequence: softmax(q·kᵀ·scale + mask)·v
-/// and its derivative. The oracle of every comparison; shares no code with the strategies. Works
-/// through blocks of query rows, so its memory is O(rows · S) and not O(S²).
+/// Attention in fp64 over the whole sequence: softmax(q·kᵀ·scale + mask)·v and its derivative. It
+/// is the reference of every comparison and shares no code with the strategies. It works on blocks
+/// of query rows, so its memory is O(rows · S) instead of O(S²).
 class ReferenceAttention : public AttentionOp {
  public:
-  /// `sinks`: [Hq], or undefined.
+  /// Makes the reference. `sinks`: [Hq], or undefined.
   ReferenceAttention(Mask mask, double scale, at::Tensor sinks = {})
       : mask_(std::move(mask)), scale_(scale) {
     settleVectorMaths();

@@ -15,7 +15,7 @@ void applySinks(AttentionResult& result, const at::Tensor& sinks) {
 
 namespace {
 
-/// The sink's weight in each row: [B, Hq, S].
+/// Returns the sink's weight in each row: [B, Hq, S].
 at::Tensor shareOf(const at::Tensor& sinks, const AttentionResult& result) {
   return at::exp(sinks.to(at::kDouble).view({1, -1, 1}) - result.lse.to(at::kDouble));
 }

@@ -7,14 +7,14 @@
 
 namespace ringscope::engine {
 
-/// Dropout of attention weights: keptPairs() in dropout.h makes of it which pairs are dropped.
-/// Seeds of layers and training steps are made of the run's.
+/// Dropout of attention weights. keptPairs() in dropout.h derives the dropped pairs from it. The
+/// seeds of layers and training steps are derived from the run's seed.
 struct Dropout {
-  double p = 0;  ///< chance that a pair is dropped; the others weigh 1 / (1 − p)
+  double p = 0;  ///< probability that a pair is dropped; other pairs are scaled by 1 / (1 − p)
   std::uint64_t seed = 0;
 };
 
-/// How scores become weights, and by which operator.
+/// The options that turn scores into weights: scale, dropout and kernel.
 struct Softmax {
   double scale = 1;
   Dropout dropout;
