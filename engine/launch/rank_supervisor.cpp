@@ -28,12 +28,12 @@ namespace {
 
 using traces::WorldRank;
 
-constexpr int kAnsweredUpTo = 2;  // exit codes that are answers, not failures
+constexpr int kAnsweredUpTo = 2;  // exit codes up to this one are answers, not failures
 constexpr auto kGrace = std::chrono::milliseconds(400);
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr auto kConsequences = std::chrono::milliseconds(100);
 
-/// What nobody else on this machine knows.
+/// Returns a random token that no other program on this machine knows.
 std::string newToken() {
   std::random_device random;
   std::string token;
@@ -41,7 +41,7 @@ std::string newToken() {
   return token;
 }
 
-/// Where the ranks of one run find each other.
+/// The store socket and token by which the ranks of one run find each other.
 struct Meeting {
   LoopbackSocket socket = listenOnLoopback();
   std::string token = newToken();
@@ -50,7 +50,7 @@ struct Meeting {
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
   ~Meeting() { ::close(socket.descriptor); }
-  /// In a child: what its rank needs to come. The first rank serves.
+  /// Sets the environment by which a child's rank finds the store. The first rank serves it.
   void tell(WorldRank rank) const;
 };
 
@@ -60,7 +60,7 @@ void Meeting::tell(WorldRank rank) const {
   ::setenv(RankEnvironment::kStoreTokenVariable, token.c_str(), 1);
   ::unsetenv(RankEnvironment::kStoreSocketVariable);
   if (rank != WorldRank::of(0)) return;
-  const int fd = ::dup(socket.descriptor);  // without close-on-exec
+  const int fd = ::dup(socket.descriptor);  // the copy has no close-on-exec flag
   ::setenv(RankEnvironment::kStoreSocketVariable, std::to_string(fd).c_str(), 1);
 }
 
@@ -94,11 +94,12 @@ std::string lastLine(std::string text) {
   return text.starts_with("ringscope: ") ? text.substr(11) : text;
 }
 
-/// In the child. No exception leaves it: the supervisor's handlers would end the other ranks.
+/// Turns the child into its rank. Exceptions must not leave this function: the supervisor's
+/// handlers would end the other ranks.
 [[noreturn]] void becomeRank(const RankLaunch& launch, const Child& child, const Meeting& meeting,
                              const ProgressBoard& board, pid_t supervisor) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != supervisor) ::_exit(127);  // it died before it could be listened for
+  if (::getppid() != supervisor) ::_exit(127);  // the supervisor ended before the signal was armed
   const std::string rank = toString(child.rank);
   ::setenv("RANK", rank.c_str(), 1);
   ::setenv("LOCAL_RANK", rank.c_str(), 1);
@@ -177,7 +178,7 @@ class Supervisor {
     return ::sigtimedwait(&stop_signals_, nullptr, &now) > 0;
   }
 
-  /// A rank stops at its next gate, and its peers when they notice; each closes its trace.
+  /// Ends all ranks after a stop signal. Each rank stops at its next gate and closes its trace.
   int stopped() {
     endAll(kPatience);
     std::cerr << "ringscope: the run was stopped\n";
@@ -202,7 +203,7 @@ class Supervisor {
       child.running = false;
       if (child.failed() && failed_order_.empty()) {
         failed_order_.push_back(child.rank);
-        // A rank that dies takes its peers with it; whoever was killed was first.
+        // A rank that dies ends its peers too; a killed rank was the first to fail.
         std::this_thread::sleep_for(kConsequences);
         reap();
         return;
@@ -211,8 +212,9 @@ class Supervisor {
     }
   }
 
-  /// Who was killed; else whose own failure came first, which is not who ended first: a rank still
-  /// closes its trace when its peers have noticed.
+  /// Returns the first failed rank: a killed rank, else the rank with the earliest failure time.
+  /// The order of exits does not show this, because a rank still closes its trace after its peers
+  /// noticed its failure.
   const Child* firstFailed() {
     if (failed_order_.empty()) return nullptr;
     for (const WorldRank rank : failed_order_)
@@ -227,7 +229,7 @@ class Supervisor {
     return &of(first);
   }
 
-  /// A while, so that what it says can be quoted.
+  /// Waits briefly for the child to end, so that its message can be quoted.
   static void waitForEnd(Child& child) {
     const auto until = std::chrono::steady_clock::now() + kGrace;
     while (child.running && std::chrono::steady_clock::now() < until) {
@@ -251,7 +253,7 @@ class Supervisor {
                         : said;
   }
 
-  /// Asks the ranks to end, and makes those that do not.
+  /// Asks the ranks to end, and kills the ranks that do not.
   void endAll(std::chrono::milliseconds patience) {
     auto signal_all = [&](int signal) {
       for (const Child& child : children_)

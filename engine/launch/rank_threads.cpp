@@ -27,7 +27,7 @@ C10_DECLARE_bool(caffe2_use_fatal_for_enforce);
 namespace ringscope::engine {
 namespace {
 
-/// The first failure of a run; later ones are its consequences.
+/// The first failure of a run; later failures are its consequences.
 class FirstFailure {
  public:
   void set(WorldRank rank, const traces::Place& place, const std::string& reason) {
@@ -47,8 +47,8 @@ class FirstFailure {
   std::string sentence_ RINGSCOPE_GUARDED_BY(mutex_);
 };
 
-/// Keeps freed tensors in the process. By default glibc gives every large one back to the kernel,
-/// and each ring step then pays for fresh pages again (4 % of a step at 4,096 tokens).
+/// Keeps freed tensors in the process. By default glibc returns every large tensor to the kernel,
+/// and each ring step then pays for fresh pages (4 % of a step at 4,096 tokens).
 void keepFreedMemory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -56,15 +56,16 @@ void keepFreedMemory() {
 #endif
 }
 
-/// LibTorch warns of every tensor that is older than the memory tracker; that is no news to a user.
+/// Silences LibTorch's warnings about tensors that are older than the memory tracker, which do not
+/// help a user.
 void silenceLibraryWarnings() {
   constexpr int kErrorsOnly = 2;  // the levels of glog
   FLAGS_caffe2_log_level = kErrorsOnly;
-  FLAGS_caffe2_use_fatal_for_enforce = false;  // refused memory is an exception, not an abort
+  FLAGS_caffe2_use_fatal_for_enforce = false;  // a failed allocation throws instead of aborting
 }
 
-/// What a message may take where somebody watches the ranks: who waits for a long block is patient,
-/// and who is stuck is found by his own reports.
+/// The message timeout while ranks are watched. Waiting for a long block is then no failure, and
+/// stuck ranks are found by their own progress reports.
 constexpr auto kWatched = std::chrono::hours(24);
 
 int threadsPerRank(int ranks) {
@@ -72,14 +73,14 @@ int threadsPerRank(int ranks) {
   return std::max(1, cores / ranks);
 }
 
-/// What a rank is called.
+/// The numbers of a rank.
 struct RankNames {
   WorldRank world;
   GroupRank local;    ///< among the ranks of its host
-  GroupRank at_gate;  ///< among those that pass this process's gate
+  GroupRank at_gate;  ///< among the ranks that pass this process's gate
 };
 
-/// One rank from its first message to its last.
+/// Runs one rank from its first message to its last.
 void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
              const RankNames& rank, int threads, FirstFailure& failure,
              const std::function<void(RankContext&)>& body) {
@@ -91,8 +92,9 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
   };
   try {
     at::set_num_threads(threads);
-    // A backward pass of CUDA tensors would run on the one thread that a GPU has for all ranks, and
-    // a collective of tensor parallelism in it would wait there for a rank whose turn never comes.
+    // With multithreading, backward of CUDA tensors runs on one thread per GPU that all ranks
+    // share. A tensor-parallel collective on that thread would wait forever for a rank whose
+    // backward cannot start.
     c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
     std::optional<MemoryTracker::Attachment> attachment;
     if (options.memory) attachment.emplace(options.memory, rank.world);
@@ -121,7 +123,7 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
     try {
       body(context);
     } catch (const StopRequested&) {
-      // Every rank gets it at the same gate, so nobody is left waiting.
+      // Every rank stops at the same gate, so no rank is left waiting.
     } catch (...) {
       place = context.place;
       reportFailure();
@@ -135,7 +137,7 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
   gate.leave(rank.at_gate);
 }
 
-/// Watches rank threads for one that no longer gets on, and ends the others when there is one.
+/// A watch for stuck rank threads. It ends the other ranks when it finds one.
 class ThreadWatch {
  public:
   ThreadWatch(const RankThreadOptions& options, std::function<void(const std::string&)> end_others)
@@ -164,7 +166,8 @@ class ThreadWatch {
   bool anyRuns() const {
     return std::any_of(running_.begin(), running_.end(), [](const auto& r) { return r.load(); });
   }
-  /// Whether the ranks ended before this had passed: a short run must not wait for its watch.
+  /// Returns whether the ranks ended within `longest`, so that a short run does not wait for its
+  /// watch.
   bool endWithin(std::chrono::milliseconds longest) {
     traces::MutexLock lock(mutex_);
     return ended_.waitFor(lock, longest, [&]() RINGSCOPE_REQUIRES(mutex_) { return done_; });
@@ -212,7 +215,7 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
   };
   {
     ThreadWatch watch(options, end_others);
-    // A rank that cannot begin, as where threads are refused, ends the others.
+    // A rank that cannot start, for instance because no thread can be created, ends the others.
     const auto unless_refused = [&](WorldRank rank, const auto& begin) {
       try {
         begin();
@@ -224,7 +227,8 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
     };
     const auto run_one = [&](WorldRank rank) {
       const ProgressReport report(watch.slot(rank));
-      const GroupRank here = GroupRank::of(rank.value());  // of one host, and of one process
+      const GroupRank here = GroupRank::of(rank.value());  // all ranks are of one host and one
+                                                           // process
       runRank(options, *transport, gate, {rank, here, here}, threadsPerRank(ranks), failure, body);
       watch.ended(rank);
     };
