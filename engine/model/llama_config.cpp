@@ -26,7 +26,7 @@ std::int64_t positive(const json& j, const char* key, const std::string& source)
   return value;
 }
 
-/// Also refuses what is not a number.
+/// Throws inputError if the value is out of range or NaN.
 void refuseOutside(double value, double least, double most, const char* key,
                    const std::string& source) {
   refuseUnless(value >= least && value <= most, source,
@@ -46,7 +46,8 @@ RopeScaling llama3Scaling(const json& j, const std::string& source) {
   return scaling;
 }
 
-/// New configurations keep the base and the scaling under rope_parameters, older ones apart.
+/// Reads the rotary base and scaling. New configurations have both under rope_parameters; older
+/// ones have rope_theta and rope_scaling.
 void readRope(LlamaConfig& c, const json& j, const std::string& source) {
   const json parameters = j.value("rope_parameters", json()),
              older = j.value("rope_scaling", json());
@@ -66,11 +67,11 @@ void readRope(LlamaConfig& c, const json& j, const std::string& source) {
   if (type == "llama3") c.rope_scaling = llama3Scaling(scaling, source);
 }
 
-/// What differs between the families, and what transformers takes where config.json is silent.
+/// The differences between the families, with the defaults of transformers for missing values.
 struct FamilyTraits {
   LlamaFamily family;
   const char *model_type, *architecture;
-  std::int64_t key_value_heads, head_dim;  ///< 0: query heads, hidden size / query heads
+  std::int64_t key_value_heads, head_dim;  ///< 0: number of query heads, hidden size / query heads
   std::int64_t window;
 };
 constexpr FamilyTraits kFamilies[] = {
@@ -96,8 +97,8 @@ bool isQwen(LlamaFamily family) {
   return family == LlamaFamily::kQwen2 || family == LlamaFamily::kQwen3;
 }
 
-/// How many of the layers see a window. Newer Qwen configurations list the layers, older ones say
-/// from which on.
+/// Returns the number of layers with a sliding window. Newer Qwen configurations list the layers;
+/// older ones give the first layer.
 std::int64_t slidingLayers(const LlamaConfig& c, const json& j, const std::string& source) {
   const std::int64_t layers = c.num_hidden_layers;
   if (!isQwen(c.family)) return layers;
@@ -217,7 +218,7 @@ nlohmann::json LlamaConfig::toJson(const std::string& dtype) const {
   if (family == LlamaFamily::kLlama) config["mlp_bias"] = false;
   if (family == LlamaFamily::kLlama || family == LlamaFamily::kQwen3)
     config["attention_bias"] = attention_bias;
-  if (attention_sinks) config["attention_sinks"] = true;  // a key of RingScope's own
+  if (attention_sinks) config["attention_sinks"] = true;  // a key that only RingScope uses
   if (traits.window > 0)
     config["sliding_window"] = sliding_window > 0 ? json(sliding_window) : json();
   if (isQwen(family)) {

@@ -8,18 +8,18 @@
 
 namespace ringscope::engine {
 
-/// Llama 3's scaling of rotary frequencies: long wavelengths are stretched by `factor`, short ones
-/// stay, those between are blended (transformers, modeling_rope_utils.py).
+/// Llama 3's scaling of rotary frequencies. Long wavelengths are stretched by `factor`, short ones
+/// stay, and wavelengths in between are blended (transformers, modeling_rope_utils.py).
 struct RopeScaling {
   double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
   double original_max_position_embeddings = 8192;
 };
 
-/// Models that are a Llama but for a few points: Mistral sees a window, Qwen2 has biases of q, k
-/// and v, Qwen3 normalises each head of q and k.
+/// Models that differ from a Llama in few points. Mistral has a sliding window, Qwen2 has biases of
+/// q, k and v, and Qwen3 normalises each head of q and k.
 enum class LlamaFamily { kLlama, kMistral, kQwen2, kQwen3 };
 
-/// The shape of a causal LM of the Llama family, with Hugging Face's names.
+/// The configuration of a causal LM of the Llama family, with Hugging Face's names.
 struct LlamaConfig {
   LlamaFamily family = LlamaFamily::kLlama;
   std::int64_t vocab_size = 256;
@@ -33,23 +33,23 @@ struct LlamaConfig {
   double rope_theta = 10000.0;
   double initializer_range = 0.05;
   bool tie_word_embeddings = false;
-  bool attention_bias = false;   ///< of q, k, v
-  bool output_bias = false;      ///< of o
+  bool attention_bias = false;   ///< for q, k, v
+  bool output_bias = false;      ///< for o
   bool head_norm = false;        ///< RMS norm of each head of q and k, before the rotary embedding
-  bool attention_sinks = false;  ///< a learnt logit a query head in every softmax
-  std::int64_t sliding_window = 0;  ///< keys that a token sees, its own included; 0: all
+  bool attention_sinks = false;  ///< one learnt logit per query head in every softmax
+  std::int64_t sliding_window = 0;  ///< keys that a token attends, including itself; 0: all
   std::optional<RopeScaling> rope_scaling;
 
-  /// Attention scores are scaled by this: 1/sqrt(head_dim).
+  /// Returns the scale of attention scores: 1/sqrt(head_dim).
   double attentionScale() const;
 
-  /// From the text of config.json; `source` is what errors call it. Reads the rotary base under
-  /// rope_parameters (new) and as rope_theta (old). Throws inputError that names what is not
-  /// supported: other model types, other rope scalings than llama3, biases of the MLP, other
-  /// activations, a window in some layers only.
+  /// Parses the text of config.json; errors call it `source`. Reads the rotary base from
+  /// rope_parameters (new) or rope_theta (old). Throws inputError that names an unsupported
+  /// setting: other model types, other rope scalings than llama3, biases of the MLP, other
+  /// activations, or a window in only some layers.
   static LlamaConfig parse(const std::string& text, const std::string& source);
   static LlamaConfig load(const std::string& folder);
-  /// As config.json has it.
+  /// Returns the configuration as the contents of config.json.
   nlohmann::json toJson(const std::string& dtype) const;
 };
 

@@ -14,12 +14,12 @@ using traces::EventKind;
 
 namespace {
 
-/// A new leaf with x's values: the border between two autograd segments.
+/// Returns a new leaf with x's values: the border between two autograd segments.
 at::Tensor leaf(const at::Tensor& x) {
   return x.detach().requires_grad_();
 }
 
-/// [B, S, H·D] to [B, H, S, D].
+/// Splits [B, S, H·D] into [B, H, S, D].
 at::Tensor heads(const at::Tensor& x, std::int64_t head_dim) {
   return x.view({x.size(0), x.size(1), -1, head_dim}).transpose(1, 2);
 }
@@ -133,7 +133,7 @@ void LlamaModel::forget(Layer layer) {
   s.q = s.k = s.v = s.output = a.q = a.k = a.v = at::Tensor();
 }
 
-/// What forward computed, with its graph; the attention result is the one that was kept.
+/// Recomputes a layer's forward with its graph. The attention result was kept.
 void LlamaModel::remember(Layer layer) {
   Segments& s = segments_[layer.index()];
   LayerAttention& a = layers_[layer.index()];
@@ -145,7 +145,7 @@ void LlamaModel::remember(Layer layer) {
   a.v = s.v.detach();
 }
 
-/// Of this rank's rows; the gradient sync adds those of the others.
+/// Adds the sinks' gradient for this rank's rows. The gradient sync adds the other ranks' rows.
 void LlamaModel::addSinkGradient(Layer layer) {
   const at::Tensor sinks = weights_.sinksOf(layer);
   if (!sinks.defined()) return;
@@ -167,7 +167,7 @@ void LlamaModel::backward(double scale) {
   for (auto l = Layer::of(segments_.size()).previous(); l.exists(); l = l.previous())
     grad = backwardLayer(l, grad);
   scope_(EventKind::kEmbed, Layer::none(), Direction::kBackward, [&] {
-    // Without a graph there is no way back to the embeddings, and they get no gradient.
+    // Without a graph the gradient cannot reach the embeddings, and they get none.
     if (embedded_.requires_grad()) torch::autograd::backward({embedded_}, {grad});
   });
   logits_ = loss_ = last_hidden_ = embedded_ = at::Tensor();

@@ -14,57 +14,60 @@
 
 namespace ringscope::engine {
 
-/// Everything that attention of one layer saw and gave on this rank, as recorded and compared.
-/// q, out, dout, dq: [B, Hq, S, D]; k, v, dk, dv: [B, Hkv, S, D]; lse: [B, Hq, S]. With
-/// attention sinks their logits too, and in fp64 this rank's part of their gradient: [1, Hq].
+/// The inputs and results of one layer's attention on this rank, as recorded and compared. The
+/// shapes of q, out, dout and dq are [B, Hq, S, D]. The shapes of k, v, dk and dv are
+/// [B, Hkv, S, D], and lse has [B, Hq, S]. With attention sinks, the struct also has their logits
+/// and this rank's part of their gradient in fp64, [1, Hq].
 struct LayerAttention {
   at::Tensor q, k, v, out, lse, dout, dq, dk, dv;
   at::Tensor sinks{}, dsinks{};
 };
 
-/// What may change values that the model has computed. By default nothing does.
+/// Functions that may change values of the model. By default nothing changes.
 struct LlamaHooks {
-  /// The position ids, [B, S], from which cos and sin of the rotary embedding are made.
+  /// Changes the position ids, [B, S], from which cos and sin of the rotary embedding are computed.
   std::function<void(at::Tensor& of_cos, at::Tensor& of_sin)> rotary = [](at::Tensor&,
                                                                           at::Tensor&) {};
-  /// The embedded tokens, [B, S, hidden].
+  /// Changes the embedded tokens, [B, S, hidden].
   std::function<void(at::Tensor& embedded)> embedded = [](at::Tensor&) {};
-  /// q, k, v of a layer that backward has computed again.
+  /// Changes q, k, v of a layer that backward has recomputed.
   std::function<void(Layer layer, at::Tensor& q, at::Tensor& k, at::Tensor& v)> recomputed =
       [](Layer, at::Tensor&, at::Tensor&, at::Tensor&) {};
 };
 
-/// How a rank runs the model.
+/// The options for running the model on a rank.
 struct LlamaOptions {
   TensorParallel tp;
-  /// Keep each layer's input and attention result only, and compute the rest again in backward
-  /// (Chen et al. 2016, arXiv:1604.06174). Changes no number.
+  /// Keeps only each layer's input and attention result, and recomputes the rest in backward (Chen
+  /// et al. 2016, arXiv:1604.06174). Results do not change.
   bool recompute = false;
   LlamaHooks hooks{};
-  /// The type in which cos and sin of the rotary embedding are made; nothing: that of the weights.
+  /// The type in which cos and sin of the rotary embedding are computed; nullopt: the weights'
+  /// type.
   std::optional<at::ScalarType> rotary_type{};
 };
 
-/// A Llama causal LM over one rank's tokens. Attention lies outside autograd: each layer is two
-/// autograd segments with the AttentionOp between them, and backward visits them in reverse on the
-/// calling thread. So ring steps never run on an autograd thread, and a debugger can hold them.
-/// Belongs to one thread. One forward, then one backward.
+/// A Llama causal LM over one rank's tokens. Attention runs outside autograd: each layer is two
+/// autograd segments with the AttentionOp between them, and backward visits the segments in reverse
+/// on the calling thread. Ring steps therefore never run on an autograd thread, and a debugger can
+/// hold them. Belongs to one thread. Call forward once, then backward once.
 class LlamaModel {
  public:
-  /// Called around each part with its event kind and layer (none outside layers); runs `work` once.
+  /// A function that wraps each part of the model. Its arguments are the event kind and the layer
+  /// (none outside layers). It must call `work` once.
   using Scope = std::function<void(traces::EventKind kind, Layer layer, traces::Direction direction,
                                    const std::function<void()>& work)>;
 
-  /// All references outlive this.
+  /// Makes the model. All references must outlive it.
   LlamaModel(const LlamaConfig& config, const LlamaWeights& weights, AttentionOp& attention,
              Scope scope, LlamaOptions options = {});
 
-  /// input_ids, position_ids: [B, S]. Returns logits [B, S, vocab / tp] in the weights' type.
+  /// Computes logits [B, S, vocab / tp] in the weights' type. input_ids, position_ids: [B, S].
   at::Tensor forward(const at::Tensor& input_ids, const at::Tensor& position_ids);
-  /// Sum over targets of the cross entropy; labels [B, S], already shifted, -100 ignored. fp32
-  /// (fp64).
+  /// Computes the sum of the cross entropy over targets, in fp32 (fp64 for fp64 weights). labels:
+  /// [B, S], already shifted, -100 is ignored.
   at::Tensor lossSum(const at::Tensor& labels);
-  /// Gradients of lossSum · `scale` into the weights' .grad.
+  /// Adds the gradients of lossSum · `scale` to the weights' .grad.
   void backward(double scale);
 
   const std::vector<LayerAttention>& attention() const { return layers_; }

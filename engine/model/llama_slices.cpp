@@ -14,12 +14,13 @@ bool isKv(const std::string& name) {
   return name.find(".k_proj.") != std::string::npos || name.find(".v_proj.") != std::string::npos;
 }
 
-/// The norm of q's or k's heads: whole on every rank, which applies it to its own heads.
+/// Reports whether a parameter is the norm of q's or k's heads. Every rank has the whole norm and
+/// applies it to its own heads.
 bool isHeadNorm(const std::string& name) {
   return name.ends_with(".q_norm.weight") || name.ends_with(".k_norm.weight");
 }
 
-/// The dimension that a parameter is cut along; -1: every rank has all of it.
+/// Returns the dimension along which a parameter is cut; -1: every rank has the whole parameter.
 int slicedDim(const std::string& name) {
   for (const char* columns : {".q_proj.", ".k_proj.", ".v_proj.", ".gate_proj.", ".up_proj."})
     if (name.find(columns) != std::string::npos) return 0;
@@ -29,7 +30,7 @@ int slicedDim(const std::string& name) {
   return -1;
 }
 
-/// How many ranks hold each KV head.
+/// Returns the number of ranks that hold each KV head.
 int kvReplicas(const LlamaConfig& config, int size) {
   return std::max(1, size / static_cast<int>(config.num_key_value_heads));
 }

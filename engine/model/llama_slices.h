@@ -9,30 +9,30 @@
 
 namespace ringscope::engine {
 
-/// Which part of each parameter of a Llama a rank holds under tensor parallelism: q, k, v, gate and
-/// up are cut by columns, o and down by rows, attention sinks by heads, embedding and output
-/// projection by vocabulary. Where there are more ranks than KV heads, several ranks hold the same
-/// head.
+/// The part of each parameter of a Llama that a rank holds under tensor parallelism. Columns of q,
+/// k, v, gate and up are split, and so are rows of o and down. Attention sinks are split by heads,
+/// embedding and output projection by vocabulary. If there are more ranks than KV heads, several
+/// ranks hold the same head.
 class LlamaSlices {
  public:
-  /// `config` outlives this.
+  /// Makes the slices. `config` must outlive them.
   LlamaSlices(const TensorParallel& tp, const LlamaConfig& config) : tp_(tp), config_(&config) {}
 
-  /// This rank's slice of a full parameter.
+  /// Returns this rank's slice of a full parameter.
   at::Tensor of(const std::string& name, const at::Tensor& full) const;
-  /// Adds up, in place, the gradients of what several ranks hold and each computes a part of: KV
-  /// heads that are repeated, and the norms that all heads share. Other parameters stay.
+  /// Adds up, in place, the gradient of a parameter that several ranks hold and each computes in
+  /// part: repeated KV heads, and the norms that all heads share. Other gradients do not change.
   void sumShared(const std::string& name, at::Tensor& gradient) const;
-  /// Whether this rank is the first of those that hold its part of a parameter: what it has of it
-  /// counts in the global norm and is written into checkpoints, and what the others have is not.
+  /// Reports whether this rank is the first of the ranks that hold the same part of a parameter.
+  /// Only the first holder's part counts in the global norm and is written into checkpoints.
   bool isFirstHolder(const std::string& name) const;
 
-  /// Throws usageError when the model does not divide among `size` ranks, with the reason.
+  /// Throws usageError with the reason if the model does not divide among `size` ranks.
   static void check(const LlamaConfig& config, int size);
-  /// The full parameter from the slices of all ranks, in their order.
+  /// Returns the full parameter from the slices of all ranks, in rank order.
   static at::Tensor joined(const std::string& name, const std::vector<at::Tensor>& slices,
                            const LlamaConfig& config);
-  /// The same from the slices of first holders only.
+  /// Returns the full parameter from the slices of first holders only.
   static at::Tensor whole(const std::string& name, const std::vector<at::Tensor>& slices);
 
  private:

@@ -18,7 +18,7 @@ namespace {
 using traces::Layer;
 using Shape = std::vector<std::int64_t>;
 
-/// The file of each tensor.
+/// Returns the file of each tensor by the tensor's name.
 std::map<std::string, std::string> filesOf(const std::string& folder) {
   const std::string index = folder + "/model.safetensors.index.json";
   if (!std::filesystem::exists(index)) return {};
@@ -37,8 +37,8 @@ std::map<std::string, std::string> filesOf(const std::string& folder) {
   return files;
 }
 
-/// Hands over the name and shape of each of a model's parameters, in order. A configuration may
-/// claim far more layers than there are weights for, so nothing is collected beforehand.
+/// Calls `visit` with the name and shape of each of a model's parameters, in order. Collects
+/// nothing beforehand, because a configuration may claim many more layers than it has weights.
 void visitParameters(const LlamaConfig& c,
                      const std::function<void(const std::string&, const Shape&)>& visit) {
   const std::int64_t q = c.num_attention_heads * c.head_dim,
@@ -94,7 +94,8 @@ LlamaWeights LlamaWeights::random(const LlamaConfig& config, std::uint64_t seed,
 
 void LlamaWeights::drawSinks(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type) {
   constexpr double kDeviation = 0.5;
-  auto generator = at::detail::createCPUGenerator(~seed);  // apart from the other parameters
+  auto generator = at::detail::createCPUGenerator(~seed);  // independent of the other parameters'
+                                                           // generator
   for (Layer l = Layer::of(0); l.value() < config.num_hidden_layers; l = l.next())
     add(sinksName(l), (at::randn({config.num_attention_heads}, generator) * kDeviation).to(type));
 }

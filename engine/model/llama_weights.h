@@ -16,39 +16,41 @@ namespace ringscope::engine {
 /// The parameters of a Llama by their Hugging Face names, in a fixed order.
 class LlamaWeights {
  public:
-  /// Normal with initializer_range, norms at 1, from `seed`; the same on every rank. Attention
-  /// sinks change no other parameter.
+  /// Draws weights from a normal distribution with initializer_range; norms are 1. Equal seeds give
+  /// equal weights on every rank. Drawing attention sinks changes no other parameter.
   static LlamaWeights random(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type);
-  /// From FOLDER/model.safetensors, or from the files that FOLDER/model.safetensors.index.json
-  /// names. Throws inputError that names a missing or misshapen tensor.
+  /// Reads FOLDER/model.safetensors, or the files that FOLDER/model.safetensors.index.json names.
+  /// Throws inputError that names a missing or misshapen tensor.
   static LlamaWeights load(const LlamaConfig& config, const std::string& folder,
                            at::ScalarType type);
-  /// Of tensors by their names, which are not copied.
+  /// Makes weights of the named tensors without copying them.
   static LlamaWeights of(std::vector<std::string> names, std::map<std::string, at::Tensor> tensors);
-  /// Adds attention sinks to a model that has none: normal, of standard deviation 0.5.
+  /// Adds attention sinks, drawn from a normal distribution with standard deviation 0.5, to a model
+  /// that has none.
   void drawSinks(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type);
-  /// What a rank holds of a full parameter.
+  /// A function that returns a rank's part of a full parameter.
   using Slicer = std::function<at::Tensor(const std::string& name, const at::Tensor& full)>;
-  /// Leaves with their own storage that collect gradients: each rank trains its own replica, of
-  /// whole parameters or of slices.
+  /// Returns leaves with their own storage that collect gradients. Each rank trains its own
+  /// replica, of whole parameters or of slices.
   LlamaWeights replica(at::ScalarType type, const Slicer& slice = {},
                        at::Device device = at::kCPU) const;
   const std::vector<std::string>& names() const { return names_; }
   const at::Tensor& operator[](const std::string& name) const { return tensors_.at(name); }
-  /// All of them by name, outside autograd: the tensors themselves.
+  /// Returns all parameters by name, outside autograd. They share storage with this object.
   std::map<std::string, at::Tensor> values() const;
-  /// Gives every parameter a zeroed gradient that backward adds into.
+  /// Gives every parameter a gradient of zeros, to which backward adds.
   void zeroGradients() const;
-  /// The parameter of one decoder layer, such as "self_attn.q_proj.weight".
+  /// Returns the parameter of a decoder layer, such as "self_attn.q_proj.weight".
   const at::Tensor& ofLayer(traces::Layer layer, const std::string& name) const;
-  /// Undefined where the model has none.
+  /// Returns a projection's bias; undefined if the model has none.
   at::Tensor biasOf(traces::Layer layer, const std::string& projection) const;
-  /// The parameter of a layer's attention sinks, [Hq]; undefined where the model has none.
+  /// Returns a layer's attention sinks, [Hq]; undefined if the model has none.
   at::Tensor sinksOf(traces::Layer layer) const;
-  /// The full name of a layer's parameter, such as "self_attn.q_proj.weight".
+  /// Returns the full name of a layer's parameter, such as "self_attn.q_proj.weight".
   static std::string nameOf(traces::Layer layer, const std::string& name);
   static std::string sinksName(traces::Layer layer);
-  /// The output projection [vocab, hidden]: the embedding itself when they are tied.
+  /// Returns the output projection, [vocab, hidden], which is the embedding itself if they are
+  /// tied.
   const at::Tensor& outputProjection() const;
 
  private:

@@ -7,17 +7,17 @@
 
 namespace ringscope::engine {
 
-/// cos and sin of the rotary embedding. cos, sin: [B, 1, S, head_dim].
+/// cos and sin of the rotary embedding: [B, 1, S, head_dim].
 struct Rotary {
   at::Tensor cos, sin;
 
-  /// position_ids: [B, S], the *global* positions of this rank's tokens. Angles are computed in
-  /// fp32 (fp64 for fp64 models) as Hugging Face's LlamaRotaryEmbedding does.
+  /// Computes cos and sin for position_ids, [B, S], the *global* positions of this rank's tokens.
+  /// Angles are computed in fp32 (fp64 for fp64 models), like Hugging Face's LlamaRotaryEmbedding.
   static Rotary of(const at::Tensor& position_ids, const LlamaConfig& config, at::ScalarType type);
-  /// Their angles, [B, 1, S, head_dim], in fp32 (fp64 for fp64 models).
+  /// Computes the angles, [B, 1, S, head_dim], in fp32 (fp64 for fp64 models).
   static at::Tensor angles(const at::Tensor& position_ids, const LlamaConfig& config,
                            at::ScalarType type);
-  /// x: [B, H, S, head_dim]; halves rotated as in Hugging Face's rotate_half.
+  /// Rotates x, [B, H, S, head_dim], in halves like Hugging Face's rotate_half.
   at::Tensor apply(const at::Tensor& x) const;
 };
 
