@@ -8,16 +8,17 @@
 
 namespace ringscope::engine {
 
-/// What a recording keeps of tensors. Written on the command line as
-///   none                  events only
-///   stats                 hash and statistics of every tensor; values of position ids and buffers
-///   full                  the values of every tensor too
-///   values:steps=A-B      stats, and the values of attention tensors in training steps A to B
+/// The tensor data that a recording keeps. The command line has four forms:
+///
+///   none                  Events only.
+///   stats                 Hash and statistics of every tensor. Values of position ids and buffers.
+///   full                  The values of every tensor too.
+///   values:steps=A-B      As stats, and the values of attention tensors in training steps A to B.
 class CapturePolicy {
  public:
   enum class Keep { kNothing, kStats, kValues };
 
-  /// Throws usageError that lists the forms above.
+  /// Parses a policy. Throws usageError that lists the forms above.
   static CapturePolicy parse(const std::string& text);
   static CapturePolicy none() { return CapturePolicy(); }
 

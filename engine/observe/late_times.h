@@ -13,11 +13,10 @@
 
 namespace ringscope::engine {
 
-/// The times of what a rank's device does. Its events are recorded when they are asked for, with
-/// the host's times and Clock::kDevice; the device's own times follow as TimesRecords, without a
-/// wait in between. A device that fails tells nothing more, and the events keep the host's times;
-/// whoever waits for its results says why. Belongs to the rank's thread; stretches may lie within
-/// each other.
+/// The times of the work of a rank's device. An event is recorded when its work is queued, with the
+/// host's times and Clock::kDevice. The device's own times follow as TimesRecords, without waiting.
+/// If the device fails, its events keep the host's times; the code that waits for its results
+/// reports the failure. Belongs to the rank's thread. Stages may be nested.
 class LateTimes {
  public:
   LateTimes(traces::WorldRank rank, traces::Recorder& recorder, std::unique_ptr<DeviceQueue> queue);
@@ -25,9 +24,9 @@ class LateTimes {
   LateTimes(const LateTimes&) = delete;
   LateTimes& operator=(const LateTimes&) = delete;
 
-  /// From here on the device works on what `event` tells.
+  /// Marks that the device's work for `event` begins.
   void begin(traces::Event& event) noexcept;
-  /// It has been given all of that: the event is recorded.
+  /// Marks that all of the event's work is queued and the event is recorded.
   void end(const traces::Event& event) noexcept;
 
  private:
@@ -42,11 +41,11 @@ class LateTimes {
 
   const traces::WorldRank rank_;
   traces::Recorder& recorder_;
-  std::unique_ptr<DeviceQueue> queue_;  ///< null: it has failed
+  std::unique_ptr<DeviceQueue> queue_;  ///< null: the device has failed
   std::uint32_t last_ = 0;
-  std::deque<Mark> marks_;  ///< of the queue, not reached yet
+  std::deque<Mark> marks_;  ///< marks in the queue that were not reached yet
   std::map<std::uint32_t, std::int64_t> begun_;
-  std::set<std::uint32_t> dropped_;  ///< their events are not in the recording
+  std::set<std::uint32_t> dropped_;  ///< marks whose events are not in the recording
   std::vector<traces::TimesRecord> known_;
 };
 

@@ -9,17 +9,17 @@
 
 namespace ringscope::engine {
 
-/// What a run keeps of tensors, where that can be changed while it runs. Thread-safe.
+/// The capture policy of a run, which can change while the run goes on. Thread-safe.
 class LiveCapture {
  public:
-  /// What the run begins with; a policy that was set before stays.
+  /// Sets the policy at the start of the run, unless set() was called before.
   void begin(const CapturePolicy& policy);
-  /// From the next tensor on.
+  /// Sets the policy from the next tensor on.
   void set(const CapturePolicy& policy);
   CapturePolicy policy() const;
 
-  /// Called for a recorded tensor that holds a NaN, or an infinity where none belongs, while
-  /// breakOnNonFinite is set.
+  /// Sets a function that is called, while breakOnNonFinite is set, for a recorded tensor with a
+  /// NaN or an unexpected infinity.
   void setNonFiniteSink(std::function<void()> sink);
   void breakOnNonFinite(bool on) { break_on_non_finite_ = on; }
   void nonFinite() const;

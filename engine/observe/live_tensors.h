@@ -14,23 +14,23 @@
 
 namespace ringscope::engine {
 
-/// Where each rank's tensors lie while it works, so that a paused run can be looked into. Keeps no
-/// tensor alive: one that its rank has let go is gone from here too. Thread-safe; values may only
-/// be read while every rank stands at a gate.
+/// The current tensors of each rank, for inspecting a paused run. It keeps no tensor alive; a
+/// tensor that its rank has freed is no longer listed. Thread-safe. Values may only be read while
+/// every rank stands at a gate.
 class LiveTensors {
  public:
   struct Entry {
     traces::WorldRank rank;
     std::string name;
-    traces::Place place;  ///< where the rank had it last
+    traces::Place place;  ///< where the rank last used it
     at::Tensor tensor;
   };
 
   void put(traces::WorldRank rank, const std::string& name, const traces::Place& place,
            const at::Tensor& tensor);
-  /// Those that still exist, by rank, name and layer.
+  /// Returns the tensors that still exist, by rank, name and layer.
   std::vector<Entry> list() const;
-  /// `layer` none for those outside the decoder layers.
+  /// Returns a tensor. `layer` is none for tensors outside the decoder layers.
   std::optional<Entry> find(traces::WorldRank rank, const std::string& name,
                             traces::Layer layer) const;
 

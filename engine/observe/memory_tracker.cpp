@@ -13,7 +13,7 @@ namespace {
 
 thread_local MemoryCategory current_category = MemoryCategory::kOther;
 
-/// LibTorch's allocators report to whatever sits in this slot of the calling thread.
+/// The hook that LibTorch's allocators call on the thread in whose slot it is set.
 class Reporter : public c10::MemoryReportingInfoBase {
  public:
   Reporter(std::shared_ptr<MemoryTracker> tracker, WorldRank rank)
@@ -71,7 +71,7 @@ void MemoryTracker::allocated(WorldRank rank, void* address, std::int64_t bytes)
 void MemoryTracker::freed(void* address) {
   const traces::MutexLock lock(mutex_);
   const auto block = blocks_.find(address);
-  if (block == blocks_.end()) return;  // older than the tracker
+  if (block == blocks_.end()) return;  // allocated before the tracker started
   RankUse& use = ranks_[block->second.rank.index()];
   use.bytes[static_cast<std::size_t>(block->second.category)] -= block->second.bytes;
   use.total -= block->second.bytes;

@@ -15,7 +15,7 @@ namespace ringscope::engine {
 using traces::MemoryCategory;
 using traces::WorldRank;
 
-/// Sets what the calling thread's allocations are for, until it goes out of scope.
+/// A guard that sets the category of the calling thread's allocations.
 class MemoryScope {
  public:
   explicit MemoryScope(MemoryCategory category);
@@ -28,24 +28,24 @@ class MemoryScope {
   MemoryCategory previous_;
 };
 
-/// Bytes that virtual ranks hold, by category. One table from address to (rank, category) serves
-/// all ranks of a process, since a tensor may be freed by another rank's thread. Thread-safe.
+/// The bytes that virtual ranks hold, by category. One table from address to (rank, category)
+/// serves all ranks of a process, because another rank's thread may free a tensor. Thread-safe.
 class MemoryTracker {
  public:
   static constexpr std::size_t kCategories = static_cast<std::size_t>(MemoryCategory::kCount);
   using Bytes = std::array<std::int64_t, kCategories>;  ///< by category
-  /// The most that a rank's training step needed at once: the sum of all categories except
+  /// The most memory that a rank's training step needed at once: the sum of all categories except
   /// MemoryCategory::kVerify.
   struct Peak {
     std::int64_t bytes = 0;
     traces::Place place;
     std::int64_t at_ns = 0;  ///< traces::steadyNow()
-    Bytes by_category{};     ///< that were held then
+    Bytes by_category{};     ///< bytes held at that time
   };
 
   explicit MemoryTracker(int ranks);
 
-  /// While it lives, the calling thread's tensor allocations are counted for `rank`.
+  /// A guard that counts the calling thread's tensor allocations for `rank`.
   class Attachment {
    public:
     Attachment(std::shared_ptr<MemoryTracker> tracker, WorldRank rank);
@@ -57,17 +57,17 @@ class MemoryTracker {
   void setAllocatorBytes(std::int64_t bytes) { allocator_bytes_ = bytes; }
   void allocated(WorldRank rank, void* address, std::int64_t bytes);
   void freed(void* address);
-  /// Where the rank is, for the place of its peak.
+  /// Sets the place of the rank, which becomes the place of its peak.
   void setPlace(WorldRank rank, const traces::Place& place);
 
   std::int64_t bytes(WorldRank rank, MemoryCategory category) const;
   std::int64_t total(WorldRank rank) const;
-  /// What LibTorch's allocator itself says that it has given out to all ranks' threads.
+  /// Returns the bytes that LibTorch's allocator reports for all ranks' threads.
   std::int64_t allocatorBytes() const { return allocator_bytes_; }
-  /// How often the rank has allocated in this category so far.
+  /// Returns the number of the rank's allocations in this category so far.
   std::int64_t allocations(WorldRank rank, MemoryCategory category) const;
   Peak peak(WorldRank rank) const;
-  /// The most that the rank held at once, MemoryCategory::kVerify counted in.
+  /// Returns the most memory that the rank held at once, including MemoryCategory::kVerify.
   std::int64_t peakWithVerification(WorldRank rank) const;
 
  private:

@@ -34,7 +34,7 @@ constexpr std::array kEntries = {
     entry(NVTX_PAYLOAD_ENTRY_TYPE_INT64, "bytes", offsetof(StagePayload, bytes)),
 };
 
-/// Registered once per process, on first use.
+/// The NVTX domain, registered once per process on first use.
 struct Domain {
   nvtxDomainHandle_t handle = nvtxDomainCreateA("RingScope");
   std::uint64_t schema = 0;

@@ -5,9 +5,10 @@
 
 namespace ringscope::engine {
 
-/// NVTX ranges of ring stages in the domain "RingScope", named after their event kind, with a typed
-/// payload {rank, layer, direction, ring_step, peer, source_rank, bytes}; −1 where there is none.
-/// `bytes`: what StageSize says. Costs a few nanoseconds while no NVTX tool is attached.
+/// Opens and closes NVTX ranges of ring stages in the domain "RingScope". A range is named after
+/// its event kind. Its payload is {rank, layer, direction, ring_step, peer, source_rank, bytes},
+/// with −1 for missing values; `bytes` is StageSize's. Without an attached NVTX tool a range costs
+/// a few nanoseconds.
 void nvtxBegin(const traces::Event& event, std::int64_t bytes);
 void nvtxEnd();
 

@@ -65,7 +65,8 @@ void Observer::tensor(const traces::TensorName& name, const traces::Place& place
   if (!recorder_) return;
   const auto keep = policy().keep(name, place);
   if (keep == CapturePolicy::Keep::kNothing) return;
-  const MemoryScope scope(MemoryCategory::kVerify);  // the training step does not need the copy
+  const MemoryScope scope(MemoryCategory::kVerify);  // the copy is not part of the training step's
+                                                     // memory
   const at::Tensor contiguous = tensor.detach().cpu().contiguous();
   traces::TensorRecord record;
   record.tensor = name;
@@ -94,7 +95,8 @@ void Observer::sampleMemory(const traces::Place& place) {
   if (!recorder_ || !memory_) return;
   memory_->setPlace(rank_, place);
   const std::int64_t now = recorder_->now();
-  // A peak lies between two samples. It gets its own, so that the recording contains it.
+  // A peak lies between two samples. It gets a sample of its own, so that the recording contains
+  // it.
   if (const auto peak = memory_->peak(rank_); peak.bytes > last_peak_) {
     last_peak_ = peak.bytes;
     recordMemory(std::clamp(recorder_->toRunClock(peak.at_ns), last_sampled_ns_, now),
@@ -107,7 +109,7 @@ void Observer::sampleMemory(const traces::Place& place) {
 }
 
 void Observer::recordMemory(std::int64_t time_ns, const MemoryTracker::Bytes& held) {
-  // What is sampled at one time is read as held together, so no two samples share a time.
+  // Samples of the same time are read as held together, so each sample has a different time.
   if (time_ns <= last_sampled_ns_) time_ns = last_sampled_ns_ + 1;
   last_sampled_ns_ = time_ns;
   for (std::size_t c = 0; c < held.size(); ++c) {

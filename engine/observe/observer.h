@@ -19,13 +19,13 @@
 
 namespace ringscope::engine {
 
-/// What one rank reports to the recording. Without a recorder everything here is next to free.
+/// The reports of one rank to the recording. Without a recorder the calls cost almost nothing.
 /// Belongs to its rank's thread.
 class Observer {
  public:
-  /// `recorder`, `live` and `changing` may be null and outlive the observer; `memory` may be null.
-  /// With `changing` the policy is what that says. With `queue` a device does the rank's work, and
-  /// the times of its stages come from there.
+  /// Makes an observer. `recorder`, `live` and `changing` may be null and must outlive it; `memory`
+  /// may be null. With `changing`, the policy comes from there. With `queue`, a device does the
+  /// rank's work, and the times of its stages come from the device.
   Observer(WorldRank rank, traces::Recorder* recorder, CapturePolicy policy,
            std::shared_ptr<MemoryTracker> memory, LiveTensors* live = nullptr,
            const LiveCapture* changing = nullptr, std::unique_ptr<DeviceQueue> queue = nullptr);
@@ -35,26 +35,26 @@ class Observer {
   std::int64_t now() const { return recorder_ ? recorder_->now() : 0; }
 
   void event(const traces::Event& event);
-  /// Null where the rank's own thread does its work, or nothing is recorded.
+  /// Returns the device's times; null if the rank's own thread does the work or nothing is
+  /// recorded.
   LateTimes* lateTimes() { return late_times_ ? &*late_times_ : nullptr; }
-  /// Records one side of a message as a send or receive.
-  /// `event` says what all of them have in common: place, payload, source rank, exchange and group;
-  /// `peer` is the other side.
+  /// Records one side of a message to or from `peer` as a send or receive. The given event has the
+  /// fields that all messages of the exchange share: place, payload, source rank, exchange, group.
   void transfer(const TransferReport& report, traces::WorldRank peer, traces::Event event);
   void collective(traces::GroupId group, const CollectiveReport& report,
                   const traces::Place& place);
-  /// Hash and statistics, and the values if the policy keeps them. `source` and `piece`: of which
-  /// rank's block, and of which piece of the stage's work on it, where that applies.
+  /// Records hash and statistics of a tensor, and its values if the policy keeps them. If they
+  /// apply, `source` is the rank that owns the block and `piece` the piece of the stage's work.
   void tensor(const traces::TensorName& name, const traces::Place& place, const at::Tensor& tensor,
               traces::WorldRank source = traces::WorldRank::none(),
               traces::PieceIndex piece = traces::PieceIndex::none());
   void shard(const traces::ShardRecord& shard);
-  /// What is recorded whatever the capture policy: the run's intent, groups, schedules.
+  /// Records data that does not depend on the capture policy: the run's intent, groups, schedules.
   template <typename Record>
   void record(const Record& record) {
     if (recorder_) recorder_->record(record);
   }
-  /// A sample of every category that has changed since the last one.
+  /// Records every memory category that has changed since the last sample.
   void sampleMemory(const traces::Place& place);
 
  private:
@@ -73,16 +73,17 @@ class Observer {
   std::int64_t last_peak_ = 0, last_sampled_ns_ = 0;
 };
 
-/// What is known of a stretch when it begins, for its NVTX range.
+/// The sizes of a stage that are known when it begins, for its NVTX range.
 struct StageSize {
   traces::WorldRank peer;  ///< of a wait: the first rank that it waits for
-  /// Of a wait: what comes, or where nothing comes, what goes; of attending: keys and values; of a
-  /// merge: what is merged; of a gradient sync: what is summed over ranks; else 0.
+  /// The bytes of the stage. A wait has the bytes received, or sent if nothing is received;
+  /// attending has the bytes of keys and values; a merge has the bytes of the merged block. A
+  /// gradient sync has the bytes summed over ranks. Other stages have 0.
   std::int64_t bytes = 0;
 };
 
-/// A stretch of a rank's work: from its construction to its end it is one NVTX range and one event.
-/// What a device does of it (isDeviceWork) has the device's times, which come later.
+/// A stage of a rank's work: from construction to destruction it is one NVTX range and one event.
+/// If a device does the work (isDeviceWork), the event has the device's times, which come later.
 class StageScope {
  public:
   StageScope(Observer& observer, traces::EventKind kind, const traces::Place& place,
@@ -90,14 +91,14 @@ class StageScope {
   ~StageScope();
   StageScope(const StageScope&) = delete;
   StageScope& operator=(const StageScope&) = delete;
-  /// For fields that the constructor does not set.
+  /// Returns the event, for fields that the constructor does not set.
   traces::Event& event() { return event_; }
 
  private:
   Observer& observer_;
   traces::Event event_;
   std::int64_t cpu_begin_ = 0;
-  LateTimes* late_times_ = nullptr;  ///< of a stretch that a device does
+  LateTimes* late_times_ = nullptr;  ///< for a stage that a device does
 };
 
 }  // namespace ringscope::engine

@@ -12,13 +12,13 @@ namespace ringscope::engine {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Numbers that are looked at side by side, so that none waits for the one before.
+/// Elements that are processed in parallel lanes, so that no addition waits for the previous one.
 constexpr std::int64_t kLanes = 8;
 
-/// Minimum, maximum and sum of finite numbers.
+/// The minimum, maximum and sum of finite numbers.
 class Range {
  public:
-  /// kLanes numbers. False, and nothing counted, when one of them is not finite.
+  /// Adds kLanes numbers. Returns false, and adds nothing, if one of them is not finite.
   template <typename T>
   bool addLanes(const T* values) {
     std::array<double, kLanes> wide;

@@ -7,7 +7,7 @@
 
 namespace ringscope::engine {
 
-/// Statistics over the finite elements; min, max and mean are 0 when there is none.
+/// Returns statistics over the finite elements; min, max and mean are 0 if there are none.
 traces::TensorStats statsOf(const at::Tensor& tensor);
 
 }  // namespace ringscope::engine
