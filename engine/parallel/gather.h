@@ -7,12 +7,12 @@
 
 namespace ringscope::engine {
 
-/// The tensors of all ranks, in their order, on rank 0; nothing on the others. All have one shape
-/// and type; what comes back is on the CPU and belongs to nobody else. Every rank of the group
-/// calls it, and may change its tensor when it returns.
+/// Gathers a tensor of each rank on rank 0, in rank order; other ranks get nothing. All tensors
+/// have the same shape and type. The results are copies on the CPU. Every rank of the group must
+/// call the function, and may change its tensor afterwards.
 std::vector<at::Tensor> gatherToFirst(Communicator& group, const at::Tensor& mine);
 
-/// The same for several tensors in one exchange: [tensor][rank].
+/// Gathers several tensors in one exchange; returns [tensor][rank].
 std::vector<std::vector<at::Tensor>> gatherToFirst(Communicator& group,
                                                    const std::vector<at::Tensor>& mine);
 

@@ -18,8 +18,8 @@ c10::intrusive_ptr<c10d::Backend> alone() {
 
 MeshGroups::MeshGroups(Transport& transport, const Mesh& mesh, WorldRank rank)
     : mesh_(mesh), place_(mesh.placeOf(rank)) {
-  // Groups with the same members share a communicator, which has the name of the first of them
-  // here.
+  // Groups with the same members share a communicator, which has the name of the first of them in
+  // this order.
   using traces::GroupAxis;
   cp_ = of(transport, GroupAxis::kCp, mesh.cpGroup(rank), rank);
   tp_ = of(transport, GroupAxis::kTp, mesh.tpGroup(rank), rank);
@@ -37,8 +37,8 @@ void MeshGroups::onCollective(
 
 traces::GroupId MeshGroups::idOf(traces::GroupAxis axis,
                                  const std::vector<WorldRank>& members) const {
-  // Ids do not depend on how a cp group is divided further: those groups have communicators of
-  // none.
+  // Ids do not depend on how a cp group is divided further, because the parts have no communicators
+  // of their own.
   for (const traces::GroupRecord& group : mesh_.groups(1))
     if (group.axis == axis && group.members.front() == members.front()) return group.id;
   return traces::GroupId::none();

@@ -10,14 +10,14 @@
 
 namespace ringscope::engine {
 
-/// One rank's communicators. Groups with the same members share one; a group of one rank needs no
-/// transport. Belongs to its rank's thread.
+/// One rank's communicators. Groups with the same members share a communicator, and a group of one
+/// rank needs no transport. Belongs to its rank's thread.
 class MeshGroups {
  public:
-  /// Every rank of the mesh makes its own, at the same time.
+  /// Makes the communicators. Every rank of the mesh must make its own at the same time.
   MeshGroups(Transport& transport, const Mesh& mesh, WorldRank rank);
 
-  /// `report` is told of every collective of every group, by the rank's thread.
+  /// Sets a function that the rank's thread calls after every collective of every group.
   void onCollective(
       const std::function<void(traces::GroupId group, const CollectiveReport&)>& report);
 

@@ -18,7 +18,7 @@ at::Tensor summed(Communicator& group, const at::Tensor& x) {
   return sum;
 }
 
-/// Communicators live longer than the graphs that point to them.
+/// Converts a communicator to a number that autograd can keep. Communicators outlive the graphs.
 std::int64_t handle(Communicator* group) {
   return reinterpret_cast<std::int64_t>(group);
 }
@@ -49,10 +49,10 @@ struct Reduced : Function<Reduced> {
   }
 };
 
-/// What a rank knows of labels over its own rows of the vocabulary.
+/// The labels that fall into this rank's rows of the vocabulary.
 struct LocalTargets {
-  at::Tensor mine;   ///< [N]: the target is among this rank's rows
-  at::Tensor index;  ///< [N]: its row here, 0 where it is not
+  at::Tensor mine;   ///< [N]: the target is one of this rank's rows
+  at::Tensor index;  ///< [N]: the target's row on this rank, 0 if it has none
   at::Tensor is_target;
   LocalTargets(const at::Tensor& labels, std::int64_t first, std::int64_t count)
       : mine(at::logical_and(labels >= first, labels < first + count)),
@@ -66,7 +66,8 @@ struct CrossEntropySum : Function<CrossEntropySum> {
     Communicator& tp = groupOf(group);
     const std::int64_t count = logits.size(1);
     const LocalTargets targets(labels, tp.rank().value() * count, count);
-    // Each rank's log-sum-exp in a row of its own, then all of them: no maximum needs reducing.
+    // Each rank writes its log-sum-exp into its own row. A log-sum-exp over the rows then needs no
+    // maximum over ranks.
     at::Tensor parts = at::zeros({tp.size(), logits.size(0)}, logits.options());
     parts[tp.rank().value()].copy_(at::logsumexp(logits, -1));
     tp.allReduceSum(parts, traces::Payload::kActivations);

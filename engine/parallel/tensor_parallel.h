@@ -5,29 +5,29 @@
 
 namespace ringscope::engine {
 
-/// The operations of tensor parallelism as Megatron-LM does it (Shoeybi et al. 2019,
-/// arXiv:1909.08053). Without a group everything is what one device does. Belongs to its rank's
-/// thread.
+/// The operations of tensor parallelism as in Megatron-LM (Shoeybi et al. 2019, arXiv:1909.08053).
+/// Without a group, each operation does what one device does. Belongs to its rank's thread.
 class TensorParallel {
  public:
   TensorParallel() = default;
-  /// `group` outlives this.
+  /// Makes the operations of a group. `group` must outlive the object.
   explicit TensorParallel(Communicator& group);
 
   GroupRank rank() const { return group_ ? group_->rank() : GroupRank::of(0); }
   int size() const { return group_ ? group_->size() : 1; }
 
-  /// Into a column-parallel part: x itself; its gradient is summed over the group.
+  /// Enters a column-parallel part: returns x; its gradient is summed over the group.
   at::Tensor copied(const at::Tensor& x) const;
-  /// Out of a row-parallel part: the sum of x over the group; the gradient goes through.
+  /// Leaves a row-parallel part: returns the sum of x over the group; the gradient passes
+  /// unchanged.
   at::Tensor reduced(const at::Tensor& x) const;
-  /// weight: [vocab / size, hidden], the rows of this rank; ids: [B, S]. Returns [B, S, hidden].
+  /// Embeds ids, [B, S]. weight: [vocab / size, hidden], this rank's rows. Returns [B, S, hidden].
   at::Tensor embedding(const at::Tensor& weight, const at::Tensor& ids) const;
-  /// Sum over targets of the cross entropy. logits: [N, vocab / size] in fp32 or fp64; labels: [N],
-  /// -100 ignored.
+  /// Returns the sum of the cross entropy over targets. logits: [N, vocab / size] in fp32 or fp64;
+  /// labels: [N], -100 is ignored.
   at::Tensor crossEntropySum(const at::Tensor& logits, const at::Tensor& labels) const;
 
-  /// Adds up x over the group, in place.
+  /// Sums x over the group, in place.
   void sum(at::Tensor& x, traces::Payload payload) const;
 
  private:
