@@ -10,7 +10,7 @@
 #include "traces/plan/schedule.h"
 #include "traces/plan/shard_layout.h"
 
-/// The names of the plan (traces/plan) that the engine's code uses.
+/// The names of the plan (traces/plan) that engine code uses.
 namespace ringscope::engine {
 
 using traces::Balance;
