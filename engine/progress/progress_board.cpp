@@ -39,7 +39,7 @@ std::string ProgressSlot::describe() const {
 
 ProgressBoard::ProgressBoard(int ranks)
     : memory_(sizeOf(ranks)), slots_(static_cast<ProgressSlot*>(memory_.data())) {
-  // Zeroed pages: every atomic is 0.
+  // The memory is zeroed, so every atomic is 0.
   for (int rank = 0; rank < ranks; ++rank) slots_[rank].operation = -1;
 }
 

@@ -12,18 +12,18 @@
 
 namespace ringscope::engine {
 
-/// Whom a rank waits for.
+/// The peer that a rank waits for.
 struct Waiting {
   bool waits = false;
   traces::WorldRank peer;  ///< none: all ranks of its group
 };
 
-/// Where a rank process is, in memory that it shares with whoever supervises it. Written by the
-/// rank, read at any moment; fields may be a moment apart.
+/// The progress of a rank process, in memory shared with its supervisor. The rank writes it, and
+/// the supervisor reads it at any time; fields may be slightly out of step with each other.
 struct ProgressSlot {
   std::atomic<std::int64_t> beat_ns;  ///< steadyNow() of the last heartbeat; 0: none yet
-  std::atomic<std::int64_t> cpu_ns;   ///< CPU time of the rank's thread by then
-  std::atomic<std::uint64_t> epoch;   ///< stages begun
+  std::atomic<std::int64_t> cpu_ns;   ///< CPU time of the rank's thread at the last heartbeat
+  std::atomic<std::uint64_t> epoch;   ///< number of stages begun
   std::atomic<std::int32_t> train_step, direction;
   std::atomic<traces::Layer> layer;
   std::atomic<traces::RingStep> ring_step;
@@ -33,20 +33,20 @@ struct ProgressSlot {
   std::atomic<std::int64_t> failed_ns;  ///< steadyNow() of its failure; 0: none
 
   traces::Place place() const;
-  /// "attend at step 1, layer 0, forward, ring step 2".
+  /// Returns a description such as "attend at step 1, layer 0, forward, ring step 2".
   std::string describe() const;
 };
-// Other processes map the memory too, and have no lock with this one.
+// The atomics must be lock-free, because other processes map the memory and cannot share a lock.
 static_assert(std::atomic<Waiting>::is_always_lock_free);
 
-/// One slot a rank, in anonymous shared memory that child processes inherit.
+/// One slot per rank, in anonymous shared memory that child processes inherit.
 class ProgressBoard {
  public:
-  /// Throws runFailed when there is no memory for it.
+  /// Allocates the board. Throws runFailed if there is no memory.
   explicit ProgressBoard(int ranks);
 
   ProgressSlot& slot(traces::WorldRank rank) const { return slots_[rank.index()]; }
-  /// What a child finds it by; for its environment.
+  /// Returns the descriptor for a child's environment.
   int descriptor() const { return memory_.descriptor(); }
   static constexpr const char* kVariable = "RINGSCOPE_PROGRESS_FD";
 
@@ -55,14 +55,15 @@ class ProgressBoard {
   ProgressSlot* slots_;
 };
 
-/// While it lives, the calling thread reports what it does into a slot, and a thread of its own
-/// beats every 50 ms.
+/// A guard that reports the calling thread's progress into a slot. A second thread writes a
+/// heartbeat every 50 ms.
 class ProgressReport {
  public:
-  /// Into the slot of `rank` that a supervisor has left in the environment, if there is one.
+  /// Reports into the slot of `rank` on the board that a supervisor left in the environment, if
+  /// any.
   explicit ProgressReport(traces::WorldRank rank);
   explicit ProgressReport(ProgressSlot& slot);
-  /// Whether anybody reads it.
+  /// Reports whether a supervisor reads the slot.
   bool isRead() const { return slot_ != nullptr; }
   ~ProgressReport();
   ProgressReport(const ProgressReport&) = delete;
@@ -77,12 +78,15 @@ class ProgressReport {
   std::thread heart_;
 };
 
-/// What the calling thread does; next to free where nobody supervises.
+/// Report the calling thread's place and operation. The calls cost almost nothing without a
+/// supervisor.
 void reportPlace(const traces::Place& place);
 void reportOperation(traces::EventKind kind);
-/// The calling thread has failed; call before its connections close, since its peers fail then.
+/// Reports that the calling thread has failed. Call it before its connections close, because its
+/// peers fail then.
 void reportFailure();
-/// While it lives, the calling thread waits for a rank (none: for all of its group), or is held.
+/// A guard that reports that the calling thread waits for a rank (none: for all ranks of its
+/// group).
 class WaitReport {
  public:
   explicit WaitReport(traces::WorldRank peer);

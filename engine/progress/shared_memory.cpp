@@ -12,7 +12,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// Null when there is none.
+/// Maps the memory; returns null if that fails.
 void* mapped(int fd, std::size_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   return memory == MAP_FAILED ? nullptr : memory;

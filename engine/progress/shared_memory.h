@@ -6,13 +6,13 @@
 
 namespace ringscope::engine {
 
-/// Anonymous zeroed memory that child processes share: the creator keeps the descriptor open across
-/// exec and names it in the child's environment.
+/// Anonymous zeroed memory that child processes share. The creator keeps the descriptor open across
+/// exec and passes its number in the child's environment.
 class SharedMemory {
  public:
-  /// Throws runFailed when there is none.
+  /// Allocates the memory. Throws runFailed if there is none.
   explicit SharedMemory(std::size_t bytes);
-  /// What the parent left under this environment variable, or nothing.
+  /// Returns the memory whose descriptor the parent left in this environment variable, or nullopt.
   static std::optional<SharedMemory> inherited(const char* variable, std::size_t bytes);
   ~SharedMemory();
   SharedMemory(SharedMemory&& other) noexcept;
@@ -24,7 +24,7 @@ class SharedMemory {
  private:
   SharedMemory(int fd, void* data, std::size_t bytes) : fd_(fd), data_(data), bytes_(bytes) {}
 
-  int fd_ = -1;  // -1: inherited, and not ours to close
+  int fd_ = -1;  // -1: inherited, and not closed by this object
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };

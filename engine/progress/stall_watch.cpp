@@ -20,7 +20,8 @@ std::vector<WorldRank> StallWatch::ranks() const {
   return all;
 }
 
-/// Whether the rank has got on since it was last asked. One that has not begun to report starts up.
+/// Returns whether the rank has made progress since the last call. A rank without a heartbeat is
+/// still starting and counts as moving.
 bool StallWatch::moves(WorldRank rank, std::int64_t now) {
   const ProgressSlot& slot = board_.slot(rank);
   Seen& seen = seen_[rank.index()];

@@ -11,19 +11,20 @@
 
 namespace ringscope::engine {
 
-/// Finds ranks, threads or processes, that no longer get on, by what they report. A rank is stuck
-/// when it has neither begun a stage nor computed for the deadline, is not paused and does not wait
-/// for another; all are when they wait for each other that long. To compute is to use a hundredth
-/// of a core: less is what a rank uses that only looks now and then.
+/// A detector of stuck ranks, threads or processes, by their progress reports. A rank is stuck if
+/// for the deadline it has not begun a stage, computed, been paused or waited for another rank. All
+/// ranks are stuck if they wait for each other that long. A rank computes if it uses at least a
+/// hundredth of a core; a rank that only polls uses less.
 class StallWatch {
  public:
-  /// What a rank is to be called, or nothing when it has ended.
+  /// A function that returns a rank's name for messages, or an empty string for a rank that has
+  /// ended.
   using NameOf = std::function<std::string(traces::WorldRank rank)>;
   StallWatch(const ProgressBoard& board, int ranks, std::chrono::milliseconds deadline,
              NameOf name_of);
 
-  /// A sentence that names the stuck rank, its stage and who waits for whom; empty: none is. To be
-  /// asked several times a second; `now_ns` is steadyNow().
+  /// Returns a sentence that names the stuck rank, its stage and who waits for whom; empty: no rank
+  /// is stuck. Call it several times per second. `now_ns` is steadyNow().
   std::string stuck(std::int64_t now_ns = traces::steadyNow());
 
  private:
