@@ -11,7 +11,8 @@ namespace ringscope::engine {
 
 namespace {
 
-/// What begins in the middle of a run goes on to its end, unless a step is asked for.
+/// Returns the mistake with its places drawn. A mistake injected during a run lasts to its end,
+/// unless a step is given.
 std::string placedFromNowOn(const std::string& asked, const traces::RunSpec& run) {
   auto placed_there = traces::AskedMistake::parse(placed(asked, run));
   placed_there.step = traces::AskedMistake::parse(asked).step;
@@ -72,7 +73,8 @@ void RunSwitches::goOnWith(const traces::RunSpec& run, const std::optional<Plann
   }
 }
 
-/// What begins in the middle of a run begins with the first step that no rank has begun.
+/// Throws usageError if no step is left for a mistake that is injected during a run. It would begin
+/// with the first step that no rank has begun.
 void RunSwitches::checkStepsLeft(const std::string& mistake) const {
   const std::int32_t first = begun_ + 1;
   const auto step = traces::AskedMistake::parse(mistake).step;
@@ -88,7 +90,7 @@ void RunSwitches::checkStepsLeft(const std::string& mistake) const {
 
 void RunSwitches::checkCanBegin(const std::string& mistake) const {
   const InjectableMistake& entry = injectableMistake(traces::AskedMistake::parse(mistake).id);
-  if (!run_) {  // the run checks the rest when it begins
+  if (!run_) {  // the run checks the rest when it starts
     Seams seams = withMistakes();
     engine::inject(mistake, seams);
     const auto reason = expected_ ? seams.checks.reasonAgainst(*expected_) : std::nullopt;

@@ -12,40 +12,41 @@
 
 namespace ringscope::engine {
 
-/// What can be changed of a run while it runs. Thread-safe.
+/// The settings of a run that can change while it runs. Thread-safe.
 class RunSwitches {
  public:
-  /// `correct`: what mistakes are made in.
+  /// Makes the switches. `correct` are the seams of a run without mistakes.
   explicit RunSwitches(Seams correct = {}) : correct_(std::move(correct)) {}
 
-  /// What is known of the run before its data and model are read: what is asked for from here on
-  /// and would change nothing by these settings is refused.
+  /// Sets the settings that are known before data and model are read. Later requests that would
+  /// change nothing with these settings are rejected.
   void expect(const traces::RunSpec& settings);
 
-  /// What the run begins with. The connection may have asked for changes before: they stay.
+  /// Sets the mistakes and the capture policy at the start of the run. Changes that the connection
+  /// has requested before stay.
   void begin(const std::vector<std::string>& mistakes, const CapturePolicy& capture);
 
-  /// The run that was found possible, before its first step: places that its mistakes leave open
-  /// are drawn, and a mistake that cannot be made in it is refused from here on. Throws usageError
-  /// where the data, if `planned` has it, tells that a mistake changes nothing. `first_step`: with
-  /// which a run begins that goes on from a checkpoint.
+  /// Sets the run that will be carried out, before its first step. Draws the places that its
+  /// mistakes leave open. Later, mistakes that are impossible in this run are rejected. Throws
+  /// usageError if `planned` shows that a mistake changes nothing in the data. `first_step` is the
+  /// first step of a run that resumes from a checkpoint.
   void goOnWith(const traces::RunSpec& run, const std::optional<PlannedRun>& planned = {},
                 std::int32_t first_step = 0);
 
-  /// Adds a mistake, or takes it away, from the first training step that no rank has begun: every
-  /// rank changes over at the same place. Returns that step. Throws usageError when there is no
-  /// such mistake, when it is (not) injected already, when it would change nothing of this run,
-  /// and when it can only be made before the first step.
+  /// Adds (inject) or removes (lift) a mistake, from the first training step that no rank has
+  /// begun, so that every rank changes at the same place. Returns that step. Throws usageError for
+  /// an unknown mistake, and for one that is (not) injected already. It also throws for a mistake
+  /// that has no effect in this run or is only possible before the first step.
   std::int32_t inject(const std::string& mistake);
   std::int32_t lift(const std::string& mistake);
-  /// What a rank works with in a step; called when it begins it.
+  /// Returns the seams of a training step. Each rank calls this when it begins the step.
   Seams seamsOf(std::int32_t train_step);
-  /// Whether ranks change over when they begin this step; then what they made by seams is stale.
+  /// Reports whether the seams change in this step. A rank must then rebuild what it made by seams.
   bool changesAt(std::int32_t train_step) const;
-  /// The mistakes of the run so far whose effect is not known beforehand, and whether this process
-  /// has seen it.
+  /// Returns the mistakes whose effect is not known beforehand. The bool says whether this process
+  /// has seen the effect.
   std::vector<std::pair<std::string, bool>> watchedMistakes() const;
-  /// What the run begins with, for what is done before any rank begins a step.
+  /// Returns the seams at the start of the run, for work that is done before any step.
   Seams seamsOfBeginning() const;
 
   LiveCapture& capture() { return capture_; }
@@ -56,13 +57,13 @@ class RunSwitches {
     Seams seams;
   };
   struct Mistake {
-    std::string asked;  ///< by which it is lifted again
-    std::string made;   ///< with the places that were drawn for it, once the run is known
+    std::string asked;  ///< as requested; lifting uses the same text
+    std::string made;   ///< with the places drawn for it, once the run is known
   };
   bool isInjected(const std::string& mistake) const RINGSCOPE_REQUIRES(mutex_);
   std::int32_t change() RINGSCOPE_REQUIRES(mutex_);
   Seams withMistakes() const RINGSCOPE_REQUIRES(mutex_);
-  /// All but the mistake of this number.
+  /// Returns the seams with all mistakes except the one with this index.
   Seams withoutMistake(std::size_t number) const RINGSCOPE_REQUIRES(mutex_);
   void checkCanBegin(const std::string& mistake) const RINGSCOPE_REQUIRES(mutex_);
   void checkStepsLeft(const std::string& mistake) const RINGSCOPE_REQUIRES(mutex_);
