@@ -11,14 +11,14 @@
 
 namespace ringscope::engine {
 
-/// The trace's name for a tensor's element type. Throws usageError for types that are not recorded.
+/// Returns the trace's name for a tensor's element type. Throws usageError for unsupported types.
 traces::DType dtypeOf(const at::Tensor& tensor);
 
-/// Contiguous copy of the elements.
+/// Returns a contiguous copy of the elements.
 traces::Bytes bytesOf(const at::Tensor& tensor);
 
-/// A copy of a tensor of a safetensors file. Throws inputError for element types that are not used
-/// here.
+/// Returns a copy of a tensor of a safetensors file. Throws inputError for unsupported element
+/// types.
 at::Tensor toTensor(const traces::SafeTensorView& view, const std::string& name);
 
 /// Writes named tensors. Throws inputError.
