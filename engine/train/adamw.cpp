@@ -27,7 +27,7 @@ void AdamW::step(const Gradients& gradients) {
     first.push_back(m.first);
     second.push_back(m.second);
   }
-  // The kernel wants the number of this step as a tensor for each parameter.
+  // The kernel needs the step number as one tensor per parameter.
   const at::Tensor step =
       at::full({}, static_cast<double>(steps_), masters.front().options().dtype(at::kFloat));
   at::_fused_adamw_(masters, grads, first, second, {},

@@ -14,13 +14,14 @@ class AdamW {
   struct Options {
     double lr = 1e-3, weight_decay = 0.01, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   };
-  /// With bf16 or fp16 weights it keeps fp32 masters of them and rounds after each update.
+  /// Makes the optimizer. For bf16 or fp16 weights it keeps fp32 masters and rounds after each
+  /// update.
   AdamW(const LlamaWeights& weights, Options options);
 
   void step(const Gradients& gradients);
 
-  /// Everything that a resumed run needs, by name: "first.NAME", "second.NAME", "master.NAME". The
-  /// tensors are those that step() changes.
+  /// Returns the tensors that a resumed run needs, by name: "first.NAME", "second.NAME",
+  /// "master.NAME". step() changes these tensors in place.
   std::map<std::string, at::Tensor> state() const;
   std::int64_t steps() const { return steps_; }
   const Options& options() const { return options_; }
@@ -29,7 +30,7 @@ class AdamW {
  private:
   struct Moments {
     at::Tensor first, second;
-    at::Tensor master;  ///< the weight itself where its type is wide enough
+    at::Tensor master;  ///< the weight itself if its type is wide enough
   };
   const LlamaWeights& weights_;
   Options options_;

@@ -138,7 +138,7 @@ void CheckpointStore::begin(const CheckpointInfo& info) const {
   operation();
   fs::create_directories(folder_, error);
   operation();
-  fs::remove_all(temporaryPath(info), error);  // of a run that was ended while it saved
+  fs::remove_all(temporaryPath(info), error);  // left by a run that ended while saving
   operation();
   if (!fs::create_directory(temporaryPath(info), error)) fail("making", temporaryPath(info));
 }
@@ -166,8 +166,8 @@ void CheckpointStore::finish(const CheckpointInfo& info) const {
   sync(path + "/" + kManifest);
   sync(path);
   operation();
-  // The same step may have been saved before, by a run from an earlier one: then the two change
-  // places at once.
+  // The same step may have been saved before by a run that resumed from an earlier checkpoint. The
+  // two folders are then exchanged in one operation.
   const bool again = fs::exists(finalPath(info));
   if (::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, finalPath(info).c_str(),
                   again ? RENAME_EXCHANGE : 0) != 0)

@@ -19,7 +19,7 @@ std::int64_t bytesToSum(const LlamaWeights& weights) {
   return static_cast<std::int64_t>(bytes);
 }
 
-/// The gradients in a flat tensor, copied.
+/// Returns copies of the gradients in a flat tensor.
 Gradients copiesOf(const at::Tensor& joined, const LlamaWeights& weights) {
   const MemoryScope memory(MemoryCategory::kVerify);
   Gradients copies;
@@ -63,7 +63,7 @@ Gradients syncGradients(const LlamaWeights& weights, const LlamaSlices& slices,
   for (const std::string& name : weights.names()) {
     const at::Tensor& parameter = weights[name];
     at::Tensor part = joined.slice(0, offset, offset + parameter.numel()).view(parameter.sizes());
-    // Where the types allow it, backward adds into the same memory next time.
+    // If the types match, backward adds to the same memory in the next step.
     if (part.scalar_type() == parameter.scalar_type()) parameter.mutable_grad() = part;
     gradients[name] = std::move(part);
     offset += parameter.numel();

@@ -8,10 +8,10 @@
 
 namespace ringscope::engine {
 
-/// Sums all gradients over the dp × cp ranks as one flat message, by the context's seam. The loss
-/// is divided by the targets of all of them before backward, so the sum is the average by targets.
-/// `max_norm`: to which the sums will be clipped. `own`, unless null, takes this rank's own
-/// gradients before they are summed.
+/// Sums all gradients over the dp × cp ranks as one flat message, through the context's seam. The
+/// loss was divided by the number of targets of all ranks, so the sum is the average over targets.
+/// The sums will be clipped to `max_norm`. Unless null, `own` receives this rank's gradients before
+/// the sum.
 Gradients syncGradients(const LlamaWeights& weights, const LlamaSlices& slices,
                         RankContext& context, const traces::Place& place, double max_norm,
                         Gradients* own = nullptr);

@@ -22,7 +22,7 @@ using traces::TensorKind;
 
 namespace {
 
-/// What is done with the gradients of all layers.
+/// Returns the place of work on the gradients of all layers.
 Place afterLayers(std::int32_t train_step) {
   return {train_step, Layer::none(), Direction::kBackward, {}};
 }
@@ -115,7 +115,7 @@ Batch RankTrainer::localPartOf(const Batch& batch, const SeamPlace& at) {
       context_.rank(), context_.observer, train_step_);
   cutRotaryTable(cuts, at);
   const bool numbered = std::ranges::find(cuts, "position_ids", &BufferCut::buffer) != cuts.end();
-  // Without ids of their own, tokens have the positions of their rows in the table.
+  // Without position ids of their own, tokens have the positions of their rows in the table.
   if (rotary_rows_.defined() && !numbered)
     local.position_ids = rotary_rows_.expand_as(local.position_ids).contiguous();
   seams.sharded(at, local);
@@ -217,14 +217,14 @@ void RankTrainer::recordOwnLoss(const Place& place, const LocalLoss& own) {
                   at::full({1}, own.targets, at::kLong));
 }
 
-/// Position ids are global indices, as against counting from 0 in each packed document.
+/// Reports whether position ids are global indices, instead of restarting in each packed document.
 bool RankTrainer::countsWholeSequence(const Batch& own) {
   const at::Tensor& ids = own.position_ids;
   return at::equal(ids, at::arange(ids.size(1), ids.options()).expand(ids.sizes()));
 }
 
-/// One rank speaks for all that share its sequences, and only when something is new.
-/// From the batch as it is declared, whatever a seam makes of it.
+/// Records the intent, from the batch as it is declared, before seams change it. One rank records
+/// it for all ranks that share its sequences, and only if it has changed.
 void RankTrainer::recordIntent(std::int32_t train_step) {
   if (context_.rank() != GroupRank::of(0) || tp_.rank() != GroupRank::of(0)) return;
   if (!context_.observer.recording()) return;

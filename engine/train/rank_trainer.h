@@ -14,22 +14,23 @@
 
 namespace ringscope::engine {
 
-/// What all ranks of a run have in common; constant while it runs.
+/// The state that all ranks of a run share; constant while the run goes on.
 struct TrainSetup {
   const TrainConfig& config;
-  traces::RunSpec run;  ///< as it is carried out
+  traces::RunSpec run;  ///< with all defaults filled in
   LlamaConfig model;
   ShardLayout layout;  ///< with kPerDocument, of a sequence that is one document
   at::ScalarType type;
   const BatchSource& batches;
-  std::map<std::string, std::string> lasting;  ///< what a checkpoint keeps of lastingSettings()
+  std::map<std::string, std::string> lasting;  ///< the part of lastingSettings() that a checkpoint
+                                               ///< keeps
 };
 
-/// One rank's part of a training run: forward, backward, gradient sync, clip, update. Belongs to
+/// One rank's part of a training run: forward, backward, gradient sync, clip and update. Belongs to
 /// its rank's thread.
 class RankTrainer {
  public:
-  /// Copies the weights into a replica of its own. References outlive this.
+  /// Copies the weights into its own replica. All references must outlive the trainer.
   RankTrainer(RankContext& context, const TrainSetup& setup, const LlamaWeights& initial);
 
   struct Result {
@@ -37,36 +38,37 @@ class RankTrainer {
     std::int64_t targets = 0;
     at::Tensor logits;  ///< [B / dp, S_local, vocab / tp]
   };
-  /// Forward, backward and gradient sync; gradients() are then those of the whole batch.
+  /// Runs forward, backward and gradient sync. gradients() then returns those of the whole batch.
   Result computeGradients(std::int32_t train_step);
   const Gradients& gradients() const { return gradients_; }
-  /// What the verifier compares, for the step just computed: the tensors themselves, which
-  /// update() changes.
+  /// Returns the data that the verifier compares for the last step. The tensors are not copied;
+  /// update() changes them.
   RankStep report(const Result& result) const;
   struct Clipped {
-    double norm = 0;         ///< of the gradients of all ranks, before
-    double coefficient = 1;  ///< what this rank's were multiplied by
+    double norm = 0;         ///< of the gradients of all ranks, before clipping
+    double coefficient = 1;  ///< factor by which this rank's gradients were multiplied
   };
-  /// Clip and update.
+  /// Clips the gradients and updates the weights.
   Clipped update(std::int32_t train_step);
 
   const LlamaWeights& weights() const { return weights_; }
 
-  /// Weights and optimizer of this rank, by names that say which; the tensors themselves.
+  /// Returns this rank's weights and optimizer state by distinct names. The tensors are not copied.
   NamedTensors state() const;
-  /// The parameter that a name of state(), or a parameter's own, belongs to.
+  /// Returns the parameter that a name of state(), or a parameter's own name, belongs to.
   static std::string parameterOf(const std::string& key);
   std::int64_t updates() const { return optimizer_.steps(); }
   const AdamW::Options& optimizerOptions() const { return optimizer_.options(); }
-  /// Of those, what this rank writes into a checkpoint of its place in tp.
+  /// Returns the part of state() that this rank writes into a checkpoint for its tp place.
   NamedTensors stateToSave() const;
-  /// Goes on from a checkpoint, of this layout or another.
+  /// Restores a checkpoint, of this layout or another.
   void restore(const Checkpoint& checkpoint);
 
  private:
-  /// This rank's part of the sequences of its cp group.
+  /// Returns this rank's part of the sequences of its cp group.
   Batch localPartOf(const Batch& batch, const SeamPlace& at);
-  /// Where freqs_cis is among the buffers: the rows of the table that this rank's tokens have.
+  /// Computes the rows of the rotary table for this rank's tokens, if freqs_cis is one of the
+  /// buffers.
   void cutRotaryTable(const std::vector<BufferCut>& cuts, const SeamPlace& at);
   LlamaHooks modelHooks();
   void recordAttention(std::int32_t train_step);
@@ -80,13 +82,13 @@ class RankTrainer {
   LlamaSlices slices_;
   LlamaWeights weights_;
   Gradients gradients_, own_gradients_;
-  ShardLayout layout_;  // of this rank's sequences, in this step
+  ShardLayout layout_;  // of this rank's sequences in this step
   StepAttention attention_;
   LlamaModel model_;
   AdamW optimizer_;
   std::int32_t train_step_ = 0;
-  at::Tensor rotary_rows_;                      // [S_local]; undefined: by position ids
-  std::optional<traces::IntentRecord> intent_;  // what was recorded last
+  at::Tensor rotary_rows_;                      // [S_local]; undefined: use position ids
+  std::optional<traces::IntentRecord> intent_;  // the intent that was recorded last
 };
 
 }  // namespace ringscope::engine

@@ -10,7 +10,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// A model's own window holds where the run asks for none and the window is shorter than its
+/// Adds the model's own window, if the run asks for no window and the window is shorter than its
 /// sequences.
 void addWindowOf(const LlamaConfig& model, traces::RunSpec& run) {
   const bool leaves_room = run.mask == traces::MaskKind::kCausal ||

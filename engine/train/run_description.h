@@ -9,14 +9,14 @@
 
 namespace ringscope::engine {
 
-/// The run as it is carried out, to be checked and then recorded. Nothing here may tell what was
-/// injected.
+/// Returns the run as it is carried out, for checking and recording. It must not show which
+/// mistakes were injected.
 traces::RunSpec describeRun(const TrainConfig& config, const LlamaConfig& model,
                             const BatchSource& batches);
 
-/// What a run that goes on from a checkpoint must have in common with the run that saved it, by the
-/// option that decides it; "the data" is a hash, "the model" its configuration. The mesh, the
-/// strategy and the balance may change.
+/// Returns the settings that a resumed run must share with the run that saved the checkpoint, by
+/// the option that decides each. "the data" is a hash, and "the model" is its configuration. The
+/// mesh, the strategy and the balance may change.
 std::map<std::string, std::string> lastingSettings(const traces::RunSpec& run,
                                                    const LlamaConfig& model,
                                                    const BatchSource& batches);

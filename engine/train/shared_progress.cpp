@@ -93,7 +93,7 @@ SharedProgress::Peaks SharedProgress::peaksOfAll(RankContext& context) {
   return {{values, values + ranks}, {values + ranks, values + 2 * ranks}};
 }
 
-/// The slices of parameters of all tp ranks, put together on the first rank; nothing on the others.
+/// Joins the parameter slices of all tp ranks on the first rank; other ranks get nothing.
 NamedTensors SharedProgress::fullOnFirst(RankContext& context, const NamedTensors& slices) {
   const MeshPlace here = context.groups.place();
   if (here.dp != GroupRank::of(0) || here.cp != GroupRank::of(0)) return {};
@@ -139,7 +139,7 @@ at::Tensor SharedProgress::fullLogits(const Mesh& mesh,
   return at::cat(batches, 0);
 }
 
-/// One rank of each place in tp writes its file; the first begins and ends the folder.
+/// Saves a checkpoint. One rank per tp place writes its file; the first rank begins and finishes.
 void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
                           std::int64_t next_step) {
   const CheckpointInfo info{
@@ -157,7 +157,7 @@ void SharedProgress::save(RankContext& context, const RankTrainer& trainer,
   context.groups.world().barrier();
 }
 
-/// Every rank hands in what it has.
+/// Collects the results of a step from every rank.
 void SharedProgress::collect(RankContext& context, RankTrainer& trainer,
                              const RankTrainer::Result& result, std::int32_t step) {
   const traces::Place place{step, Layer::none(), traces::Direction::kBackward, {}};
@@ -180,7 +180,7 @@ void SharedProgress::collect(RankContext& context, RankTrainer& trainer,
   collected_.update.gradients = collected_.ranks.front().gradients.front();
 }
 
-/// And what the update made of it; the first rank compares beside the next step.
+/// Adds the result of the update. The first rank then compares while the next step runs.
 void SharedProgress::compare(RankContext& context, const RankTrainer& trainer, double norm) {
   const MemoryScope memory(MemoryCategory::kVerify);
   auto state = fullOnFirst(context, trainer.state());

@@ -11,18 +11,18 @@
 
 namespace ringscope::engine {
 
-/// What the ranks of one run put together, step by step: logs, results, checkpoints and what the
-/// verification compares. The first rank of the mesh writes the outcome.
+/// The step-by-step results that the ranks of a run put together: logs, results, checkpoints and
+/// the verifier's inputs. The first rank of the mesh writes the outcome.
 class SharedProgress {
  public:
-  /// `recorder` may be null. References outlive this.
+  /// Makes the object. `recorder` may be null. All references must outlive it.
   SharedProgress(const TrainSetup& setup, traces::Recorder* recorder, const TrainHooks& hooks,
                  std::shared_ptr<MemoryTracker> memory, Gate& gate);
 
-  /// All training steps of one rank; every rank's thread calls it.
+  /// Runs all training steps of one rank; called by every rank's thread.
   void runRank(RankContext& context, const LlamaWeights& initial,
                const std::optional<Checkpoint>& resumed);
-  /// Once all ranks are done: waits for the last comparison.
+  /// Waits for the last comparison; called after all ranks are done.
   void finish() { outcome.diffs = verification_.finish(); }
 
   TrainOutcome outcome;
@@ -30,11 +30,11 @@ class SharedProgress {
  private:
   void runStep(RankContext& context, RankTrainer& trainer, std::int32_t step);
   void reportUnseenMistakes(RankContext& context);
-  /// By rank of the mesh; see StepLog.
+  /// Peak bytes by rank of the mesh; see StepLog.
   struct Peaks {
     std::vector<std::int64_t> of_step, with_verification;
   };
-  /// On every rank.
+  /// Returns the peaks of all ranks, on every rank.
   Peaks peaksOfAll(RankContext& context);
   NamedTensors fullOnFirst(RankContext& context, const NamedTensors& slices);
   void keepFirstStep(RankContext& context, const RankTrainer& trainer,
@@ -50,7 +50,7 @@ class SharedProgress {
   const TrainHooks& hooks_;
   std::shared_ptr<MemoryTracker> memory_;
   VerificationQueue verification_;
-  VerificationQueue::Step collected_;  ///< the first rank's, until its update is known too
+  VerificationQueue::Step collected_;  ///< the first rank's step, until its update is known too
   CheckpointStore store_;
 };
 

@@ -9,16 +9,16 @@
 
 namespace ringscope::engine {
 
-/// Attention of a run whose mask may change with every training step, because the documents that
-/// are packed into a sequence do. Belongs to its rank's thread.
+/// Attention of a run whose mask may change with every training step, because the documents in a
+/// sequence change. Belongs to its rank's thread.
 class StepAttention : public AttentionOp {
  public:
   using Make = std::function<std::unique_ptr<ContextParallelOp>(const Mask& mask)>;
-  /// `mask`: of sequences that are one document.
+  /// Makes the operator. `mask` is the mask of sequences that are one document.
   StepAttention(Mask mask, Make make) : mask_(std::move(mask)), make_(std::move(make)) {}
 
-  /// `own`: the sequences of this rank's cp group; one, where they hold documents. `anew`: what it
-  /// was made by has changed.
+  /// Begins a step. `own` are the sequences of this rank's cp group; there is only one if they have
+  /// documents. `anew` forces a new operator, because its inputs have changed.
   void begin(std::int32_t train_step, const Batch& own, bool anew);
 
   void setSinks(at::Tensor sinks) override { now_->setSinks(std::move(sinks)); }

@@ -12,7 +12,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// The rows of freqs_cis that the rank has; undefined where the table is not cut.
+/// Returns the rows of freqs_cis on the rank; undefined if the table is not cut.
 at::Tensor rotaryRows(const SeamPlace& at, const Seams& seams, const std::vector<BufferCut>& cuts,
                       std::int64_t length) {
   const auto cut = std::ranges::find(cuts, std::string(traces::kRotaryTable), &BufferCut::buffer);

@@ -8,7 +8,7 @@
 
 namespace ringscope::engine {
 
-/// A training run whose batches are known, for comparing what ranks do with a mistake and without.
+/// Returns a training run whose batches are known, for comparing ranks with and without a mistake.
 PlannedRun plannedTraining(const traces::RunSpec& run, std::shared_ptr<const BatchSource> batches);
 
 }  // namespace ringscope::engine

@@ -11,18 +11,18 @@
 
 namespace ringscope::engine {
 
-/// What a training run is asked to do, and what concerns only the process that does it.
+/// The settings of a training run, and settings that concern only this process.
 struct TrainConfig : traces::RunSpec {
   std::vector<std::string> mistakes;
-  std::string checkpoint_dir;  ///< saved there at the end; empty: nowhere
-  int checkpoint_every = 0;    ///< and after every so many steps
-  bool resume = false;         ///< go on from the newest checkpoint
+  std::string checkpoint_dir;  ///< folder for a checkpoint at the end; empty: none
+  int checkpoint_every = 0;    ///< also save after this many steps
+  bool resume = false;         ///< resume from the newest checkpoint
   std::chrono::milliseconds timeout{60'000};
 
   Mesh mesh() const { return {dp, tp, cp}; }
-  /// Attention ends at the borders of packed documents.
+  /// Reports whether attention ends at the borders of packed documents.
   bool keepsDocuments() const { return mask == traces::MaskKind::kDocuments; }
-  /// This process is one rank, as torchrun sets it.
+  /// Reports whether this process is one rank of several, as torchrun sets it up.
   bool fromEnvironment() const { return launch == traces::Launch::kEnv; }
 };
 
@@ -30,13 +30,13 @@ struct TrainConfig : traces::RunSpec {
 struct StepLog {
   std::int32_t step = 0;
   double loss = 0;
-  double grad_norm = 0;         ///< before the clip
-  double clip_coefficient = 1;  ///< what the clip multiplied the first rank's gradients by
+  double grad_norm = 0;         ///< before clipping
+  double clip_coefficient = 1;  ///< factor by which the first rank's gradients were multiplied
   std::int64_t targets = 0;
-  double seconds = 0;  ///< wall time of the step, verification left out
-  /// Per rank, the most that it held at once since the run began: what the training step needs.
+  double seconds = 0;  ///< wall time of the step without verification
+  /// Per rank, the most memory held at once since the run began that the training step needs.
   std::vector<std::int64_t> peak_bytes;
-  /// The same with verification and captured copies counted in.
+  /// The same including verification and captured copies.
   std::vector<std::int64_t> peak_bytes_with_verification;
 
   nlohmann::json toJson() const;

@@ -48,8 +48,8 @@ std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
   return textBatches(config.text, *openTokenizer(config), options);
 }
 
-/// As the ranks get them: each dp rank attends with one mask, so that several sequences with
-/// documents are one to it.
+/// Returns the batches that the ranks get. Each dp rank attends with one mask, so several sequences
+/// with documents are joined into one.
 std::unique_ptr<BatchSource> batchesOfRanks(std::unique_ptr<BatchSource> source,
                                             const TrainConfig& config) {
   const bool several = source->batchSize() > config.dp && source->batchSize() % config.dp == 0;
@@ -57,10 +57,10 @@ std::unique_ptr<BatchSource> batchesOfRanks(std::unique_ptr<BatchSource> source,
   return joinedSequences(std::move(source), config.dp);
 }
 
-/// The small model that runs have without --model, with a vocabulary that holds the tokens.
+/// Returns the small model of runs without --model, whose vocabulary holds all tokens of the data.
 LlamaConfig sampleModel(const BatchSource& batches) {
   LlamaConfig model;
-  constexpr std::int64_t kMultiple = 64;  // so that tensor parallelism divides it
+  constexpr std::int64_t kMultiple = 64;  // so that tensor parallelism can divide it
   const std::int64_t needed = (batches.largestToken() / kMultiple + 1) * kMultiple;
   model.vocab_size = std::max(model.vocab_size, needed);
   return model;
@@ -76,7 +76,7 @@ LlamaConfig modelOf(const TrainConfig& config, const BatchSource& batches) {
   return model;
 }
 
-/// Sinks that a folder does not have are drawn.
+/// Returns the initial weights. Sinks that the folder lacks are drawn.
 LlamaWeights weightsOf(const TrainConfig& config, const LlamaConfig& model, at::ScalarType type) {
   if (config.model_dir.empty()) return LlamaWeights::random(model, config.seed, type);
   const LlamaConfig stored = LlamaConfig::load(config.model_dir);
@@ -85,7 +85,7 @@ LlamaWeights weightsOf(const TrainConfig& config, const LlamaConfig& model, at::
   return weights;
 }
 
-/// Of the recorded ranks that ran in this process.
+/// Records the peak memory of the ranks that ran in this process.
 void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, const Mesh& mesh) {
   for (const WorldRank rank : mesh.ranks()) {
     const auto peak = memory.peak(rank);
@@ -96,7 +96,7 @@ void recordPeaks(traces::Recorder& recorder, const MemoryTracker& memory, const 
   }
 }
 
-/// The run, when it can be carried out; said before anything starts.
+/// Returns the run if it can be carried out. Throws usageError before anything starts.
 traces::RunSpec checkedRun(const TrainConfig& config, const LlamaConfig& model,
                            const BatchSource& batches, const CheckSeams& checks) {
   traces::RunSpec run = describeRun(config, model, batches);
@@ -106,9 +106,9 @@ traces::RunSpec checkedRun(const TrainConfig& config, const LlamaConfig& model,
   return run;
 }
 
-/// The checkpoint was made by a run that this one can go on with.
+/// Throws if this run cannot resume from the checkpoint, because their settings differ.
 void checkSettings(const CheckpointInfo& info, const std::map<std::string, std::string>& now) {
-  // The model and the data come last, and decide other settings: they are named first.
+  // The model and the data come last and decide other settings, so they are checked first.
   for (auto at = now.rbegin(); at != now.rend(); ++at) {
     const auto& [setting, value] = *at;
     const auto then = info.settings.find(setting);
@@ -139,19 +139,19 @@ std::optional<Checkpoint> checkpointToResume(const TrainConfig& config,
   return checkpoint;
 }
 
-/// A run of which all is known but its weights.
+/// A run whose inputs are all known except for its weights.
 struct PreparedRun {
   at::ScalarType type;
-  std::int64_t each, sequences;  ///< length and number of sequences as the data has them
+  std::int64_t each, sequences;  ///< length and number of sequences in the data
   std::shared_ptr<const BatchSource> batches;
   LlamaConfig model;
-  Seams seams;  ///< that it begins with
+  Seams seams;  ///< at the start of the run
   traces::RunSpec run;
   std::map<std::string, std::string> lasting;
   std::optional<Checkpoint> resumed;
 };
 
-/// Throws usageError or inputError where the run cannot work.
+/// Prepares a run. Throws usageError or inputError if the run cannot work.
 PreparedRun prepare(const TrainConfig& config, RunSwitches& switches) {
   PreparedRun p;
   p.type = scalarType(config.dtype);
@@ -229,7 +229,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
           ? runRankProcess(options, RankEnvironment::read(options.mesh), gate, body)
           : runRankThreads(options, gate, body);
   progress.finish();
-  // Sequences that were joined are parted again.
+  // Split sequences that were joined.
   if (at::Tensor& logits = progress.outcome.logits;
       logits.defined() && logits.numel() == sequences * each * model.vocab_size)
     logits = logits.reshape({sequences, each, -1});
