@@ -50,8 +50,8 @@ std::int64_t Exchange::bytes() const {
 
 namespace {
 
-// A flow names its group, both ends and the message's number among theirs; ends are ranks of the
-// group, counted from 1, so that a collective, which has no ends, is told apart.
+// A flow combines its group, both ends and the number of the message between them. Ends are ranks
+// of the group, counted from 1. A collective has no ends, so its flow differs from every message's.
 constexpr int kCountBits = 28, kEndBits = 10;
 
 std::uint64_t flowNumber(traces::GroupId group, GroupRank from, GroupRank to, std::uint32_t count) {
@@ -107,7 +107,8 @@ Exchange::Posted Communicator::post(const std::vector<Outgoing>& sends,
   Exchange::Posted group;
   group.among = group_;
   group.number = ++exchanges_;
-  // NCCL runs what it is given one after the other, which can deadlock, unless it is given at once.
+  // NCCL runs separately posted operations one after the other, which can deadlock, so they are
+  // posted as one group.
   const bool grouped = at_once && backend_->supportsCoalescing();
   auto add = [&](c10::intrusive_ptr<c10d::Work> work) {
     if (!grouped) group.works.push_back(std::move(work));
@@ -141,7 +142,7 @@ void Communicator::allReduceSum(at::Tensor& tensor, traces::Payload payload) {
   report.begin_ns = traces::steadyNow();
   reduced_bytes_ += report.bytes;
   const WaitReport waiting(traces::WorldRank::none());
-  // NCCL reduces on the GPU only.
+  // NCCL only reduces on the GPU.
   const bool carried = tensor.is_cpu() && backend_->supportsCoalescing();
   std::vector<at::Tensor> tensors{carried ? tensor.to(at::kCUDA) : tensor};
   backend_->allreduce(tensors, c10d::AllreduceOptions())->wait();

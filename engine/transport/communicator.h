@@ -22,14 +22,14 @@ struct Incoming {
   GroupRank from;
 };
 
-/// What became of one side of one message. Times are steadyNow() nanoseconds.
+/// The outcome of one side of a message. Times are steadyNow() nanoseconds.
 struct TransferReport {
   bool is_send = false;
   GroupRank peer;
   std::int64_t bytes = 0;
-  std::uint64_t flow = 0;     ///< equal on both sides of a message, unique in a run
+  std::uint64_t flow = 0;     ///< equal on both sides of a message, unique within a run
   std::int64_t begin_ns = 0;  ///< posted
-  std::int64_t start_ns = 0;  ///< began to move; begin_ns where the transport does not say
+  std::int64_t start_ns = 0;  ///< began to move; begin_ns if the transport does not report it
   std::int64_t end_ns = 0;
   traces::WorldRank peer_in_world;
 };
@@ -37,42 +37,44 @@ struct TransferReport {
 /// One collective as one of its ranks saw it. Times are steadyNow() nanoseconds.
 struct CollectiveReport {
   traces::Payload payload = traces::Payload::kNone;
-  std::int64_t bytes = 0;  ///< that this rank put in
-  std::uint64_t flow = 0;  ///< equal on all members, unique in a run
+  std::int64_t bytes = 0;  ///< bytes that this rank contributed
+  std::uint64_t flow = 0;  ///< equal on all members, unique within a run
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 };
 
-/// How the messages of an exchange are posted.
+/// The way in which the messages of an exchange are posted.
 enum class Posting : std::uint8_t {
   kTogether,       ///< all at once, as one group
-  kSendsFirst,     ///< each by itself, sends before receives
-  kReceivesFirst,  ///< each by itself, receives before sends
+  kSendsFirst,     ///< one by one, sends before receives
+  kReceivesFirst,  ///< one by one, receives before sends
 };
 
-/// Messages under way, in groups that were each posted at once. The tensors must not be touched
-/// before all are waited for.
+/// Messages in flight, in groups whose messages were posted together. The tensors must not be used
+/// before all groups were waited for.
 class Exchange {
  public:
   bool pending() const { return !groups_.empty(); }
-  /// Of the next group: 1, 2, 3 … in the order in which this rank's communicator posted them.
+  /// Returns the number of the next group: 1, 2, 3 … in the order in which this rank's communicator
+  /// posted the groups.
   std::uint32_t number() const { return groups_.front().number; }
-  /// The recorded id of the ranks among which the next group was posted.
+  /// Returns the recorded id of the ranks among which the next group was posted.
   traces::GroupId amongRanks() const { return groups_.front().among; }
-  /// The next group's first peer that something comes from; its first peer where nothing comes.
+  /// Returns the first peer from which the next group receives; the first peer if it receives
+  /// nothing.
   traces::WorldRank firstPeer() const;
-  /// What comes with the next group; where nothing comes, what goes.
+  /// Returns the bytes that the next group receives, or sends if it receives nothing.
   std::int64_t bytes() const;
-  /// Blocks until the next group is done; it then is no longer pending. Throws runFailed when a
-  /// peer is lost or silent past the timeout.
+  /// Blocks until the next group is done and removes it from the pending groups. Throws runFailed
+  /// if a peer is lost or does not respond within the timeout.
   std::vector<TransferReport> waitForNext();
-  /// The same until all are done.
+  /// Blocks until all groups are done. Throws like waitForNext().
   std::vector<TransferReport> wait();
 
  private:
   friend class Communicator;
   struct Posted {
-    std::vector<c10::intrusive_ptr<c10d::Work>> works;  // one for each report, or one for all
+    std::vector<c10::intrusive_ptr<c10d::Work>> works;  // one per report, or one for all
     std::vector<TransferReport> reports;
     traces::GroupId among;
     std::uint32_t number = 0;
@@ -80,12 +82,13 @@ class Exchange {
   std::deque<Posted> groups_;
 };
 
-/// One rank's seam above the transports: groups of messages and the few collectives that are
-/// needed. Belongs to its rank's thread.
+/// The interface above the transports for one rank: groups of messages and a few collectives.
+/// Belongs to its rank's thread.
 class Communicator {
  public:
-  /// `group`: the recorded id of its members; messages of different groups have different flows.
-  /// `members`: who they are, for whoever is told whom a rank waits for; none given: all ranks.
+  /// Wraps a backend of the recorded group id `group`. Messages of different groups have different
+  /// flows. The world ranks of the `members` are for reports of whom a rank waits for; empty: all
+  /// ranks.
   explicit Communicator(c10::intrusive_ptr<c10d::Backend> backend,
                         traces::GroupId group = traces::GroupId::of(0),
                         std::vector<traces::WorldRank> members = {});
@@ -93,19 +96,20 @@ class Communicator {
   GroupRank rank() const { return GroupRank::of(backend_->getRank()); }
   int size() const { return backend_->getSize(); }
 
-  /// Posts all receives and sends at once, so that no order of ranks can deadlock; or each by
-  /// itself, where ranks must then be told orders that cannot.
+  /// Posts receives and sends. kTogether posts them at once, so that no order of ranks can
+  /// deadlock. The other values post them one by one; the caller must choose orders that cannot
+  /// deadlock.
   Exchange exchange(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
                     Posting posting = Posting::kTogether);
   traces::GroupId group() const { return group_; }
 
-  /// Sums `tensor` over all ranks in place. `payload`: what it is, for the recording.
+  /// Sums `tensor` over all ranks in place. `payload` says what it is, for the recording.
   void allReduceSum(at::Tensor& tensor, traces::Payload payload);
-  /// Called after each collective of more than one rank, by the rank's thread.
+  /// Sets a function that the rank's thread calls after each collective of more than one rank.
   void onCollective(std::function<void(const CollectiveReport&)> report) {
     on_collective_ = std::move(report);
   }
-  /// Bytes that this rank has put into reductions so far.
+  /// Returns the bytes that this rank has contributed to reductions so far.
   std::int64_t reducedBytes() const { return reduced_bytes_; }
   void barrier();
 
@@ -120,7 +124,7 @@ class Communicator {
   std::vector<traces::WorldRank> members_;  // empty: all ranks
   std::function<void(const CollectiveReport&)> on_collective_;
   std::uint32_t exchanges_ = 0, collectives_ = 0;
-  std::vector<std::uint32_t> sent_, received_;  // messages so far, per peer
+  std::vector<std::uint32_t> sent_, received_;  // number of messages so far, per peer
   std::int64_t reduced_bytes_ = 0;
 };
 

@@ -15,8 +15,9 @@ namespace ringscope::engine {
 
 namespace {
 
-/// c10d has one flight recorder for the whole process, and rank threads that begin to record at
-/// once break its map (seen in LibTorch 2.11). Set before any thread is there; what is set stays.
+/// Disables c10d's flight recorder. It is shared by the whole process, and rank threads that begin
+/// to record at once corrupt its map (seen in LibTorch 2.11). Set before any thread starts; an
+/// existing value stays.
 [[maybe_unused]] const int kNoFlightRecorder = setenv("TORCH_FR_BUFFER_SIZE", "0", 0);
 
 }  // namespace

@@ -10,12 +10,12 @@
 
 namespace ringscope::engine {
 
-/// False in a build without Gloo's headers.
+/// Returns false in a build without Gloo's headers.
 bool hasGloo();
 
-/// c10d's own Gloo backend over TCP. `interface_addr`: the address of this side's connections.
-/// Gloo's headers are those of the distribution and its code that of LibTorch: only opaque pointers
-/// cross between them, and only in this file's implementation.
+/// Makes c10d's own Gloo backend over TCP. `interface_addr` is the address of this side's
+/// connections. Gloo's headers come from the distribution and its code from LibTorch. Only opaque
+/// pointers cross between them, and only in gloo_backend.cpp.
 c10::intrusive_ptr<c10d::Backend> makeGlooBackend(const c10::intrusive_ptr<c10d::Store>& store,
                                                   traces::GroupRank rank, int size,
                                                   const std::string& interface_addr,

@@ -7,22 +7,24 @@
 
 namespace ringscope::engine {
 
-/// Some ranks of a communicator, in an order of their own; ranks here are places in that order.
+/// Some ranks of a communicator in an order of their own. Ranks of the group are indices into that
+/// order.
 class Group {
  public:
-  /// `ranks` are those of `communicator`, this rank's among them.
+  /// Makes a group. `ranks` are ranks of `communicator` and include this rank.
   Group(Communicator& communicator, std::vector<GroupRank> ranks);
 
   GroupRank rank() const { return rank_; }
   int size() const { return static_cast<int>(ranks_.size()); }
-  /// A rank of this group as its communicator numbers it.
+  /// Returns the communicator's number of a rank of this group.
   GroupRank communicatorRank(GroupRank rank) const { return ranks_[rank.index()]; }
 
-  /// As Communicator::exchange; reports name peers by their ranks in the communicator.
+  /// Posts messages like Communicator::exchange. Reports name peers by their ranks in the
+  /// communicator.
   Exchange exchange(std::vector<Outgoing> sends, std::vector<Incoming> receives,
                     Posting posting = Posting::kTogether) const;
-  /// sends[r] to rank r and receives[r] from it; this rank's own part is copied. Undefined or empty
-  /// tensors are parts that nobody sends.
+  /// Sends sends[r] to rank r and receives receives[r] from it. This rank's own part is copied.
+  /// Undefined or empty tensors are not sent.
   Exchange allToAll(const std::vector<at::Tensor>& sends,
                     const std::vector<at::Tensor>& receives) const;
 

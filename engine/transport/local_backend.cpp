@@ -7,7 +7,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// A collective that is over when its call returns.
+/// A collective that is complete when its call returns.
 class FinishedWork : public c10d::Work {
  public:
   FinishedWork() { finish(); }
@@ -23,8 +23,8 @@ at::Tensor& only(std::vector<at::Tensor>& tensors) {
   return tensor;
 }
 
-/// Whoever reads a tensor of another rank must find it complete: a GPU works behind the thread's
-/// back, and each rank has a stream of its own.
+/// Waits until a tensor is complete before another rank reads it. A GPU works asynchronously, and
+/// each rank has its own stream.
 void complete(const at::Tensor& tensor) {
   if (tensor.is_cuda()) gpu::synchronize();
 }
@@ -52,7 +52,7 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::send(std::vector<at::Tensor>& tenso
 c10::intrusive_ptr<c10d::Work> LocalBackend::recv(std::vector<at::Tensor>& tensors, int from,
                                                   int tag) {
   at::Tensor& tensor = only(tensors);
-  complete(tensor);  // what still reads the buffer
+  complete(tensor);  // other work may still read the buffer
   auto parcel = world_->mailbox.receive(rank(), GroupRank::of(from), tag, tensor.data_ptr(),
                                         bytesOf(tensor), std::make_shared<at::Tensor>(tensor));
   return c10::make_intrusive<LocalWork>(world_, std::move(parcel), rank(), timeout_);
@@ -83,7 +83,8 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::allreduce(std::vector<at::Tensor>& 
     throw usageError("the local transport reduces by sum only");
   at::Tensor& mine = only(tensors);
   auto all = meet(mine);
-  // Every rank reduces its own slice of all tensors, in rank order, and writes it to all of them.
+  // Every rank reduces its own slice of all tensors, in rank order, and writes the sum to all of
+  // them.
   const std::int64_t count = mine.numel();
   const std::int64_t begin = count * getRank() / getSize();
   const std::int64_t end = count * (getRank() + 1) / getSize();
@@ -94,7 +95,7 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::allreduce(std::vector<at::Tensor>& 
     for (const at::Tensor& tensor : all) slice(tensor).copy_(sum);
   }
   complete(mine);
-  all.clear();  // each rank's tensor is its own again
+  all.clear();  // the tensors of other ranks must not be used after leave()
   leave();
   return c10::make_intrusive<FinishedWork>();
 }

@@ -9,19 +9,20 @@
 
 namespace ringscope::engine {
 
-/// What the virtual ranks of one process share: a mailbox, and a board on which the ranks of a
-/// collective put their tensors.
+/// The state that the virtual ranks of one process share: a mailbox, and a board for the tensors of
+/// a collective.
 struct LocalWorld {
   explicit LocalWorld(int size) : mailbox(size), board(static_cast<std::size_t>(size)) {}
   Mailbox mailbox;
-  /// Holds the tensors: a rank that an abort ends takes none away from who still computes with it.
+  /// The tensors of the current collective. The board keeps them alive, because another rank may
+  /// still read a tensor whose rank was aborted.
   std::vector<at::Tensor> board;
 };
 
-/// c10d backend for several virtual ranks in one process (CPU tensors, or
-/// those of one GPU, on which each rank has its own stream): point to point by exactly
-/// one copy; collectives reduce in rank order, so results do not depend on who comes first.
-/// Each rank's thread has its own instance.
+/// A c10d backend for several virtual ranks in one process. Tensors are on the CPU, or on one GPU
+/// on which each rank has its own stream. A point-to-point message is exactly one copy. Collectives
+/// reduce in rank order, so results do not depend on the order of arrival. Each rank's thread has
+/// its own instance.
 class LocalBackend : public c10d::Backend {
  public:
   LocalBackend(GroupRank rank, int size, std::shared_ptr<LocalWorld> world,
@@ -39,17 +40,17 @@ class LocalBackend : public c10d::Backend {
 
  private:
   GroupRank rank() const { return GroupRank::of(getRank()); }
-  /// The tensors of all ranks in a collective, until leave(). Throws runFailed where they differ in
-  /// shape or type.
+  /// Returns the tensors of all ranks in a collective, valid until leave(). Throws runFailed if
+  /// they differ in shape or type.
   std::vector<at::Tensor> meet(at::Tensor& mine);
-  /// When all ranks have computed what they wanted.
+  /// Waits until all ranks have finished with the tensors of meet().
   void leave();
 
   std::shared_ptr<LocalWorld> world_;
   std::chrono::milliseconds timeout_;
 };
 
-/// A message of the local backend; says when it was posted and when its copy was made.
+/// A message of the local backend, with the times of its posting and its copy.
 class LocalWork : public c10d::Work {
  public:
   LocalWork(std::shared_ptr<LocalWorld> world, std::shared_ptr<Parcel> parcel, GroupRank rank,

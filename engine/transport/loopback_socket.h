@@ -3,14 +3,14 @@
 
 namespace ringscope::engine {
 
-/// A socket that listens where only this machine reaches it, so that nobody can take its port from
-/// whoever it is handed to. Not inherited by programs that are started. Its owner closes it.
+/// A socket that listens on this machine only, opened early so that no other program can take its
+/// port. Started programs do not inherit it. Its owner closes it.
 struct LoopbackSocket {
   int descriptor = -1;
   int port = 0;
 };
 
-/// `port` 0: any that is free. Throws runFailed when it cannot be had.
+/// Listens on `port`, or on any free port if `port` is 0. Throws runFailed if that is impossible.
 LoopbackSocket listenOnLoopback(int port = 0);
 
 }  // namespace ringscope::engine

@@ -64,7 +64,7 @@ std::shared_ptr<Parcel> Mailbox::post(std::shared_ptr<Parcel> parcel) {
   return parcel;
 }
 
-/// What went wrong; empty: nothing.
+/// Copies a message. Returns the error; empty: no error.
 std::string Mailbox::copied(const Parcel& send, const Parcel& receive) {
   if (send.bytes != receive.bytes)
     return "rank " + toString(send.from) + " sent " + std::to_string(send.bytes) +
@@ -78,7 +78,7 @@ std::string Mailbox::copied(const Parcel& send, const Parcel& receive) {
   }
 }
 
-/// The mutex is let go while the copy is made.
+/// Copies a parcel. Releases the mutex during the copy.
 void Mailbox::deliver(Parcel& parcel) {
   const std::shared_ptr<Parcel> other = parcel.other;
   parcel.copying = other->copying = true;
@@ -113,7 +113,7 @@ void Mailbox::wait(Parcel& parcel, GroupRank waiting_rank, std::chrono::millisec
     return parcel.done || parcel.other || !aborted_.empty();
   });
   if (ready(parcel)) deliver(parcel);
-  // A copy under way ends by itself, and its memory must not be freed before.
+  // A copy in progress ends by itself, and its memory must not be freed before it ends.
   if (parcel.copying) changed.wait(lock, [&] { return parcel.done; });
   if (parcel.done) {
     if (!parcel.error.empty()) throw runFailed(parcel.error);

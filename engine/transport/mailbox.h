@@ -18,7 +18,7 @@ namespace ringscope::engine {
 
 using traces::GroupRank;
 
-/// Copies between two ranks' memories, complete when it returns.
+/// A function that copies between two ranks' memories and returns when the copy is complete.
 using CopyBytes = void (*)(void* to, const void* from, std::size_t bytes);
 void copyOnHost(void* to, const void* from, std::size_t bytes);
 
@@ -29,47 +29,48 @@ struct Parcel {
   const void* source = nullptr;  ///< the sender's memory
   void* target = nullptr;        ///< the receiver's memory
   std::size_t bytes = 0;
-  CopyBytes copy = copyOnHost;  ///< the sender's
+  CopyBytes copy = copyOnHost;  ///< the sender's function
   std::int64_t posted_ns = 0;
   std::int64_t started_ns = 0;  ///< when the copy began
   std::int64_t completed_ns = 0;
-  std::shared_ptr<void> keeps;    ///< what keeps the memory, should its rank be gone by then
-  std::shared_ptr<Parcel> other;  ///< the other side, from when both are there until the copy
+  std::shared_ptr<void> keeps;    ///< keeps the memory alive if its rank ends first
+  std::shared_ptr<Parcel> other;  ///< the other side, from the time that both are posted until the
+                                  ///< copy
   bool is_send = false;
   bool copying = false;
   bool done = false;
   std::string error;
 };
 
-/// Moves bytes between the ranks of one process. A message is exactly one copy, from the sender's
-/// memory into the receiver's own buffer, made by whichever side first waits for it once both are
-/// there, so that ranks that wait for their own messages copy side by side; nothing is buffered
-/// between. Messages of one (from, to, tag) arrive in the order of sending. Knows no tensors.
-/// Thread-safe.
+/// A mailbox that moves bytes between the ranks of one process. A message is exactly one copy from
+/// the sender's memory to the receiver's buffer, without an intermediate buffer. The side that
+/// first waits makes the copy once both sides are posted, so ranks that wait for their own messages
+/// copy in parallel. Messages with the same (from, to, tag) arrive in the order of sending. The
+/// mailbox handles bytes only, not tensors. Thread-safe.
 class Mailbox {
  public:
   explicit Mailbox(int size);
 
-  /// Both return at once. The memory must stay valid and, for a send, unchanged until wait()
-  /// returns.
+  /// Post one side of a message and return at once. The memory must stay valid, and for a send
+  /// unchanged, until wait() returns.
   std::shared_ptr<Parcel> send(GroupRank from, GroupRank to, int tag, const void* data,
                                std::size_t bytes, CopyBytes copy = copyOnHost,
                                std::shared_ptr<void> keeps = {});
   std::shared_ptr<Parcel> receive(GroupRank to, GroupRank from, int tag, void* data,
                                   std::size_t bytes, std::shared_ptr<void> keeps = {});
 
-  /// Blocks until the parcel's copy is made. Throws runFailed when it was aborted, when the two
-  /// sides disagree about the size, or after `timeout`, and names the peer that was waited for. A
-  /// timeout aborts the mailbox: the message can no longer be taken back. `waiting_rank` is the
-  /// sender or the receiver.
+  /// Blocks until the parcel's copy is made. Throws runFailed that names the peer if the mailbox
+  /// was aborted, if the two sides disagree about the size, or after `timeout`. A timeout aborts
+  /// the mailbox, because the message cannot be withdrawn. `waiting_rank` is the sender or the
+  /// receiver.
   void wait(Parcel& parcel, GroupRank waiting_rank, std::chrono::milliseconds timeout);
-  /// Whether the copy is made; makes it when both sides are there.
+  /// Returns whether the copy is made; makes it if both sides are posted.
   bool done(Parcel& parcel);
 
-  /// Blocks until all ranks have come. Throws like wait().
+  /// Blocks until all ranks have called barrier(). Throws like wait().
   void barrier(GroupRank rank, std::chrono::milliseconds timeout);
 
-  /// Ends every wait, now and later, with `reason`. The first reason stays.
+  /// Ends all current and later waits with `reason`. Only the first reason is kept.
   void abort(const std::string& reason);
 
  private:
@@ -86,11 +87,11 @@ class Mailbox {
   void wakeAll();
 
   const int size_;
-  traces::Mutex mutex_;  // of each parcel's state too
-  /// One a rank: a message wakes the two ranks that it concerns and leaves the others their cores.
+  traces::Mutex mutex_;  // guards the state of each parcel too
+  /// One per rank, so that a message wakes only its two ranks.
   std::vector<traces::Condition> changes_;
   std::map<Key, Queue> queues_ RINGSCOPE_GUARDED_BY(mutex_);
-  /// Barriers that each rank has entered.
+  /// The number of barriers that each rank has entered.
   std::vector<std::uint64_t> arrivals_ RINGSCOPE_GUARDED_BY(mutex_);
   std::string aborted_ RINGSCOPE_GUARDED_BY(mutex_);
 };

@@ -21,7 +21,7 @@ std::string ncclUnavailable() {
 
 namespace {
 
-/// What the watchdog does. 2: end the communicator, not the process.
+/// Sets the watchdog's policy. The value 2 ends the communicator but not the process.
 void chooseWatchdogPolicy() {
   constexpr int kKeepWhatIsSet = 0;
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2", kKeepWhatIsSet);

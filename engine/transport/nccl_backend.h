@@ -10,12 +10,13 @@
 
 namespace ringscope::engine {
 
-/// Why this build or machine cannot use NCCL; empty: it can.
+/// Returns why this build or machine cannot use NCCL; empty: it can.
 std::string ncclUnavailable();
 
-/// c10d's own NCCL backend, one GPU a rank. Its watchdog ends the communicator of a failed or late
-/// operation and leaves the process alone, so that the trace is still written; wait() then throws.
-/// An environment that sets TORCH_NCCL_ASYNC_ERROR_HANDLING and its like keeps its own policy.
+/// Makes c10d's own NCCL backend, with one GPU per rank. For a failed or late operation, its
+/// watchdog ends the communicator but not the process, so that the trace is still written; wait()
+/// then throws. Values that the environment sets, such as TORCH_NCCL_ASYNC_ERROR_HANDLING, are
+/// kept.
 c10::intrusive_ptr<c10d::Backend> makeNcclBackend(const c10::intrusive_ptr<c10d::Store>& store,
                                                   traces::GroupRank rank, int size,
                                                   std::chrono::milliseconds timeout);

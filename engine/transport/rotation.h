@@ -5,15 +5,16 @@
 
 namespace ringscope::engine {
 
-/// A packet that goes round a ring. While the held one is used, the next one is under way.
+/// A packet that rotates around a ring. While the held packet is used, the next one is in flight.
 class Rotation {
  public:
   virtual ~Rotation() = default;
-  /// The packet that is held now.
+  /// Returns the packet that is held now.
   virtual at::Tensor& held() = 0;
-  /// Starts what brings the next packet; not pending when it is here already.
+  /// Starts the exchange that brings the next packet. The exchange is empty if the packet is
+  /// present already.
   virtual Exchange start() = 0;
-  /// The next packet becomes the held one. Call when start()'s exchange is complete.
+  /// Makes the next packet the held one. Call it after start()'s exchange is complete.
   virtual void advance() = 0;
 };
 

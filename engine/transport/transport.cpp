@@ -51,7 +51,7 @@ class LocalTransport : public Transport {
   std::string aborted_ RINGSCOPE_GUARDED_BY(mutex_);
 };
 
-/// Ranks meet in a store; operations of a rank that is gone fail at their deadline.
+/// NCCL. Ranks meet in a store; operations of a rank that is gone fail at their deadline.
 class NcclTransport : public Transport {
  public:
   NcclTransport(c10::intrusive_ptr<c10d::Store> store, std::chrono::milliseconds timeout)
@@ -67,7 +67,8 @@ class NcclTransport : public Transport {
   std::chrono::milliseconds timeout_;
 };
 
-/// Ranks meet in a store; a rank that ends closes its connections, and its peers' waits then fail.
+/// Gloo. Ranks meet in a store; a rank that ends closes its connections, and its peers' waits then
+/// fail.
 class GlooTransport : public Transport {
  public:
   GlooTransport(c10::intrusive_ptr<c10d::Store> store, std::string interface_addr,
@@ -90,7 +91,8 @@ class GlooTransport : public Transport {
   std::chrono::milliseconds timeout_;
 };
 
-/// A socket for the store that rank 0 serves; nothing: ranks of other machines must reach it too.
+/// Returns the socket for the store that rank 0 serves. Returns nullopt if ranks of other machines
+/// must reach the store too.
 std::optional<int> storeSocket(const RankEnvironment& here) {
   if (here.store_socket >= 0) return here.store_socket;
   const bool alone = here.master_addr == "127.0.0.1" || here.master_addr == "localhost";
@@ -116,7 +118,8 @@ c10::intrusive_ptr<c10d::Store> meetAtMaster(const RankEnvironment& here,
   }
 }
 
-/// A process meets its master once; every run in it has a part of the store for itself.
+/// Returns the store of the next run. A process connects to its master once, and every run in the
+/// process gets its own prefix.
 c10::intrusive_ptr<c10d::Store> storeOfRun(const RankEnvironment& here,
                                            std::chrono::milliseconds timeout) {
   static const auto kStore = meetAtMaster(here, timeout);

@@ -11,42 +11,42 @@
 
 namespace ringscope::engine {
 
-/// What carries messages between the ranks of one run.
+/// The carrier of messages between the ranks of one run.
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// The backend of one member of a group of ranks; called on that rank's thread, once for each
-  /// member. `group`: a name that its members share and no other group has. Throws runFailed when
-  /// the members do not find each other.
+  /// Returns the backend of one member of a group of ranks. Each member calls it once, on its own
+  /// thread. `group` is a name that only this group has. Throws runFailed if the members do not
+  /// find each other.
   virtual c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, GroupRank rank,
                                                       int size) = 0;
-  /// Ends what other ranks of this process wait for, as far as the transport can.
+  /// Ends the waits of other ranks of this process, as far as the transport can.
   virtual void abort(const std::string& reason) { (void)reason; }
 };
 
-/// A transport and what it can do.
+/// A transport and its abilities.
 struct TransportEntry {
   traces::TransportKind kind;
   bool between_threads, between_processes;
-  bool moves_cpu, moves_gpu;  ///< which tensors
-  bool gpu_each;              ///< each rank needs a GPU of its own
-  /// Why this build cannot use it; empty: it can.
+  bool moves_cpu, moves_gpu;  ///< supported tensors
+  bool gpu_each;              ///< each rank needs its own GPU
+  /// Returns why this build cannot use the transport; empty: it can.
   std::string (*unavailable)();
 };
 const std::vector<TransportEntry>& transports();
 
-/// Throws usageError unless the transport is there and moves tensors of this device between this
-/// many ranks of this host; the sentence says which would.
+/// Throws usageError unless the transport is available and moves tensors of this device between
+/// this number of ranks on this host. The message names a transport that does.
 void checkTransport(traces::TransportKind kind, traces::Device device, int ranks);
 
-/// The GPU of a rank of this host: its own, or the one that virtual ranks share.
+/// Returns the GPU of a rank of this host: its own, or the one that virtual ranks share.
 int gpuOfRank(traces::TransportKind transport, GroupRank local_rank);
 
-/// For threads of this process. Throws usageError when this build or machine does not have it.
+/// Makes a transport for threads of this process. Throws usageError if it is not available.
 std::shared_ptr<Transport> threadTransport(traces::TransportKind kind,
                                            std::chrono::milliseconds timeout);
-/// For one rank of several processes, which meet at the environment's master within `timeout`; a
-/// message may take `message_timeout`.
+/// Makes a transport for one rank of several processes. The ranks meet at the environment's master
+/// within `timeout`; a message may take `message_timeout`.
 std::shared_ptr<Transport> processTransport(traces::TransportKind kind, const RankEnvironment& here,
                                             std::chrono::milliseconds timeout,
                                             std::chrono::milliseconds message_timeout);
