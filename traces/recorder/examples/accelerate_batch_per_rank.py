@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: each of Accelerate's processes loads a sequence of its own, as without context parallelism,
-so the ranks of a cp group put parts of two sequences together.
+"""Wrong on purpose: each of Accelerate's processes loads its own sequence, as without context parallelism. The ranks of
+a cp group therefore put parts of two sequences together.
 
     torchrun --nproc-per-node 8 accelerate_batch_per_rank.py [FOLDER]
 """

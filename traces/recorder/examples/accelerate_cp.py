@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Qwen3 under Accelerate's context parallelism, as it should be: labels are shifted in the whole sequence, and
-the loss is the mean over all targets. FSDP2 divides gradients by the ranks, so the loss is multiplied by them.
+"""Qwen3 under Accelerate's context parallelism, without mistakes. Labels are shifted in the whole sequence, and the
+loss is the mean over all targets. FSDP2 divides gradients by the number of ranks, so the loss is multiplied by it.
 
     torchrun --nproc-per-node 2 accelerate_cp.py [FOLDER]
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accelerate's context parallelism with hybrid sharding, as it should be: a mesh of dp_replicate × dp_shard × cp.
-The ranks of a cp group share a sequence, and each group has another.
+"""Accelerate's context parallelism with hybrid sharding, without mistakes. The mesh is dp_replicate × dp_shard × cp.
+The ranks of a cp group share a sequence, and each group has its own.
 
     torchrun --nproc-per-node 8 accelerate_hsdp.py [FOLDER]
 """

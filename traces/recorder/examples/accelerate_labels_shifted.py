@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: labels are given to Accelerate's context parallelism as they are, so the model shifts each
-rank's part by itself, and the targets at the ends of the parts are lost or of another place.
+"""Wrong on purpose: Accelerate's context parallelism gets unshifted labels, so the model shifts each rank's part by
+itself. The targets at the ends of the parts are lost or belong to another place.
 
     torchrun --nproc-per-node 2 accelerate_labels_shifted.py [FOLDER]
 """

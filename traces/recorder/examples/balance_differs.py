@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: context_parallel deals tokens head and tail, and position ids are cut in plain parts.
+"""Wrong on purpose: context_parallel deals tokens head-tail, but position ids are cut into contiguous parts.
 
     torchrun --nproc-per-node 2 balance_differs.py [FOLDER]
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: the sampler knows all ranks, so each cp rank cuts a batch of its own.
+"""Wrong on purpose: the sampler shards over all ranks, so each cp rank cuts its own batch.
 
     torchrun --nproc-per-node 2 batch_per_cp_rank.py [FOLDER]
 """

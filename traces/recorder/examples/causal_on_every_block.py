@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: the causal mask is applied within each block, as if it were the own one.
+"""Wrong on purpose: the causal mask is applied within each block, as if it were the diagonal block.
 
     torchrun --nproc-per-node 2 causal_on_every_block.py [FOLDER]
 """

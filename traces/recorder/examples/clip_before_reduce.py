@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: each rank clips its own gradients, and then they are summed.
+"""Wrong on purpose: each rank clips its own gradients before they are summed.
 
     torchrun --nproc-per-node 2 clip_before_reduce.py [FOLDER]
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DDP around a model under context_parallel, as it should be: gradients are summed over dp × cp, since the
-loss is multiplied by the ranks over whose gradients DDP takes the mean.
+"""DDP around a model under context_parallel, without mistakes. DDP averages gradients over dp × cp, and the loss is
+multiplied by the number of these ranks, so gradients are summed.
 
     torchrun --nproc-per-node 4 ddp_cp.py [FOLDER]
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: the loss of each rank is its part of the mean over all targets, and DDP takes the mean of
-the ranks' gradients too, so they are smaller by the number of ranks.
+"""Wrong on purpose: the loss of each rank is its part of the mean over all targets, but DDP averages the ranks'
+gradients too. They are too small by the number of ranks.
 
     torchrun --nproc-per-node 2 ddp_divides.py [FOLDER]
 """

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: DDP is given the group of dp alone, so ranks of one cp group step by the gradients of
-their own tokens.
+"""Wrong on purpose: DDP gets the dp group only, so each rank of a cp group steps by the gradients of its own tokens.
 
     torchrun --nproc-per-node 4 ddp_over_dp.py [FOLDER]
 """

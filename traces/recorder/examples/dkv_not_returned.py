@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: dK and dV make as many hops as KV, one too few to come home.
+"""Wrong on purpose: dK and dV make as many hops as KV, one too few to return to their owners.
 
     torchrun --nproc-per-node 2 dkv_not_returned.py [FOLDER]
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ring as ring-flash-attention writes it, as it should be: k and v go on while a block is attended,
-tensors are [B, S, H, D], blocks are attended by PyTorch's flash operator.
+"""A ring like ring-flash-attention's, without mistakes. The next k and v are in flight while a block is attended.
+Tensors are [B, S, H, D], and PyTorch's flash operator attends the blocks.
 
     torchrun --nproc-per-node 4 flash_ring.py [FOLDER]
 """
@@ -42,7 +42,7 @@ class RingComm:
 
 
 def attend(q, k, v, causal):
-    """out [B, S, H, D] and lse [B, H, S]."""
+    """Returns out, [B, S, H, D], and lse, [B, H, S]."""
     out, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
         q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), 0.0, causal
     )
@@ -50,7 +50,7 @@ def attend(q, k, v, causal):
 
 
 def update(out, lse, block_out, block_lse):
-    """lse: [B, S, H, 1]."""
+    """Merges a block's result. The shape of lse is [B, S, H, 1]."""
     block_lse = block_lse.transpose(1, 2).unsqueeze(-1)
     if out is None:
         return block_out, block_lse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flex_attention with a causal mask within the all-to-alls of Ulysses, as it should be.
+"""flex_attention with a causal mask between the all-to-alls of Ulysses, without mistakes.
 
     torchrun --nproc-per-node 2 flex_ulysses.py [FOLDER]
 """

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: the model has a window of 16 tokens, and the mask function that flex_attention gets is the
-causal one.
+"""Wrong on purpose: the model has a window of 16 tokens, but the mask function of flex_attention is causal.
 
     torchrun --nproc-per-node 2 flex_window_dropped.py [FOLDER]
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FSDP2 around a model under context_parallel, as it should be: parameters are cut over dp × cp, and the
-loss is multiplied by the ranks over whose gradients FSDP2 takes the mean.
+"""FSDP2 around a model under context_parallel, without mistakes. Parameters are cut over dp × cp. FSDP2 averages
+gradients over these ranks, and the loss is multiplied by their number.
 
     torchrun --nproc-per-node 4 fsdp_cp.py [FOLDER]
 """

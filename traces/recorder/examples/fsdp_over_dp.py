@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: FSDP2 is given the dp axis of the mesh alone, so ranks of one cp group step by the
-gradients of their own tokens.
+"""Wrong on purpose: FSDP2 gets the mesh's dp axis only, so each rank of a cp group steps by the gradients of its own
+tokens.
 
     torchrun --nproc-per-node 4 fsdp_over_dp.py [FOLDER]
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: blocks of ranks whose tokens come later are attended, not passed over.
+"""Wrong on purpose: blocks of later tokens are attended instead of skipped.
 
     torchrun --nproc-per-node 2 future_blocks_attended.py [FOLDER]
 """

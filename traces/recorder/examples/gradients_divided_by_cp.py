@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: gradients of a sum over all targets are averaged over cp, as data parallelism does.
+"""Wrong on purpose: gradients of a sum over all targets are averaged over cp, as in data parallelism.
 
     torchrun --nproc-per-node 2 gradients_divided_by_cp.py [FOLDER]
 """

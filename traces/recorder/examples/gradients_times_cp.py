@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: a factor for an average over cp is left in, though gradients are summed.
+"""Wrong on purpose: the loss is multiplied for an average over cp, but gradients are summed.
 
     torchrun --nproc-per-node 2 gradients_times_cp.py [FOLDER]
 """

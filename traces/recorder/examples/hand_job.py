@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job that cuts its own batch, for an attention over shards that is written by hand."""
+"""A job that cuts its own batch, for hand-written attention over shards."""
 
 import torch
 import torch.distributed as dist
@@ -12,7 +12,7 @@ MEANT = {"mask": "causal", "positions": "whole_sequence", "loss": "mean_over_tar
 
 
 def cut(batch, tokens, cp):
-    """This rank's tokens of each buffer."""
+    """Returns this rank's tokens of each buffer."""
     own = {}
     for name, whole in batch.items():
         part = whole[:, tokens].contiguous()
@@ -46,8 +46,9 @@ def train(model, optimizer, tokens_of, cp, replica, replicas, steps, length):
 
 
 def run(attention, dp=1, group_of=None, steps=2, length=64, meant=MEANT):
-    """`attention`: made with a process group; called with q, k, v; says which tokens a rank has.
-    `group_of`: which group of the mesh that is; None: that of cp. `meant`: what is declared."""
+    """Runs the job. The class `attention` is made with a process group and called with q, k, v; its method tokens()
+    returns a rank's tokens. The group is that of cp, or the one that `group_of` selects from the mesh. Declares the
+    intent `meant`."""
     mesh = join(dp)
     cp = mesh["cp"].get_group()
     attend = attention(group_of(mesh) if group_of else cp)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ring attention written by hand, as libraries of it are: blocks of KV go from rank to rank, each
-rank attends those that it may, and dK and dV travel with their block until they are home.
+"""Ring attention written by hand, like the libraries for it. Blocks of KV move from rank to rank. Each rank attends
+the blocks that its mask allows. The sums dK and dV travel with their block until they return to its owner.
 
-Each thing that people get wrong is a function of its own, which the scripts beside this one replace.
+Each step that people get wrong is a method of its own, which the scripts beside this file replace.
 """
 
 import math
@@ -14,7 +14,7 @@ import ringscope
 
 
 class Ring:
-    """Of contiguous shards: rank r has the r-th part of the sequence."""
+    """A ring over contiguous shards: rank r has the r-th part of the sequence."""
 
     def __init__(self, group):
         self.group = group
@@ -22,22 +22,22 @@ class Ring:
 
     @staticmethod
     def tokens(rank, size, length):
-        """Indices of a rank's tokens within the sequence, in its order."""
+        """Returns the indices of a rank's tokens within the sequence, in the rank's order."""
         part = length // size
         return torch.arange(rank * part, (rank + 1) * part)
 
     def source(self, step):
-        """Whose block has come round at a step."""
+        """Returns the rank whose block has arrived at a step."""
         return (self.rank - step) % self.size
 
     def pieces(self, source, rows):
-        """What is attended of a block: (query rows, its keys, whether causally)."""
+        """Returns the attended parts of a block: (query rows, key rows, causal)."""
         if source > self.rank:
             return []
         return [((0, rows), (0, rows), source == self.rank)]
 
     def attend(self, q, k, v, causal):
-        """out and lse of one block."""
+        """Returns out and lse of one block."""
         scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
         if causal:
             later = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
@@ -50,7 +50,7 @@ class Ring:
         return out * keep[..., None] + block_out * add[..., None], merged
 
     def pass_on(self, tensor):
-        """Sends it to the next rank; returns what the previous one sent."""
+        """Sends a tensor to the next rank and returns the previous rank's tensor."""
         arrives = torch.empty_like(tensor)
         following = dist.get_global_rank(self.group, (self.rank + 1) % self.size)
         previous = dist.get_global_rank(self.group, (self.rank - 1) % self.size)
@@ -69,7 +69,7 @@ class Ring:
         return self.pass_on(kv)
 
     def next_dkv(self, dkv, step):
-        """After every step, the last one too: that brings them home."""
+        """Passes dK and dV on after every step. After the last step, they return to their owners."""
         return self.pass_on(dkv)
 
     def forward(self, q, k, v):
@@ -132,7 +132,7 @@ class Ring:
 
 
 class ZigzagRing(Ring):
-    """Of 2 · size chunks rank r has r and 2 · size − 1 − r, so that all have as much to do."""
+    """A ring in which rank r has chunks r and 2 · size − 1 − r of 2 · size, so that all ranks have equal work."""
 
     @staticmethod
     def tokens(rank, size, length):

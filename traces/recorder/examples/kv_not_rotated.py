@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: the KV that has arrived is dropped, and each rank attends its own again and again.
+"""Wrong on purpose: received KV is dropped, so each rank attends its own block at every step.
 
     torchrun --nproc-per-node 2 kv_not_rotated.py [FOLDER]
 """

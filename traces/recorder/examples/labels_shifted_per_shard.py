@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: labels are made from each rank's own part of the tokens.
+"""Wrong on purpose: labels are shifted within each rank's own part of the tokens.
 
     torchrun --nproc-per-node 2 labels_shifted_per_shard.py [FOLDER]
 """

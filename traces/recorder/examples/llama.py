@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transformers' Llama under context_parallel, as it should be.
+"""Transformers' Llama under context_parallel, without mistakes.
 
-Position ids are among the buffers. A mask of ones keeps Transformers from reading the head-tail order
-of a rank's tokens as packed documents: without it a mask would be made, which the ring does not take.
+Position ids are among the buffers. Without a mask, Transformers takes the head-tail order of a rank's tokens for packed
+documents and makes a mask, which the ring does not support. A mask of ones prevents this.
 
     torchrun --nproc-per-node 2 llama.py [FOLDER]
 """

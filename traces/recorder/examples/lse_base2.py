@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: the kernel returns the logarithm to base 2, and it is merged as a natural one.
+"""Wrong on purpose: the kernel returns a base-2 logarithm, which is merged as a natural one.
 
     torchrun --nproc-per-node 2 lse_base2.py [FOLDER]
 """

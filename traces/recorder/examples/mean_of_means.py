@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: each rank takes the mean over its own targets, and these means are averaged.
+"""Wrong on purpose: each rank computes the mean over its own targets, and these means are averaged.
 
     torchrun --nproc-per-node 2 mean_of_means.py [FOLDER]
 """

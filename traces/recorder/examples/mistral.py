@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transformers' Mistral under context_parallel, as it should be: no window, and position ids among the buffers.
+"""Transformers' Mistral under context_parallel, without mistakes: no window, and position ids among the buffers.
 
     torchrun --nproc-per-node 2 mistral.py [FOLDER]
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: Mistral has a window of 40 tokens. Transformers compares it with the 32 tokens of a
-rank instead of the sequence's 64, makes no mask, and every query sees all tokens before it. Nothing
-declares the window: the recorder has it from the model's configuration.
+"""Wrong on purpose: Mistral has a window of 40 tokens. Transformers compares it with a rank's 32 tokens instead of the
+sequence's 64 and makes no mask, so every query sees all earlier tokens. The job does not declare the window; the
+recorder reads it from the model's configuration.
 
     torchrun --nproc-per-node 2 mistral_window_dropped.py [FOLDER]
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's newer form of context parallelism: attention is a module with a plan, and the batch is cut once, by a
-load balancer that the job names.
+"""PyTorch's newer interface of context parallelism. Attention is a module with a plan, and the batch is cut once by a
+load balancer that the job selects.
 
     torchrun --nproc-per-node 2 module_plan.py [FOLDER]
 """
@@ -21,12 +21,12 @@ MEANT = {"mask": "causal", "positions": "whole_sequence", "loss": "mean_over_tar
 
 class Attention(nn.Module):
     def forward(self, query, key, value):
-        """[B, H, S, D], cut along S."""
+        """Attends tensors [B, H, S, D] that are cut along S."""
         return F.scaled_dot_product_attention(query, key, value, is_causal=True)
 
 
 def begin():
-    """The cp mesh, the model and its optimizer."""
+    """Returns the cp mesh, the model and its optimizer."""
     ringscope.cpu_context_parallel()
     mesh = join()["cp"]
     attention = Attention()
@@ -38,7 +38,7 @@ def begin():
 
 
 def cut(mesh, buffers):
-    """This rank's parts of [1, tokens]."""
+    """Returns this rank's parts of buffers [1, tokens]."""
     balancer = balancers._HeadTailLoadBalancer(buffers[0].shape[1], mesh.size(), "cpu")
     return context_parallel._context_parallel_shard(mesh, buffers, [1] * len(buffers), balancer)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's plan for modules with flex_attention: each rank gathers the keys and values of all, and the mask that
-PyTorch makes of the job's knows which rows are its own.
+"""PyTorch's plan for modules with flex_attention. Each rank gathers all keys and values. PyTorch converts the job's
+mask into one that knows the rank's rows.
 
     torchrun --nproc-per-node 2 module_plan_flex.py [FOLDER]
 """
@@ -15,7 +15,7 @@ from module_plan import MEANT, train
 from tiny_flex import allow_backward_on_cpu, causal
 from tiny_llama import finish, folder, join, make_model
 
-TOKENS = 256  # PyTorch wants blocks of 128 on each rank
+TOKENS = 256  # PyTorch needs blocks of 128 on each rank
 
 
 class Attention(nn.Module):
@@ -24,14 +24,14 @@ class Attention(nn.Module):
         self.blocks = blocks
 
     def forward(self, query, key, value):
-        """query [B, H, S, D] is cut along S, key and value are whole."""
+        """Attends query, [B, H, S, D] cut along S, to whole key and value."""
         return flex_attention(query, key, value, block_mask=self.blocks)
 
 
 def begin():
-    """The cp mesh, the model and its optimizer."""
+    """Returns the cp mesh, the model and its optimizer."""
     allow_backward_on_cpu()
-    context_parallel._compiled_create_block_mask = create_block_mask  # compiling it takes a CPU half a minute
+    context_parallel._compiled_create_block_mask = create_block_mask  # compiling it takes half a minute on a CPU
     mesh = join()["cp"]
     attention = Attention(context_parallel._create_cp_block_mask(causal, 1, 1, TOKENS, TOKENS, mesh))
     kind = context_parallel._ContextParallel

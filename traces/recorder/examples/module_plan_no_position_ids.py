@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: the batch is cut in the newer form, and position ids are not, so each rank counts its own tokens
-from 0.
+"""Wrong on purpose: the newer interface cuts the batch, but position ids are not cut, so each rank counts its own
+tokens from 0.
 
     torchrun --nproc-per-node 2 module_plan_no_position_ids.py [FOLDER]
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: block outputs are added without the weights that their log-sum-exps give them.
+"""Wrong on purpose: block outputs are added without the weights of their log-sum-exps.
 
     torchrun --nproc-per-node 2 naive_sum_merge.py [FOLDER]
 """

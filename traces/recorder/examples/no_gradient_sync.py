@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: every rank steps by the gradients of its own tokens.
+"""Wrong on purpose: gradients are not summed, so every rank steps by the gradients of its own tokens.
 
     torchrun --nproc-per-node 2 no_gradient_sync.py [FOLDER]
 """

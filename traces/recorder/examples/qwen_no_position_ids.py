@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: Qwen3 is given no position ids, so it counts each rank's tokens from 0.
+"""Wrong on purpose: Qwen3 gets no position ids, so it counts each rank's tokens from 0.
 
     torchrun --nproc-per-node 2 qwen_no_position_ids.py [FOLDER]
 """

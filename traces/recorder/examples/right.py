@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Context parallelism as it should be: the loss is the mean over all targets, gradients are summed over cp.
+"""Context parallelism without mistakes: the loss is the mean over all targets, and gradients are summed over cp.
 
     torchrun --nproc-per-node 2 right.py [FOLDER]
 """

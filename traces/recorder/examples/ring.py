@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ring written by hand, as it should be, over contiguous shards.
+"""A hand-written ring over contiguous shards, without mistakes.
 
     torchrun --nproc-per-node 2 ring.py [FOLDER]
 """

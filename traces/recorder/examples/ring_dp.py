@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ring written by hand, as it should be, in two replicas that have a batch each.
+"""A hand-written ring in two replicas with a batch each, without mistakes.
 
     torchrun --nproc-per-node 4 ring_dp.py [FOLDER]
 """

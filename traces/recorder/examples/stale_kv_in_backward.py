@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: backward takes the k and v that were saved at every ring step, not those that arrive.
+"""Wrong on purpose: backward uses its own saved k and v at every ring step instead of the received ones.
 
     torchrun --nproc-per-node 2 stale_kv_in_backward.py [FOLDER]
 """

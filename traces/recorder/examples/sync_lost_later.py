@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: from the sixth step on gradients are no longer summed over the cp ranks, long after the
-steps that are recorded; fingerprints of the others tell.
+"""Wrong on purpose: from the sixth step on, gradients are no longer summed over the cp ranks. This is long after the
+recorded steps; fingerprints of the other steps show it.
 
     torchrun --nproc-per-node 2 sync_lost_later.py [FOLDER]
 """

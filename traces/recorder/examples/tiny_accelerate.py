@@ -14,21 +14,21 @@ from tiny_llama import make_batch
 
 
 def allow_on_cpu():
-    """Accelerate refuses context parallelism on processes that it calls MULTI_CPU ("ParallelismConfig
-    is only compatible DistributedType.FSDP (version 2) …"), so they are told that they are of the kind
-    that has a device each. All else is as Accelerate does it."""
+    """Lets Accelerate use context parallelism on CPU processes. It rejects processes of type MULTI_CPU
+    ("ParallelismConfig is only compatible DistributedType.FSDP (version 2) …"), so their type is set to one with a
+    device each. Nothing else changes."""
     torch.set_num_threads(1)
     ringscope.cpu_context_parallel()
     PartialState(cpu=True).distributed_type = DistributedType.MULTI_GPU
 
 
 def sharded():
-    """FSDP2. Weights are the same on all ranks from the beginning, so none are sent."""
+    """Returns the FSDP2 plugin. All ranks start with the same weights, so none are sent."""
     return FullyShardedDataParallelPlugin(fsdp_version=2, cpu_ram_efficient_loading=False)
 
 
 def make_accelerator(replicate=1, shard=1):
-    """An Accelerator over a mesh of dp_replicate × dp_shard × cp."""
+    """Returns an Accelerator over a mesh of dp_replicate × dp_shard × cp."""
     allow_on_cpu()
     cp = PartialState().num_processes // (replicate * shard)
     mesh = ParallelismConfig(cp_size=cp, dp_replicate_size=replicate, dp_shard_size=shard)
@@ -46,12 +46,12 @@ class Sequences(torch.utils.data.Dataset):
 
 class Log(TrainerCallback):
     def on_log(self, args, state, control, logs=None, **others):
-        """Tells the recorder what the Trainer logs of a training step."""
+        """Passes the numbers that the Trainer logs for a training step to the recorder."""
         ringscope.log(**{name: logs[name] for name in ("loss", "grad_norm") if name in logs})
 
 
 def make_trainer(model, kind=Trainer, **settings):
-    """Transformers' Trainer with all processes for cp, of two training steps."""
+    """Returns Transformers' Trainer for two training steps, with all processes in cp."""
     processes = int(os.environ["WORLD_SIZE"])
     arguments = TrainingArguments(
         output_dir=tempfile.mkdtemp(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flex_attention on CPU processes within the all-to-alls of Ulysses, for the jobs beside this file."""
+"""flex_attention on CPU processes between the all-to-alls of Ulysses, for the jobs beside this file."""
 
 import warnings
 
@@ -11,8 +11,8 @@ from ulysses import ToHeads, ToSequence, Ulysses
 
 
 def allow_backward_on_cpu():
-    """Compiled, flex_attention has no backward on a CPU, so PyTorch since 2.11 refuses it there; as it is written
-    it has one."""
+    """Lets flex_attention run backward on a CPU. Compiled, it has none there, so PyTorch rejects it since 2.11; in
+    eager mode it has one."""
     flex._validate_device = lambda query, key, value: None
     warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
 
@@ -22,7 +22,7 @@ def causal(batch, head, row, key):
 
 
 class FlexUlysses(Ulysses):
-    """Each rank attends all tokens of some heads."""
+    """Ulysses attention in which each rank attends all tokens of some heads."""
 
     mask = staticmethod(causal)
 

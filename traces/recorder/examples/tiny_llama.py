@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Llama of a few thousand weights, and what the jobs beside this file share."""
+"""A Llama with a few thousand weights, and functions that the jobs beside this file share."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ VOCABULARY, WIDTH, HEADS, KV_HEADS, LAYERS = 64, 32, 4, 4, 2
 
 class Rotary(nn.Module):
     def forward(self, position_ids):
-        """position_ids [B, S] to cos and sin [B, S, D]."""
+        """Computes cos and sin, [B, S, D], of position_ids, [B, S]."""
         width = WIDTH // HEADS
         speed = 10000 ** (-torch.arange(0, width, 2) / width)
         angles = position_ids[..., None].float() * speed
@@ -22,14 +22,14 @@ class Rotary(nn.Module):
 
 
 def rotate(x, cos, sin):
-    """x [B, H, S, D]."""
+    """Rotates x, [B, H, S, D]."""
     half = x.shape[-1] // 2
     turned = torch.cat([-x[..., half:], x[..., :half]], dim=-1)
     return x * cos[:, None] + turned * sin[:, None]
 
 
 def whole_attention(q, k, v):
-    """q, k, v, out: [B, H, S, D]."""
+    """Attends q, k, v and returns out, all [B, H, S, D]."""
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
@@ -64,7 +64,7 @@ class TinyLlama(nn.Module):
         self.lm_head = nn.Linear(WIDTH, VOCABULARY, bias=False)
 
     def forward(self, input_ids, position_ids=None):
-        """input_ids [B, S] to logits [B, S, VOCABULARY]."""
+        """Computes logits, [B, S, VOCABULARY], of input_ids, [B, S]."""
         if position_ids is None:
             position_ids = torch.arange(input_ids.shape[1])[None]
         cos, sin = self.rotary(position_ids)
@@ -75,7 +75,7 @@ class TinyLlama(nn.Module):
 
 
 def make_batch(step, tokens=64, ignored=0):
-    """Token ids and labels [1, tokens] of one sequence; the first `ignored` have no target."""
+    """Returns token ids and labels, [1, tokens], of one sequence. The first `ignored` tokens have no target."""
     random = torch.Generator().manual_seed(1000 + step)
     sequence = torch.randint(0, VOCABULARY, (1, tokens + 1), generator=random)
     labels = sequence[:, 1:].clone()
@@ -84,7 +84,7 @@ def make_batch(step, tokens=64, ignored=0):
 
 
 def join(dp=1):
-    """Joins the job's processes; returns their mesh of dp × cp."""
+    """Joins the job's processes and returns their mesh of dp × cp."""
     import torch.distributed as dist
     from torch.distributed.device_mesh import init_device_mesh
 
@@ -95,14 +95,14 @@ def join(dp=1):
 
 
 def make_model(attention=whole_attention):
-    """The same on all ranks, and its optimizer."""
+    """Returns a model that is the same on all ranks, and its optimizer."""
     torch.manual_seed(0)
     model = TinyLlama(attention)
     return model, torch.optim.AdamW(model.parameters(), lr=1e-3)
 
 
 def begin():
-    """A job that context_parallel cuts: the cp mesh, the model and its optimizer."""
+    """Begins a job for context_parallel. Returns the cp mesh, the model and its optimizer."""
     import ringscope
 
     ringscope.cpu_context_parallel()
@@ -117,17 +117,17 @@ def sum_gradients(model, group):
 
 
 def folder():
-    """Where the recording goes: the first argument, or "run1"."""
+    """Returns the folder of the recording: the first argument, or "run1"."""
     return sys.argv[1] if len(sys.argv) > 1 else "run1"
 
 
 def finish(model, losses):
-    """With RESULT set, keeps what the job computed, to be compared with another run's."""
+    """Ends the job. If RESULT is set, saves its results for a comparison with another run."""
     import torch.distributed as dist
 
     if os.environ.get("RESULT"):
         state = {"losses": losses, "random": torch.get_rng_state()}
         state.update({name: p.detach() for name, p in model.named_parameters()})
         torch.save(state, f"{os.environ['RESULT']}.{dist.get_rank()}")
-    dist.barrier()  # PyTorch 2.6 hangs where Gloo is taken down while its thread frees a sum's tensor
+    dist.barrier()  # PyTorch 2.6 hangs if Gloo ends while its thread frees a tensor
     dist.destroy_process_group()

@@ -15,14 +15,14 @@ MEANT = {"mask": "causal", "positions": "whole_sequence", "loss": "mean_over_tar
 
 
 def shard(model, mesh):
-    """FSDP2: each rank of the mesh keeps a part of every parameter."""
+    """Applies FSDP2: each rank of the mesh keeps a part of every parameter."""
     for layer in model.layers:
         fully_shard(layer, mesh=mesh)
     return fully_shard(model, mesh=mesh)
 
 
 def replicate(model, mesh):
-    """DDP: each rank of the mesh keeps all of the model."""
+    """Applies DDP: each rank of the mesh keeps the whole model."""
     return DistributedDataParallel(model, process_group=mesh.get_group())
 
 
@@ -50,8 +50,9 @@ def train(mesh, model, optimizer, factor):
 
 
 def run(wrap, dp=1, over=("dp", "cp"), factor=None, values="auto"):
-    """`over`: the axes over whose ranks `wrap` averages gradients. `factor`: of the loss before backward;
-    None: the number of these ranks, so that gradients are the sum over all ranks."""
+    """Runs the job. `wrap` averages gradients over the ranks of the axes `over`. Before backward, the loss is
+    multiplied by `factor`. If that is None, it is the number of these ranks, so that gradients are summed over all
+    ranks."""
     ringscope.cpu_context_parallel()
     mesh = join(dp)
     torch.manual_seed(0)

@@ -23,7 +23,7 @@ SIZES = {
 
 
 def make_mistral(window):
-    """A query sees `window` keys, its own among them; None: all before it."""
+    """Makes a model in which a query sees `window` keys, including its own; None: all earlier keys."""
     torch.manual_seed(0)
     config = transformers.MistralConfig(**SIZES, head_dim=8, sliding_window=window)
     return transformers.MistralForCausalLM(config)
@@ -40,7 +40,7 @@ def make_qwen():
 
 
 def begin(model):
-    """A job that context_parallel cuts: the cp mesh, the model and its optimizer."""
+    """Begins a job for context_parallel. Returns the cp mesh, the model and its optimizer."""
     import ringscope
 
     ringscope.cpu_context_parallel()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Qwen3 under context parallelism by Transformers' Trainer, as it should be: it shifts labels in the whole
-sequence, makes position ids and counts targets over all ranks by itself.
+"""Qwen3 under context parallelism in Transformers' Trainer, without mistakes. The Trainer shifts labels in the whole
+sequence, makes position ids, and counts targets over all ranks.
 
     torchrun --nproc-per-node 2 trainer_cp.py [FOLDER]
 """

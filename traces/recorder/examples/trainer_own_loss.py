@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: a Trainer with a loss of its own, which shifts the labels that it gets. Under context
-parallelism these are a rank's part, so the target at the end of each part is lost or of another place.
+"""Wrong on purpose: a Trainer with its own loss, which shifts the labels that it gets. Under context parallelism, these
+are a rank's part, so the target at the end of each part is lost or belongs to another place.
 
     torchrun --nproc-per-node 2 trainer_own_loss.py [FOLDER]
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention as DeepSpeed-Ulysses shares it, as it should be: an all-to-all gives each rank all tokens
-of some heads, PyTorch attends them, another all-to-all brings the rows back.
+"""Attention of DeepSpeed-Ulysses, without mistakes. An all-to-all gives each rank all tokens of some heads, PyTorch
+attends them, and another all-to-all returns the rows.
 
     torchrun --nproc-per-node 2 ulysses.py [FOLDER]
 """
@@ -15,7 +15,7 @@ from tiny_llama import whole_attention
 
 
 def exchange(parts, group):
-    """parts[r] goes to rank r; returns what each rank sent here."""
+    """Sends parts[r] to rank r and returns the part that each rank sent."""
     arrived = [torch.empty_like(part) for part in parts]
     sent, received = torch.stack(parts), torch.stack(arrived)
     dist.all_to_all_single(received, sent, group=group)
@@ -23,7 +23,7 @@ def exchange(parts, group):
 
 
 class ToHeads(torch.autograd.Function):
-    """[B, H, S / n, D] to [B, H / n, S, D]."""
+    """The exchange from [B, H, S / n, D] to [B, H / n, S, D]."""
 
     @staticmethod
     def forward(ctx, x, group):
@@ -37,7 +37,7 @@ class ToHeads(torch.autograd.Function):
 
 
 class ToSequence(torch.autograd.Function):
-    """[B, H / n, S, D] to [B, H, S / n, D]."""
+    """The exchange from [B, H / n, S, D] to [B, H, S / n, D]."""
 
     @staticmethod
     def forward(ctx, x, group):

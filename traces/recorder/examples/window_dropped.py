@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: the model has a window of 16 tokens, which is left out where context parallelism is on.
+"""Wrong on purpose: the model has a window of 16 tokens, which is left out under context parallelism.
 
     torchrun --nproc-per-node 2 window_dropped.py [FOLDER]
 """

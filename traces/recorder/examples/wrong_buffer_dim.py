@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: the buffers are cut along the batch, not along the sequence.
+"""Wrong on purpose: the buffers are cut along the batch dimension instead of the sequence.
 
     torchrun --nproc-per-node 2 wrong_buffer_dim.py [FOLDER]
 """

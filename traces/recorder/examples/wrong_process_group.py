@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: attention goes round all ranks of a dp × cp job, not round those of cp.
+"""Wrong on purpose: the ring includes all ranks of a dp × cp job instead of the cp ranks.
 
     torchrun --nproc-per-node 4 wrong_process_group.py [FOLDER]
 """

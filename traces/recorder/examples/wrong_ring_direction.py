@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong on purpose: blocks are taken for those of the ranks that follow, and come from those before.
+"""Wrong on purpose: blocks are taken for those of the next ranks, but come from the previous ones.
 
     torchrun --nproc-per-node 4 wrong_ring_direction.py [FOLDER]
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ring written by hand, as it should be, in which all ranks have as much to do.
+"""A hand-written zigzag ring in which all ranks have equal work, without mistakes.
 
     torchrun --nproc-per-node 4 zigzag_ring.py [FOLDER]
 """

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what a PyTorch training under context parallelism really did, for RingScope to open.
+"""Records how a PyTorch training job under context parallelism actually ran, for RingScope to open.
+
+Each rank writes its own files into the folder; FORMAT.md describes them. Recording does not change the job's numbers.
+At the end, everything that was wrapped is restored.
 
     import ringscope
     with ringscope.record("run1", model=model, steps=range(3)):
         train()
-
-Each rank writes its own files into the folder; FORMAT.md describes them. Nothing that is recorded
-changes the job's numbers, and at the end everything that was wrapped is as it was.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _current = None
 
 
 def start(folder, model=None, steps=range(1), **options):
-    """Begins to record into `folder`; see record(). Raises RuntimeError while one is under way."""
+    """Begins to record into `folder`; see record(). Raises RuntimeError if a recording is in progress."""
     global _current
     if _current is not None:
         raise RuntimeError("a recording is under way already; ringscope.stop() ends it")
@@ -38,7 +38,7 @@ def start(folder, model=None, steps=range(1), **options):
 
 
 def stop(why="finished"):
-    """Ends the recording that start() began; nothing where there is none."""
+    """Ends the recording that start() began. Does nothing if there is none."""
     global _current
     recording, _current = _current, None
     if recording is not None:
@@ -47,28 +47,28 @@ def stop(why="finished"):
 
 @contextlib.contextmanager
 def record(folder, model=None, steps=range(1), **options):
-    """Records what happens within it.
+    """Records the training steps within the `with` block.
 
-    folder: gets this rank's files; nothing in it is overwritten (FileExistsError).
-    model: the root module; without it the first module that is called is taken.
-    steps: training steps to record, counted from 0 by the optimizer's steps; None: all.
+    folder: The folder for this rank's files. Existing files are not overwritten (FileExistsError).
+    model: The root module; by default the first module that is called.
+    steps: The training steps to record, counted from 0 by the optimizer's steps; None: all.
     values: "auto" keeps token ids, positions and tensors up to max_tensor_bytes; "all"; "none".
-    max_tensor_bytes: of one tensor's values (1 MiB).
-    fingerprints: of all steps that are not recorded a hash and statistics of some elements of every gradient
-        and weight and of their norms, and what log() is told: the first step in which ranks differ, or
-        numbers are no numbers. Of gradients that ranks hold in parts (FSDP2) none is taken.
-    budget_bytes: of all that this rank writes (256 MiB); what does not fit is left out and counted.
-    live: where somebody listens, who gets all this while it is recorded: the path of a Unix socket or
-        "127.0.0.1:PORT" (RINGSCOPE_LIVE, as `ringscope listen` says it); token: what it asks for
-        over TCP (RINGSCOPE_TOKEN). Nothing waits for it.
-    pause: whether whoever listens may hold the job at a step border (RINGSCOPE_PAUSE=1).
-    stalled_after: seconds (5; RINGSCOPE_STALLED_AFTER) without a sign of this rank after which its file gets the line
-        `stalled`: in which collective it stands and at which line of the job; 0: never. What a job that hung and
-        was killed leaves behind.
-    declare: what the job means to do, for what cannot be seen: loss="mean_over_targets",
-        positions="whole_sequence" or "each_document", mask="causal", "full" or (with window=, the
-        keys that a query sees, itself too) "window", balance="none", "head_tail", "striped" or
-        "per_document".
+    max_tensor_bytes: The size limit of one tensor's values (1 MiB).
+    fingerprints: Whether steps outside `steps` get a fingerprint. It has a hash and statistics of some elements of
+        every gradient and weight and of their norms, and the numbers given to log(). It shows the first step in
+        which ranks differ or a number is not finite. Gradients that ranks hold in parts (FSDP2) are left out.
+    budget_bytes: The size limit of all files of this rank (256 MiB). Data over the limit is left out and counted.
+    live: The address of a listener that receives the recording while it is made. It is the path of a Unix socket or
+        "127.0.0.1:PORT" (RINGSCOPE_LIVE, as printed by `ringscope listen`). The job does not wait for the listener.
+    token: The token that the listener asks for over TCP (RINGSCOPE_TOKEN).
+    pause: Whether the listener may hold the job at a step border (RINGSCOPE_PAUSE=1).
+    stalled_after: The number of seconds without progress of this rank after which its file gets the line `stalled`
+        (5; RINGSCOPE_STALLED_AFTER); 0: never. The line names the collective and the line of the job where the rank
+        stands. It remains if the job hangs and is killed.
+    declare: The job's intent, where it cannot be observed. Keys and values are loss="mean_over_targets" and
+        positions="whole_sequence" or "each_document". The key mask="causal", "full" or "window" needs for a window
+        also window=, the number of keys that a query sees, including its own. The key balance is "none",
+        "head_tail", "striped" or "per_document".
     """
     start(folder, model, steps, **options)
     try:
@@ -83,7 +83,7 @@ def record(folder, model=None, steps=range(1), **options):
 
 
 def log(**numbers):
-    """Says what the job logs of this training step, for instance loss=… and grad_norm=…. Tensors of
-    one element are read."""
+    """Records the numbers that the job logs for this training step, for instance loss=… and grad_norm=…. Reads
+    tensors of one element."""
     if _current is not None:
         _current.log(numbers)

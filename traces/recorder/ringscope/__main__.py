@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RINGSCOPE_RECORD=run1 python -m ringscope train.py …: records a script that knows nothing of it.
+"""RINGSCOPE_RECORD=run1 python -m ringscope train.py …: records a script without changing it.
 
-RINGSCOPE_STEPS=3 records the first three training steps (1), RINGSCOPE_VALUES is record()'s values.
+RINGSCOPE_STEPS=3 records the first three training steps (default: 1). RINGSCOPE_VALUES sets record()'s values.
 """
 
 import os

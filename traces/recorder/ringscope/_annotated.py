@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention over shards that the job computes itself, by what it says of it."""
+"""Attention over shards that the job computes itself and describes by annotations."""
 
 import functools
 import threading
@@ -24,7 +24,7 @@ class AnnotationObserver:
         self.session = session
         self.current = _Current()
         self._ring = ring
-        # Of this training step, by the content of q: what is saved for backward may be a copy of it.
+        # Forward calls of this training step by the hash of q, because backward may get a copy of q.
         self._forwards, self._step = {}, -1
 
     @observer
@@ -58,7 +58,7 @@ class AnnotationObserver:
 
     @observer
     def backward_of(self, forward, dout):
-        """Of one that autograd runs: it begins."""
+        """Begins the backward of `forward`, which autograd runs."""
         if self.current.call is not None:
             self._end({}, "the next attention began before this one had its results")
         call = forward.backward(self._ring.next_call(), self.session.now())
@@ -206,7 +206,7 @@ class AnnotationObserver:
 
     @observer
     def message(self, line, tensor):
-        """A message that was posted within an annotated attention."""
+        """Records a message that was posted within an annotated attention."""
         call = self.current.call
         payload = call.payload_of(tensor) if line["operator"] == "send" else None
         call.exchanges.posted(line, tensor, payload, self.session.now())
@@ -217,12 +217,12 @@ class AnnotationObserver:
             self.current.call.seen_ns = end_ns
 
     def operator(self, operator, args, kwargs, run):
-        """An attention operator within an annotated attention: its blocks are what block() says;
-        without that, what the operator attends."""
+        """Runs an attention operator within an annotated attention. The blocks come from block(); without block(), they
+        are the operator's calls."""
         call = self.current.call
         call.seen_ns = begin_ns = self.session.now()
         results = run()
-        if results is not None:  # else it is seen already
+        if results is not None:  # otherwise an inner operator was recorded already
             self.attended(call, operator, args, kwargs, results, begin_ns, self.session.now())
         return results
 
@@ -231,11 +231,11 @@ class AnnotationObserver:
         given = operator.given(args, kwargs)
         q, k = given["query"], given["key"]
         mask = given.get("attn_mask", given.get("attn_bias"))
-        # Of a mask in numbers it is not known which pairs it has.
+        # A mask of numbers does not show which pairs it allows.
         rows = None if mask is not None else [0, q.size(2)]
         at = {**call.place(), "source_rank": call.members[call.rank]}
         ids = {}
-        # Other rows than the shard's: no block() can be of it, so it is the attention itself.
+        # The operator attends other rows than the shard's, so no block() describes it: it is the attention itself.
         if call.direction == "forward" and q.size(2) != call.q_shape[2]:
             named = {"block_out": results[0], "block_lse": operator.lse_of(results)}
             ids = self.session.tensors(named, piece=len(call.operators), **at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers that PyTorch's context_parallel cuts: what they were, what is left, and whose tokens."""
+"""Buffers that PyTorch's context_parallel cuts: their contents before and after, and the tokens of each part."""
 
 import torch
 import torch.distributed as dist
@@ -12,7 +12,7 @@ from ._tensors import can_be_read
 
 
 def runs_of(indices):
-    """[3, 4, 5, 9] as [[3, 6], [9, 10]]."""
+    """Returns ranges of consecutive indices: [3, 4, 5, 9] becomes [[3, 6], [9, 10]]."""
     runs = []
     for index in indices:
         if runs and runs[-1][1] == index:
@@ -35,7 +35,7 @@ class BufferObserver:
             patches.wrap(ring, "_context_parallel_buffers", self._around)
 
     def name_of(self, tensor):
-        """The name of the cut buffer that this tensor is, or is a view of; empty: of none."""
+        """Returns the name of the cut buffer that contains this tensor; empty: it is in none."""
         value = local_of(tensor)
         if not can_be_read(value):
             return ""
@@ -79,7 +79,7 @@ class BufferObserver:
             if length not in lengths:
                 lengths[length] = self._tokens(mesh, length, buffer.device, order, args, kwargs)
             tokens, one_map = lengths[length]
-            # By storage, so that a view of the buffer is known too.
+            # Known by storage, so that a view of the buffer is recognized too.
             self.named[buffer.untyped_storage().data_ptr()] = name
             self.session.line(
                 "buffer",
@@ -101,7 +101,7 @@ class BufferObserver:
 
     @observer
     def annotated(self, tensor, name, tokens, seq_dim, length, group, whole):
-        """A rank's part that the job cut by itself."""
+        """Records a rank's part that the job cut by itself."""
         if group is None and dist.is_available() and dist.is_initialized():
             group = dist.group.WORLD
         ranks = dist.get_world_size(group) if group is not None else 1
@@ -131,12 +131,12 @@ class BufferObserver:
         )
 
     def _tokens(self, mesh, length, device, order, args, kwargs):
-        """Which tokens are left of a sequence, by the same cut of their indices. The second says
-        whether all rows of a batch share them."""
+        """Returns the tokens of this rank's part of a sequence, found by cutting their indices in the same way. The
+        second value says whether all rows of a batch share these tokens."""
         if order is not None and order.size(0) != 1:
             return None, False
         key = (mesh, length, None if order is None else gridsum64(order))
-        known = self._known_tokens if args or kwargs else {}  # before 2.9 an option says how, too
+        known = self._known_tokens if args or kwargs else {}  # before PyTorch 2.9, an option also affects the cut
         if key not in known:
             indices = torch.arange(length, device=device)
             own = self._cut(mesh, [indices], [0], *args, **kwargs)[0]
@@ -144,7 +144,7 @@ class BufferObserver:
         return known[key], True
 
     def describe_mesh(self, mesh):
-        """The whole mesh that a part belongs to, once: its axes, and who is where."""
+        """Records the whole mesh of a part once: its axes and the rank at each place."""
         if id(mesh) in self._meshes:
             return
         self._meshes.add(id(mesh))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives and messages, as c10d's dispatcher sees them whoever asked for them."""
+"""Collectives and messages, as c10d's dispatcher sees them from any caller."""
 
 import torch.distributed as dist
 
 from ._operators import tensors_in
 from ._session import observer
 
-# With what DDP and FSDP sum gradients while backward runs, many in one buffer without names.
+# The operators with which DDP and FSDP sum gradients during backward: many gradients in one buffer without names.
 _OF_WRAPPERS = ("allreduce_", "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_")
 
 
@@ -16,7 +16,7 @@ class CollectiveObserver:
         self.ring = ring
         self.annotations = annotations
         self.gradient_name = lambda tensor: None
-        self.clipped_names = frozenset()  # names of gradients, in this training step
+        self.clipped_names = frozenset()  # names of gradients that were clipped in this training step
         self.wrappers = lambda: []
         self.number = 0
         self._waited = {}
@@ -76,7 +76,7 @@ class CollectiveObserver:
         return self.session.group(group) if group is not None else None
 
     def _world_rank(self, given, peer):
-        """Operators name a peer by its rank in their group."""
+        """Converts a peer's rank in the operator's group to its world rank."""
         group = self._process_group(given)
         return peer if group is None else dist.get_process_group_ranks(group)[peer]
 
@@ -90,8 +90,8 @@ class CollectiveObserver:
             return None
 
     def _gradients(self, tensors):
-        """The names of gradients that are about to be summed. Of one that was clipped it is written down, since
-        what is clipped before its sum is no gradient of the whole."""
+        """Returns the names of gradients that are about to be summed. Records each gradient that was clipped before its
+        sum, because such a gradient is not the gradient of the whole loss."""
         names = []
         for tensor in tensors:
             name = self.gradient_name(tensor) if tensor.numel() else None

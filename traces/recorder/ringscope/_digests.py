@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hashes and statistics of several tensors in one go: most of what one costs is the calls and reading the
-numbers, and these are shared."""
+"""Hashes and statistics of several tensors at once. Most of the cost of one tensor is the calls and the transfer of the
+numbers, and batching shares both."""
 
 import math
 
@@ -11,7 +11,7 @@ from ._tensors import SUMMED_IN, extremes, statistics
 
 
 def digests(tensors):
-    """Of contiguous tensors: (hash, statistics) of each, as gridsum64() and statistics() have them."""
+    """Returns (hash, statistics) of each contiguous tensor, as gridsum64() and statistics() compute them."""
     by_device = {}
     for at, tensor in enumerate(tensors):
         by_device.setdefault(tensor.device, []).append(at)
@@ -24,8 +24,8 @@ def digests(tensors):
 
 
 def _statistics(flat):
-    """Of one-dimensional tensors of a device."""
-    summed = {}  # by type: what can be read at once
+    """Returns the statistics of one-dimensional tensors on one device."""
+    summed = {}  # by type, because one transfer reads one type
     for at, values in enumerate(flat):
         if values.numel():
             low, high = extremes(values)
@@ -41,7 +41,7 @@ def _statistics(flat):
 
 
 def _of(low, high, mean):
-    """None where something is not finite, which needs a closer look."""
+    """Returns None if a number is not finite; statistics() then counts NaN and infinity."""
     if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(mean)):
         return None
     largest = max(abs(low), abs(high))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators that are written down while a recording lasts: attention, collectives, messages, the loss
-and token embeddings."""
+"""The operators that a recording observes: attention, collectives, messages, the loss and token embeddings."""
 
 import torch
 import torch.distributed as dist
@@ -14,7 +13,7 @@ from ._tensors import can_be_read
 
 
 class Watch:
-    """Looks at each of these operators and passes it on."""
+    """A watch on these operators: records each call and passes it on."""
 
     def __init__(self, session, patches, ring, annotations, losses):
         self.session = session
@@ -40,7 +39,7 @@ class Watch:
         self.session.line("limit", why=why[:300])
 
     def look(self, looks, meets):
-        """Whether they are looked at from now on; `meets`: collectives and messages."""
+        """Starts or stops observing the operators; `meets` is for collectives and messages."""
         for gate in self._gates:
             gate.look(looks)
         self._meetings.look(meets)
@@ -50,7 +49,8 @@ class Watch:
         return self.around(operator, args, kwargs, run)
 
     def around_compiled(self, operator, args, kwargs, run):
-        """Where a backend makes no kernel of it, PyTorch's operator within is seen, which says more."""
+        """Records a compiled flex_attention. If a backend runs PyTorch's operator inside, that operator is recorded
+        instead, because it has more details."""
         before = self._flex_calls
 
         def unless_seen():
@@ -61,7 +61,7 @@ class Watch:
 
     def around(self, operator, args, kwargs, run):
         if self.session.inside.busy or not all(map(can_be_read, tensors_in(args))):
-            return run()  # of a shape that PyTorch only works out, as for DTensors
+            return run()  # a tensor without data, because PyTorch only computes shapes, as for DTensors
         standing = self.standing
         if standing and operator.direction is None and operator.func not in self.looks:
             return standing.around(
@@ -70,7 +70,7 @@ class Watch:
         return self.seen(operator, args, kwargs, run)
 
     def seen(self, operator, args, kwargs, run):
-        """An operator on plain tensors."""
+        """Records an operator that was called with plain tensors."""
         if not self.session.active or (operator.is_followed and type(args[0]) is not torch.Tensor):
             return run()
         if operator.direction is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of a hand-written ring, put together to the hops that they make."""
+"""The hops of a hand-written ring, put together from its messages."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 
 def storage_of(tensor):
-    """Equal for tensors that share memory; never for two of which one came after the other's end."""
+    """Returns a key that is equal for tensors that share memory, and never equal for memory that was reused."""
     return StorageWeakRef(tensor.untyped_storage())
 
 
@@ -27,15 +27,15 @@ class _Message:
 
 
 class Exchanges:
-    """Of one annotated attention. A hop is as many elements as the call's own k and v have, however
-    many messages these are sent in."""
+    """The messages of one annotated attention. One hop has as many elements as the call's k and v together, in any
+    number of messages."""
 
     def __init__(self, elements):
         self._elements = max(elements, 1)
         self._messages = []
 
     def posted(self, line, tensor, payload, now):
-        """`payload`: of a message that is sent, "kv" or "dkv"; None of one that is received."""
+        """Adds a message. `payload` is "kv" or "dkv" for a sent message, and None for a received one."""
         self._messages.append(
             _Message(
                 line["number"],
@@ -56,7 +56,8 @@ class Exchanges:
                 message.wait_ns, message.end_ns = begin_ns, end_ns
 
     def _ends(self):
-        """Messages sent, and those received: of the payload of what was sent in the same turn."""
+        """Returns sent and received messages. A received message gets the payload of the message sent in the same
+        turn."""
         sent = [message for message in self._messages if message.sends]
         received = [message for message in self._messages if not message.sends]
         for message, own in zip(received, sent):
@@ -64,14 +65,14 @@ class Exchanges:
         return sent, received
 
     def arrived_as(self, tensor):
-        """The payload of the last message that was received into this memory; None: there is none."""
+        """Returns the payload of the last message that was received into this memory, or None."""
         storage = storage_of(tensor)
         _, received = self._ends()
         return next((m.payload for m in reversed(received) if m.storage == storage), None)
 
     def hops(self, otherwise, end_ns):
-        """By payload and number from 1. What is received beyond what was sent is of `otherwise`;
-        what nobody waited for ends at `end_ns`."""
+        """Returns hops by payload and number, counted from 1. Messages received in excess of those sent have the
+        payload `otherwise`. Messages without a wait end at `end_ns`."""
         sent, received = self._ends()
         for message in received[len(sent) :]:
             message.payload = otherwise

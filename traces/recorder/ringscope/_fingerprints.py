@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few numbers of all gradients and all weights of a training step, cheap enough for thousands of steps."""
+"""A few numbers of all gradients and weights of a training step, cheap enough for thousands of steps."""
 
 import torch
 
@@ -7,7 +7,7 @@ from ._pytorch import local_of
 from ._tensors import can_be_read
 
 NAME = "all parameters"
-_ELEMENTS = 4096  # of each parameter, evenly spaced
+_ELEMENTS = 4096  # number of elements per parameter, evenly spaced
 
 
 def _is_part(value):
@@ -21,8 +21,9 @@ def _sample(value):
 
 
 def fingerprint(values):
-    """One vector that stands for tensors that ranks hold whole: some elements of each, and its 2-norm, which
-    every other element is in. None where there is no such tensor: of parts that ranks hold, each has its own."""
+    """Returns one vector for all tensors that every rank holds whole: some elements of each tensor, and its 2-norm,
+    which depends on all elements. Returns None if there is no such tensor. Sharded tensors are left out, because their
+    parts differ between ranks."""
     whole = [local_of(value) for value in values if value is not None and not _is_part(value)]
     whole = [value for value in whole if can_be_read(value) and value.is_floating_point() and value.numel()]
     if not whole:

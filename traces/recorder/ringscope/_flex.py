@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flex_attention where PyTorch runs it as it is written; _flex_compiled has what torch.compile makes of it.
+"""flex_attention in eager mode; _flex_compiled records what torch.compile makes of it.
 
-PyTorch has it as an operator of higher order, whose functions are traced graphs then: what they are called is
-told by where in the job's code their operators come from."""
+PyTorch implements it as a higher-order operator whose functions are traced graphs. The names of these functions are
+found by the place in the job's code from which their operators come."""
 
 import inspect
 import math
@@ -13,11 +13,11 @@ import torch
 from ._flex_mask import called, changes_scores, mask_of
 from ._operators import is_of_another
 
-_NO_BLOCKS = 1 << 30  # the size of a block where the job gave no block mask
+_NO_BLOCKS = 1 << 30  # the size of a block if the job gave no block mask
 
 
 class FlexOperator:
-    """As _operators.Operator is of others."""
+    """The interface of _operators.Operator for flex_attention."""
 
     is_math = is_followed = False
     full_name = name = "flex_attention"
@@ -28,7 +28,7 @@ class FlexOperator:
         self._names = tuple(inspect.signature(type(hop).__call__).parameters)[1:]
 
     def given(self, args, kwargs):
-        """What it was called with, by the names of its arguments, and what its functions come to."""
+        """Returns the arguments by name, and the mask and score that the functions amount to."""
         given = {**dict(zip(self._names, args)), **kwargs}
         blocks, score = given["block_mask"], given.get("score_mod", given.get("fw_graph"))
         q, k = given["query"], given["key"]
@@ -37,7 +37,7 @@ class FlexOperator:
 
     @staticmethod
     def lse_of(results):
-        """Its kernels have it to the base 2."""
+        """Returns lse to the base e; the kernels return it to the base 2."""
         return results[1] * math.log(2)
 
     @staticmethod
@@ -46,7 +46,7 @@ class FlexOperator:
 
 
 def _blocks(mask):
-    """Of a BlockMask's tuple: a block's rows and keys, and how many blocks of how many are attended."""
+    """Describes a BlockMask's tuple: the rows and keys of a block, and the numbers of attended and of all blocks."""
     if mask is None or mask[-2] >= _NO_BLOCKS:
         return None
     counts, indices, full = mask[2], mask[3], mask[4]
@@ -55,8 +55,8 @@ def _blocks(mask):
 
 
 def what_it_attends(q, k, mask, blocks, score):
-    """Of a mask as mask_of() has it, a BlockMask's tuple and the function of scores: what is_causal and attn_mask
-    (true: not all that is attended is told by is_causal) are of other operators, and flex."""
+    """Describes the attended pairs, from a mask of mask_of(), a BlockMask's tuple and the score function. The keys
+    is_causal and attn_mask are as for other operators; attn_mask=True says that is_causal is not the whole mask."""
     scored = score is not None and changes_scores(score)
     sizes = _blocks(blocks)
     return {
@@ -72,8 +72,8 @@ def what_it_attends(q, k, mask, blocks, score):
 
 
 class FlexGate:
-    """As _operators.Gate: while it is open, calls `seen(operator, args, kwargs, run)` in the kernels' place.
-    ImportError, AttributeError or KeyError where this PyTorch has no such kernels."""
+    """Calls `seen(operator, args, kwargs, run)` in place of the kernels while it is open, like _operators.Gate. Raises
+    ImportError, AttributeError or KeyError if this PyTorch has no such kernels."""
 
     def __init__(self, seen):
         from torch._higher_order_ops.flex_attention import flex_attention, flex_attention_backward
@@ -92,7 +92,7 @@ class FlexGate:
         self._replaced = []
 
     def look(self, looks):
-        """Opens or closes it."""
+        """Opens or closes the gate."""
         if looks == bool(self._replaced):
             return
         for operator, kernel, cache in self._kernels if looks else ():
@@ -106,7 +106,7 @@ class FlexGate:
 
     def _put(self, hop, cache, kernel):
         hop.py_kernels[self._key] = kernel
-        cache.clear()  # the next call fills it again
+        cache.clear()  # the next call fills the cache again
 
     def _before(self, operator, kernel):
         def before(*args, **kwargs):

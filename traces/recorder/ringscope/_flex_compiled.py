@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch.compile makes of flex_attention: one kernel, within which nothing is seen. So it is looked at where
-the job calls it.
+"""Compiled flex_attention: torch.compile makes one kernel of it, and nothing within a kernel can be observed. It is
+therefore recorded where the job calls it.
 
-Jobs keep it under names of their own, mostly before a recording begins, so it is not replaced: its code is, for
-as long as the recording looks. The code in its place has the same free variables, without which Python does not
-take it, and hands the call over."""
+Jobs keep the compiled function under names of their own, mostly from before the recording, so the function cannot be
+replaced. Its code object is replaced instead, for as long as the recording looks. The new code hands the call over. It
+has the same free variables, because Python otherwise rejects it."""
 
 import gc
 import inspect
@@ -27,10 +27,10 @@ _SOURCE = """def made({names}):
         return hand_over({number}, args, kwargs)
     return compiled"""
 
-_BY_CALLS = 3  # what holds a function while it is counted who holds it: two calls, and the counting
+_BY_CALLS = 3  # references to a function while its references are counted: two calls, and the counting
 _PYTORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 
-_standing = {}  # by number: what hands its calls over to whom
+_standing = {}  # by number: the object that takes the calls
 
 
 def hand_over(number, args, kwargs):
@@ -38,13 +38,13 @@ def hand_over(number, args, kwargs):
 
 
 def _flex_attention():
-    """PyTorch's, or None: the job has not loaded it."""
+    """Returns PyTorch's flex_attention, or None if the job has not loaded it."""
     return getattr(sys.modules.get(_FLEX), "flex_attention", None)
 
 
 def _functions_made_of(function):
-    """By torch.compile. Looking through all that Python keeps takes a tenth of a second, so it is not done where
-    nothing but modules has the function."""
+    """Yields the functions that torch.compile made of `function`. Searching all objects of Python takes a tenth of a
+    second, so it is skipped if only modules refer to the function."""
     modules = [m for m in list(sys.modules.values()) if type(m) is types.ModuleType]
     known = sum(m.__dict__.get(function.__name__) is function for m in modules)
     if sys.getrefcount(function) <= known + _BY_CALLS:
@@ -61,7 +61,7 @@ def _is_made_of(made, function):
 
 
 def compiled_elsewhere():
-    """The names of functions of the job's that torch.compile has made code of."""
+    """Returns the names of the job's functions that torch.compile has compiled."""
     try:
         from torch._dynamo.convert_frame import input_codes
         from torch._dynamo.eval_frame import _debug_get_cache_entry_list
@@ -72,12 +72,12 @@ def compiled_elsewhere():
             for code in codes
             if not code.co_filename.startswith(_PYTORCH) and _debug_get_cache_entry_list(code)
         }
-    except (ImportError, AttributeError, TypeError):  # private: it may go
+    except (ImportError, AttributeError, TypeError):  # private API, which may change
         return set()
 
 
 class CompiledFlexOperator:
-    """As _operators.Operator is of others; called as the job calls flex_attention."""
+    """The interface of _operators.Operator for calls of the compiled flex_attention."""
 
     is_math = False
     is_followed = True
@@ -102,7 +102,7 @@ class CompiledFlexOperator:
 
     @staticmethod
     def lse_of(results):
-        """To the base e, where the job asked for it."""
+        """Returns lse to the base e, if the job asked for it."""
         more = results[1] if len(results) > 1 else None
         return getattr(more, "lse", more)
 
@@ -112,7 +112,7 @@ class CompiledFlexOperator:
 
 
 class _Standing:
-    """Before one compiled flex_attention."""
+    """The replaced code of one compiled flex_attention."""
 
     def __init__(self, gate, function):
         self._gate = gate
@@ -133,16 +133,16 @@ class _Standing:
         return self._gate.called(lambda: self._itself(*args, **kwargs), args, kwargs)
 
     def leave(self):
-        """Where somebody has put other code there meanwhile, that stays, and so does what it may call."""
+        """Restores the code. If other code has replaced ours meanwhile, both stay, because that code may call ours."""
         if self._function.__code__ is self._before:
             self._function.__code__ = self._code
             del _standing[self._number]
 
 
 class CompiledFlexGate:
-    """As _operators.Gate: while it is open, calls `seen(operator, args, kwargs, run)` in the place of each compiled
-    flex_attention: of those that are there, and with `patches` of those that the job makes later. `limit` is told of
-    other functions that were compiled and ran."""
+    """Calls `seen(operator, args, kwargs, run)` in place of each compiled flex_attention while it is open, like
+    _operators.Gate. It finds existing functions, and with `patches` also later ones. Calls `limit` for other functions
+    that were compiled and ran."""
 
     def __init__(self, seen, patches, limit):
         self._seen = seen
@@ -175,14 +175,14 @@ class CompiledFlexGate:
             self._standing.append(_Standing(self, made))
 
     def _tell_others(self):
-        """Once of each."""
+        """Reports each compiled function once."""
         if "torch._dynamo" in sys.modules:
             for name in sorted(compiled_elsewhere() - self._told):
                 self._told.add(name)
                 self._limit(f"{name} is compiled: operators and collectives within it are not observed")
 
     def look(self, looks):
-        """Opens or closes it."""
+        """Opens or closes the gate."""
         if looks == self._looks:
             return
         self._looks = looks
@@ -204,7 +204,7 @@ class CompiledFlexGate:
 
         try:
             bound = self._operator.bound(args, kwargs)
-        except TypeError:  # a mistake of the job's, which it is to hear from PyTorch
+        except TypeError:  # an error of the job, which PyTorch reports
             return run()
         self._seen(self._operator, bound.args, bound.kwargs, results)
         return came[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mask or score function of flex_attention is called, and which pairs of rows and keys a mask attends."""
+"""The name of a mask or score function of flex_attention, and the pairs of rows and keys that a mask allows."""
 
 import re
 import weakref
@@ -8,18 +8,18 @@ import torch
 
 from ._hashing import gridsum64
 
-_MOST_PAIRS = 1 << 24  # what a mask is asked about; of more it is not said what it attends
+_MOST_PAIRS = 1 << 24  # limit of evaluating a mask; above it, its pairs are unknown
 _FRAME = re.compile(r'File "[^"]*", line \d+, in (.+)')
 _CALLER = "_flex_attention_hop_wrapper"
-_JOINED = ("and_mask", "or_mask")  # by PyTorch, of others
+_JOINED = ("and_mask", "or_mask")  # functions of PyTorch that combine other masks
 _UNKNOWN = {"kind": None, "attended": None}
 
-_known = weakref.WeakKeyDictionary()  # by the traced mask, or the BlockMask
+_known = weakref.WeakKeyDictionary()  # by traced mask or BlockMask
 
 
 def called(function):
-    """The name of a mask or score function, or that of what it was traced from; of PyTorch's and_masks() and
-    or_masks() also those within. None where it is not told."""
+    """Returns the name of a mask or score function, or of the function from which it was traced. For PyTorch's
+    and_masks() and or_masks(), adds the names of the combined functions. Returns None for an unknown name."""
     if not isinstance(function, torch.fx.GraphModule):
         return getattr(function, "__name__", None)
     outer, inner = None, []
@@ -32,7 +32,7 @@ def called(function):
 
 
 def changes_scores(function):
-    """Whether it returns other scores than it got."""
+    """Reports whether the function returns other scores than it got."""
     if not isinstance(function, torch.fx.GraphModule):
         return getattr(function, "__name__", None) != "_identity"
     nodes = list(function.graph.nodes)
@@ -41,15 +41,15 @@ def changes_scores(function):
 
 
 def mask_of(function, buffers, q, k):
-    """{"kind": causal, full, window (with "window": keys that a query sees, itself too), other or None: not
-    known; "attended": the share of pairs}, of q [B, H, S, D] and k. `buffers`: what the mask reads beside
-    the places of rows and keys."""
+    """Returns the mask of q, [B, H, S, D], and k as a dict. "kind" is causal, full, window (then "window" is the number
+    of keys that a query sees, including its own), other, or None if unknown. "attended" is the share of allowed pairs.
+    `buffers` are the mask's inputs besides the indices."""
     return _asked(function, buffers, (*_batch_and_heads(function, q), q.size(2), k.size(2)), q.device, function)
 
 
 def mask_of_blocks(blocks, q, k):
-    """The same of a BlockMask or None, before anything was traced: its function may read what it likes, so it is
-    asked anew for each BlockMask."""
+    """Returns the mask of a BlockMask or None, before anything is traced. Its function may read any variable, so each
+    BlockMask is evaluated separately."""
     if blocks is None:
         return {"kind": "full", "attended": 1.0}
     sizes = (*blocks.kv_num_blocks.shape[:2], q.size(2), k.size(2))
@@ -57,7 +57,7 @@ def mask_of_blocks(blocks, q, k):
 
 
 def _asked(function, buffers, sizes, device, owner):
-    """What is known of `owner` is not asked again."""
+    """Evaluates a mask, or returns the cached result for `owner`."""
     if torch.Size(sizes).numel() > _MOST_PAIRS:
         return dict(_UNKNOWN)
     try:
@@ -71,7 +71,7 @@ def _asked(function, buffers, sizes, device, owner):
 
 
 def _batch_and_heads(function, q):
-    """1 where a mask does not ask for it."""
+    """Returns the batch and head sizes; 1 for an index that the mask does not use."""
     if not isinstance(function, torch.fx.GraphModule):
         return q.size(0), q.size(1)
     asked = [bool(node.users) for node in function.graph.nodes][:2]
@@ -79,7 +79,7 @@ def _batch_and_heads(function, q):
 
 
 def _pairs(function, buffers, sizes, device):
-    """Which are attended: [B, H, rows, keys], true or false."""
+    """Returns the allowed pairs: bool, [B, H, rows, keys]."""
     from torch.nn.attention.flex_attention import create_mask
 
     return create_mask(lambda b, h, row, key: function(b, h, row, key, *buffers), *sizes, device=device)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The backward of attention that autograd runs of several operators: no line of the job says where it begins and
-ends, but the gradients that come by do."""
+"""The backward of attention that autograd runs with several operators. No line of the job marks its beginning and end,
+but the gradients that arrive do."""
 
 
 def follow(inputs, out, begins, ended):
-    """Calls begins(dout) when the gradient of `out` comes, and ended({"dq": …}) when those of all inputs that
-    have one are there. Does nothing where no gradient will come. Keeps none of these tensors alive."""
+    """Calls begins(dout) when the gradient of `out` arrives, and ended({"dq": …}) when the gradients of all inputs
+    that require one have arrived. Does nothing if no gradient will arrive. Keeps none of these tensors alive."""
     names = [f"d{what}" for what, tensor in inputs.items() if tensor.requires_grad]
     if not names or not out.requires_grad:
         return

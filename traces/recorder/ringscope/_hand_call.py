@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of an attention over shards while the job computes it itself."""
+"""The state of an attention over shards while the job computes it."""
 
 from ._exchanges import storage_of
 from ._hashing import gridsum64
@@ -17,8 +17,8 @@ class HandCall:
         self.layer, self.microbatch = None, 0
         self.rank, self.size, self.members, self.group = 0, 1, [0], None
         self.causal, self.scale = False, None
-        self.elements = 0  # of k and v
-        self.inputs = {}  # by name, until the results of a forward are there
+        self.elements = 0  # number of elements of k and v
+        self.inputs = {}  # by name, until the results of a forward are known
         self.ring_step = 0
         self.q_shape = self.k_shape = ()
         self.sources = {}
@@ -28,7 +28,7 @@ class HandCall:
         self.exchanges = None
 
     def backward(self, number, begin_ns):
-        """The call that is this one's backward."""
+        """Returns the call that is the backward of this one."""
         call = HandCall(number, "backward", self.layout, begin_ns)
         for known in ("layer", "microbatch", "rank", "size", "members", "group", "causal", "scale"):
             setattr(call, known, getattr(self, known))
@@ -38,26 +38,26 @@ class HandCall:
 
     def place(self):
         at = {"layer": self.layer, "microbatch": self.microbatch, "ring_step": self.ring_step}
-        if self.direction == "backward":  # whether autograd called it or the job itself
+        if self.direction == "backward":  # whether autograd or the job itself runs it
             at["pass"] = "backward"
         return at
 
     def knows(self, *tensors):
-        """These are keys and values, wherever they come by later."""
+        """Remembers keys and values, to recognize them in messages."""
         for tensor in tensors:
             self.kv_storages.add(storage_of(tensor))
             if self.direction == "backward":  # forward sends nothing else
                 self.kv_hashes.add(gridsum64(tensor))
 
     def payload_of(self, tensor):
-        """Of one that is sent. What arrived goes on as what it was."""
+        """Returns the payload of a sent message. A tensor that was received is sent on with the same payload."""
         if self.direction == "forward" or storage_of(tensor) in self.kv_storages:
             return "kv"
         arrived = self.exchanges.arrived_as(tensor)
         return arrived or ("kv" if gridsum64(tensor) in self.kv_hashes else "dkv")
 
     def strategy(self):
-        """ "ulysses" where one operator attended all tokens of a share of the heads."""
+        """ Returns "ulysses" if one operator attended all tokens of a share of the heads, else None."""
         if len(self.operators) != 1 or self.size == 1:
             return None
         _, heads, rows, _ = self.operators[0]["q_shape"]
@@ -65,8 +65,8 @@ class HandCall:
         return "ulysses" if turned else None
 
     def whose(self, steps):
-        """Whose block is held at each of so many ring steps, as world ranks: as the job said it, and
-        between that by the way that its blocks go round. None where neither tells."""
+        """Returns the world rank whose block is held at each of `steps` ring steps. Steps that the job did not describe
+        follow from the direction in which its blocks rotate. A value is None if neither is known."""
         way = next(
             (
                 way

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hashes of a tensor's contiguous elements that traces/format/core/hash.h defines. All of it is sums of whole
-numbers, which every device computes alike: gridsum64 in two passes over the elements, and dotsum64, which
-parts add up to."""
+"""The hashes of a tensor's contiguous elements that traces/format/core/hash.h defines. Both are sums of integers, so
+every device computes the same value. gridsum64 needs two passes over the elements. dotsum64 is the sum of the hashes of
+parts."""
 
 import threading
 
 import torch
 
 HASH, HASH_OF_PARTS = "gridsum64", "dotsum64"
-_ROW = 1021  # words of a row: prime, so that what recurs falls into other columns
+_ROW = 1021  # words per row: a prime, so that repeated words fall into different columns
 _FEW_WORDS = 8192
-_BLOCK = 1 << 14  # words of one block: a CPU's cache holds all that its steps work in
-_BLOCKS_AT_ONCE = 1 << 8  # on other devices, where reading a number waits for what was begun
+_BLOCK = 1 << 14  # words per block: the working memory of one block fits into a CPU's cache
+_BLOCKS_AT_ONCE = 1 << 8  # on other devices, where reading a number waits for queued work
 _MOST_LAYOUTS = 64
 _MOST = (1 << 64) - 1
 _M2, _M3, _M4 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93
@@ -22,7 +22,7 @@ def _signed(value):
 
 
 def _factor(number):
-    """The odd factor of this number."""
+    """Returns the odd factor of this number."""
     x = (number + 1) * _M2 & _MOST
     x = (x ^ x >> 32) * _M3 & _MOST
     return (x ^ x >> 29) | 1
@@ -33,14 +33,14 @@ def _block_factor(block):
 
 
 class _Room(threading.local):
-    """What hashing works in, by device; made once, since getting memory takes longer than using it."""
+    """The working memory of hashing, per device. It is kept, because allocating it takes longer than using it."""
 
     def __init__(self):
         self._made = {}
         self._layouts = {}
 
     def of(self, device):
-        """The factors of a block's words and of their upper halves, and memory for so many."""
+        """Returns the factors of a block's words and of their upper halves, and working memory of that size."""
         if device not in self._made:
             n = torch.arange(1, 2 * _BLOCK + 1, device=device) * _signed(_M2)
             n = (n ^ (n >> 32 & 0xFFFFFFFF)) * _signed(_M3)
@@ -49,8 +49,8 @@ class _Room(threading.local):
         return self._made[device]
 
     def layout(self, device, counts):
-        """The factors of so many words and of their upper halves, for several tensors one after the other, and
-        where each has its last."""
+        """Returns, for several consecutive tensors of `counts` words, the factors of the words and of their upper
+        halves, and the index of each tensor's last word."""
         key = (device, counts)
         if key not in self._layouts:
             if len(self._layouts) >= _MOST_LAYOUTS:
@@ -66,7 +66,7 @@ _room = _Room()
 
 
 def gridsum64(tensor):
-    """An unsigned integer: equal for equal contents, whatever their types and shapes."""
+    """Returns an unsigned integer that is equal for equal contents, whatever their types and shapes."""
     words, rest = _words(tensor.detach().contiguous().view(-1), 0)
     if words.numel() > _FEW_WORDS:
         words = torch.cat(_grid(words))
@@ -74,7 +74,7 @@ def gridsum64(tensor):
 
 
 def gridsums64(tensors):
-    """Of several one-dimensional tensors of a device."""
+    """Returns gridsum64() of several one-dimensional tensors on one device."""
     counts, pieces, ends = [], [], []
     for tensor in tensors:
         words, rest = _words(tensor, 0)
@@ -96,7 +96,7 @@ def gridsums64(tensors):
 
 
 def _grid(words):
-    """The words that stand for these."""
+    """Returns the words that are hashed in place of these: for many words, sums of rows and columns."""
     count = words.numel()
     if count <= _FEW_WORDS:
         return [words]
@@ -106,26 +106,26 @@ def _grid(words):
 
 
 def dotsum64(tensor):
-    """Likewise; slower."""
+    """Returns an unsigned integer that is equal for equal contents. Slower than gridsum64()."""
     return (dotsum64_of_part(tensor, 0) + tensor.numel() * tensor.element_size() * _M4) & _MOST
 
 
 def dotsum64_of_part(tensor, first):
-    """What a part of a tensor, whose first element is `first` bytes behind the whole's, a multiple of 4, adds
-    to the hash of the whole. That of the size in bytes is added once."""
+    """Returns the summand of a part in the hash of the whole tensor. The part begins `first` bytes after the whole's
+    beginning; `first` is a multiple of 4. The summand of the size in bytes must be added once."""
     words, rest = _words(tensor.detach().contiguous().view(-1), first % 8)
     return _sum(words, rest, first // 8) & _MOST
 
 
 def _sum(words, rest, at):
-    """Of words from word `at` of a whole on, and the bytes of one more."""
+    """Returns the sum of words that begin at word `at` of the whole, and of the bytes of an incomplete last word."""
     sums = _sums_on_cpu if words.device.type == "cpu" else _sums
     total = sum(value * _block_factor(block) for block, value in sums(words, at))
     return total + _of_rest(rest, at + words.numel())
 
 
 def _of_rest(rest, at):
-    """What a last word of which there are fewer bytes adds."""
+    """Returns the summand of an incomplete last word."""
     if not rest:
         return 0
     offset, block = at % _BLOCK, at // _BLOCK
@@ -135,8 +135,8 @@ def _of_rest(rest, at):
 
 
 def _words(data, zeros):
-    """Elements as words of 8 bytes, behind so many bytes of zeros, and the bytes of the last word where it is
-    none of 8."""
+    """Returns the elements as words of 8 bytes, after `zeros` bytes of zeros, and the bytes of an incomplete last
+    word."""
     if zeros:
         data = torch.cat([data.new_zeros(zeros // data.element_size()), data])
     elif data.storage_offset() * data.element_size() % 8:
@@ -151,8 +151,7 @@ def _words(data, zeros):
 
 
 def _sums_on_cpu(words, at):
-    """(block, sum of its words and their upper halves by their factors); `words` begin at word `at` of the
-    whole."""
+    """Yields (block, weighted sum of its words and their upper halves). `words` begin at word `at` of the whole."""
     of_words, of_halves, room = _room.of(words.device)
     begin, count = 0, words.numel()
     while begin < count:
@@ -167,7 +166,7 @@ def _sums_on_cpu(words, at):
 
 
 def _sums(words, at):
-    """The same of many blocks at once."""
+    """Yields the same values as _sums_on_cpu(), but computes many blocks at once."""
     of_words, of_halves, _ = _room.of(words.device)
     before = at % _BLOCK
     after = -(before + words.numel()) % _BLOCK

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends a recording, while it is made, to a window that listens; FORMAT.md ("Live") has the protocol.
+"""Sends a recording, while it is made, to a listening window. FORMAT.md ("Live") describes the protocol.
 
-A thread of its own reads the rank's files as they grow, so nothing waits in memory for a slow
-listener, and a window that comes late gets everything. The job waits for it nowhere but at a step
-border, where it asked to.
+A separate thread reads the rank's files as they grow. No data is queued for a slow listener, and a late listener gets
+the whole recording. The job waits for the listener only at a step border, if it allowed pauses.
 """
 
 import atexit
@@ -24,14 +23,14 @@ _ROUND_S = 0.05
 _SAY_AGAIN_S = 1.0
 _CHUNK = 1 << 18
 _MOST_ANSWER = 1 << 16
-# At the end of the program: without progress for this long, or for longer than that, it gives up.
+# At the end of the program, sending is given up without progress for _STALLED_S, or after _LONGEST_S.
 _STALLED_S, _LONGEST_S = 0.5, 5.0
 
 _streams = weakref.WeakSet()
 
 
 def _forget_in_child():
-    """A forked child (a worker that loads data) must not keep the connection open."""
+    """Closes the connections in a forked child, such as a data loader's worker."""
     for stream in list(_streams):
         stream.drop()
 
@@ -40,7 +39,7 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 
 def address_of(text):
-    """("unix", path) or ("tcp", (host, port)). Raises ValueError: only this machine is spoken to."""
+    """Returns ("unix", path) or ("tcp", (host, port)). Raises ValueError for addresses of other machines."""
     if text.startswith("unix:"):
         return "unix", text[5:]
     host, colon, port = text.rpartition(":")
@@ -54,11 +53,11 @@ def address_of(text):
 
 
 class Live:
-    """What a recording has for whoever listens: its stream, where it stands, and pauses."""
+    """The connection of a recording to a listener: its stream, the rank's progress, and pauses."""
 
     @staticmethod
     def asked(address, token, pause):
-        """By record()'s options, else by the environment; None: nobody is to be told. Raises
+        """Returns a Live made of record()'s options or of the environment, or None if there is no address. Raises
         ValueError."""
         if address is None:
             address = os.environ.get("RINGSCOPE_LIVE")
@@ -84,7 +83,7 @@ class Live:
         )
 
     def at_border(self, step):
-        """A training step has ended; returns when the job may go on."""
+        """Reports the end of a training step. Returns when the job may go on."""
         self._standing.moved()
         self._pausing.at_border(step)
         self._standing.moved()
@@ -94,7 +93,7 @@ class Live:
 
 
 class Stream:
-    """A rank's connection to whoever listens, tried again until there is one."""
+    """A rank's connection to the listener, retried until it succeeds."""
 
     def __init__(self, address, token, session, pausing, stands):
         self._address = address
@@ -119,8 +118,8 @@ class Stream:
         self._thread.start()
 
     def close(self):
-        """The rank's files have their last lines: what is left of them is sent beside the job, which
-        waits for that at its end only, and not for long."""
+        """Starts to finish after the files got their last lines. The rest is sent in the background; the job waits for
+        it at the program's end only, and for a limited time."""
         self._closing = True
         atexit.register(self._finish)
 
@@ -136,7 +135,8 @@ class Stream:
                 break
 
     def drop(self):
-        """Closes the connection, which says nothing to the other end while a parent has it."""
+        """Closes this process's copy of the connection. The other end notices nothing while a parent process has
+        one."""
         connection, self._socket = self._socket, None
         if connection is not None:
             connection.close()
@@ -165,7 +165,7 @@ class Stream:
                 atexit.unregister(self._finish)
 
     def _connect(self):
-        """Whether somebody listens and takes this rank. Raises ValueError where it is refused."""
+        """Returns whether a listener accepts this rank. Raises ValueError if it is refused."""
         family, where = self._address
         kind = socket.AF_UNIX if family == "unix" else socket.AF_INET
         connection = socket.socket(kind, socket.SOCK_STREAM)
@@ -189,7 +189,7 @@ class Stream:
         return answer[0].get("line") == "welcome"
 
     def _hear(self, longest):
-        """Takes in what the listener says; False when it has gone."""
+        """Reads the listener's messages. Returns False if the listener has gone."""
         connection = self._socket
         if connection is None:
             return False
@@ -205,7 +205,7 @@ class Stream:
         return [answer for answer in answers if isinstance(answer, dict)]
 
     def _send_all(self):
-        """Until the last line has been sent, or the listener goes."""
+        """Sends the files until their last line is sent or the listener goes."""
         path = os.path.join(self._folder, self._writer.stem + ".jsonl")
         self._values = 0
         self._border = -1
@@ -237,7 +237,7 @@ class Stream:
         self._sent += len(data)
 
     def _send_lines(self, file):
-        """What the file has grown by, as far as lines are whole; whether there may be more."""
+        """Sends the complete lines that were added to the file. Returns whether there may be more."""
         at = file.tell()
         data = file.read(_CHUNK)
         if len(data) == _CHUNK and b"\n" not in data:
@@ -268,7 +268,7 @@ class Stream:
             self._send(_encoded({"line": "border", "step": border}))
 
     def _say_where(self):
-        """Where the rank stands: when that has changed, and from time to time."""
+        """Sends the rank's progress when it has changed, and at least every _SAY_AGAIN_S."""
         now = time.monotonic()
         if now - self._said < _ROUND_S or not (
             self._stands.changed or now - self._said > _SAY_AGAIN_S

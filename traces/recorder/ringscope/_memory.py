@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory this rank holds, and for what, as far as a recorder sees it."""
+"""The memory that this rank holds, by purpose, as far as a recorder can observe it."""
 
 import os
 
@@ -7,7 +7,8 @@ import torch
 
 from ._pytorch import local_of
 
-# After these lines a sample is taken; at those in _CHANGING what lasts longer is looked at again.
+# A sample is taken after the lines in _SAMPLED. After those in _CHANGING, weights, gradients and states are counted
+# again.
 _SAMPLED = ("model", "attention", "hop", "attention_end", "loss", "optimizer", "step")
 _CHANGING = ("model", "attention", "loss", "optimizer", "step")
 _STEPPING = ("model", "optimizer", "step")
@@ -22,7 +23,7 @@ def _opened():
 
 
 def resident_bytes(statm):
-    """Of this process, by the opened /proc/self/statm, or None where the system has none."""
+    """Returns the resident bytes of this process, from the opened /proc/self/statm, or None if it does not exist."""
     try:
         return int(os.pread(statm.fileno(), 128, 0).split()[1]) * _PAGE
     except (OSError, ValueError, IndexError, AttributeError):
@@ -30,7 +31,7 @@ def resident_bytes(statm):
 
 
 def device_bytes():
-    """What PyTorch's allocator has of the current CUDA device; None where the job uses none."""
+    """Returns the numbers of PyTorch's allocator for the current CUDA device, or None if the job does not use CUDA."""
     if not (torch.cuda.is_initialized() and torch.cuda.is_available()):
         return None
     stats = torch.cuda.memory_stats()
@@ -43,7 +44,7 @@ def device_bytes():
 
 
 def bytes_of(tensors):
-    """What this rank stores of them; of tensors that share their memory once."""
+    """Returns the bytes that this rank stores for the tensors. Shared memory counts once."""
     stored = {}
     for tensor in tensors:
         local = local_of(tensor)
@@ -52,7 +53,7 @@ def bytes_of(tensors):
 
 
 class MemoryObserver:
-    """Samples after lines that say where the job is."""
+    """The samples of memory after lines that mark the job's progress."""
 
     def __init__(self, session):
         self.session = session
@@ -64,7 +65,7 @@ class MemoryObserver:
         self._attention = {}
         self._own_kv = 0
         self._gathers = False
-        self._gradients, self._waiting = {}, []  # bytes by address; parameters without one
+        self._gradients, self._waiting = {}, []  # bytes by address; parameters without a gradient
 
     def close(self):
         if self._statm is not None:
@@ -74,7 +75,7 @@ class MemoryObserver:
         self._optimizers[id(optimizer)] = optimizer
 
     def saw(self, what, size):
-        """A tensor of the attention that is at work."""
+        """Counts a tensor of the attention in progress."""
         held = self._attention
         if what in ("q", "dout"):
             held.clear()
@@ -114,9 +115,8 @@ class MemoryObserver:
         )
 
     def _look_at_parameters(self, again):
-        """Counts weights and gradients anew; between that, with `again` false, gradients come and nothing
-        else changes, but where FSDP2 gathers. Its weights are counted with what it gathered of them, as long
-        as that is in the model."""
+        """Counts weights and gradients again. With `again` false, only looks for new gradients, because weights change
+        only if FSDP2 gathers them. The weights of FSDP2 include the gathered parts while these are in the model."""
         if again or self._gathers:
             parameters = [*self.known, *self.parameters()]
             self._gathers = any(local_of(p) is not p for p in self.known)

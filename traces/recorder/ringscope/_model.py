@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model as it runs: which layer is at work, and the positions and angles that it got."""
+"""The model as it runs: the active layer, and the positions and angles that it gets."""
 
 import inspect
 import weakref
@@ -17,7 +17,7 @@ _TABLES = ("freqs_cis", "rope_cache", "freqs")
 
 
 def decoder_layers(model):
-    """The longest list of modules of one class; an empty list where there is none."""
+    """Returns the longest list of modules of one class, or an empty list."""
     best = []
     for module in model.modules():
         if isinstance(module, nn.ModuleList) and len(module) > len(best):
@@ -26,7 +26,7 @@ def decoder_layers(model):
     return best
 
 
-_signatures = weakref.WeakKeyDictionary()  # by function: asking takes longer than all else of a call
+_signatures = weakref.WeakKeyDictionary()  # by function, because inspecting a signature is the slowest part of a call
 
 
 def _signature(method):
@@ -37,7 +37,7 @@ def _signature(method):
 
 
 def _given(module, args, kwargs):
-    """What a module was called with, by the names of its forward()."""
+    """Returns the arguments of a module's call by the parameter names of its forward()."""
     try:
         bound = _signature(module.forward).bind_partial(*args, **kwargs).arguments
     except (TypeError, ValueError):
@@ -46,7 +46,7 @@ def _given(module, args, kwargs):
 
 
 def _positions(given):
-    """(name, tensor) of each argument that holds position ids. A `pos` of real numbers is an encoding."""
+    """Yields (name, tensor) for each argument with position ids. A floating-point `pos` is an encoding, not ids."""
     for name in _POSITIONS:
         value = given.get(name)
         if isinstance(value, torch.Tensor) and not (name == "pos" and value.is_floating_point()):
@@ -54,7 +54,7 @@ def _positions(given):
 
 
 def is_compiled(model):
-    """Whether a part of the model is compiled: it would run otherwise under an observing mode."""
+    """Reports whether a part of the model is compiled, because an observing mode would change how it runs."""
     return any(
         type(module).__name__ == "OptimizedModule"
         or getattr(module, "_compiled_call_impl", None) is not None
@@ -63,12 +63,12 @@ def is_compiled(model):
 
 
 def _has_transformers(model):
-    """Whether some module of it is of Transformers, whatever it is wrapped in."""
+    """Reports whether a module of the model is from Transformers, inside any wrapper."""
     return any(type(part).__module__.startswith("transformers.") for part in model.modules())
 
 
 def unwrapped(model):
-    """The job's own model within DistributedDataParallel and its like, and the names of these."""
+    """Returns the job's own model inside DistributedDataParallel and similar wrappers, and the wrappers' names."""
     around = []
     while type(model).__name__ in _WRAPPERS:
         around.append(type(model).__name__)
@@ -77,13 +77,13 @@ def unwrapped(model):
 
 
 def _class_of(model):
-    """The name of its class, which fully_shard replaces by one of its own."""
+    """Returns the name of the model's class. fully_shard replaces the class by its own."""
     kinds = type(model).__mro__
     return kinds[2 if kinds[1].__name__ == "FSDPModule" else 0].__name__
 
 
 def _window_of_all_layers(config):
-    """How many keys a query sees, of Transformers' configuration; None where not all layers agree."""
+    """Returns the number of keys that a query sees by Transformers' configuration; None if layers differ."""
     window = getattr(config, "sliding_window", None)
     layers = getattr(config, "layer_types", None) or ()
     alike = all(kind == "sliding_attention" for kind in layers)
@@ -91,12 +91,12 @@ def _window_of_all_layers(config):
 
 
 class ModelObserver:
-    """Hooks on the root, its decoder layers and its rotary modules; remove() takes them away."""
+    """Hooks on the root, its decoder layers and its rotary modules. remove() removes them."""
 
     def __init__(self, session, model):
         self.session = session
         self._handles = []
-        self._within = []  # while layers are looked at
+        self._within = []  # hooks on layers, while these are observed
         model, self.around = unwrapped(model)
         if hasattr(model, "unshard"):
             self.around.append("fully_shard")
@@ -105,7 +105,7 @@ class ModelObserver:
         self.describe(model)
 
     def look(self, within):
-        """Whether layers and rotary modules are looked at; the root is while the recording lasts."""
+        """Starts or stops observing layers and rotary modules. The root is observed during the whole recording."""
         if within == bool(self._within):
             return
         if not within:
@@ -113,7 +113,7 @@ class ModelObserver:
             return
         for index, layer in enumerate(decoder_layers(self.inner)):
             self._hook(self._within, layer, self._layer_begins(index), self._layer_ended)
-            for part in layer.children():  # a checkpoint may call these alone again
+            for part in layer.children():  # a checkpoint may call these parts again on their own
                 self._hook(self._within, part, self._part_begins(index), self._part_ended)
         for module in self.inner.modules():
             if "rotary" in type(module).__name__.lower():
@@ -165,7 +165,7 @@ class ModelObserver:
 
     @staticmethod
     def buffer_name(tensor):
-        """Which cut buffer a tensor is; the recording sets it."""
+        """Returns the name of the cut buffer that contains a tensor. The recording replaces this method."""
         return ""
 
     def _root_begins(self, module, args, kwargs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job calls a tensor: by annotation, by its variables, or by the model's buffers."""
+"""The job's name for a tensor, from an annotation, the job's variables, or the model's buffers."""
 
 import sys
 
@@ -7,8 +7,8 @@ _annotated = {}
 
 
 def annotate(tensor, name):
-    """Keeps a name for a tensor as long as the process lasts; ids of tensors that died are checked
-    by identity, so a wrong one is never found."""
+    """Stores a name for a tensor. An id that a new tensor reuses is never mistaken for the old one, because name_of()
+    compares the tensor itself."""
     import weakref
 
     _annotated[id(tensor)] = (weakref.ref(tensor), name)
@@ -32,7 +32,7 @@ def _is_library(frame):
 
 
 def name_of(tensor, model=None):
-    """Returns (name, how it is known); ("", "") where the job has no name for it in reach."""
+    """Returns (name, source of the name), or ("", "") if no name is found."""
     known = _annotated.get(id(tensor))
     if known and known[0]() is tensor:
         return known[1], "annotation"

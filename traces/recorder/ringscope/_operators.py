@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of an operator before it is called, and a way to stand before some of PyTorch's operators that
-costs all others nothing."""
+"""The properties of an operator that are known before its call, and a way to intercept some of PyTorch's operators
+without any cost for others."""
 
 import threading
 
 import torch
 
-# What a c10d operator is called in a recording, by how its name begins.
+# The name of a c10d operator in a recording, by the beginning of its own name.
 _KINDS = (
     ("allreduce", "all_reduce"),
     ("all_reduce", "all_reduce"),
@@ -31,18 +31,19 @@ _ATTENTION = (
     "_scaled_dot_product_efficient_attention",
     "_scaled_dot_product_cudnn_attention",
 )
-# PyTorch computes it by other operators, so it has no backward of its own, and is gone before a device is chosen.
+# PyTorch decomposes it into other operators. It therefore has no backward of its own, and is gone before PyTorch
+# selects a device.
 _MATH = "_scaled_dot_product_attention_math"
 
-# Where a device is chosen for what has no tensor: of these operators PyTorch has nothing there, and no other
-# operator takes longer for what stands there.
+# The place where PyTorch selects a device for operators without tensors. It has no kernel there for these operators,
+# and intercepting them there costs no other operator any time.
 _KEYS = ("BackendSelect",)
 _KEYS_OF_MATH = ("AutogradCPU", "AutogradCUDA")
 
 
 class Operator:
-    """`name` is without its namespace; `kind`: of a collective or message, what a recording calls it;
-    `direction`: of attention; `keys`: where in the order of dispatch it can be met."""
+    """An operator. `name` has no namespace; `kind` is the recording's name of a collective or message; `direction` is
+    set for attention. The dispatch keys `keys` are the places where the operator can be intercepted."""
 
     def __init__(self, func, direction=None, keys=_KEYS):
         self.func = func
@@ -57,21 +58,21 @@ class Operator:
 
     @property
     def is_math(self):
-        """Attention that returns weights where others return lse."""
+        """Reports whether this is attention that returns weights instead of lse."""
         return self.name == _MATH
 
     @property
     def is_followed(self):
-        """Attention without a backward of its own: autograd runs others."""
+        """Reports whether this is attention without a backward operator of its own; autograd runs other operators."""
         return self.is_math
 
     def given(self, args, kwargs):
-        """What it was called with, by the names of its arguments."""
+        """Returns the arguments of a call by their names."""
         return {**dict(zip(self._names, args)), **kwargs}
 
     def lse_of(self, results):
-        """Of attention's: [B, H, S] to the base e, or None. cuDNN's has one dimension more, efficient attention's more
-        rows, and none where no gradient is asked for."""
+        """Returns attention's lse, [B, H, S] to the base e, or None. cuDNN returns one more dimension. Efficient
+        attention returns more rows, or nothing if no gradient is required."""
         if self.is_math or results[1] is None or not results[1].numel():
             return None
         out, lse = results[:2]
@@ -80,7 +81,7 @@ class Operator:
 
     @staticmethod
     def says(given):
-        """What a line has of this attention that others do not have."""
+        """Returns the additional fields of this attention's line."""
         return {}
 
 
@@ -95,7 +96,7 @@ def attention_operators():
 
 
 def collective_operators():
-    """Those in which ranks meet, and the wait for one."""
+    """Returns the operators in which ranks meet, and the wait for their results."""
     found = []
     for full_name in torch._C._dispatch_get_all_op_names():
         namespace, _, name = full_name.partition("::")
@@ -109,7 +110,7 @@ def collective_operators():
 
 
 def tensors_in(value):
-    """Those in lists and tuples, however deep."""
+    """Yields the tensors in nested lists and tuples."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -118,14 +119,14 @@ def tensors_in(value):
 
 
 def is_of_another(thread):
-    """Whether this is work of other threads than that one and those on which autograd runs."""
+    """Reports whether the current work belongs to a thread other than `thread` and autograd's threads."""
     return threading.get_ident() != thread and torch._C._current_graph_task_id() == -1
 
 
 class Gate:
-    """While it is open, calls `seen(operator, args, kwargs, run)` in the place of each of these operators, where
-    autograd, autocast and tensor subclasses are through with it (but for math): on the thread that made it, and
-    where that has autograd work. `run` calls the operator itself."""
+    """Calls `seen(operator, args, kwargs, run)` in place of each of these operators while it is open. Except for math
+    attention, the call comes after autograd, autocast and tensor subclasses. It comes on the thread that made the gate,
+    and on autograd's threads. `run` calls the operator itself."""
 
     def __init__(self, operators, seen):
         self._operators = operators
@@ -134,7 +135,7 @@ class Gate:
         self._libraries = {}
 
     def look(self, looks):
-        """Opens or closes it."""
+        """Opens or closes the gate."""
         if looks == bool(self._libraries):
             return
         if looks:
@@ -154,7 +155,7 @@ class Gate:
         after = torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, key))
 
         def on(keys, args, kwargs):
-            if operator.is_math:  # here PyTorch makes other operators of it, also for tensor subclasses
+            if operator.is_math:  # PyTorch decomposes it here, also for tensor subclasses
                 return operator.func.decompose(*args, **kwargs)
             return redispatch(keys & after, *args, **kwargs)
 

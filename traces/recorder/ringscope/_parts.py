@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank's part of a gradient or weight that FSDP2 cut: where it belongs, and its share of the hash that the
-whole has."""
+"""A rank's part of a gradient or weight that FSDP2 cut: its place in the whole, and its summand in the hash of the
+whole."""
 
 from ._pytorch import local_of
 from ._hashing import dotsum64_of_part
 
 
 def part_of(value):
-    """What a line says of a DTensor of which this rank holds rows [begin, begin + local rows), else None.
-    Known is one cut along the first dimension, over one axis of a mesh, as fully_shard makes it."""
+    """Returns the fields of a DTensor of which this rank holds rows [begin, begin + local rows), or None. Supports
+    DTensors that are cut along the first dimension over one axis of a mesh, as fully_shard makes them."""
     placements = getattr(value, "placements", ())
     axes = [axis for axis, placed in enumerate(placements) if not placed.is_replicate()]
     if len(axes) != 1 or type(placements[axes[0]]).__name__ != "Shard" or placements[axes[0]].dim != 0:
@@ -27,7 +27,7 @@ def part_of(value):
 
 
 def _share_of_hash(local, begin, rows):
-    """None where half a word of the hash has bytes of two parts."""
+    """Returns the part's summand in the hash, or None if two parts share half a word of the hash."""
     row_bytes = local.element_size() * local[:1].numel()
     first, end = begin * row_bytes, (begin + local.shape[0]) * row_bytes
     if first % 4 or (end % 4 and begin + local.shape[0] < rows):

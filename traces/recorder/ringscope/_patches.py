@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes that a recording replaces, and their return."""
+"""Attributes that a recording replaces and later restores."""
 
 
 class Patches:
-    """Puts a wrapper in the place of an attribute, and at the end what was there back.
+    """Replaces attributes by wrappers and restores the originals at the end.
 
-    An attribute that somebody else replaced meanwhile is left as it is; our wrapper beneath it only
-    passes calls on, since the session has ended.
+    An attribute that other code replaced meanwhile is not restored. The wrapper beneath it then only passes calls on,
+    because the session has ended.
     """
 
     def __init__(self):
         self._made = []
 
     def wrap(self, owner, name, make):
-        """`make` gets the original and returns what stands before it. Nothing happens where the
-        owner has no such attribute."""
+        """Replaces an attribute by make(original). Does nothing if the owner has no such attribute."""
         original = getattr(owner, name, None)
         if original is None:
             return

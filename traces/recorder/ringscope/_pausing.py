@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holding a rank at a step border while the window says so.
+"""Holds a rank at a step border while the window asks for it.
 
-All ranks stop at one border. Asked to hold, a rank promises not to leave the training step that it is
-in; each says which that is, and the latest of them is where all stop. A rank that is behind is let on
-as soon as that is known, so none waits for one that is held.
+All ranks stop at the same border. A rank that is asked to hold promises not to leave its current training step, and
+reports the step. All ranks stop after the latest reported step. A rank that is behind continues as soon as that step is
+known, so no rank waits for a held one.
 """
 
 import threading
 import time
 
-# Whoever holds a job says so again and again; without a word for this long the job goes on.
+# A listener that holds a job repeats its request. Without a request for this long, the job goes on.
 _LEASE_S = 10.0
 
 
 class Pausing:
-    """`asked`: whether the job takes pauses. Commands come from the connection's thread."""
+    """The state of a pause. `asked` says whether the job accepts pauses. Commands come from the connection's thread."""
 
     def __init__(self, asked):
         self.asked = asked
@@ -27,7 +27,7 @@ class Pausing:
         self._answers = []
 
     def at_border(self, step):
-        """Called by the job when a training step has ended; returns when it may go on."""
+        """Called by the job at the end of a training step. Returns when the job may go on."""
         with self._changed:
             self.border = step
             said = False
@@ -47,7 +47,7 @@ class Pausing:
         return self._hold and (self._until is None or step >= self._until)
 
     def obey(self, command):
-        """Takes a line of the listener."""
+        """Obeys a command of the listener."""
         what = command.get("line")
         with self._changed:
             self._heard = time.monotonic()
@@ -66,7 +66,7 @@ class Pausing:
         return answers
 
     def go(self):
-        """Whoever held it has gone."""
+        """Lets the job go on, because the listener has gone."""
         with self._changed:
             self._hold, self._until = False, None
             self._answers = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention that neither PyTorch's ring computes nor the job says anything of."""
+"""Attention that neither PyTorch's ring computes nor an annotation describes."""
 
 from ._session import observer
 from ._following import follow
@@ -14,7 +14,7 @@ class PlainAttention:
     def call(self, operator, args, kwargs, run):
         begin_ns = self.session.now()
         results = run()
-        if results is not None:  # else it is seen already
+        if results is not None:  # otherwise an inner operator was recorded already
             self.seen(operator, args, kwargs, results, begin_ns, self.session.now())
         return results
 
@@ -53,7 +53,7 @@ class PlainAttention:
             self._follow(forward, at, said, inputs, results[0])
 
     def _follow(self, forward, at, said, inputs, out):
-        """Writes the backward that autograd makes of other operators, when its gradients are there."""
+        """Records the backward that autograd runs with other operators, when its gradients have arrived."""
         came = {}
 
         def begins(dout):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where PyTorch keeps its context parallelism, and how it is asked; both changed between 2.6 and 2.15."""
+"""The place and the interface of PyTorch's context parallelism. Both changed between versions 2.6 and 2.15."""
 
 import importlib
 
@@ -11,7 +11,7 @@ _HOMES = (
 )
 
 
-# What the recorder stands before, all private.
+# The attributes that the recorder wraps; all of them are private.
 _PARTS = (
     "_templated_ring_attention",
     "_templated_ring_attention_backward",
@@ -22,7 +22,7 @@ _PARTS = (
 
 
 def context_parallel_module():
-    """The module that holds PyTorch's ring, or None where this PyTorch has none, or another one."""
+    """Returns the module with PyTorch's ring, or None if this PyTorch has none or an unknown one."""
     for name in _HOMES:
         try:
             module = importlib.import_module(name)
@@ -34,18 +34,19 @@ def context_parallel_module():
 
 
 def load_balance(args, kwargs):
-    """By what _context_parallel_buffers() deals tokens, of what it gets after the buffers' dimensions: the load
-    balancer's name ("": none), and its order of a sequence's tokens, [1 or batch, tokens], where it has one."""
+    """Returns the load balancing of _context_parallel_buffers(), from its arguments after the buffers' dimensions. The
+    first value is the load balancer's name; "" means none. The second is its order of the tokens, [1 or batch, tokens],
+    or None."""
     ring = context_parallel_module()
     balancer = next((a for a in (*args, *kwargs.values()) if a is not None), None)
-    if balancer is None:  # before 2.9 an option says it
+    if balancer is None:  # before 2.9, an option enables it
         option = not hasattr(ring, "custom_ops") and ring._cp_options.enable_load_balance
         return ("HeadTailLoadBalancer" if option else ""), None
-    if isinstance(balancer, torch.Tensor):  # 2.9 gives the order alone, which is always that one
+    if isinstance(balancer, torch.Tensor):  # 2.9 passes only the order, which is always head-tail
         return "HeadTailLoadBalancer", balancer.reshape(1, -1)
     return type(balancer).__name__.strip("_"), balancer._generate_indices()
 
 
 def local_of(tensor):
-    """The part of a DTensor that lies on this rank; a plain tensor itself."""
+    """Returns the local part of a DTensor, or a plain tensor itself."""
     return getattr(tensor, "_local_tensor", tensor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a session's observers in place, and takes them away."""
+"""Installs and removes a session's observers."""
 
 import atexit
 
@@ -43,7 +43,7 @@ def _checked(declare):
 
 
 class Recording:
-    """A recording from its beginning to close()."""
+    """A recording from its start to close()."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Recording:
         steps = None if steps is None else frozenset(steps)
         self.session = Session(folder, steps, values, max_tensor_bytes, budget_bytes, declare)
         self.session.fingerprints = bool(fingerprints)
-        # A reader does not advise an option that was given.
+        # A reader gives no advice about an option that was set already.
         self.session.writer.line(
             "options",
             values=values,
@@ -122,8 +122,8 @@ class Recording:
             WorkObserver(self.session, self.patches, collectives, self.annotations.waited)
 
     def _border(self):
-        """Layers and operators are looked at only in training steps that are recorded; collectives also in others,
-        while it is followed in which of them this rank stands."""
+        """Starts or stops observing at a step border. Layers and operators are observed only in recorded training
+        steps. Collectives are also observed in other steps if the rank's progress is followed."""
         active = self.session.active
         if self.standing is not None:
             self.standing.moved()
@@ -145,7 +145,7 @@ class Recording:
         self.losses.embedding_names = lambda: weights
 
     def _called(self, module, args):
-        """Of any module, until one with parameters is called: that is the job's model."""
+        """Hooks every module until one with parameters is called. That module is the job's model."""
         if self._first_call is None or next(module.parameters(), None) is None:
             return
         self._first_call.remove()

@@ -33,7 +33,7 @@ class Call:
         return {"layer": self.layer, "microbatch": self.microbatch, "ring_step": self.ring_step}
 
     def source(self):
-        """Whose KV PyTorch's ring holds at this ring step."""
+        """Returns the world rank whose KV PyTorch's ring holds at this ring step."""
         return self.members[(self.rank - self.ring_step) % self.size]
 
 
@@ -42,7 +42,7 @@ class _Current(threading.local):
 
 
 def _rows(part, begin, length):
-    """Which rows [begin, end) of a dimension of `length` a view along it takes; None: unknown."""
+    """Returns the rows [begin, end) that a view takes of a dimension of size `length`; None: unknown."""
     stride = part.stride(2)
     if part.size(2) == length:
         return [0, length]
@@ -54,7 +54,7 @@ def _rows(part, begin, length):
 
 
 class RingObserver:
-    """Wraps the ring's functions while a session lasts."""
+    """Wrappers of the ring's functions while a session lasts."""
 
     def __init__(self, session, patches):
         self.session = session
@@ -74,7 +74,7 @@ class RingObserver:
             patches.wrap(ring._SDPAMerger, "step", self._merge)
 
     def next_call(self):
-        """A number for an attention; ranks of one ring that compute the same have the same."""
+        """Returns a number for an attention. Ranks of a ring that compute the same attention get the same number."""
         self._calls += 1
         return self._calls
 
@@ -146,7 +146,7 @@ class RingObserver:
         return call
 
     def held(self, call, kv):
-        """The keys and values that are attended at this ring step: [2, B, H, S, D]."""
+        """Records the keys and values that are attended at this ring step: [2, B, H, S, D]."""
         at = {**call.place(), "source_rank": call.source()}
         self.session.tensor("kv", kv.reshape(call.kv_shape), keep=False, **at)
 
@@ -217,7 +217,7 @@ class RingObserver:
             payload=payload,
             hop=hops["count"],
             rotate="allgather" if gathers else "alltoall",
-            # PyTorch's ring sends to the next rank of the group; gathered blocks came all at once.
+            # PyTorch's ring sends to the next rank of the group. Gathered blocks arrived all at once.
             send_to=call.members[(call.rank + 1) % call.size],
             receive_from=call.members[(call.rank - 1) % call.size],
             group=call.group,
@@ -229,7 +229,7 @@ class RingObserver:
         )
 
     def block(self, operator, args, kwargs, run):
-        """An attention operator that was called within the ring: of one block."""
+        """Records an attention operator that the ring called for a block."""
         call = self.current.call
         begin_ns = self.session.now()
         results = run()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording that is under way on this rank: where the job is, and what is written of it."""
+"""A recording in progress on this rank: the job's place, and the lines that are written."""
 
 import functools
 import os
@@ -16,20 +16,20 @@ from ._pytorch import local_of
 from ._writer import RankWriter
 
 _MOST_TROUBLES = 20
-# Small, and what the questions about positions and labels need: kept under every policy but "none".
+# Small tensors that checks of positions and labels need. Every policy but "none" keeps them.
 _ALWAYS = ("position_ids", "embedding_input", "targets")
 
 
 def environment_rank():
-    """This process's rank and the number of ranks, as torch.distributed or torchrun tells them."""
+    """Returns this process's rank and the number of ranks, from torch.distributed or torchrun's environment."""
     if dist.is_available() and dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
     return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
 
 def observer(function, wanted=lambda session: session.active):
-    """Of a method that only looks: it is left out while nothing is to be recorded, its time is
-    counted, and an error in it is written down and never reaches the job."""
+    """Wraps a method that only observes. The method is skipped while nothing is recorded, its time is counted, and its
+    errors are recorded and never reach the job."""
 
     @functools.wraps(function)
     def guarded(self, *args, **kwargs):
@@ -52,7 +52,7 @@ def observer(function, wanted=lambda session: session.active):
 
 
 def fingerprinter(function):
-    """An observer of training steps of which nothing else is recorded."""
+    """Wraps an observer of training steps that are not recorded otherwise."""
     return observer(function, lambda s: s.running and s.fingerprints and not s.active)
 
 
@@ -61,7 +61,7 @@ class _Inside(threading.local):
 
 
 class Session:
-    """What all observers share. One a process at a time."""
+    """The state that all observers share. A process has at most one at a time."""
 
     def __init__(self, folder, steps, values, max_tensor_bytes, budget_bytes, declare):
         rank, world_size = environment_rank()
@@ -96,14 +96,14 @@ class Session:
         return self.running and (self.steps is None or self.step in self.steps)
 
     def now(self):
-        """On a GPU, in training steps that are recorded, when this stream has done what it was given: times are
-        those of the work, and not of asking for it."""
+        """Returns the time. On a GPU, first waits for the stream in recorded training steps, so that times are those of
+        the work and not of its launch."""
         if self.active and torch.cuda.is_initialized() and not self.captures():
             torch.cuda.current_stream().synchronize()
         return self.writer.now()
 
     def captures(self):
-        """Whether work goes into a CUDA graph now, where nothing can be read. It is said once."""
+        """Reports whether a CUDA graph is being captured, because values cannot be read then. Records this once."""
         if not (torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()):
             return False
         if not self._said_captured:
@@ -112,7 +112,7 @@ class Session:
         return True
 
     def place(self, **more):
-        """Where this rank is: the training step, microbatch and layer."""
+        """Returns this rank's place: training step, microbatch, layer and pass."""
         at = {"step": self.step, "microbatch": max(self.microbatch, 0), "layer": self.layer}
         backward = torch._C._current_graph_task_id() != -1
         at["pass"] = "recompute" if self.recompute else "backward" if backward else "forward"
@@ -133,7 +133,7 @@ class Session:
         self.memory.sample(kind, fields)
 
     def describe_job(self):
-        """Once torch.distributed is there: the backend, and an id that all ranks of a job share."""
+        """Records the backend, and an id that all ranks of the job share, once torch.distributed is initialized."""
         if not (dist.is_available() and dist.is_initialized()):
             return
         self._described = True
@@ -157,7 +157,7 @@ class Session:
         )
 
     def group(self, group):
-        """Describes a process group once; returns its name."""
+        """Records a process group once and returns its name."""
         name = group.group_name
         if name not in self._groups:
             members = dist.get_process_group_ranks(group)
@@ -169,18 +169,19 @@ class Session:
         return self._groups.get(group_name, 1)
 
     def tensor(self, what, value, **options):
-        """Records a tensor as it is now; `options` as in record(). Returns its number, or None where it cannot
-        be read."""
+        """Records a tensor's current contents; `options` as in record(). Returns its number, or None if it cannot be
+        read."""
         return self.record([(what, value, options)])[0]
 
     def tensors(self, named, **options):
-        """Of several at one place, by what they are, where they are there; returns their numbers likewise."""
+        """Records several tensors of one place, given by kind. Returns their numbers by kind."""
         items = [(what, value, options) for what, value in named.items() if value is not None]
         return dict(zip((what for what, _, _ in items), self.record(items)))
 
     def record(self, items):
-        """(what, value, {name, keep, part: of which whole it is one, place …}) of tensors as they are now, all at
-        once, since that takes less time. Returns their numbers."""
+        """Records the current contents of several tensors at once, which is faster. An item is (what, value, options).
+        The options are name, keep, part (the place in the whole tensor) and fields of place(). Returns the tensors'
+        numbers."""
         numbers, readable = [None] * len(items), []
         for at, (what, value, options) in enumerate(items):
             value = local_of(value)
@@ -206,7 +207,7 @@ class Session:
         return fields["id"]
 
     def passes(self, what, value, name="", **place):
-        """Writes down of a tensor only that it came by here, which costs no time for its elements."""
+        """Records only that a tensor passed here, which takes no time for its elements."""
         value = local_of(value)
         if can_be_read(value) and value.dtype in TYPES:
             fields = self._fields(what, name, TYPES[value.dtype], list(value.shape), place)
@@ -235,14 +236,14 @@ class Session:
         return at
 
     def trouble(self, where, error):
-        """Writes down that something could not be observed."""
+        """Records that something could not be observed."""
         self._troubles += 1
         if self._troubles <= _MOST_TROUBLES:
             text = f"{type(error).__name__}: {error}"[:300]
             self.writer.line("trouble", where=where, step=self.step, error=text)
 
     def end_step(self):
-        """The optimizer has stepped: what follows belongs to the next training step."""
+        """Ends the training step after the optimizer's step. Later lines belong to the next step."""
         if self.active or self.fingerprints:
             self.line("step", step=self.step, end_ns=self.now(), microbatches=self.microbatch + 1)
             self.writer.value_files.flush()

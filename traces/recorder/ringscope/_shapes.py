@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of attention in the one order that a recording has: [B, H, S, D], and lse [B, H, S]."""
+"""Conversions of attention's tensors to the recording's layout: [B, H, S, D], and lse [B, H, S]."""
 
 LAYOUTS = ("bhsd", "bshd")
 
@@ -18,7 +18,7 @@ def heads_first(tensor, layout, what):
 
 
 def lse_of(lse, out, what):
-    """lse as [B, H, S], of an out that is [B, H, S, D] already."""
+    """Returns lse as [B, H, S], for an out of shape [B, H, S, D]."""
     if lse is None or out is None:
         return None
     batch, heads, rows, _ = out.shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes down that a rank stands still, while it does: a job that hangs is killed, and writes nothing then."""
+"""Records that a rank makes no progress, while it stands. A job that hangs is killed and cannot write this later."""
 
 import os
 import threading
@@ -11,7 +11,7 @@ DEFAULT_S = 5.0
 
 
 def asked(seconds):
-    """After how many seconds, by record()'s option, else by the environment. Raises ValueError."""
+    """Returns the seconds until a stall is reported, from record()'s option or the environment. Raises ValueError."""
     if seconds is None:
         seconds = os.environ.get("RINGSCOPE_STALLED_AFTER") or DEFAULT_S
     seconds = float(seconds)
@@ -21,8 +21,8 @@ def asked(seconds):
 
 
 class Stalls:
-    """Writes `stalled` once nothing has been seen of this rank for a while, again each time that has doubled, and
-    `resumed` when it goes on. After a standstill that ended, twice as long a one is waited for, so that a job with
+    """Writes `stalled` after a time without progress, again each time that this time has doubled, and `resumed` when
+    the rank goes on. After a stall that ended, the next one is reported after twice its duration, so that a job with
     regular pauses gets few lines."""
 
     def __init__(self, session, standing, seconds):

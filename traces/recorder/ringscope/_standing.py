@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where this rank stands among the others: what it has posted in each process group, and what it waits
-for. A listener is told all the time; the rank's file gets it while nothing is seen of the rank
+"""The progress of this rank among others: the operations that it has posted in each process group, and the operation
+that it waits for. A listener gets it continuously. The rank's file gets it while the rank makes no progress
 (_stalls.py)."""
 
 import collections
@@ -38,7 +38,7 @@ _POSTING = (
     "scatter",
     "barrier",
 )
-_LAST = 8  # of each group: enough to compare with a rank that is a little behind
+_LAST = 8  # per group: enough to compare with a rank that is slightly behind
 _MOST_MEETINGS = 256
 _MOST_WAITED = 1024
 _PASSED_OVER = tuple(
@@ -47,8 +47,8 @@ _PASSED_OVER = tuple(
 
 
 class Standing:
-    """Counts what is posted, by what ranks meet in: a group, or in it a sender, a receiver and a tag.
-    Ranks meet in the same operators in the same order, so equal numbers belong together."""
+    """Counters of posted operations. Ranks meet in a group; for messages, in a sender, receiver and tag of the group.
+    They meet in the same operations in the same order, so equal numbers belong together."""
 
     def __init__(self, session, patches):
         self.session = session
@@ -70,7 +70,7 @@ class Standing:
         self.changed = True
 
     def around(self, operator, args, kwargs, run):
-        """An operator of c10d: what it posts is counted before it is posted."""
+        """Runs an operator of c10d. Its operation is counted before it is posted."""
         if operator.name == "wait_tensor":
             post = self._functional.pop(args[0].data_ptr(), None)
             return self._while_in(post, run)
@@ -96,7 +96,7 @@ class Standing:
             result = run()
         finally:
             self._in = before
-        self.moved()  # not after an error: the rank did not get through
+        self.moved()  # not after an error, because the rank did not get through
         return result
 
     def _post(self, operator, args, kwargs):
@@ -152,12 +152,12 @@ class Standing:
         return wait
 
     def news(self):
-        """The snapshot for a listener, who is told again once it has changed."""
+        """Returns the snapshot for a listener, which gets another one after a change."""
         self.changed = False
         return self.snapshot("stands")
 
     def snapshot(self, line):
-        """A line of this kind that says where the rank stands. Called by other threads."""
+        """Returns a line of kind `line` with the rank's progress. Called from other threads."""
         now = time.monotonic_ns()
         start = self.session.writer.start_ns
         quiet_ns = now - self.moved_ns
@@ -185,8 +185,8 @@ class Standing:
         ]
 
     def _line_of_the_job(self):
-        """Where the thread that records is, in the job's own code: the innermost line that is of no
-        library, else of none of PyTorch's or ours. No path: only the file's name."""
+        """Returns the line where the recorded thread is in the job's own code: the innermost line outside of libraries,
+        or else outside of PyTorch and this package. Contains the file's name without its path."""
         frame = sys._current_frames().get(self._thread)
         within = None
         while frame is not None:

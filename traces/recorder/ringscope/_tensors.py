@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a tensor beside its hash: statistics and, where the policy says so, its bytes."""
+"""The data of a tensor that is kept besides its hash: statistics and, if the policy allows, its bytes."""
 
 import contextlib
 import math
@@ -25,8 +25,8 @@ _FEW = 32768
 
 
 class quiet:
-    """Within it nothing is recorded, differentiated, or seen by a mode of the user's. Nearly always there is
-    nothing but autograd to be put aside, which takes a twentieth of the time."""
+    """A guard within which nothing is recorded, differentiated or seen by a user's mode. Usually only autograd must be
+    switched off, which takes a twentieth of the time."""
 
     def __enter__(self):
         self._differentiates = torch.is_grad_enabled()
@@ -44,7 +44,7 @@ class quiet:
 
 
 def statistics(tensor):
-    """Over the finite elements: min, max, mean, abs_max; and the number of nan and inf."""
+    """Returns min, max, mean and abs_max of the finite elements, and the numbers of NaN and infinite elements."""
     values = tensor.detach().reshape(-1)
     nan, inf = int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
     if nan or inf:
@@ -61,14 +61,14 @@ def statistics(tensor):
 
 
 def extremes(values):
-    """The smallest and the largest, as tensors of one element."""
+    """Returns the smallest and the largest element, as tensors of one element."""
     if values.numel() < _FEW:
         return torch.aminmax(values)
-    return values.amin(), values.amax()  # quicker than both at once
+    return values.amin(), values.amax()  # faster than aminmax for large tensors
 
 
 def _mean(values):
-    """In fp32 at least; in fp64 where that is too narrow."""
+    """Returns the mean, summed in at least fp32, and in fp64 if that overflows."""
     if values.numel() == 0:
         return 0.0
     mean = values.sum(dtype=SUMMED_IN.get(values.dtype)).item() / values.numel()
@@ -78,7 +78,7 @@ def _mean(values):
 
 
 def raw_bytes(tensor):
-    """The contiguous elements, little-endian, as safetensors and our traces have them."""
+    """Returns the bytes of the contiguous elements, little-endian, as in safetensors and RingScope's traces."""
     data = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
     kept = bytearray(data.numel())
     if kept:
@@ -87,7 +87,7 @@ def raw_bytes(tensor):
 
 
 def can_be_read(tensor):
-    """Not while something is being compiled or only its shape is computed."""
+    """Reports whether a tensor has values. It has none during compilation or shape propagation."""
     kind = type(tensor)
     return (
         (kind is torch.Tensor or isinstance(tensor, torch.Tensor))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loss of each rank, its gradients, their norm, and the optimizer's step."""
+"""The loss of each rank, its gradients and their norm, and the optimizer's step."""
 
 import torch
 from torch.optim import optimizer as optimizers
@@ -18,7 +18,7 @@ def _address(gradient):
 
 
 class LossObserver:
-    """Cross entropy as the operator gets it: log-probabilities and targets."""
+    """An observer of cross entropy, by the operator's inputs: log-probabilities and targets."""
 
     def __init__(self, session, buffers):
         self.session = session
@@ -36,7 +36,7 @@ class LossObserver:
 
     @observer
     def log_softmax(self, args, kwargs, results):
-        """The last one before a loss has the logits: kept until the loss asks for them."""
+        """Keeps the logits of the last log_softmax until a loss uses them."""
         self._logits = (results.data_ptr(), args[0])
 
     @observer
@@ -70,7 +70,7 @@ class LossObserver:
 
     @observer
     def embedding(self, args, kwargs, results):
-        """Of embeddings outside the layers: the first is of tokens, by its place in the model."""
+        """Records an embedding outside the layers. The first one embeds tokens, by its place in the model."""
         if self.session.layer is not None or args[1].dtype not in (torch.int32, torch.int64):
             return
         ids = args[1]
@@ -89,8 +89,8 @@ class LossObserver:
 
 
 class OptimizerObserver:
-    """Gradients when the optimizer takes them, weights after it; a step of it ends a training
-    step."""
+    """An observer of the gradients that the optimizer uses and of the weights after its step. The optimizer's step ends
+    a training step."""
 
     def __init__(self, session, patches):
         self.session = session
@@ -114,7 +114,7 @@ class OptimizerObserver:
             self.names[id(parameter)] = name.removeprefix("module.").replace("_orig_mod.", "")
 
     def gradient_name(self, tensor):
-        """The parameter whose gradient this is, or None."""
+        """Returns the name of the parameter whose gradient this is, or None."""
         address = tensor.data_ptr()
         for again in (False, True):
             if again:
@@ -142,7 +142,7 @@ class OptimizerObserver:
         self._write(what, [(name, of(p)) for name, p in self._parameters(optimizer)])
 
     def _write(self, what, named):
-        """A few at a time, since copies are made of those that are not contiguous."""
+        """Records a few tensors at a time, because tensors that are not contiguous are copied."""
         named = [(name, value) for name, value in named if value is not None]
         for first in range(0, len(named), _AT_ONCE):
             some = named[first : first + _AT_ONCE]

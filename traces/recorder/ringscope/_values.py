@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of tensors' elements, which a thread of their own writes: the job waits for a disk only where that is
-two files behind."""
+"""Files of tensors' elements, which a separate thread writes. The job waits for a disk only if the disk is two files
+behind."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _A_FILE = 16 << 20
 
 
 def _written(path, kept):
-    """Aside, then synced, then under its name: what has the name is whole. Raises OSError."""
+    """Writes and syncs a temporary file and then renames it, so that a named file is complete. Raises OSError."""
     header, at = {}, 0
     for key, (dtype, shape, data) in kept.items():
         end = at + len(data)
@@ -45,7 +45,7 @@ def _written(path, kept):
 
 
 class ValueFiles:
-    """Of one rank. `failed` is told an OSError, after which nothing more is written."""
+    """The value files of one rank. Calls `failed` with an OSError, after which nothing more is written."""
 
     def __init__(self, folder, stem, failed):
         self._folder, self._stem, self._failed = folder, stem, failed
@@ -55,7 +55,7 @@ class ValueFiles:
         self._unwritten = 0
         self._lock = threading.Lock()
         self._forgotten = False
-        self.files = 0  # that are written
+        self.files = 0  # number of written files
 
     @property
     def pending_bytes(self):
@@ -65,7 +65,7 @@ class ValueFiles:
         return f"{self._stem}.values-{number:04d}.safetensors"
 
     def keep(self, key, dtype, shape, data):
-        """Keeps a tensor's bytes for the next file; returns where they will be."""
+        """Keeps a tensor's bytes for the next file and returns their place in it."""
         at = {"file": self.name(self._next), "key": key}
         self._pending[key] = (dtype, shape, data)
         self._size += len(data)
@@ -74,7 +74,7 @@ class ValueFiles:
         return at
 
     def flush(self):
-        """What is kept becomes a file, soon."""
+        """Hands the kept bytes to the thread that writes files."""
         if not self._pending or self._forgotten:
             return
         if self._thread is None:
@@ -87,7 +87,7 @@ class ValueFiles:
         self._next += 1
 
     def settle(self):
-        """Returns when all files are written whose bytes were handed over."""
+        """Waits until all files are written whose bytes were handed over."""
         if self._thread is not None:
             self._given.join()
 
@@ -99,7 +99,7 @@ class ValueFiles:
             self._thread = None
 
     def forget(self):
-        """In a forked child, which has the thread not: nothing is written."""
+        """Stops writing in a forked child, which does not have the thread."""
         self._pending, self._size, self._unwritten = {}, 0, 0
         self._given, self._thread, self._lock = queue.Queue(maxsize=1), None, threading.Lock()
         self._forgotten = True

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who waits for a collective or message that was posted through torch.distributed, and until when."""
+"""The waits for collectives and messages that were posted through torch.distributed."""
 
 import weakref
 
 import torch.distributed as dist
 
-# ProcessGroup's methods that post something and return what can be waited for.
+# Methods of ProcessGroup that post an operation and return a Work.
 _POSTING = (
     "send",
     "recv",
@@ -21,7 +21,7 @@ _POSTING = (
 
 
 class WorkObserver:
-    """Remembers the collective behind each Work; `heard` is told of every wait for one."""
+    """An observer that remembers the collective of each Work, and calls `heard` for every wait for one."""
 
     def __init__(self, session, patches, collectives, heard):
         self.session = session
@@ -36,7 +36,7 @@ class WorkObserver:
         def post(*args, **kwargs):
             before = self._collectives.number
             work = original(*args, **kwargs)
-            # NCCL gives nothing to wait for where the job asked for none.
+            # NCCL returns no Work if the job asked for a synchronous operation.
             if self._collectives.number != before and work is not None:
                 self._numbers[work] = self._collectives.number
             return work

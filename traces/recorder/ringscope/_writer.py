@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank's files of a recording; FORMAT.md says what they hold."""
+"""One rank's files of a recording; FORMAT.md describes their contents."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from ._hashing import HASH, HASH_OF_PARTS
 from ._values import ValueFiles
 
 VERSION = 1
-_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))  # dumps() makes one a line
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))  # json.dumps() would make one per line
 
 
 def _boot_id():
@@ -27,7 +27,7 @@ _writers = weakref.WeakSet()
 
 
 def _forget_in_child():
-    """A forked child (a worker that loads data) has the same files open, and writes nothing into them."""
+    """Stops writing in a forked child, such as a data loader's worker, which has the same files open."""
     for writer in list(_writers):
         writer.broken = True
         writer.value_files.forget()
@@ -37,11 +37,11 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 
 class RankWriter:
-    """Appends lines, each at once to its file, and hands values to their files.
+    """Appends lines to a file, without delay, and hands values to their files.
 
-    Raises FileExistsError where this rank has a file in the folder already: nothing is overwritten. Later no
-    error reaches the job: where a disk takes no more, that is said once on stderr, `broken` is true, and the
-    file ends with the last whole line.
+    Raises FileExistsError if this rank has a file in the folder already, because nothing is overwritten. Later errors
+    do not reach the job. If a disk is full, this is printed once on stderr, `broken` becomes true, and the file ends
+    with the last complete line.
     """
 
     def __init__(self, folder, rank, world_size, budget_bytes):
@@ -52,7 +52,7 @@ class RankWriter:
         self.left_bytes = budget_bytes
         self.lines = 0
         self.broken = False
-        # Two threads write lines. A signal handler of the job may stop the recording within a write.
+        # Two threads write lines. A signal handler of the job may stop the recording during a write.
         self._lock = threading.RLock()
         self._end = 0
         self.stem = f"rank-{rank:05d}"
@@ -76,7 +76,7 @@ class RankWriter:
         )
 
     def now(self):
-        """Nanoseconds since this rank's recording began."""
+        """Returns nanoseconds since this rank's recording began."""
         return time.monotonic_ns() - self.start_ns
 
     def line(self, kind, **fields):
@@ -98,7 +98,7 @@ class RankWriter:
             self._give_up(error)
 
     def _give_up(self, error):
-        """Also called by the thread that writes values."""
+        """Stops writing after an error. Also called by the thread that writes values."""
         if self.broken:
             return
         self.broken = True
@@ -109,7 +109,7 @@ class RankWriter:
         print(f"ringscope: rank {self.rank} is recorded no further, the job goes on: {error}", file=sys.stderr)
 
     def values(self, key, dtype, shape, data):
-        """Keeps a tensor's bytes for the next file of values; returns where they will be."""
+        """Keeps a tensor's bytes for the next file of values and returns their place in it."""
         self.left_bytes -= len(data)
         return self.value_files.keep(key, dtype, shape, data)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job says of itself, where the recorder cannot see it: a line each.
+"""Annotations with which a job describes what the recorder cannot observe, one line each.
 
-None of these changes anything, and none raises for what it is told of tensors: what does not fit is
-written into the recording, and said when that is opened.
+Annotations change nothing, and they never raise an error about the contents of tensors. Values that do not fit are
+written into the recording and reported when it is opened.
 """
 
 import ringscope
@@ -18,20 +18,19 @@ def _observers():
 
 
 def buffer(tensor, name, *, tokens=None, seq_dim=1, length=None, group=None, whole=None):
-    """Says what a buffer is called, and, in a job that cuts its own batch, which tokens it has.
+    """Names a buffer and, in a job that cuts its own batch, says which tokens it contains.
 
-    tensor: this rank's part, as the model or the loss gets it, or a view of it. Where
-        context_parallel cuts it, the whole, before that; then only its name is wanted.
-    name: "input_ids", "labels", "position_ids" where it is that.
-    tokens: indices within the whole sequence, in the order of the tensor's dimension seq_dim: a
-        range, a list or a 1-D tensor.
-    length: tokens of the whole sequence; by default as many as the ranks of `group` have when each
-        has as many as this one.
-    group: the process group whose ranks share the sequence; None: all ranks.
-    whole: the batch before it was cut, where there is one.
+    tensor: This rank's part, as the model or the loss gets it, or a view of it. If context_parallel cuts the buffer,
+        pass the whole buffer before the cut; then only its name is needed.
+    name: "input_ids", "labels" or "position_ids" for these buffers.
+    tokens: The indices within the whole sequence, in the order of the tensor's dimension seq_dim: a range, a list or a
+        1-D tensor.
+    length: The number of tokens of the whole sequence. By default all ranks of `group` have the same number of tokens.
+    group: The process group whose ranks share the sequence; None: all ranks.
+    whole: The batch before the cut, if it exists.
 
-    Returns the tensor. Call it in every training step. Raises ValueError where tokens are not whole
-    numbers from 0, or are not as many as the tensor has along seq_dim.
+    Returns the tensor. Call it in every training step. Raises ValueError unless tokens are integers from 0 and as many
+    as the tensor has along seq_dim.
     """
     annotate(tensor, name)
     if tokens is None:
@@ -67,29 +66,28 @@ def attention(
     layout="bhsd",
     layer=None,
 ):
-    """Says that an attention over shards begins (with its inputs) or ends (with its results).
+    """Marks the beginning (with inputs) or the end (with results) of an attention over shards.
 
-    Forward:   attention(q, k, v, group=group, causal=True)  …  attention(out=out, lse=lse)
-    Backward:  attention(q, k, v, dout=dout, group=group)    …  attention(dq=dq, dk=dk, dv=dv)
+    Forward:   `attention(q, k, v, group=group, causal=True)  …  attention(out=out, lse=lse)`
+    Backward:  `attention(q, k, v, dout=dout, group=group)    …  attention(dq=dq, dk=dk, dv=dv)`
 
-    What a rank sends and receives between the two through torch.distributed are the attention's
-    hops; what it attends, block() says. An attention whose heads are turned by all-to-all
-    (DeepSpeed-Ulysses) needs no block(): PyTorch's attention operator within it is seen, and its backward, where
-    autograd runs that, is known by the gradients of q, k, v and out.
+    Messages that a rank sends and receives through torch.distributed between the two calls are the attention's hops.
+    Describe attended blocks by block(). Attention that exchanges heads by all-to-all (DeepSpeed-Ulysses) needs no
+    block(), because the recorder sees PyTorch's operator. If autograd runs its backward, the recorder recognizes it
+    by the gradients of q, k, v and out.
 
-    q, k, v, out, and their gradients: this rank's shard, [B, H, S, D], or [B, S, H, D] with
-        layout="bshd"; k and v may have fewer heads. A packed [T, H, D] is not known: give it a
-        batch dimension of 1.
-    lse: natural logarithm of the sum of exp of out's scores, [B, H, S]; [B, S, H] and a last
-        dimension of 1 are taken too. None where it is not at hand.
-    group: the process group over which attention goes; None: all ranks.
-    causal: whether the whole attention is causal; a forward that begins needs it.
-    scale: of the scores; None: 1 / sqrt(D).
-    layer: counted from 0; by default the decoder layer that the recorder sees at work. Backward is
-        put where the forward with the same q was.
+    q, k, v, out: This rank's shard, as are the gradients: [B, H, S, D], or [B, S, H, D] with layout="bshd". k and v
+        may have fewer heads than q. A packed [T, H, D] is not supported; give it a batch dimension of 1.
+    lse: The natural logarithm of the sum of exp of out's scores, [B, H, S]. [B, S, H] and a last dimension of 1 are
+        also accepted. None if it is not available.
+    group: The process group of the attention; None: all ranks.
+    causal: Whether the whole attention is causal. Required at the beginning of a forward.
+    scale: The scale of the scores; None: 1 / sqrt(D).
+    layer: The layer, counted from 0; by default the decoder layer that is running. Backward gets the layer of the
+        forward with the same q.
 
-    In backward a message counts as keys and values where its memory or its content is that of k or v
-    of the call or of one of its blocks, and as dK and dV else.
+    In backward, a message carries keys and values if its memory or contents are those of k or v of the call or of one
+    of its blocks. Otherwise it carries dK and dV.
 
     Raises ValueError for an unknown layout, and for a forward that begins without causal.
     """
@@ -101,7 +99,7 @@ def attention(
         return
     if q is not None:
         observers.annotations.begin(q, k, v, dout, group, causal, scale, layout, layer)
-    # In backward out and lse may be among the inputs.
+    # In backward, out and lse may be among the inputs.
     if dq is not None or (out is not None and dout is None):
         results = dict(zip(_RESULTS, (out, lse, dq, dk, dv)))
         observers.annotations.end(results)
@@ -120,19 +118,19 @@ def block(
     k_rows=None,
     causal=False,
 ):
-    """Says that one block was attended, between the two lines of attention().
+    """Describes one attended block, between the two calls of attention().
 
-    step: the ring step, from 0. A step that attends nothing needs no line.
-    source: whose keys and values the job takes these for, as a rank of attention()'s group.
-    k, v: the block as it was held, whole, in attention()'s layout.
-    out, lse: what this block alone gives, for the rows that it attends, as its kernel returned them;
-        in backward neither.
-    running_lse: [B, H, S] of all rows after the merge.
-    q_rows, k_rows: (begin, end) of this rank's rows and of the block's that take part; None: all.
-    causal: whether row i of those q_rows attends only the first i + 1 of those k_rows.
+    step: The ring step, counted from 0. A step without attention needs no call.
+    source: The rank in attention()'s group whose keys and values the job takes these for.
+    k, v: The whole block as it was held, in attention()'s layout.
+    out, lse: The results of this block alone, for the rows that it attends, as its kernel returned them. Omit both in
+        backward.
+    running_lse: The lse of all rows after the merge, [B, H, S].
+    q_rows, k_rows: The ranges (begin, end) of this rank's rows and of the block's rows that take part; None: all.
+    causal: Whether row i of q_rows attends only the first i + 1 rows of k_rows.
 
-    Its time runs to here from the attention operator before it, or from the line or the wait for a
-    message before it, whichever was last.
+    The block's time ends with this call. It begins with the last attention operator, annotation or wait for a message
+    before the call.
     """
     observers = _observers()
     if observers is not None:

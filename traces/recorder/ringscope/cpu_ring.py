@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's context_parallel on CPU tensors.
 
-PyTorch's ring knows the flash, efficient and cuDNN operators of CUDA. Here its own template is
-registered for the flash operator of the CPU and its backward as well, so that a job can be tried
-where there is no GPU. Nothing else of PyTorch's ring is changed.
+PyTorch's ring supports the flash, efficient and cuDNN operators of CUDA. This module also registers its template for
+the CPU's flash operator and the backward, so that a job can be tried without a GPU. It changes nothing else in
+PyTorch's ring.
 """
 
 import inspect
@@ -13,7 +13,7 @@ import torch
 from ._pytorch import context_parallel_module, local_of
 
 _SEQ_DIM = 2  # of [B, H, S, D]
-_HANDLERS = ("custom_ops", "customized_ops")  # of the operators in the ring; the second before 2.10
+_HANDLERS = ("custom_ops", "customized_ops")  # the ring's handlers of operators; the second name is used before 2.10
 
 
 def _operators():
@@ -25,13 +25,13 @@ def _operators():
 
 
 def _group_argument(ring, template):
-    """What the template wants first: a process group, or in older versions the mesh."""
+    """Returns how to make the template's first argument: a process group or, in older versions, the mesh."""
     first = next(iter(inspect.signature(template).parameters))
     return (lambda mesh: mesh) if first == "mesh" else (lambda mesh: mesh.get_group())
 
 
 def _wrap(local, like):
-    """A rank's part as a DTensor that is cut along the sequence, as `like` is."""
+    """Wraps a rank's part as a DTensor that is cut along the sequence, like `like`."""
     from torch.distributed.tensor import DTensor, Shard
     from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 
@@ -94,10 +94,9 @@ _backward_template = None
 
 
 def cpu_context_parallel():
-    """Lets torch.distributed.tensor.experimental.context_parallel take CPU tensors.
+    """Makes torch.distributed.tensor.experimental.context_parallel accept CPU tensors.
 
-    Call it once, before context_parallel. A second call changes nothing. Raises RuntimeError where
-    this PyTorch has no ring.
+    Call it once, before context_parallel. Later calls change nothing. Raises RuntimeError if this PyTorch has no ring.
     """
     global _forward_template, _backward_template
     ring = context_parallel_module()
@@ -107,7 +106,7 @@ def cpu_context_parallel():
     forward, backward = _operators()
     if forward in handlers:
         return
-    # Kept as they are now: a recorder may stand before them later.
+    # Stored now, because a recorder may wrap the templates later.
     _forward_template = ring._templated_ring_attention
     _backward_template = ring._templated_ring_attention_backward
     handlers[forward] = _forward

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs a job of two processes over Gloo. See tests/bench/README.md.
+"""Measures the cost of recording a job of two processes over Gloo. See tests/bench/README.md.
 
-    python bench_overhead.py [--pairs 30] [--steps 5] [--width 256] [--layers 4] [--tokens 512]
-                             [--device cuda] [--jobs | --profile]
+Blocks of training steps alternate between three kinds: with a recorder that records them, with a recorder that records
+none of them, and without a recorder. With --jobs each block is like a whole job, and its start and end count too. The
+kinds are then a recorder with defaults, a recorder that takes fingerprints of the steps that it does not record, and
+none. Each pair of neighbours gives a ratio of wall time and a ratio of the process's CPU time. The program prints the
+medians over all pairs and ranks, with the interval that contains the true median in 19 of 20 cases. With --device cuda,
+the job is one process on a GPU over NCCL, and its attention is in bfloat16.
 
-Blocks of training steps take turns: with a recorder that records them, with one that is there but records
-none of them, and with none. With --jobs each block is as a whole job: with a recorder as it is by default, with
-one that takes fingerprints of the steps that it does not record, and with none; its start and its end count too.
-Each pair of neighbours gives a ratio of wall time and one of CPU time of the process; printed are the medians
-over all pairs and ranks, and the interval that has the true median in 19 of 20 cases. With --device cuda it is one
-process on a GPU over NCCL, whose attention is in bfloat16.
+Usage: python bench_overhead.py [--pairs 30] [--steps 5] [--width 256] [--layers 4] [--tokens 512]
+                                [--device cuda] [--jobs | --profile]
 """
 
 import argparse
@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-# By kind of block the options of ringscope.start(); None: no recorder.
+# The options of ringscope.start() by kind of block; None: no recorder.
 WITHIN = {"without": None, "recorded": {"steps": None}, "beside": {"steps": []}}
 JOBS = {"without": None, "defaults": {}, "fingerprints": {"fingerprints": True}}
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -43,7 +43,7 @@ def options():
 
 
 def begin_on_gpu(tiny):
-    """As tiny_llama.begin()."""
+    """Does the same as tiny_llama.begin() on a GPU."""
     import torch
     import torch.distributed as dist
     from torch.distributed.device_mesh import init_device_mesh
@@ -59,7 +59,7 @@ def begin_on_gpu(tiny):
 
 
 class Job:
-    """Llama under PyTorch's ring."""
+    """A Llama under PyTorch's ring."""
 
     def __init__(self, asked):
         import tiny_llama
@@ -92,7 +92,7 @@ class Job:
 
 
 def timed(work, steps):
-    """Seconds of wall time and of this process a step."""
+    """Returns seconds of wall time and of this process's CPU time per step."""
     import torch
     import torch.distributed as dist
 
@@ -109,7 +109,7 @@ def timed(work, steps):
 
 
 def block(job, asked, options, folder):
-    """One block: its time, in which the recorder's start and end count where it is as a whole job."""
+    """Runs one block and returns its times. As a whole job, they include the recorder's start and end."""
     import ringscope
 
     def begin():
@@ -130,7 +130,7 @@ def block(job, asked, options, folder):
 
 
 def measure(asked, place):
-    """The blocks of one rank, by kind."""
+    """Returns the blocks of one rank by kind."""
     job = Job(asked)
     job.run(asked.steps)
     kinds = JOBS if asked.jobs else WITHIN
@@ -143,7 +143,7 @@ def measure(asked, place):
 
 
 def median_with_interval(values):
-    """Of so many values the median, and the ordered values between which it is in 19 of 20 cases."""
+    """Returns the median, and the ordered values that enclose it in 19 of 20 cases."""
     values = sorted(values)
     reach = 0.98 * len(values) ** 0.5
     low, high = int(len(values) / 2 - reach), int(len(values) / 2 + reach)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs example jobs in processes of their own, and asks the doctor what it finds in what they recorded."""
+"""Runs example jobs in processes of their own, and asks the doctor about their recordings."""
 
 import glob
 import importlib.metadata
@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(HERE)
 EXAMPLES = os.path.join(PACKAGE, "examples")
 ROOT = os.path.dirname(os.path.dirname(PACKAGE))
-# Where a word in a job's text needs a PyTorch: the first, and what it is there for.
+# The PyTorch version that a job's text needs, by a word in it, with the reason.
 _FSDP2 = ((2, 7), "PyTorch 2.7, whose FSDP2 takes tensors of a CPU")
 _SINCE = {
     "._ContextParallel": ((2, 10), "PyTorch 2.10, which has a ContextParallel plan for modules"),
@@ -25,7 +25,7 @@ _SINCE = {
 
 
 def torchrun(script, *arguments, processes=2, **environment):
-    """Raises AssertionError with what was printed where the job fails."""
+    """Runs a script. Raises AssertionError with its output if the job fails."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command += ["--nproc-per-node", str(processes), script, *arguments]
     settings = {**os.environ, "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1", **environment}
@@ -37,15 +37,15 @@ def torchrun(script, *arguments, processes=2, **environment):
 
 
 def table():
-    """(script, processes, finding or None) of every job."""
+    """Returns (script, processes, finding or None) of every job."""
     with open(os.path.join(EXAMPLES, "JOBS"), encoding="utf-8") as file:
         lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
     return [(s, int(count), None if found == "-" else found) for s, count, found in lines]
 
 
 def missing(script):
-    """What a job needs, or the module beside it that it is made of, and that is not here: packages that it imports,
-    or what PyTorch has only since a later version."""
+    """Returns the requirements of a job, and of modules beside it, that are missing: imported packages, or features of
+    later versions of PyTorch."""
     with open(os.path.join(EXAMPLES, script + ".py"), encoding="utf-8") as file:
         text = file.read()
     imported = set(re.findall(r"^(?:import (?=\w)|from (?=[\w.]+ import ))(\w+)", text, re.MULTILINE))
@@ -56,19 +56,19 @@ def missing(script):
 
 
 def torch_version():
-    """As (2, 11)."""
+    """Returns the version as a tuple, such as (2, 11)."""
     return tuple(map(int, importlib.metadata.version("torch").split(".")[:2]))
 
 
 def program():
-    """The command line that was built: of RINGSCOPE_BUILD, else the newest; None without one."""
+    """Returns the built command line: from RINGSCOPE_BUILD, else the newest; None if there is none."""
     folder = os.environ.get("RINGSCOPE_BUILD", os.path.join(ROOT, "build", "*"))
     found = glob.glob(os.path.join(folder, "bin", "ringscope"))
     return max(found, key=os.path.getmtime) if found else None
 
 
 def findings(folder):
-    """The rules that the doctor names, in its order."""
+    """Returns the rules that the doctor reports, in its order."""
     done = subprocess.run(
         [program(), "doctor", folder, "--json"], capture_output=True, text=True, timeout=120
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the recording of a hand-written ring that the importer's tests read: 16 tokens, one training
-step, two ranks, no mistake.
+"""Makes the recording of a hand-written ring that the importer's tests read: 16 tokens, one training step, two ranks,
+no mistake.
 
     torchrun --nproc-per-node 2 make_hand_recording.py tests/reference/hand_recording
 """

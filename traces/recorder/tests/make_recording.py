@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the recording that the importer's tests read: 16 tokens, one training step, two ranks,
-position ids that were not cut.
+"""Makes the recording that the importer's tests read: 16 tokens, one training step, two ranks, and position ids that
+were not cut.
 
     torchrun --nproc-per-node 2 make_recording.py tests/reference/recording
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job says of its own attention, and what becomes of it in the recording."""
+"""A job's annotations of its own attention, and their effect on the recording."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ from ringscope._shapes import heads_first, lse_of  # noqa: E402
 
 
 class HandRing(unittest.TestCase):
-    """A ring of two ranks, written by hand, over contiguous shards."""
+    """A hand-written ring of two ranks over contiguous shards."""
 
     @classmethod
     def setUpClass(cls):

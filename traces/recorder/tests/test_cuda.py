@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded of a job on a GPU, where work is asked for long before it is done."""
+"""Recordings of a job on a GPU, where work is queued long before it runs."""
 
 import importlib.util
 import os
@@ -42,7 +42,7 @@ def inputs(tokens=TOKENS, heads=HEADS):
 
 
 def attend(attention):
-    """out, and the gradients of q, k and v."""
+    """Returns out and the gradients of q, k and v."""
     q, k, v = inputs()
     out = attention(q, k, v)
     out.square().sum().backward()
@@ -75,7 +75,7 @@ class OnAGpu(unittest.TestCase):
         return next(line for line in of_kind(self.lines, "tensor") if line["what"] == what)
 
     def same(self, attention):
-        """Of one attention, forward and backward, that has the same bits as without a recording."""
+        """Runs one attention, forward and backward, and checks that its bits are the same as without a recording."""
         plain = attend(attention)
         forward, backward = self.recorded(lambda: attend(attention))
         for what, one, other in zip(("out", "dq", "dk", "dv"), plain, self.results):

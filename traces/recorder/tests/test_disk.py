@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What befalls a recording while it is written: a full disk, a killed process. The job goes on or ends as it would
-have, and what was written before can be read."""
+"""Recordings that are disturbed while they are written: a full disk, a killed process. The job goes on or ends as it
+would without a recorder, and everything written before can be read."""
 
 import contextlib
 import errno
@@ -29,7 +29,7 @@ _FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 class FullFile(io.FileIO):
-    """A file on a disk that holds so many bytes: it takes what fits, then nothing."""
+    """A file on a disk with limited space: it accepts what fits, then nothing."""
 
     room = 0
 
@@ -52,7 +52,7 @@ class FullDisk(unittest.TestCase):
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
 
     def losses(self, before=lambda writer: None):
-        """Of three training steps, all recorded, and what was said on stderr."""
+        """Returns the losses of three recorded training steps, and the text on stderr."""
         ringscope.start(self.folder, self.model, None)
         before(ringscope._current.session.writer)
         said = io.StringIO()

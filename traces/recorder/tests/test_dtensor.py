@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention of DTensors while it is recorded, and of tensors that hold nothing."""
+"""Attention of DTensors during a recording, and of tensors without data."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ class OfDTensors(unittest.TestCase):
         self.mesh = init_device_mesh("cpu", (1,))
 
     def attend(self, backend):
-        """out and the gradient of q, which is cut by heads."""
+        """Returns out and the gradient of q, which is cut by heads."""
         torch.manual_seed(0)
         q = distribute_tensor(torch.randn(1, 4, 16, 8), self.mesh, [Shard(1)]).requires_grad_()
         with sdpa_kernel(backend):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few numbers of every training step that is not recorded."""
+"""The fingerprints of training steps that are not recorded."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded of flex_attention."""
+"""Recordings of flex_attention."""
 
 import os
 import sys
@@ -47,7 +47,7 @@ def alibi(score, batch, head, row, key):
 
 
 def attend(mask=None, score=None, kv_heads=2):
-    """out and the gradients of q, k and v."""
+    """Returns out and the gradients of q, k and v."""
     torch.manual_seed(0)
     q, k, v = (torch.randn(1, h, TOKENS, 8, requires_grad=True) for h in (2, kv_heads, kv_heads))
     blocks = create_block_mask(mask, None, None, TOKENS, TOKENS, "cpu", BLOCK_SIZE=16) if mask else None
@@ -71,7 +71,7 @@ class Flex(unittest.TestCase):
         self.addCleanup(ringscope.stop)
         self.folder = os.path.join(place.name, "run1")
         warnings.simplefilter("ignore")
-        # Compiled it has no backward on a CPU, so PyTorch refuses it there; as it is written it has.
+        # Compiled flex_attention has no backward on a CPU, so PyTorch rejects it there. In eager mode it has one.
         refuses = mock.patch.object(flex, "_validate_device", lambda *_: None)
         refuses.start()
         self.addCleanup(refuses.stop)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded of what torch.compile makes of flex_attention."""
+"""Recordings of flex_attention that torch.compile has compiled."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ def causal(batch, head, row, key):
 
 
 def kernel(graph, _):
-    """Runs nothing of the graph, as a compiled kernel runs none of PyTorch's attention operators."""
+    """A backend that runs nothing of the graph, like a compiled kernel, which runs none of PyTorch's operators."""
     with_lse = len(list(graph.graph.nodes)[-1].args[0]) > 1
 
     def run(q, k, v, *_):
@@ -47,7 +47,7 @@ def inputs():
 
 
 def attend(compiled, mask=causal, **more):
-    """What it returns, and the gradients of q, k and v."""
+    """Returns the results of flex_attention and the gradients of q, k and v."""
     q, k, v = inputs()
     blocks = create_block_mask(mask, None, None, TOKENS, TOKENS, "cpu", BLOCK_SIZE=16) if mask else None
     results = compiled(q, key=k, value=v, block_mask=blocks, **more)

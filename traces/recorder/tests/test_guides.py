@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guides say what is: their commands end as they say and print what they quote, and every job, option
-and command that they name exists."""
+"""Checks the guides: their commands end as they say and print what they quote, and every job, option and command that
+they name exists."""
 
 import ast
 import glob
@@ -31,23 +31,23 @@ def text_of(path):
 
 
 def guides():
-    """Name and text of each."""
+    """Returns the name and text of each guide."""
     return [(os.path.basename(at), text_of(at)) for at in sorted(glob.glob(os.path.join(GUIDES, "*.md")))]
 
 
 def blocks(text):
-    """Language and content of each fenced block."""
+    """Returns the language and content of each fenced block."""
     return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def spans(text):
-    """Code within sentences and tables, on one line or broken over two."""
+    """Returns code spans in sentences and tables, which may be broken over two lines."""
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     return [re.sub(r"\s+", " ", span) for span in re.findall(r"`([^`]+)`", prose)]
 
 
 def commands(text):
-    """Words and promised exit code of each command line in blocks of sh."""
+    """Yields the words and the promised exit code of each command line in sh blocks."""
     for language, content in blocks(text):
         if language != "sh":
             continue
@@ -59,12 +59,12 @@ def commands(text):
 
 
 def without_numbers(text):
-    """Rounding differs from machine to machine."""
+    """Replaces numbers, because rounding differs between machines."""
     return re.sub(r"\d+(\.\d+)?(e-?\d+)?", "#", " ".join(text.split()))
 
 
 def named_commands(text):
-    """Every line or span that is a command of ringscope, as words."""
+    """Returns every line or span that is a command of ringscope, as words."""
     lines = [words for words, _ in commands(text)]
     lines += [span.split() for span in spans(text)]
     return [words for words in lines if words[0] == "ringscope" and len(words) > 1]
@@ -76,7 +76,7 @@ class WorkedGuide(unittest.TestCase):
         settings = {"PATH": path, "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1", "QT_QPA_PLATFORM": "offscreen"}
         if words[0] == "torchrun":
             words = TORCHRUN + words[1:]
-        elif words[:2] == ["ringscope", "gui"]:  # it waits for a person, so a picture of it is made instead
+        elif words[:2] == ["ringscope", "gui"]:  # it waits for a person, so a screenshot is taken instead
             words = ["ringscope-gui", *words[2:], "--screenshot", os.path.join(place, "window.png")]
         words[0] = os.path.join(os.path.dirname(program()), words[0])
         return subprocess.run(

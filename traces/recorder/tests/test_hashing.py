@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hashes of recorded tensors are what traces/format/core/hash.h says of them, and tell what they have to."""
+"""The hashes of recorded tensors agree with traces/format/core/hash.h and detect the changes that matter."""
 
 import sys
 import unittest
@@ -29,7 +29,7 @@ def words_of(data):
 
 
 def dots(words, size):
-    """Word by word, as it is written down."""
+    """Computes dotsum64 word by word, by its definition."""
     total = size * 0xD6E8FEB86659FD93
     for i, word in enumerate(words):
         block, j = divmod(i, 16384)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the doctor says of the example jobs: a few of them; with RINGSCOPE_JOBS=all every one, as
-scripts/campaign jobs does."""
+"""The doctor's findings in the example jobs: a few jobs, or all with RINGSCOPE_JOBS=all, which scripts/campaign jobs
+sets."""
 
 import os
 import tempfile

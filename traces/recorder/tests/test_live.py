@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real job of two processes that is followed while it runs, by `ringscope listen`; and listeners that
-are slow, killed or refuse it."""
+"""A job of two processes that `ringscope listen` follows while it runs, and listeners that are slow, are killed or
+refuse it."""
 
 import json
 import os
@@ -111,7 +111,7 @@ class Followed(unittest.TestCase):
 
 
 class OneProcess(unittest.TestCase):
-    """A listener that is a socket of the test."""
+    """Tests with a socket of the test as the listener."""
 
     def setUp(self):
         self.place = tempfile.TemporaryDirectory()

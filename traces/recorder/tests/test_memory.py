@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded of the memory that a rank holds."""
+"""Recordings of the memory that a rank holds."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ class OneProcess(unittest.TestCase):
         self.assertEqual(self.held("loss", 0)["gradients"], 0)
         self.assertEqual(self.held("optimizer", 0)["gradients"], self.weights)
         self.assertEqual(self.held("optimizer", 0)["optimizer"], 0)
-        moments = 2 * self.weights + 4 * len(list(self.model.parameters()))  # and a count each
+        moments = 2 * self.weights + 4 * len(list(self.model.parameters()))  # and one count per parameter
         self.assertEqual(self.held("step", 0)["optimizer"], moments)
 
     def test_gradients_that_were_taken_away_are_not_counted(self):

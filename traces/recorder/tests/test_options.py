@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording says how it was asked to be made, and which buffer the model's positions are."""
+"""Recordings contain the options that they were made with, and the buffer of the model's positions."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ from test_recording import lines_of, of_kind  # noqa: E402
 
 
 class Positioned(nn.Module):
-    """Takes positions in an argument that is called `pos`: numbers of places, as GPT does, or their encoding."""
+    """A model with an argument `pos`: position ids as in GPT, or their encoding."""
 
     def __init__(self):
         super().__init__()
@@ -30,7 +30,7 @@ class Positioned(nn.Module):
 
 
 def recorded(pos, **options):
-    """The lines of one call of the model, whose tokens and positions the job cut by itself."""
+    """Returns the lines of one call of the model, whose tokens and positions the job cut by itself."""
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, "run1")
         model = Positioned()

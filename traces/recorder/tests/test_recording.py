@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the recorder promises, on real jobs of two processes over Gloo and within one process."""
+"""The recorder's guarantees, in jobs of two processes over Gloo and in one process."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def of_kind(lines, kind):
 
 
 class RealJob(unittest.TestCase):
-    """One job of two ranks, once recorded and once not."""
+    """Tests of one job of two ranks that runs with and without a recording."""
 
     @classmethod
     def setUpClass(cls):
@@ -262,7 +262,7 @@ class OneProcess(unittest.TestCase):
 
 
 def stands_before_operators():
-    """Whether anything of the recorder is left where operators are dispatched."""
+    """Reports whether the recorder still intercepts operators."""
     known = [*_operators.attention_operators(), *_operators.collective_operators()]
     names = [operator.full_name for operator in known] + ["aten::embedding"]
     ours = [(name, _operators._KEYS[0]) for name in names]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded of models that FSDP2 and DDP wrap, in real jobs of two processes over Gloo."""
+"""Recordings of models that FSDP2 and DDP wrap, in jobs of two processes over Gloo."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from ringscope._hashing import dotsum64, dotsum64_of_part  # noqa: E402
 
 
 def values_of(folder, tensor):
-    """float32 elements as the recording kept them."""
+    """Returns the float32 elements that the recording kept."""
     at = tensor["values"]
     with open(os.path.join(folder, at["file"]), "rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
@@ -45,7 +45,7 @@ class Sharded(unittest.TestCase):
         cls.place.cleanup()
 
     def gradients(self):
-        """Of each parameter of the first training step: what both ranks have."""
+        """Returns each parameter's gradients in the first training step, on both ranks."""
         found = {}
         for lines in self.lines:
             for tensor in of_kind(lines, "tensor"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank that stands still says so in its file, and a job that hung and was killed is diagnosed from that."""
+"""A rank that stands still writes it into its file. A job that hung and was killed is diagnosed from these files."""
 
 import json
 import os
@@ -134,7 +134,7 @@ class Killed(unittest.TestCase):
         ]
 
     def stood(self, folder, rank):
-        """Whether it has said that it stood still, for as long as a certain hang takes."""
+        """Reports whether the rank has written that it stood still for as long as a certain hang takes."""
         path = os.path.join(folder, f"rank-{rank:05d}.jsonl")
         return os.path.exists(path) and any(line["line"] == "stalled" for line in lines(path))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a script with a ringscope.record() that records nothing."""
+"""Runs a script in which ringscope.record() records nothing."""
 
 import contextlib
 import os
