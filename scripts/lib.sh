@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shared by the scripts of this folder: messages, checks, packages, the environment with LibTorch.
+# Functions that the scripts of this folder share: messages, checks, packages, the environment with LibTorch.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -7,7 +7,7 @@ cd "$root"
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 die() { printf 'ringscope: %s\n' "$*" >&2; exit 2; }
 
-# Debian packages: what building and testing need.
+# Debian packages that building and testing need.
 build_packages="build-essential cmake ninja-build ccache git python3-venv libsqlite3-dev nlohmann-json3-dev libcli11-dev
   libxxhash-dev libgloo-dev libsentencepiece-dev qt6-base-dev qt6-charts-dev libqt6opengl6-dev fonts-inter fonts-jetbrains-mono"
 test_packages="libgtest-dev xvfb xauth sqlite3 python3 clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14"
@@ -39,7 +39,7 @@ install_packages() {
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >&2
 }
 
-# The Python that the distribution has; LibTorch is only unpacked with it, never imported.
+# Prints the distribution's Python. It only unpacks LibTorch and never imports it.
 pick_python() {
   local candidate
   for candidate in /usr/bin/python3 python3; do
@@ -49,7 +49,7 @@ pick_python() {
   die "Python 3.11, 3.12 or 3.13 is needed to unpack LibTorch"
 }
 
-# Made once; an interrupted set-up leaves no stamp and is simply done again (pip keeps what it has loaded).
+# Sets up LibTorch once. An interrupted set-up leaves no stamp and is repeated; pip keeps its downloads.
 setup_libtorch() {
   local requirements=scripts/requirements-$flavour.txt stamp=$deps/.complete
   if [ -f "$stamp" ] && cmp -s "$requirements" "$stamp"; then return 0; fi
@@ -68,14 +68,14 @@ has_nvcc13() {
   [ -x "$nvcc" ] && "$nvcc" --version | grep -q 'release 13\.'
 }
 
-# build [CMAKE ARGUMENTS]: configures when that has not been done, or with reconfigure=yes, then builds.
+# build [CMAKE ARGUMENTS]: configures if there is no build folder yet or with reconfigure=yes, then builds.
 build() {
   local build=build/$preset
   if [ ! -f "$build/build.ninja" ] || [ "${reconfigure:-no}" = yes ]; then
     say "configuring ($preset)"
     cmake --preset "$preset" "$@" >&2
   fi
-  # Quiet when there is nothing to do, so that a second start is quick.
+  # Prints nothing if there is nothing to do, so that a second start is quick.
   if ! ninja -C "$build" -n 2>/dev/null | grep -q 'no work to do'; then
     say "building ($preset) on $(nproc) cores"
     cmake --build "$build" >&2
