@@ -13,7 +13,7 @@ namespace ringscope::app {
 
 enum class TableForm { kText, kCsv, kJson };
 
-/// Prints a table row by row, so that the number of rows has no limit.
+/// A printer of tables, row by row, so that the number of rows has no limit.
 class TablePrinter {
  public:
   virtual ~TablePrinter() = default;

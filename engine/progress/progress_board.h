@@ -78,9 +78,9 @@ class ProgressReport {
   std::thread heart_;
 };
 
-/// Report the calling thread's place and operation. The calls cost almost nothing without a
-/// supervisor.
+/// Reports the calling thread's place. Costs almost nothing without a supervisor.
 void reportPlace(const traces::Place& place);
+/// Reports the calling thread's operation. Costs almost nothing without a supervisor.
 void reportOperation(traces::EventKind kind);
 /// Reports that the calling thread has failed. Call it before its connections close, because its
 /// peers fail then.

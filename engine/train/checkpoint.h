@@ -59,10 +59,11 @@ class CheckpointStore {
  public:
   explicit CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Save a checkpoint, in this order: begin() by one rank, saveShard() by one rank per tp place,
-  /// and finish() by one rank.
+  /// Begins to save a checkpoint; called by one rank. saveShard() and then finish() must follow.
   void begin(const CheckpointInfo& info) const;
+  /// Saves the tensors of one tp place; called by one rank per place.
   void saveShard(const CheckpointInfo& info, GroupRank tp, const NamedTensors& tensors) const;
+  /// Completes the checkpoint; called by one rank after all places were saved.
   void finish(const CheckpointInfo& info) const;
 
   /// Returns the newest checkpoint whose files are all present and match their checksums; nullopt:

@@ -51,11 +51,12 @@ class Mailbox {
  public:
   explicit Mailbox(int size);
 
-  /// Post one side of a message and return at once. The memory must stay valid, and for a send
-  /// unchanged, until wait() returns.
+  /// Posts a send and returns at once. The memory must stay valid and unchanged until wait()
+  /// returns.
   std::shared_ptr<Parcel> send(GroupRank from, GroupRank to, int tag, const void* data,
                                std::size_t bytes, CopyBytes copy = copyOnHost,
                                std::shared_ptr<void> keeps = {});
+  /// Posts a receive and returns at once. The memory must stay valid until wait() returns.
   std::shared_ptr<Parcel> receive(GroupRank to, GroupRank from, int tag, void* data,
                                   std::size_t bytes, std::shared_ptr<void> keeps = {});
 

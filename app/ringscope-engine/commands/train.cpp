@@ -34,7 +34,7 @@ struct Options : AttentionOptions {
   std::string log, export_state, save_model, control;
 };
 
-/// Writes each step's line when the step ends: a table on standard output, JSON lines into the log.
+/// A printer of steps, one line each: a table on standard output, and JSON lines in the log.
 class StepPrinter {
  public:
   explicit StepPrinter(const Options& o) : table_(!o.json && o.control.empty()), log_path_(o.log) {}

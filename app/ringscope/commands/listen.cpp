@@ -40,7 +40,7 @@ class StopSignals {
   sigset_t signals_{};
 };
 
-/// Prints what happens, as one line or one JSON document per event.
+/// A printer of the listener's events, as one line or one JSON document per event.
 class Teller {
  public:
   explicit Teller(const Options& options) : options_(options) {}

@@ -72,8 +72,8 @@ def what_it_attends(q, k, mask, blocks, score):
 
 
 class FlexGate:
-    """Calls `seen(operator, args, kwargs, run)` in place of the kernels while it is open, like _operators.Gate. Raises
-    ImportError, AttributeError or KeyError if this PyTorch has no such kernels."""
+    """A gate like _operators.Gate: while open, calls `seen(operator, args, kwargs, run)` in place of the kernels.
+    Raises ImportError, AttributeError or KeyError if this PyTorch has no such kernels."""
 
     def __init__(self, seen):
         from torch._higher_order_ops.flex_attention import flex_attention, flex_attention_backward

@@ -140,8 +140,8 @@ class _Standing:
 
 
 class CompiledFlexGate:
-    """Calls `seen(operator, args, kwargs, run)` in place of each compiled flex_attention while it is open, like
-    _operators.Gate. It finds existing functions, and with `patches` also later ones. Calls `limit` for other functions
+    """A gate like _operators.Gate: while open, calls `seen(operator, args, kwargs, run)` in place of each compiled
+    flex_attention. It finds existing functions, and with `patches` also later ones. Calls `limit` for other functions
     that were compiled and ran."""
 
     def __init__(self, seen, patches, limit):

@@ -124,9 +124,9 @@ def is_of_another(thread):
 
 
 class Gate:
-    """Calls `seen(operator, args, kwargs, run)` in place of each of these operators while it is open. Except for math
-    attention, the call comes after autograd, autocast and tensor subclasses. It comes on the thread that made the gate,
-    and on autograd's threads. `run` calls the operator itself."""
+    """A gate in front of operators: while open, calls `seen(operator, args, kwargs, run)` in place of each. Except for
+    math attention, the call comes after autograd, autocast and tensor subclasses. It comes on the thread that made the
+    gate, and on autograd's threads. `run` calls the operator itself."""
 
     def __init__(self, operators, seen):
         self._operators = operators

@@ -3,7 +3,7 @@
 
 
 class Patches:
-    """Replaces attributes by wrappers and restores the originals at the end.
+    """The attributes that are replaced by wrappers, and their originals, which undo() restores.
 
     An attribute that other code replaced meanwhile is not restored. The wrapper beneath it then only passes calls on,
     because the session has ended.

@@ -27,7 +27,7 @@ class Pausing:
         self._answers = []
 
     def at_border(self, step):
-        """Called by the job at the end of a training step. Returns when the job may go on."""
+        """Waits at the end of a training step until the job may go on. Called by the job."""
         with self._changed:
             self.border = step
             said = False

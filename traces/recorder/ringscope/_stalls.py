@@ -21,9 +21,9 @@ def asked(seconds):
 
 
 class Stalls:
-    """Writes `stalled` after a time without progress, again each time that this time has doubled, and `resumed` when
-    the rank goes on. After a stall that ended, the next one is reported after twice its duration, so that a job with
-    regular pauses gets few lines."""
+    """The thread that reports stalls. It writes `stalled` after a time without progress, again each time that this time
+    has doubled, and `resumed` when the rank goes on. After a stall that ended, the next one is reported after twice its
+    duration, so that a job with regular pauses gets few lines."""
 
     def __init__(self, session, standing, seconds):
         self._writer = session.writer

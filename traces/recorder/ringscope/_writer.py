@@ -37,7 +37,7 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 
 class RankWriter:
-    """Appends lines to a file, without delay, and hands values to their files.
+    """The writer of a rank's files. It appends lines without delay, and hands values to their files.
 
     Raises FileExistsError if this rank has a file in the folder already, because nothing is overwritten. Later errors
     do not reach the job. If a disk is full, this is printed once on stderr, `broken` becomes true, and the file ends

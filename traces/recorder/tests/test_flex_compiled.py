@@ -30,7 +30,7 @@ def causal(batch, head, row, key):
 
 
 def kernel(graph, _):
-    """A backend that runs nothing of the graph, like a compiled kernel, which runs none of PyTorch's operators."""
+    """Returns a function that runs none of PyTorch's operators, like a compiled kernel."""
     with_lse = len(list(graph.graph.nodes)[-1].args[0]) > 1
 
     def run(q, k, v, *_):
