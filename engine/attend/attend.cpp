@@ -31,7 +31,7 @@ using Shards = std::map<std::string, std::vector<at::Tensor>>;
 /// Returns the intent that the input declares.
 traces::IntentRecord describeIntent(const Mask& mask, const traces::RunSpec& run) {
   traces::IntentRecord intent;
-  // Padding splits a non-causal sequence into "documents", but its declared mask stays full.
+  // Padding turns a full mask into a mask of one document, but the declared mask stays full.
   intent.mask = mask.causal ? mask.kind() : traces::MaskKind::kFull;
   intent.window = mask.window;
   intent.documents = mask.documents;

@@ -32,8 +32,8 @@ class AttentionOp {
   /// Computes attention. q: [B, Hq, S, D]; k, v: [B, Hkv, S, D], where Hkv divides Hq.
   virtual AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   Layer layer) = 0;
-  /// Computes gradients. `result` is the result of forward for the same q, k, v; dout: [B, Hq, S,
-  /// D].
+  /// Computes gradients. `result` is the result of forward for the same q, k, v; dout:
+  /// [B, Hq, S, D].
   virtual AttentionGradients backward(const at::Tensor& dout, const at::Tensor& q,
                                       const at::Tensor& k, const at::Tensor& v,
                                       const AttentionResult& result, Layer layer) = 0;

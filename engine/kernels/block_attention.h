@@ -12,13 +12,13 @@ namespace ringscope::engine {
 
 using traces::Kernel;
 
-/// Attends the query rows of one piece to its keys. q: [B, Hq, S, D] (whole shard); k, v: [B, Hkv,
-/// S_k, D] (whole block). Returns out for the piece's rows in q's type, and lse in fp32 (fp64 for
-/// fp64 inputs). A row that a tile mask leaves without a key has out 0 and lse -inf.
+/// Attends the query rows of one piece to its keys. q: [B, Hq, S, D] (whole shard); k, v:
+/// [B, Hkv, S_k, D] (whole block). Returns out for the piece's rows in q's type, and lse in fp32
+/// (fp64 for fp64 inputs). A row that a tile mask leaves without a key has out 0 and lse -inf.
 ///
-/// With auto, `kernel` is ATen's flash operator for the device; on a GPU for bf16 and fp16 only.
-/// Otherwise it is the GPU's memory-efficient operator. Pieces that neither supports (fp64, tile
-/// masks, odd head sizes on a GPU) use plain_attention. Throws usageError if a named kernel does
+/// With auto, `kernel` is ATen's flash operator on a CPU. On a GPU it is the flash operator for
+/// bf16 and fp16, and else the memory-efficient operator. Pieces that neither supports on a GPU
+/// (fp64, tile masks, odd head sizes) use plain_attention. Throws usageError if a named kernel does
 /// not support the piece. run_rules.h knows the supported pieces beforehand, except for head sizes.
 ///
 /// The kernel rounds its results to its inputs' type. Documents and windows can split a row into

@@ -5,8 +5,9 @@
 
 namespace ringscope::engine {
 
-/// The running result of a shard's queries while blocks arrive. out: [B, Hq, S, D]; lse: [B, Hq,
-/// S], both in fp32 (fp64 for fp64 inputs). A row that has seen no key has out 0 and lse -inf.
+/// The running result of a shard's queries while blocks arrive. out: [B, Hq, S, D]; lse:
+/// [B, Hq, S], both in fp32 (fp64 for fp64 inputs). A row that has seen no key has out 0 and lse
+/// -inf.
 using RunningResult = AttentionResult;
 
 /// Merges a block's result into rows [q_begin, q_begin + block rows) of `running`, in one pass:

@@ -16,7 +16,7 @@ at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::Scala
 at::Tensor perKeyHead(const at::Tensor& gradient, const at::Tensor& k);
 
 /// Attends one piece with matrix products, a few rows at a time, for cases that no fused kernel of
-/// the device supports (dropout; tile masks and fp32 on a GPU). Shapes and results are those of
+/// the device supports (dropout; tile masks and fp64 on a GPU). Shapes and results are those of
 /// attendPiece, with out in fp32 (fp64 for fp64 inputs). The rows of `places` are the rows of q and
 /// k.
 AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

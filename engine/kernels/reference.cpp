@@ -19,8 +19,8 @@ at::Tensor perKeyHead(const at::Tensor& t, std::int64_t key_heads) {
   return t.view({t.size(0), key_heads, t.size(1) / key_heads, t.size(2), t.size(3)}).sum(2);
 }
 
-/// Appends the sink as one more key to every row of its head: [B, H, rows, S] to [B, H, rows, S +
-/// 1].
+/// Appends the sink as one more key to every row of its head: [B, H, rows, S] to
+/// [B, H, rows, S + 1].
 at::Tensor withSinks(const at::Tensor& scores, const at::Tensor& sinks) {
   if (!sinks.defined()) return scores;
   const at::Tensor column = sinks.to(at::kDouble).view({1, -1, 1, 1});

@@ -73,8 +73,8 @@ void RunSwitches::goOnWith(const traces::RunSpec& run, const std::optional<Plann
   }
 }
 
-/// Throws usageError if no step is left for a mistake that is injected during a run. It would begin
-/// with the first step that no rank has begun.
+/// Throws usageError if no step is left for a mistake that is injected during a run: its own step
+/// has begun already, or so has the last step.
 void RunSwitches::checkStepsLeft(const std::string& mistake) const {
   const std::int32_t first = begun_ + 1;
   const auto step = traces::AskedMistake::parse(mistake).step;
