@@ -6,11 +6,23 @@
 namespace ringscope::engine {
 
 using traces::WorldRank;
+namespace {
+
+/// Returns the divisor of elapsed time below which CPU time counts as idle. Four ranks per core
+/// each still get far more than a hundredth of a core. More ranks than that share cores, perhaps
+/// with other programs, so each of them may get proportionally less while it computes.
+std::int64_t idleDivisor(int ranks, int cores) {
+  constexpr int kHundredth = 100, kRanksPerCore = 4;
+  return std::int64_t{kHundredth} * std::max(1, ranks / (kRanksPerCore * std::max(1, cores)));
+}
+
+}  // namespace
 
 StallWatch::StallWatch(const ProgressBoard& board, int ranks, std::chrono::milliseconds deadline,
-                       NameOf name_of)
+                       NameOf name_of, int cores)
     : board_(board),
       deadline_ns_(std::chrono::duration_cast<std::chrono::nanoseconds>(deadline).count()),
+      idle_divisor_(idleDivisor(ranks, cores)),
       name_of_(std::move(name_of)),
       seen_(static_cast<std::size_t>(ranks), Seen{0, 0, traces::steadyNow()}) {}
 
@@ -26,7 +38,7 @@ bool StallWatch::moves(WorldRank rank, std::int64_t now) {
   const ProgressSlot& slot = board_.slot(rank);
   Seen& seen = seen_[rank.index()];
   const std::int64_t hardly_anything =
-      std::max<std::int64_t>(1'000'000, (now - seen.moved_ns) / 100);
+      std::max<std::int64_t>(1'000'000, (now - seen.moved_ns) / idle_divisor_);
   const bool moved =
       slot.epoch != seen.epoch || slot.cpu_ns > seen.cpu_ns + hardly_anything || slot.paused;
   if (!moved && slot.beat_ns != 0) return false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/progress/progress_board.h"
@@ -14,14 +15,15 @@ namespace ringscope::engine {
 /// A detector of stuck ranks, threads or processes, by their progress reports. A rank is stuck if
 /// for the deadline it has not begun a stage, computed, been paused or waited for another rank. All
 /// ranks are stuck if they wait for each other that long. A rank computes if it uses at least a
-/// hundredth of a core; a rank that only polls uses less.
+/// hundredth of a core; a rank that only polls uses less. With more than four ranks per core the
+/// threshold falls in proportion.
 class StallWatch {
  public:
   /// A function that returns a rank's name for messages, or an empty string for a rank that has
   /// ended.
   using NameOf = std::function<std::string(traces::WorldRank rank)>;
   StallWatch(const ProgressBoard& board, int ranks, std::chrono::milliseconds deadline,
-             NameOf name_of);
+             NameOf name_of, int cores = static_cast<int>(std::thread::hardware_concurrency()));
 
   /// Returns a sentence that names the stuck rank, its stage and who waits for whom; empty: no rank
   /// is stuck. Call it several times per second. `now_ns` is steadyNow().
@@ -37,7 +39,7 @@ class StallWatch {
   std::string whoWaits() const;
 
   const ProgressBoard& board_;
-  std::int64_t deadline_ns_;
+  std::int64_t deadline_ns_, idle_divisor_;
   NameOf name_of_;
   std::vector<Seen> seen_;
 };

@@ -8,11 +8,12 @@ namespace {
 
 /// Whether a rank that uses this much CPU time in each 20 ms, and does nothing else, is stuck after
 /// at most a second with a deadline of 400 ms.
-bool isStuckWith(std::int64_t cpu_ns) {
-  const ProgressBoard board(1);
+bool isStuckWith(std::int64_t cpu_ns, int ranks = 1) {
+  const ProgressBoard board(ranks);
   std::int64_t now = traces::steadyNow();
-  StallWatch watch(board, 1, std::chrono::milliseconds(400),
-                   [](traces::WorldRank) { return "rank 0"; });
+  StallWatch watch(
+      board, ranks, std::chrono::milliseconds(400),
+      [](traces::WorldRank rank) { return rank.value() == 0 ? "rank 0" : ""; }, 2);
   ProgressSlot& slot = board.slot(traces::WorldRank::of(0));
   for (int looks = 0; looks < 50; ++looks) {
     now += 20'000'000;
@@ -27,6 +28,11 @@ TEST(StallWatchTest, ARankThatOnlyLooksNowAndThenIsStuckAndOneThatSharesItsCoreI
   EXPECT_TRUE(isStuckWith(0));
   EXPECT_TRUE(isStuckWith(100'000)) << "a two-hundredth of a core";
   EXPECT_FALSE(isStuckWith(2'000'000)) << "a tenth of a core";
+}
+
+TEST(StallWatchTest, ARankThatSharesItsCoreWithManyOthersIsNotStuck) {
+  EXPECT_FALSE(isStuckWith(100'000, 64)) << "a two-hundredth of a core, 32 ranks per core";
+  EXPECT_TRUE(isStuckWith(0, 64));
 }
 
 TEST(StallWatchTest, WhoWaitsForWhomIsSaidByRanksOfTheWholeRun) {

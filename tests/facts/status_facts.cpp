@@ -47,7 +47,8 @@ void expectWorst(const Case& c, const std::string& said) {
     return;
   }
   std::smatch words;
-  ASSERT_TRUE(std::regex_match(said, words, std::regex("(▲ )?worst of the run (.*)× limit \\((.*)\\)")))
+  ASSERT_TRUE(
+      std::regex_match(said, words, std::regex("(▲ )?worst of the run (.*)× limit \\((.*)\\)")))
       << said;
   double most = 0;
   for (const auto& diff : c.trace->diffs())

@@ -243,6 +243,8 @@ class QueryView : public View {
     viewing_.navigator.goTo(*to);
   }
 
+  // Qt calls event() while the children below are constructed, so this member comes before them.
+  bool running_ = false;
   std::vector<Question> all_;
   Choice* questions_ = new Choice(this);
   QPushButton* run_ = new QPushButton("Ask", this);
@@ -254,7 +256,6 @@ class QueryView : public View {
   QString asked_;    // the file
   QString chosen_;   // SQL of the question that was chosen
   QString written_;  // by the user, or kept because a row of it was gone to; empty: chosen_ holds
-  bool running_ = false;
   std::shared_ptr<std::atomic<std::size_t>> rows_;  // of the query that is running
   QElapsedTimer since_asked_;
   QTimer progress_;
