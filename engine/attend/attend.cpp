@@ -15,7 +15,7 @@
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/format/core/clock.h"
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

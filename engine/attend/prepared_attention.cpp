@@ -10,7 +10,7 @@
 #include "engine/mistakes/registry.h"
 #include "engine/tensors/tensor_io.h"
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {
@@ -43,7 +43,7 @@ traces::RunSpec checkedAttention(const AttendInput& in, const AttendConfig& conf
 /// where padding would help.
 void checkLength(const traces::RunSpec& run, const std::vector<TokenRun>& documents,
                  const CheckSeams& checks) {
-  if (run.balance == traces::Balance::kPerDocument)
+  if (run.balance && traces::dealsDocuments(*run.balance))
     for (const TokenRun& document : documents)
       if (const auto reason = traces::lengthRefusal("a document", document.end - document.begin,
                                                     *run.balance, run.cp))

@@ -4,11 +4,12 @@
 #include <ATen/ATen.h>
 
 #include "engine/data/sharded_batch.h"
+#include "traces/plan/balance.h"
 
 namespace ringscope::engine {
 
 ShardLayout layoutOf(const ShardLayout& common, const Batch& batch, std::int64_t sequence) {
-  if (common.balance() != Balance::kPerDocument || batch.cu_seqlens.empty()) return common;
+  if (!traces::dealsDocuments(common.balance()) || batch.cu_seqlens.empty()) return common;
   const auto& ends = batch.cu_seqlens.at(static_cast<std::size_t>(sequence));
   std::vector<TokenRun> documents;
   for (std::size_t d = 0; d + 1 < ends.size(); ++d) documents.push_back({ends[d], ends[d + 1]});
@@ -16,7 +17,7 @@ ShardLayout layoutOf(const ShardLayout& common, const Batch& batch, std::int64_t
 }
 
 BatchLayout::BatchLayout(const ShardLayout& common, const Batch& batch) {
-  const bool alike = common.balance() != Balance::kPerDocument || batch.cu_seqlens.empty();
+  const bool alike = !traces::dealsDocuments(common.balance()) || batch.cu_seqlens.empty();
   const std::int64_t layouts = alike ? 1 : batch.input_ids.size(0);
   for (std::int64_t i = 0; i < layouts; ++i) of_sequences_.push_back(layoutOf(common, batch, i));
 }

@@ -5,7 +5,7 @@
 
 namespace ringscope::engine {
 
-// Batches whose documents can be dealt one by one (Balance::kPerDocument). The length of each part
+// Batches whose documents can be dealt one by one (--balance per_document). The length of each part
 // of a document within a sequence is a multiple of `unit` tokens, and `unit` divides the sequence's
 // length.
 

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {
@@ -48,7 +48,7 @@ bool coversAll(const Mask& mask, std::int64_t length) {
 
 Padding paddingFor(std::int64_t length, const Mask& mask, Balance balance, int cp, bool pad) {
   const std::int64_t unit = traces::lengthUnit(balance, cp);
-  if (pad && balance == Balance::kPerDocument && coversAll(mask, length))
+  if (pad && traces::dealsDocuments(balance) && coversAll(mask, length))
     return padDocuments(mask, unit);
   Padding padding{length, mask, slotsOf(mask, length), {}};
   padding.positions.resize(static_cast<std::size_t>(length));

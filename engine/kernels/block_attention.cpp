@@ -232,7 +232,7 @@ at::Tensor DeviceAttention::rounded(const at::Tensor& t) const {
 
 /// Returns the pieces of a single rank that owns all tokens.
 std::vector<Piece> DeviceAttention::pieces(std::int64_t rows) const {
-  return piecesFor(ShardLayout(rows, 1, Balance::kNone), mask_, GroupRank::of(0), GroupRank::of(0));
+  return piecesFor(ShardLayout(rows, 1), mask_, GroupRank::of(0), GroupRank::of(0));
 }
 
 AttentionResult DeviceAttention::forward(const at::Tensor& q_in, const at::Tensor& k_in,

@@ -20,7 +20,7 @@
 #include "engine/transport/group.h"
 #include "engine/transport/rotation.h"
 #include "traces/analysis/mistakes/needs/asked_mistake.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 

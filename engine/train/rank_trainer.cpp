@@ -11,7 +11,7 @@
 #include "engine/train/gradients.h"
 #include "traces/format/core/error.h"
 #include "traces/format/schema/other_tensors.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "engine/plan.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "engine/data/batch_layout.h"
 #include "engine/data/sharded_batch.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

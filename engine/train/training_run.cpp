@@ -10,7 +10,7 @@
 #include "engine/train/shared_progress.h"
 #include "engine/train/step_inputs.h"
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {
@@ -32,7 +32,7 @@ std::unique_ptr<Tokenizer> openTokenizer(const TrainConfig& config) {
 }
 
 bool dealsDocuments(const TrainConfig& config) {
-  return config.keepsDocuments() && config.balance == traces::Balance::kPerDocument;
+  return config.keepsDocuments() && config.balance && traces::dealsDocuments(*config.balance);
 }
 
 std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
@@ -40,7 +40,7 @@ std::unique_ptr<BatchSource> openBatches(const TrainConfig& config) {
   const TextOptions options{config.seq_len, config.batch, config.seed, config.keepsDocuments(),
                             config.separator};
   if (dealsDocuments(config)) {
-    const std::int64_t unit = traces::lengthUnit(traces::Balance::kPerDocument, config.cp);
+    const std::int64_t unit = traces::lengthUnit(*config.balance, config.cp);
     if (!config.tokens.empty()) return wholeDocumentBatches(config.tokens, unit);
     return paddedTextBatches(config.text, *openTokenizer(config), options, unit);
   }

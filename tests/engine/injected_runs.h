@@ -7,7 +7,7 @@
 
 #include "tests/engine/random_runs.h"
 #include "traces/analysis/mistakes/catalogue.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::test {
 

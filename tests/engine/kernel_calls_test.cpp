@@ -12,7 +12,7 @@
 #include "engine/launch/rank_threads.h"
 #include "tests/engine/flash_calls.h"
 #include "traces/format/schema/names.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

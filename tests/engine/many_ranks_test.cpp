@@ -11,7 +11,7 @@
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/analysis/verify/trace_check.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

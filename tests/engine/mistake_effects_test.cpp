@@ -6,7 +6,7 @@
 #include <set>
 
 #include "tests/support/campaign.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {

@@ -11,7 +11,7 @@
 #include "tests/facts/predicted.h"
 #include "tests/facts/said.h"
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::facts {
 

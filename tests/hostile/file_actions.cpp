@@ -4,9 +4,9 @@
 #include "traces/format/core/input_file.h"
 #include "traces/format/core/utf8.h"
 #include "traces/format/safetensors/safetensors.h"
-#include "traces/format/schema/run_rules.h"
 #include "traces/format/stream/frame.h"
 #include "traces/format/trace/trace.h"
+#include "traces/plan/run_rules.h"
 #include "viz/scene/memory_estimate.h"
 
 namespace ringscope::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 #include <gtest/gtest.h>
 

@@ -83,8 +83,7 @@ TEST_F(WheelTest, ABoxTakesTheWheelAfterAClickUntilTheFocusGoes) {
   EXPECT_EQ(steps->value(), before - 1);
   auto* strategy = boxNamed<QComboBox>("Strategy");
   QTest::mouseClick(strategy, Qt::LeftButton);
-  QTest::qWait(50);  // its list is closed
-  ASSERT_TRUE(strategy->hasFocus());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return strategy->hasFocus(); }, 5000)) << "its list is closed";
   turnWheel(steps);
   EXPECT_EQ(steps->value(), before - 1) << "the focus is elsewhere";
   turnWheel(strategy);

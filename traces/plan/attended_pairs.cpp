@@ -6,7 +6,7 @@
 
 #include "traces/format/core/error.h"
 #include "traces/format/core/floor_div.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {
@@ -20,7 +20,7 @@ ShardLayout::ShardLayout(std::int64_t length, int cp_size, Balance balance,
     : length_(length), balance_(balance) {
   if (cp_size < 1) throw usageError("cp must be at least 1, not " + std::to_string(cp_size));
   shards_.resize(static_cast<std::size_t>(cp_size));
-  if (balance == Balance::kPerDocument) {
+  if (dealsDocuments(balance)) {
     dealDocuments(documents);
     return;
   }

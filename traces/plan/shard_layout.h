@@ -14,9 +14,10 @@ namespace ringscope::traces {
 /// Which global token indices each cp rank owns, and in which local order. Integers only.
 class ShardLayout {
  public:
-  /// `documents`: the cut of the whole length that kPerDocument deals by, without gaps.
-  /// Throws usageError when the tokens cannot be dealt evenly, and says what would work.
-  ShardLayout(std::int64_t length, int cp_size, Balance balance,
+  /// Deals the tokens, in contiguous parts unless another balance is named. `documents` cuts the
+  /// whole length without gaps; only a balance that deals documents uses it. Throws usageError when
+  /// the tokens cannot be dealt evenly, and says what would work.
+  ShardLayout(std::int64_t length, int cp_size, Balance balance = Balance::kNone,
               const std::vector<TokenRun>& documents = {});
 
   /// Where a run of a joined shard lies: the member of the group, and its local rows there.

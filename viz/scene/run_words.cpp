@@ -3,10 +3,10 @@
 
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
-#include "traces/format/schema/run_rules.h"
 #include "traces/format/trace/imported.h"
 #include "traces/format/trace/shared_cores.h"
 #include "traces/format/trace/trace.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::viz {
 namespace {

@@ -9,7 +9,7 @@
 #include "traces/format/core/error.h"
 #include "traces/format/core/json.h"
 #include "traces/format/core/resources.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::viz {
 namespace {

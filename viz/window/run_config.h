@@ -6,12 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "traces/format/schema/run_spec.h"
+#include "traces/plan/balance.h"
 
 namespace ringscope::viz {
 
 /// What a live run is asked to do, and where it is recorded; as the options of `ringscope train`.
 struct RunConfig : traces::RunSpec {
-  RunConfig() { balance = traces::Balance::kHeadTail; }
+  RunConfig() { balance = traces::defaultCausalBalance(); }
 
   QStringList mistakes;
   /// Made too, and never said: what the recording on show had injected.

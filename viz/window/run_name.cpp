@@ -4,7 +4,7 @@
 #include <QDir>
 #include <QStringList>
 
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::viz {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 #include "viz/window/settings_form.h"
 
 namespace ringscope::viz {

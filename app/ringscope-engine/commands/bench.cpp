@@ -21,6 +21,7 @@
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/names.h"
+#include "traces/plan/balance.h"
 
 namespace ringscope::app {
 
@@ -52,7 +53,7 @@ engine::AttendInput randomInput(const Options& o, std::int64_t length, std::int6
 engine::AttendConfig configOf(int cp, int repeat) {
   engine::AttendConfig config;
   config.cp = cp;
-  config.balance = traces::Balance::kHeadTail;
+  config.balance = traces::defaultCausalBalance();
   config.capture = "none";
   config.repeat = repeat;
   config.track_memory = true;
@@ -91,12 +92,12 @@ nlohmann::json benchAttention(const Options& o) {
   const auto in = randomInput(o, o.length, o.heads);
   const auto [whole_forward, whole_backward] = unsharded(in, o);
   nlohmann::json rows = nlohmann::json::array();
-  for (const auto& entry : engine::strategies()) {
+  for (std::size_t s = 0; s < traces::kValueCount<traces::Strategy>; ++s) {
     engine::AttendConfig config = configOf(o.cp, o.rounds + 1);
-    config.strategy = entry.strategy;
+    config.strategy = static_cast<traces::Strategy>(s);
     config.device = o.device;
     engine::Gate gate(o.cp);
-    nlohmann::json row = {{"strategy", traces::name(entry.strategy)}};
+    nlohmann::json row = {{"strategy", traces::name(config.strategy)}};
     try {
       const auto outcome = engine::attend(in, config, gate);
       const double f = median({outcome.forward_seconds.begin() + 1, outcome.forward_seconds.end()});

@@ -17,6 +17,8 @@
 #include "engine/verify/error_measure.h"
 #include "engine/verify/rounding_limits.h"
 #include "traces/format/core/prose.h"
+#include "traces/plan/balance.h"
+#include "traces/plan/strategy.h"
 
 namespace ringscope::app {
 namespace {
@@ -33,6 +35,15 @@ struct Case {
 template <typename T>
 T oneOf(std::mt19937& random, const std::vector<T>& list) {
   return list[random() % list.size()];
+}
+
+/// Returns a random value of an enumeration among those for which `fits` holds.
+template <typename Enum, typename Fits>
+Enum anyOf(std::mt19937& random, const Fits& fits) {
+  std::vector<Enum> values;
+  for (std::size_t i = 0; i < traces::kValueCount<Enum>; ++i)
+    if (fits(static_cast<Enum>(i))) values.push_back(static_cast<Enum>(i));
+  return oneOf(random, values);
 }
 
 engine::Mask randomMask(std::mt19937& random, std::int64_t length) {
@@ -77,17 +88,14 @@ Case randomCase(std::mt19937& random, const std::string& type, const BenchOption
           tensor(heads),
           randomMask(random, length),
           1 / std::sqrt(static_cast<double>(width))};
-  using traces::Balance;
-  c.config.balance =
-      c.in.mask.causal
-          ? oneOf(random, std::vector{Balance::kNone, Balance::kHeadTail, Balance::kStriped})
-          : Balance::kNone;
-  // A short sequence has too few tokens for two chunks per rank.
-  if (c.config.balance == Balance::kHeadTail && length < std::int64_t{2} * c.config.cp)
-    c.config.balance = Balance::kStriped;
-  using traces::Strategy;
-  c.config.strategy =
-      oneOf(random, std::vector{Strategy::kRing, Strategy::kRing, Strategy::kAllGather});
+  c.config.balance = anyOf<traces::Balance>(random, [&](traces::Balance balance) {
+    return !traces::dealsDocuments(balance) &&
+           (c.in.mask.causal || !traces::evensCausalWork(balance)) &&
+           length % traces::lengthUnit(balance, c.config.cp) == 0;
+  });
+  c.config.strategy = anyOf<traces::Strategy>(random, [](traces::Strategy strategy) {
+    return traces::sharing(strategy) != traces::Sharing::kSharesHeads;
+  });
   return c;
 }
 

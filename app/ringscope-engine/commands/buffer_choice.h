@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::app {
 
 /// Parses "NAME:DIM" or "NAME:DIM:restore". Throws usageError for other forms. The allowed names
-/// and dimensions are checked by traces/format/schema/run_rules.h.
+/// and dimensions are checked by traces/plan/run_rules.h.
 inline traces::BufferChoice bufferChoice(const std::string& text) {
   const auto refused = [&] {
     return usageError("--buffer '" + text +

@@ -8,7 +8,7 @@
 namespace ringscope::app {
 
 /// Returns a validator that accepts a number and nothing else, because CLI11 reads an empty text as
-/// 0. traces/format/schema/run_rules.h checks the range.
+/// 0. traces/plan/run_rules.h checks the range.
 inline CLI::Validator realNumber() {
   return CLI::Validator(
       [](const std::string& text) {

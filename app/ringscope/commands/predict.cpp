@@ -11,7 +11,7 @@
 #include "traces/analysis/clock/report.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::app {
 namespace {

@@ -10,7 +10,7 @@
 #include "engine/plan.h"
 #include "traces/format/core/error.h"
 #include "traces/format/schema/names.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {
@@ -61,30 +61,19 @@ std::unique_ptr<ContextParallelOp> makeUlysses(RankContext& context, const trace
 
 }  // namespace
 
-const std::vector<StrategyEntry>& strategies() {
-  using traces::Strategy;
-  static const std::vector<StrategyEntry> kStrategies = {{Strategy::kRing, makeRing},
-                                                         {Strategy::kAllGather, makeAllGather},
-                                                         {Strategy::kUlysses, makeUlysses},
-                                                         {Strategy::kHybrid, makeUlysses}};
-  return kStrategies;
-}
-
 void recordSchedules(RankContext& context, const traces::RunSpec& run, const ShardLayout& layout,
                      const Mask& mask, std::int32_t train_step) {
-  using traces::Strategy;
   if (!context.observer.recording()) return;
-  const PlannedAttention planned{
-      attendedLayout(context, layout),
-      mask,
-      context.groups.mesh(),
-      context.worldRank(),
-      traces::ulyssesSize(run),
-      run.strategy == Strategy::kAllGather,
-      run.strategy == Strategy::kUlysses || run.strategy == Strategy::kHybrid,
-      run.order,
-      run.model.heads,
-      run.model.kv_heads};
+  const PlannedAttention planned{attendedLayout(context, layout),
+                                 mask,
+                                 context.groups.mesh(),
+                                 context.worldRank(),
+                                 traces::ulyssesSize(run),
+                                 traces::sharing(run.strategy) == traces::Sharing::kGathersBlocks,
+                                 traces::joinsShards(run),
+                                 run.order,
+                                 run.model.heads,
+                                 run.model.kv_heads};
   for (const auto& schedule : plannedSchedules(planned, train_step))
     context.observer.record(schedule);
 }
@@ -97,9 +86,14 @@ std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const tra
   const ShardLayout attended = attendedLayout(context, layout);
   if (attended.cpSize() == 1)
     return std::make_unique<WholeAttention>(context, attended, mask, softmax, run.fp8);
-  for (const StrategyEntry& entry : strategies())
-    if (entry.strategy == run.strategy) return entry.make(context, run, attended, mask, softmax);
-  throw usageError(std::string("this build has no strategy ") + traces::name(run.strategy));
+  switch (traces::sharing(run.strategy)) {
+    case traces::Sharing::kGathersBlocks:
+      return makeAllGather(context, run, attended, mask, softmax);
+    case traces::Sharing::kSharesHeads:
+      return makeUlysses(context, run, attended, mask, softmax);
+    default:
+      return makeRing(context, run, attended, mask, softmax);
+  }
 }
 
 }  // namespace ringscope::engine

@@ -8,17 +8,8 @@
 
 namespace ringscope::engine {
 
-/// A strategy: its name and its factory. To add one, add a file in this folder and a line in
-/// registry.cpp.
-struct StrategyEntry {
-  traces::Strategy strategy;
-  std::unique_ptr<ContextParallelOp> (*make)(RankContext& context, const traces::RunSpec& run,
-                                             const ShardLayout& layout, const Mask& mask,
-                                             const Softmax& softmax);
-};
-const std::vector<StrategyEntry>& strategies();
-
-/// Makes the strategy of this run over all cp ranks of the context. Throws usageError.
+/// Makes the executor of this run's strategy over all cp ranks of the context. An executor exists
+/// for each way of sharing attention (traces/plan/strategy.h). Throws usageError.
 std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const traces::RunSpec& run,
                                                  const ShardLayout& layout, const Mask& mask,
                                                  const Softmax& softmax);

@@ -32,7 +32,7 @@ std::unique_ptr<KvWire> RingAttention::makeWire(const at::Tensor& k) const {
 /// peer's own block.
 void RingAttention::finishKv(Exchange& moving, const RingSchedule& schedule, const RingStage& stage,
                              const Place& place) {
-  if (options_.rotate == Rotate::kAllGather)
+  if (traces::packetRoute(options_.rotate) == traces::PacketRoute::kGather)
     return finish(moving, Payload::kKv, context_.rank(), GroupRank::none(), place);
   const auto& next = schedule.stages[stage.ring_step.next().index()];
   finish(moving, Payload::kKv, cpRank(stage.source_rank), cpRank(next.source_rank), place);
@@ -94,7 +94,7 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const 
   RowSums dq(at::empty(q.sizes(), options));
   const at::Tensor sums = at::empty({2, k.size(0), k.size(1), k.size(2), k.size(3)}, options);
   const auto dkv =
-      rotation(Rotate::kP2p, schedule, sums, context_.seams.ring.dkv, layer, Direction::kBackward);
+      rotation(Rotate(), schedule, sums, context_.seams.ring.dkv, layer, Direction::kBackward);
   Exchange returning;
   Place place;
   GroupRank carried;  // the rank whose dK and dV are in flight

@@ -5,12 +5,13 @@
 #include "engine/attention/strategies/context_parallel_op.h"
 #include "engine/attention/strategies/kv_wire.h"
 #include "engine/attention/strategies/rotation.h"
+#include "traces/plan/strategy.h"
 
 namespace ringscope::engine {
 
 /// The options of a ring.
 struct RingOptions {
-  Rotate rotate = Rotate::kP2p;
+  Rotate rotate = Rotate();
   Order order = Order::kDiagonalFirst;
   bool fp8 = false;  ///< send KV as e4m3
   traces::PointToPoint p2p = traces::PointToPoint::kBatched;
@@ -40,7 +41,8 @@ class RingAttention : public ContextParallelOp {
   /// Reports whether forward keeps its last packet. The diagonal-last backward begins with that
   /// packet; gathered blocks are gathered again.
   bool keepsLastPacket() const {
-    return options_.order == Order::kDiagonalLast && options_.rotate != Rotate::kAllGather;
+    return options_.order == Order::kDiagonalLast &&
+           traces::packetRoute(options_.rotate) != traces::PacketRoute::kGather;
   }
   GroupRank cpRank(GroupRank source) const { return group_.communicatorRank(source); }
   void finishKv(Exchange& moving, const RingSchedule& schedule, const RingStage& stage,

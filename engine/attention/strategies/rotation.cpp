@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/observe/memory_tracker.h"
+#include "traces/plan/strategy.h"
 
 namespace ringscope::engine {
 namespace {
@@ -96,11 +97,12 @@ class GatherRotation : public Rotation {
 std::unique_ptr<Rotation> makeRotation(Rotate rotate, const Group& group,
                                        const RingSchedule& schedule, at::Tensor first,
                                        traces::PointToPoint p2p) {
-  if (rotate == Rotate::kAllGather)
+  const traces::PacketRoute route = traces::packetRoute(rotate);
+  if (route == traces::PacketRoute::kGather)
     return std::make_unique<GatherRotation>(group, schedule, std::move(first));
-  return std::make_unique<HopRotation>(rotate == Rotate::kAllToAll, postingOf(p2p, group.rank()),
-                                       group, schedule.next_rank, schedule.previous_rank,
-                                       std::move(first));
+  return std::make_unique<HopRotation>(route == traces::PacketRoute::kAllToAll,
+                                       postingOf(p2p, group.rank()), group, schedule.next_rank,
+                                       schedule.previous_rank, std::move(first));
 }
 
 }  // namespace ringscope::engine

@@ -8,7 +8,7 @@
 #include "traces/analysis/clock/recorded_times.h"
 #include "traces/analysis/clock/timeline.h"
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {

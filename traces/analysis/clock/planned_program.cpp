@@ -6,9 +6,9 @@
 
 #include "traces/analysis/clock/planned_writer.h"
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
 #include "traces/plan/attended_pairs.h"
 #include "traces/plan/kernel_work.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {

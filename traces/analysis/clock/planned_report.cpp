@@ -4,7 +4,7 @@
 #include "traces/analysis/clock/report.h"
 #include "traces/analysis/clock/report_parts.h"
 #include "traces/format/core/prose.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {

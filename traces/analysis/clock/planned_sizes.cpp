@@ -4,7 +4,7 @@
 #include "traces/analysis/clock/planned_program.h"
 #include "traces/format/core/error.h"
 #include "traces/format/schema/key_head_copies.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "traces/analysis/mistakes/catalogue.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {

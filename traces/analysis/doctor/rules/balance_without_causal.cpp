@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was declared: a balance that evens out causal work, and a mask that is not causal.
 #include "traces/analysis/doctor/rule.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "traces/analysis/mistakes/needs/asked_mistake.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 // What needs.cpp and needs_of_data.cpp ask of a run.
 namespace ringscope::traces::needs {

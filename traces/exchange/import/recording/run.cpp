@@ -3,6 +3,7 @@
 
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
+#include "traces/plan/balance.h"
 
 namespace ringscope::traces {
 namespace {
@@ -21,66 +22,42 @@ std::string scoreFunction(const RankLines& rank) {
   return "";
 }
 
-/// Whether a rank's tokens are those that a balance deals it.
-bool isDealt(Balance balance, const std::vector<TokenRun>& runs, std::int64_t seat,
-             std::int64_t ranks, std::int64_t length) {
-  const std::int64_t chunk = length / (2 * ranks);
-  if (chunk == 0 || length % (2 * ranks) != 0) return false;
-  const TokenRun head{chunk * seat, chunk * (seat + 1)},
-      tail{length - head.end, length - head.begin};
-  switch (balance) {
-    case Balance::kNone:
-      return runs == std::vector<TokenRun>{{2 * head.begin, 2 * head.end}};
-    case Balance::kHeadTail:
-      return runs == (head.end == tail.begin ? std::vector<TokenRun>{{head.begin, tail.end}}
-                                             : std::vector{head, tail});
-    default:
-      break;
-  }
-  std::int64_t next = seat;  // striped: one token of every so many
-  for (const TokenRun& run : runs) {
-    if (run.begin != next || run.end != next + 1) return false;
-    next += ranks;
-  }
-  return std::ssize(runs) == length / ranks;
-}
-
-/// Of a job that cut its own batch: the balance by which all its ranks' tokens were dealt.
+/// Returns the balance by which the ranks of a job that cut its own batch were dealt their tokens.
 std::optional<Balance> balanceOfTokens(const RecordedJob& job) {
   if (job.shards.empty()) return std::nullopt;
   const ShardRecord& first = job.shards.front();
   const auto dim = static_cast<std::size_t>(first.seq_dim);
   if (dim >= first.full_shape.size()) return std::nullopt;
-  const auto is = [&](Balance balance) {
-    for (const GroupRecord& group : job.groups) {
-      if (group.axis != GroupAxis::kCp) continue;
-      const std::int64_t ranks = std::ssize(group.members);
-      for (std::int64_t seat = 0; seat < ranks; ++seat) {
-        const auto* own = job.shard(first.buffer, first.train_step,
-                                    group.members[static_cast<std::size_t>(seat)]);
-        if (own && !isDealt(balance, own->global_from_local, seat, ranks, first.full_shape[dim]))
-          return false;
-      }
-    }
-    return true;
-  };
-  for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
-    if (is(balance)) return balance;
-  return std::nullopt;
+  std::optional<Balance> common;
+  for (const GroupRecord& group : job.groups) {
+    if (group.axis != GroupAxis::kCp) continue;
+    std::vector<DealtShard> dealt;
+    for (std::size_t seat = 0; seat < group.members.size(); ++seat)
+      if (const auto* own = job.shard(first.buffer, first.train_step, group.members[seat]))
+        dealt.push_back({GroupRank::of(seat), own->global_from_local});
+    const auto balance =
+        findBalance(first.full_shape[dim], static_cast<std::int32_t>(group.members.size()), dealt);
+    if (!balance || (common && common != balance)) return std::nullopt;
+    common = balance;
+  }
+  return common;
 }
 
 Balance balanceOf(const RecordedJob& job, const RankLines& rank, const Called& called) {
-  if (called.annotated) return balanceOfTokens(job).value_or(Balance::kNone);
+  if (called.annotated) return balanceOfTokens(job).value_or(Balance());
   const auto buffer = firstOf(rank, "buffer");
   const std::string by = buffer ? buffer->text("balance") : "";
-  if (by.find("PerDocument") != std::string::npos) return Balance::kPerDocument;
+  // The classes of PyTorch's load balancers.
+  if (by.find("PerDocument") != std::string::npos) return *findByName<Balance>("per_document");
   const bool balanced = called.first && called.first->part("ring").flag("load_balance");
-  return by.find("HeadTail") != std::string::npos || balanced ? Balance::kHeadTail : Balance::kNone;
+  return by.find("HeadTail") != std::string::npos || balanced ? *findByName<Balance>("head_tail")
+                                                              : Balance();
 }
 
 Rotate rotateOf(const Called& called) {
   const std::string rotate = called.first ? called.first->part("ring").text("rotate") : "";
-  return findByName<Rotate>(rotate).value_or(Rotate::kAllGather);
+  const auto named = findByName<Rotate>(rotate);
+  return named ? *named : *findByName<Rotate>("allgather");  // PyTorch's default
 }
 
 /// The type that attention computes in; by the first q that was recorded.
@@ -155,7 +132,7 @@ IntentRecord intentOf(const RecordedJob& job, const Line& declared, const Called
             ? std::clamp<std::int64_t>(declared.whole("window", 1), 1, std::int64_t{1} << 30)
             : 0;
   }
-  meant.balance = job.run.balance.value_or(Balance::kNone);
+  meant.balance = job.run.balance.value_or(Balance());
   if (const auto balance = findByName<Balance>(declared.text("balance"))) meant.balance = *balance;
   if (const auto rule = findByName<PositionRule>(declared.text("positions")))
     meant.positions = *rule;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,11 +32,11 @@ Reason refusedMask(const RunSpec& run) {
            " were asked for (--window)";
   if (run.window < 0) return "a window of " + text(run.window) + " keys cannot be";
   const Balance balance = chosenBalance(run);
-  if (!isCausal(run) && (balance == Balance::kHeadTail || balance == Balance::kStriped))
+  if (!isCausal(run) && evensCausalWork(balance))
     return std::string("--balance ") + name(balance) +
            " evens out causal work; with a full mask every shard has the same work already, so "
            "use --balance none";
-  if (balance == Balance::kPerDocument && run.mask != MaskKind::kDocuments)
+  if (dealsDocuments(balance) && run.mask != MaskKind::kDocuments)
     return "--balance per_document deals documents out, and there are none without --mask "
            "documents and cu_seqlens; use none, head_tail or striped";
   return {};
@@ -44,11 +44,11 @@ Reason refusedMask(const RunSpec& run) {
 
 Reason refusedHeads(const RunSpec& run) {
   const ModelShape& model = run.model;
-  if (run.strategy != Strategy::kHybrid && run.ulysses > 0 && run.command != Command::kImport &&
+  if (!choosesUlyssesSize(run.strategy) && run.ulysses > 0 && run.command != Command::kImport &&
       run.ulysses != ulyssesSize(run))
     return "--ulysses says how many ranks share heads in --strategy hybrid; with --strategy " +
            std::string(name(run.strategy)) + " leave it out";
-  if (run.strategy == Strategy::kHybrid && run.ulysses > 0 && run.cp % run.ulysses != 0)
+  if (choosesUlyssesSize(run.strategy) && run.ulysses > 0 && run.cp % run.ulysses != 0)
     return "--ulysses " + text(run.ulysses) + " does not divide cp = " + text(run.cp) +
            "; use a divisor of it";
   if (model.heads < 1) return {};
@@ -216,27 +216,7 @@ std::vector<BufferChoice> chosenBuffers(const RunSpec& run) {
 
 Balance chosenBalance(const RunSpec& run) {
   if (run.balance) return *run.balance;
-  return isCausal(run) && run.cp > 1 ? Balance::kHeadTail : Balance::kNone;
-}
-
-std::int64_t lengthUnit(Balance balance, std::int32_t cp) {
-  const bool halves = balance == Balance::kHeadTail || balance == Balance::kPerDocument;
-  return halves ? 2 * std::int64_t{cp} : cp;
-}
-
-bool hasRingHops(const RunSpec& run) {
-  return run.strategy == Strategy::kRing || run.strategy == Strategy::kHybrid;
-}
-
-std::int32_t ulyssesSize(const RunSpec& run) {
-  if (run.strategy == Strategy::kUlysses) return run.cp;
-  if (run.strategy != Strategy::kHybrid) return 1;
-  if (run.ulysses > 0) return run.ulysses;
-  const std::int64_t heads = run.model.heads / std::max(1, run.tp);
-  std::int32_t size = 1;
-  for (std::int32_t u = 1; u * u <= run.cp; ++u)
-    if (run.cp % u == 0 && (heads < 1 || heads % u == 0)) size = u;
-  return size;
+  return isCausal(run) && run.cp > 1 ? defaultCausalBalance() : Balance::kNone;
 }
 
 Reason lengthRefusal(const std::string& what, std::int64_t length, Balance balance,
@@ -258,7 +238,7 @@ Reason refusal(const RunSpec& run) {
   const Balance balance = chosenBalance(run);
   // Documents are dealt one by one; where theirs end only the data say. Training pads each.
   const bool known =
-      run.seq_len > 0 && (balance != Balance::kPerDocument || run.command == Command::kTrain);
+      run.seq_len > 0 && (!dealsDocuments(balance) || run.command == Command::kTrain);
   return known ? lengthRefusal("a length", run.seq_len, balance, run.cp) : std::nullopt;
 }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "traces/format/schema/run_spec.h"
+#include "traces/plan/balance.h"
+#include "traces/plan/strategy.h"
 
 namespace ringscope::traces {
 
@@ -28,13 +30,6 @@ inline constexpr const char* kRotaryTable = "freqs_cis";
 /// The buffers that a run cuts along the sequence: what was asked, or all but the rotary table,
 /// which belongs to position_ids then.
 std::vector<BufferChoice> chosenBuffers(const RunSpec& run);
-/// Whether KV blocks hop round a ring. No other strategy has ring steps between its messages.
-bool hasRingHops(const RunSpec& run);
-/// What a length must be a multiple of for a balance: cp, or 2·cp.
-std::int64_t lengthUnit(Balance balance, std::int32_t cp);
-/// Ranks that share heads: 1 for ring and all_gather, cp for ulysses; for hybrid what was asked, or
-/// as square a split as ranks and query heads allow.
-std::int32_t ulyssesSize(const RunSpec& run);
 
 /// No run has more ranks that are threads or processes of one machine.
 inline constexpr std::int32_t kMostLocalRanks = 64;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/plan/balance.h"
+
+#include <algorithm>
+
+#include "traces/plan/shard_layout.h"
+
+namespace ringscope::traces {
+
+bool dealsDocuments(Balance balance) {
+  return balance == Balance::kPerDocument;
+}
+
+bool evensCausalWork(Balance balance) {
+  return balance == Balance::kHeadTail || balance == Balance::kStriped;
+}
+
+Balance defaultCausalBalance() {
+  return Balance::kHeadTail;
+}
+
+std::int64_t lengthUnit(Balance balance, std::int32_t cp) {
+  const bool halves = balance == Balance::kHeadTail || balance == Balance::kPerDocument;
+  return halves ? 2 * std::int64_t{cp} : cp;
+}
+
+std::optional<Balance> findBalance(std::int64_t length, std::int32_t cp,
+                                   const std::vector<DealtShard>& shards) {
+  if (cp < 1 || length < cp) return std::nullopt;
+  for (std::size_t b = 0; b < kValueCount<Balance>; ++b) {
+    const auto balance = static_cast<Balance>(b);
+    if (dealsDocuments(balance) || length % lengthUnit(balance, cp) != 0) continue;
+    const ShardLayout layout(length, cp, balance);
+    if (std::ranges::all_of(shards, [&](const DealtShard& shard) {
+          return shard.rank.value() < cp && shard.global_from_local == layout.runs(shard.rank);
+        }))
+      return balance;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ringscope::traces
