@@ -124,11 +124,11 @@ Reason refusedHops(const RunSpec& run) {
          " has none; use --strategy ring or hybrid, or leave it out";
 }
 
-/// What a command can cut along the sequence, each along its one dimension.
+/// A buffer that a command can cut along its one sequence dimension.
 struct KnownBuffer {
   const char* name;
   std::int32_t seq_dim;
-  bool needed;  ///< a rank cannot work with its tokens and the whole of this
+  bool needed;  ///< a rank cannot combine its own tokens with the whole of this buffer
 };
 constexpr KnownBuffer kOfTraining[] = {{"input_ids", 1, true},
                                        {"labels", 1, true},
@@ -177,7 +177,7 @@ Reason refusedBuffers(const RunSpec& run) {
   return {};
 }
 
-/// "--lr nan is not …": a number outside its range, in the words of its option.
+/// Returns a refusal such as "--lr nan cannot be; it is …" for a number outside its range.
 Reason refusedNumber(const char* option, double value, bool fits, const char* range) {
   if (std::isfinite(value) && fits) return {};
   char digits[32];
@@ -236,7 +236,8 @@ Reason refusal(const RunSpec& run) {
                            refusedKernel, refusedHops, refusedBuffers, refusedNumbers})
     if (auto reason = check(run)) return reason;
   const Balance balance = chosenBalance(run);
-  // Documents are dealt one by one; where theirs end only the data say. Training pads each.
+  // Documents are dealt one by one, and only the data say where they end. Training pads each
+  // document.
   const bool known =
       run.seq_len > 0 && (!dealsDocuments(balance) || run.command == Command::kTrain);
   return known ? lengthRefusal("a length", run.seq_len, balance, run.cp) : std::nullopt;

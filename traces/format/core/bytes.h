@@ -16,7 +16,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 static_assert(std::endian::native == std::endian::little, "the trace format is little-endian");
 
-/// Appends little-endian values, LEB128 varints and length-prefixed strings to a byte vector.
+/// A writer of little-endian values, LEB128 varints and length-prefixed strings. It appends them to
+/// a byte vector.
 class ByteWriter {
  public:
   template <typename T>
@@ -48,7 +49,8 @@ class ByteWriter {
   Bytes bytes_;
 };
 
-/// Reads what ByteWriter wrote. Every read is checked: running over the end throws inputError.
+/// A reader of the values that ByteWriter wrote. Every read is checked: a read past the end throws
+/// inputError.
 class ByteReader {
  public:
   ByteReader(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
@@ -72,7 +74,8 @@ class ByteReader {
     }
     throw inputError("the trace holds a number of more than 64 bits");
   }
-  /// Passes over the next eight bytes if they are all 0; false: they are not.
+  /// Skips the next eight bytes if all of them are 0. Returns false, and skips nothing, if they are
+  /// not.
   bool skipEightZeros() {
     std::uint64_t eight = 1;
     if (left() >= sizeof(eight)) std::memcpy(&eight, at_, sizeof(eight));

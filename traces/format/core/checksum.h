@@ -6,7 +6,7 @@
 
 namespace ringscope::traces {
 
-/// XXH3-64 of a byte range. Used as the checksum of chunks and as the identity of tensor values.
+/// Returns the XXH3-64 of a byte range. It is the checksum of a chunk's header and body.
 std::uint64_t checksum(const void* data, std::size_t bytes, std::uint64_t seed = 0);
 
 }  // namespace ringscope::traces

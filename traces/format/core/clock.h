@@ -5,10 +5,11 @@
 
 namespace ringscope::traces {
 
-/// Nanoseconds on a clock that never goes back; comparable between the threads of one machine.
+/// Returns nanoseconds on a clock that never goes back. The readings of all threads of one machine
+/// are comparable.
 std::int64_t steadyNow();
 
-/// CPU time that the calling thread has used, in nanoseconds.
+/// Returns the CPU time that the calling thread has used, in nanoseconds.
 std::int64_t threadCpuNow();
 
 }  // namespace ringscope::traces

@@ -6,7 +6,8 @@
 
 namespace ringscope::traces {
 
-/// A field of CSV (RFC 4180), quoted where it must be.
+/// Returns `text` as a CSV field (RFC 4180), with quotes if it contains a comma, a quote or a line
+/// break.
 inline std::string csvField(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";

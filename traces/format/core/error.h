@@ -6,7 +6,7 @@
 
 namespace ringscope {
 
-/// What kind of failure it is; the command line turns it into its exit code.
+/// The kind of a failure. The command line derives its exit code from it.
 enum class ErrorCode {
   kUsage,      ///< the request cannot be understood or makes no sense (exit 2)
   kInput,      ///< a file or stream given by the user is missing or broken (exit 2)

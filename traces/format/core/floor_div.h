@@ -5,7 +5,7 @@
 
 namespace ringscope::traces {
 
-/// a ÷ b, rounded down where the language rounds to 0; b is not 0.
+/// Returns a ÷ b, rounded towards −∞; the operator / rounds towards 0. b must not be 0.
 constexpr std::int64_t floorDiv(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }

@@ -13,7 +13,7 @@ std::uint64_t mixed(std::uint32_t word, std::uint64_t index) {
   return x ^ (x >> 29);
 }
 
-/// m(n) of dotsum64.
+/// Returns m(n) of dotsum64.
 std::uint64_t factor(std::uint64_t n) {
   return mixed(0, n) | 1;
 }
@@ -26,7 +26,7 @@ std::vector<std::uint64_t> wordsOf(const void* data, std::size_t size) {
 
 constexpr std::size_t kBlock = 16384;
 
-/// Those of a block's words and of their upper halves.
+/// Returns m(n) for the words of one block and then for their upper halves.
 const std::vector<std::uint64_t>& factors() {
   static const std::vector<std::uint64_t> kFactors = [] {
     std::vector<std::uint64_t> made(2 * kBlock);
@@ -36,7 +36,7 @@ const std::vector<std::uint64_t>& factors() {
   return kFactors;
 }
 
-/// The sum of dotsum64 over its words.
+/// Returns the sum that dotsum64 adds over its words.
 std::uint64_t dots(const std::vector<std::uint64_t>& words) {
   const std::vector<std::uint64_t>& of = factors();
   std::uint64_t total = 0;
@@ -52,7 +52,8 @@ std::uint64_t dots(const std::vector<std::uint64_t>& words) {
   return total;
 }
 
-/// The words that stand for these in gridsum64, of which so many are whole.
+/// Returns the words that gridsum64 hashes in place of `words`, of which the first `whole` are
+/// complete.
 std::vector<std::uint64_t> gridOf(const std::vector<std::uint64_t>& words, std::size_t whole) {
   constexpr std::size_t kRow = 1021, kFewWords = 8192;
   if (whole <= kFewWords) return words;

@@ -16,7 +16,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// A number of a file of /proc whose line begins with `key`, in bytes; 0 when it is not there.
+/// Returns the value of the line of a file of /proc that begins with `key`, in bytes; 0 when there
+/// is no such line.
 std::uint64_t procBytes(const char* path, const std::string& key) {
   std::ifstream in(path);
   std::string word;
@@ -28,7 +29,7 @@ std::uint64_t procBytes(const char* path, const std::string& key) {
 
 class Descriptor {
  public:
-  /// Does not wait where the path is a pipe.
+  /// Opens the path without waiting when it is a pipe.
   explicit Descriptor(const std::string& path, int flags = 0)
       : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags)) {}
   ~Descriptor() {
@@ -42,7 +43,7 @@ class Descriptor {
   int fd_;
 };
 
-/// The size of a plain file in bytes.
+/// Returns the size of a plain file in bytes.
 std::uint64_t sizeOf(const Descriptor& file, const std::string& path) {
   if (file.get() < 0)
     throw inputError(path + ": " +
@@ -53,7 +54,8 @@ std::uint64_t sizeOf(const Descriptor& file, const std::string& path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-/// Asking what is free takes longer than reading a little.
+/// Throws when `size` is more than half of the free memory. A small file is not checked, because
+/// reading /proc takes longer than reading the file.
 void refuseWithoutMemory(const std::string& path, std::uint64_t size) {
   constexpr std::uint64_t kLittle = 1 << 20;
   if (size <= kLittle) return;
@@ -93,7 +95,7 @@ Content readAs(const std::string& path, std::uint64_t most_bytes) {
 
 std::uint64_t availableMemory() {
   std::uint64_t free = procBytes("/proc/meminfo", "MemAvailable:");
-  if (free == 0) free = std::uint64_t{1} << 40;  // not Linux: nothing is known
+  if (free == 0) free = std::uint64_t{1} << 40;  // not Linux: the amount of free memory is unknown
   rlimit limit = {};
   if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     const std::uint64_t used = procBytes("/proc/self/status", "VmSize:");

@@ -9,7 +9,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// The deepest nesting of lists and objects, whether or not the text is JSON.
+/// Returns the deepest nesting of lists and objects. `text` need not be valid JSON.
 int depthOf(std::string_view text) {
   int depth = 0, deepest = 0;
   bool in_string = false;

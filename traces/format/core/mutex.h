@@ -8,7 +8,7 @@
 
 namespace ringscope::traces {
 
-/// std::mutex with the annotations that Clang checks.
+/// A std::mutex with the annotations that Clang checks.
 class RINGSCOPE_CAPABILITY("mutex") Mutex {
  public:
   void lock() RINGSCOPE_ACQUIRE() { mutex_.lock(); }
@@ -19,7 +19,7 @@ class RINGSCOPE_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex while it lives, except between unlock() and lock().
+/// A lock that holds a mutex during its lifetime, except between unlock() and lock().
 class RINGSCOPE_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) RINGSCOPE_ACQUIRE(mutex) : lock_(mutex.mutex_) {}
@@ -35,16 +35,17 @@ class RINGSCOPE_SCOPED_CAPABILITY MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// std::condition_variable for a MutexLock. What is waited for is asked under the lock:
+/// A std::condition_variable for a MutexLock. The predicate is evaluated under the lock:
 ///
 ///     changed_.wait(lock, [&]() RINGSCOPE_REQUIRES(mutex_) { return ready_; });
 class Condition {
  public:
   template <typename Met>
-  void wait(MutexLock& lock, Met met) RINGSCOPE_UNCHECKED {  // it cannot know whose mutex it is
+  void wait(MutexLock& lock, Met met) RINGSCOPE_UNCHECKED {  // the analysis cannot tell which mutex
+                                                             // the lock holds
     changed_.wait(lock.lock_, met);
   }
-  /// Whether it was met before `longest` had passed.
+  /// Returns whether the predicate held before `longest` had passed.
   template <typename Duration, typename Met>
   bool waitFor(MutexLock& lock, Duration longest, Met met) RINGSCOPE_UNCHECKED {
     return changed_.wait_for(lock.lock_, longest, met);

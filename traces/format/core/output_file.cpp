@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a path leads to, with the names beneath it that do not exist yet.
+/// The file or folder that a path leads to, and the names below it that do not exist yet.
 struct FilePlace {
   dev_t device = 0;
   ino_t inode = 0;
@@ -44,7 +44,7 @@ std::string reason(int error) {
   return std::generic_category().message(error);
 }
 
-/// Where a file of this name would lie.
+/// Returns the path of a file of this name with links followed.
 fs::path targetOf(const std::string& path) {
   std::error_code error;
   const fs::path there = fs::weakly_canonical(path, error);

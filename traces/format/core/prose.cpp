@@ -18,8 +18,9 @@ std::string printed(const char* format, int digits, double value) {
   return text.data();
 }
 
-/// In the largest unit of which there is one. `factor` of a unit make the next, which is used from
-/// what would be rounded to it. One decimal below a hundred, none of the smallest unit.
+/// Formats an amount in the largest unit of which there is at least one. `factor` of one unit make
+/// the next unit. A value that would be rounded to `factor` uses the next unit. Values below 100
+/// have one decimal, except in the smallest unit.
 std::string inUnits(std::int64_t amount, double factor, std::span<const char* const> units) {
   double value = static_cast<double>(amount);
   std::size_t unit = 0;
@@ -75,7 +76,7 @@ std::string describeShare(double share) {
 }
 
 std::string describeSignificant(double value, int digits) {
-  return printed("%.*g", digits, value == 0 ? 0.0 : value);  // without a sign
+  return printed("%.*g", digits, value == 0 ? 0.0 : value);  // zero without a sign
 }
 
 std::string describeDecimals(double value, int decimals) {

@@ -5,14 +5,14 @@
 
 namespace ringscope::traces {
 
-/// The folder of the running program's executable.
+/// Returns the folder of the running program's executable.
 std::string executableFolder();
 
-/// The path of RingScope's program `name` in that folder; empty where it is not installed.
+/// Returns the path of RingScope's program `name` in that folder; empty when it is not installed.
 std::string programBeside(const std::string& name);
 
-/// A file of resources/, looked for in $RINGSCOPE_RESOURCES, then beside and above the executable.
-/// Throws inputError that says where it was looked for.
+/// Returns the path of a file of resources/. Searches $RINGSCOPE_RESOURCES, then the folders beside
+/// and above the executable. Throws inputError that names the folders that were searched.
 std::string resourcePath(const std::string& relative);
 
 }  // namespace ringscope::traces

@@ -6,8 +6,8 @@
 
 namespace ringscope::traces {
 
-/// What any exception says to a user, in one sentence: a library's own text ends where its list of
-/// calls begins, and of memory and threads that were refused it is said that they were.
+/// Returns one sentence for the user about any exception. Cuts a library's own text where its stack
+/// trace begins. Describes memory and threads that the system refused.
 std::string sentenceOf(const std::exception& error);
 
 }  // namespace ringscope::traces

@@ -5,7 +5,7 @@
 
 namespace ringscope::traces {
 
-/// Whoever asked for something did not want it any more.
+/// The exception with which work ends that its caller has cancelled.
 struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };

@@ -6,7 +6,7 @@
 
 namespace ringscope::traces {
 
-/// Returns a recorded index, which is known not to be negative, as an index into a container.
+/// Returns a recorded index as an index into a container. `index` must not be negative.
 constexpr std::size_t toIndex(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }

@@ -7,14 +7,15 @@ namespace ringscope::traces {
 
 namespace {
 
-/// Bytes of the character that a text begins with; 0 when it does not begin with one.
+/// Returns the number of bytes of the character at the start of `text`; 0 when the bytes there are
+/// not valid UTF-8.
 std::size_t firstCharacter(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
   if (first < 0x80) return 1;
   const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
   if (first < 0xC2 || first > 0xF4 || text.size() < size) return 0;
-  // The second byte alone tells overlong forms, surrogates and what is beyond U+10FFFF.
+  // The second byte alone identifies overlong forms, surrogates and code points above U+10FFFF.
   const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   const unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   if (byte(1) < least || byte(1) > most) return 0;
@@ -25,7 +26,7 @@ std::size_t firstCharacter(std::string_view text) {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// Of C0, C1 or DEL; `character` is one of UTF-8.
+/// Reports whether a character is in C0, C1 or DEL. `character` must be valid UTF-8.
 bool isControl(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   const bool c1 = first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;

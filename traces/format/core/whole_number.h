@@ -7,8 +7,8 @@
 
 namespace ringscope::traces {
 
-/// A recorded value as a whole number: a token or a position id. What is none, or is too large for
-/// a double to tell from its neighbours, becomes the nearest that is; NaN becomes −2⁵³.
+/// Returns a recorded value, such as a token or a position id, as an integer. Drops a fraction,
+/// clamps the value to ±2⁵³, beyond which a double cannot hold every integer, and maps NaN to −2⁵³.
 inline std::int64_t wholeNumber(double value) {
   constexpr double kLimit = 9007199254740992.0;
   if (std::isnan(value)) return -static_cast<std::int64_t>(kLimit);

@@ -8,7 +8,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// A stranger's file may hold any number.
+/// Adds two times. Checks for overflow, because an untrusted file can hold any number.
 std::int64_t shifted(std::int64_t time_ns, std::int64_t by) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(time_ns, by, &sum))
@@ -32,7 +32,7 @@ void ChunkJoiner::put(Chunk chunk) {
 
 namespace {
 
-/// Decodes, changes each row, and encodes again.
+/// Decodes the rows of a chunk, changes each row, and encodes them again.
 template <typename Row, typename Change>
 std::size_t change(Chunk& chunk, Change change) {
   auto rows = decodeRows<Row>(chunk);
@@ -43,12 +43,13 @@ std::size_t change(Chunk& chunk, Change change) {
 
 }  // namespace
 
-/// What all ranks say alike, as the run and its groups, is kept once.
+/// Reports whether the same chunk was written before. All ranks record the run and its groups
+/// alike, and one copy is kept.
 bool ChunkJoiner::isRepeated(const Chunk& chunk) {
   return !said_once_.insert({chunk.kind, std::string(chunk.body.begin(), chunk.body.end())}).second;
 }
 
-/// Of a note, what it said last is kept once.
+/// Keeps a note only when it differs from the last note of its key.
 void ChunkJoiner::putNotes(const Chunk& chunk) {
   for (const Note& note : decodeRows<Note>(chunk)) {
     const auto known = notes_.find(note.key);
@@ -103,7 +104,7 @@ void ChunkJoiner::add(int source, Chunk chunk, std::int64_t clock_shift_ns) {
       return;
     }
     case ChunkKind::kSummaries:
-      return;  // of chunks as their source had them
+      return;  // these describe the chunks of one source, not the joined ones
     case ChunkKind::kShards:
     case ChunkKind::kDiffs:
     case ChunkKind::kSchedule:

@@ -22,18 +22,18 @@
 namespace ringscope::traces {
 namespace {
 
-/// When run clock 0 of a file was.
+/// The time of run clock 0 of a file.
 struct ClockStart {
-  std::string boot;  ///< of the machine; steady clocks of one boot are one clock
+  std::string boot;  ///< boot id of the machine; steady clocks of one boot are one clock
   std::int64_t steady_ns = 0, unix_ns = 0;
 };
 
-/// What must be known of a file before it is joined.
+/// The facts about a file that are needed before it is joined.
 struct Summary {
   std::optional<RunSpec> run;
   std::set<int> ranks;
   std::optional<ClockStart> clock;
-  bool whole = false;  ///< the rank recorded to its end
+  bool whole = false;  ///< the rank recorded until its end
 };
 
 std::string bootId() {
@@ -52,7 +52,7 @@ std::optional<ClockStart> parseClock(const std::string& text) {
   }
 }
 
-/// What ranks of one run have alike, whatever machine each is on.
+/// Returns the specification without what may differ between the ranks' machines.
 RunSpec withoutMachine(RunSpec run) {
   run.cores = 0;
   return run;
@@ -95,7 +95,7 @@ ClockAlignment alignmentOf(const std::vector<Summary>& all) {
   return one_boot ? ClockAlignment::kSteadyClock : ClockAlignment::kWallClock;
 }
 
-/// What to add to each file's run clock, so that the earliest begins at 0.
+/// Returns the time to add to each file's run clock, so that the earliest file begins at 0.
 std::vector<std::int64_t> shiftsOf(const std::vector<Summary>& all, ClockAlignment alignment) {
   std::vector<std::int64_t> starts;
   starts.reserve(all.size());

@@ -8,18 +8,18 @@
 
 namespace ringscope::traces {
 
-/// How the times of joined files were brought together.
+/// The method by which the times of joined files were aligned.
 enum class ClockAlignment {
-  kSteadyClock,  ///< exact: all were recorded on one machine since it was started
-  kWallClock     ///< as well as the machines' clocks agree
+  kSteadyClock,  ///< exact: all files were recorded on one machine since it was started
+  kWallClock     ///< as accurate as the machines' clocks agree
 };
 
-/// Joins the files of one run's rank processes into one trace. What was sealed stays behind: it
-/// cannot be read from here. Throws inputError when a file is no trace, when the files are of
-/// different runs, when a rank is in two of them, or when one does not say when it began.
+/// Joins the files of one run's rank processes into one trace. Leaves out sealed mistakes, because
+/// they cannot be read from here. Throws inputError when a file is no trace or does not say when it
+/// began, when the files are of different runs, or when two files have the same rank.
 ClockAlignment joinFiles(const std::vector<std::string>& inputs, const std::string& output);
 
-/// Describes the clock of a recorder that began at this steadyNow(), for its note kClockNote.
+/// Returns the JSON of kClockNote for a recorder whose run clock began at this steadyNow().
 std::string describeClock(std::int64_t start_ns);
 
 }  // namespace ringscope::traces

@@ -5,16 +5,16 @@
 
 namespace ringscope::traces {
 
-/// Where the recorder puts finished chunks. All calls come from the recorder's writer thread, one
-/// at a time. A sink that cannot go on throws Error; the recorder then does without it, remembers
-/// the sentence, and the run goes on.
+/// A destination of finished chunks. All calls come from the recorder's writer thread, one at a
+/// time. A sink that cannot continue throws Error; the recorder then stops using it, keeps the
+/// message, and the run goes on.
 class ChunkSink {
  public:
   virtual ~ChunkSink() = default;
   virtual void write(const Chunk& chunk) = 0;
-  /// Makes all that was written durable (a file) or leaves it to be sent (a stream).
+  /// Makes everything written so far durable (a file) or queues it for sending (a stream).
   virtual void flush() = 0;
-  /// After the last chunk. Nothing is written after it.
+  /// Ends the sink after the last chunk. Nothing is written afterwards.
   virtual void close() = 0;
 };
 

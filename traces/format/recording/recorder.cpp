@@ -34,7 +34,7 @@ bool Recorder::event(const Event& event) noexcept {
 }
 
 void Recorder::memory(const MemorySample& sample) noexcept {
-  // A lost sample is repaired by the next one of its category, so it is not counted as a drop.
+  // The next sample of its category repairs a lost sample, so it is not counted as a drop.
   ranks_[sample.rank.index()]->memory.push(sample);
 }
 
@@ -105,7 +105,8 @@ void Recorder::writerLoop() {
   }
 }
 
-/// What cannot be brought together any more is said to be missing; the run goes on.
+/// Writes the pending records and, on closing, the end record. If that throws, for example because
+/// memory is refused, the sinks are given up and the run goes on.
 void Recorder::writeOut(bool closing) {
   try {
     drainOnce();
@@ -121,7 +122,8 @@ void Recorder::writeOut(bool closing) {
 
 namespace {
 
-/// Taken out of items: what was planned, which was recorded before the events that follow it.
+/// Removes the planned records (run, intent, groups and the like) from `items` and returns them.
+/// They were recorded before the events that follow them.
 template <typename Items>
 std::vector<Chunk> takePlan(Items& items) {
   const auto is_plan = [](const auto& item) {
@@ -139,8 +141,9 @@ std::vector<Chunk> takePlan(Items& items) {
 
 }  // namespace
 
-/// Items first taken and then written last: what speaks of an event (its times) was recorded after
-/// it, so it is also written after it. What was planned goes before the events.
+/// Takes the items first and writes them last. A record that refers to an event, such as its times,
+/// was recorded after it, so it is also written after it. Planned records are written before the
+/// events.
 void Recorder::drainOnce() {
   std::vector<Item> items;
   {
@@ -183,7 +186,7 @@ void Recorder::writeRank(std::size_t rank) {
 }
 
 void Recorder::writeItems(std::vector<Item> items) {
-  // Of what a full disk cuts off, most records of values that fitted should be there.
+  // When a full disk cuts the file off, most values that fitted should have their records.
   constexpr std::size_t kBytesBeforeRecords = std::size_t{256} << 10;
   std::vector<TensorRecord> records;
   std::size_t bytes = 0;
@@ -195,7 +198,7 @@ void Recorder::writeItems(std::vector<Item> items) {
   for (auto& item : items) {
     if (auto* tensor = std::get_if<TensorItem>(&item)) {
       bytes += tensor->values.size();
-      // Values first: whoever has the record finds its values too.
+      // Values come first: a reader that has the record then finds its values.
       if (tensor->record.has_values) writeValues(tensor->record, std::move(tensor->values));
       records.push_back(std::move(tensor->record));
       if (bytes > kBytesBeforeRecords) write_records();

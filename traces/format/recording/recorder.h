@@ -16,13 +16,17 @@
 namespace ringscope::traces {
 
 struct RecorderOptions {
-  std::size_t events_per_rank = std::size_t{1} << 14;  ///< ring buffer of each rank, in events
-  std::size_t queue_bytes = std::size_t{256} << 20;    ///< values waiting for the writer thread
-  std::chrono::milliseconds commit_interval{50};       ///< the most that a kill can lose
-  std::int64_t start_ns = 0;  ///< steadyNow() at run clock 0, when others share it; 0: now
+  std::size_t events_per_rank = std::size_t{1} << 14;  ///< capacity of each rank's ring buffer, in
+                                                       ///< events
+  std::size_t queue_bytes = std::size_t{256} << 20;    ///< most bytes of values waiting for the
+                                                       ///< writer thread
+  std::chrono::milliseconds commit_interval{50};       ///< the longest span that a kill can lose
+  std::int64_t start_ns = 0;  ///< steadyNow() at run clock 0, when several recorders share one
+                              ///< clock; 0: now
 };
 
-/// What is known to be written: everything up to chunk `chunk_watermark` at `run_clock_ns`.
+/// The position up to which everything has been written: chunk `chunk_watermark`, at
+/// `run_clock_ns`.
 struct Watermark {
   std::uint64_t chunk_watermark = 0;
   std::int64_t run_clock_ns = 0;
@@ -30,42 +34,45 @@ struct Watermark {
 
 struct RecorderStats {
   std::uint64_t events = 0;
-  std::uint64_t dropped_events = 0;   ///< a rank's ring buffer was full
-  std::uint64_t dropped_tensors = 0;  ///< the queue was full: hash and statistics kept, values not
+  std::uint64_t dropped_events = 0;   ///< events lost because a rank's ring buffer was full
+  std::uint64_t dropped_tensors = 0;  ///< tensors without values because the queue was full; hash
+                                      ///< and statistics are kept
   std::vector<std::string> failed_sinks;
 };
 
-/// Collects what ranks record and writes it as chunks, in one thread of its own.
-/// event() and memory() are wait-free and belong to their rank's thread; everything else may be
-/// called from any thread and holds a lock for the time of a move.
+/// The collector of everything that ranks record. It writes chunks in a thread of its own. event()
+/// and memory() are wait-free, and only the rank's own thread may call them. Everything else may be
+/// called from any thread and holds a lock only while it moves data.
 class Recorder {
  public:
   Recorder(int world_size, std::vector<std::unique_ptr<ChunkSink>> sinks,
            RecorderOptions options = {});
-  ~Recorder();  ///< closes
+  ~Recorder();  ///< calls close()
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Nanoseconds since run clock 0.
+  /// Returns nanoseconds since run clock 0.
   std::int64_t now() const;
-  /// steadyNow() at run clock 0: when the recorder was made, or as its options say.
+  /// Returns steadyNow() at run clock 0: the time of construction, or RecorderOptions::start_ns.
   std::int64_t startNs() const { return start_ns_; }
-  /// The run clock's reading at a steadyNow() time.
+  /// Converts a steadyNow() time to the run clock.
   std::int64_t toRunClock(std::int64_t steady_ns) const { return steady_ns - start_ns_; }
 
-  /// False: the rank's buffer was full, and the event is counted as dropped.
+  /// Records an event. Returns false when the rank's buffer was full; the event is then counted as
+  /// dropped.
   bool event(const Event& event) noexcept;
   void memory(const MemorySample& sample) noexcept;
 
-  /// Assigns the id. `values` are the contiguous elements, or empty when only the record is kept.
+  /// Records a tensor and assigns its id. `values` are the contiguous elements, or empty to keep
+  /// only the record.
   void tensor(TensorRecord record, Bytes values);
-  /// Any record that has no buffer of its own: shards, notes, the run, its intent, groups,
-  /// schedules …
+  /// Records anything without a buffer of its own: shards, notes, the run, its intent, groups,
+  /// schedules.
   template <typename Record>
   void record(const Record& record) {
     enqueue(chunkOf(record));
   }
-  /// Of events that this recorder was given before.
+  /// Records the times of events that were recorded before.
   void times(const std::vector<TimesRecord>& times) {
     enqueue(chunkOf(std::span<const TimesRecord>(times)));
   }
@@ -74,7 +81,7 @@ class Recorder {
   }
   void note(std::string key, std::string json) { record(Note{std::move(key), std::move(json)}); }
 
-  /// Returns when everything recorded before the call has been written and made durable.
+  /// Waits until everything recorded before the call has been written and made durable.
   Watermark flush();
   /// Flushes, writes the end record and closes the sinks. Later calls do nothing.
   void close();
@@ -103,11 +110,11 @@ class Recorder {
 
   const std::int64_t start_ns_;
   const RecorderOptions options_;
-  SinkSet sinks_;  // writer thread only
+  SinkSet sinks_;  // used by the writer thread only
   std::vector<std::unique_ptr<RankBuffers>> ranks_;
   std::atomic<std::uint64_t> dropped_events_{0};
   std::atomic<std::uint64_t> written_events_{0};
-  std::uint64_t next_seq_ = 1;  // writer thread only, as is the next
+  std::uint64_t next_seq_ = 1;  // used by the writer thread only, like rows_by_kind_
   std::vector<std::uint64_t> rows_by_kind_ = noRows();
 
   mutable Mutex mutex_;

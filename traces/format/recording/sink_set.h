@@ -10,8 +10,8 @@
 
 namespace ringscope::traces {
 
-/// The sinks of one recording. One that throws is done without from then on, and its sentence is
-/// remembered: neither a full disk nor memory that is refused ends a run. Not thread-safe.
+/// The sinks of one recording. A sink that throws is not used again, and its message is kept:
+/// neither a full disk nor refused memory ends a run. Not thread-safe.
 class SinkSet {
  public:
   explicit SinkSet(std::vector<std::unique_ptr<ChunkSink>> sinks) : sinks_(std::move(sinks)) {}
@@ -19,9 +19,9 @@ class SinkSet {
   void write(const Chunk& chunk);
   void flush();
   void close();
-  /// Does without all of them from now on: what should have been written to them is lost.
+  /// Stops using all sinks. Everything not yet written to them is lost.
   void giveUp(const std::string& sentence);
-  /// What sinks have failed of since this was last called.
+  /// Returns the messages of the sinks that failed since the last call.
   std::vector<std::string> takeFailures();
 
  private:

@@ -12,10 +12,11 @@ namespace ringscope::traces {
 template <typename T>
 class SpscRing {
  public:
-  /// The capacity is rounded up to a power of two.
+  /// Rounds the capacity up to a power of two.
   explicit SpscRing(std::size_t capacity) : slots_(std::bit_ceil(capacity)) {}
 
-  /// Producer only. False when the ring is full; the value is then not stored.
+  /// Appends a value. For the producer only. Returns false, and stores nothing, when the ring is
+  /// full.
   bool push(const T& value) noexcept {
     const std::size_t tail = tail_.load(std::memory_order_relaxed);
     if (tail - cached_head_ == slots_.size()) {
@@ -27,7 +28,7 @@ class SpscRing {
     return true;
   }
 
-  /// Consumer only. Appends all that is there to `out`.
+  /// Moves all stored values to the end of `out`. For the consumer only.
   void drain(std::vector<T>& out) {
     std::size_t head = head_.load(std::memory_order_relaxed);
     const std::size_t tail = tail_.load(std::memory_order_acquire);
@@ -38,7 +39,7 @@ class SpscRing {
  private:
   std::vector<T> slots_;
   alignas(64) std::atomic<std::size_t> tail_{0};
-  std::size_t cached_head_ = 0;  // the producer's last look at head_
+  std::size_t cached_head_ = 0;  // the producer's last reading of head_
   alignas(64) std::atomic<std::size_t> head_{0};
 };
 

@@ -28,7 +28,8 @@ std::uint64_t shapeBytes(const SafeTensorPlace& place, const std::string& source
   return bytes;
 }
 
-/// The JSON library would round a fraction and wrap what is too large.
+/// Returns a JSON number as an integer. The JSON library would round a fraction and wrap a number
+/// that is too large.
 std::int64_t wholeNumber(const nlohmann::json& number, const std::string& source) {
   const bool fits = !number.is_number_unsigned() ||
                     number.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
@@ -37,7 +38,7 @@ std::int64_t wholeNumber(const nlohmann::json& number, const std::string& source
   return number.get<std::int64_t>();
 }
 
-/// Its place counts from the end of the header.
+/// Returns a tensor's place. The entry counts offsets from the end of the header.
 SafeTensorPlace placeOf(const std::string& name, const nlohmann::json& entry,
                         const std::string& source) {
   SafeTensorPlace place;

@@ -36,7 +36,7 @@ const SafeTensorView& SafeTensorsFile::at(const std::string& name) const {
 
 namespace {
 
-/// Everything before the data, whose offsets follow from the order of the entries.
+/// Writes everything before the data. The data offsets follow from the order of the entries.
 void writeHeader(std::ostream& out, const std::vector<SafeTensorEntry>& entries,
                  const std::map<std::string, std::string>& metadata) {
   nlohmann::json header = nlohmann::json::object();

@@ -13,7 +13,7 @@
 
 namespace ringscope::traces {
 
-/// A tensor inside a safetensors file; `data` points into the file's bytes.
+/// A tensor inside a safetensors file. `data` points into the file's bytes.
 struct SafeTensorView {
   std::string dtype;  ///< as the file spells it: F32, F64, BF16, F16, I32, I64, …
   std::vector<std::int64_t> shape;
@@ -25,9 +25,9 @@ struct SafeTensorView {
 /// input: sizes, offsets, overlaps and the header's JSON are checked before anything is used.
 class SafeTensorsFile {
  public:
-  /// Throws inputError with a sentence that names the file.
+  /// Reads a file. Throws inputError with a message that names the file.
   static SafeTensorsFile read(const std::string& path);
-  /// The same from bytes; `source` is what errors call it.
+  /// Parses bytes in the same way. `source` names them in errors.
   static SafeTensorsFile parse(Bytes bytes, const std::string& source);
   SafeTensorsFile(SafeTensorsFile&&) = default;
   SafeTensorsFile& operator=(SafeTensorsFile&&) = default;
@@ -35,7 +35,7 @@ class SafeTensorsFile {
   const std::map<std::string, SafeTensorView>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   bool contains(const std::string& name) const { return tensors_.count(name) > 0; }
-  /// Throws inputError when there is no such tensor.
+  /// Returns the tensor of that name. Throws inputError when there is none.
   const SafeTensorView& at(const std::string& name) const;
 
  private:
@@ -46,20 +46,21 @@ class SafeTensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// A tensor that is to be written.
+/// A tensor to write.
 struct SafeTensorEntry {
   std::string name, dtype;
   std::vector<std::int64_t> shape;
   std::uint64_t size_bytes = 0;
 };
 
-/// Writes tensors in this order; `data` gives the bytes of one, as many as its entry says, when its
-/// turn comes. Throws inputError when it gives others.
+/// Writes tensors in this order. Calls `data` for each tensor in turn, which returns its bytes.
+/// Throws inputError when their number differs from the entry's size_bytes.
 void writeSafeTensors(std::ostream& out, const std::vector<SafeTensorEntry>& entries,
                       const std::map<std::string, std::string>& metadata,
                       const std::function<Bytes(std::size_t entry)>& data);
 
-/// Writes a safetensors file as an OutputFile. Throws inputError.
+/// Writes a safetensors file by means of OutputFile. Throws inputError when the file cannot be
+/// written.
 void writeSafeTensors(const std::string& path, const std::map<std::string, SafeTensorView>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

@@ -7,17 +7,17 @@ namespace ringscope::traces {
 
 namespace {
 
-/// 1 + 2 + … up to `terms` terms, each at most `most`.
+/// Returns 1 + 2 + … of `terms` terms, each term at most `most`.
 double sumUpTo(std::int64_t terms, std::int64_t most) {
   const auto rising = static_cast<double>(std::clamp<std::int64_t>(terms, 0, most));
   const auto flat = static_cast<double>(std::max<std::int64_t>(0, terms - most));
   return rising * (rising + 1) / 2 + flat * static_cast<double>(most);
 }
 
-/// Pairs whose key − query is at most `high`.
+/// Returns the number of pairs whose key − query is at most `high`.
 double pairsUpTo(const Band& band, std::int64_t high) {
   const std::int64_t keys = band.k_end - band.k_begin, queries = band.q_end - band.q_begin;
-  // Of the first query, and one more of each query after it.
+  // Pairs of the first query; each following query has one pair more.
   const std::int64_t of_first = band.q_begin + high - band.k_begin + 1;
   return sumUpTo(of_first + queries - 1, keys) - sumUpTo(of_first - 1, keys);
 }

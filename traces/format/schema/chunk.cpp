@@ -15,7 +15,7 @@ std::size_t fieldCount() {
   return count;
 }
 
-/// The fewest bytes that a record can take.
+/// Returns a lower bound of the bytes that a record takes.
 template <typename Record>
 std::size_t leastBytes() {
   if constexpr (ChunkOf<Record>::kColumns) return fieldCount<Record>();
@@ -23,10 +23,11 @@ std::size_t leastBytes() {
   RowWriter writer(out);
   const Record empty{};
   writer("", empty);
-  return out.take().size() / 2 + 1;  // a default may be written with more bytes than 0 is
+  return out.take().size() / 2 + 1;  // a default can take more bytes than 0 does
 }
 
-/// Refuses more rows than fit, before anything is allocated for them.
+/// Returns the number of rows. Throws, before memory is allocated, when the chunk claims more rows
+/// than fit.
 template <typename Record>
 std::size_t checkedRows(const Chunk& chunk) {
   static const std::size_t kLeast = leastBytes<Record>();
@@ -35,8 +36,8 @@ std::size_t checkedRows(const Chunk& chunk) {
   return chunk.rows;
 }
 
-/// Columns: each field as the zigzag of its difference from the row before, all rows of one field
-/// after the other, with the column's length before it.
+/// Encodes records by columns: each field as the zigzag of its difference from the row before. All
+/// rows of one field follow each other, after the column's length.
 template <typename Record>
 Bytes encodeColumns(std::span<const Record> records) {
   struct Column {
@@ -72,7 +73,7 @@ std::vector<Record> decodeColumns(const Chunk& chunk) {
   return records;
 }
 
-// What no field can say by itself.
+// Checks of a record that involve more than one field.
 void checkRecord(const Event& e) {
   if (e.end_ns < e.begin_ns) throw inputError("an event of the trace ends before it begins");
 }

@@ -17,11 +17,11 @@
 
 namespace ringscope::traces {
 
-/// Version of everything below and of the SQLite schema around it. Version 0 may change freely.
+/// The version of the format below and of the SQLite schema around it.
 inline constexpr int kFormatVersion = 3;
-/// SQLite's application_id of a trace: "RSCP".
+/// The SQLite application_id of a trace: "RSCP".
 inline constexpr std::int32_t kApplicationId = 0x52534350;
-/// No chunk is larger; a reader refuses one that claims to be.
+/// The largest size of a chunk; a reader rejects a larger one.
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 30;
 
 /// Values are serialized: append, never renumber.
@@ -50,16 +50,16 @@ struct EnumNames<ChunkKind> {
       "end",    "run",     "intent", "groups", "schedule", "times", "summaries"};
 };
 
-/// A count of 0 for every kind: EndRecord::rows_by_kind before anything is written.
+/// Returns a count of 0 for every kind, the initial value of EndRecord::rows_by_kind.
 inline std::vector<std::uint64_t> noRows() {
   return std::vector<std::uint64_t>(static_cast<std::size_t>(ChunkKind::kCount), 0);
 }
 
-/// What is known of a chunk without its body.
+/// The facts about a chunk that are known without its body.
 struct ChunkHeader {
-  std::uint64_t seq = 0;  ///< 1, 2, 3 … in the order of writing; a gap means something was lost
+  std::uint64_t seq = 0;  ///< 1, 2, 3 … in the order of writing; a gap means that chunks were lost
   ChunkKind kind = ChunkKind::kEvents;
-  WorldRank rank;         ///< that it is about; none: no one in particular
+  WorldRank rank;         ///< the rank that the chunk is about; none: no particular rank
   std::uint64_t key = 0;  ///< values: the tensor's id; summaries: the seq of the chunk of events
   std::uint32_t rows = 0;
   std::uint64_t checksum = 0;
@@ -70,19 +70,20 @@ struct Chunk : ChunkHeader {
   Bytes body;
 };
 
-/// The tensor that a chunk of values belongs to.
+/// Returns the id of the tensor that a chunk of values belongs to.
 inline TensorId tensorOf(const ChunkHeader& values) {
   return TensorId::of(values.key);
 }
 
-/// The checksum that `chunk` should carry: over its header fields and its body.
+/// Returns the checksum that `chunk` should carry, over its header fields and its body.
 std::uint64_t computeChecksum(const Chunk& chunk);
-/// Throws inputError that names the chunk when it carries another.
+/// Throws inputError that names the chunk when its checksum does not match.
 void checkIntact(const Chunk& chunk);
-/// "chunk 7 (events of rank 2)"
+/// Describes a chunk: "chunk 7 (events of rank 2)".
 std::string describe(const ChunkHeader& chunk);
 
-/// In which chunks records of a type are kept: `kKind`, and whether the body is by columns.
+/// The kind of chunk that holds records of a type: `kKind`, and whether the body is stored by
+/// columns.
 template <typename Record>
 struct ChunkOf;
 
@@ -107,14 +108,15 @@ RINGSCOPE_CHUNK_OF(TimesRecord, kTimes, true);
 RINGSCOPE_CHUNK_OF(EventSummary, kSummaries, false);
 #undef RINGSCOPE_CHUNK_OF
 
-/// The body of a chunk of ChunkOf<Record>::kKind, and its rows. Decoding checks every size and
-/// value and throws inputError on anything malformed. For the record types named above.
+/// Encode and decode the rows of a chunk of kind ChunkOf<Record>::kKind. Decoding checks every size
+/// and value and throws inputError on malformed input. Instantiated for the record types named
+/// above.
 template <typename Record>
 Bytes encodeRows(std::span<const Record> records);
 template <typename Record>
 std::vector<Record> decodeRows(const Chunk& chunk);
 
-/// The record of a chunk that must hold exactly one. Throws inputError.
+/// Returns the record of a chunk that must hold exactly one. Throws inputError otherwise.
 template <typename Record>
 Record decodeOne(const Chunk& chunk) {
   auto records = decodeRows<Record>(chunk);
@@ -124,7 +126,7 @@ Record decodeOne(const Chunk& chunk) {
   return std::move(records.front());
 }
 
-/// A chunk of one record or of several, without seq and checksum.
+/// Returns a chunk of one or several records. seq and checksum are not set.
 template <typename Record>
 Chunk chunkOf(std::span<const Record> records) {
   Chunk chunk;

@@ -11,14 +11,14 @@
 
 namespace ringscope::traces {
 
-/// One field of consecutive records: each value as the zigzag of its difference from the one
-/// before.
+/// The reader of one field of consecutive records. Each value is stored as the zigzag of its
+/// difference from the value before.
 class ColumnReader {
  public:
   ColumnReader(const std::uint8_t* data, std::size_t size) : bytes_(data, size) {}
 
-  /// Gives `first` and the same field of the `count - 1` records after its own their values;
-  /// `stride`: bytes from one to the next. Throws inputError when there are too few values, or one
+  /// Reads one field of `count` records, the first of which is `first`. `stride` is the number of
+  /// bytes between consecutive records. Throws inputError when there are too few values, or a value
   /// that the field cannot have.
   template <typename V>
   void read(const char* field, V& first, std::size_t stride, std::size_t count) {
@@ -29,7 +29,7 @@ class ColumnReader {
     };
     V value = fromInteger<V>(static_cast<std::int64_t>(previous_), field);
     for (std::size_t i = 0; i < count;) {
-      // Most fields stay what they were for long.
+      // Most fields keep the same value over many records.
       if (i + 8 <= count && bytes_.skipEightZeros()) {
         for (const std::size_t end = i + 8; i < end; ++i) put(value);
         continue;
@@ -50,8 +50,9 @@ class ColumnReader {
   std::uint64_t previous_ = 0;
 };
 
-/// Reads the columns of a body, a few records at a time so that these stay in the processor's
-/// cache. `fields`: how many a record has. Returns the bytes that nothing was read from.
+/// Reads the columns of a body, a few records at a time so that the records stay in the processor's
+/// cache. `fields` is the number of fields per record. Returns the number of bytes that were not
+/// read.
 template <typename Record>
 std::size_t readColumns(const Bytes& body, std::size_t fields, std::vector<Record>& records) {
   constexpr std::size_t kAtOnce = 128;

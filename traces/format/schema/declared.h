@@ -3,19 +3,20 @@
 
 namespace ringscope::traces {
 
-/// The note of an imported job that holds what the job itself declared (mask, positions, loss,
-/// balance). A mask that is not in it was taken from how attention was called.
+/// The key of the note of an imported job that holds what the job itself declared (mask, positions,
+/// loss, balance). A mask that is missing there was derived from the call of attention.
 inline constexpr const char* kDeclaredNote = "declared";
 
-/// The note of an imported job that says how its recorder was asked to record: an object with what
-/// the line `options` has (traces/recorder/FORMAT.md), empty in recordings of older recorders,
-/// `left_out` (the number of tensors without values, by the reason; null where a rank did not write
-/// its last line), and `attention` (ring: computed
-/// by PyTorch's ring; annotated: named by the job; whole: neither).
+/// The key of the note of an imported job that says how its recorder was configured. It is an
+/// object with the content of the line `options` (traces/recorder/FORMAT.md), which is empty in
+/// recordings of older recorders. Two more keys follow. The key `left_out` has the number of
+/// tensors without values, by reason; null if a rank did not write its last line. The key
+/// `attention` says how attention was seen: `ring` (computed by PyTorch's ring), `annotated` (named
+/// by the job) or `whole` (neither).
 inline constexpr const char* kRecorderNote = "recorder";
 
-/// Before a rank's number: the note of an imported job that says, as a JSON string, what of the
-/// memory of this rank is not told apart.
+/// The prefix of the key of a note; a rank's number follows. The note of an imported job says, as a
+/// JSON string, which memory of this rank could not be divided into categories.
 inline constexpr const char* kUnseenMemoryNote = "memory.unseen.";
 
 }  // namespace ringscope::traces

@@ -8,7 +8,7 @@
 
 namespace ringscope::traces {
 
-/// What a stretch of one rank's time was spent on. Values are serialized: append, never renumber.
+/// The activity of a stretch of one rank's time. Values are serialized: append, never renumber.
 enum class EventKind : std::uint8_t {
   kAttend = 0,   ///< block attention of one piece
   kSend,         ///< a message under way to `peer`, from posting to completion
@@ -36,8 +36,8 @@ struct EnumNames<EventKind> {
       "feed_forward", "loss", "grad_sync", "clip",  "optimizer", "pause", "verify", "collective"};
 };
 
-/// Whether it is work that an accelerator does, of a rank that computes on one: neither waiting nor
-/// what moves, and nothing that is no part of training.
+/// Reports whether an accelerator does this work, for a rank that computes on one. Excludes
+/// waiting, transfers and everything that is no part of training.
 constexpr bool isDeviceWork(EventKind kind) {
   switch (kind) {
     case EventKind::kSend:
@@ -53,9 +53,9 @@ constexpr bool isDeviceWork(EventKind kind) {
   }
 }
 
-/// What a message carries; kHeads: what turns a sequence into heads, or back (Ulysses);
-/// kActivations: partial sums of a layer under tensor parallelism. Values are serialized: append,
-/// never renumber.
+/// The content of a message. kHeads: data that an all-to-all exchanges between sequence and heads
+/// (Ulysses). kActivations: partial sums of a layer under tensor parallelism. Values are
+/// serialized: append, never renumber.
 enum class Payload : std::uint8_t {
   kNone = 0,
   kKv,
@@ -73,7 +73,7 @@ struct EnumNames<Payload> {
                                                         "scalars", "heads", "activations"};
 };
 
-/// Which pairs of a piece's query and key ranges are attended.
+/// The pairs of a piece's query and key ranges that are attended.
 enum class PieceMask : std::uint8_t { kFull = 0, kCausal, kStrict, kTileMask, kCount };
 template <>
 struct EnumNames<PieceMask> {
@@ -81,7 +81,7 @@ struct EnumNames<PieceMask> {
   static constexpr std::array<const char*, 4> kNames = {"full", "causal", "strict", "tile_mask"};
 };
 
-/// By which clock an event's times were taken; all are brought to the run clock. Values are
+/// The clock that measured an event's times; all times are converted to the run clock. Values are
 /// serialized: append, never renumber.
 enum class Clock : std::uint8_t {
   kHost = 0,  ///< the recording process's steady clock
@@ -96,28 +96,29 @@ struct EnumNames<Clock> {
 
 /// One recorded stretch of one rank's time. Times are nanoseconds since the run began.
 struct Event {
-  std::int64_t begin_ns = 0;  ///< send, receive, collective: when it was posted
-  std::int64_t start_ns = 0;  ///< when it really began to move; begin_ns where that is not known
+  std::int64_t begin_ns = 0;  ///< send, receive, collective: the time of posting
+  std::int64_t start_ns = 0;  ///< the start of the transfer; begin_ns when unknown
   std::int64_t end_ns = 0;
-  std::int64_t cpu_ns = 0;  ///< thread CPU time within; 0 for send and receive
+  std::int64_t cpu_ns = 0;  ///< thread CPU time within the event; 0 for send and receive
   std::int64_t bytes = 0;   ///< payload of a send, a receive or a collective
   std::uint64_t flow = 0;   ///< equal on a send and its receive, and on the members of a collective
-  /// The rank's exchange that a send or receive was posted in, and that a wait waited for; 0: none.
+  /// The rank's exchange in which a send or receive was posted, or for which a wait waited; 0:
+  /// none.
   std::uint32_t exchange = 0;
   std::uint32_t pending =
-      0;  ///< times come later, in the TimesRecord of this number; 0: they are final
+      0;  ///< number of the TimesRecord that brings the times later; 0: they are final
   Place place;
   std::int32_t microbatch = 0;
-  std::int32_t q_begin = 0;  ///< attend: local query rows [q_begin, q_end) of what the rank attends
+  std::int32_t q_begin = 0;  ///< attend: local query rows [q_begin, q_end) of those attended
   std::int32_t q_end = 0;
   std::int32_t k_begin = 0;  ///< attend: local key rows [k_begin, k_end) of the source's block
   std::int32_t k_end = 0;
   WorldRank rank = WorldRank::of(0);
   WorldRank peer;          ///< send, receive: the other side
-  WorldRank source_rank;   ///< whose KV block is attended, merged or moved
-  GroupId group;           ///< whose members a message or collective concerns; none: not recorded
-  PieceIndex piece;        ///< attend, merge: of the schedule's stage
-  std::uint8_t queue = 0;  ///< 0: the rank's own thread; from 1 on its device's queues
+  WorldRank source_rank;   ///< rank whose KV block is attended, merged or moved
+  GroupId group;           ///< group of a message or collective; none: not recorded
+  PieceIndex piece;        ///< attend, merge: index in the schedule's stage
+  std::uint8_t queue = 0;  ///< 0: the rank's own thread; 1 and above: its device's queues
   EventKind kind = EventKind::kAttend;
   Payload payload = Payload::kNone;
   PieceMask mask = PieceMask::kFull;
@@ -161,10 +162,10 @@ struct Fields<Event> {
   }
 };
 
-/// The times of an event that was recorded before they were known, as with a GPU's queues.
+/// The times of an event that was recorded before they were known, for example of a GPU's queue.
 struct TimesRecord {
   WorldRank rank = WorldRank::of(0);
-  std::uint32_t pending = 0;  ///< the event's number, unique for its rank
+  std::uint32_t pending = 0;  ///< the event's number, unique per rank
   std::int64_t begin_ns = 0, start_ns = 0, end_ns = 0;
 };
 template <>

@@ -7,9 +7,9 @@
 namespace ringscope::traces {
 namespace {
 
-/// Each place once with its count, in the order of visiting.
+/// Returns each place once with its number of events, in the order in which a rank visits places.
 std::vector<PlaceCount> countPlaces(std::vector<Place> places) {
-  // One rank's events are nearly always in that order already.
+  // The events of one rank are nearly always sorted already.
   if (!std::is_sorted(places.begin(), places.end(), before))
     std::sort(places.begin(), places.end(), before);
   std::vector<PlaceCount> counts;

@@ -12,33 +12,33 @@
 
 namespace ringscope::traces {
 
-/// How many events of a chunk are at one place.
+/// The number of events of a chunk at one place.
 struct PlaceCount {
   Place place;
   std::uint32_t events = 0;
   friend bool operator==(const PlaceCount&, const PlaceCount&) = default;
 };
 
-/// What a chunk of events holds of one rank.
+/// The events of one rank in a chunk.
 struct RankSummary {
   WorldRank rank = WorldRank::of(0);
   std::uint32_t events = 0;
-  std::uint32_t pending = 0;       ///< events whose times come later, in a TimesRecord
-  std::int64_t begin_ns = 0;       ///< the smallest begin of any event, as the chunk has it
-  std::int64_t end_ns = 0;         ///< the largest end
-  std::vector<PlaceCount> places;  ///< each once, in the order of visiting
+  std::uint32_t pending = 0;       ///< number of events whose times come later, in a TimesRecord
+  std::int64_t begin_ns = 0;       ///< smallest begin of any event, as the chunk has it
+  std::int64_t end_ns = 0;         ///< largest end of any event
+  std::vector<PlaceCount> places;  ///< each place once, in the order in which a rank visits them
   friend bool operator==(const RankSummary&, const RankSummary&) = default;
 };
 
-/// What a chunk of events holds, written beside it so that a reader decodes only the chunks that it
-/// needs. It is a claim: the chunk itself says what is true.
+/// A summary of a chunk of events. It is written beside the chunk so that a reader decodes only the
+/// chunks that it needs. It is a claim: the chunk itself is authoritative.
 struct EventSummary {
-  std::uint64_t checksum = 0;      ///< of the chunk that it is about
+  std::uint64_t checksum = 0;      ///< checksum of the chunk that is summarised
   std::vector<RankSummary> ranks;  ///< ascending
   friend bool operator==(const EventSummary&, const EventSummary&) = default;
 };
 
-/// The summary of a chunk with these events; its checksum is left 0.
+/// Returns the summary of a chunk with these events. Its checksum stays 0.
 EventSummary summarizeEvents(std::span<const Event> events);
 
 template <>

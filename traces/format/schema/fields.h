@@ -16,8 +16,8 @@
 namespace ringscope::traces {
 
 /// The fields of a record, named once: `static void visit(auto&& field, auto& record)` calls
-/// field("name", record.member) for each in the order of the format. Encoding, decoding, JSON and
-/// the table in FORMAT.md all follow from it.
+/// field("name", record.member) for each field in the order of the format. Encoding, decoding, JSON
+/// and the table in FORMAT.md all use it.
 template <typename Record>
 struct Fields;
 
@@ -39,7 +39,7 @@ struct IsOptional : std::false_type {};
 template <typename T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 
-/// Integers, flags, enumerations and ids: what one column or one zigzag can hold.
+/// Integers, flags, enumerations and ids: types that one column or one zigzag can hold.
 template <typename T>
 concept Scalar = std::integral<T> || NamedEnum<T> || IsId<T>::value;
 
@@ -51,7 +51,7 @@ std::int64_t toInteger(const T& value) {
     return static_cast<std::int64_t>(value);
 }
 
-/// Throws inputError when `value` is none that a T can have.
+/// Converts an integer to a T. Throws inputError when no T has this value.
 template <Scalar T>
 T fromInteger(std::int64_t value, const char* field) {
   if constexpr (NamedEnum<T>) {
@@ -84,14 +84,14 @@ inline Error unknownSetting(const std::string& source, const std::string& name) 
   return inputError(source + ": there is no setting '" + name + "'");
 }
 
-/// As a number, -1 for none; found by nlohmann::json.
+/// Writes an id as a number, -1 for none. nlohmann::json finds this function by its name.
 template <typename Tag, typename Rep>
 void to_json(nlohmann::json& json, const Id<Tag, Rep>& id) {
   json = id.value();
 }
 
-/// Rows: each field after the other. Integers are zigzags, reals eight bytes, texts and lists have
-/// their length before them.
+/// The writer of records as rows: each field after the other. Integers are zigzags and reals take
+/// eight bytes. Texts and lists are preceded by their length.
 class RowWriter {
  public:
   explicit RowWriter(ByteWriter& out) : out_(out) {}
@@ -145,7 +145,7 @@ class RowReader {
       const std::string text = in_.text();
       value.assign(text.begin(), text.end());
     } else if constexpr (IsVector<T>::value) {
-      // Every item takes a byte at least, so a list cannot claim more memory than its chunk has.
+      // Every item takes at least one byte, so a list cannot claim more memory than its chunk has.
       const std::uint64_t count = in_.varint();
       if (count > in_.left())
         throw inputError(std::string("a list in the trace (") + field +
@@ -162,7 +162,7 @@ class RowReader {
   ByteReader& in_;
 };
 
-/// A JSON object with a key a field; enumerations by their names.
+/// Returns a JSON object with one key per field. Enumerations are written by name.
 template <typename T>
 nlohmann::json toJson(const T& value) {
   if constexpr (NamedEnum<T>) {
@@ -184,8 +184,8 @@ nlohmann::json toJson(const T& value) {
   }
 }
 
-/// Sets what `json` names and leaves the rest. Throws inputError that names `source` and the key
-/// when a key is not known or its value is of the wrong type or unknown.
+/// Sets the fields that `json` names and leaves the others unchanged. Throws inputError that names
+/// `source` and the key when a key is unknown or its value is unknown or of the wrong type.
 template <typename T>
 void fromJson(const nlohmann::json& json, T& value, const std::string& source,
               const std::string& key = "") {

@@ -7,8 +7,8 @@
 
 namespace ringscope::traces {
 
-/// What a recorded run was written in. An importer of other recordings says it in the note
-/// kFrameworkNote, as a JSON string of the name; RingScope's own recordings need none.
+/// The framework that a recorded run was written in. An importer states it in the note
+/// kFrameworkNote, as a JSON string of the name. RingScope's own recordings need no such note.
 enum class Framework : std::uint8_t {
   kRingScope = 0,
   kPyTorch,

@@ -8,16 +8,16 @@
 
 namespace ringscope::traces {
 
-/// What a group's members share. Values are serialized: append, never renumber.
+/// The relation between the members of a group. Values are serialized: append, never renumber.
 enum class GroupAxis : std::uint8_t {
   kWorld = 0,
-  kDp,       ///< same part of the model and of the sequence, other batches
+  kDp,       ///< same part of the model and of the sequence, different batches
   kTp,       ///< parts of each layer
   kCp,       ///< parts of the same sequences
-  kDpCp,     ///< all that hold the same slice of the weights: gradients are reduced over these
-  kRing,     ///< of one cp group: round whom KV goes
-  kUlysses,  ///< of one cp group: who share heads
-  kOther,    ///< of a foreign recording
+  kDpCp,     ///< all ranks that hold the same slice of the weights; gradients are reduced over them
+  kRing,     ///< within one cp group: ranks between which KV travels in a ring
+  kUlysses,  ///< within one cp group: ranks that share heads
+  kOther,    ///< any group of a recording that RingScope did not make
   kCount
 };
 template <>

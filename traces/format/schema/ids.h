@@ -10,8 +10,8 @@
 
 namespace ringscope::traces {
 
-/// An integer that names one sort of thing, so that a rank cannot be taken for a layer. A value
-/// below zero is "none"; so is a default-constructed id.
+/// An integer that identifies one sort of thing, so that a rank cannot be passed for a layer. A
+/// negative value means "none", and so does a default-constructed id.
 template <typename Tag, typename Rep>
 class Id {
  public:
@@ -19,7 +19,7 @@ class Id {
 
   constexpr Id() = default;
 
-  /// The named conversions; there are no others.
+  /// Converts an integer to an id. Conversions are always explicit.
   template <std::integral Integer>
   static constexpr Id of(Integer value) {
     Id id;
@@ -28,13 +28,13 @@ class Id {
   }
   static constexpr Id none() { return {}; }
   constexpr Rep value() const { return value_; }
-  /// For indexing; the id must not be none.
+  /// Returns the value as an index. The id must not be none.
   constexpr std::size_t index() const { return static_cast<std::size_t>(value_); }
   constexpr bool isNone() const { return value_ < 0; }
   constexpr bool exists() const { return value_ >= 0; }
-  /// The id after this one.
+  /// Returns the id after this one.
   constexpr Id next() const { return of(value_ + 1); }
-  /// The id before this one; none before 0.
+  /// Returns the id before this one; none for 0.
   constexpr Id previous() const { return of(value_ - 1); }
 
   friend constexpr bool operator==(const Id&, const Id&) = default;

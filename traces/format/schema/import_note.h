@@ -3,11 +3,15 @@
 
 namespace ringscope::traces {
 
-/// The note of a recording that was made of what another tool wrote, such as a profiler: an object
-/// with `format` (which tool), `collectives` and `messages` (those that were matched over ranks),
-/// `unmatched_collectives` and `unmatched_messages` (calls of ranks without the others), `standing`
-/// (a list of sentences: where ranks stood at its end), `lacks` (another: what it cannot tell, and
-/// what would).
+/// The key of the note of a recording that was made from the output of another tool, such as a
+/// profiler. The note is an object.
+/// The key `format` names the tool.
+/// The keys `collectives` and `messages` have the numbers that were matched across ranks.
+/// The keys `unmatched_collectives` and `unmatched_messages` count calls that lack the matching
+/// calls of other ranks.
+/// The key `standing` has a list of sentences that say where ranks stood at the end.
+/// The key `lacks` has a list of sentences that say what the recording cannot tell, and what
+/// would tell it.
 inline constexpr const char* kImportNote = "import";
 
 }  // namespace ringscope::traces

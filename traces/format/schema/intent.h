@@ -12,7 +12,7 @@
 
 namespace ringscope::traces {
 
-/// From where position ids count. Values are serialized: append, never renumber.
+/// The token from which position ids count. Values are serialized: append, never renumber.
 enum class PositionRule : std::uint8_t { kUnknown = 0, kWholeSequence, kEachDocument, kCount };
 template <>
 struct EnumNames<PositionRule> {
@@ -21,7 +21,8 @@ struct EnumNames<PositionRule> {
                                                         "each_document"};
 };
 
-/// How the loss of several ranks becomes one. Values are serialized: append, never renumber.
+/// The rule that combines the losses of several ranks. Values are serialized: append, never
+/// renumber.
 enum class LossReduction : std::uint8_t { kUnknown = 0, kMeanOverTargets, kCount };
 template <>
 struct EnumNames<LossReduction> {
@@ -29,25 +30,26 @@ struct EnumNames<LossReduction> {
   static constexpr std::array<const char*, 2> kNames = {"unknown", "mean_over_targets"};
 };
 
-/// A buffer that is to be cut along the sequence.
+/// A buffer that the run declares as cut along the sequence.
 struct BufferIntent {
   std::string name;
   std::int32_t seq_dim = 1;
   friend bool operator==(const BufferIntent&, const BufferIntent&) = default;
 };
 
-/// What a run meant to do from one training step on, as it was declared; a recording of somebody
-/// else's run has one too. What happened stands beside it, and rules compare the two.
+/// The declared intention of a run from one training step on. Recordings of other frameworks have
+/// it too. Rules compare it with what happened.
 struct IntentRecord {
-  std::int32_t train_step = 0;   ///< until the next record of the same ranks
-  std::vector<WorldRank> ranks;  ///< whom it concerns, those that share a sequence; empty: all
+  std::int32_t train_step = 0;   ///< valid until the next record of the same ranks
+  std::vector<WorldRank> ranks;  ///< ranks concerned, which share a sequence; empty: all ranks
   MaskKind mask = MaskKind::kCausal;
-  std::int64_t window = 0;          ///< 0: none
-  std::vector<TokenRun> documents;  ///< ascending, with mask documents; tokens between are padding
+  std::int64_t window = 0;          ///< keys that a query sees, its own included; 0: no window
+  std::vector<TokenRun> documents;  ///< ascending, for mask documents; tokens between documents are
+                                    ///< padding
   Balance balance = Balance::kNone;
   PositionRule positions = PositionRule::kUnknown;
   LossReduction loss = LossReduction::kUnknown;
-  GroupAxis gradients_over = GroupAxis::kDpCp;  ///< whose ranks' gradients are summed
+  GroupAxis gradients_over = GroupAxis::kDpCp;  ///< axis whose ranks sum their gradients
   std::vector<BufferIntent> buffers;
   friend bool operator==(const IntentRecord&, const IntentRecord&) = default;
 };

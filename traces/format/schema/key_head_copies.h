@@ -5,10 +5,11 @@
 
 namespace ringscope::traces {
 
-/// With how many copies of each key head the engine's backward works on a CPU, whose kernel gives
-/// each key head of each sequence to one thread: where there are fewer of them than `threads`, with
-/// the fewest by which the thread that has most of them has least to do. `key_heads`: of all
-/// sequences; `group`: query heads of each, which the copies divide.
+/// Returns the number of copies of each key head that the engine's backward computes with on a CPU.
+/// ATen's kernel gives each key head of each sequence to one thread, so with fewer key heads than
+/// `threads` some threads would be idle. Chooses the smallest number of copies that minimises the
+/// work of the busiest thread. The argument `key_heads` counts the key heads of all sequences. The
+/// argument `group` is the number of query heads per key head; the copies divide it.
 constexpr std::int64_t keyHeadCopies(std::int64_t key_heads, std::int64_t group,
                                      std::int64_t threads) {
   if (key_heads >= threads) return 1;

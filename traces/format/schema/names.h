@@ -11,9 +11,9 @@
 
 namespace ringscope::traces {
 
-/// The names of an enumeration's values as they stand in files, in options and on screen.
-/// Specialise it beside the enumeration: `kWhat` says in one word what a value is, `kNames` are the
-/// names in the order of the values. The enumeration's values are 0, 1, 2 … and end with kCount.
+/// The names of an enumeration's values in files, in options and on screen. Specialise it beside
+/// the enumeration: `kWhat` names the kind of value in a word or two, and `kNames` lists the names
+/// in the order of the values. The enumeration's values are 0, 1, 2 … and end with kCount.
 template <typename E>
 struct EnumNames;
 
@@ -32,7 +32,7 @@ constexpr const char* name(E value) {
   return EnumNames<E>::kNames[static_cast<std::size_t>(value)];
 }
 
-/// Nothing when no value has this name.
+/// Returns the value of this name; nullopt when there is none.
 template <NamedEnum E>
 std::optional<E> findByName(std::string_view text) {
   for (std::size_t i = 0; i < kValueCount<E>; ++i)
@@ -45,12 +45,13 @@ std::vector<std::string> namesOf() {
   return {EnumNames<E>::kNames.begin(), EnumNames<E>::kNames.end()};
 }
 
-/// "there is no strategy 'x'; use ring, all_gather, ulysses or hybrid": what every part of the
-/// program says of a name that it does not know.
+/// Returns the message about an unknown name: "there is no strategy 'x'; use ring, all_gather,
+/// ulysses or hybrid". Every part of the program uses this message.
 std::string unknownName(std::string_view what, std::string_view asked,
                         const std::vector<std::string>& known);
 
-/// The entry of a list whose name, by `name_of`, is `asked`. Throws usageError when there is none.
+/// Returns the list entry whose name, as `name_of` gives it, is `asked`. Throws usageError when
+/// there is none.
 template <typename List, typename NameOf>
 const auto& entryNamed(std::string_view what, std::string_view asked, const List& list,
                        NameOf name_of) {
@@ -62,14 +63,14 @@ const auto& entryNamed(std::string_view what, std::string_view asked, const List
   throw usageError(unknownName(what, asked, known));
 }
 
-/// Throws usageError when no value has this name.
+/// Returns the value of this name. Throws usageError when there is none.
 template <NamedEnum E>
 E parse(std::string_view text) {
   if (const auto found = findByName<E>(text)) return *found;
   throw usageError(unknownName(EnumNames<E>::kWhat, text, namesOf<E>()));
 }
 
-/// Throws inputError when `value` is none of the enumeration's; for what is read from a file.
+/// Converts an integer from a file. Throws inputError when the enumeration has no such value.
 template <NamedEnum E>
 E checkedEnum(std::int64_t value) {
   if (value < 0 || value >= static_cast<std::int64_t>(kValueCount<E>))

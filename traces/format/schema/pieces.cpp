@@ -16,24 +16,27 @@ void add(std::vector<Piece>& pieces, std::int64_t q_begin, std::int64_t q_end, s
     pieces.push_back({q_begin, q_end, k_begin, k_end, mask, 0, 0});
 }
 
-/// A band without a lower edge: full keys at the left, a causal square, full rows beneath.
+/// Cuts a band without a lower edge: full keys at the left, a causal square, full rows below.
 void cutCausal(std::vector<Piece>& pieces, const Band& b) {
-  const std::int64_t first = std::max(b.q_begin, b.k_begin - b.high);  // row with the first key
-  const std::int64_t whole = std::clamp(b.k_end - b.high, first, b.q_end);  // sees all and more
+  // first row with a key
+  const std::int64_t first = std::max(b.q_begin, b.k_begin - b.high);
+  // first row that sees all keys
+  const std::int64_t whole = std::clamp(b.k_end - b.high, first, b.q_end);
   const std::int64_t left = first + b.high;
   add(pieces, first, whole, b.k_begin, left, PieceMask::kFull);
   add(pieces, first, whole, left, left + (whole - first), PieceMask::kCausal);
   add(pieces, whole, b.q_end, b.k_begin, b.k_end, PieceMask::kFull);
 }
 
-/// A few rows of a band with a lower edge: what all rows see is full, the edges are tile masks.
+/// Cuts a few rows of a band with a lower edge. Keys that all rows see become full pieces, and the
+/// edges become tile masks.
 void cutRows(std::vector<Piece>& pieces, const Band& b, std::int64_t begin, std::int64_t end) {
   const std::int64_t from = b.firstKey(begin), to = b.endKey(end - 1);
   if (from >= to) return;
   const std::int64_t full_from = std::max(from, b.firstKey(end - 1));
   const std::int64_t full_to = std::min(to, b.endKey(begin));
   auto tile = [&](std::int64_t k_begin, std::int64_t k_end) {
-    // A row without any of these keys would still be merged.
+    // A row without any of these keys would still be merged, so it is left out.
     const std::int64_t first = std::max(begin, k_begin - b.high),
                        last = std::min(end, k_end - b.low);
     if (k_begin < k_end && first < last)
@@ -47,7 +50,7 @@ void cutRows(std::vector<Piece>& pieces, const Band& b, std::int64_t begin, std:
 
 void cutBand(std::vector<Piece>& pieces, Band b) {
   if (b.low > b.high) return;
-  // Rows without a key, and keys without a row, are left out first.
+  // Rows without a key and keys without a row are left out first.
   b.q_begin = std::max(b.q_begin, b.k_begin - b.high);
   b.q_end = std::min(b.q_end, b.k_end - b.low);
   if (b.q_begin >= b.q_end) return;
@@ -56,12 +59,14 @@ void cutBand(std::vector<Piece>& pieces, Band b) {
   if (b.k_begin >= b.k_end) return;
   const bool lower_edge = b.q_end - 1 + b.low > b.k_begin;
   if (!lower_edge) return cutCausal(pieces, b);
-  // With both edges in one tile the mask is as wide as the band, so half a tile of rows at a time.
+  // With both edges in one tile, the mask is as wide as the band. So half a tile of rows is taken
+  // at a time.
   for (std::int64_t row = b.q_begin; row < b.q_end; row += kTile / 2)
     cutRows(pieces, b, row, std::min(b.q_end, row + kTile / 2));
 }
 
-/// One (query run, key run) pair; q_at and k_at are where the runs begin in their shards.
+/// Cuts one (query run, key run) pair. `q_at` and `k_at` are the first rows of the runs in their
+/// shards.
 void cutRunPair(std::vector<Piece>& pieces, const PieceRule& rule, const ShardRun& q,
                 std::int64_t q_at, const ShardRun& k, std::int64_t k_at) {
   const std::int64_t shift = k_at - q_at, ahead = q.begin - k.begin;
@@ -80,7 +85,8 @@ void cutRunPair(std::vector<Piece>& pieces, const PieceRule& rule, const ShardRu
   }
 }
 
-/// Joins full neighbours, first along the keys, then along the queries: fewer, larger calls.
+/// Joins neighbouring full pieces, first along the keys, then along the queries, which makes fewer
+/// and larger calls.
 std::vector<Piece> joined(std::vector<Piece> pieces) {
   auto join_along = [&](auto extend) {
     std::vector<Piece> result;
@@ -106,7 +112,8 @@ std::vector<Piece> joined(std::vector<Piece> pieces) {
   return pieces;
 }
 
-/// A causal square in causal squares of at most `largest` rows and the rectangles between them.
+/// Cuts a causal square into causal squares of at most `largest` rows and the rectangles between
+/// them.
 std::vector<Piece> halved(const Piece& piece, std::int64_t largest) {
   const std::int64_t rows = piece.q_end - piece.q_begin;
   if (piece.mask != PieceMask::kCausal || rows <= largest) return {piece};
@@ -175,7 +182,7 @@ std::vector<Piece> cutDiagonalIntoStrips(const Piece& piece) {
 
 std::vector<Piece> piecesOf(const std::vector<ShardRun>& queries, const std::vector<ShardRun>& keys,
                             const PieceRule& rule) {
-  // A rank's own tokens in global order are one causal square whatever the runs.
+  // A rank's own tokens in global order form one causal square, whatever the runs are.
   if (rule == PieceRule{true, 0, {}} && queries == keys && ascending(queries)) {
     std::int64_t size = 0;
     for (const ShardRun& run : queries) size += run.count;

@@ -18,7 +18,7 @@ struct EnumNames<Direction> {
   static constexpr std::array<const char*, 2> kNames = {"forward", "backward"};
 };
 
-/// Which pass of a layer computed something. Values are serialized: append, never renumber.
+/// The pass of a layer that computed something. Values are serialized: append, never renumber.
 enum class Pass : std::uint8_t { kForward = 0, kRecompute, kBackward, kCount };
 template <>
 struct EnumNames<Pass> {
@@ -27,9 +27,9 @@ struct EnumNames<Pass> {
 };
 
 /// A place on the logical axis that every rank passes: one ring step of one layer in one direction
-/// of one training step. `layer` is none outside the decoder layers and `stage` is none outside
-/// attention. Backward visits layers in reverse, which is why places are ordered by `before` and
-/// not by their fields.
+/// of one training step. The field `layer` is none outside the decoder layers, and `stage` is none
+/// outside attention. Backward visits layers in reverse, so places are ordered by `before` and not
+/// by their fields.
 struct Place {
   std::int32_t train_step = 0;
   Layer layer;
@@ -39,10 +39,11 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// True when a comes before b in the order in which one rank visits them.
+/// Reports whether a rank visits a before b.
 bool before(const Place& a, const Place& b);
 
-/// "step 3 › layer 1 › backward › ring step 2"; parts that do not apply are left out.
+/// Describes a place: "step 3 › layer 1 › backward › ring step 2". Parts that do not apply are left
+/// out.
 std::string describe(const Place& place);
 
 }  // namespace ringscope::traces

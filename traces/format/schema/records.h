@@ -13,7 +13,7 @@
 
 namespace ringscope::traces {
 
-/// Element types of recorded values. Values are serialized: append, never renumber.
+/// The element type of recorded values. Values are serialized: append, never renumber.
 enum class DType : std::uint8_t {
   kFloat32 = 0,
   kFloat64,
@@ -31,27 +31,27 @@ struct EnumNames<DType> {
 };
 std::size_t sizeOf(DType dtype);
 
-/// Statistics over the finite elements, and how many are not finite.
+/// The statistics over the finite elements, and the numbers of NaN and infinite elements.
 struct TensorStats {
   double min = 0, max = 0, mean = 0, abs_max = 0;
   std::int64_t nan = 0, inf = 0;
 };
 
-/// By which function a hash was computed. Values are serialized: append, never renumber.
+/// The function that computed a hash. Values are serialized: append, never renumber.
 enum class HashAlgorithm : std::uint8_t { kMixSum64 = 0, kDotSum64, kGridSum64, kCount };
 template <>
 struct EnumNames<HashAlgorithm> {
   static constexpr const char* kWhat = "hash algorithm";
   static constexpr std::array<const char*, 3> kNames = {"mixsum64", "dotsum64", "gridsum64"};
 };
-/// Of so many bytes. Hashes are comparable only where both were computed by one algorithm.
+/// Returns the hash of `size` bytes. Hashes are comparable only when one algorithm computed both.
 std::uint64_t hashOf(HashAlgorithm algorithm, const void* data, std::size_t size);
 
-/// One tensor as one rank had it at one place: its key and what is known of it. The values are
-/// there only when the capture policy kept them; the hash (traces/format/core/hash.h) and the
-/// statistics are always there.
+/// One tensor as one rank had it at one place: its key and its description. The values are recorded
+/// only if the capture policy kept them. The hash (traces/format/core/hash.h) and the statistics
+/// are always recorded.
 struct TensorRecord : TensorKey {
-  TensorId id = TensorId::of(0);  ///< unique in the trace; names the values chunk
+  TensorId id = TensorId::of(0);  ///< unique in the trace; the values chunk refers to it
   DType dtype = DType::kFloat32;
   std::vector<std::int64_t> shape;
   HashAlgorithm hash_algorithm = HashAlgorithm::kMixSum64;
@@ -60,28 +60,29 @@ struct TensorRecord : TensorKey {
   bool has_values = false;
 };
 
-/// A half-open run of consecutive global token indices. Its ends are plain numbers, since `end`
-/// names no token and a run is there to be cut and counted; TokenIndex::of(begin) names its first.
+/// A half-open run of consecutive global token indices. The ends are plain integers, because `end`
+/// is no token and runs are cut and counted. TokenIndex::of(begin) is the first token.
 struct TokenRun {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   friend bool operator==(const TokenRun&, const TokenRun&) = default;
 };
 
-/// How one rank's part of one buffer was cut. Its values are the tensor kBuffer of that name.
+/// The way in which one rank's part of one buffer was cut. Its values are the tensor kBuffer of
+/// that name.
 struct ShardRecord {
   std::string buffer;
   std::int32_t train_step = 0;
   WorldRank rank = WorldRank::of(0);
-  bool sharded = true;  ///< false: the rank made the buffer by itself
+  bool sharded = true;  ///< false: the rank created the buffer by itself
   std::int32_t seq_dim = 0;
-  std::vector<std::int64_t> full_shape;  ///< empty when there was no whole buffer
+  std::vector<std::int64_t> full_shape;  ///< empty when no whole buffer existed
   std::vector<std::int64_t> local_shape;
   std::vector<TokenRun>
       global_from_local;  ///< runs of global indices in local order; empty: unknown
 };
 
-/// What a byte of memory is used for. Values are serialized: append, never renumber.
+/// The use of a byte of memory. Values are serialized: append, never renumber.
 enum class MemoryCategory : std::uint8_t {
   kWeights = 0,
   kGradients,
@@ -92,8 +93,8 @@ enum class MemoryCategory : std::uint8_t {
   kInFlight,
   kOutLse,
   kOther,
-  kVerify,  ///< what the training step does not need: verification, captured copies, and results
-            ///< that are gathered to be returned or saved
+  kVerify,  ///< memory that the training step does not need: verification, captured copies, and
+            ///< results that are gathered to be returned or saved
   kCount
 };
 template <>
@@ -104,7 +105,7 @@ struct EnumNames<MemoryCategory> {
       "kv",      "in_flight", "out_lse",   "other",       "verify"};
 };
 
-/// Bytes that a rank holds in one category from time_ns on.
+/// The bytes that a rank holds in one category from time_ns on.
 struct MemorySample {
   std::int64_t time_ns = 0;
   std::int64_t bytes = 0;
@@ -112,20 +113,22 @@ struct MemorySample {
   MemoryCategory category = MemoryCategory::kOther;
 };
 
-/// One number a row of a compared tensor (a head and token, a row of a weight): its error ÷ its
-/// limit, a byte each.
+/// The error ÷ limit of each row of a compared tensor (a head and token, or a row of a weight), as
+/// one byte per row or per several rows.
 struct RowRatios {
-  std::vector<std::int64_t> shape;  ///< of the rows: [B, H, S] of dq; empty: not recorded
-  std::int64_t rows_a_code = 1;     ///< consecutive rows that share a code, which is their largest
+  std::vector<std::int64_t> shape;  ///< shape of the rows: [B, H, S] of dq; empty: not recorded
+  std::int64_t rows_a_code = 1;     ///< consecutive rows that share a code, which is that of the
+                                    ///< largest ratio
   std::vector<std::uint8_t> codes;
 
   static constexpr std::int64_t kMostCodes = 65'536;
-  /// 0 for no error; else 2^((code − 127) / 8), within 5 % from 1/50,000 to 50,000; 255 for more,
-  /// and for what is not a number.
+  /// Encodes a ratio. 0 means no error. Otherwise the code stands for 2^((code − 127) / 8), within
+  /// 5 % from 1/50,000 to 50,000. 255 means a larger ratio or NaN.
   static std::uint8_t encode(double ratio);
-  /// Infinity for 255.
+  /// Decodes a ratio; 255 gives infinity.
   static double decode(std::uint8_t code);
-  /// Of the row with this index in row-major order; nothing when it was not recorded.
+  /// Returns the ratio of the row with this index in row-major order; nullopt when it was not
+  /// recorded.
   std::optional<double> ofRow(std::int64_t row) const;
   friend bool operator==(const RowRatios&, const RowRatios&) = default;
 };
@@ -133,39 +136,42 @@ struct RowRatios {
 /// The error of one tensor against unsharded attention computed in fp64.
 struct DiffRecord {
   bool isolated = true;  ///< false: end to end, against the unsharded training step
-  Place place;           ///< train_step and layer; layer none for loss and parameter gradients
-  /// "out", "dk", "rotary", "logits", "loss", "grad.<name>", "grad_norm"; isolated too "clip_norm"
-  /// and "update.<name>".
+  Place place;           ///< train_step and layer; layer is none for loss and parameter gradients
+  /// "out", "dk", "rotary", "logits", "loss", "grad.<name>", "grad_norm". Isolated comparisons also
+  /// have "clip_norm" and "update.<name>".
   std::string tensor;
   double largest = 0;  ///< largest absolute difference from the fp64 reference
-  /// Of the worst row: 2-norm of the difference. Of a parameter's gradient it is from the unsharded
-  /// step or from that with the run's own attention in it, whichever says more against the row.
+  /// The 2-norm of the difference in the worst row. For a parameter's gradient the reference is the
+  /// unsharded step or that step with the run's own attention, whichever gives the worse result for
+  /// the row.
   double error = 0;
-  double limit = 0;                       ///< of the worst row: what rounding explains
+  double limit = 0;                       ///< of the worst row: the error that rounding explains
   double scale = 0;                       ///< of the worst row: 2-norm of the reference
-  double ratio = 0;                       ///< error / limit of the worst row; above 1 it diverges
-  std::vector<double> ratio_by_rank;      ///< per cp rank, of the rows that it owns
+  double ratio = 0;                       ///< error / limit of the worst row; a value above 1 is a
+                                          ///< divergence
+  std::vector<double> ratio_by_rank;      ///< per cp rank, the ratio of the worst row that it owns
   std::vector<std::int64_t> worst_index;  ///< global index of the worst row
   RowRatios rows;
-  /// Of a run that rounds q, k and v to FP8: by how much that alone moves the tensor, in fp64, as a
-  /// share of its 2-norm. No part of error, limit or ratio, which are of the rounded values.
+  /// For a run that rounds q, k and v to FP8: the change of the tensor by that rounding alone, in
+  /// fp64, as a share of the tensor's 2-norm. Error, limit and ratio do not include it, because
+  /// they are computed from the rounded values.
   std::optional<double> quantisation;
 };
 
-/// A named JSON document: a step's log line, a rank's peak of memory, why a run failed.
+/// A named JSON document: a step's log line, a rank's peak memory, the reason why a run failed.
 struct Note {
   std::string key;
   std::string json;
 };
 
-/// What the last chunk of a complete recording says.
+/// The content of the last chunk of a complete recording.
 struct EndRecord {
   std::uint64_t events = 0;
   std::uint64_t dropped_events = 0;
   std::uint64_t dropped_tensors = 0;
   std::int64_t run_clock_ns = 0;
-  /// Of all chunks before this one, by ChunkKind: a chunk that is lost or taken for one of another
-  /// kind is missed. Joining chunks does not change them.
+  /// The numbers of rows of all chunks before this one, by ChunkKind. They reveal a chunk that is
+  /// lost or whose kind was changed. Joining chunks does not change them.
   std::vector<std::uint64_t> rows_by_kind;
 };
 

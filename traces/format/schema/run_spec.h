@@ -11,57 +11,57 @@
 
 namespace ringscope::traces {
 
-// What a run can be asked to do. Values are serialized: append, never renumber.
+// The choices that describe a run. Values are serialized: append, never renumber.
 
-/// What made the recording.
+/// The command that made the recording.
 enum class Command : std::uint8_t { kTrain = 0, kAttend, kImport, kCount };
-/// How attention is shared by the cp ranks.
+/// The way in which the cp ranks share attention.
 enum class Strategy : std::uint8_t { kRing = 0, kAllGather, kUlysses, kHybrid, kCount };
-/// How the tokens of a sequence are dealt to the cp ranks.
+/// The way in which the tokens of a sequence are dealt to the cp ranks.
 enum class Balance : std::uint8_t {
   kNone = 0,  ///< rank r owns the r-th of cp_size equal parts
-  kHeadTail,  ///< of 2·cp_size chunks rank r owns r and 2·cp_size − 1 − r (Transformer Engine,
+  kHeadTail,  ///< of 2·cp_size chunks, rank r owns r and 2·cp_size − 1 − r (Transformer Engine,
               ///< PyTorch)
   kStriped,      ///< rank r owns every cp_size-th token from r on (Striped Attention,
                  ///< arXiv:2311.09431)
   kPerDocument,  ///< head_tail within each document (PyTorch's per-document balancer)
   kCount
 };
-/// How KV blocks travel round the ring.
+/// The way in which KV blocks travel round the ring.
 enum class Rotate : std::uint8_t {
   kP2p = 0,    ///< to the next rank, while the held block is attended
-  kAllGather,  ///< all of them to all ranks at the first ring step (PyTorch's default)
+  kAllGather,  ///< all blocks to all ranks at the first ring step (PyTorch's default)
   kAllToAll,   ///< one hop by an all-to-all in which only one part is not empty (PyTorch)
   kCount
 };
-/// In which order backward visits the blocks.
+/// The order in which backward visits the blocks.
 enum class Order : std::uint8_t {
-  kDiagonalFirst = 0,  ///< its own block first; dK and dV need a last hop home (PyTorch)
-  kDiagonalLast,  ///< its own block at the end, against the direction of forward; dK and dV end
-                  ///< at home (Transformer Engine)
+  kDiagonalFirst = 0,  ///< own block first; dK and dV need a last hop home (PyTorch)
+  kDiagonalLast,       ///< own block last, against the direction of forward; dK and dV end at home
+                       ///< (Transformer Engine)
   kCount
 };
-/// Which keys a query may attend.
+/// The keys that a query may attend.
 enum class MaskKind : std::uint8_t { kFull = 0, kCausal, kWindow, kDocuments, kCount };
-/// What carries messages.
+/// The transport of messages.
 enum class TransportKind : std::uint8_t { kLocal = 0, kGloo, kNccl, kCount };
-/// Which operator attends a block.
+/// The operator that attends a block.
 enum class Kernel : std::uint8_t {
-  kAuto = 0,   ///< the device's flash operator; plain products for what it does not take
+  kAuto = 0,   ///< the device's flash operator; plain matrix products where that is unsupported
   kFlash,      ///< FlashAttention (ATen's, for the processor and for CUDA)
-  kEfficient,  ///< the memory-efficient operator (ATen's, CUDA alone)
+  kEfficient,  ///< the memory-efficient operator (ATen's, CUDA only)
   kMath,       ///< plain matrix products
   kCount
 };
-/// How the send and the receive of a hop are posted.
+/// The way in which the send and the receive of a hop are posted.
 enum class PointToPoint : std::uint8_t {
   kBatched = 0,  ///< both at once, as one group (batch_isend_irecv)
-  kOrdered,      ///< each by itself: even ranks send first, odd ranks receive first
+  kOrdered,      ///< one after the other: even ranks send first, odd ranks receive first
   kCount
 };
-/// What a rank is.
+/// The form of a rank: a thread, a process, or a process of an external launcher.
 enum class Launch : std::uint8_t { kThreads = 0, kProcesses, kEnv, kCount };
-/// Where tensors are.
+/// The device that holds the tensors.
 enum class Device : std::uint8_t { kCpu = 0, kCuda, kCount };
 
 template <>
@@ -121,7 +121,7 @@ struct EnumNames<Device> {
   static constexpr std::array<const char*, 2> kNames = {"cpu", "cuda"};
 };
 
-/// The sizes of the model that is trained; of the whole model, not of a tp rank's part.
+/// The sizes of the trained model: of the whole model, not of a tp rank's part.
 struct ModelShape {
   std::string name = "sample";
   std::int64_t layers = 0, hidden_size = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab_size = 0;
@@ -129,7 +129,7 @@ struct ModelShape {
   friend bool operator==(const ModelShape&, const ModelShape&) = default;
 };
 
-/// A buffer that a run cuts along the sequence while a training step lasts.
+/// A buffer that a run cuts along the sequence for the duration of a training step.
 struct BufferChoice {
   std::string name;
   std::int32_t seq_dim = 1;
@@ -138,45 +138,48 @@ struct BufferChoice {
   friend bool operator==(const BufferChoice&, const BufferChoice&) = default;
 };
 
-/// One run as it is asked for on the command line and in the window's form, as the engine carries
-/// it out, and as the trace keeps it. What was injected is no part of it: that is sealed.
+/// One run as the command line and the window's form request it, as the engine carries it out, and
+/// as the trace keeps it. Injected mistakes are not part of it, because they are sealed.
 struct RunSpec {
   Command command = Command::kTrain;
   std::int32_t dp = 1, tp = 1, cp = 4;
   Strategy strategy = Strategy::kRing;
-  std::int32_t ulysses = 0;  ///< hybrid: ranks that share heads; 0: chosen
+  std::int32_t ulysses = 0;  ///< hybrid: number of ranks that share heads; 0: chosen automatically
   Rotate rotate = Rotate::kP2p;
   Order order = Order::kDiagonalFirst;
-  bool fp8 = false;  ///< KV on the wire as e4m3, q rounded to e4m3
+  bool fp8 = false;  ///< KV is sent as e4m3, and q is rounded to e4m3
   Kernel kernel = Kernel::kAuto;
   PointToPoint p2p = PointToPoint::kBatched;
-  std::optional<Balance> balance;  ///< nothing: head_tail where the mask is causal
+  std::optional<Balance> balance;  ///< nullopt: head_tail when the mask is causal
   MaskKind mask = MaskKind::kCausal;
-  std::int64_t window = 0;  ///< keys seen to the left, the query's own included; 0: all
+  std::int64_t window = 0;  ///< keys that a query sees to its left, its own included; 0: all
   DType dtype = DType::kFloat32;
   TransportKind transport = TransportKind::kLocal;
   Launch launch = Launch::kThreads;
   Device device = Device::kCpu;
   std::int64_t seq_len = 256;
-  std::int64_t batch = 1;  ///< sequences of all dp ranks together
+  std::int64_t batch = 1;  ///< number of sequences of all dp ranks together
   std::int32_t steps = 10;
-  bool recompute = false;  ///< activations again in backward
-  bool sinks = false;      ///< a logit a query head that takes its share of every row's softmax
+  bool recompute = false;  ///< activations are computed again in backward
+  bool sinks = false;      ///< one logit per query head that takes its share of every row's softmax
   double dropout = 0;
   std::uint64_t seed = 0;
   double lr = 1e-3, weight_decay = 0.01, max_norm = 1.0;
-  std::vector<BufferChoice> buffers;  ///< empty: input_ids, labels and position_ids along 1
+  std::vector<BufferChoice> buffers;  ///< empty: input_ids, labels and position_ids along dimension
+                                      ///< 1
   std::string capture = "values:steps=0";
   bool verify = false;
-  std::string model_dir;          ///< a Hugging Face Llama folder; empty: the small sample model
-  std::vector<std::string> text;  ///< files; either these or `tokens`
+  std::string model_dir;          ///< folder of a Hugging Face Llama; empty: the small sample model
+  std::vector<std::string> text;  ///< text files; an alternative to `tokens`
   std::string tokens;             ///< a safetensors file
-  std::string tokenizer;          ///< a SentencePiece model; empty: the model folder's, else bytes
-  std::string separator;          ///< of documents in a text file; empty: each file is one
+  std::string tokenizer;          ///< a SentencePiece model; empty: that of the model folder, else
+                                  ///< bytes are tokens
+  std::string separator;          ///< separates documents in a text file; empty: each file is one
+                                  ///< document
   ModelShape model;
-  std::int32_t cores = 0;  ///< of the machine that ran it
+  std::int32_t cores = 0;  ///< CPU cores of the machine that ran it
 
-  /// Ranks of the whole run.
+  /// Returns the number of ranks of the whole run.
   std::int32_t worldSize() const { return dp * tp * cp; }
   friend bool operator==(const RunSpec&, const RunSpec&) = default;
 };

@@ -10,8 +10,8 @@
 
 namespace ringscope::traces {
 
-/// `count` tokens at global indices begin, begin + stride, …; consecutive in local order. Plain
-/// numbers for the same reason as in TokenRun.
+/// A run of `count` tokens at global indices begin, begin + stride, …; they are consecutive in
+/// local order. The members are plain integers for the same reason as in TokenRun.
 struct ShardRun {
   std::int64_t begin = 0, count = 0, stride = 1;
   std::int64_t global(std::int64_t i) const { return begin + i * stride; }
@@ -23,18 +23,18 @@ struct ShardRun {
 struct PieceRecord {
   std::int64_t q_begin = 0, q_end = 0, k_begin = 0, k_end = 0;
   PieceMask mask = PieceMask::kFull;
-  std::int64_t band_low = 0, band_high = 0;  ///< kTileMask only: key − query, both included
+  std::int64_t band_low = 0, band_high = 0;  ///< kTileMask only: smallest and largest key − query,
+                                             ///< both included
   friend bool operator==(const PieceRecord&, const PieceRecord&) = default;
 };
 
-/// Why a stage attends nothing, as the planner knew it. Values are serialized: append, never
-/// renumber.
+/// The planner's reason why a stage attends nothing. Values are serialized: append, never renumber.
 enum class WhyEmpty : std::uint8_t {
-  kAttends = 0,     ///< it does not attend nothing
+  kAttends = 0,     ///< the stage attends something
   kFuture,          ///< every key lies after every query
-  kOutOfWindow,     ///< the keys that are not in the future have left the window
-  kOtherDocument,   ///< the keys in reach belong to other documents, or to none
-  kSeveralReasons,  ///< some keys for one reason, some for another
+  kOutOfWindow,     ///< every key that is not in the future has left the window
+  kOtherDocument,   ///< the keys in reach belong to other documents or to padding
+  kSeveralReasons,  ///< different keys are excluded for different reasons
   kCount
 };
 template <>
@@ -44,28 +44,31 @@ struct EnumNames<WhyEmpty> {
                                                         "other_document", "several_reasons"};
 };
 
-/// One ring step of one rank: whose KV block it holds, and what it attends of it.
+/// One ring step of one rank: the source of the KV block that the rank holds, and the pieces of the
+/// block that it attends.
 struct StageRecord {
   RingStep ring_step = RingStep::of(0);
   WorldRank source_rank;
-  bool forwards_kv = false;  ///< the block goes on while this step is attended
+  bool forwards_kv = false;  ///< the block is sent to the next rank while this step is attended
   WhyEmpty why_empty = WhyEmpty::kAttends;
   std::vector<PieceRecord> pieces;
   friend bool operator==(const StageRecord&, const StageRecord&) = default;
 };
 
-/// What the planner decided for one rank's attention, in one direction, from one training step on.
+/// The planner's decision for one rank's attention, in one direction, from one training step on.
 /// With Ulysses and hybrid the rank attends some heads of the joined shards of its Ulysses group.
 struct ScheduleRecord {
-  std::int32_t train_step = 0;  ///< until the same rank's next record of this direction
+  std::int32_t train_step = 0;  ///< valid until the same rank's next record of this direction
   Direction direction = Direction::kForward;
   WorldRank rank = WorldRank::of(0);
-  std::vector<WorldRank> ring;  ///< round whom KV goes, in ring order; with one: nobody
-  std::vector<WorldRank>
-      ulysses;                 ///< who share heads, in the order of their heads; with one: nobody
-  std::vector<ShardRun> rows;  ///< the query rows in local order, as global token indices
-  std::int64_t q_head_begin = 0, q_head_end = 0;  ///< the model's query heads that it attends
-  std::vector<std::int64_t> kv_heads;             ///< and the model's KV heads, in local order
+  std::vector<WorldRank> ring;     ///< ranks between which KV travels, in ring order; one rank: no
+                                   ///< ring
+  std::vector<WorldRank> ulysses;  ///< ranks that share heads, in the order of their heads; one
+                                   ///< rank: not shared
+  std::vector<ShardRun> rows;  ///< query rows in local order, as global token indices
+  std::int64_t q_head_begin = 0, q_head_end = 0;  ///< the model's query heads that the rank attends
+  std::vector<std::int64_t> kv_heads;             ///< the model's KV heads that the rank attends,
+                                                  ///< in local order
   std::vector<StageRecord> stages;
   friend bool operator==(const ScheduleRecord&, const ScheduleRecord&) = default;
 };

@@ -6,7 +6,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// Kinds of which there are many, each with a name.
+/// Reports whether the tensors of a kind are told apart by a name.
 bool isNamed(TensorKind kind) {
   return kind == TensorKind::kBuffer || kind == TensorKind::kGradient ||
          kind == TensorKind::kWeight;

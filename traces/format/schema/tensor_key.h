@@ -10,10 +10,10 @@
 
 namespace ringscope::traces {
 
-/// What a recorded tensor is. Values are serialized: append, never renumber.
+/// The kind of a recorded tensor. Values are serialized: append, never renumber.
 enum class TensorKind : std::uint8_t {
-  kOther = 0,  ///< named by `name` alone
-  kQ,          ///< of a layer's attention, as the model has it: [B, Hq, S_local, D]
+  kOther = 0,  ///< identified by `name` alone
+  kQ,          ///< query of a layer's attention, as the model has it: [B, Hq, S_local, D]
   kK,
   kV,
   kOut,
@@ -22,19 +22,19 @@ enum class TensorKind : std::uint8_t {
   kDq,
   kDk,
   kDv,
-  kKv,        ///< the KV block held at a ring step: [2, B, Hkv, S, D]
-  kDkv,       ///< dK and dV of that block so far
-  kBlockOut,  ///< of one piece of a stage
+  kKv,        ///< KV block held at a ring step: [2, B, Hkv, S, D]
+  kDkv,       ///< dK and dV of that block, summed so far
+  kBlockOut,  ///< result of one piece of a stage
   kBlockLse,
-  kRunningLse,   ///< after a stage's merges
-  kPositionIds,  ///< as the model used them
+  kRunningLse,   ///< lse after a stage's merges
+  kPositionIds,  ///< position ids that the model used
   kCos,
   kSin,
   kLogits,
-  kBuffer,    ///< a buffer after sharding; `name` is the buffer's
-  kGradient,  ///< of a parameter after the sync; `name` is the parameter's
-  kWeight,    ///< of a parameter after the step
-  kSinks,     ///< logits of a layer's attention sinks as forward had them: [Hq]
+  kBuffer,    ///< a buffer after sharding; `name` is the buffer's name
+  kGradient,  ///< gradient of a parameter after the sync; `name` is the parameter's name
+  kWeight,    ///< a parameter after the optimizer step; `name` is the parameter's name
+  kSinks,     ///< logits of a layer's attention sinks in forward: [Hq]
   kCount
 };
 template <>
@@ -46,38 +46,40 @@ struct EnumNames<TensorKind> {
       "cos",   "sin", "logits", "buffer", "grad",      "weight",    "sinks"};
 };
 
-/// What a tensor is called: its kind, and for buffers, parameters and others a name.
+/// The name of a tensor: its kind and, for buffers, parameters and other tensors, a name.
 struct TensorName {
   TensorKind kind = TensorKind::kOther;
-  std::string name;  ///< of a buffer, a parameter or something else; empty for all other kinds
+  std::string name;  ///< name of a buffer, a parameter or another tensor; empty for all other kinds
 
-  /// "q", "buffer.labels", "grad.lm_head.weight"
+  /// Returns the name as text: "q", "buffer.labels", "grad.lm_head.weight".
   std::string text() const;
-  /// The inverse; what is not known is kOther.
+  /// Parses the result of text(). An unknown name gives kOther.
   static TensorName of(std::string_view text);
   friend bool operator==(const TensorName&, const TensorName&) = default;
 };
 
-/// The identity of one recorded tensor: no two of a trace are equal.
+/// The identity of one recorded tensor. No two tensors of a trace have equal keys.
 struct TensorKey {
   TensorName tensor;
   Place place;
   std::int32_t microbatch = 0;
   Pass pass = Pass::kForward;
   WorldRank rank = WorldRank::of(0);
-  WorldRank source_rank;  ///< whose KV block it is, or was computed from; none: the layer's own
-  PieceIndex piece;       ///< of the stage's work on that block; none: not of one piece
+  WorldRank source_rank;  ///< source of the KV block that the tensor is or was computed from; none:
+                          ///< the layer's own tensor
+  PieceIndex piece;       ///< piece of the stage's work on that block; none: not of a single piece
 
   friend bool operator==(const TensorKey&, const TensorKey&) = default;
 };
 
-/// A total order in which the ranks' places come first, for indices.
+/// Orders keys for indices: a total order that compares place, rank and kind first.
 bool keyBefore(const TensorKey& a, const TensorKey& b);
 
-/// "block_out of rank 2, step 0 › layer 1 › forward › ring step 2, from rank 0, piece 1"
+/// Describes a key: "block_out of rank 2, step 0 › layer 1 › forward › ring step 2, from rank 0,
+/// piece 1".
 std::string describe(const TensorKey& key);
 
-/// Whether −inf is a right value: of a row that has no key.
+/// Reports whether −inf is a correct value, namely for a row that has no key.
 bool mayBeInfinite(TensorKind kind);
 
 template <>

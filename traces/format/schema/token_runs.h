@@ -8,7 +8,8 @@
 
 namespace ringscope::traces {
 
-/// The run that holds a token, of ascending ones that do not overlap; null when none does.
+/// Returns the run that contains a token; null when there is none. `runs` must be ascending and
+/// must not overlap.
 inline const TokenRun* runWith(const std::vector<TokenRun>& runs, TokenIndex token) {
   const auto after = std::ranges::upper_bound(runs, token.value(), {}, &TokenRun::begin);
   if (after == runs.begin()) return nullptr;
@@ -16,7 +17,7 @@ inline const TokenRun* runWith(const std::vector<TokenRun>& runs, TokenIndex tok
   return token.value() < run.end ? &run : nullptr;
 }
 
-/// The same tokens as ascending runs that neither overlap nor touch.
+/// Returns the same tokens as ascending runs that neither overlap nor touch.
 inline std::vector<TokenRun> joinedRuns(std::vector<TokenRun> runs) {
   std::ranges::sort(runs, {}, &TokenRun::begin);
   std::vector<TokenRun> joined;
@@ -28,7 +29,7 @@ inline std::vector<TokenRun> joinedRuns(std::vector<TokenRun> runs) {
   return joined;
 }
 
-/// The ascending runs of these numbers, in any order and as often as they come.
+/// Returns the ascending runs of these numbers. The numbers may be in any order and may repeat.
 inline std::vector<TokenRun> runsOf(const std::vector<std::int64_t>& numbers) {
   std::vector<TokenRun> runs;
   runs.reserve(numbers.size());

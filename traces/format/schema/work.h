@@ -8,17 +8,18 @@
 
 namespace ringscope::traces {
 
-/// Query heads that a rank attends; 1 where it is not recorded.
+/// Returns the number of query heads that a rank attends; 1 when it is not recorded.
 std::int64_t headsOf(const ScheduleRecord& schedule);
 
-/// The (query, key) pairs of one sequence that a rank attends, per query head. Ranks of a Ulysses
-/// group attend the same pairs, each for its share of the heads, so each counts that share. The sum
-/// over the ranks of a cp group is the number of pairs that the mask has.
+/// Returns the number of (query, key) pairs of one sequence that a rank attends, per query head.
+/// Ranks of a Ulysses group attend the same pairs, each for its share of the heads, so each rank
+/// counts its share of the pairs. The sum over the ranks of a cp group is the number of pairs that
+/// the mask allows.
 double pairsPerHead(const ScheduleRecord& schedule);
-/// The number of ranks that share the query heads, at least 1.
+/// Returns the number of ranks that share the query heads, at least 1.
 double headSharers(const ScheduleRecord& schedule);
 
-/// Mean over largest: 1 is balanced; 1 where there is none.
+/// Returns mean ÷ largest of the ranks' work. 1 means balanced; without any work the result is 1.
 double balanceOf(const std::vector<double>& work);
 
 }  // namespace ringscope::traces

@@ -11,45 +11,45 @@
 
 namespace ringscope::traces {
 
-/// A chunk that is not read yet.
+/// The description of a chunk that is not read yet.
 struct ChunkInfo : ChunkHeader {
-  /// Of a chunk of events, what it is said to hold; nothing: it must be read to be known.
+  /// The claimed content of a chunk of events; nullopt: the chunk must be read to know its content.
   std::optional<EventSummary> summary;
 };
 
-/// Where the chunks of a recording come from: a file, a stream, an importer, a test. The read model
-/// knows nothing else of them. Not thread-safe.
+/// A source of the chunks of a recording: a file, a stream, an importer, a test. The read model
+/// uses no other interface. Not thread-safe.
 class ChunkSource {
  public:
-  /// Gets one chunk's description. `read` reads that chunk at once, and is valid during the call
-  /// only; it throws as ChunkSource::read does.
+  /// Receives the description of one chunk. `read` reads that chunk at once and is valid only
+  /// during the call; it throws as ChunkSource::read does.
   using Take = std::function<void(const ChunkInfo& info, const std::function<Chunk()>& read)>;
   using Problem = std::function<void(std::string sentence)>;
 
   virtual ~ChunkSource() = default;
-  /// Describes all chunks in the order of writing, as they are at one moment. What cannot be read,
-  /// or makes `take` throw Error, is named through `problem` and left out.
+  /// Describes all chunks in the order of writing, as they are at one moment. A chunk that cannot
+  /// be read, or for which `take` throws Error, is reported through `problem` and left out.
   virtual void list(const Take& take, const Problem& problem) = 0;
-  /// The chunk of this number. Throws inputError when it is damaged or not there.
+  /// Returns the chunk of this number. Throws inputError when it is damaged or missing.
   virtual Chunk read(std::uint64_t seq) = 0;
-  /// The recorded bytes of a tensor; nothing when the source has none. Throws inputError when they
-  /// are damaged.
+  /// Returns the recorded bytes of a tensor; nullopt when the source has none. Throws inputError
+  /// when they are damaged.
   virtual std::optional<Bytes> values(TensorId tensor) = 0;
 
-  /// Reads every chunk but values, in the order of writing. A damaged one is named through
-  /// `damaged` and left out. Returns the rows of the chunks that could be read, values included, as
-  /// EndRecord::rows_by_kind has them.
+  /// Reads every chunk except values, in the order of writing. A damaged chunk is reported through
+  /// `damaged` and left out. Returns the numbers of rows of the chunks that could be read, values
+  /// included, in the form of EndRecord::rows_by_kind.
   std::vector<std::uint64_t> readAll(const std::function<void(Chunk)>& take,
                                      const Problem& damaged);
 };
 
-/// Summaries by the number of the chunk that each is about.
+/// Summaries by the number of the chunk that each one describes.
 using EventSummaries = std::map<std::uint64_t, EventSummary>;
-/// Takes in a chunk of summaries. Throws inputError when it is malformed.
+/// Adds the summaries of a chunk. Throws inputError when the chunk is malformed.
 void addSummary(EventSummaries& summaries, const Chunk& chunk);
-/// Gives a chunk of events its summary, unless that is about a chunk with another content.
+/// Attaches the summary of a chunk of events, unless its checksum is that of other content.
 void attachSummary(ChunkInfo& info, EventSummaries& summaries);
-/// The chunk that holds the summary of a chunk of events, without seq and checksum.
+/// Returns the chunk that holds the summary of a chunk of events. seq and checksum are not set.
 Chunk summaryChunk(const ChunkHeader& events, EventSummary summary);
 
 }  // namespace ringscope::traces

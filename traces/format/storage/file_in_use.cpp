@@ -13,7 +13,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// The files that connections of this process are open on, one entry a connection.
+/// The files that connections of this process have open, with one entry per connection.
 struct OpenFiles {
   Mutex mutex;
   std::vector<FileIdentity> files RINGSCOPE_GUARDED_BY(mutex);
@@ -24,11 +24,12 @@ OpenFiles& openFiles() {
   return all;
 }
 
-/// A connection that writes a WAL holds the bytes that SQLite locks for as long as it is open.
+/// Reports whether another process locks the file. A connection that writes a WAL holds SQLite's
+/// lock bytes as long as it is open.
 bool othersHoldLocks(const std::string& path) {
   constexpr off_t kFirstLockByte = 0x40000000, kLockBytes = 512;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return false;  // nor can it be read
+  if (fd < 0) return false;  // an unreadable file cannot be read as a trace either
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;

@@ -8,15 +8,16 @@
 
 namespace ringscope::traces {
 
-/// That a connection of this process may hold SQLite's locks on a file. The kernel drops those
-/// locks with any descriptor of the file that the process closes, so nobody may look at the file's
-/// locks meanwhile. Made before the connection takes a lock, and kept until it is closed.
+/// A mark that a connection of this process may hold SQLite's locks on a file. The kernel drops
+/// these locks when the process closes any descriptor of the file, so nobody in the process may
+/// query the file's locks meanwhile. Create it before the connection takes a lock, and keep it
+/// until the connection is closed.
 class FileInUse {
  public:
   explicit FileInUse(const std::string& path);
-  /// Where somebody has the file open as a database: a connection of this process, or any other
-  /// process, by the locks that it holds. Nothing is changed by asking. Where locks cannot be asked
-  /// for, somebody may.
+  /// Returns a mark when a connection of this process, or any other process by its locks, may have
+  /// the file open as a database. Changes nothing. When locks cannot be queried, the file counts as
+  /// open.
   static std::optional<FileInUse> ifAny(const std::string& path);
   ~FileInUse();
   FileInUse(FileInUse&& other) noexcept;

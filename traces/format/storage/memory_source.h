@@ -8,13 +8,13 @@
 
 namespace ringscope::traces {
 
-/// Chunks in memory, for what is no file of ours: an importer that makes them, a test. Chunks of
-/// events stay encoded until they are asked for.
+/// Chunks in memory that come from no trace file: from an importer or a test. Chunks of events stay
+/// encoded until they are read.
 class MemorySource : public ChunkSource {
  public:
-  /// Takes a chunk as it is, with its number and checksum.
+  /// Adds a chunk as it is, with its number and checksum.
   void add(Chunk chunk);
-  /// Takes records in as one chunk with the next number; events with their summary.
+  /// Adds records as one chunk with the next number. Events get a summary.
   template <typename Record>
   void add(std::span<const Record> records) {
     Chunk chunk = chunkOf(records);
@@ -32,7 +32,7 @@ class MemorySource : public ChunkSource {
     add(std::span<const Record>(&record, 1));
   }
   void addValues(TensorId tensor, Bytes values);
-  /// The same of values that `read` gets each time they are asked for; it may throw inputError.
+  /// Adds values that `read` returns each time they are requested. `read` may throw inputError.
   void addValues(TensorId tensor, std::function<Bytes()> read);
 
   void list(const Take& take, const Problem& problem) override;
@@ -42,9 +42,11 @@ class MemorySource : public ChunkSource {
  private:
   void number(Chunk& chunk) const;
 
-  std::map<std::uint64_t, Chunk> chunks_;                  // by number
-  std::map<std::uint64_t, std::uint64_t> values_at_;       // by key: the chunk of values
-  std::map<std::uint64_t, std::function<Bytes()>> later_;  // by number: what has no body yet
+  std::map<std::uint64_t, Chunk> chunks_;                  // by chunk number
+  std::map<std::uint64_t, std::uint64_t> values_at_;       // chunk number of the values, by tensor
+                                                           // id
+  std::map<std::uint64_t, std::function<Bytes()>> later_;  // readers of the bodies that are not
+                                                           // loaded, by chunk number
 };
 
 }  // namespace ringscope::traces

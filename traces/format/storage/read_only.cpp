@@ -25,8 +25,8 @@ using Handle = std::unique_ptr<sqlite3, Close>;
 
 constexpr int kBusyMs = 2000;
 
-/// Whether `path` exists; refuses what is not a plain file, since opening a pipe or a link to
-/// somewhere else is already too much.
+/// Reports whether `path` exists. Throws for anything but a plain file, because opening a pipe or a
+/// link to another place could already do harm.
 bool plainFileBeside(const fs::path& path) {
   std::error_code error;
   const auto status = fs::symlink_status(path, error);
@@ -36,7 +36,7 @@ bool plainFileBeside(const fs::path& path) {
   return true;
 }
 
-/// A URI that names exactly this path.
+/// Returns a URI that names exactly this path.
 std::string uriOf(const fs::path& path, const char* parameters) {
   std::string uri = "file:";
   for (const char c : path.string()) {
@@ -62,12 +62,12 @@ Handle open(const std::string& name, int flags, const char* vfs, const std::stri
   return db;
 }
 
-/// The single file, as it is: nothing beside it is looked at, and nothing is locked.
+/// Opens the single file as it is. No file beside it is read, and nothing is locked.
 Handle openAlone(const fs::path& file, const std::string& path) {
   return open(uriOf(file, "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr, path);
 }
 
-/// With the index of the WAL in memory instead of in a file beside it.
+/// Opens the file with the index of the WAL in memory instead of in a file beside it.
 Handle openWithDeadWal(const fs::path& file, const std::string& path) {
   Handle db = open(file.string(), SQLITE_OPEN_READONLY, "unix-none", path);
   sqlite3_db_config(db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -75,8 +75,8 @@ Handle openWithDeadWal(const fs::path& file, const std::string& path) {
   return db;
 }
 
-/// Reads through SQLite's own descriptor: closing one of ours would drop the locks that a recorder
-/// in this process holds on the file.
+/// Reads the first bytes through SQLite's own descriptor. Closing another descriptor would drop the
+/// locks that a recorder in this process holds on the file.
 std::array<std::uint8_t, 128> headOf(sqlite3* db) {
   std::array<std::uint8_t, 128> head{};
   sqlite3_file* file = nullptr;
@@ -98,7 +98,8 @@ void checkHeader(sqlite3* db, const std::string& path) {
     throw inputError(path + " is not a RingScope trace");
 }
 
-/// A journal that belongs to several databases ends with the name of their super-journal and this.
+/// Reports whether a journal names a super-journal. A journal that belongs to several databases
+/// ends with that name and this magic number.
 bool namesSuperJournal(const fs::path& journal) {
   constexpr std::array<unsigned char, 8> kMagic = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
   std::array<unsigned char, 8> end{};
@@ -110,7 +111,7 @@ bool namesSuperJournal(const fs::path& journal) {
   return !in || end == kMagic;
 }
 
-/// A folder that nobody else can look into, gone with its content at the end.
+/// A folder that only this user can read. It is removed with its content by the destructor.
 class PrivateFolder {
  public:
   PrivateFolder() {
@@ -131,8 +132,8 @@ class PrivateFolder {
   fs::path path_;
 };
 
-/// The trace as it was before the change that a killed writer began. The copy's name is gone when
-/// this returns; what is open of it stays readable.
+/// Opens the trace as it was before the change that a killed writer began. The copy is unlinked
+/// when this returns; the open database stays readable.
 Handle openRolledBack(const fs::path& file, const std::string& path) {
   const fs::path journal = file.string() + "-journal";
   const PrivateFolder folder;
@@ -158,12 +159,13 @@ Handle openRolledBack(const fs::path& file, const std::string& path) {
   return db;
 }
 
-/// A journal that is done with is empty or begins with zeros.
+/// Reports whether a journal may be hot. A finished journal is empty or begins with zeros.
 bool mayBeHot(const fs::path& journal) {
   return std::ifstream(journal, std::ios::binary).get() > 0;
 }
 
-/// SQLite's own answer; a reader that may not write is told instead of rolling back.
+/// Reports whether SQLite considers the journal hot. For a reader without write access SQLite
+/// reports that instead of rolling back.
 bool hasHotJournal(sqlite3* db) {
   sqlite3_exec(db, "PRAGMA schema_version", nullptr, nullptr, nullptr);
   return sqlite3_extended_errcode(db) == SQLITE_READONLY_ROLLBACK;
@@ -179,7 +181,8 @@ std::array<std::uint8_t, 128> headOf(const std::string& path) {
 
 ReadOnlyDatabase openReadOnly(const std::string& path) {
   std::error_code error;
-  const fs::path file = fs::canonical(path, error);  // what lies beside it lies beside the real one
+  const fs::path file = fs::canonical(path, error);  // files beside a link are ignored; those
+                                                     // beside its target count
   if (error) throw inputError(path + ": no such file");
   if (fs::is_directory(file)) throw inputError(path + " is a folder, not a trace");
   if (!fs::is_regular_file(file)) throw inputError(path + " is not a plain file, so not a trace");

@@ -20,13 +20,13 @@ namespace {
 
 }  // namespace
 
-// Not the locks that SQLite takes: those would be gone with any descriptor of the file that this
-// process closes.
+// Does not use the byte ranges that SQLite locks: the kernel drops those locks when this process
+// closes any descriptor of the file.
 RecordingLock::RecordingLock(const std::string& path, File file) {
   const bool is_new = file == File::kNew;
   fd_ = ::open(path.c_str(), is_new ? O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC : O_RDONLY | O_CLOEXEC,
                0644);
-  if (fd_ < 0 && !is_new) return;  // nobody can record into what cannot be read
+  if (fd_ < 0 && !is_new) return;  // nobody can record into an unreadable file
   if (fd_ < 0 && errno == EEXIST) refuse(path);
   if (fd_ < 0) throw inputError(path + ": " + std::generic_category().message(errno));
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;

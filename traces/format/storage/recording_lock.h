@@ -5,14 +5,14 @@
 
 namespace ringscope::traces {
 
-/// A recorder's hold on the file that it records into: while it lasts, no other run and no command
-/// takes the file away. Readers are not kept out, and it ends with its process. Where the file
-/// system has no locks, nothing is held.
+/// A recorder's lock on the file that it records into. While it is held, no other run and no
+/// command replaces the file. Readers are not affected, and the lock ends with its process. On a
+/// file system without locks nothing is locked.
 class RecordingLock {
  public:
   enum class File { kThere, kNew };
-  /// Of a plain file that is there, or of one that is made here, empty. Throws inputError when
-  /// somebody else records into it.
+  /// Locks a plain file that exists, or creates an empty one and locks it. Throws inputError when
+  /// another process or recorder records into the file.
   RecordingLock(const std::string& path, File file);
   ~RecordingLock();
   RecordingLock(const RecordingLock&) = delete;

@@ -25,11 +25,11 @@ class Statement {
   Statement& bind(int index, std::int64_t value);
   Statement& bind(int index, const Bytes& blob);  ///< the blob must outlive the next step()
   Statement& bind(int index, const std::string& text);
-  bool step();  ///< true when there is a row
+  bool step();  ///< returns true when there is a row
   void reset();
   std::int64_t integer(int column) const;
   std::string text(int column) const;
-  Bytes blob(int column) const;  ///< refuses more than kMaxChunkBytes
+  Bytes blob(int column) const;  ///< throws for more than kMaxChunkBytes
 
  private:
   sqlite3* db_;
@@ -41,7 +41,7 @@ class Database {
  public:
   enum class Mode {
     kCreate,
-    kReadOnly,  ///< of a trace that may be anybody's: see read_only.h
+    kReadOnly,  ///< for an untrusted trace: see read_only.h
   };
   Database(const std::string& path, Mode mode);
   ~Database();
@@ -52,7 +52,7 @@ class Database {
   std::int64_t pragma(const std::string& name);
   sqlite3* handle() const { return db_; }
   const std::string& path() const { return path_; }
-  /// Opened for reading while a recorder may be at work.
+  /// Reports whether the database was opened for reading while a recorder may be at work.
   bool isLive() const { return mode_ == Mode::kReadOnly && in_use_; }
 
  private:

@@ -13,7 +13,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// Whether a run that writes such a chunk is under way: it has computed or moved something.
+/// Reports whether a chunk of this kind shows that the run is under way: something was computed or
+/// moved.
 bool isOfARunUnderWay(ChunkKind kind) {
   return kind == ChunkKind::kEvents || kind == ChunkKind::kMemory || kind == ChunkKind::kValues ||
          kind == ChunkKind::kTensors;
@@ -32,7 +33,7 @@ SqliteSink::SqliteSink(const std::string& path, ReplaceTrace when, UnclosedTrace
   }
 }
 
-/// Where it fails, as on a full disk, no file is left that is not a trace.
+/// Creates the file. When that fails, as on a full disk, no file is left that is not a trace.
 void SqliteSink::create() {
   removeTrace(path_);
   lock_.emplace(path_, RecordingLock::File::kNew);
@@ -46,8 +47,8 @@ void SqliteSink::create() {
   }
 }
 
-/// At once, and without waiting for the disk: whoever is killed meanwhile leaves an empty file or a
-/// trace, and nothing between.
+/// Creates the tables in one transaction, without waiting for the disk. A kill meanwhile leaves an
+/// empty file or a valid trace.
 void SqliteSink::makeTables() {
   db_ = std::make_unique<Database>(path_, Database::Mode::kCreate);
   db_->execute("PRAGMA synchronous=OFF");
@@ -67,7 +68,7 @@ void SqliteSink::makeTables() {
       "INSERT INTO chunk(seq, kind, rank, key, rows, checksum, body) VALUES(?,?,?,?,?,?,?)");
 }
 
-/// From here on the older trace is gone.
+/// Replaces the older trace, which is gone from here on.
 void SqliteSink::beginRun() {
   if (on_replace_) on_replace_();
   create();
@@ -93,7 +94,7 @@ void SqliteSink::commit() {
 }
 
 void SqliteSink::insert(const Chunk& chunk) {
-  // What a full disk takes is one transaction, so none may be large.
+  // A full disk loses a whole transaction, so every transaction must be small.
   constexpr std::size_t kTransactionBytes = std::size_t{256} << 10;
   if (transaction_bytes_ > kTransactionBytes) commit();
   begin();
@@ -149,10 +150,10 @@ void SqliteSink::close() {
   const MutexLock lock(mutex_);
   if (!db_) return lock_.reset();  // the run never began: the older trace stays
   commit();
-  // Everything is in the file now, whatever becomes of the rest.
+  // Everything is in the file now, even if a following step fails.
   try {
     mergeSmallChunks();
-  } catch (const Error&) {  // a disk that has room for the chunks may have none for their copies
+  } catch (const Error&) {  // the disk has room for the chunks but not for their copies
     rollBack();
   }
   insert_.reset();
@@ -166,11 +167,12 @@ void SqliteSink::rollBack() {
   in_transaction_ = false;
   try {
     db_->execute("ROLLBACK");
-  } catch (const Error&) {  // SQLite has done it already
+  } catch (const Error&) {  // SQLite has already rolled back
   }
 }
 
-/// A reader at that very moment is waited for; one that stays keeps the WAL, which is as good.
+/// Turns the WAL off, which leaves a single file. Waits for a reader that is active at this moment;
+/// if the reader stays, the WAL is kept, which is as good.
 void SqliteSink::leaveOneFile() {
   using namespace std::chrono;
   for (const auto until = steady_clock::now() + seconds(2); steady_clock::now() < until;) {
@@ -191,16 +193,17 @@ void SqliteSink::mergeSmallChunks() {
 
 namespace {
 
-/// As many are decoded in a few milliseconds: what is shown is in a chunk or two of each rank.
+/// The number of rows that are decoded in a few milliseconds. The events on screen are then in one
+/// or two chunks per rank.
 constexpr std::size_t kRowsPerChunk = 16'384;
 
 struct Joined {
   std::vector<Chunk> chunks;
-  std::vector<Chunk> summaries;  ///< of events
+  std::vector<Chunk> summaries;  ///< summaries of the chunks of events
 };
 
-/// Joins the chunks of one rank as far as they fit; a joined chunk takes the sequence number of its
-/// first.
+/// Joins the chunks of one rank as far as they fit into one chunk, which takes the sequence number
+/// of the first of them.
 template <typename Row>
 Joined joined(Statement& select) {
   Joined result;
@@ -249,7 +252,7 @@ void SqliteSink::mergeSmallChunks(ChunkKind kind) {
   insertLast(std::move(all.summaries));
 }
 
-/// Numbers the chunks after all that are there.
+/// Inserts chunks with numbers after the last existing one.
 void SqliteSink::insertLast(std::vector<Chunk> chunks) {
   Statement last(db_->handle(), "SELECT max(seq) FROM chunk");
   auto seq = last.step() ? static_cast<std::uint64_t>(last.integer(0)) : 0;

@@ -14,39 +14,40 @@
 
 namespace ringscope::traces {
 
-/// When an older trace at the same path goes.
+/// The moment at which an older trace at the same path is replaced.
 enum class ReplaceTrace {
   kAtOnce,
-  kWhenTheRunIsUnderWay,  ///< not before the first event; a run that fails earlier leaves it alone
+  kWhenTheRunIsUnderWay,  ///< at the first event; a run that fails earlier leaves the older trace
+                          ///< alone
 };
 
-/// What becomes of a file that is not closed.
+/// The state of a file that is not closed, for example after a kill.
 enum class UnclosedTrace {
   kIsKept,    ///< a kill loses at most what came after the last flush()
-  kIsNoTrace  ///< whoever writes it discards it; so it is quicker to write, and synced by close()
+  kIsNoTrace  ///< the writer discards an unclosed file, so writing is faster; close() syncs it
 };
 
-/// Writes chunks into a .rscope file. While the run lasts the file is in WAL mode and committed at
-/// every flush() and in between, so a kill loses at most what came after the last one, and a full
-/// disk what did not fit; close() merges the small chunks of events and memory, adds summaries of
-/// events and leaves a single file.
-/// seal() may be called from any thread; the rest belongs to the recorder.
+/// A sink that writes chunks into a .rscope file. During the run the file is in WAL mode and is
+/// committed at every flush() and in between. A kill loses at most what came after the last commit,
+/// and a full disk loses what did not fit. When it is closed, the sink merges the small chunks of
+/// events and memory, adds summaries of events and leaves a single file. Any thread may call
+/// seal(); everything else is for the recorder's writer thread.
 class SqliteSink : public ChunkSink {
  public:
-  /// Throws inputError when the path cannot be written, holds a file that is not a trace, or one
-  /// that another run records into. Nobody else takes the file until it is closed.
+  /// Throws inputError when the path cannot be written, when it holds a file that is not a trace,
+  /// or when another run records into it. Locks the file until it is closed.
   explicit SqliteSink(const std::string& path, ReplaceTrace when = ReplaceTrace::kAtOnce,
                       UnclosedTrace unclosed = UnclosedTrace::kIsKept);
   ~SqliteSink() override;
 
-  /// Sets what is called when the run is under way and its trace replaces an older one.
+  /// Sets a function that is called when the run is under way and its trace replaces an older one.
   void onReplace(std::function<void()> call);
 
   void write(const Chunk& chunk) override;
   void flush() override;
   void close() override;
 
-  /// Puts a JSON document where the doctor and the verifier cannot read it.
+  /// Stores a JSON document where the doctor and the verifier cannot read it.
   void seal(const std::string& json);
 
  private:
@@ -67,11 +68,11 @@ class SqliteSink : public ChunkSink {
   const std::string path_;
   const UnclosedTrace unclosed_;
   Mutex mutex_;
-  /// Of the file at the path; outlives the database, which is closed before it is let go.
+  /// The lock of the file at the path. It outlives the database, which is closed first.
   std::optional<RecordingLock> lock_ RINGSCOPE_GUARDED_BY(mutex_);
-  /// Null until the run is under way, and once closed.
+  /// Null until the run is under way, and after close().
   std::unique_ptr<Database> db_ RINGSCOPE_GUARDED_BY(mutex_);
-  std::vector<Chunk> held_ RINGSCOPE_GUARDED_BY(mutex_);  // until then
+  std::vector<Chunk> held_ RINGSCOPE_GUARDED_BY(mutex_);  // chunks written before db_ exists
   std::vector<std::string> held_seals_ RINGSCOPE_GUARDED_BY(mutex_);
   std::function<void()> on_replace_ RINGSCOPE_GUARDED_BY(mutex_);
   std::unique_ptr<Statement> insert_ RINGSCOPE_GUARDED_BY(mutex_);

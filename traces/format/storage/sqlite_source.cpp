@@ -12,7 +12,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// SQLite asks this for every action of every statement: reads of `chunk` and nothing else.
+/// Decides about every action of every statement for SQLite: allows only reads of `chunk`.
 int authorize(void*, int action, const char* table, const char*, const char*, const char*) {
   if (action == SQLITE_SELECT || action == SQLITE_TRANSACTION) return SQLITE_OK;
   if (action == SQLITE_READ && std::strcmp(table, "chunk") == 0) return SQLITE_OK;
@@ -40,10 +40,11 @@ Chunk chunkFromRow(const Statement& row) {
 }
 
 constexpr const char* kColumns = "SELECT seq, kind, rank, key, rows, checksum, body FROM chunk ";
-/// Without the pages of bodies, so large traces open fast.
+/// Selects headers without the pages of bodies, so that large traces open fast.
 constexpr const char* kHeaders = "SELECT seq, kind, rank, key, rows, checksum FROM chunk ";
 
-/// `select`: kColumns of one seq. Throws inputError when it is not there or damaged.
+/// Reads one chunk. `select` selects kColumns of one seq. Throws inputError when the chunk is
+/// missing or damaged.
 Chunk readOne(Statement& select, std::uint64_t seq) {
   select.reset();
   select.bind(1, static_cast<std::int64_t>(seq));
@@ -57,7 +58,7 @@ Chunk readOne(Statement& select, std::uint64_t seq) {
   return chunkFromRow(select);
 }
 
-/// The same, of a chunk whose header was listed: a damaged tree leads from its number to another.
+/// Reads a chunk whose header was listed. In a damaged tree its number can lead to another chunk.
 Chunk readListed(Statement& select, const ChunkHeader& listed) {
   Chunk chunk = readOne(select, listed.seq);
   if (chunk.kind != listed.kind || chunk.key != listed.key || chunk.checksum != listed.checksum)
@@ -67,7 +68,7 @@ Chunk readListed(Statement& select, const ChunkHeader& listed) {
 
 }  // namespace
 
-/// The file is open while one of these is.
+/// A use of the file, which is open while at least one object of this class exists.
 class SqliteSource::Use {
  public:
   explicit Use(SqliteSource& source) : source_(source) {
@@ -88,7 +89,7 @@ class SqliteSource::Use {
 
 namespace {
 
-/// Everything that is read while there is one is of one moment.
+/// A read transaction. Everything that is read during its lifetime is of one moment.
 class OneMoment {
  public:
   explicit OneMoment(sqlite3* db) : db_(db) {
@@ -104,13 +105,13 @@ class OneMoment {
 
 }  // namespace
 
-/// One list().
+/// The state of one call of list().
 struct SqliteSource::Listing {
   const Take& take;
   const Problem& problem;
   EventSummaries summaries;
   Statement& body;
-  std::uint64_t last = 0;  ///< the newest chunk that was come to
+  std::uint64_t last = 0;  ///< number of the newest chunk that was reached
 };
 
 SqliteSource::SqliteSource(const std::string& path) : path_(path) {
@@ -143,8 +144,8 @@ void SqliteSource::checkIdentity() {
   try {
     id = db_->pragma("application_id");
   } catch (const Error&) {
-    // The header is a trace's, so the file is shorter than it says, which SQLite refuses unless it
-    // is told that the file may be wrong.
+    // The header is a trace's, so the file is shorter than the header says. SQLite rejects such a
+    // file unless writable_schema tells it that the file may be wrong.
     cut_short_ = true;
     db_->execute("PRAGMA writable_schema=ON");
     id = db_->pragma("application_id");
@@ -186,7 +187,7 @@ void SqliteSource::listRow(const Statement& row, Listing& listing) {
   }
 }
 
-/// A summary that cannot be read only costs time later.
+/// Reads all summaries. A summary that cannot be read only costs time later.
 EventSummaries SqliteSource::readSummaries(const Problem& problem) {
   EventSummaries summaries;
   try {
@@ -199,7 +200,7 @@ EventSummaries SqliteSource::readSummaries(const Problem& problem) {
         problem(error.what());
       }
     }
-  } catch (const Error&) {  // the pages that cannot be read are named when all chunks are listed
+  } catch (const Error&) {  // pages that cannot be read are reported when all chunks are listed
   }
   return summaries;
 }
@@ -219,9 +220,10 @@ void SqliteSource::list(const Take& take, const Problem& problem) {
   }
 }
 
-/// After a page that cannot be read: chunk by chunk, each by a way of its own through the tree.
+/// Lists the chunks after a page that cannot be read. Each chunk is looked up by its number, on its
+/// own path through the tree.
 void SqliteSource::listWhatIsLeft(Listing& listing) {
-  constexpr int kPatience = 10'000;  // chunks in a row that are not there
+  constexpr int kPatience = 10'000;  // most missing chunks in a row before the search stops
   Statement select(db_->handle(), std::string(kHeaders) + "WHERE seq=?");
   const std::uint64_t gap_begin = listing.last;
   std::uint64_t lost = 0, lost_since = 0;

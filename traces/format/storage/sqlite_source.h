@@ -14,20 +14,20 @@
 
 namespace ringscope::traces {
 
-/// Reads the chunks of a .rscope file, which may come from a stranger: the schema must be exactly
-/// ours, an authorizer lets nothing but reads of the table `chunk` through (so what was sealed
-/// cannot be seen from here), and every checksum is verified. While a recorder may be at work the
-/// file is open only for the time of a call, so that the recorder can finish it. Not thread-safe.
+/// The reader of the chunks of an untrusted .rscope file. The schema must be exactly that of a
+/// trace. An authorizer allows only reads of the table `chunk`, so sealed documents cannot be seen
+/// from here. Every checksum is verified. While a recorder may be at work, the file is open only
+/// during a call, so that the recorder can finish it. Not thread-safe.
 class SqliteSource : public ChunkSource {
  public:
   /// Throws inputError when the file is missing, is no trace, or is of another version.
   explicit SqliteSource(const std::string& path);
 
-  /// Of a file that was cut short, what is there is listed.
+  /// Lists all chunks; in a truncated file, those that are present.
   void list(const Take& take, const Problem& problem) override;
   Chunk read(std::uint64_t seq) override;
   std::optional<Bytes> values(TensorId tensor) override;
-  /// Chunks with first <= seq <= last, values included; for a stream that lost some.
+  /// Reads the chunks with first <= seq <= last, values included. For a stream that lost some.
   void readRange(std::uint64_t first, std::uint64_t last, const std::function<void(Chunk)>& take);
 
  private:
@@ -45,7 +45,7 @@ class SqliteSource : public ChunkSource {
   std::unique_ptr<Database> db_;
   int uses_ = 0;
   bool cut_short_ = false;
-  std::map<std::uint64_t, std::uint64_t> values_at_;  // by key: the chunk of values
+  std::map<std::uint64_t, std::uint64_t> values_at_;  // chunk number of the values, by tensor id
 };
 
 }  // namespace ringscope::traces

@@ -29,7 +29,8 @@ bool isTrace(const std::string& path) {
          std::memcmp(head.data() + 68, "RSCP", 4) == 0;
 }
 
-/// What SQLite leaves beside a database begins with one of these.
+/// Reports whether SQLite left this file beside a database. The files that SQLite leaves begin with
+/// one of these magic numbers.
 bool isLeftBySqlite(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(fs::symlink_status(path, error))) return false;
@@ -41,7 +42,7 @@ bool isLeftBySqlite(const std::string& path) {
   return false;
 }
 
-/// Whoever records into it aside.
+/// Checks everything except whether somebody records into the file.
 void checkReplaceable(const std::string& path) {
   std::error_code error;
   checkWritable(path);

@@ -5,19 +5,21 @@
 
 namespace ringscope::traces {
 
-/// Refuses a path at which a trace must not be made: something that is not a trace lies there, or a
-/// trace that is being recorded, or beside it a file that SQLite would take for its own. Changes
-/// nothing. Throws inputError.
+/// Throws inputError when no trace may be created at a path. The path must not hold something other
+/// than a trace, or a trace that is being recorded. No file beside it may be one that SQLite would
+/// use. Changes nothing.
 void checkTracePath(const std::string& path);
 
-/// True when an older trace lies there, whole or not.
+/// Reports whether the path holds an older trace, complete or not.
 bool holdsTrace(const std::string& path);
 
-/// Removes an older trace with what SQLite left beside it, for whoever holds it (RecordingLock).
-/// Throws inputError as checkTracePath does, or when the file stays.
+/// Removes an older trace with the files that SQLite left beside it. The caller must hold the
+/// file's RecordingLock. Throws inputError as checkTracePath does, or when the file cannot be
+/// removed.
 void removeTrace(const std::string& path);
 
-/// Removes what SQLite left beside an older trace, so that it is not taken for a new one's.
+/// Removes the files that SQLite left beside an older trace, so that they are not read as part of a
+/// new one.
 void removeBeside(const std::string& path);
 
 }  // namespace ringscope::traces

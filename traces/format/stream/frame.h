@@ -10,11 +10,11 @@
 
 namespace ringscope::traces {
 
-/// Version of the control connection; both sides say theirs in `hello`.
+/// The version of the control connection. Both sides state theirs in `hello`.
 inline constexpr int kControlVersion = 0;
-/// No frame is larger; a reader refuses one that claims to be.
+/// The largest size of a frame; a reader rejects a larger one.
 inline constexpr std::uint32_t kMaxFrameBytes = 512u << 20;
-/// No request is; what a run is asked is short.
+/// The largest size of a request to a run.
 inline constexpr std::uint32_t kMaxRequestBytes = 1u << 20;
 
 enum class FrameType : std::uint8_t { kJson = 'J', kChunk = 'C' };
@@ -28,14 +28,14 @@ struct Frame {
 Bytes encodeFrame(FrameType type, const Bytes& body);
 Bytes encodeJsonFrame(const std::string& json);
 Bytes encodeChunkFrame(const Chunk& chunk);
-/// Verifies the checksum. Throws inputError.
+/// Decodes a chunk. Throws inputError when the frame is malformed or its checksum does not match.
 Chunk decodeChunkFrame(const Frame& frame);
 
-/// The document of a JSON frame, within the limits of json.h. Throws inputError.
+/// Returns the document of a JSON frame, within the limits of json.h. Throws inputError.
 nlohmann::json parseFrameJson(const Frame& frame);
 
-/// Cuts a byte stream into frames. Throws inputError on a length or type that cannot be; the
-/// stream is then of no further use.
+/// A decoder that cuts a byte stream into frames. Throws inputError on an impossible length or
+/// type; the stream cannot be used afterwards.
 class FrameDecoder {
  public:
   explicit FrameDecoder(std::uint32_t most_bytes = kMaxFrameBytes) : most_bytes_(most_bytes) {}

@@ -46,13 +46,13 @@ bool FrameWriter::readerIsGone() const {
     const MutexLock lock(mutex_);
     if (broken_) return true;
   }
-  pollfd end{descriptor_, 0, 0};  // asks for nothing: what is wrong is always told
+  pollfd end{descriptor_, 0, 0};  // no event is requested; errors are always reported
   return ::poll(&end, 1, 0) > 0 && (end.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
 }
 
 bool FrameWriter::overflows() const {
   const MutexLock lock(mutex_);
-  return queued_ > 2 * queue_limit_;  // chunks alone never reach that
+  return queued_ > 2 * queue_limit_;  // chunks alone never reach this limit
 }
 
 bool FrameWriter::waitAndSend(Bytes frame) {
@@ -66,7 +66,7 @@ bool FrameWriter::waitAndSend(Bytes frame) {
 }
 
 void FrameWriter::loop() {
-  // A reader that has gone away is an error of write(), not a signal that ends the process.
+  // A reader that has gone away must be an error of write(), not a signal that ends the process.
   sigset_t pipe_signal;
   sigemptyset(&pipe_signal);
   sigaddset(&pipe_signal, SIGPIPE);
@@ -101,7 +101,7 @@ bool FrameWriter::writeAll(const Bytes& frame) {
       if (closing_ && ++idle_rounds > 10) return false;
       continue;
     }
-    // A pipe takes PIPE_BUF bytes without blocking once poll has said so.
+    // After poll, a pipe accepts PIPE_BUF bytes without blocking.
     const std::size_t piece = std::min<std::size_t>(frame.size() - done, 4096);
     const ssize_t n = ::write(descriptor_, frame.data() + done, piece);
     if (n < 0 && errno != EINTR && errno != EAGAIN) return false;

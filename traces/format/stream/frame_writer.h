@@ -9,25 +9,26 @@
 
 namespace ringscope::traces {
 
-/// Sends frames through a file descriptor from a thread of its own, so that no caller ever waits
-/// for the reader at the other end. Owns the descriptor. Thread-safe.
+/// A sender of frames through a file descriptor. It works in a thread of its own, so no caller
+/// waits for the reader at the other end. Owns the descriptor. Thread-safe.
 class FrameWriter {
  public:
   FrameWriter(int descriptor, std::size_t queue_bytes);
-  /// Sends what is queued, then closes. Waits at most two seconds for a reader that does not read.
+  /// Sends what is queued, then closes the descriptor. Waits at most two seconds for a reader that
+  /// does not read.
   ~FrameWriter();
   FrameWriter(const FrameWriter&) = delete;
   FrameWriter& operator=(const FrameWriter&) = delete;
 
-  /// Always queued: replies and states are small.
+  /// Queues a frame even when the queue is full: replies and states are small.
   void send(Bytes frame);
-  /// Queued only when there is room; false when it was left out.
+  /// Queues a frame only when there is room. Returns false when it was left out.
   bool offer(Bytes frame);
-  /// Whether nobody will read any more.
+  /// Reports whether the reader has gone away.
   bool readerIsGone() const;
-  /// Whether so much waits for the reader that nothing more should be made for it.
+  /// Reports whether so much waits for the reader that nothing more should be produced for it.
   bool overflows() const;
-  /// Queued as soon as there is room; false when the reader has gone away.
+  /// Waits until there is room and queues the frame. Returns false when the reader has gone away.
   bool waitAndSend(Bytes frame);
 
  private:

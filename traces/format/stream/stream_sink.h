@@ -8,13 +8,13 @@
 
 namespace ringscope::traces {
 
-/// What a StreamSink does with a chunk while its queue is full.
+/// The handling of a chunk while the queue of a StreamSink is full.
 enum class WhenFull {
-  kLeaveOut,  ///< the reader sees the gap in `seq` and asks for it again
-  kWait       ///< the recorder waits; its own queue is bounded and counts what it drops
+  kLeaveOut,  ///< the reader sees the gap in `seq` and requests the chunk again
+  kWait       ///< the recorder waits; its own queue is bounded, and it counts what it drops
 };
 
-/// Sends chunks over a connection.
+/// A sink that sends chunks over a connection.
 class StreamSink : public ChunkSink {
  public:
   explicit StreamSink(std::shared_ptr<FrameWriter> writer, WhenFull when_full = WhenFull::kLeaveOut)

@@ -39,7 +39,7 @@ void checkRange(std::int64_t begin, std::int64_t end, const char* what) {
                      std::to_string(end) + "), which cannot be");
 }
 
-/// A number of a run's configuration that counts something.
+/// Checks a number of a run's configuration that counts something.
 void checkCount(std::int64_t count, std::int64_t most, const char* what) {
   if (count < 0 || count > most)
     throw inputError(std::string("the trace's run has ") + std::to_string(count) + " as " + what +
@@ -56,7 +56,7 @@ void checkBytes(std::int64_t bytes) {
     throw inputError("the trace names " + std::to_string(bytes) + " bytes, which cannot be");
 }
 
-/// Names are shown, compared and written out as JSON, which takes nothing but UTF-8.
+/// Checks a name. Names are shown, compared and written as JSON, which allows only UTF-8.
 void checkName(const std::string& name) {
   constexpr std::size_t kMostBytes = 512;
   if (name.size() > kMostBytes)
@@ -71,7 +71,7 @@ void checkShape(const std::vector<std::int64_t>& shape, const std::string& of) {
   std::int64_t elements = 1;
   bool possible = shape.size() <= kMaxDimensions;
   for (const std::int64_t extent : shape) {
-    // An extent of 0 does not excuse the others.
+    // An extent of 0 does not excuse impossible other extents.
     possible = possible && extent >= 0 && (extent == 0 || extent <= kMaxElements / elements);
     if (possible && extent > 0) elements *= extent;
   }

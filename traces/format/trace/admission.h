@@ -11,19 +11,19 @@
 
 namespace ringscope::traces {
 
-/// The checks that a record passes when it enters the read model. What passed can be computed with:
-/// ranks, places, ranges and extents lie within these bounds, so sums and products of a few of them
-/// fit 64 bits. Whether two records fit each other is for whoever puts them together. Each throws
-/// inputError with a sentence.
+/// The bounds that a record must meet when it enters the read model, and their checks. Ranks,
+/// places, ranges and extents of an admitted record lie within these bounds, so sums and products
+/// of a few of them fit into 64 bits. Whether two records agree is checked by the code that
+/// combines them. Each check throws inputError with one sentence.
 inline constexpr int kMaxRanks = 4096;
-/// Groups of ranks: each rank is in a few.
+/// Each rank is in a few groups.
 inline constexpr std::size_t kMaxGroups = std::size_t{2} * kMaxRanks;
 inline constexpr int kMaxStages = 2 * kMaxRanks;
 inline constexpr int kMaxLayers = 4096;
 /// Tokens of a sequence, elements of a tensor.
 inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
-/// Nanoseconds of the run clock (104 days), bytes of a message or of a category of memory.
+/// Nanoseconds of the run clock (104 days); bytes of a message or of a category of memory.
 inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 53;
 inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 53;
 
@@ -38,7 +38,7 @@ void admit(const RunSpec& run);
 void admit(const GroupRecord& group);
 void admit(const IntentRecord& intent);
 void admit(const ScheduleRecord& schedule);
-/// `rows`: of the chunk of events that it is about.
+/// `rows` is the number of rows of the chunk of events that the summary describes.
 void admit(const EventSummary& summary, std::uint32_t rows);
 
 }  // namespace ringscope::traces

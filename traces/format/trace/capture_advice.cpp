@@ -16,22 +16,23 @@ constexpr const char* kAllValues =
 constexpr const char* kRecorderWithAll =
     "a recording of the job by ringscope.record(…, values=\"all\") keeps all that its recorder "
     "sees";
-/// Of a job that was only profiled.
+/// Advice for a job that was only profiled.
 constexpr const char* kRecorder = "a recording of the job by ringscope.record(…) would show it";
 constexpr const char* kInfoSaysWhy = "; `ringscope info` says what the recording lacks";
 
-/// Whether a run of RingScope's own was recorded with a capture that keeps what `capture` does.
+/// Reports whether a run of RingScope's own was recorded with a capture that keeps at least what
+/// `capture` keeps.
 bool hadCapture(const RunSpec& run, const std::string& capture) {
   return run.capture == "full" || run.capture == capture ||
          (capture == "stats" && run.capture != "none");
 }
 
-/// Names what a run that had this option lacks nevertheless.
+/// Says that the run had this option although the value is missing.
 std::string inSpiteOf(const std::string& option) {
   return "the run had " + option + ", and this is not in its recording" + kInfoSaysWhy;
 }
 
-/// The same of a job that the Python recorder recorded.
+/// Says the same about a job that the Python recorder recorded.
 std::string inSpiteOf(const RecorderRequest& request) {
   if (request.left_out_by_budget.value_or(0) > 0)
     return "the values of " + describeCount(*request.left_out_by_budget, "tensor") +
@@ -47,7 +48,7 @@ std::string inSpiteOf(const RecorderRequest& request) {
          kInfoSaysWhy;
 }
 
-/// Of what every own run with --trace records.
+/// Returns advice about something that every own run with --trace records.
 std::string ownTraceAdvice(const Trace& trace) {
   return trace.run() ? std::string("this is not in the recording") + kInfoSaysWhy : kOwnTrace;
 }

@@ -8,7 +8,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// Nothing where the note does not say how.
+/// Returns the ending that a note describes; nullopt when the note does not say how the run ended.
 std::optional<Ending> parsed(const nlohmann::json& note) {
   const auto text = [&](const char* key) {
     const auto found = note.is_object() ? note.find(key) : note.end();

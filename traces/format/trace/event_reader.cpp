@@ -31,7 +31,7 @@ class EventReader {
     }
   }
   bool stopped() const { return stopped_; }
-  /// Those whose times never came.
+  /// Hands on the events whose times never came.
   void finish() {
     for (const auto& [number, event] : pending_) hand(std::span<const Event>(&event, 1));
   }

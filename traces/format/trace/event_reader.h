@@ -9,10 +9,11 @@
 
 namespace ringscope::traces {
 
-/// Goes through all events of a recording, chunk by chunk, and keeps none: memory does not grow
-/// with them. A rank's come in the order of recording, save those whose times came later, which
-/// come when these are known. `take` gets a few at a time and returns false to stop. What is
-/// damaged is left out; opening the recording tells of it.
+/// Reads all events of a recording, chunk by chunk, and keeps none, so memory does not grow with
+/// them. The events of a rank come in the order of recording. An event whose times were recorded
+/// later comes when they are known. The function `take` receives a few events at a time and returns
+/// false to stop. Damaged chunks are left out without a message; opening the recording reports
+/// them.
 void readAllEvents(ChunkSource& source, const std::function<bool(std::span<const Event>)>& take);
 
 }  // namespace ringscope::traces

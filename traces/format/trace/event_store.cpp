@@ -10,9 +10,10 @@
 namespace ringscope::traces {
 namespace {
 
-/// A run that grows is searched again and again.
+/// The largest number of events of a run that grows, because such a run is searched repeatedly.
 constexpr std::size_t kRunEvents = 1 << 14;
-/// As many are kept, and more where a chunk of each rank has more: a ring step is in one of each.
+/// The number of decoded events that are kept. More are kept when chunks are larger, because a ring
+/// step needs one chunk of each rank.
 constexpr std::size_t kKeptEvents = 1 << 17;
 
 std::size_t eventsToKeep(std::size_t ranks, const DecodedChunk& chunk) {
@@ -39,7 +40,7 @@ void EventStore::add(std::span<const Event> all) {
       std::ranges::find_if(all, [&](const Event& e) { return e.rank != all.front().rank; });
   if (other == all.end()) {
     if (!all.empty()) append(all.front().rank, all);
-  } else {  // of each rank at once, however they alternate
+  } else {  // several ranks: the events of each rank at once, however they alternate
     std::map<WorldRank, std::vector<Event>> by_rank;
     for (const Event& event : all) by_rank[event.rank].push_back(event);
     for (const auto& [rank, events] : by_rank) append(rank, events);
@@ -58,7 +59,8 @@ void EventStore::append(WorldRank rank, std::span<const Event> added) {
   settle(rank, runs.size() - 1, first);
 }
 
-/// Makes the events of a run of no chunk, from `first` on, known to the rank.
+/// Accounts for the events of a run without a chunk, from `first` on: the rank's count, end and
+/// pending times.
 void EventStore::settle(WorldRank rank, std::size_t run, std::size_t first) {
   OfRank& of_rank = at(rank);
   auto& events = of_rank.runs[run].own->events;
@@ -70,7 +72,7 @@ void EventStore::settle(WorldRank rank, std::size_t run, std::size_t first) {
   }
 }
 
-/// Gives an event the times that came for it; false: none have.
+/// Gives an event the times that were recorded for it. Returns false when there are none.
 bool EventStore::applyLateTimes(WorldRank rank, Event& event) {
   const auto known = times_.find({rank.value(), event.pending});
   if (known == times_.end()) return false;
@@ -97,7 +99,7 @@ void EventStore::add(const TimesRecord& times) {
     return setTimes(of_rank.runs[where.run].own->events[where.event], times);
   }
   times_[number] = {times, false};
-  kept_.clear();  // what is decoded does not have them
+  kept_.clear();  // the decoded events lack these times
   passed_.clear();
 }
 
@@ -134,14 +136,14 @@ std::int64_t EventStore::endNs() const {
 }
 
 RankEvents EventStore::of(WorldRank rank) {
-  // By index, since a chunk may hold more than it says.
+  // Uses an index because decoding a chunk can add runs.
   for (std::size_t i = 0; i < runsOf(rank); ++i)
     if (const EventRun& run = at(rank).runs[i]; !run.own && !expected_[run.chunk].known)
       goThrough(rank, i);
   return {this, rank};
 }
 
-/// The events of a run, kept until those of another rank are gone through.
+/// Returns the events of a run, and keeps them until the events of another rank are iterated.
 std::shared_ptr<const RunEvents> EventStore::goThrough(WorldRank rank, std::size_t run) {
   if (gone_through_ != rank) {
     gone_through_ = rank;
@@ -152,7 +154,7 @@ std::shared_ptr<const RunEvents> EventStore::goThrough(WorldRank rank, std::size
   return passed_[run];
 }
 
-/// The events of a run, decoded if need be.
+/// Returns the events of a run. Decodes their chunk if necessary.
 std::shared_ptr<const RunEvents> EventStore::eventsOf(WorldRank rank, const EventRun& run) {
   static const auto kNone = std::make_shared<const RunEvents>();
   if (run.own) return run.own;
@@ -183,7 +185,7 @@ std::vector<Event> EventStore::between(std::int64_t begin_ns, std::int64_t end_n
   return found;
 }
 
-/// Decodes a chunk, and keeps it for a while.
+/// Decodes a chunk and puts it into the cache.
 KeptChunks::Decoded EventStore::decode(std::uint64_t seq) {
   auto decoded = std::make_shared<DecodedChunk>();
   const std::size_t problems_before = problems_.size();

@@ -15,70 +15,74 @@
 
 namespace ringscope::traces {
 
-/// The events of a trace. Those of chunks with a summary are decoded when somebody asks for them,
-/// and only those that were asked for last are kept: memory grows with what is looked at, not with
-/// what is recorded. Until a chunk is decoded for the first time its summary is believed; one that
-/// turns out to hold something else, or to be damaged, is a problem. Not thread-safe.
+/// The events of a trace. A chunk with a summary is decoded when its events are needed. Only the
+/// most recently used chunks are kept, so memory does not grow with the length of the recording.
+/// The summary of a chunk is trusted until the chunk is decoded. A summary that turns out to be
+/// wrong and a damaged chunk are problems. Not thread-safe.
 class EventStore {
  public:
   explicit EventStore(std::shared_ptr<ChunkSource> source) : source_(std::move(source)) {}
 
-  /// Takes admitted records in.
+  /// Adds admitted records.
   void add(std::span<const Event> events);
   void add(const TimesRecord& times);
-  /// Takes in a chunk by its summary, which must be admitted.
+  /// Adds a chunk by its summary, which must be admitted.
   void expect(const ChunkInfo& chunk);
   void makeRoomFor(WorldRank rank);
 
   int ranks() const { return static_cast<int>(ranks_.size()); }
-  /// Events of a rank, of all ranks, and the largest end of any: as claimed where never decoded.
+  /// Return the number of events of a rank and of all ranks, and the largest end of any event.
+  /// Chunks that were never decoded count as their summaries claim.
   std::size_t count(WorldRank rank) const;
   std::size_t count() const;
   std::int64_t endNs() const;
-  /// Every place with a ring step, in the order of visiting. What summaries claim until
-  /// decodeAll().
+  /// Returns every place with a ring step, in the order in which a rank visits them. Relies on
+  /// summaries until decodeAll().
   const std::vector<Place>& moments() const { return moments_; }
-  /// Every place at which one of these ranks has events, each once, in the order of visiting:
-  /// likewise.
+  /// Returns every place at which one of these ranks has events, each once, in the order in which a
+  /// rank visits them. Relies on summaries until decodeAll().
   std::vector<Place> places(std::span<const WorldRank> ranks) const;
 
-  /// Every training step that has events, ascending: likewise.
+  /// Returns every training step that has events, ascending. Relies on summaries until decodeAll().
   std::vector<std::int32_t> trainingSteps() const;
 
-  /// All of a rank. Decodes its chunks that never were, so that they are counted as they are.
+  /// Returns all events of a rank. Decodes the rank's chunks that were never decoded, so that the
+  /// number of events is exact.
   RankEvents of(WorldRank rank);
-  /// Decodes what may hold events from place `first` to place `last`, both included.
+  /// Returns the events from place `first` to place `last`, both included. Decodes only the chunks
+  /// that may hold such events.
   std::vector<Event> between(const Place& first, const Place& last, WorldRank rank);
-  /// Decodes what may hold events that touch [begin_ns, end_ns).
+  /// Returns the events that touch [begin_ns, end_ns). Decodes only the chunks that may hold such
+  /// events.
   std::vector<Event> between(std::int64_t begin_ns, std::int64_t end_ns, WorldRank rank);
-  /// Decodes what never was, and corrects moments() where summaries were wrong.
+  /// Decodes every chunk that was never decoded, and corrects moments() where summaries were wrong.
   void decodeAll();
-  /// After the last expect(): brings moments() up to date.
+  /// Updates moments(). Call it after the last expect().
   void updateMoments();
 
-  /// What was found wrong since this was last called.
+  /// Returns the problems found since the last call.
   std::vector<std::string> takeProblems() { return std::exchange(problems_, {}); }
 
  private:
   friend class RankEvents;
-  using Pending =
-      std::pair<WorldRank::Value, std::uint32_t>;  // a rank, and an event's number there
+  using Pending = std::pair<WorldRank::Value, std::uint32_t>;  // a rank, and the number of an event
+                                                               // of that rank
   struct At {
     std::size_t run = 0, event = 0;
   };
   struct LateTimes {
     TimesRecord times;
-    bool found = false;  // the event is there
+    bool found = false;  // the event with these times was found
   };
   struct OfRank {
     std::deque<EventRun> runs;
     std::size_t count = 0;
     std::int64_t end_ns = 0;
   };
-  /// A chunk that was expected: runs by rank.
+  /// A chunk that was expected: its runs by rank.
   struct Expected {
     std::vector<std::pair<WorldRank, std::size_t>> runs;
-    bool known = false;  // it was decoded, so that its runs say what it holds
+    bool known = false;  // the chunk was decoded, so its runs are exact
   };
 
   bool has(WorldRank rank) const { return rank.exists() && rank.value() < ranks(); }
@@ -99,13 +103,14 @@ class EventStore {
 
   std::shared_ptr<ChunkSource> source_;
   std::deque<OfRank> ranks_;
-  std::map<std::uint64_t, Expected> expected_;  // by chunk
+  std::map<std::uint64_t, Expected> expected_;  // by chunk number
   KeptChunks kept_;
-  // Of the rank whose events are gone through, by run: they stay until those of another are.
+  // The rank whose events are iterated, and its runs so far. They are kept until another rank's
+  // events are iterated.
   WorldRank gone_through_;
   std::vector<std::shared_ptr<const RunEvents>> passed_;
-  std::map<Pending, At> pending_;       // events of no chunk whose times are not known
-  std::map<Pending, LateTimes> times_;  // of events of chunks
+  std::map<Pending, At> pending_;       // events without a chunk whose times are not known yet
+  std::map<Pending, LateTimes> times_;  // late times of events in chunks
   std::vector<Place> moments_;
   bool moments_are_right_ = true;  // as far as chunks were decoded
   std::vector<std::string> problems_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What summaries claim of chunks and what chunks hold; the places of all.
+// The comparison of summaries with the chunks that they describe, and the places of all events.
 #include <algorithm>
 #include <iterator>
 #include <new>
@@ -9,7 +9,8 @@
 
 namespace ringscope::traces {
 
-/// The events of a chunk as it has them; none, and a problem, when they cannot be read.
+/// Returns the events of a chunk as recorded. If they cannot be read, returns none and notes a
+/// problem.
 std::vector<Event> EventStore::read(std::uint64_t seq) {
   const std::string which = "chunk " + std::to_string(seq) + " (events): ";
   try {
@@ -26,7 +27,7 @@ std::vector<Event> EventStore::read(std::uint64_t seq) {
   return {};
 }
 
-/// A chunk is decoded for the first time: from now on its runs say what it holds.
+/// Replaces the claims about a chunk by its content when it is decoded for the first time.
 void EventStore::learn(std::uint64_t seq, const DecodedChunk& decoded, bool readable) {
   Expected& expected = expected_[seq];
   expected.known = true;
@@ -36,7 +37,7 @@ void EventStore::learn(std::uint64_t seq, const DecodedChunk& decoded, bool read
     const auto held = decoded.of(rank);
     as_claimed &= correct(rank, run, held ? *held : kNone);
   }
-  for (const auto& [rank, held] : decoded.ranks) {  // of ranks that the summary does not name
+  for (const auto& [rank, held] : decoded.ranks) {  // ranks that the summary does not name
     if (std::ranges::find(expected.runs, rank, [](const auto& run) { return run.first; }) !=
         expected.runs.end())
       continue;
@@ -52,7 +53,8 @@ void EventStore::learn(std::uint64_t seq, const DecodedChunk& decoded, bool read
                         "shown");
 }
 
-/// Puts what a chunk holds of a rank in the place of what was claimed. Whether it is the same.
+/// Replaces the claim about a rank's events in a chunk by the real content. Returns whether the
+/// claim was right.
 bool EventStore::correct(WorldRank rank, std::size_t at_run, const RunEvents& held) {
   OfRank& of_rank = at(rank);
   EventRun& run = of_rank.runs[at_run];
@@ -64,7 +66,7 @@ bool EventStore::correct(WorldRank rank, std::size_t at_run, const RunEvents& he
   return false;
 }
 
-/// The largest end without what was wrongly claimed.
+/// Recomputes the rank's largest end without wrong claims.
 void EventStore::updateTotals(WorldRank rank) {
   OfRank& of_rank = at(rank);
   of_rank.end_ns = 0;
@@ -96,7 +98,7 @@ void EventStore::addMoments(std::span<const Event> added) {
       places.push_back(event.place);
   if (places.empty()) return;
   std::ranges::sort(places, before);
-  // Nearly always the newest ones or the last few, since ranks are never far apart.
+  // New places are nearly always the last ones or close to them, since ranks are never far apart.
   const auto from = std::lower_bound(moments_.begin(), moments_.end(), places.front(), before);
   std::vector<Place> merged;
   std::set_union(from, moments_.end(), places.begin(), places.end(), std::back_inserter(merged),
@@ -106,7 +108,8 @@ void EventStore::addMoments(std::span<const Event> added) {
   moments_.insert(moments_.end(), merged.begin(), merged.end());
 }
 
-/// Each once, in the order of visiting. `moments`: only those with a ring step.
+/// Returns each place once, in the order in which a rank visits them. `moments` restricts them to
+/// places with a ring step.
 std::vector<Place> EventStore::placesOf(const OfRank& of_rank, bool moments) const {
   std::vector<Place> places;
   const auto take = [&](const Place& place) {

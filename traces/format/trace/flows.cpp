@@ -37,7 +37,8 @@ void Flows::take(const Event& event) {
   open_.erase(event.flow);
 }
 
-/// A number that was used again for a message that has both ends is no message without one.
+/// Appends the messages without another end. An event whose flow number also belongs to a matched
+/// message is left out.
 void Flows::finish() {
   finished_ = true;
   std::ranges::sort(matched_);

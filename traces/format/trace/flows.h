@@ -14,13 +14,13 @@ namespace ringscope::traces {
 
 /// One message: a send and its receive, matched by their flow.
 struct Flow {
-  std::shared_ptr<const Event> send;     ///< null: nobody is recorded as having sent it
+  std::shared_ptr<const Event> send;     ///< null: no rank is recorded as having sent it
   std::shared_ptr<const Event> receive;  ///< null: it was never received
 };
 
-/// All messages of one payload, to be gone through once: those that have both ends as they are
-/// found, training step by training step, then the rest, rank by rank. Events are read as one goes
-/// and let go; those without another end live as long as the trace, which must not change
+/// All messages of one payload, for a single iteration: first the messages with both ends, training
+/// step by training step, then the others, rank by rank. Events are read during the iteration and
+/// then released. Events without another end live as long as the trace, which must not change
 /// meanwhile.
 class Flows {
  public:
@@ -55,10 +55,10 @@ class Flows {
   const Trace& trace_;
   Payload payload_;
   std::vector<std::int32_t> steps_;
-  std::size_t next_ = 0;  // of steps
+  std::size_t next_ = 0;  // index into steps_
   bool finished_ = false;
-  std::unordered_map<std::uint64_t, Flow> open_;  // by flow: those with one end so far
-  Flow unnumbered_;  // of events that have no flow, the last of each sort
+  std::unordered_map<std::uint64_t, Flow> open_;  // messages with one end so far, by flow number
+  Flow unnumbered_;  // events without a flow number: the last send and the last receive
   std::vector<std::uint64_t> matched_;
   std::deque<Flow> ready_;
 };
@@ -66,7 +66,7 @@ inline Flows matchFlows(const Trace& trace, Payload payload) {
   return {trace, payload};
 }
 
-/// How many hops a direction of one layer took, per rank, and their bytes.
+/// The number of hops of one rank in one direction of one layer, and their bytes.
 struct HopCount {
   int hops = 0;
   std::int64_t bytes = 0;

@@ -8,12 +8,12 @@
 
 namespace ringscope::traces {
 
-/// What the recorded run was written in: RingScope where no note says otherwise. Nothing where the
-/// notes name none that is known, or several.
+/// Returns the framework of the recorded run: RingScope when no note names another. Returns nullopt
+/// when the notes name an unknown framework or several.
 std::optional<Framework> frameworkOf(const Trace& trace);
 
-/// Whether something else than RingScope ran what was recorded: it cannot be run again from here,
-/// and has none of RingScope's options.
+/// Reports whether something other than RingScope ran what was recorded. The run cannot be repeated
+/// from here and has none of RingScope's options.
 bool isForeign(const Trace& trace);
 
 }  // namespace ringscope::traces

@@ -24,7 +24,7 @@ bool flagIn(const nlohmann::json& json, const char* key) {
   return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
-/// "2026-11-27 03:04:05 UTC".
+/// Formats a time: "2026-11-27 03:04:05 UTC".
 std::string timeWords(std::int64_t unix_ns) {
   const std::time_t seconds = unix_ns / 1'000'000'000;
   std::tm parts{};

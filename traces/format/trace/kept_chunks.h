@@ -16,7 +16,7 @@ namespace ringscope::traces {
 struct DecodedChunk {
   std::vector<std::pair<WorldRank, std::shared_ptr<RunEvents>>> ranks;
 
-  /// Null: none of this rank.
+  /// Returns the events of a rank; null when there are none.
   std::shared_ptr<RunEvents> of(WorldRank rank) const {
     for (const auto& [whose, events] : ranks)
       if (whose == rank) return events;
@@ -29,20 +29,20 @@ struct DecodedChunk {
   }
 };
 
-/// Those decoded chunks that were asked for last, as many as have room. Not thread-safe.
+/// A cache of the most recently used decoded chunks. Not thread-safe.
 class KeptChunks {
  public:
   using Decoded = std::shared_ptr<const DecodedChunk>;
 
-  /// Null: it is not kept.
+  /// Returns a kept chunk; null when it is not kept.
   Decoded find(std::uint64_t chunk) {
     const auto found = at_.find(chunk);
     if (found == at_.end()) return nullptr;
     order_.splice(order_.begin(), order_, found->second);
     return found->second->second;
   }
-  /// Lets go those that were not asked for the longest, until no more than `most_events` are kept;
-  /// this one always is.
+  /// Adds a chunk. Removes the least recently used chunks until at most `most_events` events are
+  /// kept; the added chunk always stays.
   void keep(std::uint64_t chunk, Decoded decoded, std::size_t most_events) {
     events_ += decoded->events();
     order_.emplace_front(chunk, std::move(decoded));
@@ -60,7 +60,7 @@ class KeptChunks {
   }
 
  private:
-  std::list<std::pair<std::uint64_t, Decoded>> order_;  // the last asked for first
+  std::list<std::pair<std::uint64_t, Decoded>> order_;  // most recently used first
   std::unordered_map<std::uint64_t, decltype(order_)::iterator> at_;
   std::size_t events_ = 0;
 };

@@ -12,10 +12,11 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of one rank in one pass of a layer. No run has as many, and each costs reading a block.
+/// The most events of one rank in one pass of a layer. No run has as many, and each costs reading a
+/// block.
 constexpr std::size_t kMostEvents = 8192;
 
-/// What one rank recorded of the layer as the model has it.
+/// The recorded out and lse of one rank, in the layout of the model.
 struct Own {
   Rows out, lse;
   std::vector<TokenIndex> tokens;
@@ -30,7 +31,8 @@ std::optional<Own> ownOf(const Trace& trace, const Place& place, WorldRank rank)
   return Own{std::move(*out), std::move(*lse), std::move(tokens)};
 }
 
-/// Puts one layer together; every member function is false when something does not fit.
+/// The combination of the blocks of one layer. Every member function returns false when something
+/// does not match.
 class Merger {
  public:
   Merger(const Trace& trace, std::int32_t train_step, Layer layer,
@@ -52,13 +54,13 @@ class Merger {
     result.batch = first.batch();
     result.heads = first.heads();
     result.width = first.width();
-    // Before anything is made of these extents: a product of one rank's batch and another's tokens
-    // can be far more than what was recorded.
+    // Checks the extents before anything is allocated for them: the product of one rank's batch and
+    // another rank's tokens can be far more than what was recorded.
     for (const Own& own : all)
       if (!fits(own)) return false;
     std::sort(result.tokens.begin(), result.tokens.end());
     if (std::adjacent_find(result.tokens.begin(), result.tokens.end()) != result.tokens.end())
-      return false;  // a token of two owners
+      return false;  // a token with two owners
     const std::size_t rows =
         static_cast<std::size_t>(result.batch * result.heads) * result.tokens.size();
     result.lse.resize(rows);
@@ -91,7 +93,8 @@ class Merger {
   LayerMerge result;
 
  private:
-  /// The lowest of the model's heads that any member attends: head 0 of what they hold.
+  /// Returns the lowest head of the model that any member attends. Head 0 of the ranks' tensors is
+  /// this head.
   std::int64_t firstHead() const {
     std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
     for (const WorldRank rank : members_)
@@ -100,7 +103,7 @@ class Merger {
     return lowest;
   }
 
-  /// Where a token's rows are; the number of tokens when it is nobody's.
+  /// Returns the index of a token; the number of tokens when no rank owns it.
   std::size_t indexOf(TokenIndex token) const {
     const auto at = std::lower_bound(result.tokens.begin(), result.tokens.end(), token);
     const bool there = at != result.tokens.end() && *at == token;
@@ -124,7 +127,7 @@ class Merger {
         }
   }
 
-  /// Token indices of what the rank attends, in local order.
+  /// Returns the token indices of the rows that the rank attends, in local order.
   std::vector<std::size_t> rowsOf(const ScheduleRecord* schedule, WorldRank rank) const {
     std::vector<std::size_t> rows;
     if (!schedule) {
@@ -162,7 +165,8 @@ class Merger {
   }
 
   void addRow(std::size_t at, std::span<const double> block, double block_lse) {
-    if (block_lse == -std::numeric_limits<double>::infinity()) return;  // no key for this row
+    // the block has no key for this row
+    if (block_lse == -std::numeric_limits<double>::infinity()) return;
     const std::size_t row = at / static_cast<std::size_t>(result.width);
     const double weight = std::exp(block_lse - result.lse[row]);
     ++result.blocks[row];

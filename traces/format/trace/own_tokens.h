@@ -7,12 +7,13 @@
 
 namespace ringscope::traces {
 
-/// A rank's own tokens, in local order, by the recorded shard that has `queries` of them; empty
-/// when none has.
+/// Returns a rank's own tokens in local order, from the recorded shard that has `queries` tokens;
+/// empty when there is none.
 std::vector<TokenIndex> ownTokens(const Trace& trace, std::int32_t train_step, WorldRank rank,
                                   std::int64_t queries);
 
-/// The tokens that a rank attends by its schedule, in local order, but no more than `most`.
+/// Returns the tokens that a rank attends according to its schedule, in local order, but at most
+/// `most` tokens.
 std::vector<TokenIndex> attendedTokens(const ScheduleRecord& schedule, std::size_t most);
 
 }  // namespace ringscope::traces

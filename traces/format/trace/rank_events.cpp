@@ -26,7 +26,7 @@ const std::vector<std::uint32_t>& RunEvents::byPlace() const {
   std::iota(middle, by_place_.end(), static_cast<std::uint32_t>(first));
   const ByPlace by{events};
   if (!std::is_sorted(middle, by_place_.end(), by)) std::stable_sort(middle, by_place_.end(), by);
-  // Nearly always new events are of later places.
+  // New events are nearly always at later places.
   if (first > 0 && by(*middle, *std::prev(middle)))
     std::inplace_merge(by_place_.begin(), middle, by_place_.end(), by);
   return by_place_;

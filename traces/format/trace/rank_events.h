@@ -14,7 +14,8 @@ namespace ringscope::traces {
 struct RunEvents {
   std::vector<Event> events;  ///< in the order of recording
 
-  /// Indices of all events in the order of visiting; sorted when they are first asked for.
+  /// Returns the indices of all events in the order in which a rank visits places. Sorts them at
+  /// the first call.
   const std::vector<std::uint32_t>& byPlace() const;
   /// Appends copies of the events from place `first` to place `last`, in the order of recording.
   void copyTo(std::vector<Event>& out, const Place& first, const Place& last) const;
@@ -23,25 +24,25 @@ struct RunEvents {
   mutable std::vector<std::uint32_t> by_place_;
 };
 
-/// The same, or the chunk that is said to hold them.
+/// A run of events of one rank: decoded events, or the chunk that is said to hold them.
 struct EventRun {
-  std::uint64_t chunk = 0;  ///< of the source; 0: of none
-  /// Of a chunk: what it is said to hold, and what it holds once it was decoded.
+  std::uint64_t chunk = 0;  ///< number of the source's chunk; 0: no chunk
+  /// For a chunk: its claimed content, and its real content once it is decoded.
   RankSummary holds;
-  std::shared_ptr<RunEvents> own;  ///< of no chunk: its events
+  std::shared_ptr<RunEvents> own;  ///< the events, when they belong to no chunk
 
   std::size_t size() const { return own ? own->events.size() : holds.events; }
-  /// Whether there may be events from place `first` to place `last`, both included.
+  /// Reports whether there may be events from place `first` to place `last`, both included.
   bool mayHold(const Place& first, const Place& last) const;
-  /// Whether there may be events that touch [begin_ns, end_ns).
+  /// Reports whether there may be events that touch [begin_ns, end_ns).
   bool mayTouch(std::int64_t begin_ns, std::int64_t end_ns) const;
 };
 
 class EventStore;
 
-/// All events of one rank in the order of recording: a view of a trace, whose chunks are decoded as
-/// one comes to them. Valid until the trace grows. An event that one stands at stays where it is;
-/// one that was passed, until the events of another rank are gone through.
+/// All events of one rank in the order of recording: a view of a trace, whose chunks are decoded
+/// during the iteration. Valid until the trace grows. References to events stay valid until the
+/// events of another rank are iterated.
 class RankEvents {
  public:
   class Iterator {
@@ -80,7 +81,7 @@ class RankEvents {
     EventStore* store_ = nullptr;
     WorldRank rank_;
     std::size_t run_ = 0, at_ = 0;
-    std::size_t stop_ = 0;  // runs may be added meanwhile
+    std::size_t stop_ = 0;  // number of runs at the start; runs may be added meanwhile
     std::shared_ptr<const RunEvents> held_;
   };
 
@@ -90,7 +91,7 @@ class RankEvents {
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   const Event& front() const { return *begin(); }
-  /// The event of this index, which must be there; looks at one run after the other.
+  /// Returns the event of this index, which must exist. Walks through the runs to find it.
   const Event& operator[](std::size_t index) const;
 
  private:

@@ -9,7 +9,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// Whatever a chunk does to its decoder, the rest of the trace is read.
+/// Adds a chunk, or notes a problem when it cannot be decoded. The rest of the trace is read in any
+/// case.
 void addOrNote(Trace& trace, const Chunk& chunk) {
   const std::string which = describe(chunk) + ": ";
   try {
@@ -23,17 +24,17 @@ void addOrNote(Trace& trace, const Chunk& chunk) {
   }
 }
 
-/// What a source held: rows by kind of chunk, and whose values.
+/// The content of a source: rows by kind of chunk, and the tensors that have values.
 struct Contents {
   std::vector<std::uint64_t> rows = noRows();
   std::set<TensorId::Value> values;
 };
 
-/// Compares what was read with what the recorder counted.
+/// Compares what was read with the recorder's own counts.
 void noteLosses(Trace& trace, const Contents& read) {
   for (std::size_t i = 0; trace.end() && i < read.rows.size(); ++i) {
     const auto kind = static_cast<ChunkKind>(i);
-    // The end counts what came before it; summaries are written after it.
+    // The end record counts what came before it; summaries are written after it.
     if (kind == ChunkKind::kEnd || kind == ChunkKind::kSummaries) continue;
     const auto& recorded = trace.end()->rows_by_kind;
     const std::uint64_t rows = i < recorded.size() ? recorded[i] : 0;
@@ -50,7 +51,7 @@ void noteLosses(Trace& trace, const Contents& read) {
                      " are missing");
 }
 
-/// Takes in a chunk by its summary, or reads it when there is none that can be believed.
+/// Adds a chunk by its summary, or reads it when it has no valid summary.
 void take(Trace& trace, const ChunkInfo& info, const std::function<Chunk()>& read) {
   std::string why;
   try {
@@ -62,7 +63,7 @@ void take(Trace& trace, const ChunkInfo& info, const std::function<Chunk()>& rea
   if (!why.empty()) trace.addProblem(std::move(why));
 }
 
-/// Says in the first place how the run ended, unless it ended well.
+/// Adds the run's ending as the first problem, unless it ended well.
 void noteEnding(Trace& trace) {
   const Ending ending = endingOf(trace);
   if (!ending.whole()) trace.addFirstProblem(describe(ending));

@@ -10,7 +10,7 @@ std::optional<Rows> Rows::load(const Trace& trace, const TensorRecord* record,
   if (!record || record->shape.size() != dimensions) return std::nullopt;
   if (std::ranges::any_of(record->shape, [](std::int64_t extent) { return extent <= 0; }))
     return std::nullopt;
-  auto values = trace.values(*record);  // as many as the shape says, or it throws
+  auto values = trace.values(*record);  // throws unless their number matches the shape
   if (!values) return std::nullopt;
   Rows rows;
   rows.batch_ = record->shape[0];

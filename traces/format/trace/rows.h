@@ -9,13 +9,14 @@
 namespace ringscope::traces {
 
 /// The recorded values of out or lse, or of a block of them, by row: one row per (batch, head,
-/// query). Whoever holds one may trust its extents: none is 0, and there are values for all rows.
+/// query). Every extent is at least 1, and all rows have values.
 class Rows {
  public:
-  /// A tensor [B, H, S, D] such as out; rows have D elements. Nothing when there is no record, its
-  /// values were not kept, or it has another shape. Throws inputError when they are damaged.
+  /// Loads a tensor [B, H, S, D] such as out; rows have D elements. Returns nullopt when there is
+  /// no record, its values were not kept, or it has another shape. Throws inputError when the
+  /// values are damaged.
   static std::optional<Rows> vectors(const Trace& trace, const TensorRecord* record);
-  /// The same of a tensor [B, H, S] such as lse; rows have one element.
+  /// Loads a tensor [B, H, S] such as lse in the same way; rows have one element.
   static std::optional<Rows> scalars(const Trace& trace, const TensorRecord* record);
 
   std::int64_t batch() const { return batch_; }
@@ -27,11 +28,11 @@ class Rows {
   bool holds(std::int64_t head, std::int64_t query) const {
     return head >= 0 && head < heads_ && query >= 0 && query < queries_;
   }
-  /// The same rows, whatever they hold.
+  /// Reports whether both have the same batch, heads and queries; widths may differ.
   bool matches(const Rows& other) const {
     return batch_ == other.batch_ && heads_ == other.heads_ && queries_ == other.queries_;
   }
-  /// The row of a (batch, head, query) that is there.
+  /// Returns the row of a (batch, head, query), which must exist.
   std::span<const double> row(std::int64_t batch, std::int64_t head, std::int64_t query) const {
     const std::int64_t index = (batch * heads_ + head) * queries_ + query;
     return std::span(values_).subspan(static_cast<std::size_t>(index * width_),

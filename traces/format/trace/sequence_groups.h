@@ -7,9 +7,9 @@
 
 namespace ringscope::traces {
 
-/// The groups of ranks that share a sequence (cp groups), in the order of their ids: what a window
-/// lets one choose from, and what rules go through. Members are in the order of their group ranks.
-/// A trace without recorded groups has one, of all its ranks.
+/// Returns the groups of ranks that share a sequence (cp groups), in the order of their ids. A
+/// window offers them as a choice, and rules iterate over them. Members are in the order of their
+/// group ranks. A trace without recorded groups has one group, of all its ranks.
 std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace);
 
 }  // namespace ringscope::traces

@@ -9,7 +9,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// Each process says of which boot of which machine its clock is.
+/// Reports whether all ranks were on one machine. Each process records the boot id of the machine
+/// whose clock it uses.
 bool isOnOneMachine(const Trace& trace) {
   std::set<std::string> boots;
   for (const nlohmann::json* clock : trace.notes(kClockNote)) {
@@ -21,8 +22,8 @@ bool isOnOneMachine(const Trace& trace) {
 
 }  // namespace
 
-/// Virtual ranks take turns on the cores of one machine. Ranks that were started one by one may be
-/// on several, and those of GPUs do not compute on cores.
+/// Reports whether virtual ranks take turns on the cores of one machine. Ranks that were started
+/// one by one may be on several machines, and ranks on GPUs do not compute on cores.
 bool sharesCores(const Trace& trace) {
   const RunSpec* run = trace.run();
   if (!run || run->device != Device::kCpu || run->cores <= 0) return false;

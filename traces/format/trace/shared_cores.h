@@ -7,12 +7,12 @@
 
 namespace ringscope::traces {
 
-/// Its ranks are virtual and take turns on fewer cores: their overlap is the scheduler's. False
-/// where it is not recorded.
+/// Reports whether the ranks are virtual and take turns on fewer cores; their overlap is then an
+/// effect of the scheduler. False when this is not recorded.
 bool sharesCores(const Trace& trace);
 
-/// What follows from that for recorded times: "As recorded: 4 virtual ranks take turns on 2 cores,
-/// so waits and overlap are the scheduler's, not a cluster's."; empty where they do not.
+/// Returns the consequence for recorded times: "As recorded: 4 virtual ranks take turns on 2 cores,
+/// so waits and overlap are the scheduler's, not a cluster's."; empty when no cores are shared.
 std::string sharedCoresCaveat(const Trace& trace);
 
 }  // namespace ringscope::traces

@@ -11,12 +11,13 @@ namespace {
 constexpr const char* kPeakWithVerification = "peak_bytes_with_verification";
 
 std::optional<double> numberOf(const nlohmann::json& value) {
-  if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();  // as JSON writes it
+  // JSON writes NaN as null
+  if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
   if (value.is_number()) return value.get<double>();
   return std::nullopt;
 }
 
-/// Of a number, or the largest of a list.
+/// Returns a number, or the largest number of a list.
 std::optional<double> mostOf(const nlohmann::json& value) {
   if (!value.is_array()) return numberOf(value);
   std::optional<double> most;
@@ -25,7 +26,7 @@ std::optional<double> mostOf(const nlohmann::json& value) {
   return most;
 }
 
-/// `verified`: verification held memory in this run.
+/// Reads the note of a step. `verified`: verification held memory in this run.
 LoggedStep read(const nlohmann::json& note, bool verified) {
   LoggedStep step;
   if (!note.is_object()) return step;
@@ -39,7 +40,7 @@ LoggedStep read(const nlohmann::json& note, bool verified) {
   step.targets = field("targets");
   step.seconds = field("seconds");
   step.peak_bytes_with_verification = field(kPeakWithVerification);
-  // Recordings of earlier versions have one number, in which everything is counted.
+  // Recordings of earlier versions have one number, which includes verification.
   if (step.peak_bytes_with_verification || !verified)
     step.peak_bytes = field("peak_bytes");
   else

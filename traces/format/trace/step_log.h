@@ -10,24 +10,27 @@
 
 namespace ringscope::traces {
 
-/// What was logged of a training step. Of what is nullopt nothing was; a number that was none is
-/// NaN.
+/// The log of a training step. A field is nullopt when the recording does not contain it. JSON's
+/// null becomes NaN.
 struct LoggedStep {
   std::optional<double> loss;              ///< mean over targets
   std::optional<double> grad_norm;         ///< before clipping
-  std::optional<double> clip_coefficient;  ///< what a rank's gradients were multiplied by
+  std::optional<double> clip_coefficient;  ///< factor that a rank's gradients were multiplied by
   std::optional<double> targets;
-  std::optional<double> seconds;  ///< wall time, verification left out
-  /// What the training step needed at most since the run began, of the rank that held most:
-  /// verification and captured copies are left out. Empty where only the next was logged.
+  std::optional<double> seconds;  ///< wall time without verification
+  /// The largest number of bytes that the training step needed since the run began, on the rank
+  /// with the most. Excludes verification and captured copies. nullopt when only
+  /// peak_bytes_with_verification was logged.
   std::optional<double> peak_bytes;
-  std::optional<double> peak_bytes_with_verification;  ///< the same with both counted in
+  std::optional<double> peak_bytes_with_verification;  ///< the same with verification and captured
+                                                       ///< copies
 };
 
-/// By training step. What a later note says of a step counts, and what is malformed is left out.
+/// Returns the log by training step. A later note of a step overrides an earlier one, and malformed
+/// values are left out.
 std::map<std::int32_t, LoggedStep> loggedSteps(const Trace& trace);
 
-/// The training step that a note of this key logs, "step.N"; nullopt: it logs none.
+/// Returns the training step N of a note's key "step.N"; nullopt for any other key.
 std::optional<std::int32_t> loggedStepOf(std::string_view key);
 
 }  // namespace ringscope::traces

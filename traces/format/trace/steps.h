@@ -7,12 +7,12 @@
 
 namespace ringscope::traces {
 
-/// The first and the last place of a training step, as Trace::eventsAt takes them.
+/// Return the first and the last place of a training step, for Trace::eventsAt.
 inline Place firstPlaceOf(std::int32_t train_step) {
   return {train_step, Layer::none(), Direction::kForward, RingStep::none()};
 }
 inline Place lastPlaceOf(std::int32_t train_step) {
-  // Backward visits layers in reverse, and what is outside of them last.
+  // Backward visits layers in reverse, and places outside the layers last.
   return {train_step, Layer::none(), Direction::kBackward,
           RingStep::of(std::numeric_limits<RingStep::Value>::max())};
 }

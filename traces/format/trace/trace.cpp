@@ -96,7 +96,7 @@ void Trace::add(RunSpec run) {
   for (std::string* text :
        {&run.capture, &run.model_dir, &run.tokens, &run.tokenizer, &run.model.name})
     *text = toPlainText(*text);
-  run.separator = toUtf8(run.separator);  // which may well be the end of a line
+  run.separator = toUtf8(run.separator);  // toPlainText would replace line ends
   for (std::string& path : run.text) path = toPlainText(path);
   run_ = std::move(run);
 }
@@ -181,7 +181,7 @@ void Trace::add(GroupRecord group) {
     groups_.insert(at, std::move(group));
 }
 
-/// The first that has this number or a larger one.
+/// Returns the first group with this id or a larger one.
 std::vector<GroupRecord>::const_iterator Trace::findGroup(GroupId id) const {
   return std::ranges::lower_bound(groups_, id.value(), {},
                                   [](const GroupRecord& group) { return group.id.value(); });
@@ -202,7 +202,7 @@ const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank) const
         (!latest || intent.train_step >= latest->train_step))
       latest = &intent;
   }
-  // Documents are others in every step, and what said so may be what is damaged.
+  // Documents differ in every step, and the damaged chunk may have held this step's intent.
   const bool may_be_old = latest && latest->train_step < train_step && !latest->documents.empty();
   return may_be_old && !problems().empty() ? nullptr : latest;
 }
@@ -214,7 +214,7 @@ const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank,
   const auto after = of_rank->second.upper_bound(train_step);
   if (after == of_rank->second.begin()) return nullptr;
   const ScheduleRecord& latest = schedules_[std::prev(after)->second];
-  // As above: with documents each step is planned anew.
+  // As in intent(): with documents each step is planned anew.
   const bool may_be_old =
       latest.train_step < train_step && !problems().empty() &&
       std::ranges::any_of(intents_, [](const auto& intent) { return !intent.documents.empty(); });
@@ -255,7 +255,7 @@ const TensorRecord* Trace::findTensor(const TensorKey& key) const {
 
 std::vector<const TensorRecord*> Trace::tensorsAt(const TensorName& tensor, const Place& place,
                                                   WorldRank rank) const {
-  // The index is ordered by place, rank and kind first, so all of them stand together.
+  // The index is ordered by place, rank and kind first, so these tensors are adjacent.
   TensorKey first{tensor, place};
   first.rank = rank;
   first.tensor.name.clear();

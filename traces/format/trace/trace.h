@@ -16,28 +16,28 @@
 
 namespace ringscope::traces {
 
-/// The read model that every view, rule and command works on, live or recorded. It grows by add();
-/// spans and references into it are valid until then. Events that a source summarizes are decoded
-/// when they are asked for, so even what is const here belongs to one thread.
+/// The read model of a recording, finished or live. Every view, rule and command works on it. It
+/// grows by add(); spans and references into it are valid until then. Events of summarised chunks
+/// are decoded on demand, so even const members must be called from one thread only.
 class Trace {
  public:
   Trace() : Trace(nullptr) {}
-  /// Of `source`, which may be null, it reads values and expected chunks when they are asked for;
-  /// see readTrace() for the rest.
+  /// Creates a trace that reads values and expected chunks from `source`, which may be null, on
+  /// demand. readTrace() reads everything else.
   explicit Trace(std::shared_ptr<ChunkSource> source);
 
-  /// Takes one chunk in. Throws inputError when it is malformed or names what cannot be (see
-  /// admission.h); the trace is then unchanged.
+  /// Adds one chunk. Throws inputError when it is malformed or exceeds the bounds of admission.h;
+  /// the trace is then unchanged.
   void add(const Chunk& chunk);
-  /// Takes in a chunk of events of the source by its summary, without reading it. Throws inputError
-  /// when the summary names what cannot be.
+  /// Adds a chunk of events of the source by its summary, without reading it. Throws inputError
+  /// when the summary exceeds the bounds of admission.h.
   void expect(const ChunkInfo& chunk);
-  /// Brings moments() up to date after expect().
+  /// Updates moments() after expect().
   void updateMoments() { events_.updateMoments(); }
-  /// Decodes all events that nobody has asked for yet, and keeps none of them. What summaries
-  /// claimed is corrected, and problems() names all damage.
+  /// Decodes all events that were never decoded, and keeps none of them. Corrects what summaries
+  /// claimed; afterwards problems() lists all damage.
   void readEvents();
-  /// The same as of a chunk for records that are none: of an importer, of a test, of another trace.
+  /// Add records that come from no chunk: from an importer, a test, or another trace.
   void add(std::span<const Event> events);
   void add(std::span<const TimesRecord> times);
   void add(std::vector<TensorRecord> tensors);
@@ -52,42 +52,43 @@ class Trace {
   void add(EndRecord end) { end_ = std::move(end); }
   /// Keeps the values of a tensor in memory.
   void addValues(TensorId tensor, Bytes values);
-  /// Notes something that could not be read, for whoever shows this trace. A stranger's may give
-  /// cause for a hundred thousand sentences: the first are listed, and the rest is counted.
+  /// Adds a sentence about something that could not be read. An untrusted trace may cause a hundred
+  /// thousand such sentences, so only the first ones are listed and the others are counted.
   void addProblem(std::string_view sentence) { listProblem(sentence); }
-  /// The same for what matters more than all else.
+  /// Adds the most important problem at the front of the list.
   void addFirstProblem(std::string_view sentence);
 
   int worldSize() const { return events_.ranks(); }
-  /// All events of one rank in the order of their ends, as they were recorded; none of a rank that
-  /// recorded none. Their number is the one that there is, not that which is claimed. They are
-  /// decoded as one comes to them; RankEvents says how long one stays where it is.
+  /// Returns all events of one rank in the order of recording, which is that of their ends; none
+  /// for a rank without events. Their number is exact: summaries are not trusted. Chunks are
+  /// decoded during the iteration; RankEvents says how long references stay valid.
   RankEvents events(WorldRank rank) const { return events_.of(rank); }
-  /// Those at one place, or from place `first` to place `last` (both included), in the order of
-  /// recording. Decodes only the chunks that hold them, as does the next.
+  /// Return the events at one place, or from place `first` to place `last` (both included), in the
+  /// order of recording. Decode only the chunks that may hold them.
   std::vector<Event> eventsAt(const Place& place, WorldRank rank) const {
     return events_.between(place, place, rank);
   }
   std::vector<Event> eventsAt(const Place& first, const Place& last, WorldRank rank) const {
     return events_.between(first, last, rank);
   }
-  /// Those that touch [begin_ns, end_ns) of the run clock.
+  /// Returns the events that touch [begin_ns, end_ns) of the run clock. Decodes only the chunks
+  /// that may hold them.
   std::vector<Event> eventsBetween(WorldRank rank, std::int64_t begin_ns,
                                    std::int64_t end_ns) const {
     return events_.between(begin_ns, end_ns, rank);
   }
-  /// Every place at which one of these ranks has events, each once, in the order of visiting; as
-  /// far as chunks were never decoded, what they are said to hold.
+  /// Returns every place at which one of these ranks has events, each once, in the order in which a
+  /// rank visits them. Relies on summaries for chunks that were never decoded.
   std::vector<Place> places(std::span<const WorldRank> ranks) const {
     return events_.places(ranks);
   }
-  /// Every training step that has events, ascending: likewise.
+  /// Returns every training step that has events, ascending. Relies on summaries in the same way.
   std::vector<std::int32_t> trainingSteps() const { return events_.trainingSteps(); }
-  /// An event that somebody may point at lives as long as the trace.
+  /// Keeps an event as long as the trace, so that pointers to it stay valid.
   void keepAlive(std::shared_ptr<const Event> event) const {
     kept_events_.push_back(std::move(event));
   }
-  /// How many there are, without decoding any.
+  /// Return the number of events, without decoding any.
   std::size_t eventCount() const { return events_.count(); }
   std::size_t eventCount(WorldRank rank) const { return events_.count(rank); }
   const std::vector<TensorRecord>& tensors() const { return tensors_; }
@@ -96,49 +97,51 @@ class Trace {
   const std::vector<DiffRecord>& diffs() const { return diffs_; }
   const std::vector<ScheduleRecord>& schedules() const { return schedules_; }
   const std::vector<Note>& notes() const { return raw_notes_; }
-  /// What could not be read so far; decoding events may add to it.
+  /// Returns the problems found so far. Decoding events may add problems.
   const std::vector<std::string>& problems() const;
   const std::optional<EndRecord>& end() const { return end_; }
-  /// The last note of this key, or null.
+  /// Returns the last note of this key, or null.
   const nlohmann::json& note(const std::string& key) const;
-  /// All notes of this key: processes whose recordings were joined may have said different things.
+  /// Returns all notes of this key. Processes whose recordings were joined may have written
+  /// different notes.
   std::vector<const nlohmann::json*> notes(const std::string& key) const;
-  /// The run's configuration, or null when it was not recorded.
+  /// Returns the run's configuration, or null when it was not recorded.
   const RunSpec* run() const { return run_ ? &*run_ : nullptr; }
-  /// All groups of ranks, in the order of their ids.
+  /// Returns all groups of ranks, in the order of their ids.
   const std::vector<GroupRecord>& groups() const { return groups_; }
-  /// The group of this axis that a rank belongs to, or null when it was not recorded.
+  /// Returns the group of this axis that a rank belongs to, or null when it was not recorded.
   const GroupRecord* groupOf(WorldRank rank, GroupAxis axis) const;
-  /// What was meant at a training step for a rank, or null when it was not recorded.
+  /// Returns the declared intention for a rank at a training step, or null when it was not
+  /// recorded.
   const IntentRecord* intent(std::int32_t train_step, WorldRank rank) const;
   const std::vector<IntentRecord>& intents() const { return intents_; }
-  /// What the planner decided, or null when it was not recorded.
+  /// Returns the planner's decision, or null when it was not recorded.
   const ScheduleRecord* schedule(std::int32_t train_step, WorldRank rank,
                                  Direction direction) const;
-  /// The stages of that schedule at a ring step; several where all blocks come at once. Empty when
-  /// nothing was recorded.
+  /// Returns the stages of that schedule at a ring step; several when all blocks arrive at once.
+  /// Empty when nothing was recorded.
   std::vector<const StageRecord*> stagesAt(const Place& place, WorldRank rank) const;
 
-  /// Null when there is none.
+  /// Returns null when there is none.
   const TensorRecord* findTensor(const TensorKey& key) const;
-  /// All of this name, place and rank, whatever their microbatch, pass, source and piece, in the
-  /// order of recording.
+  /// Returns all tensors of this name, place and rank, for any microbatch, pass, source and piece,
+  /// in the order of recording.
   std::vector<const TensorRecord*> tensorsAt(const TensorName& tensor, const Place& place,
                                              WorldRank rank) const;
-  /// The first of those, or null.
+  /// Returns the first of these tensors, or null.
   const TensorRecord* findTensor(const TensorName& tensor, const Place& place,
                                  WorldRank rank) const;
   const ShardRecord* findShard(const std::string& buffer, std::int32_t train_step,
                                WorldRank rank) const;
-  /// The recorded bytes of a tensor; nullopt when the capture did not keep them.
+  /// Returns the recorded bytes of a tensor; nullopt when the capture did not keep them.
   std::optional<Bytes> bytes(const TensorRecord& tensor) const;
-  /// Values as doubles in row-major order; nullopt when the capture did not keep them.
+  /// Returns the values as doubles in row-major order; nullopt when the capture did not keep them.
   std::optional<std::vector<double>> values(const TensorRecord& tensor) const;
 
-  /// Every (training step, layer, direction, ring step) with events, in the order of visiting; none
-  /// when no event has a ring step.
+  /// Returns every (training step, layer, direction, ring step) with events, in the order in which
+  /// a rank visits them; none when no event has a ring step.
   const std::vector<Place>& moments() const { return events_.moments(); }
-  /// Largest end of any event.
+  /// Returns the largest end of any event, in nanoseconds of the run clock.
   std::int64_t endNs() const { return events_.endNs(); }
 
  private:
@@ -178,11 +181,12 @@ class Trace {
   std::map<std::pair<GroupAxis, WorldRank>, GroupId> group_index_;
 };
 
-/// Reads a recording from its source of chunks. What is damaged is left out and listed in
+/// Reads a recording from its source of chunks. Damaged parts are left out and listed in
 /// problems().
 std::shared_ptr<Trace> readTrace(std::shared_ptr<ChunkSource> source);
 
-/// Converts recorded elements to doubles. Throws inputError when the sizes do not agree.
+/// Converts recorded elements to doubles. Throws inputError when their number does not match the
+/// shape.
 std::vector<double> decodeValues(const TensorRecord& tensor, const Bytes& bytes);
 
 }  // namespace ringscope::traces
