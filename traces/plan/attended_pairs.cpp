@@ -11,7 +11,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// Pairs of a run's query i and another's key j with j ≤ i + ahead.
+/// Returns the number of pairs of a run's query i and another run's key j with j ≤ i + ahead.
 std::int64_t pairsUpTo(std::int64_t ahead, std::int64_t queries, std::int64_t keys) {
   const std::int64_t first = std::clamp<std::int64_t>(-ahead, 0, queries);
   const std::int64_t whole = std::clamp<std::int64_t>(keys - ahead - 1, first, queries);

@@ -9,19 +9,19 @@
 
 namespace ringscope::traces {
 
-/// The balance of a run that can be planned without data. Throws usageError for documents, and for
-/// a length that the ranks cannot share.
+/// Returns the balance of a run that can be planned without data. Throws usageError for
+/// per_document, and for a length that the ranks cannot share evenly.
 Balance plannableBalance(const RunSpec& run);
 
-/// The tokens of a rank of the cp group; all runs of a balance have the same stride.
+/// Returns the tokens of a rank of the cp group. All runs of a balance have the same stride.
 std::vector<ShardRun> plannedRuns(const RunSpec& run, GroupRank rank, Balance balance);
 
-/// (query, key) pairs that each rank of the cp group attends of the block of each other:
-/// pairs[rank][source]. By the definition of the balances and masks, in closed form. Throws
-/// usageError for documents, which only data know.
+/// Returns pairs[rank][source]: the number of (query, key) pairs that each rank of the cp group
+/// attends of each rank's block. Computed in closed form from the definitions of the balances and
+/// masks. Throws usageError for documents, because only the data say where they end.
 std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run);
 
-/// The same where `ulysses` neighbouring ranks hold their shards together: pairs[ring][source].
+/// Returns pairs[ring][source] for groups of `ulysses` neighbouring ranks that join their shards.
 std::vector<std::vector<std::int64_t>> joinedPairs(
     const std::vector<std::vector<std::int64_t>>& pairs, std::int32_t ulysses);
 

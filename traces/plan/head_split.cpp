@@ -6,7 +6,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// The KV head of each of a rank's query heads.
+/// Returns the KV head of each of a rank's query heads.
 std::vector<std::int64_t> headOfEach(std::int64_t first_query, std::int64_t query_heads,
                                      std::int64_t group) {
   std::vector<std::int64_t> each;
@@ -29,7 +29,7 @@ HeadSplit HeadSplit::of(std::int64_t query_heads, std::int64_t kv_heads, int ran
   const std::int64_t group = query_heads / kv_heads;
   for (int r = 0; r < ranks; ++r)
     split.kv_heads.push_back(distinctHeads(r * split.query_heads, split.query_heads, group));
-  // Messages have one shape: when ranks need unequal groups, each query head gets its own copy.
+  // Messages have one shape. When ranks need unequal groups, each query head gets its own copy.
   const bool equal = split.query_heads % group == 0 || group % split.query_heads == 0;
   for (int r = 0; r < ranks && !equal; ++r)
     split.kv_heads[static_cast<std::size_t>(r)] =

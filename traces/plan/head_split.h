@@ -6,14 +6,15 @@
 
 namespace ringscope::traces {
 
-/// Which heads each rank of a group attends once the sequence has been turned into heads.
+/// The heads that each rank of a Ulysses group attends after the all-to-all from sequence to heads.
 struct HeadSplit {
-  std::int64_t query_heads = 0;  ///< of each rank
-  /// kv_heads[r]: the KV heads that rank r needs, in the order of its query heads' groups; a head
-  /// may be needed by several ranks (fewer KV heads than ranks).
+  std::int64_t query_heads = 0;  ///< per rank
+  /// kv_heads[r] lists the KV heads that rank r needs, in the order of its query heads' groups.
+  /// Several ranks need the same head when there are fewer KV heads than ranks.
   std::vector<std::vector<std::int64_t>> kv_heads;
 
-  /// query_heads divides by kv_heads. What does not divide by ranks is left over at the end.
+  /// Splits the heads of a group of `ranks`. `query_heads` must be a multiple of `kv_heads`. Query
+  /// heads beyond a multiple of `ranks` are left over at the end.
   static HeadSplit of(std::int64_t query_heads, std::int64_t kv_heads, int ranks);
 };
 

@@ -18,8 +18,8 @@ std::int64_t rowsOfTile(std::int64_t rows) {
   return rows >= kMany ? 256 : rows >= kSome ? 64 : 32;
 }
 
-/// Of one call. A causal square's rows are computed with all keys of the tiles that any of them
-/// sees.
+/// Returns the work of one call. The rows of a tile of a causal square are computed with all keys
+/// of the key tiles that any of these rows sees.
 KernelWork workOf(const Piece& piece) {
   constexpr std::int64_t kKeys = 512;
   const std::int64_t rows = piece.q_end - piece.q_begin, keys = piece.k_end - piece.k_begin;
@@ -39,8 +39,8 @@ KernelWork workOf(const Piece& piece) {
   return work;
 }
 
-/// How the engine attends the blocks of a run, see block_worker.h: a rank that shares its sequence
-/// with none does so by plain calls (whole.h).
+/// The calls with which the engine attends the blocks of a run, see block_worker.h. A rank that
+/// shares its sequence with no other rank uses plain calls (whole.h).
 class Calls {
  public:
   Calls(const RunSpec& run, std::int64_t rows, Direction direction)
@@ -83,8 +83,8 @@ class Calls {
   KernelWork all_;
 };
 
-/// Of `together` neighbouring ranks, in global order where they do not interleave; runs that follow
-/// each other are one.
+/// Returns the runs of `together` neighbouring ranks, in global order unless they interleave.
+/// Consecutive runs are joined.
 std::vector<ShardRun> joinedRuns(const RunSpec& run, std::int32_t first, std::int32_t together,
                                  Balance balance) {
   std::vector<ShardRun> all;

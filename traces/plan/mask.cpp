@@ -27,7 +27,7 @@ Mask Mask::packed(const std::vector<std::int64_t>& cu_seqlens, std::int64_t leng
   for (std::size_t d = 1; d < cu_seqlens.size(); ++d) {
     if (cu_seqlens[d] < cu_seqlens[d - 1])
       throw usageError("cu_seqlens must not fall; entry " + std::to_string(d) + " does");
-    if (cu_seqlens[d] > cu_seqlens[d - 1])  // an empty document has no token
+    if (cu_seqlens[d] > cu_seqlens[d - 1])  // an empty document has no tokens
       mask.documents.push_back({cu_seqlens[d - 1], cu_seqlens[d]});
   }
   if (cu_seqlens.back() > length)

@@ -11,22 +11,22 @@
 
 namespace ringscope::traces {
 
-/// A rule that a run or a call asks for.
+/// The mask that a run or a call requests.
 struct Mask : PieceRule {
-  /// What a run asks for; with mask documents, the part that holds within each of them.
+  /// Returns the mask of a run. For mask documents it is the rule that holds within each document.
   static Mask of(const RunSpec& run);
   static Mask full() { return {}; }
   static Mask causalMask() { return {true, 0, {}}; }
-  /// Throws usageError when the window is not positive.
+  /// Returns a sliding window. Throws usageError when `window` is not positive.
   static Mask slidingWindow(std::int64_t window);
-  /// From cumulative lengths [0, …, S], as cu_seqlens has them; causal within each document.
-  /// Throws usageError when they do not rise from 0 to at most `length`.
+  /// Returns the mask of packed documents, causal within each document, from cumulative lengths [0,
+  /// …, S] (cu_seqlens). Throws usageError when the lengths do not rise from 0 to at most `length`.
   static Mask packed(const std::vector<std::int64_t>& cu_seqlens, std::int64_t length);
 
-  /// Plain and full: every query attends every key.
+  /// Reports whether every query attends every key.
   bool isFull() const { return !causal && window == 0 && documents.empty(); }
   bool allows(TokenIndex query, TokenIndex key) const;
-  /// The document of a token, or -1 for padding.
+  /// Returns the document of a token, or -1 for padding.
   int documentOf(TokenIndex token) const;
   MaskKind kind() const;
 

@@ -54,7 +54,8 @@ std::vector<GroupRecord> Mesh::groups(int ulysses) const {
     if (at.dp == kFirst && at.cp == kFirst) add(GroupAxis::kDpCp, dpCpGroup(rank));
   }
   if (ulysses <= 1) return all;
-  // After those, so that their ids do not depend on how cp groups are divided further.
+  // These groups come last, so that the ids of the others do not depend on how cp groups are
+  // divided.
   for (const WorldRank first : ranksFrom(WorldRank::of(0), dp * tp, cp)) {
     for (const WorldRank rank : ranksFrom(first, ulysses))
       add(GroupAxis::kRing, ranksFrom(rank, cp / ulysses, ulysses));

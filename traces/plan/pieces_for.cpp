@@ -15,7 +15,7 @@ WhyEmpty whyEmpty(const ShardLayout& layout, const Mask& mask, GroupRank query_r
   };
   if (!attends_nothing(mask)) return WhyEmpty::kAttends;
   if (mask.causal && attends_nothing(Mask::causalMask())) return WhyEmpty::kFuture;
-  // What is not in the future is refused by the window or by the documents, or by either.
+  // The window, the documents or either of them exclude the keys that are not in the future.
   if (attends_nothing({mask.causal, mask.window, {}})) return WhyEmpty::kOutOfWindow;
   if (attends_nothing({mask.causal, 0, mask.documents})) return WhyEmpty::kOtherDocument;
   return WhyEmpty::kSeveralReasons;

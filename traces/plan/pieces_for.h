@@ -9,13 +9,13 @@
 
 namespace ringscope::traces {
 
-/// The pieces in which `query_rank` attends the KV block of `source_rank`; none when the mask
-/// empties the block. Pure; every strategy, work count and coverage check uses this list.
+/// Returns the pieces in which `query_rank` attends the KV block of `source_rank`; none when the
+/// mask leaves no pair. Pure. Every strategy, work count and coverage check uses this list.
 std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,
                              GroupRank source_rank);
 
-/// Why `query_rank` attends nothing of the KV block of `source_rank`; kAttends when it attends
-/// something. Pure.
+/// Returns why `query_rank` attends nothing of the KV block of `source_rank`; kAttends when it
+/// attends something. Pure.
 WhyEmpty whyEmpty(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,
                   GroupRank source_rank);
 

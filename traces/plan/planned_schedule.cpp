@@ -8,7 +8,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// Ranks of the cp group as world ranks.
+/// Converts ranks of the cp group to world ranks.
 std::vector<WorldRank> worldRanks(const PlannedAttention& p,
                                   const std::vector<GroupRank>& cp_ranks) {
   const auto cp_group = p.mesh.cpGroup(p.world_rank);
@@ -18,7 +18,8 @@ std::vector<WorldRank> worldRanks(const PlannedAttention& p,
   return ranks;
 }
 
-/// Which of the model's heads the rank attends: its tp rank's part, of that its share by Ulysses.
+/// Sets the heads of the model that the rank attends: its tp rank's part, and of that its Ulysses
+/// share.
 void setHeads(ScheduleRecord& record, const PlannedAttention& p, int ulysses) {
   const MeshPlace at = p.mesh.placeOf(p.world_rank);
   const std::int64_t queries = p.query_heads / p.mesh.tp;
@@ -27,7 +28,7 @@ void setHeads(ScheduleRecord& record, const PlannedAttention& p, int ulysses) {
   const HeadSplit split = HeadSplit::of(queries, keys, ulysses);
   record.q_head_begin = at.tp.value() * queries + share.value() * split.query_heads;
   record.q_head_end = record.q_head_begin + split.query_heads;
-  // With fewer KV heads than tp ranks several of those hold the same one.
+  // With fewer KV heads than tp ranks, several tp ranks hold the same KV head.
   const std::int64_t first_key = at.tp.value() * p.kv_heads / p.mesh.tp;
   for (const std::int64_t head : split.kv_heads[share.index()])
     record.kv_heads.push_back(first_key + head);
@@ -45,8 +46,9 @@ std::vector<ScheduleRecord> plannedSchedules(const PlannedAttention& p, std::int
   const int ulysses = alone ? 1 : p.ulysses, rings = p.layout.cpSize() / ulysses;
   const HybridPlace here = HybridPlace::of(seat, ulysses);
   const GroupRank ring_rank = alone ? GroupRank::of(0) : here.in_ring;
-  // Joining may make one run of two that touch, which cuts pieces otherwise: only who joins does
-  // so, and one rank, whose runs all touch.
+  // Joining may merge two runs that touch into one, which changes the pieces. So shards are joined
+  // only where the ranks really join them, or when one rank has the whole sequence, whose runs all
+  // touch.
   const ShardLayout attended = p.joins_shards || alone ? p.layout.joined(ulysses) : p.layout;
   ScheduleRecord common;
   common.train_step = train_step;

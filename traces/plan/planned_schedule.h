@@ -10,20 +10,21 @@
 
 namespace ringscope::traces {
 
-/// What the schedule of one rank's attention depends on.
+/// The inputs that determine the schedule of one rank's attention.
 struct PlannedAttention {
-  const ShardLayout& layout;  ///< of the whole cp group
+  const ShardLayout& layout;  ///< the layout of the whole cp group
   const Mask& mask;
   Mesh mesh;
   WorldRank world_rank = WorldRank::of(0);
-  int ulysses = 1;            ///< ranks that share heads
-  bool all_gather = false;    ///< all blocks come at the first ring step
-  bool joins_shards = false;  ///< ulysses and hybrid, which turn joined shards into heads
+  int ulysses = 1;            ///< number of ranks that share heads
+  bool all_gather = false;    ///< all blocks arrive at the first ring step
+  bool joins_shards = false;  ///< ulysses and hybrid: ranks exchange sequence for heads and attend
+                              ///< joined shards
   Order order = Order::kDiagonalFirst;
-  std::int64_t query_heads = 1, kv_heads = 1;  ///< of the whole model
+  std::int64_t query_heads = 1, kv_heads = 1;  ///< heads of the whole model
 };
 
-/// The schedules of one rank, forward and backward, as recordings keep them. Pure.
+/// Returns the schedules of one rank, forward and backward, in the form of a recording. Pure.
 std::vector<ScheduleRecord> plannedSchedules(const PlannedAttention& planned,
                                              std::int32_t train_step);
 

@@ -7,7 +7,7 @@
 
 namespace ringscope::traces {
 
-/// `count` ranks: first, first + distance, first + 2·distance …
+/// Returns `count` ranks: first, first + distance, first + 2·distance …
 template <typename Rank>
 std::vector<Rank> ranksFrom(Rank first, int count, int distance = 1) {
   std::vector<Rank> ranks;
@@ -16,20 +16,21 @@ std::vector<Rank> ranksFrom(Rank first, int count, int distance = 1) {
   return ranks;
 }
 
-/// The ranks of a group of `size`.
+/// Returns the ranks of a group of `size` ranks.
 inline std::vector<GroupRank> everyRank(int size) {
   return ranksFrom(GroupRank::of(0), size);
 }
 
-/// The rank `hops` further round a ring of `size` ranks; further back where `hops` is negative.
+/// Returns the rank that is `hops` further round a ring of `size` ranks; a negative `hops` goes
+/// back.
 inline GroupRank roundRing(GroupRank rank, int hops, int size) {
   return GroupRank::of(((rank.value() + hops) % size + size) % size);
 }
 
-/// Where a cp rank stands when `ulysses` neighbours share heads and KV goes round between those
-/// groups of neighbours.
+/// The position of a cp rank when each group of `ulysses` neighbours shares heads and KV travels in
+/// rings between these groups.
 struct HybridPlace {
-  GroupRank first_neighbour;  ///< in the cp group: the first who shares heads with it
+  GroupRank first_neighbour;  ///< first rank of its Ulysses group, as a rank of the cp group
   GroupRank among_neighbours;
   GroupRank in_ring;
 

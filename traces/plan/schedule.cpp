@@ -6,7 +6,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// `towards`: 1 or -1, the direction in which blocks go.
+/// Returns the schedule of a rank. `towards` is 1 or -1, the direction in which blocks travel.
 RingSchedule schedule(const ShardLayout& layout, const Mask& mask, GroupRank rank, int towards,
                       GroupRank first_source) {
   const int size = layout.cpSize();

@@ -80,7 +80,8 @@ std::vector<ShardLayout::Segment> ShardLayout::segments(GroupRank first_rank, in
 }
 
 ShardLayout ShardLayout::joined(int group) const {
-  // Ranks that stay alone keep their runs; a rank that has the whole sequence holds it as one.
+  // Ranks that are not joined keep their runs; a rank that has the whole sequence holds it as one
+  // run.
   if (group == 1 && cpSize() > 1) return *this;
   ShardLayout layout;
   layout.length_ = length_;
@@ -89,7 +90,7 @@ ShardLayout ShardLayout::joined(int group) const {
     layout.shards_.emplace_back();
     for (const Segment& segment : segments(rank, group)) {
       auto& runs = layout.shards_.back();
-      // Runs that follow each other are one.
+      // Runs that follow each other become one.
       if (!runs.empty() && segment.run.stride == 1 &&
           runs.back().begin + runs.back().count == segment.run.begin)
         runs.back().count += segment.run.count;

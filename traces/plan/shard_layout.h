@@ -11,7 +11,7 @@
 
 namespace ringscope::traces {
 
-/// Which global token indices each cp rank owns, and in which local order. Integers only.
+/// The global token indices that each cp rank owns, and their local order. Integers only.
 class ShardLayout {
  public:
   /// Deals the tokens, in contiguous parts unless another balance is named. `documents` cuts the
@@ -20,17 +20,18 @@ class ShardLayout {
   ShardLayout(std::int64_t length, int cp_size, Balance balance = Balance::kNone,
               const std::vector<TokenRun>& documents = {});
 
-  /// Where a run of a joined shard lies: the member of the group, and its local rows there.
+  /// A run of a joined shard and its location: the member of the group, and its first local row
+  /// there.
   struct Segment {
     GroupRank member = GroupRank::of(0);
     std::int64_t offset = 0;
     ShardRun run;
   };
-  /// The runs of the `group` neighbouring ranks that begin with `first_rank`, in global order where
-  /// they do not interleave.
+  /// Returns the runs of the `group` neighbouring ranks that begin with `first_rank`, in global
+  /// order unless they interleave.
   std::vector<Segment> segments(GroupRank first_rank, int group) const;
-  /// The layout of `group` neighbouring ranks taken as one: what each of them holds once a sequence
-  /// has been turned into heads among them, in the order of segments().
+  /// Returns the layout in which `group` neighbouring ranks count as one. It describes the joined
+  /// shard that each of them attends with Ulysses, in the order of segments().
   ShardLayout joined(int group) const;
 
   std::int64_t length() const { return length_; }
@@ -38,15 +39,17 @@ class ShardLayout {
   Balance balance() const { return balance_; }
   std::int64_t localLength() const { return length_ / cpSize(); }
 
-  /// In local order. All runs of a layout have the same stride.
+  /// Returns the rank's tokens in local order. All runs of a layout have the same stride.
   const std::vector<ShardRun>& shard(GroupRank rank) const { return shards_[rank.index()]; }
-  /// The same as half-open runs of consecutive global indices, as recordings keep them.
+  /// Returns the rank's tokens as half-open runs of consecutive global indices, in the form of a
+  /// recording.
   std::vector<TokenRun> runs(GroupRank rank) const;
-  /// global_from_local[i]: the global index of the rank's i-th token.
+  /// Returns global_from_local; element i is the global index of the rank's i-th token.
   std::vector<TokenIndex> globalFromLocal(GroupRank rank) const;
-  /// Indices that put a global sequence into rank order: x[rearrange] is all shards joined.
+  /// Returns the indices that put a global sequence into rank order: x[rearrange] is all shards
+  /// joined.
   std::vector<std::int64_t> rearrange() const;
-  /// The inverse: joined[restore] is back in global order.
+  /// Returns the inverse of rearrange(): joined[restore] is in global order.
   std::vector<std::int64_t> restore() const;
 
  private:
