@@ -10,25 +10,26 @@
 #include "traces/exchange/control/fields.h"
 #include "traces/format/schema/place.h"
 
-/// What a run answers to the requests of requests.h. Each has its JSON fields in put() and from().
+/// The answers of a run to the requests of requests.h. Each answer writes and reads its JSON fields
+/// in put() and from().
 namespace ringscope::traces::control {
 
-/// Done; there is nothing more to say.
+/// The answer to a request that was carried out and has no result.
 struct Granted {
   void put(nlohmann::json&) const {}
   static Granted from(const Fields&) { return {}; }
 };
 
-/// Not done, and why.
+/// The answer to a request that was not carried out, with the reason.
 struct Refused {
   std::string error;
 };
 
-/// Where a run stands, and up to where it is flushed: whoever shows "stopped" waits for the chunk
-/// with this sequence number.
+/// The place at which a run has stopped, and the last chunk that was flushed. A window that shows
+/// "stopped" waits for the chunk with this sequence number.
 struct StopReport {
   std::string run_id;
-  std::optional<Place> place;  ///< nothing: the run is over
+  std::optional<Place> place;  ///< nullopt: the run is over
   std::uint64_t chunk_watermark = 0;
   std::int64_t run_clock_ns = 0;
   bool over = false;
@@ -43,13 +44,13 @@ struct StateReport {
   std::string run_id;
   std::int64_t run_clock_ns = 0;
   std::uint64_t events = 0, dropped_events = 0;
-  std::vector<std::string> failed_sinks;  ///< what each said
+  std::vector<std::string> failed_sinks;  ///< the message of each sink that failed
 
   void put(nlohmann::json& object) const;
   static StateReport from(const Fields& fields);
 };
 
-/// The training step from which every rank runs with what was changed.
+/// The training step from which on every rank runs with the change.
 struct ChangedFrom {
   std::int32_t from_train_step = 0;
 
@@ -62,7 +63,7 @@ struct LiveTensorEntry {
   WorldRank rank;
   std::string tensor;
   Layer layer;        ///< none outside the decoder layers
-  std::string place;  ///< where the rank had it last, described
+  std::string place;  ///< description of the place where the rank last had the tensor
   std::string dtype;
   std::vector<std::int64_t> shape;
 
@@ -77,7 +78,7 @@ struct TensorList {
   static TensorList from(const Fields& fields);
 };
 
-/// Elements [begin, end) of each dimension, row by row.
+/// The elements [begin, end) of each dimension in row-major order.
 struct TensorSlice {
   LiveTensorEntry of;
   std::vector<std::int64_t> begin, end;
@@ -88,13 +89,13 @@ struct TensorSlice {
 };
 
 struct Resent {
-  std::uint64_t sent = 0;  ///< chunks
+  std::uint64_t sent = 0;  ///< number of chunks
 
   void put(nlohmann::json& object) const;
   static Resent from(const Fields& fields);
 };
 
-/// A rank process has sent all that it recorded before.
+/// The answer of a rank process that has sent everything recorded before the request.
 struct Flushed {
   std::uint64_t dropped_events = 0, dropped_tensors = 0;
 

@@ -109,7 +109,7 @@ End endFrom(const Fields& fields) {
 }  // namespace
 
 Bytes encodeMessage(const Message& message) {
-  // A sentence may name a file, and the name of a file need not be UTF-8.
+  // A message may contain the name of a file, which need not be valid UTF-8.
   return std::visit(
       [](const auto& said) {
         return encodeJsonFrame(jsonOf(said).dump(-1, ' ', false, json::error_handler_t::replace));

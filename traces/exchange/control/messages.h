@@ -6,27 +6,28 @@
 
 #include "traces/exchange/control/requests.h"
 
-/// What a run says over the control connection.
+/// The messages that a run sends over the control connection.
 namespace ringscope::traces::control {
 
-/// {"reply": cmd, "id": N, "ok": true | false, …}: the answer to one request.
+/// The answer to one request: {"reply": cmd, "id": N, "ok": true | false, …}.
 struct Reply {
   std::string cmd;
-  std::optional<std::int64_t> id;  ///< nothing: the request had none
+  std::optional<std::int64_t> id;  ///< nullopt: the request had no id
   Answer answer;
 
   const Refused* refused() const { return std::get_if<Refused>(&answer); }
 };
 
-/// {"hello": {…}}: the first message.
+/// The first message: {"hello": {…}}.
 struct EngineHello {
-  int control = kControlVersion, format = 0;  ///< versions
+  int control = kControlVersion, format = 0;  ///< versions of the control connection and of the
+                                              ///< trace format
   std::string run_id;
   std::vector<std::string> capabilities;
 };
 
-/// {"waiting": cmd, "id": N, "for": [{"rank", "place"}]}: which ranks have not come to their gate
-/// since a pause or step was asked for, and the last gate of each.
+/// The ranks that have not reached their gate since a pause or step was requested, with the last
+/// gate of each: {"waiting": cmd, "id": N, "for": [{"rank", "place"}]}.
 struct Waiting {
   std::string cmd;
   std::optional<std::int64_t> id;
@@ -37,28 +38,28 @@ struct Waiting {
   std::vector<Rank> late;
 };
 
-/// {"stopped": "break", …}: the run has stopped by itself.
+/// The message that the run has stopped by itself: {"stopped": "break", …}.
 struct StoppedByBreak {
   StopReport report;
 };
 
-/// {"end": {…}}: the last message. `reason` is empty when the run ended well.
+/// The last message: {"end": {…}}. `reason` is empty when the run ended well.
 struct End {
   std::string run_id;
   bool stopped = false;
   std::string reason;
 };
 
-/// {"error": sentence}: something that answers no request.
+/// An error that answers no request: {"error": sentence}.
 struct Failure {
   std::string error;
 };
 
 using Message = std::variant<Reply, EngineHello, Waiting, StoppedByBreak, End, Failure>;
 
-/// As a frame.
+/// Returns a message as a frame.
 Bytes encodeMessage(const Message& message);
-/// Throws inputError that says what is wrong with it.
+/// Parses a message. Throws inputError that says what is wrong with it.
 Message decodeMessage(const nlohmann::json& message);
 
 }  // namespace ringscope::traces::control

@@ -12,9 +12,9 @@
 #include "traces/format/schema/records.h"
 #include "traces/format/stream/frame.h"
 
-/// What can be asked of a run over the control connection. A request is a struct with its name
-/// (`kName`, the "cmd" of its JSON), the type of its answer, and its fields, if any, in put() and
-/// from(); a new one is added to `Request` too.
+/// The requests to a run over the control connection. A request is a struct with its name (`kName`,
+/// the "cmd" of its JSON), the type of its answer, and put() and from() for its fields, if any. A
+/// new request must be added to `Request` too.
 namespace ringscope::traces::control {
 
 /// The first request: {"control": version, "at_end_of_input": "finish" | "stop"}.
@@ -28,32 +28,33 @@ struct Hello {
   static Hello from(const Fields& fields);
 };
 
-/// Of a request without fields.
+/// The base of a request without fields.
 template <typename Reply>
 struct WithoutFields {
   using Answer = Reply;
   void put(nlohmann::json&) const {}
 };
 
-/// Every rank stops at the next gate that none has passed. Answered when all stand there.
+/// The request that every rank stops at the next gate that no rank has passed. The answer comes
+/// when all ranks are there.
 struct Pause : WithoutFields<StopReport> {
   static constexpr const char* kName = "pause";
 };
 struct Continue : WithoutFields<Granted> {
   static constexpr const char* kName = "continue";
 };
-/// The run ends at the next gate that is the same for all.
+/// The request that the run ends at the next gate that all ranks have in common.
 struct Stop : WithoutFields<Granted> {
   static constexpr const char* kName = "stop";
 };
 struct AskState : WithoutFields<StateReport> {
   static constexpr const char* kName = "state";
 };
-/// What a paused run holds.
+/// The request for a list of the tensors that a paused run holds.
 struct ListTensors : WithoutFields<TensorList> {
   static constexpr const char* kName = "tensors";
 };
-/// To a rank process: all that was recorded before is sent before the answer.
+/// The request to a rank process to send everything recorded so far before it answers.
 struct Flush : WithoutFields<Flushed> {
   static constexpr const char* kName = "flush";
 };
@@ -70,7 +71,8 @@ struct ringscope::traces::EnumNames<ringscope::traces::control::StepUnit> {
 
 namespace ringscope::traces::control {
 
-/// From a paused run on to the next gate, layer or training step. Answered as a pause is.
+/// The request to a paused run to continue to the next gate, layer or training step. It is answered
+/// as a pause is.
 struct Step {
   static constexpr const char* kName = "step";
   using Answer = StopReport;
@@ -80,7 +82,8 @@ struct Step {
   static Step from(const Fields& fields);
 };
 
-/// Where a run should stop by itself: every field that is set must agree with the gate's place.
+/// The place at which a run should stop by itself. Every field that is set must match the gate's
+/// place.
 struct BreakPoint {
   std::optional<std::int32_t> train_step;
   std::optional<Layer> layer;
@@ -90,12 +93,12 @@ struct BreakPoint {
   bool matches(const Place& place) const;
 };
 
-/// Replaces what the run breaks at: a place, the first error of more than `ratio` times its
-/// limit, or the first recorded tensor that is not finite.
+/// The request that replaces the run's break conditions: a place, the first error of more than
+/// `ratio` times its limit, or the first recorded tensor that is not finite.
 struct Break {
   static constexpr const char* kName = "break";
   using Answer = Granted;
-  std::optional<BreakPoint> at;  ///< nothing: at no place
+  std::optional<BreakPoint> at;  ///< nullopt: at no place
   bool on_divergence = false, on_non_finite = false;
   double ratio = 1;
 
@@ -103,7 +106,8 @@ struct Break {
   static Break from(const Fields& fields);
 };
 
-/// A mistake is added from the next training step on. Sealed with what was injected at the start.
+/// The request to inject a mistake from the next training step on. The mistake is sealed like those
+/// that were injected at the start.
 struct Inject {
   static constexpr const char* kName = "inject";
   using Answer = ChangedFrom;
@@ -113,7 +117,7 @@ struct Inject {
   static Inject from(const Fields& fields);
 };
 
-/// The same, taken away.
+/// The request to remove an injected mistake from the next training step on.
 struct Lift {
   static constexpr const char* kName = "lift";
   using Answer = ChangedFrom;
@@ -123,7 +127,8 @@ struct Lift {
   static Lift from(const Fields& fields);
 };
 
-/// "none" | "stats" | "full" | "values:steps=A-B", from the next tensor on.
+/// The request to record by another policy from the next tensor on: "none" | "stats" | "full" |
+/// "values:steps=A-B".
 struct SetCapture {
   static constexpr const char* kName = "capture";
   using Answer = Granted;
@@ -133,8 +138,8 @@ struct SetCapture {
   static SetCapture from(const Fields& fields);
 };
 
-/// Of a paused run: a slice of a tensor of one rank. Without `begin` and `end` all of it; `lead`
-/// instead gives one index of each of the first dimensions.
+/// The request for a slice of a tensor of one rank of a paused run. Without `begin` and `end` the
+/// slice is the whole tensor. `lead` instead gives one index for each of the first dimensions.
 struct ReadTensor {
   static constexpr const char* kName = "read";
   using Answer = TensorSlice;
@@ -147,7 +152,7 @@ struct ReadTensor {
   static ReadTensor from(const Fields& fields);
 };
 
-/// Chunks that were left out of the stream, by their sequence numbers.
+/// The request for chunks that were left out of the stream, by their sequence numbers.
 struct Resend {
   static constexpr const char* kName = "resend";
   using Answer = Resent;
@@ -157,7 +162,8 @@ struct Resend {
   static Resend from(const Fields& fields);
 };
 
-/// To a rank process: pause the run at the first recorded tensor that is not finite, or no more.
+/// The request to a rank process to pause the run at the first recorded tensor that is not finite,
+/// or no longer to do so.
 struct BreakOnNonFinite {
   static constexpr const char* kName = "non_finite";
   using Answer = Granted;
@@ -170,20 +176,21 @@ struct BreakOnNonFinite {
 using Request = std::variant<Hello, Pause, Continue, Stop, AskState, ListTensors, Flush, Step,
                              Break, Inject, Lift, SetCapture, ReadTensor, Resend, BreakOnNonFinite>;
 
-/// Which request it is, and the number that its answer repeats.
+/// The name of a request, and the number that its answer repeats.
 struct RequestHead {
   std::string cmd;
   std::optional<std::int64_t> id;
 
-  /// Throws inputError when the frame holds no object with a "cmd", or a number that is none.
+  /// Parses the head of a request. Throws inputError when the message is no object with a "cmd", or
+  /// when its "id" is no number.
   static RequestHead from(const nlohmann::json& message);
 };
 
 const char* nameOf(const Request& request);
-/// As a frame.
+/// Returns a request as a frame.
 Bytes encodeRequest(const Request& request, std::optional<std::int64_t> id);
-/// Throws inputError that names a field of the wrong type, usageError when there is no such
-/// request or a value has no meaning.
+/// Parses a request. Throws inputError that names a field of the wrong type. Throws usageError when
+/// there is no such request or a value has no meaning.
 Request decodeRequest(const nlohmann::json& message);
 
 }  // namespace ringscope::traces::control

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chrome's trace events: "Trace Event Format", the document that chrome://tracing links to. Times
-// are microseconds; three decimals keep the nanoseconds.
+// The Trace Event Format of Chrome (the document that chrome://tracing links to). Times are
+// microseconds; three decimals keep the nanoseconds.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -31,9 +31,9 @@ class ChromeWriter {
   }
 
  private:
-  /// The times are written as digits, since a double would round them. Threads count from 1: for
-  /// Perfetto thread 0 is the kernel's idle thread, one for all processes, and it drops what
-  /// overlaps there.
+  /// Writes one trace event. Writes times as digits, since a double would round them. Counts
+  /// threads from 1: for Perfetto thread 0 is the kernel's idle thread, which all processes share,
+  /// and Perfetto drops overlapping events there.
   void put(const char* phase, WorldRank rank, std::size_t lane, const nlohmann::json& rest,
            const std::string& times = "") {
     std::string fields = rest.dump();

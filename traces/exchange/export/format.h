@@ -13,27 +13,28 @@
 
 namespace ringscope::traces {
 
-/// What an export wrote, and what of the recording it could not.
+/// The counts of what an export wrote, and what it could not write of the recording.
 struct Exported {
   std::vector<std::pair<std::string, std::int64_t>> counts;  ///< {"events", 1204}, …
-  std::vector<std::string> left_out;                         ///< sentences without their full stop
+  std::vector<std::string> left_out;                         ///< sentences without the full stop
 };
 
-/// A format for other programs. Writes what it can say of a recording, whose events it decodes all.
+/// A format for other programs. It decodes all events of a recording and writes what the format can
+/// represent.
 struct ExportFormat {
-  const char* name;       ///< of --to
-  const char* extension;  ///< that such files have
+  const char* name;       ///< value of --to
+  const char* extension;  ///< extension of files of this format
   const char* says;       ///< a clause for the user
   Exported (*write)(const Trace& trace, std::ostream& out);
 };
 
-/// All formats; a new one is a file in this folder and a line in registry.cpp.
+/// Returns all formats. A new format is a file in this folder and a line in registry.cpp.
 std::span<const ExportFormat> exportFormats();
 
-/// Writes a recording to a file that appears when it is whole. `goes_on` is told, from time to
-/// time, how many bytes are written; where it answers false there will be no file. Throws
-/// usageError when there is no such format or it was stopped, inputError when the file is the
-/// recording itself or cannot be written.
+/// Writes a recording to a file, which appears when it is complete. From time to time calls
+/// `goes_on` with the number of bytes written; when it returns false, the export stops without a
+/// file. Throws usageError when there is no such format or the export was stopped. Throws
+/// inputError when the file is the recording itself or cannot be written.
 Exported exportTrace(const std::string& recording, std::string_view format,
                      const std::string& output,
                      const std::function<bool(std::uint64_t bytes)>& goes_on = nullptr);

@@ -12,13 +12,14 @@ bool isTransfer(const Event& event) {
          event.kind == EventKind::kCollective;
 }
 
-/// What shares lanes.
+/// Returns the name of the lanes that an event may share with others.
 std::string familyOf(const Event& event) {
   if (isTransfer(event)) return name(event.kind);
   return event.queue == 0 ? "work" : "queue " + std::to_string(event.queue);
 }
 
-/// Lanes with what is still open on them, outermost first.
+/// An assignment of events to lanes. It keeps the events that are still open on each lane,
+/// outermost first.
 class Dealer {
  public:
   Dealer() { laneIn("work"); }

@@ -9,26 +9,27 @@
 
 namespace ringscope::traces {
 
-/// An event and the lane of its rank that it is drawn on.
+/// An event and the lane of its rank on which it is drawn.
 struct LaneEvent {
   Event event;
   std::size_t lane = 0;
 };
 
-/// The events of one rank on lanes on which any two of them are apart or one within the other,
-/// which is all that viewers of traces can show. Lane 0 is the rank's own thread; messages and
+/// The events of one rank, assigned to lanes. Two events of a lane are either disjoint or nested,
+/// because trace viewers can show nothing else. Lane 0 is the rank's own thread. Messages and
 /// queues of a device have lanes of their own, as many as overlap.
 struct RankLanes {
   std::vector<std::string> names;  ///< "work", "send", "send 2", "queue 1", …
-  /// By begin, and of equal ones the longer first: each comes after what it is within.
+  /// Sorted by begin, and for equal begins longest first, so that an event follows the event that
+  /// contains it.
   std::vector<LaneEvent> events;
 };
 RankLanes lanesOf(const Trace& trace, WorldRank rank);
 
-/// What has to be added to the recording's times so that none is negative.
+/// Returns the nanoseconds to add to the recording's times so that none is negative.
 std::int64_t shiftToZero(const Trace& trace);
 
-/// "attend", "send kv", "collective grads": what a viewer shows on an event.
+/// Returns the text that a viewer shows on an event: "attend", "send kv", "collective grads".
 std::string titleOf(const Event& event);
 
 }  // namespace ringscope::traces

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Perfetto's trace: https://perfetto.dev/docs/reference/synthetic-track-event. Field numbers are
-// those of its public definitions, protos/perfetto/trace/trace_packet.proto and, in track_event/
-// beside it, track_event.proto, track_descriptor.proto, process_descriptor.proto,
-// thread_descriptor.proto, counter_descriptor.proto and debug_annotation.proto.
+// those of its public definitions. The definitions are protos/perfetto/trace/trace_packet.proto
+// and, in track_event/ beside it, track_event.proto, track_descriptor.proto,
+// process_descriptor.proto, thread_descriptor.proto, counter_descriptor.proto and
+// debug_annotation.proto.
 #include <algorithm>
 #include <ostream>
 
@@ -33,7 +34,7 @@ namespace annotation {
 constexpr std::uint32_t kInteger = 4, kText = 6, kName = 10;
 }
 
-/// Ids of tracks: a rank has its process, its lanes, and a counter for each category.
+/// Return the ids of tracks: a rank has its process, its lanes, and a counter for each category.
 std::uint64_t uuidOf(WorldRank rank, std::uint64_t part) {
   return (static_cast<std::uint64_t>(rank.value()) + 1) << 20 | part;
 }
@@ -124,7 +125,8 @@ class PerfettoWriter {
     if (event.cpu_ns != 0) annotate(to, "cpu_ns", event.cpu_ns);
   }
 
-  /// A message's flow goes from where its send begins to where its receive ends.
+  /// Writes an event. The flow of a message leads from the begin of its send to the end of its
+  /// receive.
   void writeEvent(WorldRank rank, const LaneEvent& one) {
     using namespace track_event;
     const Event& event = one.event;

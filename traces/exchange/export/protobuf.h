@@ -7,7 +7,7 @@
 
 namespace ringscope::traces {
 
-/// Writes the fields of one protobuf message, each by its number. The encoding is that of
+/// A writer of the fields of one protobuf message by their numbers. The encoding is that of
 /// https://protobuf.dev/programming-guides/encoding: varints, fixed64 and length-delimited fields.
 class ProtoMessage {
  public:
@@ -16,7 +16,7 @@ class ProtoMessage {
     bytes_.varint(value);
     return *this;
   }
-  /// int64: a negative one takes ten bytes.
+  /// Writes an int64. A negative number takes ten bytes.
   ProtoMessage& integer(std::uint32_t field, std::int64_t value) {
     return number(field, static_cast<std::uint64_t>(value));
   }

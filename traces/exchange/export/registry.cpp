@@ -19,7 +19,7 @@ constexpr ExportFormat kFormats[] = {
      writeTensors},
 };
 
-/// Hands on what is written, and asks now and then whether to go on.
+/// A buffer that passes on what is written, and asks from time to time whether to continue.
 class WatchedBuffer : public std::streambuf {
  public:
   WatchedBuffer(std::streambuf& to, const std::function<bool(std::uint64_t bytes)>& goes_on)
@@ -40,7 +40,7 @@ class WatchedBuffer : public std::streambuf {
 
  private:
   void wrote(std::streamsize count) {
-    constexpr std::uint64_t kBetween = 1 << 16;  // bytes
+    constexpr std::uint64_t kBetween = 1 << 16;  // bytes between two calls of goes_on
     written_ += static_cast<std::uint64_t>(count);
     if (!goes_on_ || written_ < ask_at_) return;
     ask_at_ = written_ + kBetween;
@@ -68,12 +68,12 @@ Exported exportTrace(const std::string& recording, std::string_view format,
   OutputFile file(output);
   WatchedBuffer watched(*file.stream().rdbuf(), goes_on);
   std::ostream out(&watched);
-  out.exceptions(std::ios::badbit);  // what cannot be written need not be computed
+  out.exceptions(std::ios::badbit);  // stop computing once a write fails
   Exported exported;
   try {
     exported = to.write(*trace, out);
   } catch (const std::ios_base::failure&) {
-    file.stream().setstate(std::ios::badbit);  // finish() says why
+    file.stream().setstate(std::ios::badbit);  // finish() reports the reason
   }
   file.finish();
   for (const std::string& problem : trace->problems()) exported.left_out.push_back(problem);

@@ -14,7 +14,8 @@ const char* safeTensorType(DType dtype) {
   return kNames[static_cast<std::size_t>(dtype)];
 }
 
-/// "step0/layer1/backward/ring2/rank3/from1/piece0/dkv": what of a key applies.
+/// Returns a tensor's name, made of the parts of its key that apply:
+/// "step0/layer1/backward/ring2/rank3/from1/piece0/dkv".
 std::string nameOf(const TensorKey& key) {
   std::string text = "step" + std::to_string(key.place.train_step) + "/";
   const auto part = [&text](const char* what, auto id) {
@@ -32,7 +33,7 @@ std::string nameOf(const TensorKey& key) {
   return toUtf8(text + key.tensor.text());
 }
 
-/// Throws inputError when the values cannot be read or do not fit.
+/// Returns a tensor's values. Throws inputError when they cannot be read or do not match its shape.
 std::optional<Bytes> valuesOf(const Trace& trace, const TensorRecord& tensor) {
   auto bytes = trace.bytes(tensor);
   std::size_t size = sizeOf(tensor.dtype);
@@ -44,7 +45,8 @@ std::optional<Bytes> valuesOf(const Trace& trace, const TensorRecord& tensor) {
 
 }  // namespace
 
-/// Reads all values twice, since the header, which comes first, names those that can be read.
+/// Writes all tensors. Reads all values twice, because the header comes first and names the tensors
+/// that can be read.
 Exported writeTensors(const Trace& trace, std::ostream& out) {
   Exported exported;
   std::vector<SafeTensorEntry> entries;

@@ -11,50 +11,51 @@
 
 namespace ringscope::traces {
 
-/// A format of recordings that can be opened. One that is not ours is a file here whose open()
-/// fills a MemorySource or is a ChunkSource of its own.
+/// A format of recordings that can be opened. A foreign format is a file in this folder whose
+/// open() fills a MemorySource or returns a ChunkSource of its own.
 struct Format {
   const char* name;  ///< in the plural, with its usual suffix
-  /// Whether a file that begins with these bytes is one; a short file is filled up with zeros.
-  /// Null: of this format a recording is a folder alone.
+  /// Reports whether a file that begins with these bytes has this format; a short file is padded
+  /// with zeros. Null: a recording of this format is always a folder.
   bool (*begins)(std::span<const std::uint8_t> head);
-  /// Throws inputError with the file's name.
+  /// Opens a recording. Throws inputError with the file's name.
   std::shared_ptr<ChunkSource> (*open)(const std::string& path);
-  /// The paths of the plain files in a folder that are a recording; empty where the folder holds
-  /// none. Null: of this format a recording is a file alone.
+  /// Returns the paths of the plain files in a folder that belong to a recording; empty when the
+  /// folder holds none. Null: a recording of this format is always a file.
   std::vector<std::string> (*files)(const std::string& folder) = nullptr;
 };
 
-/// All formats; a new one is a file in this folder and a line in registry.cpp.
+/// Returns all formats. A new format is a file in this folder and a line in registry.cpp.
 std::span<const Format> formats();
 
-/// RingScope's own.
+/// RingScope's own format.
 bool beginsAsRscope(std::span<const std::uint8_t> head);
 std::shared_ptr<ChunkSource> openRscope(const std::string& path);
 
-/// A folder with a file of each rank, as the Python package writes it
-/// (traces/recorder/FORMAT.md). Damaged lines and values are named and left out.
+/// A folder with one file per rank, as the Python package writes it (traces/recorder/FORMAT.md).
+/// Damaged lines and values are reported and left out.
 std::vector<std::string> filesOfRecording(const std::string& folder);
 std::shared_ptr<ChunkSource> openRecording(const std::string& folder);
 
-/// JSON of PyTorch's profiler (Kineto): one file, or a folder with a file of each rank. A file that
-/// is compressed is refused with a sentence.
+/// JSON of PyTorch's profiler (Kineto): one file, or a folder with one file per rank. A compressed
+/// file is rejected with a message.
 bool beginsAsKineto(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfKineto(const std::string& folder);
 std::shared_ptr<ChunkSource> openKineto(const std::string& path);
 
-/// JSON of PyTorch's Flight Recorder: one dump, or a folder with a dump of each rank. A pickled
-/// dump is refused with the way to JSON: opening a pickle runs what it says.
+/// JSON of PyTorch's Flight Recorder: one dump, or a folder with one dump per rank. A pickled dump
+/// is rejected with instructions for converting it to JSON, because opening a pickle can run any
+/// code.
 bool beginsAsFlightRecorder(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfFlightRecorder(const std::string& folder);
 std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path);
 
-/// Opens a recording by what it holds, whatever it is called. Throws inputError that says what can
-/// be opened when it is none of the formats.
+/// Opens a recording by its content, independent of its name. Throws inputError that lists the
+/// formats when it has none of them.
 std::shared_ptr<ChunkSource> openSource(const std::string& path);
 
 /// Returns the bytes of a recording: of its file, or of the files in its folder that belong to it.
-/// 0 where there is nothing that could be opened.
+/// Returns 0 when there is nothing that could be opened.
 std::uint64_t sizeOfRecording(const std::string& path);
 
 }  // namespace ringscope::traces

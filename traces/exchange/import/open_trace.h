@@ -8,8 +8,8 @@
 
 namespace ringscope::traces {
 
-/// Opens a recording of any known format, which its content tells. Throws inputError when the file
-/// cannot be opened at all. What is damaged inside is left out and listed in problems().
+/// Opens a recording of any known format, which is recognised by its content. Throws inputError
+/// when the file cannot be opened at all. Damaged parts are left out and listed in problems().
 std::shared_ptr<Trace> openTrace(const std::string& path);
 
 }  // namespace ringscope::traces

@@ -8,7 +8,7 @@
 
 namespace ringscope::traces {
 
-/// What an importer made. What it could not read is said before the rest.
+/// The chunks that an importer made. Problems of the import are reported before the chunks.
 class ProblemSource : public MemorySource {
  public:
   explicit ProblemSource(std::vector<std::string> problems) : problems_(std::move(problems)) {}

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kLeftOut = "(path left out)";
 
-/// Fields of notes that say when and where something ran.
+/// Reports whether a field of a note states when or where something ran.
 bool isOfHost(const std::string& field) {
   static constexpr std::array kFields = {"boot_id", "unix_ns", "host", "hostname", "node"};
   return std::ranges::find(kFields, field) != kFields.end();
@@ -26,7 +26,7 @@ bool isWithinPath(char c) {
          std::string_view("\"'`:,;()[]{}<>|").find(c) == std::string_view::npos;
 }
 
-/// Where a word may begin.
+/// Reports whether a path may begin after this character.
 bool isBorder(char c) {
   return !isWithinPath(c) || c == '=';
 }
@@ -88,7 +88,7 @@ Redactor::Redactor(const Redaction& what) : what_(what) {
 
 bool Redactor::leavesOut(const TensorName& tensor) const {
   const bool of_tokens =
-      tensor.kind == TensorKind::kLogits ||  // which say what follows
+      tensor.kind == TensorKind::kLogits ||  // logits reveal the next token
       (tensor.kind == TensorKind::kBuffer &&
        (tensor.name == "input_ids" || tensor.name == "labels" || tensor.name == "shift_labels")) ||
       (tensor.kind == TensorKind::kOther && tensor.name == kWholeBatch);
@@ -107,7 +107,7 @@ Chunk Redactor::withoutValues(Chunk tensors) const {
   for (TensorRecord& record : records) {
     if (!leavesOut(record.tensor)) continue;
     record.has_values = false;
-    // The finalizer of MurmurHash3: every bit of the secret reaches every bit.
+    // The finalizer of MurmurHash3: every bit of the secret affects every bit of the result.
     std::uint64_t mixed = record.hash ^ secret_;
     mixed = (mixed ^ (mixed >> 33)) * 0xff51afd7ed558ccdULL;
     mixed = (mixed ^ (mixed >> 33)) * 0xc4ceb9fe1a85ec53ULL;

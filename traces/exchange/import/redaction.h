@@ -9,29 +9,30 @@
 
 namespace ringscope::traces {
 
-/// What is left out of a recording before it is shared.
+/// The parts that are removed from a recording before it is shared.
 struct Redaction {
   bool tokens = false;   ///< values of token ids, labels and logits
   bool weights = false;  ///< values of weights and of their gradients
-  bool paths = false;    ///< of files and folders, wherever they are written
-  bool hosts = false;    ///< when and on which machine it ran
+  bool paths = false;    ///< paths of files and folders, wherever they occur
+  bool hosts = false;    ///< time and machine of the run
 
   bool any() const { return tokens || weights || paths || hosts; }
-  /// "tokens,weights,paths,hosts", any of them, or "all". Throws usageError.
+  /// Parses a list of "tokens,weights,paths,hosts", or "all". Throws usageError.
   static Redaction parse(const std::string& list);
 };
 
-/// Applies it chunk by chunk. What is left out keeps its place, shape and statistics; its hash is
-/// mixed with a secret of this redaction, so that rules still see what is equal to what and nobody
-/// can try out what it was.
+/// A redactor, which works chunk by chunk. A redacted tensor keeps its place, shape and statistics.
+/// Its hash is mixed with a secret of this redaction: rules still see which tensors are equal, and
+/// nobody can find the values by trying.
 class Redactor {
  public:
   explicit Redactor(const Redaction& what);
 
-  /// Must see every chunk of tensors before any values are asked about: values of a tensor that it
-  /// did not see, as where its record is damaged, are left out.
+  /// Registers the tensors of a chunk. It must see every chunk of tensors before any chunk of
+  /// values is redacted. Values of an unknown tensor, for example one whose record is damaged, are
+  /// left out.
   void look(const Chunk& tensors);
-  /// The chunk as it may be shared; nothing where none of it may.
+  /// Returns the chunk without the redacted parts; nullopt when nothing of it may be shared.
   std::optional<Chunk> apply(Chunk chunk);
 
  private:
@@ -47,7 +48,7 @@ class Redactor {
   std::uint64_t left_out_rows_ = 0;
 };
 
-/// The text without absolute paths: "(path left out)" stands for each.
+/// Returns the text with "(path left out)" in place of each absolute path.
 std::string withoutPaths(const std::string& text);
 
 }  // namespace ringscope::traces

@@ -56,7 +56,7 @@ std::uint64_t sizeOfRecording(const std::string& path) {
   if (!fs::is_directory(path, error))
     files.push_back(path);
   else
-    for (const Format& format : kFormats)  // as openSource() chooses
+    for (const Format& format : kFormats)  // the same order as in openSource()
       if (files.empty() && format.files) files = format.files(path);
   std::uint64_t bytes = 0;
   for (const std::string& file : files)

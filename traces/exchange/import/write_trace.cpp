@@ -23,10 +23,10 @@ std::vector<std::string> writeTrace(const std::string& recording, const std::str
         [&](const ChunkInfo& info, const std::function<Chunk()>& read) {
           if (info.kind == ChunkKind::kTensors) redactor.look(read());
         },
-        [](const std::string&) {});  // they are told below
+        [](const std::string&) {});  // problems are reported below
   source->list(
       [&](const ChunkInfo& info, const std::function<Chunk()>& read) {
-        if (info.kind == ChunkKind::kSummaries) return;  // the sink makes its own
+        if (info.kind == ChunkKind::kSummaries) return;  // the sink makes its own summaries
         std::optional<Chunk> chunk = read();
         if (without.any()) chunk = redactor.apply(std::move(*chunk));
         if (!chunk) return;

@@ -8,9 +8,9 @@
 
 namespace ringscope::traces {
 
-/// Opens a recording of any format and writes it as a .rscope file, which appears when it is whole.
-/// Returns what could not be read and is left out. `without`: what may not be shared; what was
-/// sealed never is. Throws inputError.
+/// Opens a recording of any format and writes it as a .rscope file, which appears when it is
+/// complete. Returns sentences about what could not be read and was left out. `without` names what
+/// may not be shared; sealed mistakes are never written. Throws inputError.
 std::vector<std::string> writeTrace(const std::string& recording, const std::string& output,
                                     const Redaction& without = {});
 

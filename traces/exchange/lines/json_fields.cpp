@@ -12,7 +12,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// What stands for itself within a text.
+/// The characters that stand for themselves within a string.
 constexpr auto kPlain = [] {
   std::array<bool, 256> plain{};
   for (std::size_t c = 0x20; c < 0x7F; ++c) plain[c] = c != '"' && c != '\\';
@@ -23,7 +23,8 @@ bool isDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Goes over JSON once and checks it. A function that fails leaves it anywhere.
+/// A scanner that reads JSON once and checks it. After a function has failed, its position is
+/// undefined.
 class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text)
@@ -80,7 +81,7 @@ class JsonScanner {
   }
 
  private:
-  /// An object or a list, whose parts `skip` goes over.
+  /// Skips an object or a list; `skip` skips its parts.
   template <typename Skip>
   bool skipAll(char close, int depth, Skip skip) {
     if (depth > kMaxJsonDepth) return false;
@@ -119,7 +120,8 @@ class JsonScanner {
     return at_ != begin;
   }
 
-  /// What could be too large for a double, which nobody writes, is left to who knows it.
+  /// Skips a number. A long number, which could be too large for a double, is checked by nlohmann's
+  /// parser.
   bool skipNumber() {
     const char* begin = at_;
     take('-');

@@ -33,7 +33,7 @@ WorldRank rankOf(const JsonValue& value) {
   return WorldRank::of(std::min<std::int64_t>(wholeNumber(value).value_or(-1), kMaxRanks));
 }
 
-/// [b, e]
+/// Returns the pair of a list [b, e].
 std::optional<std::pair<std::int64_t, std::int64_t>> pairOf(const JsonValue& value) {
   if (value.type != JsonType::kList) return std::nullopt;
   JsonItems items(value.text);
@@ -44,7 +44,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> pairOf(const JsonValue& val
   return std::pair(*begin, *end);
 }
 
-/// Calls `take` for each item of a list, until it says no.
+/// Calls `take` for each item of a list until it returns false.
 template <typename Take>
 void eachItem(const std::optional<JsonValue>& list, Take take) {
   if (!list || list->type != JsonType::kList) return;
@@ -66,9 +66,10 @@ Line::Line(const nlohmann::json& json)
 
 Line Line::read(std::shared_ptr<const std::string> whole, std::string_view text,
                 const std::string& source) {
-  static thread_local std::vector<JsonField> found;  // grows once, where lines get what they need
+  static thread_local std::vector<JsonField> found;  // grows once; lines get a copy of the used
+                                                     // part
   if (!readJsonFields(text, found)) {
-    const auto json = parseJson(text, source);  // which says what is wrong with it
+    const auto json = parseJson(text, source);  // throws with a message about the error
     if (!json.is_object()) throw inputError(source + ": is no JSON object");
     whole = std::make_shared<const std::string>(json.dump());
     text = *whole;

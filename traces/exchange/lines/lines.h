@@ -15,48 +15,49 @@
 
 namespace ringscope::traces {
 
-/// One line of a rank's file (traces/recorder/FORMAT.md). It is a stranger's: what is missing, of
-/// another type or out of range reads as "none". Of a field that is there twice the last counts. A
-/// line keeps its text and where its fields are, and makes of a field what is asked for.
+/// One line of a rank's file (traces/recorder/FORMAT.md). The line is untrusted: a missing field
+/// and a field of another type or out of range read as "none". If a field occurs twice, the last
+/// one counts. A line keeps its text and the positions of its fields, and converts a field on
+/// demand.
 class Line {
  public:
-  /// Of an object; of everything else a line without fields.
+  /// Makes a line from an object; anything else gives a line without fields.
   explicit Line(const nlohmann::json& json);
-  /// Of a part of a text that it shares. Throws inputError, which begins with `source`, where that
-  /// is no JSON object.
+  /// Reads a line from a part of a shared text. Throws inputError, whose message begins with
+  /// `source`, when the part is no JSON object.
   static Line read(std::shared_ptr<const std::string> whole, std::string_view text,
                    const std::string& source);
-  /// Of a text by itself.
+  /// Reads a line from a text of its own.
   static Line read(std::string_view text, const std::string& source);
 
   bool has(std::string_view key) const;
-  /// A whole number from 0 to 2^53; `none` for everything else.
+  /// Returns an integer from 0 to 2^53; `none` for everything else.
   std::int64_t whole(std::string_view key, std::int64_t none = -1) const;
   std::optional<double> real(std::string_view key) const;
   bool flag(std::string_view key) const;
   std::string text(std::string_view key) const;
-  /// An object in it; an empty line where there is none.
+  /// Returns an object in this line; an empty line when there is none.
   Line part(std::string_view key) const;
-  /// The objects of a list in it.
+  /// Returns the objects of a list.
   std::vector<Line> parts(std::string_view key) const;
   std::vector<std::int64_t> wholes(std::string_view key) const;
-  /// [[b, e], …]; empty where one of them is none.
+  /// Returns a list of pairs [[b, e], …]; empty when an item is no pair.
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs(std::string_view key) const;
   std::vector<std::string> texts(std::string_view key) const;
-  /// A rank of the job; none where there is none.
+  /// Returns a rank of the job; none when there is none.
   WorldRank rank(std::string_view key) const;
-  /// A list of them, in which some may be none.
+  /// Returns a list of ranks, some of which may be none.
   std::vector<WorldRank> ranks(std::string_view key) const;
-  /// A number of 16 hexadecimal digits; nothing for everything else.
+  /// Returns a number of 16 hexadecimal digits; nullopt for everything else.
   std::optional<std::uint64_t> hash(std::string_view key) const;
-  /// All of it as a document.
+  /// Returns the whole line as a document.
   nlohmann::json json() const { return nlohmann::json::parse(text_); }
 
-  /// What kind of line it is, as it is written.
+  /// Returns the field that names the kind of line.
   std::string_view kind() const { return kind_; }
-  /// As it is written.
+  /// Returns the text of the line.
   std::string_view written() const { return text_; }
-  /// The training step, layer and ring step that it names; the direction is the caller's.
+  /// Returns the training step, layer and ring step of the line, with the given direction.
   Place place(Direction direction) const;
 
  private:
@@ -64,7 +65,7 @@ class Line {
        std::vector<JsonField> fields);
   std::optional<JsonValue> at(std::string_view key) const;
 
-  std::shared_ptr<const std::string> whole_;  // of which text_ is a part
+  std::shared_ptr<const std::string> whole_;  // the text that contains text_
   std::string_view text_, kind_;
   std::vector<JsonField> fields_;
 };

@@ -32,7 +32,8 @@ std::string refusal(const std::string& why) {
 
 }  // namespace
 
-/// From its hello on it is a rank's; refused, it is read until the other end has seen why.
+/// A connection. After its hello it belongs to a rank. A refused connection is read until the other
+/// end has seen the reason.
 struct Listener::Connection {
   explicit Connection(int fd) : descriptor(fd) {}
   ~Connection() { ::close(descriptor); }
@@ -40,7 +41,7 @@ struct Listener::Connection {
   Connection& operator=(const Connection&) = delete;
 
   int descriptor;
-  WorldRank rank;  ///< none: no hello was taken
+  WorldRank rank;  ///< none: no hello was accepted
   bool refused = false, gone = false;
   std::int64_t since_ns = steadyNow();
   std::string hello, unsent;
@@ -127,7 +128,7 @@ void Listener::accept() {
   connections_.push_back(std::move(connection));
 }
 
-/// Takes what is there, but not so much that others have to wait.
+/// Reads what has arrived, but only as much as does not delay other connections.
 void Listener::read(Connection& connection) {
   static thread_local std::array<char, 1 << 18> bytes;
   const ssize_t size = ::recv(connection.descriptor, bytes.data(), bytes.size(), 0);
@@ -214,7 +215,7 @@ void Listener::sendMessages() {
       if (connection->rank == rank) send(*connection, line);
 }
 
-/// Never waits for the other end; who does not read what is said is let go.
+/// Sends a line without waiting. A connection whose other end does not read is closed.
 void Listener::send(Connection& connection, const std::string& line) {
   if (!line.empty()) connection.unsent += line + "\n";
   while (!connection.unsent.empty()) {

@@ -15,36 +15,36 @@
 namespace ringscope::traces {
 
 struct ListenOptions {
-  std::string address;  ///< as ListeningSocket takes it
-  std::string token;    ///< what a job must say that comes over TCP; empty: one is made up
-  std::string folder;   ///< as LiveJob takes it
+  std::string address;  ///< as for ListeningSocket
+  std::string token;    ///< token that a job must send over TCP; empty: a random one is generated
+  std::string folder;   ///< as for LiveJob
   StreamLimits limits;
 };
 
-/// Takes in what the ranks of a job send, on a thread of its own, and writes it into folders that
-/// are opened like any recording. What a connection sends that is not well-formed ends that
-/// connection and no other. While it lives, jobs may be held; when it goes, they go on.
+/// A listener that receives what the ranks of a job send and writes it into folders, which can be
+/// opened like any recording. It works in a thread of its own. Malformed input ends its connection
+/// and no other. While a listener exists, it can hold jobs; its destructor lets them continue.
 class Listener {
  public:
-  /// Throws usageError or inputError when it cannot listen there.
+  /// Starts listening. Throws usageError or inputError when the address cannot be used.
   explicit Listener(ListenOptions options);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
   const std::string& address() const { return socket_.address(); }
-  /// What a job that comes over TCP must say; empty: none is needed.
+  /// Returns the token that a job must send over TCP; empty: none is needed.
   std::string token() const { return socket_.isTcp() ? options_.token : ""; }
 
   JobSeen job() const;
-  /// The same once something of it is another than it was at this many changes, or `longest` has
-  /// passed; `changes` becomes what it is then.
+  /// Waits until the job has changed since `changes`, or until `longest` has passed. Returns the
+  /// job and updates `changes`.
   JobSeen waitForNews(std::uint64_t& changes, std::chrono::milliseconds longest) const;
 
-  /// Holds the job at its next step border; nothing where that is refused.
+  /// Holds the job at its next step border; does nothing when that is refused.
   void pause() { wish(Wish::kPause); }
   void go() { wish(Wish::kGo); }
-  /// Of a held job: on to the next step border.
+  /// Lets a held job continue to the next step border.
   void step() { wish(Wish::kStep); }
 
  private:
@@ -68,7 +68,7 @@ class Listener {
   ListenOptions options_;
   ListeningSocket socket_;
   int wake_ = -1;
-  // Of the thread alone.
+  // Used by the thread only.
   LiveJob live_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::uint64_t refusals_ = 0;
@@ -80,7 +80,7 @@ class Listener {
   std::int64_t published_ns_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
   std::uint64_t changes_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
   std::vector<Wish> wishes_ RINGSCOPE_GUARDED_BY(mutex_);
-  std::jthread thread_;  // begins when all else is there
+  std::jthread thread_;  // last member, so that it starts when all others exist
 };
 
 }  // namespace ringscope::traces

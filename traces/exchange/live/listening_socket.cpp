@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
   throw inputError("it is not possible to listen at " + address + ": " + std::strerror(errno));
 }
 
-/// Nobody else may put a socket of his own into it.
+/// Creates the folder so that no other user can put a socket into it.
 void makeOwnFolder(const fs::path& folder) {
   std::error_code ignored;
   fs::create_directories(folder.parent_path(), ignored);
@@ -45,7 +45,7 @@ sockaddr_un unixAddress(const std::string& path) {
   return address;
 }
 
-/// A socket that somebody left behind is in the way, and nobody listens at it.
+/// Removes a socket file that nobody listens on any more.
 void removeStale(const sockaddr_un& address) {
   struct stat found {};
   if (::lstat(address.sun_path, &found) != 0 || !S_ISSOCK(found.st_mode) ||
@@ -103,7 +103,7 @@ void ListeningSocket::openUnix(const std::string& path) {
   const sockaddr_un address = unixAddress(path);
   removeStale(address);
   descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  // Until its mode is set another user could connect; isOfOwner() refuses him.
+  // Another user could connect before the mode is set; isOfOwner() refuses such a connection.
   if (descriptor_ < 0 ||
       ::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     failToListen(path);

@@ -5,27 +5,28 @@
 
 namespace ringscope::traces {
 
-/// A socket that only this machine reaches: a Unix socket of mode 0600, or TCP on 127.0.0.1.
+/// A socket that only this machine can reach: a Unix socket of mode 0600, or TCP on 127.0.0.1.
 class ListeningSocket {
  public:
-  /// `address`: "127.0.0.1:PORT" (0: any that is free), the path of a Unix socket ("unix:PATH"
-  /// where it looks like the other), or empty: defaultPath(). Throws usageError or inputError.
+  /// Opens the socket. The address is "127.0.0.1:PORT" (0: any free port) or the path of a Unix
+  /// socket ("unix:PATH" when the path looks like a TCP address). An empty address is
+  /// defaultPath(). Throws usageError or inputError.
   explicit ListeningSocket(const std::string& address);
-  ~ListeningSocket();  ///< takes a Unix socket's file away
+  ~ListeningSocket();  ///< removes the file of a Unix socket
   ListeningSocket(const ListeningSocket&) = delete;
   ListeningSocket& operator=(const ListeningSocket&) = delete;
 
   int descriptor() const { return descriptor_; }
   bool isTcp() const { return path_.empty(); }
-  /// As RINGSCOPE_LIVE takes it.
+  /// Returns the address in the form of RINGSCOPE_LIVE.
   const std::string& address() const { return address_; }
 
-  /// Whether the other end of a connection to it is a process of this user, or root's. Of TCP it
-  /// cannot be told: a token has to say so.
+  /// Reports whether the other end of a connection is a process of this user or of root. TCP does
+  /// not tell that, so a token is needed there.
   static bool isOfOwner(int connection);
 
-  /// "live.sock" in a folder of this user alone: $XDG_RUNTIME_DIR/ringscope, else
-  /// /tmp/ringscope-UID.
+  /// Returns "live.sock" in a folder that only this user can access: $XDG_RUNTIME_DIR/ringscope, or
+  /// else /tmp/ringscope-UID.
   static std::string defaultPath();
 
  private:
@@ -33,13 +34,13 @@ class ListeningSocket {
   void openTcp(const std::string& port);
 
   int descriptor_ = -1;
-  std::string path_;  ///< of a Unix socket
+  std::string path_;  ///< path of a Unix socket
   std::string address_;
 };
 
-/// 32 hexadecimal digits that nobody can guess.
+/// Returns 32 random hexadecimal digits.
 std::string randomToken();
-/// In a time that does not tell how much is equal.
+/// Compares two tokens in a time that does not depend on how much of them is equal.
 bool isSameToken(const std::string& a, const std::string& b);
 
 }  // namespace ringscope::traces

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder, or one with a number where something is in it; made for its owner alone.
+/// Creates a folder that only its owner can access, and returns its path. Appends a number when the
+/// folder exists and is not empty.
 std::string makeFreeFolder(const std::string& base) {
   constexpr int kMost = 100'000;
   for (int number = 1; number < kMost; ++number) {
@@ -130,7 +131,7 @@ void LiveJob::writeVerdict(std::int64_t now_ns, std::int64_t unix_ns) {
 }
 
 void LiveJob::writeVerdictLine(const nlohmann::json& line) {
-  verdicts_fail_ = true;  // until it is written
+  verdicts_fail_ = true;  // reset when the line is written
   if (!verdicts_.isOpen()) verdicts_ = NewFile(folder_ + "/" + kListenerFile);
   verdicts_.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   verdicts_fail_ = false;

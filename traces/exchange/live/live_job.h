@@ -16,47 +16,48 @@
 
 namespace ringscope::traces {
 
-/// A job that sends its recording, as it is now.
+/// The current state of a job that sends its recording.
 struct JobSeen {
-  int number = 0;      ///< from 1; 0: none has come
-  std::string folder;  ///< its recording
+  int number = 0;      ///< 1 and above; 0: no job has come
+  std::string folder;  ///< folder of its recording
   int world_size = 0;
-  std::vector<RankSeen> ranks;  ///< those that have come, by rank
-  std::uint64_t lines = 0;      ///< of all ranks
-  std::int64_t border = -1;     ///< the last training step that all ranks have ended; −1: none
+  std::vector<RankSeen> ranks;  ///< ranks that have connected, by rank
+  std::uint64_t lines = 0;      ///< lines of all ranks
+  std::int64_t border = -1;     ///< last training step that all ranks have ended; −1: none
   PauseState pause = PauseState::kGoing;
-  std::int64_t pause_border = -1;    ///< after which training step; −1: not known yet
-  std::string pause_refusal;         ///< why it cannot be held; empty: it can
-  std::uint64_t refusals = 0;        ///< of connections that were not taken or broke
-  std::vector<std::string> refused;  ///< why: the last of them
+  std::int64_t pause_border = -1;    ///< training step after which it is held; −1: not known yet
+  std::string pause_refusal;         ///< reason why it cannot be held; empty: it can
+  std::uint64_t refusals = 0;        ///< connections that were refused or broke
+  std::vector<std::string> refused;  ///< reasons of the last refusals
 
-  bool isHere() const;  ///< a rank is connected
+  bool isHere() const;  ///< whether a rank is connected
 };
 
-/// The ranks of a job, by what their connections send. One job at a time: another begins when a
-/// rank comes while none of the one before is connected any more. Knows no connection and no clock.
+/// The ranks of a job, as received over their connections. There is one job at a time: another job
+/// begins when a rank connects while no rank of the previous job is connected. Independent of
+/// sockets and clocks.
 class LiveJob {
  public:
-  /// `folder` gets the recording of the first job; others, or where something is there already, go
-  /// into FOLDER-2, FOLDER-3, ….
+  /// Uses `folder` for the recording of the first job. Further jobs, or all jobs when the folder is
+  /// not empty, use FOLDER-2, FOLDER-3, ….
   explicit LiveJob(std::string folder, const StreamLimits& limits = {});
 
-  /// Throws inputError that says why the rank is not taken.
+  /// Adds a rank. Throws inputError with the reason when the rank is refused.
   void come(const Hello& hello, std::int64_t now_ns);
-  /// What the rank sent after its hello. Throws inputError; it must then leave().
+  /// Handles what the rank sent after its hello. After inputError the caller must call leave().
   void feed(WorldRank rank, std::string_view bytes, std::int64_t now_ns);
   void leave(WorldRank rank);
 
   PauseBorder& pauses() { return pauses_; }
   JobSeen seen(std::int64_t now_ns) const;
-  /// Writes into the recording that the job hangs, again each time that its wait has doubled, and
-  /// that it goes on. What was concluded stays once a rank has gone. Throws inputError where that
-  /// cannot be written, once for a job.
+  /// Writes into the recording that the job hangs, again whenever its waiting time has doubled, and
+  /// that the job goes on. A verdict stays valid after a rank has gone. Throws inputError when it
+  /// cannot be written, once per job.
   void writeVerdict(std::int64_t now_ns, std::int64_t unix_ns);
 
  private:
   struct Rank {
-    std::unique_ptr<RankStream> stream;  ///< while it is connected
+    std::unique_ptr<RankStream> stream;  ///< null while the rank is not connected
     RankSeen seen;
     std::int64_t heard_ns = 0, border = -1;
     std::uint64_t lines = 0;
@@ -73,7 +74,8 @@ class LiveJob {
   std::map<WorldRank, Rank> ranks_;
   PauseBorder pauses_;
   NewFile verdicts_;
-  std::int64_t said_waited_ns_ = 0;  ///< of the hang that was written last; 0: it goes on
+  std::int64_t said_waited_ns_ = 0;  ///< waiting time of the last hang that was written; 0: the job
+                                     ///< goes on
   bool verdicts_fail_ = false;
 };
 

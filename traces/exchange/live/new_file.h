@@ -6,8 +6,8 @@
 
 namespace ringscope::traces {
 
-/// A file that was not there before, for its owner alone; no link is followed. Every function
-/// throws inputError that names it.
+/// A new file that only its owner can access. It must not exist before, and links are not followed.
+/// Every function throws inputError that names the file.
 class NewFile {
  public:
   NewFile() = default;
@@ -18,7 +18,7 @@ class NewFile {
 
   bool isOpen() const { return descriptor_ >= 0; }
   void write(std::string_view bytes);
-  /// Closes it, under another name in the same folder where one is said.
+  /// Closes the file. If `final_path` is not empty, renames it to this path in the same folder.
   void close(const std::string& final_path = "");
 
  private:

@@ -82,7 +82,7 @@ void PauseBorder::paused(WorldRank rank, std::int64_t step) {
   settle();
 }
 
-/// Goes on to the next state once all ranks have said what it needs.
+/// Moves to the next state when all ranks have sent what it needs.
 void PauseBorder::settle() {
   if (ranks_.empty()) return;
   const auto all = [&](auto has) {

@@ -14,40 +14,40 @@ namespace ringscope::traces {
 
 enum class PauseState {
   kGoing,
-  kAsked,    ///< ranks have been asked which step they are in
-  kPausing,  ///< they go to the border where all stop
-  kPaused,   ///< all stand there
+  kAsked,    ///< ranks have been asked for their current step
+  kPausing,  ///< ranks continue to the border where all stop
+  kPaused,   ///< all ranks are held there
 };
 
-/// Brings all ranks of a job to stand at one step border. Asked to hold, each rank stays in the
-/// training step that it is in, and says which; the latest of them is where all stop, and whoever
-/// is behind goes on to there. No rank is held before all have answered, and answers do not wait
-/// for the job, so nobody waits for one that is held. Knows no connection: what is to be sent is
+/// The protocol that holds all ranks of a job at one step border. On a pause each rank stays in its
+/// current training step and reports it. The latest of these steps is where all ranks stop; ranks
+/// behind it continue to there. No rank is held before all have answered, and answers do not wait
+/// for the job, so no rank waits for one that is held. Independent of connections: messages are
 /// taken from it.
 class PauseBorder {
  public:
   void begin(int world_size);
   void come(WorldRank rank, bool takes_pauses);
-  /// The rank is gone or has ended its recording: the others are not held for it.
+  /// Removes a rank that is gone or has ended its recording. The others are not held for it.
   void leave(WorldRank rank);
 
-  /// Why a pause cannot be asked for now; empty: it can.
+  /// Returns why a pause cannot be requested now; empty: it can.
   std::string refusal() const;
   void pause();
   void go();
-  /// Of a paused job: on to the next step border.
+  /// Lets a paused job continue to the next step border.
   void step();
 
   void held(WorldRank rank, std::int64_t step);
   void paused(WorldRank rank, std::int64_t step);
 
   PauseState state() const { return state_; }
-  /// The border: after this training step. −1: not known yet.
+  /// Returns the training step after which ranks stop; −1: not known yet.
   std::int64_t border() const { return border_; }
 
-  /// Lines for a rank, in order; they are then forgotten.
+  /// Returns the pending lines for ranks, in order, and clears them.
   std::vector<std::pair<WorldRank, std::string>> takeMessages();
-  /// What is said from time to time, so that ranks know that somebody holds them.
+  /// Adds the message that is sent from time to time so that ranks know they are still being held.
   void remind();
 
  private:

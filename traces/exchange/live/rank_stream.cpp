@@ -87,7 +87,7 @@ void RankStream::line(std::string_view text) {
   if (!isOfTheStream(line)) keep(text, line);
 }
 
-/// Lines that are about the connection, and in no rank's file.
+/// Handles lines about the connection, which belong into no file. Returns false for any other line.
 bool RankStream::isOfTheStream(const Line& line) {
   const std::string_view kind = line.kind();
   if (kind == "stands") {

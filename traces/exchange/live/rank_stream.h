@@ -12,14 +12,15 @@
 
 namespace ringscope::traces {
 
-/// Version of what the recorder sends (traces/recorder/FORMAT.md, "Live").
+/// The version of the protocol of the recorder (traces/recorder/FORMAT.md, "Live").
 inline constexpr int kLiveVersion = 1;
 
-/// What one job may send and fill a disk with.
+/// The limits of what one job may send and store.
 struct StreamLimits {
   std::size_t line_bytes = 8'000'000;
-  std::uint64_t lines_bytes = std::uint64_t{1} << 30;   ///< of a rank, as the importer reads
-  std::uint64_t values_bytes = std::uint64_t{4} << 30;  ///< of a rank
+  std::uint64_t lines_bytes = std::uint64_t{1} << 30;   ///< bytes of lines per rank, as in the
+                                                        ///< importer
+  std::uint64_t values_bytes = std::uint64_t{4} << 30;  ///< bytes of values per rank
 };
 
 /// The first line of a connection.
@@ -29,36 +30,37 @@ struct Hello {
   std::string token;
   bool takes_pauses = false;
 
-  /// Throws inputError that says what is wrong with it.
+  /// Parses the line. Throws inputError that says what is wrong with it.
   static Hello parse(std::string_view line);
 };
 
-/// What a rank sends after its hello: lines and values, which become its files in a recording's
-/// folder, and where it stands. It is a stranger's: what is not well-formed ends it.
+/// The data of one rank after its hello: lines and values, which become the rank's files in a
+/// recording's folder, and the rank's current position. The data is untrusted: malformed input ends
+/// the stream.
 class RankStream {
  public:
-  /// `folder` is there and has no file of this rank. Throws inputError.
+  /// Opens the rank's files. `folder` must exist and have no file of this rank. Throws inputError.
   RankStream(const Hello& hello, std::string folder, const StreamLimits& limits = {});
 
-  /// Takes in bytes as they come, cut anywhere. Throws inputError with a sentence; the stream is
-  /// then of no further use, and what came before stays in the files.
+  /// Handles bytes as they arrive, split anywhere. Throws inputError with a message. The stream
+  /// cannot be used afterwards, and earlier data stays in the files.
   void feed(std::string_view bytes);
 
   WorldRank rank() const { return rank_; }
   const Standing& standing() const { return standing_; }
   std::uint64_t lines() const { return lines_; }
-  /// The last training step that has ended, with all its lines and values; −1: none.
+  /// Returns the last training step that has ended, with all its lines and values; −1: none.
   std::int64_t border() const { return border_; }
-  /// Whether the recording's last line has come.
+  /// Reports whether the recording's last line has come.
   bool ended() const { return ended_; }
 
-  /// What it said about a pause.
+  /// A message of the rank about a pause.
   struct PauseWord {
-    bool stands = false;  ///< at the border; else: it holds in this step
+    bool stands = false;  ///< true: held at the border; false: waiting in this step
     std::int64_t step = 0;
   };
   std::vector<PauseWord> takePauseWords();
-  /// Whether it stands at a border, held.
+  /// Reports whether the rank is held at a border.
   bool isHeld() const { return held_; }
 
  private:
@@ -73,7 +75,7 @@ class RankStream {
   int world_size_;
   std::string folder_;
   StreamLimits limits_;
-  std::string begun_;  ///< of a line whose end has not come
+  std::string begun_;  ///< start of a line whose end has not come
   NewFile file_, values_;
   std::string values_name_;
   std::uint64_t values_left_ = 0;

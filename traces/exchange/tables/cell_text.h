@@ -8,8 +8,8 @@
 
 namespace ringscope::traces {
 
-/// A cell for people and for CSV: reals in the shortest digits that are read as the same number;
-/// `none` where there is nothing.
+/// Returns a cell as text for people and for CSV. Reals have the shortest digits that give the same
+/// number. An empty cell gives `none`.
 inline std::string textOf(const Cell& cell, const char* none) {
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
   if (const auto* name = std::get_if<const char*>(&cell)) return *name;

@@ -12,23 +12,24 @@
 
 namespace ringscope::traces {
 
-/// What stands in one row and column: nothing, an integer, a real, a name that is never freed, a
-/// text.
+/// The value of one row and column: empty, an integer, a real, a static string, or a text.
 using Cell = std::variant<std::monostate, std::int64_t, double, const char*, std::string>;
 
-/// One column of a table of records: where in a record its value is, and how it becomes a cell.
+/// One column of a table of records: the offset of its value in a record, and its conversion to a
+/// cell.
 struct Column {
-  std::string name;     ///< as the field's
-  std::string type;     ///< SQLite's: INTEGER, REAL, TEXT
+  std::string name;     ///< the field's name
+  std::string type;     ///< SQLite type: INTEGER, REAL, TEXT
   std::string meaning;  ///< a clause for the user
-  std::string values;   ///< "attend, send, …" of an enumeration
+  std::string values;   ///< for an enumeration: "attend, send, …"
   std::size_t offset = 0;
   Cell (*read)(const void* field) = nullptr;
 
   Cell of(const void* record) const { return read(static_cast<const char*>(record) + offset); }
 };
 
-/// Ids that are none are NULL; enumerations are their names; lists are JSON.
+/// Converts a value to a cell. An id that is none becomes NULL, an enumeration its name, and a list
+/// JSON.
 template <typename T>
 Cell cellOf(const T& value) {
   if constexpr (NamedEnum<T>) {
@@ -56,11 +57,11 @@ const char* columnType() {
     return std::is_same_v<T, double> ? "REAL" : "TEXT";
 }
 
-/// A column's name and what it means.
+/// The names of columns and their meanings.
 using Meanings = std::vector<std::pair<std::string_view, const char*>>;
 
-/// The columns of a record: a leaf of its fields each, by the field's name, in the order of the
-/// format; only those that `meanings` names.
+/// Returns the columns of a record, one per leaf of its fields, in the order of the format. Leaves
+/// out fields that `meanings` does not name.
 template <typename Record>
 std::vector<Column> columnsOf(const Meanings& meanings) {
   std::vector<Column> columns;

@@ -46,7 +46,7 @@ std::size_t columnNamed(std::string_view name) {
                                   columns().begin());
 }
 
-/// Which events a query can be about, as far as its conditions say.
+/// The events that a query can concern, as far as its conditions tell.
 struct Wanted {
   explicit Wanted(std::span<const QueryCondition> conditions) {
     const auto range = [&](const char* name) { return rangeOf(conditions, columnNamed(name)); };
@@ -80,13 +80,14 @@ struct Wanted {
   std::uint32_t kinds = ~0U;
 };
 
-/// Training steps from `first` to `last`, both included.
+/// The training steps from `first` to `last`, both included.
 struct Steps {
   std::int32_t first = 0, last = 0;
 };
 
-/// All steps, in stretches that are read one after the other: the first is one step long, so that
-/// the first rows come at once, and there are never many, since each looks at every chunk.
+/// Returns all steps in stretches that are read one after the other. The first stretch is one step
+/// long, so that the first rows come at once. The number of stretches is small, because each of
+/// them looks at every chunk.
 std::vector<Steps> stretchesOf(const Trace& trace) {
   using Limits = std::numeric_limits<std::int32_t>;
   std::vector<std::int32_t> known;
@@ -102,8 +103,8 @@ std::vector<Steps> stretchesOf(const Trace& trace) {
   return stretches;
 }
 
-/// Rank by rank, step by step, in each as recorded; a chunk is decoded when its first row is asked
-/// for.
+/// The rows of events: rank by rank, step by step, each in the order of recording. A chunk is
+/// decoded when its first row is read.
 class EventRows : public TableRows {
  public:
   EventRows(const QueriedTrace& traced, std::span<const QueryCondition> conditions)

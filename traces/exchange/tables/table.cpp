@@ -15,7 +15,8 @@ void QueriedTrace::checkTime() const {
 
 namespace {
 
-/// The integers around what a column is compared with; nothing where that is no number.
+/// Returns the integers around the value that a column is compared with; nullopt when the value is
+/// no number.
 std::optional<Range> around(const Cell& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return Range{*whole, *whole};
   const auto* real = std::get_if<double>(&value);

@@ -16,8 +16,8 @@
 
 namespace ringscope::traces {
 
-/// What a query says of a column in its WHERE or ON: SQLite tests it again, so a table may use of
-/// it what it can.
+/// A condition of a query on a column, from its WHERE or ON. SQLite tests it again, so a table may
+/// ignore it.
 struct QueryCondition {
   enum class Is { kEqual, kLess, kAtMost, kGreater, kAtLeast };
   std::size_t column = 0;
@@ -25,34 +25,36 @@ struct QueryCondition {
   Cell value;
 };
 
-/// Integers from `least` to `most`, both included.
+/// The integers from `least` to `most`, both included.
 struct Range {
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   bool holds(std::int64_t value) const { return value >= least && value <= most; }
 };
-/// What the conditions on a column of integers leave; all, where they compare with no number.
+/// Returns the range that the conditions on a column of integers leave; everything when they
+/// compare with no number.
 Range rangeOf(std::span<const QueryCondition> conditions, std::size_t column);
 
-/// The rows of one reading of a table, in order.
+/// The rows of one scan of a table, in order.
 class TableRows {
  public:
   virtual ~TableRows() = default;
-  /// Goes to the next row, at first to the first; false after the last.
+  /// Moves to the next row, the first time to the first row. Returns false after the last row.
   virtual bool next() = 0;
-  /// Of the row at which this is.
+  /// Returns a cell of the current row.
   virtual Cell cell(std::size_t column) const = 0;
 };
 
-/// A recording as tables read it, for the time of one query.
+/// A recording as tables read it, for the duration of one query.
 class QueriedTrace {
  public:
   QueriedTrace(const Trace& trace, std::chrono::steady_clock::time_point until)
       : trace_(trace), until_(until) {}
   const Trace& trace() const { return trace_; }
-  /// Throws usageError when the query has taken its time.
+  /// Throws usageError when the query has used up its time.
   void checkTime() const;
-  /// What a table computed once, since SQLite may read it many times in one query.
+  /// Returns a value that a table computes once per query, because SQLite may scan a table many
+  /// times.
   template <typename T>
   const T& once(std::string_view table, const std::function<T()>& compute) const {
     auto& kept = kept_[std::string(table)];
@@ -69,20 +71,20 @@ class QueriedTrace {
 /// A read-only table over a recording.
 struct Table {
   const char* name;
-  const char* says;  ///< a clause for the user: what a row is
+  const char* says;  ///< a clause for the user: the meaning of a row
   const std::vector<Column>& (*columns)();
-  /// `traced` outlives the rows.
+  /// Opens a scan. `traced` must outlive the rows.
   std::unique_ptr<TableRows> (*open)(const QueriedTrace& traced,
                                      std::span<const QueryCondition> conditions);
 };
 
-/// All tables; a new one is a file in this folder and a line in registry.cpp.
+/// Returns all tables. A new table is a file in this folder and a line in registry.cpp.
 std::span<const Table> tables();
 
 extern const Table kEventsTable, kHopsTable, kTensorsTable, kMemoryTable, kShardsTable, kDiffsTable,
     kFindingsTable;
 
-/// Rows of records that are there: `records` are pointers or values that outlive this.
+/// The rows of existing records. `records` are pointers or values that outlive this object.
 template <typename Record>
 class RecordRows : public TableRows {
  public:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kCertainNs = 5'000'000'000, kLikelyNs = 10'000'000'000;
 
-/// "ranks 0 and 1 stand at train.py:41 (load)", for each line of the job.
+/// Adds a sentence per line of the job's code: "ranks 0 and 1 stand at train.py:41 (load)".
 void addPlaces(const std::vector<RankSeen>& ranks, const std::vector<Wait>& waits,
                std::vector<std::string>& lines) {
   std::map<std::string, std::vector<WorldRank>> by_place;

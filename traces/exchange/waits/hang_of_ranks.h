@@ -9,9 +9,10 @@
 
 namespace ringscope::traces {
 
-/// Reports whether ranks hang where they stand. A hang is certain when ranks posted different
-/// collectives in one place, or are seen to wait for each other, for 5 s. A rank that has not come
-/// makes a hang after 10 s, which is not certain: the rank could have come later.
+/// Returns the hang of ranks in their current positions; nullopt when there is none. A hang is
+/// certain when ranks have posted different collectives in one place, or wait for each other, for 5
+/// s. A missing rank makes a hang after 10 s, which is not certain because the rank could still
+/// come.
 std::optional<Hang> hangOfRanks(const std::vector<RankSeen>& ranks);
 
 }  // namespace ringscope::traces

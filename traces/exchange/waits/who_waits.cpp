@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kUnseenNs = 1'000'000'000;
 
-/// Where ranks meet: both ends of a message at the same.
+/// Returns the key of a meeting point. Both ends of a message have the same key.
 auto meetingOf(const Post& post) {
   return std::tuple(post.group, post.isMessage(), post.from, post.to, post.tag, post.nth);
 }
@@ -52,7 +52,7 @@ std::string whereOf(const Post& post, const std::vector<WorldRank>& members) {
          (post.operation == "barrier" ? "" : size);
 }
 
-/// What is known of a rank that has not come.
+/// Describes the state of a rank that has not come.
 std::string stateOf(const RankSeen* rank) {
   if (rank && !rank->unseen.empty()) return rank->unseen;
   if (!rank) return "is not here: its recorder has not connected";
@@ -76,7 +76,8 @@ std::string stateOf(const RankSeen* rank) {
   return words;
 }
 
-/// A rank that posted something else, or of another size, at the same place; empty: it fits.
+/// Describes how a rank posted something else, or another size, at the same meeting point; empty:
+/// it matches.
 std::string misfit(const RankSeen& rank, const Posted& posted, const Post& post) {
   const auto same = std::ranges::find(posted.last, post.nth, &Posted::One::nth);
   if (same == posted.last.end()) return "";
@@ -121,7 +122,7 @@ class Meeting {
     return std::ranges::find(wait_.ranks, rank) != wait_.ranks.end();
   }
 
-  /// Whether the rank has come there too; `kind`: the end of a message that is its.
+  /// Records whether the rank has come to the meeting point. `kind` is its side of a message.
   void ask(WorldRank member, const std::string& kind) {
     const RankSeen* rank = find(ranks_, member);
     const Posted* posted = rank ? rank->standing.of(post_, kind) : nullptr;
@@ -143,13 +144,13 @@ class Meeting {
   Wait wait_;
 };
 
-/// Ranks that wait for each other, each list once.
+/// Returns the lists of ranks that wait for each other, each list once.
 std::vector<std::vector<WorldRank>> circles(const std::vector<Wait>& waits) {
   std::map<WorldRank, std::set<WorldRank>> waits_for;
   for (const Wait& wait : waits)
     for (const WorldRank rank : wait.ranks)
       waits_for[rank].insert(wait.missing.begin(), wait.missing.end());
-  for (bool grew = true; grew;) {  // whom a rank waits for through others
+  for (bool grew = true; grew;) {  // ranks that a rank waits for through others
     grew = false;
     for (auto& [rank, others] : waits_for)
       for (const WorldRank other : std::set(others))
@@ -183,7 +184,8 @@ std::vector<Wait> whoWaits(const std::vector<RankSeen>& ranks) {
     meetings.try_emplace(meetingOf(stand.post), ranks, stand).first->second.add(stand);
   std::vector<Wait> waits;
   for (auto& [where, meeting] : meetings)
-    if (Wait wait = meeting.told(); wait.seen || wait.isTold())  // else nobody need be waiting
+    if (Wait wait = meeting.told(); wait.seen || wait.isTold())  // otherwise no rank needs to be
+                                                                 // waiting
       waits.push_back(std::move(wait));
   std::ranges::stable_sort(waits, [](const Wait& a, const Wait& b) {
     return std::pair(a.isTold(), a.longest_ns) > std::pair(b.isTold(), b.longest_ns);

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// "nccl_trace_rank_12.json" is rank 12's.
+/// Returns the rank in a file's name: "nccl_trace_rank_12.json" belongs to rank 12.
 WorldRank rankOfName(const std::string& path) {
   std::string name = std::filesystem::path(path).filename().string();
   if (name.ends_with(".json")) name.resize(name.size() - 5);
@@ -46,7 +46,8 @@ std::string textIn(const json& entry, const char* key) {
                                                     : "";
 }
 
-/// Bytes of tensors, by their sizes and types; −1 where these do not fit.
+/// Returns the bytes of an entry's tensors from their sizes and types; −1 when sizes and types do
+/// not match.
 std::int64_t bytesOf(const json& entry, const char* sizes_key, const char* types_key) {
   const auto sizes = entry.find(sizes_key), types = entry.find(types_key);
   if (sizes == entry.end() || types == entry.end() || !sizes->is_array() || !types->is_array() ||
@@ -69,7 +70,7 @@ std::int64_t bytesOf(const json& entry, const char* sizes_key, const char* types
   return bytes;
 }
 
-/// The other side in "send 1->2" and "recv 3<-0", which are ranks of the group.
+/// Returns the other side in "send 1->2" or "recv 3<-0", as a rank of the group.
 std::int32_t peerIn(const std::string& name, bool sends) {
   const std::string arrow = sends ? "->" : "<-";
   const std::size_t at = name.find(arrow);
@@ -116,7 +117,7 @@ class DumpReader {
     }
   }
 
-  /// A list in a text, "[0, 1, 2]".
+  /// Returns the ranks of a list that is given as text: "[0, 1, 2]".
   static std::vector<WorldRank> membersIn(const std::string& text) {
     const json list = json::parse(text, nullptr, false);
     std::vector<WorldRank> members;
@@ -135,7 +136,7 @@ class DumpReader {
     DumpEntry entry;
     Call& call = entry.call;
     call.name = callName(name);
-    if (call.name.empty()) return;  // "coalesced" stands beside its parts
+    if (call.name.empty()) return;  // a "coalesced" entry accompanies the entries of its parts
     call.posted_ns = wholeIn(json_entry, "time_created_ns");
     constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000;
     if (call.posted_ns <= 0 || call.posted_ns > kMostNs) return void(++dump_.left_out);
@@ -176,7 +177,8 @@ class DumpReader {
     call.start_ns = within(started) && started <= call.end_ns ? started : call.posted_ns;
   }
 
-  /// A group that has no list of its ranks has this one alone until all dumps are read.
+  /// Returns the index of an entry's group. A group whose ranks the dump does not list has only
+  /// this rank until all dumps are read.
   std::int32_t groupOf(const json& entry) {
     const auto named = entry.find("process_group");
     const std::string name =

@@ -8,29 +8,29 @@
 
 namespace ringscope::traces {
 
-/// One entry of a dump, beside the call that is made of it.
+/// One entry of a dump, and the call that it describes.
 struct DumpEntry {
   Call call;
-  bool is_gloo = false;    ///< of which only its posting is recorded
-  bool timed_out = false;  ///< it was given up before it was complete
+  bool is_gloo = false;    ///< a Gloo call, whose posting alone is recorded
+  bool timed_out = false;  ///< given up before it was complete
   bool started = false;
 };
 
 /// A dump of PyTorch's Flight Recorder as JSON (torch/csrc/distributed/c10d/FlightRecorder.hpp),
 /// versions 2.x.
 struct Dump {
-  ProfiledRank rank;  ///< without its calls
+  ProfiledRank rank;  ///< the rank without its calls
   std::vector<DumpEntry> entries;
   std::int64_t left_out = 0;   ///< entries that cannot be read
-  bool names_members = false;  ///< some group has its ranks
+  bool names_members = false;  ///< at least one group has a list of its ranks
 };
 
-/// Reads a dump; its rank is the number at the end of the file's name, as PyTorch names dumps.
-/// Throws inputError.
+/// Reads a dump. Its rank is the number at the end of the file's name, as PyTorch names dumps.
+/// Throws inputError when the file is no readable dump.
 Dump readDump(const std::string& path);
 
-/// Where ranks stood when their dumps were taken: who has not called what others of its group have,
-/// and what was called and is not complete.
+/// Describes where ranks stood when their dumps were taken: which ranks have not called a
+/// collective that others of the group have called, and which calls were not complete.
 std::vector<std::string> standingOf(const std::vector<Dump>& dumps);
 
 }  // namespace ringscope::traces

@@ -28,7 +28,7 @@ bool isPickle(std::span<const std::uint8_t> head) {
       "1], \"rb\")), open(sys.argv[1] + \".json\", \"w\"))' FILE");
 }
 
-/// A group of which no dump lists the ranks has those whose dumps name it.
+/// Gives a group whose ranks no dump lists the ranks whose dumps name it.
 void completeGroups(std::vector<Dump>& dumps) {
   for (Dump& dump : dumps)
     for (NamedGroup& group : dump.rank.groups) {
@@ -46,7 +46,7 @@ void completeGroups(std::vector<Dump>& dumps) {
     }
 }
 
-/// A dump does not say of how many ranks its job is.
+/// Returns the number of ranks of the job, which no dump states, from the largest rank that occurs.
 std::int32_t worldSize(const std::vector<Dump>& dumps) {
   std::int32_t size = 0;
   for (const Dump& dump : dumps) {
@@ -135,7 +135,7 @@ bool beginsAsFlightRecorder(std::span<const std::uint8_t> head) {
   return false;
 }
 
-// A link could lead anywhere.
+// Skips links, because a link could lead anywhere.
 std::vector<std::string> filesOfFlightRecorder(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code error;
@@ -149,7 +149,7 @@ std::vector<std::string> filesOfFlightRecorder(const std::string& folder) {
     if (beginsAsFlightRecorder(headOf(path))) found.push_back(path);
   }
   std::ranges::sort(found);
-  // A pickle beside the JSON that was made of it is passed over.
+  // A pickle is skipped when the JSON that was made from it lies beside it.
   std::erase_if(found, [&](const std::string& path) {
     return std::ranges::count(found, path + ".json") > 0;
   });

@@ -9,10 +9,10 @@
 namespace ringscope::traces {
 namespace {
 
-/// What the ranks of one group called: by number, by rank.
+/// The calls of the ranks of one group: by number, then by rank.
 struct GroupStanding {
   std::map<std::int64_t, std::map<WorldRank, const DumpEntry*>> calls;
-  std::map<WorldRank, std::int64_t> last;  ///< of each rank that has a dump
+  std::map<WorldRank, std::int64_t> last;  ///< last number of each rank that has a dump
 };
 
 std::string listed(const std::vector<WorldRank>& ranks) {
@@ -47,7 +47,7 @@ Standings standings(const std::vector<Dump>& dumps) {
   return all;
 }
 
-/// Who has not come to the last collective that others have called.
+/// Describes the ranks that have not reached the last collective that others have called.
 void addBehind(std::vector<std::string>& sentences, const std::string& group,
                const GroupStanding& standing) {
   if (standing.calls.empty()) return;
@@ -63,7 +63,7 @@ void addBehind(std::vector<std::string>& sentences, const std::string& group,
                         " last was " + (last > 0 ? std::to_string(last) : "none"));
 }
 
-/// The first collective that some rank has called and not completed.
+/// Describes the first collective that a rank has called and not completed.
 void addOpen(std::vector<std::string>& sentences, const std::string& group,
              const GroupStanding& standing) {
   for (const auto& [number, callers] : standing.calls) {

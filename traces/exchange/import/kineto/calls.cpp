@@ -14,7 +14,7 @@ EventKind kindOf(const std::string& name) {
                           : EventKind::kCollective;
 }
 
-/// Makes the calls of one file.
+/// The construction of the calls of one file.
 class CallMaker {
  public:
   explicit CallMaker(RankFile& file) : file_(file) {}
@@ -47,7 +47,7 @@ class CallMaker {
     return call;
   }
 
-  /// Calls that were recorded with their group; they end with their kernel, which names the
+  /// Adds calls that were recorded with their group. A call ends with its kernel, which names the
   /// operator that started it.
   void addComms() {
     std::map<std::int64_t, const Seen*> kernels;
@@ -70,7 +70,7 @@ class CallMaker {
     }
   }
 
-  /// Calls of Gloo: asked for on one thread, carried out on another.
+  /// Adds calls of Gloo, which one thread posts and another thread carries out.
   void addRanges() {
     std::map<std::string, std::deque<const Seen*>> open;
     for (const Seen& range : file_.ranges) open[range.name].push_back(&range);
@@ -79,7 +79,9 @@ class CallMaker {
       const bool scatters = posting.name == "reduce_scatter";
       auto& ranges = open[scatters ? "all_reduce" : posting.name];
       const auto taken = take(ranges, posting, scatters ? parts : 1);
-      if (taken.empty() && !file_.comms.empty()) continue;  // the same call with its group
+      if (taken.empty() && !file_.comms.empty())
+        continue;  // the same call is recorded with its
+                   // group
       Call call = callOf(posting);
       if (!taken.empty()) finish(call, taken);
       calls_.push_back(std::move(call));
@@ -104,7 +106,8 @@ class CallMaker {
     }
   }
 
-  /// Gloo reduces and scatters by an all-reduce for each rank of the group.
+  /// Returns the number of all-reduces by which Gloo implements one reduce-scatter: one per rank of
+  /// the group; 0 when the numbers do not match.
   std::size_t partsOfReduceScatter(std::size_t all_reduces) const {
     const auto count = [&](const char* name) {
       return static_cast<std::size_t>(std::ranges::count(file_.postings, name, &Seen::name));
@@ -114,7 +117,7 @@ class CallMaker {
     return (all_reduces - others) / scatters;
   }
 
-  /// The first so many that began after they were asked for.
+  /// Removes and returns the first `count` ranges that began after the posting.
   static std::vector<const Seen*> take(std::deque<const Seen*>& ranges, const Seen& posting,
                                        std::size_t count) {
     std::vector<const Seen*> taken;

@@ -11,12 +11,12 @@
 namespace ringscope::traces {
 namespace {
 
-/// The latest time that a file may name, in the year 2096, and the longest event. Sums of a few of
-/// them fit 64 bits.
+/// The latest time that a file may contain, in the year 2096, and the longest event. Sums of a few
+/// of them fit into 64 bits.
 constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000, kLongestNs = std::int64_t{1} << 53;
 
-/// Nanoseconds of a time in microseconds with up to three decimals, as Kineto writes it; a double
-/// would round times since 1970.
+/// Returns the nanoseconds of a time in microseconds with up to three decimals, as Kineto writes
+/// it. A double would round times since 1970.
 std::optional<std::int64_t> nanoseconds(std::string_view text) {
   std::int64_t whole = 0, thousandths = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
@@ -32,7 +32,7 @@ std::optional<std::int64_t> nanoseconds(std::string_view text) {
   return whole * 1000 + thousandths;
 }
 
-/// Takes in one file as nlohmann's parser reads it.
+/// The handler of nlohmann's parser for one file.
 class KinetoHandler {
  public:
   using Take = std::function<void(const KinetoEvent&)>;
@@ -65,8 +65,8 @@ class KinetoHandler {
   KinetoHead head;
 
  private:
-  /// Where a value is: the file is an object (1), traceEvents a list (2) of objects (3) whose
-  /// arguments are an object (4).
+  /// Reports the position of a value. The file is an object (depth 1), traceEvents is a list (2) of
+  /// objects (3), and their arguments are an object (4).
   bool inEvent() const { return in_events_ && depth_ == 3; }
   bool inHead() const { return depth_ == 1; }
 
@@ -155,7 +155,7 @@ class KinetoHandler {
   std::string key_, phase_;
   std::int64_t duration_ns_ = 0;
   KinetoEvent event_;
-  std::optional<PartBuilder> part_;  ///< of what is kept as a document, while it is read
+  std::optional<PartBuilder> part_;  ///< the part that is being read and kept as a document
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ void checkPlain(const std::string& path) {
     throw inputError(path + " is compressed, which this program does not read: gunzip it first");
 }
 
-/// Takes a file in; what is damaged is said.
+/// Adds a file to the job, and reports damage.
 void addFile(ProfiledJob& job, RankFile file, bool alone) {
   const KinetoHead& head = file.head;
   if (!head.damage.empty())
@@ -51,7 +51,7 @@ void addFile(ProfiledJob& job, RankFile file, bool alone) {
   job.ranks.push_back(profiledRank(std::move(file)));
 }
 
-/// What each file lacks, once.
+/// The information that files lack, each kind listed once.
 class Lacks {
  public:
   void look(const RankFile& file) {
@@ -142,7 +142,7 @@ bool beginsAsKineto(std::span<const std::uint8_t> head) {
                         text.find("\"schemaVersion\"") != std::string_view::npos);
 }
 
-// A link could lead anywhere.
+// Skips links, because a link could lead anywhere.
 std::vector<std::string> filesOfKineto(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code error;

@@ -8,7 +8,7 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr std::size_t kMostValues = 100'000;  // the ranks of some hundred groups
+constexpr std::size_t kMostValues = 100'000;  // enough for the ranks of some hundred groups
 constexpr std::size_t kMostText = 65'536;
 
 bool isRead(std::string_view argument) {

@@ -7,12 +7,12 @@
 
 namespace ringscope::traces {
 
-/// Makes a document of a part of a file while a parser reads it, from the brace that opens it to
-/// the one that closes it. What is more than an event or a head can hold is left out.
+/// A builder of a JSON document from a part of a file while a parser reads it, from the opening
+/// brace to the closing one. Leaves out values beyond what an event or a head can hold.
 class PartBuilder {
  public:
-  struct All {};        ///< every field is kept
-  struct Arguments {};  ///< of an event's arguments, those that the importer reads
+  struct All {};        ///< keep every field
+  struct Arguments {};  ///< keep those of an event's arguments that the importer reads
 
   explicit PartBuilder(All /*all*/) : open_({&document_}) {}
   explicit PartBuilder(Arguments /*arguments*/) : only_arguments_(true), open_({&document_}) {}
@@ -22,7 +22,7 @@ class PartBuilder {
   void key(const std::string& name);
   void value(nlohmann::json json);
   void open(bool is_list);
-  /// True where it closed the part itself.
+  /// Closes the innermost object or list. Returns true when that was the part itself.
   bool close();
   nlohmann::json take() { return std::move(document_); }
 
@@ -31,7 +31,7 @@ class PartBuilder {
 
   nlohmann::json document_ = nlohmann::json::object();
   bool only_arguments_ = false;
-  std::vector<nlohmann::json*> open_;  ///< what is open, the innermost last; null: left out
+  std::vector<nlohmann::json*> open_;  ///< open objects and lists, innermost last; null: left out
   std::string key_;
   std::size_t kept_ = 0;
 };

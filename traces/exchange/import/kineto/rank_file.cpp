@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Elements of a shape, or −1 where it is none.
+/// Returns the number of elements of a shape; −1 when it is no valid shape.
 std::int64_t elements(const json& shape) {
   std::int64_t count = 1;
   for (const json& extent : shape) {
@@ -27,7 +27,8 @@ std::int64_t elements(const json& shape) {
   return count;
 }
 
-/// Bytes of the tensors that an operator was called with; −1: shapes or types were not recorded.
+/// Returns the bytes of the tensors that an operator was called with; −1 when shapes or types were
+/// not recorded.
 std::int64_t inputBytes(const KinetoEvent& event) {
   const auto dims = event.args.find("Input Dims"), types = event.args.find("Input type");
   if (dims == event.args.end() || types == event.args.end() || !dims->is_array() ||
@@ -55,13 +56,13 @@ std::vector<WorldRank> ranksOf(const json& list) {
   return ranks;
 }
 
-/// A list that is written as a text, "[0, 1, 2]"; empty where it was shortened.
+/// Returns a list of ranks that is written as text, "[0, 1, 2]"; empty when the text was shortened.
 std::vector<WorldRank> ranksIn(const std::string& text) {
   return text.size() > 60'000 ? std::vector<WorldRank>()
                               : ranksOf(json::parse(text, nullptr, false));
 }
 
-/// The whole number at a place of an operator's recorded inputs, or −1.
+/// Returns the integer at an index of an operator's recorded inputs, or −1.
 std::int64_t concreteInput(const KinetoEvent& event, std::size_t at) {
   const auto inputs = event.args.find("Concrete Inputs");
   if (inputs == event.args.end() || !inputs->is_array() || inputs->size() <= at ||
@@ -154,7 +155,8 @@ class RankFileReader {
     Seen posting = seen(event, callName(event.name));
     if (posting.name.empty()) return;
     const bool message = posting.name == "send" || posting.name == "recv";
-    constexpr std::size_t kPeer = 2, kTag = 3;  // of c10d::send(tensors, group, peer, tag)
+    constexpr std::size_t kPeer = 2, kTag = 3;  // arguments of c10d::send(tensors, group, peer,
+                                                // tag)
     if (message && !event.name.starts_with("c10d::recv_any_source")) {
       const std::int64_t peer = concreteInput(event, kPeer);
       posting.peer_in_group = peer < kMaxRanks ? static_cast<std::int32_t>(peer) : -1;
@@ -165,7 +167,7 @@ class RankFileReader {
 
   void takeComm(const KinetoEvent& event) {
     Seen comm = seen(event, callName(event.text("Collective name")));
-    if (comm.name.empty()) return;  // "wait" and "init" move nothing
+    if (comm.name.empty()) return;  // "wait" and "init" move no data
     const std::int64_t size = elementBytes(event.text("dtype"));
     const std::int64_t count = event.number("In msg nelems").value_or(-1);
     if (size > 0 && count >= 0 && count <= kMaxElements) comm.bytes = count * size;
@@ -203,7 +205,8 @@ class RankFileReader {
     return value.get<std::int32_t>();
   }
 
-  /// Its place among the rank's groups; one whose list of ranks was shortened is told by its name.
+  /// Returns the index of a group among the rank's groups. A group whose list of ranks was
+  /// shortened is recognised by its name.
   std::int32_t groupOf(const NamedGroup& group) {
     const auto same = std::ranges::find_if(file_.groups, [&](const NamedGroup& known) {
       return known.name == group.name && (group.members.empty() || known.members == group.members);
@@ -216,7 +219,7 @@ class RankFileReader {
   }
 
   RankFile file_;
-  std::vector<NamedGroup> comm_groups_;  ///< of each of file_.comms
+  std::vector<NamedGroup> comm_groups_;  ///< group of each element of file_.comms
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ std::vector<Event> stagesOf(RankFile& file) {
     if (file.has_kernels) break;
     auto& until =
         busy_until.try_emplace(seen.thread, std::numeric_limits<std::int64_t>::min()).first->second;
-    if (seen.begin_ns < until) continue;  // within another
+    if (seen.begin_ns < until) continue;  // nested in another operator
     until = seen.end_ns;
     stages.push_back(stageOf(file, seen));
   }

@@ -11,11 +11,11 @@ namespace {
 /// The calls of one rank in one group, in the order of posting.
 using Calls = std::vector<Call*>;
 
-/// What the members of one group called.
+/// The calls of the members of one group.
 struct GroupCalls {
   const NamedGroup* group = nullptr;
-  std::vector<WorldRank> ranks;  ///< that have a file
-  std::vector<Calls> calls;      ///< of each of them
+  std::vector<WorldRank> ranks;  ///< ranks that have a file
+  std::vector<Calls> calls;      ///< calls of each of these ranks
 };
 
 class CollectiveMatch {
@@ -90,7 +90,8 @@ class CollectiveMatch {
     std::map<std::int64_t, Calls> by_number;
     for (const Calls& calls : group.calls)
       for (Call* call : calls) by_number[call->sequence].push_back(call);
-    // The same number stands on each part of a call of several: the first of each rank are one.
+    // All parts of a coalesced call have the same number. The first parts of all ranks are one
+    // collective.
     for (auto& [number, calls] : by_number) {
       if (calls.size() % group.ranks.size() != 0) {
         sayMissing(group, number, calls);
@@ -103,8 +104,8 @@ class CollectiveMatch {
     }
   }
 
-  /// Until two called something else at the same place; what follows stays unmatched, which is
-  /// then said by `rest`.
+  /// Matches calls in order until two ranks disagree. The remaining calls stay unmatched; `rest`
+  /// ends the sentence about them.
   void matchInOrder(const GroupCalls& group, const std::vector<Calls>& calls, const char* rest) {
     for (std::size_t i = 0; i < calls.front().size(); ++i) {
       const Call& first = *calls.front()[i];

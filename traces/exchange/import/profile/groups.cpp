@@ -7,10 +7,10 @@
 namespace ringscope::traces {
 namespace {
 
-/// How far apart the two ends of a collective with a root may be: some ranks may be through before
+/// The largest distance between the ends of a collective with a root: some ranks may finish before
 /// others begin.
 constexpr std::int64_t kRootedSlackNs = 1'000'000'000;
-/// Of Gloo in PyTorch, where a job does not ask for more.
+/// The number of threads per group that Gloo has in PyTorch by default.
 constexpr std::size_t kThreadsOfGroup = 2;
 
 bool isRooted(const Call& call) {
@@ -18,17 +18,18 @@ bool isRooted(const Call& call) {
          call.name == "reduce";
 }
 
-/// Whether all ranks put in as much.
+/// Reports whether all ranks contribute the same number of bytes.
 bool isEven(const Call& call) {
   return !isRooted(call) && call.name != "all_to_all";
 }
 
-/// What one thread of a rank carried out works for one group.
+/// A thread of a rank, which carries out the calls of one group.
 struct Worker {
   std::size_t rank = 0;
   std::int64_t thread = 0;
   std::vector<Call*> calls;
-  std::vector<std::int32_t> may_be;  ///< of the rank's groups, the largest first
+  std::vector<std::int32_t> may_be;  ///< possible groups, as indices into the rank's groups,
+                                     ///< largest first
 };
 
 class GroupTelling {
@@ -55,7 +56,7 @@ class GroupTelling {
   }
 
  private:
-  /// A call and the groups in which it still may be.
+  /// A call and the thread that carried it out.
   struct Candidate {
     const Call* call = nullptr;
     const Worker* worker = nullptr;
@@ -66,7 +67,7 @@ class GroupTelling {
   };
   using ByName = std::map<std::string, Candidates>;
 
-  /// Takes groups from workers whose calls do not fit them; false where all fit.
+  /// Removes groups from workers whose calls do not match. Returns false when all match.
   bool dropMisfits() {
     indexCalls();
     bool dropped = false;
@@ -77,8 +78,9 @@ class GroupTelling {
     return dropped;
   }
 
-  /// A group has two threads, and groups that are made later have later ones: takes a group from
-  /// one worker that would be its third. False where there is none.
+  /// Removes a group from one worker that would be its third thread. A group has two threads, and
+  /// groups that are made later have threads with larger numbers. Returns false when there is no
+  /// such worker.
   bool dropCrowded() {
     for (std::size_t r = 0; r < job_.ranks.size(); ++r)
       for (std::int32_t group = 0; group < std::ssize(job_.ranks[r].groups); ++group) {
@@ -127,8 +129,8 @@ class GroupTelling {
     });
   }
 
-  /// Whether every other member called the same, in a group that it may be in, while this call
-  /// lasted.
+  /// Reports whether every other member made the same call, in a group that its thread may belong
+  /// to, while this call lasted.
   bool isCalledByAll(const Call& call, std::size_t rank, const NamedGroup& group,
                      const std::vector<std::size_t>& members) const {
     return std::ranges::all_of(members, [&](std::size_t member) {
@@ -162,7 +164,7 @@ class GroupTelling {
 
   ProfiledJob& job_;
   std::vector<Worker> workers_;
-  std::vector<ByName> by_name_;  ///< of each rank
+  std::vector<ByName> by_name_;  ///< per rank
 };
 
 }  // namespace

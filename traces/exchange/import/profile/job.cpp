@@ -28,7 +28,7 @@ void checkTimes(const ProfiledJob& job) {
         "job");
 }
 
-/// Groups of one name have the same members, or none in common.
+/// Checks that groups of one name have the same members or none in common.
 void checkGroups(const ProfiledJob& job) {
   struct Seen {
     const ProfiledRank* rank;

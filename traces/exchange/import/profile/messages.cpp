@@ -8,10 +8,10 @@
 namespace ringscope::traces {
 namespace {
 
-/// Flows of messages stand apart from those of collectives.
+/// The first flow number of messages, above all flow numbers of collectives.
 constexpr std::uint64_t kFirstFlow = std::uint64_t{1} << 40;
 
-/// From whom to whom, the tag, and the group where it is known.
+/// Sender, receiver, tag, and the group's name and members when known.
 using Channel = std::tuple<WorldRank, WorldRank, std::int64_t, std::string, std::vector<WorldRank>>;
 
 struct Ends {
@@ -43,7 +43,7 @@ class MessageMatch {
   }
 
  private:
-  /// In order, where both sides have as many.
+  /// Matches messages in order when both sides have the same number.
   void pair(const Ends& ends) {
     if (ends.sends.size() != ends.receives.size()) return;
     for (std::size_t i = 0; i < ends.sends.size(); ++i) {

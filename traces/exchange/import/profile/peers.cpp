@@ -8,7 +8,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// A message of which the peer is known as a rank within some group alone, and whom that may be.
+/// A message of which only the peer's rank in an unknown group is recorded, and the possible peers.
 struct Open {
   ProfiledRank* rank = nullptr;
   Call* call = nullptr;
@@ -16,13 +16,13 @@ struct Open {
   bool taken = false;
 };
 
-/// From whom to whom, and the tag.
+/// Sender, receiver and tag.
 using Way = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
 
 /// A send and a receive that may be one message.
 struct Pair {
   Open *send = nullptr, *receive = nullptr;
-  int open_ends = 0;  ///< of how many another peer is possible too
+  int open_ends = 0;  ///< number of the two ends with other possible peers
   std::int64_t apart_ns = 0;
 };
 
@@ -47,7 +47,7 @@ std::vector<Open> openCalls(ProfiledJob& job, EventKind kind) {
   return open;
 }
 
-/// Sends that may have gone a way, in the order of posting.
+/// Sends by each way that they may have gone, in the order of posting.
 using SendsByWay = std::map<Way, std::vector<Open*>>;
 
 SendsByWay byWay(std::vector<Open>& sends) {
@@ -58,9 +58,9 @@ SendsByWay byWay(std::vector<Open>& sends) {
   return ways;
 }
 
-/// The pairs of each receive with the sends that were posted about when it was.
+/// Returns pairs of each receive with the sends that were posted at about the same time.
 std::vector<Pair> possiblePairs(const SendsByWay& ways, std::vector<Open>& receives) {
-  constexpr std::ptrdiff_t kNearest = 4;  // before it and after it
+  constexpr std::ptrdiff_t kNearest = 4;  // number of sends to consider on either side
   std::vector<Pair> pairs;
   for (Open& receive : receives)
     for (const WorldRank from : receive.may_be) {
@@ -85,8 +85,8 @@ std::vector<Pair> possiblePairs(const SendsByWay& ways, std::vector<Open>& recei
   return pairs;
 }
 
-/// The group in which one rank is at the place that the other named, and the other way round; −1
-/// where there are several.
+/// Returns the group in which both ranks have the place that the other side recorded; −1 when there
+/// is none or more than one.
 std::int32_t commonGroup(const Open& one, const Open& other) {
   std::int32_t common = -1;
   for (std::int32_t g = 0; g < std::ssize(one.rank->groups); ++g) {

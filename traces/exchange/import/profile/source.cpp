@@ -86,7 +86,7 @@ class ProfileSource {
     event.peer = call.peer;
     event.clock = call.clock;
     event.queue = call.queue;
-    // What has no other side has a flow of its own: nothing else is matched with it.
+    // A call without another side gets a flow of its own, so that it matches nothing else.
     event.flow = call.flow != 0 ? call.flow : kFirstUnmatched + ++unmatched_;
     if (call.group >= 0) {
       const NamedGroup& group = rank.groups[static_cast<std::size_t>(call.group)];

@@ -13,7 +13,7 @@ std::string callName(std::string_view name) {
   std::string plain;
   for (const char c : name.substr(0, name.find(' ')))
     if (c != '_') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  // The longer of two that begin alike stands first.
+  // If one name begins with another, the longer name must come first.
   static constexpr std::array<std::pair<std::string_view, const char*>, 12> kNames = {{
       {"allreducebarrier", "barrier"},
       {"allreduce", "all_reduce"},

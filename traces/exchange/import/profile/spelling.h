@@ -7,13 +7,13 @@
 
 namespace ringscope::traces {
 
-/// One spelling of what PyTorch calls a collective in many: "c10d::_allgather_base_",
-/// "gloo:all_gather" and "allgather_into_tensor_coalesced" are "all_gather". "send" and "recv" are
-/// messages. Empty: it is none of them.
+/// Returns the canonical name of a collective that PyTorch spells in many ways:
+/// "c10d::_allgather_base_", "gloo:all_gather" and "allgather_into_tensor_coalesced" are
+/// "all_gather". Messages are "send" and "recv". Returns an empty string for any other name.
 std::string callName(std::string_view name);
 
-/// Bytes of an element by a type's name as PyTorch's dispatcher ("Float") or C++ ("c10::BFloat16")
-/// has it; 0 where it is not known.
+/// Returns the bytes per element of a type named by PyTorch's dispatcher ("Float") or by C++
+/// ("c10::BFloat16"); 0 when the type is unknown.
 std::int64_t elementBytes(std::string_view type);
 
 }  // namespace ringscope::traces

@@ -8,7 +8,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of flex_attention by what its mask function attends, of others by how they were called.
+/// Returns the mask of a call. For flex_attention it is derived from the mask function, for other
+/// calls from their arguments.
 AttendedMask maskOf(const Line& line) {
   const Line flex = line.part("flex").part("mask");
   const std::int64_t window = flex.whole("window", 0);
@@ -18,8 +19,8 @@ AttendedMask maskOf(const Line& line) {
   return {line.flag("causal") ? MaskKind::kCausal : MaskKind::kFull};
 }
 
-/// An annotation says no more than causal or not; what flex_attention within it attends beyond
-/// that.
+/// Returns the masks of flex_attention calls within an annotated attention, by call, when they are
+/// neither causal nor full. The annotation itself says only whether attention is causal.
 std::unordered_map<std::int64_t, AttendedMask> masksWithin(const RankLines& rank) {
   std::unordered_map<std::int64_t, AttendedMask> masks;
   for (const Line& line : rank.lines) {

@@ -9,26 +9,26 @@
 
 namespace ringscope::traces {
 
-/// What attention attended. Of a mask in numbers, or of a function that was not asked, it is not
-/// known.
+/// The mask of an attention. It is unknown (nullopt) for a mask given as numbers and for a mask
+/// function that was not evaluated.
 struct AttendedMask {
   std::optional<MaskKind> kind;
-  std::int64_t window = 0;  ///< keys that a query sees, itself too; of a window
+  std::int64_t window = 0;  ///< for kWindow: keys that a query sees, itself included
 
   bool operator==(const AttendedMask&) const = default;
 };
 
-/// What every recorded attention was called with, as far as all agree.
+/// The arguments that all recorded attention calls agree on.
 struct Called {
   bool any = false, recomputed = false;
-  bool ring = false;       ///< over the ranks of a group
+  bool ring = false;       ///< computed over the ranks of a group
   bool annotated = false;  ///< computed by the job itself
   double dropout = 0;
   AttendedMask mask;
   std::optional<Line> first;
 };
 
-/// Of a rank's forward attention.
+/// Returns the arguments of a rank's forward attention.
 Called calledWith(const RankLines& rank);
 
 }  // namespace ringscope::traces

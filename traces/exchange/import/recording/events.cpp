@@ -8,7 +8,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// One rank's events; its ring steps are those of PyTorch's ring, or those that the job named.
+/// The events of one rank. Its ring steps are those of PyTorch's ring, or those that the job named.
 class EventLines {
  public:
   EventLines(RecordedJob& job, std::size_t file)
@@ -26,7 +26,7 @@ class EventLines {
     }
   }
 
-  /// They follow those of other ranks, in the order of their ends.
+  /// Appends the rank's events to the job, in the order of their ends.
   void read() {
     const auto first = std::ssize(job_.events);
     for (const Line& line : rank_.lines) {
@@ -85,8 +85,9 @@ class EventLines {
     job_.events.push_back(event);
   }
 
-  /// Whose block a hop of PyTorch's ring sends (0) or brings (1), by the order of its group; of one
-  /// that the job wrote by itself, what the recorder told from what the job said.
+  /// Returns the source of the block that a hop sends (`later` = 0) or brings (1). For PyTorch's
+  /// ring it follows from the order of the group. For the job's own ring it is the recorded field
+  /// `said`.
   WorldRank blockOf(const Line& hop, const char* said, std::int64_t later) const {
     if (annotated_.contains(hop.whole("call"))) return hop.rank(said);
     const auto own = seats_.find(hop.whole("call"));
@@ -123,7 +124,7 @@ class EventLines {
     job_.events.push_back(waits);
   }
 
-  /// What a hop sends, and what it receives; a hop of the job's own may lack one.
+  /// Adds what a hop sends and what it receives. A hop of the job's own ring may lack one of them.
   void addEnds(const Line& line, Event event) {
     if (const WorldRank to = line.rank("send_to"); to.exists()) {
       event.peer = to;
@@ -140,7 +141,8 @@ class EventLines {
     }
   }
 
-  /// Equal on both ends of a hop: calls are numbered alike on the ranks of a ring.
+  /// Returns the flow number of a hop, which is equal on both ends because the ranks of a ring
+  /// number their calls alike.
   static std::uint64_t flowOf(const Line& line, WorldRank from, WorldRank to) {
     std::uint64_t flow = static_cast<std::uint64_t>(line.whole("call", 0)) * 8191 +
                          static_cast<std::uint64_t>(line.whole("hop", 0)) * 2 +
@@ -155,7 +157,7 @@ class EventLines {
     return found == groups_.end() ? GroupId::none() : found->second;
   }
 
-  /// What a collective within an attention that the job computes by itself moves.
+  /// Returns what a collective moves that is part of an attention computed by the job itself.
   static Payload payloadWithin(const std::string& kind) {
     return kind == "all_to_all"       ? Payload::kHeads
            : kind == "all_gather"     ? Payload::kKv
@@ -163,7 +165,8 @@ class EventLines {
                                       : Payload::kNone;
   }
 
-  /// Whether its hops say the same: all of PyTorch's ring, and the messages of one of the job's.
+  /// Reports whether hops describe this collective already: always in PyTorch's ring, and for
+  /// messages in the job's own ring.
   bool isOfHops(const Line& line, const std::string& kind) const {
     const std::int64_t call = line.whole("call");
     const bool message = kind == "send" || kind == "receive";
@@ -194,10 +197,12 @@ class EventLines {
   RecordedJob& job_;
   const RankLines& rank_;
   std::int64_t shift_;
-  std::map<std::string, GroupId> groups_;  ///< by the name that the job has for them
-  std::unordered_map<std::int64_t, std::int64_t> waited_;  ///< its end, by the collective's number
-  std::unordered_map<std::int64_t, std::int64_t> seats_;   ///< the rank's in its ring, by call
-  std::unordered_set<std::int64_t> annotated_, ended_;     ///< calls
+  std::map<std::string, GroupId> groups_;                  ///< by the job's name of the group
+  std::unordered_map<std::int64_t, std::int64_t> waited_;  ///< end of the wait, by the collective's
+                                                           ///< number
+  std::unordered_map<std::int64_t, std::int64_t> seats_;   ///< the rank's position in its ring, by
+                                                           ///< call
+  std::unordered_set<std::int64_t> annotated_, ended_;     ///< numbers of calls
 };
 
 }  // namespace

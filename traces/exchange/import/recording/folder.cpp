@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "rank-00007.jsonl" is rank 7's.
+/// Returns the rank in a file's name: "rank-00007.jsonl" belongs to rank 7.
 std::optional<WorldRank> rankOfName(const std::string& name) {
   const std::string begin = "rank-", end = ".jsonl";
   if (name.size() != begin.size() + 5 + end.size() || !name.starts_with(begin) ||
@@ -27,7 +27,8 @@ std::optional<WorldRank> rankOfName(const std::string& name) {
   return rank < kMaxRanks ? std::optional(WorldRank::of(rank)) : std::nullopt;
 }
 
-/// Names of plain files, chosen by their names; a link could lead anywhere.
+/// Returns the names of the plain files that `chosen` selects by name. Skips links, because a link
+/// could lead anywhere.
 template <typename Chosen>
 std::vector<std::string> plainFiles(const std::string& folder, Chosen chosen) {
   std::vector<std::string> found;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMostVerdictBytes = 16 << 20;
 
-/// The last line by which the rank says that it stands still, unless it has gone on since.
+/// Returns the last line in which the rank reported a stall, or null when it has resumed since.
 const Line* openStall(const RankLines& rank) {
   const Line* open = nullptr;
   for (const Line& line : rank.lines) {
@@ -26,7 +26,7 @@ const Line* openStall(const RankLines& rank) {
   return open;
 }
 
-/// How long this rank's recorder waits before it says that the rank stands still.
+/// Returns the time after which this rank's recorder reports a stall, in nanoseconds.
 std::int64_t stallTime(const RankLines& rank) {
   constexpr std::int64_t kDefaultNs = 5'000'000'000;
   std::int64_t after = kDefaultNs;
@@ -42,7 +42,7 @@ RankSeen seenOf(const RankLines& rank) {
   seen.rank = rank.rank;
   const Line* stall = openStall(rank);
   seen.here = stall != nullptr;
-  // A wait that ended in an error did not let the rank through.
+  // The rank did not get past a wait that ended in an error.
   seen.ended = rank.ended && !(stall && endingOf(rank).how == HowEnded::kFailed);
   if (stall)
     seen.standing = Standing::of(*stall);
@@ -63,8 +63,8 @@ std::vector<RankSeen> seenRanks(const RecordedJob& job) {
   return seen;
 }
 
-/// A rank that was at work may have come a moment later. Only a wait that its recorder would have
-/// answered with a line of its own tells that it did not.
+/// Reports whether a hang was concluded too early: a rank that was at work may have arrived a
+/// moment later. It did not arrive if its recorder had time to report a stall and reported none.
 bool isTooEarly(const RecordedJob& job, const std::vector<RankSeen>& seen, const Hang& hang) {
   if (hang.certain) return false;
   for (const RankLines& rank : job.ranks)
@@ -74,7 +74,8 @@ bool isTooEarly(const RecordedJob& job, const std::vector<RankSeen>& seen, const
   return false;
 }
 
-/// What a rank called of a group, in order; messages have an order of their own.
+/// The calls of each rank in a group, in order. Messages are left out, because their order is
+/// separate.
 using Calls = std::map<std::pair<std::string, std::vector<WorldRank>>,
                        std::map<WorldRank, std::vector<std::pair<std::string, std::int32_t>>>>;
 
@@ -91,7 +92,7 @@ Calls recordedCalls(const RecordedJob& job) {
   return calls;
 }
 
-/// A call that is missing from a file would make all later ones look different.
+/// Reports whether a file has all calls. A missing call would make all later calls look different.
 bool hasAllCalls(const RankLines& rank) {
   const bool whole = std::ranges::all_of(
       rank.problems, [](const std::string& problem) { return problem.ends_with(" was cut"); });
@@ -100,8 +101,8 @@ bool hasAllCalls(const RankLines& rank) {
          });
 }
 
-/// The first place where ranks of a group called different collectives, of recorded ones. They
-/// need not have stood there long: none of them can have gone on.
+/// Returns the first place where ranks of a group recorded different collectives. No minimum
+/// waiting time applies, because none of these ranks can have continued.
 std::optional<Hang> firstDifferentCall(const RecordedJob& job) {
   if (!std::ranges::all_of(job.ranks, hasAllCalls)) return std::nullopt;
   for (const auto& [group, by_rank] : recordedCalls(job)) {
@@ -129,7 +130,7 @@ std::optional<Hang> firstDifferentCall(const RecordedJob& job) {
   return std::nullopt;
 }
 
-/// The last verdict of a listener, unless the job went on afterwards.
+/// Returns the last verdict of a listener, unless the job went on afterwards.
 std::optional<Hang> listenersVerdict(const std::string& folder) {
   namespace fs = std::filesystem;
   const std::string path = folder + "/" + kListenerFile;

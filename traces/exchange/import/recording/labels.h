@@ -6,9 +6,10 @@
 
 namespace ringscope::traces {
 
-/// Labels of a loss that left out the last row of each sequence: its targets (int64), with an
-/// ignored one at each end. `labels` has its shape [batch, tokens], of which targets have a token
-/// less; the rest that its values tell is filled in. Returns these.
+/// Returns the labels of a loss that left out the last row of each sequence. They are its targets
+/// (int64) with the label `ignored` added at the end of each sequence. The shape of `labels` is
+/// [batch, tokens]; targets have one token less per sequence. Sets the type, the statistics and the
+/// hash of `labels`.
 Bytes labelsWithoutLast(TensorRecord& labels, const Bytes& targets, std::int64_t ignored);
 
 }  // namespace ringscope::traces

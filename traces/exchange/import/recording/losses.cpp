@@ -16,14 +16,14 @@ std::function<Bytes()> made(Bytes bytes) {
   return [bytes = std::move(bytes)] { return bytes; };
 }
 
-/// What one rank's loss took and gave.
+/// The inputs and the results of one rank's loss.
 class LossLines {
  public:
   LossLines(RecordedJob& job, const RankLines& rank, const TensorLines& lines, TensorSink& sink)
       : job_(job), rank_(rank), lines_(lines), sink_(sink) {}
 
-  /// Targets as the loss had them, in the shape of the token ids. A loss that left out the last row
-  /// of each sequence has no target there.
+  /// Adds the targets in the shape of the token ids. A loss that left out the last row of each
+  /// sequence has no target there.
   void addTargets() {
     for (const Line& line : rank_.lines) {
       if (line.kind() != "loss") continue;
@@ -54,7 +54,7 @@ class LossLines {
     }
   }
 
-  /// The sum over a training step's microbatches, of each rank.
+  /// Adds the rank's sum over the microbatches of each training step.
   void addSums() {
     std::map<std::int32_t, std::pair<double, std::int64_t>> sums;
     std::set<std::int32_t> unknown;
@@ -78,7 +78,8 @@ class LossLines {
   }
 
  private:
-  static constexpr std::int64_t kMostTargets = std::int64_t{1} << 40;  // sums of them are numbers
+  // sums of so many targets are exact
+  static constexpr std::int64_t kMostTargets = std::int64_t{1} << 40;
 
   void addWithoutLast(TensorRecord tensor, const Line& targets, double ignored) {
     const auto kept =

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
-/// What the recorder saw itself, under the names that it gives categories.
+/// The categories that the recorder measures itself; their names are the same there.
 constexpr MemoryCategory kSeen[] = {MemoryCategory::kWeights,   MemoryCategory::kGradients,
                                     MemoryCategory::kOptimizer, MemoryCategory::kQ,
                                     MemoryCategory::kKv,        MemoryCategory::kOutLse};
@@ -19,7 +19,7 @@ std::int64_t bytesIn(const Line& line, const char* key) {
   return std::min(line.whole(key, 0), kMostBytes);
 }
 
-/// One rank's samples. Nothing is said of a category before it was seen.
+/// The memory samples of one rank. A category has no sample before it was first measured.
 class MemoryLines {
  public:
   MemoryLines(RecordedJob& job, std::size_t file)
@@ -52,8 +52,9 @@ class MemoryLines {
         std::max<std::int64_t>(bytesIn(device, "allocated") - seen, 0));
   }
 
-  /// Of a process the rest is of the interpreter, its libraries and the recorder too, so it is no
-  /// category of the job; what a device's allocator has beyond what was seen is.
+  /// Describes the memory that has no category. The rest of a process includes the interpreter, its
+  /// libraries and the recorder, so it is no category of the job. The rest of a device's allocator
+  /// is one.
   std::string unseen() const {
     if (of_device_)
       return "Other is what PyTorch's allocator has beyond these, activations too; at most it "
@@ -74,7 +75,7 @@ class MemoryLines {
   RecordedJob& job_;
   const RankLines& rank_;
   std::int64_t shift_;
-  std::int64_t resident_ = 0, most_ = 0;  ///< bytes, the largest of all samples
+  std::int64_t resident_ = 0, most_ = 0;  ///< largest bytes of all samples
   bool of_device_ = false;
   std::map<MemoryCategory, std::int64_t> last_;
 };

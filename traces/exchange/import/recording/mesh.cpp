@@ -8,13 +8,13 @@
 namespace ringscope::traces {
 namespace {
 
-/// Where a rank is: its index on each axis of the mesh.
+/// The position of a rank: its index on each axis of the mesh.
 struct Seat {
   WorldRank rank;
   std::vector<std::size_t> at;
 };
 
-/// The ranks of nested lists; false where they are no mesh of ranks.
+/// Collects the ranks of nested lists. Returns false when they are no mesh of ranks.
 bool collect(const nlohmann::json& ranks, std::vector<std::size_t>& at, std::vector<Seat>& seats) {
   if (ranks.is_number_integer()) {
     const auto rank = ranks.get<std::int64_t>();
@@ -33,7 +33,8 @@ bool collect(const nlohmann::json& ranks, std::vector<std::size_t>& at, std::vec
 
 enum class Axis { kDp, kTp, kCp };
 
-/// By what was given to context_parallel, and by the usual name of tensor parallelism.
+/// Returns the axes of a mesh: cp is the axis that was passed to context_parallel, and tp is
+/// recognised by its usual name.
 std::vector<Axis> axesOf(const Line& mesh, std::size_t dimensions) {
   const auto names = mesh.texts("axes"), cp = mesh.texts("cp_axes");
   std::vector<Axis> axes(dimensions, names.empty() ? Axis::kCp : Axis::kDp);
@@ -45,7 +46,7 @@ std::vector<Axis> axesOf(const Line& mesh, std::size_t dimensions) {
   return axes;
 }
 
-/// Ranks whose indices agree on every axis but those that `shared` names.
+/// Adds groups of ranks whose indices agree on every axis except those that `shared` names.
 void addGroups(RecordedJob& job, const std::vector<Seat>& seats, const std::vector<Axis>& axes,
                GroupAxis kind, const std::function<bool(Axis)>& shared) {
   std::map<std::vector<std::size_t>, std::vector<WorldRank>> members;
@@ -75,7 +76,7 @@ struct Mesh {
   std::vector<Axis> axes;
 };
 
-/// The mesh whose axis was given to context_parallel.
+/// Returns the mesh whose axis was passed to context_parallel.
 Mesh recordedMesh(const RankLines& rank) {
   for (const Line& line : rank.lines) {
     if (line.kind() != "mesh" || !line.has("ranks")) continue;
@@ -89,7 +90,8 @@ Mesh recordedMesh(const RankLines& rank) {
   return {};
 }
 
-/// With whom a rank shares its sequence: as its annotated buffers say, else as its attention does.
+/// Returns the ranks with which a rank shares its sequence: from its annotated buffers, or else
+/// from its attention.
 std::vector<WorldRank> cpMembers(const RankLines& rank) {
   for (const char* kind : {"buffer", "attention"})
     for (const Line& line : rank.lines) {
@@ -101,7 +103,8 @@ std::vector<WorldRank> cpMembers(const RankLines& rank) {
   return {};
 }
 
-/// Of a job without such a mesh: cp is what its process groups say, all else is dp.
+/// Returns the mesh of a job without a recorded one: cp follows from its process groups, and
+/// everything else is dp.
 Mesh meshOfGroups(const RecordedJob& job) {
   std::set<std::vector<WorldRank>> groups;
   for (const RankLines& rank : job.ranks)
@@ -117,7 +120,7 @@ Mesh meshOfGroups(const RecordedJob& job) {
   return mesh;
 }
 
-/// Whether each of its ranks is there once, and no other.
+/// Reports whether each rank from 0 on occurs exactly once.
 bool isSound(const Mesh& mesh) {
   std::set<WorldRank> ranks;
   for (const Seat& seat : mesh.seats) ranks.insert(seat.rank);

@@ -11,8 +11,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// The numbers of a training step, as the first rank that logged them did; the norm is what
-/// clip_grad_norm_ returned where none was logged.
+/// Adds the numbers of each training step, from the first rank that logged them. If no norm was
+/// logged, it is the result of clip_grad_norm_.
 void addSteps(RecordedJob& job) {
   std::map<std::int32_t, nlohmann::json> steps;
   for (const RankLines& rank : job.ranks)
@@ -41,8 +41,8 @@ void addFramework(RecordedJob& job) {
   job.notes.push_back({kFrameworkNote, nlohmann::json(name(framework)).dump()});
 }
 
-/// Tensors of all ranks without values, by the recorder's reason; null where a rank did not write
-/// its last line, which counts them.
+/// Returns the numbers of tensors without values over all ranks, by the recorder's reason; null
+/// when a rank did not write its last line, which counts them.
 nlohmann::json leftOut(const RecordedJob& job) {
   std::map<std::string, std::int64_t> counts;
   for (const RankLines& rank : job.ranks) {
@@ -54,7 +54,7 @@ nlohmann::json leftOut(const RecordedJob& job) {
   return counts;
 }
 
-/// How the recorder was asked to record, by its first rank.
+/// Adds the recorder's options, from the first rank.
 void addRecorder(RecordedJob& job) {
   nlohmann::json asked = nlohmann::json::object();
   for (const Line& line : job.ranks.front().lines)
@@ -66,7 +66,7 @@ void addRecorder(RecordedJob& job) {
   job.notes.push_back({kRecorderNote, asked.dump()});
 }
 
-/// Values for which the recorder had no room.
+/// Reports values that exceeded the recorder's budget.
 void addLeftOut(RecordedJob& job, const RankLines& rank) {
   for (const Line& line : rank.lines)
     if (line.kind() == "end" && line.part("left_out").whole("budget", 0) > 0)
@@ -75,7 +75,8 @@ void addLeftOut(RecordedJob& job, const RankLines& rank) {
                              " did not fit into the recorder's budget_bytes");
 }
 
-/// The program left by sys.exit() with success, which older recorders took for an error.
+/// Reports whether the program left by sys.exit() with success, which older recorders recorded as
+/// an error.
 bool exitedWithSuccess(const std::string& why) {
   return why == "failed: SystemExit: 0" || why == "failed: SystemExit: None" ||
          why == "failed: SystemExit: ";

@@ -11,7 +11,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// One machine's clocks are compared by its steady clock, those of several by their wall clocks.
+/// Returns the shift of each rank's clock. Clocks of one machine are compared by its steady clock,
+/// clocks of several machines by their wall clocks.
 std::vector<std::int64_t> shiftsOf(const std::vector<RankLines>& ranks) {
   const bool one_boot =
       !ranks.front().boot_id.empty() && std::ranges::all_of(ranks, [&](const RankLines& rank) {
@@ -42,7 +43,7 @@ bool isWhole(const RecordedJob& job) {
          std::ranges::all_of(job.ranks, &RankLines::ended);
 }
 
-/// In chunks of as many as a trace's usual chunks have.
+/// Adds records in chunks of the usual size.
 template <typename Record>
 void addAll(MemorySource& source, EndRecord& end, std::span<const Record> records) {
   constexpr std::size_t kRowsPerChunk = 65536;
@@ -55,7 +56,7 @@ void addAll(MemorySource& source, EndRecord& end, const std::vector<Record>& rec
   addAll(source, end, std::span<const Record>(records));
 }
 
-/// No chunk has events of two ranks.
+/// Adds events so that no chunk has events of two ranks.
 void addEventsByRank(MemorySource& source, EndRecord& end, std::span<const Event> events) {
   while (!events.empty()) {
     const WorldRank rank = events.front().rank;

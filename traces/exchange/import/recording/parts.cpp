@@ -12,7 +12,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// A gradient or weight of a training step, and which of several recordings of it.
+/// A gradient or weight of a training step; `nth` counts repeated recordings of it.
 struct Which {
   std::int64_t step;
   std::string what, name;
@@ -21,7 +21,7 @@ struct Which {
     return std::tie(a.step, a.what, a.name, a.nth) < std::tie(b.step, b.what, b.name, b.nth);
   }
 };
-using PartsOfRank = std::map<Which, std::size_t>;  ///< its line
+using PartsOfRank = std::map<Which, std::size_t>;  ///< index of the line
 
 PartsOfRank partsOf(const RankLines& rank) {
   PartsOfRank parts;
@@ -37,7 +37,8 @@ PartsOfRank partsOf(const RankLines& rank) {
   return parts;
 }
 
-/// Elements of a shape; nothing where it has none or is too large to be true.
+/// Returns the number of elements of a shape; nullopt when the shape is missing or impossibly
+/// large.
 std::optional<std::int64_t> countOf(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
@@ -47,7 +48,7 @@ std::optional<std::int64_t> countOf(const std::vector<std::int64_t>& shape) {
   return shape.empty() ? std::nullopt : std::optional(count);
 }
 
-/// Statistics over all parts.
+/// The statistics over all parts.
 struct Merged {
   double min = 0, max = 0, sum = 0, abs_max = 0, finite = 0;
   std::int64_t nan = 0, inf = 0;
@@ -71,12 +72,12 @@ struct Merged {
   }
 };
 
-/// What is known of a whole while its parts are put together in their order.
+/// A tensor that is put together from its parts in order.
 class Whole {
  public:
   explicit Whole(const Line& first) : of_(first.part("part").wholes("of")) {}
 
-  /// False where a part is not the next of this whole.
+  /// Adds a part. Returns false when it is not the next part of this tensor.
   bool add(const Line& line) {
     const Line part = line.part("part");
     const auto shape = line.wholes("shape");
@@ -97,7 +98,7 @@ class Whole {
     return true;
   }
 
-  /// The fields of its line; nothing where parts are missing.
+  /// Returns the fields of the whole tensor's line; nullopt when parts are missing.
   std::optional<nlohmann::json> fields(const std::string& dtype_name) const {
     const auto count = countOf(of_);
     const auto dtype = findByName<DType>(dtype_name);
@@ -140,7 +141,7 @@ class Joiner {
   }
 
  private:
-  /// From its first rank, for all.
+  /// Joins a tensor, starting from the first rank that has a part, for all ranks.
   void joinFrom(std::size_t file, const Which& which, std::size_t at) {
     const Line& own = job_.ranks[file].lines[at];
     if (own.flag("joined")) return;

@@ -10,7 +10,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of the first that is taken out it is said why.
+/// Removes records that admit() rejects. Gives a reason for the first record that was removed.
 template <typename Record>
 void leaveOut(std::vector<Record>& records, std::string_view noun, RecordedJob& job) {
   std::string why;

@@ -20,7 +20,8 @@ constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 30;
 constexpr std::int64_t kMostLineBytes = 8'000'000;
 constexpr int kVersion = 1;
 
-/// Takes the next whole line off a text; nothing where only a part of one is left.
+/// Removes the next complete line from a text and returns it; nullopt when the rest is an
+/// incomplete line.
 std::optional<std::string_view> takeLine(std::string_view& text) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -29,7 +30,7 @@ std::optional<std::string_view> takeLine(std::string_view& text) {
   return line;
 }
 
-/// Lines of a file that cannot be read: how many, and what is wrong with the first.
+/// The number of unreadable lines of a file, and what is wrong with the first.
 struct UnreadableLines {
   std::int64_t count = 0;
   std::string first;
@@ -44,7 +45,7 @@ struct UnreadableLines {
   }
 };
 
-/// Nothing where it cannot be read.
+/// Reads a line; nullopt when it cannot be read.
 std::optional<Line> readLine(const std::shared_ptr<const std::string>& whole, std::string_view text,
                              std::int64_t number, UnreadableLines& unreadable) {
   const std::string name = "line " + std::to_string(number);
@@ -57,7 +58,7 @@ std::optional<Line> readLine(const std::shared_ptr<const std::string>& whole, st
   return std::nullopt;
 }
 
-/// Recordings that do not say it are older than the choice.
+/// Returns the hash algorithm. Older recordings, which do not name one, use mixsum64.
 HashAlgorithm algorithmOf(const Line& header, const char* key, const std::string& path) {
   if (!header.has(key)) return HashAlgorithm::kMixSum64;
   const auto found = findByName<HashAlgorithm>(header.text(key));
@@ -83,7 +84,7 @@ void readHeader(RankLines& rank, const Line& header, const std::string& path) {
   rank.boot_id = clock.text("boot_id");
   rank.steady_ns = clock.whole("steady_ns", 0);
   const nlohmann::json all = clock.json();
-  const auto unix_ns = all.find("unix_ns");  // larger than whole() takes
+  const auto unix_ns = all.find("unix_ns");  // exceeds the range of whole()
   if (unix_ns != all.end() && unix_ns->is_number_integer())
     rank.unix_ns = unix_ns->get<std::int64_t>();
 }
@@ -95,7 +96,7 @@ void take(RankLines& rank, Line line) {
   rank.lines.push_back(std::move(line));
 }
 
-/// What follows the header.
+/// Reads the lines after the header.
 void readLines(RankLines& rank, const std::shared_ptr<const std::string>& whole,
                std::string_view rest) {
   UnreadableLines unreadable;
@@ -116,7 +117,7 @@ void readLines(RankLines& rank, const std::shared_ptr<const std::string>& whole,
     rank.problems.push_back("the last line of rank " + toString(rank.rank) + " was cut");
 }
 
-/// Whether it has a time or a number of its own, so that no two are alike.
+/// Reports whether a line has a time or a number of its own, so that no two lines are equal.
 bool isUnique(const Line& line) {
   constexpr std::array<std::string_view, 10> kKinds = {
       "attention", "attention_end", "block", "clip",   "collective",
@@ -133,7 +134,7 @@ bool mayRepeat(const std::vector<Line>& lines) {
   return std::ranges::adjacent_find(sums) != sums.end();
 }
 
-/// A file that was put together of copies may have a line twice.
+/// Removes repeated lines, which a file assembled from copies may have.
 void dropRepeated(RankLines& rank) {
   if (!mayRepeat(rank.lines)) return;
   std::unordered_set<std::string_view> seen;

@@ -13,7 +13,7 @@ std::optional<Line> firstOf(const RankLines& rank, const char* kind) {
   return found == rank.lines.end() ? std::nullopt : std::optional(*found);
 }
 
-/// The function by which flex_attention changes scores; empty: none does.
+/// Returns the name of the function with which flex_attention modifies scores; empty: none.
 std::string scoreFunction(const RankLines& rank) {
   for (const Line& line : rank.lines) {
     if (line.kind() != "attention" && line.kind() != "block") continue;
@@ -60,7 +60,7 @@ Rotate rotateOf(const Called& called) {
   return named ? *named : *findByName<Rotate>("allgather");  // PyTorch's default
 }
 
-/// The type that attention computes in; by the first q that was recorded.
+/// Returns the type in which attention computes: that of the first recorded q.
 DType typeOf(const RankLines& rank) {
   for (const Line& line : rank.lines)
     if (line.kind() == "tensor" && line.text("what") == "q")
@@ -68,7 +68,8 @@ DType typeOf(const RankLines& rank) {
   return DType::kFloat32;
 }
 
-/// The whole sequence's: of a ring by what its ranks attend, else by the buffers that were cut.
+/// Returns the length of the whole sequence: for a ring from the rows that its ranks attend,
+/// otherwise from the buffers that were cut.
 std::int64_t sequenceLength(const RecordedJob& job, const Called& called, std::int64_t rows) {
   if (called.ring) return rows * job.run.cp;
   if (job.shards.empty() || !job.shards.front().sharded) return rows;
@@ -110,8 +111,9 @@ void readMachine(RunSpec& run, const RankLines& rank) {
       static_cast<std::int32_t>(std::clamp<std::int64_t>(machine->whole("cores", 0), 0, 4096));
 }
 
-/// The dimension of a buffer's sequence: of token ids and what has their shape the one whose extent
-/// attention has as its rows. Where that is not to be told, the one that was cut.
+/// Returns the sequence dimension of a buffer. For buffers shaped like the token ids it is the
+/// dimension with as many elements as attention has rows. When that is ambiguous, it is the
+/// dimension that was cut.
 std::int32_t sequenceDim(const ShardRecord& ids, const ShardRecord& buffer, const Called& called) {
   const auto q = called.first ? called.first->wholes("q_shape") : std::vector<std::int64_t>();
   const auto& shape = ids.local_shape;
@@ -143,15 +145,15 @@ IntentRecord intentOf(const RecordedJob& job, const Line& declared, const Called
   return meant;
 }
 
-/// What was cut along another dimension than its sequence has no tokens of its own.
+/// Removes the tokens of buffers that were cut along another dimension than their sequence.
 void forgetTokens(RecordedJob& job, const Called& called) {
   for (ShardRecord& shard : job.shards)
     if (shard.sharded && sequenceDim(job.shards.front(), shard, called) != shard.seq_dim)
       shard.global_from_local.clear();
 }
 
-/// Where the job declared no mask, a window that its model's configuration has for all layers is
-/// what was meant, if it leaves anything of the sequence out.
+/// Returns the declared intention. When the job declared no mask, a window that its model's
+/// configuration has for all layers is used, if it is shorter than the sequence.
 std::optional<Line> declaredBy(const RankLines& rank, std::int64_t sequence) {
   auto declared = firstOf(rank, "declared");
   const auto model = firstOf(rank, "model");

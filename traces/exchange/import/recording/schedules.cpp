@@ -9,11 +9,11 @@
 namespace ringscope::traces {
 namespace {
 
-/// One attention over the ranks of a group, as its lines have it.
+/// One attention over the ranks of a group, as its lines describe it.
 struct RingCall {
   const Line* begin = nullptr;
-  std::int64_t steps = 0;  ///< ring steps; 0: it did not end
-  /// Whose block each ring step has, where the job said it; empty: PyTorch's ring.
+  std::int64_t steps = 0;  ///< number of ring steps; 0: the attention did not end
+  /// The source of the block at each ring step, as the job stated it; empty: PyTorch's ring.
   std::vector<WorldRank> sources;
   std::vector<const Line*> blocks, hops;
 };
@@ -34,7 +34,7 @@ std::map<std::int64_t, RingCall> ringCalls(const RankLines& rank) {
   return calls;
 }
 
-/// The ring steps at whose end KV is sent on.
+/// Returns the ring steps at whose end KV is sent on.
 std::set<std::int64_t> forwardingSteps(const RingCall& call) {
   std::set<std::int64_t> steps;
   for (const Line* hop : call.hops)
@@ -42,7 +42,8 @@ std::set<std::int64_t> forwardingSteps(const RingCall& call) {
   return steps;
 }
 
-/// Whose block PyTorch's ring has at a ring step, by the order of its group.
+/// Returns the source of the block at a ring step. In PyTorch's ring it follows from the order of
+/// the group.
 WorldRank sourceAt(const RingCall& call, const std::vector<WorldRank>& members, std::int64_t step) {
   if (!call.sources.empty())
     return step < std::ssize(call.sources) ? call.sources[static_cast<std::size_t>(step)]
@@ -59,7 +60,7 @@ PieceRecord pieceOf(const Line& block) {
           0,    0};
 }
 
-/// Nothing where a block's rows or its owner are not known.
+/// Returns the stages of a call; nullopt when a block's rows or its source are unknown.
 std::optional<std::vector<StageRecord>> stagesOf(const RingCall& call,
                                                  const std::vector<WorldRank>& members) {
   if (call.steps < 1 || call.steps > kMaxStages) return std::nullopt;
@@ -86,8 +87,8 @@ std::optional<std::vector<StageRecord>> stagesOf(const RingCall& call,
   return stages;
 }
 
-/// Whether a stage attends nothing for the one reason that is known of imported jobs: all keys come
-/// after all queries.
+/// Reports whether a stage attends nothing because all keys come after all queries, the only reason
+/// that can be derived for imported jobs.
 bool isFuture(const ShardRecord* own, const ShardRecord* source) {
   if (!own || !source || own->global_from_local.empty() || source->global_from_local.empty())
     return false;
@@ -96,17 +97,17 @@ bool isFuture(const ShardRecord* own, const ShardRecord* source) {
   return first->begin >= last->end;
 }
 
-/// A whole sequence of some heads, as all-to-all gives it to each rank (Ulysses).
+/// Reports whether a call attends a whole sequence of some heads after an all-to-all (Ulysses).
 bool turnsHeads(const RingCall& call, const std::vector<WorldRank>& members) {
   const auto own = call.begin->wholes("q_shape");
   if (call.blocks.size() != 1 || own.size() != 4) return false;
   const auto turned = call.blocks.front()->wholes("q_shape");
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // their products stay numbers
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // products of such extents do not overflow
   return turned.size() == 4 && members.size() > 1 && turned[1] <= kMost && own[2] <= kMost &&
          turned[1] * std::ssize(members) == own[1] && turned[2] == own[2] * std::ssize(members);
 }
 
-/// Adds a rank's tokens as rows; false where they are not known.
+/// Adds a rank's tokens as rows. Returns false when they are unknown.
 bool addRows(ScheduleRecord& schedule, const ShardRecord* tokens, std::int64_t wanted) {
   if (!tokens) return false;
   std::int64_t rows = 0;
@@ -118,7 +119,7 @@ bool addRows(ScheduleRecord& schedule, const ShardRecord* tokens, std::int64_t w
   return rows == wanted;
 }
 
-/// The heads that a rank attends, of so many parts the `part`-th.
+/// Adds the heads that a rank attends: the `part`-th of `parts` parts.
 void addHeads(ScheduleRecord& schedule, std::int64_t q_heads, std::int64_t kv_heads,
               std::int64_t part, std::int64_t parts) {
   schedule.q_head_begin = q_heads / parts * part;

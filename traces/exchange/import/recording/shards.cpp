@@ -12,7 +12,7 @@ BufferNames::BufferNames(const RankLines& rank) {
   const auto rename = [&](const std::string& from, const char* to) {
     if (!from.empty() && !own.contains(to)) known_.try_emplace(from, to);
   };
-  std::optional<std::string> tokens;  // the parameter of the first embedding, which is of tokens
+  std::optional<std::string> tokens;  // parameter of the first embedding, which embeds tokens
   for (const Line& line : rank.lines) {
     if (line.kind() == "embedding") {
       if (!tokens) tokens = line.text("parameter");
@@ -76,7 +76,7 @@ const ShardRecord* RecordedJob::tokens(std::int32_t train_step, WorldRank rank) 
 }
 
 void addShards(RecordedJob& job) {
-  constexpr std::size_t kMostBuffers = 256;  // of a batch; each is compared with the others
+  constexpr std::size_t kMostBuffers = 256;  // per batch; each is compared with the others
   for (const RankLines& rank : job.ranks) {
     const BufferNames names(rank);
     bool has_more = false;

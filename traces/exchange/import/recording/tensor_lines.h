@@ -12,17 +12,17 @@
 
 namespace ringscope::traces {
 
-/// The lines of one rank that describe tensors. They are parts of the rank's lines, which must
-/// stay.
+/// The lines of one rank that describe tensors. They refer to the rank's lines, which must outlive
+/// them.
 class TensorLines {
  public:
-  /// Of lines without a number, or with that of an earlier one, it says in `problems` that they are
-  /// left out.
+  /// Indexes the lines. Lines without a number, or with the number of an earlier line, are left out
+  /// and reported in `problems`.
   TensorLines(const RankLines& rank, std::vector<std::string>& problems);
 
-  /// Null where there is none.
+  /// Returns the line of this number, or null.
   const Line* of(std::int64_t id) const;
-  /// Those of which `what` says the same, in the order of their numbers.
+  /// Returns the lines whose field `what` has this value, in the order of their numbers.
   const std::vector<const Line*>& called(const std::string& what) const;
 
  private:
@@ -30,14 +30,15 @@ class TensorLines {
   std::map<std::string, std::vector<const Line*>> by_what_;
 };
 
-/// Puts one rank's tensors into a job, each at its place; of several for one place the first.
+/// A sink that adds one rank's tensors to a job, each at its place. The first of several tensors
+/// for one place is kept.
 class TensorSink {
  public:
   TensorSink(RecordedJob& job, const RankLines& rank) : job_(job), rank_(rank) {}
 
-  /// Fills in what every line of a tensor says, and where its values are.
+  /// Adds a tensor. Sets the fields that every line of a tensor has, and finds its values.
   void add(TensorRecord tensor, const Line& line);
-  /// Takes a tensor as it is.
+  /// Adds a tensor unchanged.
   void keep(TensorRecord tensor, std::function<Bytes()> values);
 
  private:
@@ -49,10 +50,10 @@ class TensorSink {
   std::set<TensorKey, KeyBefore> seen_;
 };
 
-/// Elements of a shape; -1 where it is none, or too large to be true.
+/// Returns the number of elements of a shape; -1 when the shape is missing or impossibly large.
 std::int64_t elementsOf(const std::vector<std::int64_t>& shape);
 
-/// A rank's labels as its loss had them, and the sums of its losses.
+/// Adds a rank's labels as its loss had them, and the sums of its losses.
 void addLosses(RecordedJob& job, const RankLines& rank, const TensorLines& lines, TensorSink& sink);
 
 }  // namespace ringscope::traces

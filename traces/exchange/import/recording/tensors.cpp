@@ -8,12 +8,12 @@
 namespace ringscope::traces {
 namespace {
 
-/// How a tensor of the recorder is called here.
+/// The schema's kind and place for a tensor of the recorder.
 struct Meaning {
   const char* what;
   TensorKind kind;
   Direction direction;
-  bool of_layer;  ///< false: it has no layer here
+  bool of_layer;  ///< false: the schema gives it no layer
 };
 
 constexpr Meaning kMeanings[] = {
@@ -42,7 +42,8 @@ constexpr Meaning kMeanings[] = {
     {"weight", TensorKind::kWeight, Direction::kBackward, false},
 };
 
-/// One rank's tensors, the more telling of two for the same place first.
+/// The tensors of one rank. When two tensors have the same place, the more informative one comes
+/// first.
 class PlacedTensors {
  public:
   PlacedTensors(RecordedJob& job, const RankLines& rank)
@@ -58,7 +59,7 @@ class PlacedTensors {
   void read() {
     for (const Meaning& meaning : kMeanings) {
       auto lines = lines_.called(meaning.what);
-      // After the last merge of a ring step.
+      // The running lse after the last merge of a ring step is wanted.
       if (meaning.kind == TensorKind::kRunningLse) std::ranges::reverse(lines);
       for (const Line* line : lines) addAs(meaning, *line);
     }
@@ -87,7 +88,8 @@ class PlacedTensors {
     sink_.add(std::move(tensor), line);
   }
 
-  /// Whether logits have a row for each token that the rank owns, as far as these are known.
+  /// Reports whether logits have a row for each token that the rank owns; true when its tokens are
+  /// unknown.
   bool isOfEveryToken(const Line& logits) const {
     const ShardRecord* ids =
         job_.shard("input_ids", logits.place(Direction::kForward).train_step, rank_.rank);
@@ -97,13 +99,13 @@ class PlacedTensors {
     return elementsOf(rows) == elementsOf(ids->local_shape);
   }
 
-  /// Of a gradient that was clipped: whether it went into a sum over ranks only afterwards.
+  /// Reports whether a clipped gradient was reduced over ranks only after the clipping.
   bool isSummedLater(const Line& clipped) const {
     const auto summed = summed_.find({clipped.whole("step"), clipped.text("name")});
     return summed != summed_.end() && summed->second > clipped.whole("id");
   }
 
-  /// The token ids before they were cut.
+  /// Adds the token ids before they were cut.
   void addBatches() {
     for (const Line& line : rank_.lines) {
       const Line* whole = line.kind() == "buffer" ? lines_.of(line.whole("whole")) : nullptr;
@@ -116,7 +118,8 @@ class PlacedTensors {
     }
   }
 
-  /// What the loss took as targets counts as labels, so those that were cut have another name here.
+  /// Adds the cut buffers. The targets that the loss took are the labels, so buffers that were cut
+  /// as labels get another name.
   void addBuffers() {
     for (const Line& line : rank_.lines) {
       if (line.kind() != "buffer") continue;
@@ -136,7 +139,7 @@ class PlacedTensors {
   BufferNames names_;
   TensorLines lines_;
   TensorSink sink_;
-  /// By training step and parameter: the last tensor that went into a sum over ranks.
+  /// Number of the last tensor that was reduced over ranks, by training step and parameter.
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> summed_;
   std::set<std::string> sharded_;
 };

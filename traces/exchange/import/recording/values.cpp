@@ -83,7 +83,8 @@ bool RecordedValues::add(KeptValues& kept, const Line& values, DType dtype,
   const SafeTensorPlace& place = found->second;
   if (place.dtype != safeTensorName(dtype) || place.shape != shape)
     return refuse("have another type or shape than their tensor");
-  constexpr int kMostUses = 16;  // a few records may share values; no more, or little would be much
+  constexpr int kMostUses = 16;  // a few records may share values; without a limit a small file
+                                 // could expand to huge memory
   if (++file.uses[key] > kMostUses) return refuse("are named by too many tensors");
   if (kept.parts.empty()) kept.what = key + " in " + name;
   kept.parts.push_back({name, place.begin, place.size_bytes});

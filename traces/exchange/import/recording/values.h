@@ -14,42 +14,44 @@
 
 namespace ringscope::traces {
 
-/// Where the elements of a tensor are, in one piece or in several that follow each other.
+/// The location of the elements of a tensor, in one piece or in several consecutive ones.
 struct KeptValues {
   struct Part {
     std::string file;
     std::uint64_t begin = 0, size_bytes = 0;
   };
   std::vector<Part> parts;
-  std::string what;                   ///< the first part, for a sentence
-  std::optional<std::uint64_t> hash;  ///< as the recorder computed it
+  std::string what;                   ///< description of the first part, for messages
+  std::optional<std::uint64_t> hash;  ///< hash that the recorder computed
   HashAlgorithm hash_algorithm = HashAlgorithm::kMixSum64;
 };
 
-/// Whether a name is "rank-00000.values-0001.safetensors" or alike, and leads to no other folder.
+/// Reports whether a name is of the form "rank-00000.values-0001.safetensors", which leads to no
+/// other folder.
 bool isFileOfValues(const std::string& name);
 
-/// The elements that a recording kept, in the safetensors files of its folder. They stay there
-/// until they are read; what is kept here is which file has what.
+/// The elements that a recording kept, in the safetensors files of its folder. They stay in the
+/// files until they are read; this class only records their location.
 class RecordedValues {
  public:
   explicit RecordedValues(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Where the values of a tensor are, of which the recording has this line and which the record
-  /// has as this type, shape and hash; nothing where none were kept, or where they are cut off or
-  /// of another type or shape, which a sentence in `problems` then says. Names lead to no other
-  /// folder, and links are not followed.
+  /// Returns the location of a tensor's values. `tensor` is its line; `dtype`, `shape` and `hash`
+  /// are those of its record. Returns nullopt when no values were kept. Values that are cut off or
+  /// have another type or shape also give nullopt, with a sentence in `problems`. Names never lead
+  /// to another folder, and links are not followed.
   std::optional<KeptValues> of(const Line& tensor, DType dtype,
                                const std::vector<std::int64_t>& shape, HashAlgorithm hash,
                                std::vector<std::string>& problems);
-  /// Throws inputError where they cannot be read, or are not those of which the hash is.
+  /// Reads the values. Throws inputError when they cannot be read, or when they do not match the
+  /// recorded hash.
   Bytes read(const KeptValues& values) const;
 
  private:
   struct File {
     SafeTensorsIndex index;
     bool is_read = false;
-    std::map<std::string, int> uses;  ///< how many tensors name the values of this key
+    std::map<std::string, int> uses;  ///< number of tensors that refer to the values of this key
   };
   bool add(KeptValues& kept, const Line& values, DType dtype,
            const std::vector<std::int64_t>& shape, std::vector<std::string>& problems);
