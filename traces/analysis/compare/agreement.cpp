@@ -16,18 +16,19 @@ namespace {
 
 constexpr const char* kOr = ", or name a second recording of the other run with --floor RUN3";
 
-/// The settings that change the order of computing only. Unsharded attention has the same results.
+/// Reports whether a setting only changes the order of computation, so that unsharded attention has
+/// the same results.
 bool changesOnlyTheOrder(const std::string& setting) {
   static constexpr std::array kOrder = {"dp",     "tp",        "cp",     "strategy", "ulysses",
                                         "rotate", "order",     "kernel", "balance",  "p2p",
                                         "launch", "transport", "device", "recompute"};
-  // Which files the data come from is compared by the tokens themselves.
+  // The tokens themselves are compared, not the names of the files that they come from.
   static constexpr std::array kData = {"text", "tokens", "tokenizer", "separator"};
   return std::ranges::find(kOrder, setting) != kOrder.end() ||
          std::ranges::find(kData, setting) != kData.end();
 }
 
-/// What the verification of one run says.
+/// The results of the verification of one run.
 struct Verified {
   explicit Verified(const Trace& trace) {
     for (const DiffRecord& diff : trace.diffs()) {
@@ -41,14 +42,14 @@ struct Verified {
     }
   }
 
-  std::set<std::int32_t> steps;  ///< that were compared with unsharded steps
-  std::map<std::pair<std::int32_t, std::string>, double> limits;  ///< of the comparisons with them
-  std::optional<DataWay> first_beyond;  ///< the first tensor beyond its limit
+  std::set<std::int32_t> steps;  ///< training steps that were compared with unsharded steps
+  std::map<std::pair<std::int32_t, std::string>, double> limits;  ///< limits of these comparisons
+  std::optional<DataWay> first_beyond;                            ///< first tensor beyond its limit
 };
 
-/// Decides what rounding explains. A run that was verified is within its limits of unsharded
-/// attention at every step. Two such runs that begin with equal weights and have equal data and
-/// settings differ by rounding alone.
+/// The decision which differences rounding explains. A verified run is within its limits of
+/// unsharded attention at every step. Two such runs with equal initial weights, data and settings
+/// differ by rounding alone.
 class Judge {
  public:
   Judge(const Trace& run, const Trace& other, RunComparison& comparison)
@@ -73,7 +74,7 @@ class Judge {
  private:
   using At = std::vector<TensorDifference>::iterator;
 
-  /// What comes after a tensor that is beyond its limit is wrong because of that.
+  /// Marks every tensor after one that is beyond its limit: it is wrong because of that tensor.
   void markBeyond() {
     for (TensorDifference& d : comparison_.all)
       for (const Verified* run : {&ours_, &theirs_})
@@ -81,7 +82,8 @@ class Judge {
             d.beyond || (run->first_beyond && *run->first_beyond <= wayOf(d.place, d.tensor));
   }
 
-  /// Why no step can be judged, and what would tell: a sentence; empty: nothing hinders.
+  /// Returns a sentence that says why no step can be judged and what would help; empty when steps
+  /// can be judged.
   std::string hindrance() const {
     const bool one = ours_.steps.empty(), two = theirs_.steps.empty();
     // A job of another framework has no option that verifies it.
@@ -124,8 +126,9 @@ class Judge {
     return first ? otherTruth(step, begin, end) : "";
   }
 
-  /// Results of one unsharded step differ by at most the sum of both limits. More shows that the
-  /// runs began with other weights. Empty: they began alike.
+  /// Returns a sentence when the runs began with different weights; empty otherwise. Results of one
+  /// unsharded step differ by at most the sum of both limits, so a larger difference shows
+  /// different weights.
   std::string otherTruth(std::int32_t step, At begin, At end) {
     const auto ours = loggedSteps(run_), theirs = loggedSteps(other_);
     const auto a = ours.find(step), b = theirs.find(step);
@@ -165,7 +168,7 @@ Agreement TensorDifference::agreement() const {
   if (floor && worst <= *floor) return Agreement::kRounding;
   if (areNames(*this) || !std::isfinite(worst)) return Agreement::kDiffers;
   if (explained) return Agreement::kRounding;
-  // Equal runs that are bit for bit the same say nothing of another order of adding.
+  // Equal runs that agree bit for bit say nothing about another order of additions.
   return beyond || (floor && *floor > 0) ? Agreement::kDiffers : Agreement::kUnknown;
 }
 

@@ -7,7 +7,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// Nothing differs by more than rounding explains: how much it is, and how that is known.
+/// Returns the conclusion when nothing differs by more than rounding explains: the largest
+/// difference, and how the limit is known.
 std::string withinRounding(const RunComparison& comparison) {
   const std::int64_t all = std::ssize(comparison.all);
   if (std::ranges::none_of(comparison.all, &TensorDifference::explained))
@@ -20,7 +21,7 @@ std::string withinRounding(const RunComparison& comparison) {
          describe(largest) + " " + describeSize(largest) + ".";
 }
 
-/// "≠ 3 of 40 comparisons differ by more than rounding explains."
+/// Returns "≠ 3 of 40 comparisons differ by more than rounding explains."
 std::string differing(const RunComparison& comparison, Agreement agreement) {
   const std::int64_t some = comparison.count(agreement);
   std::string text = agreement == Agreement::kDiffers ? "≠ " : "– ";
@@ -31,7 +32,7 @@ std::string differing(const RunComparison& comparison, Agreement agreement) {
                      : ", and whether by more than rounding cannot be judged.");
 }
 
-/// What would tell whether rounding explains the rest.
+/// Returns advice that says what would tell whether rounding explains the remaining differences.
 std::string adviceOf(const RunComparison& comparison) {
   if (!comparison.has_floor) return comparison.unjudged;
   return "Equal runs that are bit for bit the same, or that lack a tensor, say nothing of another "

@@ -23,7 +23,7 @@ void addLogged(const Trace& trace, CostsByPlace& all) {
   }
 }
 
-/// As planned for forward; nothing where a rank's plan is not known.
+/// Adds the planned pairs and balance of forward, unless a rank's plan is unknown.
 void addPlanned(const Trace& trace, CostsByPlace& all) {
   for (auto& [place, costs] : all) {
     if (place.layer.exists()) continue;
@@ -42,7 +42,7 @@ void add(std::optional<double>& sum, double more) {
   sum = sum.value_or(0) + more;
 }
 
-/// A place with any event has sent so much, be it nothing.
+/// Adds an event. A place with any event has a number of sent bytes, which may be 0.
 void take(const Event& event, Costs& costs) {
   const bool collective = event.kind == EventKind::kCollective;
   add(costs[Cost::kSent], event.kind == EventKind::kSend ? static_cast<double>(event.bytes) : 0.0);
@@ -53,7 +53,8 @@ void take(const Event& event, Costs& costs) {
     add(costs[Cost::kAttend], static_cast<double>(workOf(event)));
 }
 
-/// Events of one place come after each other: what they add to is looked up once.
+/// A consumer of events. Events of one place are consecutive, so the costs that they add to are
+/// looked up once.
 class EventTaker {
  public:
   explicit EventTaker(CostsByPlace& all) : all_(all) {}
@@ -112,7 +113,7 @@ std::string describe(Cost cost, double value) {
 }
 
 CostsByPlace costsOf(const Trace& trace, const GoOn& go_on) {
-  constexpr std::size_t kBetween = 16'384;  // events until one is asked again
+  constexpr std::size_t kBetween = 16'384;  // events between two calls of go_on
   CostsByPlace all;
   addLogged(trace, all);
   const auto events = static_cast<double>(trace.eventCount());

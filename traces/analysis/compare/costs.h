@@ -12,18 +12,19 @@
 namespace ringscope::traces {
 class Trace;
 
-/// What a training step gave and took, all ranks together; of a layer's forward or backward the
-/// last four alone.
+/// A cost or a result of a training step over all ranks together. The forward or backward of a
+/// layer has only the last four.
 enum class Cost : std::uint8_t {
   kLoss = 0,     ///< as logged
   kGradNorm,     ///< before clipping
   kPairs,        ///< pairsPerHead() of the busiest rank in forward, as planned
-  kBalance,      ///< mean over largest of all ranks' pairs, 0 to 1
-  kPeak,         ///< bytes, peak memory since the run began (LoggedStep::peak_bytes)
-  kSeconds,      ///< wall time, verification left out
-  kSent,         ///< bytes of messages from rank to rank
-  kCollectives,  ///< bytes of collectives, each member's
-  kAttend,       ///< ns of attention, whoever shares the cores: thread CPU time, or a device's
+  kBalance,      ///< mean ÷ largest of all ranks' pairs, 0 to 1
+  kPeak,         ///< peak memory in bytes since the run began (LoggedStep::peak_bytes)
+  kSeconds,      ///< wall time in seconds without verification
+  kSent,         ///< bytes of messages between ranks
+  kCollectives,  ///< bytes of collectives, summed over members
+  kAttend,       ///< ns of attention, as thread CPU time or device time, independent of how cores
+                 ///< are shared
   kWait,         ///< ns of waiting for messages
   kCount
 };
@@ -34,12 +35,12 @@ struct EnumNames<Cost> {
       "loss",    "grad_norm",  "busiest_pairs_per_head", "balance",   "peak_bytes",
       "seconds", "sent_bytes", "collective_bytes",       "attend_ns", "wait_ns"};
 };
-/// "loss", "pairs per head, busiest rank", "attention, own time".
+/// Returns a title: "loss", "pairs per head, busiest rank", "attention, own time".
 const char* title(Cost cost);
-/// In the unit that one would say: "96 KiB", "1.2 ms".
+/// Formats a value in a suitable unit: "96 KiB", "1.2 ms".
 std::string describe(Cost cost, double value);
 
-/// Of what is nullopt nothing was recorded.
+/// The costs of one place. A cost is nullopt when the recording does not contain it.
 class Costs {
  public:
   std::optional<double>& operator[](Cost cost) { return of_[static_cast<std::size_t>(cost)]; }
@@ -54,11 +55,11 @@ class Costs {
 struct PlaceBefore {
   bool operator()(const Place& a, const Place& b) const { return before(a, b); }
 };
-/// By training step (no layer, forward) and by direction of a layer; no ring step.
+/// Costs by training step (no layer, forward) and by layer and direction; places have no ring step.
 using CostsByPlace = std::map<Place, Costs, PlaceBefore>;
 
-/// Of every training step that logged something or has events. Goes once through all events; ends
-/// early, with less, when `go_on` says so.
+/// Returns the costs of every training step that logged something or has events. Reads all events
+/// once. Returns early, with an incomplete result, when `go_on` returns false.
 CostsByPlace costsOf(const Trace& trace, const GoOn& go_on = {});
 
 }  // namespace ringscope::traces

@@ -16,7 +16,7 @@ namespace {
 
 using Head = LogicalTensor::Head;
 
-/// One run's rows of the tensor, and why some or all of them are not there.
+/// The rows of a tensor in one run, and why rows are missing.
 struct RecordedRows {
   LogicalTensor rows;
   std::vector<std::string> missing;
@@ -27,7 +27,7 @@ bool isInput(const std::string& tensor) {
          tensor == "buffer.position_ids";
 }
 
-/// Of ids and labels there is no distance.
+/// Reports whether an input has a distance. Token ids and labels have none.
 bool areNumbers(const std::string& input) {
   return input.ends_with("position_ids");
 }
@@ -60,7 +60,8 @@ RecordedRows inputOf(const Trace& trace, std::int32_t train_step, const std::str
   return side;
 }
 
-/// Whether a sentence of what is missing is about this tensor: "out of rank 1 …", not "dout of …".
+/// Reports whether a sentence about missing values concerns this tensor: "out of rank 1 …", but not
+/// "dout of …".
 bool isAbout(const std::string& sentence, TensorKind kind) {
   const std::string words = std::string(name(kind)) + " of ";
   const std::size_t at = sentence.find(words);
@@ -100,7 +101,7 @@ RowDifference differenceOf(std::span<const double> a, std::span<const double> b)
   return row;
 }
 
-/// Puts the rows of both under each other.
+/// The alignment of the rows of both runs by token.
 class Mapper {
  public:
   Mapper(const LogicalTensor& a, const LogicalTensor& b, DifferenceMap& map)
@@ -127,7 +128,7 @@ class Mapper {
   }
 
  private:
-  /// The row of each token, or none of both.
+  /// Returns the index of each token's row; nullopt when the tensor has none.
   std::vector<std::optional<std::size_t>> whereIn(const LogicalTensor& tensor,
                                                   std::pair<std::int64_t, std::int64_t> at) const {
     std::vector<std::optional<std::size_t>> where(map_.tokens.size());
@@ -164,7 +165,7 @@ class Mapper {
   DifferenceMap& map_;
   std::size_t width_;
   std::int64_t compared_ = 0;
-  double squares_ = 0;  // of the second run's numbers
+  double squares_ = 0;  // sum over the second run's values
 };
 
 }  // namespace

@@ -11,20 +11,20 @@
 namespace ringscope::traces {
 class Trace;
 
-/// One row of a tensor (the numbers of a head at a token) in two runs.
+/// One row of a tensor (the values of a head at a token) in two runs.
 struct RowDifference {
-  double difference = 0;     ///< 2-norm of A − B; infinite where one alone is finite
-  double a = 0, b = 0;       ///< the number of the row that differs most, in both
-  std::int32_t element = 0;  ///< where in the row that is
-  WorldRank rank, other;     ///< who had the row in both; none: it is not recorded there
+  double difference = 0;     ///< 2-norm of A − B; infinite when only one of the rows is finite
+  double a = 0, b = 0;       ///< the element that differs most, in both runs
+  std::int32_t element = 0;  ///< index of that element in the row
+  WorldRank rank, other;     ///< rank that had the row in each run; none: not recorded there
 
   bool compared() const { return rank.exists() && other.exists(); }
 };
 
-/// Where two runs differ in one tensor: rows of equal tokens under each other, whatever ranks had
+/// The difference of one tensor between two runs, with rows aligned by token, whatever ranks had
 /// them. RunComparison has the worst of these rows.
 struct DifferenceMap {
-  /// A line of rows: a sequence of the whole batch and, of attention, a head of the whole model.
+  /// A line of rows: a sequence of the whole batch and, for attention, a head of the whole model.
   struct Line {
     std::int64_t sequence = 0;
     std::optional<std::int64_t> head;
@@ -34,11 +34,11 @@ struct DifferenceMap {
   Place place;
   std::string tensor;
   std::vector<Line> lines;
-  std::vector<TokenIndex> tokens;   ///< ascending: all that either run has
+  std::vector<TokenIndex> tokens;   ///< ascending: the tokens of either run
   std::vector<RowDifference> rows;  ///< [lines, tokens]
-  std::int64_t width = 1;           ///< numbers of a row
-  /// What a difference is measured by: the root mean square of the 2-norms of the rows of the
-  /// second run that were compared. Of ids, labels and positions 1.
+  std::int64_t width = 1;           ///< values per row
+  /// The unit of a difference: the root mean square of the 2-norms of the compared rows of the
+  /// second run. For ids, labels and positions it is 1.
   double size = 1;
   /// Sentences without a full stop: what the first or the second run lacks, and which capture would
   /// have kept it.
@@ -47,23 +47,23 @@ struct DifferenceMap {
   const RowDifference& row(std::size_t line, std::size_t token) const {
     return rows[line * tokens.size() + token];
   }
-  /// A row's difference in its unit; infinite where the second run has nothing but zeros.
+  /// Returns a row's difference in this unit; infinite when the second run has only zeros.
   double share(const RowDifference& row) const {
     if (row.difference == 0) return 0;
     return size > 0 ? row.difference / size : std::numeric_limits<double>::infinity();
   }
 };
 
-/// Whether a tensor has rows by token that are put together across meshes: ids, labels, positions,
-/// and attention's q, k, v, out, lse, dout, dq, dk, dv.
+/// Reports whether a tensor has rows by token that can be aligned across meshes: ids, labels,
+/// positions, and attention's q, k, v, out, lse, dout, dq, dk, dv.
 bool hasRowsByToken(const std::string& tensor);
-/// Where such a tensor is at a training step and layer: attention's in its direction, the others in
-/// no layer; no ring step.
+/// Returns the place of such a tensor at a training step and layer. Attention's tensors have a
+/// direction; the others have no layer. The place has no ring step.
 Place placeOfRows(const Place& place, const std::string& tensor);
 
-/// Of a training step and, for attention, a layer; the direction follows from the tensor. Token ids
-/// and labels differ by 1 or not at all, since they are names. Without lines where one of both has
-/// no values of it. Throws inputError when values are damaged.
+/// Returns the map of a training step and, for attention, a layer; the direction follows from the
+/// tensor. Token ids and labels are names, so they differ by 1 or 0. The map has no lines when one
+/// of the runs has no values of the tensor. Throws inputError when values are damaged.
 DifferenceMap differenceMap(const Trace& run, const Trace& other, const Place& place,
                             const std::string& tensor);
 

@@ -8,8 +8,8 @@
 
 namespace ringscope::traces {
 
-/// The numbers of token ids, labels or position ids by sequence of the whole batch and token, and
-/// who had each.
+/// The value of a token id, label or position id, and the rank that had it. InputRows holds these
+/// by sequence of the whole batch and token.
 struct InputEntry {
   double value = 0;
   WorldRank rank;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kInputs[] = {"buffer.input_ids", "buffer.labels", "position_ids"};
 
-/// By training step and input.
+/// Returns the inputs by training step and name.
 std::map<std::pair<std::int32_t, std::string>, InputRows> inputsOf(const Trace& trace,
                                                                    RunComparison& comparison) {
   std::map<std::pair<std::int32_t, std::string>, InputRows> inputs;
@@ -25,7 +25,7 @@ std::map<std::pair<std::int32_t, std::string>, InputRows> inputsOf(const Trace& 
   return inputs;
 }
 
-/// Of numbers that are names there is no size of a difference: `worst` is the share that differs.
+/// Compares values that are names and have no distance: `worst` is the share of values that differ.
 TensorDifference differenceOf(const InputRows& ours, const InputRows& theirs) {
   TensorDifference found;
   for (const auto& [at, entry] : ours) {
@@ -47,7 +47,8 @@ TensorDifference differenceOf(const InputRows& ours, const InputRows& theirs) {
   return found;
 }
 
-/// Of the first sequence; in a new run wherever a rank, the counting or the agreement changes.
+/// Returns the position ids of the first sequence. A new run of tokens begins when the rank, the
+/// counting or the agreement changes.
 std::vector<HeldPositions> heldPositions(const InputRows& ours, const InputRows& theirs) {
   std::vector<HeldPositions> held;
   for (const auto& [at, entry] : ours) {
@@ -65,7 +66,7 @@ std::vector<HeldPositions> heldPositions(const InputRows& ours, const InputRows&
   return held;
 }
 
-/// So many can be told apart in a picture; of more, the difference alone is kept.
+/// The largest number of runs that a picture can show; of more, only the difference is kept.
 constexpr std::size_t kMostHeld = 4096;
 
 void addPositions(const InputRows& ours, const InputRows& theirs, std::int32_t train_step,

@@ -39,7 +39,8 @@ void compareLayers(const Trace& run, const Trace& other, RunComparison& comparis
   for (std::size_t i = 0; i < passes.size(); ++i) {
     const LayerPass& pass = passes[i];
     if (!goesOn(go_on, static_cast<double>(i) / static_cast<double>(passes.size()))) return;
-    // Microbatches are of how a run is parted; the first of each is compared.
+    // Microbatches depend on how a run is divided; only the first microbatch of each run is
+    // compared.
     if (pass.microbatch != 0 || std::ranges::find(known, pass) == known.end()) continue;
     const auto a = ours.at(pass), b = theirs.at(pass);
     const std::string of_run = RunLayers::hindrance(a), of_other = RunLayers::hindrance(b);

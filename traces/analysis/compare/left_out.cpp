@@ -12,7 +12,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// One of the two recordings, and what it is called.
+/// One of the two recordings, and its name in sentences.
 struct Side {
   const Trace& trace;
   const char* name;
@@ -24,7 +24,7 @@ std::set<std::int32_t> stepsOf(const CostsByPlace& costs) {
   return steps;
 }
 
-/// "training step 3", "training steps 3 to 9", "4 training steps".
+/// Returns "training step 3", "training steps 3 to 9" or "4 training steps".
 std::string describeSteps(const std::vector<std::int32_t>& steps) {
   if (steps.size() == 1) return "training step " + std::to_string(steps.front());
   if (steps.back() - steps.front() + 1 == std::ssize(steps))
@@ -33,7 +33,7 @@ std::string describeSteps(const std::vector<std::int32_t>& steps) {
   return describeCount(std::ssize(steps), "training step");
 }
 
-/// Steps that `lacking` does not have.
+/// Reports the steps that `lacking` does not have.
 void sayMissingSteps(const std::set<std::int32_t>& has, const std::set<std::int32_t>& lacks,
                      const Side& lacking, std::vector<std::string>& left_out) {
   std::vector<std::int32_t> missing;
@@ -67,7 +67,8 @@ bool hasValuesOf(const Trace& trace, const char* tensor) {
   });
 }
 
-/// "the recording keeps no values of them"; one attention by itself never has some things.
+/// Returns "the recording keeps no values of them". A recording of one attention by itself never
+/// has some of the tensors.
 std::string lacking(const Side& side, const char* of_attention, const std::string& otherwise) {
   const RunSpec* run = side.trace.run();
   const bool one = run && run->command == Command::kAttend;
@@ -104,7 +105,8 @@ void sayMissingCosts(const Side& side, const CostsByPlace& costs, RunComparison&
         lacking(side, "logs none", " has not logged it; " + memoryAdvice(side.trace)));
 }
 
-/// The name of the first setting that differs and begins like one of these; empty: none does.
+/// Returns the name of the first differing setting that begins with one of these names; empty when
+/// there is none.
 std::string differsIn(const RunComparison& comparison, std::initializer_list<const char*> names) {
   for (const std::string& setting : comparison.settings)
     for (const char* name : names)

@@ -12,10 +12,11 @@
 
 namespace ringscope::traces {
 
-/// Each part of a comparison adds what it finds to `comparison.all`, in no order, and says in
-/// `left_out` what it could not compare.
+/// The parts of a comparison. Each part adds its findings to `comparison.all`, in any order, and
+/// says in `left_out` what it could not compare.
 
-/// Does a piece of it. Of values that are damaged it says so, once, in `left_out`; false then.
+/// Runs a piece of a part. If values are damaged, adds the error to `left_out` once and returns
+/// false.
 template <typename Piece>
 bool unlessDamaged(RunComparison& comparison, const Piece& piece) {
   try {
@@ -29,29 +30,30 @@ bool unlessDamaged(RunComparison& comparison, const Piece& piece) {
   }
 }
 
-/// What differs of the configurations: `comparison.settings`.
+/// Compares the configurations and sets `comparison.settings`.
 void compareSettings(const Trace& run, const Trace& other, RunComparison& comparison);
-/// Token ids, labels and position ids, by token.
+/// Compares token ids, labels and position ids by token.
 void compareInputs(const Trace& run, const Trace& other, RunComparison& comparison);
-/// q, k, v, out, lse, dout, dq, dk, dv of every layer whose values both have.
+/// Compares q, k, v, out, lse, dout, dq, dk, dv of every layer that has values in both.
 void compareLayers(const Trace& run, const Trace& other, RunComparison& comparison,
                    const GoOn& go_on);
-/// The logged loss, gradient norm and number of targets of each training step.
+/// Compares the logged loss, gradient norm and number of targets of each training step.
 void compareNumbers(const Trace& run, const Trace& other, RunComparison& comparison);
-/// Gradients and weights by name where both have all of their parts; and by hashes and statistics
-/// whatever no other part has compared.
+/// Compares gradients and weights by name when both recordings have all of their parts. Compares
+/// everything that no other part has compared by hashes and statistics.
 void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison,
                     const GoOn& go_on);
 
-/// What only one of them has, or neither, and what would have recorded it.
+/// Describes what only one of the recordings has, or neither, and what would have recorded it.
 void sayWhatIsLeftOut(const Trace& run, const Trace& other, const CostsByPlace& ours,
                       const CostsByPlace& theirs, RunComparison& comparison);
-/// What the settings and the machines make of the numbers: `comparison.remarks`.
+/// Sets `comparison.remarks`: how settings and machines affect the numbers.
 void remark(const Trace& run, const Trace& other, RunComparison& comparison);
-/// What rounding explains: `explained` and `beyond` of `comparison.all`, which is in order.
+/// Decides what rounding explains: sets `explained` and `beyond` in `comparison.all`, which must be
+/// sorted.
 void judge(const Trace& run, const Trace& other, RunComparison& comparison);
 
-/// Where a tensor is on the data's way through the training steps.
+/// The position of a tensor in the flow of data through the training steps.
 using DataWay = std::tuple<std::int32_t, int, std::int32_t, int, std::string>;
 DataWay wayOf(const Place& place, const std::string& tensor);
 

@@ -11,7 +11,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// JSON has no number for infinity or NaN.
+/// Returns a number as JSON; null for infinity and NaN, which JSON lacks.
 nlohmann::json number(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
 }
@@ -35,7 +35,8 @@ void addPart(std::string& text, const char* what, const std::optional<std::int64
   text += std::to_string(*number);
 }
 
-/// Of each tensor and layer the training step in which it differs most, in the order of the first.
+/// Returns, for each tensor and layer, the training step in which it differs most, in the order of
+/// first occurrence.
 std::vector<const TensorDifference*> worstOfEach(const RunComparison& comparison) {
   std::vector<const TensorDifference*> rows;
   std::map<std::tuple<std::int32_t, Direction, std::string>, std::size_t> row_of;
@@ -50,7 +51,8 @@ std::vector<const TensorDifference*> worstOfEach(const RunComparison& comparison
   return rows;
 }
 
-/// Of the last training step that both have: the first one also warms up.
+/// Describes the costs of the last training step that both have. The first step includes warming
+/// up.
 std::string costsOf(const RunComparison& comparison) {
   const CostPair* last = nullptr;
   for (const CostPair& pair : comparison.costs)

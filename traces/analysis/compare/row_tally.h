@@ -7,23 +7,23 @@
 
 namespace ringscope::traces {
 
-/// |a − b|; what is equal, also both infinite or both no number, differs by 0, and where one of
-/// both alone is no number by infinity.
+/// Returns |a − b|. Equal values, two equal infinities and two NaN differ by 0; a NaN and a number
+/// differ by infinity.
 double distance(double a, double b);
 
-/// Adds up a tensor's difference row by row.
+/// A sum of a tensor's difference, row by row.
 class RowTally {
  public:
   void add(std::span<const double> row, std::span<const double> other, const RowPlace& at,
            WorldRank rank, WorldRank other_rank);
   void leaveOut(std::int64_t rows) { found_.unmatched += rows; }
-  /// `found` of all rows that were added; place and name are whoever asks'.
+  /// Returns the difference over all rows added. The caller sets its place and name.
   TensorDifference difference() const;
 
  private:
   TensorDifference found_;
-  double worst_ = 0;    // 2-norm of a difference
-  double squares_ = 0;  // of the other run's numbers
+  double worst_ = 0;    // largest 2-norm of a row's difference
+  double squares_ = 0;  // sum over the other run's values
 };
 
 }  // namespace ringscope::traces

@@ -15,7 +15,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of all training steps and passes that both have.
+/// Returns the costs of all training steps and passes that both have.
 std::vector<CostPair> pairsOf(const CostsByPlace& ours, const CostsByPlace& theirs) {
   std::vector<CostPair> pairs;
   for (const auto& [place, costs] : ours)
@@ -28,7 +28,7 @@ RunComparison compareAllOf(const Trace& run, const Trace& other, const GoOn& go_
   RunComparison comparison;
   compareSettings(run, other, comparison);
   compareInputs(run, other, comparison);
-  constexpr double kLayers = 0.6;  // of the work, as a guess
+  constexpr double kLayers = 0.6;  // estimated share of the work
   compareLayers(run, other, comparison, partOf(go_on, 0, kLayers));
   compareNumbers(run, other, comparison);
   compareTensors(run, other, comparison, partOf(go_on, kLayers, 1));
@@ -116,7 +116,7 @@ const TensorDifference* RunComparison::steepest() const {
 
 RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* floor,
                           const GoOn& go_on) {
-  const double values = floor ? 0.4 : 0.8;  // of the whole work, as a guess
+  const double values = floor ? 0.4 : 0.8;  // estimated share of the whole work
   RunComparison comparison = compareAllOf(run, other, partOf(go_on, 0, values));
   addCosts(run, other, comparison, partOf(go_on, 0.8, 1));
   if (comparison.all.empty() && comparison.costs.empty() && goesOn(go_on, 1))
@@ -127,7 +127,7 @@ RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* flo
   if (!floor) return comparison;
   comparison.has_floor = true;
   const RunComparison equal =
-      compareAllOf(*floor, other, partOf(go_on, values, 0.8));  // of the same size as those above
+      compareAllOf(*floor, other, partOf(go_on, values, 0.8));  // units as in the comparison above
   using Key = std::tuple<std::int32_t, std::int32_t, Direction, std::string>;
   const auto key = [](const TensorDifference& d) {
     return Key{d.place.train_step, d.place.layer.value(), d.place.direction, d.tensor};

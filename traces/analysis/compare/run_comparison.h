@@ -14,20 +14,20 @@
 namespace ringscope::traces {
 class Trace;
 
-/// What a tensor of two runs was compared by.
+/// The property by which a tensor of two runs was compared.
 enum class ComparedBy {
-  kValues,      ///< number by number, whatever ranks had them
+  kValues,      ///< number by number, whatever ranks had the values
   kHashes,      ///< equal hashes of the same ranks' parts: bit for bit the same
-  kStatistics,  ///< largest size, mean and non-finite numbers of all ranks' parts together
+  kStatistics,  ///< largest magnitude, mean and non-finite values of all ranks' parts together
 };
 
-/// Whether two runs agree in a tensor, or in all tensors.
+/// The agreement of two runs in a tensor, or in all tensors.
 enum class Agreement : std::uint8_t {
   kSame,      ///< bit for bit, or by statistics
-  kRounding,  ///< they differ by no more than equal runs do, or both were verified and are within
-              ///< their limits of the same unsharded attention
-  kUnknown,   ///< they differ, and nothing tells whether by more than rounding
-  kDiffers,   ///< by more than rounding, or in what has no rounding: ids, positions, NaN
+  kRounding,  ///< the difference is at most that of equal runs, or both runs were verified and are
+              ///< within their limits of the same unsharded attention
+  kUnknown,   ///< a difference, and nothing tells whether it is more than rounding
+  kDiffers,   ///< a difference beyond rounding, or in values without rounding: ids, positions, NaN
   kCount
 };
 template <>
@@ -37,8 +37,8 @@ struct EnumNames<Agreement> {
                                                         "differs"};
 };
 
-/// A place of the model: which sequence of the whole batch, head of the whole model, token of the
-/// sequence. None where a tensor has no such thing.
+/// A place in the model: the sequence of the whole batch, the head of the whole model, and the
+/// token of the sequence. A field is nullopt when a tensor has no such dimension.
 struct RowPlace {
   std::optional<std::int64_t> sequence, head, token;
   friend bool operator==(const RowPlace&, const RowPlace&) = default;
@@ -49,74 +49,79 @@ struct TensorDifference {
   Place place;         ///< training step, layer, direction; no ring step
   std::string tensor;  ///< "input_ids", "q", "loss", "grad.lm_head.weight"
   ComparedBy by = ComparedBy::kValues;
-  std::int64_t rows = 0;       ///< that were compared; a number is one row
-  std::int64_t differing = 0;  ///< of those, in which any number differs
-  std::int64_t unmatched = 0;  ///< that one of the two has alone
-  /// Of the worst row: the 2-norm of its difference ÷ the root mean square of the 2-norms of all
-  /// rows of the second run. Infinite where one is finite and the other is not. Of token ids,
-  /// labels and positions the share that differs; by statistics the larger difference of largest
-  /// size and mean ÷ the largest size.
+  std::int64_t rows = 0;       ///< number of compared rows; a number is one row
+  std::int64_t differing = 0;  ///< number of compared rows with at least one difference
+  std::int64_t unmatched = 0;  ///< number of rows that only one of the runs has
+  /// The largest difference of a row. By values it is the 2-norm of the row's difference ÷ the root
+  /// mean square of the 2-norms of all rows of the second run. It is infinite when only one of the
+  /// rows is finite. For token ids, labels and positions it is the share of values that differ. By
+  /// statistics it is the larger difference of largest magnitude and mean ÷ the largest magnitude.
   double worst = 0;
-  RowPlace at;            ///< the worst row; of ids, labels and positions the first that differs
-  WorldRank rank, other;  ///< who had it in the first and in the second run
+  RowPlace at;            ///< the worst row; for ids, labels and positions the first that differs
+  WorldRank rank, other;  ///< rank that had the row in the first and in the second run
   std::optional<double> floor;  ///< `worst` of a pair of equal runs
-  bool explained = false;       ///< both runs were verified, and up to here rounding explains all
+  bool explained = false;       ///< both runs were verified, and rounding explains every difference
+                                ///< so far
   bool beyond = false;          ///< at or after the first tensor that is beyond its limit in a run
 
   Agreement agreement() const;
-  /// Rounding is not known to explain it.
+  /// Reports whether rounding is not known to explain the difference.
   bool differs() const { return agreement() >= Agreement::kUnknown; }
 };
 
-/// Consecutive tokens of a sequence that one rank had, whose position ids rise by one.
+/// A run of tokens of a sequence on one rank whose position ids rise by one.
 struct HeldPositions {
-  TokenIndex token;  ///< the first
+  TokenIndex token;  ///< first token
   std::int64_t tokens = 0;
-  std::int64_t position = 0;  ///< of the first
+  std::int64_t position = 0;  ///< position id of the first token
   WorldRank rank;
-  bool differs = false;  ///< from the other run's
+  bool differs = false;  ///< differs from the other run's position ids
 };
 
-/// The position ids of the first sequence in both runs, by token; only where any differs.
+/// The position ids of the first sequence in both runs, by token, for a training step in which they
+/// differ.
 struct PositionPair {
   std::int32_t train_step = 0;
   std::vector<HeldPositions> run, other;
 };
 
-/// What a training step, or one direction of a layer in it, took of both runs.
+/// The costs of a training step, or of one direction of a layer in it, in both runs.
 struct CostPair {
   Place place;
   Costs run, other;
 };
 
-/// Two runs of one model on the same data, by logical place: neither meshes nor strategies need be
-/// equal.
+/// The comparison of two runs of one model on the same data by logical place. Their meshes and
+/// strategies may differ.
 struct RunComparison {
-  std::vector<std::string> settings;  ///< "cp: 2 against 1": all that differs of the configurations
-  std::vector<TensorDifference> all;  ///< along the data's way: inputs, forward, loss, backward
+  std::vector<std::string> settings;  ///< "cp: 2 against 1": all differences of the configurations
+  std::vector<TensorDifference> all;  ///< in the order of the data flow: inputs, forward, loss,
+                                      ///< backward
   std::vector<PositionPair> positions;  ///< by training step
-  std::vector<CostPair> costs;          ///< of all places that both have, in the order of visiting
+  std::vector<CostPair> costs;          ///< all places that both have, in the order of visiting
   std::vector<std::string> left_out;  ///< what could not be compared, and why: "loss: the other …"
-  std::vector<std::string> remarks;   ///< sentences: what to bear in mind in reading the rest
+  std::vector<std::string> remarks;   ///< sentences that help to read the other results
   bool has_floor = false;
-  /// A sentence: why verification does not tell what rounding explains, and what would tell. Empty:
-  /// it tells for all steps.
+  /// A sentence that says why verification does not tell what rounding explains, and what would
+  /// help. Empty: verification tells it for all steps.
   std::string unjudged;
 
   std::int64_t count(Agreement agreement) const;
-  /// Of all tensors together, the worst. Of no tensor: kUnknown.
+  /// Returns the worst agreement of all tensors; kUnknown when there are none.
   Agreement verdict() const;
-  /// What this place took of both; null where one of them does not have it.
+  /// Returns the costs of a place in both runs; null when one of them does not have it.
   const CostPair* costsAt(const Place& place) const;
-  /// The first that differs(); of those that are known to differ if there are any. Null: none.
+  /// Returns the first difference: one that is known to exceed rounding if there is any, else the
+  /// first that differs(). Null when there is none.
   const TensorDifference* first() const;
-  /// Where differences grow most from what was compared before it: null where nothing differs.
+  /// Returns the difference that is largest compared with those before it; null when nothing
+  /// differs.
   const TensorDifference* steepest() const;
 };
 
-/// `floor`: a second recording of what `other` is a recording of; null: there is none. Values that
-/// are damaged are left out, which is said. Throws inputError where nothing can be compared. When
-/// `go_on` ends it early, what it returns is worth nothing.
+/// Compares two runs. `floor` is a second recording of the same run as `other`, or null. Damaged
+/// values are left out and reported. Throws inputError when nothing can be compared. If `go_on`
+/// stops it early, the result must not be used.
 RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* floor = nullptr,
                           const GoOn& go_on = {});
 

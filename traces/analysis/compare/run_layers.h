@@ -20,7 +20,7 @@ struct RunLayers {
     for (const auto& members : groups) layers.push_back(findLayer(trace, pass, members));
     return layers;
   }
-  /// The first sentence that says why a layer cannot be put together; empty: it can.
+  /// Returns the first reason why a layer cannot be put together; empty when there is none.
   static std::string hindrance(const std::vector<LayerTensors>& layers) {
     for (const LayerTensors& layer : layers)
       if (!layer.blocking.empty()) return layer.blocking.front();

@@ -7,13 +7,15 @@
 namespace ringscope::traces {
 namespace {
 
-/// What has no bearing on the numbers of a training step. How many steps there are is said of them.
+/// Reports whether a setting does not affect the numbers of a training step. The number of steps is
+/// reported elsewhere.
 bool isOfRecording(const std::string& setting) {
   static constexpr std::array kOfRecording = {"capture", "verify", "cores", "steps"};
   return std::ranges::find(kOfRecording, setting) != kOfRecording.end();
 }
 
-/// "model.layers": each field of a record by itself.
+/// Compares two values. Each field of a record is compared separately and named like
+/// "model.layers".
 void compareFields(const std::string& name, const nlohmann::json& ours,
                    const nlohmann::json& theirs, std::vector<std::string>& settings) {
   if (ours.is_object() && theirs.is_object()) {

@@ -25,12 +25,13 @@ struct Logical {
 };
 using Parts = std::vector<const TensorRecord*>;
 
-/// Of a rank's own tokens, which another mesh deals in another way.
+/// Reports whether a tensor depends on a rank's own tokens, which another mesh deals differently.
 bool isOfOneRank(const std::string& tensor) {
   return tensor == kOwnLossSum || tensor == kOwnTargets;
 }
 
-/// All ranks' parts of what belongs to no ring step: blocks are of a schedule, not of a model.
+/// Returns all ranks' parts of tensors without a ring step. Blocks are left out, because they
+/// belong to a schedule and not to the model.
 std::map<Logical, Parts> partsOf(const Trace& trace) {
   std::map<Logical, Parts> parts;
   for (const TensorRecord& tensor : trace.tensors())
@@ -48,12 +49,12 @@ std::int64_t numbersOf(const TensorRecord& tensor) {
   return numbers;
 }
 
-/// Both are parts of one rank, of one shape, and their hashes were computed by one algorithm.
+/// Reports whether both are parts of one rank with one shape and one hash algorithm.
 bool areComparable(const TensorRecord& a, const TensorRecord& b) {
   return a.rank == b.rank && a.shape == b.shape && a.hash_algorithm == b.hash_algorithm;
 }
 
-/// The same ranks have parts of the same shapes, each with the same hash.
+/// Reports whether the same ranks have parts of the same shapes with the same hashes.
 bool sameHashes(const Parts& ours, const Parts& theirs) {
   if (ours.size() != theirs.size()) return false;
   return std::ranges::all_of(ours, [&](const TensorRecord* a) {
@@ -82,7 +83,7 @@ Together statisticsOf(const Parts& parts) {
   return all;
 }
 
-/// Whose part differs, where both runs have the same ranks; else nobody's name.
+/// Sets the rank of the first part that differs, when both runs have the same ranks.
 void nameFirstPart(const Parts& ours, const Parts& theirs, TensorDifference& found) {
   if (ours.size() != theirs.size()) return;
   for (const TensorRecord* a : ours)
@@ -111,7 +112,8 @@ TensorDifference byStatistics(const Parts& ours, const Parts& theirs) {
   return found;
 }
 
-/// A parameter that every rank holds whole, and alike: gradients after their sync, weights.
+/// Returns a parameter that every rank holds whole and alike, such as a gradient after its sync or
+/// a weight; null otherwise.
 const TensorRecord* wholeOnAll(const Parts& parts) {
   const TensorRecord& first = *parts.front();
   const bool alike = std::ranges::all_of(parts, [&](const TensorRecord* part) {
@@ -120,7 +122,7 @@ const TensorRecord* wholeOnAll(const Parts& parts) {
   return alike && first.has_values ? &first : nullptr;
 }
 
-/// Rows are those of the last dimension.
+/// Compares two tensors by rows of the last dimension.
 TensorDifference byValues(const TensorRecord& a, const std::vector<double>& ours,
                           const TensorRecord& b, const std::vector<double>& theirs) {
   const auto width = static_cast<std::size_t>(a.shape.empty() ? 1 : a.shape.back());

@@ -11,7 +11,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// NaN counts as the largest ratio there is.
+/// Returns the ratio for comparisons; NaN counts as infinity.
 double magnitude(const DiffRecord& diff) {
   return std::isnan(diff.ratio) ? std::numeric_limits<double>::infinity() : diff.ratio;
 }
@@ -24,8 +24,8 @@ int tensorOrder(const std::string& tensor) {
 
 auto dependenceKey(const DiffRecord& diff) {
   const bool backward = diff.place.direction == Direction::kBackward;
-  // Outside layers: the rotary embedding comes before them, logits and loss end the forward half,
-  // gradients end the backward.
+  // Outside layers, the rotary embedding comes before them, logits and loss end forward, and
+  // gradients end backward.
   const int outside = diff.tensor == "rotary" ? -1 : 1 << 20;
   const int layer = diff.place.layer.isNone() ? outside
                     : backward                ? -diff.place.layer.value()

@@ -11,19 +11,19 @@
 
 namespace ringscope::traces {
 
-/// The error of a row is beyond its limit, or is no number.
+/// Reports whether the error of a row exceeds its limit or is NaN.
 bool diverges(const DiffRecord& diff);
-/// The first has the larger ratio; what is no number is larger than all numbers.
+/// Reports whether the first diff has the larger ratio. NaN is larger than every number.
 bool isWorse(const DiffRecord& diff, const DiffRecord& than);
-/// Leaves the worse of the two in `worst`; null: there is none yet.
+/// Replaces `worst` by `candidate` if the candidate is worse or `worst` is null.
 void keepWorse(const DiffRecord*& worst, const DiffRecord& candidate);
 
-/// What the diffs of a run say together. Pointers are into the trace.
+/// A summary of all diffs of a run. Pointers are into the trace.
 struct DiffSummary {
   const DiffRecord* worst_isolated = nullptr;
   const DiffRecord* worst_end_to_end = nullptr;
-  /// The earliest isolated divergence in the order of dependence: where an error is born; when all
-  /// attention is right, the earliest end-to-end one.
+  /// The earliest isolated divergence in the order of dependence, which is where an error arises.
+  /// If all attention is right, the earliest end-to-end divergence.
   const DiffRecord* first_divergence = nullptr;
   int compared = 0;
   int diverging = 0;
@@ -31,16 +31,17 @@ struct DiffSummary {
 
 DiffSummary summarize(const Trace& trace);
 
-/// The worst diffs of a growing trace; update() looks only at what is new.
+/// The worst diffs of a growing trace. update() looks only at new diffs.
 class WorstDiffs {
  public:
   void update(const Trace& trace);
-  /// Null when nothing of this kind has been compared. Valid until the trace grows.
+  /// Return the worst diff of a kind; null when none has been compared. Valid until the trace
+  /// grows.
   const DiffRecord* isolated(const Trace& trace) const { return at(trace, of_run_.isolated); }
   const DiffRecord* endToEnd(const Trace& trace) const { return at(trace, of_run_.end_to_end); }
-  /// The worse of the two.
+  /// Returns the worse of the two.
   const DiffRecord* overall(const Trace& trace) const;
-  /// Of one training step.
+  /// Return the worst diff of one training step.
   const DiffRecord* isolated(const Trace& trace, std::int32_t train_step) const {
     return at(trace, ofStep(train_step).isolated);
   }
@@ -64,15 +65,17 @@ class WorstDiffs {
   std::unordered_map<std::int32_t, Worst> of_steps_;
 };
 
-/// Diverging diffs in the order of dependence: forward layers up, loss, backward layers down.
+/// Returns diverging diffs in the order of dependence: forward layers up, loss, backward layers
+/// down.
 std::vector<const DiffRecord*> divergences(const Trace& trace);
 
-/// "layer 2, dk" or "loss": where a diff stands, for one line of text.
+/// Returns the place of a diff for one line of text: "layer 2, dk" or "loss".
 std::string describe(const DiffRecord& diff);
-/// Along the data's way through a training step: forward from the first layer to the logits and the
-/// loss, backward to the gradients; what is isolated comes before what is end to end.
+/// Reports whether a comes before b in the data flow of a training step: forward from the first
+/// layer to the logits and the loss, backward to the gradients. Isolated diffs come before
+/// end-to-end ones.
 bool comesBefore(const DiffRecord& a, const DiffRecord& b);
-/// "Rounding to FP8 alone moves it by 2.7 % of its size", of DiffRecord::quantisation.
+/// Describes DiffRecord::quantisation: "Rounding to FP8 alone moves it by 2.7 % of its size".
 std::string describeQuantisation(double share);
 
 }  // namespace ringscope::traces

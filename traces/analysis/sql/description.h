@@ -5,7 +5,8 @@
 
 namespace ringscope::traces {
 
-/// TABLES.md: every table with its columns, and every named query, as Markdown.
+/// Returns the content of TABLES.md: every table with its columns, and every named query, as
+/// Markdown.
 std::string describeTables();
 
 }  // namespace ringscope::traces

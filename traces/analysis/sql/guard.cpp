@@ -11,8 +11,9 @@
 namespace ringscope::traces {
 namespace {
 
-/// SQLite's own that read nothing but their arguments. See https://sqlite.org/lang_corefunc.html,
-/// lang_aggfunc.html, windowfunctions.html, lang_mathfunc.html, lang_datefunc.html, json1.html.
+/// Reports whether a function of SQLite reads nothing but its arguments. See
+/// https://sqlite.org/lang_corefunc.html, lang_aggfunc.html, windowfunctions.html,
+/// lang_mathfunc.html, lang_datefunc.html, json1.html.
 bool isHarmless(const std::string& function) {
   static constexpr std::string_view kFunctions =
       " abs avg ceil ceiling char coalesce count cume_dist dense_rank exp first_value floor "
@@ -41,7 +42,7 @@ int authorize(void*, int action, const char* first, const char* second, const ch
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_READ:
-      // Of what no column is named, such as in count(*), SQLite asks by the name of a WITH too.
+      // If no column is named, as in count(*), SQLite also asks with the name of a WITH.
       return textOf(second).empty() || isOurs(textOf(first)) ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_FUNCTION:
       return isHarmless(textOf(second)) ? SQLITE_OK : SQLITE_DENY;

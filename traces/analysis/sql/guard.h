@@ -5,9 +5,9 @@ struct sqlite3;
 
 namespace ringscope::traces {
 
-/// Leaves of a connection nothing but SELECT over the tables of this folder and over JSON, with
-/// functions that compute: no other table, no pragma, no ATTACH, nothing that writes, no function
-/// that reaches a file, and bounds on the length of texts and statements.
+/// Restricts a connection to SELECT over the tables of this folder and over JSON, with functions
+/// that only compute. Forbids every other table, pragmas, ATTACH, writes and functions that access
+/// files. Limits the length of texts and statements.
 void guard(sqlite3* db);
 
 }  // namespace ringscope::traces

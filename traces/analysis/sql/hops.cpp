@@ -78,7 +78,8 @@ const std::vector<Column>& columns() {
   return kColumns;
 }
 
-/// Two messages may have one flow where whoever recorded them used it again: then the next one.
+/// The matching of sends and receives by flow. If a recorder used a flow number twice, the next
+/// message with that number is matched.
 class Matching {
  public:
   explicit Matching(std::deque<Hop>& ready) : ready_(ready) {}
@@ -97,7 +98,7 @@ class Matching {
     open.erase(other);
     if (open.empty()) open_.erase(event.flow);
   }
-  /// Nothing follows: what is open has one end.
+  /// Appends the messages that have only one end. Call it after the last event.
   void finish() {
     std::vector<Hop> rest;
     for (auto& [flow, open] : open_) std::ranges::move(open, std::back_inserter(rest));
@@ -110,7 +111,8 @@ class Matching {
   }
 
  private:
-  /// `names`: the event says what the hop is; a send knows better than a receive.
+  /// Fills one end of a hop. `names`: the event also sets the description of the hop; a send
+  /// overrides a receive.
   static void fill(Hop& hop, const Event& event, bool send, bool names) {
     (send ? hop.begin_ns : hop.receive_begin_ns) = event.begin_ns;
     (send ? hop.start_ns : hop.receive_start_ns) = event.start_ns;
@@ -132,11 +134,11 @@ class Matching {
   std::unordered_map<std::uint64_t, std::vector<Hop>> open_;
 };
 
-/// All hops, found training step by training step when they are asked for.
+/// All hops of a trace. They are read on demand, training step by training step.
 class Hops {
  public:
   explicit Hops(const Trace& trace) : trace_(trace), steps_(trace.trainingSteps()) {}
-  /// Null: there are no more.
+  /// Returns a hop; null when there are no more.
   const Hop* at(std::size_t index, const QueriedTrace& traced) {
     while (index >= ready_.size() && next_ < steps_.size()) {
       traced.checkTime();
@@ -157,7 +159,7 @@ class Hops {
   const Trace& trace_;
   std::vector<std::int32_t> steps_;
   std::size_t next_ = 0;
-  std::deque<Hop> ready_;  // those that were found stay where they are
+  std::deque<Hop> ready_;  // a deque, so that references to hops stay valid
   Matching matching_{ready_};
 };
 
@@ -178,7 +180,7 @@ class HopRows : public TableRows {
 };
 
 std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
-  // Read on by whichever reading of the table comes to its end first.
+  // All scans of the table share one list; the scan that reaches its end continues reading.
   const auto& hops = traced.once<std::unique_ptr<Hops>>(
       "hops", [&] { return std::make_unique<Hops>(traced.trace()); });
   return std::make_unique<HopRows>(traced, *hops);

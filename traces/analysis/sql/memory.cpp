@@ -5,7 +5,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// A sample, and what the rank holds from then on.
+/// A sample, and the bytes that the rank holds from then on.
 struct MemoryRow {
   MemorySample sample;
   std::int64_t step_bytes = 0;
@@ -35,7 +35,7 @@ const std::vector<Column>& columns() {
   return kColumns;
 }
 
-/// Rank by rank, in the order of recording.
+/// The rows of memory samples: rank by rank, in the order of recording.
 class MemoryRows : public TableRows {
  public:
   MemoryRows(const QueriedTrace& traced, Range ranks) : trace_(traced.trace()), ranks_(ranks) {}
@@ -55,7 +55,7 @@ class MemoryRows : public TableRows {
 
  private:
   const std::vector<MemorySample>& samples() const { return trace_.memory(WorldRank::of(rank_)); }
-  /// Takes all samples of this row's time, which are held together.
+  /// Adds all samples with the time of the current row, which count together.
   void takeInstant() {
     if (at_ <= taken_) return;
     do held_.take(samples()[taken_]);
@@ -65,7 +65,7 @@ class MemoryRows : public TableRows {
   const Trace& trace_;
   Range ranks_;
   HeldMemory held_;
-  std::size_t taken_ = 0;  // samples of the rank
+  std::size_t taken_ = 0;  // number of the rank's samples that were added
   MemoryRow row_;
   std::int32_t rank_ = -1;
   std::size_t at_ = 0;

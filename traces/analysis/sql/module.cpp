@@ -12,7 +12,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// What SQLite hands to every function of a module.
+/// The data that SQLite passes to every function of a module.
 struct Known {
   const Table& table;
   Queried& queried;
@@ -35,7 +35,8 @@ std::string declarationOf(const Table& table) {
   return sql + ")";
 }
 
-/// No exception may pass through SQLite: it is kept for the caller, and SQLite gets a code.
+/// Runs `work` and keeps its exception for the caller, because no exception may pass through
+/// SQLite, which gets a code.
 template <typename Work>
 int guarded(sqlite3_vtab* at, const Work& work) {
   Queried& queried = static_cast<OpenTable*>(at)->known->queried;
@@ -85,8 +86,8 @@ std::optional<QueryCondition::Is> comparisonOf(unsigned char op) {
   }
 }
 
-/// Asks for the values of all comparisons; which column and comparison each is of stands in the
-/// index's name, "column comparison;" for each. SQLite tests them all again.
+/// Requests the values of all comparisons. The index name holds the column and the comparison of
+/// each value, as "column comparison;". SQLite tests all of them again.
 int bestIndex(sqlite3_vtab*, sqlite3_index_info* info) {
   double rows = 1e7;
   int arguments = 0;
@@ -191,7 +192,7 @@ int column(sqlite3_vtab_cursor* at, sqlite3_context* to, int index) {
 
 sqlite3_module moduleOfTables() {
   sqlite3_module module = {};
-  module.xConnect = connect;  // and no xCreate: the table is there, and cannot be made
+  module.xConnect = connect;  // no xCreate: the table exists and cannot be created
   module.xDisconnect = disconnect;
   module.xBestIndex = bestIndex;
   module.xOpen = openCursor;

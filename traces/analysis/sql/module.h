@@ -7,14 +7,15 @@ struct sqlite3;
 
 namespace ringscope::traces {
 
-/// What a connection's tables read, and what went wrong in them. Outlives the connection.
+/// The recording that a connection's tables read, and the error that occurred in them. Must outlive
+/// the connection.
 struct Queried {
-  const QueriedTrace* traced = nullptr;  ///< of the query that runs
-  std::optional<Error> failure;          ///< why a table could not be read
+  const QueriedTrace* traced = nullptr;  ///< of the running query
+  std::optional<Error> failure;          ///< reason why a table could not be read
 };
 
-/// Makes a table known to a connection under its name, as an eponymous virtual table: there is no
-/// statement that creates, changes or drops it.
+/// Registers a table with a connection under its name, as an eponymous virtual table. No statement
+/// can create, change or drop it.
 void addModule(sqlite3* db, const Table& table, Queried& queried);
 
 }  // namespace ringscope::traces

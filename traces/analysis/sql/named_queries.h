@@ -6,7 +6,7 @@
 
 namespace ringscope::traces {
 
-/// A question that is asked often, ready to be run and to be changed.
+/// A frequent question as a query that can be run and modified.
 struct NamedQuery {
   const char* name;
   const char* says;  ///< a clause for the user
@@ -14,7 +14,7 @@ struct NamedQuery {
 };
 
 std::span<const NamedQuery> namedQueries();
-/// Throws usageError that lists them when there is none of this name.
+/// Returns the query of this name. Throws usageError that lists all names when there is none.
 const NamedQuery& namedQuery(std::string_view name);
 
 }  // namespace ringscope::traces

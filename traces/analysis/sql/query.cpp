@@ -18,7 +18,7 @@ struct Close {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 
-/// When a query is to end though it has not.
+/// The conditions under which a query is interrupted.
 struct Patience {
   SteadyClock::time_point until;
   std::function<bool()> stopped;
@@ -36,7 +36,7 @@ class Connection {
  public:
   explicit Connection(Patience patience) : patience_(std::move(patience)) {
     constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
-    constexpr int kOperations = 10'000;  // between two looks at the clock
+    constexpr int kOperations = 10'000;  // operations between two looks at the clock
     sqlite3* db = nullptr;
     const int result = sqlite3_open_v2(":memory:", &db, kFlags, nullptr);
     db_.reset(db);
@@ -67,7 +67,7 @@ class Connection {
   }
 
  private:
-  /// The end that SQLite was interrupted for. Throws what else is wrong.
+  /// Returns why SQLite was interrupted. Throws any other error.
   QueryEnd whyEnded() const {
     if (patience_.isStopped()) return QueryEnd::kStopped;
     if (queried_.failure && SteadyClock::now() < patience_.until) throw *queried_.failure;
@@ -83,8 +83,8 @@ class Connection {
     throw usageError("the query cannot be run: " + toPlainText(sqlite3_errmsg(db_.get())));
   }
 
-  /// SQLite learns the columns of a table when a statement first names it, by a declaration that
-  /// guard() would refuse.
+  /// Makes SQLite read the columns of a table. SQLite does so when a statement first names the
+  /// table, by a declaration that guard() would reject.
   static void introduce(sqlite3* db, const Table& table) {
     sqlite3_stmt* raw = nullptr;
     const std::string sql = std::string("SELECT 1 FROM ") + table.name;
@@ -93,7 +93,8 @@ class Connection {
     if (result != SQLITE_OK) throw inputError(std::string("SQLite refuses ") + table.name);
   }
 
-  /// Spaces, comments and semicolons may follow.
+  /// Throws usageError when `rest` contains another statement. Spaces, comments and semicolons are
+  /// allowed.
   void checkOnlyOne(const std::string& rest) const {
     sqlite3_stmt* more = nullptr;
     const char* at = rest.c_str();
@@ -164,7 +165,7 @@ class Connection {
   std::unique_ptr<sqlite3, Close> db_;
 };
 
-/// Bounds SQLite's memory for its own lifetime.
+/// A limit of SQLite's memory, which lasts as long as the object.
 class HeapLimit {
  public:
   HeapLimit() : before_(sqlite3_hard_heap_limit64(QueryBounds::kBytes)) {}

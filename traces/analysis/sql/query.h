@@ -14,40 +14,41 @@
 
 namespace ringscope::traces {
 
-/// What a query gives, as it comes: the names of its columns, then row by row; `row` says whether
-/// it wants more. Cells are integers, reals, texts or nothing; a blob comes as hexadecimal digits.
+/// The receiver of a query's result: first the names of the columns, then row by row. `row` returns
+/// false to stop. Cells are integers, reals, texts or empty; a blob arrives as hexadecimal digits.
 struct QueryTaker {
   std::function<void(const std::vector<std::string>& columns)> columns;
   std::function<bool(std::span<const Cell> cells)> row;
-  /// Asked between rows too, wherever the query is; null: never to be stopped.
+  /// Is also polled between rows, wherever the query is; null: the query is never stopped.
   std::function<bool()> stopped = nullptr;
 };
 
-/// What a query may use before it is ended.
+/// The limits of a query.
 struct QueryBounds {
   std::chrono::milliseconds time{60'000};
   std::int64_t rows = 1'000'000;
-  /// Of SQLite's memory in the whole process, while the query runs.
+  /// The largest memory of SQLite in the whole process while the query runs, in bytes.
   static constexpr std::int64_t kBytes = std::int64_t{1} << 30;
 };
 
-/// How a query ended.
+/// The reason why a query ended.
 enum class QueryEnd {
-  kAllRows,    ///< it gave all of its rows
-  kEnough,     ///< the taker wanted no more
-  kStopped,    ///< the taker's `stopped` said so
-  kTimeBound,  ///< it took as long as it may
-  kRowBound    ///< it gave as many rows as it may, and there are more
+  kAllRows,    ///< all rows were returned
+  kEnough,     ///< the receiver wanted no more rows
+  kStopped,    ///< the receiver's `stopped` returned true
+  kTimeBound,  ///< the time limit was reached
+  kRowBound    ///< the limit of rows was reached, and there are more rows
 };
-/// Says which bound was reached and how to raise it on the command line; empty for the first two.
+/// Says which limit was reached and how to raise it on the command line; empty for the first two
+/// reasons.
 std::string describe(QueryEnd end, const QueryBounds& bounds);
 
 /// Runs one SELECT in SQLite's dialect over the tables of a recording (TABLES.md), in a connection
-/// of its own that has nothing else: see guard.h. Rows come while the recording is still being
-/// read; a large sort goes to a temporary file of SQLite's. Throws usageError with SQLite's reason
-/// where it is no SELECT, several, wrong, or needs more memory than QueryBounds::kBytes; inputError
-/// where the recording cannot be read. The rows that came before a bound was reached have been
-/// taken. Not for a trace that another thread uses.
+/// that has nothing else (see guard.h). Returns rows while the recording is still being read; a
+/// large sort uses a temporary file of SQLite. Throws usageError with SQLite's reason when the text
+/// is no SELECT, contains several statements, is wrong, or needs more memory than
+/// QueryBounds::kBytes. Throws inputError when the recording cannot be read. Rows before a limit
+/// was reached have been passed on. The trace must not be used by another thread meanwhile.
 QueryEnd runQuery(const Trace& trace, const std::string& sql, const QueryTaker& taker,
                   const QueryBounds& bounds = {});
 

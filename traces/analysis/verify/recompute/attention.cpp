@@ -15,7 +15,7 @@ constexpr std::int64_t kRowsAtOnce = 16;
 constexpr std::int64_t kKeysAtOnce = 128;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Half-open run of key indices.
+/// A half-open run of key indices.
 struct KeyRange {
   std::int64_t begin = 0, end = 0;
   bool empty() const { return end <= begin; }
@@ -42,12 +42,12 @@ bool holds(std::size_t size, std::initializer_list<std::int64_t> extents) {
   return rest == 1;
 }
 
-/// sum += factor · values
+/// Computes sum += factor · values.
 void addScaled(double* sum, double factor, const double* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) sum[i] += factor * values[i];
 }
 
-/// [keys, width] to [width, keys].
+/// Transposes a matrix [keys, width] to [width, keys].
 std::vector<double> transposed(std::span<const double> matrix, std::int64_t width) {
   const auto columns = static_cast<std::size_t>(width), rows = matrix.size() / columns;
   std::vector<double> result(matrix.size());
@@ -56,11 +56,11 @@ std::vector<double> transposed(std::span<const double> matrix, std::int64_t widt
   return result;
 }
 
-/// Some rows of one head: a [rows, keys] matrix per product, of which only `range` is filled.
+/// Some rows of one head, with a matrix [rows, keys] per product, of which only `range` is filled.
 struct Tile {
   std::int64_t first = 0, rows = 0;  ///< query rows
-  std::vector<KeyRange> range_of;    ///< of each row
-  KeyRange range;                    ///< of all rows together
+  std::vector<KeyRange> range_of;    ///< keys of each row
+  KeyRange range;                    ///< keys of all rows together
 };
 
 class Attention {
@@ -113,7 +113,7 @@ class Attention {
     return tile;
   }
 
-  /// Index of a row among all rows of all heads.
+  /// Returns the index of a row among all rows of all heads.
   std::size_t rowIndex(const Tile& tile, std::int64_t r) const {
     return static_cast<std::size_t>(head_ * in_.rows() + tile.first + r);
   }
@@ -152,7 +152,7 @@ class Attention {
     addTransposedProducts(tile, dscores_, in_.q, values_.dk);
   }
 
-  /// result = rows · transposed, over the tile's keys. `rows`: [.., width]; transposed:
+  /// Computes result = rows · transposed over the tile's keys. Shapes: rows [.., width], transposed
   /// [width, keys].
   void multiplyByTransposed(const Tile& tile, std::span<const double> rows,
                             const std::vector<double>& transposed, std::vector<double>& result) {
@@ -167,8 +167,8 @@ class Attention {
     });
   }
 
-  /// From scores before the scale to weights, in place. What the row's mask refuses is no weight
-  /// and is not looked at again: a NaN of a key reaches the rows that attend it only.
+  /// Converts scores before the scale to weights, in place. Skips keys that the row's mask
+  /// excludes, so a NaN of a key reaches only the rows that attend it.
   void softmax(const Tile& tile, std::int64_t r) {
     double* row = tileRow(weights_, r);
     const KeyRange range = tile.range_of[static_cast<std::size_t>(r)];
@@ -186,7 +186,7 @@ class Attention {
       values_.lse[rowIndex(tile, r)] = largest + std::log(sum);
   }
 
-  /// sums of the tile's rows += matrix · keys' rows.
+  /// Adds matrix · rows of the keys to the sums of the tile's rows.
   void addProducts(const Tile& tile, std::vector<double>& matrix, std::span<const double> of_keys,
                    std::vector<double>& sums) {
     eachKeyBlock(tile, [&](std::int64_t begin, std::int64_t count) {
@@ -200,7 +200,7 @@ class Attention {
     });
   }
 
-  /// sums of the keys' rows += matrixᵀ · the tile's rows.
+  /// Adds matrixᵀ · rows of the tile to the sums of the keys' rows.
   void addTransposedProducts(const Tile& tile, std::vector<double>& matrix,
                              std::span<const double> rows, std::vector<double>& sums) {
     for (std::int64_t j = tile.range.begin; j < tile.range.end; ++j)
@@ -236,8 +236,8 @@ class Attention {
   const AttentionInputs& in_;
   const AttentionVisitor& visit_;
   std::int64_t width_, keys_;
-  std::int64_t head_ = 0;  // among all query heads of the batch
-  std::size_t kv_at_ = 0;  // where the KV head at hand begins in k and v
+  std::int64_t head_ = 0;  // index among all query heads of the batch
+  std::size_t kv_at_ = 0;  // offset of the current KV head in k and v
   std::vector<double> k_transposed_, v_transposed_, weights_, dscores_;
   AttentionValues values_;
 };

@@ -12,13 +12,13 @@
 namespace ringscope::traces {
 namespace {
 
-/// Compares recorded rows with recomputed ones.
+/// The comparison of recorded rows with recomputed ones.
 class Comparison {
  public:
   Comparison(const Trace& trace, const LayerTensors& layer, const Selection& selection)
       : trace_(trace), layer_(layer), selection_(selection) {}
 
-  /// `exact`: values of the rows; `limits`: one a row.
+  /// Compares a tensor. `exact` has the values of the rows, `limits` one limit per row.
   TensorCheck compare(TensorKind kind, const std::vector<double>& exact,
                       const std::vector<double>& limits) const {
     const GatheredRows recorded = layer_.values(trace_, kind, selection_);
@@ -40,7 +40,7 @@ class Comparison {
       error.rank = recorded.ranks[row];
       measure(error, right, actual);
       error.limit = limits[row];
-      // A type of its own for lse or the gradients rounds once more.
+      // A different type of lse or of the gradients rounds once more.
       if (std::isfinite(error.size)) error.limit += roundoff * error.size;
       ++check.rows;
       check.ratios[row] = static_cast<float>(error.ratio());
@@ -58,7 +58,7 @@ class Comparison {
     });
   }
 
-  /// The row of a selection's number: [groups, heads of the group, rows].
+  /// Returns the place of a row by its index in a selection: [groups, heads of the group, rows].
   RowError placeOf(TensorKind kind, std::size_t row) const {
     const bool keys = isOfKeys(kind);
     const std::size_t rows = keys ? layer_.tokens.size() : selection_.rows.size();

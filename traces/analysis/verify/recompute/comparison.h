@@ -10,43 +10,45 @@
 
 namespace ringscope::traces {
 
-/// One row of a recorded tensor against the same row in fp64.
+/// One row of a recorded tensor compared with the same row in fp64.
 struct RowError {
-  std::int64_t batch = 0, head = 0;  ///< head: of k and v a KV head
+  std::int64_t batch = 0, head = 0;  ///< for k and v, head is a KV head
   TokenIndex token;
-  WorldRank rank;    ///< who recorded the row
+  WorldRank rank;    ///< rank that recorded the row
   double error = 0;  ///< 2-norm of the difference
-  double limit = 0;  ///< what rounding explains in this row
+  double limit = 0;  ///< error that rounding explains in this row
   double size = 0;   ///< 2-norm of the row in fp64
-  /// Above 1 the row is wrong; infinite where one is not finite and the other is.
+  /// Returns error ÷ limit. A ratio above 1 means that the row is wrong. The ratio is infinite when
+  /// only one of the rows is finite.
   double ratio() const;
 };
 
-/// Sets error and size of a row in fp64 and as it was recorded; what is equal and infinite differs
-/// by 0.
+/// Sets error and size of a row from its fp64 values and its recorded values. Equal infinities
+/// differ by 0.
 void measure(RowError& row, std::span<const double> right, std::span<const double> actual);
 
-/// One recorded tensor of a layer against recomputation.
+/// One recorded tensor of a layer compared with its recomputation.
 struct TensorCheck {
   TensorKind kind = TensorKind::kOut;
   RowError worst;
-  std::int64_t rows = 0;        ///< that were compared
-  std::int64_t not_finite = 0;  ///< that were not: the recomputed row is not finite, by its inputs
-  std::vector<float> ratios;    ///< of each row of the selection; NaN where not compared
-  std::vector<WorldRank> wrong_ranks;  ///< with rows whose ratio is above 1, ascending
+  std::int64_t rows = 0;        ///< number of compared rows
+  std::int64_t not_finite = 0;  ///< rows that were not compared because their inputs make the
+                                ///< recomputed row non-finite
+  std::vector<float> ratios;    ///< ratio of each row of the selection; NaN: not compared
+  std::vector<WorldRank> wrong_ranks;  ///< ranks with rows whose ratio is above 1, ascending
 };
 
-/// Recorded out, lse, dq, dk and dv of some rows of a layer against computed ones, of those that
-/// were recorded and computed. `computed`, `limits`: of the rows that `selection` has of each
-/// tensor. dk and dv are sums over all query rows and left out where not all were computed.
+/// Compares recorded out, lse, dq, dk and dv of some rows of a layer with computed ones, as far as
+/// both exist. The arguments `computed` and `limits` have the rows of `selection`. Sums over all
+/// query rows, dk and dv, are left out unless all query rows were computed.
 std::vector<TensorCheck> compareAll(const Trace& trace, const LayerTensors& layer,
                                     const Selection& selection, const AttentionValues& computed,
                                     const Limits& limits);
 
-/// "0.0046×", "8,400×" of an error ÷ its limit.
+/// Formats error ÷ limit: "0.0046×", "8,400×".
 std::string describeRatio(double ratio);
 
-/// Of all of them; 0 where nothing was compared.
+/// Returns the largest ratio of all tensors; 0 when nothing was compared.
 double worstRatio(const std::vector<TensorCheck>& tensors);
 
 }  // namespace ringscope::traces

@@ -10,8 +10,8 @@ namespace {
 
 constexpr float kLargestE4m3 = 448;
 
-/// The quotient that makes a row's largest the largest of e4m3; 1 for a row of zeros, or with a
-/// NaN.
+/// Returns the divisor that maps a row's largest magnitude to the largest number of e4m3; 1 for a
+/// row of zeros or with a NaN.
 float scaleOf(std::span<const double> row) {
   float largest = 0;
   for (const double x : row) {
@@ -21,7 +21,8 @@ float scaleOf(std::span<const double> row) {
   return largest > 0 ? largest / kLargestE4m3 : 1;
 }
 
-/// To the nearest number with `bits` of significand and no exponent below `least`; ties to even.
+/// Rounds to the nearest number with `bits` bits of significand and an exponent of at least
+/// `least`; ties to even.
 double rounded(double x, int bits, int least) {
   if (x == 0 || !std::isfinite(x)) return x;
   const double unit = std::ldexp(1.0, std::max(std::ilogb(x), least) - (bits - 1));
@@ -44,7 +45,7 @@ double storedIn(double x, DType dtype) {
 void roundRowsToFp8(std::span<double> rows, std::size_t width, DType dtype) {
   for (std::size_t begin = 0; begin < rows.size(); begin += width) {
     const std::span<double> row = rows.subspan(begin, std::min(width, rows.size() - begin));
-    // In fp32, as the kernels do it: another quotient may be on the other side of a tie.
+    // Divides in fp32, as the kernels do: a quotient in fp64 may lie on the other side of a tie.
     const float scale = scaleOf(row);
     for (double& x : row) {
       auto code = static_cast<float>(rounded(static_cast<float>(x) / scale, 4, -6));

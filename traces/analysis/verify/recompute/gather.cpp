@@ -28,7 +28,7 @@ std::string listed(const std::vector<WorldRank>& ranks) {
   return text;
 }
 
-/// What would have kept the values of attention tensors.
+/// Returns advice that names the capture which would have kept the values of attention tensors.
 std::string capture(const Trace& trace, std::int32_t train_step) {
   const RunSpec* run = trace.run();
   if (run && run->command == Command::kAttend) return "; attend keeps only its results";
@@ -41,7 +41,7 @@ struct Extent {
   std::vector<std::int64_t> heads;
 };
 
-/// Puts one layer together.
+/// The search for the tensors of one layer.
 class Finder {
  public:
   Finder(const Trace& trace, const LayerPass& pass, const std::vector<WorldRank>& members)
@@ -83,7 +83,8 @@ class Finder {
     return trace_.findTensor(key);
   }
 
-  /// Nothing when the tensor has another shape, or it is not recorded which tokens it is of.
+  /// Returns the tokens and heads of a tensor; nullopt when it has another shape or its tokens are
+  /// not recorded.
   std::optional<Extent> extentOf(const TensorRecord& record) const {
     const std::size_t dimensions = record.tensor.kind == TensorKind::kLse ? 3 : 4;
     if (record.shape.size() != dimensions ||
@@ -139,8 +140,8 @@ class Finder {
                          " is of; a shard or a schedule of each rank says so");
   }
 
-  /// From q, k and v: tokens, owners, heads. False when a token or head is there twice or not at
-  /// all.
+  /// Sets tokens, owners and heads from q, k and v. Returns false when a token or head occurs twice
+  /// or is missing.
   bool setShape() {
     const auto& q = found_.tensors[TensorKind::kQ];
     found_.batch = q.front().record->shape[0];
@@ -167,16 +168,16 @@ class Finder {
     return heads;
   }
 
-  /// Every row of the layer is recorded by one rank; of K and V at least by one, since ranks that
-  /// share heads may hold the same KV head.
+  /// Reports whether every row of the layer is recorded by exactly one rank. For K and V at least
+  /// one rank is enough, because ranks that share heads may hold the same KV head.
   bool covers(TensorKind kind) {
     const std::int64_t heads = isOfKeys(kind) ? found_.kv_heads : found_.heads;
     double rows = 0;
     for (const RankTensor& part : found_.tensors.at(kind))
       rows += static_cast<double>(part.heads.size()) *
               static_cast<double>(extents_.at(part.record).tokens.size());
-    // Before anything is made of these extents: one rank's heads and another's tokens can be far
-    // more than what was recorded.
+    // Checks the extents before memory is allocated for them: the product of one rank's heads and
+    // another rank's tokens can be far more than what was recorded.
     const auto all = static_cast<double>(heads) * static_cast<double>(found_.tokens.size());
     if (rows < all || (rows > all && !isOfKeys(kind))) return false;
     std::vector<bool> seen(toIndex(heads) * found_.tokens.size());
@@ -189,7 +190,7 @@ class Finder {
     return std::ranges::all_of(seen, [](bool there) { return there; });
   }
 
-  /// Whether the part belongs to this layer; sets where its rows are.
+  /// Reports whether a part belongs to this layer, and sets the indices of its rows.
   bool fits(RankTensor& part) {
     const auto& shape = part.record->shape;
     const std::int64_t heads = isOfKeys(part.record->tensor.kind) ? found_.kv_heads : found_.heads;
@@ -221,7 +222,7 @@ class Finder {
     parts.clear();
   }
 
-  /// Whether two of these parts, which all fit, hold one row.
+  /// Reports whether two of these parts, which all belong to the layer, hold the same row.
   bool recordedTwice(const std::vector<RankTensor>& parts) const {
     std::vector<bool> seen(toIndex(found_.heads) * found_.tokens.size());
     for (const RankTensor& part : parts)
@@ -234,7 +235,8 @@ class Finder {
     return false;
   }
 
-  /// Where some rank has sinks, all must, and the same: rows of one head are of one attention.
+  /// Finds the sinks. If one rank has sinks, all ranks must have the same sinks, because the rows
+  /// of one head belong to one attention.
   void findSinks() {
     bool some = trace_.run() && trace_.run()->sinks;
     std::vector<WorldRank> absent, unlike;

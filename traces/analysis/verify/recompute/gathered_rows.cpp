@@ -15,7 +15,7 @@ std::size_t count(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
 
-/// Copies the rows of a selection out of the ranks' tensors.
+/// A copier of the rows of a selection from the ranks' tensors.
 class RowCopier {
  public:
   RowCopier(const LayerTensors& layer, TensorKind kind, const Selection& selection)

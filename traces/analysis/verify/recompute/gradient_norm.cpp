@@ -16,8 +16,8 @@ bool isOfKeysOrValues(const std::string& name) {
   return name.find(".k_proj.") != std::string::npos || name.find(".v_proj.") != std::string::npos;
 }
 
-/// A parameter of which each tp rank has a part of its own, though two may be equal: where a query
-/// attends a single key, heads that share it give o_proj the same columns.
+/// Reports whether each tp rank has a part of its own of a parameter. Two parts may still be equal:
+/// if a query attends a single key, heads that share this key give o_proj the same columns.
 bool isAlwaysCut(const std::string& name) {
   for (const char* cut : {"q_proj", "o_proj", "gate_proj", "up_proj", "down_proj", "embed_tokens"})
     if (name.ends_with(std::string(cut) + ".weight")) return true;
@@ -25,8 +25,8 @@ bool isAlwaysCut(const std::string& name) {
          name.ends_with(".self_attn.sinks");
 }
 
-/// The number of a part of a parameter, of those that tp ranks hold; equal for replicas.
-/// `tp_rank`: who holds it, out of `tp`.
+/// Returns a number that identifies a part of a parameter among tp ranks; replicas have equal
+/// numbers. `tp_rank` out of `tp` ranks holds the part.
 std::uint64_t partOf(const Trace& trace, const TensorRecord& tensor, std::size_t tp_rank,
                      std::size_t tp) {
   const std::string& name = tensor.tensor.name;
@@ -36,8 +36,8 @@ std::uint64_t partOf(const Trace& trace, const TensorRecord& tensor, std::size_t
     if (heads > 0) return tp_rank / std::max<std::size_t>(1, tp / static_cast<std::size_t>(heads));
     return tensor.hash;
   }
-  // Norms' weights and the output's bias are whole on every tp rank. Of what is not known, those
-  // are replicas that are equal.
+  // The weights of norms and the output's bias are whole on every tp rank. Equal parts of an
+  // unknown parameter count as replicas.
   return tensor.shape.size() == 1 ? 0 : tensor.hash;
 }
 

@@ -5,20 +5,21 @@
 
 namespace ringscope::traces {
 
-/// 2-norms of the recorded gradients after their sync, of one rank of each tp slice.
+/// The 2-norms of the recorded gradients after their sync, over one rank per tp slice.
 struct GradientNorms {
-  double once = 0;  ///< what tp ranks hold alike counted once
-  double held = 0;  ///< counted for each of them
+  double once = 0;  ///< gradients that tp ranks hold alike are counted once
+  double held = 0;  ///< they are counted for each of these ranks
 };
 
-/// Throws MissingValue, and inputError when values are damaged.
+/// Returns the norms of a step. Throws MissingValue, and inputError when values are damaged.
 GradientNorms gradientNorms(const Trace& trace, std::int32_t train_step);
 
-/// A norm, and what rounding explains of one that was logged from sums in fp32 or better.
+/// Returns a norm with the error that rounding explains when it was computed from sums in fp32 or
+/// better.
 Rounded roundedNorm(double norm);
 
-/// The logged gradient norm against that of the recorded gradients, what tp ranks hold alike
-/// counted once. Throws inputError when values are damaged.
+/// Compares the logged gradient norm with that of the recorded gradients; gradients that tp ranks
+/// hold alike are counted once. Throws inputError when values are damaged.
 ScalarCheck checkGradientNorm(const Trace& trace, std::int32_t train_step);
 
 }  // namespace ringscope::traces

@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// The factor of each rank's part of one slice.
+/// Finds the factor of each rank's part of one slice.
 void solve(const HeadParts& head, const HeadParts::Slice& slice, HeadGradient& reading) {
   std::vector<std::size_t> known;
   std::vector<Values> columns;
@@ -31,8 +31,8 @@ void solve(const HeadParts& head, const HeadParts::Slice& slice, HeadGradient& r
 }  // namespace
 
 double HeadGradient::room(const RankFactor& rank) const {
-  constexpr double kSure = 6;  // a standard error as often may be chance, and leaves no doubt
-  double largest = 0;          // what is made smaller is rounded by less
+  constexpr double kSure = 6;  // standard errors beyond which a deviation is not chance
+  double largest = 0;          // a part that was made smaller has a smaller rounding error
   for (const RankFactor& other : ranks) largest = std::max(largest, std::abs(other.factor));
   return largest * rounding / 2 + kSure * rank.error;
 }

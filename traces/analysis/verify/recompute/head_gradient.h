@@ -8,44 +8,46 @@
 
 namespace ringscope::traces {
 
-/// What one rank's own gradients were multiplied with before the sum, and how far that is known.
+/// The factor of one rank's own gradients in the sum, and its standard error.
 struct RankFactor {
   WorldRank rank;
   double factor = 1, error = 0;
 };
 
-/// The recorded gradient of the output projection, that all ranks have alike, against the one that
-/// follows from the recorded logits and labels (head_parts.h). Shares are of the larger side's
-/// 2-norm.
+/// The recorded gradient of the output projection, equal on all ranks, compared with the gradient
+/// that follows from the recorded logits and labels (head_parts.h). Shares refer to the 2-norm of
+/// the larger side.
 struct HeadGradient {
-  std::string missing;    ///< why it is not known; empty: it is
-  bool recorded = false;  ///< and no capture would keep more
+  std::string missing;    ///< reason why it is unknown; empty: it is known
+  bool recorded = false;  ///< true: no capture would keep more
   std::string parameter;
-  double rounding = 0;            ///< the share that rounding explains
-  double off = 0;                 ///< the share by which the two sides differ
-  double factor = 1;              ///< the best one for all ranks alike
-  double off_scaled = 0;          ///< what is left with it
-  std::vector<RankFactor> ranks;  ///< the best ones of each rank by itself; empty: not known
-  double off_by_rank = 0;         ///< what is left with these
+  double rounding = 0;            ///< share that rounding explains
+  double off = 0;                 ///< share by which the two sides differ
+  double factor = 1;              ///< best common factor of all ranks
+  double off_scaled = 0;          ///< share that remains with this factor
+  std::vector<RankFactor> ranks;  ///< best factor of each rank; empty: unknown
+  double off_by_rank = 0;         ///< share that remains with these factors
 
-  /// Within rounding, and no factors of the ranks explain what is left better than rounding does.
+  /// Reports whether the difference is within rounding and no factors of the ranks explain it
+  /// better than rounding does.
   bool isRight() const {
-    constexpr double kExplains = 3;  // rounding of few tokens looks like a factor in part
+    constexpr double kExplains = 3;  // the rounding of few tokens can resemble a factor
     const bool explained = isMadeSmaller() && kExplains * off_by_rank < off;
     return missing.empty() && off <= rounding && !explained;
   }
   bool isScaled() const { return missing.empty() && off_scaled <= rounding; }
   bool isOfFactors() const { return missing.empty() && !ranks.empty() && off_by_rank <= rounding; }
-  /// By how much a rank's factor may be another one.
+  /// Returns by how much a rank's factor may deviate.
   double room(const RankFactor& rank) const;
-  /// No rank's part is larger than it should be, some are smaller, and not all by one factor.
+  /// Reports whether no rank's part is too large and some parts are too small, not all by one
+  /// factor.
   bool isMadeSmaller() const;
 };
 
-/// Training steps in which values of gradients were kept, ascending.
+/// Returns the training steps in which values of gradients were kept, ascending.
 std::vector<std::int32_t> stepsWithGradients(const Trace& trace);
 HeadGradient readHeadGradient(const Trace& trace, std::int32_t train_step);
-/// The same of parts that are known.
+/// Compares the gradients of known parts.
 HeadGradient fitHeadGradient(const HeadParts& head);
 
 }  // namespace ringscope::traces

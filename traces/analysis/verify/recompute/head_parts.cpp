@@ -13,16 +13,16 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// Rows and columns of one tp rank's slice that are compared.
+/// The largest number of rows and columns of one tp rank's slice that are compared.
 constexpr std::size_t kRows = 32, kColumns = 16;
 constexpr double kLargestToken = 1e15;
 constexpr const char* kHead = "lm_head.weight";
 constexpr const char* kTied = "model.embed_tokens.weight";
 
-/// The tokens of the vocabulary that a slice has, and those that are compared.
+/// The part of the vocabulary in one slice, and the tokens that are compared.
 struct Choice {
   std::size_t first = 0, size = 0;
-  std::vector<std::size_t> rows, columns;  ///< within it
+  std::vector<std::size_t> rows, columns;  ///< indices within the slice
 };
 
 class HeadReader {
@@ -88,7 +88,7 @@ class HeadReader {
 
   TensorName gradient() const { return {TensorKind::kGradient, head_.parameter}; }
 
-  /// Of each rank that has another gradient than the first by itself.
+  /// Adds grad·Wᵀ of each rank. A rank whose gradient equals the first one's is not computed again.
   void addProducts(HeadParts::Slice& slice) {
     const LoadedTensor first =
         loadTensor(trace_, gradient(), afterLayers(train_step_), slice.ranks.front());
@@ -111,7 +111,7 @@ class HeadReader {
     }
   }
 
-  /// grad·Wᵀ in the chosen rows and columns of the last slice.
+  /// Returns grad·Wᵀ in the chosen rows and columns of the last slice.
   Values productOf(const LoadedTensor& gradient, WorldRank rank) const {
     const Values weight = weightBefore(trace_, head_.parameter, train_step_, rank, gradient.values);
     const std::size_t width = toIndex(gradient.record->shape[1]);
@@ -126,7 +126,7 @@ class HeadReader {
     return product;
   }
 
-  /// Nothing where not all of it is recorded.
+  /// Returns grad·Wᵀ of a rank; empty when its tensors are not all recorded.
   Values productOf(WorldRank rank, const LoadedTensor& first) const {
     try {
       const LoadedTensor own = loadTensor(trace_, gradient(), afterLayers(train_step_), rank);
@@ -136,7 +136,7 @@ class HeadReader {
     }
   }
 
-  /// Parts of ranks with other weights are no parts of one sum.
+  /// Throws MissingTensor when ranks have different weights: their parts do not belong to one sum.
   void expectSameWeights() const {
     const TensorName weight{TensorKind::kWeight, head_.parameter};
     for (const HeadParts::Slice& slice : head_.slices) {
@@ -149,7 +149,8 @@ class HeadReader {
     }
   }
 
-  /// Where input and output share a weight, its gradient has parts of both save for these tokens.
+  /// Returns the input tokens. If input and output share a weight, the gradient of these tokens has
+  /// parts from both.
   std::set<std::int64_t> inputTokens() const {
     std::set<std::int64_t> tokens;
     for (const HeadParts::Owner& owner : head_.owners)
@@ -159,7 +160,8 @@ class HeadReader {
     return tokens;
   }
 
-  /// Labels of every rank, since these tell the ranks' parts apart, then any; columns evenly.
+  /// Chooses labels of every rank first, because these distinguish the ranks' parts, then any
+  /// tokens. Columns are chosen evenly.
   void choose(std::size_t size) {
     if (choices_.empty() && head_.parameter == kTied) taken_ = inputTokens();
     Choice choice;

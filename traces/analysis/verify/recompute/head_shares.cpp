@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far gradients of the output projection are from sums of the ranks' parts.
+// The differences of gradients of the output projection from sums of the ranks' parts.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// The sum of parts that an owner has of a slice.
+/// Returns the sum of parts that an owner has of a slice.
 Values weighted(const HeadParts& head, std::size_t slice, std::size_t owner,
                 const PartWeights& weights) {
   Values sum(head.slices[slice].parts.front().size(), 0);
@@ -24,7 +24,7 @@ Values weighted(const HeadParts& head, std::size_t slice, std::size_t owner,
   return sum;
 }
 
-/// Two vectors, slice by slice.
+/// The squared norms of two vectors and of their difference, summed slice by slice.
 struct Squares {
   double left = 0, right = 0, off = 0;
 

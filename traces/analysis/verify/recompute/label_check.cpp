@@ -14,7 +14,8 @@ std::string named(const LabelCheck::Hypothesis& tried) {
   return "`" + tried.mistake + "`" + (tried.how.empty() ? "" : " (" + tried.how + ")");
 }
 
-/// "12 of 70 are not the next token, 4 shards lost their last one"
+/// Returns "12 of 70 are not the next token of the sequence, and the last token of a shard has none
+/// in 4 places".
 std::string wrongWords(const LabelCounts& counts) {
   std::string words = describeCount(counts.wrong) + " of " + describeCount(counts.targets) +
                       " are not the next token of the sequence";

@@ -9,25 +9,26 @@
 
 namespace ringscope::traces {
 
-/// The recorded labels of a training step against the next tokens of the recorded sequences. Which
-/// labels were meant is not recorded: others are wrong where a mistake gives all of them.
+/// The comparison of the recorded labels of a training step with the next tokens of the recorded
+/// sequences. The intended labels are not recorded. Labels that differ are therefore wrong only
+/// when a mistake reproduces all of them.
 struct LabelCheck {
-  /// What they would be with one mistake in the run.
+  /// The labels that the run would have with one mistake.
   struct Hypothesis {
     std::string mistake, how;
-    std::int64_t unlike = 0;  ///< labels that contradict it
+    std::int64_t unlike = 0;  ///< number of labels that contradict it
     bool reproduces() const { return unlike == 0; }
   };
-  LabelCounts counts;   ///< of all cp groups together
-  std::string skipped;  ///< why none was compared; empty otherwise
+  LabelCounts counts;   ///< counts of all cp groups together
+  std::string skipped;  ///< reason why no label was compared; empty otherwise
   std::vector<Hypothesis>
-      hypotheses;  ///< where one is not the next token, or lost: likeliest first
+      hypotheses;  ///< likeliest first; only if a label is lost or is not the next token
 
   bool areNextTokens() const { return counts.wrong + counts.lost == 0; }
   bool isWrong() const;
 };
 
-/// Throws inputError when values are damaged.
+/// Checks a training step. Throws inputError when values are damaged.
 LabelCheck checkLabels(const Trace& trace, std::int32_t train_step);
 
 nlohmann::json toJson(const LabelCheck& check);

@@ -8,7 +8,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// Whether the sequence goes on after a token, as it was declared; nothing where nobody said.
+/// Reports whether the declared sequence continues after a token; nullopt when nothing was
+/// declared.
 std::optional<bool> goesOn(const IntentRecord* meant, TokenIndex token) {
   if (!meant) return std::nullopt;
   if (meant->mask != MaskKind::kDocuments) {
@@ -56,7 +57,7 @@ class LabelCounter {
 
   void readSecond(const RankTokens& rank, std::size_t row, std::size_t i, bool wrong) {
     const auto compare = [&](SecondShift& second, std::optional<double> should) {
-      if (!should) return;  // beyond what is known
+      if (!should) return;  // the token is unknown
       if (rank.label(row, i) == *should)
         second.like += wrong;
       else
@@ -66,7 +67,7 @@ class LabelCounter {
     if (i + 1 < rank.tokens.size())
       compare(counts_.of_shard, all_.id(rank.tokens[i + 1].next(), row));
     else
-      ++counts_.of_shard.unlike;  // nothing is left for the last
+      ++counts_.of_shard.unlike;  // the shard's last token has no label after two shifts
     if (i + 2 < rank.tokens.size())
       compare(counts_.within_shard, rank.id(row, i + 2));
     else
@@ -75,7 +76,7 @@ class LabelCounter {
 
   void readIgnored(const RankTokens& rank, std::size_t row, std::size_t i, bool last) {
     const TokenIndex token = rank.tokens[i];
-    // Documents are declared of one sequence.
+    // Documents are declared for one sequence.
     const bool told = all_.complete() && (!meant_ || meant_->documents.empty() || rank.rows() == 1);
     const auto goes_on = told ? goesOn(meant_, token) : std::nullopt;
     if (goes_on == false) return;
@@ -85,8 +86,8 @@ class LabelCounter {
       ++counts_.left_out;
   }
 
-  /// The shard's last token has no target: it should have one if its neighbours do and its document
-  /// goes on, as is `declared` or not.
+  /// Handles the shard's last token when it has no target. It should have a target if its
+  /// neighbours have one and its document continues; `declared` says whether that is declared.
   void readEnd(const RankTokens& rank, TokenIndex token, std::size_t row, bool declared) {
     const auto before = all_.label(token.previous(), row), after = all_.label(token.next(), row);
     if (!before || !after || *before < 0 || *after < 0) return;

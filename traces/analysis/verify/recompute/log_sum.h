@@ -7,7 +7,7 @@
 
 namespace ringscope::traces {
 
-/// log(exp(a) + exp(b)); −∞ is the logarithm of nothing.
+/// Returns log(exp(a) + exp(b)); −∞ stands for the logarithm of 0.
 inline double logOfSum(double a, double b) {
   constexpr double kNothing = -std::numeric_limits<double>::infinity();
   if (a == kNothing || b == kNothing) return std::max(a, b);

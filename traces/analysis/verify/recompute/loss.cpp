@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kNotAllRanks = "not all ranks of the run are known";
 
-/// [tokens, vocabulary / tp] of each tp rank to [tokens, vocabulary].
+/// Joins the slices [tokens, vocabulary / tp] of all tp ranks to [tokens, vocabulary].
 std::vector<double> joinedLogits(const std::vector<RecordedValues>& slices, std::size_t tokens) {
   if (slices.size() == 1) return slices.front().values;
   std::vector<double> joined;
@@ -27,7 +27,7 @@ std::vector<double> joinedLogits(const std::vector<RecordedValues>& slices, std:
   return joined;
 }
 
-/// The tokens of one rank, whose logits its tp group holds.
+/// Returns the loss of the tokens of one rank, whose logits are spread over its tp group.
 LossSum lossOf(const Trace& trace, std::int32_t train_step, WorldRank rank) {
   const RecordedValues labels =
       recordedValues(trace, {TensorKind::kBuffer, "labels"}, {train_step}, rank);
@@ -46,7 +46,7 @@ LossSum lossOf(const Trace& trace, std::int32_t train_step, WorldRank rank) {
                          static_cast<std::int64_t>(logits.size() / labels.values.size()), sums);
 }
 
-/// The only element of a recorded tensor.
+/// Returns the only element of a recorded tensor.
 std::optional<double> recordedNumber(const Trace& trace, const char* tensor,
                                      std::int32_t train_step, WorldRank rank) {
   const TensorRecord* record = trace.findTensor({TensorKind::kOther, tensor}, {train_step}, rank);
@@ -55,7 +55,8 @@ std::optional<double> recordedNumber(const Trace& trace, const char* tensor,
   return finite ? record->stats.mean : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Whether the owners of tokens that are known are all of the run's, as far as its mesh is known.
+/// Reports whether the known owners of tokens are all owners of the run, as far as its mesh is
+/// known.
 bool areAllOf(const Trace& trace, std::size_t owners) {
   const RunSpec* run = trace.run();
   return !run || owners == static_cast<std::size_t>(run->dp) * run->cp;
@@ -129,7 +130,7 @@ LossSum crossEntropySum(std::span<const double> logits, std::span<const double> 
     const double of_token = lse - row[static_cast<std::size_t>(labels[token])];
     loss.sum += of_token;
     ++loss.targets;
-    // lse, its logarithm's argument, two differences.
+    // Roundings: lse, the argument of its logarithm, and two differences.
     loss.limit +=
         sums * (kRoundingLambda * std::sqrt(static_cast<double>(width)) + 4 * size + std::abs(lse));
     sizes += std::abs(of_token);

@@ -29,7 +29,7 @@ TokenRun AttentionMask::keysOf(TokenIndex query) const {
 }
 
 Band AttentionMask::near(const ShardRun& queries, const ShardRun& keys, Band part) const {
-  // Key j of the run and query i are ahead + stride · (i − j) tokens apart.
+  // The tokens of query i and key j of the runs are ahead + stride · (i − j) apart.
   const std::int64_t ahead = queries.begin - keys.begin, stride = queries.stride;
   if (causal) part.high = std::min(part.high, floorDiv(ahead, stride));
   if (window > 0) part.low = std::max(part.low, -floorDiv(window - 1 - ahead, stride));
@@ -42,7 +42,8 @@ double AttentionMask::pairs(const ShardRun& queries, const ShardRun& keys, const
   if (!by_document) return band.pairs();
   double sum = 0;
   const std::int64_t first =
-      std::max(queries.global(part.q_begin), keys.global(part.k_begin));  // of both runs
+      // first token of both runs
+      std::max(queries.global(part.q_begin), keys.global(part.k_begin));
   auto document = std::ranges::upper_bound(documents, first, {}, &TokenRun::end);
   const std::int64_t last = std::min(queries.global(part.q_end - 1), keys.global(part.k_end - 1));
   for (; document != documents.end() && document->begin <= last; ++document) {

@@ -10,24 +10,25 @@
 
 namespace ringscope::traces {
 
-/// Which keys a query may attend, by global token indices, as it was declared.
+/// The keys that a query may attend, by global token indices, as declared.
 struct AttentionMask {
-  bool causal = false;      ///< keys of its own and earlier indices only
-  std::int64_t window = 0;  ///< of those the last `window`, its own included; 0: all
+  bool causal = false;      ///< only keys of its own and earlier indices
+  std::int64_t window = 0;  ///< only the last `window` of these keys, its own included; 0: all
   bool by_document = false;
-  /// Ascending. With by_document a query attends keys of its own document only; tokens between
-  /// documents are padding, which attends nothing and is attended by nothing.
+  /// Ascending. With by_document a query attends only keys of its own document. Tokens between
+  /// documents are padding, which attends nothing and is not attended.
   std::vector<TokenRun> documents;
 
-  /// Every mask but the full one is causal.
+  /// Returns the mask of an intent. Every mask but the full one is causal.
   static AttentionMask of(const IntentRecord& intent);
 
-  /// The keys of a query are one run of tokens under every mask; empty: it has none.
+  /// Returns the keys of a query, which are one run of tokens under every mask; empty when there
+  /// are none.
   TokenRun keysOf(TokenIndex query) const;
-  /// Those of a band of two runs of one stride, by the runs' own indices, that order and window
-  /// leave, whatever the documents are.
+  /// Returns the part of a band that the causal order and the window leave, ignoring documents. The
+  /// band uses the indices of two runs with one stride.
   Band near(const ShardRun& queries, const ShardRun& keys, Band part) const;
-  /// (query, key) pairs of the band that the mask has.
+  /// Returns the number of (query, key) pairs of the band that the mask allows.
   double pairs(const ShardRun& queries, const ShardRun& keys, const Band& part) const;
 };
 

@@ -11,10 +11,11 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of the exponential in fused kernels of 16-bit types (see row_limits.cpp).
+/// The relative error of the exponential in fused kernels of 16-bit types (see row_limits.cpp).
 constexpr double kShortExponential = 0x1p-12;
 
-/// Blocks that a rank merges into its rows: the pieces of its schedule, or one a rank.
+/// Returns the number of blocks that a rank merges into its rows: the pieces of its schedule, or
+/// one block per rank.
 int mergesOf(const Trace& trace, std::int32_t train_step, WorldRank rank, std::size_t ranks) {
   const auto* schedule = trace.schedule(train_step, rank, Direction::kForward);
   if (!schedule) return static_cast<int>(ranks);
@@ -44,7 +45,7 @@ Precision precisionOf(const Trace& trace, const LayerTensors& layer, const Selec
     merges[owner] = mergesOf(trace, layer.pass.train_step, owner, layer.ranks);
     most = std::max(most, merges[owner]);
   }
-  const int sinks = layer.sinks ? 1 : 0;  // merged as a block is
+  const int sinks = layer.sinks ? 1 : 0;  // the sink is merged as a block is
   for (const std::size_t row : selection.rows)
     precision.merges.push_back(merges[layer.owners[row]] + sinks);
   precision.key_parts = most * static_cast<int>(layer.groupSize());

@@ -8,16 +8,17 @@
 
 namespace ringscope::traces {
 
-/// How these rows of a layer's attention were computed, as far as it is recorded.
+/// Returns the precision in which these rows of a layer's attention were computed, as far as it is
+/// recorded.
 Precision precisionOf(const Trace& trace, const LayerTensors& layer, const Selection& selection);
 
-/// Some rows of a layer as they were meant: unsharded attention in fp64 of the recorded q, k, v,
-/// dout and sinks under the declared mask, as one attention of a batch entry a group, and how far
-/// rounding may carry what the run computed. Not recorded, and so taken as usual: scores are scaled
-/// by 1 / √head_dim. Throws inputError when recorded values are damaged.
+/// The intended results of some rows of a layer, and the errors that rounding explains. They are
+/// unsharded attention in fp64 of the recorded q, k, v, dout and sinks under the declared mask,
+/// with one attention of a batch entry per group. The scale of the scores is not recorded and is
+/// assumed to be 1 / √head_dim. Throws inputError when recorded values are damaged.
 class MeantAttention {
  public:
-  /// `backward`: dout is recorded.
+  /// Computes the rows. `backward`: dout is recorded.
   MeantAttention(const Trace& trace, const LayerTensors& layer, const Selection& selection,
                  AttentionMask mask, bool backward);
   MeantAttention(const MeantAttention&) = delete;
@@ -26,7 +27,7 @@ class MeantAttention {
   const AttentionInputs& inputs() const { return in_; }
   const AttentionValues& values() const { return values_; }
   const Limits& limits() const { return limits_; }
-  double work() const;  ///< multiply-adds
+  double work() const;  ///< returns the multiply-adds
 
  private:
   void selectSinks(const Trace& trace, const LayerTensors& layer, const Selection& selection);

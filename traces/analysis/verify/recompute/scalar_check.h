@@ -9,59 +9,60 @@
 
 namespace ringscope::traces {
 
-/// A number in fp64, and how far from it rounding may bring one that a run computed.
+/// A number in fp64, and how far rounding may move the number that a run computed from it.
 struct Rounded {
   double value = 0, limit = 0;
 
   Rounded times(double factor) const;
-  /// |logged − value| ÷ limit; 0 where both are the same or neither is a number.
+  /// Returns |logged − value| ÷ limit; 0 when both are equal or both are NaN.
   double ratioOf(double logged) const;
 };
 
-/// What a number would be with one mistake in the run.
+/// The number that a run would have with one mistake.
 struct NumberHypothesis {
   std::string mistake;  ///< an id of the catalogue
-  std::string how;      ///< which of the ways in which it is made: "of rank 2"; empty: the only one
-  Rounded gives;        ///< of a tensor: how far it is off
-  double ratio = 0;     ///< of what was recorded, to what it gives
+  std::string how;      ///< variant of the mistake, such as "of rank 2"; empty: there is only one
+  Rounded gives;        ///< the number with the mistake; for a tensor the share by which it is off
+  double ratio = 0;     ///< |recorded − gives| ÷ limit
 
   bool reproduces() const { return ratio <= 1; }
 };
 
-/// A number that a run logged against the one that follows from recorded tensors.
+/// A number that a run logged, compared with the number that follows from recorded tensors.
 struct ScalarCheck {
   std::string what;  ///< "loss", "grad_norm"
   std::optional<double> logged, exact;
-  double limit = 0;     ///< what rounding explains
-  std::string skipped;  ///< why it was not computed or compared; empty otherwise
-  std::vector<NumberHypothesis> hypotheses;  ///< where it is wrong: the likeliest first
-  std::string untried;                       ///< then: which could not be computed, and why
+  double limit = 0;     ///< error that rounding explains
+  std::string skipped;  ///< reason why it was not computed or compared; empty otherwise
+  std::vector<NumberHypothesis> hypotheses;  ///< for a wrong number: the likeliest hypothesis first
+  std::string untried;                       ///< for a wrong number: hypotheses that could not be
+                                             ///< computed, and why
 
-  /// Above 1 it is wrong; nothing when it was not compared.
+  /// Returns the ratio; above 1 the number is wrong. nullopt: not compared.
   std::optional<double> ratio() const;
   bool isWrong() const { return ratio() && !(*ratio() <= 1); }
 };
 
-/// The recorded gradient of the output projection after the sync against the sum of what the
+/// The recorded gradient of the output projection after the sync, compared with the sum that the
 /// recorded logits and labels of all ranks give (head_parts.h).
 struct GradientCheck {
   std::string parameter;
-  double off = 0;       ///< the difference as a share of the larger one's 2-norm, on the worst rank
-  double limit = 0;     ///< the share that rounding explains, as measured
-  WorldRank rank;       ///< the worst; none: all ranks have the same
-  std::string skipped;  ///< why it was not compared; empty otherwise
-  std::vector<NumberHypothesis> hypotheses;  ///< as those of a ScalarCheck
+  double off = 0;       ///< difference as a share of the larger side's 2-norm, on the worst rank
+  double limit = 0;     ///< share that rounding explains, as measured
+  WorldRank rank;       ///< the worst rank; none: all ranks are equal
+  std::string skipped;  ///< reason why it was not compared; empty otherwise
+  std::vector<NumberHypothesis> hypotheses;  ///< as in ScalarCheck
   std::string untried;
 
   std::optional<double> ratio() const;
   bool isWrong() const { return ratio() && !(*ratio() <= 1); }
 };
 
-/// A number of a training step's log line (the note "step.N"); nothing where there is none. The log
-/// is JSON, in which what is not finite is null: that is NaN here.
+/// Returns a number of a training step's log line (the note "step.N"); nullopt when there is none.
+/// JSON's null, which stands for a non-finite number, becomes NaN.
 std::optional<double> loggedNumber(const Trace& trace, std::int32_t train_step, const char* field);
 
-/// Something is missing; `why` says what.
+/// The exception for a missing value; `why` says which.
 struct MissingValue {
   std::string why;
 };
@@ -71,12 +72,12 @@ struct RecordedValues {
   const TensorRecord* record = nullptr;
   std::vector<double> values;
 };
-/// Throws MissingValue, and inputError when values are damaged.
+/// Returns a recorded tensor. Throws MissingValue, and inputError when values are damaged.
 RecordedValues recordedValues(const Trace& trace, const TensorName& tensor, const Place& place,
                               WorldRank rank);
 
-/// Checks the logged number `what` by what `compute` gives, which throws MissingValue where it
-/// cannot. A number that was logged as not finite is compared with one that is.
+/// Compares the logged number `what` with the result of `compute`, which throws MissingValue when
+/// it cannot compute it. A logged NaN is compared with a finite result.
 template <typename Compute>
 ScalarCheck checkLogged(const Trace& trace, std::int32_t train_step, const char* what,
                         Compute&& compute) {

@@ -10,14 +10,14 @@
 namespace ringscope::traces {
 namespace {
 
-/// `count` of the numbers 0 … all − 1, evenly spread.
+/// Returns `count` of the numbers 0 … all − 1, evenly spread.
 std::vector<std::size_t> spread(std::size_t count, std::size_t all) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < count; ++i) chosen.push_back((2 * i + 1) * all / (2 * count));
   return chosen;
 }
 
-/// How many of `all` a share of the work pays for.
+/// Returns how many of `all` a share of the work allows.
 std::size_t affordable(double share, std::size_t all) {
   return share >= 1 ? all
                     : static_cast<std::size_t>(std::max(0.0, share) * static_cast<double>(all));

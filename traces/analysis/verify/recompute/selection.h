@@ -5,8 +5,8 @@
 
 namespace ringscope::traces {
 
-/// What of a layer is computed within `work` multiply-adds (see checkLayer). What is left out is
-/// said in `skipped`.
+/// Returns the rows of a layer that can be computed within `work` multiply-adds (see checkLayer).
+/// Describes the rows that are left out in `skipped`.
 Selection selectRows(const LayerTensors& layer, const AttentionMask& mask, bool backward,
                      double work, std::vector<std::string>& skipped);
 

@@ -38,7 +38,7 @@ std::optional<SequenceTokens> SequenceTokens::of(const Trace& trace, std::int32_
     if (!fits) continue;
     for (std::size_t i = 0; i < own.tokens.size(); ++i)
       if (!all.index_.try_emplace(own.tokens[i], all.ranks_.size(), i).second)
-        return std::nullopt;  // two ranks have it, so these share no sequence
+        return std::nullopt;  // two ranks have the token, so they do not share a sequence
     all.ranks_.push_back(std::move(own));
   }
   if (all.ranks_.empty()) return std::nullopt;

@@ -9,7 +9,7 @@
 
 namespace ringscope::traces {
 
-/// What one rank has of the sequences that it shares with others.
+/// One rank's part of the sequences that it shares with other ranks.
 struct RankTokens {
   WorldRank rank;
   std::vector<TokenIndex> tokens;   ///< in local order
@@ -22,36 +22,37 @@ struct RankTokens {
   }
 };
 
-/// The token ids and labels of a training step as the ranks of a cp group had them, put together
-/// again by their recorded shards.
+/// The token ids and labels of a training step on the ranks of a cp group, put together by their
+/// recorded shards.
 class SequenceTokens {
  public:
-  /// Where a token is.
+  /// The location of a token.
   struct At {
     const RankTokens* rank = nullptr;
     std::size_t local = 0;
   };
 
-  /// Only what was recorded of each rank: ids and labels, and which tokens these are. Nothing where
-  /// that fits together on none, or where two ranks have the same token.
+  /// Reads the recorded ids, labels and tokens of each rank. Skips a rank whose recorded tensors do
+  /// not match. Returns nullopt when no rank remains, or when two ranks have the same token.
   static std::optional<SequenceTokens> of(const Trace& trace, std::int32_t train_step,
                                           const std::vector<WorldRank>& members);
 
   const std::vector<RankTokens>& ranks() const { return ranks_; }
-  /// Whether all of the group's ranks are there.
+  /// Reports whether all of the group's ranks are present.
   bool complete() const { return complete_; }
-  /// A rank is null where nobody recorded the token.
+  /// Returns the location of a token; its rank is null when nobody recorded the token.
   At find(TokenIndex token) const;
   std::optional<double> id(TokenIndex token, std::size_t row) const;
   std::optional<double> label(TokenIndex token, std::size_t row) const;
 
  private:
   std::vector<RankTokens> ranks_;
-  std::unordered_map<TokenIndex, std::pair<std::size_t, std::size_t>> index_;  // rank, local
+  // rank, local index
+  std::unordered_map<TokenIndex, std::pair<std::size_t, std::size_t>> index_;
   bool complete_ = true;
 };
 
-/// The tokens of a rank's part of a buffer in local order, no more than `most`.
+/// Returns the tokens of a rank's part of a buffer in local order, at most `most` of them.
 std::vector<TokenIndex> tokensOf(const ShardRecord& shard, std::size_t most);
 
 }  // namespace ringscope::traces

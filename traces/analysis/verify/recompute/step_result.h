@@ -8,8 +8,8 @@
 
 namespace ringscope::traces {
 
-/// Labels, loss, gradients after the sync and their norm, of one training step; where one is wrong
-/// with what each mistake that changes it would have made of it.
+/// The checks of labels, loss, gradients after the sync and their norm of one training step. A
+/// wrong result has hypotheses: what each mistake would have made of it.
 struct StepCheck {
   std::int32_t train_step = 0;
   LabelCheck labels;
@@ -20,7 +20,7 @@ struct StepCheck {
   bool right() const {
     return !labels.isWrong() && !loss.isWrong() && !gradient.isWrong() && !grad_norm.isWrong();
   }
-  /// Of the four, those that were compared.
+  /// Returns how many of the four were compared.
   int compared() const {
     return labels.skipped.empty() + loss.ratio().has_value() + gradient.ratio().has_value() +
            grad_norm.ratio().has_value();
