@@ -28,7 +28,7 @@ struct Trained {
   at::Tensor weight, expected;
 };
 
-/// Ten steps of one weight, by AdamW and by the paper.
+/// Returns the weights after ten steps of AdamW and of the paper's algorithm.
 Trained tenSteps(at::ScalarType type) {
   at::manual_seed(3);
   const AdamW::Options options;
@@ -52,7 +52,8 @@ TEST(AdamWTest, TakesTheStepsOfThePaper) {
 }
 
 TEST(AdamWTest, NarrowWeightsAreTheirRoundedMasters) {
-  // A step moves a weight by some 1e-3, less than half a unit in the last place of many of them.
+  // A step changes a weight by about 1e-3, less than half a unit in the last place for many
+  // weights.
   const auto [weight, expected] = tenSteps(at::kBFloat16);
   const at::Tensor off = (weight.to(at::kDouble) - expected).abs();
   EXPECT_TRUE((off <= expected.abs() * std::ldexp(1.0, -8) + 1e-5).all().item<bool>());

@@ -5,7 +5,7 @@
 
 namespace ringscope::test {
 
-/// An attention over `cp` ranks of which nothing is kept.
+/// Returns the configuration of an attention over `cp` ranks that keeps no values.
 inline engine::AttendConfig attendConfig(int cp,
                                          traces::Balance balance = traces::Balance::kHeadTail) {
   engine::AttendConfig config;

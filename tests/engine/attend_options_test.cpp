@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an attention may be asked for besides its strategy: one rank, another kernel, hops that are
-// posted singly, numbers that are made up.
+// Options of an attention besides its strategy: one rank, another kernel, hops posted one by one,
+// random input.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -190,7 +190,7 @@ TEST(OrderedHopTest, NumbersCountsAndBytesAreThoseOfBatchedHops) {
       }
 }
 
-/// The exchanges of a rank's sends and receives of one payload at one place.
+/// The exchange numbers of a rank's sends, receives and waits for one payload at one place.
 struct Posted {
   std::vector<std::uint32_t> sends, receives, waits;
 };

@@ -28,7 +28,7 @@ struct Case {
 
 class ReferenceCases : public testing::TestWithParam<Case> {};
 
-/// The results in the files were computed by PyTorch in fp64, with nothing of this project.
+/// PyTorch computed the results in the files in fp64, independent of this project.
 TEST_P(ReferenceCases, RingEqualsUnshardedAttentionWithinItsNoise) {
   const Case& c = GetParam();
   const std::string path = test::reference("attention/" + c.file + ".safetensors");

@@ -10,7 +10,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// As a rank that has so many cores to itself.
+/// A setting of ATen's threads, as a rank with so many cores to itself would have it.
 class ThreadsOfARank {
  public:
   explicit ThreadsOfARank(int threads) { at::set_num_threads(threads); }
@@ -76,7 +76,7 @@ TEST(BlockAttentionTest, GradientsAreThoseOfFp64HoweverManyThreadsARankHas) {
   }
 }
 
-/// No piece of a run has such a row, but those that a seam makes.
+/// No piece of a run has such a row, but a piece from a changed schedule may.
 TEST(BlockAttentionTest, ARowWithoutAKeyIsZeroAndMinusInfinity) {
   at::manual_seed(12);
   const Piece piece{0, 8, 0, 8, traces::PieceMask::kTileMask, -8, -1};

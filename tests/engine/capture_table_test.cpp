@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each capture shows of each mistake: the table of traces/analysis/mistakes/README.md,
-// compared with a small run of each under each capture.
+// The table of traces/analysis/mistakes/README.md, which says what each capture shows of each
+// mistake. It is compared with a small run of each mistake under each capture.
 #include <fstream>
 #include <sstream>
 
@@ -19,7 +19,7 @@ using traces::Strategy;
 
 const std::vector<std::string> kCaptures = {"none", "stats", "values:steps=0", "full"};
 
-/// By mistake: the answer under each of kCaptures, as the table has it.
+/// The documented answers under each of kCaptures, by mistake.
 using Answers = std::map<std::string, std::vector<std::string>>;
 
 Answers documented() {
@@ -40,7 +40,8 @@ Answers documented() {
   return answers;
 }
 
-/// What a mistake needs to change anything; the others are made in training over 2 ranks.
+/// A setting that a mistake needs to have an effect. The other mistakes are injected into a
+/// training over 2 ranks.
 struct Prepared {
   std::string mistake;
   void (*prepare)(TrainConfig& config);
@@ -104,7 +105,7 @@ TrainConfig configOf(const std::string& mistake) {
   return config;
 }
 
-/// These two are of one attention alone.
+/// Returns the input of the two mistakes that only a single attention can have.
 std::optional<Attention> attentionOf(const std::string& mistake) {
   if (mistake == "lse_overflow") {
     Attention a = attention(2);
@@ -118,7 +119,7 @@ std::optional<Attention> attentionOf(const std::string& mistake) {
   return a;
 }
 
-/// The run that is prepared for a mistake, with it or without.
+/// Records the run that is prepared for a mistake, with the mistake if `made` is true.
 void runInto(traces::Recorder& recorder, const std::string& mistake, bool made,
              const std::string& capture) {
   const std::string injected = made ? mistake : "";
@@ -159,7 +160,7 @@ std::string answerOf(const traces::Diagnosis& diagnosis, const std::string& rule
   return "no rule";
 }
 
-/// The first of kCaptures that keeps what the catalogue lists.
+/// Returns the index of the first of kCaptures that keeps what the catalogue requires.
 std::ptrdiff_t enoughFor(const traces::Mistake& mistake) {
   switch (mistake.capture) {
     case traces::CaptureNeeded::kEvents:
@@ -195,14 +196,15 @@ TEST(CaptureTableTest, EachMistakeIsFoundOrNotObservableAsTheTableSays) {
   }
 }
 
-/// Runs that are as they are without the mistake; the others are refused then.
+/// Reports whether the run works without the mistake. The other runs are rejected then.
 bool runsWithout(const std::string& mistake) {
   return mistake != "balance_without_causal" && mistake != "heads_not_divisible" &&
          mistake != "uneven_shards";
 }
 
 TEST(CaptureTableTest, WithTheCaptureOfTheCatalogueItsRuleIsClearInTheSameRunWithoutIt) {
-  std::map<std::string, traces::Diagnosis> usual;  // by capture, of the run that most share
+  std::map<std::string, traces::Diagnosis> usual;  // by capture: the diagnosis of the run that most
+                                                   // mistakes share
   for (const traces::Mistake& mistake : traces::mistakeCatalogue()) {
     if (!runsWithout(mistake.id)) continue;
     const bool own =

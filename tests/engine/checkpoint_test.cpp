@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints: resumed bit for bit, moved to another mesh, refused, and whole after any death.
+// Checkpoints: resumed bit for bit, moved to another mesh, rejected, and intact after a crash at
+// any moment.
 #include "engine/train/checkpoint.h"
 
 #include <ATen/ATen.h>
@@ -63,7 +64,7 @@ TEST(CheckpointTest, LoadsIntoAnotherLayout) {
     test::TempDir other;
     std::filesystem::copy(dir.file("saved"), other.file("saved"),
                           std::filesystem::copy_options::recursive);
-    // Step 4 of the run above is there too; only step 2 is wanted.
+    // The run above also saved step 4; only step 2 is needed.
     for (const auto& entry : std::filesystem::directory_iterator(other.file("saved")))
       if (entry.path().filename().string().starts_with("step-00000004"))
         std::filesystem::remove_all(entry.path());
@@ -84,7 +85,7 @@ std::string onlyCheckpointIn(const std::string& folder) {
   return found;
 }
 
-/// The sample model has 2 KV heads: with tp 4 each is on two ranks.
+/// The sample model has 2 KV heads: with tp 4 each KV head is on two ranks.
 TEST(CheckpointTest, EachShardIsWrittenOnce) {
   for (const Mesh mesh : {Mesh{2, 2, 2}, Mesh{1, 4, 2}}) {
     test::TempDir dir;
@@ -167,7 +168,7 @@ CheckpointInfo smallCheckpoint(std::int64_t step) {
   return {{1, 1, 1}, "none", step, 0, step};
 }
 
-/// Runs in a process that the test below starts: saves step 2 and dies before one operation.
+/// Runs in a process that the test below starts: saves step 2 and exits before one operation.
 TEST(RankProcess, SavesACheckpointAndDiesBeforeAnOperation) {
   const char* folder = std::getenv("RINGSCOPE_TEST_FOLDER");
   if (!folder) GTEST_SKIP() << "runs in a process that CheckpointFaultTest starts";

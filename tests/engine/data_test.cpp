@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to tokens to blocks, with and without the borders of documents.
+// Conversion of text to tokens and blocks, with and without borders of documents.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -112,7 +112,8 @@ TEST(TextBatchesTest, WhatCannotFillABlockIsRefused) {
                ErrorCode::kInput, "no such file");
 }
 
-/// A token file of [1, 1, length] whose position ids begin anew at `starts`.
+/// Writes a token file of [1, 1, length] whose position ids restart at each document of
+/// `cu_seqlens`.
 void writeTokens(const std::string& path, const at::Tensor& ids,
                  const std::vector<std::int64_t>& cu_seqlens) {
   std::vector<at::Tensor> positions;
@@ -183,7 +184,7 @@ TEST(DocumentTrainingTest, EveryStepsOwnDocumentsStayWithinNoiseOnAMesh) {
     EXPECT_LE(diff.ratio, 1) << diff.tensor << " step " << diff.place.train_step;
 }
 
-/// Paragraphs of the sample text, each dealt by itself.
+/// Returns a training on paragraphs of the sample text, each dealt by itself.
 TrainConfig perDocument(int cp, const char* strategy) {
   TrainConfig config;
   config.text.emplace_back(test::inSources("resources/sample/text.txt"));
@@ -212,7 +213,7 @@ TEST(DocumentTrainingTest, DealtByDocumentsEveryStrategyStaysWithinNoise) {
     }
 }
 
-/// Four sequences on a mesh.
+/// Trains four sequences on a mesh.
 TrainOutcome fourSequences(int dp, int cp, traces::Balance balance) {
   TrainConfig config = perDocument(cp, "ring");
   config.dp = dp;
@@ -251,7 +252,7 @@ TEST(DocumentTrainingTest, TheLogitsDoNotDependOnHowDocumentsAreDealt) {
   EXPECT_LT(test::largestDifference(runTraining(config, other, nullptr).logits, dealt), 1e-5);
 }
 
-/// Of each document the chunks r and 2·cp − 1 − r, which the step's own intent names.
+/// Each rank has the chunks r and 2·cp − 1 − r of each document that the step's own intent names.
 TEST(DocumentTrainingTest, EveryStepRecordsTheShardsOfItsOwnDocuments) {
   const TrainConfig config = perDocument(4, "ring");
   auto trace = std::make_shared<traces::Trace>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU asks of the engine, as far as a machine without one can tell. A tensor of the device
-// "meta" stands for one whose values are not in this process's memory: whoever copies it to the
-// host fails, and whoever takes its pointer for the host's reads what is not there.
+// The engine's handling of GPU tensors, as far as a machine without a GPU can test it. A tensor of
+// the device "meta" stands for one whose values are not in this process's memory. Copying it to the
+// host fails, and so does using its pointer as a host pointer.
 #include <ATen/ATen.h>
 #include <c10/core/AutogradState.h>
 #include <gtest/gtest.h>

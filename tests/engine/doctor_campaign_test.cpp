@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor says of random runs: of those with a mistake in them that one and no other, of
-// correct ones nothing, also where a part of their recording is missing.
+// The doctor on random runs. In a run with a mistake it finds that mistake and no other. In a
+// correct run it finds nothing, even when parts of the recording are missing.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,7 +25,7 @@ namespace {
 using test::Injected;
 using test::kMistakes;
 
-/// Tries runs until the mistake changes a value of one that keeps what is needed.
+/// Draws runs until the mistake changes a value in a run whose recording keeps what is needed.
 void expectNamed(const Injected& injected, test::SharedRuns& runs, test::Campaign& campaign) {
   const std::string& mistake = injected.mistake;
   const bool of_wide_scores = mistake == "lse_overflow";
@@ -42,7 +42,7 @@ void expectNamed(const Injected& injected, test::SharedRuns& runs, test::Campaig
   }
 }
 
-/// All, or those that RINGSCOPE_ONLY=ID,ID names.
+/// Returns all mistakes, or those that RINGSCOPE_ONLY=ID,ID names.
 std::vector<Injected> askedMistakes() {
   const char* only = std::getenv("RINGSCOPE_ONLY");
   if (!only) return kMistakes;
@@ -98,11 +98,13 @@ void expectNothingFound(const std::string& path) {
     const Diagnosis diagnosis = traces::diagnose(*trace);
     EXPECT_TRUE(diagnosis.findings().empty()) << traces::toText(diagnosis);
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInput) << error.what();  // too little is left of it
+    EXPECT_EQ(error.code(), ErrorCode::kInput) << error.what();  // too little of the recording is
+                                                                 // left
   }
 }
 
-/// Whether one of several ranks has all targets of a training step, whose own loss is then right.
+/// Reports whether one of several ranks has all targets of a training step, so that its own loss is
+/// right.
 bool hasAllTargetsInOne(const traces::Trace& trace, const traces::RunSpec& spec) {
   for (int step = 0; step < spec.steps; ++step) {
     const traces::RankLosses losses = traces::rankLosses(trace, step);
@@ -119,29 +121,30 @@ void whole(const RandomRun& run, const std::string& path) {
   EXPECT_TRUE(diagnosis.findings().empty()) << traces::toText(diagnosis);
   if (run.attention || run.spec().capture != "full") return;
   const traces::RunSpec& spec = run.spec();
-  // Which weights were dropped is not recorded, and FP8 may round more than a block's delta
-  // changes: whose sums backward used cannot be told.
+  // The dropped weights are not recorded, and FP8 may round more than a block's delta changes. So
+  // the sums that backward used cannot be determined.
   int unseen = spec.dropout > 0 || spec.fp8 ? 1 : 0;
-  // Of rows with many keys it cannot be told which weights were dropped.
+  // The dropped weights of rows with many keys cannot be determined.
   unseen += spec.dropout > 0;
-  // Blocks that FP8 rounded, and results of dropout, do not tell q, k and v.
+  // Blocks that FP8 rounded, and results of dropout, do not determine q, k and v.
   unseen += spec.recompute && (spec.dropout > 0 || spec.fp8);
-  // Nobody can tell whether that rank's loss alone was logged, nor whether that of all was lost.
+  // Nobody can tell whether that rank's loss alone was logged, or whether the loss of all ranks was
+  // lost.
   if (hasAllTargetsInOne(*trace, spec)) unseen += 2;
-  // Of blocks that are gathered at once no hashes are recorded, on which four rules rest.
+  // Blocks that are gathered at once have no recorded hashes, which four rules need.
   if (spec.strategy == traces::Strategy::kAllGather) unseen += 4;
   EXPECT_LE(diagnosis.count(Verdict::kNotObservable), unseen) << traces::toText(diagnosis);
   EXPECT_TRUE(traces::isClear(diagnosis)) << traces::headline(diagnosis);
 }
 
-/// What a broken transfer leaves.
+/// Leaves what a broken transfer leaves: the first part of the file.
 void cutShort(const RandomRun& run, const std::string& path, std::mt19937& random) {
   run.record(path);
   std::filesystem::resize_file(path, random() % std::filesystem::file_size(path));
   expectNothingFound(path);
 }
 
-/// What a broken disk leaves.
+/// Leaves what a broken disk leaves: a file with damaged pages.
 void damaged(const RandomRun& run, const std::string& path, std::mt19937& random) {
   run.record(path);
   constexpr std::size_t kPage = 4096;
@@ -155,7 +158,7 @@ void damaged(const RandomRun& run, const std::string& path, std::mt19937& random
   expectNothingFound(path);
 }
 
-/// A rank ends with an error at some place that it comes to.
+/// Lets a rank fail with an error at a random place.
 void failed(const RandomRun& run, const std::string& path, std::mt19937& random) {
   const int world = run.spec().worldSize();
   const WorldRank rank = WorldRank::of(static_cast<int>(random() % static_cast<unsigned>(world)));
@@ -177,7 +180,7 @@ void failed(const RandomRun& run, const std::string& path, std::mt19937& random)
     }
   }
   expectNothingFound(path);
-  if (reason.empty()) return;  // it has fewer places
+  if (reason.empty()) return;  // the run has fewer places
   const Diagnosis diagnosis = traces::diagnose(*traces::openTrace(path));
   EXPECT_NE(reason.find("rank " + toString(rank)), std::string::npos) << reason;
   EXPECT_NE(traces::toText(diagnosis).find(reason), std::string::npos) << traces::toText(diagnosis);
@@ -204,11 +207,12 @@ TEST(DoctorCampaignTest, ACorrectRunHasNoFindingHoweverMuchOfItIsLeft) {
   }
 }
 
-// -------- rank processes that write a file each
+// -------- rank processes that write one file each
 
 constexpr int kMostProcesses = 4;
 
-/// A run of several processes: drawn by them and by whoever starts them from the same number.
+/// Returns the run of several processes that a number determines. The processes and the process
+/// that starts them draw the same run.
 RandomRun jobOf(unsigned number) {
   std::mt19937 random(number);
   for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout: the mask that a run really used is read off with one-hot values; gradients are then
-// compared with fp64 under that mask.
+// Dropout: one-hot values reveal the mask that a run really used. Gradients are then compared with
+// fp64 under that mask.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ AttendInput input(at::ScalarType type, std::int64_t width) {
   return in;
 }
 
-/// What each allowed pair's weight was multiplied with: [1, H, S, S].
+/// Returns the factor of each allowed pair's weight: [1, H, S, S].
 at::Tensor keptPairs(AttendConfig config) {
   AttendInput probe = input(at::kFloat, kLength);
   probe.k = at::zeros_like(probe.k);
@@ -38,7 +38,7 @@ at::Tensor keptPairs(AttendConfig config) {
   config.forward_only = true;
   Gate gate(config.cp);
   const at::Tensor out = attend(probe, config, gate).tensors.at("out");
-  return out * at::arange(1, kLength + 1).view({-1, 1});  // row i shares among i + 1 keys
+  return out * at::arange(1, kLength + 1).view({-1, 1});  // row i has i + 1 keys
 }
 
 class DropoutTest : public testing::TestWithParam<std::string> {};
@@ -81,7 +81,7 @@ TEST_P(DropoutTest, TheSeedDecidesAndNoBlockIsDroppedLikeAnother) {
       at::equal(keptPairs(configOf(GetParam(), 0.5, 1)), keptPairs(configOf(GetParam(), 0.5, 1))));
   const at::Tensor kept = keptPairs(configOf(GetParam(), 0.5, 1));
   EXPECT_FALSE(at::equal(kept, keptPairs(configOf(GetParam(), 0.5, 2))));
-  // Chunks of 4: two full ones of the same query rows, from different ranks.
+  // Chunks of 4: two full chunks of the same query rows, from different ranks.
   auto chunk = [&](int c) { return kept.slice(2, 28, 32).slice(3, 4 * c, 4 * c + 4); };
   EXPECT_FALSE(at::allclose(chunk(0), chunk(1)) && at::allclose(chunk(1), chunk(2)));
 }

@@ -18,7 +18,8 @@ std::map<std::string, at::Tensor> copied(const LlamaWeights& weights, const Adam
   return state;
 }
 
-/// Update number `steps` of a weight of large and tiny gradients, as the trainer makes it.
+/// Returns update number `steps` of a weight with large and tiny gradients, as the trainer computes
+/// it.
 ParameterUpdate updated(at::ScalarType type, double max_norm, int steps = 3) {
   at::manual_seed(steps);
   const AdamW::Options options;

@@ -7,7 +7,7 @@
 
 namespace ringscope::test {
 
-/// Adds a call row by row and tile by tile, as PyTorch's flash kernel for CPUs goes through it.
+/// Adds a call row by row and tile by tile, as PyTorch's flash kernel for CPUs steps through it.
 /// `small`: computed in float32 in a run of a narrower type.
 inline void addCall(traces::KernelWork& all, std::int64_t rows, std::int64_t keys, bool causal,
                     bool small) {

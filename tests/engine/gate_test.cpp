@@ -26,7 +26,7 @@ using traces::RingStep;
 constexpr int kStages = 4, kLayers = 2;
 constexpr GroupRank kRank0 = GroupRank::of(0), kRank1 = GroupRank::of(1);
 
-/// Rank threads that pass gates at their own pace, as a training run does.
+/// Rank threads that pass gates at their own pace, as in a training run.
 class Runners {
  public:
   Runners(Gate& gate, int ranks, int steps)
@@ -200,7 +200,7 @@ TEST(GateTest, ARankThatIsHeldAtItsGateCanBePausedAndGoesOnWhenItIsLetGo) {
     gate.leave(rank);
   };
   std::thread a(run, kRank0), b(run, kRank1);
-  // It is asked under the gate's lock: who has asked is held.
+  // The callback runs under the gate's lock: a rank that has called it is held.
   EXPECT_TRUE(test::eventually([&] { return asked[0] > 0 && asked[1] > 0; }));
   gate.pause();
   EXPECT_EQ(gate.waitUntilStopped(), (Place{0, Layer::none(), Direction::kBackward, {}}));
@@ -276,7 +276,7 @@ TEST(SharedGateTest, ProcessesStopAtTheSameGateAndAKilledOneBlocksNobody) {
     EXPECT_NE(gate.waitUntilStopped(), place);
     gate.resume();
     campaign.anyMoment(std::chrono::microseconds(2500));
-    b.kill();  // at any moment, so also while it holds the gate's lock
+    b.kill();  // at any moment, so possibly while the process holds the gate's lock
     gate.pause();
     ASSERT_TRUE(test::eventually([&] { return gate.onTheirWay().size() == 1; }));
     EXPECT_EQ(gate.onTheirWay().front().first, kRank1) << "the killed one never comes";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our kernels against their twins on the CPU, and virtual ranks on one GPU against fp64. Every test
-// is skipped, with the reason, where there is no GPU.
+// The GPU kernels compared with their CPU counterparts, and virtual ranks on one GPU compared with
+// fp64. Every test is skipped, with the reason, when there is no GPU.
 #include "engine/gpu/gpu.h"
 
 #include <ATen/ATen.h>
@@ -42,7 +42,7 @@ TEST_F(GpuTest, TheMergeEqualsItsTwin) {
     const auto sums = type == at::kDouble ? at::kDouble : at::kFloat;
     RunningResult host{at::randn({2, 3, 40, 72}, sums), at::randn({2, 3, 40}, sums) * 20};
     AttentionResult block{at::randn({2, 3, 17, 72}).to(type), at::randn({2, 3, 17}, sums) * 20};
-    host.lse.select(2, 5).fill_(-inf);  // a row that has seen nothing
+    host.lse.select(2, 5).fill_(-inf);  // a row that has seen no key
     host.out.select(2, 5).zero_();
     block.lse.select(2, 6).fill_(-inf);  // a block without a key
     RunningResult device = onGpu(host);

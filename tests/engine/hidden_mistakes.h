@@ -18,10 +18,11 @@
 #include "traces/analysis/verify/recompute/loss.h"
 #include "traces/format/trace/trace.h"
 
-// What a mistake changes of a run, and why that may nevertheless not be seen.
+// The effects of a mistake on a run, and reasons why a recording may hide them.
 namespace ringscope::test {
 
-/// Whether the logged losses, gradient norms and clips are the same up to rounding.
+/// Reports whether the logged losses, gradient norms and clip coefficients are equal up to
+/// rounding.
 inline bool sameLogs(const traces::Trace& a, const traces::Trace& b) {
   for (std::int32_t step = 0; step < a.run()->steps; ++step)
     for (const char* field : {"loss", "grad_norm", "clip_coefficient"}) {
@@ -35,7 +36,7 @@ inline bool sameLogs(const traces::Trace& a, const traces::Trace& b) {
   return true;
 }
 
-/// Elements of the smallest running_lse; 0 where there is none.
+/// Returns the number of elements of the smallest running_lse; 0 when there is none.
 inline std::int64_t fewestRunningRows(const traces::Trace& trace) {
   std::int64_t fewest = 0;
   for (const auto& tensor : trace.tensors()) {
@@ -47,9 +48,9 @@ inline std::int64_t fewestRunningRows(const traces::Trace& trace) {
   return fewest;
 }
 
-/// Whether all gradients of one recording are those of the other times one factor a training step,
-/// as every other scale would make them. What is only rounding, where a gradient should be 0, has
-/// no factor.
+/// Reports whether all gradients of one recording are those of the other times one factor per
+/// training step, as any other scale would make them. Gradients that should be 0 and are only
+/// rounding noise have no factor.
 inline bool differByOneFactor(const traces::Trace& a, const traces::Trace& b) {
   constexpr double kRounding = 1e-6;
   std::map<std::int32_t, double> largest;
@@ -59,7 +60,7 @@ inline bool differByOneFactor(const traces::Trace& a, const traces::Trace& b) {
   for (const auto& tensor : a.tensors())
     if (double& of_step = largest[tensor.place.train_step]; is_gradient(tensor))
       of_step = std::max(of_step, tensor.stats.abs_max);
-  std::map<std::int32_t, std::pair<double, double>> factors;  // smallest, largest
+  std::map<std::int32_t, std::pair<double, double>> factors;  // smallest and largest factor
   for (const auto& tensor : a.tensors()) {
     if (!is_gradient(tensor) ||
         tensor.stats.abs_max <= kRounding * largest[tensor.place.train_step])
@@ -74,7 +75,7 @@ inline bool differByOneFactor(const traces::Trace& a, const traces::Trace& b) {
       factors, [](const auto& step) { return step.second.second < 1.05 * step.second.first; });
 }
 
-/// Whether the gradients after the sync have a norm at which they are to be clipped, in any step.
+/// Reports whether the norm of the gradients after the sync exceeds the clipping limit in any step.
 inline bool exceedsTheLimit(const traces::Trace& trace) {
   constexpr double kRounding = 2e-3;
   for (std::int32_t step = 0; step < trace.run()->steps; ++step) {
@@ -84,7 +85,7 @@ inline bool exceedsTheLimit(const traces::Trace& trace) {
   return false;
 }
 
-/// Whether a rule finds something wherever the mistake made something wrong, by whatever name.
+/// Reports whether a rule fires whenever the mistake has an effect, under whatever name.
 inline bool isEffect(const std::string& mistake, const std::string& rule) {
   return rule == traces::kUnknownMistake ||
          (mistake == "lse_overflow" && rule == "nan_from_one_rank") ||
@@ -92,7 +93,7 @@ inline bool isEffect(const std::string& mistake, const std::string& rule) {
          (mistake == "metric_not_reduced" && rule == "rank_without_targets");
 }
 
-/// Whether an out is NaN, or a running lse NaN or +inf.
+/// Reports whether an out has a NaN, or a running lse a NaN or +inf.
 inline bool mergesToInfinity(const traces::Trace& trace) {
   for (const auto& tensor : trace.tensors()) {
     if (tensor.tensor.kind == traces::TensorKind::kOut && tensor.stats.nan > 0) return true;
@@ -104,7 +105,8 @@ inline bool mergesToInfinity(const traces::Trace& trace) {
   return false;
 }
 
-/// Rows of up to 8 keys, so many that chance does not drop the same of each.
+/// Reports whether there are enough rows of up to 8 keys, so that chance does not drop the same
+/// keys of each row.
 inline bool hasRowsOfFewKeys(const traces::RunSpec& run) {
   constexpr std::int64_t kKeys = 8;
   return run.seq_len >= kKeys && run.mask != traces::MaskKind::kFull;
@@ -116,7 +118,7 @@ inline bool keepsTokens(const traces::Trace& trace) {
   });
 }
 
-/// Whether each rank has the same tokens in every training step.
+/// Reports whether each rank has the same tokens in every training step.
 inline bool repeatsItsBatch(const traces::Trace& trace) {
   std::map<traces::WorldRank, std::uint64_t> hashes;
   return std::ranges::all_of(trace.tensors(), [&](const traces::TensorRecord& tensor) {
@@ -125,7 +127,7 @@ inline bool repeatsItsBatch(const traces::Trace& trace) {
   });
 }
 
-/// Whether both recordings kept the same values of cos and sin.
+/// Reports whether both recordings kept the same values of cos and sin.
 inline bool sameRotations(const traces::Trace& right, const traces::Trace& wrong) {
   return std::ranges::all_of(wrong.tensors(), [&](const traces::TensorRecord& tensor) {
     const auto kind = tensor.tensor.kind;
@@ -137,7 +139,7 @@ inline bool sameRotations(const traces::Trace& right, const traces::Trace& wrong
   });
 }
 
-/// Whether no dq of the first step is off by more than what 16 bits may round away.
+/// Reports whether no dq of the first step differs by more than the rounding of 16-bit types.
 inline bool roundsAwayInDq(const traces::Trace& right, const traces::Trace& wrong) {
   constexpr double kRounding = 0.02;
   for (const traces::TensorRecord& tensor : wrong.tensors()) {
@@ -157,7 +159,8 @@ inline bool roundsAwayInDq(const traces::Trace& right, const traces::Trace& wron
   return true;
 }
 
-/// Whether the mean of the ranks' means is the mean over all targets in each step, up to rounding.
+/// Reports whether the mean of the ranks' means equals the mean over all targets in each step, up
+/// to rounding.
 inline bool meansAgree(const traces::Trace& trace) {
   for (std::int32_t step = 0; step < trace.run()->steps; ++step) {
     double sum = 0, means = 0, targets = 0, ranks = 0;
@@ -175,7 +178,8 @@ inline bool meansAgree(const traces::Trace& trace) {
   return true;
 }
 
-/// Why a mistake that changes a value nevertheless cannot be seen; empty where it can.
+/// Returns why a mistake that changes a value cannot be seen nevertheless; empty when it can be
+/// seen.
 inline std::string hidden(const std::string& mistake, const traces::Trace& right,
                           const traces::Trace& wrong) {
   const auto& seams = traces::findMistake(mistake)->seams;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verify makes of random runs with a mistake in their attention: computed again with that
-// mistake the recording comes out, and with what was meant it does not.
+// Verification of random runs with a mistake in their attention. A recomputation with that mistake
+// reproduces the recording, and a recomputation of the intended attention does not.
 #include <gtest/gtest.h>
 
 #include "tests/engine/injected_runs.h"
@@ -25,14 +25,15 @@ std::vector<Injected> computable() {
   return all;
 }
 
-/// Such that a layer can be computed again: dropout's weights are not recorded.
+/// Draws a run whose layers can be recomputed: without dropout, because the dropped weights are not
+/// recorded.
 RandomRun runWithValues(const Injected& injected, std::mt19937& random) {
   for (;;) {
     RandomRun run = test::runFor(injected, random);
     traces::RunSpec& spec = run.attention ? static_cast<traces::RunSpec&>(run.attention->config)
                                           : static_cast<traces::RunSpec&>(run.training);
     if (spec.dropout > 0 || spec.fp8) continue;
-    // Where blocks are gathered only the sums go the wrong way, which no hypothesis says.
+    // With gathered blocks only the sums travel in the wrong direction, which no hypothesis covers.
     if (injected.mistake == "wrong_ring_direction" && spec.rotate == traces::Rotate::kAllGather)
       continue;
     spec.capture = "full";
@@ -40,7 +41,7 @@ RandomRun runWithValues(const Injected& injected, std::mt19937& random) {
   }
 }
 
-/// Whether the layer was wrong and could be explained.
+/// Checks a layer. Returns whether it was wrong and could be explained.
 bool expectReproduced(const traces::LayerCheck& layer, const std::string& mistake) {
   if (layer.worstRatio() <= 1 || !layer.hypotheses.skipped.empty()) return false;
   const auto& tried = layer.hypotheses.checks;

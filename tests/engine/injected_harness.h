@@ -66,7 +66,7 @@ inline bool sameTensors(const AttendOutcome& a, const AttendOutcome& b) {
   return true;
 }
 
-/// Of the recorded run the doctor finds this mistake and nothing else.
+/// Expects that the doctor finds this mistake and nothing else in the recorded run.
 inline void expectNamed(const std::string& mistake, int ranks,
                         const std::function<void(traces::Recorder* recorder)>& run) {
   ringscope::test::TempDir dir;

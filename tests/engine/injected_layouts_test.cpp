@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes of how heads, documents and buffers are dealt: what each changes, where it is refused,
-// and that the doctor names it first and alone.
+// Mistakes in dealing heads, documents and buffers: what each changes, where it is rejected, and
+// that the doctor names it first and alone.
 #include "tests/engine/injected_harness.h"
 
 namespace ringscope::engine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each mistake changes what it should change of a run, and nothing else.
+// Each mistake changes the results that it should change, and nothing else.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -16,10 +16,10 @@
 namespace ringscope::engine {
 namespace {
 
-/// Numbers of a run by name.
+/// The numbers of a run by name.
 using Numbers = std::map<std::string, at::Tensor>;
 
-/// Up to the rounding of fp32; NaN equals NaN.
+/// Compares up to the rounding of fp32; NaN equals NaN.
 bool same(const at::Tensor& a, const at::Tensor& b) {
   return a.sizes() == b.sizes() && at::allclose(a, b, 1e-6, 1e-6, true);
 }
@@ -160,7 +160,7 @@ TEST_P(TrainMistakeTest, ChangesItsNumbers) {
 
 constexpr const char* kAllButTargets = "gradients logits loss norm";
 
-/// Paragraphs of the sample text are documents: ranks then have unequal numbers of targets.
+/// Makes paragraphs of the sample text documents, so that ranks have unequal numbers of targets.
 void keepDocuments(TrainConfig& config) {
   config.mask = traces::MaskKind::kDocuments;
   config.separator = "\n\n";
@@ -228,7 +228,8 @@ TEST(TrainMistakesTest, DetachedEmbeddingsHaveNoGradient) {
   EXPECT_EQ(gradient.abs().max().item<double>(), 0);
 }
 
-/// The rotary embedding sees differences of positions only, so no number of the run changes much.
+/// The rotary embedding depends only on differences of positions, so no number of the run changes
+/// much.
 TEST(TrainMistakesTest, PositionsCountOnAcrossDocuments) {
   const auto tokenizer = byteTokenizer();
   const auto source = textBatches({ringscope::test::sampleText()}, *tokenizer,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes of how rows, keys, blocks and positions meet: what each changes, where it is refused,
+// Mistakes in combining rows, keys, blocks and positions: what each changes, where it is rejected,
 // and that the doctor names it first and alone.
 #include "tests/engine/injected_harness.h"
 #include "traces/format/trace/ending.h"

@@ -11,7 +11,7 @@
 
 namespace ringscope::test {
 
-/// The mistakes that are injected, each with the runs in which it can change anything.
+/// An injected mistake, and the runs in which it can have an effect.
 struct Injected {
   std::string mistake;
   bool (*matters)(const traces::RunSpec& run);
@@ -32,7 +32,8 @@ inline bool hasDocuments(const traces::RunSpec& run) {
 inline bool isBalanced(const traces::RunSpec& run) {
   return isCut(run) && traces::chosenBalance(run) != traces::Balance::kNone;
 }
-/// Several ranks attend each other's keys; by Ulysses alone each has them all.
+/// Reports whether several ranks attend each other's keys. With Ulysses alone each rank has all
+/// keys.
 inline bool hasRing(const traces::RunSpec& run) {
   return run.cp / traces::ulyssesSize(run) > 1;
 }
@@ -48,38 +49,39 @@ inline const std::vector<Injected> kMistakes = {
     {"naive_sum_merge", always},
     {"missing_cp_grad_reduce", always},
     {"grad_scaled_by_cp", isCut},
-    // Of one rank a smaller gradient is that of any other scale.
+    // With one rank a smaller gradient looks like any other scale.
     {"clip_before_reduce", hasSeveralLosses},
     {"norm_counts_replicas", [](const auto& run) { return run.worldSize() > 1; }},
     {"embedding_detached", always},
-    // Whose scores are wide enough is drawn for it.
+    // The run is drawn with scores that are wide enough.
     {"lse_overflow",
      [](const auto& run) { return run.command == traces::Command::kAttend && isCut(run); }},
-    // A rank that has one KV head gives it to all of its query heads.
+    // A rank with one KV head gives this head to all of its query heads.
     {"gqa_group_broken",
      [](const auto& run) {
        return run.command == traces::Command::kTrain && traces::ulyssesSize(run) > 1 &&
               run.model.kv_heads / run.tp > 1;
      }},
-    // FP8 rounds by more than tells which weights were dropped.
+    // FP8 rounds too coarsely to determine the dropped weights.
     {"dropout_rng_reused",
      [](const auto& run) {
        return run.command == traces::Command::kTrain && run.dropout > 0 && !run.fp8;
      }},
-    // In bfloat16 rounding to it changes nothing, and FP8 rounds blocks by more. What dropout makes
-    // of q, k and v does not tell which these were.
+    // In bfloat16 rounding to bfloat16 changes nothing, and FP8 rounds blocks more coarsely.
+    // Results of dropout do not determine q, k and v.
     {"recompute_differs",
      [](const auto& run) {
        return run.recompute && run.dtype != traces::DType::kBFloat16 && !run.fp8 &&
               run.dropout == 0;
      }},
-    // Of documents it changes which tokens have targets, and hardly any at the borders of shards.
+    // With documents the mistake changes which tokens have targets, hardly any of them at the
+    // borders of shards.
     {"shift_labels_per_shard", [](const auto& run) { return isCut(run) && !hasDocuments(run); }},
     {"labels_shifted_twice", [](const auto& run) { return !hasDocuments(run); }},
-    // With documents, ranks plan for other ones than their neighbours, and such a run hangs.
+    // With documents, ranks plan for other documents than their neighbours, and the run hangs.
     {"different_batches_on_cp_ranks",
      [](const auto& run) { return isCut(run) && !hasDocuments(run); }},
-    // Of one step alone it cannot be told from a text of one sequence.
+    // A single step cannot be distinguished from a text of one sequence.
     {"same_batch_on_dp_ranks", [](const auto& run) { return run.dp > 1 && run.steps > 1; }},
     {"rank_without_targets", always},
     {"nan_from_one_rank", always},
@@ -92,19 +94,19 @@ inline const std::vector<Injected> kMistakes = {
     {"balance_differs_between_buffers", isBalanced},
     {"unbalanced_unshard", isBalanced},
     {"missing_rope_buffer", [](const auto& run) { return isCut(run) || hasDocuments(run); }},
-    // How attend's scores were scaled is not recorded.
+    // The scale of attend's scores is not recorded.
     {"lse_base2", [](const auto& run) { return run.command == traces::Command::kTrain; }},
     // One rank merges no running result.
     {"lse_low_precision", isCut},
-    // Which weights were dropped is not recorded, nor q and k by attend; FP8 may round more than it
-    // changes.
+    // The dropped weights are not recorded, nor are q and k of attend. FP8 may round more than the
+    // mistake changes.
     {"local_delta_in_backward",
      [](const auto& run) {
        return run.command == traces::Command::kTrain && run.dropout == 0 && !run.fp8 &&
               (hasRing(run) || run.sinks);
      }},
     {"ring_bypassed", hasRing},
-    // A full mask has no later keys, and a block of them no piece that could be cut.
+    // A full mask has no later keys, and a block of later keys has no piece that could be cut.
     {"no_skip_future_block",
      [](const auto& run) { return hasRing(run) && run.mask != traces::MaskKind::kFull; }},
     {"causal_on_every_block", always},
@@ -113,13 +115,13 @@ inline const std::vector<Injected> kMistakes = {
     {"kv_not_rotated", passesBlocksOn},
     {"wrong_ring_direction", passesBlocksOn},
     {"stale_kv_in_backward", passesBlocksOn},
-    // FP8's packets are bytes, which nobody takes for heads and tokens.
+    // FP8's packets are bytes, which cannot be mistaken for heads and tokens.
     {"non_contiguous_kv", [](const auto& run) { return passesBlocksOn(run) && !run.fp8; }},
     {"balance_cuts_documents",
      [](const auto& run) {
        return isCut(run) && traces::chosenBalance(run) == traces::Balance::kPerDocument;
      }},
-    // Nothing is put together of ranks that hold the whole sequence.
+    // Ranks that hold the whole sequence have no parts to combine.
     {"cp_not_applied",
      [](const auto& run) {
        const bool sums_parts = run.command == traces::Command::kAttend && run.sinks;
@@ -129,12 +131,12 @@ inline const std::vector<Injected> kMistakes = {
      [](const auto& run) {
        return isCut(run) && run.batch / run.dp % run.cp == 0 && !sharesHeads(run) && !run.verify;
      }},
-    // Padding is masked by one attention alone.
+    // Only attend masks padding.
     {"padding_unmasked", [](const auto& run) { return run.command == traces::Command::kAttend; }},
     {"positions_read_as_documents",
      [](const auto& run) { return isBalanced(run) && hasRing(run); }},
     {"aliased_buffer", [](const auto& run) { return isBalanced(run) && run.batch / run.dp > 1; }},
-    // Where documents end, ranks of another dp place pass on other blocks.
+    // With different documents, ranks of another dp place pass on different blocks.
     {"wrong_process_group",
      [](const auto& run) {
        return isCut(run) && run.dp == run.cp && !sharesHeads(run) && !hasDocuments(run);
@@ -146,14 +148,16 @@ inline const std::vector<Injected> kMistakes = {
      }},
 };
 
-/// The others are of one attention alone, or of scores that are drawn for them.
+/// Reports whether the mistake can be tried in any training. The other mistakes need a single
+/// attention, or scores that are drawn for them.
 inline bool concernsTraining(const Injected& injected) {
   return injected.mistake != "padding_unmasked" && injected.mistake != "unbalanced_unshard" &&
          injected.mistake != "lse_overflow" &&
          !traces::findMistake(injected.mistake)->seams.empty();
 }
 
-/// Many mistakes are of training alone.
+/// Reports whether the mistake can occur in a single attention. Many mistakes concern training
+/// only.
 inline bool concernsAttention(const Injected& injected) {
   const auto& seams = traces::findMistake(injected.mistake)->seams;
   return injected.mistake == "unbalanced_unshard" ||
@@ -164,7 +168,8 @@ inline bool concernsAttention(const Injected& injected) {
 }
 
 inline bool canShowIn(const Injected& injected, const RandomRun& run) {
-  // Beside a document that is alone there is only padding, and padding_unmasked is its name.
+  // Beside a single document there is only padding, and padding_unmasked is the name of that
+  // mistake.
   if (injected.mistake == "documents_ignored" && run.attention &&
       run.attention->in.mask.documents.size() < 2)
     return false;
@@ -172,7 +177,7 @@ inline bool canShowIn(const Injected& injected, const RandomRun& run) {
          run.refusalOf(injected.mistake).empty();
 }
 
-/// Makes the scores so wide that the exponentials of some overflow.
+/// Makes the scores so wide that some exponentials overflow.
 inline void widenScores(RandomRun& run) {
   constexpr double kWideScores = 40;
   run.attention->in.scale = kWideScores;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan says that kernels do, against the calls that ranks make of PyTorch's kernel.
+// The planned work of kernels compared with the calls that ranks make of PyTorch's kernel.
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using WorkOfRank = std::map<std::pair<GroupRank, Direction>, KernelWork>;
 class CountedCalls;
 thread_local CountedCalls* counting = nullptr;
 
-/// Counts the calls of its thread while it lives.
+/// A counter of the kernel calls of its thread during its lifetime.
 class CountedCalls {
  public:
   explicit CountedCalls(at::ScalarType type) : type_(type) {
@@ -66,7 +66,7 @@ class CountedCalls {
   std::map<Direction, KernelWork> work_;
 };
 
-/// Of each rank that attends one layer there and back.
+/// Counts the work of each rank that attends one layer forward and backward.
 WorkOfRank counted(const traces::RunSpec& run, at::ScalarType type) {
   RankThreadOptions options;
   options.mesh.cp = run.cp;
@@ -89,7 +89,7 @@ WorkOfRank counted(const traces::RunSpec& run, at::ScalarType type) {
   return all;
 }
 
-/// Of all blocks that a rank attends.
+/// Returns the planned work of all blocks that a rank attends.
 KernelWork planned(const traces::RunSpec& run, GroupRank rank, Direction direction) {
   const int together = traces::ulyssesSize(run);
   const auto of_rings = traces::kernelWork(run, together, direction);

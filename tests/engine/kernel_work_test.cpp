@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan says that kernels do, against the pieces in which the engine calls them.
+// The planned work of kernels compared with the pieces for which the engine calls them.
 #include "traces/plan/kernel_work.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ void add(KernelWork& all, const Piece& piece, bool small_in_float) {
                 small_in_float && rows * keys <= 128 * 128);
 }
 
-/// Of the pieces of a block, as the engine calls kernels for them: a rank that shares its
-/// sequence with none cuts nothing and computes nothing in another type.
+/// Returns the work of the pieces of a block. A rank that shares its sequence with no other rank
+/// cuts nothing and computes nothing in another type.
 KernelWork workOf(const std::vector<Piece>& pieces, std::int64_t rows, Direction direction,
                   bool alone, bool narrow) {
   KernelWork all;
@@ -39,7 +39,8 @@ KernelWork workOf(const std::vector<Piece>& pieces, std::int64_t rows, Direction
   return all;
 }
 
-/// `layout`: of the ranks of a ring, which hold their shards together.
+/// Compares the plan with the engine's pieces. `layout` is that of the ranks of a ring, which join
+/// their shards.
 void expectAsTheEngine(const traces::RunSpec& run, int ulysses, const ShardLayout& layout,
                        const std::string& words) {
   for (const Direction direction : {Direction::kForward, Direction::kBackward}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's own times reach the recording, however late it tells them. The device is a stand-in;
-// gpu_test.cpp has the real one.
+// A device's own times reach the recording, however late the device reports them. The device is a
+// stand-in; gpu_test.cpp uses a real one.
 #include "engine/observe/late_times.h"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ using traces::Event;
 using traces::EventKind;
 using traces::Trace;
 
-constexpr std::int64_t kWork = 1000;  ///< ns from one mark to the next
+constexpr std::int64_t kWork = 1000;  ///< ns between two marks
 
-/// A device that comes to a mark `kWork` after the one before, once it is let go.
+/// A device that reaches each mark `kWork` after the one before, once it may proceed.
 struct Device {
   std::int64_t clock = 0;
   int given = 0, told = 0, allowed = 0;
@@ -42,7 +42,7 @@ class StandIn : public DeviceQueue {
 
 class LateTimesTest : public testing::Test {
  protected:
-  /// The rank attends `stages` times, merges once for each, and sends nothing.
+  /// Records a rank that attends `stages` times, merges after each stage, and sends nothing.
   std::shared_ptr<Trace> recorded(int stages, std::size_t room = 1 << 12) {
     auto trace = std::make_shared<Trace>();
     std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
@@ -75,7 +75,7 @@ class LateTimesTest : public testing::Test {
 
 TEST_F(LateTimesTest, StagesOfTheDeviceHaveItsTimesAndTheOthersTheHosts) {
   constexpr int kStages = 100;
-  device_.allowed = 31;  // it lags behind until the end
+  device_.allowed = 31;  // the device lags behind until the end
   const auto trace = recorded(kStages);
   EXPECT_TRUE(trace->problems().empty());
   const auto events = trace->events(WorldRank::of(0));

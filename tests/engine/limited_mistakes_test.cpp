@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that are made in one layer, step or rank alone: nothing else changes, and they are named
-// like those of a whole run.
+// Mistakes in only one layer, step or rank: nothing else changes, and the doctor names them like
+// those of a whole run.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -27,7 +27,8 @@ TrainConfig training() {
   return config;
 }
 
-/// Training steps and layers in which a tensor of the kind differs between the two.
+/// Returns the training steps and layers in which a tensor of the kind differs between the two
+/// recordings.
 std::set<std::pair<int, int>> changed(traces::TensorKind kind, const traces::Trace& a,
                                       const traces::Trace& b) {
   std::set<std::pair<int, int>> places;
@@ -65,7 +66,7 @@ TEST(LimitedMistakesTest, OneRankAloneMakesIt) {
   }
 }
 
-// -------- places that are drawn
+// -------- places drawn at random
 
 TEST(LimitedMistakesTest, WhatOneRankDoesWrongHasItsPlaceDrawnFromTheSeed) {
   TrainConfig config = training();
@@ -161,7 +162,7 @@ TEST(LimitedMistakesTest, APlaceThatTheRunOrTheMistakeLacksIsRefused) {
                 "does not cut q; it cuts input_ids, labels, position_ids");
 }
 
-/// "naive_sum_merge:rank=1,step=0", of what the mistake can be limited to.
+/// Returns a random limitation of a mistake: "naive_sum_merge:rank=1,step=0".
 std::string limited(const std::string& mistake, const traces::RunSpec& run, std::mt19937& random) {
   std::string asked;
   for (const std::string& place : injectableMistake(mistake).places) {

@@ -16,7 +16,7 @@ struct MeshCase {
   engine::Mesh mesh;
   std::string strategy = "ring", balance = "head_tail";
   int ulysses = 0;
-  std::string folder = "llama";  ///< of the model and its results, in tests/reference
+  std::string folder = "llama";  ///< folder of the model and its results in tests/reference
 
   std::string name() const {
     return "dp" + std::to_string(mesh.dp) + "_tp" + std::to_string(mesh.tp) + "_cp" +
@@ -38,8 +38,8 @@ struct MeshCase {
   }
 };
 
-/// Every mesh of up to 8 ranks out of 1, 2, 4 with every strategy that its 8 / tp query heads
-/// allow.
+/// Returns every mesh of up to 8 ranks made of 1, 2, 4, with every strategy that its 8 / tp query
+/// heads allow.
 inline std::vector<MeshCase> meshCases() {
   constexpr int kHeads = 8;
   std::vector<MeshCase> cases;
@@ -57,8 +57,8 @@ inline std::vector<MeshCase> meshCases() {
   return cases;
 }
 
-/// Losses, gradient norms, logits and gradients computed by Hugging Face Transformers on one
-/// process, to which `file` belongs.
+/// Compares losses, gradient norms, logits and gradients with those of Hugging Face Transformers on
+/// one process, which `file` contains.
 inline void expectStepsOfTransformers(const engine::TrainOutcome& outcome,
                                       const std::string& folder,
                                       const traces::SafeTensorsFile& file) {
@@ -83,7 +83,7 @@ inline void expectStepsOfTransformers(const engine::TrainOutcome& outcome,
   }
 }
 
-/// The same, and the weights after the last step.
+/// Compares the same numbers and the weights after the last step.
 inline void expectNumbersOfTransformers(const engine::TrainOutcome& outcome) {
   const auto file = traces::SafeTensorsFile::read(reference("llama/ref.safetensors"));
   expectStepsOfTransformers(outcome, "llama", file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conformance of a transport: what every c10d backend behind the Communicator must do.
+// Conformance of a transport: what every c10d backend used by the Communicator must do.
 #include "engine/transport/local_backend.h"
 
 #include <ATen/ATen.h>
@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr GroupRank kFirst = GroupRank::of(0), kSecond = GroupRank::of(1);
 
-/// Runs `body` on one thread a rank; returns what each threw.
+/// Runs `body` on one thread per rank. Returns the error of each rank.
 std::vector<std::string> onRanks(int ranks, const std::function<void(Communicator&)>& body,
                                  milliseconds timeout = milliseconds(5000)) {
   auto world = std::make_shared<LocalWorld>(ranks);
@@ -59,10 +59,11 @@ TEST(LocalBackendTest, ARingExchangeDeliversTheNeighboursTensorByOneCopy) {
   }
 }
 
-/// The copy is made when both sides are there, however early the first was posted.
+/// The copy is made when both sides have arrived, however early the first one posted.
 TEST(LocalBackendTest, AMessageBeginsToMoveWhenItIsCopied) {
   std::atomic<bool> posted = false;
-  std::atomic<std::int64_t> came = 0;  // when the second rank comes, after the first has posted
+  std::atomic<std::int64_t> came = 0;  // time when the second rank arrives, after the first has
+                                       // posted
   const auto errors = onRanks(2, [&](Communicator& cp) {
     const bool first = cp.rank() == kFirst;
     const GroupRank other = first ? kSecond : kFirst;
@@ -99,7 +100,8 @@ TEST(LocalBackendTest, BothSidesOfAMessageHaveTheSameFlow) {
 }
 
 TEST(LocalBackendTest, SumsAreReducedInRankOrderOnEveryRank) {
-  const std::vector<float> parts = {1e8f, 1.0f, -1e8f, 1.0f};  // the order of addition shows
+  const std::vector<float> parts = {1e8f, 1.0f, -1e8f, 1.0f};  // values for which the order of
+                                                               // addition matters
   const float in_order = ((parts[0] + parts[1]) + parts[2]) + parts[3];
   for (int round = 0; round < 20; ++round)
     for (const auto& error : onRanks(4, [&](Communicator& cp) {
@@ -133,7 +135,8 @@ TEST(LocalBackendTest, AnAbortLeavesTensorsToWhoeverStillReducesThem) {
         Communicator cp(
             c10::make_intrusive<LocalBackend>(GroupRank::of(r), 3, world, milliseconds(5000)));
         try {
-          for (;;) {  // large, so that its memory is given back to the system and missed there
+          for (;;) {  // large, so that its memory is returned to the system and a later access
+                      // fails
             at::Tensor mine = at::ones({1 << 20});
             cp.allReduceSum(mine, traces::Payload::kGrads);
           }

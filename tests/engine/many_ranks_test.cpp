@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Correct runs over as many ranks as one machine takes are accused by nobody, and what is altered
-// in them is still seen.
+// Correct runs over as many ranks as one machine allows pass every check, and alterations of them
+// are still detected.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using traces::Strategy;
 
 constexpr int kMostRanks = traces::kMostLocalRanks;
 
-/// Values with a part in common, as those of a trained model have: sums of them do not average out.
+/// Returns values with a common part, as in a trained model. Sums of them do not average out.
 AttendInput alikeValues(std::int64_t length, std::int64_t heads, at::ScalarType type) {
   AttendInput in;
   for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.dout}) *t = at::randn({1, heads, length, 16});
@@ -89,8 +89,7 @@ TEST(ManyRanksTest, SeesARowThatIsAThousandthTooLargeAmong64Ranks) {
     }
 }
 
-/// A training step over so many ranks, small but for them. The sample model has too few heads for
-/// Ulysses.
+/// Returns a small training step over `cp` ranks. The sample model has too few heads for Ulysses.
 TrainConfig trainingOver(int cp, DType type, Strategy strategy) {
   TrainConfig c;
   c.text = {test::sampleText()};
@@ -104,7 +103,7 @@ TrainConfig trainingOver(int cp, DType type, Strategy strategy) {
   return c;
 }
 
-/// Nobody says a word against a recording.
+/// Expects that no check reports anything about a recording.
 void expectNotAccused(const traces::Trace& trace, test::Campaign* campaign = nullptr) {
   for (const auto& diff : trace.diffs()) {
     EXPECT_LE(diff.ratio, 1) << diff.tensor << ", " << (diff.isolated ? "isolated" : "end to end");
@@ -125,7 +124,7 @@ TEST(ManyRanksTest, NobodyAccusesACorrectTrainingStepOver64Ranks) {
     }
 }
 
-/// Longer runs are rarer: one of four has more than 256 tokens.
+/// Draws a length. Longer runs are rarer: one in four has more than 256 tokens.
 std::int64_t lengthFor(RunDraw& draw, int cp) {
   const int doublings = static_cast<int>(draw.oneIn(4) ? 2 + draw.below(5) : draw.below(3));
   const std::int64_t asked = std::int64_t{64} << doublings, unit = std::int64_t{2} * cp;
@@ -200,7 +199,7 @@ void expectNotAccused(const test::RandomAttention& a, test::Campaign& campaign) 
   }
 }
 
-/// One run of five is an attention, whose length need not divide and which Ulysses may share.
+/// One run in five is an attention, whose length need not be divisible and which may use Ulysses.
 TEST(ManyRanksTest, NobodyAccusesRandomCorrectRuns) {
   for (test::Campaign campaign(4, 36); campaign.next();) {
     RunDraw draw(campaign.random());

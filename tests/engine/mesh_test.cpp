@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training on (dp, tp, cp) meshes against Hugging Face Transformers, and what belongs to it: bf16,
-// recomputation, dropout.
+// Training on (dp, tp, cp) meshes compared with Hugging Face Transformers, also with bf16,
+// recomputation and dropout.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -50,12 +50,12 @@ TEST(MeshTest, WhatDoesNotDivideIsRefusedWithTheReason) {
                "2 query heads do not divide among 4 Ulysses ranks");
 }
 
-/// 8 query heads and 4 KV heads over 8 ranks: each KV head lives on two of them.
+/// With 8 query heads and 4 KV heads over 8 ranks, each KV head is on two ranks.
 TEST(MeshTest, KvHeadsAreReplicatedWhereTpExceedsThem) {
   test::expectNumbersOfTransformers(test::trained(MeshCase{{1, 8, 1}, "ring", "none"}.config()));
 }
 
-/// The result of one process in a type, against the reference's.
+/// Returns the gradient error of one process in a type, compared with the reference.
 double gradientError(const TrainOutcome& outcome) {
   const auto file = traces::SafeTensorsFile::read(test::reference("llama/ref.safetensors"));
   double worst = 0;

@@ -11,7 +11,7 @@ inline engine::TrainOutcome trained(const engine::TrainConfig& config) {
   return engine::runTraining(config, gate, nullptr);
 }
 
-/// Batches of 4 short sequences of the sample text.
+/// Returns a training on batches of 4 short sequences of the sample text.
 inline engine::TrainConfig textConfig(engine::Mesh mesh, int steps) {
   engine::TrainConfig config;
   config.text = {sampleText()};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that begin while a run goes on: refused with the reason, or named like any other.
+// Mistakes that begin in the middle of a run: rejected with the reason, or named like any other
+// mistake.
 #include <gtest/gtest.h>
 
 #include "tests/engine/injected_runs.h"
@@ -13,7 +14,7 @@ namespace {
 using test::Injected;
 using test::kMistakes;
 
-/// A training of four steps in which the mistake matters; everything is kept.
+/// Draws a training of four steps in which the mistake has an effect; everything is kept.
 RandomRun longRunFor(const Injected& injected, std::mt19937& random) {
   for (;;) {
     RandomRun run = RandomRun::ofTraining(random, 8);
@@ -23,7 +24,8 @@ RandomRun longRunFor(const Injected& injected, std::mt19937& random) {
   }
 }
 
-/// Records the run with the mistake from its second step on; false: that was refused.
+/// Records the run with the mistake from its second step on. Returns false when the mistake was
+/// rejected.
 bool recordMidRun(const RandomRun& run, const std::string& mistake, const std::string& path,
                   std::string& refused) {
   RunSwitches switches;

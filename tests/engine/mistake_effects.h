@@ -12,10 +12,11 @@
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/analysis/mistakes/run_with_mistakes.h"
 
-// Whether a mistake changes a recorded fact of a run, or is refused with the setting that shows it.
+// Tests whether a mistake changes a recorded fact of a run, or is rejected with the setting that
+// shows it.
 namespace ringscope::test {
 
-/// What came of a run: its recording, or why it was refused or failed.
+/// The result of a run: its recording, or the error with which it was rejected or failed.
 struct RunResult {
   std::shared_ptr<traces::Trace> trace;
   std::optional<Error> error;
@@ -31,26 +32,28 @@ inline RunResult resultOf(const RandomRun& run, const std::string& mistake) {
   }
 }
 
-/// Values, logged numbers, attended pairs, messages and bytes; a run that fails differs.
+/// Reports whether values, logged numbers, attended pairs, messages and bytes are equal. A failed
+/// run differs from any other.
 inline bool sameFacts(const RunResult& a, const RunResult& b) {
   if (!a.trace || !b.trace) return false;
   return sameValues(*a.trace, *b.trace) && sameLogs(*a.trace, *b.trace) &&
          sameDeeds(*a.trace, *b.trace);
 }
 
-/// Whether the run says at its end that the mistake changed nothing.
+/// Reports whether the run says at its end that the mistake changed nothing.
 inline bool saysUnseen(const RunResult& result) {
   return result.trace && result.trace->note(traces::kUnseenMistakesNote) == 1;
 }
 
-/// "--mistake ID… changes nothing …; use …".
+/// Expects an error of the form "--mistake ID… changes nothing …; use …".
 inline void expectThreeParts(const std::string& mistake, const Error& error) {
   const std::string text = error.what();
   EXPECT_EQ(text.rfind("--mistake " + traces::AskedMistake::parse(mistake).id, 0), 0u) << text;
   EXPECT_NE(text.find("; use "), std::string::npos) << text;
 }
 
-/// Sets what the mistake needs; false where no setting of the run does.
+/// Changes the settings that the mistake needs. Returns false when no setting of the run meets a
+/// need.
 inline bool meetNeeds(traces::RunSpec& run, const std::string& mistake) {
   const auto asked = traces::AskedMistake::parse(mistake);
   const auto& needs = traces::findMistake(asked.id)->needs;

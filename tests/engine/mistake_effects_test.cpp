@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every mistake in many small runs: it changes a recorded fact, or it is refused with the setting
+// Every mistake in many small runs: it changes a recorded fact, or it is rejected with the setting
 // that shows it.
 #include "tests/engine/mistake_effects.h"
 
@@ -17,7 +17,7 @@ using traces::Balance;
 using traces::MaskKind;
 using traces::Strategy;
 
-/// A training of two steps on the sample text.
+/// Returns a training of two steps on the sample text.
 TrainConfig smallTraining(int cp) {
   TrainConfig config;
   config.model = {"sample", 2, 128, 4, 2, 32, 256};
@@ -30,7 +30,7 @@ TrainConfig smallTraining(int cp) {
   return config;
 }
 
-/// One attention over 4 query and 2 KV heads.
+/// Returns one attention over 4 query and 2 KV heads.
 RandomRun smallAttention(
     int cp, std::int64_t length, const Mask& mask,
     void (*change)(AttendConfig& config) = [](AttendConfig&) {}) {
@@ -143,7 +143,7 @@ std::vector<SmallRun> smallRuns() {
   return all;
 }
 
-/// The mistake everywhere, and at the first and the last of what it can be limited to.
+/// Returns the mistake without limits, and limited to the first and the last of each unit.
 std::vector<std::string> placesOf(const InjectableMistake& mistake, const traces::RunSpec& run) {
   std::vector<std::string> asked = {mistake.id};
   const bool trains = run.command == traces::Command::kTrain;
@@ -157,12 +157,13 @@ std::vector<std::string> placesOf(const InjectableMistake& mistake, const traces
   return asked;
 }
 
-/// Whether it was made; an accepted mistake must change a fact, a refused one say what shows it.
+/// Expects that an accepted mistake changes a fact, and that a rejected one names the setting that
+/// shows it. Returns whether it was accepted.
 bool expectChangedOrRefused(const RunResult& right, const RandomRun& run,
                             const std::string& mistake) {
   const RunResult wrong = ringscope::test::resultOf(run, mistake);
   if (wrong.refused()) {
-    // The run itself cannot be carried out, with this mistake or without.
+    // The run itself cannot be carried out, with or without this mistake.
     if (right.refused() && std::string(right.error->what()) == wrong.error->what()) return false;
     ringscope::test::expectThreeParts(mistake, *wrong.error);
     return false;
@@ -194,8 +195,7 @@ TEST(MistakeEffectsTest, AMistakeOfOnePlaceChangesAFactOrIsRefused) {
     const RunResult right = ringscope::test::resultOf(small.run, "");
     for (const InjectableMistake& mistake : injectableMistakes())
       for (const std::string& asked : placesOf(mistake, small.run.spec())) {
-        if (asked == mistake.id || mistake.id == "dropped_hop")
-          continue;  // which waits for its end
+        if (asked == mistake.id || mistake.id == "dropped_hop") continue;  // this run hangs
         SCOPED_TRACE(asked + " in " + small.name);
         expectChangedOrRefused(right, small.run, asked);
       }
@@ -206,13 +206,13 @@ TEST(MistakeEffectsTest, WithTheSettingThatIsNamedItChangesAFact) {
   for (const auto& bare : {smallTraining(1), smallTraining(2)})
     for (const InjectableMistake& mistake : injectableMistakes()) {
       if (traces::findMistake(mistake.id)->first_seen_in == traces::FirstSeenIn::kPadding)
-        continue;  // it is of attend alone
+        continue;  // the mistake concerns attend only
       RandomRun run{bare, std::nullopt};
       const auto reason = traces::reasonAgainst(bare, traces::AskedMistake::parse(mistake.id));
       if (!reason) continue;
       SCOPED_TRACE(mistake.id + ": " + *reason);
       ASSERT_TRUE(ringscope::test::meetNeeds(run.training, mistake.id));
-      // Then the data may still hide it, which the next sentence says.
+      // The data may still hide the mistake, as the next message says.
       if (run.refusalOf(mistake.id).find("--mask documents") != std::string::npos) {
         packWords(run.training);
         run.training.balance.reset();
@@ -253,7 +253,7 @@ TEST(MistakeEffectsTest, EqualTargetsAreFoundBeforeTheFirstStep) {
 
 // -------- random runs
 
-/// At a random place of those to which it can be limited, or everywhere.
+/// Returns the mistake at a random place to which it can be limited, or without limits.
 std::string anyPlace(const InjectableMistake& mistake, const traces::RunSpec& run,
                      std::mt19937& random) {
   auto asked = placesOf(mistake, run);

@@ -19,12 +19,12 @@ struct Pair {
   RandomRun run;
 };
 
-/// The same run without a mistake, with each of the two, and with both.
+/// Recordings of the same run without a mistake, with each of the two, and with both.
 struct Recordings {
   std::shared_ptr<traces::Trace> right, first, second, both;
 };
 
-/// Two mistakes that both matter in a training of two steps, of which everything is kept.
+/// Draws two mistakes that both have an effect in a training of two steps that keeps everything.
 Pair draw(std::mt19937& random) {
   for (;;) {
     RandomRun run = RandomRun::ofTraining(random, 8);
@@ -46,7 +46,7 @@ std::shared_ptr<traces::Trace> record(const RandomRun& run, std::vector<std::str
   return wrong.record(path);
 }
 
-/// Nothing where the run does not come to its end with these mistakes.
+/// Records all four runs; nullopt when a run with these mistakes does not finish.
 std::optional<Recordings> recordAll(const Pair& pair, const test::TempDir& dir) {
   try {
     return Recordings{pair.run.record(dir.file("right.rscope")),
@@ -62,8 +62,8 @@ bool changes(const traces::Trace& without, const traces::Trace& with) {
   return !test::sameValues(without, with) || !test::sameLogs(without, with);
 }
 
-/// Whether the mistake is named where it is alone, and changes as much beside the other: one that
-/// makes the other undone, or is undone by it, cannot be seen.
+/// Reports whether the mistake is named when it is alone and changes values beside the other too. A
+/// mistake that undoes the other, or is undone by it, cannot be seen.
 bool isSeen(const std::string& mistake, const traces::Trace& right, const traces::Trace& alone,
             const traces::Trace& other, const traces::Trace& both) {
   return verdictOf(traces::diagnose(alone), mistake) == Verdict::kFound && changes(right, alone) &&
@@ -71,7 +71,7 @@ bool isSeen(const std::string& mistake, const traces::Trace& right, const traces
          test::hidden(mistake, right, alone).empty() && test::hidden(mistake, other, both).empty();
 }
 
-/// Found, or folded under the other, whose consequences the catalogue lists.
+/// Reports whether the mistake is found, or is a listed consequence of the other.
 bool isNamedBeside(const std::string& mistake, const std::string& other,
                    const Diagnosis& diagnosis) {
   const auto& folded = traces::findMistake(other)->also_trips;
@@ -79,7 +79,8 @@ bool isNamedBeside(const std::string& mistake, const std::string& other,
          verdictOf(diagnosis, mistake) == Verdict::kFound;
 }
 
-/// Where a mistake is masked, what comes of it may still be seen.
+/// Reports whether a rule reports a consequence of one of the mistakes. A masked mistake may still
+/// have visible consequences.
 bool isEffectOf(const Pair& pair, const std::string& rule) {
   if (rule == traces::kUnknownMistake) return true;
   return std::ranges::any_of(std::array{pair.first, pair.second}, [&](const std::string& mistake) {
@@ -88,9 +89,9 @@ bool isEffectOf(const Pair& pair, const std::string& rule) {
   });
 }
 
-/// True: both are named. False: one masks the other, whose rule has computed that the recording is
-/// neither what is right nor what the mistake alone makes of it, and says so; it must not call it
-/// clear, and something must be found.
+/// Expects that both mistakes are named, and returns true. Returns false when one mistake masks the
+/// other: the recording then matches neither the intended result nor the mistake alone. The rule of
+/// the masked mistake must not call it clear, and something must be found.
 bool expectBothNamed(const Pair& pair, const Diagnosis& diagnosis) {
   bool both = true;
   for (const auto& [mistake, other] :

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hugging Face folders in and out, rotary scaling, biases, and buffers under context parallelism.
+// Reading and writing Hugging Face folders, rotary scaling, biases, and buffers under context
+// parallelism.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +47,7 @@ TEST(LlamaConfigTest, RotaryScalingIsReadInBothSpellingsAndOthersAreRefused) {
                ErrorCode::kInput, "lacks a positive low_freq_factor");
 }
 
-/// The rule frequency by frequency, as transformers writes it in _compute_llama3_parameters.
+/// The rule per frequency, as _compute_llama3_parameters of transformers defines it.
 TEST(RotaryTest, Llama3ScalingStretchesLongWavelengthsOnly) {
   LlamaConfig config;
   config.head_dim = 64;
@@ -75,7 +76,8 @@ TEST(RotaryTest, Llama3ScalingStretchesLongWavelengthsOnly) {
   EXPECT_GT(blended, 0);
 }
 
-/// A random model with biases in a folder, its weights in one file or in two with an index.
+/// Writes a random model with biases into a folder, with its weights in one file or in two with an
+/// index.
 void writeModel(const std::string& folder, bool in_two_files) {
   std::filesystem::create_directories(folder);
   const std::string text = configText(R"(,"attention_bias":true)");
@@ -125,7 +127,8 @@ TEST(LlamaWeightsTest, AModelInTwoFilesIsTheSameModel) {
   EXPECT_ERROR(trained(dir.file("two"), {1, 1, 1}), ErrorCode::kInput, "not a file of this folder");
 }
 
-/// The gradient of one bias by differences of the loss, in fp64; and every mesh gives the same.
+/// The gradient of one bias equals the difference quotient of the loss in fp64, and every mesh
+/// gives the same.
 TEST(LlamaModelTest, BiasesHaveTheGradientOfTheirDifferences) {
   test::TempDir dir;
   writeModel(dir.file("m"), false);

@@ -18,7 +18,7 @@ using test::RandomRun;
 using traces::Diagnosis;
 using traces::Verdict;
 
-/// Whether the recording keeps what the catalogue says that the mistake's rule needs.
+/// Reports whether the recording keeps what the mistake's rule needs according to the catalogue.
 inline bool isKept(const std::string& mistake, const traces::RunSpec& run) {
   const CapturePolicy capture = CapturePolicy::parse(run.capture);
   const auto needed = traces::findMistake(mistake)->capture;
@@ -37,14 +37,15 @@ inline Verdict verdictOf(const Diagnosis& diagnosis, const std::string& rule) {
   throw usageError("there is no rule " + rule);
 }
 
-/// Whether the wrong run keeps what shows the mistake; then it must be named alone. What changes
-/// nothing, or what keeps less, must not be named otherwise or called clear.
+/// Returns whether the wrong run keeps what shows the mistake; then the mistake must be named
+/// alone. If the recording keeps less or the mistake changes nothing, no other mistake may be
+/// named, and a mistake with an effect must not be called clear.
 inline bool expectNamedIn(const std::string& mistake, const RandomRun& run,
                           const traces::Trace& right, const traces::Trace& wrong) {
   const Diagnosis diagnosis = traces::diagnose(wrong);
   auto findings = diagnosis.findings();
   const bool seen = test::hidden(mistake, right, wrong).empty();
-  // That something is wrong may show where the recording cannot tell its name.
+  // An error may show even when the recording cannot tell its name.
   if (verdictOf(diagnosis, mistake) == Verdict::kNotObservable || !seen)
     std::erase_if(findings, [&](const traces::Finding& finding) {
       return test::isEffect(mistake, finding.rule);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index maths and schedules: pure functions, no tensors.
+// Index computations and schedules: pure functions, no tensors.
 #include "engine/plan.h"
 
 #include <gtest/gtest.h>
@@ -56,8 +56,8 @@ TEST(ShardLayoutTest, ALengthThatDoesNotDivideIsRefusedWithOnesThatDo) {
   EXPECT_ERROR(ShardLayout(8, 0, Balance::kNone), ErrorCode::kUsage, "at least 1");
 }
 
-/// How often each (global query, global key) pair is attended when all ranks follow their
-/// schedules, their pieces cut by `cut`.
+/// Counts how often ranks attend each (global query, global key) pair by their schedules. `cut`
+/// cuts the pieces.
 std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(
     const ShardLayout& layout, const Mask& mask,
     const std::function<std::vector<Piece>(const Piece&)>& cut = cutDiagonal) {
@@ -78,7 +78,7 @@ std::map<std::pair<std::int64_t, std::int64_t>, int> coverage(
   return count;
 }
 
-/// Masks over 48 tokens: documents that cross shards, uneven, with padding between and behind.
+/// Returns masks over 48 tokens; uneven documents cross shards and have padding around them.
 std::vector<Mask> manyMasks() {
   std::vector<Mask> masks = {Mask::full(), Mask::causalMask()};
   for (const int window : {1, 2, 5, 17, 48}) masks.push_back(Mask::slidingWindow(window));
@@ -186,7 +186,7 @@ TEST(ShardLayoutTest, PerDocumentDealsEachDocumentAsPyTorchsTablesDo) {
       length += size;
     }
     const ShardLayout layout(length, row["cp_size"], Balance::kPerDocument, documents);
-    // PyTorch's table goes document by document; ours rank by rank.
+    // PyTorch's table is ordered by document; this layout is ordered by rank.
     std::vector<std::int64_t> by_document;
     for (std::size_t d = 0; d < documents.size(); ++d)
       for (const GroupRank rank : everyRank(layout.cpSize()))

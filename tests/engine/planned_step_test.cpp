@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan says that ranks do in a training step, against what they were recorded to do.
+// The planned operations of ranks in a training step, compared with the recorded ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Sum {
   std::int64_t bytes = 0;
   double kernels = 0;
 };
-/// Of one rank, by what it does.
+/// The operations of one rank, by name.
 using Deeds = std::map<std::string, Sum>;
 
 std::string nameOf(EventKind kind, traces::Direction direction, Payload payload) {
@@ -42,12 +42,13 @@ bool isMessage(EventKind kind, Payload payload) {
   return kind == EventKind::kSend || kind == EventKind::kReceive || kind == EventKind::kWait;
 }
 
-/// Not: cutting the batch into shards, other collectives.
+/// Reports whether events of a kind are planned. Cutting the batch into shards and other
+/// collectives are not.
 bool isPlanned(EventKind kind) {
   return kind != EventKind::kShard && kind != EventKind::kCollective;
 }
 
-/// Adds the kernels that the stages of a schedule stand for.
+/// Adds the kernels that the stages of a schedule represent.
 void addKernels(Deeds& deeds, const traces::Program::Rank& rank) {
   for (const traces::Program::Op& op : rank.ops) {
     if (op.kernels == 0) continue;
@@ -131,7 +132,7 @@ TEST_P(PlannedStrategyTest, HasTheStagesAndMessagesOfARecordedStep) {
                         : window == 0 ? traces::MaskKind::kCausal
                                       : traces::MaskKind::kWindow;
           config.window = std::max<std::int64_t>(0, window);
-          if (window < 0 && balance != Balance::kNone) continue;  // a full mask needs none
+          if (window < 0 && balance != Balance::kNone) continue;  // a full mask needs no balance
           const bool rings = strategy == Strategy::kRing || strategy == Strategy::kHybrid;
           if (!rings && (rotate != Rotate::kP2p || order != Order::kDiagonalFirst)) continue;
           config.rotate = rotate;

@@ -9,8 +9,8 @@ namespace {
 
 const std::string kAttention = "model.layers.0.self_attn.";
 
-/// One layer of 2 query heads and 1 key head of 4, 3 tokens, whose dq is off by 1, 2, 3 in the
-/// first head and not at all in the second.
+/// One layer of 2 query heads and 1 key head of width 4 with 3 tokens. Its dq is off by 1, 2, 3 in
+/// the first head and exact in the second.
 struct OneLayer {
   OneLayer() {
     exact.layers.emplace_back();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes and assertions of PyTorch's own ring attention test (test/distributed/tensor/
-// test_attention.py, RingAttentionTest): q, k, v of (8, 8, 1024 · world, 32), causal or not, with
-// and without balance, both rotations, forward alone or with backward; against scaled dot product
-// attention on one device. Upstream needs GPUs; the gradient of out is random here, not ones.
+// The shapes and assertions of PyTorch's own ring attention test
+// (test/distributed/tensor/test_attention.py, RingAttentionTest). The shape of q, k, v is (8, 8,
+// 1024 · world, 32). Cases are causal or not, with and without balance, with both rotations,
+// forward only or with backward. Results are compared with scaled dot product attention on one
+// device. Upstream needs GPUs; the gradient of out is random here instead of ones.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +25,8 @@ struct PyTorchCase {
 
 class PyTorchCases : public testing::TestWithParam<PyTorchCase> {
  protected:
-  /// The same for all cases: making and attending it takes longer than comparing.
+  /// Returns one input for all cases, because creating and attending it takes longer than
+  /// comparing.
   static const AttendInput& input() {
     static const AttendInput kInput = [] {
       at::manual_seed(10);
@@ -65,7 +67,7 @@ TEST_P(PyTorchCases, RingAttentionEqualsScaledDotProductAttention) {
     EXPECT_TRUE(at::allclose(outcome.tensors.at(name), expected, 1e-5 * kWorld, 2e-6 * kWorld * 2))
         << name << " " << (outcome.tensors.at(name) - expected).abs().max().item<double>();
   }
-  // The communication that upstream counts: one KV hop a step; as many dKV hops as ranks.
+  // Upstream counts communication: one KV hop per step, and as many dKV hops as ranks.
   for (const HopTotals& hops : outcome.hops) {
     EXPECT_EQ(hops.kv_forward, kWorld - 1);
     EXPECT_EQ(hops.dkv_backward, c.forward_only ? 0 : kWorld);
@@ -87,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(All, PyTorchCases, testing::ValuesIn(pytorchCases()), [
          c.param.rotate + (c.param.forward_only ? "_forward" : "");
 });
 
-/// What a rank does with the block of a ring step, in upstream's words.
+/// Returns what a rank does with the block of a ring step, in upstream's terms.
 std::string behaviour(const RingStage& stage) {
   if (stage.pieces.empty()) return "SKIP";
   for (const Piece& piece : stage.pieces)
@@ -115,8 +117,8 @@ TEST(PyTorchTablesTest, TheStepCasesAreThoseOfUpstreamsTable) {
             (Table{{"IS_CAUSAL", "NOT_IS_CAUSAL"}, {"IS_CAUSAL", "NOT_IS_CAUSAL"}}));
 }
 
-/// Under balance upstream attends, after step 0, either all queries to the first half of the block
-/// or the second half of the queries to all of it.
+/// With balance, after step 0, upstream attends either all queries to the first half of the block
+/// or the second half of the queries to the whole block.
 TEST(PyTorchTablesTest, BalancedStepsAttendHalfAsUpstreamDoes) {
   const ShardLayout layout(64, 4, Balance::kHeadTail);
   for (const GroupRank rank : everyRank(4))
@@ -131,7 +133,7 @@ TEST(PyTorchTablesTest, BalancedStepsAttendHalfAsUpstreamDoes) {
 }
 
 /// Upstream's test_context_parallel_shard: buffers of several shapes, cut along their own sequence
-/// dimensions; with balance a rank has chunks r and 2·world − 1 − r.
+/// dimensions. With balance a rank has chunks r and 2·world − 1 − r.
 TEST(PyTorchTablesTest, BuffersAreCutAsUpstreamCutsThem) {
   constexpr std::int64_t kRanks = 4, kLocal = 8, kLength = kRanks * kLocal;
   const std::vector<std::pair<at::Tensor, std::int64_t>> buffers = {
@@ -155,8 +157,8 @@ TEST(PyTorchTablesTest, BuffersAreCutAsUpstreamCutsThem) {
   }
 }
 
-/// Upstream's document masks: random documents whose lengths divide by 2·world, with the head-tail
-/// and the per-document balancer, forward and backward.
+/// Upstream's document masks: random documents whose lengths are multiples of 2·world, with the
+/// head-tail and the per-document balancer, forward and backward.
 TEST(PyTorchTablesTest, DocumentMasksEqualOneDeviceUnderBothBalancers) {
   at::manual_seed(12);
   constexpr std::int64_t kLength = 1024 * kWorld, kUnit = 2 * kWorld, kDocuments = 28;

@@ -21,7 +21,7 @@
 
 namespace ringscope::test {
 
-/// Draws what a run can be asked for, and only what can run.
+/// A random choice of options that can run together.
 class RunDraw {
  public:
   explicit RunDraw(std::mt19937& random) : random_(random) {}
@@ -34,7 +34,7 @@ class RunDraw {
   T pick(std::vector<T> list) {
     return list[static_cast<std::size_t>(below(static_cast<std::int64_t>(list.size())))];
   }
-  /// What attention is asked to do, whoever asks.
+  /// Draws the options of attention, for attend and for training.
   void drawAttention(traces::RunSpec& run) {
     using namespace traces;
     run.strategy = pick(std::vector{Strategy::kRing, Strategy::kRing, Strategy::kAllGather,
@@ -55,7 +55,7 @@ class RunDraw {
   std::mt19937& random_;
 };
 
-/// A small training run.
+/// Returns a small training run.
 inline engine::TrainConfig randomTraining(std::mt19937& random, int most_ranks) {
   using traces::DType, traces::MaskKind;
   RunDraw draw(random);
@@ -90,7 +90,7 @@ inline engine::TrainConfig randomTraining(std::mt19937& random, int most_ranks) 
 struct RandomAttention {
   engine::AttendInput in;
   engine::AttendConfig config;
-  traces::RunSpec asked;  ///< the config with what the input says of mask, sinks and heads
+  traces::RunSpec asked;  ///< the config with the mask, sinks and heads of the input
 };
 
 inline engine::Mask randomMask(RunDraw& draw, std::int64_t length) {
@@ -101,7 +101,7 @@ inline engine::Mask randomMask(RunDraw& draw, std::int64_t length) {
   for (std::int64_t at = 0; at < length;) {
     const std::int64_t end = std::min(length, at + 1 + draw.below(length));
     if (mask.documents.empty() || !draw.oneIn(6)) mask.documents.push_back({at, end});
-    at = end;  // what is in no document is padding
+    at = end;  // tokens in no document are padding
   }
   return mask;
 }
@@ -145,7 +145,7 @@ inline RandomAttention randomAttention(std::mt19937& random) {
   }
 }
 
-/// Either of the two, as one can record it again and again.
+/// A random training or attention that can be recorded repeatedly.
 struct RandomRun {
   engine::TrainConfig training;
   std::optional<RandomAttention> attention;
@@ -156,14 +156,14 @@ struct RandomRun {
   static RandomRun ofAttention(std::mt19937& random) { return {{}, randomAttention(random)}; }
 
   const traces::RunSpec& spec() const { return attention ? attention->asked : training; }
-  /// Runs it into a file, with a mistake or, by an empty name, without, and opens that. `hooks`
-  /// are of training.
+  /// Records the run into a file and opens it. `mistake` is injected unless its name is empty.
+  /// `hooks` apply to training.
   std::shared_ptr<traces::Trace> record(const std::string& path, const std::string& mistake = "",
                                         const engine::TrainHooks& hooks = {}) const {
     recordInto(std::make_unique<traces::SqliteSink>(path), mistake, hooks);
     return traces::openTrace(path);
   }
-  /// The same where nobody asks for the file.
+  /// Records the run into memory.
   std::shared_ptr<traces::Trace> recordInMemory(const std::string& mistake = "") const {
     const auto source = std::make_shared<traces::MemorySource>();
     recordInto(std::make_unique<MemorySink>(source), mistake, {});
@@ -189,7 +189,7 @@ struct RandomRun {
     traces::Recorder recorder(spec().worldSize(), std::move(sinks));
     run(&recorder, mistake, hooks);
   }
-  /// Why the mistake is refused in this run; empty where it is made.
+  /// Returns why the mistake is rejected in this run; empty when it can be injected.
   std::string refusalOf(const std::string& mistake) const {
     try {
       if (attention) {
@@ -206,7 +206,7 @@ struct RandomRun {
       return error.what();
     }
   }
-  /// What a failure prints.
+  /// Returns a description for a failure.
   std::string text() const {
     const nlohmann::json all = traces::toJson(spec()), plain = traces::toJson(traces::RunSpec());
     nlohmann::json json = nlohmann::json::object();
@@ -226,7 +226,8 @@ struct RandomRun {
   }
 };
 
-/// Whether the tensors that both recordings hold have the same values, whatever else differs.
+/// Reports whether the tensors in both recordings have the same values. Other differences are
+/// ignored.
 inline bool sameValues(const traces::Trace& a, const traces::Trace& b) {
   for (const traces::TensorRecord& tensor : a.tensors()) {
     const traces::TensorRecord* other = b.findTensor(static_cast<const traces::TensorKey&>(tensor));

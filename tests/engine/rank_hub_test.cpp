@@ -15,7 +15,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// A hub of one rank whose end this test holds.
+/// A hub of one rank whose end of the connection the test holds.
 class RankHubFaultTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -28,7 +28,7 @@ class RankHubFaultTest : public testing::Test {
     ::unsetenv(RankLink::kVariable);
     ::unsetenv(RankLink::kClockVariable);
   }
-  /// The rank's process ends when it has been asked something, and answers nothing.
+  /// Lets the rank's process exit after a request, without an answer.
   void endWhenAsked() {
     rank_ = std::thread([this] {
       char byte;

@@ -15,7 +15,7 @@ namespace {
 
 namespace control = traces::control;
 
-/// A run that grants everything and does nothing.
+/// A run that grants every request and does nothing.
 class IdleRun : public ControlledRun {
  public:
   traces::Watermark flush() override { return {}; }
@@ -33,7 +33,7 @@ class IdleRun : public ControlledRun {
   void breakOnNonFinite(bool) override {}
 };
 
-/// A rank's end of the connection; this test holds the supervisor's.
+/// A rank's end of the connection; the test holds the supervisor's end.
 class RankLinkFaultTest : public testing::Test {
  protected:
   RankLinkFaultTest() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks as processes over gloo: the matrix of strategy_test again, and two hosts by two addresses.
+// Ranks as processes over gloo: the matrix of strategy_test again, and two hosts represented by two
+// addresses.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +52,8 @@ TEST(RankProcess, EveryMeshTrainsToTheNumbersOfTransformers) {
   }
 }
 
-/// Connections of this machine whose local side has this address, in /proc's spelling.
+/// Reports whether this machine has a connection whose local side has this address, in /proc's
+/// spelling.
 bool hasConnectionFrom(const std::string& hexadecimal_address) {
   std::ifstream in("/proc/net/tcp");
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

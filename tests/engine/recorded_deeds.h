@@ -11,10 +11,12 @@
 #include "traces/format/trace/sequence_groups.h"
 #include "traces/format/trace/trace.h"
 
-// What ranks did, counted one by one: which pairs they attended, and what they sent.
+// The recorded activity of ranks, counted one by one: the pairs that they attended and the messages
+// that they sent.
 namespace ringscope::test {
 
-/// Of a tile mask, by the schedule's piece with the same rows; nothing where there is none.
+/// Returns the band of a tile mask from the schedule's piece with the same rows; nullopt when there
+/// is none.
 inline std::optional<traces::Band> plannedBand(const traces::Trace& trace,
                                                const traces::Event& event) {
   const auto* schedule = trace.schedule(event.place.train_step, event.rank, event.place.direction);
@@ -35,8 +37,8 @@ inline std::vector<std::int64_t> numbersOf(const traces::Place& place) {
           place.stage.value()};
 }
 
-/// How often each rank attends each (query row, key row) of each block, pass by pass; nothing where
-/// a tile mask is none of the schedule's.
+/// Returns how often each rank attends each (query row, key row) of each block in each pass;
+/// nullopt when a tile mask is not in the schedule.
 inline std::optional<Counted> attendedPairs(const traces::Trace& trace) {
   Counted pairs;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
@@ -49,7 +51,7 @@ inline std::optional<Counted> attendedPairs(const traces::Trace& trace) {
         band = *planned;
       }
       auto pair = numbersOf(event.place);
-      pair.back() = rank;  // whatever the ring step
+      pair.back() = rank;  // the ring step does not matter
       for (auto q = band.q_begin; q < band.q_end; ++q)
         for (auto k = band.k_begin; k < band.k_end; ++k) {
           if (k - q < band.low || k - q > band.high) continue;
@@ -61,7 +63,7 @@ inline std::optional<Counted> attendedPairs(const traces::Trace& trace) {
   return pairs;
 }
 
-/// Whether a query attends keys of several blocks.
+/// Reports whether a query attends keys of several blocks.
 inline bool mergesBlocks(const traces::Trace& trace) {
   const auto pairs = attendedPairs(trace);
   if (!pairs) return true;
@@ -74,8 +76,8 @@ inline bool mergesBlocks(const traces::Trace& trace) {
   return false;
 }
 
-/// Whether ranks did the same, whatever came of it: what they attended, and how many messages of
-/// which block they sent.
+/// Reports whether ranks did the same, with whatever results: the pairs that they attended, and the
+/// number of messages of each block that they sent.
 inline bool sameDeeds(const traces::Trace& a, const traces::Trace& b) {
   const auto deeds = [](const traces::Trace& trace) {
     Counted all;
@@ -95,8 +97,8 @@ inline bool sameDeeds(const traces::Trace& a, const traces::Trace& b) {
   return deeds(a) == deeds(b);
 }
 
-/// Whether a rank attends, of each of its blocks, the pairs that were meant for the same rank of
-/// another sequence, so that without token ids it may as well have read another batch.
+/// Reports whether a rank attends the pairs that were intended for the same rank of another
+/// sequence. Without token ids it could then have read another batch.
 inline bool attendsForAnother(const traces::Trace& right, const traces::Trace& wrong) {
   const auto meant = attendedPairs(right), attended = attendedPairs(wrong);
   if (!meant || !attended || *meant == *attended) return false;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kNan = 12345.5;
 
 std::vector<double> listed(const at::Tensor& t) {
-  // No NaN equals another.
+  // NaN does not equal NaN, so it is replaced by a number.
   const at::Tensor wide = at::nan_to_num(t.to(at::kDouble), kNan).contiguous();
   return {wide.const_data_ptr<double>(), wide.const_data_ptr<double>() + wide.numel()};
 }
@@ -29,7 +29,7 @@ TEST(RecordedFp8Test, ARecordingIsRoundedAsTheRunRoundedIt) {
     for (const double size : {1e-3, 1.0, 30.0}) {
       at::Tensor x = at::randn({500, 24}, at::kDouble) * size;
       x[3].zero_();
-      x[4] *= at::exp2(-at::arange(24, at::kDouble));  // down to numbers below the normal ones
+      x[4] *= at::exp2(-at::arange(24, at::kDouble));  // down to subnormal numbers
       x[5].fill_(-size);
       x[6] *= 1e3;
       x[6][2] = NAN;

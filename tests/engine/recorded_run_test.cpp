@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training run leaves in its recording, and what diff and doctor say of it.
+// The recording of a training run, and the results of diff and doctor on it.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -21,7 +21,8 @@ TEST(RecordedRunTest, HopsAndBytesAreThoseOfTheTableAndEveryOneIsMatched) {
   for (const int cp : {2, 4}) {
     const auto trace = recorded(sampleConfig(cp, 1), dir.file("a.rscope"));
     const ExpectedHops expected = expectedHops(false, Order::kDiagonalFirst, cp, 1);
-    const std::int64_t block = 2 * 2 * (128 / cp) * 32 * 4;  // K and V, 2 heads of 32, float32
+    const std::int64_t block = 2 * 2 * (128 / cp) * 32 * 4;  // K and V, 2 heads of width 32,
+                                                             // float32
     for (const WorldRank rank : ranksFrom(WorldRank::of(0), cp))
       for (const Layer layer : {Layer::of(0), Layer::of(1)}) {
         auto hops = [&](traces::Payload p, traces::Direction d) {
@@ -161,7 +162,7 @@ TEST_P(InjectedMistake, IsNamedByTheDoctorAndSeenByTheDiffAndNowhereWritten) {
   EXPECT_FALSE(findings.front().evidence.empty());
   EXPECT_FALSE(findings.front().remedy.empty());
   EXPECT_GT(traces::summarize(*trace).diverging, 0);
-  // The file holds no trace of the injection: this recording sealed nothing, and says nothing.
+  // The file contains no trace of the injection: this recording sealed nothing.
   std::ifstream in(dir.file("a.rscope"), std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   EXPECT_EQ(bytes.find(id), std::string::npos);
@@ -176,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(All, InjectedMistake,
                                   std::to_string(std::get<1>(test.param));
                          });
 
-/// Wherever blocks come from and whatever is left of them, their plain sum is told.
+/// A plain sum is named for every source of blocks and every mask.
 TEST(NaiveSumTest, IsNamedUnderEveryStrategyAndMask) {
   using traces::MaskKind, traces::Strategy;
   for (const auto& [strategy, mask] : {std::pair{Strategy::kAllGather, MaskKind::kCausal},

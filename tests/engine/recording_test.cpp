@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recording says of a run must be enough to put the run's results together again.
+// A recording must be sufficient to put the run's results together again.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ std::shared_ptr<Trace> record(const Case& c) {
   return trace;
 }
 
-/// [heads, tokens, width] in global order, of one batch.
+/// A tensor [heads, tokens, width] in global order, of one batch entry.
 struct Whole {
   explicit Whole(std::int64_t tokens_in)
       : tokens(tokens_in), values(static_cast<std::size_t>(kHeads * tokens * kWidth), 0) {}
@@ -90,7 +90,7 @@ struct Whole {
   std::vector<double> values;
 };
 
-/// What all ranks recorded as `kind`, put together by the tokens that their shards own.
+/// Returns what all ranks recorded as `kind`, put together by the tokens of their shards.
 Whole assembled(const Trace& trace, TensorKind kind, std::int64_t width) {
   Whole whole(trace.run()->seq_len);
   for (const WorldRank rank : ranksFrom(WorldRank::of(0), trace.worldSize())) {
@@ -115,7 +115,7 @@ std::vector<std::int64_t> tokensOf(const traces::ScheduleRecord& schedule) {
   return tokens;
 }
 
-/// The blocks that the schedule names, weighted by exp(block_lse − lse) and added.
+/// Returns the sum of the blocks that the schedule names, weighted by exp(block_lse − lse).
 Whole merged(const Trace& trace, Whole lse) {
   Whole sum(trace.run()->seq_len);
   for (const WorldRank rank : ranksFrom(WorldRank::of(0), trace.worldSize())) {

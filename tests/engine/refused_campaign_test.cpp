@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes of configuration that a correct engine refuses, and the one that ends a run, in random
-// runs: the doctor names each alone.
+// Configuration mistakes that a correct engine rejects, and the one that ends a run, in random
+// runs: the doctor names each of them alone.
 #include <gtest/gtest.h>
 
 #include "tests/engine/injected_runs.h"
@@ -14,7 +14,8 @@ namespace {
 
 using test::RandomRun;
 
-/// Draws a run, makes it one that is refused, and asks the doctor about it with the mistake.
+/// Draws a run, changes it into one that is rejected, and asks the doctor about it with the
+/// mistake.
 void expectNamed(test::Campaign& campaign, const std::string& mistake,
                  bool (*change)(RandomRun& run, std::mt19937& random)) {
   RandomRun run;
@@ -72,7 +73,7 @@ TEST(DoctorCampaignTest, ALengthThatDoesNotDivideIsNamedAlone) {
 
 // -------- a hop that is left out, for which its neighbours wait
 
-/// Whether the run ended over it; what was recorded until then is in the file.
+/// Reports whether the run ended because of the mistake. The file has what was recorded until then.
 bool hangsOf(const RandomRun& run, const std::string& mistake, const std::string& path) {
   std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
   sinks.push_back(std::make_unique<traces::SqliteSink>(path));
@@ -86,7 +87,8 @@ bool hangsOf(const RandomRun& run, const std::string& mistake, const std::string
   }
 }
 
-/// Of two ranks the one that leaves it out may do nothing more of which anything is recorded.
+/// Reports whether the ring has more than two ranks. With two, the rank that leaves out a hop may
+/// do nothing more that is recorded.
 bool hopsOverSeveralRanks(const traces::RunSpec& run) {
   return test::passesBlocksOn(run) && run.rotate != traces::Rotate::kAllGather &&
          run.cp / traces::ulyssesSize(run) > 2;
@@ -104,7 +106,8 @@ TEST(DoctorCampaignTest, AHopThatIsLeftOutIsNamedAlone) {
     if (run.attention) run.attention->config.timeout = kPatience;
     SCOPED_TRACE(campaign.text() + " " + run.text());
     test::TempDir dir;
-    if (!hangsOf(run, "dropped_hop", dir.file("wrong.rscope"))) continue;  // it has no such hop
+    // the run has no such hop
+    if (!hangsOf(run, "dropped_hop", dir.file("wrong.rscope"))) continue;
     const auto diagnosis = traces::diagnose(*traces::openTrace(dir.file("wrong.rscope")));
     const auto findings = diagnosis.findings();
     ASSERT_EQ(findings.size(), 1u) << traces::toText(diagnosis);

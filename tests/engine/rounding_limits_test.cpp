@@ -9,7 +9,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// A parameter's gradient of 64 rows, what one device makes of it, and the limits that follow.
+/// A parameter's gradient of 64 rows, one device's result of it, and the limits that follow.
 struct JudgedGradient {
   at::Tensor exact = at::randn({64, 16}, at::kDouble);
   at::Tensor noise = 1e-4 * at::randn({64, 16}, at::kDouble);
@@ -36,7 +36,7 @@ TEST(ParameterLimitsTest, WhereOneDeviceWasLuckyTheRunIsNotAccused) {
   at::manual_seed(4);
   JudgedGradient gradient;
   const at::Tensor error = gradient.noise.clone();
-  gradient.noise.slice(0, 32, 64).mul_(0.05);  // a whole neighbourhood
+  gradient.noise.slice(0, 32, 64).mul_(0.05);  // half of all rows
   EXPECT_LT(gradient.ratioOf(error), 1);
 }
 

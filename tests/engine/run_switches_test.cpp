@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is changed of a run while it goes on: from which step, and what is refused.
+// Changes to a running run: the step from which they apply, and changes that are rejected.
 #include <gtest/gtest.h>
 
 #include "tests/engine/injected_harness.h"
@@ -7,8 +7,8 @@
 namespace ringscope::engine {
 namespace {
 
-/// What a merge makes of an out of 1 and a block of 3 with equal weights: 2, or 4 when it only
-/// adds.
+/// Returns the merge of an out of 1 and a block of 3 with equal weights: 2, or 4 when the merge
+/// only adds.
 double mergedByThreeAndOne(const Seams& seams) {
   RunningResult running{at::ones({1, 1, 1, 1}), at::zeros({1, 1, 1})};
   const AttentionResult block{at::full({1, 1, 1, 1}, 3.0), at::zeros({1, 1, 1})};
@@ -36,9 +36,9 @@ TEST(RunSwitchesTest, WhatIsAskedBeforeTheRunBeginsIsNotForgotten) {
   EXPECT_TRUE(cutsPositionIds(Seams()));
 }
 
-// -------- what cannot begin in the middle of a run
+// -------- changes that cannot begin in the middle of a run
 
-/// A run that has been found possible.
+/// A run that has passed its checks.
 struct Begun {
   explicit Begun(const TrainConfig& config) {
     switches.begin({}, CapturePolicy::none());

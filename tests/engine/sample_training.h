@@ -12,7 +12,7 @@
 
 namespace ringscope::engine {
 
-/// A short run on the sample text.
+/// Returns a short run on the sample text.
 inline TrainConfig sampleConfig(int cp, int steps) {
   TrainConfig config;
   config.text = {test::sampleText()};

@@ -12,16 +12,16 @@
 
 namespace ringscope::engine::test {
 
-/// Notes every call of every seam, with the place at which it was reached. Thread-safe.
+/// A log of every call of every seam, with the place of the call. Thread-safe.
 class SeamLog {
  public:
   SeamLog() { watchAll(); }
   SeamLog(const SeamLog&) = delete;
   SeamLog& operator=(const SeamLog&) = delete;
 
-  /// The correct seams, each with a note. They refer to this log.
+  /// Returns the correct seams, each with logging. They refer to this log.
   const Seams& seams() const { return seams_; }
-  /// Of all seams, as the README beside seams.h names them.
+  /// Returns the names of all seams, as in the README beside seams.h.
   const std::set<std::string>& names() const { return names_; }
   std::vector<SeamPlace> calls(const std::string& seam) const {
     const std::lock_guard lock(mutex_);
@@ -36,7 +36,7 @@ class SeamLog {
   }
 
  private:
-  /// A seam that is added to a group fails to compile here until it is watched.
+  /// Adds logging to every seam. A new seam in a group fails to compile here until it is added.
   void watchAll() {
     [[maybe_unused]] auto& [data, buffers, attention, ring, model, loss, gradients, checks,
                             watched] = seams_;

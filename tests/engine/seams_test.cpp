@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every seam is reached, by train and by attend, and sees where.
+// Training and attend reach every seam, and each call knows its place.
 #include "engine/mistakes/seams.h"
 
 #include <ATen/ATen.h>
@@ -18,7 +18,7 @@ namespace ringscope::engine {
 namespace {
 
 using traces::Direction;
-using Steps = std::set<std::pair<RingStep, GroupRank>>;  // and whose block
+using Steps = std::set<std::pair<RingStep, GroupRank>>;  // ring step and source of the block
 
 TrainOutcome train(const test::SeamLog& log, TrainConfig config) {
   config.text = {ringscope::test::sampleText()};
@@ -30,7 +30,7 @@ TrainOutcome train(const test::SeamLog& log, TrainConfig config) {
   return runTraining(config, gate, nullptr, hooks);
 }
 
-/// Calls by rank of the world, training step, layer and direction.
+/// Calls by world rank, training step, layer and direction.
 using Key = std::tuple<WorldRank, int, Layer, Direction>;
 std::map<Key, std::vector<SeamPlace>> byLayer(const std::vector<SeamPlace>& calls) {
   std::map<Key, std::vector<SeamPlace>> groups;
@@ -45,7 +45,7 @@ Steps stepsOf(const std::vector<SeamPlace>& calls) {
   return steps;
 }
 
-/// The blocks that a rank of a ring of `size` uses, its own first.
+/// Returns the blocks that a rank of a ring of `size` uses, its own first.
 Steps ringSteps(GroupRank rank, int size) {
   Steps steps;
   for (int step = 0; step < size; ++step)

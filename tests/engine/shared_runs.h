@@ -12,15 +12,16 @@
 
 namespace ringscope::test {
 
-/// An endless row of random runs that several mistakes are tried in, each in those in which it can
-/// matter, in this order: what a run is without a mistake is then recorded once for all of them.
+/// An endless series of random runs in which several mistakes are tried. Each mistake uses the runs
+/// in which it can have an effect, in this order. The recording of a run without a mistake is made
+/// once for all mistakes.
 class SharedRuns {
  public:
-  /// The same row for the same two numbers, however much of it is asked for.
+  /// Creates a series. The same two numbers always give the same series.
   SharedRuns(unsigned seed, unsigned row) : seed_(seed), row_(row) {}
 
   const RandomRun& run(std::size_t number) { return at(number).run; }
-  /// Recorded without a mistake, and nothing is found in it.
+  /// Returns the recording without a mistake, in which nothing may be found.
   std::shared_ptr<traces::Trace> right(std::size_t number) {
     Shared& shared = at(number);
     if (!shared.right) shared.right = rightOf(shared.run);
@@ -36,7 +37,7 @@ class SharedRuns {
  private:
   struct Shared {
     RandomRun run;
-    std::shared_ptr<traces::Trace> right;  ///< null until somebody asks
+    std::shared_ptr<traces::Trace> right;  ///< null until it is first needed
   };
 
   static RandomRun drawn(std::mt19937& random) {

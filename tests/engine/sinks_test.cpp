@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention sinks against their definition in fp64, over every strategy.
+// Attention sinks compared with their definition in fp64, for every strategy.
 #include "engine/kernels/sinks.h"
 
 #include <ATen/ATen.h>
@@ -44,7 +44,7 @@ TEST(SinksTest, EveryStrategyEqualsFp64) {
     }
 }
 
-/// The oracle itself: its derivative is that of its own forward, by differences.
+/// A test of the oracle itself: its derivative matches difference quotients of its own forward.
 TEST(SinksTest, TheGradientIsTheSlopeOfForward) {
   AttendInput in = inputWithSinks(at::kDouble);
   in.sinks = in.sinks.to(at::kDouble);
@@ -63,7 +63,7 @@ TEST(SinksTest, TheGradientIsTheSlopeOfForward) {
   }
 }
 
-/// Softmax over the keys and one more, which has no value, as autograd sees it.
+/// Returns a softmax over the keys and one more key without a value, computed by autograd.
 at::Tensor plainAttention(const AttendInput& in, const at::Tensor& q, const at::Tensor& k,
                           const at::Tensor& v, const at::Tensor& sinks) {
   const std::int64_t group = q.size(1) / k.size(1), length = q.size(2);
@@ -100,7 +100,7 @@ TEST(SinksTest, ASinkFarBelowAllScoresChangesNothing) {
   AttendInput in = inputWithSinks(at::kFloat);
   ReferenceAttention without(in.mask, in.scale),
       with(in.mask, in.scale, at::full({4}, -1000.0, at::kDouble));
-  // Not bit for bit: a matrix product may split its sums by how many cores are free.
+  // Not bit for bit: a matrix product may split its sums according to the number of free cores.
   EXPECT_LT(test::largestDifference(without.forward(in.q, in.k, in.v, Layer::of(0)).out,
                                     with.forward(in.q, in.k, in.v, Layer::of(0)).out),
             1e-14);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training with attention sinks: a learnt logit a query head in every layer.
+// Training with attention sinks: one learnt logit per query head in every layer.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TrainConfig withSinks(Mesh mesh, Strategy strategy = Strategy::kRing) {
   return config;
 }
 
-/// Verified; what is compared holds the sinks' own gradient and update.
+/// Trains with verification, which includes the gradient and update of the sinks.
 void expectEqualToUnsharded(TrainConfig config, const std::string& what) {
   config.verify = true;
   const TrainOutcome outcome = test::trained(config);
@@ -167,7 +167,7 @@ TEST(SinksTrainingTest, AModelFolderKeepsThemAndOneWithoutGetsNewOnes) {
   write(first);
   TrainConfig again = config;
   again.model_dir = dir.file("");
-  again.sinks = false;  // the folder says so
+  again.sinks = false;  // the model folder has sinks
   again.lr = 0;
   EXPECT_TRUE(
       at::equal(test::trained(again).weights.at(kSinksOfLayer1), first.weights.at(kSinksOfLayer1)));

@@ -12,8 +12,9 @@
 
 namespace ringscope::test {
 
-/// The sample model's heads and layers with a quarter of its width. Most of what a recorded step
-/// costs is to hash, keep and read gradients and weights, of which this model has a tenth.
+/// Returns the sample model's heads and layers with a quarter of its width. Most of the cost of a
+/// recorded step is hashing, keeping and reading gradients and weights, and this model has a tenth
+/// of them.
 inline engine::LlamaConfig smallModel() {
   engine::LlamaConfig model;
   model.hidden_size = 32;
@@ -23,7 +24,7 @@ inline engine::LlamaConfig smallModel() {
   return model;
 }
 
-/// A folder with it that is there until the process ends.
+/// Returns a folder with this model that exists until the process ends.
 inline const std::string& smallModelFolder() {
   static const TempDir kDir;
   static const std::string kFolder = [] {
@@ -36,7 +37,7 @@ inline const std::string& smallModelFolder() {
   return kFolder;
 }
 
-/// Lets a run of the sample model train the small one.
+/// Makes a run of the sample model train the small one.
 inline void takeSmallModel(engine::TrainConfig& run) {
   const engine::LlamaConfig model = smallModel();
   run.model_dir = smallModelFolder();

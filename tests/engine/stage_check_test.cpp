@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every ring step of right runs, drawn at random, is right when it is computed again.
+// Every ring step of random correct runs is right when it is recomputed.
 #include "traces/analysis/verify/stage_check.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ using test::RandomRun;
 using traces::Direction;
 using traces::Layer;
 
-/// Such that a layer can be computed again: dropout's weights are not recorded.
+/// Draws a run whose layers can be recomputed: without dropout, because the dropped weights are not
+/// recorded.
 RandomRun runWithValues(std::mt19937& random) {
   for (;;) {
     RandomRun run = RandomRun::ofTraining(random, 8);
@@ -34,7 +35,7 @@ void expectRight(const traces::Trace& trace, Direction direction, test::Campaign
                     << toString(wrong.rank) << " at ring step " << toString(wrong.ring_step)
                     << " of rank " << toString(wrong.source) << "'s block is off by "
                     << wrong.worst.ratio() << " " << wrong.attended;
-    // Of one rank, and of blocks that are gathered at once, no sums travel.
+    // With one rank, or with blocks that are gathered at once, no sums travel.
     const bool sums = trace.run()->cp > 1 && trace.run()->strategy != traces::Strategy::kAllGather;
     if (direction == Direction::kForward || sums) {
       EXPECT_GT(check.right, 0) << name(direction) << ": " << check.skipped;

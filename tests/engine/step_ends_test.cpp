@@ -12,7 +12,7 @@ namespace ringscope::engine {
 namespace {
 
 constexpr std::int64_t kFirst = 131040;  ///< position of the first token
-constexpr double kNorm = 5;              ///< of all gradients
+constexpr double kNorm = 5;              ///< norm of all gradients
 const std::string kParameter = "model.norm.weight";
 
 /// A run of two cp ranks and two dp ranks whose values are those of the unsharded step.

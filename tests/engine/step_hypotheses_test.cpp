@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verify makes of the numbers of random training steps with a mistake in them: computed again
-// with that mistake they come out, and with what was meant or another mistake they do not.
+// Verification of numbers of random training steps with a mistake. A recomputation with that
+// mistake reproduces them. A recomputation of the intended step or with another mistake does not.
 #include <gtest/gtest.h>
 
 #include "tests/engine/injected_runs.h"
@@ -32,8 +32,8 @@ RandomRun drawn(const Injected& injected, std::mt19937& random, int most_ranks) 
   }
 }
 
-/// Whether the number was wrong, and its mistake could be computed. What another mistake makes just
-/// as well is no other number.
+/// Checks a number. Returns whether it was wrong and its mistake could be computed. Another mistake
+/// may reproduce the number only if it gives the same one.
 template <typename Check>
 bool expectReproduced(const char* what, const Check& check, const std::string& mistake) {
   if (!check.isWrong() || check.untried.find(mistake) != std::string::npos) return false;
@@ -51,7 +51,7 @@ bool expectReproduced(const char* what, const Check& check, const std::string& m
   return true;
 }
 
-/// Where two shifts give the same labels both do.
+/// Checks labels. Two shifts that give the same labels both reproduce them.
 bool expectReproduced(const traces::LabelCheck& check, const std::string& mistake) {
   if (!check.isWrong()) return false;
   EXPECT_TRUE(std::ranges::any_of(check.hypotheses, [&](const auto& tried) {

@@ -45,7 +45,7 @@ inline void expectHops(const AttendOutcome& outcome, traces::RunSpec run, std::i
   const int ulysses = traces::ulyssesSize(run);
   const engine::ExpectedHops expected = engine::expectedHops(
       run.strategy == traces::Strategy::kAllGather, run.order, run.cp / ulysses, ulysses);
-  // Gathered blocks of another order are gathered before the first stage, all the same once.
+  // Blocks that are gathered in another order are gathered before the first stage, also once.
   for (const HopTotals& hops : outcome.hops) {
     EXPECT_EQ(hops.kv_forward, expected.kv_forward);
     EXPECT_EQ(hops.heads_forward, expected.heads_forward);
@@ -56,8 +56,8 @@ inline void expectHops(const AttendOutcome& outcome, traces::RunSpec run, std::i
   }
 }
 
-/// The results in the files were computed by PyTorch in fp64, with nothing of this project. In a
-/// rank process only rank 0 has an outcome to judge.
+/// Compares results with those in the files, which PyTorch computed in fp64 independent of this
+/// project. In a rank process only rank 0 has an outcome to check.
 inline void expectEqualsReference(const Combination& c, const AttendConfig& config) {
   const std::string path = reference("attention/" + c.file + ".safetensors");
   const auto input = AttendInput::load(path);
@@ -74,8 +74,8 @@ inline void expectEqualsReference(const Combination& c, const AttendConfig& conf
   expectHops(outcome, config, input.q.size(1), false);
 }
 
-/// What can run: heads must divide among Ulysses ranks; per_document needs documents, and lengths
-/// that divide or padding.
+/// Returns the combinations that can run: the number of heads must be a multiple of the Ulysses
+/// ranks, and per_document needs documents with divisible lengths or padding.
 inline std::vector<Combination> combinations() {
   std::vector<Combination> all;
   auto add = [&](Combination c) { all.push_back(std::move(c)); };

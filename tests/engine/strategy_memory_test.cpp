@@ -12,7 +12,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// Packets lie in two buffers, however many ring steps there are.
+/// Packets use two buffers, for any number of ring steps.
 TEST(StrategyMemoryTest, RingStepsAllocateNoPacketsAndSteadyStateBytesAreConstant) {
   std::map<int, std::int64_t> packets;
   for (const int cp : {4, 8}) {
@@ -42,7 +42,7 @@ TEST(StrategyMemoryTest, RingStepsAllocateNoPacketsAndSteadyStateBytesAreConstan
   EXPECT_EQ(packets[4], 6) << "two buffers each for KV forward, KV backward and dK, dV";
 }
 
-/// Each rank's categories against what LibTorch's allocator counts by itself.
+/// Compares each rank's categories with the bytes that LibTorch's allocator counts.
 TEST(StrategyMemoryTest, TheCategoriesOfAllRanksAddUpToWhatTheAllocatorSays) {
   constexpr int kRanks = 4;
   RankThreadOptions options;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every strategy over every combination of mask, balance, order and rotation that can run, against
-// results computed elsewhere, against fp64, and against the table of hops.
+// Every strategy with every combination of mask, balance, order and rotation that can run, compared
+// with results computed elsewhere, with fp64, and with the table of hops.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST(StrategyMatrixTest, WhatCannotRunIsRefusedByASentenceThatSaysWhatWould) {
                "use ring, all_gather, ulysses or hybrid");
 }
 
-/// One configuration that can run, by a random generator.
+/// A random configuration that can run.
 struct RandomCase {
   AttendInput in;
   AttendConfig config;
@@ -73,7 +73,7 @@ Mask randomMask(std::mt19937& random, std::int64_t length) {
       for (std::int64_t at = 0; at < length;) {
         const std::int64_t end =
             std::min(length, at + 1 + static_cast<std::int64_t>(random() % length));
-        if (random() % 6) mask.documents.push_back({at, end});  // else padding
+        if (random() % 6) mask.documents.push_back({at, end});  // otherwise padding
         at = end;
       }
       if (mask.documents.empty()) mask.documents.push_back({0, length});
@@ -82,7 +82,7 @@ Mask randomMask(std::mt19937& random, std::int64_t length) {
   }
 }
 
-/// Of any length from `shortest` to `longest` tokens.
+/// Draws a case of `shortest` to `longest` tokens.
 RandomCase randomCase(std::mt19937& random, std::int64_t shortest, std::int64_t longest) {
   auto pick = [&](const auto& list) { return list[random() % list.size()]; };
   RandomCase c;
@@ -148,8 +148,8 @@ TEST(StrategyPropertyTest, LongRandomConfigurationsEqualFp64) {
   }
 }
 
-/// With K = 0 every allowed key has the same weight, and with V one-hot by key, out tells which
-/// keys a query really attended: nothing of pieces or masks is asked.
+/// With K = 0 every allowed key has the same weight. With V one-hot by key, out then shows which
+/// keys a query really attended, independent of pieces and masks.
 TEST(StrategyCoverageTest, OneHotValuesShowExactlyTheKeysOfTheMask) {
   constexpr std::int64_t kLength = 24;
   for (const char* strategy : {"ring", "all_gather", "ulysses", "hybrid"})

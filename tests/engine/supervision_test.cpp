@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank processes that are killed, fail or hang at every ring step: each is named, with its place,
-// within a second; what was recorded opens; nothing is left behind.
+// Rank processes that are killed, fail or hang at every ring step. Each is named with its place
+// within a second, the recording can be opened, and no process is left behind.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ namespace {
 
 using traces::Direction;
 
-/// What goes wrong, where.
+/// A fault and its place.
 struct Fault {
   std::string kind;  ///< kill, throw, stall or stop
   int ranks = 4, train_step = 1;
@@ -48,7 +48,7 @@ int number(const char* variable) {
   return text ? std::atoi(text) : -1;
 }
 
-/// When the fault happened, for whoever measures how long it took to be named.
+/// Writes down the time of the fault, to measure how long it took until it was reported.
 void noteTheTime() {
   std::ofstream(std::string(std::getenv("RINGSCOPE_TEST_FOLDER")) + "/fault")
       << traces::steadyNow();
@@ -60,7 +60,7 @@ void happen(const std::string& kind) {
   if (kind == "stop") ::raise(SIGSTOP);
   if (kind == "throw") throw std::runtime_error("the cable was pulled");
   while (kind == "stall") std::this_thread::sleep_for(std::chrono::seconds(1));
-  // A long block: much longer than the deadline, but the core is busy.
+  // A block that takes much longer than the deadline while the core is busy.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(4);
   while (kind == "compute" && std::chrono::steady_clock::now() < until) {
   }
@@ -110,7 +110,7 @@ std::vector<pid_t> childrenOfThisProcess() {
 }
 
 struct Outcome {
-  std::string sentence;    ///< empty: all went well
+  std::string sentence;    ///< empty: no error
   double after_fault = 0;  ///< seconds
 };
 

@@ -14,7 +14,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// What a rank thread does at a random place of a random run.
+/// A fault of a rank thread at a random place of a random run.
 struct ThreadFault {
   TrainConfig config = sampleConfig(4, 3);
   WorldRank rank = WorldRank::of(0);
@@ -39,7 +39,7 @@ struct ThreadFault {
   }
 };
 
-/// Runs it into a trace, which must open whatever happens; returns what the run said.
+/// Records the run into a trace, which must open in every case. Returns the error message.
 std::string sentenceOf(const ThreadFault& fault, const TrainHooks& hooks) {
   test::TempDir dir;
   std::string sentence;
@@ -89,7 +89,7 @@ TEST(TrainingFaultTest, ARankThatIsStuckIsNamedWithItsPlaceWithinItsDeadlineAndT
     };
     hooks.on_stuck = [&](const std::string&) {
       named_after = static_cast<double>(traces::steadyNow() - stuck_ns) * 1e-9;
-      released = true;  // in a program of its own the process ends here
+      released = true;  // in a program of its own the process would end here
     };
     const std::string sentence = sentenceOf(fault, hooks);
     EXPECT_TRUE(sentence.starts_with("rank " + toString(fault.rank) + " is stuck"))

@@ -93,7 +93,7 @@ TEST(TrainingTest, AHundredRightStepsStayWithinTheirLimits) {
     EXPECT_LE(diff.ratio, 1) << diff.tensor << " of step " << diff.place.train_step;
 }
 
-/// So long that kernels work in blocks, whose parts they keep in bfloat16.
+/// Rows are long enough for kernels to work in blocks, whose partial results they keep in bfloat16.
 TEST(TrainingTest, RightStepsOfLongRowsInBfloat16StayWithinTheirLimits) {
   struct Case {
     int cp;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far numbers of a training step may be from the unsharded one.
+// The allowed distance of numbers of a training step from the unsharded step.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -9,15 +9,15 @@
 namespace ringscope::engine {
 namespace {
 
-/// The diff of a tensor end to end in the first layer, or of a number.
+/// Returns the end-to-end diff of a tensor in the first layer, or of a number.
 traces::DiffRecord diffOf(const TrainOutcome& outcome, const std::string& tensor) {
   for (const auto& diff : outcome.diffs)
     if (diff.tensor == tensor && !diff.isolated) return diff;
   throw inputError("there is no diff of " + tensor);
 }
 
-/// Rounded to bfloat16, a loss between 4 and 8 is a multiple of 1/32: a limit of that kind passes
-/// what a plain sum of blocks makes of it.
+/// Rounded to bfloat16, a loss between 4 and 8 is a multiple of 1/32. A limit of that size would
+/// accept the result of a plain sum of blocks.
 TEST(TrainingVerdictTest, TheLossOfPlainlyAddedBlocksIsBeyondItsLimitInBfloat16) {
   TrainConfig config = sampleConfig(4, 1);
   config.dtype = traces::DType::kBFloat16;
@@ -29,7 +29,7 @@ TEST(TrainingVerdictTest, TheLossOfPlainlyAddedBlocksIsBeyondItsLimitInBfloat16)
   EXPECT_GT(diffOf(run(config), "loss").ratio, 1);
 }
 
-/// 64 tokens that count from `first`.
+/// Writes 64 tokens with positions that start at `first`.
 std::string tokensFrom(std::int64_t first, const std::string& path) {
   const at::Tensor ids = at::arange(64).remainder(50).view({1, 1, 64});
   saveTensors(path, {{"input_ids", ids},
@@ -38,8 +38,8 @@ std::string tokensFrom(std::int64_t first, const std::string& path) {
   return path;
 }
 
-/// Angles of fp32 are off by more the farther out a position is; the reference has those of the
-/// run, so that q may be off by no more.
+/// Angles in fp32 are less exact for larger positions. The reference uses the run's angles, so the
+/// limit of q must not grow.
 TEST(TrainingVerdictTest, TheLimitOfQIsNoWiderFarOut) {
   test::TempDir dir;
   TrainConfig config = sampleConfig(2, 1);

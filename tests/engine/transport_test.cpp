@@ -33,12 +33,12 @@ class TransportConformance : public testing::TestWithParam<traces::TransportKind
       GTEST_SKIP() << missing.what();
     }
   }
-  /// Tensors that the transport moves, on the calling rank's device.
+  /// Returns options for tensors that the transport can move, on the calling rank's device.
   at::TensorOptions on(const Communicator& cp, at::ScalarType type = at::kFloat) const {
     if (moves_cpu_) return at::TensorOptions(type);
     return at::TensorOptions(type).device(at::kCUDA, gpuOfRank(GetParam(), cp.rank()));
   }
-  /// Runs `body` on one thread a rank; returns what each threw.
+  /// Runs `body` on one thread per rank. Returns the error of each rank.
   std::vector<std::string> onRanks(int ranks, const std::function<void(Communicator&)>& body,
                                    milliseconds timeout = milliseconds(10000)) {
     const auto transport = threadTransport(GetParam(), timeout);

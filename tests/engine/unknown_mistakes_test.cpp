@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that are in no catalogue, made at the engine's seams: the doctor says where each is, to
-// the rank and the ring step, and gives it no name.
+// Mistakes that are in no catalogue, made at the engine's seams. The doctor must name the rank and
+// the ring step of each, and must not give it a name.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using traces::RingStep;
 using traces::Rotate;
 using traces::Strategy;
 
-/// Where a mistake is made: in layer 1 of the only training step.
+/// The place of a mistake, in layer 1 of the only training step.
 struct Target {
   WorldRank rank, source;
   RingStep ring_step;
@@ -71,7 +71,7 @@ TrainConfig configOf(const RunCase& c) {
   return config;
 }
 
-/// The last rank's last ring step that attends something.
+/// Returns the last rank's last ring step that attends something.
 Target targetOf(const traces::Trace& trace, Direction direction) {
   const WorldRank rank = WorldRank::of(trace.worldSize() - 1);
   Target target{rank, {}, {}};
@@ -83,13 +83,13 @@ Target targetOf(const traces::Trace& trace, Direction direction) {
   return target;
 }
 
-/// Adds the part of one ring step to dK twice.
+/// A rotation that adds the part of one ring step to dK twice.
 class DoubledPart : public WrappedRotation {
  public:
   DoubledPart(std::unique_ptr<Rotation> correct, std::size_t stage)
       : WrappedRotation(std::move(correct)), target_(stage) {}
 
-  /// A ring step asks twice: to add its part, and to have the sums recorded.
+  /// Returns the sums. A ring step calls it twice: to add its part, and to have the sums recorded.
   at::Tensor& held() override {
     at::Tensor& sums = WrappedRotation::held();
     if (stage_ != target_ || ++asked_ > 2) return sums;
@@ -110,11 +110,11 @@ class DoubledPart : public WrappedRotation {
   at::Tensor before_;
 };
 
-/// A mistake that nobody has written down.
+/// A mistake that is in no catalogue.
 struct UnlistedOp {
   std::string name;
   Direction direction = Direction::kForward;
-  std::string says;  ///< of the evidence
+  std::string says;  ///< text of the evidence
   void (*make)(Seams& seams, const Target& target);
 };
 
@@ -177,7 +177,8 @@ const std::vector<UnlistedOp> kUnlisted = {
      }},
 };
 
-/// A row of one block only becomes NaN in backward, which has its name.
+/// Reports whether the mistake can be tried. In other runs it makes a row of a single block NaN in
+/// backward, which has a name.
 bool applies(const RunCase& run, const UnlistedOp& mistake) {
   if (mistake.name == "ARowIsLost") return run.strategy != Strategy::kUlysses;
   if (mistake.name == "DkOfOneStageIsDoubled") return run.strategy != Strategy::kAllGather;

@@ -28,7 +28,7 @@ void positionsOneAhead(Seams& seams) {
   });
 }
 
-/// One rank's part of a square parameter's gradient is added transposed.
+/// Adds one rank's part of a square parameter's gradient transposed.
 void gradientTransposed(Seams& seams) {
   extend(seams.gradients.local, [](const SeamPlace& at, at::Tensor& flat, double) {
     if (at.worldRank() != WorldRank::of(1)) return;
@@ -43,7 +43,7 @@ void gradientTransposed(Seams& seams) {
   });
 }
 
-/// A parameter is left out where one rank's optimizer gets the gradients.
+/// Leaves out a parameter where one rank's optimizer gets the gradients.
 void updateLost(Seams& seams) {
   seams.gradients.clip = [correct = seams.gradients.clip](const SeamPlace& at, Gradients& gradients,
                                                           double norm, double max_norm) {
@@ -52,7 +52,7 @@ void updateLost(Seams& seams) {
   };
 }
 
-/// One token's embedding is taken for padding.
+/// Treats one token's embedding as padding.
 void embeddingOfTokenLost(Seams& seams) {
   extend(seams.model.embedded, [](const SeamPlace& at, at::Tensor& embedded) {
     if (at.worldRank() != WorldRank::of(3)) return;

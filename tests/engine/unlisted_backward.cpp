@@ -18,7 +18,7 @@ using traces::Strategy;
 
 constexpr auto kBackward = Direction::kBackward;
 
-/// Changes what the gradients of one rank's block are computed from.
+/// Changes the inputs of the gradients of one rank's block.
 template <int kRank, int kLayer, int kStep, typename How>
 void changeInputs(Seams& seams, How how) {
   extend(seams.attention.backward, [how](const SeamPlace& at, BackwardInputs& in) {
@@ -34,7 +34,8 @@ void blockLeftOut(Seams& seams) {
          });
 }
 
-/// dS = P ∘ (delta − dP) for the heads of one KV head, of the block of one rank: dv is right.
+/// Computes dS = P ∘ (delta − dP) for the heads of one KV head in the block of one rank; dv is
+/// right.
 void signOfScores(Seams& seams) {
   changeInputs<1, 0, -1>(seams, [](const SeamPlace& at, BackwardInputs& in) {
     if (at.source_rank != GroupRank::of(2)) return;
@@ -46,7 +47,8 @@ void signOfScores(Seams& seams) {
   });
 }
 
-/// The score scale is given to k before the kernel and taken from q: dq has it twice, dk not.
+/// Multiplies k by the score scale before the kernel and divides q by it: dq has the scale twice,
+/// dk lacks it.
 void scaleOnTheWrongSide(Seams& seams) {
   changeInputs<2, 0, 1>(seams, [](const SeamPlace&, BackwardInputs& in) {
     in.q = in.q / in.scale;
@@ -60,7 +62,7 @@ void lseOfNextRow(Seams& seams) {
   });
 }
 
-/// Gives back (dV, dK) when all is summed and recorded.
+/// A rotation that returns (dV, dK) after everything is summed and recorded.
 class Exchanged : public WrappedRotation {
  public:
   using WrappedRotation::WrappedRotation;
@@ -84,7 +86,7 @@ void dkAndDvExchanged(Seams& seams) {
   };
 }
 
-/// Does something to the sums before or after one hop.
+/// A rotation that changes the sums before or after one hop.
 class ChangedHop : public WrappedRotation {
  public:
   using Change = void (*)(at::Tensor& sums);
@@ -115,14 +117,14 @@ void changeHop(Seams& seams, ChangedHop::Change before, ChangedHop::Change after
 
 void nothing(at::Tensor&) {}
 
-/// Rank 1 sends, after ring step 1, so that it is wrong where rank 0 has it, at ring step 2.
+/// Rank 1 sends the sums in bfloat16 after ring step 1. They are wrong on rank 0 at ring step 2.
 void hopInBfloat16(Seams& seams) {
   changeHop<1, 0, 1>(
       seams, [](at::Tensor& sums) { sums = sums.to(at::kBFloat16).to(sums.scalar_type()); },
       nothing);
 }
 
-/// What others have summed is lost where this rank adds its part.
+/// Loses what others have summed when this rank adds its part.
 void sumsOverwritten(Seams& seams) {
   changeHop<2, 1, 0>(seams, nothing, [](at::Tensor& sums) { sums.zero_(); });
 }

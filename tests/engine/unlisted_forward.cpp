@@ -28,20 +28,20 @@ void changeBlock(Seams& seams, How how) {
   });
 }
 
-/// The vector loop of a kernel leaves out what is left over of head_dim.
+/// Omits the remainder of head_dim in a kernel's vector loop.
 void endOfHeadNotWritten(Seams& seams) {
   changeBlock<3, 0, 2>(seams,
                        [](AttentionResult& b) { b.out.slice(3, b.out.size(3) * 3 / 4).zero_(); });
 }
 
-/// The log-sum-exps of two heads change places, the outputs do not.
+/// Swaps the log-sum-exps of two heads, but not the outputs.
 void lseOfSwappedHeads(Seams& seams) {
   changeBlock<2, 1, 1>(seams, [](AttentionResult& b) {
     b.lse = at::cat({b.lse.slice(1, 1, 2), b.lse.slice(1, 0, 1), b.lse.slice(1, 2)}, 1);
   });
 }
 
-/// A right block is merged one row too late; what is over at the end goes to the first row.
+/// Merges a right block one row too late; the last row wraps to the first.
 void mergedOneRowLate(Seams& seams) {
   seams.attention.merge = [](const SeamPlace& at, RunningResult& sum, const AttentionResult& part,
                              std::int64_t q_begin) {
@@ -54,7 +54,7 @@ void mergedOneRowLate(Seams& seams) {
   };
 }
 
-/// The sum of weights begins at 1, and not at nothing.
+/// Starts the sum of weights at 1 instead of 0.
 void sumBeginsAtOne(Seams& seams) {
   extend(seams.attention.running, [](const SeamPlace& at, RunningResult& running) {
     if (!isAt(at, 1, 1, kForward, 0)) return;
@@ -64,7 +64,8 @@ void sumBeginsAtOne(Seams& seams) {
   });
 }
 
-/// What arrives at one ring step is read with V's heads in another order; what goes on is right.
+/// A rotation that reads the block of one ring step with V's heads in another order. The block that
+/// is passed on is right.
 class HeadsExchanged : public WrappedRotation {
  public:
   using WrappedRotation::WrappedRotation;
@@ -93,7 +94,7 @@ void vHeadsExchanged(Seams& seams) {
   };
 }
 
-/// Documents end one token late in one layer's mask.
+/// Ends documents one token late in one layer's mask.
 void borderOffByOne(Seams& seams) {
   extend(seams.attention.schedule,
          [](const SeamPlace& at, const AttentionPlan& plan, RingSchedule& schedule) {
@@ -105,7 +106,7 @@ void borderOffByOne(Seams& seams) {
          });
 }
 
-/// The window is one key wider, in one layer of all ranks.
+/// Widens the window by one key in one layer of all ranks.
 void windowOneTooWide(Seams& seams) {
   extend(seams.attention.schedule,
          [](const SeamPlace& at, const AttentionPlan& plan, RingSchedule& schedule) {
@@ -116,7 +117,7 @@ void windowOneTooWide(Seams& seams) {
          });
 }
 
-/// One of the pieces of a block is twice in the list.
+/// Lists one of the pieces of a block twice.
 void documentAttendedTwice(Seams& seams) {
   extend(seams.attention.schedule,
          [](const SeamPlace& at, const AttentionPlan&, RingSchedule& schedule) {
@@ -126,7 +127,7 @@ void documentAttendedTwice(Seams& seams) {
          });
 }
 
-/// K is turned by its positions once more where it is packed for the ring.
+/// Rotates K by its positions a second time when it is packed for the ring.
 void kRotatedTwice(Seams& seams) {
   seams.ring.kv = [](const SeamPlace& at, const RingSchedule&, std::unique_ptr<Rotation> correct) {
     if (!isAt(at, 3, 1, kForward, -1)) return correct;

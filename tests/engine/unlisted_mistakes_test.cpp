@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that nobody has a rule for, thought of without knowing the rules: the doctor says where
-// each is, and calls none of them by the name of another.
+// Mistakes without a rule, conceived without knowledge of the rules. The doctor must locate each,
+// and must not call it by the name of another.
 #include "tests/engine/unlisted_mistakes.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using test::Unlisted;
 TrainConfig configOf(const Unlisted& mistake) {
   TrainConfig config;
   config.text = {ringscope::test::sampleText()};
-  config.separator = " ";  // documents of a word each
+  config.separator = " ";  // documents of one word each
   config.steps = 1;
   config.seq_len = 48;
   config.verify = true;
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Backward, UnlistedTest, testing::ValuesIn(test::unliste
 INSTANTIATE_TEST_SUITE_P(Around, UnlistedTest, testing::ValuesIn(test::unlistedAroundAttention()),
                          nameOf);
 
-/// The same runs without a mistake: what is found above is the mistake.
+/// The same runs without a mistake: everything found above is due to the mistake.
 TEST(UnlistedRunsTest, TheRunsAreRightWithoutThem) {
   for (const auto* all :
        {&test::unlistedOfForward(), &test::unlistedOfBackward(), &test::unlistedAroundAttention()})

@@ -14,7 +14,7 @@
 
 namespace ringscope::engine::test {
 
-/// The recording of a training run through these seams, which nothing else knows of.
+/// Returns the recording of a training run through these seams, which nothing else refers to.
 inline std::shared_ptr<traces::Trace> recordedWith(const TrainConfig& config, const Seams& seams) {
   ringscope::test::TempDir dir;
   const std::string path = dir.file("a.rscope");

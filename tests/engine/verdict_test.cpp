@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wrong row is seen beside any other, and a right run is not accused.
+// A wrong row is detected among other wrong rows, and a right run is not rejected.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ double ratioOf(const std::vector<traces::DiffRecord>& diffs, const std::string& 
   return 0;
 }
 
-/// The ratio of one result after its rows have been altered.
+/// Returns the ratio of one result after its rows have been altered.
 double ratioWith(const AttendInput& in, const AttendConfig& config, const std::string& tensor,
                  const std::function<void(at::Tensor&)>& alter) {
   Gate gate(config.cp);
@@ -78,7 +78,7 @@ std::optional<double> quantisationOf(const AttendInput& in, const AttendOutcome&
   return std::nullopt;
 }
 
-/// Full attention of one head in fp64, without any code of the engine.
+/// Returns full attention of one head in fp64, without any code of the engine.
 at::Tensor plainAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           double scale) {
   const at::Tensor scores = at::matmul(q.to(at::kDouble), k.to(at::kDouble).transpose(-2, -1));
