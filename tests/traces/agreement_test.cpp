@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a comparison of two recordings takes for rounding, and by which record of either.
+// The differences that a comparison of two recordings attributes to rounding, and the record that
+// decides it.
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
@@ -10,8 +11,8 @@ namespace {
 
 using test::traceOf;
 
-/// One step of one layer. `loss` is the logged one, `out` the second token's, `settings` of the
-/// run.
+/// One step of one layer. `loss` is the logged loss, `out` the second token's out, and `settings`
+/// those of the run.
 struct OneStep {
   std::string settings, loss = "2", out = "2", diffs;
   std::string text() const {

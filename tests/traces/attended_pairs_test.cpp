@@ -8,7 +8,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// By looking at every pair of tokens.
+/// Counts pairs by looking at every pair of tokens.
 std::vector<std::vector<std::int64_t>> countedPairs(const RunSpec& run) {
   const auto owner = [&](std::int64_t token) -> std::size_t {
     const std::int64_t size = run.seq_len / run.cp;

@@ -45,7 +45,7 @@ TEST(CaptureAdvice, OfAnImportedJobNoSentenceNamesACapture) {
       << said;
 }
 
-/// An own run with these settings, and nothing else recorded.
+/// Returns an own run with these settings and nothing else recorded.
 Trace ownRun(const std::string& capture, bool verify) {
   RunSpec run;
   run.capture = capture;
@@ -77,7 +77,8 @@ TEST(CaptureAdvice, AnOptionThatARunHadIsNotAdvisedAgain) {
   EXPECT_EQ(verdictAdvice(one_step, "shows it"), "a run with --verify shows it");
 }
 
-/// The recording of a job that was made with these options; `left_out`: of each rank's last line.
+/// The recording of a job that was made with these options. `left_out` goes into each rank's last
+/// line.
 class Requested : public test::RecordingCopy {
   static constexpr const char* kPolicy = "\"left_out\":{\"policy\":";
 

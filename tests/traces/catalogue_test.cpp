@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page beside the catalogue says of each mistake what the doctor can do.
+// The page beside the catalogue states for each mistake what the doctor can do.
 #include "traces/analysis/mistakes/catalogue.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// The last column of the page's table, by the mistake in the first.
+/// Returns the last column of the page's table by the mistake in the first column.
 std::map<std::string, std::string> lastColumns() {
   std::ifstream page(test::inSources("traces/analysis/mistakes/README.md"));
   std::map<std::string, std::string> columns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The read model over a source of chunks: what it decodes of them.
+// The read model over a source of chunks, and the chunks that it decodes.
 #include "traces/format/storage/chunk_source.h"
 
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@ using test::placeAt;
 using test::placeOf;
 using test::twoHundredChunks;
 
-/// The number of the chunk of a rank's training step: each has its summary after it.
+/// Returns the number of the chunk of a rank's training step; its summary follows it.
 std::uint64_t chunkOfStep(int rank, int train_step) {
   return (static_cast<std::uint64_t>(train_step) * kRanks + static_cast<std::uint64_t>(rank)) * 2 +
          1;
 }
 
-/// The problems but that the end does not count what tests put in.
+/// Returns the problems, except that the end record does not count the chunks that tests add.
 std::vector<std::string> damage(const Trace& trace) {
   auto problems = trace.problems();
   std::erase_if(problems, [](const std::string& s) { return s.find("are missing") != s.npos; });

@@ -193,8 +193,8 @@ TEST(ChunkTest, ChecksumCoversHeaderAndBody) {
   EXPECT_NE(computeChecksum(chunk), sum);
 }
 
-/// Decoders of untrusted bodies either return or throw Error; under ASan and UBSan this finds the
-/// rest.
+/// Decoders of untrusted bodies either return or throw Error. Under ASan and UBSan this test finds
+/// other defects.
 TEST(ChunkFuzzTest, RandomlyDamagedBodiesNeverCrash) {
   std::mt19937 random(11);
   const Chunk events = eventChunk(50);

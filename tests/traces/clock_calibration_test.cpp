@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stages take is fitted to recordings whose true costs are known: other runs on the same
-// device are then predicted as it would do them.
+// The costs of stages are fitted to recordings whose true costs are known. Other runs on the same
+// device are then predicted correctly.
 #include <gtest/gtest.h>
 
 #include "tests/support/clock_cases.h"
@@ -39,7 +39,7 @@ TEST(StageCostTest, OfNothingIsNothing) {
   }
 }
 
-/// A device whose every stage has a cost of its own, and a link.
+/// A device with a cost of its own for every stage, and a link.
 struct TrueDevice {
   DeviceSpeed speed;
   Hardware hardware;
@@ -69,7 +69,7 @@ struct TrueDevice {
     hardware.overlap = false;
   }
 
-  /// What a recording of the plan holds, each stage, wait and message at its time.
+  /// Returns what a recording of the plan contains, with each stage, wait and message at its time.
   RecordedProgram record(const RunSpec& run, const ModelSizes& sizes) const {
     RecordedProgram recorded;
     recorded.program = plannedProgram(run, sizes, speed);

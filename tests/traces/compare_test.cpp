@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two recordings by logical place: whatever ranks had a row, it is compared with the same row.
+// Two recordings compared by logical place: a row is compared with the same row, whatever rank had
+// it.
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
@@ -11,7 +12,7 @@ namespace {
 
 using test::traceOf;
 
-/// One layer of four tokens on one rank; `out`: of tokens 0 to 3.
+/// Returns one layer of four tokens on one rank. `out` has the values of tokens 0 to 3.
 std::string onOneRank(const std::string& out) {
   return "run cp=1 seq_len=4\ngroup cp 0\nshard q rank=0 dim=2 tokens=0-4\n"
          "tensor q rank=0 layer=0 shape=1x1x4x1 values=1,2,3,4\n"
@@ -20,7 +21,7 @@ std::string onOneRank(const std::string& out) {
          "tensor out rank=0 layer=0 shape=1x1x4x1 values=" +
          out + "\n";
 }
-/// The same on two ranks, head and tail of the sequence on the first.
+/// Returns the same layer on two ranks, with head and tail of the sequence on the first.
 std::string onTwoRanks(const std::string& out_0, const std::string& out_1) {
   return "run cp=2 seq_len=4\ngroup cp 0,1\n"
          "shard q rank=0 dim=2 tokens=0-1,3-4\nshard q rank=1 dim=2 tokens=1-3\n"

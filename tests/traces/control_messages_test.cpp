@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The document of the one frame in these bytes.
+/// Returns the document of the one frame in these bytes.
 json sentBy(const Bytes& bytes) {
   FrameDecoder decoder;
   decoder.feed(bytes.data(), bytes.size());
@@ -32,7 +32,7 @@ Type said(const Type& message) {
   return std::get<Type>(decodeMessage(sentBy(encodeMessage(message))));
 }
 
-/// What the other end has of an answer to the request `cmd`.
+/// Returns what the other end receives of an answer to the request `cmd`.
 template <typename Type>
 Type answered(const char* cmd, const Type& answer) {
   return std::get<Type>(said(Reply{cmd, 3, answer}).answer);
@@ -146,8 +146,8 @@ TEST(ControlMessagesTest, WhatARunSaysByItselfArrives) {
 
 struct Hostile {
   const char* name;
-  const char* text;    ///< of the frame
-  const char* reason;  ///< that the error gives
+  const char* text;    ///< text of the frame
+  const char* reason;  ///< reason in the error
 };
 
 class HostileRequestTest : public testing::TestWithParam<Hostile> {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where two recordings differ in one tensor, row by row, whatever ranks had a row.
+// The differences of two recordings in one tensor, row by row, whatever ranks had a row.
 #include "traces/analysis/compare/difference_map.h"
 
 #include <gtest/gtest.h>
@@ -14,14 +14,14 @@ namespace {
 
 using test::traceOf;
 
-/// One layer of two tokens of two numbers on one rank.
+/// Returns one layer of two tokens of two numbers on one rank.
 std::string onOneRank(const std::string& out) {
   std::string text = "run cp=1 seq_len=2\ngroup cp 0\nshard q rank=0 dim=2 tokens=0-2\n";
   for (const char* tensor : {"q", "k", "v"})
     text += std::string("tensor ") + tensor + " rank=0 layer=0 shape=1x1x2x2 values=1,2,3,4\n";
   return text + "tensor out rank=0 layer=0 shape=1x1x2x2 values=" + out + "\n";
 }
-/// The same on two ranks, the first token on the second.
+/// Returns the same layer on two ranks, with the first token on the second rank.
 std::string onTwoRanks(const std::string& out_0, const std::string& out_1) {
   std::string text =
       "run cp=2 seq_len=2 capture=stats\ngroup cp 0,1\nshard q rank=0 dim=2 tokens=1-2\n"

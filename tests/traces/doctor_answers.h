@@ -25,7 +25,7 @@ inline traces::Verdict verdictOf(const std::string& rule, const std::string& tex
 inline bool says(const traces::Finding& finding, const std::string& words) {
   return finding.evidence.find(words) != std::string::npos;
 }
-/// The one finding of an answer.
+/// Returns the only finding of an answer.
 inline traces::Finding only(const traces::RuleResult& answer) {
   EXPECT_EQ(answer.verdict, traces::Verdict::kFound) << answer.would_settle;
   return answer.findings.size() == 1 ? answer.findings.front() : traces::Finding();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that compute a layer again: in a recording in which each finds, in one in which it is
-// clear, and in one in which it cannot tell.
+// The rules that compute a layer again. Each is tested in a recording in which it finds a mistake,
+// in one in which it is clear, and in one in which it cannot tell.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using test::answerOf;
 using test::LayerSpec;
 using test::RecordedLayer;
 
-/// Two ranks with a token each: a block alone has one key, all weight on it and so no dq.
+/// Returns two ranks with a token each. A block alone has one key with all weight, and so no dq.
 LayerSpec oneTokenEach() {
   return {{"0-1", "1-2"}, "mask=full"};
 }
@@ -48,7 +48,7 @@ TEST(LocalDeltaInBackwardRuleTest, AnotherWrongDqIsNotTakenForIt) {
 TEST(LocalDeltaInBackwardRuleTest, WhatRoundingHidesIsNotCalledClear) {
   LayerSpec spec{{"0-8"}, "mask=full"};
   spec.dtype = DType::kBFloat16;
-  spec.sinks = {-9, -9};  // they take 1 in 60,000 of a row
+  spec.sinks = {-9, -9};  // the sinks take 1 in 60,000 of a row
   const auto hidden = answerOf("local_delta_in_backward", *RecordedLayer(spec).record());
   EXPECT_EQ(hidden.verdict, Verdict::kNotObservable);
   EXPECT_NE(hidden.would_settle.find("both give it, but for rounding"), std::string::npos)
@@ -90,7 +90,7 @@ TEST(GqaGroupBrokenRuleTest, FindsTheKvHeadThatAQueryHeadAttended) {
     EXPECT_NE(wrong.findings.front().evidence.find("4 of 4 query heads"), std::string::npos);
   }
   RecordedLayer layer(spec);
-  swapHeads(layer, TensorKind::kLse, 1, 2);  // of either group one
+  swapHeads(layer, TensorKind::kLse, 1, 2);  // one of each group
   EXPECT_EQ(answerOf(rule, *layer.record()).verdict, Verdict::kNotObservable)
       << "an lse of another q is that of no KV head";
 }
@@ -114,13 +114,13 @@ TEST(GqaGroupBrokenRuleTest, KvHeadsThatAreAlikeProveNothing) {
 
 // -------- which weights were dropped
 
-/// Half of the pairs, by a seed.
+/// Reports whether a pair is kept; half of the pairs are, according to a seed.
 bool isKept(unsigned seed, std::int64_t head, std::int64_t query, std::int64_t key) {
   const auto place = static_cast<unsigned>(head * 256 + query * 16 + key);
   return ((place + 1) * (2 * seed + 1) * 2654435761u >> 19) % 2 == 0;
 }
 
-/// Writes out and dq of a causal layer as dropout of one half makes them, by a seed each.
+/// Writes out and dq of a causal layer with a dropout of one half, with one seed each.
 void dropHalf(RecordedLayer& layer, unsigned forward, unsigned backward) {
   constexpr std::size_t kWidth = 8;
   const auto dot = [](std::span<const double> a, std::span<const double> b) {
@@ -175,7 +175,7 @@ TEST(DropoutRngReusedRuleTest, OutAndDqTellWhichWeightsWereDropped) {
 
 TEST(DropoutRngReusedRuleTest, RowsThatDoNotTellProveNothing) {
   const char* rule = "dropout_rng_reused";
-  RecordedLayer none(withDropout());  // out and dq are without dropout
+  RecordedLayer none(withDropout());  // out and dq without dropout
   EXPECT_EQ(answerOf(rule, *none.record()).verdict, Verdict::kNotObservable);
   LayerSpec full = withDropout();
   full.intent = "mask=full";
@@ -189,7 +189,7 @@ TEST(DropoutRngReusedRuleTest, RowsThatDoNotTellProveNothing) {
 
 // -------- recomputation
 
-/// k of rank 0 in backward, and the block that it had in forward and has again.
+/// Returns k of rank 0 in backward, and its block in forward and in the recomputation.
 std::string recomputed(const char* k, const char* block, const char* again) {
   return std::string("run cp=1 recompute=true\ngroup cp 0\n") +
          "tensor q rank=0 layer=0 shape=1x1x2x1 values=1,2\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of which (query, key) pairs are attended: each in a recording in which it finds, in one
-// in which it is clear, and in one in which it cannot tell.
+// The rules about attended (query, key) pairs. Each is tested in a recording in which it finds a
+// mistake, in one in which it is clear, and in one in which it cannot tell.
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
@@ -25,11 +25,11 @@ constexpr const char* kRanks = R"(
   tensor kv rank=1 layer=0 stage=0 source=1 hash=11
 )";
 constexpr const char* kCausal = "intent mask=causal\n";
-/// Each its own block, causally.
+/// Each rank attends its own block, causally.
 constexpr const char* kOwnBlocks =
     "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n"
     "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2 mask=causal\n";
-/// Rank 1 the block of rank 0.
+/// Rank 1 attends the block of rank 0.
 constexpr const char* kEarlierBlock =
     "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-2\n";
 
@@ -37,7 +37,7 @@ std::string recording(const std::string& intent, const std::string& pieces) {
   return kRanks + intent + pieces + "end\n";
 }
 
-/// Found by this rule and by no other of them.
+/// Returns the finding of this rule, and expects that no other coverage rule finds anything.
 Finding foundAlone(const std::string& rule, const std::string& text) {
   for (const char* other : kRules) {
     const RuleResult answer = answerOf(other, text);
@@ -101,7 +101,7 @@ TEST(RingBypassedRuleTest, FindsRanksThatAttendTheirOwnBlocksOnly) {
 }
 
 TEST(RingBypassedRuleTest, WhatAnotherPieceAttendsIsNotCutByACausalOne) {
-  // Rank 1 has its later tokens first: what lies above its first piece is its second.
+  // Rank 1 has its later tokens first, so the piece above its first piece is its second.
   const Finding finding =
       foundAlone("ring_bypassed",
                  "run cp=2 seq_len=8\ngroup cp 0,1\nintent mask=causal\n"
@@ -193,7 +193,7 @@ TEST(DocumentsIgnoredRuleTest, FindsPairsOfTwoDocuments) {
 }
 
 TEST(DocumentsIgnoredRuleTest, WhoEndsAtOtherBordersThanTheDeclaredDoesNotIgnoreThem) {
-  // As if documents ended at 3 tokens; they were declared to end at 2.
+  // The pieces match documents that end at 3 tokens; the documents were declared to end at 2.
   const std::string text =
       recording("intent mask=documents documents=0-2,2-4\n",
                 "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n"

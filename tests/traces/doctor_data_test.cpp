@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules about tokens, labels, batches and positions, each in a recording in which it finds,
-// one in which it is clear, and one in which it cannot tell.
+// The rules about tokens, labels, batches and positions. Each is tested in a recording in which it
+// finds a mistake, in one in which it is clear, and in one in which it cannot tell.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -13,7 +13,7 @@ namespace {
 using test::answerOf;
 using test::verdictOf;
 
-/// Eight tokens, 10 to 17, dealt head and tail to two ranks.
+/// Returns eight tokens, 10 to 17, dealt head and tail to two ranks.
 std::string headTail(const std::string& labels_0, const std::string& labels_1,
                      const std::string& meant = "intent mask=causal positions=whole_sequence\n") {
   return "run cp=2 seq_len=8\ngroup cp 0,1\n" + meant +
@@ -23,7 +23,7 @@ std::string headTail(const std::string& labels_0, const std::string& labels_1,
          "tensor buffer.labels rank=0 shape=1x4 values=" +
          labels_0 + "\ntensor buffer.labels rank=1 shape=1x4 values=" + labels_1 + "\n";
 }
-/// The same in equal parts.
+/// Returns the same tokens in equal parts.
 std::string inParts(const std::string& labels_0, const std::string& labels_1,
                     const std::string& meant = "intent mask=causal positions=whole_sequence\n") {
   return "run cp=2 seq_len=8\ngroup cp 0,1\n" + meant +
@@ -34,7 +34,7 @@ std::string inParts(const std::string& labels_0, const std::string& labels_1,
          labels_0 + "\ntensor buffer.labels rank=1 shape=1x4 values=" + labels_1 + "\n";
 }
 
-/// What a recording has of each step, for another one.
+/// Returns the records of a step for another step.
 std::string atStep(const std::string& recording, int step) {
   std::stringstream lines(recording);
   std::string again;
@@ -44,7 +44,7 @@ std::string atStep(const std::string& recording, int step) {
   return again;
 }
 
-/// The same in three training steps.
+/// Returns the same recording in three training steps.
 std::string inThreeSteps(const std::string& recording) {
   return recording + atStep(recording, 1) + atStep(recording, 2);
 }
@@ -119,7 +119,8 @@ TEST(ShiftLabelsPerShardRuleTest, WhereOtherTargetsAreLeftOutTheOnesAtTheEndsMay
   EXPECT_NE(answer.would_settle.find("elsewhere 1 label is left out too"), std::string::npos)
       << answer.would_settle;
   EXPECT_EQ(verdictOf("labels_shifted_twice", masked), Verdict::kClear);
-  std::string steps = masked;  // 1 of 6 labels within shards: by chance in so many steps hardly
+  std::string steps = masked;  // 1 of 6 labels within shards: unlikely to be chance in so many
+                               // steps
   for (int step = 1; step < 6; ++step) steps += atStep(masked, step);
   EXPECT_EQ(verdictOf("shift_labels_per_shard", steps), Verdict::kFound);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a finding says to change: of the framework that was recorded, in every form of the report.
+// The advice of a finding for the recorded framework, in every form of the report.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kRule = "balance_without_causal";
 const std::string kRun = "run cp=2 mask=full balance=head_tail\n";
 
-/// Of a recording in which the rule above finds something.
+/// Returns the diagnosis of a recording in which the rule above finds something.
 Diagnosis diagnosisWith(const std::string& notes) {
   return diagnose(*test::traceOf(kRun + notes));
 }

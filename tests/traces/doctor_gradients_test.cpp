@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules about gradients after the sync, their norm and the clipping: in a recording in which
-// each finds, in one in which it is clear, and in one in which it cannot tell.
+// The rules about gradients after the sync, their norm and the clipping. Each is tested in a
+// recording in which it finds a mistake, in one in which it is clear, and in one in which it cannot
+// tell.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,7 +40,7 @@ TEST(GradScaledByCpRuleTest, LogitsAndLabelsTellHowLargeAGradientIs) {
       << "it is no factor of cp";
 }
 
-/// Ranks that have the same tokens have the same part of the whole, summed or not.
+/// Ranks with the same tokens have the same part of the whole, summed or not.
 TEST(MissingCpGradReduceRuleTest, EqualGradientsThatAreAPartOfTheWholeWereNotSummed) {
   const auto answered = [](const Head& head, const std::string& event) {
     const auto trace = test::traceOf(head.text() + event);
@@ -98,7 +99,7 @@ TEST(GradScaledByCpRuleTest, WithoutWhatItIsComputedFromItCannotTell) {
   EXPECT_EQ(verdictOf(kScaled, other), Verdict::kNotObservable) << "a rank is not recorded";
 }
 
-/// Two gradients that are `factor` times those of the unsharded run, by their verdicts.
+/// Returns two gradients that are `factor` times those of the unsharded run, as verdicts.
 std::string verdicts(double factor, const std::string& more = "") {
   const auto line = [&](const char* tensor, double size) {
     const double error = std::abs(factor - 1) * size;
@@ -162,7 +163,7 @@ TEST(ClipBeforeReduceRuleTest, RanksThatMadeTheirOwnPartSmallerAreTold) {
   EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kNotObservable) << "nor all by one factor";
 }
 
-/// By no known way wrong in one training step, and right in another.
+/// One training step is wrong in no known way, and another step is right.
 TEST(ClipBeforeReduceRuleTest, AStepThatIsRightExcusesNoneThatIsWrong) {
   for (const auto& [first, second] : {std::pair(1.0, 0.7), std::pair(0.7, 1.0)}) {
     Head one = scaled(first), two = scaled(second);
@@ -189,7 +190,7 @@ TEST(ClipBeforeReduceRuleTest, GradientsThatRanksDoNotShareProveNothing) {
 
 // -------- the norm
 
-/// The same gradient, of norm 5, on two ranks.
+/// Returns the same gradient, of norm 5, on two ranks.
 std::string logged(double norm, const std::string& values = " shape=1x2 values=3,4",
                    const std::string& run = "run cp=2\n") {
   std::string text = run + "group cp 0,1\n";

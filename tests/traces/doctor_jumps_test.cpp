@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of positions and rows that jump, of padding and of hops that are left out: each in a
-// recording in which it finds, in one in which it is clear, and in one in which it cannot tell.
+// The rules about positions and rows that jump, about padding and about omitted hops. Each is
+// tested in a recording in which it finds a mistake, in one in which it is clear, and in one in
+// which it cannot tell.
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
@@ -16,7 +17,7 @@ using test::verdictOf;
 
 // -------- padding
 
-/// Two ranks with two tokens each; rank 0 has the first and the last, rank 1 those between.
+/// Returns two ranks with two tokens each: rank 0 has the first and the last, rank 1 those between.
 std::string attended(const std::string& intent, const std::string& pieces) {
   return "run cp=2 seq_len=4\ngroup cp 0,1\nshard input_ids rank=0 tokens=0-1,3-4\n"
          "shard input_ids rank=1 tokens=1-3\n" +
@@ -209,7 +210,8 @@ TEST(DroppedHopRuleTest, OfARunThatHungForAnotherReasonItCannotTell) {
 
 // -------- positions
 
-/// Chunks of two tokens, dealt head-tail, and each rank's position ids for two rows of the batch.
+/// Returns chunks of two tokens, dealt head-tail, and each rank's position ids for two rows of the
+/// batch.
 std::string headTail(const std::string& of_rank_0, const std::string& of_rank_1) {
   return "run cp=2 seq_len=8\ngroup cp 0,1\nintent mask=causal positions=whole_sequence "
          "balance=head_tail\n"

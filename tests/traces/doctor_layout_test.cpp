@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of how buffers, heads and documents are dealt to ranks: each in a recording in which it
-// finds, in one in which it is clear, and in one in which it cannot tell.
+// The rules about dealing buffers, heads and documents to ranks. Each is tested in a recording in
+// which it finds a mistake, in one in which it is clear, and in one in which it cannot tell.
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
@@ -13,12 +13,12 @@ using test::only;
 using test::says;
 using test::verdictOf;
 
-/// Two ranks that share a sequence.
+/// Returns two ranks that share a sequence.
 std::shared_ptr<Trace> twoRanks(const std::string& more = "") {
   return test::traceOf("run cp=2 heads=4 seq_len=8\ngroup cp 0,1\n" + more);
 }
 
-/// A part of a buffer of one row.
+/// Returns a part of a buffer of one row.
 ShardRecord shardOf(int rank, std::int64_t length, std::vector<TokenRun> tokens) {
   std::int64_t own = 0;
   for (const TokenRun& run : tokens) own += run.end - run.begin;
@@ -36,7 +36,7 @@ TEST(BalanceCutsDocumentsRuleTest, FindsTokensThatAreNotHeadAndTailOfEachDocumen
   trace->add(shardOf(1, 16, {{4, 12}}));
   const Finding finding = only(answerOf("balance_cuts_documents", *trace));
   EXPECT_EQ(finding.severity, "warning");
-  // Rank 0: 1 + 2 + 3 + 4, and 9 + 10 + 11 + 12 keys; rank 1: 1 to 8.
+  // Rank 0 has 1 + 2 + 3 + 4 and 9 + 10 + 11 + 12 keys, rank 1 has 1 to 8.
   EXPECT_TRUE(says(finding, "from 36 to 52 (query, key) pairs")) << finding.evidence;
 }
 

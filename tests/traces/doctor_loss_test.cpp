@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules about the loss and about cos and sin, and which of two findings is the cause.
+// The rules about the loss and about cos and sin, and the choice of the cause among two findings.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ using test::verdictOf;
 constexpr const char* kLossRules[] = {"mean_of_local_means", "loss_scaled_by_cp",
                                       "metric_not_reduced", "rank_without_targets"};
 
-/// Rank 0 has 3 targets of 2 each, rank 1 has `targets` with a sum of `sum`.
+/// Returns rank 0 with 3 targets of 2 each, and rank 1 with `targets` targets whose sum is `sum`.
 std::string twoRanks(const char* targets, const char* sum, const char* logged) {
   return std::string("run cp=2\nintent loss=mean_over_targets\ngroup cp 0,1\n") +
          "tensor loss.sum rank=0 shape=1 values=6\ntensor loss.targets rank=0 shape=1 values=3\n"
@@ -26,7 +26,7 @@ std::string twoRanks(const char* targets, const char* sum, const char* logged) {
          "\nnote step.0 {\"loss\": " + logged + "}\n";
 }
 
-/// That rule finds, and no other of the four does.
+/// Expects that this rule finds something, and none of the other three.
 void expectAlone(const std::string& rule, const std::string& text) {
   for (const char* other : kLossRules)
     EXPECT_EQ(verdictOf(other, text) == Verdict::kFound, other == rule) << other << text;
@@ -64,7 +64,7 @@ TEST(LossRulesTest, LossesThatAreEqualByChanceDoNotTellHowTheyWereSummed) {
       "tensor loss.targets rank=1 step=1 shape=1 values=1\nnote step.1 {\"loss\": 3}\n";
   for (const char* rule : kLossRules)
     EXPECT_EQ(verdictOf(rule, equal + next), Verdict::kClear) << rule << ": another step tells";
-  std::string alike = equal + next;  // the means of as many targets each tell nothing
+  std::string alike = equal + next;  // means over equal numbers of targets prove nothing
   alike.replace(alike.find("step=1 shape=1 values=1\n"), 24, "step=1 shape=1 values=3\n");
   alike.replace(alike.find("{\"loss\": 3}"), 11, "{\"loss\": 2}");
   EXPECT_EQ(verdictOf("mean_of_local_means", alike), Verdict::kNotObservable);
@@ -87,8 +87,8 @@ TEST(LossRulesTest, ARankWithoutTargetsIsFineWhereTheLossIsFinite) {
   for (const char* rule : kLossRules) EXPECT_EQ(verdictOf(rule, three), Verdict::kClear) << rule;
 }
 
-/// Its own mean is the loss over all targets: nobody can tell which of both was logged, nor whether
-/// that of all would have been lost.
+/// That rank's own mean is the loss over all targets. Nobody can tell which of the two was logged,
+/// or whether the loss of all ranks would have been lost.
 TEST(LossRulesTest, WhereOneRankHasAllTargetsItsOwnLossIsTheRightOne) {
   const std::string text = twoRanks("0", "0", "2");
   for (const char* rule : {"metric_not_reduced", "rank_without_targets"})
@@ -142,7 +142,7 @@ TEST(LossRulesTest, LogitsAndLabelsTellTheLossOfARankThatDidNotRecordIt) {
 
 // -------- cos and sin
 
-/// Rows of a table of one frequency, for `positions` that count from `first`.
+/// Returns rows of a table of one frequency for `positions` of a rank.
 std::string table(int rank, const std::vector<int>& positions, const std::vector<int>& rows,
                   bool values = true) {
   std::string ids, cos, sin;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a block's lse and of the running result: each in a recording in which it finds, in
-// one in which it is clear, and in one in which it cannot tell.
+// The rules about a block's lse and about the running result. Each is tested in a recording in
+// which it finds a mistake, in one in which it is clear, and in one in which it cannot tell.
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
@@ -11,7 +11,8 @@ namespace {
 using test::answerOf;
 using test::verdictOf;
 
-/// Two ranks with a token each, heads of width 1: a row of a block has one key, and its lse is q·k.
+/// Two ranks with a token each and heads of width 1. A row of a block has one key, so its lse is
+/// q·k.
 constexpr const char* kRows = R"(
   run cp=2 mask=full seq_len=2
   group cp 0,1
@@ -35,7 +36,7 @@ std::string blockLse(int rank, int stage, double value) {
          " source=" + std::to_string(stage == 0 ? rank : 1 - rank) +
          " piece=0 shape=1x1x1 values=" + std::to_string(value) + "\n";
 }
-/// Every block's lse times a factor.
+/// Returns every block's lse times a factor.
 std::string withLse(double factor) {
   return kRows + blockLse(0, 0, 2 * factor) + blockLse(0, 1, 4 * factor) +
          blockLse(1, 0, 6 * factor) + blockLse(1, 1, 3 * factor) + "end\n";
@@ -137,7 +138,7 @@ TEST(LseOverflowRuleTest, FiniteBlocksMakeNoInfinity) {
   EXPECT_EQ(verdictOf(rule, part + runningLse(2, "values=1,2,3,5")), Verdict::kClear);
 }
 
-/// Two blocks that came at once, at one ring step; rank 1 attends its own first.
+/// Returns two blocks that arrived at one ring step; rank 1 attends its own block first.
 std::string gathered(const std::string& own_running, const std::string& running) {
   const auto tensor = [](const char* name, int source, const std::string& values) {
     return std::string("tensor ") + name +

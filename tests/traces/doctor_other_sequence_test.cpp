@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dp rank that attends by the mask of another dp rank's batch: its mask may be wrong, or its
-// batch.
+// A dp rank that attends by the mask of another dp rank's batch: either its mask or its batch may
+// be wrong.
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
@@ -60,7 +60,7 @@ TEST(SameBatchRuleTest, BatchesDifferThoughTheFirstRankHoldsTheSameTokensOfBoth)
 
 // -------- masks
 
-/// Two dp ranks of one cp rank each; the second was meant to have two documents.
+/// Two dp ranks of one cp rank each; the second was intended to have two documents.
 constexpr const char* kTwoSequences = R"(
   run dp=2 cp=1 seq_len=4
   group cp 0
@@ -72,7 +72,7 @@ constexpr const char* kTwoSequences = R"(
   intent ranks=1 mask=documents documents=0-2,2-4
   attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-4 k=0-4 mask=causal
 )";
-/// As the first sequence's mask has it.
+/// The pieces of the first sequence's mask.
 constexpr const char* kWithoutBorder =
     "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-4 k=0-4 mask=causal\nend\n";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A diagnosis as code review and continuous integration read it, and what a baseline accepts of it.
+// A diagnosis in the formats of code review and continuous integration, and the findings that a
+// baseline accepts.
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
@@ -25,7 +26,8 @@ Finding findingOf(const std::string& rule, int rank) {
   return finding;
 }
 
-/// One rule that found, one that is clear, one that cannot tell.
+/// Returns a diagnosis with one rule that found something, one that is clear, and one that cannot
+/// tell.
 Diagnosis diagnosis() {
   Diagnosis all;
   all.entries = {{"naive_sum_merge", found(findingOf("naive_sum_merge", 1))},

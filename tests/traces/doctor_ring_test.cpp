@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of what goes round a ring: each in a recording in which it finds, in one in which it is
-// clear, and in one in which it cannot tell.
+// The rules about blocks that travel round a ring. Each is tested in a recording in which it finds
+// a mistake, in one in which it is clear, and in one in which it cannot tell.
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
@@ -23,8 +23,8 @@ std::string hashed(int rank, int stage, int source, int hash, const char* direct
   return block(rank, stage, source, "hash=" + std::to_string(hash), direction);
 }
 
-/// Three ranks; rank r's own block has hash 10 + r. `held`: of which ranks each rank's blocks are,
-/// ring step by ring step, where they should be those of r, r − 1, r − 2.
+/// Returns three ranks; rank r's own block has hash 10 + r. The argument `held` has the source of
+/// each rank's block at each ring step, which should be r, r − 1, r − 2.
 std::string pass(const int (&held)[3][3], const char* direction) {
   std::string text;
   for (int rank = 0; rank < 3; ++rank)
@@ -36,7 +36,7 @@ constexpr int kRight[3][3] = {{0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
 constexpr int kFirst[3][3] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}};
 constexpr int kOtherWay[3][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}};
 
-/// Attention of one token a rank, so that pairs are known to be right.
+/// Attention of one token per rank, so that the pairs are known to be right.
 constexpr const char* kRun = R"(
   run cp=3 seq_len=3
   group cp 0,1,2
@@ -54,7 +54,7 @@ std::string recording(const int (&forward)[3][3], const int (&backward)[3][3]) {
   return kRun + pass(forward, "forward") + pass(backward, "backward");
 }
 
-/// Found by this rule and by no other of those that compare blocks.
+/// Returns the finding of this rule, and expects that no other block rule finds anything.
 Finding foundAlone(const std::string& rule, const std::string& text) {
   Finding finding;
   for (const char* other : kBlockRules) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule in a recording in which it finds, in one in which it is clear, and in one in which it
-// cannot tell.
+// Every rule in a recording in which it finds a mistake, in one in which it is clear, and in one in
+// which it cannot tell.
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
@@ -11,8 +11,8 @@ namespace {
 
 using test::answerOf;
 
-/// Two ranks of a ring, two tokens each, one head of width 1: a row has as many blocks as there are
-/// ranks before it. Weights are exp(block_lse − lse).
+/// Two ranks of a ring with two tokens each and one head of width 1. A row has one block for each
+/// rank up to its own. Weights are exp(block_lse − lse).
 constexpr const char* kTwoBlocks = R"(
   run cp=2 mask=full seq_len=2
   group cp 0,1
@@ -64,7 +64,7 @@ TEST(DiagnosisTest, AFindingNamesTheRanksThatShareTheSequenceAndWhatItsConfidenc
       << "there is nothing to explain";
 }
 
-/// kTwoBlocks with logits of a sink that takes half of each row: lse grows by ln 2.
+/// Returns kTwoBlocks with logits of a sink that takes half of each row, so that lse grows by ln 2.
 std::string withSink(const char* of_rank_0, const char* of_rank_1) {
   std::string text = withOut(of_rank_0, of_rank_1);
   const std::string lse = "0.6931471805599453", with_sink = "1.3862943611198906";
@@ -182,7 +182,7 @@ TEST(MissingPositionIdsRuleTest, ARanksFileWithoutWhatWasDeclaredForAllProvesNot
 
 TEST(MissingCpGradReduceRuleTest, WithoutItsGroupsARunWithTensorParallelismProvesNothing) {
   const std::string slices =
-      "tensor grad.w rank=0 hash=7\ntensor grad.w rank=2 hash=9\n";  // of tp ranks 0 and 1
+      "tensor grad.w rank=0 hash=7\ntensor grad.w rank=2 hash=9\n";  // tp ranks 0 and 1
   EXPECT_EQ(answerOf("missing_cp_grad_reduce", "run tp=2 cp=2\n" + slices).verdict,
             Verdict::kNotObservable);
   EXPECT_EQ(answerOf("missing_cp_grad_reduce", "run cp=3\n" + slices).verdict, Verdict::kFound);
@@ -250,7 +250,7 @@ TEST(DoctorReportTest, ARunThatFailedIsSaidWithItsReasonAndNotAsADamagedFile) {
   const auto trace = test::traceOf(text);
   EXPECT_TRUE(isClear(diagnose(*trace)));
   trace->add(Note{kEndedNote, endedNote({HowEnded::kFailed, "rank 1 died"})});
-  trace->addFirstProblem("the run failed: rank 1 died");  // as a file's reader says it
+  trace->addFirstProblem("the run failed: rank 1 died");  // as the reader of a file adds it
   const Diagnosis diagnosis = diagnose(*trace);
   EXPECT_TRUE(diagnosis.unread.empty());
   EXPECT_FALSE(isClear(diagnosis));
@@ -267,7 +267,8 @@ TEST(NanFromOneRankRuleTest, NamesTheFirstValueThatIsNotFinite) {
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().buffer, "k");
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
-  const std::string everywhere =  // recorded in no order: what a block brings goes all the way
+  const std::string everywhere =  // recorded in no order: the content of a block reaches every
+                                  // result
       "tensor logits rank=0 nan=9\ntensor loss.sum rank=0 nan=1\n"
       "tensor error.abs.out rank=0 layer=0 nan=8\ntensor error.abs.logits rank=0 nan=8\n"
       "tensor out rank=1 layer=0 nan=8\ntensor q rank=0 layer=1 nan=8\n"

@@ -13,7 +13,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// A run whose only message was never received, and that ended in this way.
+/// Returns a run whose only message was never received, and that ended in this way.
 std::shared_ptr<Trace> runThatEnded(const test::TempDir& dir, const std::vector<Ending>& endings) {
   const std::string path = dir.file("a.rscope");
   std::vector<std::unique_ptr<ChunkSink>> sinks;

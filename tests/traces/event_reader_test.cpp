@@ -49,7 +49,7 @@ TEST(EventReaderTest, HandsOverWhatATraceHas) {
   }
 }
 
-/// Events whose times never came are handed over one by one.
+/// Events whose times never came are passed on one by one.
 TEST(EventReaderTest, StopsWhenAskedTo) {
   const test::TempDir dir;
   std::vector<Event> events(5, test::eventAt(0, test::placeOf(0, 0), 10, 10));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Summaries of chunks that say something else than the chunk holds.
+// Summaries of chunks that disagree with the chunk.
 #include "traces/format/schema/event_summary.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using test::eventsOf;
 using test::kStages;
 using test::placeOf;
 
-/// A recording of one chunk whose summary says something else.
+/// Returns a recording of one chunk whose summary `lie` has changed.
 std::shared_ptr<CountingSource> withSummary(const std::vector<Event>& events,
                                             const std::function<void(EventSummary&)>& lie) {
   auto source = std::make_shared<CountingSource>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every mistake has an explanation, and what it tells people to look at and to type is there.
+// Every mistake has an explanation, and the views and commands that it mentions exist.
 #include "traces/analysis/mistakes/explanation.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ std::set<std::string> matches(const std::string& text, const std::regex& pattern
   return found;
 }
 
-/// All sources of a folder, one after the other.
+/// Returns all sources of a folder, one after the other.
 std::string sourcesOf(const std::string& folder) {
   std::string text;
   for (const auto& entry : fs::recursive_directory_iterator(kSource / folder))
@@ -57,7 +57,8 @@ std::string sourcesOf(const std::string& folder) {
   return text;
 }
 
-/// Lines of code that call a program of RingScope; a line that ends with \ goes on in the next.
+/// Returns the lines of code that call a program of RingScope; a line that ends with \ continues in
+/// the next.
 std::vector<std::vector<std::string>> commandsOf(const Explanation& explanation) {
   std::istringstream lines(std::regex_replace(explanation.how_to_see, std::regex("\\\\\n *"), ""));
   std::vector<std::vector<std::string>> commands;

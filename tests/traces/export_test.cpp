@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exports hold, read by decoders that share nothing with what wrote them.
+// The content of exports, read by decoders that share no code with the writers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,8 +46,8 @@ std::string written(Exported (*write)(const Trace&, std::ostream&), const Trace&
 
 using Spans = std::multiset<std::pair<std::uint64_t, std::uint64_t>>;
 
-/// What stands in a Perfetto trace, by the numbers of its public definitions: events in the order
-/// of their times, of which an end belongs to what was begun last on its track.
+/// The content of a Perfetto trace by the numbers of its public definitions: events in the order of
+/// their times. An end belongs to the last begin on its track.
 struct Perfetto {
   explicit Perfetto(const std::string& bytes) {
     std::vector<std::pair<std::uint64_t, ProtoFields>> events;

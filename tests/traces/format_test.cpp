@@ -53,7 +53,7 @@ TEST(FormatTest, TheSpecificationNamesEveryValueOfEveryEnumeration) {
     EXPECT_NE(text.find(line), std::string::npos) << "FORMAT.md lacks the line\n" << line;
 }
 
-/// A file of other fields under the same number would be read as a damaged one.
+/// Otherwise a file with other fields under the same version would be read as a damaged file.
 TEST(FormatTest, TheNumberOfTheFormatGoesUpWhenAFieldOrAValueChanges) {
   std::string all;
   for (const auto& lines : {linesOfRecords(), linesOfEnumerations()})

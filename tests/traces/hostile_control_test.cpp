@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever comes over the control connection is understood, refused by a sentence, or ends the
-// connection; nothing else happens. The run's side is tests/app/hostile_control_test.cpp.
+// Every input of the control connection is accepted, rejected with a sentence, or ends the
+// connection. The run's side is tested in tests/app/hostile_control_test.cpp.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -25,8 +25,8 @@ std::string framed(const json& message) {
   return framed(message.dump());
 }
 
-/// The answer to one frame, as an engine gives it; "G" a granted request, "R" one that is refused
-/// by its number, "F" a frame that is none, "C" a chunk, which nobody asked for.
+/// Returns an engine's answer to one frame: "G" a granted request, "R" one rejected with its
+/// number, "F" an invalid frame, "C" a chunk, which was not requested.
 char answerTo(const Frame& frame) {
   if (frame.type == FrameType::kChunk) return 'C';
   std::optional<RequestHead> head;
@@ -47,7 +47,7 @@ char answerTo(const Frame& frame) {
   }
 }
 
-/// The answers to a stream that comes in pieces of this size. "B": the connection is broken.
+/// Returns the answers to a stream in pieces of this size. "B": the connection is broken.
 std::string answersTo(const std::string& stream, std::size_t piece) {
   FrameDecoder decoder(kMaxRequestBytes);
   std::string answers;
@@ -160,7 +160,7 @@ TEST(HostileControlTest, WhatIsNoRequestIsRefusedAndTheNextOneAnswered) {
     expectAnswers(body.name, framed(body.bytes) + kGood, body.answers + "G");
 }
 
-/// A field of a request, and which of the values below it may have.
+/// A field of a request, and the values below that it accepts.
 struct Field {
   json request;
   std::string path;     ///< a JSON pointer
@@ -168,8 +168,8 @@ struct Field {
 };
 
 /// Values by letter: n null, b boolean, z 0, i a small integer, m −1, w just beyond 32 bits, l
-/// beyond 64 bits with a sign, h the largest of 64 bits, f a fraction, t text, e a list without
-/// elements, a a list of an integer, x a list of text, o an object.
+/// beyond 64 bits with a sign. Also h the largest of 64 bits, f a fraction, t text, e an empty
+/// list, a a list of an integer, x a list of text, o an object.
 const std::vector<std::pair<char, json>> kValues = {
     {'n', nullptr},
     {'b', true},
@@ -232,7 +232,7 @@ TEST(HostileControlTest, EveryFieldOfEveryRequestTakesItsOwnTypeAndRefusesTheOth
   }
 }
 
-/// Decodes what a document becomes when any of its values is another, or missing.
+/// Decodes a document with each of its values replaced or removed.
 template <typename Decode>
 void mutate(const json& document, const Decode& decode) {
   int refused = 0;

@@ -165,7 +165,7 @@ TEST(ImportAnnotated, WhereAFunctionChangesScoresAttentionIsNotJudgedByItsMask) 
   EXPECT_EQ(findingsIn(*trace), std::vector<std::string>());
 }
 
-/// Makes of each annotated attention a flex_attention with this mask, of which nothing is declared.
+/// Changes each annotated attention into a flex_attention with this mask and without declarations.
 void attendByFlex(const test::RecordingCopy& copy, const std::string& mask, bool masked = true) {
   for (const std::string& file : kFiles) {
     std::string all;

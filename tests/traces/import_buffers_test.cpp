@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Under which names the buffers of a recorded job are known, and how large a recording is.
+// The names of the buffers of a recorded job, and the size of a recording.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ WorldRank rank(int number) {
   return WorldRank::of(number);
 }
 
-/// Adds a third buffer `pos` to both ranks, whose use `line` says.
+/// Adds a third buffer `pos` to both ranks; `line` describes its use.
 void addPositions(const Copy& copy, const std::string& line) {
   for (const char* file : {kFirst, "rank-00001.jsonl"}) {
     std::string cut;
@@ -107,7 +107,7 @@ TEST(ImportBuffers, TokensAndLabelsAreToldApartInWhicheverOrderTheyWereCut) {
     }
 }
 
-/// Sum of the sizes of a folder's files.
+/// Returns the sum of the sizes of a folder's files.
 std::uint64_t bytesIn(const std::string& folder) {
   std::uint64_t bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) bytes += entry.file_size();

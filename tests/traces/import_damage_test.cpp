@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings that were cut, damaged or made to do harm: what can be had is had, and the rest is
-// said.
+// Recordings that were truncated, damaged or made to do harm: the readable parts are imported, and
+// the rest is reported.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ class Copy : public test::RecordingCopy {
  public:
   Copy() : RecordingCopy(kRecording) {}
   std::shared_ptr<Trace> open() const { return openTrace(path()); }
-  /// Puts lines before the last one of the first rank.
+  /// Inserts lines before the last line of the first rank.
   void add(const std::string& added) const {
     std::string all = text(kFirst);
     put(kFirst, all.insert(all.rfind(R"({"line":"end")"), added));
@@ -145,7 +145,8 @@ TEST(ImportDamage, AnEventThatCannotBeTakesNoOtherWithIt) {
            "\n");
   const auto trace = copy.open();
   EXPECT_TRUE(says(*trace, "2 events cannot be and are left out: the trace names a place that"));
-  EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount() + 1);  // of no layer
+  // an event outside the layers
+  EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount() + 1);
 }
 
 TEST(ImportDamage, ATensorThatCannotBeTakesNoOtherWithIt) {

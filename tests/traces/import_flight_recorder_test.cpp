@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dumps of PyTorch's Flight Recorder: real ones of four Gloo processes (tests/reference/kineto's
-// make.py), and ones of NCCL written by hand in the form of FlightRecorder.hpp, version 2.10.
+// Dumps of PyTorch's Flight Recorder. Some are real dumps of four Gloo processes
+// (tests/reference/kineto's make.py). The dumps of NCCL were written by hand in the form of
+// FlightRecorder.hpp, version 2.10.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -69,7 +70,7 @@ class ImportFlightRecorder : public testing::Test {
 };
 
 TEST_F(ImportFlightRecorder, MatchesCollectivesByNumberAndMessagesByTheirRanks) {
-  // Rank 0's buffer has lost the first.
+  // Rank 0's buffer has lost the first call.
   write(0, {entry("nccl:all_reduce", 2, 100, 50), entry("nccl:send 0->1", 1, 300, 50)});
   write(1, {entry("nccl:all_reduce", 1, 10, 50), entry("nccl:all_reduce", 2, 110, 45),
             entry("nccl:recv 1<-0", 1, 290, 70)});
@@ -119,7 +120,7 @@ TEST_F(ImportFlightRecorder, APickleIsRefusedWithTheWayToJson) {
   put(folder() + "/nccl_trace_rank_0", std::string("\x80\x02}q\x00.", 6));
   EXPECT_ERROR(openTrace(folder()), ErrorCode::kInput, "_dump_nccl_trace_json");
   EXPECT_ERROR(openTrace(folder() + "/nccl_trace_rank_0"), ErrorCode::kInput, "is a pickle");
-  // Unless the JSON lies beside it.
+  // Accepted when the JSON lies beside it.
   write(0, {entry("nccl:all_reduce", 1, 10, 50)}, "[0]");
   EXPECT_EQ(imported().collectives, 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs that hung and were killed: what their recordings say afterwards, and of which they say
-// nothing.
+// Jobs that hung and were killed: the hangs that their recordings report, and recordings that
+// report none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 
 constexpr const char* kEnd = R"({"line":"end","why":"finished","steps":3,"end_ns":90000000000})";
 
-/// A rank's last line: it has posted these collectives of the group of all three ranks, and stands
-/// in the last of them, or at work after it.
+/// Returns a rank's last line: it has posted these collectives of the group of all three ranks, and
+/// waits in the last of them or works after it.
 std::string stalled(const std::vector<std::string>& posted, bool waits, int seconds) {
   const std::string ns = std::to_string(seconds) + "000000000";
   std::string last;
@@ -41,7 +41,7 @@ std::string collective(int number, const std::string& operation) {
          std::to_string(number * 100) + R"(,"posted_ns":)" + std::to_string(number * 100 + 1) + "}";
 }
 
-/// A recorded job of three ranks, of which each has these lines after its first ones.
+/// A recorded job of three ranks; each has these lines after its first ones.
 class HungJob : public testing::Test {
  protected:
   void rank(int number, const std::vector<std::string>& lines, bool watched = true) const {
@@ -63,7 +63,7 @@ class HungJob : public testing::Test {
       if (finding.rule == kHang) hangs.push_back(std::move(finding));
     return hangs;
   }
-  /// Whether a problem of the recording names the listener's file.
+  /// Reports whether a problem of the recording names the listener's file.
   bool saysOfListener() const {
     const auto trace = openTrace(dir_.file("."));
     return std::ranges::any_of(trace->problems(), [](const std::string& problem) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes that the recorder computed in Python, against the values that it kept.
+// Hashes that the recorder computed in Python, compared with the values that it kept.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -80,7 +80,7 @@ TEST(ImportKineto, ACollectiveHasTheMembersOfItsGroup) {
     }
     EXPECT_EQ(ranks, std::set(group.members.begin(), group.members.end()));
     ++of_size[members.size()];
-    // The sum of 50 numbers alone is of pairs.
+    // Only the sum of 50 numbers is over pairs.
     EXPECT_EQ(members.front().bytes == 200, members.size() == 2);
   }
   EXPECT_EQ(of_size, (std::map<std::size_t, int>{{2, 6}, {4, 21}}));
@@ -99,8 +99,10 @@ TEST(ImportKineto, AMessageGoesFromItsSenderToItsReceiver) {
     EXPECT_EQ(to.peer, from.rank);
     EXPECT_EQ(from.bytes, to.bytes);
     const int sender = from.rank.value();
-    const std::map<std::int64_t, int> receiver = {
-        {512, (sender + 1) % 4}, {384, sender ^ 1}, {28, sender + 2}};  // ring, pair, across
+    const std::map<std::int64_t, int> receiver = {// ring, pair, across
+                                                  {512, (sender + 1) % 4},
+                                                  {384, sender ^ 1},
+                                                  {28, sender + 2}};
     EXPECT_EQ(to.rank.value(), receiver.at(from.bytes));
     EXPECT_GE(to.end_ns, from.begin_ns);
   }
@@ -110,7 +112,7 @@ TEST(ImportKineto, AReduceScatterOfGlooIsOneCollectiveOfAllItsParts) {
   const auto trace = openTrace(kProfiles);
   const auto calls = eventsOf(*trace, 2, EventKind::kCollective);
   EXPECT_EQ(calls.size(), 3U * 8);
-  // 32 numbers in bfloat16 for each of four ranks, as large as what it gathers.
+  // 32 numbers in bfloat16 for each of four ranks, as large as the gathered result.
   EXPECT_EQ(std::ranges::count(calls, 4 * 32 * 2, &Event::bytes), 3 * 2);
 }
 

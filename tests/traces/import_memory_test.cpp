@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks of a recorded job held.
+// The memory that ranks of a recorded job held.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +13,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// A recording of two ranks without samples of memory, but for these lines at the first one's end.
+/// A recording of two ranks without memory samples, except for these lines at the end of the first
+/// rank.
 class Copy : public test::RecordingCopy {
  public:
   explicit Copy(const std::string& added)
@@ -31,7 +32,7 @@ std::map<MemoryCategory, std::int64_t> last(const Trace& trace) {
   return bytes;
 }
 
-/// What the trace says of what is not told apart; empty where it says nothing.
+/// Returns the trace's statement about memory without a category; empty when there is none.
 std::string unseen(const Trace& trace, int rank) {
   const auto& note = trace.note(kUnseenMemoryNote + std::to_string(rank));
   return note.is_string() ? note.get<std::string>() : "";

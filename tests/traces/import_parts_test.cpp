@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients and weights of a recorded job that ranks have in parts, as FSDP2 makes them.
+// Gradients and weights of a recorded job that ranks hold in parts, as with FSDP2.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,7 +23,7 @@ std::string hex(std::uint64_t number) {
   return digits.data();
 }
 
-/// A recording of two ranks, whose ranks have also a gradient [3, 2] named cut.weight: rank 0 its
+/// A recording of two ranks with an additional gradient [3, 2] named cut.weight: rank 0 has its
 /// first two rows, rank 1 the last.
 class Copy : public test::RecordingCopy {
  public:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profiles of NCCL jobs in the form that PyTorch's profiler gives them, written by hand: no GPU
-// recorded them.
+// Profiles of NCCL jobs in the form of PyTorch's profiler, written by hand: no GPU recorded them.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -37,7 +36,7 @@ class NcclProfile {
     return add("user_annotation", "ProfilerStep#" + std::to_string(number), begin, 1000, {});
   }
 
-  /// A call, and its kernel 100 µs later where `kernel_us` is not 0.
+  /// Adds a call, and its kernel 100 µs later unless `kernel_us` is 0.
   NcclProfile& comm(const std::string& name, double begin, double kernel_us, json more = {}) {
     json args = {{"External id", ++external_}, {"Collective name", name},
                  {"dtype", "BFloat16"},        {"In msg nelems", 1000},
@@ -51,7 +50,7 @@ class NcclProfile {
 
   void write(const std::string& folder) {
     head_["traceEvents"] = events_;
-    // The first key says what it is.
+    // The first key identifies the format.
     std::string text = head_.dump();
     std::ofstream(folder + "/rank" + std::to_string(rank_) + ".json")
         << "{\"schemaVersion\": 1," << text.substr(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of files.
+// Reading parts of files.
 #include "traces/format/core/input_file.h"
 
 #include <gtest/gtest.h>

@@ -31,7 +31,8 @@ std::string clockNote(const std::string& boot, std::int64_t steady_ns, std::int6
          R"(, "unix_ns": )" + std::to_string(unix_ns) + "}";
 }
 
-/// One rank's file: an event at run clock 100, a tensor that holds the rank, the run's notes.
+/// Writes one rank's file: an event at run clock 100, a tensor that holds the rank, the run's
+/// notes.
 std::string recordRank(const test::TempDir& dir, int rank, const std::string& clock,
                        Command command = Command::kTrain) {
   const std::string path = dir.file("r" + std::to_string(rank) + ".rscope");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields of JSON objects without a document of them.
+// Reading fields of JSON objects without building a document.
 #include "traces/exchange/lines/json_fields.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ bool isRead(const std::string& text) {
   return readJsonFields(text, fields);
 }
 
-/// What the JSON library makes of it.
+/// Reports whether the JSON library reads an object.
 bool isObject(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   return !json.is_discarded() && json.is_object();

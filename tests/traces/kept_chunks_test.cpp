@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a recording stays decoded, and that what was let go comes back as it was.
+// The parts of a recording that stay decoded; parts that were released are decoded again without
+// change.
 #include "traces/format/trace/kept_chunks.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ TEST(KeptChunksTest, OneThatIsLargerThanTheRoomIsKeptAlone) {
 
 constexpr int kManyChunks = 40, kInEach = 8192;
 
-/// Two ranks, more events of each than are kept.
+/// Returns two ranks with more events each than are kept.
 std::shared_ptr<CountingSource> manyEvents() {
   auto source = std::make_shared<CountingSource>();
   for (int chunk = 0; chunk < kManyChunks; ++chunk)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs over real sockets: what comes becomes a recording, and whoever misbehaves loses his own
-// connection.
+// Jobs over real sockets: their data becomes a recording, and a misbehaving client loses only its
+// own connection.
 #include "traces/exchange/live/listener.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class ListenerTest : public testing::Test {
   std::string socketPath() const { return dir_.file("s"); }
   std::string folder() const { return dir_.file("job"); }
 
-  /// A rank that is welcome and has sent its header.
+  /// Returns a rank that was accepted and has sent its header.
   static LiveClient begun(const Listener& listener, int rank, int ranks, bool pauses = false) {
     LiveClient client(listener.address());
     client.line(LiveClient::hello(rank, ranks, listener.token(), pauses));
@@ -64,7 +64,7 @@ TEST_F(ListenerTest, RanksThatSendAtOnceBecomeARecordingThatOpens) {
       client.send(LiveClient::values(kRecording, stem + ".values-0000.safetensors"));
       client.line(R"({"line":"bye"})");
       EXPECT_EQ(client.hear(), R"({"line":"welcome"})");
-      both.arrive_and_wait();  // ranks of a job are there at one time
+      both.arrive_and_wait();  // both ranks of the job are connected at the same time
     });
   for (std::thread& rank : ranks) rank.join();
   ASSERT_TRUE(comes(listener, [](const JobSeen& job) {

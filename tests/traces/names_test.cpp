@@ -61,7 +61,7 @@ TEST(TensorKeyTest, KeysThatDifferInOneFieldAreOrdered) {
 }
 
 TEST(HashTest, MixSumIsWhatItsDefinitionSays) {
-  // Two words, by hand in 64-bit arithmetic.
+  // Two words, computed by hand in 64-bit arithmetic.
   const std::uint32_t words[] = {1, 0xFFFFFFFF};
   auto mixed = [](std::uint64_t word, std::uint64_t place) {
     std::uint64_t x = word * 0x9e3779b97f4a7c15ULL + place * 0xbf58476d1ce4e5b9ULL;
@@ -71,7 +71,7 @@ TEST(HashTest, MixSumIsWhatItsDefinitionSays) {
   EXPECT_EQ(mixSum64(words, 8), mixed(1, 1) + mixed(0xFFFFFFFF, 2) + 8 * 0xd6e8feb86659fd93ULL);
 }
 
-/// What test_hashing.py's word by word sums are of so many bytes of a linear congruential
+/// The results of test_hashing.py's word-by-word sums for so many bytes of a linear congruential
 /// generator.
 TEST(HashTest, TheRecordersHashesAreThoseThatPythonComputed) {
   struct Case {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks are brought to stand at one step border, whichever steps they are in.
+// All ranks are held at one step border, whatever steps they are in.
 #include "traces/exchange/live/pause_border.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ PauseBorder jobOf(int ranks, bool takes_pauses = true) {
   return border;
 }
 
-/// What is sent to this rank.
+/// Returns what is sent to this rank.
 std::vector<std::string> sentTo(PauseBorder& border, int number) {
   std::vector<std::string> lines;
   for (auto& [to, line] : border.takeMessages())
@@ -52,7 +52,7 @@ TEST(PauseBorder, AStepGoesToTheNextBorderAndGoEndsThePause) {
   border.takeMessages();
   border.step();
   EXPECT_EQ(sentTo(border, 0), std::vector<std::string>{R"({"line":"pause","step":1})"});
-  border.paused(rank(0), 0);  // said before it heard of the step
+  border.paused(rank(0), 0);  // sent before the rank received the step
   EXPECT_EQ(border.state(), PauseState::kPausing);
   border.paused(rank(0), 1);
   EXPECT_EQ(border.state(), PauseState::kPaused);

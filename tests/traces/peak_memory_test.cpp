@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One definition of peak memory: what the training step needs at once, verification left out.
+// The one definition of peak memory: what the training step needs at once, without verification.
 #include "traces/format/trace/peak_memory.h"
 
 #include <gtest/gtest.h>

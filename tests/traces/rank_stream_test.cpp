@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank sends becomes its files, and what is not well-formed is refused with a sentence.
+// The data that a rank sends becomes its files, and malformed data is rejected with a sentence.
 #include "traces/exchange/live/rank_stream.h"
 
 #include <gtest/gtest.h>

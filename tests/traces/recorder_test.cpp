@@ -11,7 +11,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// Keeps what it is given; fails from the n-th write on when asked to.
+/// A sink that keeps what it is given; it can fail from the n-th write on.
 class MemorySink : public ChunkSink {
  public:
   struct Kept {
@@ -48,7 +48,8 @@ std::size_t eventsIn(const MemorySink::Kept& kept) {
   return count;
 }
 
-/// Writes all the time, and has room for this many events of a rank.
+/// Returns options of a recorder that writes all the time and has room for this many events per
+/// rank.
 RecorderOptions busyWriter(std::size_t events) {
   RecorderOptions options;
   options.commit_interval = std::chrono::milliseconds(1);
@@ -199,7 +200,7 @@ TEST(RecorderTest, ASinkThatFailsIsDroppedAndTheRunGoesOn) {
   EXPECT_FALSE(kept->closed);
 }
 
-/// Refuses memory, as under ulimit -v.
+/// A sink that throws std::bad_alloc, as under ulimit -v.
 class SinkWithoutMemory : public ChunkSink {
  public:
   void write(const Chunk&) override { throw std::bad_alloc(); }

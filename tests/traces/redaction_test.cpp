@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left out of a recording before it is shared is nowhere in the file, and the doctor works
-// on what is left.
+// Redacted parts of a recording occur nowhere in the file, and the doctor works on the rest.
 #include "traces/exchange/import/redaction.h"
 
 #include <gtest/gtest.h>

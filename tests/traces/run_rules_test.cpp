@@ -15,7 +15,7 @@ RunSpec aRun() {
   return run;
 }
 
-/// The sentence, or nothing.
+/// Returns the message of a refusal, or an empty text.
 std::string refused(void (*change)(RunSpec&)) {
   RunSpec run = aRun();
   change(run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the tensors of a safetensors file are, whole, cut and lying.
+// The places of tensors in safetensors files that are whole, truncated or inconsistent.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,12 +16,12 @@ namespace {
 constexpr const char* kTwo = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                              R"("b":{"dtype":"I64","shape":[1,3],"data_offsets":[8,32]}})";
 
-/// A file of this header, and of so many bytes of data, which count up.
+/// A file with this header and so many bytes of data, which count up.
 class File {
  public:
   explicit File(const std::string& header, std::size_t data_bytes = 32)
       : File(header.size(), header, data_bytes) {}
-  /// The same, which claims another length of its header.
+  /// Writes a file that claims another length of its header.
   File(std::uint64_t claimed, const std::string& header, std::size_t data_bytes)
       : path_(dir_.file("x.safetensors")) {
     std::string bytes(8, '\0');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What queries give over recordings whose counts and values are known, and what is refused.
+// Results of queries over recordings whose counts and values are known, and rejected queries.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using Rows = std::vector<std::string>;
 
-/// Each row as "a|b|c", with · for nothing.
+/// Returns each row as "a|b|c", with · for an empty cell.
 Rows ask(const Trace& trace, const std::string& sql, const QueryBounds& bounds = {},
          QueryEnd expected = QueryEnd::kAllRows) {
   Rows rows;
@@ -104,7 +104,9 @@ TEST(SqlTest, FindingsAreThoseOfTheDoctor) {
 TEST(SqlTest, ARecordingWithoutAnythingHasEmptyTables) {
   const auto nothing = test::traceOf("");
   for (const Table& table : tables()) {
-    if (std::string_view(table.name) == "findings") continue;  // the doctor says that runs lack
+    if (std::string_view(table.name) == "findings")
+      continue;  // findings need the doctor, which
+                 // reports that runs lack data
     EXPECT_EQ(ask(*nothing, std::string("SELECT * FROM ") + table.name), Rows()) << table.name;
   }
 }
@@ -117,7 +119,7 @@ TEST(SqlTest, EveryNamedQueryRunsOnAWholeAnEmptyAndTheSampleRecording) {
   EXPECT_ERROR(namedQuery("nothing"), ErrorCode::kUsage, "there is no named query 'nothing'");
 }
 
-/// What a table may leave out because of a condition must be what SQLite leaves out by itself: a
+/// A table may leave out rows because of a condition only if SQLite leaves them out by itself. A
 /// unary plus hides a column from the table.
 TEST(SqlTest, ConditionsLeaveOutOnlyWhatTheyRuleOut) {
   const auto sample = openTrace(test::inSources("resources/sample/missing_position_ids.rscope"));
@@ -152,7 +154,7 @@ TEST(SqlTest, OnlyTheChunksThatARowMayBeInAreDecoded) {
   EXPECT_EQ(source->takeRead().size(), 198u);
 }
 
-/// A recording in which rank 0 sends to rank 1 in each training step.
+/// Returns a recording in which rank 0 sends to rank 1 in each training step.
 std::shared_ptr<test::CountingSource> hundredHops(std::uint64_t flows) {
   auto source = std::make_shared<test::CountingSource>();
   for (int step = 0; step < 100; ++step)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings in files: read at random, told by their content.
+// Recordings in files: random access, and recognition by content.
 #include "traces/format/storage/sqlite_source.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using test::kSteps;
 using test::placeOf;
 using test::twoHundredChunks;
 
-/// The chunks of a source of 200, in a file.
+/// Writes the chunks of a source of 200 into a file.
 void writeFile(const std::string& path) {
   SqliteSink sink(path);
   std::uint64_t seq = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are foreign, damaged, cut short or did not fit on the disk.
+// Files that are foreign, damaged, truncated or did not fit on the disk.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -66,7 +66,7 @@ TEST(StorageTest, ADamagedChunkIsNamedAndTheRestIsRead) {
   EXPECT_NE(trace->problems().front().find("checksum"), std::string::npos);
 }
 
-/// A trace with a chunk of every kind, some of them in several chunks.
+/// Records a trace with a chunk of every kind, some of them in several chunks.
 void recordEveryKind(const std::string& path) {
   const auto recorder = record(path, 300);
   const WorldRank rank = WorldRank::of(0);
@@ -86,7 +86,8 @@ void recordEveryKind(const std::string& path) {
   recorder->flush();
 }
 
-/// All that a reader gets of a file, as bytes; `complains` when it also hears that this is not all.
+/// Returns everything that a reader gets of a file, as bytes. Sets `complains` when the reader
+/// reports that something is missing.
 std::string everythingRead(const std::string& path, bool& complains) {
   std::string all;
   const auto trace = openTrace(path);
@@ -96,7 +97,7 @@ std::string everythingRead(const std::string& path, bool& complains) {
   complains = !trace->problems().empty();
   SqliteSource(path).readAll(
       [&](const Chunk& chunk) {
-        if (chunk.kind == ChunkKind::kSummaries) return;  // they only save time
+        if (chunk.kind == ChunkKind::kSummaries) return;  // summaries only save time
         for (const std::uint64_t part :
              {static_cast<std::uint64_t>(chunk.kind), chunk.seq, chunk.key,
               static_cast<std::uint64_t>(chunk.rank.value()), std::uint64_t{chunk.rows}})
@@ -107,7 +108,7 @@ std::string everythingRead(const std::string& path, bool& complains) {
   return all;
 }
 
-/// Whether a damaged copy is refused, complained of, or nevertheless the same.
+/// Reports whether a damaged copy is neither rejected nor reported, and yet reads differently.
 bool silentlyDifferent(const std::string& path, const std::string& undamaged) {
   try {
     bool complains = false;
@@ -141,8 +142,8 @@ TEST(StorageTest, AChunkThatIsTakenForValuesIsMissed) {
   EXPECT_EQ(openTrace(path)->problems().at(0), "the values of one tensor are missing");
 }
 
-/// As in a page in which one bit of a row's number has changed: two rows have the same, and a
-/// search for it comes to one of them.
+/// Simulates a page in which one bit of a row's number has changed. Two rows then have the same
+/// number, and a search finds one of them.
 TEST(StorageTest, OfTwoChunksOfOneNumberOneIsMissed) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");
@@ -152,8 +153,10 @@ TEST(StorageTest, OfTwoChunksOfOneNumberOneIsMissed) {
   std::string bytes = test::contentOf(path);
   int doubled = 0;
   for (std::size_t at = 4096; at + 1 < bytes.size(); ++at) {
-    if (bytes[at] != 5 && bytes[at] != 9) continue;  // numbers whose last bits a flip makes those
-    std::string bad = bytes;                         // of their neighbours, wherever they stand
+    if (bytes[at] != 5 && bytes[at] != 9)
+      continue;               // numbers that a flip of the last bits turns
+                              // into those of
+    std::string bad = bytes;  // their neighbours, wherever they occur
     bad[at] = static_cast<char>(bad[at] ^ (bytes[at] == 5 ? 3 : 1));
     std::ofstream(dir.file("bad"), std::ios::binary) << bad;
     EXPECT_FALSE(silentlyDifferent(dir.file("bad"), undamaged)) << at;
@@ -162,8 +165,8 @@ TEST(StorageTest, OfTwoChunksOfOneNumberOneIsMissed) {
   EXPECT_GT(doubled, 2);
 }
 
-/// A byte of what SQLite finds its way by: the header of a page of a b-tree, the list of its cells,
-/// or the beginning of one of these.
+/// Returns the offset of a byte of SQLite's tree structure: the header of a page of a b-tree, the
+/// list of its cells, or the beginning of one of these.
 std::size_t byteOfTree(const std::string& file, std::mt19937& random) {
   constexpr std::size_t kPage = 4096;
   for (;;) {
@@ -171,7 +174,8 @@ std::size_t byteOfTree(const std::string& file, std::mt19937& random) {
                       header = begin + (page == 0 ? 100 : 0);
     const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(file[at]); };
     const int type = byte(header);
-    if (type != 2 && type != 5 && type != 10 && type != 13) continue;  // a page of a long body
+    // a page of a long body
+    if (type != 2 && type != 5 && type != 10 && type != 13) continue;
     const std::size_t cells = byte(header + 3) * 256u + byte(header + 4);
     const std::size_t size = (type < 8 ? 12 : 8) + 2 * cells;
     if (cells == 0 || random() % 2) return header + random() % size;
@@ -199,7 +203,7 @@ TEST(StorageTest, RandomBitFlipsNeverGiveWrongNumbersOrCrash) {
   }
 }
 
-/// A trace of 60 tensors of 4 KiB, each committed by itself.
+/// Records a trace of 60 tensors of 4 KiB, each committed separately.
 void recordTensors(const std::string& path) {
   std::vector<std::unique_ptr<ChunkSink>> sinks;
   sinks.push_back(std::make_unique<SqliteSink>(path));

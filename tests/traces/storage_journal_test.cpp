@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SQLite keeps beside a trace: of recorders that died, that still write, and of copies.
+// The files that SQLite keeps beside a trace: of recorders that died, of recorders that still
+// write, and of copies.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -69,7 +70,7 @@ TEST(StorageTest, ATraceThatIsDiscardedUnlessItIsClosedHasNothingBesideItAndIsWh
   EXPECT_EQ(openTrace(path)->eventCount(), events.size());
 }
 
-/// A trace whose writer changed pages of the file itself and died before it committed.
+/// Leaves a trace whose writer changed pages of the file itself and died before it committed.
 void leaveHotJournal(const std::string& path) {
   {
     SqliteSink sink(path);
@@ -144,7 +145,7 @@ TEST(StorageFaultTest, WhatLiesBesideATraceMustBeAPlainFile) {
   EXPECT_ERROR(openTrace(dir.file("pipe")), ErrorCode::kInput, "not a plain file");
 }
 
-/// Every file of a folder with its content.
+/// Returns every file of a folder with its content.
 std::map<std::string, std::string> contentOfFolder(const std::string& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -221,7 +222,7 @@ TEST(StorageFaultTest, AReaderInTheRecordersProcessLeavesItsLocksAlone) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(openTrace(path)->eventCount(), 500u);
   const pid_t stranger = ::fork();
   if (stranger == 0) {
-    // In a process of its own: only the locks tell it that somebody records.
+    // In a separate process: only the locks show that somebody records.
     struct flock lock {};
     lock.l_type = F_WRLCK;
     lock.l_start = 0x40000000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no rule names but a verdict sees: where it begins, what is right before it, what to do next.
+// An error that no rule names but a verdict reveals: where it begins, what is right before it, and
+// what to do next.
 #include "traces/analysis/doctor/unknown_mistake.h"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ std::optional<Finding> foundIn(const std::string& text) {
   return unknownNumber(*test::traceOf(text));
 }
 
-/// Of all targets of two ranks the mean is 3.
+/// Returns a run whose mean over all targets of two ranks is 3.
 std::string logged(const std::string& loss, const std::string& intent) {
   return "run cp=2\n" + intent +
          "group cp 0,1\n"

@@ -23,7 +23,7 @@ std::vector<TokenIndex> tokens(std::int64_t count) {
   return all;
 }
 
-/// What PyTorch computed in fp64 from the inputs in the file.
+/// The results of PyTorch in fp64 from the inputs in the file.
 class PyTorchCase {
  public:
   explicit PyTorchCase(const std::string& name)
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Reference, PyTorchAttentionTest,
                                          "documents_even"),
                          [](const auto& test) { return std::string(test.param); });
 
-/// Small inputs with one head of size 2 and a key a token.
+/// Small inputs with one head of width 2 and one key per token.
 struct Small {
   explicit Small(std::int64_t count, AttentionMask mask = {true}) {
     for (std::vector<double>* values : {&q, &k, &v, &dout}) {

@@ -23,7 +23,7 @@ Selection everything(const LayerTensors& layer) {
   return all;
 }
 
-/// q, k and v of two ranks of one token and one head each, which is what `more` says otherwise.
+/// Returns q, k and v of two ranks with one token and one head each, unless `more` says otherwise.
 std::string inputs(const std::string& more = "") {
   std::string text = "group cp 0,1\n" + more + "\n";
   for (const char* rank : {"0", "1"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sums of ranks' gradients are right, and of which a rank's part was made smaller.
+// Sums of ranks' gradients that are right, and sums in which a rank's part was made smaller.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -9,8 +9,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// A loud rank and a quiet one, in bfloat16: the second's part times `factor`, and rounding that is
-/// this share of the loud part.
+/// Returns the parts of a rank with large and a rank with small gradients in bfloat16. The second
+/// part is multiplied by `factor`. The rounding is this share of the large part.
 HeadParts twoRanks(double factor, double rounding) {
   constexpr std::size_t kNumbers = 600;
   constexpr double kQuiet = 0.1;

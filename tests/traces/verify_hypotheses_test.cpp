@@ -17,7 +17,7 @@ namespace {
 
 using Merge = BlockedAttention::Merge;
 
-/// A causal attention of random numbers, two query heads of one KV head.
+/// A causal attention of random numbers with two query heads and one KV head.
 struct Sample {
   Sample() {
     std::mt19937 random(7);
@@ -45,7 +45,7 @@ struct Sample {
     in.mask.causal = true;
   }
 
-  /// Keys up to the query, in blocks of five.
+  /// Returns the keys up to the query, in blocks of five.
   static KeyBlocks causalBlocks(const BlockRow& row) {
     KeyBlocks blocks;
     for (std::size_t key = 0; key <= row.row; ++key) {

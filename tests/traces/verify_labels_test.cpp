@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded labels against the next tokens of the sequence, and against what shifting them elsewhere
-// would have made of them.
+// Recorded labels compared with the next tokens of the sequence, and with the results of shifting
+// them elsewhere.
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
@@ -12,7 +12,7 @@ namespace {
 
 using test::traceOf;
 
-/// Tokens 0 to 7, whose ids are 10 to 17, the second half of them on rank 1.
+/// Returns the check of tokens 0 to 7 with ids 10 to 17; rank 1 has the second half.
 StepCheck twoShards(const std::string& first, const std::string& second,
                     const std::string& run = "run cp=2\n") {
   return checkStep(

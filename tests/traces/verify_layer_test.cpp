@@ -97,7 +97,7 @@ TEST(VerifySinksTest, WhatIsNotKnownOfThemHindersTheWholeLayer) {
   ASSERT_EQ(of_one.skipped.size(), 1U);
   EXPECT_NE(of_one.skipped[0].find("sinks of rank 2 are not recorded"), std::string::npos);
   spec.sinks.clear();
-  spec.run = "sinks=true";  // declared, and nothing of them recorded
+  spec.run = "sinks=true";  // declared, but not recorded
   const LayerCheck of_all = check(*RecordedLayer(spec).record());
   ASSERT_EQ(of_all.skipped.size(), 1U);
   EXPECT_NE(of_all.skipped[0].find("sinks of ranks 0, 1, 2, 3"), std::string::npos);
@@ -111,7 +111,7 @@ TEST(VerifySinksTest, SinksThatNobodyDeclaredNorRecordedAreSeen) {
   EXPECT_GT(of(check(*layer.record()), TensorKind::kOut).worst.ratio(), 10);
 }
 
-/// Ways to spoil one row so that it is another's, or a little off.
+/// Ways to spoil one row: it becomes another row, or slightly wrong.
 enum class Spoil { kZeroed, kSwapped, kScaled, kOtherHead };
 
 struct Spoilt {
@@ -131,7 +131,7 @@ std::vector<Spoilt> spoiltRows() {
     for (const TensorKind kind :
          {TensorKind::kOut, TensorKind::kLse, TensorKind::kDq, TensorKind::kDk, TensorKind::kDv})
       for (const auto& [name, spoil] : spoils) {
-        // In bfloat16 one per cent of a row is as much as two to three roundings of each number.
+        // In bfloat16 one per cent of a row is two to three roundings of each number.
         const bool below_rounding = dtype == DType::kBFloat16 && kind != TensorKind::kLse;
         if (spoil == Spoil::kScaled && below_rounding) continue;
         all.push_back({name, dtype, kind, spoil});
@@ -147,7 +147,7 @@ TEST_P(SpoiltRowTest, IsFoundWhereItIs) {
   spec.dtype = spoilt.dtype;
   spec.head_dim = 16;
   RecordedLayer layer(spec);
-  constexpr std::int64_t kToken = 13;  // of rank 1
+  constexpr std::int64_t kToken = 13;  // owned by rank 1
   const auto row = layer.row(spoilt.kind, 0, 1, kToken);
   const auto other = spoilt.spoil == Spoil::kOtherHead ? layer.row(spoilt.kind, 0, 0, kToken)
                                                        : layer.row(spoilt.kind, 0, 1, 14);

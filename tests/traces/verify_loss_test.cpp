@@ -14,8 +14,8 @@ using test::traceOf;
 
 constexpr double kSingle = 0x1p-24;
 
-/// Two ranks with one and two targets over a vocabulary of two; the mean over targets is
-/// (log 2 + 2·log 4) / 3, since logits are uniform but for rank 1's, which are log 3 apart.
+/// Returns two ranks with one and two targets over a vocabulary of two. The mean over targets is
+/// (log 2 + 2·log 4) / 3: logits are uniform, except on rank 1, where they are log 3 apart.
 std::string twoRanks(const std::string& more) {
   return "run cp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
          "tensor logits rank=0 shape=1x2x2 values=0,0,7,7\n"
@@ -96,7 +96,7 @@ TEST(VerifyLossTest, WhatIsMissingIsSaid) {
 }
 
 TEST(VerifyNormTest, SlicesCountEachAndWhatRanksHoldAlikeCountsOnce) {
-  // 3² + 4² of the slices, 12² of what both have.
+  // 3² + 4² of the slices, 12² of what both ranks have.
   const auto trace = traceOf(
       "group tp 0,1\ngroup cp 0\ngroup cp 1\n"
       "tensor grad.up_proj rank=0 shape=1x1 values=3\n"

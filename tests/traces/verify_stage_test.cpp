@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One layer of two tokens over two ranks, ring step by ring step: which one is wrong first.
+// One layer of two tokens over two ranks, ring step by ring step: the first wrong step.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,8 +11,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// Scores are 0, so that each block's weights are equal: v is 2 and 6, out is 4, and with dout 1
-/// each query adds a half to dv of each key and nothing to dk.
+/// Returns the right values. Scores are 0, so each block's weights are equal: v is 2 and 6, and out
+/// is 4. With dout 1 each query adds a half to dv of each key and nothing to dk.
 std::map<std::string, std::string> rightValues() {
   const std::string ln2 = "0.6931471805599453";
   return {{"q", "0"},         {"k", "1"},         {"v of 0", "2"},         {"v of 1", "6"},
@@ -21,14 +21,14 @@ std::map<std::string, std::string> rightValues() {
           {"dq", "0"},        {"dkv 0", "0,0.5"}, {"dkv 1", "0,1"}};
 }
 
-/// One value for another: of all ranks, or of "NAME@RANK.STEP" alone.
+/// Replaced values: on all ranks, or only on "NAME@RANK.STEP".
 using Spoilt = std::map<std::string, std::string>;
 
 class TwoTokens {
  public:
   explicit TwoTokens(Spoilt spoilt = {}) : spoilt_(std::move(spoilt)) {}
 
-  /// `more`: further lines of the recording.
+  /// Records the layer. `more` has further lines of the recording.
   std::shared_ptr<Trace> record(const std::string& more = "") {
     std::string text =
         "run cp=2 seq_len=2 mask=full capture=full\nintent mask=full\ngroup cp 0,1\n";
@@ -161,7 +161,7 @@ TEST(StageCheckTest, ASumThatArrivesWrongIsNotTheNextRanksMistake) {
   EXPECT_EQ(check.wrong[0].ring_step, RingStep::of(0));
 }
 
-/// dS is ½·(v − 4): −1 of the first key and 1 of the second.
+/// Checks a layer whose dS is ½·(v − 4): −1 for the first key and 1 for the second.
 StageCheck withDq(const char* first_key, const char* second_key, const char* of_rank_0,
                   const char* of_rank_1) {
   return TwoTokens(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mistake makes of the numbers of a training step, against what was logged.
+// The effect of mistakes on the numbers of a training step, compared with the logged numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 using test::traceOf;
 
-/// Two ranks whose targets cost log 2 and, two of them, log 4 each.
+/// Returns two ranks: one target that costs log 2, and two that cost log 4 each.
 std::string twoRanks(const std::string& loss) {
   return "run cp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
          "tensor logits rank=0 shape=1x2x2 values=0,0,7,7\n"
@@ -31,7 +31,7 @@ std::string twoRanks(double loss) {
 const double kTwo = std::log(2.0), kFour = std::log(4.0);
 const double kMean = (kTwo + 2 * kFour) / 3, kMeanOfMeans = (kTwo + kFour) / 2;
 
-/// The mistake that gives the loss, and no other does.
+/// Expects that this mistake, and no other, reproduces the loss.
 void expectExplained(const StepCheck& check, const std::string& mistake) {
   ASSERT_FALSE(check.loss.hypotheses.empty()) << toText(check);
   for (const NumberHypothesis& tried : check.loss.hypotheses)
@@ -88,7 +88,7 @@ TEST(VerifyStepTest, ALossOfLogitsThatAreNotFiniteIsNotCompared) {
             "the loss that the run logged is not finite, and neither is what it is made of");
 }
 
-/// The gradients of the second step of two ranks; the mistakes that give them.
+/// Returns the mistakes that reproduce the gradients of the second step of two ranks.
 std::vector<std::string> gradientIs(const test::Head& head, const std::string& more = "") {
   const StepCheck check = checkStep(*traceOf(head.text() + more), 1);
   EXPECT_EQ(check.gradient.skipped, "");
@@ -116,7 +116,7 @@ TEST(VerifyStepTest, AGradientOfEachRankByItselfIsASumOverDp) {
 TEST(VerifyStepTest, AGradientTimesCpIsThatOfItsLossWhereThatWasLoggedSo) {
   test::Head head;
   head.factors = {2, 2};
-  // The mean over the targets that were drawn.
+  // The mean over the targets of the drawn numbers.
   const double mean = checkStep(*traceOf(head.text()), 1).loss.exact.value();
   const auto logged = [](double loss) {
     return "note step.1 {\"loss\": " + nlohmann::json(loss).dump() + "}\n";
@@ -176,7 +176,8 @@ TEST(VerifyStepTest, AGradientOfRanksWithOtherWeightsIsNotCompared) {
 }
 
 TEST(VerifyStepTest, ANormThatCountsReplicasSaysWhichOnes) {
-  // 3² + 4² of the slices, 12² of what both tp ranks have: 13, with replicas √(25 + 2·144).
+  // 3² + 4² of the slices, 12² of what both tp ranks have: 13, or √(25 + 2·144) with replicas
+  // counted twice.
   const auto logged = [](double norm) {
     return traceOf(
         "run cp=2 tp=2\ngroup tp 0,1\ngroup tp 2,3\ngroup cp 0,2\ngroup cp 1,3\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom, from what ranks say of themselves.
+// The waits between ranks, derived from what ranks report about themselves.
 #include "traces/exchange/waits/who_waits.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ WorldRank rank(int number) {
   return WorldRank::of(number);
 }
 
-/// A rank that stands as this line says.
+/// Returns a rank whose position this line states.
 RankSeen seen(int number, const std::string& stands) {
   RankSeen seen;
   seen.rank = rank(number);
@@ -24,7 +24,7 @@ RankSeen seen(int number, const std::string& stands) {
   return seen;
 }
 
-/// A collective of group "0", which has four ranks, in which the rank has waited for 12 s.
+/// Returns a collective of group "0" of four ranks, in which the rank has waited for 12 s.
 std::string inCollective(const std::string& name, int nth, int bytes = 8192) {
   const std::string number = std::to_string(nth), size = std::to_string(bytes);
   return R"({"line":"stands","step":3,"quiet_ns":12000000000,"in":{"operator":")" + name +
@@ -33,7 +33,7 @@ std::string inCollective(const std::string& name, int nth, int bytes = 8192) {
          number + R"(,"last":[[)" + number + R"(,")" + name + R"(",)" + size + R"(]]}]})";
 }
 
-/// A rank that has posted so many collectives and computes since.
+/// Returns a rank that has posted so many collectives and has computed since.
 std::string computes(int posted, double for_s = 12) {
   return R"({"line":"stands","step":3,"quiet_ns":)" +
          std::to_string(static_cast<std::int64_t>(for_s * 1e9)) +
@@ -43,7 +43,7 @@ std::string computes(int posted, double for_s = 12) {
          R"(,"all_reduce",8192]]}]})";
 }
 
-/// A rank's end of the nth message from one rank to another.
+/// Returns a rank's end of the nth message from one rank to another.
 std::string inMessage(const std::string& end, int from, int to, int nth, int posted) {
   const std::string ends =
       R"("from":)" + std::to_string(from) + R"(,"to":)" + std::to_string(to) + R"(,"tag":0)";
