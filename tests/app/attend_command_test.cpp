@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `ringscope attend` without a file, and the choices that attend and train share.
+// `ringscope attend` without a file, and the options that attend and train share.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -127,7 +127,7 @@ TEST(TrainKernelTest, PlainProductsAndOrderedHopsTrainWithinTheLimits) {
   EXPECT_EQ(result.code, 0) << result.out << result.err;
 }
 
-/// Most blocks lie outside such a window: that they were left out is no plain sum.
+/// Most blocks lie outside this window. Leaving them out must not look like a plain sum.
 TEST(AttendRandomTest, ACorrectAttentionOfANarrowWindowHasNoFinding) {
   test::TempDir dir;
   const auto attend = ringscope(
@@ -138,7 +138,7 @@ TEST(AttendRandomTest, ACorrectAttentionOfANarrowWindowHasNoFinding) {
   EXPECT_EQ(doctor.code, 0) << doctor.out;
 }
 
-/// Ten thousand comparisons, of which none may be beyond its limit by chance.
+/// Ten thousand comparisons, none of which may exceed its limit by chance.
 TEST(TrainVerdictTest, OfTwoHundredRightStepsNothingDiverges) {
   test::TempDir dir;
   const auto train = ringscope("train --text " + sampleText() +

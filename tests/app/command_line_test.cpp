@@ -148,7 +148,8 @@ TEST(CommandLineTest, AMistakeIsFoundWithExitCode1AndStaysSealed) {
     for (const char* key : {"severity", "rank", "layer", "stage", "buffer", "evidence", "remedy"})
       EXPECT_TRUE(finding.contains(key)) << key;
     EXPECT_EQ(ringscope("diff " + trace).code, 1);
-    // What names the mistake is there for Reveal, and what the doctor reads is the same without it.
+    // The name of the mistake is stored for Reveal only, and the doctor's answer is the same
+    // without it.
     EXPECT_NE(traces::readSealed(trace).at(0).find(id), std::string::npos);
     ASSERT_EQ(std::system(("sqlite3 " + trace + " 'DELETE FROM sealed; VACUUM'").c_str()), 0);
     EXPECT_EQ(slurp(trace).find(id), std::string::npos);

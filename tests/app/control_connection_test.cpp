@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control connection as the window speaks it.
+// The control connection as the window uses it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ using nlohmann::json;
 using test::Child;
 using test::Debugger;
 
-/// For ranks that are threads and for ranks that are processes.
+/// A test for ranks that are threads and for ranks that are processes.
 class ControlConnectionTest : public testing::TestWithParam<const char*> {
  protected:
   static std::vector<std::string> controlledRun(const std::string& trace) {
@@ -201,7 +201,7 @@ TEST_P(ControlConnectionTest, CaptureChangesAndABreakOnWhatIsNotFiniteStopsTheRu
   EXPECT_EQ(child.wait(), 0);
 }
 
-/// A supervised run of rank processes of which one is out of order.
+/// A supervised run of rank processes, one of which fails.
 class RankFaultTest : public testing::Test {
  protected:
   RankFaultTest() {
@@ -245,7 +245,7 @@ TEST_F(RankFaultTest, AKilledRankEndsTheRunByNameAndLeavesACompleteTrace) {
     EXPECT_GT(trace->events(traces::WorldRank::of(rank)).size(), 20u);
 }
 
-/// The addresses at which these processes listen, as the kernel writes them.
+/// Returns the addresses on which these processes listen, in the kernel's spelling.
 std::set<std::string> listeningAt(const std::vector<pid_t>& processes) {
   std::set<std::string> sockets, addresses;
   std::error_code gone;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window without a display: one sentence and exit code 2, and pictures as before.
+// The window without a display: one sentence and exit code 2, but pictures can still be made.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 const std::string kBare = "env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM ";
 constexpr const char* kSentenceEnd = "need none\n";
 
-/// Both ways to start the window end with this sentence.
+/// Expects that both ways to start the window end with this sentence.
 void expectRefused(const std::string& environment, const std::string& words) {
   for (const std::string& program :
        {std::string(test::kWindow), test::kProgram + std::string(" gui")}) {

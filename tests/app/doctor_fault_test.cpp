@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor says of a run that somebody killed a rank of.
+// The doctor's answer for a run in which somebody killed a rank.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ringscope query and ringscope export, from the shell.
+// `ringscope query` and `ringscope export` from the shell.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -73,7 +73,7 @@ TEST(QueryCommandTest, WhatCannotBeAskedIsOneSentence) {
   expectOneSentence(ringscope("query"), "TRACE");
 }
 
-/// A query without an end.
+/// A query that never ends by itself.
 const std::string kEndless =
     "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT ";
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of ringscope-gui, as it is run without a display: --explain, --axis, and what
-// is refused.
+// The command line of ringscope-gui without a display: --explain, --axis, and rejected arguments.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can befall a run from outside, at any of its stages: it ends with a promised exit code and a
-// sentence, never by a crash and never late, and what it recorded opens.
+// Disturbances of a run from outside at any of its stages. The run must end with a documented exit
+// code and a sentence, never by a crash and never late, and its recording must open.
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using test::Campaign;
 using test::Child;
 
-/// The folder of a run's outputs: on a small disk of its own where this process may mount one.
+/// The folder of a run's outputs, on a small disk of its own when this process may mount one.
 class OutputFolder {
  public:
   explicit OutputFolder(const std::string& path) : path_(path) {
@@ -43,13 +43,13 @@ class OutputFolder {
   bool is_disk_ = false;
 };
 
-/// What a run is while something befalls it.
+/// A run that is disturbed.
 struct Victim {
   const Child& child;
   const OutputFolder& folder;
   std::mt19937& random;
 
-  /// Unless it has ended.
+  /// Sets a limit of the run, unless it has ended.
   void limit(__rlimit_resource what, rlim_t value) const {
     rlimit limits{};
     if (::prlimit(child.pid(), what, nullptr, &limits) != 0) return;
@@ -65,14 +65,15 @@ void fillDisk(const Victim& run) {
   }
 }
 
-/// As a shell sets it before a run: from less than the engine's libraries to more than a run takes.
+/// Limits memory before the run starts, as a shell does: from less than the engine's libraries need
+/// to more than a run takes.
 void limitMemoryOfChild(unsigned drawn) {
   constexpr rlim_t kMiB = rlim_t{1} << 20;
   const rlimit limits{(1024 + drawn % 2560) * kMiB, RLIM_INFINITY};
   ::setrlimit(RLIMIT_AS, &limits);
 }
 
-/// Of the address space that it has, and a little more.
+/// Limits memory to the current address space and a little more.
 void limitMemory(const Victim& run) {
   std::ifstream in("/proc/" + std::to_string(run.child.pid()) + "/statm");
   rlim_t pages = 0;
@@ -89,7 +90,7 @@ void removeFolder(const Victim& run) {
 
 struct Hardship {
   const char* name;
-  int signal;  ///< that asks the run to stop; 0: none
+  int signal;  ///< signal that asks the run to stop; 0: none
   std::function<void(const Victim&)> befall;
 };
 
@@ -116,27 +117,26 @@ const std::vector<Hardship> kHardships = {
 constexpr int kSteps = 6;
 const int kSample = static_cast<int>(kHardships.size());
 
-/// Steps that the run has logged.
+/// Returns the number of steps that the run has logged.
 long stepsDone(const OutputFolder& folder) {
   const std::string log = test::slurp(folder.file("log"));
   return std::count(log.begin(), log.end(), '\n');
 }
 
-/// Until the stage has come: 0 before the first step, 1 while it records, 2 while it verifies, 3
-/// when all steps are done.
+/// Waits for a stage: 0 before the first step, 1 while it records, 2 while it verifies, 3 when all
+/// steps are done.
 void waitForStage(int stage, const OutputFolder& folder, const Child& child, Campaign& campaign) {
   const long steps[] = {0, 1, 3, kSteps};
   test::eventually([&] { return stepsDone(folder) >= steps[stage] || !child.isRunning(); });
   campaign.anyMoment(std::chrono::milliseconds(stage == 0 ? 2000 : stage == 3 ? 30 : 150));
 }
 
-/// What the runtime of OpenMP says of refused memory before it ends the program, which nothing can
-/// keep from being said.
+/// Reports whether a line is OpenMP's message about refused memory, which cannot be suppressed.
 bool isOfOpenMP(const std::string& line) {
   return line.empty() || line.starts_with("libgomp: ");
 }
 
-/// Every line is a sentence of this program, and what went wrong is said.
+/// Expects that every line is a sentence of this program, and that a failure is reported.
 void expectSentences(const std::string& said, int code) {
   std::istringstream lines(said);
   int sentences = 0;
@@ -179,7 +179,8 @@ TEST(HardshipFaultTest, WhateverBefallsARunItEndsAsPromisedAndItsTraceOpens) {
     if (!from_the_start) hardship.befall({child, folder, campaign.random()});
     const int code = child.waitAtMost(std::chrono::seconds(90));
     const std::string said = test::slurp(dir.file("err"));
-    // Before it listens for signals a run has done nothing yet, and dies of them as any program.
+    // Before it listens for signals a run has done nothing yet, and a signal kills it like any
+    // program.
     const bool killed_early = hardship.signal > 0 && code == -hardship.signal && stage == 0;
     EXPECT_TRUE(code == 0 || code == 2 || code == 3 || killed_early) << code << ": " << said;
     expectSentences(said, code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that starts when the other side of the control connection says so.
+// A run that starts when the other side of the control connection tells it to.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// For ranks that are threads and for ranks that are processes.
+/// A test for ranks that are threads and for ranks that are processes.
 class HeldRunTest : public testing::TestWithParam<const char*> {
  protected:
   test::TempDir dir_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run whose control connection is used wrongly, or ends anywhere: it goes on or stops as the
-// connection says, keeps its exit code and its trace, and never hangs. What a frame may hold is
-// tests/traces/hostile_control_test.cpp.
+// A run whose control connection is misused or ends at any point. It continues or stops as the
+// connection requires, keeps its exit code and its trace, and never hangs. The content of frames is
+// tested in tests/traces/hostile_control_test.cpp.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -43,7 +43,7 @@ struct Asked {
 
 const std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
-/// Whatever the run is doing.
+/// Requests that are possible at any time.
 std::vector<Asked> requestsOfAnyTime() {
   const auto unsigned_largest = std::numeric_limits<std::uint64_t>::max();
   return {
@@ -151,7 +151,7 @@ class HostileControlTest : public testing::TestWithParam<const char*> {
       EXPECT_GT(reply["error"].get<std::string>().size(), 10u) << request;
     }
   }
-  /// Sends so many before it reads the first answer.
+  /// Sends `count` requests before reading the first answer, and expects all answers.
   static void expectAllAnswered(Debugger& debugger, const json& request, int count) {
     for (int i = 0; i < count; ++i) debugger.send(request);
     for (int i = 0; i < count; ++i) ASSERT_EQ(debugger.await("reply")["reply"], request["cmd"]);
@@ -168,7 +168,7 @@ TEST_P(HostileControlTest, EveryWrongRequestIsRefusedByASentenceAndTheRunGoesOn)
   expectAllAnswered(debugger, {{"cmd", "state"}}, 300);
   expectAllAnswered(debugger, {{"cmd", "pause"}}, 20);
   const Asked step{{{"cmd", "step"}, {"unit", "train_step"}}, true};
-  expectAnswers(debugger, {step, step});  // weights are there to be read
+  expectAnswers(debugger, {step, step});  // weights can then be read
   expectAnswers(debugger, requestsOfAnyTime());
   expectAnswers(debugger, requestsOfAPausedRun());
   expectAllAnswered(debugger, {{"cmd", "step"}}, 50);
@@ -184,13 +184,13 @@ TEST_P(HostileControlTest, EveryWrongRequestIsRefusedByASentenceAndTheRunGoesOn)
 
 enum class End { kNone, kInput, kOutput };
 
-/// How a connection ends.
+/// An ending of a connection.
 struct Ending {
   const char* name;
-  bool paused = false;  ///< at a break, which is set still
-  std::string last;     ///< bytes
+  bool paused = false;  ///< at a break that remains set
+  std::string last;     ///< last bytes sent
   End closes = End::kNone;
-  bool with_processes = false;  ///< too
+  bool with_processes = false;  ///< also with rank processes
 };
 
 std::vector<Ending> endings() {
@@ -213,7 +213,7 @@ void expectTheRunEnds(const Ending& ending, const char* launch, bool stop) {
   Child child(controlledRun(path, launch, stop ? 100'000 : 8));
   Debugger debugger(child);
   debugger.send({{"cmd", "hello"}, {"control", 0}, {"at_end_of_input", stop ? "stop" : "finish"}});
-  // Where the run does not stand yet, it would afterwards.
+  // A run that has not stopped yet would stop there afterwards.
   debugger.send({{"cmd", "break"}, {"at", {{"train_step", ending.paused || stop ? 1 : 6}}}});
   if (ending.paused) {
     EXPECT_EQ(debugger.await("stopped")["stopped"], "break");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 of what stands above the ranks, a supervisor or a window, at any moment: the recording is
-// readable and honest about its end, and nothing is left behind.
+// A kill -9 of the process above the ranks, a supervisor or a window, at any moment. The recording
+// must be readable and state its true end, and nothing may be left behind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,15 +22,15 @@ namespace fs = std::filesystem;
 using test::Campaign;
 using test::Child;
 
-/// A window's engine is nice to other programs, so where the machine is busy it takes its time.
+/// A window's engine has a low priority, so it can take long on a busy machine.
 constexpr auto kPatience = std::chrono::seconds(90);
 
-/// What a case starts and where that may write, known by a mark that every descendant inherits.
+/// The processes and folders of one case. Every descendant inherits a mark in its environment.
 class Playground {
  public:
   Playground() {
     for (const char* folder : {"tmp", "home", "runtime"}) fs::create_directory(dir_.file(folder));
-    fs::permissions(dir_.file("runtime"), fs::perms::owner_all);  // as Qt wants it
+    fs::permissions(dir_.file("runtime"), fs::perms::owner_all);  // Qt requires this mode
   }
   ~Playground() {
     for (const pid_t pid : processes()) ::kill(pid, SIGKILL);
@@ -38,7 +38,7 @@ class Playground {
   Playground(const Playground&) = delete;
   Playground& operator=(const Playground&) = delete;
 
-  /// In a child, before it becomes the program.
+  /// Sets the environment in a child, before it becomes the program.
   void enter() const {
     ::setenv("RINGSCOPE_PLAYGROUND", dir_.file("").c_str(), 1);
     ::setenv("TMPDIR", dir_.file("tmp").c_str(), 1);
@@ -50,7 +50,8 @@ class Playground {
   }
   std::string file(const std::string& name) const { return dir_.file(name); }
 
-  /// Those that run; who has ended and is not yet waited for has no environment any more.
+  /// Returns the running processes. A process that has ended but is not yet waited for has no
+  /// environment any more.
   std::vector<pid_t> processes() const {
     const std::string mark = "RINGSCOPE_PLAYGROUND=" + dir_.file("");
     std::vector<pid_t> found;
@@ -86,12 +87,13 @@ class Playground {
 bool records(const std::string& trace) {
   try {
     return traces::openTrace(trace)->eventCount() > 200;
-  } catch (const Error&) {  // it is not there yet
+  } catch (const Error&) {  // the file does not exist yet
     return false;
   }
 }
 
-/// Half of the cases come to a run that records, the others to one that is still beginning.
+/// Waits for any moment: in half of the cases until the run records, otherwise while it is
+/// starting.
 void waitForAnyMoment(const std::string& trace, Campaign& campaign) {
   const bool begins = campaign.random()() % 2 == 0;
   if (!begins) {
@@ -100,7 +102,7 @@ void waitForAnyMoment(const std::string& trace, Campaign& campaign) {
   campaign.anyMoment(std::chrono::milliseconds(begins ? 3000 : 100));
 }
 
-/// Where anything was recorded; a run that was only just beginning has an empty file.
+/// Expects a true ending if anything was recorded. A run that was just starting has an empty file.
 void expectHonestTrace(const std::string& path, bool may_have_stopped) {
   if (!fs::exists(path) || fs::file_size(path) == 0) return;
   const auto trace = traces::openTrace(path);

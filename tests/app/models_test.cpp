@@ -24,7 +24,7 @@ std::string familyRun(const std::string& model, const std::string& more) {
          "--cp 2 --capture none " + more;
 }
 
-/// The same names, and the same bytes in each.
+/// Expects the same names with the same bytes.
 void expectSameTensors(const std::string& file, const std::string& other) {
   const auto a = SafeTensorsFile::read(file), b = SafeTensorsFile::read(other);
   ASSERT_EQ(a.tensors().size(), b.tensors().size());

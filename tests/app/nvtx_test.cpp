@@ -20,7 +20,7 @@ using test::sampleText;
 using traces::Event;
 using traces::EventKind;
 
-/// What a stretch of the recording moves or reads, from the run's sizes and its messages.
+/// The bytes that a recorded event moves or reads, from the run's sizes and its messages.
 class Sizes {
  public:
   explicit Sizes(const traces::Trace& trace)
@@ -31,7 +31,8 @@ class Sizes {
           (e.kind == EventKind::kReceive ? come_ : go_)[keyOf(e)] += e.bytes;
   }
   std::int64_t of(const Event& e) const {
-    const std::int64_t key = 2 * model_.kv_heads * model_.head_dim * kFloat;  // with its value
+    // K and V of a token
+    const std::int64_t key = 2 * model_.kv_heads * model_.head_dim * kFloat;
     if (e.kind == EventKind::kAttend) return (e.k_end - e.k_begin) * key;
     if (e.kind == EventKind::kMerge && e.place.direction == traces::Direction::kBackward)
       return shard_ * key;
@@ -52,7 +53,7 @@ class Sizes {
   std::map<Key, std::int64_t> come_, go_;
 };
 
-/// What a profiler sees of a run: an injection library of our own writes it down.
+/// An injection library of the tests writes down what a profiler sees of a run.
 TEST(NvtxTest, EveryStageIsARangeOfOurDomainWithTheTracesPayload) {
   test::TempDir dir;
   ::setenv("NVTX_INJECTION64_PATH", test::kNvtxInjection, 1);
@@ -81,7 +82,7 @@ TEST(NvtxTest, EveryStageIsARangeOfOurDomainWithTheTracesPayload) {
     for (const Event& e : trace->events(traces::WorldRank::of(rank))) {
       if (e.kind == EventKind::kSend || e.kind == EventKind::kReceive ||
           e.kind == EventKind::kCollective || e.kind == EventKind::kPause)
-        continue;  // not stretches of a rank's own work
+        continue;  // not part of a rank's own work
       std::ostringstream line;
       line << traces::name(e.kind) << " 4711 " << e.rank.value() << " " << e.place.layer.value()
            << " " << static_cast<int>(e.place.direction) << " " << e.place.stage.value() << " "

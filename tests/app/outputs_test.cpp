@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine's commands write never destroys what they, or somebody else, had.
+// The outputs of the engine's commands never destroy existing files.
 #include <gtest/gtest.h>
 
 #include "tests/support/child_program.h"
@@ -23,7 +23,7 @@ std::map<std::string, std::string> contentOf(const test::TempDir& dir) {
   return files;
 }
 
-/// A folder with a text of its own, under several names.
+/// A folder with a text of its own under several names.
 class OutputsTest : public ::testing::Test {
  protected:
   OutputsTest() {

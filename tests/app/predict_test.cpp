@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `ringscope predict` says of floors, efficiency, and strategies that it cannot tell apart.
+// The statements of `ringscope predict` about floors, efficiency, and strategies that it cannot
+// distinguish.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -73,7 +74,7 @@ TEST(PredictTest, EveryStrategySaysWhatDeterminesIt) {
 }
 
 TEST(PredictTest, StrategiesWithEqualRowsAreNotRanked) {
-  // Over so many tokens attention takes nearly all of the step, whoever shares it how.
+  // With so many tokens attention takes nearly all of the step, however it is shared.
   const auto text = ringscope("predict --cp 4 --seq-len 262144 --link nvlink4 --model " +
                               test::inSources("tests/reference/llama/model"));
   EXPECT_EQ(text.out.find("would be the quickest"), std::string::npos) << text.out;

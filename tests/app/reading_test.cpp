@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that read recordings, which need no engine, and what ringscope does without one.
+// Commands that read recordings and need no engine, and ringscope without an engine.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -175,7 +175,7 @@ TEST(ReadingTest, BadInputIsOneClearSentenceAndExitCode2) {
   expectOneSentence(ringscope("nonsense"), "there is no command 'nonsense'");
 }
 
-/// A copy of ringscope in a folder of its own, as a viewer's installation has it.
+/// A copy of ringscope in a folder of its own, as in a viewer's installation.
 class AloneTest : public testing::Test {
  protected:
   AloneTest() { std::filesystem::copy_file(test::kProgram, program_); }
