@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a calibrated own-device model is from training steps that it has not seen. See README.md here.
+"""Measures the error of a calibrated own-device model on training steps that it has not seen.
 
-    python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12] [--seconds 0] [--tries 1]
-                                           [--wide] [--dtype bfloat16] [--fp8] [--device cuda] [--keep FOLDER]
-                                           [--exchange] [--ranks 1|2]
+    Usage: python3 tests/bench/calibration.py BUILD [--runs 60] [--seed 1] [--steps 12]
+        [--seconds 0] [--tries 1] [--wide] [--dtype bfloat16] [--fp8] [--device cuda]
+        [--keep FOLDER] [--exchange] [--ranks 1|2].
 
-Random small models and runs of one and two rank threads, a core each, are trained and recorded. Every
-second one is for `ringscope predict --calibrate`, which then plans the others: those of one rank by those
-of one rank, since a busy neighbour makes a core slower. Run it on an idle machine of two cores at least.
-Where others share the machine unseen, --tries records each run so many times, in turns, and keeps of each
-the recording whose step time is the median of all of them. With --wide runs of two ranks also share the batch (dp) or the weights (tp),
-and some recompute. With --device cuda all runs are of one rank on a GPU, larger and in
-bfloat16 where nothing else is asked for. --keep leaves the recordings in a folder; where that is there, those
-in it are planned again. With --exchange the other half calibrates. With --ranks all runs have so many.
+See README.md in this folder. Random small models and runs of one and two rank threads, one core
+each, are trained and recorded. Every second run is used for `ringscope predict --calibrate`, which
+then plans the other runs. Runs of one rank are planned from runs of one rank, because a busy
+neighbour makes a core slower. The machine must be idle and have at least two cores.
+
+On a machine that is shared with others, --tries records each run so many times in turns. The script
+keeps the recording whose step time is the median. With --wide, runs of two ranks may also share the
+batch (dp) or the weights (tp), and some runs recompute activations. With --device cuda, all runs
+have one rank on a GPU; they are larger, and bfloat16 by default. The option --keep leaves the
+recordings in a folder, or uses the recordings that are in it. With --exchange, the other half of
+the runs calibrates. With --ranks, all runs have that number of ranks.
 """
 
 import argparse
@@ -32,7 +35,7 @@ TEXT = pathlib.Path(__file__).resolve().parents[2] / "resources/sample/text.txt"
 
 
 def shapes_of(config):
-    """Of a Llama's parameters, by their names in a Hugging Face folder."""
+    """Returns the shapes of a Llama's parameters, by their names in a Hugging Face folder."""
     hidden, inner = config["hidden_size"], config["intermediate_size"]
     queries = config["num_attention_heads"] * config["head_dim"]
     keys = config["num_key_value_heads"] * config["head_dim"]
@@ -55,10 +58,10 @@ def shapes_of(config):
 
 
 def write_model(folder, config, rng):
-    """A folder that `train --model` and `predict --model` read."""
+    """Writes a folder that `train --model` and `predict --model` read."""
     some = array.array("f", [rng.gauss(0, 0.05) for _ in range(4099)])
     if folder.exists():
-        return  # of recordings that were kept
+        return  # the folder belongs to kept recordings
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     header, parts, at = {}, [], 0
@@ -96,7 +99,7 @@ def draw_config(rng, on_gpu):
 
 
 def draw_run(rng, config, cp, on_gpu):
-    """The options that train and predict share."""
+    """Returns the options that train and predict share."""
     length = rng.choice([512, 1024, 2048] if on_gpu else [128, 256, 512, 1024])
     options = ["--cp", cp, "--seq-len", length, "--batch", rng.choice([1, 1, 2])]
     mask = rng.choice(["causal", "causal", "window", "full"])
@@ -116,7 +119,7 @@ def draw_run(rng, config, cp, on_gpu):
 
 
 def widened(rng, options, config):
-    """A run of draw_run(), maybe with another mesh, maybe with more to compute."""
+    """Returns a run of draw_run(), perhaps with another mesh or with more to compute."""
     options = list(options)
     if ranks_of(options) == "2":
         mesh = rng.choice(["cp", "dp"] + ["tp"] * (config["num_key_value_heads"] % 2 == 0))
@@ -130,7 +133,7 @@ def widened(rng, options, config):
 
 
 def ranks_of(options):
-    """Of the two, whichever axis they are on."""
+    """Returns the number of ranks, on whichever axis they are."""
     return "2" if "--dp" in options or "--tp" in options else options[options.index("--cp") + 1]
 
 
@@ -168,28 +171,31 @@ class Bench:
         return self.place / f"{number}.rscope", ["--model", model, *run]
 
     def record(self, trace, options, turn):
-        """Once more, to choose from."""
+        """Records the run once more, as another candidate."""
         steps = self.steps
-        if turn > 0 and self.seconds > 0:  # so long that a moment's speed of the machine is not all of it
+        # long enough to average over changes of the machine's speed
+        if turn > 0 and self.seconds > 0:
             steps = max(steps, int(self.seconds * 1000 / self.recorded_ms(trace.with_suffix(".0"))))
         how = ["--steps", steps, "--capture", "none", "--device", self.device]
         self.call("train", "--text", TEXT, *how, "--trace", trace.with_suffix(f".{turn}"), *options)
 
     def choose(self, trace, turns):
-        """Keeps the recording in the middle: the quickest is the one that met the rarest moment."""
+        """Keeps the recording with the median time; the quickest one had an exceptional moment."""
         taken = sorted((trace.with_suffix(f".{turn}") for turn in turns), key=self.recorded_ms)
         taken[len(taken) // 2].replace(trace)
         for rest in trace.parent.glob(f"{trace.stem}.[0-9]*"):
             rest.unlink()
 
     def recorded_ms(self, trace):
-        """The median of its training steps but the first two."""
+        """Returns the median of the training steps without the first two, in milliseconds."""
         select = "SELECT max(end_ns) - min(begin_ns) FROM events GROUP BY train_step ORDER BY train_step"
         steps = [float(line) for line in self.call("query", trace, select, "--csv").splitlines()[1:]]
         return statistics.median(steps[2:]) / 1e6
 
     def predicted_ms(self, options, traces):
-        """Rank threads move a message while both of them wait for it."""
+        """Returns the predicted step time in milliseconds. Rank threads copy a message while both
+        of them wait for it.
+        """
         link = ["--bandwidth", 0] if ranks_of(options) == "1" else []
         answer = self.call("predict", *options, *link, "--no-overlap", "--json", "--calibrate", *traces)
         return json.loads(answer)["asked"]["step_ns"] / 1e6
@@ -219,7 +225,8 @@ def main():
         bench = Bench(asked, pathlib.Path(asked.keep or temporary))
         runs = [bench.draw(number, asked.seed) for number in range(asked.runs)]
         kept = all(trace.exists() for trace, _ in runs)
-        turns = range(asked.tries + (asked.seconds > 0))  # of which the first only shows how long a step takes
+        # the first turn only shows how long a step takes
+        turns = range(asked.tries + (asked.seconds > 0))
         if not kept:
             for turn in turns:
                 for trace, options in runs:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the own-device clock takes to replay 1,024 ranks over 100 training steps.
+// The time that the own-device clock needs to replay 1,024 ranks over 100 training steps.
 #include <chrono>
 #include <cstdio>
 #include <ctime>

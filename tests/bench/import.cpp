@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it takes to import a recorded job: lines a second and MB of values a second. See README.md.
+// The speed of importing a recorded job, in lines per second and MB of values per second. See
+// README.md.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -30,7 +31,7 @@ std::string json(const char* key, std::int64_t value) {
   return std::string(",\"") + key + "\":" + std::to_string(value);
 }
 
-/// One rank's file, as the Python recorder writes the lines of PyTorch's ring.
+/// The file of one rank, in the form in which the Python recorder writes PyTorch's ring.
 class RankWriter {
  public:
   RankWriter(const std::string& folder, int rank)
@@ -44,7 +45,7 @@ class RankWriter {
     line("mesh", R"(,"axes":["cp"],"ranks":[0,1,2,3],"cp_axes":["cp"],"cp_group":"0")");
   }
 
-  /// Forward and backward of one layer; returns its lines.
+  /// Writes forward and backward of one layer. Returns the number of lines.
   std::int64_t layer(int step, int layer) {
     const std::int64_t before = lines_;
     for (const bool backward : {false, true}) {
@@ -140,7 +141,7 @@ class RankWriter {
   std::ofstream out_;
 };
 
-/// At least so many lines, or MB of values, over all ranks.
+/// Writes at least so many lines, or MB of values, over all ranks.
 void record(const std::string& folder, std::int64_t lines, std::int64_t values_mb) {
   fs::create_directories(folder);
   Bytes data(static_cast<std::size_t>(kHeads * kRows * kHeadDim) * sizeof(float));
@@ -167,7 +168,7 @@ double peakMiB() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// How many lines and bytes of values a recording has.
+/// The number of lines and bytes of values of a recording.
 struct Size {
   double lines = 0, values = 0;
 };
@@ -184,7 +185,7 @@ Size sizeOf(const std::string& folder) {
   return size;
 }
 
-/// By the clock and by CPU time, which other work on the machine changes least.
+/// Measures wall time and CPU time. Other work on the machine affects CPU time least.
 void measure(const char* what, const Size& size, const std::function<std::size_t()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu_begin = std::clock();

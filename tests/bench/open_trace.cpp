@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it takes to open a large recording and to show ring steps of it. See README.md.
+// The cost of opening a large recording and of showing its ring steps. See README.md.
 #include "traces/exchange/import/open_trace.h"
 
 #include <sys/resource.h>
@@ -22,8 +22,8 @@ using namespace ringscope::traces;
 
 constexpr int kRanks = 8, kLayers = 8, kStages = 8;
 
-/// A rank's work in one training step, as a ring of eight leaves it: attention and merges, KV on
-/// its way in forward, dK and dV in backward, and the gradients' sync.
+/// The events of a rank in one training step with a ring of eight: attention and merges, KV
+/// transfers in forward, dK and dV in backward, and the gradients' sync.
 class Rank {
  public:
   explicit Rank(int rank) : rank_(rank) {}
@@ -121,7 +121,7 @@ double peakMiB() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// Prints the CPU time too: it is what other work on the machine changes least.
+/// Prints wall time and CPU time. Other work on the machine affects CPU time least.
 void measure(const char* what, const std::function<std::size_t()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu_begin = std::clock();
@@ -132,7 +132,7 @@ void measure(const char* what, const std::function<std::size_t()>& work) {
               count, peakMiB());
 }
 
-/// What a view of a moment reads.
+/// Reads what a view of one moment reads.
 std::size_t showStep(const Trace& trace, const Place& place) {
   std::size_t count = 0;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
@@ -140,7 +140,7 @@ std::size_t showStep(const Trace& trace, const Place& place) {
   return count;
 }
 
-/// Jumps to steps anywhere in the recording.
+/// Jumps to random steps of the recording.
 void showAnyStep(const Trace& trace) {
   std::mt19937_64 random(18);
   std::vector<double> times;
@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
     return rows;
   });
   measure("all decoded, events", [&] {
-    const auto all = openTrace(path);  // since nothing is decoded twice to be checked
+    const auto all = openTrace(path);  // decoding is not repeated by a check then
     all->readEvents();
     return all->problems().empty() ? all->eventCount() : 0;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a frame costs: each view drawn at every tenth of every ring step of a recording.
+// The cost of a frame: each view is drawn at every tenth of every ring step of a recording.
 #include <sys/resource.h>
 
 #include <QApplication>
@@ -27,7 +27,7 @@ namespace {
 
 using namespace ringscope;
 
-/// `paint` has the scene made and draws it, as a window does.
+/// Measures `paint`, which makes the scene and draws it, as a window does.
 void measure(const char* what, QSize size, viz::Viewing& viewing,
              const std::function<void(QPainter&, const QRectF&)>& paint) {
   QImage image(size, QImage::Format_ARGB32_Premultiplied);
@@ -48,7 +48,7 @@ void measure(const char* what, QSize size, viz::Viewing& viewing,
               times[times.size() / 2], times[times.size() * 99 / 100]);
 }
 
-/// What one tick of the animation costs while the ring plays at ×1 and 60 frames a second: the
+/// Measures one tick of the animation while the ring plays at ×1 and 60 frames per second: the
 /// cursor, the scene, and what Qt repaints of it.
 void play(QSize size, viz::MainWindow& window) {
   constexpr int kFrames = 1500;
@@ -83,14 +83,14 @@ void turnWheel(QWidget& on, const QPointF& at, int steps, Qt::KeyboardModifiers 
   QApplication::sendEvent(&on, &event);
 }
 
-/// What one thread has computed, in milliseconds: what other work on the machine changes least.
+/// Returns the CPU time of this thread in milliseconds. Other work on the machine affects it least.
 double cpuMs() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
-/// "median 3.10 ms, p99 6.20 ms, most 9.00 ms"
+/// Returns "median 3.10, p99 6.20, most 9.00 ms".
 std::string spread(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   std::array<char, 96> words{};
@@ -99,8 +99,8 @@ std::string spread(std::vector<double> times) {
   return words.data();
 }
 
-/// What a frame costs while the timeline is zoomed and moved: from the whole run to nanoseconds, a
-/// turn of the wheel a frame, aside at every zoom, and back again.
+/// Measures frames while the timeline is zoomed and moved: from the whole run to nanoseconds, one
+/// turn of the wheel per frame, a move at every zoom, and back again.
 void timeline(QSize size, viz::MainWindow& window) {
   window.showView("timeline");
   QApplication::processEvents();
@@ -138,8 +138,8 @@ void timeline(QSize size, viz::MainWindow& window) {
               most_shapes);
 }
 
-/// Opens the recording as the window does; how long until there is a picture, and until all of it
-/// is on the lanes.
+/// Opens the recording as the window does. Measures the time until there is a picture, and until
+/// all events are on the lanes.
 void openInWindow(const QString& path, viz::MainWindow& window) {
   QElapsedTimer clock;
   clock.start();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring attention on four rank threads against unsharded flash attention on the same cores, in one
-// run.
+// Ring attention on four rank threads compared with unsharded flash attention on the same cores, in
+// one run.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -34,7 +34,7 @@ double median(const std::vector<double>& values) {
   return quantile(values, 0.5);
 }
 
-/// Seconds of forward and backward, the medians of one block.
+/// The seconds of forward and backward, as medians of one block.
 struct Times {
   double forward, backward;
 };
@@ -80,9 +80,9 @@ void report(const char* direction, double Times::*time, const std::vector<Times>
               quantile(ratio, 0.25), quantile(ratio, 0.75));
 }
 
-/// Unsharded and ring take turns in blocks of `rounds` runs; the first runs of a block warm up.
-/// Each block of the one is compared with its neighbour of the other, since a shared machine
-/// changes its speed from minute to minute.
+/// Compares both in alternating blocks of `rounds` runs; the first runs of a block warm up. Each
+/// block is compared with the neighbouring block of the other method, because the speed of a shared
+/// machine changes from minute to minute.
 void compare(std::int64_t batch, std::int64_t length, int rounds) {
   at::manual_seed(1);
   engine::AttendInput in;
