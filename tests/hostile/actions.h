@@ -7,7 +7,7 @@
 
 namespace ringscope::test {
 
-/// What a program that was asked for one thing would have said.
+/// The exit code and the output that a program with one task would have had.
 struct Answer {
   int exit_code = 0;
   std::string out, err;
@@ -15,13 +15,12 @@ struct Answer {
 
 using Words = std::vector<std::string>;
 
-/// `ringscope WORDS`, for the commands that read recordings.
+/// Runs `ringscope WORDS`, for the commands that read recordings.
 Answer runCommand(const Words& words);
-/// Every view's scene over the trace words[0], at several moments, ranks and rows. Exits with 2 and
-/// a sentence where the trace cannot be opened.
+/// Makes every view's scene of the trace words[0] at several moments, ranks and rows. Exits with 2
+/// and a sentence when the trace cannot be opened.
 Answer makeScenes(const Words& words);
-/// Reads words[0] as safetensors, as the folder of a model, as JSON, as a run's settings, as
-/// frames.
+/// Read words[0] as safetensors, as the folder of a model, as the settings of a run, and as frames.
 Answer readTensors(const Words& words);
 Answer readModel(const Words& words);
 Answer readSettings(const Words& words);

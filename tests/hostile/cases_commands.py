@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command lines: words that are no commands, options that are none, files that are others."""
+"""Command lines with unknown commands, unknown options and wrong files."""
 import os
 import subprocess
 import sys
@@ -76,7 +76,8 @@ REFUSED = (
 
 
 def run_engine(program):
-    """Each is refused before anything long begins: exit code 2, within 5 s, with one sentence."""
+    """Expects that each command line is rejected early: exit code 2, within 5 s, with one sentence.
+    """
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="ringscope-hostile-") as scratch:
         os.mkfifo(Path(scratch) / "pipe")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every field of every record at its limits, one a trace: taken from the table in FORMAT.md."""
+"""Every field of every record at its limits, one field per trace. The fields come from the table in
+FORMAT.md.
+"""
 import copy
 
 from format_table import Raw, varint
@@ -13,7 +15,7 @@ LONG = 5000
 
 
 def values_for(kind_type, value, table, turn):
-    """What to put where `value` stands, a few of many; `turn` goes through them from field to field."""
+    """Returns some replacements for `value`; `turn` rotates through them from field to field."""
     what = kind_type[0]
     if what == "int":
         return [NUMBERS[(turn + i * 3) % len(NUMBERS)] for i in range(3)]
@@ -35,7 +37,7 @@ def values_for(kind_type, value, table, turn):
 
 
 def leaves(kind_type, value, path=()):
-    """Every place in a record where a value stands: its path, its type, the value."""
+    """Yields every value of a record with its path and type."""
     if kind_type[0] == "record":
         for name, field in kind_type[1].items():
             yield from leaves(field, value[name], path + (name,))
@@ -52,7 +54,7 @@ def put(record, path, value):
 
 
 def fullest(table, kind, records):
-    """The record with the most in it: one with pieces rather than one without."""
+    """Returns the index of the record with the most values, such as one with pieces."""
     return max(range(len(records)), key=lambda i: len(list(leaves(("record", table.kinds[kind]), records[i]))))
 
 
@@ -76,7 +78,7 @@ def cases(table, sample):
 
 
 def summary_or_end(table, sample, kind):
-    """As the writer would make them itself."""
+    """Returns the record as the writer itself would make it."""
     chunks = sample.copy().chunks()
     if kind == "end":
         return table.record("end", events=len(sample.records["events"]),

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are no trace, or one that is cut, flipped, of another schema or in strange company."""
+"""Files that are no traces, and traces that are truncated, flipped, of another schema or beside
+strange files.
+"""
 import os
 import random
 import sqlite3
@@ -54,7 +56,8 @@ def identity(table, sample):
 
 
 def cells(table, sample):
-    """Rows of the table with values that no chunk has: SQLite stores any type in any column."""
+    """Yields rows of the table with values that no chunk has: SQLite stores any type in any column.
+    """
     for column in ("kind", "rank", "key", "rows", "checksum", "body"):
         for name, value in (("-1", "-1"), ("2^63-1", "9223372036854775807"), ("-2^63", "-9223372036854775808"),
                             ("text", "'x'"), ("real", "1e300"), ("blob", "x'00ff'"), ("empty", "x''"),
@@ -70,7 +73,7 @@ def cells(table, sample):
 
 
 def chunks(table, sample):
-    """Chunks whose checksum is right and whose header says something else."""
+    """Yields chunks whose checksum is right and whose header is wrong."""
     def each(name, turn):
         def go(chunks, kind):
             for chunk in chunks:

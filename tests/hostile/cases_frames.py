@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of the control connection that no program of ours would send."""
+"""Streams of the control connection that no program of RingScope would send."""
 import json
 import random
 import struct

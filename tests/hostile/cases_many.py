@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""So many records that whatever is not linear in them takes minutes."""
+"""So many records that any step with more than linear cost takes minutes."""
 import struct
 
 from format_table import varint, zigzag
@@ -9,7 +9,7 @@ MANY = 40_000
 
 
 def columns(table, kind, count, /, **given):
-    """A body by columns: of each field one value for all rows, or a list of values."""
+    """Returns a body by columns: for each field one value for all rows, or a list of values."""
     body = b""
     for name, kind_type in table.kinds[kind].items():
         value = given.get(name, table.default(kind_type))
@@ -31,7 +31,7 @@ def rows(table, kind, records):
 
 
 def numbered(table, kind, record, field, values):
-    """Rows that differ in one field: only that is encoded again."""
+    """Returns rows that differ in one field. Only that field is encoded again."""
     parts, fields = [], table.kinds[kind]
     before, after, seen = b"", b"", False
     for name, kind_type in fields.items():
@@ -51,7 +51,7 @@ def many(sample, name, kind, count, body, summaries=True, **header):
     recording.summarizes = summaries
 
     def add(chunks):
-        chunks[:] = [c for c in chunks if c.kind != 7]  # cut: the end counts no such rows
+        chunks[:] = [c for c in chunks if c.kind != 7]  # cut: no end record that counts rows
         extra = Chunk(sample.table.names[kind], count, body, **header)
         extra.seq = max(c.seq for c in chunks) + 1
         extra.checksum = extra.computed()
@@ -123,7 +123,7 @@ def lists(table, sample):
 
 
 def single(table, sample):
-    """One record with a list of very many."""
+    """Yields one record with a very long list."""
     shard = dict(sample.records["shards"][0])
     for name, run in (("empty runs", b"\x00\x00"), ("runs of one", b"\x00\x02")):
         record = dict(shard, global_from_local=[])

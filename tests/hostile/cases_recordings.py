@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders of recorded PyTorch jobs that are cut, flipped, lying or in strange company."""
+"""Folders of recorded PyTorch jobs that are truncated, flipped, inconsistent or beside strange
+files.
+"""
 import json
 import os
 import random
@@ -22,7 +24,7 @@ def copied(folder):
 
 
 def with_bytes(name, turn):
-    """The recording in which one file's bytes are others."""
+    """Returns a recording in which `turn` has changed the bytes of one file."""
     def go(folder):
         path = copied(folder) / name
         path.write_bytes(turn(path.read_bytes()))
@@ -38,7 +40,9 @@ def with_line(number, line):
 
 
 def fields():
-    """Of the first line of each kind, and of each tensor by what it is, each field with something odd."""
+    """Yields recordings with an odd value in each field of the first line of each kind, and of each
+    kind of tensor.
+    """
     chance, seen = random.Random(17), set()
     for number, text in enumerate((SOURCE / LINES).read_text(encoding="utf-8").splitlines()):
         line = json.loads(text)
@@ -87,7 +91,7 @@ def bytes_of():
 
 
 def many():
-    """More of something than a job has."""
+    """Yields recordings with more of something than a job has."""
     def repeated(make, count):
         return with_bytes(LINES, lambda data: data + b"".join(json.dumps(make(i)).encode() + b"\n" for i in range(count)))
     place = {"step": 0, "microbatch": 0, "layer": 0, "ring_step": 0}

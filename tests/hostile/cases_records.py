@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that are possible one by one and contradict each other, or are too many."""
+"""Records that are valid one by one but contradict each other, or are too many."""
 import copy
 import json
 import struct
@@ -40,7 +40,7 @@ class Cases:
         return self.table.enums[kind_type[1]][value] if kind_type[0] == "enum" and isinstance(value, str) else value
 
     def change(self, name, kind, having, /, **fields):
-        """In every record that has these."""
+        """Changes fields in every record that matches `having`."""
         recording = self.new(name)
         for i in self.index(kind, **having):
             record = copy.deepcopy(recording.records[kind][i])
@@ -248,7 +248,7 @@ class Cases:
             self.change(f"diffs.{name}", "diffs", {}, **fields)
 
     def summaries(self):
-        """Chunks of events whose summary says something else, with a right checksum."""
+        """Yields chunks of events with a wrong summary whose checksum is right."""
         def lie(name, turn):
             recording = self.new(f"summaries.{name}")
             recording.turn_summary = turn

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Safetensors files, configurations of models, and settings of runs that are not as they should be."""
+"""Invalid safetensors files, configurations of models, and settings of runs."""
 import json
 import os
 import struct

@@ -13,10 +13,10 @@ RINGSCOPE_READING_COMMANDS(RINGSCOPE_DECLARE_COMMAND)
 namespace ringscope::test {
 namespace {
 
-using namespace app;  // the list names the functions without it
+using namespace app;  // the list of commands names the functions without the namespace
 constexpr Command kCommands[] = {RINGSCOPE_READING_COMMANDS(RINGSCOPE_COMMAND_ENTRY)};
 
-/// What is written into a stream goes into a text as long as there is one of these.
+/// A redirection of a stream into a text, which lasts as long as the object.
 class Caught {
  public:
   explicit Caught(std::ostream& stream) : stream_(stream), before_(stream.rdbuf(text_.rdbuf())) {}

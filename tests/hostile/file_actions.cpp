@@ -12,7 +12,7 @@
 namespace ringscope::test {
 namespace {
 
-/// What a program says of a file that it cannot use.
+/// Returns the answer of a program for a file that it may not be able to use.
 template <typename Read>
 Answer read(const Read& read) {
   try {
@@ -22,7 +22,8 @@ Answer read(const Read& read) {
   }
 }
 
-/// One frame: a request, a message, or a chunk that a trace takes in.
+/// Handles one frame: a request, a message, or a chunk that is added to a trace. Returns the number
+/// of accepted frames.
 int take(const traces::Frame& frame, traces::Trace& trace) {
   if (frame.type == traces::FrameType::kChunk) {
     trace.add(traces::decodeChunkFrame(frame));
@@ -33,7 +34,7 @@ int take(const traces::Frame& frame, traces::Trace& trace) {
   try {
     traces::control::decodeRequest(json);
     ++understood;
-  } catch (const Error&) {  // then perhaps an answer
+  } catch (const Error&) {  // then the frame may be an answer
   }
   traces::control::decodeMessage(json);
   return understood + 1;
@@ -79,7 +80,8 @@ Answer readFrames(const Words& words) {
     traces::Trace trace;
     int frames = 0;
     std::string refused;
-    for (const std::uint8_t byte : bytes) {  // as it may come: byte by byte
+    for (const std::uint8_t byte : bytes) {  // byte by byte, the smallest pieces in which it can
+                                             // arrive
       decoder.feed(&byte, 1);
       while (const auto frame = decoder.next()) try {
           frames += take(*frame, trace);

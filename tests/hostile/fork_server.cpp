@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does what it is asked on standard input, each request in a process of its own that is forked and
-// not started, so that hundreds of files are opened in seconds even under the sanitizers.
+// Carries out the requests that it reads from standard input. Each request runs in a forked
+// process, which needs no start, so that hundreds of files are opened in seconds even under the
+// sanitizers.
 //
-// A request is a line of JSON: jobs, each a folder to be in, what to do and words, as
+// A request is a line of JSON: a list of jobs. A job has a working folder, an action and its words:
 // [["/a/folder", "command", "info", "a.rscope"], ["/a/folder", "scenes", "a.rscope"]]. The answer
-// is a line too: what each job said, the processor's time it took, and how the process ended.
+// is also a line: the output of each job, the CPU time that it took, and how the process ended.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -26,8 +27,8 @@ namespace {
 
 using nlohmann::json;
 
-// Of the processor, since other programs may share it; and by the clock, for one that waits for
-// ever.
+// Limits per job: CPU time, because other programs may share the CPU, and wall time, for a job that
+// waits forever.
 constexpr int kSecondsPerJob = 5;
 constexpr unsigned kClockSecondsPerJob = 60;
 constexpr long kMostKiB = 1 << 20;
@@ -37,7 +38,7 @@ const std::map<std::string, Answer (*)(const Words&)> kActions = {
     {"command", runCommand}, {"scenes", makeScenes},     {"tensors", readTensors},
     {"model", readModel},    {"settings", readSettings}, {"frames", readFrames}};
 
-/// A file without a name, for what a child says.
+/// A file without a name for the output of a child.
 class Said {
  public:
   Said() : file_(std::tmpfile()) {}
@@ -56,7 +57,7 @@ class Said {
   std::FILE* file_;
 };
 
-/// Ends the process before it takes the machine's memory.
+/// Ends the process before it uses up the machine's memory.
 void watchMemory() {
   std::thread([] {
     for (;; std::this_thread::sleep_for(std::chrono::milliseconds(10))) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads traces/FORMAT.md, and writes bodies of chunks as it says. Knows nothing of the C++ code."""
+"""Reads traces/FORMAT.md and encodes chunks as it specifies, independent of the C++ code."""
 import re
 import struct
 from pathlib import Path
@@ -8,7 +8,7 @@ M64 = (1 << 64) - 1
 
 
 class Raw:
-    """Bytes that stand where a value belongs."""
+    """Bytes in the place of a value."""
 
     def __init__(self, data):
         self.data = data
@@ -29,7 +29,7 @@ def zigzag(value):
 
 
 def split_fields(text):
-    """At the commas that are in no braces."""
+    """Splits a text at the commas that are not in braces."""
     parts, depth, begin = [], 0, 0
     for at, c in enumerate(text + ","):
         depth += (c == "{") - (c == "}")
@@ -83,7 +83,7 @@ class Format:
                 "optional": None}[what] if what != "list" else []
 
     def record(self, kind, /, **given):
-        """A record with these fields; all others are 0, empty or none."""
+        """Returns a record with these fields; all others are 0, empty or none."""
         made = self.default(("record", self.kinds[kind]))
         for name, value in given.items():
             if name not in made:

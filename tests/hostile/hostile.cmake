@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Files, command lines and streams that want to do harm; see run.py.
+# Files, command lines and streams that try to do harm; see run.py.
 add_executable(hostile_server hostile/fork_server.cpp hostile/command_action.cpp hostile/file_actions.cpp
                               hostile/scenes_action.cpp)
 ringscope_target(hostile_server)

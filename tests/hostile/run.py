@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Opens hostile files with every command and every view, and checks what each says.
+"""Opens hostile files with every command and every view, and checks the output.
 
-  run.py fields|records|files|tensors|recordings|frames|commands|engine --server hostile_server --program ringscope
+  Usage: run.py fields|records|files|tensors|recordings|frames|commands|engine
+      --server hostile_server --program ringscope.
 
-Of every case must hold: it ends within 5 s of the processor and 1 GB, with exit code 0, 1 or 2; it
-says at most a sentence beside the notes that name what is missing; a sanitizer finds nothing; and no
-file of its folder but the named output is another than before.
+Each case must end within 5 s of CPU time and 1 GB of memory, with exit code 0, 1 or 2. It may print
+at most one sentence besides the notes that name what is missing. A sanitizer must find nothing. No
+file in the case's folder may change except the named output.
 """
 import argparse
 import hashlib
@@ -43,7 +44,7 @@ LIBRARY_WORDS = re.compile(r"\[json\.exception|std::|basic_string|vector::|map::
 
 
 def problems_of(said):
-    """What is wrong with what one job said."""
+    """Yields the problems of what one job printed."""
     if said["exit"] not in (0, 1, 2):
         yield f"exit code {said['exit']}: {said['err'][:200]}"
     if said["seconds"] > SECONDS:
@@ -95,7 +96,7 @@ def outputs_of(jobs):
 
 
 def state_of(folder, jobs):
-    """Every file's content, and what else there is; the named outputs are left out."""
+    """Returns every file's content and all other entries of a folder, without the named outputs."""
     state, outputs = {}, outputs_of(jobs)
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -104,7 +105,7 @@ def state_of(folder, jobs):
         elif name not in outputs:
             state[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     if "case.rscope-wal" in state and "case.rscope-shm" in state:
-        state.pop("case.rscope-shm")  # the index of a recording that may be going on: SQLite's own
+        state.pop("case.rscope-shm")  # the index of a WAL, which SQLite itself writes
     return state
 
 
@@ -142,10 +143,10 @@ class Campaign:
         server.process.wait()
 
     def check(self, server, cases):
-        """One process does what is asked of several cases, since each costs time to fork."""
+        """Runs several cases in one process, because each fork takes time."""
         before = [state_of(folder, case) for _, folder, case in cases]
         jobs = [(name, folder, words) for name, folder, case in cases for words in case]
-        while jobs:  # what one job breaks must not hide the next
+        while jobs:  # a failure of one job must not hide the next
             answer = server.ask([[str(folder), *words] for _, folder, words in jobs])
             for (name, _, words), problem in problems_of_answer(answer, jobs):
                 self.fail(name, " ".join(words)[:200], problem)
@@ -198,7 +199,9 @@ def trace_cases(right, recordings):
 
 
 def half_of(number):
-    """The texts or the JSON, in turn, since hundreds of traces take their time; and every view."""
+    """Returns the text jobs or the JSON jobs in turn, because hundreds of traces take long, and
+    every view.
+    """
     return [words for words in TRACE_JOBS if (words[-1] == "--json") == (number % 2 == 1) or words[0] == "scenes"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A right recording: one causal attention of two ranks, forward and backward, computed here."""
+"""A correct recording: one causal attention of two ranks, forward and backward, computed here."""
 import math
 import random
 import struct
@@ -12,7 +12,7 @@ FORWARD, BACKWARD = 0, 1
 
 
 def attention(q, k, v, dout):
-    """Causal attention in fp64 over [head][token][element], and its gradients."""
+    """Returns causal attention in fp64 over [head][token][element], and its gradients."""
     scale = 1 / math.sqrt(WIDTH)
     zeros = lambda heads: [[[0.0] * WIDTH for _ in range(TOKENS)] for _ in range(heads)]
     out, lse, dq, dk, dv = zeros(HEADS), [[0.0] * TOKENS for _ in range(HEADS)], zeros(HEADS), \
@@ -113,7 +113,8 @@ class Sample:
     def ring(self, rank, direction):
         for step in range(RANKS):
             place, source = self.place(direction, 0, step), (rank - step) % RANKS
-            if step + 1 < RANKS or direction == BACKWARD:  # sums of dK and dV go all the way home
+            # sums of dK and dV travel all the way home
+            if step + 1 < RANKS or direction == BACKWARD:
                 self.flow += 1
                 for kind, me, peer in (("send", rank, 1 - rank), ("receive", 1 - rank, rank)):
                     self.event(kind, place, me, 900, peer=peer, source_rank=source, payload=1 + direction,
@@ -126,7 +127,7 @@ class Sample:
             self.event("wait", place, rank, 300, peer=1 - rank, payload=1 + direction, exchange=step + 1)
 
     def blocks(self, rank, q, k, v):
-        """Of every piece its own softmax, which merged give the layer's."""
+        """Adds every piece's own softmax; merged, the pieces give the layer's result."""
         scale, running = 1 / math.sqrt(WIDTH), None
         for step in range(RANKS):
             source = (rank - step) % RANKS

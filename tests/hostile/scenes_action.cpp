@@ -26,7 +26,8 @@ namespace {
 
 using namespace viz;
 
-/// Where a user may be led: by the keys from moment to moment, by a finding, by the start.
+/// Returns the places that a user can reach: moment by moment with the keys, by a finding, or at
+/// the start.
 std::vector<Place> placesIn(const traces::Trace& trace) {
   const auto& moments = trace.moments();
   std::vector<Place> places = {Place()};
@@ -109,7 +110,8 @@ Answer makeScenes(const Words& words) {
       for (const Place& place : placesIn(*trace)) {
         const auto ranks = ranksOf(*trace, group);
         for (const WorldRank rank : {ranks.front(), ranks.back()}) {
-          // Of a large trace fewer are drawn; one moment must be done long before the limit.
+          // A large trace is drawn at fewer moments, since one moment must end long before the
+          // limit.
           if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(1)) continue;
           Cursor cursor{group, place, 0.5, rank};
           drawn += drawRing(*trace, cursor) + drawInspector(*trace, cursor) +

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a recording as a .rscope file, right in everything that a case does not turn wrong."""
+"""Writes a recording as a .rscope file that is correct except for the changes of a case."""
 import copy
 import sqlite3
 import struct
@@ -35,7 +35,9 @@ def signed16(value):
 
 
 class Recording:
-    """Records by kind, values by a tensor's id, and what the end and the summaries say of them."""
+    """The records by kind, the values by tensor id, and the changes to the end record and the
+    summaries.
+    """
 
     ORDER = ("run", "intent", "groups", "schedule", "shards", "tensors", "values", "events", "times",
              "memory", "diffs", "notes", "end", "summaries")
@@ -47,11 +49,11 @@ class Recording:
         self.version, self.application_id = 3, APPLICATION_ID
         self.tables = table.schema
         self.extra_sql = []
-        self.turn_chunks = None  # takes the list of chunks and may change it
-        self.apart = []  # records that get a chunk of their own, so that the others stay readable
+        self.turn_chunks = None  # changes the list of chunks; may be None
+        self.apart = []  # records with a chunk of their own, so that the others stay readable
         self.ends = True
         self.summarizes = True
-        self.turn_summary = None  # makes a summary wrong
+        self.turn_summary = None  # changes a summary; may be None
 
     def copy(self):
         other = copy.copy(self)
@@ -62,7 +64,7 @@ class Recording:
         return other
 
     def replace(self, kind, index, record):
-        """In a chunk of its own."""
+        """Replaces a record and puts it into a chunk of its own."""
         self.records[kind] = list(self.records[kind])
         self.records[kind][index] = record
         self.apart.append(record)
@@ -80,10 +82,13 @@ class Recording:
         return Chunk(self.table.names[kind], len(records), self.body(kind, records), **header)
 
     def body(self, kind, records):
-        """Most of a recording is the same from case to case."""
+        """Returns an encoded body from a cache, since most of a recording is the same in every
+        case.
+        """
         key = (kind, tuple(map(id, records)))
         if key not in BODIES:
-            BODIES[key] = (self.table.body(kind, records), records)  # which stay, so ids stay theirs
+            # the records are kept, so that their ids stay unique
+            BODIES[key] = (self.table.body(kind, records), records)
         return BODIES[key][0]
 
     def event_chunks(self):
@@ -139,7 +144,7 @@ class Recording:
                     self.turn_summary(summary)
                 made.append(self.chunk("summaries", [summary], key=chunk.seq))
             except (TypeError, AttributeError):
-                pass  # the events hold raw bytes, which nobody can sum up
+                pass  # the events hold raw bytes, which cannot be summarised
 
     def end(self, made):
         rows = [0] * len(self.table.names)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XXH3-64 with a seed, written from its description (xxhash_spec): no library has to be there."""
+"""XXH3-64 with a seed, implemented from its specification (xxhash_spec), so that no library is
+needed.
+"""
 import struct
 from functools import lru_cache
 
