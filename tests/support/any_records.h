@@ -9,13 +9,14 @@
 
 namespace ringscope::test {
 
-/// A trace in memory, record by record, with whatever a stranger's file may claim.
+/// A trace in memory that is built record by record, with any claims that an untrusted file may
+/// contain.
 class AnyRecords {
  public:
   traces::Trace& trace() { return trace_; }
 
   void event(const traces::Event& event) { trace_.add(std::span<const traces::Event>(&event, 1)); }
-  /// A rank's attention of queries [q_begin, q_end) to keys [k_begin, k_end) of `source`.
+  /// Adds a rank's attention of queries [q_begin, q_end) to keys [k_begin, k_end) of `source`.
   void attend(traces::WorldRank rank, traces::WorldRank source, traces::Place place,
               std::int32_t q_begin, std::int32_t q_end, std::int32_t k_begin, std::int32_t k_end) {
     traces::Event e;

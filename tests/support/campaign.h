@@ -15,16 +15,17 @@
 
 namespace ringscope::test {
 
-/// The cases that a test draws at random. A test alone runs a small sample; scripts/campaign runs
-/// as many as it is told, some at a time, by RINGSCOPE_CASES=FIRST:COUNT:SEED. Each case has a
-/// generator of its own, so that any of them can be run again alone:
+/// The random cases of a test. By default a test runs a small sample. scripts/campaign runs any
+/// number of cases in parallel, with RINGSCOPE_CASES=FIRST:COUNT:SEED. Each case has a generator of
+/// its own, so any case can be repeated alone.
+/// For example:
 ///
 ///     for (test::Campaign campaign(6, 7); campaign.next();) {
 ///       SCOPED_TRACE(campaign.text());
 ///       …campaign.random()…
 ///     }
 ///
-/// What was run, and the largest figures, become properties of the test.
+/// The cases that ran and the largest figures become properties of the test.
 class Campaign {
  public:
   Campaign(int sample, unsigned seed) : end_(sample), seed_(seed) {
@@ -44,7 +45,7 @@ class Campaign {
       testing::Test::RecordProperty("largest_" + name, std::to_string(value));
   }
 
-  /// Goes on to the next case; false after the last, or once a case has failed.
+  /// Moves to the next case. Returns false after the last case, or once a case has failed.
   bool next() {
     ++case_;
     if (case_ >= end_ || testing::Test::HasFailure()) return false;
@@ -53,7 +54,7 @@ class Campaign {
     return true;
   }
   std::mt19937& random() { return random_; }
-  /// Counts the cases from 0, for a test that goes through several kinds in turn.
+  /// Returns the number of the case from 0, for a test that iterates over several kinds.
   std::size_t number() const { return static_cast<std::size_t>(case_); }
   unsigned seed() const { return seed_; }
   std::string text() const {
@@ -64,8 +65,7 @@ class Campaign {
     const auto [known, added] = largest_.try_emplace(figure, value);
     if (!added) known->second = std::max(known->second, value);
   }
-  /// Lets a random time pass, so that what comes next comes at any moment of what goes on
-  /// meanwhile.
+  /// Waits for a random time, so that the next action hits a random moment of concurrent work.
   void anyMoment(std::chrono::microseconds longest) {
     std::this_thread::sleep_for(std::chrono::microseconds(
         std::uniform_int_distribution<std::int64_t>(0, longest.count())(random_)));

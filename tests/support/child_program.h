@@ -23,8 +23,8 @@ namespace ringscope::test {
 /// A child process with pipes on its standard input and output.
 class Child {
  public:
-  /// Standard error goes into the file `errors`. `prepare` is called in the child before it becomes
-  /// `program`.
+  /// Starts `program`. Standard error goes into the file `errors`. `prepare` is called in the child
+  /// before it becomes the program.
   explicit Child(
       const std::vector<std::string>& arguments, const std::string& errors = "/dev/null",
       const std::function<void()>& prepare = [] {}, const char* program = test::kProgram) {
@@ -62,7 +62,7 @@ class Child {
            waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == 0;
   }
-  /// The processes that it has started, in the order of their starting.
+  /// Returns the processes that it has started, in the order of their start.
   std::vector<pid_t> children() const {
     std::ifstream in("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) +
                      "/children");
@@ -75,7 +75,8 @@ class Child {
     waited_ = true;
     return WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_);
   }
-  /// The same, where a program that hangs should fail a test and not hang it: −SIGALRM then.
+  /// Waits for the child, at most until the deadline; then returns −SIGALRM, so that a hanging
+  /// program fails the test.
   int waitAtMost(std::chrono::seconds deadline) {
     const bool ended = eventually(
         [this] { return waited_ || (waited_ = waitpid(pid_, &status_, WNOHANG) == pid_); },
@@ -95,7 +96,7 @@ inline std::vector<std::string> longRun(const std::string& trace) {
           "--seq-len", "64",     "--trace",    trace};
 }
 
-/// One that speaks the control connection.
+/// Returns the arguments of a long run that uses the control connection.
 inline std::vector<std::string> controlledRun(const std::string& trace, const std::string& launch,
                                               const std::string& control = "stdio") {
   auto arguments = longRun(trace);
@@ -107,7 +108,7 @@ inline void waitForEvents(const std::string& trace) {
   ASSERT_TRUE(eventually([&] {
     try {
       return traces::openTrace(trace)->eventCount() > 200;
-    } catch (const Error&) {  // it is not there yet
+    } catch (const Error&) {  // the file does not exist yet
       return false;
     }
   })) << "nothing was recorded";

@@ -31,7 +31,8 @@ inline Event eventAt(int rank, const Place& place, std::int64_t begin_ns, std::i
 inline constexpr int kRanks = 2, kSteps = 100, kStages = 4;
 inline constexpr std::int64_t kStepNs = 1000;
 
-/// One chunk for each rank and training step, with two events at each of its ring steps.
+/// Returns one chunk of events per rank and training step, with two events at each of its ring
+/// steps.
 inline std::vector<Event> eventsOf(int rank, int train_step) {
   std::vector<Event> events;
   for (int stage = 0; stage < kStages; ++stage)

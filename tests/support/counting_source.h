@@ -7,7 +7,7 @@
 
 namespace ringscope::test {
 
-/// Chunks in memory that remembers which chunks of events were read.
+/// Chunks in memory, with a record of which chunks of events were read.
 class CountingSource : public traces::MemorySource {
  public:
   traces::Chunk read(std::uint64_t seq) override {
@@ -15,7 +15,7 @@ class CountingSource : public traces::MemorySource {
     if (chunk.kind == traces::ChunkKind::kEvents) read_.insert(seq);
     return chunk;
   }
-  /// Numbers of the chunks of events that were read since this was last called.
+  /// Returns the numbers of the chunks of events that were read since the last call.
   std::set<std::uint64_t> takeRead() { return std::exchange(read_, {}); }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace ringscope::test {
 
-/// The other end of a run's control connection, as the window has it.
+/// The other end of a run's control connection, as the window uses it.
 class Debugger {
  public:
   explicit Debugger(Child& child) : child_(child) {}
@@ -26,8 +26,8 @@ class Debugger {
     EXPECT_EQ(::write(child_.input, bytes.data(), bytes.size()),
               static_cast<ssize_t>(bytes.size()));
   }
-  /// Takes chunks in until a JSON frame with this key comes; nothing when the run has ended, or
-  /// says nothing for 20 seconds.
+  /// Receives chunks until a JSON frame with this key arrives. Returns null when the run has ended,
+  /// or sends nothing for 20 seconds.
   nlohmann::json await(const std::string& key) {
     for (;;) {
       while (auto frame = decoder_.next()) {

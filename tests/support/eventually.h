@@ -6,8 +6,8 @@
 
 namespace ringscope::test {
 
-/// Asks every millisecond until `condition` is true, and no longer than the deadline. Returns
-/// whether it came true. Only a test that fails takes the whole time.
+/// Evaluates `condition` every millisecond until it is true or the deadline has passed. Returns
+/// whether it became true. Only a failing test takes the whole time.
 template <typename Condition>
 bool eventually(Condition condition,
                 std::chrono::milliseconds deadline = std::chrono::seconds(20)) {

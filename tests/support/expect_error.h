@@ -5,7 +5,8 @@
 
 #include "traces/format/core/error.h"
 
-/// The statement throws ringscope::Error of this code, and its sentence holds `words`.
+/// Expects that the statement throws ringscope::Error with this code and a message that contains
+/// `words`.
 #define EXPECT_ERROR(statement, expected_code, words)                                    \
   try {                                                                                  \
     statement;                                                                           \

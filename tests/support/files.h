@@ -26,7 +26,7 @@ class TempDir {
   std::filesystem::path path_;
 };
 
-/// A file of tests/reference.
+/// Returns the path of a file of tests/reference.
 inline std::string reference(const std::string& name) {
   return test::inSources("tests/reference/") + name;
 }

@@ -7,11 +7,12 @@
 
 namespace ringscope::test {
 
-/// How FORMAT.md names a field's type.
+/// Returns the name of a field's type in FORMAT.md.
 template <typename T>
 std::string typeName();
 
-/// "layer integer, direction direction, …": the fields of a record in the order of the format.
+/// Returns the fields of a record in the order of the format: "layer integer, direction direction,
+/// …".
 template <typename Record>
 std::string fieldList() {
   std::string list;
@@ -45,7 +46,7 @@ std::string typeName() {
     return "{" + fieldList<T>() + "}";
 }
 
-/// The line of FORMAT.md's table for the chunks of a record.
+/// Returns the line of FORMAT.md's table for the chunks of a record.
 template <typename Record>
 std::string formatLine() {
   using traces::ChunkOf;
@@ -54,7 +55,7 @@ std::string formatLine() {
          " | " + fieldList<Record>() + " |";
 }
 
-/// The line of FORMAT.md's table for an enumeration.
+/// Returns the line of FORMAT.md's table for an enumeration.
 template <traces::NamedEnum E>
 std::string enumLine() {
   std::string line = "| " + std::string(traces::EnumNames<E>::kWhat) + " |";

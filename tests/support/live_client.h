@@ -16,10 +16,10 @@
 
 namespace ringscope::test {
 
-/// A rank's end of a live connection, as the recorder has it.
+/// A rank's end of a live connection, as the recorder uses it.
 class LiveClient {
  public:
-  /// "127.0.0.1:PORT" or the path of a Unix socket.
+  /// Connects to "127.0.0.1:PORT" or to the path of a Unix socket.
   explicit LiveClient(const std::string& address) {
     const std::size_t colon = address.rfind(':');
     if (address.front() == '/') {
@@ -44,7 +44,7 @@ class LiveClient {
     if (descriptor_ >= 0) ::close(descriptor_);
     descriptor_ = -1;
   }
-  /// False once the other end has closed.
+  /// Sends bytes. Returns false once the other end has closed.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -54,7 +54,8 @@ class LiveClient {
     return true;
   }
   bool line(const std::string& text) { return send(text + "\n"); }
-  /// The next line from the listener; empty when it has closed or says nothing for so long.
+  /// Returns the next line from the listener; empty when the listener has closed or sends nothing
+  /// within `longest_ms`.
   std::string hear(int longest_ms = 5000) {
     std::string text;
     for (char letter = 0;;) {
@@ -76,7 +77,7 @@ class LiveClient {
            std::to_string(rank) + R"(,"world_size":)" + std::to_string(world_size) +
            R"(,"clock":{"boot_id":"b","steady_ns":1,"unix_ns":2}})";
   }
-  /// The announcement of a file of values, and its bytes.
+  /// Returns the announcement of a file of values, and its bytes.
   static std::string values(const std::string& folder, const std::string& name) {
     const std::string bytes = traces::readFile(folder + "/" + name);
     return R"({"line":"values","file":")" + name + R"(","bytes":)" + std::to_string(bytes.size()) +

@@ -5,8 +5,8 @@
 
 namespace ringscope::test {
 
-/// The same program `groups` times side by side and `steps` times one after the other: a large
-/// schedule out of a small one. Collectives stay within their group.
+/// Repeats a program `groups` times side by side and `steps` times in sequence, which makes a large
+/// schedule from a small one. Collectives stay within their group.
 inline traces::Program manyOf(const traces::Program& one, int groups, int steps) {
   traces::Program many;
   const std::size_t ranks = one.ranks.size();

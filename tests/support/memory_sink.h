@@ -8,7 +8,7 @@
 
 namespace ringscope::test {
 
-/// Keeps a recording in memory, as the source that it is read from once the recorder is closed.
+/// A sink that keeps a recording in memory, as a source to read once the recorder is closed.
 class MemorySink : public traces::ChunkSink {
  public:
   explicit MemorySink(std::shared_ptr<traces::MemorySource> source) : source_(std::move(source)) {}

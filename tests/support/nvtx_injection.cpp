@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NVTX injection library, as a profiler has one: writes every range of our domain, with its
-// payload, into the file that RINGSCOPE_NVTX_LOG names.
+// An NVTX injection library, like that of a profiler. It writes every range of RingScope's domain,
+// with its payload, into the file that RINGSCOPE_NVTX_LOG names.
 #include <nvtx3/nvToolsExtPayload.h>
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// As nvtx_ranges.cpp declares it; the schema's offsets are checked against it.
+/// The payload as nvtx_ranges.cpp declares it; the schema's offsets are checked against it.
 struct StagePayload {
   std::int32_t rank, layer, direction, ring_step, peer, source_rank;
   std::int64_t bytes;
@@ -37,7 +37,8 @@ nvtxDomainHandle_t domainCreate(const char* name) {
 }
 
 nvtxStringHandle_t registerString(nvtxDomainHandle_t, const char* text) {
-  return reinterpret_cast<nvtxStringHandle_t>(new std::string(text));  // for the process's life
+  // kept for the life of the process
+  return reinterpret_cast<nvtxStringHandle_t>(new std::string(text));
 }
 
 int rangePush(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
@@ -76,7 +77,7 @@ std::uint64_t registerSchema(nvtxDomainHandle_t, const nvtxPayloadSchemaAttr_t* 
 
 extern "C" {
 
-// NOLINTNEXTLINE(readability-identifier-naming): the name that NVTX asks for
+// NOLINTNEXTLINE(readability-identifier-naming): the name that NVTX requires
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     NvtxGetExportTableFunc_t get_table) {
   const auto* callbacks =
@@ -95,8 +96,8 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
   return 1;
 }
 
-/// Typed payloads are an extension with an initializer of its own.
-// NOLINTNEXTLINE(readability-identifier-naming): the name that NVTX asks for
+/// Initialises the extension for typed payloads.
+// NOLINTNEXTLINE(readability-identifier-naming): the name that NVTX requires
 __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     nvtxExtModuleInfo_t* module) {
   if (module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || module->segmentsCount < 1) return 0;

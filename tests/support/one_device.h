@@ -9,7 +9,7 @@
 
 namespace ringscope::test {
 
-/// out, lse, dq, dk, dv of one device in the input's own type.
+/// Returns out, lse, dq, dk, dv of one device in the input's own type.
 inline std::map<std::string, at::Tensor> oneDevice(const engine::AttendInput& in) {
   engine::DeviceAttention device(in.mask, in.scale);
   const auto r = device.forward(in.q, in.k, in.v, engine::Layer::of(0));

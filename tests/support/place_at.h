@@ -5,7 +5,7 @@
 
 namespace ringscope::test {
 
-/// A place by its numbers; -1 is none.
+/// Returns a place from its numbers; -1 means none.
 inline traces::Place placeAt(int train_step, int layer, traces::Direction direction, int stage) {
   return {train_step, traces::Layer::of(layer), direction, traces::RingStep::of(stage)};
 }

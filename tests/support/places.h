@@ -3,16 +3,17 @@
 
 #include <string>
 
-// Where things lie is compiled into one small library alone, so that what is compiled of a test is
-// the same in every clone.
+// The locations of files are compiled into one small library only, so that the objects of a test
+// are the same in every clone.
 namespace ringscope::test {
 
-extern const char* const kSources;        ///< the folder of the sources
-extern const char* const kProgram;        ///< the command line
-extern const char* const kWindow;         ///< the window's program; empty where it is not built
-extern const char* const kNvtxInjection;  ///< the library that records NVTX ranges; likewise
+extern const char* const kSources;        ///< folder of the sources
+extern const char* const kProgram;        ///< the command line program
+extern const char* const kWindow;         ///< the window's program; empty when it is not built
+extern const char* const kNvtxInjection;  ///< the library that records NVTX ranges; empty when it
+                                          ///< is not built
 
-/// A file or folder of the sources, by its path there.
+/// Returns the path of a file or folder of the sources.
 inline std::string inSources(const std::string& path) {
   return std::string(kSources) + "/" + path;
 }

@@ -12,7 +12,7 @@
 namespace ringscope::test {
 
 /// The fields of one protobuf message by their numbers, decoded without any definitions: varints,
-/// fixed64 and what has a length. Anything else fails the test.
+/// fixed64 and length-delimited fields. Anything else fails the test.
 struct ProtoFields {
   explicit ProtoFields(std::string_view bytes) : bytes_(bytes) {
     while (at_ < bytes_.size()) {
@@ -40,13 +40,13 @@ struct ProtoFields {
       if (number == field) return true;
     return false;
   }
-  /// 0 where there is none.
+  /// Returns a number; 0 when there is none.
   std::uint64_t number(std::uint32_t field) const {
     for (const auto& [number, value] : numbers)
       if (number == field) return value;
     return 0;
   }
-  /// Null where there is none.
+  /// Returns a message; null when there is none.
   const std::string* message(std::uint32_t field) const {
     for (const auto& [number, value] : messages)
       if (number == field) return &value;
@@ -90,7 +90,7 @@ struct ProtoFields {
     return std::string(bytes_.substr(at_ - size, size));
   }
 
-  std::string_view bytes_;  // used while this is made
+  std::string_view bytes_;  // only valid in the constructor
   std::size_t at_ = 0;
 };
 

@@ -15,7 +15,7 @@
 
 namespace ringscope::test {
 
-/// A port that nobody listens on now.
+/// Returns a port that nobody listens on.
 inline int freePort() {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -28,8 +28,8 @@ inline int freePort() {
   return ntohs(address.sin_port);
 }
 
-/// Runs this test program once a rank with another filter, in an environment as torchrun sets it
-/// and what `more` adds for a rank. Returns the exit statuses of waitpid.
+/// Runs this test program once per rank with another filter, in an environment like torchrun's plus
+/// what `more` adds for a rank. Returns the exit statuses of waitpid.
 inline std::vector<int> runAsRanks(int ranks, const std::string& filter,
                                    const std::function<void(int rank)>& more = {}) {
   const std::string port = std::to_string(freePort());

@@ -17,10 +17,11 @@ struct Head {
   std::vector<double> factors = {1, 1};
   std::string run = "run cp=2\n";
   int step = 1;                   ///< weights of the step before are recorded
-  bool tied = false;              ///< with the embedding; the tokens of the input are 4 and 5
-  std::size_t targets = kTokens;  ///< of rank 1; rank 0 has kTokens
-  bool synced = true;             ///< else each rank keeps its own part
-  double lr = 0;                  ///< by which the first step of AdamW moved the recorded weights
+  bool tied = false;              ///< tied to the embedding; the tokens of the input are 4 and 5
+  std::size_t targets = kTokens;  ///< targets of rank 1; rank 0 has kTokens
+  bool synced = true;             ///< false: each rank keeps its own part
+  double lr = 0;                  ///< learning rate by which the first step of AdamW moved the
+                                  ///< recorded weights
 
   std::string text() const {
     std::mt19937 random(3);
@@ -63,7 +64,7 @@ struct Head {
     return list;
   }
 
-  /// The logits, labels and token ids of one rank; its part of the gradient is added.
+  /// Returns the logits, labels and token ids of one rank, and adds its part of the gradient.
   std::string part(int rank, const Matrix& y, const Matrix& weight, Matrix& grad) const {
     Matrix logits;
     std::string labels, ids;

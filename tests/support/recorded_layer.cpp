@@ -57,7 +57,8 @@ Bytes encoded(const std::vector<double>& values, DType dtype) {
 }  // namespace
 
 RecordedLayer::RecordedLayer(LayerSpec spec) : spec_(std::move(spec)) {
-  // The capture is less than what is kept here: advice names one for what a test leaves out.
+  // The named capture is less than what is kept here, so that advice names a capture for what a
+  // test leaves out.
   text_ = "run capture=stats cp=" + std::to_string(spec_.tokens.size()) + " " + spec_.run +
           "\nintent " + spec_.intent + "\ngroup cp ";
   for (std::size_t r = 0; r < spec_.tokens.size(); ++r) text_ += (r ? "," : "") + std::to_string(r);

@@ -12,32 +12,32 @@
 
 namespace ringscope::test {
 
-/// What a recording of one attention layer is made of.
+/// The description of a recording of one attention layer.
 struct LayerSpec {
-  std::vector<std::string> tokens;  ///< of each rank, as in "0-4,12-16"
+  std::vector<std::string> tokens;  ///< tokens of each rank, as in "0-4,12-16"
   std::string intent = "mask=causal";
-  std::string run;  ///< more of the run's line
+  std::string run;  ///< further settings of the run's line
   std::int64_t batch = 1, heads = 2, kv_heads = 2, head_dim = 8;
   traces::DType dtype = traces::DType::kFloat32;
   double spread = 1;            ///< standard deviation of q
   std::vector<double> sinks{};  ///< of each head; empty: none
 };
 
-/// One layer as ranks compute it that attend one another's blocks in the type of the spec and merge
-/// them in fp32: random inputs, honest rounding. Written without traces/analysis/verify, so that
-/// this and that check each other.
+/// One attention layer whose ranks attend one another's blocks in the type of the spec and merge
+/// them in fp32, with random inputs and real rounding. It does not use traces/analysis/verify, so
+/// that both check each other.
 class RecordedLayer {
  public:
   explicit RecordedLayer(LayerSpec spec);
 
-  /// A row of the whole layer, to be spoilt.
+  /// Returns a row of the whole layer, which a test can spoil.
   std::span<double> row(traces::TensorKind kind, std::int64_t batch, std::int64_t head,
                         std::int64_t token);
-  /// Neither record nor values of a rank's tensor; or a record without values.
+  /// Remove a rank's tensor: its record and its values, or only its values.
   void leaveOut(traces::TensorKind kind, int rank) { absent_.insert({kind, rank}); }
   void keepNoValues(traces::TensorKind kind, int rank) { empty_.insert({kind, rank}); }
 
-  /// The recording: run, intent, group, shards and the ranks' tensors.
+  /// Returns the recording: run, intent, group, shards and the ranks' tensors.
   std::shared_ptr<traces::Trace> record() const;
 
  private:

@@ -24,7 +24,7 @@ class RecordingCopy {
   std::string path() const { return dir_.file("recording"); }
   std::string file(const std::string& name) const { return path() + "/" + name; }
   std::string text(const std::string& name) const { return traces::readFile(file(name)); }
-  /// With their ends.
+  /// Returns the lines of a file with their line ends.
   std::vector<std::string> lines(const std::string& name) const {
     std::vector<std::string> lines;
     const std::string all = text(name);
@@ -36,7 +36,7 @@ class RecordingCopy {
   void put(const std::string& name, const std::string& text) const {
     std::ofstream(file(name), std::ios::binary) << text;
   }
-  /// Makes all values of a safetensors file others than those whose hashes were recorded.
+  /// Changes all values of a safetensors file, so that they no longer match the recorded hashes.
   void damageValues(const std::string& name) const {
     std::string all = text(name);
     std::size_t at = 8;
@@ -45,7 +45,7 @@ class RecordingCopy {
     for (; at < all.size(); ++at) all[at] = static_cast<char>(all[at] ^ 1);
     put(name, all);
   }
-  /// Leaves out all lines of this kind.
+  /// Removes all lines of this kind.
   void drop(const std::string& kind) const {
     for (const auto& entry : std::filesystem::directory_iterator(path())) {
       const std::string name = entry.path().filename().string();
@@ -56,7 +56,7 @@ class RecordingCopy {
       put(name, kept);
     }
   }
-  /// Puts `to` in the place of the first `from` of a file.
+  /// Replaces the first `from` of a file by `to`.
   void change(const std::string& name, const std::string& from, const std::string& to) const {
     std::string all = text(name);
     const auto at = all.find(from);

@@ -14,7 +14,7 @@
 
 namespace ringscope::test {
 
-/// How a program ended and what it printed.
+/// The exit code and output of a program.
 struct Result {
   int code = -1;
   std::string out, err;

@@ -15,7 +15,7 @@
 
 namespace ringscope::test {
 
-/// Changes a database behind the back of its reader.
+/// Changes a database without its reader's knowledge.
 inline void execute(const std::string& path, const std::string& sql) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
@@ -32,7 +32,7 @@ inline traces::Event stageEvent(int i) {
   return e;
 }
 
-/// A recorder into a file, with some of everything.
+/// Returns a recorder into a file, with some records of every kind.
 inline std::unique_ptr<traces::Recorder> record(const std::string& path, int events) {
   std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
   auto file = std::make_unique<traces::SqliteSink>(path);

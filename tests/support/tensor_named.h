@@ -8,7 +8,7 @@
 
 namespace ringscope::test {
 
-/// A float32 tensor without place or statistics.
+/// Returns a float32 tensor without place or statistics.
 inline traces::TensorRecord tensorNamed(const std::string& name, std::vector<std::int64_t> shape,
                                         traces::WorldRank rank = traces::WorldRank::of(0)) {
   traces::TensorRecord record;

@@ -9,7 +9,7 @@
 
 namespace ringscope::test {
 
-/// What a recorder would say of these values.
+/// Returns the statistics that a recorder would write for these values.
 inline traces::TensorStats statsOf(const std::vector<double>& values) {
   traces::TensorStats stats;
   std::vector<double> finite;

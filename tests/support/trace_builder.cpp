@@ -13,7 +13,7 @@ namespace {
 
 using namespace traces;
 
-/// One line: its first word, the words without "=", and the others by their names.
+/// One line: its first word, the words without "=", and the other words by name.
 class Line {
  public:
   explicit Line(const std::string& text) : text_(text) {
@@ -82,7 +82,7 @@ class Line {
   std::map<std::string, std::string> values_;
 };
 
-/// Every setting of a run by its own name.
+/// Sets every setting of a run by its name.
 void addRun(Trace& trace, const Line& line) {
   RunSpec run;
   run.model.layers = line.integer("layers", 1);

@@ -8,7 +8,7 @@
 
 namespace ringscope::test {
 
-/// A recording that becomes a trace at once, without a file.
+/// A sink that adds a recording to a trace at once, without a file.
 class TraceSink : public traces::ChunkSink {
  public:
   explicit TraceSink(std::shared_ptr<traces::Trace> trace) : trace_(std::move(trace)) {}
