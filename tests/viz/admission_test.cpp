@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What never enters the read model.
+// Records that must never enter the read model.
 #include <gtest/gtest.h>
 
 #include "tests/support/any_records.h"

@@ -13,7 +13,7 @@
 namespace ringscope::viz {
 namespace {
 
-/// Throws what it was made with at every event.
+/// An object that throws at every event, by a given function.
 class Thrower : public QObject {
  public:
   explicit Thrower(std::function<void()> thrower) : throw_(std::move(thrower)) {}
@@ -40,7 +40,7 @@ TEST(ApplicationTest, EveryExceptionOfAnEventIsASentenceAndTheWindowGoesOn) {
   throwing([] { throw inputError("the file is broken"); });
   throwing([] { throw std::bad_alloc(); });
   throwing([] { nlohmann::json::parse("{").at("x"); });
-  throwing([] { throw 7; });  // NOLINT: whatever it is
+  throwing([] { throw 7; });  // NOLINT: any type can be thrown
   app->show_problem = {};
   ASSERT_EQ(said.size(), 4) << "each is said once, however often it is thrown";
   EXPECT_EQ(said[0], "the file is broken");

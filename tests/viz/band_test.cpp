@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pairs that pieces and masks hold, against counting them one by one.
+// The pairs of pieces and masks, compared with counting them one by one.
 #include "traces/format/schema/band.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How lanes are drawn: where bars lie, what they say, and that their number is that of the pixels.
+// The drawing of lanes: where bars lie, what their text says, and that their number is bounded by
+// the pixels.
 #include "viz/paint/chart_painter.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ std::shared_ptr<const Tracks> twoRanks() {
       "attend rank=1 layer=0 stage=0 source=1 time=0-900000\n"));
 }
 
-/// `count` short attends on each of some ranks.
+/// Returns `count` short attends on each of some ranks.
 std::shared_ptr<const Tracks> dense(int ranks, int count) {
   TracksBuilder builder;
   for (int rank = 0; rank < ranks; ++rank)
@@ -122,7 +123,7 @@ TEST(ChartPainterTest, DenseColumnsAreInTheImageWithTheirShares) {
   EXPECT_EQ(canvas.primitives, 0);
 }
 
-/// Whatever was there before: views draw upon what they drew last.
+/// Whatever was drawn before: views draw over their last picture.
 TEST(ChartPainterTest, EveryPixelOfTheChartIsDrawn) {
   std::vector<WorldRank> ranks;
   for (int rank = 0; rank < 24; ++rank) ranks.push_back(WorldRank::of(rank));

@@ -46,7 +46,7 @@ class CompareViewTest : public WindowTest {
     scene.map = makeComparedMap(subject, comparison().map(), "", comparison().runs()->comparison);
     return scene;
   }
-  /// The map of this tensor has been read and is on show.
+  /// Waits until the map of this tensor has been read and is shown.
   bool shows(const std::string& tensor, int layer) {
     subject = mapSubject({window.navigator().place().train_step, traces::Layer::of(layer)}, tensor);
     return QTest::qWaitFor(
@@ -56,7 +56,7 @@ class CompareViewTest : public WindowTest {
         },
         10000);
   }
-  /// In the middle of the points of the map that lie there.
+  /// Returns the middle of the points of the map that belong to a row.
   QPointF onMap(std::size_t line, std::size_t token) {
     const QRectF box = compareMap(page(), scene());
     ComparedMapPainter painter;
@@ -105,7 +105,7 @@ class CompareViewTest : public WindowTest {
       if (b->text() == text && b->isVisible()) return QTest::mouseClick(b, Qt::LeftButton);
     ADD_FAILURE() << "no button " << text.toStdString();
   }
-  /// The next file dialog is answered with this file.
+  /// Answers the next file dialog with this file.
   void answerDialog(const std::string& path) {
     QTimer::singleShot(0, &window, [path] {
       auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The map of |A − B| in the compare view, by the mouse.
+// The map of |A − B| in the compare view, used by mouse.
 #include "tests/viz/compare_fixture.h"
 
 namespace ringscope::viz {
@@ -7,7 +7,7 @@ namespace {
 
 using CompareMapViewTest = CompareViewTest;
 
-/// Of 128 tokens on more than 128 pixels each has its own column.
+/// With 128 tokens on more than 128 pixels, each token has a column of its own.
 TEST_F(CompareMapViewTest, TheMapSaysWhatIsUnderThePointerAndAClickGoesThere) {
   compare(test::contiguous());
   const auto& map = *comparison().map();
@@ -16,7 +16,7 @@ TEST_F(CompareMapViewTest, TheMapSaysWhatIsUnderThePointerAndAClickGoesThere) {
   EXPECT_NE(painted().find("|A − B| OF out, LAYER 0 · FORWARD, BY HEAD AND TOKEN"),
             std::string::npos);
   pointAt(onMap(2, 100));
-  const traces::RowDifference row = map.row(2, 100);  // the map goes with the selection
+  const traces::RowDifference row = map.row(2, 100);  // the map follows the selection
   const std::string said_there = describeRow(scene().map, 2 * 128 + 100);
   EXPECT_NE(painted().find(said_there + "."), std::string::npos) << said_there;
   pointAt({5, 5});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two recordings side by side: what stands in which row, and where the rows lead.
+// Two recordings side by side: the content of each row, and the places that the rows lead to.
 #include "viz/scene/compare_scene.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,8 @@ TEST(CompareSceneTest, TheDoctorSpeaksOfTheSecondByItself) {
       << scene.doctor[0];
 }
 
-/// Restarting positions come first; what follows from them is where two orders of adding also are.
+/// Restarting positions come first. Their consequences also contain differences by the order of
+/// additions.
 TEST(CompareSceneTest, ThePlaceOfTheFirstDifferenceIsOpenAndLeadsThere) {
   RingRun wrong;
   wrong.restarts_positions = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The compare view in the window, by mouse and keys.
+// The compare view in the window, used by mouse and keys.
 #include <QDropEvent>
 #include <QMimeData>
 #include <fstream>

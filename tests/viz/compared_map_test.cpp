@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// |A − B| of a tensor as a map: what a row says, its colour, and that no fold hides a row.
+// A map of |A − B| of a tensor: the text of a row, its colour, and that folding hides no row.
 #include "viz/scene/compared_map.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ RowDifference lacking() {
   row.rank = WorldRank::of(2);
   return row;
 }
-/// Two heads of these tokens' differences.
+/// Returns two heads with these differences of their tokens.
 std::shared_ptr<DifferenceMap> mapOf(const std::vector<RowDifference>& first,
                                      const std::vector<RowDifference>& second) {
   auto map = std::make_shared<DifferenceMap>();
@@ -115,7 +115,7 @@ TEST(ComparedMapTest, WithoutRowsItSaysWhatWouldHaveKeptThem) {
   EXPECT_EQ(sceneOf(part).lacks.size(), 1u);
 }
 
-/// Restarting positions turn k of all tokens but the first chunk's.
+/// Restarting positions rotate k of all tokens outside the first chunk.
 TEST(ComparedMapTest, OfTwoMeshesTheSameTokensStandUnderEachOther) {
   test::RingRun wrong;
   wrong.restarts_positions = true;

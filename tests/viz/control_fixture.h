@@ -26,7 +26,7 @@ class ControlTest : public testing::Test {
       if (QWidget* popup = QApplication::activePopupWidget()) popup->close();
       if (QWidget* dialog = QApplication::activeModalWidget()) dialog->close();
     });
-    closer_.start(20);  // whatever a press opens
+    closer_.start(20);  // closes whatever a press opens
   }
 
   static std::string called(const QWidget* control) {

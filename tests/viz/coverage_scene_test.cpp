@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who attended what, under every strategy, balance and mask.
+// The attended pairs under every strategy, balance and mask.
 #include "viz/scene/coverage_scene.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ CoverageScene coverageAt(const IndexedTrace& sample, const Place& place) {
   return makeCoverageScene(*sample.trace, IndexedTrace::at(place));
 }
 
-/// The last ring step of a layer's pass.
+/// Returns the scene at the last ring step of a layer's pass.
 CoverageScene atTheEnd(const IndexedTrace& sample, Direction direction = Direction::kForward) {
   Place place = test::placeAt(0, 0, direction, 0);
   place.stage = RingStep::of(ringStepsOf(*sample.trace, place, {WorldRank::of(0)})).previous();
@@ -118,7 +118,7 @@ TEST(RunSummaryTest, TheBalanceIsThatOfCoverageWhateverTimeThreadsTook) {
   }
 }
 
-/// A recording whose records `keep` has let through or changed.
+/// Returns a recording with the records that `keep` has let through or changed.
 template <typename Keep>
 IndexedTrace changed(const RingRun& run, Keep keep) {
   const auto whole = test::recordedTrace(eventsOnly(run));
@@ -133,7 +133,7 @@ IndexedTrace changed(const RingRun& run, Keep keep) {
   return IndexedTrace(part);
 }
 
-/// The first event in which rank 2 attends the block of rank 1.
+/// Reports whether rank 2 attends the block of rank 1 in an event.
 bool isChosen(const traces::Event& event) {
   return event.kind == traces::EventKind::kAttend && event.rank == WorldRank::of(2) &&
          event.source_rank == WorldRank::of(1) && event.place.direction == Direction::kForward;

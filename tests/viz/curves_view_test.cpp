@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The curves as they are drawn, and what a click on them does.
+// The drawing of curves, and the effect of a click on them.
 #include <gtest/gtest.h>
 
 #include <QPicture>
@@ -21,7 +21,7 @@ using test::has;
 
 constexpr QSizeF kSmallStage(708, 410);
 
-/// Of so many steps; the third is wrong and has no loss.
+/// Returns curves of so many steps; the third is wrong and has no loss.
 CurvesScene curvesOf(int steps) {
   CurvesScene scene;
   Curve loss{"loss", Curve::Says::kNumber, {}, {}}, worst{"worst", Curve::Says::kMultiple, {}, {}};
@@ -34,7 +34,7 @@ CurvesScene curvesOf(int steps) {
   return scene;
 }
 
-/// The middle of a step in the plot of the first curve.
+/// Returns the middle of a step in the plot of the first curve.
 QPointF pointOf(std::int32_t step, const QRectF& area, const CurvesScene& scene) {
   for (double x = area.left(); x < area.right(); ++x) {
     const QPointF point(x, area.top() + 120);
@@ -82,7 +82,7 @@ TEST(CurvesPainterTest, AHundredThousandStepsTakeAsManyLinesAsPixels) {
 class CurvesViewTest : public testing::Test {
  protected:
   CurvesViewTest() {
-    auto trace = test::recordedTrace(test::RingRun());  // of steps 0 and 1
+    auto trace = test::recordedTrace(test::RingRun());  // steps 0 and 1
     for (int step = 0; step < 4; ++step)
       trace->add(traces::Note{"step." + std::to_string(step),
                               R"({"loss": )" + std::to_string(6 - step) + "}"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A recorded job whose kept values are damaged, in the real window: what needs them says so, and no
-// older picture is left in its place.
+// A recorded job with damaged values in the real window. A view that needs the values says that
+// they are damaged, and no older picture remains in its place.
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "tests/viz/window_fixture.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kValues = "rank-00000.values-0000.safetensors";
 
-/// All values of rank 0 are others than those whose hashes were recorded.
+/// A copy in which no value of rank 0 matches the recorded hashes.
 class DamagedCopy : public test::RecordingCopy {
  public:
   DamagedCopy() : RecordingCopy(test::inSources("tests/reference/recording")) {

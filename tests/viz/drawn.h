@@ -15,15 +15,16 @@
 
 namespace ringscope::test {
 
-/// Words as they were drawn, and where their first letter stands.
+/// Words as they were drawn, and the position of their first letter.
 struct DrawnText {
   QString words;
   QPointF at;
   QColor color;
   double width = 0;
-  QRectF ink;                    ///< what its letters cover
-  std::optional<QRectF> within;  ///< the clip that the painter has set, often its own rectangle
-  QRectF seen;                   ///< what is seen of the widget that drew it; empty: all
+  QRectF ink;                    ///< area that the letters cover
+  std::optional<QRectF> within;  ///< clip set by the painter, often the rectangle of the words
+  QRectF seen;                   ///< visible part of the widget that drew the words; empty:
+                                 ///< everything
   std::size_t shapes_before = 0;
 };
 
@@ -31,10 +32,10 @@ struct DrawnText {
 struct DrawnShape {
   QRectF box;
   QColor fill;
-  QRectF seen;  ///< the part of it that its widget shows
+  QRectF seen;  ///< visible part of the shape
 };
 
-/// Keeps what is painted on it instead of making pixels.
+/// A paint engine that keeps what is painted instead of making pixels.
 class DrawingEngine : public QPaintEngine {
  public:
   DrawingEngine() : QPaintEngine(QPaintEngine::AllFeatures) {}
@@ -88,7 +89,7 @@ class DrawingEngine : public QPaintEngine {
   QTransform transform_;
 };
 
-/// What a painter has drawn: its words and its filled shapes.
+/// The words and the filled shapes that a painter has drawn.
 class Drawn : public QPaintDevice {
  public:
   explicit Drawn(const QSizeF& size) : size_(size) {}
@@ -98,19 +99,19 @@ class Drawn : public QPaintDevice {
   const std::vector<DrawnText>& texts() const { return engine_.texts; }
   const std::vector<DrawnShape>& shapes() const { return engine_.shapes; }
   const std::vector<QRectF>& images() const { return engine_.images; }
-  /// All words in the order of drawing, a space between two pieces.
+  /// Returns all words in the order of drawing, with a space between two pieces.
   std::string words() const {
     QString all;
     for (const DrawnText& text : texts()) all += text.words + " ";
     return all.simplified().toStdString();
   }
-  /// The first piece that has these words in it, or null.
+  /// Returns the first piece that contains these words, or null.
   const DrawnText* find(const QString& words) const {
     for (const DrawnText& text : texts())
       if (text.words.contains(words)) return &text;
     return nullptr;
   }
-  /// The first piece that is these words alone, or null.
+  /// Returns the first piece that consists of these words, or null.
   const DrawnText* exactly(const QString& words) const {
     for (const DrawnText& text : texts())
       if (text.words.trimmed() == words) return &text;
@@ -148,7 +149,8 @@ class Drawn : public QPaintDevice {
   mutable DrawingEngine engine_;
 };
 
-/// What `paint` draws into an area of this size. Words are pieces of one font: look for ASCII.
+/// Returns what `paint` draws into an area of this size. A piece of text has one font, so search
+/// for ASCII.
 template <typename Paint>
 std::unique_ptr<Drawn> drawn(const QSizeF& size, Paint paint) {
   auto result = std::make_unique<Drawn>(size);
@@ -157,7 +159,7 @@ std::unique_ptr<Drawn> drawn(const QSizeF& size, Paint paint) {
   return result;
 }
 
-/// Some piece of the picture's text has these words in it.
+/// Reports whether the text of the picture contains these words.
 inline bool has(const Drawn& picture, const std::string& words) {
   return picture.words().find(words) != std::string::npos;
 }

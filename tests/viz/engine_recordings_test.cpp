@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Scenes over recordings that the engine made now: what the views say of real runs.
+// Scenes of recordings that the engine makes during the test: the statements of views about real
+// runs.
 #include <gtest/gtest.h>
 
 #include "tests/viz/indexed_trace.h"
@@ -84,7 +85,7 @@ TEST(EngineRecordingTest, TheMeasuredPeakIsNearTheEstimate) {
   const auto trace = test::sampleTrace(4, {});
   const MemoryPeak peak = memoryPeak(*trace, WorldRank::of(2));
   const auto estimate = estimateMemory(ModelShape(), 128, 1, 4, "float32");
-  // The peak counts what the optimizer holds for a moment, of which the estimate knows nothing.
+  // The peak includes temporary memory of the optimizer, which the estimate leaves out.
   EXPECT_NEAR(static_cast<double>(estimate.total()) / static_cast<double>(peak.bytes), 1, 0.2);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How an explanation is set: its headings, code, links and picture, on a page and in every theme.
+// The layout of an explanation: headings, code, links and picture, on a page and in every theme.
 #include "viz/views/explanation_page.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ ExplanationPicture blank(const QString& caption = "Positions at step 0") {
   return {image, caption, ""};
 }
 
-/// What a reader sees of it, in any theme.
+/// Returns what a reader sees of an explanation in a theme.
 std::unique_ptr<test::Drawn> drawnPage(const traces::Explanation& explanation,
                                        const ExplanationPicture& picture, const Theme& theme) {
   QTextDocument document;
@@ -131,7 +131,7 @@ TEST(ExplanationDocumentTest, LargerTypeIsLargerThroughout) {
 }
 
 TEST(ExplanationDocumentTest, EachFitsAPageInTypeThatCanBeRead) {
-  const QSizeF a4(672, 1016);  // less its margins, 96 dots an inch
+  const QSizeF a4(672, 1016);  // without its margins, at 96 dots per inch
   for (const auto& mistake : traces::mistakeCatalogue()) {
     QTextDocument document;
     const double scale = fitExplanation(document, traces::readExplanation(mistake.id), blank(), a4);
@@ -152,7 +152,7 @@ TEST(ExplanationPageTest, IsOnePageOfPdfWithItsTitle) {
     EXPECT_NE(pdf.find("/Count 1\n"), std::string::npos);
     EXPECT_NE(pdf.find("/Subtype /Image"), std::string::npos);
     EXPECT_NE(pdf.find("/FontFile"), std::string::npos) << "words are words, not a picture";
-    std::string title;  // as PDF has it: two bytes a letter
+    std::string title;  // as in PDF: two bytes per letter
     for (const char c : explanation.title.substr(0, 8)) title += std::string(1, '\0') + c;
     EXPECT_NE(pdf.find(title), std::string::npos) << id;
   }

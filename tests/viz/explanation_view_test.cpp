@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The explanation beside a finding, and the page that is made of it.
+// The explanation beside a finding, and the page that is made from it.
 #include <QFileDialog>
 #include <QLineEdit>
 #include <QListView>

@@ -19,7 +19,8 @@ namespace {
 class ExportButtonTest : public WindowTest {
  protected:
   ExportButton* exporter() { return window.findChild<ExportButton*>(); }
-  /// Ctrl+E, so many entries down, Return; then the path in the dialog, and Return.
+  /// Presses Ctrl+E, moves down `entry` entries and presses Return; then enters the path in the
+  /// dialog and presses Return.
   void exportAs(int entry, const QString& path) {
     QTest::keyClick(&window, Qt::Key_E, Qt::ControlModifier);
     auto* menu = exporter()->findChild<QMenu*>();
@@ -30,8 +31,8 @@ class ExportButtonTest : public WindowTest {
   }
 
  private:
-  /// What a user answers: the path, and that a file may be replaced. A dialog opens another from
-  /// within this, so that each answer is given by a timer of its own.
+  /// Gives a user's answers: the path, and that a file may be replaced. A dialog opens another one
+  /// during this call, so each answer is given by a timer of its own.
   void answer(const QString& path, int times) {
     QTimer::singleShot(50, &window, [this, path, times] {
       if (times > 0) answer(path, times - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What painters draw where room is short: nothing that is said is left out, cut or covered. The
-// stage is 708 × 410 in a window of 1280 × 720.
+// Painters with little room: no statement is left out, cut or covered. The stage is 708 × 410 in a
+// window of 1280 × 720.
 #include <gtest/gtest.h>
 
 #include <QFontMetricsF>

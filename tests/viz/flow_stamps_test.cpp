@@ -25,7 +25,7 @@ QImage stamped(FlowStamps& stamps, const QPointF& from, const QPointF& to, doubl
   return image;
 }
 
-/// The curve itself.
+/// Draws the curve itself.
 QImage drawn(const QPointF& from, const QPointF& to, double density) {
   QImage image = page();
   QPainter painter(&image);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What views say of an imported job that kept nothing: RingScope's own options are not its.
+// The statements of views about an imported job that kept nothing. RingScope's own options do not
+// apply to it.
 #include <gtest/gtest.h>
 
 #include "tests/support/places.h"
@@ -21,7 +22,7 @@
 namespace ringscope::viz {
 namespace {
 
-/// Without values, and without position ids.
+/// Returns a job without values and without position ids.
 std::shared_ptr<traces::Trace> withoutValues(const test::RecordingCopy& copy) {
   for (const std::string rank : {"rank-00000", "rank-00001"}) {
     std::filesystem::remove(copy.file(rank + ".values-0000.safetensors"));
@@ -58,7 +59,8 @@ TEST(ForeignSceneTest, NoViewOfAnImportedJobNamesACaptureOrVerifyOption) {
   }
 }
 
-/// The first layer's attention is called otherwise than the second's.
+/// Returns a line in which the attention of the first layer has other arguments than that of the
+/// second.
 std::string masked(std::string line) {
   const std::string causal = R"("causal":true)";
   const auto at = line.find(causal);
@@ -68,7 +70,7 @@ std::string masked(std::string line) {
   return line.replace(at, causal.size(), R"("causal":false)");
 }
 
-/// Attends block by block, and nobody said or shows by what mask.
+/// Returns a job that attends block by block with an unknown mask.
 std::shared_ptr<traces::Trace> withoutMask(const test::RecordingCopy& copy) {
   for (const std::string rank : {"rank-00000", "rank-00001"}) {
     std::string kept;
@@ -87,7 +89,7 @@ void expectNoEngineAdvice(const std::vector<std::string>& said) {
       EXPECT_EQ(sentence.find(engine), std::string::npos) << sentence;
 }
 
-/// All that scenes say of a moment, in words that are the program's own.
+/// Returns all texts of a moment's scenes that are the program's own.
 std::vector<std::string> saidAt(const traces::Trace& trace, const Cursor& cursor) {
   std::vector<std::string> said;
   const RingScene ring = makeRingScene(trace, cursor);
@@ -148,7 +150,8 @@ TEST(ForeignSceneTest, AJobWhoseMaskNobodyKnowsIsToldHowToDeclareIt) {
             "what was meant is not recorded; ringscope.record(…, declare={\"mask\": …}) tells it");
 }
 
-/// The model's arguments are called otherwise than the recorder knows, and its third buffer `pos`.
+/// Returns a job whose model's arguments have names that the recorder does not know, and whose
+/// third buffer is `pos`.
 std::shared_ptr<traces::Trace> withUnseenPositions(const test::RecordingCopy& copy) {
   for (const std::string file : {"rank-00000.jsonl", "rank-00001.jsonl"}) {
     std::string kept;

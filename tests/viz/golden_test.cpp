@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Each view's picture of one committed recording against the picture that was looked at and found
-// good. RINGSCOPE_WRITE_GOLDEN=1 writes them anew; look at them before they are committed.
+// Each view's picture of one committed recording, compared with a picture that was inspected and
+// approved. RINGSCOPE_WRITE_GOLDEN=1 writes new pictures, which must be inspected before they are
+// committed.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -21,7 +22,7 @@ namespace {
 const std::string kFolder = test::inSources("tests/golden/");
 const std::string kRecording = test::inSources("resources/sample/missing_position_ids.rscope");
 
-/// The share of pixels whose colour is off by more than an edge's worth of antialiasing.
+/// Returns the share of pixels whose colour differs by more than the antialiasing of an edge.
 double difference(const QImage& a, const QImage& b) {
   if (a.size() != b.size()) return 1;
   constexpr int kEdge = 48;
@@ -35,7 +36,7 @@ double difference(const QImage& a, const QImage& b) {
   return off / static_cast<double>(a.width() * a.height());
 }
 
-/// With a second recording of as many tokens, for the view that shows two.
+/// Adds a second recording with as many tokens, for the view that shows two.
 void compareWithAnother(Viewing& viewing, const test::TempDir& folder) {
   test::RingRun run;
   run.seq_len = 64;
@@ -48,7 +49,7 @@ void compareWithAnother(Viewing& viewing, const test::TempDir& folder) {
   viewing.navigator.selectTensor("lse");
 }
 
-/// The view over the recording in the middle of its third ring step.
+/// Returns the view of the recording in the middle of its third ring step.
 QImage picture(const ViewEntry& entry, const Theme& theme) {
   Viewing viewing;
   viewing.session.open(traces::openTrace(kRecording), "recording", false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What scenes say of recordings of a few lines, each with something that random runs seldom have.
+// Scenes of recordings of a few lines, each with something that random runs seldom have.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ Cursor firstStep() {
   return cursor;
 }
 
-/// One rank that attends pieces of its own block of `tokens` in the only stage of layer 0.
+/// Returns one rank that attends pieces of its own block of `tokens` in the only stage of layer 0.
 std::shared_ptr<traces::Trace> attending(const std::vector<PieceRecord>& pieces,
                                          std::int64_t tokens, const std::string& more = "") {
   std::string text = "group cp 0\nintent mask=causal\n" + more;
@@ -68,7 +68,7 @@ TEST(DiffSceneTest, WhatATableHasNoColumnForIsAmongTheRest) {
   EXPECT_EQ(scene.rest[1].tensor, "loss");
 }
 
-/// Posted with the ring step, and moved later.
+/// The packet was posted with the ring step, and moved later.
 TEST(RingSceneTest, APacketTravelsFromWhenItMovesAndNotFromWhenItWasPosted) {
   const auto trace = test::traceOf(
       "group cp 0,1\nattend rank=0 source=0 layer=0 stage=0 time=0-100\n"
@@ -220,7 +220,7 @@ TEST(RunWordsTest, TheHeadlineNamesTheBalanceThatWasChosen) {
   EXPECT_EQ(headlineOf(*test::traceOf(""), true), "a run is starting");
 }
 
-// -------- what the doctor cannot tell
+// -------- mistakes that the doctor cannot judge
 
 std::string evidenceOf(const std::string& text, const std::string& title) {
   const auto scene = makeDoctorScene(traces::diagnose(*test::traceOf(text)), false);

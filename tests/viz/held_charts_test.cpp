@@ -14,7 +14,7 @@ namespace {
 using test::dark;
 using test::drawn;
 
-/// Of 10 ms the rank was held for 6, from the second on: four are drawn.
+/// The rank was held for 6 of 10 ms, starting at 2 ms, so 4 ms are drawn.
 TEST(MemoryPainterTest, ThePlotLeavesOutPausesAndSaysSo) {
   MemoryScene scene;
   scene.end_ns = 10'000'000;
@@ -41,7 +41,7 @@ TEST(MemoryPainterTest, ThePlotLeavesOutPausesAndSaysSo) {
   EXPECT_EQ(words().find("without pauses"), std::string::npos);
 }
 
-/// Two ranks attend for 20 ns, are held for 60 and attend for 20 more.
+/// Two ranks attend for 20 ns, are held for 60 ns and attend for another 20 ns.
 TEST(TimelinePainterTest, APassIsDrawnWithoutThePauseInIt) {
   std::string text = "group cp 0,1\n";
   for (const std::string rank : {"0", "1"})

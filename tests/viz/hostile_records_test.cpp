@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Records that a stranger's trace may hold and no run makes, through the read model, the rules and
-// the scenes. No Qt, so that it runs under the sanitizers.
+// Records that an untrusted trace may contain and no run makes, passed through the read model, the
+// rules and the scenes. The test uses no Qt, so that it runs under the sanitizers.
 #include <gtest/gtest.h>
 
 #include "tests/support/any_records.h"
@@ -40,7 +40,7 @@ Cursor cursorAt(int stage) {
   return cursor;
 }
 
-/// Of rows of somebody's choice, and a stage for each of the two ranks' blocks.
+/// Returns a schedule with the given rows, and a stage for each of the two ranks' blocks.
 traces::ScheduleRecord scheduleOf(int number, std::vector<traces::ShardRun> rows) {
   traces::ScheduleRecord schedule;
   schedule.rank = rank(number);
@@ -59,7 +59,7 @@ CoverageScene coverageOf(AnyRecords& builder, int stage = 0) {
   return makeCoverageScene(builder.trace(), cursorAt(stage));
 }
 
-/// Two ranks with two chunks of 8 tokens each, every pair of which was meant.
+/// Returns two ranks with two chunks of 8 tokens each and a full mask.
 AnyRecords twoRanks() {
   AnyRecords builder;
   traces::IntentRecord meant;
@@ -142,7 +142,7 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
-/// A forward of one rank whose four tensors have any shapes.
+/// A forward of one rank whose four tensors can have any shapes.
 struct MergeShapes {
   std::vector<std::int64_t> out{1, 2, 8, 4}, lse{1, 2, 8}, block_out{1, 2, 8, 4},
       block_lse{1, 2, 8};

@@ -25,7 +25,7 @@ struct IndexedTrace {
   std::shared_ptr<traces::Trace> trace;
 };
 
-/// A ring step of the first training step.
+/// Returns a ring step of the first training step.
 inline traces::Place forwardAt(int layer, int stage) {
   return placeAt(0, layer, traces::Direction::kForward, stage);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which keys a control takes: real events at every control of the window.
+// The keys that each control handles: real events at every control of the window.
 #include <QAbstractItemView>
 #include <QAbstractSpinBox>
 #include <QLineEdit>
@@ -30,7 +30,7 @@ class InputRulesTest : public ControlTest {
   static bool isTextField(const QWidget* w) {
     return qobject_cast<const QLineEdit*>(w) || qobject_cast<const QPlainTextEdit*>(w);
   }
-  /// Everything that can have the focus and is neither a view nor a text field.
+  /// Returns everything that can have the focus and is neither a view nor a text field.
   QList<QWidget*> controls() {
     QList<QWidget*> all;
     for (auto* w : window.findChildren<QWidget*>()) {
@@ -41,7 +41,8 @@ class InputRulesTest : public ControlTest {
     }
     return all;
   }
-  /// The view that a control is a part of, which may have keys of its own; else the window.
+  /// Returns the view that contains a control, because a view may have keys of its own; otherwise
+  /// the window.
   QWidget* owner(QWidget* control) {
     for (QWidget* w = control->parentWidget(); w; w = w->parentWidget())
       if (qobject_cast<View*>(w)) return w;
@@ -56,7 +57,7 @@ class InputRulesTest : public ControlTest {
     window.navigator().selectRank(WorldRank::of(1));
     window.navigator().setMoment(5, 0);
   }
-  /// What a key changes in the window.
+  /// Returns the state that keys can change in the window.
   auto state() {
     const Player& player = window.player();
     const Navigator& at = window.navigator();
@@ -114,7 +115,7 @@ TEST_F(InputRulesTest, SpaceAfterAClickOnAnyButtonPlaysAndPressesNothing) {
     if (!button->isVisible() || !button->isEnabled()) continue;
     if (auto* tool = qobject_cast<QToolButton*>(button); tool && tool->menu()) continue;
     QTest::mouseClick(button, Qt::LeftButton);
-    QTest::qWait(30);  // what it opened is closed
+    QTest::qWait(30);  // whatever it opened is closed
     QApplication::setActiveWindow(&window);
     if (!button->isVisible() || !button->isEnabled()) continue;
     focused += button->hasFocus();
@@ -124,7 +125,7 @@ TEST_F(InputRulesTest, SpaceAfterAClickOnAnyButtonPlaysAndPressesNothing) {
     QObject::connect(button, &QAbstractButton::clicked, &here, [&] { ++presses; });
     QWidget* focus = QApplication::focusWidget();
     QTest::keyClick(focus ? focus : &window, Qt::Key_Space);
-    const bool stepped = window.navigator().moment() == 6;  // what Space means in Now
+    const bool stepped = window.navigator().moment() == 6;  // the effect of Space in Now
     EXPECT_TRUE(window.player().playing() || stepped) << called(button);
     EXPECT_EQ(presses, 0) << called(button);
     ++clicked;

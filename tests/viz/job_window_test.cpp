@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window follows a job that sends its recording, over a real socket.
+// The window follows a job that sends its recording over a real socket.
 #include <QDir>
 #include <QToolButton>
 #include <filesystem>
@@ -27,7 +27,7 @@ class JobWindowTest : public WindowTest {
   std::string recordingOf(int rank) const {
     return traces::readFile(kRecording + "/rank-0000" + std::to_string(rank) + ".jsonl");
   }
-  /// A rank that is connected and has sent the first lines of the recording.
+  /// Returns a rank that is connected and has sent the first lines of the recording.
   LiveClient begun(int rank, bool pauses = false) {
     LiveClient client(dir.file("socket"));
     client.line(LiveClient::hello(rank, 2, "", pauses));
@@ -139,7 +139,7 @@ TEST_F(JobWindowTest, AJobThatCannotBeHeldSaysWhy) {
   EXPECT_FALSE(jobButton("Pause")->toolTip().isEmpty());
 }
 
-/// One has not come to the collective in which the other waits.
+/// Makes one rank wait in a collective that the other rank has not reached.
 void hang(LiveClient& a, LiveClient& b) {
   const std::string of_group = R"("groups":{"0":[0,1]},"posted":[{"group":"0","nth":)";
   a.line(
@@ -188,12 +188,12 @@ TEST_F(JobWindowTest, ARecordingThatCannotBeReadIsSaidWhenTheJobHasEnded) {
   EXPECT_FALSE(window.session().trace().tensors().empty()) << "what was read stays";
 }
 
-/// A link alone, without a window.
+/// A link without a window.
 class JobLinkTest : public testing::Test {
  protected:
   JobLinkTest() { link_.listen({dir_.file("socket"), "", dir_.file("job"), {}}); }
 
-  /// The only rank of a job that has sent its header, and so many lines more.
+  /// Returns the only rank of a job, which has sent its header and so many more lines.
   LiveClient job(int lines) {
     LiveClient client(dir_.file("socket"));
     client.line(LiveClient::hello(0, 1));

@@ -12,7 +12,7 @@
 namespace ringscope::viz {
 namespace {
 
-/// Where the windows of a test keep their runs; known before there is a window.
+/// The folder in which the windows of a test keep their runs; it is set before a window exists.
 class OwnRuns {
  protected:
   OwnRuns() { qputenv("XDG_DATA_HOME", data_.file("data").c_str()); }
@@ -74,7 +74,7 @@ TEST_F(KeptRunsTest, RunAgainAndWhatIfLeaveEveryEarlierRunAsItWas) {
   QTest::keyClick(&window, Qt::Key_F5);
   waitForEnd();
   EXPECT_EQ(kept().size(), 3);
-  for (int i = 4; i <= 6; ++i) {  // a what-if of a what-if too
+  for (int i = 4; i <= 6; ++i) {  // includes a what-if of a what-if
     QTest::mouseClick(button("What if"), Qt::LeftButton);
     waitForEnd();
     EXPECT_EQ(kept().size(), i);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window says of a file that cannot be opened, its title, and what the next window keeps.
+// The window's message about a file that cannot be opened, its title, and the settings that the
+// next window keeps.
 #include <QSettings>
 #include <QToolButton>
 

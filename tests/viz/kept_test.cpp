@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a session keeps is given for the trace and the cursor that it was made from alone.
+// The cached results of a session are only used for the trace and the cursor that they were made
+// from.
 #include "viz/session/kept.h"
 
 #include <gtest/gtest.h>

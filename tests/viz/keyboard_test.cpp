@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What keys do, wherever the focus stands, and where it is seen to stand.
+// The effect of keys for every position of the focus, and the visibility of the focus.
 #include <QAbstractItemView>
 #include <QTableView>
 
@@ -21,7 +21,7 @@ class KeyboardTest : public WindowTest {
   }
 };
 
-/// A run of which some ranks' sums are wrong, so that comparisons diverge.
+/// Returns a run in which some ranks' sums are wrong, so that comparisons diverge.
 test::RingRun naiveSum() {
   test::RingRun run;
   run.naive_sum = true;

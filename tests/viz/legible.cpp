@@ -4,7 +4,7 @@
 namespace ringscope::test {
 namespace {
 
-/// Letters may lean out of their rectangle by as much.
+/// The distance by which letters may extend beyond their rectangle.
 constexpr double kSlack = 1.5;
 
 bool isIn(const QRectF& outer, const QRectF& inner) {

@@ -8,13 +8,13 @@
 
 namespace ringscope::test {
 
-/// What is wrong with the words of a drawing, a sentence each: words that the rectangle they are
-/// drawn into cuts, that go beyond the side of their widget, that something drawn later covers, or
-/// that lie upon other words. Words of which nothing is seen, as they are scrolled out, are fine.
+/// Returns one sentence per illegible piece of text. The text is cut by its rectangle, extends
+/// beyond its widget, is covered by something drawn later, or overlaps other text. Text that is
+/// completely invisible, for example scrolled out, is allowed.
 std::vector<std::string> illegible(const Drawn& picture);
 
-/// The words that stand in a part of a drawing, in the order of drawing: what was left out of a
-/// sentence for want of room, or wrapped, can be told from the sentence.
+/// Returns the words in a part of a drawing, in the order of drawing. Comparing them with a
+/// sentence shows what was omitted for lack of room, or wrapped.
 std::string wordsIn(const Drawn& picture, const QRectF& part);
 
 }  // namespace ringscope::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every word in a window of 1280 × 720 can be read: none is cut, covered, or lies upon another.
+// Every word in a window of 1280 × 720 is legible: none is cut, covered, or overlaps another.
 #include "tests/viz/legible.h"
 
 #include <filesystem>
@@ -33,7 +33,7 @@ class LegibleTest : public WindowTest {
       expectLegible(what + ", " + entry.name.toStdString());
     }
   }
-  /// An imported job without position ids, memory and values, and with a mask that nobody knows.
+  /// Writes an imported job without position ids, memory and values, and with an unknown mask.
   std::string bareJob() {
     const std::string from = test::inSources("tests/reference/hand_recording");
     const std::string to = dir.file("bare");
@@ -52,7 +52,8 @@ class LegibleTest : public WindowTest {
     }
     return to;
   }
-  /// The first moments of forward and of backward in which a rank may have nothing to attend.
+  /// Checks the first moments of forward and of backward in which a rank may have nothing to
+  /// attend.
   void expectMomentsLegible(const std::string& what) {
     const auto& moments = window.session().trace().moments();
     std::int64_t backward = 0;
@@ -124,7 +125,7 @@ TEST_F(LegibleTest, WordsOfTwoRunsSideBySide) {
   }
 }
 
-/// Beside the buttons, beside the name alone, or under them.
+/// The words are beside the buttons, beside the name alone, or under them.
 TEST_F(LegibleTest, TheCardsOfTwoRunsHaveAllTheirWordsBesideTheirButtons) {
   open(restartingPositions());
   window.showView("compare");

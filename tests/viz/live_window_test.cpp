@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window over a live run: pausing, stepping, breaking, reading, and engines that die or hang.
+// The window with a live run: pausing, stepping, breaking, reading, and engines that die or hang.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QElapsedTimer>
@@ -12,7 +12,7 @@
 namespace ringscope::viz {
 namespace {
 
-/// A window over runs of the engine.
+/// A window with runs of the engine.
 class LiveWindowTest : public WindowTest {
  protected:
   RunConfig longRun() {
@@ -31,7 +31,7 @@ class LiveWindowTest : public WindowTest {
         },
         20000);
   }
-  /// A live run of the sample, with the engine's answer to everything.
+  /// Starts a live run of the sample with all of the engine's answers.
   void runLive() {
     window.startRun(longRun());
     ASSERT_TRUE(runs()) << status().toStdString();
@@ -107,7 +107,7 @@ TEST_F(LiveWindowTest, ScrubbingBackNeverPausesTheRunAndFollowingTiesTheCursors)
       [&] { return window.session().trace().moments().size() > before + 20; }, 10000));
   EXPECT_EQ(window.navigator().moment(), 0);
   QTest::keyClick(&window, Qt::Key_F);
-  // What has come since the last frame is not followed yet.
+  // The events since the last frame are not followed yet.
   EXPECT_TRUE(QTest::qWaitFor(
       [&] {
         return window.navigator().moment() + 1 ==
@@ -124,7 +124,7 @@ TEST_F(LiveWindowTest, StopToPictureTakesUnder50MillisecondsAtThe95thPercentile)
     QElapsedTimer clock;
     clock.start();
     QTest::mouseClick(button("Pause"), Qt::LeftButton);
-    // Sleeps until something happens: a spinning wait would take a core from the run.
+    // Sleeps until something happens: a busy wait would take a core from the run.
     while (window.engine().state() != State::kPaused && clock.elapsed() < 5000)
       QApplication::processEvents(QEventLoop::WaitForMoreEvents);
     window.repaint();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How controls look: what they say has room, what is on is seen to be on, and nothing is left over.
+// The appearance of controls: their text has room, an active control looks active, and nothing old
+// remains.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFileDialog>
@@ -27,7 +28,7 @@ class LooksTest : public WindowTest {
   }
 };
 
-/// How far the ink of a picture stands out from its ground, at most.
+/// Returns the largest contrast between the ink of a picture and its ground.
 double boldest(const QImage& image, const QColor& ground) {
   double most = 1;
   for (int y = 4; y < image.height() - 4; ++y)
@@ -75,7 +76,7 @@ TEST_F(LooksTest, TheBreakBoxKeepsWhatWasChosenWhateverRunComesAndGoes) {
     if (tick->text() == "Break at a place") tick->setChecked(true);
   const auto wished = box->request();
   ASSERT_TRUE(wished.at && wished.at->stage == RingStep::of(3));
-  // A run starts: first it is only known what it is, then ring steps come in, then it stops.
+  // A run starts: first only its settings are known, then ring steps arrive, then it stops.
   auto trace = std::make_shared<traces::Trace>();
   traces::RunSpec run;
   run.cp = 4;
@@ -162,7 +163,7 @@ TEST_F(LooksTest, ACheckedBoxHasATick) {
   }
 }
 
-/// Where the screen does not show what the window would draw from nothing.
+/// The pixels where the screen differs from a fresh drawing of the window.
 struct LeftOver {
   int pixels = 0;  ///< -1: this screen cannot be read
   QRect bounds;
@@ -208,8 +209,8 @@ TEST_F(LooksTest, NothingIsLeftOverAfterAResize) {
   }
 }
 
-/// What is said to be opaque gets no background, so a pixel that it leaves out keeps what was
-/// there.
+/// A widget that is declared opaque gets no background. A pixel that it does not draw would keep
+/// its old content.
 TEST_F(LooksTest, OpaqueWidgetsDrawEveryPixel) {
   open();
   window.navigator().setMoment(1, 0.3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tests that draw need an application and its fonts, offscreen where there is no display. What a
-// window keeps for its user (settings, runs) goes into a folder that the tests remove.
+// Tests that draw need an application and its fonts, offscreen when there is no display. The
+// settings and runs that a window keeps for its user go into a folder that the tests remove.
 #include <gtest/gtest.h>
 
 #include <QTemporaryDir>

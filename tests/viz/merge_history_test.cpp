@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How rows came together: every strategy, balance and mask, and a merge that is wrong.
+// The merge of rows: every strategy, balance and mask, and a merge that is wrong.
 #include "viz/scene/merge_history.h"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST(MergeHistoryTest, ValuesThatWereNotKeptAreSaidWithTheCaptureThatKeepsThem) 
             "Not recorded; --capture values:steps=1 would show it.");
 }
 
-/// The out of a row is rounded to bfloat16, as a model in bfloat16 has it.
+/// The out of a row is rounded to bfloat16, as in a model in bfloat16.
 TEST(MergeHistoryTest, TheRoundingOfALowPrecisionResultIsNotAnError) {
   const IndexedTrace exact = recorded({});
   auto rounded = std::make_shared<traces::Trace>();

@@ -12,7 +12,7 @@
 
 namespace ringscope::viz {
 
-/// The Timeline over a recording of four ranks in a ring.
+/// The Timeline with a recording of four ranks in a ring.
 class OwnAxisTest : public testing::Test {
  protected:
   OwnAxisTest() : view(viewing) {
@@ -39,7 +39,7 @@ class OwnAxisTest : public testing::Test {
       if (each->text() == text) return each;
     return nullptr;
   }
-  /// The test's link instead of a preset.
+  /// Uses the test's link instead of a preset.
   void replayOn(const traces::Hardware& hardware) {
     auto* box = view.findChild<ClockBox*>();
     box->setHardware(hardware);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The same of a training step of many events.
+// The own-device clock as the Timeline's axis, with a training step of many events.
 #include "tests/viz/own_axis_fixture.h"
 
 namespace ringscope::viz {
@@ -7,7 +7,7 @@ namespace {
 
 using OwnAxisLongTest = OwnAxisTest;
 
-/// A step of so many events that its schedule is put together on a thread.
+/// Returns a step with so many events that its schedule is built on a thread.
 std::string longStep() {
   std::string text = test::OwnClockCase::ring(1000);
   for (int i = 0; i < 5000; ++i)

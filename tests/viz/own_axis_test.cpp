@@ -124,7 +124,7 @@ TEST_F(OwnAxisTest, FloorsAreSetByKeysAndDetermineAQuickDevice) {
   compute->setFocus();
   QTest::keyClick(compute, Qt::Key_End);
   EXPECT_EQ(view.clock()->hardware.floors, traces::defaultFloors());
-  // Four blocks, one kernel each, of 2.4 µs; a hop is posted with a block, and takes 8.4 µs.
+  // Four blocks with one kernel each of 2.4 µs; a hop is posted with a block, and takes 8.4 µs.
   EXPECT_EQ(view.clock()->timeline.endNs(), 3 * 8400 + 2400);
   EXPECT_NE(view.account().sentence.find("at least 2.4 µs per kernel and 8.4 µs per transfer"),
             std::string::npos)
@@ -198,7 +198,7 @@ TEST_F(OwnAxisTest, AsRecordedItSaysWhyThereIsNoPath) {
 TEST_F(OwnAxisTest, AClickMovesTheMomentOfAllViews) {
   QTest::keyClick(&view, Qt::Key_O);
   replayOn(test::OwnClockCase::link());
-  // The third block of rank 2 is attended from 5,000 to 6,000; it was recorded from 200 to 250.
+  // Rank 2 attends its third block from 5,000 to 6,000; the block was recorded from 200 to 250.
   QTest::mouseClick(&view, Qt::LeftButton, {}, at(5500, 2));
   EXPECT_EQ(viewing.navigator.rank(), WorldRank::of(2));
   EXPECT_EQ(view.scene().selected.span.begin_ns, 5000);

@@ -7,14 +7,14 @@
 
 namespace ringscope::test {
 
-/// One layer forward over four ranks on one core, whose wall times say nothing: what each block
-/// takes of a thread's CPU, and blocks of 4,096 bytes. On clockLink() a hop takes 2,500 ns: 2,000
-/// of the link and 500 until its first byte is there.
+/// One layer of forward over four ranks on one core, so wall times are meaningless. It gives the
+/// thread CPU time of each block; blocks have 4,096 bytes. On link() a hop takes 2,500 ns: 2,000 on
+/// the link and 500 of latency.
 class OwnClockCase {
  public:
   static constexpr int kRanks = 4;
 
-  /// Each block goes on to the next rank while the one before is attended.
+  /// Returns a ring: each block is sent to the next rank while the one before is attended.
   static std::string ring(int attend_ns) {
     OwnClockCase c;
     for (int rank = 0; rank < kRanks; ++rank)
@@ -27,7 +27,8 @@ class OwnClockCase {
     return c.text_;
   }
 
-  /// Each rank sends its block to all others at once, and waits for all of theirs.
+  /// Returns an all-gather: each rank sends its block to all others at once, and waits for all of
+  /// theirs.
   static std::string allGather(int attend_ns) {
     OwnClockCase c;
     for (int rank = 0; rank < kRanks; ++rank) {
@@ -40,7 +41,7 @@ class OwnClockCase {
     return c.text_;
   }
 
-  /// 4,096 bytes in 2,000 ns, and 500 ns of latency.
+  /// Returns a link with 4,096 bytes in 2,000 ns and 500 ns of latency.
   static traces::Hardware link() {
     traces::Hardware hardware;
     hardware.link = {"a link", 4096.0 / 2000, 0.5, true, true};
@@ -62,7 +63,7 @@ class OwnClockCase {
     text_ += "wait" + at(rank, stage) + " payload=kv source=" + std::to_string(source) +
              " group=0 exchange=" + std::to_string(exchange) + time(from, from + 30);
   }
-  /// Both its ends, of exchanges of the same number.
+  /// Adds both ends of a hop, in exchanges of the same number.
   void hop(int from, int to, int stage, int source, int exchange, int posted) {
     const std::string what = " payload=kv source=" + std::to_string(source) +
                              " group=0 exchange=" + std::to_string(exchange) +

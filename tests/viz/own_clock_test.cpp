@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The own-device clock as the window has it, against schedules computed by hand and `predict`.
+// The window's own-device clock, compared with schedules computed by hand and with `predict`.
 #include "viz/scene/own_clock.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ using traces::EventKind;
 
 constexpr WorldRank kZero = WorldRank::of(0), kOne = WorldRank::of(1);
 
-/// Two ranks on one core swap blocks of 2,000 bytes under their first block; by CPU times rank 0
-/// has attended its first block after 1,000 ns, rank 1 after 4,000.
+/// Two ranks on one core exchange blocks of 2,000 bytes while they attend their first block. By CPU
+/// time rank 0 needs 1,000 ns for its first block, rank 1 4,000 ns.
 constexpr const char* kSwap = R"(
 run cp=2 cores=1
 group cp 0,1
@@ -63,7 +63,7 @@ TEST(OwnClockTest, LanesHoldTheScheduleAtTheModelsTimes) {
 
 TEST(OwnClockTest, ARingOfFourHidesWhatItsAttentionIsLongEnoughFor) {
   const std::vector<WorldRank> ranks = {kZero, kOne, WorldRank::of(2), WorldRank::of(3)};
-  // A hop takes 2,500: of each of three, 1,500 stick out over a block of 1,000.
+  // Three hops take 2,500 each, and 1,500 of each extend beyond a block of 1,000.
   const auto slow = clockOf(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
   EXPECT_EQ(slow->timeline.endNs(), 3 * 2500 + 1000);
   for (const RankAccount& rank : makeStepAccount(*slow, ranks).ranks) {
@@ -103,7 +103,7 @@ TEST(OwnClockTest, TheCriticalPathOfASlowRingIsItsHopsAndTheLastBlock) {
   ASSERT_EQ(chain->links.size(), 4u);
   EXPECT_EQ(chain->links[0].lane, LaneKind::kKv);
   EXPECT_EQ(chain->links[3].lane, LaneKind::kCompute);
-  // All are as late as each other: the path stays with the first, which gets its hops from rank 3.
+  // All ranks are equally late: the path stays with the first, which gets its hops from rank 3.
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(chain->links[i].rank, WorldRank::of(3));
   EXPECT_EQ(chain->links[3].rank, kZero);
   const AccountSection section = sectionOf(*chain);
@@ -113,7 +113,7 @@ TEST(OwnClockTest, TheCriticalPathOfASlowRingIsItsHopsAndTheLastBlock) {
 TEST(OwnClockTest, TheCriticalPathOfAnAllGatherWaitsForTheLink) {
   const auto clock = clockOf(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
   const ChainAccount account = accountOf(*criticalChain(*clock));
-  // The last of three messages begins to move when two have left: at 4,000.
+  // The last of three messages starts when two have left, at 4,000.
   EXPECT_EQ(account.waiting_ns, 4000);
   EXPECT_EQ(account.sending_ns, 2500);
   EXPECT_EQ(account.computing_ns, 3 * 1000);
@@ -143,8 +143,8 @@ TEST(OwnClockTest, WithACoreForEachRankThePathIsReadFromRecordedWaits) {
   const auto chain =
       recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
   ASSERT_TRUE(chain);
-  // Rank 1 ends last. Its wait ended when its own message had left at 900, which it had posted
-  // last, at 199, when it began.
+  // Rank 1 ends last. Its wait ended when its own message had left at 900. It had posted this
+  // message last, at 199, when the message started.
   const std::vector<ChainLink> expected = {
       {kOne, LaneKind::kKv, 199, 900, ChainLink::Kind::kMove},
       {kOne, LaneKind::kCompute, 900, 901, ChainLink::Kind::kWait},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Devices, floors and shares as the own-device account tells them.
+// Devices, floors and shares in the own-device account.
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
@@ -11,8 +11,8 @@ namespace {
 
 constexpr WorldRank kZero = WorldRank::of(0);
 
-/// Two ranks on one core swap blocks of 2,000 bytes under their first block; by CPU times rank 0
-/// has attended its first block after 1,000 ns, rank 1 after 4,000.
+/// Two ranks on one core exchange blocks of 2,000 bytes while they attend their first block. By CPU
+/// time rank 0 needs 1,000 ns for its first block, rank 1 4,000 ns.
 constexpr const char* kSwap = R"(
 run cp=2 cores=1
 group cp 0,1
@@ -54,7 +54,7 @@ TEST(OwnLimitsTest, ADeviceAndFloorsAreTold) {
 }
 
 TEST(OwnLimitsTest, TimeForLatePeersIsNoTimeInFlight) {
-  // Rank 1 posts 3,000 ns late: rank 0 stands still for 4,100, of which a message moves for 2,100.
+  // Rank 1 posts 3,000 ns late: rank 0 waits for 4,100 ns, and a message moves for 2,100 of them.
   const auto clock =
       clockOf("project rank=1 layer=0 time=100-150 cpu=3000\n" + std::string(kSwap), link(1, 0.1));
   const StepAccount account = makeStepAccount(*clock, {kZero});
@@ -78,7 +78,8 @@ TEST(OwnLimitsTest, OneRankHasNoShareOfHiddenCommunication) {
 }
 
 TEST(OwnLimitsTest, TheRecordedAccountDefinesHiddenAlike) {
-  // A hop of 100 under 60 of attention, a wait of 30, 10 of nothing; then a wait with no message.
+  // A hop of 100 during 60 of attention, a wait of 30, 10 of nothing; then a wait without a
+  // message.
   const auto trace = test::traceOf(
       "run cp=1 cores=1\ngroup cp 0\n"
       "attend rank=0 layer=0 stage=0 time=0-60 cpu=60\n"

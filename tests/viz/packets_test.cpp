@@ -17,7 +17,7 @@ namespace {
 
 using test::RingRun;
 
-/// One layer and one training step without tensors.
+/// Returns one layer and one training step without tensors.
 RingRun ofRanks(int ranks, RingRun run = {}) {
   run.cp = ranks;
   run.steps = run.layers = 1;
@@ -121,7 +121,7 @@ TEST(RingPacketsTest, NoTrailCrossesTheWordsOfItsPacketOnTheWayForward) {
     }
 }
 
-/// Pixels in the colour of text that lie neither on cards nor on packets.
+/// Returns the number of pixels in the colour of text outside of cards and packets.
 int wordPixels(const RingScene& scene, const QSizeF& size) {
   const Theme& theme = Theme::all().front();
   QImage image(size.toSize(), QImage::Format_RGB32);
@@ -155,7 +155,7 @@ TEST(RingPacketsTest, TheWordsInTheMiddleAreThereWhateverTheNumberOfRanks) {
   }
 }
 
-/// Everything that the ring prints in the middle, where its packets are not drawn.
+/// Returns the area of all text in the middle of the ring, where packets are not drawn.
 QRect wordsInTheMiddle(const RingCanvas& c, const QSizeF& size) {
   RingScene still = c.scene;
   still.packets.clear();

@@ -5,8 +5,8 @@
 
 namespace ringscope::facts {
 
-// Each paints one view: the words on the page are those of the plan and of the scene, which other
-// facts compare with the plan, and no number stands there that neither of them has.
+// Checks of a painted view each. The words on the page must be those of the plan and of the scene,
+// which other facts compare with the plan. Every number on the page must come from one of the two.
 void expectPaintedMemory(const Case& c, const Look& look);
 void expectPaintedMerge(const Case& c, const Look& look, std::mt19937& random);
 void expectPaintedPositions(const Case& c, const Look& look);

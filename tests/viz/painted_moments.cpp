@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the views of a moment paint: ring, now, coverage, timeline, inspector.
+// The painted words of the views of a moment: ring, now, coverage, timeline, inspector.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +24,7 @@ std::string number(std::int64_t value) {
   return std::to_string(value);
 }
 
-/// What a card may say of what its rank is doing, at any phase.
+/// Takes the words that a card may have about its rank's activity, at any phase.
 void takeActivity(PaintedWords& words, const viz::RankScene& rank) {
   for (const auto& wait : rank.waits)
     words.may("waits" + (wait.peer.exists() ? " for rank " + number(wait.peer.value()) : "") +
@@ -37,7 +37,7 @@ void takeActivity(PaintedWords& words, const viz::RankScene& rank) {
                                                      : describeDuration(rank.attend_ns)));
 }
 
-/// The plan's hops of this ring step, as packets and beside them.
+/// Takes the plan's hops of this ring step, as packets and beside them.
 void takePackets(PaintedWords& words, const Case& c, const Look& look) {
   const PlanOracle& oracle = c.oracle(look.step, look.group);
   for (int rank = 0; rank < c.cp; ++rank)
@@ -59,7 +59,7 @@ std::string ringStepOf(const Case& c, const Look& look) {
          number(c.oracle(look.step, look.group).ringSteps());
 }
 
-/// Who it is, and the blocks that it has, on a card or a line.
+/// Takes the rank's name and its blocks, on a card or a line.
 void takeRank(PaintedWords& words, const Case& c, const Look& look, int rank) {
   const std::string world = number(c.worldOf(look.group, rank));
   if (!words.take("rank " + world)) words.must(world);  // on a small card
@@ -126,7 +126,7 @@ void expectPaintedNow(const Case& c, const Look& look) {
 
 namespace {
 
-/// "1,088", "34 k", "2.1 M": as many pairs as the plan has, as exactly as it is said.
+/// Reports whether words mean a number of pairs, within their precision: "1,088", "34 k", "2.1 M".
 bool meansPairs(const std::string& words, double exact) {
   std::string digits = words;
   std::erase(digits, ',');
@@ -176,7 +176,7 @@ void expectPaintedCoverage(const Case& c, const Look& look) {
       [&](QPainter& p, const QRectF& area) { viz::paintCoverage(p, area, scene, 0, dark()); });
   words.must(viz::describe(scene));
   takeWork(words, c, look, scene);  // first: a number of pairs may look like a chunk
-  // Of the matrix: each cell's ring step where it is drawn, and the chunks along both sides.
+  // The matrix: each drawn cell's ring step, and the chunks along both sides.
   for (int i = 0; i < 2; ++i)
     for (int chunk = 0; chunk < scene.chunks; ++chunk)
       if (!words.take(number(chunk))) {
@@ -205,7 +205,7 @@ void expectPaintedTimeline(const Case& c, const Look& look) {
   const viz::TimeScale scale = viz::passScale({0, 0, 1900, 600}, scene);
   const std::int64_t tick = scale.tick(scale.ticks());
   for (std::int64_t at = 0; scene.begin_ns + at <= scene.end_ns; at += tick) {
-    constexpr double kRoom = 80;  // what has no room at the right edge is left out
+    constexpr double kRoom = 80;  // words without room at the right edge are left out
     const bool room = scale.x(scene.begin_ns + at) + kRoom <= 1900;
     room ? words.must(describeDuration(at)) : words.may(describeDuration(at));
   }

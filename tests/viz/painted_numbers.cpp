@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the views of numbers paint: memory, merge, positions, diff.
+// The painted words of the views of numbers: memory, merge, positions, diff.
 #include <algorithm>
 #include <cmath>
 
@@ -22,8 +22,8 @@ bool isNumber(const std::string& words) {
   return std::regex_match(words, kNumber);
 }
 
-/// Kind and place of what the rank did then by its events, and the largest of what it does not
-/// always hold: "attend at step 0 › …; activations are 1.1 MiB of it".
+/// Expects the activity of the rank at the peak by its events, and its largest temporary memory:
+/// "attend at step 0 › …; activations are 1.1 MiB of it".
 void expectCause(const Case& c, const viz::MemoryScene& scene) {
   std::int64_t last = -1;
   std::set<std::string> began, goes_on;
@@ -56,7 +56,7 @@ void expectCause(const Case& c, const viz::MemoryScene& scene) {
       << scene.peak.cause;
 }
 
-/// Numbers along the axis of time stand where their time is.
+/// Expects every number along the axis of time at its time.
 void expectTimes(const test::Drawn& page, const viz::MemoryScene& scene) {
   const QRectF plot = viz::memoryAreas(page.area()).over_time;
   int count = 0;
@@ -179,14 +179,14 @@ void takeTokens(PaintedWords& words, const Case& c, const Look& look, const viz:
       const std::string what = !cell.begins_document ? "chunk begins"
                                : cell.begins_chunk   ? "chunk and document begin"
                                                      : "document begins";
-      // Where the next border is near only the first of the words has room, or none.
+      // Near the next border only the first of the words has room, or none.
       if (!words.take(what + " at " + at) && !words.take(what))
         words.may(what.substr(0, what.find(' ')));
     }
   }
 }
 
-/// The bars of the strip: first and last position of each stretch.
+/// Takes the bars of the strip: first and last position of each stretch.
 void takeStrip(PaintedWords& words, const Case& c, const Look& look,
                const viz::PositionStrip& strip) {
   words.must(strip.verdict());
@@ -246,7 +246,7 @@ std::string multipleOf(const traces::DiffRecord& diff) {
   return (diff.ratio <= 1 ? "" : "▲ ") + traces::describeMultiple(diff.ratio);
 }
 
-/// Of what is listed outside the layers, in any order.
+/// Takes the rows outside the layers, in any order.
 void takeRest(PaintedWords& words, const viz::DiffScene& scene) {
   const auto count = std::ssize(scene.rest);
   if (count == 0) return words.must("not compared");
@@ -293,7 +293,7 @@ void expectPaintedDiff(const Case& c, const Look& look) {
     if (diff.place.train_step == look.step && diff.place.layer.exists())
       words.may(multipleOf(diff));
   for (const auto& row : scene.rest) words.may(row.words);
-  words.mayBe(isNumber);  // of the histogram's scale, and whose tokens the map shows
+  words.mayBe(isNumber);  // the histogram's scale, and the ranks of the tokens on the map
   words.expectNoOtherNumbers();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whatever was run, the words that painters make of a scene's numbers are right: each page is
-// painted, and every number on it must be one that the plan or the scene explains.
+// The words that painters make of a scene's numbers are right for any run. Each page is painted,
+// and every number on it must be explained by the plan or the scene.
 #include <gtest/gtest.h>
 
 #include "tests/facts/drawing.h"
@@ -11,7 +11,7 @@
 namespace ringscope::facts {
 namespace {
 
-/// A failure says on which page it is.
+/// Adds the name of the page to a failure.
 template <typename Expect>
 void named(const char* page, Expect expect) {
   SCOPED_TRACE(page);
@@ -41,7 +41,7 @@ TEST(PaintedFactsTest, EveryNumberOnAPageIsOneOfThePlanOrTheScene) {
   }
 }
 
-/// What a session gives to all views for a cursor.
+/// The data that a session gives to all views for a cursor.
 struct Given {
   std::string sentence, note;  // of the ring
   std::vector<int> ranks;

@@ -11,7 +11,8 @@ std::string plain(const std::string& words) {
   return QString::fromStdString(words).simplified().toStdString();
 }
 
-/// One piece follows the other on one line: a font that lacks a letter ends a piece.
+/// Reports whether one piece continues another on its line: a letter that a font lacks ends a
+/// piece.
 bool goesOn(const test::DrawnText& before, const test::DrawnText& after) {
   return std::abs(before.at.y() - after.at.y()) < 0.5 &&
          std::abs(before.at.x() + before.width - after.at.x()) < 1.5;
@@ -21,8 +22,8 @@ bool isDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// The beginning of what was wanted and "…", where there was no room for the rest. A number is
-/// whole.
+/// Reports whether the text is the beginning of the wanted text and "…", because the rest had no
+/// room. A number is never cut.
 bool isBeginning(const std::string& said, const std::string& wanted) {
   const std::string dots = "…";
   if (!said.ends_with(dots)) return false;

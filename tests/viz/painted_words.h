@@ -10,22 +10,22 @@
 
 namespace ringscope::facts {
 
-/// The lines of words on a painted page. What a page may say is taken from it; a number that is
-/// left then is one that nothing explains.
+/// The lines of words on a painted page. Expected words are taken from the page; a number that
+/// remains is unexplained.
 class PaintedWords {
  public:
   explicit PaintedWords(const test::Drawn& page);
 
-  /// The page says this, on one line or wrapped.
+  /// Expects this text, on one line or wrapped, and takes it.
   void must(const std::string& words);
-  /// It may say this, as often as it likes.
+  /// Takes every occurrence of this text; there may be none.
   void may(const std::string& words);
-  /// The same for whole lines that fulfil a condition.
+  /// Takes every whole line that fulfils a condition.
   template <typename Condition>
   void mayBe(Condition condition) {
     std::erase_if(lines_, condition);
   }
-  /// Whether it says this; takes the first place where it does.
+  /// Takes the first occurrence of this text. Returns whether there is one.
   bool take(const std::string& words);
   void expectNoOtherNumbers() const;
 
@@ -33,13 +33,13 @@ class PaintedWords {
   std::vector<std::string> lines_;
 };
 
-/// A large page, on which nothing has to be cut short.
+/// Paints a large page, on which nothing has to be cut.
 template <typename Paint>
 PaintedWords paintedWords(Paint paint, const QSizeF& size = {3840, 2160}) {
   return PaintedWords(*test::drawn(size, paint));
 }
 
-/// "0.25" of 0.25 with two decimals; "2.5e-01" with format 'e'.
+/// Formats a number: "0.25" for 0.25 with two decimals; "2.5e-01" with format 'e'.
 std::string decimals(double value, int digits, char format = 'f');
 
 }  // namespace ringscope::facts

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Views of ranks and blocks, painted from scenes that were written down here, without a trace: what
-// words they draw and where, what shapes, and what lies under a point.
+// Views of ranks and blocks, painted from handwritten scenes without a trace: the words that they
+// draw and their places, the shapes, and what lies under a point.
 #include <gtest/gtest.h>
 
 #include "tests/support/place_at.h"
@@ -22,7 +22,8 @@ using traces::Direction;
 
 const WorldRank kFive = WorldRank::of(5), kSeven = WorldRank::of(7);
 
-/// Two ranks; rank 5 attends block 7 in half of the step and then waits, and sends its block.
+/// Returns two ranks; rank 5 attends block 7 for half of the step and then waits, and sends its
+/// block.
 RingScene twoRanks() {
   RingScene scene;
   scene.place = test::placeAt(3, 1, Direction::kForward, 1);
@@ -131,7 +132,7 @@ TEST(NowPainterTest, SaysTheSentenceInLargeTypeAndALineARank) {
   EXPECT_LT(picture->exactly("rank 5")->at.y(), picture->exactly("rank 7")->at.y());
 }
 
-/// A pair attended, one to come, one twice, one masked.
+/// Returns four pairs: one attended, one still to come, one attended twice, one masked.
 CoverageScene twoChunks() {
   CoverageScene scene;
   scene.chunks = 2;
@@ -178,7 +179,7 @@ TEST(CoveragePainterTest, APointLeadsToItsPair) {
   EXPECT_FALSE(coverageHit({10, 10}, area, scene));
 }
 
-/// 60 tokens of rank 7, the position ids of the last 30 wrong.
+/// Returns 60 tokens of rank 7; the position ids of the last 30 are wrong.
 PositionsScene sixtyTokens() {
   PositionsScene scene;
   auto strip = std::make_shared<PositionStrip>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Views of numbers and words, painted from scenes that were written down here, without a trace.
+// Views of numbers and words, painted from handwritten scenes without a trace.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -10,12 +10,12 @@
 
 namespace ringscope::test {
 
-/// out [heads, rows, D] and lse [heads, rows] of one piece, or merged of several.
+/// The out [heads, rows, D] and lse [heads, rows] of one piece, or of several merged pieces.
 struct BlockResult {
   std::int64_t heads = 0, rows = 0, width = 0;
   std::vector<double> out, lse;
 
-  /// Takes a block in whose first row is `q_begin` of all `rows`.
+  /// Merges a block whose first row is row `q_begin` of `all_rows`.
   void merge(const BlockResult& block, std::int64_t q_begin, std::int64_t all_rows, bool naively) {
     if (lse.empty()) {
       *this = {block.heads, all_rows, block.width, {}, {}};
@@ -47,7 +47,8 @@ class PlainAttention {
  public:
   explicit PlainAttention(const RingRun& run) : run_(run) {}
 
-  /// `rows`, `keys`: the tokens of the rank and of the block's owner, in local order.
+  /// Returns the result of a piece. `rows` and `keys` are the tokens of the rank and of the block's
+  /// owner, in local order.
   BlockResult block(const RingPlan& plan, traces::Layer layer,
                     const traces::ScheduleRecord& schedule, const std::vector<std::int64_t>& rows,
                     const std::vector<std::int64_t>& keys, const traces::PieceRecord& piece) const {
@@ -81,7 +82,7 @@ class PlainAttention {
       dot += value(layer, 0, head, query, d) * value(layer, 1, head, key, d);
     return dot / std::sqrt(static_cast<double>(run_.head_dim));
   }
-  /// Of q, k or v: between −2 and 2, smooth in nothing.
+  /// Returns a value of q, k or v: between −2 and 2, without smoothness in any argument.
   double value(traces::Layer layer, int which, std::int64_t head, std::int64_t token, int d) const {
     if (which > 0) head = head * run_.kv_heads / run_.heads;
     return 2 * std::sin(1.7 * which + 12.9898 * static_cast<double>(token) +

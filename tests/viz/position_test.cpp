@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Position ids and tokens of each rank beside what was meant.
+// The position ids and tokens of each rank, compared with the intended ones.
 #include <gtest/gtest.h>
 
 #include "tests/viz/indexed_trace.h"
@@ -34,7 +34,7 @@ Cursor ofRank(int rank) {
   return test::IndexedTrace::at(test::forwardAt(0, 0), rank);
 }
 
-/// The same recording without what `drops` is true for.
+/// Returns the same recording without the records for which `drops` is true.
 template <typename Drops>
 std::shared_ptr<traces::Trace> without(const traces::Trace& whole, Drops drops) {
   auto part = std::make_shared<traces::Trace>();
@@ -105,7 +105,7 @@ TEST(PositionRowsTest, WhatWasNotMeantOnRecordIsNotJudged) {
   const TokenTable table = makeTokenTable(*forgotten, ofRank(1));
   EXPECT_FALSE(table.cells[3].should_position);
   EXPECT_EQ(table.buffers.back().compared, 0);
-  // Positions restart somewhere, but no document is recorded.
+  // Positions restart, but no document is recorded.
   RingRun borderless = packedWithPositions();
   borderless.mask = traces::MaskKind::kCausal;
   EXPECT_NE(makePositionStrip(*recorded(borderless), Cursor()).verdict().find("documents"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The query view in the window, by mouse and keys.
+// The query view in the window, used by mouse and keys.
 #include <QClipboard>
 #include <QComboBox>
 #include <QLabel>

@@ -16,7 +16,7 @@ using namespace traces;
 
 constexpr std::int64_t kStageNs = 20'000;
 
-/// Records one run. Ranks begin a pass one after the other, a little apart.
+/// The recorder of one run. Ranks begin a pass one after the other, slightly apart.
 class RingRecording : public RingRecords {
  public:
   using RingRecords::RingRecords;
@@ -38,12 +38,12 @@ class RingRecording : public RingRecords {
   }
 
  private:
-  /// One rank's way through a pass.
+  /// The progress of one rank through a pass.
   struct Way {
     Place place;
     int rank = 0;
     ScheduleRecord schedule;
-    std::vector<std::int64_t> rows;  ///< tokens that it attends with
+    std::vector<std::int64_t> rows;  ///< tokens of the attended rows
     BlockResult running;
   };
 
@@ -101,7 +101,7 @@ class RingRecording : public RingRecords {
               begin + 2 * kHop);
   }
 
-  /// Returns when the rank has attended them.
+  /// Records the pieces of a stage. Returns the time when the rank has attended them.
   std::int64_t recordPieces(Way& way, const StageRecord& stage, std::int64_t at) {
     for (std::size_t i = 0; i < stage.pieces.size(); ++i, at += 800) {
       const PieceRecord& piece = stage.pieces[i];
@@ -136,8 +136,8 @@ class RingRecording : public RingRecords {
     way.running.merge(block, piece.q_begin, std::ssize(way.rows), run_.naive_sum);
   }
 
-  /// Of a rank's own tokens and all heads, as the model has them; gradients stand in for those of
-  /// backward, which nothing here looks into.
+  /// Records results of a rank's own tokens and all heads, as the model has them. Forward values
+  /// stand in for the gradients of backward, which no test examines.
   void recordResults(Place place, int rank) {
     const auto own = RingPlan::tokensOf(plan_.owned(rank));
     std::vector<double> out, lse;
@@ -177,7 +177,7 @@ class RingRecording : public RingRecords {
   }
 
   PlainAttention attention_{run_};
-  std::map<int, BlockResult> results_;  // of the last layer forward, by rank
+  std::map<int, BlockResult> results_;  // results of the last layer forward, by rank
   std::int64_t now_ = 1000;
 };
 

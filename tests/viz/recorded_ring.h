@@ -9,12 +9,13 @@
 
 namespace ringscope::test {
 
-/// The recording of a run whose attention is computed here in fp64, block by block: events,
-/// schedules, intent, groups, shards, buffers, tensors, memory and comparisons, as a run of the
-/// engine with --verify and --capture values would leave them.
+/// Returns the recording of a run whose attention is computed here in fp64, block by block: events,
+/// schedules, intent, groups, shards, buffers, tensors, memory and comparisons. A run of the engine
+/// with --verify and --capture values leaves the same records.
 std::shared_ptr<traces::Trace> recordedTrace(const RingRun& run);
 
-/// The same as a file at `path`; `sealed`: the JSON document that says what was injected.
+/// Writes the same recording to a file at `path`. `sealed` is the JSON document that names the
+/// injected mistakes.
 void recordFile(const RingRun& run, const std::string& path, const std::string& sealed = "");
 
 }  // namespace ringscope::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Drawing only what has changed leaves the picture that drawing everything gives.
+// Drawing only the changes gives the same picture as drawing everything.
 #include <gtest/gtest.h>
 
 #include <QImage>
@@ -23,7 +23,7 @@ QRectF ringOf(const QImage& image, const RingScene& scene) {
   return ringAreas(QRectF(image.rect()), scene).ring;
 }
 
-/// Pixels that are clearly of another colour.
+/// Returns the number of pixels with clearly different colours.
 int different(const QImage& a, const QImage& b) {
   constexpr int kClearly = 12;
   int count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Another recording under every view, with the cursor where it was: each view must then be what it
-// is in a window that has only ever opened the second recording.
+// Another recording is opened under every view, with the cursor where it was. Each view must then
+// look as in a window that has only opened the second recording.
 #include <QTableView>
 #include <filesystem>
 
@@ -34,7 +34,7 @@ class ReplacedTraceTest : public WindowTest {
     in.navigator().setMoment(1, 0);  // the player may have played a part of the first moment
     in.navigator().setMoment(0, 0);
   }
-  /// The view on the stage once it has made what it makes in the background.
+  /// Returns the view on the stage once its background work is done.
   static Shown shownIn(MainWindow& in, const QString& name) {
     in.showView(name);
     auto* view = qobject_cast<View*>(in.findChild<Stage*>()->currentWidget());

@@ -16,7 +16,7 @@ struct Token {
   std::int64_t local, global;
 };
 
-/// The tokens of one run that lie in a document.
+/// Returns the tokens of one run that lie in a document.
 std::vector<Token> within(const ShardRun& run, std::int64_t at, const traces::TokenRun& document) {
   std::vector<Token> tokens;
   for (std::int64_t i = 0; i < run.count; ++i)
@@ -25,7 +25,7 @@ std::vector<Token> within(const ShardRun& run, std::int64_t at, const traces::To
   return tokens;
 }
 
-/// The pairs of two runs as one piece; nothing when the mask has none.
+/// Adds the pairs of two runs as one piece, unless the mask leaves none.
 void addPiece(std::vector<PieceRecord>& pieces, const RingPlan& plan,
               const std::vector<Token>& queries, const std::vector<Token>& keys) {
   PieceRecord piece{1 << 30, 0, 1 << 30, 0, traces::PieceMask::kTileMask, 1 << 30, -(1 << 30)};

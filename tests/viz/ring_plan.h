@@ -13,7 +13,7 @@ namespace ringscope::test {
 /// A run to record without an engine.
 struct RingRun {
   int cp = 4;
-  int ulysses = 1;  ///< ranks that share heads; cp: all of them
+  int ulysses = 1;  ///< ranks that share heads; cp: all ranks
   bool all_gather = false;
   traces::Balance balance = traces::Balance::kHeadTail;
   traces::MaskKind mask = traces::MaskKind::kCausal;
@@ -23,24 +23,25 @@ struct RingRun {
   std::int64_t seq_len = 128;
   int steps = 2, layers = 2, heads = 4, kv_heads = 2, head_dim = 8;
   bool verified = true;             ///< compared with unsharded attention
-  bool keeps_tensors = true;        ///< false: events, schedules and intent alone
+  bool keeps_tensors = true;        ///< false: only events, schedules and intent
   bool naive_sum = false;           ///< blocks are added without their weights
-  bool ordered_hops = false;        ///< sends and receives are posted singly
+  bool ordered_hops = false;        ///< sends and receives are posted one by one
   bool restarts_positions = false;  ///< every rank counts its own tokens from 0
 
   traces::Strategy strategy() const;
 };
 
-/// What each rank of such a run attends, found by asking the mask for every (query, key) pair: an
-/// oracle that shares no code with the engine's planner or with the views.
+/// The pairs that each rank of a run attends, found by evaluating the mask for every (query, key)
+/// pair. It is an oracle that shares no code with the engine's planner or with the views.
 class RingPlan {
  public:
   explicit RingPlan(const RingRun& run) : run_(run) {}
 
   bool allowed(std::int64_t query, std::int64_t key) const;
-  /// The tokens that a rank owns, in local order.
+  /// Returns the tokens that a rank owns, in local order.
   std::vector<traces::ShardRun> owned(int rank) const;
-  /// Those that it attends with: its own, or of all who share heads with it.
+  /// Returns the tokens whose rows a rank attends: its own, or those of all ranks that share heads
+  /// with it.
   std::vector<traces::ShardRun> rows(int rank) const;
   traces::ScheduleRecord schedule(int train_step, int rank, traces::Direction direction) const;
 

@@ -170,7 +170,7 @@ void RingRecords::putErrors(const Place& place, const std::string& tensor) {
   }
 }
 
-/// Of every row the same, but of the last the largest.
+/// Returns the same ratio for every row, and the largest for the last row.
 traces::RowRatios RingRecords::rowsOf(const std::string& tensor, double largest) const {
   const bool of_kv = tensor == "dk" || tensor == "dv";
   traces::RowRatios rows;

@@ -6,30 +6,32 @@
 
 namespace ringscope::test {
 
-/// Puts single records of a run into a recorder: what every pass of it has in common.
+/// The writer of single records of a run, which every pass of the run has in common.
 class RingRecords {
  public:
   RingRecords(const RingRun& run, traces::Recorder& to) : run_(run), plan_(run), to_(to) {}
 
-  /// The run, what was meant, and the groups.
+  /// Writes the run, its intent and the groups.
   void putRun();
   void putSchedules(int train_step, int rank);
-  /// The buffers of a rank's batch, how they were cut, and the position ids that its model used.
+  /// Writes the buffers of a rank's batch, how they were cut, and the position ids that its model
+  /// used.
   void putBuffers(int train_step, int rank);
-  /// Errors within their limits; with a wrong merge or wrong positions far beyond it.
+  /// Writes errors within their limits, or far beyond them with a wrong merge or wrong positions.
   void putDiffs(int train_step);
-  /// A gradient and a weight, the same on every rank.
+  /// Writes a gradient and a weight, the same on every rank.
   void putParameters(int train_step, int rank);
   void putMemory(int rank, std::int64_t at);
 
-  /// Values are kept of the first training step, as with --capture values:steps=0.
+  /// Writes a tensor. Keeps the values of the first training step, as with --capture
+  /// values:steps=0.
   void putTensor(traces::TensorName name, const traces::Place& place, int rank,
                  std::vector<std::int64_t> shape, const std::vector<double>& values,
                  traces::WorldRank source = {}, traces::PieceIndex piece = {});
   traces::Event eventAt(const traces::Place& place, int rank, traces::EventKind kind,
                         traces::WorldRank source) const;
   void putEvent(traces::Event event, std::int64_t begin, std::int64_t end);
-  /// And its receive.
+  /// Writes a send and its receive.
   void putSend(const traces::Place& place, int rank, traces::WorldRank peer,
                traces::WorldRank source, traces::Payload payload, std::int64_t begin,
                std::int64_t end);

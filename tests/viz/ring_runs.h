@@ -35,7 +35,7 @@ inline RingRun gathering() {
   return run;
 }
 
-/// Three documents whose borders are nobody's chunk's.
+/// Returns three documents whose borders are not borders of chunks.
 inline RingRun packed() {
   return withMask(traces::MaskKind::kDocuments, 0, {{0, 40}, {40, 90}, {90, 128}});
 }
@@ -45,7 +45,7 @@ struct NamedRun {
   RingRun run;
 };
 
-/// One of each strategy, balance and mask.
+/// Returns one run of each strategy, balance and mask.
 inline std::vector<NamedRun> allKindsOfRuns() {
   RingRun striped;
   striped.balance = traces::Balance::kStriped;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a ring step's scene holds and says.
+// The content and the texts of a ring step's scene.
 #include <gtest/gtest.h>
 
 #include "tests/viz/indexed_trace.h"

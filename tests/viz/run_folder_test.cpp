@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Names of runs, and which runs the limit removes.
+// The names of runs, and the runs that the limit removes.
 #include "viz/link/run_folder.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class RunFolderTest : public testing::Test {
   test::TempDir dir;
   RunFolder runs{QString::fromStdString(dir.file("runs"))};
 
-  /// A closed recording, `age` minutes old, of a run that a window made.
+  /// Writes a closed recording, `age` minutes old, of a run that a window made.
   QString record(const QString& settings, int age) {
     const QString path = runs.makeRun(settings, now).path();
     write(path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the run form offers, chosen with mouse and keys.
+// The choices of the run form, made by mouse and keys.
 #include <QAbstractItemView>
 #include <QCheckBox>
 #include <QComboBox>
@@ -29,7 +29,7 @@ class RunFormTest : public WindowTest {
   }
 };
 
-/// How far the text of a line of an open list stands out from its ground.
+/// Returns the contrast between the text of a line of an open list and its ground.
 int contrastOf(QComboBox* box, const QString& line) {
   const QRect row = box->view()->visualRect(box->model()->index(box->findText(line), 0));
   const QImage drawn = box->view()->viewport()->grab(row).toImage();
@@ -42,11 +42,11 @@ int contrastOf(QComboBox* box, const QString& line) {
   return most - least;
 }
 
-/// A click on the box and one on a line of its list.
+/// Clicks on the box and on a line of its list.
 void chooseByMouse(QComboBox* box, const QString& line) {
   QTest::mouseClick(box, Qt::LeftButton, {}, QPoint(box->width() - 12, box->height() / 2));
   ASSERT_TRUE(QTest::qWaitFor([&] { return box->view()->isVisible(); }, 5000));
-  // The list takes a release for the one that opened it for as long as a double click lasts.
+  // For the time of a double click, the list treats a release as the one that opened it.
   QTest::qWait(QApplication::doubleClickInterval() + 50);
   const QRect row = box->view()->visualRect(box->model()->index(box->findText(line), 0));
   QTest::mouseMove(box->view()->viewport(), row.center());
@@ -164,7 +164,7 @@ TEST_F(RunFormTest, AKernelThatTheDeviceLacksIsGreySaysWhyAndIsNotChosen) {
   chooseByMouse(kernel, "efficient");
   EXPECT_EQ(kernel->currentText(), "auto");
   kernel->setFocus();
-  for (const char* next : {"flash", "math"}) {  // the arrow key goes over what is grey
+  for (const char* next : {"flash", "math"}) {  // the arrow key skips disabled lines
     QTest::keyClick(kernel, Qt::Key_Down);
     EXPECT_EQ(kernel->currentText(), next);
   }
@@ -186,7 +186,7 @@ TEST_F(RunFormTest, HopsAreOfferedWhereThereIsARingAndRefusedWithTheSentenceElse
   EXPECT_TRUE(button("Run")->isEnabled());
 }
 
-/// A recording of events alone with `cp` ranks.
+/// Returns a recording of events alone with `cp` ranks.
 test::RingRun wideRun(int cp) {
   test::RingRun run;
   run.cp = cp;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window where the sample text is missing.
+// The window when the sample text is missing.
 #include <filesystem>
 
 #include "tests/support/run_program.h"
@@ -12,7 +12,7 @@ namespace {
 
 class SampleTextTest : public WindowTest {};
 
-/// Runs in a process of the test below: its program lies where no resources are.
+/// Runs in a process of the test below; its program lies where no resources are.
 TEST_F(SampleTextTest, WithoutASampleTextItSaysSoAndTheWindowGoesOn) {
   if (!qEnvironmentVariableIsSet("RINGSCOPE_TEST_OUTSIDE"))
     GTEST_SKIP() << "runs in a process that OutsideItsTree starts";

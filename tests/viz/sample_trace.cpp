@@ -25,7 +25,7 @@ std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes) {
                                 " --steps 2 --seq-len 128 --verify --cp " + std::to_string(cp) +
                                 options + " --trace " + path + " >/dev/null";
     const int code = WEXITSTATUS(std::system(command.c_str()));
-    EXPECT_EQ(code, mistakes.empty() ? 0 : 1) << command;  // --verify sees what is wrong
+    EXPECT_EQ(code, mistakes.empty() ? 0 : 1) << command;  // --verify detects the mistakes
     found = made.emplace(key, path).first;
   }
   return found->second;
@@ -55,7 +55,7 @@ std::string documentsTraceFile(const std::string& options) {
 
 namespace {
 
-/// A safetensors file of int64 tensors [1, 1, 32].
+/// Writes a safetensors file of int64 tensors [1, 1, 32].
 void writeTokens(const std::string& path,
                  const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& tensors) {
   nlohmann::json header;
@@ -71,7 +71,7 @@ void writeTokens(const std::string& path,
   std::ofstream out(path, std::ios::binary);
   out.write(reinterpret_cast<const char*>(&size), sizeof size);
   out << text;
-  // nlohmann sorts keys, but the offsets are what counts.
+  // nlohmann sorts the keys, but only the offsets matter.
   for (const auto& [name, values] : tensors)
     out.write(reinterpret_cast<const char*>(values.data()),
               static_cast<std::streamsize>(values.size() * sizeof(std::int64_t)));

@@ -9,14 +9,15 @@
 
 namespace ringscope::test {
 
-/// A recording made now by the command-line program: two training steps of the sample model over
-/// 128 tokens with --verify. Made once per kind and process.
+/// Returns a recording that the command-line program makes during the test: two training steps of
+/// the sample model over 128 tokens with --verify. It is made once per kind and process.
 std::string sampleTraceFile(int cp, const std::vector<std::string>& mistakes);
-/// One training step of four ranks over 64 tokens with more options of `ringscope train`.
+/// Returns one training step of four ranks over 64 tokens with more options of `ringscope train`.
 std::string traceFileWith(const std::string& options);
-/// The packed documents of the reference cases through `ringscope attend` on four ranks.
+/// Returns the packed documents of the reference cases through `ringscope attend` on four ranks.
 std::string documentsTraceFile(const std::string& options);
-/// Two ranks, one step, 32 tokens of two packed documents: 20 and 12, each counted from 0.
+/// Returns two ranks, one step, 32 tokens of two packed documents of 20 and 12 tokens, each counted
+/// from 0.
 std::string packedTraceFile();
 std::shared_ptr<traces::Trace> sampleTrace(int cp, const std::vector<std::string>& mistakes);
 

@@ -8,8 +8,8 @@
 
 namespace ringscope::test {
 
-/// The events of one training step of a small ring: `layers` forward and backward, each rank
-/// attending and sending one block a ring step, a microsecond each.
+/// Returns the events of one training step of a small ring: `layers` forward and backward. Each
+/// rank attends and sends one block per ring step, for a microsecond each.
 inline std::vector<traces::Event> eventsOfStep(int train_step, int ranks, int layers) {
   std::vector<traces::Event> events;
   std::int64_t now = std::int64_t{1000} * (1 + train_step * 2 * layers * ranks);
@@ -44,7 +44,7 @@ inline traces::Chunk chunkOf(const std::vector<traces::Event>& events) {
   return chunk;
 }
 
-/// Events alone, as of a sparse recording.
+/// Returns a recording of events alone, as a sparse recording has them.
 inline std::shared_ptr<traces::Trace> smallRun(int steps, int ranks, int layers) {
   auto trace = std::make_shared<traces::Trace>();
   for (int step = 0; step < steps; ++step) trace->add(chunkOf(eventsOfStep(step, ranks, layers)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Colours, where cards stand, and a run's settings: what needs Qt and no window.
+// Colours, the places of cards, and a run's settings: tests that need Qt and no window.
 #include <gtest/gtest.h>
 
 #include <QRegularExpression>
@@ -17,7 +17,7 @@
 namespace ringscope::viz {
 namespace {
 
-/// Text on its ground must reach 4.5 : 1; faint is for what may be missed.
+/// Text must reach a contrast of 4.5 : 1 on its ground; faint text may be missed.
 TEST(ThemeTest, EveryTextTokenIsReadableOnEveryGround) {
   for (const Theme& theme : Theme::all()) {
     for (const QColor& ground : {theme.background, theme.panel, theme.raised})
@@ -31,7 +31,7 @@ TEST(ThemeTest, EveryTextTokenIsReadableOnEveryGround) {
   }
 }
 
-/// Of words that are cut, what is left of each width is the beginning, and no number is another.
+/// A cut text is a beginning of the whole text for every width, and no number in it is cut.
 TEST(ElideTest, ANumberIsThereWholeOrNotAtAll) {
   const QFontMetrics metrics(textFont(13));
   const QString words = "keys 0–2, 4–6, 8–105 and 1.5 M×, 2,480 of 9";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The maths of the timeline: sums of spans, folds, windows and what gestures do to them, rulers.
+// The computations of the timeline: sums of spans, folds, windows and the effect of gestures on
+// them, rulers.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -72,7 +73,7 @@ TEST(SpanTreeTest, WorkIsThatOfThePixelsAndNotOfTheEvents) {
 }
 
 TEST(SpanTreeTest, BurstsAreNoMoreWorkThanWhatIsSpreadOut) {
-  SpanTree tree;  // half of all within a thousandth of the time
+  SpanTree tree;  // half of all spans within a thousandth of the time
   for (int i = 0; i < 50'000; ++i) tree.add(span(1000 * i, 1000 * i + 5));
   for (int i = 0; i < 50'000; ++i) tree.add(span(50'000'000 + i, 50'000'001 + i));
   tree.finish();
@@ -141,7 +142,7 @@ TEST(TimeWindowTest, ZoomKeepsWhatIsUnderThePointerAndStopsAtNanosecondsAndAtThe
   for (int i = 0; i < 300; ++i) {
     window = window.zoomed(0.8, pointer, all);
     EXPECT_NEAR((WindowScale{window, 100, 1000}.x(pointer)), 350,
-                0.1);  // doubles, 20 ns in an hour
+                0.1);  // doubles have a resolution of 20 ns in an hour
   }
   EXPECT_NEAR(window.length(), TimeWindow::kLeast, 1e-3);
   for (int i = 0; i < 300; ++i) window = window.zoomed(1.25, pointer, all);

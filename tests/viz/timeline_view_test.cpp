@@ -45,7 +45,7 @@ class TimelineViewTest : public WindowTest {
     QTest::mouseRelease(view, Qt::LeftButton, with, to);
   }
   double middle() const { return (shown().begin_ns + shown().end_ns) / 2; }
-  /// A block that rank 1 attends.
+  /// Returns a block that rank 1 attends.
   Span attended(std::size_t which = 0) const {
     const SpanTree& lane =
         view->scene().tracks->of(traces::WorldRank::of(1))->lane(LaneKind::kCompute);

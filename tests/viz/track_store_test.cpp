@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where tracks come from: at once, step by step while a run goes on, and from the file.
+// The sources of tracks: all at once, step by step during a run, and from the file.
 #include <gtest/gtest.h>
 
 #include <QSignalSpy>
@@ -23,7 +23,7 @@ TEST(TrackStoreTest, OfASmallRecordingThereAreAllAtOnce) {
   EXPECT_EQ(session.tracksRead(), 1);
 }
 
-/// All of `ranks` held for 500 ns at the end of a training step.
+/// Returns pauses of all `ranks` for 500 ns at the end of a training step.
 std::vector<traces::Event> pausesAfter(int train_step, int ranks) {
   std::vector<traces::Event> events;
   for (int rank = 0; rank < ranks; ++rank) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lanes, what is drawn of them, and where the time goes, on recordings of a few lines.
+// Lanes, their drawing, and the account of time, on recordings of a few lines.
 #include "viz/scene/tracks.h"
 
 #include <gtest/gtest.h>
@@ -120,7 +120,7 @@ TEST(LaneSampleTest, WideStretchesAreBarsAndNarrowOnesShareTheirPixels) {
   lane.add(narrow);
   lane.finish();
   LaneSample sample;
-  const WindowScale scale{{0, 1000}, 0, 100};  // 10 ns a pixel
+  const WindowScale scale{{0, 1000}, 0, 100};  // 10 ns per pixel
   sampleLane(lane, scale, 6, sample);
   EXPECT_EQ(sample.bars, (std::vector<std::size_t>{0}));
   EXPECT_EQ(sample.first, 52);
@@ -271,7 +271,7 @@ TEST(TrackSearchTest, FindsTheNextAndTheOneBefore) {
   EXPECT_EQ(parseTrackQuery("> 1e30 s").problem, "'>' needs a length, such as 2 ms");
   EXPECT_EQ(parseTrackQuery("kv none").problem, "'kv' needs a number");
   EXPECT_EQ(parseTrackQuery("rank").problem, "'rank' needs a number");
-  // Longer than an int counts.
+  // Longer than an int can hold.
   EXPECT_EQ(parseTrackQuery("> 2151216476 ns").longer_ns, 2151216476);
   EXPECT_EQ(parseTrackQuery("> 40000 s").longer_ns, 40'000'000'000'000);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every view over recordings: what it draws, what it says when something is not recorded, and what
-// its keys and clicks do.
+// Every view over recordings: its drawing, its text when something is not recorded, and its keys
+// and clicks.
 #include <QCheckBox>
 #include <QListView>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What runs again from a recording that was opened: with its data, and what was injected into it.
+// A rerun from an opened recording, with its data and its injected mistakes.
 #include <QComboBox>
 #include <QElapsedTimer>
 #include <filesystem>
@@ -64,7 +64,7 @@ TEST_F(WhatIfTest, EveryHeadingIsOverTheRunThatItNames) {
   EXPECT_LT(xOf("BEFORE"), xOf("AFTER"));
 }
 
-/// What the Compare view says of before and after.
+/// The statements of the Compare view about before and after.
 class ComparedWhatIfTest : public WhatIfTest {
  protected:
   const traces::RunComparison& compared() {
@@ -94,7 +94,7 @@ TEST_F(ComparedWhatIfTest, EverySettingThatDiffersIsNamedAndTheWorkIsThatOfThePl
                                                            R"(p2p: "ordered" against "batched")"}));
   const traces::CostPair* step = compared().costsAt(Place{});
   ASSERT_NE(step, nullptr);
-  // The last of four contiguous ranks of 32 tokens against head and tail of 16 each.
+  // The last of four contiguous ranks of 32 tokens, compared with head and tail of 16 each.
   EXPECT_DOUBLE_EQ(*step->run[traces::Cost::kPairs] / *step->other[traces::Cost::kPairs],
                    (32 * 96 + 32 * 33 / 2.0) / (128 * 129 / 2.0 / 4));
   window.showView("compare");
@@ -106,7 +106,8 @@ TEST_F(ComparedWhatIfTest, EverySettingThatDiffersIsNamedAndTheWorkIsThatOfThePl
   EXPECT_EQ(window.viewing().comparison.state(), Comparison::State::kNone);
 }
 
-/// Recorded from two texts, with a mistake: the next run has both, and makes it again.
+/// The recording has two texts and a mistake; the next run uses both texts and injects the mistake
+/// again.
 TEST_F(WhatIfTest, WhatIfOfAnOpenedRecordingKeepsItsTextsAndWhatWasInjected) {
   const std::string text = dir.file("own.txt");
   std::ofstream(text) << std::string(2000, 'x');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which wheel turns a box takes: real events at every box of the window.
+// The turns of the wheel that a box handles: real events at every box of the window.
 #include <QAbstractSlider>
 #include <QFileDialog>
 #include <QLineEdit>
@@ -15,7 +15,7 @@ namespace {
 
 class WheelTest : public ControlTest {
  protected:
-  /// A turn of the wheel as a window system sends it, which goes on to parents.
+  /// Sends a turn of the wheel as a window system does; the event propagates to parents.
   static void turnWheel(QWidget* at, int angle = -120) {
     const QPointF middle = at->rect().center();
     QWheelEvent event(middle, at->mapToGlobal(middle), {}, {0, angle}, Qt::NoButton, Qt::NoModifier,

@@ -18,7 +18,7 @@
 
 namespace ringscope::viz {
 
-/// How many colours a picture has; a blank one has one or two.
+/// Returns the number of colours of a picture; a blank one has one or two.
 inline int distinctColors(const QImage& image) {
   QSet<QRgb> colors;
   for (int y = 0; y < image.height(); y += 2)
@@ -28,7 +28,7 @@ inline int distinctColors(const QImage& image) {
 
 using State = EngineLink::State;
 
-/// A run whose position ids restart on every rank.
+/// Returns a run whose position ids restart on every rank.
 inline test::RingRun restartingPositions() {
   test::RingRun run;
   run.restarts_positions = true;
@@ -52,7 +52,7 @@ class WindowTest : public testing::Test {
     ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 10000));
     window.player().setPlaying(false);
   }
-  /// A recording that needs no engine.
+  /// Opens a recording that needs no engine.
   void open(const test::RingRun& run = {}, const std::string& sealed = "") {
     const std::string path = dir.file("run-" + std::to_string(recordings_++) + ".rscope");
     test::recordFile(run, path, sealed);
