@@ -53,7 +53,7 @@ TEST(AttendRandomTest, RankProcessesMakeTheSameNumbers) {
   EXPECT_EQ(result.code, 0) << result.out << result.err;
 }
 
-TEST(AttendRandomTest, WhatCannotBeMadeIsOneSentence) {
+TEST(AttendRandomTest, RejectsImpossibleShapesWithOneSentence) {
   test::TempDir dir;
   const std::string input = reference("attention/causal.safetensors");
   expectOneSentence(ringscope("attend"), "give INPUT or --random B,H,S,D");
@@ -70,7 +70,7 @@ TEST(AttendRandomTest, WhatCannotBeMadeIsOneSentence) {
   expectOneSentence(ringscope("attend --random 1,4,64,8 --mask documents"), "cu_seqlens");
 }
 
-TEST(SharedChoicesTest, WhatCannotRunHereIsOneSentence) {
+TEST(SharedChoicesTest, RejectsOptionsThatCannotRunHereWithOneSentence) {
   const std::string attend = "attend --random 1,4,64,8 ",
                     text = "train --text " + sampleText() + " ";
   for (const std::string& command : {attend, text}) {
@@ -139,7 +139,7 @@ TEST(AttendRandomTest, ACorrectAttentionOfANarrowWindowHasNoFinding) {
 }
 
 /// Ten thousand comparisons, none of which may exceed its limit by chance.
-TEST(TrainVerdictTest, OfTwoHundredRightStepsNothingDiverges) {
+TEST(TrainVerdictTest, TwoHundredCorrectStepsStayWithinTheirLimits) {
   test::TempDir dir;
   const auto train = ringscope("train --text " + sampleText() +
                                " --cp 2 --seq-len 32 --steps 200 --verify --capture none --trace " +

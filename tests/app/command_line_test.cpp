@@ -235,7 +235,7 @@ TEST(AttendCommandTest, RankProcessesOverGlooEqualOneDeviceWithEveryStrategy) {
     }
 }
 
-TEST(AttendCommandTest, WhatTheEnvironmentCannotMeanIsRefusedWithTheArithmetic) {
+TEST(AttendCommandTest, RejectsAnImpossibleEnvironmentWithTheArithmetic) {
   test::TempDir dir;
   const std::string attend = "attend " + reference("attention/causal.safetensors") + " -o " +
                              dir.file("out") + " --transport gloo --launch env";

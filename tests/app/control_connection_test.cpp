@@ -267,7 +267,7 @@ std::set<std::string> listeningAt(const std::vector<pid_t>& processes) {
   return addresses;
 }
 
-TEST_F(RankFaultTest, RanksListenOnlyWhereThisMachineReachesThemAndAreCalledByTheirNumbers) {
+TEST_F(RankFaultTest, RanksListenOnLoopbackOnlyAndAreNamedByTheirNumbers) {
   const std::vector<pid_t> ranks = child_.children();
   EXPECT_EQ(listeningAt(ranks), std::set<std::string>{"0100007F"}) << "127.0.0.1";
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-TEST(DoctorFaultTest, OfAKilledRankTheDoctorSaysTheTrueCauseAndNothingElse) {
+TEST(DoctorFaultTest, TheDoctorReportsAKilledRankAndNothingElse) {
   for (test::Campaign campaign(3, 2); campaign.next();) {
     test::TempDir dir;
     const std::string trace = dir.file("a.rscope");

@@ -61,7 +61,7 @@ TEST(QueryCommandTest, TheListNeedsNoRecording) {
   EXPECT_NE(list.out.find("| lost_messages |"), std::string::npos);
 }
 
-TEST(QueryCommandTest, WhatCannotBeAskedIsOneSentence) {
+TEST(QueryCommandTest, RejectsAnInvalidQueryWithOneSentence) {
   expectOneSentence(query("DELETE FROM events"), "the query cannot be run");
   expectOneSentence(query("ATTACH 'x' AS y"), "the query cannot be run");
   expectOneSentence(query("PRAGMA user_version"), "the query cannot be run");
@@ -122,7 +122,7 @@ TEST(ExportCommandTest, EveryFormatIsWrittenAndCounted) {
   }
 }
 
-TEST(ExportCommandTest, WhatCannotBeExportedIsOneSentenceAndLeavesNoFile) {
+TEST(ExportCommandTest, AFailedExportPrintsOneSentenceAndLeavesNoFile) {
   test::TempDir dir;
   const std::string copy = dir.file("a.rscope");
   std::filesystem::copy_file(kSample, copy);

@@ -156,7 +156,7 @@ TEST(HardshipFaultTest, MemoryThatTheEngineDoesNotFitIntoIsSaidBeforeARunStarts)
   test::expectOneSentence(result, "does not fit into 293 MiB of memory");
 }
 
-TEST(HardshipFaultTest, WhateverBefallsARunItEndsAsPromisedAndItsTraceOpens) {
+TEST(HardshipFaultTest, ADisturbedRunEndsAsDocumentedAndItsTraceOpens) {
   for (Campaign campaign(kSample, 4); campaign.next();) {
     const Hardship& hardship = kHardships[campaign.number() % kHardships.size()];
     const int stage = static_cast<int>(campaign.random()() % 4);

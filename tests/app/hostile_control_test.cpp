@@ -225,7 +225,7 @@ void expectTheRunEnds(const Ending& ending, const char* launch, bool stop) {
   expectEnding(child, path, stop ? HowEnded::kStopped : HowEnded::kFinished);
 }
 
-TEST_P(HostileControlTest, WhereverTheConnectionEndsTheRunStopsOrGoesToItsEnd) {
+TEST_P(HostileControlTest, ARunStopsOrFinishesWhereverTheConnectionEnds) {
   const bool processes = std::string(GetParam()) == "processes";
   for (const Ending& ending : endings()) {
     if (processes && !ending.with_processes) continue;

@@ -55,7 +55,7 @@ TEST_F(OutputsTest, AnInputUnderAnyNameIsRefusedAsAnOutputBeforeAnythingRuns) {
   EXPECT_EQ(contentOf(dir_), before);
 }
 
-TEST_F(OutputsTest, WhatARunThatNeverBeganWasToReplaceStays) {
+TEST_F(OutputsTest, ARunThatNeverBeganReplacesNothing) {
   ASSERT_EQ(
       ringscope(train("--trace " + dir_.file("t.rscope") + " --log " + dir_.file("log"))).code, 0);
   const auto before = contentOf(dir_);

@@ -52,7 +52,7 @@ TEST(PredictTest, EfficiencyScalesADeviceAndNothingElse) {
   expectOneSentence(ringscope(kRecorded + " --efficiency 0.5"), "name one by --device");
 }
 
-TEST(PredictTest, WhatWasRecordedHasItsOwnLaunchesOnly) {
+TEST(PredictTest, ARecordedStepHasOnlyItsOwnLaunches) {
   const json as_recorded = answerOf(kRecorded);
   EXPECT_EQ(as_recorded["hardware"]["kernel_floor_us"], 0);
   EXPECT_TRUE(as_recorded["hardware"]["device"].is_null());

@@ -207,7 +207,7 @@ std::map<std::tuple<traces::Payload, traces::Direction, int>, Posted> postedBy(
   return all;
 }
 
-TEST(OrderedHopTest, TheRecordingShowsEvenRanksSendingFirstAndOddRanksReceivingFirst) {
+TEST(OrderedHopTest, TheRecordingShowsEvenRanksSendFirstAndOddRanksReceiveFirst) {
   for (const int cp : {2, 3, 4}) {
     AttendConfig config = test::attendConfig(cp, traces::Balance::kNone);
     config.p2p = traces::PointToPoint::kOrdered;
@@ -251,7 +251,7 @@ TEST(RandomInputTest, TheSameSeedGivesTheSameNumbersAndAnotherOthers) {
   EXPECT_EQ(a.mask.kind(), traces::MaskKind::kCausal);
 }
 
-TEST(RandomInputTest, WhatIsNoShapeIsRefused) {
+TEST(RandomInputTest, RejectsAnInvalidShape) {
   const std::pair<const char*, const char*> cases[] = {
       {"1,2,3", "has 3 numbers"},
       {"0,0,0,0", "holds 0; each number is at least 1"},

@@ -202,7 +202,7 @@ bool runsWithout(const std::string& mistake) {
          mistake != "uneven_shards";
 }
 
-TEST(CaptureTableTest, WithTheCaptureOfTheCatalogueItsRuleIsClearInTheSameRunWithoutIt) {
+TEST(CaptureTableTest, TheRuleIsClearWithoutItsMistakeUnderTheListedCapture) {
   std::map<std::string, traces::Diagnosis> usual;  // by capture: the diagnosis of the run that most
                                                    // mistakes share
   for (const traces::Mistake& mistake : traces::mistakeCatalogue()) {

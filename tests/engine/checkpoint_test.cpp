@@ -134,7 +134,7 @@ TEST(CheckpointTest, AnotherModelOfTheSameShapeIsRefused) {
                "the run that made the checkpoint differs in the model");
 }
 
-TEST(CheckpointTest, WhatCannotBeResumedIsRefused) {
+TEST(CheckpointTest, RejectsAResumeThatCannotWork) {
   test::TempDir dir;
   TrainConfig config = textConfig({1, 1, 2}, 2);
   config.resume = true;

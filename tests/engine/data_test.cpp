@@ -103,7 +103,7 @@ TEST(TextBatchesTest, PaddedDocumentsDivideAndTheirPaddingHasNoLabel) {
             (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
-TEST(TextBatchesTest, WhatCannotFillABlockIsRefused) {
+TEST(TextBatchesTest, RejectsTextThatFillsNoBlock) {
   test::TempDir dir;
   const auto file = written(dir, "t", "short");
   EXPECT_ERROR(textBatches({file}, *byteTokenizer(), {8, 1, 0, false, ""}), ErrorCode::kInput,

@@ -21,7 +21,7 @@ at::Tensor elsewhere() {
   return at::empty({2, 3}, at::TensorOptions().dtype(at::kFloat).device(at::kMeta));
 }
 
-TEST(DeviceTensorsTest, WhatIsSavedIsCopiedToTheHostFirst) {
+TEST(DeviceTensorsTest, SavingCopiesTensorsToTheHostFirst) {
   test::TempDir dir;
   EXPECT_ANY_THROW(saveTensors(dir.file("a.safetensors"), {{"weight", elsewhere()}}));
   EXPECT_FALSE(std::filesystem::exists(dir.file("a.safetensors")));

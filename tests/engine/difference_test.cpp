@@ -26,25 +26,25 @@ TEST(DifferenceTest, ANumberIsARowOfAVectorAScalarAndAnLse) {
   }
 }
 
-TEST(DifferenceTest, EqualInfinitiesDifferByNothing) {
+TEST(DifferenceTest, EqualInfinitiesDifferByZero) {
   const double inf = std::numeric_limits<double>::infinity();
   const auto rows = rowDifferences(at::tensor({-inf, 1.0}), at::tensor({-inf, 1.0}));
   EXPECT_EQ(rows.largest, 0);
   EXPECT_TRUE(at::equal(rows.errors, at::zeros({2}, at::kDouble)));
 }
 
-TEST(DifferenceTest, WhatIsNoNumberIsTheWorst) {
+TEST(DifferenceTest, ANanIsTheWorstDifference) {
   const auto rows =
       rowDifferences(at::tensor({9.0, std::nan(""), 100.0}), at::tensor({0.0, 1.0, 0.0}));
   EXPECT_TRUE(std::isnan(rows.largest));
   EXPECT_TRUE(std::isnan(rows.errors[1].item<double>()));
 }
 
-TEST(DifferenceTest, NothingDiffersByNothing) {
+TEST(DifferenceTest, EmptyTensorsDifferByZero) {
   EXPECT_EQ(rowDifferences(at::zeros({0}), at::zeros({0}, at::kDouble)).largest, 0);
 }
 
-TEST(DifferenceTest, OnePassAndOperatorsSayTheSame) {
+TEST(DifferenceTest, OnePassAndOperatorsGiveTheSameResult) {
   at::manual_seed(4);
   for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf, at::kDouble})
     for (const std::vector<std::int64_t>& shape :

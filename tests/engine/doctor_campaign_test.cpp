@@ -238,7 +238,7 @@ TEST(RankProcess, RecordsItsPart) {
   runTraining(run.training, gate, &recorder);
 }
 
-TEST(DoctorCampaignTest, NoFileOfACorrectJobHasAFindingAloneOrJoinedWithSomeOrAllOthers) {
+TEST(DoctorCampaignTest, FilesOfACorrectJobHaveNoFindingAloneOrJoined) {
   for (test::Campaign campaign(2, 5); campaign.next();) {
     test::TempDir dir;
     std::mt19937& random = campaign.random();

@@ -53,7 +53,7 @@ double worst(const ParameterUpdate& update, const std::string& tensor) {
   return ratio;
 }
 
-TEST(ExactUpdateTest, WhatTheOptimizerDoesIsWithinItsRounding) {
+TEST(ExactUpdateTest, OptimizerUpdatesAreWithinRounding) {
   for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16})
     for (const double max_norm : {1e9, 1.0})
       for (const int steps : {1, 2, 20}) {

@@ -175,7 +175,7 @@ TEST_F(GpuTest, StagesAreTimedByTheGpuAndFitBetweenTheHostsTimes) {
     }
 }
 
-TEST_F(GpuTest, WhatIsOnAGpuIsSavedAndReadLiveAsItIs) {
+TEST_F(GpuTest, TensorsOnAGpuAreSavedAndReadLiveUnchanged) {
   const at::Tensor tensor = at::arange(6, at::TensorOptions(at::kFloat).device(at::kCUDA));
   test::TempDir dir;
   saveTensors(dir.file("a.safetensors"), {{"t", tensor}});

@@ -101,7 +101,7 @@ TEST(KernelWorkTest, RanksThatShareHeadsAttendTheirShardsTogether) {
       }
 }
 
-TEST(KernelWorkTest, WhoSharesAllHeadsAttendsTheWholeSequence) {
+TEST(KernelWorkTest, ARankThatSharesAllHeadsAttendsTheWholeSequence) {
   for (const std::int64_t window : {0, 100}) {
     traces::RunSpec run = runWith(traces::DType::kFloat32, 4, 1024, window);
     run.strategy = traces::Strategy::kUlysses;

@@ -50,7 +50,7 @@ TEST(LimitedMistakesTest, AMergeOfOneLayerAndStepIsWrongThereFirst) {
             (std::set<std::pair<int, int>>{{1, 1}}));
 }
 
-TEST(LimitedMistakesTest, OneRankAloneMakesIt) {
+TEST(LimitedMistakesTest, OnlyTheNamedRankMakesTheMistake) {
   const RandomRun run{training(), std::nullopt};
   test::TempDir dir;
   const auto right = run.record(dir.file("right.rscope"));
@@ -68,7 +68,7 @@ TEST(LimitedMistakesTest, OneRankAloneMakesIt) {
 
 // -------- places drawn at random
 
-TEST(LimitedMistakesTest, WhatOneRankDoesWrongHasItsPlaceDrawnFromTheSeed) {
+TEST(LimitedMistakesTest, TheSeedChoosesThePlaceOfAMistakeOnOneRank) {
   TrainConfig config = training();
   config.cp = 8;
   std::set<std::string> places;
@@ -113,7 +113,7 @@ TEST(LimitedMistakesTest, ARankWithoutTargetsHasNoneOnAllOfItsTpRanks) {
     EXPECT_EQ(rank.own.targets == 0, rank.rank.value() % 2 == 1) << toString(rank.rank);
 }
 
-TEST(LimitedMistakesTest, WhatIsComputedFromNoNumbersIsNeitherRightNorWrong) {
+TEST(LimitedMistakesTest, ResultsFromNanInputsAreNotCompared) {
   TrainConfig config = training();
   config.tp = 2;
   config.verify = true;

@@ -41,7 +41,7 @@ TEST(MeshTest, RanksAndPlacesAreInverseAndGroupsAreTheirRows) {
   EXPECT_EQ(mesh.dpCpGroup(rank), ranks({0, 1, 2, 6, 7, 8}));
 }
 
-TEST(MeshTest, WhatDoesNotDivideIsRefusedWithTheReason) {
+TEST(MeshTest, RejectsSizesThatDoNotDivideWithTheReason) {
   EXPECT_ERROR(test::trained(MeshCase{{1, 3, 1}, "ring", "none"}.config()), ErrorCode::kUsage,
                "8 query heads do not divide among tp = 3");
   EXPECT_ERROR(test::trained(MeshCase{{3, 1, 1}, "ring", "none"}.config()), ErrorCode::kUsage,

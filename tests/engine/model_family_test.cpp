@@ -112,7 +112,7 @@ std::string configText(const std::string& type, const std::string& more) {
          more + "}";
 }
 
-TEST(ModelFamilyTest, WhatIsNotOfTheFamilyIsRefusedWithWhatCanBeRead) {
+TEST(ModelFamilyTest, RejectsAnUnknownModelWithTheSupportedOnes) {
   for (const char* type : {"mixtral", "qwen3_moe", "gemma2", "gpt2", ""})
     EXPECT_ERROR(LlamaConfig::parse(configText(type, ""), "config"), ErrorCode::kInput,
                  "what can be read is llama, mistral, qwen2 and qwen3");
@@ -125,7 +125,7 @@ TEST(ModelFamilyTest, WhatIsNotOfTheFamilyIsRefusedWithWhatCanBeRead) {
       ErrorCode::kInput, "a window in 1 of 2 layers is not supported");
 }
 
-TEST(ModelFamilyTest, WhoSeesAWindowIsSaidInThreeWays) {
+TEST(ModelFamilyTest, ReadsAWindowFromAllThreeKindsOfConfiguration) {
   const auto window = [](const char* type, const char* more) {
     return LlamaConfig::parse(configText(type, more), "config").sliding_window;
   };

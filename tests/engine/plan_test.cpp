@@ -29,7 +29,7 @@ TEST(ShardLayoutTest, HeadTailEqualsPyTorchsTables) {
   EXPECT_GT(compared, 3);
 }
 
-TEST(ShardLayoutTest, WhoSharesHeadsWithNobodyKeepsTheBorderBetweenHeadAndTail) {
+TEST(ShardLayoutTest, ARankThatSharesNoHeadsKeepsTheBorderOfHeadAndTail) {
   for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped}) {
     const ShardLayout layout(48, 4, balance), alone = layout.joined(1);
     for (int rank = 0; rank < 4; ++rank)
@@ -200,7 +200,7 @@ TEST(ShardLayoutTest, PerDocumentDealsEachDocumentAsPyTorchsTablesDo) {
   EXPECT_GT(compared, 3);
 }
 
-TEST(ShardLayoutTest, WhatCannotBeDealtPerDocumentIsRefusedWithWhatWouldWork) {
+TEST(ShardLayoutTest, RejectsDocumentsThatCannotBeDealtWithAnAlternative) {
   EXPECT_ERROR(ShardLayout(16, 2, Balance::kPerDocument), ErrorCode::kUsage, "give cu_seqlens");
   EXPECT_ERROR(ShardLayout(16, 2, Balance::kPerDocument, {{0, 6}, {6, 16}}), ErrorCode::kUsage,
                "such as 4 or 8");
@@ -286,7 +286,7 @@ TEST(ScheduleTest, DiagonalLastEndsAtHomeAgainstTheDirectionOfForward) {
   }
 }
 
-TEST(ScheduleTest, WhatARankHoldsIsWhatItsNeighbourHeldBefore) {
+TEST(ScheduleTest, ARankHoldsTheBlockThatItsNeighbourHeldBefore) {
   const ShardLayout layout(32, 4, Balance::kNone);
   for (const GroupRank rank : everyRank(4)) {
     const auto mine = ringSchedule(layout, Mask::full(), rank),

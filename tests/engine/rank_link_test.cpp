@@ -91,7 +91,7 @@ TEST_F(RankLinkFaultTest, AWronglyTypedRequestIsRefusedAndTheNextOneAnswered) {
   EXPECT_EQ(std::get<control::Flushed>(flushed.answer).dropped_events, 4u);
 }
 
-TEST_F(RankLinkFaultTest, WhatIsNoFrameEndsTheConnectionAndNotTheRank) {
+TEST_F(RankLinkFaultTest, AnInvalidFrameEndsTheConnectionButNotTheRank) {
   send(traces::Bytes(64, 0xff));
   EXPECT_TRUE(std::holds_alternative<control::Failure>(next()));
 }

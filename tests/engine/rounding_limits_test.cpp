@@ -32,7 +32,7 @@ TEST(ParameterLimitsTest, ARowThatIsLoudOnOneDeviceMayBeSoInTheRun) {
   EXPECT_GT(gradient.ratioOf(elsewhere), 1) << "a quiet row is held to what it and others are";
 }
 
-TEST(ParameterLimitsTest, WhereOneDeviceWasLuckyTheRunIsNotAccused) {
+TEST(ParameterLimitsTest, ALuckyReferenceDeviceDoesNotAccuseTheRun) {
   at::manual_seed(4);
   JudgedGradient gradient;
   const at::Tensor error = gradient.noise.clone();

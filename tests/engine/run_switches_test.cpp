@@ -22,7 +22,7 @@ bool cutsPositionIds(const Seams& seams) {
   return !cuts.empty();
 }
 
-TEST(RunSwitchesTest, WhatIsAskedBeforeTheRunBeginsIsNotForgotten) {
+TEST(RunSwitchesTest, KeepsRequestsFromBeforeTheRunBegins) {
   RunSwitches switches;
   EXPECT_EQ(switches.inject("naive_sum_merge"), 0);
   switches.capture().set(CapturePolicy::parse("stats"));
@@ -88,7 +88,7 @@ TEST(RunSwitchesTest, HowSequencesAreDealtIsNotChangedInTheMiddle) {
   }
 }
 
-TEST(RunSwitchesTest, WhatAStrategyWasMadeOfIsMadeAnewInTheMiddle) {
+TEST(RunSwitchesTest, RebuildsTheStrategyInTheMiddleOfARun) {
   for (const char* mistake : {"cp_not_applied", "wrong_process_group"}) {
     TrainConfig config = training(2);
     config.dp = config.batch = 2;

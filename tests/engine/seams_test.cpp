@@ -78,7 +78,7 @@ TEST(SeamsTest, ATrainingStepReachesEachSeamOfAStepOncePerRank) {
   EXPECT_FALSE(log.calls("checks.refusal").empty());
 }
 
-TEST(SeamsTest, ARingReachesTheSeamsOfAttentionInEveryLayerDirectionAndRingStep) {
+TEST(SeamsTest, ARingReachesTheAttentionSeamsAtEveryPlace) {
   test::SeamLog log;
   TrainConfig config;
   config.cp = 4;

@@ -24,7 +24,7 @@ bool isStuckWith(std::int64_t cpu_ns, int ranks = 1) {
   return false;
 }
 
-TEST(StallWatchTest, ARankThatOnlyLooksNowAndThenIsStuckAndOneThatSharesItsCoreIsNot) {
+TEST(StallWatchTest, AnIdlePollingRankIsStuckAndABusySharedRankIsNot) {
   EXPECT_TRUE(isStuckWith(0));
   EXPECT_TRUE(isStuckWith(100'000)) << "a two-hundredth of a core";
   EXPECT_FALSE(isStuckWith(2'000'000)) << "a tenth of a core";

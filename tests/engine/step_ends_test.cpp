@@ -61,7 +61,7 @@ class StepEndsTest : public testing::Test {
   std::vector<RankStep> ranks;
 };
 
-TEST_F(StepEndsTest, WhatIsRightIsWithinItsLimits) {
+TEST_F(StepEndsTest, CorrectResultsAreWithinTheirLimits) {
   EXPECT_LE(ends().rotary(config, at::kFloat).ratio, 1);
   EXPECT_LE(ends().logits().ratio, 1);
   EXPECT_LE(ends().loss(exact.loss + 1e-7).ratio, 1);
@@ -78,7 +78,7 @@ TEST_F(StepEndsTest, AnglesOfTheNextPositionAreSeenFarOut) {
   EXPECT_GT(diff.ratio_by_rank[1], 1);
 }
 
-TEST_F(StepEndsTest, OneWrongRowOfLogitsIsSeenAndWhoseItIs) {
+TEST_F(StepEndsTest, AWrongRowOfLogitsIsFoundWithItsRank) {
   ranks[0].logits[0][3] *= 1.001;
   const auto diff = ends().logits();
   EXPECT_GT(diff.ratio_by_rank[0], 1);
@@ -120,7 +120,7 @@ TEST_F(StepEndsTest, PartialSumsThatCancelWidenTheLimit) {
       << "of 1000, 0, 1000 and 0 the last three are sums";
 }
 
-TEST_F(StepEndsTest, WhatFp8RoundsInAttentionDoesNotHideWhatIsWrongAroundIt) {
+TEST_F(StepEndsTest, Fp8RoundingInAttentionHidesNoErrorAroundIt) {
   const at::Tensor around = exact.gradients[kParameter];
   exact.gradients[kParameter] = around * 1.05;
   EXPECT_LE(ends().gradients().front().ratio, 1);

@@ -36,7 +36,7 @@ TEST_P(StrategyCases, EqualUnshardedAttentionWithinOneDevicesNoise) {
 INSTANTIATE_TEST_SUITE_P(Matrix, StrategyCases, testing::ValuesIn(test::combinations()),
                          [](const auto& test) { return test.param.name(); });
 
-TEST(StrategyMatrixTest, WhatCannotRunIsRefusedByASentenceThatSaysWhatWould) {
+TEST(StrategyMatrixTest, RejectsUnsupportedCombinationsWithAnAlternative) {
   auto refused = [](const std::string& file, Combination c) {
     const auto in = AttendInput::load(test::reference("attention/" + file + ".safetensors"));
     Gate gate(c.cp);

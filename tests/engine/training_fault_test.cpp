@@ -58,7 +58,7 @@ std::string sentenceOf(const ThreadFault& fault, const TrainHooks& hooks) {
   return sentence;
 }
 
-TEST(TrainingFaultTest, ARankThatThrowsEndsTheRunWithItsRankPlaceAndReasonAndTheTraceOpens) {
+TEST(TrainingFaultTest, AThrowingRankIsReportedWithItsPlaceAndTheTraceOpens) {
   for (test::Campaign campaign(6, 5); campaign.next();) {
     SCOPED_TRACE(campaign.text());
     const ThreadFault fault(campaign.random());
@@ -73,7 +73,7 @@ TEST(TrainingFaultTest, ARankThatThrowsEndsTheRunWithItsRankPlaceAndReasonAndThe
   }
 }
 
-TEST(TrainingFaultTest, ARankThatIsStuckIsNamedWithItsPlaceWithinItsDeadlineAndTwoSeconds) {
+TEST(TrainingFaultTest, AStuckRankIsReportedWithItsPlaceSoonAfterItsDeadline) {
   for (test::Campaign campaign(3, 5); campaign.next();) {
     SCOPED_TRACE(campaign.text());
     ThreadFault fault(campaign.random());
@@ -102,7 +102,7 @@ TEST(TrainingFaultTest, ARankThatIsStuckIsNamedWithItsPlaceWithinItsDeadlineAndT
   }
 }
 
-TEST(TrainingFaultTest, WhoWaitsForAStuckRankNamesItByItsRankInTheWholeRun) {
+TEST(TrainingFaultTest, AWaitingRankNamesTheStuckRankByItsWorldRank) {
   TrainConfig config = sampleConfig(2, 2);
   config.dp = config.batch = 2;  // ranks 2 and 3 share a sequence
   config.timeout = std::chrono::milliseconds(1000);

@@ -111,7 +111,7 @@ TEST_P(TransportConformance, ConcurrentTrafficBetweenAllPairsArrivesWhole) {
   }));
 }
 
-TEST_P(TransportConformance, WhatIsGatheredIsNotChangedByRanksThatGoOn) {
+TEST_P(TransportConformance, GatheredTensorsAreNotChangedByRanksThatContinue) {
   fine(onRanks(4, [this](Communicator& cp) {
     at::Tensor small = at::full({3}, cp.rank().value(), on(cp));
     at::Tensor large = at::full({100000}, 10 + cp.rank().value(), on(cp));
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(All, TransportConformance,
                                          traces::TransportKind::kNccl),
                          [](const auto& name) { return std::string(traces::name(name.param)); });
 
-TEST(TransportTest, WhomARankWaitsForIsNamedByItsRankInTheWholeRun) {
+TEST(TransportTest, TheAwaitedRankIsNamedByItsWorldRank) {
   const auto transport = threadTransport(traces::TransportKind::kLocal, milliseconds(10000));
   const ProgressBoard board(1);
   ProgressSlot& slot = board.slot(traces::WorldRank::of(0));

@@ -85,7 +85,7 @@ at::Tensor plainAttention(const at::Tensor& q, const at::Tensor& k, const at::Te
   return at::matmul(at::softmax(scores * scale, -1), v.to(at::kDouble));
 }
 
-TEST(VerdictTest, WhatFp8DoesByItselfIsSaidBesideTheVerdictAndIsNoPartOfIt) {
+TEST(VerdictTest, TheEffectOfFp8IsReportedSeparatelyFromTheVerdict) {
   at::manual_seed(5);
   AttendInput in = randomInput(64, 32, at::kFloat);
   in.mask = Mask{};
