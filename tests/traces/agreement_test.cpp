@@ -86,7 +86,7 @@ TEST(AgreementTest, ALossBeyondBothLimitsTogetherDiffers) {
   EXPECT_NE(both.unjudged.find("more than both limits together"), std::string::npos);
 }
 
-TEST(AgreementTest, WhatFollowsATensorBeyondItsLimitDiffers) {
+TEST(AgreementTest, TensorsAfterOneBeyondItsLimitDiffer) {
   const auto both =
       compared({.diffs = "diff out layer=0 ratio=30\ndiff loss isolated=no limit=0.001 ratio=2\n"},
                {.loss = "2.5", .out = "2.5", .diffs = kWithin});

@@ -36,7 +36,7 @@ TEST(AskedMistakeTest, ItsTextIsReadAsTheSame) {
     EXPECT_EQ(AskedMistake::parse(text).text(), text);
 }
 
-TEST(AskedMistakeTest, WhatIsNoPlaceIsRefusedWithTheForm) {
+TEST(AskedMistakeTest, RejectsAnInvalidPlaceWithTheExpectedForm) {
   for (const char* text : {"a:", "a:layer", "a:layer=", "a:layer=-1", "a:layer=1x", "a:head=1",
                            "a:layer=1,layer=2", "a:,rank=1", "a:rank=99999999999",
                            "a:layer=1;rank=2", "a:buffer=", "a:buffer=q,buffer=k"}) {

@@ -16,7 +16,7 @@
 namespace ringscope::traces {
 namespace {
 
-TEST(CaptureAdvice, OfAnOwnRunItNamesTheCapture) {
+TEST(CaptureAdvice, AdviceForAnOwnRunNamesTheCapture) {
   const Trace trace;
   EXPECT_FALSE(isForeign(trace));
   EXPECT_EQ(captureAdvice(trace, "full", "records it"), "--capture full records it");
@@ -26,7 +26,7 @@ TEST(CaptureAdvice, OfAnOwnRunItNamesTheCapture) {
     EXPECT_EQ(advice, "a run of this engine with --trace would show it");
 }
 
-TEST(CaptureAdvice, OfAnImportedJobNoSentenceNamesACapture) {
+TEST(CaptureAdvice, AdviceForAnImportedJobNamesNoCapture) {
   const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
   for (const char* name :
        {"rank-00000.values-0000.safetensors", "rank-00001.values-0000.safetensors"})
@@ -118,7 +118,7 @@ TEST(CaptureAdvice, AJobIsToldToKeepAllValuesOnlyWhereThatKeepsMore) {
   }
 }
 
-TEST(CaptureAdvice, OfABudgetAndOfStepsItSaysWhichOptionLeftValuesOut) {
+TEST(CaptureAdvice, NamesTheBudgetOrStepsOptionThatLeftValuesOut) {
   const Requested full(R"("values":"all","budget_bytes":4096,"steps":[[0,1],[5,8]])",
                        R"({"budget":3})");
   const auto trace = openTrace(full.path());

@@ -32,7 +32,7 @@ TEST(StageCostTest, IsNeverNegative) {
   EXPECT_GT(cost.per_flop, 0);
 }
 
-TEST(StageCostTest, OfNothingIsNothing) {
+TEST(StageCostTest, NoSamplesGiveNoCost) {
   for (const std::vector<StageSample>& none : {std::vector<StageSample>{}, {{1, 1, 1, 0}}}) {
     const StageCost cost = fitStageCost(none);
     EXPECT_EQ(cost.fixed + cost.per_flop + cost.per_byte, 0);

@@ -76,7 +76,7 @@ TEST(ClockLimitsTest, CollectivesOfOneRankHaveNoFloor) {
   EXPECT_EQ(replayed(c).endNs(), 1000 + 2000);
 }
 
-TEST(ClockLimitsTest, WhatDeterminesAStepIsItsCriticalPath) {
+TEST(ClockLimitsTest, TheCriticalPathDeterminesAStep) {
   ClockCase c = clockCase(4);
   const StepLimits slow_link = limitsOf(c);
   EXPECT_EQ(slow_link.total(), replayed(c).endNs());

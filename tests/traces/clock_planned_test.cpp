@@ -100,7 +100,7 @@ TEST(ClockPlannedTest, WorkIsCountedByPieceByTileAndByParameterTensor) {
     EXPECT_EQ(work.calls, 9 * 32 + 3);
 }
 
-TEST(ClockPlannedTest, WhatALayerReadsIsFarWhereOtherLayersCameBetween) {
+TEST(ClockPlannedTest, ALayersDataIsFarWhenOtherLayersCameBetween) {
   ModelSizes sizes = llama8b();
   for (const std::int32_t layers : {1, 4, 32}) {
     sizes.layers = layers;
@@ -116,7 +116,7 @@ TEST(ClockPlannedTest, WhatALayerReadsIsFarWhereOtherLayersCameBetween) {
   }
 }
 
-TEST(ClockPlannedTest, OfParametersMoreIsFarTheMoreAStepMoves) {
+TEST(ClockPlannedTest, MoreOfTheParametersIsFarWhenAStepMovesMore) {
   ModelSizes sizes = llama8b();
   double before = 0;
   for (const std::int32_t layers : {1, 4, 32}) {
@@ -136,7 +136,7 @@ TEST(ClockPlannedTest, OfParametersMoreIsFarTheMoreAStepMoves) {
   }
 }
 
-TEST(ClockPlannedTest, OfAClustersKernelsNothingIsKnownButWhatTheyAttend) {
+TEST(ClockPlannedTest, APlanForAClusterMergesBlocksAndNotPieces) {
   RunSpec run = onFour(Strategy::kRing);
   run.mask = MaskKind::kWindow;
   run.window = 1000;
@@ -251,7 +251,7 @@ TEST(ClockPlannedTest, StrategiesThatCannotRunAreLeftOut) {
                                               "hybrid 2 × 4", "hybrid 2 × 4, allgather"}));
 }
 
-TEST(ClockPlannedTest, WhatOnlyDataKnowIsRefused) {
+TEST(ClockPlannedTest, RejectsPlansThatNeedData) {
   RunSpec run = onFour(Strategy::kRing);
   run.mask = MaskKind::kDocuments;
   EXPECT_THROW(plannedProgram(run, llama8b(), {}), Error);

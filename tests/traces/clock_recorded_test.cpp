@@ -164,7 +164,7 @@ collective rank=1 direction=backward payload=grads group=0 flow=5 bytes=1000 tim
 }
 
 /// The device's clock continues while its rank waits: 40 of its 100 belong to the collective.
-TEST(ClockRecordedTest, OfAStageThatADeviceDidWaitsWithinAreNotWork) {
+TEST(ClockRecordedTest, WaitsWithinADeviceStageAreNotWork) {
   const auto trace = traceOf(R"(
 run cp=2 cores=2
 group dp_cp 0,1
@@ -220,7 +220,7 @@ embed rank=0 step=5 time=200-300 cpu=60
   EXPECT_EQ(timeline.stepNs(), 55);
 }
 
-TEST(ClockRecordedTest, WhatIsMissingIsSaidInsteadOfANumber) {
+TEST(ClockRecordedTest, ReportsMissingDataInsteadOfANumber) {
   const std::string no_cpu = [] {
     std::string text = kRing;
     for (const char* cpu : {" cpu=1000", " cpu=300", " cpu=4000"}) text = without(text, cpu);

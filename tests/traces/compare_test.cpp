@@ -60,7 +60,7 @@ TEST(CompareRunsTest, ADifferentRowIsNamedWithWhoHadIt) {
   EXPECT_EQ(other.steepest(), other.first());
 }
 
-TEST(CompareRunsTest, WhatEqualRunsDifferByIsTheFloor) {
+TEST(CompareRunsTest, TheFloorIsTheDifferenceOfEqualRuns) {
   const auto run = traceOf(onOneRank("1,2,3.1,4")), other = traceOf(onOneRank("1,2,3,4")),
              again = traceOf(onOneRank("1,2,3.2,4"));
   EXPECT_NE(compareRuns(*run, *other).first(), nullptr);
@@ -137,7 +137,7 @@ TEST(CompareRunsTest, StepsComeInOrderAndInputsBeforeLayersBeforeTheLoss) {
   EXPECT_TRUE(std::isinf(both.all.back().worst));
 }
 
-TEST(CompareRunsTest, WhatAStepAndALayerTookIsThatOfAllRanks) {
+TEST(CompareRunsTest, CostsOfAStepAndALayerIncludeAllRanks) {
   const std::string events =
       "attend rank=0 layer=0 stage=0 time=0-50 cpu=20\nattend rank=1 layer=0 stage=0 time=0-50 "
       "cpu=30\nsend rank=0 peer=1 layer=0 stage=0 bytes=96 time=5-9\n"
@@ -172,7 +172,7 @@ TEST(CompareRunsTest, EachSettingThatDiffersIsNamedByItself) {
             std::string::npos);
 }
 
-TEST(CompareRunsTest, WhatOneOfThemLacksIsSaidWithWhatWouldHaveRecordedIt) {
+TEST(CompareRunsTest, ReportsWhatOneRunLacksAndWhatWouldRecordIt) {
   const std::string step = "note step.0 {\"loss\": 2}\n", more = "note step.1 {\"loss\": 1}\n";
   const std::string text =
       toText(compared(onOneRank("1,2,3,4") + step + more, "run cp=1 seq_len=4\n" + step));
@@ -205,7 +205,7 @@ TEST(CompareRunsTest, IsEndedEarlyAndSaysHowFarItIs) {
   EXPECT_NO_THROW(compareRuns(*run, *run, nullptr, [](double) { return false; }));
 }
 
-TEST(CompareRunsTest, OfEventsAloneWhatTheyTookIsComparedAndNoVerdictGiven) {
+TEST(CompareRunsTest, ComparesCostsOfEventsWithoutAVerdict) {
   const std::string run = "run cp=1\nattend rank=0 layer=0 time=0-9 cpu=";
   const auto both = compared(run + "5\n", run + "4\n");
   ASSERT_EQ(both.costs.size(), 2u) << "the step and the layer";

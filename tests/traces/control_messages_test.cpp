@@ -130,7 +130,7 @@ TEST(ControlMessagesTest, ASliceKeepsNumbersThatJsonHasNotGot) {
   EXPECT_TRUE(std::isnan(arrived.values[3]));
 }
 
-TEST(ControlMessagesTest, WhatARunSaysByItselfArrives) {
+TEST(ControlMessagesTest, UnsolicitedMessagesOfARunArrive) {
   const EngineHello hello = said(EngineHello{kControlVersion, 4, "run", {"pause"}});
   EXPECT_EQ(hello.format, 4);
   EXPECT_EQ(hello.capabilities, std::vector<std::string>{"pause"});

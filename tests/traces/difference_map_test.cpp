@@ -54,7 +54,7 @@ TEST(DifferenceMapTest, RowsOfOtherRanksStandUnderTheirTokens) {
   EXPECT_EQ(map.share(row), 3 / map.size) << "as the comparison says it of its worst row";
 }
 
-TEST(DifferenceMapTest, WhatIsNotFiniteInOneAloneIsInfinitelyFar) {
+TEST(DifferenceMapTest, AValueThatIsFiniteInOnlyOneRunIsInfinitelyFar) {
   const auto map = mapOf(onOneRank("1,nan,3,4"), onOneRank("1,2,3,4"));
   EXPECT_TRUE(std::isinf(map.row(0, 0).difference));
   EXPECT_EQ(map.row(0, 0).element, 1);
@@ -76,7 +76,7 @@ TEST(DifferenceMapTest, ARowThatOneLacksIsThereAndNotCompared) {
                                                         "values:steps=0 keeps them"});
 }
 
-TEST(DifferenceMapTest, OfWhatIsNotKeptItSaysWhichCaptureKeepsIt) {
+TEST(DifferenceMapTest, NamesTheCaptureThatKeepsMissingValues) {
   const std::string stats =
       "run cp=1 seq_len=2 capture=stats\ngroup cp 0\nshard q rank=0 dim=2 tokens=0-2\n"
       "tensor q rank=0 layer=0 shape=1x1x2x2\ntensor k rank=0 layer=0 shape=1x1x2x2\n"

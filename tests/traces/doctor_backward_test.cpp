@@ -45,7 +45,7 @@ TEST(LocalDeltaInBackwardRuleTest, AnotherWrongDqIsNotTakenForIt) {
   EXPECT_NE(other.would_settle.find("layer 0 does not"), std::string::npos) << other.would_settle;
 }
 
-TEST(LocalDeltaInBackwardRuleTest, WhatRoundingHidesIsNotCalledClear) {
+TEST(LocalDeltaInBackwardRuleTest, AMistakeHiddenByRoundingIsNotCalledClear) {
   LayerSpec spec{{"0-8"}, "mask=full"};
   spec.dtype = DType::kBFloat16;
   spec.sinks = {-9, -9};  // the sinks take 1 in 60,000 of a row

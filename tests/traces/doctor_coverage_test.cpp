@@ -73,7 +73,7 @@ TEST(CoverageRulesTest, WithoutTheTokensOfARankTheyCannotTell) {
   }
 }
 
-TEST(CoverageRulesTest, WhatIsMissingIsKnownOnlyOfARunThatWasRecordedToItsEnd) {
+TEST(CoverageRulesTest, JudgesMissingPairsOnlyInACompleteRecording) {
   const std::string cut = std::string(kRanks) + kCausal + kOwnBlocks;
   for (const char* rule : kRules) EXPECT_EQ(verdictOf(rule, cut), Verdict::kNotObservable) << rule;
   const std::string stopped = cut + "note ended {\"how\": \"stopped\"}\nend\n";
@@ -100,7 +100,7 @@ TEST(RingBypassedRuleTest, FindsRanksThatAttendTheirOwnBlocksOnly) {
   EXPECT_TRUE(says(finding, "leaves out 4 of the 7")) << finding.evidence;
 }
 
-TEST(RingBypassedRuleTest, WhatAnotherPieceAttendsIsNotCutByACausalOne) {
+TEST(RingBypassedRuleTest, ACausalPieceDoesNotMaskTheKeysOfAnotherPiece) {
   // Rank 1 has its later tokens first, so the piece above its first piece is its second.
   const Finding finding =
       foundAlone("ring_bypassed",
@@ -114,7 +114,7 @@ TEST(RingBypassedRuleTest, WhatAnotherPieceAttendsIsNotCutByACausalOne) {
   EXPECT_TRUE(says(finding, "leaves out 16 of the 26")) << finding.evidence;
 }
 
-TEST(RingBypassedRuleTest, WhereDocumentsEndAtTheShardsNoOtherBlockIsMissed) {
+TEST(RingBypassedRuleTest, NoBlockIsMissedWhenDocumentsEndAtTheShards) {
   EXPECT_EQ(verdictOf("ring_bypassed",
                       recording("intent mask=documents documents=0-2,2-4\n", kOwnBlocks)),
             Verdict::kClear);
@@ -192,7 +192,7 @@ TEST(DocumentsIgnoredRuleTest, FindsPairsOfTwoDocuments) {
   EXPECT_TRUE(says(finding, "attends 4 (query, key) pairs of two documents")) << finding.evidence;
 }
 
-TEST(DocumentsIgnoredRuleTest, WhoEndsAtOtherBordersThanTheDeclaredDoesNotIgnoreThem) {
+TEST(DocumentsIgnoredRuleTest, OtherDocumentBordersDoNotCountAsIgnoredDocuments) {
   // The pieces match documents that end at 3 tokens; the documents were declared to end at 2.
   const std::string text =
       recording("intent mask=documents documents=0-2,2-4\n",

@@ -99,7 +99,7 @@ TEST(ShiftLabelsPerShardRuleTest, TargetsThatAPromptLacksProveNothing) {
             Verdict::kClear);
 }
 
-TEST(MissingPositionIdsRuleTest, OfAForeignJobPackedDocumentsAreNotTakenForAMistake) {
+TEST(MissingPositionIdsRuleTest, PackedDocumentsOfAForeignJobAreNoMistake) {
   const std::string foreign =
       "note framework \"pytorch\"\nrun cp=2 seq_len=8\n"
       "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=4-8\n"
@@ -112,7 +112,7 @@ TEST(MissingPositionIdsRuleTest, OfAForeignJobPackedDocumentsAreNotTakenForAMist
   EXPECT_EQ(verdictOf("missing_position_ids", foreign + "4,5,6,7\n"), Verdict::kClear);
 }
 
-TEST(ShiftLabelsPerShardRuleTest, WhereOtherTargetsAreLeftOutTheOnesAtTheEndsMayBeSoByRight) {
+TEST(ShiftLabelsPerShardRuleTest, TargetsAtTheEndsMayBeLeftOutWhenOthersAreToo) {
   const std::string masked = inParts("11,-100,13,-100", "15,16,17,-100");
   const auto answer = answerOf("shift_labels_per_shard", masked);
   EXPECT_EQ(answer.verdict, Verdict::kNotObservable);

@@ -44,7 +44,7 @@ TEST(DoctorFixTest, IsOfTheFrameworkThatTheRecordingNames) {
   EXPECT_EQ(findingWith("").fix.framework, "RingScope") << "its own recordings have no such note";
 }
 
-TEST(DoctorFixTest, OfNoKnownFrameworkItHasTheReportsAlone) {
+TEST(DoctorFixTest, AFixForAnUnknownFrameworkHasOnlyTheReports) {
   for (const char* notes : {"note framework \"jax\"\n", "note framework 7\n",
                             "note framework \"pytorch\"\nnote framework \"megatron\"\n"}) {
     EXPECT_FALSE(frameworkOf(*test::traceOf(kRun + notes))) << notes;
@@ -71,7 +71,7 @@ TEST(DoctorFixTest, EveryMistakeHasOneForEachFrameworkAndWellFormedLinks) {
     }
 }
 
-TEST(DoctorFixTest, WhatIsInNoCatalogueHasNone) {
+TEST(DoctorFixTest, AFindingOutsideTheCatalogueHasNoFix) {
   const Fix fix = fixOf("unknown_mistake", Framework::kPyTorch);
   EXPECT_TRUE(fix.text.empty() && fix.framework.empty() && fix.links.empty());
 }

@@ -72,7 +72,7 @@ TEST(GradScaledByCpRuleTest, TheFirstStepOfATrainingIsUndone) {
       << "by whichever optimizer somebody else trains";
 }
 
-TEST(GradScaledByCpRuleTest, OfASharedWeightTheTokensThatAreInNoInputTell) {
+TEST(GradScaledByCpRuleTest, JudgesASharedWeightByTokensThatAreInNoInput) {
   Head head = scaled(1);
   head.tied = true;
   EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kClear);
@@ -213,7 +213,7 @@ TEST(NormCountsReplicasRuleTest, TheNormSaysHowOftenAGradientWasCounted) {
   EXPECT_EQ(verdictOf(rule, "run cp=1\n"), Verdict::kClear) << "there are no replicas";
 }
 
-TEST(NormCountsReplicasRuleTest, WhatTpRanksHoldAlikeCountsOnce) {
+TEST(NormCountsReplicasRuleTest, ReplicasOnTpRanksCountOnce) {
   const std::string text =
       "run tp=2\ngroup tp 0,1\n"
       "tensor grad.w rank=0 shape=1x1 values=3\ntensor grad.w rank=1 shape=1x1 values=4\n"

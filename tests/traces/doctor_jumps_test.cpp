@@ -42,7 +42,7 @@ TEST(PaddingUnmaskedRuleTest, FindsKeysBehindADocument) {
       << "padding is its name";
 }
 
-TEST(PaddingUnmaskedRuleTest, OfACausalMaskNoTokenSeesIt) {
+TEST(PaddingUnmaskedRuleTest, NoTokenSeesPaddingUnderACausalMask) {
   const std::string causal =
       "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n"
       "attend rank=0 layer=0 stage=1 source=1 piece=0 q=1-2 k=0-2\n";
@@ -135,7 +135,7 @@ TEST(WrongProcessGroupRuleTest, FindsABlockThatGoesToARankOfAnotherSequence) {
       << finding.evidence;
 }
 
-TEST(WrongProcessGroupRuleTest, WhatIsAttendedOfSuchBlocksIsNotToldByTheirTokens) {
+TEST(WrongProcessGroupRuleTest, BlocksOfAnotherGroupAreNotJudgedByTheirTokens) {
   const std::string own_blocks =
       "intent mask=causal\nshard input_ids rank=0 tokens=0-2\nshard input_ids rank=1 tokens=2-4\n"
       "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n"
@@ -171,7 +171,7 @@ constexpr const char* kBothSteps =
 constexpr const char* kHung =
     "note ended {\"how\": \"failed\", \"reason\": \"the ranks wait for each other\"}\nend\n";
 
-TEST(DroppedHopRuleTest, OfARunThatHungARankThatWentOnWithoutAHopIsFound) {
+TEST(DroppedHopRuleTest, FindsTheRankOfAHungRunThatContinuedWithoutAHop) {
   const Finding finding = only(answerOf("dropped_hop", *hopped(std::string(kBothSteps) + kHung)));
   EXPECT_EQ(finding.rank, WorldRank::of(0));
   EXPECT_EQ(finding.place.stage, RingStep::of(0));
@@ -186,7 +186,7 @@ TEST(DroppedHopRuleTest, ARankThatAttendsNothingAfterItIsFoundByWhatItWaitsFor) 
   EXPECT_EQ(answerOf("dropped_hop", *hopped(waits + kHung)).verdict, Verdict::kFound);
 }
 
-TEST(DroppedHopRuleTest, OfTwoRanksTheOtherOnesWaitTells) {
+TEST(DroppedHopRuleTest, TheOtherRanksWaitShowsTheHopWithTwoRanks) {
   const std::string waits =
       "attend rank=0 layer=0 stage=0 source=0 q=0-2 k=0-2\n"
       "attend rank=0 layer=0 stage=1 source=1 q=0-2 k=0-2\n"
@@ -194,13 +194,13 @@ TEST(DroppedHopRuleTest, OfTwoRanksTheOtherOnesWaitTells) {
   EXPECT_EQ(only(answerOf("dropped_hop", *hopped(waits + kHung))).rank, WorldRank::of(0));
 }
 
-TEST(DroppedHopRuleTest, WhereNoBlockThatCameIsRecordedNothingIsFound) {
+TEST(DroppedHopRuleTest, FindsNothingWithoutARecordedArrivalOfABlock) {
   const std::string both_steps = kBothSteps;
   const std::string attends = both_steps.substr(both_steps.find('\n') + 1);
   EXPECT_NE(answerOf("dropped_hop", *hopped(attends + "end\n")).verdict, Verdict::kFound);
 }
 
-TEST(DroppedHopRuleTest, OfARunThatHungForAnotherReasonItCannotTell) {
+TEST(DroppedHopRuleTest, CannotJudgeARunThatHungForAnotherReason) {
   const std::string came = "receive rank=0 peer=1 payload=kv layer=0 stage=0\n";
   EXPECT_EQ(answerOf("dropped_hop", *hopped(kBothSteps + came + kHung)).verdict,
             Verdict::kNotObservable);

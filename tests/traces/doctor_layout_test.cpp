@@ -150,11 +150,11 @@ TEST(WrongBufferDimRuleTest, FindsABufferThatWasCutAlongTheBatch) {
   EXPECT_TRUE(says(finding, "cut along dimension 0, from (4, 8) to (2, 8)")) << finding.evidence;
 }
 
-TEST(WrongBufferDimRuleTest, GoesByTheShapeWhateverIsSaidOfIt) {
+TEST(WrongBufferDimRuleTest, TrustsTheShapeOverTheDeclaredDimension) {
   EXPECT_EQ(answerOf("wrong_buffer_dim", *cutAlong(1, {2, 8})).verdict, Verdict::kFound);
 }
 
-TEST(WrongBufferDimRuleTest, TheDeclaredDimensionIsClearAndWithoutADeclarationItCannotTell) {
+TEST(WrongBufferDimRuleTest, IsClearForTheDeclaredDimensionAndNeedsADeclaration) {
   EXPECT_EQ(answerOf("wrong_buffer_dim", *cutAlong(1, {4, 4})).verdict, Verdict::kClear);
   const auto trace = twoRanks();
   trace->add(shardOf(0, 8, {{0, 4}}));

@@ -75,7 +75,7 @@ TEST(LossRulesTest, ALossRoundedForPeopleAccusesNobody) {
     EXPECT_NE(verdictOf(rule, twoRanks("1", "1.00005", "1.75")), Verdict::kFound) << rule;
 }
 
-TEST(LossRulesTest, WhereAllRanksHaveAsManyTargetsTheirMeansMakeTheRightOne) {
+TEST(LossRulesTest, TheMeanOfMeansIsRightWithEqualNumbersOfTargets) {
   EXPECT_EQ(verdictOf("mean_of_local_means", twoRanks("3", "12", "3")), Verdict::kClear);
 }
 
@@ -89,7 +89,7 @@ TEST(LossRulesTest, ARankWithoutTargetsIsFineWhereTheLossIsFinite) {
 
 /// That rank's own mean is the loss over all targets. Nobody can tell which of the two was logged,
 /// or whether the loss of all ranks would have been lost.
-TEST(LossRulesTest, WhereOneRankHasAllTargetsItsOwnLossIsTheRightOne) {
+TEST(LossRulesTest, TheLossOfARankWithAllTargetsIsRight) {
   const std::string text = twoRanks("0", "0", "2");
   for (const char* rule : {"metric_not_reduced", "rank_without_targets"})
     EXPECT_EQ(verdictOf(rule, text), Verdict::kNotObservable) << rule;
@@ -211,7 +211,7 @@ TEST(CauseTest, AMistakeThatComesFirstStandsForWhatItAlsoTrips) {
   EXPECT_EQ(findings.front().rule, "positions_not_reset_per_document");
 }
 
-TEST(CauseTest, WhatALostLossMakesNanIsNoOtherRanksFault) {
+TEST(CauseTest, NansFromALostLossAreNotBlamedOnAnotherRank) {
   const std::string lost = twoRanks("0", "0", "null");
   EXPECT_EQ(verdictOf("nan_from_one_rank", lost + "tensor grad.w rank=1 nan=1\n"),
             Verdict::kNotObservable);
@@ -222,7 +222,7 @@ TEST(CauseTest, WhatALostLossMakesNanIsNoOtherRanksFault) {
       << "it was there before";
 }
 
-TEST(CauseTest, WhatIsWrongBeforeTheGradientsIsNoMistakeOfTheirs) {
+TEST(CauseTest, AnErrorBeforeTheGradientsIsNotBlamedOnThem) {
   const std::string drift =
       "run cp=2\ntensor grad.w rank=0 hash=1\ntensor grad.w rank=1 hash=2\n"
       "diff grad.w direction=backward isolated=no ratio=5\n";

@@ -151,7 +151,7 @@ std::string gathered(const std::string& own_running, const std::string& running)
          "attend rank=1 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 time=30-40\n";
 }
 
-TEST(LseOverflowRuleTest, OfGatheredBlocksTheLaterOnesAreNotMergedYet) {
+TEST(LseOverflowRuleTest, LaterGatheredBlocksAreNotMergedYet) {
   const char* rule = "lse_overflow";
   EXPECT_EQ(verdictOf(rule, gathered("-inf,1", "7,2.3")), Verdict::kClear);
   const auto lost = answerOf(rule, gathered("-inf,1", "-inf,2.3"));
@@ -173,7 +173,7 @@ TEST(LseOverflowRuleTest, ADoubleOverflowsLater) {
   EXPECT_TRUE(test::says(wide.findings.front(), "exp of a double is infinite above 709"));
 }
 
-TEST(LseOverflowRuleTest, WhatAMergeMakesNanIsNoRanksFault) {
+TEST(LseOverflowRuleTest, NansFromAMergeAreNotBlamedOnARank) {
   const std::string merged =
       blocksOfRankOne("values=90,1,2,3", "values=2,1,2,3") + runningLse(1, "values=inf,2,3,4");
   const std::string out = "tensor out rank=1 layer=0 nan=1\n";
@@ -223,7 +223,7 @@ TEST(LseOverflowRuleTest, RowsWithoutKeysMayMakeNanOfOutAlone) {
       << "every row has a key, so something else made it";
 }
 
-TEST(LseOverflowRuleTest, WhatIsWrongInABlockIsNotOfTheMerge) {
+TEST(LseOverflowRuleTest, AnErrorInABlockIsNotBlamedOnTheMerge) {
   const char* rule = "lse_overflow";
   for (const char* block : {"values=nan,1,2,3", "values=inf,1,2,3"})
     EXPECT_EQ(verdictOf(rule, blocksOfRankOne(block, "values=2,1,2,3") +

@@ -36,7 +36,7 @@ Diagnosis diagnosis() {
   return all;
 }
 
-TEST(SarifTest, HasAResultAFindingOfARuleThatItDescribes) {
+TEST(SarifTest, HasOneResultPerFindingAndDescribesAllRules) {
   const json run = toSarif(diagnosis(), "runs/my trace.rscope", "1.2", nullptr)["runs"][0];
   ASSERT_EQ(run["results"].size(), 1u);
   const json& result = run["results"][0];
@@ -53,7 +53,7 @@ TEST(SarifTest, HasAResultAFindingOfARuleThatItDescribes) {
   EXPECT_EQ(driver["rules"][result["ruleIndex"].get<std::size_t>()]["id"], "naive_sum_merge");
 }
 
-TEST(SarifTest, WhatCouldNotBeToldIsANotification) {
+TEST(SarifTest, ARuleThatCannotTellBecomesANotification) {
   Diagnosis partial = diagnosis();
   partial.failure = "the run failed: rank 2 died";
   partial.unread = {"a chunk is damaged"};
@@ -98,7 +98,7 @@ TEST(BaselineTest, KnowsAFindingWhateverStepAndNumbersItHasNow) {
   EXPECT_FALSE(Baseline().accepts(later));
 }
 
-TEST(BaselineTest, WhatIsKnownIsUnchangedInReviewAndSkippedInTests) {
+TEST(BaselineTest, KnownFindingsAreUnchangedInSarifAndSkippedInJunit) {
   const Baseline baseline(toJson(diagnosis()), "known.json");
   const auto state_in = [](const json& sarif) {
     return sarif["runs"][0]["results"][0]["baselineState"];
@@ -118,7 +118,7 @@ TEST(BaselineTest, SaysWhatIsNoLongerFound) {
       (std::vector<std::string>{"naive_sum_merge, rank 1, layer 1, direction backward, stage 2"}));
 }
 
-TEST(BaselineTest, WhatIsNoReportIsRefusedByName) {
+TEST(BaselineTest, RejectsAFileThatIsNoReportByName) {
   for (const char* text : {"[]", "7", R"({"findings": 7})", R"({"findings": [{}]})"})
     EXPECT_ERROR(Baseline(json::parse(text), "known.json"), ErrorCode::kInput, "known.json");
 }

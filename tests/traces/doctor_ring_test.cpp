@@ -89,7 +89,7 @@ TEST(BlockRulesTest, WithoutABlockAsItsOwnerHadItTheyCannotTell) {
   }
 }
 
-TEST(BlockRulesTest, OfAnEmptyRecordingNothingIsKnown) {
+TEST(BlockRulesTest, CannotJudgeAnEmptyRecording) {
   for (const char* rule : kBlockRules) EXPECT_EQ(verdictOf(rule, ""), Verdict::kNotObservable);
 }
 
@@ -178,7 +178,7 @@ TEST(NonContiguousKvRuleTest, FindsTheSameValuesInAnotherOrder) {
         << rule << ": other values were not reordered";
 }
 
-TEST(NonContiguousKvRuleTest, WhereValuesAreRecordedTheyTellWhetherMemoryWasReadSo) {
+TEST(NonContiguousKvRuleTest, RecordedValuesShowWhetherMemoryWasReadInThatOrder) {
   const auto held = [](const std::string& k, const std::string& v) {
     return "shape=2x1x2x2x1 values=" + k + "," + v;
   };
@@ -224,7 +224,7 @@ TEST(DkvNotReturnedRuleTest, FindsARanksOwnSumsThatItSentAwayAndNeverGotBack) {
   EXPECT_EQ(verdictOf("dkv_not_returned", alone + away + kHome + "end\n"), Verdict::kClear);
 }
 
-TEST(DkvNotReturnedRuleTest, WhatWasNotRecordedToItsEndProvesNothing) {
+TEST(DkvNotReturnedRuleTest, AnIncompleteRecordingProvesNothing) {
   EXPECT_EQ(verdictOf("dkv_not_returned", kBackward), Verdict::kNotObservable);
   EXPECT_EQ(verdictOf("dkv_not_returned",
                       std::string(kBackward) + "note ended {\"how\": \"failed\"}\nend\n"),

@@ -50,7 +50,7 @@ TEST(NaiveSumMergeRuleTest, TellsThePlainSumFromTheWeightedOne) {
       << "nothing to merge";
 }
 
-TEST(DiagnosisTest, AFindingNamesTheRanksThatShareTheSequenceAndWhatItsConfidenceMeans) {
+TEST(DiagnosisTest, AFindingNamesItsRanksAndExplainsItsConfidence) {
   const Diagnosis diagnosis = diagnose(*test::traceOf(withOut("3", "6")));
   const std::string text = toText(diagnosis);
   EXPECT_NE(text.find(" · rank 1 · cp group 0, 1"), std::string::npos) << text;
@@ -73,7 +73,7 @@ std::string withSink(const char* of_rank_0, const char* of_rank_1) {
   return text;
 }
 
-TEST(NaiveSumMergeRuleTest, WhatASinkTakesOfARowIsNoReasonToMissThePlainSum) {
+TEST(NaiveSumMergeRuleTest, FindsAPlainSumDespiteAnAttentionSink) {
   EXPECT_EQ(answerOf("naive_sum_merge", withSink("3", "3")).verdict, Verdict::kFound);
   EXPECT_EQ(answerOf("naive_sum_merge", withSink("1.5", "1.5")).verdict, Verdict::kClear);
 }
@@ -104,7 +104,7 @@ TEST(NaiveSumMergeRuleTest, BlocksThatGiveOutByNeitherSumProveNothing) {
   EXPECT_NE(neither.would_settle.find("by neither"), std::string::npos) << neither.would_settle;
 }
 
-TEST(NaiveSumMergeRuleTest, OneRankWithoutRecordedBlocksIsClearOnlyWhereNoRowHasTwoPieces) {
+TEST(NaiveSumMergeRuleTest, OneRankWithoutBlocksIsClearOnlyIfNoRowHasTwoPieces) {
   const std::string pieces = "run cp=1\nattend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2\n";
   EXPECT_EQ(answerOf("naive_sum_merge",
                      pieces + "attend rank=0 layer=0 stage=0 source=0 piece=1 q=2-4\nend\n")
@@ -168,7 +168,7 @@ TEST(MissingPositionIdsRuleTest, PackedDocumentsCountFromTheirOwnStarts) {
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
 }
 
-TEST(MissingPositionIdsRuleTest, ARanksFileWithoutWhatWasDeclaredForAllProvesNothingOfDocuments) {
+TEST(MissingPositionIdsRuleTest, ARankFileWithoutTheDeclarationProvesNothing) {
   const std::string of_rank_1 =
       "shard input_ids rank=1 tokens=4-8\ntensor position_ids rank=1 shape=1x4 values=0,1,2,3\n";
   EXPECT_EQ(

@@ -36,7 +36,7 @@ bool saysSo(const Trace& trace, const std::string& what) {
                              [&](const auto& s) { return s.find(what) != std::string::npos; });
 }
 
-TEST(HostileSummaryTest, WhatAChunkReallyHoldsWinsAndTheLieIsTold) {
+TEST(HostileSummaryTest, TheChunkOverridesAFalseSummaryWhichIsReported) {
   const auto trace = readTrace(withSummary(eventsOf(0, 0), [](EventSummary& summary) {
     for (PlaceCount& at : summary.ranks[0].places) at.place.train_step += 7;
     summary.ranks[0].end_ns = 900'000;

@@ -232,7 +232,7 @@ TEST(ExplanationTest, AnUnknownMistakeIsSaid) {
   EXPECT_ERROR(readExplanation("../sample/text"), ErrorCode::kUsage, "there is no mistake");
 }
 
-TEST(ExplanationTest, WhatIsCompiledInIsWhatStandsInTheFolder) {
+TEST(ExplanationTest, CompiledTextsEqualTheFilesInTheFolder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(kFolder))
     files.emplace(entry.path().stem().string(), contentOf(entry.path()));
@@ -255,7 +255,7 @@ TEST(ExplanationTest, EachMistakeSaysWhatToChangeInEachFramework) {
     }
 }
 
-TEST(ExplanationTest, WhereAFrameworkHasNoTextItIsThatOfWhatItAttendsBy) {
+TEST(ExplanationTest, AFrameworkWithoutATextUsesThatOfItsAttention) {
   Explanation explanation;
   explanation.remedies = {{"RingScope", "a"}, {"PyTorch", "b"}};
   EXPECT_EQ(explanation.remedyFor(Framework::kTransformers)->framework, "PyTorch");

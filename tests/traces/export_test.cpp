@@ -181,7 +181,7 @@ TEST(ExportTest, SafetensorsOfTheSampleAreItsBytes) {
   EXPECT_EQ(read, recorded);
 }
 
-TEST(ExportTest, TimesBeforeTheRunBeganAreShiftedAndNothingIsAnEmptyFileOfTheFormat) {
+TEST(ExportTest, ShiftsEarlyTimesAndWritesAnEmptyFileForNoEvents) {
   const auto early = test::traceOf("attend rank=0 time=0-10\nmemory kv rank=0 bytes=1 time=-50");
   const Perfetto perfetto(written(writePerfetto, *early));
   EXPECT_EQ(perfetto.spans, (Spans{{50, 60}}));
@@ -192,7 +192,7 @@ TEST(ExportTest, TimesBeforeTheRunBeganAreShiftedAndNothingIsAnEmptyFileOfTheFor
             (Spans{{1, 2}}));
 }
 
-TEST(ExportTest, WhatIsWithinAnotherSharesItsLaneAndWhatOverlapsDoesNot) {
+TEST(ExportTest, NestedEventsShareALaneAndOverlappingOnesDoNot) {
   const auto trace = test::traceOf(
       "attend rank=0 time=0-10\nmerge rank=0 time=2-5\nwait rank=0 time=8-12\n"
       "send rank=0 peer=0 flow=1 time=0-9\nsend rank=0 peer=0 flow=2 time=1-3");

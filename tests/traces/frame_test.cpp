@@ -83,7 +83,7 @@ TEST(FrameWriterTest, AReaderThatDoesNotReadNeverBlocksTheWriter) {
   close(ends[0]);
 }
 
-TEST(FrameWriterTest, WhoWaitsForRoomLosesNothingAndIsFreedWhenTheReaderGoesAway) {
+TEST(FrameWriterTest, AWaitingWriterLosesNothingAndEndsWithTheReader) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   FrameWriter writer(ends[1], 10'000);

@@ -119,7 +119,7 @@ TEST(HostileControlTest, AStreamThatIsCutOrHasNoFramesWaitsOrEndsTheConnection) 
   for (const Stream& stream : streams) expectAnswers(stream.name, stream.bytes, stream.answers);
 }
 
-TEST(HostileControlTest, WhatIsNoRequestIsRefusedAndTheNextOneAnswered) {
+TEST(HostileControlTest, RejectsAnInvalidRequestAndAnswersTheNext) {
   const std::string deep(200'000, '[');
   const std::vector<Stream> bodies = {
       {"empty", "", "F"},
@@ -256,7 +256,7 @@ void mutate(const json& document, const Decode& decode) {
   EXPECT_GT(refused, 3) << document;
 }
 
-TEST(HostileControlTest, WhatARunSaysIsDecodedOrRefusedWhateverItsTypesAre) {
+TEST(HostileControlTest, MessagesOfARunAreDecodedOrRejectedForAllTypes) {
   const Place place{1, Layer::of(2), Direction::kBackward, RingStep::of(3)};
   const LiveTensorEntry entry{WorldRank::of(1), "q", Layer::of(0), "step 1", "float32", {2, 3}};
   const std::vector<Message> messages = {

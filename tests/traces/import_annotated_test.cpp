@@ -126,7 +126,7 @@ TEST(ImportAnnotated, TheWholeBatchIsComparedBetweenTheRanksThatCutIt) {
             std::vector<std::string>{"different_batches_on_cp_ranks"});
 }
 
-TEST(ImportAnnotated, AStepWithKeysInReachThatIsPassedOverLeavesNoScheduleAndIsFoundByItsPairs) {
+TEST(ImportAnnotated, ASkippedStepWithKeysHasNoScheduleAndIsFoundByItsPairs) {
   const test::RecordingCopy copy(kRecording);
   std::string kept;
   for (const std::string& line : copy.lines(kFiles[1]))
@@ -155,7 +155,7 @@ TEST(ImportAnnotated, MessagesOfAnAttentionThatNeverEndedAreStillEvents) {
   EXPECT_EQ(messages, 8);  // two layers: KV in both directions, dKV twice
 }
 
-TEST(ImportAnnotated, WhereAFunctionChangesScoresAttentionIsNotJudgedByItsMask) {
+TEST(ImportAnnotated, AttentionWithAScoreFunctionIsNotJudgedByItsMask) {
   const test::RecordingCopy copy(kRecording);
   for (const std::string& file : kFiles)
     copy.change(file, R"("masked":false)", R"("masked":true,"flex":{"score":"alibi"})");
@@ -192,13 +192,13 @@ TEST(ImportAnnotated, AWindowThatFlexAttentionAttendsIsTheMask) {
   EXPECT_EQ(trace->run()->window, 5);
 }
 
-TEST(ImportAnnotated, OfAMaskThatIsNoneOfOursNothingIsJudged) {
+TEST(ImportAnnotated, AnUnknownMaskIsNotJudged) {
   const test::RecordingCopy copy(kRecording);
   attendByFlex(copy, R"({"kind":"other","attended":0.2})");
   EXPECT_TRUE(openTrace(copy.path())->intents().empty());
 }
 
-TEST(ImportAnnotated, WhatTheAnnotationSaysIsMeantWhereFlexAttentionAttendsMore) {
+TEST(ImportAnnotated, TheAnnotationIsIntendedWhenFlexAttentionAttendsMore) {
   const test::RecordingCopy copy(kRecording);
   attendByFlex(copy, R"({"kind":"full","attended":1.0})", false);
   EXPECT_EQ(openTrace(copy.path())->intents().front().mask, MaskKind::kCausal);

@@ -64,7 +64,7 @@ TEST(ImportDamage, ARankThatWasKilledBetweenLinesIsSaidToHaveWrittenNoLastOne) {
   EXPECT_LT(trace->eventCount(rank(0)), trace->eventCount(rank(1)));
 }
 
-TEST(ImportDamage, WhereverAFileIsCutWhatWasBeforeIsImported) {
+TEST(ImportDamage, ImportsWhatPrecedesTheCutOfAFile) {
   const Copy copy;
   const std::string all = copy.text(kFirst);
   std::size_t before = 0;
@@ -90,7 +90,7 @@ TEST(ImportDamage, ARankThatLeftNoLineCountsAsMissing) {
   }
 }
 
-TEST(ImportDamage, WhereNoRankLeftALineTheFolderIsRefused) {
+TEST(ImportDamage, RejectsAFolderWithoutAnyLine) {
   const Copy copy;
   for (const char* name : {kFirst, kSecond}) copy.put(name, "{\"line\":");
   EXPECT_ERROR(copy.open(), ErrorCode::kInput, "holds no whole line");
@@ -126,7 +126,7 @@ TEST(ImportDamage, ALineThatIsThereTwiceCountsOnce) {
   EXPECT_EQ(trace->tensors().size(), whole->tensors().size());
 }
 
-TEST(ImportDamage, WhatFollowsASecondHeaderIsOfAnotherRecording) {
+TEST(ImportDamage, IgnoresLinesAfterASecondHeader) {
   const Copy copy;
   const std::string all = copy.text(kFirst);
   copy.put(kFirst, all + all);
@@ -135,7 +135,7 @@ TEST(ImportDamage, WhatFollowsASecondHeaderIsOfAnotherRecording) {
   EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount());
 }
 
-TEST(ImportDamage, AnEventThatCannotBeTakesNoOtherWithIt) {
+TEST(ImportDamage, AnImpossibleEventIsTheOnlyOneLeftOut) {
   const Copy copy;
   for (const char* odd : {R"("layer":5000)", R"("layer":9007199254740992)", R"("layer":1e300)"})
     copy.add(std::string(R"({"line":"merge","call":1,"step":0,)") + odd +
@@ -149,7 +149,7 @@ TEST(ImportDamage, AnEventThatCannotBeTakesNoOtherWithIt) {
   EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount() + 1);
 }
 
-TEST(ImportDamage, ATensorThatCannotBeTakesNoOtherWithIt) {
+TEST(ImportDamage, AnImpossibleTensorIsTheOnlyOneLeftOut) {
   const Copy copy;
   copy.change(kFirst, R"("what":"q",)", R"("what":"q","source_rank":70000,)");
   const auto trace = copy.open();
@@ -164,7 +164,7 @@ TEST(ImportDamage, ATensorWithoutANumberOfItsOwnIsLeftOutAndThatIsSaid) {
   EXPECT_TRUE(says(*copy.open(), "2 tensors of rank 0 have no number, or that of another"));
 }
 
-TEST(ImportDamage, OfAFileOfValuesThatWasCutTheWholeOnesAreThere) {
+TEST(ImportDamage, KeepsTheCompleteTensorsOfATruncatedFileOfValues) {
   const Copy copy;
   const std::string values = copy.text(kValues);
   copy.put(kValues, values.substr(0, values.size() - 200));
@@ -236,7 +236,7 @@ TEST(ImportDamage, ValuesThatTheirFileDoesNotHaveAreSaid) {
       says(*copy.open(), std::string("the values of t3000 in ") + kValues + " are not there"));
 }
 
-TEST(ImportDamage, LittleThatIsNamedManyTimesIsNotTakenAsMuch) {
+TEST(ImportDamage, LimitsHowManyTensorsMayShareValues) {
   const Copy copy;
   const auto lines = copy.lines(kFirst);
   const auto q = std::ranges::find_if(lines, [](const std::string& line) {
@@ -264,7 +264,7 @@ TEST(ImportDamage, MoreBuffersThanABatchCanHaveAreLeftOut) {
   EXPECT_TRUE(says(*trace, "rank 0 cut more than 256 buffers in a training step"));
 }
 
-TEST(ImportDamage, WhateverBitsFlipTheFolderIsImportedOrRefusedWithASentence) {
+TEST(ImportDamage, ImportsOrRejectsAFolderWithAnyFlippedBits) {
   std::mt19937 random(3);
   const Copy copy;
   const std::string good = copy.text(kFirst), values = copy.text(kValues);

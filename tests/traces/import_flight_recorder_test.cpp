@@ -88,7 +88,7 @@ TEST_F(ImportFlightRecorder, MatchesCollectivesByNumberAndMessagesByTheirRanks) 
   EXPECT_TRUE(counts->standing.empty());
 }
 
-TEST_F(ImportFlightRecorder, OfAHungJobItSaysWhoHasNotComeAndWhatIsOpen) {
+TEST_F(ImportFlightRecorder, ReportsMissingRanksAndOpenCallsOfAHungJob) {
   write(0, {entry("nccl:all_reduce", 1, 10, 50), entry("nccl:broadcast", 2, 100, 0)});
   write(1, {entry("nccl:all_reduce", 1, 10, 50)});
   const Imported hung = imported();
@@ -125,7 +125,7 @@ TEST_F(ImportFlightRecorder, APickleIsRefusedWithTheWayToJson) {
   EXPECT_EQ(imported().collectives, 1);
 }
 
-TEST_F(ImportFlightRecorder, WhatCannotBeIsRefusedOrLeftOut) {
+TEST_F(ImportFlightRecorder, RejectsOrLeavesOutImpossibleEntries) {
   write(5, {entry("nccl:all_reduce", 1, 10, 50)});
   EXPECT_ERROR(openTrace(folder()), ErrorCode::kInput, "does not hold");
   std::filesystem::remove(file(5));

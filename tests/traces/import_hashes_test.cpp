@@ -89,7 +89,7 @@ TEST(ImportHashes, HashesByWhatIsNotKnownAreRefused) {
   EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "hashes by 'crc7'");
 }
 
-TEST(ImportHashes, WhatIsDamagedIsLeftOutOfAComparisonWhichSaysSo) {
+TEST(ImportHashes, DamagedValuesAreLeftOutOfAComparisonAndReported) {
   const Copy copy;
   copy.damageValues("rank-00001.values-0000.safetensors");
   const auto whole = openTrace(kRecording), damaged = openTrace(copy.path());

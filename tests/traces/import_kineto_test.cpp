@@ -185,7 +185,7 @@ TEST(ImportKineto, WithoutShapesWhoSendsToWhomIsSaidToBeUnknown) {
   EXPECT_TRUE(anyOf(imported->lacks, "who sends to whom are unknown"));
 }
 
-TEST(ImportKineto, OfAMissingRankTheOthersAreShown) {
+TEST(ImportKineto, ShowsTheOtherRanksWhenOneIsMissing) {
   const Copy copy;
   std::filesystem::remove(copy.file("rank3.json"));
   const auto trace = openTrace(copy.path());
@@ -221,7 +221,7 @@ TEST(ImportKineto, FilesThatAreOfNoOneJobAreRefused) {
   EXPECT_ERROR(openTrace(unknown.path()), ErrorCode::kInput, "does not say which rank");
 }
 
-TEST(ImportKineto, OfACutFileWhatCanBePlacedIsRead) {
+TEST(ImportKineto, ReadsThePlaceableEventsOfATruncatedFile) {
   const Copy copy;
   const std::string whole = copy.text("rank1.json");
   copy.put("rank1.json", whole.substr(0, whole.size() / 2));
@@ -244,7 +244,7 @@ TEST(ImportKineto, EventsThatCannotBeAreLeftOutAndCounted) {
     EXPECT_TRUE(anyOf(trace->problems(), file)) << file;
 }
 
-TEST(ImportKineto, WhatIsNoProfileIsRefusedWithASentence) {
+TEST(ImportKineto, RejectsAFileThatIsNoProfile) {
   const Copy copy;
   const auto refuses = [&](const std::string& text, const char* words) {
     copy.put("one.json", text);

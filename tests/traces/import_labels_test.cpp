@@ -14,7 +14,7 @@
 namespace ringscope::traces {
 namespace {
 
-TEST(ImportLabels, LabelsOfALossThatLeftOutTheLastRowOfEachSequenceEndInAnIgnoredOne) {
+TEST(ImportLabels, LabelsOfALossWithoutLastRowsEndInAnIgnoredLabel) {
   const std::vector<std::int64_t> targets{5, 6, 8, 9};
   Bytes bytes(sizeof(std::int64_t) * targets.size());
   std::memcpy(bytes.data(), targets.data(), bytes.size());

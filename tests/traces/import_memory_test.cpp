@@ -38,7 +38,7 @@ std::string unseen(const Trace& trace, int rank) {
   return note.is_string() ? note.get<std::string>() : "";
 }
 
-TEST(ImportMemory, OfAProcessTheCategoriesAreWhatTheRecorderSawAndTheRestIsSaid) {
+TEST(ImportMemory, CategoriesOfAProcessAreMeasuredAndTheRestIsDescribed) {
   const Copy copy(
       R"({"line":"memory","time_ns":900,"held":{"weights":1000},"resident":50000,"recorder":0})"
       "\n"
@@ -60,7 +60,7 @@ TEST(ImportMemory, OfAProcessTheCategoriesAreWhatTheRecorderSawAndTheRestIsSaid)
   EXPECT_EQ(unseen(*trace, 1), "");
 }
 
-TEST(ImportMemory, OfADeviceOtherIsWhatTheAllocatorHasBeyondWhatTheRecorderSaw) {
+TEST(ImportMemory, OtherMemoryOfADeviceIsTheRestOfItsAllocator) {
   const Copy copy(
       R"({"line":"memory","time_ns":900,"held":{"weights":1000,"out_lse":50},"resident":50000,)"
       R"("device":{"allocated":5000,"most_allocated":6144,"reserved":8000},"recorder":0})"
@@ -72,7 +72,7 @@ TEST(ImportMemory, OfADeviceOtherIsWhatTheAllocatorHasBeyondWhatTheRecorderSaw) 
             "6 KiB, which may be between samples.");
 }
 
-TEST(ImportMemory, WhereNeitherIsKnownThatIsSaid) {
+TEST(ImportMemory, ReportsUnknownMemory) {
   const Copy copy(
       R"({"line":"memory","time_ns":900,"held":{"weights":1000},"resident":null,"device":null})"
       "\n");

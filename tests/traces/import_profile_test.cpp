@@ -108,7 +108,7 @@ TEST_F(ImportNcclProfile, MessagesHaveTheRanksThatTheyName) {
   EXPECT_EQ((*trace->events(WorldRank::of(0)).begin()).peer, WorldRank::of(1));
 }
 
-TEST_F(ImportNcclProfile, WhereRanksCalledDifferentNumbersTrainingStepsDecide) {
+TEST_F(ImportNcclProfile, MatchesPerTrainingStepWhenNumbersOfCallsDiffer) {
   NcclProfile(0, 2)
       .step(4, 0)
       .comm("allreduce", 10, 5)
@@ -158,7 +158,7 @@ TEST_F(ImportNcclProfile, WithoutKernelsItSaysThatOnlyTheCallIsKnown) {
   }));
 }
 
-TEST(Spelling, OfACollectiveIsOneWhateverPyTorchCallsIt) {
+TEST(Spelling, IsOneForEveryNameOfACollective) {
   for (const char* name : {"c10d::_allgather_base_", "gloo:all_gather", "nccl:_all_gather_base",
                            "allgather_into_tensor_coalesced"})
     EXPECT_EQ(callName(name), "all_gather") << name;

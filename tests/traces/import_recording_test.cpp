@@ -111,7 +111,7 @@ TEST(ImportRecording, TheDoctorFindsTheMistakeOfTheJobAndNoOther) {
   }
 }
 
-TEST(ImportRecording, PositionsThatNobodyDeclaredAreJudgedWhereTheyRestartOnEachRankAlone) {
+TEST(ImportRecording, JudgesUndeclaredPositionsThatRestartOnEachRank) {
   const Copy copy;
   for (const char* file : {kFirst, "rank-00001.jsonl"})
     copy.change(file, "\"positions\":\"whole_sequence\",", "");
@@ -151,8 +151,7 @@ TEST(ImportRecording, AMaskThatNobodyDeclaredClearsNoRuleAboutForgottenMasks) {
   EXPECT_EQ(verdictIn(*trace, "ring_bypassed"), Verdict::kClear);
 }
 
-TEST(ImportRecording,
-     AWindowOfTheModelsConfigurationIsWhatWasMeantWhereItIsShorterThanTheSequence) {
+TEST(ImportRecording, UsesTheModelsWindowIfItIsShorterThanTheSequence) {
   for (const char* window : {"8", "16"}) {
     const Copy copy;
     for (const char* name : {kFirst, "rank-00001.jsonl"}) {

@@ -40,7 +40,7 @@ TEST_F(FilePart, BeyondTheEndIsRefusedWhateverIsAskedFor) {
   EXPECT_ERROR(read(kMost, 1), ErrorCode::kInput, "ends before");
 }
 
-TEST_F(FilePart, OfALinkAFolderOrAPipeThereIsNone) {
+TEST_F(FilePart, RejectsALinkAFolderAndAPipe) {
   namespace fs = std::filesystem;
   fs::create_symlink(path_, dir_.file("link"));
   fs::create_directory(dir_.file("folder"));
@@ -49,7 +49,7 @@ TEST_F(FilePart, OfALinkAFolderOrAPipeThereIsNone) {
     EXPECT_ERROR(readFilePart(dir_.file(name), 0, 1), ErrorCode::kInput, dir_.file(name));
 }
 
-TEST_F(FilePart, OfASparseFileTheRestTakesNoMemory) {
+TEST_F(FilePart, TheRestOfASparseFileTakesNoMemory) {
   std::filesystem::resize_file(path_, std::uint64_t{1} << 40);
   EXPECT_EQ(read(8, 4), std::string("89\0\0", 4));
   EXPECT_ERROR(read(0, std::uint64_t{1} << 40), ErrorCode::kInput, "of memory are free");

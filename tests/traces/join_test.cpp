@@ -112,7 +112,7 @@ TEST(JoinTest, FilesOfSeveralMachinesAreAlignedByWallClock) {
   EXPECT_EQ(trace->events(WorldRank::of(1)).front().begin_ns, 500);
 }
 
-TEST(JoinTest, WhatDoesNotBelongTogetherIsRefused) {
+TEST(JoinTest, RejectsFilesThatDoNotBelongTogether) {
   test::TempDir dir;
   const std::string out = dir.file("all.rscope"), clock = clockNote("one", 1, 1);
   const auto a = recordRank(dir, 0, clock), silent = recordRank(dir, 1, ""),

@@ -57,14 +57,14 @@ TEST(JsonFields, AreFoundInTheirOrderWithTheirTypes) {
   EXPECT_TRUE(fieldsOf("{}").empty());
 }
 
-TEST(JsonFields, ATextIsPlainWhereNothingInItMeansSomethingElse) {
+TEST(JsonFields, ATextIsPlainWithoutEscapesAndControlCharacters) {
   for (const char* odd : {R"({"a":"\n"})", R"({"a":"\u0041"})", "{\"a\":\"\xC3\xA4\"}",
                           "{\"a\":\"\x7F\"}", R"({"a":"\""})"})
     EXPECT_EQ(fieldsOf(odd).front().type, JsonType::kText) << odd;
   EXPECT_EQ(fieldsOf(R"({"a":" !#~[]{},:"})").front().type, JsonType::kPlainText);
 }
 
-TEST(JsonFields, WhatIsNoObjectIsNotRead) {
+TEST(JsonFields, RejectsTextThatIsNoObject) {
   for (const char* text : {"",
                            " ",
                            "null",
@@ -117,7 +117,7 @@ TEST(JsonFields, NestingEndsWhereThatOfDocumentsDoes) {
   EXPECT_FALSE(isRead(R"({"a":)" + std::string(1'000'000, '[')));
 }
 
-TEST(JsonFields, OfDamagedLinesTheSameAreReadAsByTheJsonLibrary) {
+TEST(JsonFields, AcceptsTheSameDamagedLinesAsTheJsonLibrary) {
   const std::string all = readFile(test::inSources("tests/reference/recording/rank-00000.jsonl"));
   std::vector<std::string> lines;
   for (std::size_t begin = 0, end; (end = all.find('\n', begin)) != std::string::npos;

@@ -40,7 +40,7 @@ TEST(JsonTest, BracketsInStringsAreNoNesting) {
   EXPECT_ERROR(parseJson("\"\\", "x"), ErrorCode::kInput, "x: is not valid JSON");
 }
 
-TEST(JsonTest, WhatIsNoJsonIsNamed) {
+TEST(JsonTest, NamesTheTextThatIsNoJson) {
   for (const char* text : {"", "{", "nul", "[1,]", "\xff", "{\"a\": \"\xc3\x28\"}", "1 2"})
     EXPECT_ERROR(parseJson(text, "config.json"), ErrorCode::kInput,
                  "config.json: is not valid JSON");

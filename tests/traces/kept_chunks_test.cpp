@@ -21,7 +21,7 @@ KeptChunks::Decoded chunkOfEvents(std::size_t events) {
   return decoded;
 }
 
-TEST(KeptChunksTest, ThoseAskedForLastAreKeptAsFarAsThereIsRoom) {
+TEST(KeptChunksTest, KeepsTheMostRecentlyUsedChunks) {
   KeptChunks kept;
   kept.keep(1, chunkOfEvents(4), 10);
   kept.keep(2, chunkOfEvents(4), 10);
@@ -75,7 +75,7 @@ TEST(KeptEventsTest, GoingThroughAllKeepsFewAndFindsTheSameAgain) {
   EXPECT_EQ(source->takeRead().count(1), 1u) << "it was let go since";
 }
 
-TEST(KeptEventsTest, EventsOfARankStayWhereTheyAreUntilThoseOfAnotherAreGoneThrough) {
+TEST(KeptEventsTest, EventsOfARankStayUntilAnotherRankIsIterated) {
   const auto trace = readTrace(manyEvents());
   std::vector<const Event*> firsts;
   for (const Event& event : trace->events(WorldRank::of(0)))

@@ -31,7 +31,7 @@ TEST(Line, GivesWhatItsFieldsSay) {
   EXPECT_EQ(hop.rank("peer"), WorldRank::of(5));
 }
 
-TEST(Line, WhatIsMissingOrOfAnotherTypeReadsAsNone) {
+TEST(Line, AMissingFieldOrAnotherTypeReadsAsNone) {
   const Line odd = line(R"({"n":"3","x":1.5,"t":7,"l":[1,"2"],"p":[[1,0]],"o":[],"z":null})");
   EXPECT_EQ(odd.kind(), "");
   for (const char* key : {"n", "x", "l", "o", "z", "missing"}) EXPECT_EQ(odd.whole(key), -1) << key;
@@ -56,7 +56,7 @@ TEST(Line, TextsAreDecodedAndMadePlain) {
   EXPECT_LT(text.text("c").size(), 520u);
 }
 
-TEST(Line, OfAFieldThatIsThereTwiceTheLastCountsAsInADocument) {
+TEST(Line, TheLastOfARepeatedFieldCountsAsInADocument) {
   const Line twice = line(R"({"a":1,"b":2,"a":3})");
   EXPECT_EQ(twice.whole("a"), 3);
   EXPECT_EQ(twice.json()["a"], 3);
@@ -75,7 +75,7 @@ TEST(Line, PartsShareTheTextAndOutliveTheirLine) {
   EXPECT_EQ(parts[1].whole("n"), 3);
 }
 
-TEST(Line, OfADocumentItHasTheSameFields) {
+TEST(Line, HasTheFieldsOfADocument) {
   const Line made(nlohmann::json{{"line", "tensor"}, {"shape", {2, 3}}, {"name", "w\"\n"}});
   EXPECT_EQ(made.kind(), "tensor");
   EXPECT_EQ(made.wholes("shape"), (std::vector<std::int64_t>{2, 3}));
@@ -83,11 +83,11 @@ TEST(Line, OfADocumentItHasTheSameFields) {
   EXPECT_FALSE(Line(nlohmann::json::array({1})).has("line"));
 }
 
-TEST(Line, WhatTheFastWayDoesNotKnowIsReadAsADocument) {
+TEST(Line, FallsBackToADocumentForOtherSyntax) {
   EXPECT_EQ(line("\xEF\xBB\xBF{\"line\":\"log\",\"step\":4}").whole("step"), 4);
 }
 
-TEST(Line, WhatIsNoObjectIsRefusedWithASentence) {
+TEST(Line, RejectsALineThatIsNoObject) {
   EXPECT_ERROR(line("{\"a\":NaN}"), ErrorCode::kInput, "the line: is not valid JSON");
   EXPECT_ERROR(line("[1]"), ErrorCode::kInput, "the line: is no JSON object");
   EXPECT_ERROR(line("{\"a\":" + std::string(100, '[')), ErrorCode::kInput, "levels deep");

@@ -77,7 +77,7 @@ TEST_F(ListenerTest, RanksThatSendAtOnceBecomeARecordingThatOpens) {
   EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size());
 }
 
-TEST_F(ListenerTest, WhatItConcludedLiveIsInTheRecordingOfAKilledJob) {
+TEST_F(ListenerTest, TheRecordingOfAKilledJobHasTheLiveVerdict) {
   Listener listener(options(socketPath()));
   {
     LiveClient first = begun(listener, 0, 2), second = begun(listener, 1, 2);

@@ -83,7 +83,7 @@ TEST(OutputFileTest, AFullDiskIsSaid) {
   EXPECT_ERROR(file.finish(), ErrorCode::kInput, "could not be written in full");
 }
 
-TEST(OutputFileTest, WhereNothingCanBeWrittenIsKnownBeforehand) {
+TEST(OutputFileTest, FindsAnUnwritablePlaceBeforehand) {
   test::TempDir dir;
   EXPECT_ERROR(checkWritable(dir.file("")), ErrorCode::kInput, "it is a folder");
   EXPECT_ERROR(checkWritable(dir.file("none/out")), ErrorCode::kInput, "there is no folder");

@@ -99,7 +99,7 @@ TEST(PauseBorder, ARankThatComesBackIsTakenIntoThePause) {
   EXPECT_EQ(sentTo(border, 1), std::vector<std::string>{R"({"line":"pause","step":4})"});
 }
 
-TEST(PauseBorder, WhatRanksSayUnaskedChangesNothing) {
+TEST(PauseBorder, UnsolicitedMessagesOfRanksChangeNothing) {
   PauseBorder border = jobOf(2);
   border.held(rank(0), 9);
   border.paused(rank(1), 9);

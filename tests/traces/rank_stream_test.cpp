@@ -62,7 +62,7 @@ TEST_F(RankStreamTest, ValuesThatWereCutAreNoFileOfValues) {
   EXPECT_FALSE(std::filesystem::exists(folder() + "/" + kValues));
 }
 
-TEST_F(RankStreamTest, WhereTheRankStandsIsInNoFile) {
+TEST_F(RankStreamTest, ThePositionOfTheRankIsInNoFile) {
   RankStream stands = stream();
   stands.feed(header() +
               R"({"line":"stands","step":4,"in":{"operator":"barrier","group":"0","nth":3}})"
@@ -74,7 +74,7 @@ TEST_F(RankStreamTest, WhereTheRankStandsIsInNoFile) {
   EXPECT_EQ(written(kLines), header());
 }
 
-TEST_F(RankStreamTest, WhatIsNotWellFormedIsRefused) {
+TEST_F(RankStreamTest, RejectsMalformedData) {
   const std::string bad[] = {
       "\n",
       "garbage\n",
@@ -103,7 +103,7 @@ TEST_F(RankStreamTest, WhatIsNotWellFormedIsRefused) {
   }
 }
 
-TEST_F(RankStreamTest, WhatIsTooLargeIsRefusedBeforeItIsKept) {
+TEST_F(RankStreamTest, RejectsOversizedDataBeforeKeepingIt) {
   StreamLimits limits;
   limits.line_bytes = 300;
   RankStream endless = stream(limits);

@@ -31,7 +31,7 @@ TEST(ReachTest, AStepOfWhichNoTensorWasKeptCounts) {
       << "every capture keeps the tokens";
 }
 
-TEST(ReachTest, WhereAllStepsHaveThemOrNoneThereIsNothingToTell) {
+TEST(ReachTest, ReportsNothingWhenAllStepsOrNoneHaveValues) {
   EXPECT_EQ(reachOfValues(*test::traceOf("run cp=2 seq_len=4\n" + kValues)), "");
   EXPECT_EQ(reachOfValues(*test::traceOf("run cp=2 seq_len=4\n" + kStats)), "");
   EXPECT_EQ(toText(diagnose(*test::traceOf("run cp=2 seq_len=4\nend\n"))).find("were kept of"),

@@ -82,7 +82,7 @@ TEST(RecorderTest, TimesThatAreKnownLaterReachTheirEvent) {
   }
 }
 
-TEST(RecorderTest, WhatWasPlannedIsWrittenBeforeTheEventsThatFollowIt) {
+TEST(RecorderTest, PlansAreWrittenBeforeTheEventsThatFollowThem) {
   auto kept = std::make_shared<MemorySink::Kept>();
   constexpr std::int32_t kSteps = 20'000;
   {

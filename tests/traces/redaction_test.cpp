@@ -37,7 +37,7 @@ TEST(RedactionTest, AbsolutePathsAreLeftOutOfText) {
   EXPECT_EQ(withoutPaths("nothing here"), "nothing here");
 }
 
-TEST(RedactionTest, WhatCannotBeLeftOutIsRefused) {
+TEST(RedactionTest, RejectsAnUnknownKindOfData) {
   EXPECT_TRUE(Redaction::parse("all").hosts);
   EXPECT_FALSE(Redaction::parse("").any());
   EXPECT_ERROR(Redaction::parse("tokens,names"), ErrorCode::kUsage, "'names' is nothing");

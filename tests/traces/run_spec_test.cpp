@@ -31,7 +31,7 @@ TEST(RunSpecTest, ComesBackFromItsJson) {
   EXPECT_EQ(toJson(run)["strategy"], "hybrid");
 }
 
-TEST(RunSpecTest, WhatAFileDoesNotNameKeepsItsDefault) {
+TEST(RunSpecTest, SettingsThatAFileDoesNotNameKeepTheirDefault) {
   const RunSpec run = fromText(R"({"cp": 8, "mask": "window", "window": 64})");
   EXPECT_EQ(run.cp, 8);
   EXPECT_EQ(run.mask, MaskKind::kWindow);
@@ -39,7 +39,7 @@ TEST(RunSpecTest, WhatAFileDoesNotNameKeepsItsDefault) {
   EXPECT_FALSE(run.balance);
 }
 
-TEST(RunSpecTest, WhatIsNotUnderstoodIsNamedWithItsFile) {
+TEST(RunSpecTest, NamesAnUnknownSettingWithItsFile) {
   EXPECT_ERROR(fromText(R"({"cpp": 8})"), ErrorCode::kInput, "run.json: there is no setting 'cpp'");
   EXPECT_ERROR(fromText(R"({"cp": "8"})"), ErrorCode::kInput, "'cp' has the wrong type");
   EXPECT_ERROR(fromText(R"({"cp": 8.5})"), ErrorCode::kInput, "'cp' has the wrong type");

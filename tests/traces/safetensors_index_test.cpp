@@ -50,7 +50,7 @@ TEST(SafeTensorsIndex, SaysWhereElementsAreInTheFile) {
   EXPECT_TRUE(index.cut_off.empty());
 }
 
-TEST(SafeTensorsIndex, OfAFileThatWasCutItHasTheTensorsThatAreWhole) {
+TEST(SafeTensorsIndex, HasTheCompleteTensorsOfATruncatedFile) {
   const auto index = File(kTwo, 31).index();
   EXPECT_TRUE(index.tensors.contains("a"));
   EXPECT_EQ(index.cut_off, std::set<std::string>{"b"});

@@ -20,7 +20,7 @@ Bytes fileWith(const std::string& header, std::size_t data_bytes) {
   return bytes;
 }
 
-TEST(SafeTensorsTest, WhatIsWrittenIsRead) {
+TEST(SafeTensorsTest, ReadsTheTensorsThatWereWritten) {
   test::TempDir dir;
   const std::vector<float> values = {1, 2, 3, 4};
   const std::size_t bytes = values.size() * sizeof(float);

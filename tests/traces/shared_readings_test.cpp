@@ -31,7 +31,7 @@ TEST(SharedReadingsTest, AReadingIsMadeOnceWhileTheyLive) {
   EXPECT_EQ(SharedReadings::of(trace, counted), 3) << "without them every rule reads by itself";
 }
 
-TEST(SharedReadingsTest, WhatCannotBeReadIsSaidToEveryRule) {
+TEST(SharedReadingsTest, EveryRuleGetsTheErrorOfAFailedReading) {
   const Trace trace;
   const SharedReadings readings(trace);
   reads = 0;

@@ -187,7 +187,7 @@ TEST(SqlTest, AFlowThatIsUsedAgainIsAnotherHop) {
       (Rows{"100|100|1"}));
 }
 
-TEST(SqlTest, WhatIsNoSelectOverTheTablesIsRefused) {
+TEST(SqlTest, RejectsEverythingButASelectOverTheTables) {
   const auto trace = test::traceOf(kTwoRanks);
   for (const char* sql : {"",
                           ";",
@@ -224,7 +224,7 @@ TEST(SqlTest, WhatIsNoSelectOverTheTablesIsRefused) {
   EXPECT_EQ(ask(*trace, "SELECT 1; -- and no more\n ;"), (Rows{"1"}));
 }
 
-TEST(SqlTest, WhatTakesTooLongOrTooMuchIsRefused) {
+TEST(SqlTest, RejectsQueriesThatTakeTooLongOrTooMuchMemory) {
   const auto trace = test::traceOf(kTwoRanks);
   const std::string endless =
       "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT ";

@@ -70,7 +70,7 @@ TEST(SqliteSourceTest, AFileIsReadByPlaceRankAndTimeAsASourceInMemoryIs) {
             memory->eventsBetween(WorldRank::of(0), 0, kStepNs).size());
 }
 
-TEST(OpenTraceTest, WhatIsNoRecordingGetsASentenceThatSaysWhatCanBeOpened) {
+TEST(OpenTraceTest, RejectsAFileThatIsNoRecordingWithTheFormats) {
   test::TempDir dir;
   EXPECT_ERROR(openTrace(dir.file("")), ErrorCode::kInput,
                "is a folder, not a trace; what can be opened: RingScope traces (.rscope)");

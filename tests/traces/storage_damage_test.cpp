@@ -144,7 +144,7 @@ TEST(StorageTest, AChunkThatIsTakenForValuesIsMissed) {
 
 /// Simulates a page in which one bit of a row's number has changed. Two rows then have the same
 /// number, and a search finds one of them.
-TEST(StorageTest, OfTwoChunksOfOneNumberOneIsMissed) {
+TEST(StorageTest, ReportsAChunkHiddenByAnotherOfTheSameNumber) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");
   recordEveryKind(path);
@@ -218,7 +218,7 @@ void recordTensors(const std::string& path) {
   }
 }
 
-TEST(StorageFaultTest, OfATruncatedCopyWhatIsThereIsShown) {
+TEST(StorageFaultTest, ShowsTheIntactPartOfATruncatedCopy) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope"), copy = dir.file("copy.rscope");
   recordTensors(path);

@@ -55,7 +55,7 @@ TEST(StorageFaultTest, AFileWhoseRecorderWasKilledOpensUpToTheLastCommit) {
   }
 }
 
-TEST(StorageTest, ATraceThatIsDiscardedUnlessItIsClosedHasNothingBesideItAndIsWhole) {
+TEST(StorageTest, ADiscardableTraceHasNoFilesBesideItAndOpensOnceClosed) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");
   const std::vector<Event> events(100'000, stageEvent(1));
@@ -92,7 +92,7 @@ void leaveHotJournal(const std::string& path) {
   ASSERT_GT(std::filesystem::file_size(path + "-journal"), 512u);
 }
 
-TEST(StorageFaultTest, ATraceWhoseWriterDiedWhileClosingItIsRolledBackAsACopyAndRead) {
+TEST(StorageFaultTest, RollsBackACopyOfATraceWhoseWriterDiedInClose) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");
   leaveHotJournal(path);
@@ -133,7 +133,7 @@ TEST(StorageFaultTest, AForeignDatabaseAndItsJournalStayAsTheyAre) {
   EXPECT_EQ(contentOf(path + "-journal"), journal);
 }
 
-TEST(StorageFaultTest, WhatLiesBesideATraceMustBeAPlainFile) {
+TEST(StorageFaultTest, FilesBesideATraceMustBePlainFiles) {
   test::TempDir dir;
   for (const char* suffix : {"-journal", "-wal", "-shm"}) {
     const std::string path = dir.file(std::string("a") + suffix);

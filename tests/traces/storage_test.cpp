@@ -20,7 +20,7 @@ namespace {
 using test::record;
 using test::stageEvent;
 
-TEST(StorageTest, WhatWasRecordedIsReadAndOneFileIsLeft) {
+TEST(StorageTest, ReadsWhatWasRecordedAndLeavesOneFile) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");
   record(path, 1000).reset();
@@ -103,7 +103,7 @@ TEST(StorageTest, AnUnwritablePathIsOneClearSentence) {
                "cannot be written");
 }
 
-TEST(StorageTest, WhatIsSealedCannotBeReadThroughTheSource) {
+TEST(StorageTest, SealedDocumentsCannotBeReadThroughTheSource) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");
   record(path, 10).reset();

@@ -90,7 +90,7 @@ TEST(FlowsTest, SendsFindTheirReceivesAndLonelyOnesAreKept) {
   EXPECT_EQ(flows[1].receive, nullptr);
 }
 
-TEST(DiffSummaryTest, WhatIsNoNumberIsTheWorstWhateverComesAfterIt) {
+TEST(DiffSummaryTest, ANanStaysTheWorstDiff) {
   DiffRecord small, none, large;
   small.ratio = 1;
   none.ratio = std::nan("");
@@ -139,7 +139,7 @@ TEST(DoctorTest, ASparseTraceSaysWhatWouldSettleEachRule) {
   }
 }
 
-TEST(DoctorTest, NothingFoundIsAllClearOnlyWhereAllWasReadAndSomethingLookedFor) {
+TEST(DoctorTest, IsClearOnlyIfEverythingWasReadAndARuleCouldJudge) {
   Diagnosis diagnosis;
   diagnosis.entries = {{"missing_position_ids", clear()}};
   EXPECT_EQ(headline(diagnosis), "✓ Nothing found");
@@ -166,7 +166,7 @@ TEST(DoctorTest, AClearRuleSaysWhatHoldsAndAnOpenOneThatItCannotTell) {
             "Cannot tell whether each rank's position ids are those of its tokens");
 }
 
-TEST(DoctorTest, WhatARuleLacksIsSaidWithTheCaptureOfItsCatalogueEntry) {
+TEST(DoctorTest, NamesTheCaptureThatARuleNeeds) {
   for (const auto& entry : diagnose(Trace()).entries) {
     const Mistake* mistake = findMistake(entry.rule);
     const std::string hint = std::string("--capture ") + name(mistake->capture);
@@ -194,7 +194,7 @@ TEST(CatalogueTest, EveryRuleIsAboutAMistakeOfTheCatalogue) {
   EXPECT_EQ(findMistake("no_such_mistake"), nullptr);
 }
 
-TEST(TraceTest, OfADamagedRecordingNoIntentOrPlanOfAnEarlierStepIsTakenForDocuments) {
+TEST(TraceTest, UsesNoEarlierIntentWithDocumentsInADamagedRecording) {
   Trace trace;
   IntentRecord intent;
   intent.mask = MaskKind::kDocuments;

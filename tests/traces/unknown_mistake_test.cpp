@@ -51,7 +51,7 @@ TEST(UnknownMistakeTest, TheEarliestTrainingStepCountsBeforeAnything) {
   EXPECT_EQ(finding.confidence, "likely") << "rounding may reach a limit once in a long while";
 }
 
-TEST(UnknownMistakeTest, WhereAttentionIsRightItLooksAtWhatLiesBeforeIt) {
+TEST(UnknownMistakeTest, LooksBeforeAttentionWhenAttentionIsRight) {
   const Finding first = unknownIn(
       "diff out layer=0 ratio=0.5\n"
       "diff q layer=0 isolated=no ratio=12\n");

@@ -8,7 +8,7 @@
 namespace ringscope::traces {
 namespace {
 
-TEST(PlainTextTest, WhatATerminalWouldObeyIsReplaced) {
+TEST(PlainTextTest, ControlCharactersAreReplaced) {
   EXPECT_EQ(toPlainText("q · layer 1"), "q · layer 1");
   EXPECT_EQ(toPlainText("a\x1b[2J\x07"), "a\uFFFD[2J\uFFFD");
   EXPECT_EQ(toPlainText("two\nlines\tof it"), "two lines of it");
@@ -19,7 +19,7 @@ TEST(PlainTextTest, WhatATerminalWouldObeyIsReplaced) {
   EXPECT_FALSE(isPlainText("grad\xC2\x85"));
 }
 
-TEST(PlainTextTest, OfManyProblemsTheFirstAreListedAndTheRestIsCounted) {
+TEST(PlainTextTest, ListsTheFirstProblemsAndCountsTheOthers) {
   Trace trace;
   for (int i = 0; i < 1000; ++i) trace.addProblem("problem " + std::to_string(i) + "\x1b");
   trace.addFirstProblem("the worst");

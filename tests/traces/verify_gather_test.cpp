@@ -94,7 +94,7 @@ TEST(VerifyGatherTest, HeadsOfUlyssesAreThoseThatTheSchedulesName) {
             (std::vector<double>{10, 9, 12, 11}));
 }
 
-TEST(VerifyGatherTest, WhatIsMissingIsSaidWithTheCaptureThatKeepsIt) {
+TEST(VerifyGatherTest, ReportsMissingValuesWithTheCaptureThatKeepsThem) {
   RecordedLayer recorded({{"0-2", "2-4", "4-6"}});
   recorded.leaveOut(TensorKind::kDk, 1);
   recorded.keepNoValues(TensorKind::kDout, 0);

@@ -47,7 +47,7 @@ TEST(VerifyLabelsTest, LabelsThatTheLastTokenOfAShardLostAreThoseOfTheShard) {
       << toText(both);
 }
 
-TEST(VerifyLabelsTest, WhereOtherLabelsAreLeftOutThoseAtTheEndsAreNotCalledWrong) {
+TEST(VerifyLabelsTest, LabelsMissingAtTheEndsAreNotWrongIfOthersMissToo) {
   const StepCheck check = twoShards("-100,12,13,-100", "15,16,17,-100");
   EXPECT_TRUE(check.right());
   EXPECT_NE(toText(check).find("– labels: 0 of 5 are not the next token"), std::string::npos)

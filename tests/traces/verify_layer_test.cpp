@@ -87,7 +87,7 @@ TEST_P(CorrectLayerTest, IsWithinItsLimits) {
 INSTANTIATE_TEST_SUITE_P(Layers, CorrectLayerTest, testing::ValuesIn(correctLayers()),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(VerifySinksTest, WhatIsNotKnownOfThemHindersTheWholeLayer) {
+TEST(VerifySinksTest, UnknownSinksPreventTheCheckOfTheWholeLayer) {
   LayerSpec spec{kHeadTail};
   spec.sinks = {-1, 2.5};
   RecordedLayer layer(spec);
@@ -243,7 +243,7 @@ TEST(VerifyLayerTest, RowsOfOneRankThatAreMissingDoNotHideTheOthers) {
   EXPECT_EQ(out.worst.rank.value(), 1);
 }
 
-TEST(VerifyLayerTest, WhatCannotBeRecomputedSaysWhy) {
+TEST(VerifyLayerTest, ReportsWhyAResultCannotBeRecomputed) {
   RecordedLayer dropout({{"0-4"}, "mask=causal", "dropout=0.1"});
   EXPECT_EQ(check(*dropout.record()).skipped,
             std::vector<std::string>{

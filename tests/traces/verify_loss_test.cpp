@@ -75,7 +75,7 @@ TEST(VerifyLossTest, TensorParallelRanksHoldSlicesOfTheVocabulary) {
   EXPECT_LE(*loss.ratio(), 1);
 }
 
-TEST(VerifyLossTest, WhatIsMissingIsSaid) {
+TEST(VerifyLossTest, ReportsMissingValues) {
   EXPECT_EQ(checkLoss(*traceOf(twoRanks("")), 0).skipped,
             "the loss that the run logged is not recorded");
   EXPECT_TRUE(checkLoss(*traceOf(twoRanks("")), 0).exact) << "and yet it was computed";

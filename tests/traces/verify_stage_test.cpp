@@ -102,7 +102,7 @@ class TwoTokens {
   std::map<std::string, std::string> right_ = rightValues();
 };
 
-TEST(StageCheckTest, OfARightLayerEveryResultIsRight) {
+TEST(StageCheckTest, EveryResultOfARightLayerIsRight) {
   const StageCheck forward = TwoTokens().check(Direction::kForward);
   EXPECT_TRUE(forward.wrong.empty());
   EXPECT_EQ(forward.right, 8) << "a block and a merge at each of two ring steps of two ranks";
@@ -169,7 +169,7 @@ StageCheck withDq(const char* first_key, const char* second_key, const char* of_
       .check(Direction::kBackward);
 }
 
-TEST(StageCheckTest, OfAWrongDqItNamesTheRingStepWhosePartExplainsIt) {
+TEST(StageCheckTest, NamesTheRingStepThatExplainsAWrongDq) {
   EXPECT_TRUE(withDq("0", "3", "3", "3").wrong.empty());
   const StageCheck check = withDq("0", "3", "6", "3");
   ASSERT_EQ(check.wrong.size(), 1u);
@@ -182,11 +182,11 @@ TEST(StageCheckTest, OfAWrongDqItNamesTheRingStepWhosePartExplainsIt) {
   EXPECT_EQ(check.right, 4) << "dK and dV";
 }
 
-TEST(StageCheckTest, WhereAnyPartWouldExplainDqItNamesNone) {
+TEST(StageCheckTest, NamesNoRingStepWhenAnyOfThemExplainsDq) {
   EXPECT_TRUE(withDq("1", "3", "1", "2").wrong.empty());
 }
 
-TEST(StageCheckTest, WhatARankAttendedBesidesThePlanIsWrong) {
+TEST(StageCheckTest, PairsThatARankAttendsOutsideThePlanAreWrong) {
   const std::string events =
       "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-1 k=0-1 time=0-1\n"
       "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-1 k=0-0 time=1-2\n"
@@ -234,7 +234,7 @@ TEST(UnknownMistakeTest, IsPlacedAtItsRingStepAndRows) {
       << finding->evidence;
 }
 
-TEST(UnknownMistakeTest, WhereEveryBlockIsRightItIsWhatIsDoneWithThem) {
+TEST(UnknownMistakeTest, BlamesTheMergeWhenEveryBlockIsRight) {
   const auto finding =
       unknownMistake(*TwoTokens(Spoilt{{"out@1", "4.5"}}).record("diff out layer=0 ratio=40\n"));
   ASSERT_TRUE(finding);
