@@ -33,7 +33,7 @@ TEST(BandTest, CountsItsPairsInAClosedForm) {
           }
 }
 
-TEST(BandTest, WhatIsInBothIsCountedFromAnyRow) {
+TEST(BandTest, AnIntersectionHasTheSamePairsFromAnyRow) {
   const Band a{0, 8, 0, 8, -3, 1}, b{2, 9, 1, 6, -2, 4};
   int in_both = 0;
   for (int q = 2; q < 8; ++q)
@@ -43,7 +43,7 @@ TEST(BandTest, WhatIsInBothIsCountedFromAnyRow) {
   EXPECT_EQ(a.both(b).from(2, 1).pairs(), in_both);
 }
 
-TEST(BandTest, OfAPieceIsItsMask) {
+TEST(BandTest, ABandOfAPieceHasThePairsOfItsMask) {
   using traces::PieceMask;
   EXPECT_EQ(Band::of({0, 4, 8, 12, PieceMask::kFull}).pairs(), 16);
   EXPECT_EQ(Band::of({0, 4, 8, 12, PieceMask::kCausal}).pairs(), 10);

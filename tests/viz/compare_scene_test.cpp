@@ -170,7 +170,7 @@ TEST(CompareSceneTest, TheNextDifferenceIsFoundAlongTheWayAndRoundAgain) {
             nullptr);
 }
 
-TEST(CompareSceneTest, OfAStepThatOneLacksItSaysSo) {
+TEST(CompareSceneTest, ReportsAStepThatOneRunLacks) {
   const auto scene = makeCompareScene(compared(*withOut("1,3"), *withOut("1,2")), false, 7, {});
   EXPECT_TRUE(scene.places.empty());
   EXPECT_EQ(scene.no_places,

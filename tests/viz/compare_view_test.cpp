@@ -63,7 +63,7 @@ TEST_F(CompareViewTest, KeysChooseRowsOpenPlacesAndGoToTheNextDifference) {
   EXPECT_EQ(window.navigator().place().train_step, 1) << "rows are those of the viewed step";
 }
 
-TEST_F(CompareViewTest, WhatTheDoctorSaysOfTheSecondStandsThere) {
+TEST_F(CompareViewTest, ShowsTheDoctorsFindingsOnTheSecondRun) {
   test::RingRun wrong;
   wrong.restarts_positions = true;
   compare(wrong);
@@ -152,7 +152,7 @@ TEST_F(CompareViewTest, AnotherFirstRecordingIsComparedAnew) {
       << said().toStdString();
 }
 
-TEST_F(CompareViewTest, WhatIsClosedBeforeItIsDoneStaysAway) {
+TEST_F(CompareViewTest, AClosedComparisonDoesNotComeBack) {
   window.compareWith(QString::fromStdString(recorded(test::gathering())), {});
   EXPECT_EQ(comparison().state(), Comparison::State::kComparing);
   press("Cancel");

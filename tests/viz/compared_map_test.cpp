@@ -116,7 +116,7 @@ TEST(ComparedMapTest, WithoutRowsItSaysWhatWouldHaveKeptThem) {
 }
 
 /// Restarting positions rotate k of all tokens outside the first chunk.
-TEST(ComparedMapTest, OfTwoMeshesTheSameTokensStandUnderEachOther) {
+TEST(ComparedMapTest, AlignsTheSameTokensOfTwoMeshes) {
   test::RingRun wrong;
   wrong.restarts_positions = true;
   const auto a = test::recordedTrace(wrong), b = test::recordedTrace(test::contiguous());

@@ -80,7 +80,7 @@ TEST(CoverageSceneTest, DocumentsWantNoPairAcrossTheirBorders) {
   EXPECT_EQ(describePair(scene, 7, 0), "query chunk 7 × key chunk 0: masked");
 }
 
-TEST(CoverageSceneTest, WhoSharesHeadsIsSaidOfEachPair) {
+TEST(CoverageSceneTest, NamesTheRanksThatShareHeadsForEachPair) {
   RingRun run = test::sharingHeads(2);
   run.steps = run.layers = 1;
   const CoverageScene scene = atTheEnd(IndexedTrace(test::recordedTrace(run)));
@@ -92,7 +92,7 @@ TEST(CoverageSceneTest, WhoSharesHeadsIsSaidOfEachPair) {
             "step 0");
 }
 
-TEST(CoverageSceneTest, WorkIsCountedInPairsSoThatChunksOfOtherSizesWeighWhatTheyHold) {
+TEST(CoverageSceneTest, CountsWorkInPairsForChunksOfAnySize) {
   const CoverageScene scene = atTheEnd(test::contiguous());
   // Rank r attends 32 rows to 32·r keys before its own, and half of its own square.
   for (int r = 0; r < 4; ++r)
@@ -101,7 +101,7 @@ TEST(CoverageSceneTest, WorkIsCountedInPairsSoThatChunksOfOtherSizesWeighWhatThe
   EXPECT_NEAR(scene.efficiency(), *scene.contiguous, 1e-9);
 }
 
-TEST(CoverageSceneTest, WhatContiguousShardsWouldHaveIsSaidOfCausalMasksAlone) {
+TEST(CoverageSceneTest, ComparesWithContiguousShardsOnlyUnderACausalMask) {
   EXPECT_NEAR(*atTheEnd({}).contiguous, atTheEnd(test::contiguous()).efficiency(), 1e-9);
   RingRun window = test::contiguous();
   window.mask = traces::MaskKind::kWindow;
@@ -165,7 +165,7 @@ struct ForgetsTheIntent {
   bool operator()(const traces::Event&) const { return true; }
 };
 
-TEST(CoverageSceneTest, WhatIsMissingInPartOrOutsideTheMaskIsSaid) {
+TEST(CoverageSceneTest, ReportsMissingPairsAndPairsOutsideTheMask) {
   EXPECT_EQ(describe(atTheEnd(changed({}, DropsOne()))), "▲ 2 never attended");
   EXPECT_EQ(describe(atTheEnd(changed({}, HalvesOne()))), "▲ 2 attended in part")
       << "one of each query chunk";
@@ -190,7 +190,7 @@ struct HasItAll : KeepAll {
   }
 };
 
-TEST(CoverageSceneTest, WhatARankHasYetToAttendIsNotMissing) {
+TEST(CoverageSceneTest, PairsThatARankHasYetToAttendAreNotMissing) {
   const CoverageScene growing = atTheEnd(changed({}, StopsBeforeTheEnd()));
   EXPECT_FALSE(growing.complete);
   EXPECT_EQ(describe(growing), "filling; nothing twice so far");

@@ -55,7 +55,7 @@ TEST_F(CurvesSceneTest, HasWhatEachStepLoggedInTheOrderOfSteps) {
   EXPECT_TRUE(std::isnan(*curve("gradient norm").values[0])) << "JSON writes NaN as null";
 }
 
-TEST_F(CurvesSceneTest, WhatWasVerifiedStandsBesideWhatWasLogged) {
+TEST_F(CurvesSceneTest, ShowsVerifiedNumbersBesideLoggedOnes) {
   trace.add(verdict(1, "loss", 0.2, 5.25));
   trace.add(verdict(1, "logits", 3, 7));
   trace.add(verdict(1, "out", 0.5, 1, true));

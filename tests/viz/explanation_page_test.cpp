@@ -184,7 +184,7 @@ TEST(ViewPictureTest, IsThatOfTheViewAtThePlaceAndMovesNothing) {
                "there is no view rings");
 }
 
-TEST(ViewPictureTest, OfAFindingIsWhereItLeadsAndSaysSo) {
+TEST(ViewPictureTest, ThePictureOfAFindingIsOfItsPlaceAndNamesIt) {
   Session session;
   session.open(traces::openTrace(kRecording.toStdString()), "a.rscope", false);
   const auto cards = cardsOf(traces::diagnose(session.trace()));

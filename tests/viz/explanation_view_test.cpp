@@ -77,7 +77,7 @@ TEST_F(ExplanationViewTest, CardsKeepTheirHeightWhateverRoomThereIs) {
   }
 }
 
-TEST_F(ExplanationViewTest, WhatIsClearNeedsNone) {
+TEST_F(ExplanationViewTest, AClearRuleHasNoExplanation) {
   openDoctor();
   const int height = list->height();
   QTest::keyClick(list, Qt::Key_Down);

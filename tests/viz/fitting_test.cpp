@@ -275,7 +275,7 @@ TEST(ScaleTest, TheHeatMapSaysWhatItsColoursMean) {
   EXPECT_GT(colors, 50) << "the strip under the histogram";
 }
 
-TEST(InspectorFitTest, WhatIsWorstIsSaidWhole) {
+TEST(InspectorFitTest, TheWorstVerdictIsNeverCut) {
   InspectorScene scene;
   scene.memory = std::make_shared<const MemorySeries>();
   scene.worst = {{"isolated, worst of the run (step 12, layer 1, dk)", "8,400x limit", true}};

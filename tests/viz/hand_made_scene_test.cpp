@@ -57,7 +57,7 @@ std::string sentenceOf(const traces::Trace& trace) {
   return makeRingScene(trace, firstStep()).sentence;
 }
 
-TEST(DiffSceneTest, WhatATableHasNoColumnForIsAmongTheRest) {
+TEST(DiffSceneTest, TensorsWithoutAColumnAreListedWithTheRest) {
   const auto trace = test::traceOf(
       "diff out layer=0 ratio=0.5\ndiff dsinks layer=0 ratio=3\ndiff loss isolated=no ratio=0.1\n"
       "diff q layer=0 isolated=no ratio=0.2\n");
@@ -81,7 +81,7 @@ TEST(RingSceneTest, APacketTravelsFromWhenItMovesAndNotFromWhenItWasPosted) {
   EXPECT_FALSE(ring.packets.front().stretched);
 }
 
-TEST(InspectorSceneTest, TheWorstIsThatOfTheViewedStepAndOfTheRunWhereAnotherStepHasIt) {
+TEST(InspectorSceneTest, ShowsTheWorstOfTheStepAndAWorseOneOfTheRun) {
   const auto trace = attending(
       {{0, 2, 0, 2}}, 4,
       "diff out layer=0 ratio=0.5\ndiff dk layer=1 ratio=0.25\ndiff out layer=0 step=7 ratio=3\n"
@@ -140,14 +140,14 @@ TEST(MergeHistoryTest, ABlockWhoseLseIsNoNumberWasAttendedNevertheless) {
   EXPECT_TRUE(std::isnan(scene.history.steps[0].running_lse));
 }
 
-TEST(MemorySceneTest, WhatIsNotToldApartIsWhatTheRecordingSaysOfIt) {
+TEST(MemorySceneTest, QuotesTheRecordingAboutMemoryWithoutACategory) {
   const std::string held = "group cp 0\nmemory kv rank=0 bytes=100 time=5\n";
   EXPECT_EQ(makeMemoryScene(*test::traceOf(held), firstStep()).unseen, "");
   const auto trace = test::traceOf(held + "note memory.unseen.0 \"all else\"\n");
   EXPECT_EQ(makeMemoryScene(*trace, firstStep()).unseen, "all else");
 }
 
-TEST(MemoryLawTest, WhatIsTakenAndGivenBackAtOneInstantWasNotHeldTogether) {
+TEST(MemoryLawTest, MemoryTakenAndFreedAtOneInstantIsNotAddedUp) {
   const auto trace = test::traceOf(
       "attend rank=0 layer=0 stage=0 time=0-20\nmemory kv rank=0 bytes=100 time=5\n"
       "memory activations rank=0 bytes=100 time=10\nmemory kv rank=0 bytes=0 time=10\n");
@@ -191,7 +191,7 @@ std::string saidOf(const traces::Trace& trace) {
   return statusOf(trace, {traces::WorstDiffs(), std::nullopt, std::nullopt});
 }
 
-TEST(RunWordsTest, OfOneRanksFileItSaysHowManyThereAreOfHowMany) {
+TEST(RunWordsTest, AFileOfOneRankNamesTheNumberOfAllRanks) {
   const auto trace = test::traceOf("run cp=4 launch=env cores=2\nattend rank=3 time=0-1\n");
   EXPECT_EQ(saidOf(*trace),
             "recorded · 1 of 4 ranks · 1 event · not compared with unsharded attention");
@@ -229,7 +229,7 @@ std::string evidenceOf(const std::string& text, const std::string& title) {
   return "there is no card of " + title;
 }
 
-TEST(DoctorSceneTest, WhatWasRecordedAndDoesNotTellIsNotCalledUnrecorded) {
+TEST(DoctorSceneTest, DataThatCannotTellIsNotCalledUnrecorded) {
   const std::string title = "each rank's position ids";
   EXPECT_EQ(evidenceOf("run cp=2 capture=none\n", title),
             "Not recorded. This needs the values of position_ids and the borders of documents; "
@@ -242,7 +242,7 @@ TEST(DoctorSceneTest, WhatWasRecordedAndDoesNotTellIsNotCalledUnrecorded) {
             "labels and losses are recorded.");
 }
 
-TEST(DoctorSceneTest, WhatWasFoundHasItsExplanationAndWhatIsClearHasNone) {
+TEST(DoctorSceneTest, FindingsHaveAnExplanationAndClearRulesHaveNone) {
   const auto scene = makeDoctorScene(
       traces::diagnose(*test::traceOf("run cp=2 mask=full balance=head_tail\n")), false);
   ASSERT_EQ(scene.found, 1);

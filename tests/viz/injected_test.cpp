@@ -22,7 +22,7 @@ TEST(InjectedTest, ARunThatBeganRightAndStayedSoHadNothing) {
   EXPECT_TRUE(injected.fromStart().isEmpty());
 }
 
-TEST(InjectedTest, WhatWasAddedAndTakenAwayLaterIsSaidWithItsSteps) {
+TEST(InjectedTest, ReportsMistakesAddedAndRemovedLaterWithTheirSteps) {
   const Injected injected({kBeganRight, kAdded, kTakenAway});
   const QString words = injected.describe();
   EXPECT_FALSE(words.contains("Nothing")) << words.toStdString();

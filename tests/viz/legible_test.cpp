@@ -168,7 +168,7 @@ TEST_F(LegibleTest, WordsOfAnImportedJob) {
   }
 }
 
-TEST(ElidedLabelTest, WhatHasNoRoomEndsInDotsAndIsKept) {
+TEST(ElidedLabelTest, ACutTextEndsInDotsAndIsKept) {
   ElidedLabel label;
   label.setText("a sentence that is longer than its label");
   const auto drawn = [&](const QSize& size) {
@@ -186,7 +186,7 @@ TEST(ElidedLabelTest, WhatHasNoRoomEndsInDotsAndIsKept) {
   EXPECT_TRUE(label.isElided());
 }
 
-TEST(ElidedLabelTest, OfManyLinesItShowsSomeAndCountsTheRest) {
+TEST(ElidedLabelTest, ShowsSomeOfManyLinesAndCountsTheRest) {
   ElidedLabel label;
   label.setMostLines(2);
   label.setText("one\ntwo\nthree\nfour");

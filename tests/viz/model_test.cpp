@@ -51,7 +51,7 @@ TEST(TensorListModelTest, ListsThePlacesTensorsAndPassesQtsModelTest) {
   EXPECT_EQ(model.at(10'000), nullptr);
 }
 
-TEST(TensorListModelTest, WhatOnlyAPausedRunHoldsComesAfterWhatIsRecorded) {
+TEST(TensorListModelTest, TensorsOfAPausedRunFollowRecordedOnes) {
   const auto trace = test::recordedTrace({});
   TensorListModel model;
   const QAbstractItemModelTester tester(&model, Mode::Fatal);

@@ -206,7 +206,7 @@ TEST_F(OwnAxisTest, AClickMovesTheMomentOfAllViews) {
   EXPECT_NEAR(view.scene().instant_ns, 5500, 100);
 }
 
-TEST_F(OwnAxisTest, WhatIsSelectedStaysSoOnAnotherLink) {
+TEST_F(OwnAxisTest, TheSelectionStaysOnAnotherLink) {
   QTest::keyClick(&view, Qt::Key_O);
   replayOn(test::OwnClockCase::link());
   QTest::mouseClick(&view, Qt::LeftButton, {}, at(5500, 2));
@@ -273,7 +273,7 @@ TEST_F(OwnAxisTest, ALongPathHasAFewPointsAPixelColumn) {
       << "from the first rank to the last";
 }
 
-TEST_F(OwnAxisTest, WhatLacksIsSaidInsteadOfDrawn) {
+TEST_F(OwnAxisTest, ReportsMissingTimesInsteadOfDrawing) {
   std::string text = test::OwnClockCase::ring(1000);
   for (std::size_t found; (found = text.find(" cpu=1000")) != std::string::npos;)
     text.erase(found, 9);

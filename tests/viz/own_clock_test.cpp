@@ -244,7 +244,7 @@ TEST(OwnClockTest, ATimeOfTheRunIsAsFarAlongInTheModel) {
   EXPECT_EQ(clock->recordedAt(kOne, 9e9), 990) << "beyond its end it is at its end";
 }
 
-TEST(OwnClockTest, WhatIsPointedAtSaysThatItIsAModel) {
+TEST(OwnClockTest, ATooltipSaysThatItsTimesAreAModel) {
   const auto clock = clockOf(kSwap, link(1, 0.1));
   const Span wait = clock->tracks->of(kZero)->lane(LaneKind::kCompute)[1];
   const SpanDetails details = detailsOf(*clock, {kZero, LaneKind::kCompute, wait});
@@ -257,7 +257,7 @@ TEST(OwnClockTest, WhatIsPointedAtSaysThatItIsAModel) {
   EXPECT_TRUE(detailsOf(*clock, SpanPlace()).title.empty());
 }
 
-TEST(OwnClockTest, WhatLacksSaysWhichCaptureWouldTell) {
+TEST(OwnClockTest, NamesTheRunThatWouldRecordMissingTimes) {
   std::string text = kSwap;
   for (std::size_t at; (at = text.find(" cpu=")) != std::string::npos;)
     text.erase(at, text.find('\n', at) - at);

@@ -46,7 +46,7 @@ void forEachPacket(
     }
 }
 
-TEST(RingPacketsTest, WhatGoesByALaneTouchesNeitherCardsNorTheWordsInTheMiddle) {
+TEST(RingPacketsTest, PacketsOnLanesTouchNeitherCardsNorWords) {
   for (const RingRun& run : {ofRanks(4, test::gathering()), ofRanks(4, test::sharingHeads(4)),
                              ofRanks(4, test::sharingHeads(2)), ofRanks(16)})
     for (const QSizeF size : {QSizeF(708, 313), QSizeF(1212, 562), QSizeF(2400, 1300)}) {
@@ -68,7 +68,7 @@ TEST(RingPacketsTest, WhatGoesByALaneTouchesNeitherCardsNorTheWordsInTheMiddle) 
     }
 }
 
-TEST(RingPacketsTest, WhatDkvCarriesIsSaidAndNothingLiesOnTheWordsOfAnother) {
+TEST(RingPacketsTest, PacketsOfDkvAreLabelledAndCoverNoOtherWords) {
   for (const int ranks : {2, 4, 8})
     for (const QSizeF size : {QSizeF(1212, 562), QSizeF(2400, 1300)}) {
       Viewing viewing;

@@ -69,7 +69,7 @@ TEST(RingPainterTest, DrawsCardsTheSentenceAndWhatIsUnderWay) {
   EXPECT_TRUE(rankAt(picture->area().center(), picture->area(), scene).isNone());
 }
 
-TEST(RingPainterTest, APacketIsDrawnOnlyWhileItIsUnderWayAndAWaitOnlyWhenItHasBegun) {
+TEST(RingPainterTest, PacketsInFlightAndBegunWaitsAreDrawn) {
   const RingScene scene = twoRanks();
   auto at = [&](double phase) {
     return drawn(kRingSize,

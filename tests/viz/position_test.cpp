@@ -94,7 +94,7 @@ TEST(PositionRowsTest, PackedDocumentsCountFromZeroEachAndTheirBordersAreMarked)
   EXPECT_EQ(borders, (std::vector<std::int64_t>{40, 90}));
 }
 
-TEST(PositionRowsTest, WhatWasNotMeantOnRecordIsNotJudged) {
+TEST(PositionRowsTest, PositionsWithoutARecordedIntentAreNotJudged) {
   const auto forgotten = without(*recorded(packedWithPositions()), [](const auto& record) {
     return std::is_same_v<std::decay_t<decltype(record)>, traces::IntentRecord>;
   });

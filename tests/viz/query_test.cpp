@@ -27,7 +27,7 @@ TEST(QuestionsTest, EachOfThemHasAnAnswer) {
   }
 }
 
-TEST(QuestionsTest, WhatIsAskedOfTheViewedRingStepIsOfItAlone) {
+TEST(QuestionsTest, AQuestionAboutTheRingStepReturnsOnlyItsRows) {
   const Place place{0, Layer::of(1), Direction::kBackward, RingStep::of(2)};
   const QueryAnswer answer = asked(questionsAt(place).front().sql);
   ASSERT_FALSE(answer.rows.empty());
@@ -60,7 +60,7 @@ TEST(QueryAnswerTest, TakesSoManyRowsAndSaysThatThereAreMore) {
   EXPECT_EQ(describe(asked("SELECT 1 WHERE 0")), "no rows");
 }
 
-TEST(QueryAnswerTest, WhatIsWrongIsSaid) {
+TEST(QueryAnswerTest, ReportsTheErrorOfAQuery) {
   EXPECT_NE(asked("SELECT nonsense").problem.find("no such column"), std::string::npos);
   EXPECT_NE(asked("DROP TABLE events").problem, "");
   EXPECT_NE(ask("/no/such/file", "SELECT 1", 1, [](std::size_t) { return false; }).problem, "");

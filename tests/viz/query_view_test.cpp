@@ -86,7 +86,7 @@ TEST_F(QueryViewTest, FocusAloneLeadsNowhere) {
   EXPECT_NE(window.navigator().cursor(), before) << "a row that is chosen by keys leads on";
 }
 
-TEST_F(QueryViewTest, WhatIsWrongWithAQueryIsSaid) {
+TEST_F(QueryViewTest, ReportsTheErrorOfAQuery) {
   ASSERT_TRUE(hasRows());
   write("SELECT nonsense FROM events");
   EXPECT_TRUE(says("the query cannot be run: no such column: nonsense"))

@@ -170,7 +170,7 @@ TEST_F(RunFormTest, AKernelThatTheDeviceLacksIsGreySaysWhyAndIsNotChosen) {
   }
 }
 
-TEST_F(RunFormTest, HopsAreOfferedWhereThereIsARingAndRefusedWithTheSentenceElsewhere) {
+TEST_F(RunFormTest, OffersHopOptionsForRingsOnlyAndExplainsWhy) {
   auto *strategy = choice("Strategy"), *hops = choice("Hops");
   const auto offered = [&] {
     return hops->model()->index(hops->findText("ordered"), 0).flags().testFlag(Qt::ItemIsEnabled);

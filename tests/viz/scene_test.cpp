@@ -101,7 +101,7 @@ TEST(ErrorMapTest, OtherGroupsShowTheMapThatTheFirstRankRecordedForAll) {
             std::string::npos);
 }
 
-TEST(ErrorMapTest, AnAttentionsMapNamesItsOwnersAndAsksForNothingThatAttendCannotRecord) {
+TEST(ErrorMapTest, AMapOfAttendNamesOwnersAndOnlyPossibleCaptures) {
   traces::Trace trace;
   traces::RunSpec run;
   run.command = traces::Command::kAttend;
@@ -173,7 +173,7 @@ TEST(TensorRowTest, TensorsOfOneKindAreToldApartByBlockAndPiece) {
   EXPECT_EQ(row.name(), "q");
 }
 
-TEST(TensorRowTest, OfWhatIsNotFiniteThereIsNoRange) {
+TEST(TensorRowTest, NonFiniteValuesHaveNoRange) {
   TensorRow row;
   row.record.tensor.kind = traces::TensorKind::kRunningLse;
   row.record.shape = {1, 2, 4};
@@ -239,7 +239,7 @@ TEST(RunSummaryTest, PutsARunIntoALine) {
   EXPECT_EQ(bad.find("step 0: ▲ worst"), 0u) << bad;
 }
 
-TEST(RunSummaryTest, WhatIsNoNumberStaysTheWorst) {
+TEST(RunSummaryTest, ANanStaysTheWorst) {
   traces::Trace trace;
   for (const double multiple : {1.0, std::nan(""), 2.0}) {
     traces::DiffRecord diff;

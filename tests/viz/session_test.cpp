@@ -117,7 +117,7 @@ TEST(NavigatorTest, AChangeIsToldOnceAndNoneNotAtAll) {
   EXPECT_EQ(changed.count(), 1);
 }
 
-TEST(NavigatorTest, WhatCannotBeIsBroughtToTheNearestThatCan) {
+TEST(NavigatorTest, AnImpossiblePlaceBecomesTheNearestPossibleOne) {
   Viewing viewing;
   viewing.session.open(test::smallRun(1, 2, 1), "run", false);
   Cursor to;
@@ -234,7 +234,7 @@ TEST(BackgroundTest, OnlyTheNewestRequestOfAKindIsUsedAndTheOlderOneIsToldToStop
   EXPECT_EQ(used, (std::vector<int>{2, 3}));
 }
 
-TEST(BackgroundTest, WhatThrowsIsSaidAndTheNextRequestIsServed) {
+TEST(BackgroundTest, ReportsAnExceptionAndServesTheNextRequest) {
   Background background;
   QString problem;
   bool used = false, after = false;
@@ -260,7 +260,7 @@ TEST(SessionTest, ADoctorThatCannotReadTheFileSaysSo) {
   EXPECT_TRUE(scene.cards.empty());
 }
 
-TEST(BackgroundTest, WhatIsCancelledIsNotUsed) {
+TEST(BackgroundTest, ACancelledResultIsNotUsed) {
   Background background;
   bool used = false;
   background.request(

@@ -84,7 +84,7 @@ TEST(SpanTreeTest, BurstsAreNoMoreWorkThanWhatIsSpreadOut) {
   EXPECT_LE(visited, 16'000);
 }
 
-TEST(SpanTreeTest, WhatEndedInAnotherOrderIsPutIntoTheOrderOfBegins) {
+TEST(SpanTreeTest, SortsSpansByTheirBegin) {
   SpanTree tree;
   tree.add(span(5, 6), 50);
   tree.add(span(1, 9), 10);
@@ -134,7 +134,7 @@ TEST(TimeFoldsTest, OnlyWhereAllStandStillAtOnceIsFolded) {
   EXPECT_EQ(heldByAll({}), V());
 }
 
-TEST(TimeWindowTest, ZoomKeepsWhatIsUnderThePointerAndStopsAtNanosecondsAndAtTheWhole) {
+TEST(TimeWindowTest, ZoomKeepsThePointersTimeAndStopsAtBothLimits) {
   const TimeWindow all{0, 3.6e12};  // an hour
   TimeWindow window{0, 3.6e12};
   const WindowScale before{window, 100, 1000};
@@ -180,7 +180,7 @@ TEST(ChartStateTest, MarksComeAndGoAndARangeHasTwoEnds) {
   EXPECT_FALSE(state.forget());
 }
 
-TEST(ChartStateTest, WhatIsInSightStaysWhereItIs) {
+TEST(ChartStateTest, RevealingAVisibleTimeMovesNothing) {
   ChartState state;
   const TimeWindow all{0, 1000};
   state.show({100, 200}, all);

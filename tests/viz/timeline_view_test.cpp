@@ -79,7 +79,7 @@ TEST_F(TimelineViewTest, TheWheelZoomsAboutThePointer) {
   EXPECT_NEAR(shown().length(), before, before * 1e-6) << "with Shift it moves aside";
 }
 
-TEST_F(TimelineViewTest, WhatIsDrawnAgainIsWhatDrawingEverythingGives) {
+TEST_F(TimelineViewTest, ARepaintEqualsDrawingEverything) {
   for (const int zoom : {0, 7, 6}) {
     wheel(at(middle(), traces::WorldRank::of(0)), zoom);
     const QImage whole = view->grab().toImage();

@@ -13,7 +13,7 @@
 namespace ringscope::viz {
 namespace {
 
-TEST(TrackStoreTest, OfASmallRecordingThereAreAllAtOnce) {
+TEST(TrackStoreTest, ASmallRecordingHasAllTracksAtOnce) {
   Session session;
   session.open(test::smallRun(3, 4, 2), "run", false);
   const auto tracks = session.tracks(1);
@@ -48,7 +48,7 @@ TEST(TrackStoreTest, PausesOfASmallRecordingAndOfALiveRunAreThereAtOnce) {
   }
 }
 
-TEST(TrackStoreTest, OfALiveRunThereAreTheStepsRoundTheViewedOne) {
+TEST(TrackStoreTest, ALiveRunHasTheStepsAroundTheViewedOne) {
   Session session;
   session.open(test::smallRun(9, 4, 2), "run", true);
   const auto tracks = session.tracks(5);

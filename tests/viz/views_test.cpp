@@ -43,7 +43,7 @@ TEST_F(ViewsTest, EveryViewDrawsEveryKindOfRun) {
   }
 }
 
-TEST_F(ViewsTest, WhatIsNotRecordedIsSaidInEveryViewThatNeedsIt) {
+TEST_F(ViewsTest, EveryViewReportsMissingDataThatItNeeds) {
   test::RingRun events_only;
   events_only.keeps_tensors = false;
   open(events_only);
@@ -134,7 +134,7 @@ TEST_F(ViewsTest, ArrowsPickACellOfTheTensorAndTheRangeFollowsItsHandle) {
   EXPECT_EQ(view->grab().toImage(), other_head) << "auto-fit brings them back";
 }
 
-TEST_F(ViewsTest, ATensorThatIsNotHereGivesWayToTheFirstOfTheListAndKeepsBeingChosen) {
+TEST_F(ViewsTest, AMissingTensorStaysChosenWhileTheFirstIsShown) {
   open();
   window.navigator().selectTensor("out");
   window.navigator().setPlace(test::backwardAt(1, 1));

@@ -24,7 +24,7 @@ class WhatIfTest : public WindowTest {
   }
 };
 
-TEST_F(WhatIfTest, WhatIfRunsAgainBesideWhatWasAndKeepsTheCursor) {
+TEST_F(WhatIfTest, ShowsTheNewRunBesideTheOldOneAndKeepsTheCursor) {
   openFile(test::sampleTraceFile(4, {}));
   const Place viewed = test::placeAt(1, 1, traces::Direction::kForward, 2);
   window.navigator().setPlace(viewed);
@@ -75,7 +75,7 @@ class ComparedWhatIfTest : public WhatIfTest {
   }
 };
 
-TEST_F(ComparedWhatIfTest, OfAnUnchangedConfigurationItSaysThatNothingChanged) {
+TEST_F(ComparedWhatIfTest, ReportsThatAnUnchangedConfigurationChangesNothing) {
   openFile(test::sampleTraceFile(4, {}));
   window.navigator().setPlace(test::placeAt(1, 1, traces::Direction::kForward, 2));
   whatIf();
@@ -108,7 +108,7 @@ TEST_F(ComparedWhatIfTest, EverySettingThatDiffersIsNamedAndTheWorkIsThatOfThePl
 
 /// The recording has two texts and a mistake; the next run uses both texts and injects the mistake
 /// again.
-TEST_F(WhatIfTest, WhatIfOfAnOpenedRecordingKeepsItsTextsAndWhatWasInjected) {
+TEST_F(WhatIfTest, AnOpenedRecordingKeepsItsTextsAndMistakes) {
   const std::string text = dir.file("own.txt");
   std::ofstream(text) << std::string(2000, 'x');
   const std::string path =

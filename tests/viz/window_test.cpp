@@ -141,7 +141,7 @@ TEST_F(WindowTest, AFileThatIsNoTraceIsASentenceAndTheWindowGoesOn) {
   EXPECT_FALSE(window.session().empty());
 }
 
-TEST_F(WindowTest, WhatCannotWorkIsRefusedWithTheReason) {
+TEST_F(WindowTest, RejectsSettingsThatCannotWorkWithTheReason) {
   for (auto* box : window.findChildren<QComboBox*>())
     if (box->accessibleName() == "Mask") box->setCurrentText("full");
   EXPECT_NE(status().indexOf("use --balance none"), -1);
