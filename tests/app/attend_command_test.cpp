@@ -87,7 +87,7 @@ TEST(SharedChoicesTest, RejectsOptionsThatCannotRunHereWithOneSentence) {
 
 const std::string kTokens = "--buffer input_ids:1 --buffer labels:1 ";
 
-TEST(TrainBuffersTest, TheRotaryTableInPlaceOfPositionIdsTrainsTheSameAndIsSaid) {
+TEST(TrainBuffersTest, TheRotaryTableReplacesPositionIdsWithTheSameResults) {
   test::TempDir dir;
   const std::string train = "train --text " + sampleText() + " --steps 2 --seq-len 64 --verify ";
   const auto usual = ringscope(train + "--json");
@@ -110,7 +110,7 @@ TEST(TrainBuffersTest, TheRotaryTableInPlaceOfPositionIdsTrainsTheSameAndIsSaid)
   EXPECT_EQ(again["steps"].back()["loss"], json::parse(usual.out)["steps"].back()["loss"]);
 }
 
-TEST(TrainBuffersTest, WithoutPositionsAmongTheBuffersTheDoctorSaysSo) {
+TEST(TrainBuffersTest, TheDoctorReportsPositionsMissingFromTheBuffers) {
   test::TempDir dir;
   const std::string trace = dir.file("t.rscope");
   EXPECT_EQ(ringscope("train --text " + sampleText() + " --steps 1 --seq-len 64 --verify " +

@@ -249,7 +249,7 @@ TEST(AttendCommandTest, RejectsAnImpossibleEnvironmentWithTheArithmetic) {
   unsetenv("WORLD_SIZE");
 }
 
-TEST(TrainCommandTest, AJobOfOneRankNeedsNoOptionThatSaysSo) {
+TEST(TrainCommandTest, AJobOfOneRankNeedsNoOption) {
   setenv("RANK", "0", 1);
   setenv("WORLD_SIZE", "1", 1);
   setenv("MASTER_PORT", std::to_string(20'000 + getpid() % 20'000).c_str(), 1);

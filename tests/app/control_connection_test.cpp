@@ -81,7 +81,7 @@ TEST_P(ControlConnectionTest, ClosingTheInputEndsTheRunWhenHelloSaidSo) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-TEST_P(ControlConnectionTest, RubbishOnTheInputIsAnsweredAndNeverEndsTheRun) {
+TEST_P(ControlConnectionTest, MalformedInputIsAnsweredAndNeverEndsTheRun) {
   test::TempDir dir;
   auto arguments = controlledRun(dir.file("a.rscope"));
   Child child(arguments);
@@ -216,7 +216,7 @@ class RankFaultTest : public testing::Test {
   Debugger debugger_{child_};
 };
 
-TEST_F(RankFaultTest, APauseThatARankCannotFollowSaysWhichAndWhere) {
+TEST_F(RankFaultTest, AFailedPauseNamesTheRankAndItsPlace) {
   const pid_t stopped = child_.children().at(2);
   ::kill(stopped, SIGSTOP);
   debugger_.ask({{"cmd", "continue"}});

@@ -104,7 +104,7 @@ TEST(WindowCommandTest, AScreenshotShowsTheTimelineOnTheAxisThatIsAskedFor) {
   EXPECT_EQ(shot("ring", " --axis own-device"), shot("ring", "")) << "no other view has the axis";
 }
 
-TEST(WindowCommandTest, AnAxisThatThereIsNotIsRefusedInASentence) {
+TEST(WindowCommandTest, RejectsAnUnknownAxis) {
   const test::TempDir dir;
   const auto refused =
       window(kRecording + " --axis wall --view timeline --screenshot " + dir.file("shot.png"));

@@ -150,7 +150,7 @@ void expectSentences(const std::string& said, int code) {
   }
 }
 
-TEST(HardshipFaultTest, MemoryThatTheEngineDoesNotFitIntoIsSaidBeforeARunStarts) {
+TEST(HardshipFaultTest, ReportsTooLittleMemoryForTheEngineBeforeARunStarts) {
   const auto result = test::runProgram(std::string("ulimit -v 300000; ") + test::kProgram,
                                        "train --steps 1 --text " + test::sampleText());
   test::expectOneSentence(result, "does not fit into 293 MiB of memory");

@@ -234,7 +234,7 @@ TEST_P(HostileControlTest, ARunStopsOrFinishesWhereverTheConnectionEnds) {
   }
 }
 
-TEST_P(HostileControlTest, APauseThatNobodyWaitsForHoldsNothing) {
+TEST_P(HostileControlTest, APauseWithoutAReaderHoldsNothing) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");
   Child child(controlledRun(path, GetParam(), 8));

@@ -54,7 +54,7 @@ TEST(ModelsTest, ASavedModelIsOneOfItsFamilyAndTrainsOn) {
   }
 }
 
-TEST(ModelsTest, ACheckpointsWeightsAreThoseOfTheRunInOneFile) {
+TEST(ModelsTest, ACheckpointExportsTheRunsWeightsAsOneFile) {
   test::TempDir dir;
   const auto train = ringscope(familyRun(
       "qwen3", "--steps 2 --checkpoint " + dir.file("c") + " --save-model " + dir.file("m")));
@@ -79,7 +79,7 @@ TEST(ModelsTest, ACheckpointsWeightsAreThoseOfTheRunInOneFile) {
   EXPECT_NE(resumed.out.find("grad norm"), std::string::npos) << "its table has heads too";
 }
 
-TEST(ModelsTest, WithoutACheckpointOneSentenceSaysSo) {
+TEST(ModelsTest, ReportsAMissingCheckpointWithOneSentence) {
   test::TempDir dir;
   expectOneSentence(ringscope("checkpoint " + dir.file("none")), "there is no checkpoint");
 }

@@ -101,7 +101,7 @@ TEST_F(OutputsTest, ATraceThatIsBeingRecordedIsNotTakenAwayByAnotherRun) {
   EXPECT_EQ(ringscope(train("--trace " + trace)).code, 0);
 }
 
-TEST_F(OutputsTest, ALogOnAFullDiskIsSaidAndTheRunGoesOn) {
+TEST_F(OutputsTest, ReportsALogOnAFullDiskAndContinues) {
   const auto result = ringscope(train("--log /dev/full --export-state " + dir_.file("state")));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("the log is cut at step 0"), std::string::npos) << result.err;
@@ -134,7 +134,7 @@ TEST_F(OutputsTest, AModelIsNotSavedOverTheOneThatIsTrained) {
   EXPECT_EQ(slurp(dir_.file("model/model.safetensors")), weights);
 }
 
-TEST_F(OutputsTest, APathThatIsNotUtf8IsAPathLikeAnyOther) {
+TEST_F(OutputsTest, AcceptsAPathThatIsNotUtf8) {
   const std::string text = dir_.file("\xff.txt"), trace = dir_.file("\xfe.rscope");
   fs::copy_file(text_, text);
   const std::string run = "train --steps 1 --seq-len 64 --cp 2 --json --trace " + trace;

@@ -27,7 +27,7 @@ json answerOf(const std::string& command) {
   return json::parse(result.out);
 }
 
-TEST(PredictTest, ADeviceStartsItsKernelsHoweverQuickItIs) {
+TEST(PredictTest, EveryDeviceNeedsTimeToLaunchKernels) {
   const json without = answerOf(kRecorded + " --device h100 --kernel-floor 0 --collective-floor 0");
   const json with = answerOf(kRecorded + " --device h100");
   EXPECT_GT(with["step_ns"].get<double>(), 2 * without["step_ns"].get<double>());

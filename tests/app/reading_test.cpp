@@ -59,7 +59,7 @@ TEST(ReadingTest, InfoSaysWhatTheSampleHolds) {
   EXPECT_NE(text.out.find("4 ranks"), std::string::npos) << text.out;
 }
 
-TEST(ReadingTest, InfoGoesByTheIndexAndWithCheckDecodesAll) {
+TEST(ReadingTest, InfoReadsTheIndexAndDecodesAllWithCheck) {
   const test::TempDir dir;
   const std::string path = dir.file("a.rscope");
   std::filesystem::copy_file(kSample, path);

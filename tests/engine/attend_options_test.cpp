@@ -119,7 +119,7 @@ TEST(RecordedAttentionTest, PaddingAfterFullAttentionMakesItNeitherCausalNorPack
   EXPECT_EQ(trace->intents().front().documents.front().end, 30);
 }
 
-TEST(RecordedAttentionTest, AGradientOfAGatheredBlockIsThatOfWhoeverGetsIt) {
+TEST(RecordedAttentionTest, AGradientOfAGatheredBlockBelongsToItsReceiver) {
   AttendConfig config = test::attendConfig(4);
   config.strategy = Strategy::kAllGather;
   AttendOutcome outcome;

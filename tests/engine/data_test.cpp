@@ -124,7 +124,7 @@ void writeTokens(const std::string& path, const at::Tensor& ids,
                      {"position_ids", at::cat(positions).view({1, 1, -1})}});
 }
 
-TEST(TokenFileBatchesTest, LabelsAndPositionsThatCannotBeAreRefused) {
+TEST(TokenFileBatchesTest, RejectsImpossibleLabelsAndPositions) {
   test::TempDir dir;
   const std::string path = dir.file("tokens");
   const at::Tensor ids = at::arange(8, at::kLong).view({1, 1, 8});

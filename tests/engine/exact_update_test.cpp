@@ -64,7 +64,7 @@ TEST(ExactUpdateTest, OptimizerUpdatesAreWithinRounding) {
       }
 }
 
-TEST(ExactUpdateTest, AWrongFactorDecayMomentOrWeightIsSeen) {
+TEST(ExactUpdateTest, DetectsAWrongFactorDecayMomentOrWeight) {
   const auto changed = [](auto change) {
     ParameterUpdate update = updated(at::kFloat, 1.0);
     change(update);
@@ -79,7 +79,7 @@ TEST(ExactUpdateTest, AWrongFactorDecayMomentOrWeightIsSeen) {
   EXPECT_GT(worst(changed([](auto& u) { u.after["first.w"][5] *= 1.0001; }), "update.w"), 1);
 }
 
-TEST(ExactUpdateTest, ANarrowWeightThatIsNotItsMasterIsSeen) {
+TEST(ExactUpdateTest, DetectsANarrowWeightThatDiffersFromItsMaster) {
   ParameterUpdate update = updated(at::kBFloat16, 1.0);
   update.after["weight.w"][5][3] *= 1.02;
   EXPECT_GT(worst(update, "update.w"), 1);

@@ -40,7 +40,7 @@ TEST(BalanceCutsDocumentsTest, IsRefusedWhereNoDocumentsAreDealt) {
 
 // -------- heads_not_divisible
 
-TEST(HeadsNotDivisibleTest, TheLastHeadIsNobodys) {
+TEST(HeadsNotDivisibleTest, NoRankAttendsTheLastHead) {
   TrainConfig config = training(3);
   config.strategy = traces::Strategy::kUlysses;
   expectRefused(config, "", "do not divide among 3 Ulysses ranks");

@@ -109,7 +109,7 @@ TEST(AttendMistakesTest, ANanStaysOnItsRankInOneLayer) {
   EXPECT_EQ(at::isnan(outcome.tensors.at("lse")).sum().item<std::int64_t>(), 0);
 }
 
-TEST(AttendMistakesTest, ABalanceWithoutACausalMaskIsRefusedUnlessNobodyLooks) {
+TEST(AttendMistakesTest, ABalanceWithoutACausalMaskIsRejectedUnlessInjected) {
   const auto full = [](AttendInput& in, AttendConfig& config) {
     in.mask = Mask::full();
     config.balance = traces::Balance::kHeadTail;

@@ -136,7 +136,7 @@ traces::RunSpec runOf(Strategy strategy, int cp, std::int64_t length) {
 
 class KernelCallsTest : public testing::TestWithParam<std::pair<Strategy, int>> {};
 
-TEST_P(KernelCallsTest, AreThoseThatThePlanCounts) {
+TEST_P(KernelCallsTest, EqualTheCallsOfThePlan) {
   const auto [strategy, cp] = GetParam();
   for (const auto dtype : {traces::DType::kFloat32, traces::DType::kBFloat16})
     for (const auto balance :

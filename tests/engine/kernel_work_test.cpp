@@ -72,7 +72,7 @@ traces::RunSpec runWith(traces::DType dtype, int cp, std::int64_t length, std::i
   return run;
 }
 
-TEST(KernelWorkTest, IsThatOfTheEnginesPieces) {
+TEST(KernelWorkTest, EqualsTheWorkOfTheEnginesPieces) {
   for (const auto dtype : {traces::DType::kFloat32, traces::DType::kBFloat16})
     for (const int cp : {1, 2, 4})
       for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})

@@ -70,7 +70,7 @@ TEST(ManyRanksTest, EveryStrategyAndTypeIsRightOver64Ranks) {
   }
 }
 
-TEST(ManyRanksTest, SeesARowThatIsAThousandthTooLargeAmong64Ranks) {
+TEST(ManyRanksTest, DetectsARowThatIsAThousandthTooLargeAmong64Ranks) {
   at::manual_seed(9);
   const AttendInput in = alikeValues(512, 1, at::kFloat);
   Gate gate(kMostRanks);

@@ -221,7 +221,7 @@ TEST(MistakeEffectsTest, WithTheSettingThatIsNamedItChangesAFact) {
     }
 }
 
-TEST(MistakeEffectsTest, ARunWhoseNumbersDidNotShowItSaysSoAtItsEnd) {
+TEST(MistakeEffectsTest, ARunReportsAtItsEndThatTheMistakeChangedNothing) {
   TrainConfig config = smallTraining(2);
   config.max_norm = 1e6;
   const RandomRun run{config, std::nullopt};

@@ -212,7 +212,7 @@ TEST(ShardLayoutTest, RejectsDocumentsThatCannotBeDealtWithAnAlternative) {
   }
 }
 
-TEST(MaskTest, CuSeqlensThatCannotBeAreRefused) {
+TEST(MaskTest, RejectsImpossibleCuSeqlens) {
   EXPECT_ERROR(Mask::packed({}, 8), ErrorCode::kUsage, "begins with 0");
   EXPECT_ERROR(Mask::packed({1, 8}, 8), ErrorCode::kUsage, "begins with 0");
   EXPECT_ERROR(Mask::packed({0, 5, 3}, 8), ErrorCode::kUsage, "must not fall");

@@ -51,7 +51,7 @@ TEST(ParameterLimitsTest, AnExactStepThatRoundsAsTheRunDoesIsAllowedFor) {
   EXPECT_GT(diff.ratio, 1);
 }
 
-TEST(ParameterLimitsTest, FifteenTimesWhatADeviceIsOffByIsSeenInEveryRow) {
+TEST(ParameterLimitsTest, DetectsFifteenTimesTheDevicesErrorInEveryRow) {
   at::manual_seed(4);
   const JudgedGradient gradient;
   for (std::int64_t row = 0; row < 64; ++row) {

@@ -13,7 +13,7 @@ at::Tensor nonsense() {
   return at::full({2, 3, 16, 4}, std::numeric_limits<float>::quiet_NaN());
 }
 
-TEST(RowSumsTest, EqualSumsThatBeginWithZerosWhateverTheOrderOfTheParts) {
+TEST(RowSumsTest, EqualSumsFromZerosForEveryOrderOfTheParts) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     RowSums sums(nonsense());

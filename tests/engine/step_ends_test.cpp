@@ -69,7 +69,7 @@ TEST_F(StepEndsTest, CorrectResultsAreWithinTheirLimits) {
   EXPECT_LE(ends().gradientNorm(kNorm).ratio, 1);
 }
 
-TEST_F(StepEndsTest, AnglesOfTheNextPositionAreSeenFarOut) {
+TEST_F(StepEndsTest, DetectsAnglesOfTheNextPositionAtLargePositions) {
   ranks[1].cos = ranks[1].cos.roll(1, 2);
   const auto diff = ends().rotary(config, at::kFloat);
   EXPECT_GT(diff.ratio, 1);
@@ -85,18 +85,18 @@ TEST_F(StepEndsTest, AWrongRowOfLogitsIsFoundWithItsRank) {
   EXPECT_LE(diff.ratio_by_rank[1], 1);
 }
 
-TEST_F(StepEndsTest, ALossThatIsNotThatOfTheLogitsIsSeenThoughTheyAreRoundedMuch) {
+TEST_F(StepEndsTest, DetectsALossThatDoesNotMatchRoundedLogits) {
   device.logits = device.logits + at::randn({1, kLength, kVocabulary}) * 1e-2;
   const double limit = limitOfMean(exact.loss, at::full({kLength}, 1e-3, at::kDouble));
   EXPECT_GT(ends().loss(exact.loss + limit / 10).ratio, 1);
 }
 
-TEST_F(StepEndsTest, ALossOfWrongLogitsIsSeen) {
+TEST_F(StepEndsTest, DetectsALossOfWrongLogits) {
   for (RankStep& step : ranks) step.logits = step.logits * 1.1;
   EXPECT_GT(ends().loss(lossOf(device.logits * 1.1)).ratio, 1);
 }
 
-TEST_F(StepEndsTest, AWrongGradientOfTheSecondDpRankIsSeen) {
+TEST_F(StepEndsTest, DetectsAWrongGradientOfTheSecondDpRank) {
   ranks[1].gradients[1][kParameter] *= 1.01;
   const auto diff = ends().gradients().front();
   EXPECT_EQ(diff.tensor, "grad." + kParameter);
@@ -130,14 +130,14 @@ TEST_F(StepEndsTest, Fp8RoundingInAttentionHidesNoErrorAroundIt) {
   EXPECT_LE(ends().gradients().front().ratio, 1) << "the exact step alone does not tell";
 }
 
-TEST_F(StepEndsTest, SumsOfPartsThatTpRanksRoundMayBeFurtherOff) {
+TEST_F(StepEndsTest, AllowsMoreRoundingForSumsOverTpRanks) {
   ranks[0].gradients[0][kParameter] *= 1.00001;
   const double whole = ends().gradients().front().ratio;
   unsharded.tp = 4;
   EXPECT_NEAR(ends().gradients().front().ratio, whole / 2, 1e-9 * whole);
 }
 
-TEST_F(StepEndsTest, ANormThatCountsAnythingTwiceIsSeen) {
+TEST_F(StepEndsTest, DetectsANormThatCountsAGradientTwice) {
   EXPECT_GT(ends().gradientNorm(kNorm * 1.001).ratio, 1);
 }
 

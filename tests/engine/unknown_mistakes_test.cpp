@@ -262,7 +262,7 @@ TEST(UnlistedMistakesTest, AStaleMaskInOneLayerIsPlacedByWhatWasAttended) {
   EXPECT_EQ(findings[0].place.layer, Layer::of(1));
 }
 
-TEST(UnlistedMistakesTest, WithoutTheBlocksValuesItSaysWhatWouldTell) {
+TEST(UnlistedMistakesTest, NamesTheCaptureWhenTheBlocksValuesAreMissing) {
   TrainConfig config = configOf({"", 4});
   const Target target = targetOf(*recordedWith(config, {}), Direction::kForward);
   config.capture = "stats";

@@ -53,7 +53,7 @@ TEST(VerdictTest, SmallLateRowsCannotHideBehindLargeEarlyOnes) {
   }
 }
 
-TEST(VerdictTest, ARowThatIsOnePercentTooLargeIsSeenInBfloat16) {
+TEST(VerdictTest, DetectsARowThatIsOnePercentTooLargeInBfloat16) {
   at::manual_seed(2);
   const AttendInput in = randomInput(256, 64, at::kBFloat16);
   const auto scaled = [](at::Tensor& t) { t.select(2, 200).mul_(1.02); };
