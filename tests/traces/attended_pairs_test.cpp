@@ -27,7 +27,7 @@ std::vector<std::vector<std::int64_t>> countedPairs(const RunSpec& run) {
   return pairs;
 }
 
-TEST(AttendedPairsTest, TheyAreThoseOfEveryTokenWithEveryOther) {
+TEST(AttendedPairsTest, EqualACountOverAllPairsOfTokens) {
   for (const int cp : {1, 2, 3, 4, 16})
     for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
       for (const std::int64_t window : {0, 1, 5, 17, 200})

@@ -15,7 +15,7 @@ namespace {
 
 using namespace traces;
 
-TEST(StageCostTest, IsThatOfSamplesWhichItExplains) {
+TEST(StageCostTest, ReproducesTheSamplesThatItIsFittedTo) {
   std::vector<StageSample> samples;
   for (const double flops : {1e6, 3e6, 9e6})
     for (const double stages : {1.0, 4.0})

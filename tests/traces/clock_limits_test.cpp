@@ -156,7 +156,7 @@ clip rank=1 direction=backward time=100-110 cpu=1
   EXPECT_EQ(kernels(0, EventKind::kCollective), 0);
 }
 
-TEST(ClockLimitsTest, FloorsThatCannotBeAreRefused) {
+TEST(ClockLimitsTest, RejectsImpossibleFloors) {
   for (const double floor : {-1.0, 1e7, std::numeric_limits<double>::quiet_NaN()}) {
     ClockCase c = clockCase(1);
     c.hardware.floors.kernel_us = floor;
@@ -211,7 +211,7 @@ PlannedAnswer answerOf(const std::vector<double>& steps_ms) {
   return answer;
 }
 
-TEST(ClockLimitsTest, AReportNamesThoseThatItCannotTellApart) {
+TEST(ClockLimitsTest, AReportNamesStrategiesThatItCannotDistinguish) {
   const auto says = [](const std::vector<double>& steps, const std::string& words) {
     const std::string text = toText(answerOf(steps));
     EXPECT_NE(text.find(words), std::string::npos) << text;
@@ -235,7 +235,7 @@ TEST(ClockLimitsTest, ACalibrationCannotTellWhatItsErrorHides) {
   EXPECT_EQ(answer.assumptions.uncertainty(), 0.05) << "no finer than what is printed";
 }
 
-TEST(ClockLimitsTest, WithoutHopsNothingIsSaidToBeHidden) {
+TEST(ClockLimitsTest, AReportWithoutHopsMentionsNoHiddenTime) {
   ClockCase c = clockCase(1);
   PlannedAnswer answer;
   answer.sizes = c.sizes;

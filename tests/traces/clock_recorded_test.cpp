@@ -53,7 +53,7 @@ std::string without(std::string text, const std::string& part) {
   return text;
 }
 
-TEST(ClockRecordedTest, ItsPartsAreThoseOfTheTraceAndCanBeStopped) {
+TEST(ClockRecordedTest, HasThePartsOfTheTraceAndCanBeStopped) {
   const auto trace = traceOf(kRing);
   StepEvents step = stepEvents(*trace, 0, 0);
   EXPECT_EQ(countEvents(step.of_rank), trace->eventCount());
@@ -115,7 +115,7 @@ TEST(ClockRecordedTest, ADeviceIsQuickerByWhatRecordedAttentionTakesOnIt) {
   EXPECT_EQ(deviceScale(recorded, nullptr, device, 0.5).times, 0);
 }
 
-TEST(ClockRecordedTest, APeerThatIsLateIsToldFromASlowLink) {
+TEST(ClockRecordedTest, DistinguishesALatePeerFromASlowLink) {
   const std::string late = "project rank=1 layer=0 time=100-150 cpu=3000\n" + std::string(kRing);
   const auto trace = traceOf(late);
   const auto recorded = recordedProgram(*trace, 0, 0);
@@ -205,7 +205,7 @@ loss rank=0 time=95010-95020 cpu=7
   EXPECT_EQ(recorded.recorded_ns, 95020 - 89900 - 5000);
 }
 
-TEST(ClockRecordedTest, StepsAreToldApart) {
+TEST(ClockRecordedTest, KeepsTrainingStepsApart) {
   const auto trace = traceOf(R"(
 run cp=1 cores=1
 embed rank=0 step=3 time=0-100 cpu=40

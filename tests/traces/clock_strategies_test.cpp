@@ -176,7 +176,7 @@ TEST(ClockTest, TwiceTheComputeHalvesTheWorkAndNoTransfer) {
   EXPECT_EQ(ofLayer(replayed(c), 0, Direction::kForward).exposed_ns, 3 * (kHop - kAttend / 2));
 }
 
-TEST(ClockTest, HardwareThatCannotBeIsRefused) {
+TEST(ClockTest, RejectsImpossibleHardware) {
   ClockCase c = clockCase(2);
   c.hardware.compute_scale = 0;
   EXPECT_THROW(replayed(c), Error);
@@ -185,7 +185,7 @@ TEST(ClockTest, HardwareThatCannotBeIsRefused) {
   EXPECT_THROW(replayed(c), Error);
 }
 
-TEST(ClockTest, AReplayEndsWhenNobodyWantsItAnyMore) {
+TEST(ClockTest, AReplayCanBeCancelled) {
   const ClockCase c = clockCase(2);
   const Program program = plannedProgram(c.run, c.sizes, c.device);
   std::stop_source stop;
@@ -195,7 +195,7 @@ TEST(ClockTest, AReplayEndsWhenNobodyWantsItAnyMore) {
   EXPECT_THROW(replay(program, c.hardware, stop.get_token()), Stopped);
 }
 
-TEST(ClockTest, RanksThatWaitForEachOtherForEverAreNamed) {
+TEST(ClockTest, NamesRanksInADeadlock) {
   ClockCase c = clockCase(2);
   Program program = plannedProgram(c.run, c.sizes, c.device);
   program.ranks[1].ops.clear();

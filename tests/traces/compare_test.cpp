@@ -192,7 +192,7 @@ TEST(CompareRunsTest, APeakWithVerificationIsNotComparedWithOneWithout) {
       << toText(both);
 }
 
-TEST(CompareRunsTest, IsEndedEarlyAndSaysHowFarItIs) {
+TEST(CompareRunsTest, CanBeStoppedEarlyAndReportsItsProgress) {
   std::vector<double> shares;
   const auto run = traceOf(onOneRank("1,2,3,4"));
   const auto asked = [&](double share) {
@@ -214,7 +214,7 @@ TEST(CompareRunsTest, ComparesCostsOfEventsWithoutAVerdict) {
   EXPECT_EQ(conclusionOf(both).front().substr(0, 7), "– No ");
 }
 
-TEST(CompareRunsTest, OneComparisonIsNotCalledAllOfThem) {
+TEST(CompareRunsTest, OneComparisonIsWordedInTheSingular) {
   const std::string run = "run cp=1\nnote step.0 ";
   const auto said = [&](const char* ours, const char* theirs) {
     return conclusionOf(compared(run + ours, run + theirs)).front();

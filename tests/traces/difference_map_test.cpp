@@ -65,7 +65,7 @@ TEST(DifferenceMapTest, AValueThatIsFiniteInOnlyOneRunIsInfinitelyFar) {
   EXPECT_EQ(zeros.share(zeros.row(0, 1)), 0);
 }
 
-TEST(DifferenceMapTest, ARowThatOneLacksIsThereAndNotCompared) {
+TEST(DifferenceMapTest, ARowThatOneRunLacksIsListedAndNotCompared) {
   const auto map = mapOf(onOneRank("1,2,3,4"), onTwoRanks("", "1,2"));
   ASSERT_EQ(map.rows.size(), 2u);
   EXPECT_TRUE(map.row(0, 0).compared());

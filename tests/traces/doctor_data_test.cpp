@@ -76,7 +76,7 @@ TEST(ShiftLabelsPerShardRuleTest, AtTheBorderOfAChunkTheTargetIsATokenOfALaterCh
             Verdict::kClear);
 }
 
-TEST(ShiftLabelsPerShardRuleTest, ADocumentThatEndsAtTheBorderHasNoTargetThereByRight) {
+TEST(ShiftLabelsPerShardRuleTest, ADocumentThatEndsAtTheBorderNeedsNoTargetThere) {
   const std::string labels_0 = "11,12,13,-100", labels_1 = "15,16,17,-100";
   EXPECT_EQ(verdictOf("shift_labels_per_shard",
                       inParts(labels_0, labels_1, "intent mask=documents documents=0-4,4-8\n")),
@@ -125,7 +125,7 @@ TEST(ShiftLabelsPerShardRuleTest, TargetsAtTheEndsMayBeLeftOutWhenOthersAreToo) 
   EXPECT_EQ(verdictOf("shift_labels_per_shard", steps), Verdict::kFound);
 }
 
-TEST(ShiftLabelsPerShardRuleTest, RanksOfOneTpGroupReadOneBatchWhichProvesNoMoreThanOnce) {
+TEST(ShiftLabelsPerShardRuleTest, CountsTheBatchOfATpGroupOnce) {
   const std::string masked = inParts("11,-100,13,-100", "15,16,17,-100");
   std::string text = "run tp=6 cp=2 seq_len=8\n";
   for (int tp = 0; tp < 6; ++tp) {
@@ -143,7 +143,7 @@ TEST(ShiftLabelsPerShardRuleTest, RanksOfOneTpGroupReadOneBatchWhichProvesNoMore
   EXPECT_EQ(verdictOf("shift_labels_per_shard", text), Verdict::kNotObservable);
 }
 
-TEST(ShiftLabelsPerShardRuleTest, RanksThatShareNoSequenceAreNotComparedAsIfTheyDid) {
+TEST(ShiftLabelsPerShardRuleTest, DoesNotCompareRanksThatShareNoSequence) {
   const std::string two_of_dp =
       "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=0-4\n"
       "tensor buffer.input_ids rank=0 shape=1x4 values=1,2,3,4\n"

@@ -130,7 +130,7 @@ TEST(GradScaledByCpRuleTest, VerdictsOnAllGradientsSayItWhereNoValueWasKept) {
       << "what the gradients are made of is wrong already";
 }
 
-TEST(ClipBeforeReduceRuleTest, ASumAboveTheLimitThatIsLeftSoIsTold) {
+TEST(ClipBeforeReduceRuleTest, FindsAnUnclippedSumAboveTheLimit) {
   const auto logged = [](const char* norm, const char* coefficient) {
     return std::string(
                "run cp=2 max_norm=0.5\nnote step.0 {\"grad_norm\": 0.2, \"clip_coefficient\": "
@@ -147,7 +147,7 @@ TEST(ClipBeforeReduceRuleTest, ASumAboveTheLimitThatIsLeftSoIsTold) {
   EXPECT_EQ(verdictOf(kClipped, logged("null", "1")), Verdict::kNotObservable) << "no number";
 }
 
-TEST(ClipBeforeReduceRuleTest, RanksThatMadeTheirOwnPartSmallerAreTold) {
+TEST(ClipBeforeReduceRuleTest, FindsRanksThatClippedTheirOwnPart) {
   Head head;
   EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kClear);
   head.factors = {0.4, 1};
@@ -164,7 +164,7 @@ TEST(ClipBeforeReduceRuleTest, RanksThatMadeTheirOwnPartSmallerAreTold) {
 }
 
 /// One training step is wrong in no known way, and another step is right.
-TEST(ClipBeforeReduceRuleTest, AStepThatIsRightExcusesNoneThatIsWrong) {
+TEST(ClipBeforeReduceRuleTest, ARightStepDoesNotExcuseAWrongOne) {
   for (const auto& [first, second] : {std::pair(1.0, 0.7), std::pair(0.7, 1.0)}) {
     Head one = scaled(first), two = scaled(second);
     two.step = one.step + 1;
@@ -175,7 +175,7 @@ TEST(ClipBeforeReduceRuleTest, AStepThatIsRightExcusesNoneThatIsWrong) {
   }
 }
 
-TEST(ClipBeforeReduceRuleTest, PartsThatAreMadeVerySmallAreToldApartToo) {
+TEST(ClipBeforeReduceRuleTest, DistinguishesPartsThatWereMadeVerySmall) {
   Head head;
   head.factors = {0.01, 0.0105};
   EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kFound);
@@ -225,7 +225,7 @@ TEST(NormCountsReplicasRuleTest, ReplicasOnTpRanksCountOnce) {
   EXPECT_EQ(verdictOf("norm_counts_replicas", with(169 + 144)), Verdict::kFound);
 }
 
-TEST(NormCountsReplicasRuleTest, AVerdictOnTheNormSaysItWhereNoValueWasKept) {
+TEST(NormCountsReplicasRuleTest, UsesTheVerdictOnTheNormWhenNoValueWasKept) {
   const std::string run = "run cp=2 dp=2\n";
   EXPECT_EQ(verdictOf("norm_counts_replicas", run + "diff clip_norm scale=5 error=0 ratio=0\n"),
             Verdict::kClear);
@@ -248,7 +248,7 @@ std::string embedding(const std::string& embedding_of, const std::string& more,
   return text + more;
 }
 
-TEST(EmbeddingDetachedRuleTest, AGradientOfNothingButZerosIsNone) {
+TEST(EmbeddingDetachedRuleTest, AGradientOfZerosCountsAsMissing) {
   const char* rule = "embedding_detached";
   const std::string head = "tensor grad.lm_head.weight rank=0 abs_max=1\n";
   EXPECT_EQ(verdictOf(rule, embedding(" abs_max=0.1", head)), Verdict::kClear);
@@ -265,7 +265,7 @@ TEST(EmbeddingDetachedRuleTest, AGradientOfNothingButZerosIsNone) {
       << "nothing has a gradient";
 }
 
-TEST(EmbeddingDetachedRuleTest, ASliceOfTokensThatNobodyUsesHasNoGradientByRight) {
+TEST(EmbeddingDetachedRuleTest, ASliceOfUnusedTokensNeedsNoGradient) {
   const std::string run = "run tp=3 cp=1\ngroup tp 0,1,2\n",
                     third = "tensor grad.model.embed_tokens.weight rank=2",
                     head = "tensor grad.lm_head.weight rank=0 abs_max=1\n";

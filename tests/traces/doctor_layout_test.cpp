@@ -124,7 +124,7 @@ TEST(CpNotAppliedRuleTest, FindsRanksThatHoldTheWholeSequence) {
       << finding.evidence;
 }
 
-TEST(CpNotAppliedRuleTest, PartsOfASequenceAreClearAndNothingIsToldOfNone) {
+TEST(CpNotAppliedRuleTest, PartsOfASequenceAreClearAndNoShardsAreNotJudged) {
   const auto trace = twoRanks();
   EXPECT_EQ(answerOf("cp_not_applied", *trace).verdict, Verdict::kNotObservable);
   trace->add(shardOf(0, 8, {{0, 4}}));

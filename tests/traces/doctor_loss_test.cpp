@@ -32,7 +32,7 @@ void expectAlone(const std::string& rule, const std::string& text) {
     EXPECT_EQ(verdictOf(other, text) == Verdict::kFound, other == rule) << other << text;
 }
 
-TEST(LossRulesTest, TheLoggedLossSaysHowItWasMade) {
+TEST(LossRulesTest, TheLoggedLossShowsHowItWasReduced) {
   for (const char* rule : kLossRules) {
     EXPECT_EQ(verdictOf(rule, twoRanks("1", "6", "3")), Verdict::kClear) << rule;
     EXPECT_EQ(verdictOf(rule, twoRanks("1", "6", "3.0000001")), Verdict::kClear) << "rounding";
@@ -70,7 +70,7 @@ TEST(LossRulesTest, LossesThatAreEqualByChanceDoNotTellHowTheyWereSummed) {
   EXPECT_EQ(verdictOf("mean_of_local_means", alike), Verdict::kNotObservable);
 }
 
-TEST(LossRulesTest, ALossRoundedForPeopleAccusesNobody) {
+TEST(LossRulesTest, ALossRoundedForDisplayGivesNoFinding) {
   for (const char* rule : kLossRules)
     EXPECT_NE(verdictOf(rule, twoRanks("1", "1.00005", "1.75")), Verdict::kFound) << rule;
 }
@@ -97,7 +97,7 @@ TEST(LossRulesTest, TheLossOfARankWithAllTargetsIsRight) {
     EXPECT_EQ(verdictOf(rule, text), Verdict::kClear) << rule;
 }
 
-TEST(LossRulesTest, AStepThatIsRightExcusesNoneThatIsWrong) {
+TEST(LossRulesTest, ARightStepDoesNotExcuseAWrongOne) {
   const auto step = [](const char* n, const char* logged) {
     std::string text = twoRanks("1", "6", logged);
     text = text.substr(text.find("tensor"));
@@ -112,7 +112,7 @@ TEST(LossRulesTest, AStepThatIsRightExcusesNoneThatIsWrong) {
         << first << " before " << second;
 }
 
-TEST(LossRulesTest, ALossThatIsLostElsewhereAccusesNoRankWithoutTargets) {
+TEST(LossRulesTest, ALossLostElsewhereIsNotBlamedOnRanksWithoutTargets) {
   EXPECT_EQ(verdictOf("rank_without_targets", twoRanks("1", "6", "null")), Verdict::kNotObservable);
   std::string text = twoRanks("0", "0", "null");
   text.replace(text.find("values=6"), 8, "nan=1   ");
@@ -184,7 +184,7 @@ TEST(MissingRopeBufferRuleTest, APositionHasOneRow) {
             Verdict::kFound);
 }
 
-TEST(MissingRopeBufferRuleTest, HashesAloneAccuseAndDoNotAcquit) {
+TEST(MissingRopeBufferRuleTest, HashesCanProveTheMistakeButNotItsAbsence) {
   EXPECT_EQ(verdictOf("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1}, {0, 1}, false) +
                                                  table(1, {2, 3}, {0, 1}, false)),
             Verdict::kFound);
@@ -199,7 +199,7 @@ TEST(MissingRopeBufferRuleTest, HashesAloneAccuseAndDoNotAcquit) {
 
 // -------- one cause, one finding
 
-TEST(CauseTest, AMistakeThatComesFirstStandsForWhatItAlsoTrips) {
+TEST(CauseTest, TheFirstMistakeReplacesItsConsequences) {
   const std::string packed =
       "run cp=1 seq_len=8 mask=documents\n"
       "intent mask=documents documents=0-6,6-8 positions=each_document\n"

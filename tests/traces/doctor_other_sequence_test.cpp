@@ -101,7 +101,7 @@ TEST(OtherSequenceTest, WithOtherTokensItIsTheMaskThatIsWrong) {
   EXPECT_TRUE(test::says(finding, "4 (query, key) pairs")) << finding.evidence;
 }
 
-TEST(OtherSequenceTest, AMaskOfNoSequenceIsWrongWhateverItsTokens) {
+TEST(OtherSequenceTest, AMaskOfNoSequenceIsWrongForAnyTokens) {
   const std::string backwards = "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-4 k=0-4\nend\n";
   EXPECT_EQ(answerOf("mask_dropped", kTwoSequences + backwards).verdict, Verdict::kFound);
 }

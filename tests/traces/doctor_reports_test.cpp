@@ -87,7 +87,7 @@ TEST(JunitTest, CountsRulesAsCasesAndEscapesWhatXmlCannotHold) {
   EXPECT_NE(xml.find("name=\"dropped_hop\"/>"), std::string::npos) << "what is clear passes";
 }
 
-TEST(BaselineTest, KnowsAFindingWhateverStepAndNumbersItHasNow) {
+TEST(BaselineTest, RecognisesAFindingWithAnotherStepAndOtherNumbers) {
   const Baseline baseline(toJson(diagnosis()), "known.json");
   Finding later = findingOf("naive_sum_merge", 1);
   later.place.train_step = 90;
@@ -110,7 +110,7 @@ TEST(BaselineTest, KnownFindingsAreUnchangedInSarifAndSkippedInJunit) {
   EXPECT_NE(xml.find("failures=\"0\" errors=\"0\" skipped=\"2\""), std::string::npos) << xml;
 }
 
-TEST(BaselineTest, SaysWhatIsNoLongerFound) {
+TEST(BaselineTest, ReportsFindingsThatAreGone) {
   const Baseline baseline(toJson(diagnosis()), "known.json");
   EXPECT_TRUE(baseline.gone(diagnosis()).empty());
   EXPECT_EQ(

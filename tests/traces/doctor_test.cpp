@@ -39,7 +39,7 @@ std::string withOut(const char* of_rank_0, const char* of_rank_1) {
          "\ntensor out rank=1 layer=0 shape=1x1x1x1 values=" + of_rank_1 + "\n";
 }
 
-TEST(NaiveSumMergeRuleTest, TellsThePlainSumFromTheWeightedOne) {
+TEST(NaiveSumMergeRuleTest, DistinguishesThePlainSumFromTheWeightedOne) {
   const auto wrong = answerOf("naive_sum_merge", withOut("3", "6"));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
@@ -78,7 +78,7 @@ TEST(NaiveSumMergeRuleTest, FindsAPlainSumDespiteAnAttentionSink) {
   EXPECT_EQ(answerOf("naive_sum_merge", withSink("1.5", "1.5")).verdict, Verdict::kClear);
 }
 
-TEST(NaiveSumMergeRuleTest, ASumThatIsOffByATenthOfAPercentIsToldApart) {
+TEST(NaiveSumMergeRuleTest, DistinguishesASumThatIsOffByATenthOfAPercent) {
   // The second block has nearly no weight in any row, and the sum is nearly the same.
   const std::string text = R"(
     run cp=1 mask=documents seq_len=1
@@ -245,7 +245,7 @@ TEST(MissingCpGradReduceRuleTest, AReductionThatIsDroppedInALaterStepIsFoundTher
   EXPECT_EQ(wrong.findings.front().place.train_step, 5);
 }
 
-TEST(DoctorReportTest, ARunThatFailedIsSaidWithItsReasonAndNotAsADamagedFile) {
+TEST(DoctorReportTest, AFailedRunIsReportedWithItsReasonNotAsADamagedFile) {
   const std::string text = "run cp=2\ntensor q rank=0 layer=0 values=1\nend\n";
   const auto trace = test::traceOf(text);
   EXPECT_TRUE(isClear(diagnose(*trace)));

@@ -39,7 +39,7 @@ Verdict droppedHop(const Trace& trace) {
   return Verdict::kClear;
 }
 
-TEST(EndingTest, ARunThatFailedSaysSoFirstAndNoHopIsBlamed) {
+TEST(EndingTest, AFailedRunIsReportedFirstAndNoHopIsBlamed) {
   test::TempDir dir;
   const auto trace = runThatEnded(dir, {{HowEnded::kFinished, ""},
                                         {HowEnded::kFailed, "connection reset by peer"},
@@ -67,7 +67,7 @@ TEST(EndingTest, ARecordingWithoutAnEndWasCut) {
   EXPECT_EQ(endingOf(Trace()).how, HowEnded::kCut);
 }
 
-TEST(EndingTest, ANoteThatSaysNothingOfTheKindIsPassedOver) {
+TEST(EndingTest, IgnoresANoteWithoutAnEnding) {
   test::AnyRecords builder;
   builder.trace().add(EndRecord{});
   for (const char* json : {"3", "{}", R"({"how": 7})", R"({"how": "sideways"})",

@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         Lie{"NoRank", [](EventSummary& s) { s.ranks.clear(); }}),
     [](const auto& lie) { return std::string(lie.param.name); });
 
-TEST(HostileSummaryTest, ASummaryOfAnotherContentIsPassedOver) {
+TEST(HostileSummaryTest, IgnoresASummaryOfOtherContent) {
   const auto source = withSummary(eventsOf(0, 0), [](EventSummary&) {});
   Chunk other = chunkOf(std::span<const Event>(eventsOf(0, 1)));
   other.seq = 1;

@@ -76,7 +76,7 @@ constexpr const char* kShort =
     "## How to fix it\n\n### PyTorch\n\n```python\n# a comment\n```\n\n"
     "## Reported in\n\n- [a/b#1](https://github.com/a/b/issues/1)\n";
 
-TEST(ExplanationTest, EachMistakeHasOneAndNoFileIsLeftOver) {
+TEST(ExplanationTest, EachMistakeHasOneExplanationAndEachFileAMistake) {
   std::set<std::string> files, expected;
   for (const auto& entry : fs::directory_iterator(kFolder))
     files.insert(entry.path().filename().string());
@@ -163,7 +163,7 @@ TEST(ExplanationTest, FiguresOfTheSampleRunStandWhereItsCommandsAre) {
   EXPECT_GT(with_figures, 20u);
 }
 
-TEST(ExplanationTest, FilesOfRingScopeThatAreNamedAreThere) {
+TEST(ExplanationTest, NamedFilesOfRingScopeExist) {
   const std::regex path("`((?:traces|engine|viz|app)/[\\w/.-]+)`");
   for (const Explanation& explanation : all())
     for (const std::string& named : matches(contentOf(kFolder / (explanation.id + ".md")), path))
@@ -226,7 +226,7 @@ TEST(ExplanationTest, AnotherFormIsRefusedByWhatIsWrongWithIt) {
   refused(changed("This.", "\xff"), "is not UTF-8");
 }
 
-TEST(ExplanationTest, AnUnknownMistakeIsSaid) {
+TEST(ExplanationTest, RejectsAnUnknownMistake) {
   EXPECT_ERROR(readExplanation("no_such_mistake"), ErrorCode::kUsage,
                "there is no mistake no_such_mistake; `ringscope mistakes` prints all");
   EXPECT_ERROR(readExplanation("../sample/text"), ErrorCode::kUsage, "there is no mistake");

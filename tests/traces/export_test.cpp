@@ -205,7 +205,7 @@ TEST(ExportTest, NestedEventsShareALaneAndOverlappingOnesDoNot) {
   EXPECT_NE(lanes["send"].at(0), lanes["send"].at(1));
 }
 
-TEST(ExportTest, IsToldHowMuchIsWrittenAndStopsWithoutAFile) {
+TEST(ExportTest, ReportsItsProgressAndStopsWithoutAFile) {
   test::TempDir dir;
   std::vector<std::uint64_t> told;
   exportTrace(kSample, "chrome", dir.file("whole"), [&](std::uint64_t bytes) {

@@ -22,7 +22,7 @@ Chunk noteChunk() {
   return chunk;
 }
 
-TEST(FrameTest, FramesComeOutHoweverTheStreamIsCut) {
+TEST(FrameTest, DecodesFramesFromAStreamSplitAnywhere) {
   Bytes stream = encodeJsonFrame(R"({"cmd":"pause"})");
   const Bytes second = encodeChunkFrame(noteChunk());
   stream.insert(stream.end(), second.begin(), second.end());

@@ -282,7 +282,7 @@ TEST(HostileControlTest, MessagesOfARunAreDecodedOrRejectedForAllTypes) {
   }
 }
 
-TEST(HostileControlTest, ASentenceWithANameThatIsNotUtf8IsSaidAllTheSame) {
+TEST(HostileControlTest, SendsASentenceWithANameThatIsNotUtf8) {
   const std::string sentence = "/tmp/\xff\xfe.rscope: no such file";
   for (const Message& message :
        {Message(Failure{sentence}), Message(Reply{"resend", 1, Refused{sentence}}),

@@ -73,7 +73,7 @@ TEST(ImportBuffers, ABufferThatTheModelGotAsPositionsIsPositionIds) {
   }
 }
 
-TEST(ImportBuffers, TokensAndLabelsAreToldApartInWhicheverOrderTheyWereCut) {
+TEST(ImportBuffers, DistinguishesTokensAndLabelsInEitherOrder) {
   const Copy copy;
   const auto before = openTrace(copy.path());
   for (const char* file : {kFirst, "rank-00001.jsonl"}) {
@@ -114,7 +114,7 @@ std::uint64_t bytesIn(const std::string& folder) {
   return bytes;
 }
 
-TEST(SizeOfRecording, AFolderIsAsLargeAsTheFilesThatBelongToTheRecording) {
+TEST(SizeOfRecording, AFolderHasTheSizeOfTheRecordingsFiles) {
   const Copy copy;
   const std::uint64_t bytes = bytesIn(copy.path());
   ASSERT_GT(bytes, 10'000u);
@@ -125,7 +125,7 @@ TEST(SizeOfRecording, AFolderIsAsLargeAsTheFilesThatBelongToTheRecording) {
   EXPECT_EQ(sizeOfRecording(copy.path()), bytes) << "what is not read is not counted";
 }
 
-TEST(SizeOfRecording, AProfiledJobIsAsLargeAsItsProfiles) {
+TEST(SizeOfRecording, AProfiledJobHasTheSizeOfItsProfiles) {
   for (const char* kind : {"kineto", "flight_recorder"}) {
     const std::string folder = test::inSources(std::string("tests/reference/") + kind);
     std::uint64_t bytes = 0;
@@ -135,7 +135,7 @@ TEST(SizeOfRecording, AProfiledJobIsAsLargeAsItsProfiles) {
   }
 }
 
-TEST(SizeOfRecording, AFileHasItsOwnSizeAndNothingHasNone) {
+TEST(SizeOfRecording, AFileHasItsOwnSizeAndAMissingPathHasZero) {
   const std::string sample = test::inSources("resources/sample/missing_position_ids.rscope");
   EXPECT_EQ(sizeOfRecording(sample), std::filesystem::file_size(sample));
   const test::TempDir empty;

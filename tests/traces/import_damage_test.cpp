@@ -51,7 +51,7 @@ const TensorRecord* first(const Trace& trace, TensorKind kind) {
   return found == trace.tensors().end() ? nullptr : &*found;
 }
 
-TEST(ImportDamage, ARankThatWasKilledBetweenLinesIsSaidToHaveWrittenNoLastOne) {
+TEST(ImportDamage, ReportsThatAKilledRankWroteNoLastLine) {
   const Copy copy;
   const auto lines = copy.lines(kFirst);
   std::string half;
@@ -157,7 +157,7 @@ TEST(ImportDamage, AnImpossibleTensorIsTheOnlyOneLeftOut) {
   EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size() - 1);
 }
 
-TEST(ImportDamage, ATensorWithoutANumberOfItsOwnIsLeftOutAndThatIsSaid) {
+TEST(ImportDamage, LeavesOutAndReportsATensorWithoutAUniqueNumber) {
   const Copy copy;
   copy.change(kFirst, R"("id":1,)", R"("id":-1,)");
   copy.change(kFirst, R"("id":3,)", R"("id":2,)");
@@ -202,7 +202,7 @@ TEST(ImportDamage, ValuesThatAreNotThoseOfTheirHashAreDamaged) {
   EXPECT_TRUE(says(*imported, "the values of one tensor are missing"));
 }
 
-TEST(ImportDamage, AHeaderOfValuesThatLiesLosesItsFileAlone) {
+TEST(ImportDamage, AFalseHeaderLosesOnlyItsFileOfValues) {
   const std::string good = Copy().text(kValues);
   const auto changed = [&](std::size_t at, const std::string& to) {
     return std::string(good).replace(at, to.size(), to);
@@ -229,7 +229,7 @@ TEST(ImportDamage, ALinkToValuesElsewhereIsNotFollowed) {
   EXPECT_FALSE(trace->bytes(*first(*trace, TensorKind::kQ)));
 }
 
-TEST(ImportDamage, ValuesThatTheirFileDoesNotHaveAreSaid) {
+TEST(ImportDamage, ReportsValuesThatTheirFileLacks) {
   const Copy copy;
   copy.change(kFirst, R"("key":"t3")", R"("key":"t3000")");
   EXPECT_TRUE(

@@ -113,7 +113,7 @@ TEST_F(HungJob, ARankThatDiedWhileOthersWaitedIsNamed) {
   EXPECT_NE(found[0].evidence.find("rank 1 did not record that it stood still"), std::string::npos);
 }
 
-TEST_F(HungJob, RanksThatGotOnWhenTheyWereKilledAreNotAccused) {
+TEST_F(HungJob, RanksThatMadeProgressWhenKilledGiveNoFinding) {
   for (const int number : {0, 1, 2}) rank(number, {collective(1, "all_reduce")});
   EXPECT_TRUE(findings().empty());
   EXPECT_EQ(ending(),
@@ -121,7 +121,7 @@ TEST_F(HungJob, RanksThatGotOnWhenTheyWereKilledAreNotAccused) {
             "so the job was stopped while it ran");
 }
 
-TEST_F(HungJob, ARankThatIsOneCollectiveBehindIsNotAccused) {
+TEST_F(HungJob, ARankOneCollectiveBehindGivesNoFinding) {
   rank(0, {collective(1, "all_reduce"), collective(2, "broadcast")}, false);
   rank(1, {collective(1, "all_reduce")}, false);
   rank(2, {collective(1, "all_reduce"), collective(2, "broadcast")}, false);
@@ -205,7 +205,7 @@ TEST_F(HungJob, AListenersVerdictIsAFindingUnlessTheJobWentOn) {
   EXPECT_TRUE(findings().empty());
 }
 
-TEST_F(HungJob, ADamagedListenersFileIsSaidAndTheRestIsRead) {
+TEST_F(HungJob, ReportsADamagedListenersFileAndReadsTheRest) {
   for (const int number : {0, 1, 2}) rank(number, {}, false);
   listener("{\"line\":\"waits\"\n[1]\n");
   EXPECT_TRUE(findings().empty());

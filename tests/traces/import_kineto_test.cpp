@@ -169,7 +169,7 @@ TEST(ImportKineto, NoRuleSaysAnythingOfAProfile) {
             "– Nothing could be looked for: what the rules need is not recorded");
 }
 
-TEST(ImportKineto, WithoutShapesWhoSendsToWhomIsSaidToBeUnknown) {
+TEST(ImportKineto, ReportsUnknownPeersWithoutShapes) {
   const Copy copy;
   for (int rank = 0; rank < 4; ++rank) {
     const std::string file = "rank" + std::to_string(rank) + ".json";
@@ -232,7 +232,7 @@ TEST(ImportKineto, ReadsThePlaceableEventsOfATruncatedFile) {
   EXPECT_FALSE(trace->events(WorldRank::of(0)).empty());
 }
 
-TEST(ImportKineto, EventsThatCannotBeAreLeftOutAndCounted) {
+TEST(ImportKineto, LeavesOutAndCountsImpossibleEvents) {
   const Copy copy;
   copy.change("rank1.json", "\"ts\":4", "\"ts\":1e400,\"was\":4");
   copy.change("rank2.json", "\"dur\":", "\"dur\":-");

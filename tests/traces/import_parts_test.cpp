@@ -88,7 +88,7 @@ TEST(ImportParts, TheHashOfAWholeIsThatToWhichPartsAddUp) {
   EXPECT_EQ(gradient(*openTrace(copy.path()), 0)->hash_algorithm, HashAlgorithm::kMixSum64);
 }
 
-TEST(ImportParts, APartWhoseOthersAreNotThereIsLeftOutAndThatIsSaid) {
+TEST(ImportParts, LeavesOutAndReportsAPartWithoutTheOtherParts) {
   const Copy copy;
   copy.change(kFiles[1], "cut.weight", "another.weight");
   const auto trace = openTrace(copy.path());

@@ -32,7 +32,7 @@ TEST_F(FilePart, HasTheBytesThatWereAskedFor) {
   EXPECT_EQ(read(10, 0), "");
 }
 
-TEST_F(FilePart, BeyondTheEndIsRefusedWhateverIsAskedFor) {
+TEST_F(FilePart, RejectsAnyRangeBeyondTheEnd) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   EXPECT_ERROR(read(3, 8), ErrorCode::kInput, path_ + ": ends before byte 11");
   EXPECT_ERROR(read(11, 0), ErrorCode::kInput, "ends before");

@@ -140,7 +140,7 @@ TEST(JsonFields, AcceptsTheSameDamagedLinesAsTheJsonLibrary) {
   EXPECT_LT(refused, 18'000);
 }
 
-TEST(JsonItems, AreGoneThroughOneByOne) {
+TEST(JsonItems, AreReadOneByOne) {
   JsonItems items(R"([ 1, "a,b" ,[2,3],{"x":[]} , null])");
   std::vector<std::string> texts;
   while (const auto item = items.next()) texts.emplace_back(item->text);

@@ -57,7 +57,7 @@ std::shared_ptr<CountingSource> manyEvents() {
   return source;
 }
 
-TEST(KeptEventsTest, GoingThroughAllKeepsFewAndFindsTheSameAgain) {
+TEST(KeptEventsTest, IteratingAllEventsKeepsFewAndFindsTheSameAgain) {
   const auto source = manyEvents();
   const auto trace = readTrace(source);
   trace->readEvents();
@@ -85,7 +85,7 @@ TEST(KeptEventsTest, EventsOfARankStayUntilAnotherRankIsIterated) {
     EXPECT_EQ(firsts[i]->begin_ns, static_cast<std::int64_t>(i) * kInEach * 10);
 }
 
-TEST(KeptEventsTest, TheEventOneStandsAtStaysWhileAnotherRankIsGoneThrough) {
+TEST(KeptEventsTest, TheCurrentEventStaysWhileAnotherRankIsIterated) {
   const auto trace = readTrace(manyEvents());
   std::size_t seen = 0;
   for (const Event& event : trace->events(WorldRank::of(0))) {

@@ -29,7 +29,7 @@ TEST(NamesTest, EveryValueIsFoundByItsName) {
   EXPECT_FALSE(findByName<Balance>("stripes"));
 }
 
-TEST(NamesTest, AnUnknownNameIsRefusedWithThoseThatThereAre) {
+TEST(NamesTest, RejectsAnUnknownNameWithTheKnownOnes) {
   EXPECT_ERROR(parse<Strategy>("torus"), ErrorCode::kUsage,
                "there is no strategy 'torus'; use ring, all_gather, ulysses or hybrid");
 }

@@ -76,7 +76,7 @@ TEST(OutputFileTest, ADeviceIsWrittenAndNotReplaced) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-TEST(OutputFileTest, AFullDiskIsSaid) {
+TEST(OutputFileTest, ReportsAFullDisk) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not here";
   OutputFile file("/dev/full");
   file.stream() << "much";
@@ -95,7 +95,7 @@ TEST(OutputFileTest, FindsAnUnwritablePlaceBeforehand) {
   EXPECT_EQ(filesIn(dir), 1);
 }
 
-TEST(OutputFileTest, AnOutputThatIsAnInputIsSeenThroughEveryName) {
+TEST(OutputFileTest, RecognisesAnInputAsOutputByAnyName) {
   test::TempDir dir;
   const std::string path = dir.file("in.txt");
   std::ofstream(path) << "mine";

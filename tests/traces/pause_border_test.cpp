@@ -74,7 +74,7 @@ TEST(PauseBorder, IsRefusedWithTheReason) {
   EXPECT_TRUE(unwilling.takeMessages().empty());
 }
 
-TEST(PauseBorder, ARankThatGoesAwayHoldsNobodyUp) {
+TEST(PauseBorder, ARankThatLeavesDelaysNoOther) {
   PauseBorder border = jobOf(3);
   border.pause();
   border.held(rank(0), 2);

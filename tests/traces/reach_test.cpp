@@ -12,7 +12,7 @@ namespace {
 const std::string kValues = "tensor out layer=0 step=0 shape=2 values=1,2\n",
                   kStats = "tensor out layer=0 step=1 shape=2 min=1 max=2\n";
 
-TEST(ReachTest, StepsWithoutValuesAreTold) {
+TEST(ReachTest, ReportsStepsWithoutValues) {
   const auto trace = test::traceOf("run cp=2 seq_len=4\n" + kValues + kStats + "end\n");
   EXPECT_EQ(reachOfValues(*trace),
             "Values of attention were kept of step 0 alone, of 2 recorded training steps: a "

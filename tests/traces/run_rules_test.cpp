@@ -146,7 +146,7 @@ TEST(RunRulesTest, OrderedHopsNeedARing) {
   }
 }
 
-TEST(RunRulesTest, BuffersAreThoseThatAreThereAlongTheirSequence) {
+TEST(RunRulesTest, AcceptsOnlyExistingBuffersAlongTheirSequence) {
   const auto refused_buffers = [](std::vector<BufferChoice> buffers, Command command) {
     RunSpec run = aRun();
     run.command = command;

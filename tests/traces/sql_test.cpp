@@ -250,7 +250,7 @@ TEST(SqlTest, RejectsQueriesThatTakeTooLongOrTooMuchMemory) {
   EXPECT_ERROR(ask(*trace, "SELECT " + deep), ErrorCode::kUsage, "");
 }
 
-TEST(SqlTest, ReadingEndsWhenNobodyWantsMore) {
+TEST(SqlTest, ReadingStopsWhenTheReceiverWantsNoMore) {
   const auto trace = test::traceOf(kTwoRanks);
   int rows = 0;
   runQuery(*trace, "SELECT * FROM events",

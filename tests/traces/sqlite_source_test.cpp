@@ -86,7 +86,7 @@ TEST(OpenTraceTest, AnEmptyFileIsCalledEmpty) {
                "is empty: nothing was written to it before its recording ended");
 }
 
-TEST(OpenTraceTest, AFormatIsToldByItsContentAndNotByItsName) {
+TEST(OpenTraceTest, RecognisesAFormatByItsContentAndNotItsName) {
   test::TempDir dir;
   writeFile(dir.file("a.txt"));
   EXPECT_EQ(openTrace(dir.file("a.txt"))->worldSize(), kRanks);

@@ -119,7 +119,7 @@ bool silentlyDifferent(const std::string& path, const std::string& undamaged) {
   }
 }
 
-TEST(StorageTest, AChunkThatIsTakenForValuesIsMissed) {
+TEST(StorageTest, ReportsAChunkMissingThatIsReadAsValues) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope"), copy = dir.file("copy.rscope");
   recordEveryKind(path);

@@ -41,7 +41,7 @@ TEST(TraceTest, ARunOfMoreRanksThanATraceMayHaveIsRefused) {
   EXPECT_ERROR(test::traceOf("run dp=4096 tp=4096 cp=4096\n"), ErrorCode::kInput, "as dp × tp");
 }
 
-TEST(TraceTest, MomentsAreInTheOrderOfVisitingWhateverTheOrderOfArrival) {
+TEST(TraceTest, MomentsAreInTheOrderOfVisitingForAnyArrivalOrder) {
   Trace trace;
   const Place first = placeAt(0, 0, Direction::kForward, 0),
               second = placeAt(0, 1, Direction::kForward, 0),
@@ -175,7 +175,7 @@ TEST(DoctorTest, NamesTheCaptureThatARuleNeeds) {
   }
 }
 
-TEST(CatalogueTest, EveryEntryTellsItsWholeStory) {
+TEST(CatalogueTest, EveryEntryHasAllItsTexts) {
   EXPECT_EQ(mistakeCatalogue().size(), 48u);
   std::set<std::string> ids, labels;
   for (const Mistake& m : mistakeCatalogue()) {

@@ -64,7 +64,7 @@ TEST(UnknownMistakeTest, LooksBeforeAttentionWhenAttentionIsRight) {
   EXPECT_FALSE(has(later.evidence, "wrong by itself")) << "none was compared by itself";
 }
 
-TEST(UnknownMistakeTest, SaysWhichRowOfWhichRank) {
+TEST(UnknownMistakeTest, NamesTheRowAndTheRank) {
   auto trace = test::traceOf("run cp=2 seq_len=4\n");
   DiffRecord diff;
   diff.tensor = "dv";
@@ -82,7 +82,7 @@ TEST(UnknownMistakeTest, SaysWhichRowOfWhichRank) {
   EXPECT_EQ(finding->confidence, "certain") << "what is no number is within no limit";
 }
 
-TEST(UnknownMistakeTest, SaysWhichRowsAreWrongAsRanges) {
+TEST(UnknownMistakeTest, NamesWrongRowsAsRanges) {
   auto trace = test::traceOf("run cp=2 seq_len=8\n");
   DiffRecord diff;
   diff.tensor = "out";
@@ -98,7 +98,7 @@ TEST(UnknownMistakeTest, SaysWhichRowsAreWrongAsRanges) {
       << finding->evidence;
 }
 
-TEST(UnknownMistakeTest, RowsThatShareACodeAreSaidToBeAmongThem) {
+TEST(UnknownMistakeTest, NamesTheRangeOfRowsThatShareACode) {
   auto trace = test::traceOf("run cp=2 seq_len=8\n");
   DiffRecord diff;
   diff.tensor = "out";
@@ -113,7 +113,7 @@ TEST(UnknownMistakeTest, RowsThatShareACodeAreSaidToBeAmongThem) {
       << finding->evidence;
 }
 
-TEST(UnknownMistakeTest, AGradientIsOfNoRanksTokens) {
+TEST(UnknownMistakeTest, AGradientNamesNoTokensOfARank) {
   auto trace = test::traceOf("run cp=2 seq_len=4\n");
   DiffRecord diff;
   diff.isolated = false;
@@ -130,7 +130,7 @@ TEST(UnknownMistakeTest, AGradientIsOfNoRanksTokens) {
   EXPECT_TRUE(has(finding->evidence, "its worst entry (7) is off")) << finding->evidence;
 }
 
-TEST(UnknownMistakeTest, WithinTheLimitsOrWithoutVerdictsThereIsNone) {
+TEST(UnknownMistakeTest, GivesNoFindingWithinLimitsOrWithoutVerdicts) {
   EXPECT_FALSE(unknownMistake(*test::traceOf("run cp=2 seq_len=4\ndiff out layer=0 ratio=1\n")));
   EXPECT_FALSE(unknownMistake(*test::traceOf("run cp=2 seq_len=4\n")));
 }
@@ -144,7 +144,7 @@ TEST(UnknownMistakeTest, IsAFindingOfTheDiagnosisAndNotClear) {
   EXPECT_FALSE(isClear(diagnosis));
 }
 
-TEST(UnknownMistakeTest, TheRankIsToldBySequenceHeadAndTokenTogether) {
+TEST(UnknownMistakeTest, FindsTheRankBySequenceHeadAndTokenTogether) {
   const auto rank_of = [](std::int64_t sequence, std::vector<int> wrong_heads) {
     auto trace = test::traceOf(
         "run dp=2 tp=2 cp=2\ngroup dp 0,4\ngroup dp 1,5\ngroup dp 2,6\ngroup dp 3,7\n"

@@ -39,7 +39,7 @@ TEST(UnknownNumberTest, ALossThatIsNoUsualSumIsFoundAtItsStep) {
   EXPECT_FALSE(isClear(diagnosis));
 }
 
-TEST(UnknownNumberTest, ARightRoundedUndeclaredOrNamedLossIsNone) {
+TEST(UnknownNumberTest, IgnoresARightRoundedUndeclaredOrNamedLoss) {
   EXPECT_FALSE(foundIn(logged("3", kMean)));
   EXPECT_FALSE(foundIn(logged("3.01", kMean))) << "rounded for people";
   EXPECT_FALSE(foundIn(logged("3.3", ""))) << "nobody said that it is a mean";

@@ -103,7 +103,7 @@ TEST(VerifySinksTest, UnknownSinksPreventTheCheckOfTheWholeLayer) {
   EXPECT_NE(of_all.skipped[0].find("sinks of ranks 0, 1, 2, 3"), std::string::npos);
 }
 
-TEST(VerifySinksTest, SinksThatNobodyDeclaredNorRecordedAreSeen) {
+TEST(VerifySinksTest, DetectsUndeclaredAndUnrecordedSinks) {
   LayerSpec spec{kHeadTail};
   spec.sinks = {-1, 2.5};
   RecordedLayer layer(spec);
@@ -254,7 +254,7 @@ TEST(VerifyLayerTest, ReportsWhyAResultCannotBeRecomputed) {
   EXPECT_EQ(check(Trace()).skipped.back(), "which mask was meant is not recorded");
 }
 
-TEST(VerifyLayerTest, LittleWorkLeavesOutWholeHeadsAndSaysSo) {
+TEST(VerifyLayerTest, LittleWorkLeavesOutWholeHeadsAndReportsThem) {
   LayerSpec spec{kHeadTail};
   spec.heads = 8;
   spec.kv_heads = 4;

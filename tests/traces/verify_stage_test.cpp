@@ -130,7 +130,7 @@ TEST(StageCheckTest, NamesTheRankTheSourceAndThePieceOfTheFirstWrongBlock) {
   EXPECT_EQ(check.right, 4) << "those of ring step 0";
 }
 
-TEST(StageCheckTest, AnEarlierRingStepStandsForWhatComesOfIt) {
+TEST(StageCheckTest, AnEarlierRingStepReplacesItsConsequences) {
   const StageCheck check =
       TwoTokens(
           Spoilt{{"block_lse@0.0", "0.5"}, {"running_lse@0.0", "0.5"}, {"block_out@1.1", "9"}})

@@ -49,7 +49,7 @@ TEST(VerifyStepTest, AWrongLossIsWhatItsMistakeGives) {
   expectExplained(checkStep(*traceOf(twoRanks(kMeanOfMeans)), 0), "mean_of_local_means");
 }
 
-TEST(VerifyStepTest, ALossTimesCpOrDividedByItSaysWhich) {
+TEST(VerifyStepTest, DistinguishesALossTimesCpFromOneDividedByCp) {
   for (const auto& [factor, how] : {std::pair(2.0, "times cp"), std::pair(0.5, "divided by cp")}) {
     const StepCheck check = checkStep(*traceOf(twoRanks(factor * kMean)), 0);
     expectExplained(check, "loss_scaled_by_cp");
@@ -57,7 +57,7 @@ TEST(VerifyStepTest, ALossTimesCpOrDividedByItSaysWhich) {
   }
 }
 
-TEST(VerifyStepTest, TheLossOfOneRankSaysWhose) {
+TEST(VerifyStepTest, NamesTheRankWhoseLossWasLogged) {
   for (const auto& [loss, how] : {std::pair(kTwo, "of rank 0"), std::pair(kFour, "of rank 1")}) {
     const StepCheck check = checkStep(*traceOf(twoRanks(loss)), 0);
     expectExplained(check, "metric_not_reduced");
@@ -175,7 +175,7 @@ TEST(VerifyStepTest, AGradientOfRanksWithOtherWeightsIsNotCompared) {
             "needs weights that all ranks have alike");
 }
 
-TEST(VerifyStepTest, ANormThatCountsReplicasSaysWhichOnes) {
+TEST(VerifyStepTest, NamesTheReplicasThatANormCounts) {
   // 3² + 4² of the slices, 12² of what both tp ranks have: 13, or √(25 + 2·144) with replicas
   // counted twice.
   const auto logged = [](double norm) {
@@ -199,7 +199,7 @@ TEST(VerifyStepTest, ANormThatCountsReplicasSaysWhichOnes) {
   }
 }
 
-TEST(VerifyStepTest, ALossThatNothingGivesIsSaidToBeUnexplained) {
+TEST(VerifyStepTest, ReportsAnUnexplainedLoss) {
   const StepCheck check = checkStep(*traceOf(twoRanks(1.23)), 0);
   for (const NumberHypothesis& tried : check.loss.hypotheses)
     EXPECT_FALSE(tried.reproduces()) << toText(check);

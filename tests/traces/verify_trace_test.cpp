@@ -12,7 +12,7 @@ namespace {
 
 const std::string kSample = test::inSources("resources/sample/missing_position_ids.rscope");
 
-TEST(VerifyTraceTest, AttentionOfTheSampleIsRightWhateverItsPositions) {
+TEST(VerifyTraceTest, AttentionOfTheSampleIsRightDespiteItsPositions) {
   const auto trace = openTrace(kSample);
   const TraceCheck check = checkTrace(*trace);
   ASSERT_FALSE(check.layers.empty());

@@ -78,7 +78,7 @@ TEST(WhoWaits, ARankThatHasGoneOnIsNotMissing) {
   EXPECT_FALSE(hangs(waits, 1));
 }
 
-TEST(WhoWaits, RanksInDifferentOperatorsAtOnePlaceAreToldSo) {
+TEST(WhoWaits, ReportsDifferentOperatorsAtOnePlace) {
   const auto waits =
       whoWaits({seen(0, inCollective("all_reduce", 5)), seen(1, inCollective("broadcast", 5)),
                 seen(2, computes(5, 0)), seen(3, computes(5, 0))});
@@ -87,7 +87,7 @@ TEST(WhoWaits, RanksInDifferentOperatorsAtOnePlaceAreToldSo) {
   EXPECT_TRUE(hangs(waits, kSecond));
 }
 
-TEST(WhoWaits, RanksThatSumTensorsOfDifferentSizesAreToldSo) {
+TEST(WhoWaits, ReportsSumsOfTensorsWithDifferentSizes) {
   const auto waits =
       whoWaits({seen(0, inCollective("all_reduce", 5)), seen(1, inCollective("all_reduce", 5, 64)),
                 seen(2, computes(5, 0)), seen(3, computes(5, 0))});
@@ -113,7 +113,7 @@ TEST(WhoWaits, AMessageWhoseOtherEndIsPostedIsNotWaitedFor) {
   EXPECT_FALSE(hangs(waits, 1));
 }
 
-TEST(WhoWaits, TellsRanksApartThatAreGoneEndedOrNeverCame) {
+TEST(WhoWaits, DistinguishesRanksThatAreGoneEndedOrNeverCame) {
   RankSeen gone = seen(1, computes(16)), ended = seen(2, computes(16));
   gone.here = false;
   ended.ended = true;
@@ -144,7 +144,7 @@ TEST(WhoWaits, AWaitWithinCodeThatIsNotSeenCountsOnceNothingElseIs) {
   EXPECT_EQ(waits[0].missing, std::vector{rank(1)});
 }
 
-TEST(WhoWaits, AStrangersLineNamesWhateverItLikes) {
+TEST(WhoWaits, MalformedLinesMakeNoHang) {
   for (
       const char* line :
       {R"({"line":"stands"})", R"({"line":"stands","in":7,"posted":{},"groups":[]})",
@@ -154,7 +154,7 @@ TEST(WhoWaits, AStrangersLineNamesWhateverItLikes) {
     EXPECT_FALSE(hangs(whoWaits({seen(0, line)}), 1)) << line;
 }
 
-TEST(DescribeRanks, SaysARowOfThemInShort) {
+TEST(DescribeRanks, ShortensConsecutiveRanks) {
   EXPECT_EQ(describeRanks({rank(1)}), "rank 1");
   EXPECT_EQ(describeRanks({rank(2), rank(0)}), "ranks 0 and 2");
   EXPECT_EQ(describeRanks({rank(0), rank(1), rank(2)}), "ranks 0 to 2");
