@@ -20,7 +20,7 @@ WorldRank rank(int number) {
   return WorldRank::of(number);
 }
 
-TEST(AdmissionTest, GroupsSchedulesAndIntentsThatCannotBeAreRefused) {
+TEST(AdmissionTest, RejectsImpossibleGroupsSchedulesAndIntents) {
   AnyRecords builder;
   traces::GroupRecord group;
   group.members = {rank(0), rank(32'000)};
@@ -46,7 +46,7 @@ TEST(AdmissionTest, GroupsSchedulesAndIntentsThatCannotBeAreRefused) {
   EXPECT_EQ(builder.trace().worldSize(), 0);
 }
 
-TEST(AdmissionTest, RanksPlacesRangesAndShapesThatCannotBeAreRefused) {
+TEST(AdmissionTest, RejectsImpossibleRanksPlacesRangesAndShapes) {
   AnyRecords builder;
   EXPECT_ERROR(builder.shard("q", rank(32'000), {}), ErrorCode::kInput, "rank 32000");
   EXPECT_ERROR(builder.shard("q", rank(-1), {}), ErrorCode::kInput, "rank -1");

@@ -59,7 +59,7 @@ TEST(CompareSceneTest, AnEqualRunHasNoSettingAndNoPlaceThatDiffers) {
   }
 }
 
-TEST(CompareSceneTest, TheDoctorSpeaksOfTheSecondByItself) {
+TEST(CompareSceneTest, ListsTheDoctorsFindingsOnTheSecondRunSeparately) {
   RingRun wrong;
   wrong.restarts_positions = true;
   const auto right = recordedTrace(RingRun()), mistaken = recordedTrace(wrong);

@@ -132,7 +132,7 @@ TEST_F(CompareViewTest, BothAreShownInEveryViewAtTheSamePlaceUntilEscape) {
   EXPECT_EQ(comparison().state(), Comparison::State::kDone) << "it is still compared with";
 }
 
-TEST_F(CompareViewTest, ASecondFileThatCannotBeReadIsSaidAndNothingIsLost) {
+TEST_F(CompareViewTest, ReportsAnUnreadableSecondFileAndLosesNothing) {
   const std::string path = dir.file("bad.rscope");
   std::ofstream(path) << "no recording";
   window.compareWith(QString::fromStdString(path), {});

@@ -93,7 +93,7 @@ TEST_F(CurvesSceneTest, NotesThatAreNoStepsAreLeftOut) {
   EXPECT_FALSE(curve("loss").values[3]);
 }
 
-TEST(CurvesSceneWithoutStepsTest, SaysSo) {
+TEST(CurvesSceneWithoutStepsTest, ReportsThatThereAreNoSteps) {
   EXPECT_EQ(makeCurvesScene(traces::Trace()).note,
             "No training step has logged its loss, and none was verified.");
 }

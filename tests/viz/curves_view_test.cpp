@@ -111,7 +111,7 @@ TEST_F(CurvesViewTest, AClickGoesToTheStep) {
   EXPECT_TRUE(view->accessibleDescription().startsWith("step 0: loss 6"));
 }
 
-TEST_F(CurvesViewTest, AStepOfWhichNoEventIsRecordedIsNotGoneTo) {
+TEST_F(CurvesViewTest, DoesNotMoveToAStepWithoutRecordedEvents) {
   QSignalSpy told(&viewing.navigator, &Navigator::told);
   click(3);
   ASSERT_EQ(told.size(), 1);

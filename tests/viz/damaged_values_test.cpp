@@ -31,7 +31,7 @@ class DamagedValuesTest : public WindowTest {
   QImage picture;
 };
 
-TEST_F(DamagedValuesTest, AViewThatNeedsThemSaysSoInPlaceOfAnOlderPicture) {
+TEST_F(DamagedValuesTest, AViewThatNeedsThemReportsThemAndKeepsNoOldPicture) {
   open();
   const QString before = said("merge");
   const QImage older = picture;

@@ -63,7 +63,7 @@ TEST_F(ExplanationViewTest, AFindingIsExplainedUnderTheListOrBesideIt) {
   EXPECT_EQ(text->horizontalScrollBar()->maximum(), 0) << "nothing lies outside";
 }
 
-TEST_F(ExplanationViewTest, CardsKeepTheirHeightWhateverRoomThereIs) {
+TEST_F(ExplanationViewTest, CardsKeepTheirHeightForAnyRoom) {
   openDoctor();
   for (const int width : {1280, 2000, 1500, 2400}) {
     window.resize(width, 900);

@@ -53,7 +53,7 @@ std::unique_ptr<test::Drawn> diffOn(const QSizeF& size, const DiffScene& scene) 
                [&](QPainter& p, const QRectF& area) { paintDiff(p, area, scene, dark()); });
 }
 
-TEST(DiffFitTest, WrongGradientsAreSaidAtEverySize) {
+TEST(DiffFitTest, WrongGradientsAreShownAtEverySize) {
   for (const QSizeF size : {kSmallStage, QSizeF(1030, 640), QSizeF(1350, 780)})
     for (const int layers : {2, 32}) {
       const auto picture = diffOn(size, lostGradientSync(layers));

@@ -48,7 +48,7 @@ int largestStep(const QImage& a, const QImage& b) {
   return most;
 }
 
-TEST(FlowStampsTest, AreTheCurvesThemselvesUpAndDownAtEveryDensity) {
+TEST(FlowStampsTest, EqualTheCurvesUpAndDownAtEveryDensity) {
   FlowStamps stamps;
   for (const double density : {1.0, 1.5, 2.0})
     for (const auto& [from, to] : {std::pair{QPointF(20, 30), QPointF(20, 170)},

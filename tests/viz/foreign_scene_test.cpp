@@ -138,7 +138,7 @@ TEST(ForeignSceneTest, NothingThatScenesSayOfAnImportedJobIsAboutRunsOfTheEngine
   }
 }
 
-TEST(ForeignSceneTest, AJobWhoseMaskNobodyKnowsIsToldHowToDeclareIt) {
+TEST(ForeignSceneTest, ExplainsHowToDeclareAnUnknownMask) {
   const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
   const auto trace = withoutMask(copy);
   Cursor cursor;
@@ -168,7 +168,7 @@ std::shared_ptr<traces::Trace> withUnseenPositions(const test::RecordingCopy& co
   return traces::openTrace(copy.path());
 }
 
-TEST(ForeignSceneTest, PositionsThatTheRecorderDidNotSeeAreNotAccused) {
+TEST(ForeignSceneTest, PositionsThatTheRecorderDidNotSeeAreNotWrong) {
   const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
   const auto trace = withUnseenPositions(copy);
   Cursor cursor;

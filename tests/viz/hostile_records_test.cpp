@@ -102,7 +102,7 @@ TEST(HostileCoverageTest, MoreRanksThanTheRunHasDoNotShareTheHeads) {
   EXPECT_EQ(coverageOf(builder).heads_shared_by, kRanks);
 }
 
-TEST(HostileCoverageTest, RowsThatOverlapAreCountedAsOftenAsTheyAreThere) {
+TEST(HostileCoverageTest, OverlappingRowsAreCountedEachTime) {
   AnyRecords builder = twoRanks();
   builder.trace().add(scheduleOf(0, {{0, 8, 1}, {0, 8, 1}, {4, 8, 1}}));
   EXPECT_GT(coverageOf(builder).doubled, 0);
@@ -110,7 +110,7 @@ TEST(HostileCoverageTest, RowsThatOverlapAreCountedAsOftenAsTheyAreThere) {
   EXPECT_EQ(coverageOf(builder).note, "");
 }
 
-TEST(HostileCoverageTest, SoManyChunksThatTheirPairsDoNotFitAreSaidToBeTooMany) {
+TEST(HostileCoverageTest, ReportsTooManyChunks) {
   AnyRecords builder;
   traces::ScheduleRecord schedule = scheduleOf(0, {});
   for (std::int64_t token = 0; token < 100'000; token += 2) schedule.rows.push_back({token, 1, 1});

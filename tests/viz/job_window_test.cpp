@@ -151,7 +151,7 @@ void hang(LiveClient& a, LiveClient& b) {
          of_group + R"(16,"last":[[16,"all_reduce",8192]]}]})");
 }
 
-TEST_F(JobWindowTest, WhenItHangsItSaysWhoWaitsForWhom) {
+TEST_F(JobWindowTest, ReportsWhichRanksWaitForWhichInAHang) {
   LiveClient a = begun(0), b = begun(1);
   hang(a, b);
   ASSERT_TRUE(says("rank 1 has not come there"));
@@ -159,7 +159,7 @@ TEST_F(JobWindowTest, WhenItHangsItSaysWhoWaitsForWhom) {
   EXPECT_TRUE(says("train.py:41 (load)"));
 }
 
-TEST_F(JobWindowTest, AJobThatHangsLeavesTheRingItsRoomAndAllItsWordsCanBeRead) {
+TEST_F(JobWindowTest, TheWordsOfAHangLeaveTheRingItsRoomAndAreLegible) {
   window.resize(1280, 720);
   LiveClient a = begun(0), b = begun(1);
   ASSERT_TRUE(comes([&] { return !window.session().trace().moments().empty(); }));
@@ -175,7 +175,7 @@ TEST_F(JobWindowTest, AJobThatHangsLeavesTheRingItsRoomAndAllItsWordsCanBeRead) 
   EXPECT_EQ(test::illegible(picture), std::vector<std::string>());
 }
 
-TEST_F(JobWindowTest, ARecordingThatCannotBeReadIsSaidWhenTheJobHasEnded) {
+TEST_F(JobWindowTest, ReportsAnUnreadableRecordingAtTheEndOfTheJob) {
   LiveClient a = begun(0), b = begun(1);
   ASSERT_TRUE(comes([&] { return !window.session().trace().tensors().empty(); }));
   std::filesystem::remove_all(dir.file("job"));
@@ -208,7 +208,7 @@ class JobLinkTest : public testing::Test {
   JobLink link_;
 };
 
-TEST_F(JobLinkTest, AProblemIsThatOfTheLastReadingAndGoesWithTheNextJob) {
+TEST_F(JobLinkTest, AProblemOfTheLastReadingEndsWithTheNextJob) {
   EXPECT_EQ(link_.problem(), "");
   LiveClient first = job(1);
   ASSERT_TRUE(comes([&] { return link_.trace() != nullptr; }));

@@ -29,7 +29,7 @@ class KeptSettingsTest : public WindowTest {
   }
 };
 
-TEST_F(KeptSettingsTest, AMissingFileIsSaidInTheMiddleOfTheWindow) {
+TEST_F(KeptSettingsTest, ReportsAMissingFileInTheMiddleOfTheWindow) {
   fail("nosuch.rscope");
   auto* card = window.findChild<ProblemCard*>();
   ASSERT_TRUE(card->isVisible());

@@ -139,7 +139,7 @@ TEST_F(LiveWindowTest, StopToPictureTakesUnder50MillisecondsAtThe95thPercentile)
   EXPECT_LT(times[18], 1000) << "the figure is printed; this bound only catches a hang";
 }
 
-TEST_F(LiveWindowTest, AKilledEngineIsSaidAndTheWindowGoesOn) {
+TEST_F(LiveWindowTest, ReportsAKilledEngineAndContinues) {
   window.startRun(longRun());
   ASSERT_TRUE(runs());
   const auto moments = window.session().trace().moments().size();
@@ -154,7 +154,7 @@ TEST_F(LiveWindowTest, AKilledEngineIsSaidAndTheWindowGoesOn) {
   EXPECT_NE(status().indexOf("died"), -1);
 }
 
-TEST_F(LiveWindowTest, AHungEngineIsSaidAndCanBeStopped) {
+TEST_F(LiveWindowTest, ReportsAHungEngineThatCanBeStopped) {
   window.startRun(longRun());
   ASSERT_TRUE(runs());
   auto* process = window.engine().findChildren<QProcess*>().first();

@@ -67,7 +67,7 @@ TEST_F(LooksTest, PlayAndHoldMoveNothing) {
   EXPECT_EQ(slider->geometry(), slider_before);
 }
 
-TEST_F(LooksTest, TheBreakBoxKeepsWhatWasChosenWhateverRunComesAndGoes) {
+TEST_F(LooksTest, TheBreakBoxKeepsItsChoiceAcrossRuns) {
   auto* box = window.findChild<BreakBox*>();
   named<QComboBox>("Break at layer")->setCurrentIndex(2);
   named<QComboBox>("Break in direction")->setCurrentText("backward");
@@ -192,7 +192,7 @@ LeftOver leftOver(MainWindow& window) {
   return off;
 }
 
-TEST_F(LooksTest, NothingIsLeftOverAfterAResize) {
+TEST_F(LooksTest, AResizeLeavesNoOldPixels) {
   constexpr int kFew = 20;  // a packet covers more than a thousand, a line some hundreds
   open();
   Navigator& at = window.navigator();

@@ -99,7 +99,7 @@ TEST(FindingsModelTest, PutsFindingsFirstAndPassesQtsModelTest) {
   EXPECT_EQ(model.rowCount(), 0);
 }
 
-TEST(FindingsModelTest, EveryMistakeLeadsToAViewThatIsThere) {
+TEST(FindingsModelTest, EveryMistakeLeadsToAnExistingView) {
   for (const auto& mistake : traces::mistakeCatalogue()) {
     const bool there = std::any_of(
         viewRegistry().begin(), viewRegistry().end(),

@@ -217,7 +217,7 @@ TEST_F(OwnAxisTest, TheSelectionStaysOnAnotherLink) {
   EXPECT_EQ(view.scene().selected.span.end_ns, 8000);
 }
 
-TEST_F(OwnAxisTest, ARangeThatIsMeasuredSaysThatItIsAModels) {
+TEST_F(OwnAxisTest, AMeasuredRangeIsLabelledAsAModel) {
   QTest::keyClick(&view, Qt::Key_O);
   replayOn(test::OwnClockCase::link());
   QTest::mousePress(&view, Qt::LeftButton, Qt::ShiftModifier, at(0, 1));

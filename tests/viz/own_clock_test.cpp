@@ -171,7 +171,7 @@ TEST(OwnClockTest, ThePathGoesOverACollectiveToItsLastMember) {
   EXPECT_EQ(chain->links, expected);
 }
 
-TEST(OwnClockTest, TimesThatCannotBeEndThePathAllTheSame) {
+TEST(OwnClockTest, ImpossibleTimesKeepThePathInOrder) {
   std::string text = kSwap;
   text.replace(text.find("cores=1"), 7, "cores=2");
   for (const char* posted : {"time=0-800", "time=0-900", "time=199-801", "time=199-900"})
@@ -197,7 +197,7 @@ TEST(OwnClockTest, AQuickerDeviceLeavesMoreExposed) {
   EXPECT_EQ(account.ranks[1].exposure.exposed_ns, 1700);
 }
 
-TEST(OwnClockTest, TheAccountIsWhatPredictSaysOfIt) {
+TEST(OwnClockTest, TheAccountEqualsThatOfPredict) {
   const auto clock = clockOf(kSwap, link(1, 0.1));
   const StepAccount account = makeStepAccount(*clock, {kZero, kOne});
   const auto figures = traces::communicationOf(clock->recorded->program, clock->timeline);
@@ -234,7 +234,7 @@ TEST(OwnClockTest, ACollectiveIsExposedAsInPredict) {
   }
 }
 
-TEST(OwnClockTest, ATimeOfTheRunIsAsFarAlongInTheModel) {
+TEST(OwnClockTest, ARecordedTimeMapsToTheSameShareOfItsStage) {
   const auto clock = clockOf(kSwap, link(1, 0.1));
   EXPECT_EQ(clock->modelled(kZero, 250), 500);   // half of 1,000 ns of CPU time
   EXPECT_EQ(clock->modelled(kZero, 750), 1550);  // half of its wait
@@ -269,7 +269,7 @@ TEST(OwnClockTest, NamesTheRunThatWouldRecordMissingTimes) {
   EXPECT_NE(why.find("ringscope train has CPU times"), std::string::npos) << why;
 }
 
-TEST(OwnClockTest, HardwareIsToldByNameAndOtherwiseByItsFigures) {
+TEST(OwnClockTest, HardwareIsDescribedByNameOrByItsFigures) {
   traces::Hardware hardware;
   hardware.link = traces::linkPreset("pcie4").value;
   EXPECT_EQ(describe(hardware), "PCIe 4.0 ×16");

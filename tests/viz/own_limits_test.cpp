@@ -39,7 +39,7 @@ std::shared_ptr<const OwnClock> clockOf(const std::string& text, const traces::H
   return makeOwnClock(recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
 }
 
-TEST(OwnLimitsTest, ADeviceAndFloorsAreTold) {
+TEST(OwnLimitsTest, TheAccountNamesTheDeviceAndTheFloors) {
   traces::Hardware hardware;
   hardware.link = traces::linkPreset("pcie4").value;
   hardware.compute_scale = 4590;

@@ -142,7 +142,7 @@ int wordPixels(const RingScene& scene, const QSizeF& size) {
   return pixels;
 }
 
-TEST(RingPacketsTest, TheWordsInTheMiddleAreThereWhateverTheNumberOfRanks) {
+TEST(RingPacketsTest, TheWordsInTheMiddleFitForAnyNumberOfRanks) {
   for (const int ranks : {1, 2, 4, 8, 16}) {
     Viewing viewing;
     viewing.session.open(test::recordedTrace(ofRanks(ranks)), "sample", false);

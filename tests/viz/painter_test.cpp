@@ -84,7 +84,7 @@ TEST(RingPainterTest, PacketsInFlightAndBegunWaitsAreDrawn) {
   EXPECT_EQ(at(0.95).find("waits for rank 7"), std::string::npos) << "it is over";
 }
 
-TEST(RingPainterTest, DamageIsWhatMovesAndWhatSaysSomethingElse) {
+TEST(RingPainterTest, DamageCoversMovedPacketsAndChangedWords) {
   RingScene scene = twoRanks();
   const QRectF area(QPointF(0, 0), kRingSize);
   RingDamage damage;
@@ -267,7 +267,7 @@ TEST(TimelinePainterTest, APointLeadsToARanksRingStepAndItsInstantIsDrawnThere) 
   EXPECT_TRUE(passHit({500, 100}, area, PassScene()).rank.isNone()) << "nothing is recorded";
 }
 
-TEST(RingTipTest, SaysOfACardWhatMayHaveHadNoRoom) {
+TEST(RingTipTest, ShowsTheWordsThatHadNoRoomOnACard) {
   RingScene scene;
   for (int i = 0; i < 2; ++i) {
     RankScene rank;

@@ -88,7 +88,7 @@ TEST(MemoryPainterTest, DrawsThePeakAndTheStackOfCategories) {
   EXPECT_GT(tallest, plot.height() * 0.5) << "KV is all that is held";
 }
 
-TEST(MemoryPainterTest, SaysWhatIsNotToldApartWhereTheRecordingSaysIt) {
+TEST(MemoryPainterTest, ShowsTheNoteAboutMemoryWithoutACategory) {
   MemoryScene scene = halfAMegabyte();
   scene.unseen = "Of the 9 MiB that the process had at most, all else is not told apart.";
   const auto picture = drawn(

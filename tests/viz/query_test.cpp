@@ -18,7 +18,7 @@ QueryAnswer asked(const std::string& sql, std::size_t most = 1000) {
   return ask(kRecording, sql, most, [](std::size_t) { return false; });
 }
 
-TEST(QuestionsTest, EachOfThemHasAnAnswer) {
+TEST(QuestionsTest, EveryQuestionHasAnAnswer) {
   const Place place{0, Layer::of(1), Direction::kBackward, RingStep::of(2)};
   for (const Question& question : questionsAt(place)) {
     const QueryAnswer answer = asked(question.sql);
@@ -35,7 +35,7 @@ TEST(QuestionsTest, AQuestionAboutTheRingStepReturnsOnlyItsRows) {
     EXPECT_EQ(cursorOf(answer, row, Cursor())->place, place);
 }
 
-TEST(QueryAnswerTest, ARowLeadsToItsPlaceAsFarAsItSaysOne) {
+TEST(QueryAnswerTest, ARowLeadsToTheKnownPartsOfItsPlace) {
   const QueryAnswer answer = asked("SELECT 1 AS layer, 3 AS rank, 'backward' AS direction");
   Cursor from;
   from.place = {7, Layer::of(0), Direction::kForward, RingStep::of(2)};

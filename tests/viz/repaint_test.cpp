@@ -62,7 +62,7 @@ TEST(RepaintTest, DrawingWhatHasChangedEqualsDrawingEverything) {
   }
 }
 
-TEST(RepaintTest, EveryPixelOfThePageIsDrawnHoweverOftenAPartIs) {
+TEST(RepaintTest, EveryPixelIsDrawnAfterAnyNumberOfPartialRepaints) {
   const auto trace = test::recordedTrace({});
   Cursor cursor;
   cursor.place = trace->moments().at(1);

@@ -88,7 +88,7 @@ test::RingRun ofRanks(int cp) {
   return run;
 }
 
-TEST_F(ReplacedTraceTest, EveryViewOnShowFollowsToTheNextRecording) {
+TEST_F(ReplacedTraceTest, EveryVisibleViewFollowsToTheNextRecording) {
   const std::string right = fileOf({});
   for (const test::RingRun& next : {restartingPositions(), ofRanks(8), test::packed()}) {
     const std::string path = fileOf(next);

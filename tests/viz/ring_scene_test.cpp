@@ -163,7 +163,7 @@ TEST(RingSentenceTest, KeysOutOfTheWindowAndOfOtherDocumentsAreNotCalledFuture) 
             "within a window of 8");
 }
 
-TEST(RingSentenceTest, AGatherNamesTheBlocksThatAreAttendedOfThoseThatAreThere) {
+TEST(RingSentenceTest, AGatherNamesTheAttendedBlocksAmongThosePresent) {
   RingRun run = test::gathering();
   run.balance = traces::Balance::kNone;
   EXPECT_EQ(sentenceOf(run, forwardAt(0, 0), 2),

@@ -132,7 +132,7 @@ TEST_F(RunFolderTest, ALimitOfNothingKeepsEveryRun) {
   EXPECT_TRUE(runs.removeBeyond(0).empty());
 }
 
-TEST_F(RunFolderTest, KeepsTheNewestRunHoweverLargeItIs) {
+TEST_F(RunFolderTest, KeepsTheNewestRunOfAnySize) {
   const QString older = record("a", 2), newest = record("b", 1);
   EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameOf(older)));
   EXPECT_TRUE(QFileInfo::exists(newest));
@@ -204,7 +204,7 @@ TEST_F(RunFolderTest, RemovesTheEmptyFilesOfRunsThatNeverBegan) {
   EXPECT_TRUE(QFileInfo::exists(waiting.path())) << "its run is about to begin";
 }
 
-TEST_F(RunFolderTest, AJobsFolderIsARunLikeAnother) {
+TEST_F(RunFolderTest, AJobsFolderCountsAsARun) {
   RunHold job = runs.reserveJob(now);
   EXPECT_EQ(nameOf(job.path()), "2026-11-27 14-03-22 job");
   EXPECT_FALSE(QFileInfo::exists(job.path())) << "whoever records makes it";

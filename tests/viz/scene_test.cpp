@@ -149,7 +149,7 @@ TEST(DiffSceneTest, SaysWhatFp8DoesByItselfToTheChosenTensorAlone) {
   EXPECT_EQ(said("dq"), "");
 }
 
-TEST(TimelineTicksTest, AreToldApartByTheirWordsAtEveryWidth) {
+TEST(TimelineTicksTest, HaveDistinctWordsAtEveryWidth) {
   for (const double width : {200.0, 1800.0, 2500.0, 3700.0}) {
     const TimeScale scale{0, 1'300'000, 0, width};
     std::set<std::string> words;
@@ -160,7 +160,7 @@ TEST(TimelineTicksTest, AreToldApartByTheirWordsAtEveryWidth) {
   }
 }
 
-TEST(TensorRowTest, TensorsOfOneKindAreToldApartByBlockAndPiece) {
+TEST(TensorRowTest, DistinguishesTensorsOfOneKindByBlockAndPiece) {
   TensorRow row;
   row.record.tensor.kind = traces::TensorKind::kBlockLse;
   row.record.source_rank = WorldRank::of(2);

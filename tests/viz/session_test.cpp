@@ -102,7 +102,7 @@ TEST(NavigatorTest, MovesStopAtBothEndsAndGoBackToTheBeginningOfAStepFirst) {
   EXPECT_EQ(navigator.phase(), 0);
 }
 
-TEST(NavigatorTest, AChangeIsToldOnceAndNoneNotAtAll) {
+TEST(NavigatorTest, AnnouncesAChangeOnceAndNoChangeNever) {
   Viewing viewing;
   viewing.session.open(test::smallRun(1, 4, 1), "run", false);
   QSignalSpy changed(&viewing.navigator, &Navigator::cursorChanged);
@@ -211,7 +211,7 @@ TEST(RingSceneTest, OnTheTimeAxisEveryRankStandsWhereItWasAtThatInstant) {
   }
 }
 
-TEST(BackgroundTest, OnlyTheNewestRequestOfAKindIsUsedAndTheOlderOneIsToldToStop) {
+TEST(BackgroundTest, UsesTheNewestRequestOfAKindAndStopsTheOlder) {
   Background background;
   std::vector<int> used;
   std::atomic<bool> stopped = false;
@@ -251,7 +251,7 @@ TEST(BackgroundTest, ReportsAnExceptionAndServesTheNextRequest) {
   EXPECT_FALSE(used);
 }
 
-TEST(SessionTest, ADoctorThatCannotReadTheFileSaysSo) {
+TEST(SessionTest, ReportsThatTheDoctorCannotReadTheFile) {
   Session session;
   session.diagnose("/nonexistent/a.rscope");
   EXPECT_TRUE(QTest::qWaitFor([&] { return session.diagnosis().has_value(); }, 10000));

@@ -32,7 +32,7 @@ TEST(ThemeTest, EveryTextTokenIsReadableOnEveryGround) {
 }
 
 /// A cut text is a beginning of the whole text for every width, and no number in it is cut.
-TEST(ElideTest, ANumberIsThereWholeOrNotAtAll) {
+TEST(ElideTest, ANumberIsNeverCut) {
   const QFontMetrics metrics(textFont(13));
   const QString words = "keys 0–2, 4–6, 8–105 and 1.5 M×, 2,480 of 9";
   const QSet<QString> numbers{"0", "2", "4", "6", "8", "105", "1.5", "2,480", "9"};

@@ -32,7 +32,7 @@ double attendOf(const SpanTree& tree, double begin, double end, double most) {
   return sum;
 }
 
-TEST(SpanTreeTest, SumsAndSpansTogetherAreAllThereIsAtEveryZoom) {
+TEST(SpanTreeTest, SumsAndSpansCoverEverythingAtEveryZoom) {
   for (const int count : {0, 1, 7, 8, 9, 64, 65, 1000}) {
     SpanTree tree;
     for (int i = 0; i < count; ++i) tree.add(span(10 * i, 10 * i + 4));
@@ -54,7 +54,7 @@ TEST(SpanTreeTest, VisitsOnlyWhatTouchesTheWindow) {
   EXPECT_EQ(seen, (std::set<std::size_t>{200, 201, 202}));
 }
 
-TEST(SpanTreeTest, WorkIsThatOfThePixelsAndNotOfTheEvents) {
+TEST(SpanTreeTest, WorkGrowsWithPixelsAndNotWithEvents) {
   constexpr int kPixels = 1000;
   int least = 1 << 30, most = 0;
   for (const int count : {100'000, 800'000}) {

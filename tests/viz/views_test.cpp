@@ -257,7 +257,7 @@ TEST_F(ViewsTest, PositionsSayTheirBuffersToAScreenReader) {
     EXPECT_TRUE(words.contains(said)) << said << ": " << words.toStdString();
 }
 
-TEST_F(ViewsTest, RevealSaysWhatWasInjectedAndNothingSaysItBefore) {
+TEST_F(ViewsTest, OnlyRevealShowsTheInjectedMistake) {
   test::RingRun naive;
   naive.naive_sum = true;
   open(naive, R"({"mistakes": ["naive_sum_merge"]})");

@@ -46,7 +46,7 @@ TEST_F(WhatIfTest, ShowsTheNewRunBesideTheOldOneAndKeepsTheCursor) {
   EXPECT_EQ(std::count_if(stages.begin(), stages.end(), [](auto* s) { return s->isVisible(); }), 1);
 }
 
-TEST_F(WhatIfTest, EveryHeadingIsOverTheRunThatItNames) {
+TEST_F(WhatIfTest, EveryHeadingStandsAboveItsRun) {
   openFile(test::sampleTraceFile(4, {}));
   whatIf();
   const auto xOf = [&](const QString& heading) {
@@ -128,7 +128,7 @@ TEST_F(WhatIfTest, AnOpenedRecordingKeepsItsTextsAndMistakes) {
 }
 
 /// A recording from another machine.
-TEST_F(WhatIfTest, ATextThatIsNotHereIsSaidBeforeAndInTheChange) {
+TEST_F(WhatIfTest, ReportsAMissingTextBeforeAndInTheChange) {
   const std::string text = dir.file("own.txt");
   std::ofstream(text) << std::string(2000, 'x');
   const std::string path = dir.file("own.rscope");

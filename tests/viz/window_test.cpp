@@ -107,7 +107,7 @@ TEST_F(WindowTest, AnotherFileIsShownByTheTimelineToo) {
   EXPECT_NE(timeline->grab().toImage(), before);
 }
 
-TEST_F(WindowTest, AMistakeIsSaidInStatusAndDoctor) {
+TEST_F(WindowTest, AMistakeIsShownInStatusAndDoctor) {
   open(restartingPositions());
   EXPECT_NE(status().indexOf("1 finding"), -1) << status().toStdString();
   EXPECT_NE(status().indexOf("▲ worst"), -1) << status().toStdString();
@@ -125,7 +125,7 @@ TEST_F(WindowTest, ThePanelOffersWhatTheCatalogueSaysCanBeInjected) {
   EXPECT_FALSE(offered.isEmpty());
 }
 
-TEST_F(WindowTest, NoLabelTakesWhatARecordingSaysForMarkup) {
+TEST_F(WindowTest, LabelsShowStringsFromRecordingsAsPlainText) {
   open();
   for (const ViewEntry& entry : viewRegistry()) window.showView(entry.name);
   for (const QLabel* label : window.findChildren<QLabel*>())
@@ -148,7 +148,7 @@ TEST_F(WindowTest, RejectsSettingsThatCannotWorkWithTheReason) {
   EXPECT_FALSE(button("Run")->isEnabled());
 }
 
-TEST_F(WindowTest, F5WithWhatCannotWorkLeavesTheRecordingOnShow) {
+TEST_F(WindowTest, F5WithInvalidSettingsKeepsTheOpenRecording) {
   open();
   const auto moments = window.session().trace().moments().size();
   ASSERT_GT(moments, 0u);
