@@ -10,7 +10,7 @@ each, are trained and recorded. Every second run is used for `ringscope predict 
 then plans the other runs. Runs of one rank are planned from runs of one rank, because a busy
 neighbour makes a core slower. The machine must be idle and have at least two cores.
 
-On a machine that is shared with others, --tries records each run so many times in turns. The script
+On a machine that is shared with others, --tries records each run several times in turns. The script
 keeps the recording whose step time is the median. With --wide, runs of two ranks may also share the
 batch (dp) or the weights (tp), and some runs recompute activations. With --device cuda, all runs
 have one rank on a GPU; they are larger, and bfloat16 by default. The option --keep leaves the

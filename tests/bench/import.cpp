@@ -141,7 +141,7 @@ class RankWriter {
   std::ofstream out_;
 };
 
-/// Writes at least so many lines, or MB of values, over all ranks.
+/// Writes at least `lines` lines, or `values_mb` MB of values, over all ranks.
 void record(const std::string& folder, std::int64_t lines, std::int64_t values_mb) {
   fs::create_directories(folder);
   Bytes data(static_cast<std::size_t>(kHeads * kRows * kHeadDim) * sizeof(float));

@@ -10,7 +10,7 @@
 namespace ringscope::engine {
 namespace {
 
-/// A setting of ATen's threads, as a rank with so many cores to itself would have it.
+/// A setting of ATen's threads, as on a rank with this number of cores to itself.
 class ThreadsOfARank {
  public:
   explicit ThreadsOfARank(int threads) { at::set_num_threads(threads); }

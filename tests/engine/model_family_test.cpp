@@ -15,7 +15,7 @@ using test::MeshCase;
 
 const std::vector<std::string> kFamily = {"mistral", "qwen2", "qwen3"};
 
-/// With 4 query heads and 2 KV heads, at tp 4 each KV head is on two ranks.
+/// Returns meshes for 4 query heads and 2 KV heads; at tp 4 each KV head is on two ranks.
 std::vector<MeshCase> familyCases() {
   std::vector<MeshCase> cases;
   for (const std::string& model : kFamily)

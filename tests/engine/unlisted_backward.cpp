@@ -117,7 +117,8 @@ void changeHop(Seams& seams, ChangedHop::Change before, ChangedHop::Change after
 
 void nothing(at::Tensor&) {}
 
-/// Rank 1 sends the sums in bfloat16 after ring step 1. They are wrong on rank 0 at ring step 2.
+/// Sends the sums in bfloat16 from rank 1 after ring step 1. They are wrong on rank 0 at ring step
+/// 2.
 void hopInBfloat16(Seams& seams) {
   changeHop<1, 0, 1>(
       seams, [](at::Tensor& sums) { sums = sums.to(at::kBFloat16).to(sums.scalar_type()); },

@@ -71,7 +71,7 @@ TEST(HashTest, MixSumIsWhatItsDefinitionSays) {
   EXPECT_EQ(mixSum64(words, 8), mixed(1, 1) + mixed(0xFFFFFFFF, 2) + 8 * 0xd6e8feb86659fd93ULL);
 }
 
-/// The results of test_hashing.py's word-by-word sums for so many bytes of a linear congruential
+/// The results of test_hashing.py's word-by-word sums for `size` bytes of a linear congruential
 /// generator.
 TEST(HashTest, TheRecordersHashesAreThoseThatPythonComputed) {
   struct Case {

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kTwo = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                              R"("b":{"dtype":"I64","shape":[1,3],"data_offsets":[8,32]}})";
 
-/// A file with this header and so many bytes of data, which count up.
+/// A file with this header and `data_bytes` bytes of data, which count up.
 class File {
  public:
   explicit File(const std::string& header, std::size_t data_bytes = 32)

@@ -33,7 +33,7 @@ std::string inCollective(const std::string& name, int nth, int bytes = 8192) {
          number + R"(,"last":[[)" + number + R"(,")" + name + R"(",)" + size + R"(]]}]})";
 }
 
-/// Returns a rank that has posted so many collectives and has computed since.
+/// Returns a rank that has posted `posted` collectives and has computed since.
 std::string computes(int posted, double for_s = 12) {
   return R"({"line":"stands","step":3,"quiet_ns":)" +
          std::to_string(static_cast<std::int64_t>(for_s * 1e9)) +

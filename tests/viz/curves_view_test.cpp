@@ -21,7 +21,7 @@ using test::has;
 
 constexpr QSizeF kSmallStage(708, 410);
 
-/// Returns curves of so many steps; the third is wrong and has no loss.
+/// Returns curves of `steps` steps; the third is wrong and has no loss.
 CurvesScene curvesOf(int steps) {
   CurvesScene scene;
   Curve loss{"loss", Curve::Says::kNumber, {}, {}}, worst{"worst", Curve::Says::kMultiple, {}, {}};

@@ -193,7 +193,7 @@ class JobLinkTest : public testing::Test {
  protected:
   JobLinkTest() { link_.listen({dir_.file("socket"), "", dir_.file("job"), {}}); }
 
-  /// Returns the only rank of a job, which has sent its header and so many more lines.
+  /// Returns the only rank of a job, which has sent its header and `lines` more lines.
   LiveClient job(int lines) {
     LiveClient client(dir_.file("socket"));
     client.line(LiveClient::hello(0, 1));

@@ -28,24 +28,24 @@ struct Format {
 /// Returns all formats. A new format is a file in this folder and a line in registry.cpp.
 std::span<const Format> formats();
 
-/// RingScope's own format.
+/// Recognise and open RingScope's own format.
 bool beginsAsRscope(std::span<const std::uint8_t> head);
 std::shared_ptr<ChunkSource> openRscope(const std::string& path);
 
-/// A folder with one file per rank, as the Python package writes it (traces/recorder/FORMAT.md).
-/// Damaged lines and values are reported and left out.
+/// Find and open a folder with one file per rank, as the Python package writes it
+/// (traces/recorder/FORMAT.md). Damaged lines and values are reported and left out.
 std::vector<std::string> filesOfRecording(const std::string& folder);
 std::shared_ptr<ChunkSource> openRecording(const std::string& folder);
 
-/// JSON of PyTorch's profiler (Kineto): one file, or a folder with one file per rank. A compressed
-/// file is rejected with a message.
+/// Recognise, find and open JSON of PyTorch's profiler (Kineto): one file, or a folder with one
+/// file per rank. A compressed file is rejected with a message.
 bool beginsAsKineto(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfKineto(const std::string& folder);
 std::shared_ptr<ChunkSource> openKineto(const std::string& path);
 
-/// JSON of PyTorch's Flight Recorder: one dump, or a folder with one dump per rank. A pickled dump
-/// is rejected with instructions for converting it to JSON, because opening a pickle can run any
-/// code.
+/// Recognise, find and open JSON of PyTorch's Flight Recorder: one dump, or a folder with one dump
+/// per rank. A pickled dump is rejected with instructions for converting it to JSON, because
+/// opening a pickle can run any code.
 bool beginsAsFlightRecorder(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfFlightRecorder(const std::string& folder);
 std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path);

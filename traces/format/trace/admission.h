@@ -38,7 +38,8 @@ void admit(const RunSpec& run);
 void admit(const GroupRecord& group);
 void admit(const IntentRecord& intent);
 void admit(const ScheduleRecord& schedule);
-/// `rows` is the number of rows of the chunk of events that the summary describes.
+/// Checks a summary. `rows` is the number of rows of the chunk of events that the summary
+/// describes.
 void admit(const EventSummary& summary, std::uint32_t rows);
 
 }  // namespace ringscope::traces

@@ -47,7 +47,7 @@ std::vector<Open> openCalls(ProfiledJob& job, EventKind kind) {
   return open;
 }
 
-/// Sends by each way that they may have gone, in the order of posting.
+/// The sends by each way that they may have gone, in the order of posting.
 using SendsByWay = std::map<Way, std::vector<Open*>>;
 
 SendsByWay byWay(std::vector<Open>& sends) {
