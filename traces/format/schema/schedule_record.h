@@ -65,7 +65,7 @@ struct ScheduleRecord {
                                    ///< ring
   std::vector<WorldRank> ulysses;  ///< ranks that share heads, in the order of their heads; one
                                    ///< rank: not shared
-  std::vector<ShardRun> rows;  ///< query rows in local order, as global token indices
+  std::vector<ShardRun> rows;      ///< query rows in local order, as global token indices
   std::int64_t q_head_begin = 0, q_head_end = 0;  ///< the model's query heads that the rank attends
   std::vector<std::int64_t> kv_heads;             ///< the model's KV heads that the rank attends,
                                                   ///< in local order
