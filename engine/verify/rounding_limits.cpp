@@ -27,7 +27,7 @@ constexpr double kDeviceSlack = 2;
 constexpr double kPropagatedSlack = 7.5;
 /// How many times its root mean square an error of a parameter's gradient may be: of what one
 /// device's errors say of the row's neighbourhood, of the whole parameter, and of the row itself.
-/// Measured: tests/bench/README.md, "What verdicts miss".
+/// Measured: tests/bench/README.md, "Errors that verdicts miss".
 constexpr double kNearSlack = 7, kWholeSlack = 6, kOwnSlack = 5;
 /// Times more of the neighbourhood, where the exact step is rounded as the run is: in fp64.
 constexpr double kBothSlack = 8;
