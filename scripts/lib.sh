@@ -8,8 +8,9 @@ say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 die() { printf 'ringscope: %s\n' "$*" >&2; exit 2; }
 
 # Debian packages that building and testing need.
-build_packages="build-essential cmake ninja-build ccache git python3-venv libsqlite3-dev nlohmann-json3-dev libcli11-dev
-  libxxhash-dev libgloo-dev libsentencepiece-dev qt6-base-dev qt6-charts-dev libqt6opengl6-dev fonts-inter fonts-jetbrains-mono"
+viewer_packages="build-essential cmake ninja-build ccache git libsqlite3-dev nlohmann-json3-dev libcli11-dev
+  libxxhash-dev qt6-base-dev qt6-charts-dev libqt6opengl6-dev fonts-inter fonts-jetbrains-mono"
+build_packages="$viewer_packages python3-venv libgloo-dev libsentencepiece-dev"
 test_packages="libgtest-dev xvfb xauth sqlite3 python3 clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14"
 
 require_room() {
