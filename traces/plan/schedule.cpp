@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/plan/schedule.h"
 
-#include "traces/format/core/error.h"
+#include "traces/plan/ring_order.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// Returns the schedule of a rank. `towards` is 1 or -1, the direction in which blocks travel.
-RingSchedule schedule(const ShardLayout& layout, const Mask& mask, GroupRank rank, int towards,
-                      GroupRank first_source) {
-  const int size = layout.cpSize();
+/// Returns the schedule of a rank in the order of a ring.
+RingSchedule schedule(const ShardLayout& layout, const Mask& mask, GroupRank rank,
+                      const RingOrder& order) {
   RingSchedule s;
   s.rank = rank;
-  s.next_rank = roundRing(rank, towards, size);
-  s.previous_rank = roundRing(rank, -towards, size);
-  for (int step = 0; step < size; ++step) {
-    const GroupRank source = roundRing(first_source, -towards * step, size);
+  s.next_rank = order.next(rank);
+  s.previous_rank = order.previous(rank);
+  for (int step = 0; step < order.size; ++step) {
+    const GroupRank source = order.source(rank, step);
     s.stages.push_back(
-        {RingStep::of(step), source, piecesFor(layout, mask, rank, source), step + 1 < size});
+        {RingStep::of(step), source, piecesFor(layout, mask, rank, source), step + 1 < order.size});
   }
   return s;
 }
 
 }  // namespace
+
+RingOrder RingOrder::of(int size, Direction direction, Order order) {
+  const bool diagonal_last = direction == Direction::kBackward && order == Order::kDiagonalLast;
+  return diagonal_last ? RingOrder{size, -1, 1} : RingOrder{size, 1, 0};
+}
 
 std::int64_t RingSchedule::work() const {
   std::int64_t pairs = 0;
@@ -36,13 +40,13 @@ void RingSchedule::attendBy(const ShardLayout& layout, const Mask& mask) {
 }
 
 RingSchedule ringSchedule(const ShardLayout& layout, const Mask& mask, GroupRank rank) {
-  return schedule(layout, mask, rank, 1, rank);
+  return schedule(layout, mask, rank,
+                  RingOrder::of(layout.cpSize(), Direction::kForward, Order::kDiagonalFirst));
 }
 
 RingSchedule ringBackwardSchedule(const ShardLayout& layout, const Mask& mask, GroupRank rank,
                                   Order order) {
-  if (order == Order::kDiagonalFirst) return ringSchedule(layout, mask, rank);
-  return schedule(layout, mask, rank, -1, roundRing(rank, 1, layout.cpSize()));
+  return schedule(layout, mask, rank, RingOrder::of(layout.cpSize(), Direction::kBackward, order));
 }
 
 ExpectedHops expectedHops(bool all_gather, Order order, int ring, int ulysses) {
