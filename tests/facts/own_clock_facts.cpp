@@ -14,7 +14,7 @@
 #include "tests/facts/said.h"
 #include "tests/facts/scene_facts.h"
 #include "tests/facts/timeline_facts.h"
-#include "traces/analysis/clock/stage_kernels.h"
+#include "traces/analysis/clock/stage_work.h"
 #include "traces/format/core/error.h"
 
 namespace ringscope::facts {

@@ -254,7 +254,7 @@ void expectPlannedPrediction(std::mt19937& random) {
     run = drawRun(random);
     answer.sizes = drawSizes(random);
     answer.assumptions.hardware = drawHardware(random);
-    answer.assumptions.device = traces::speedOf(traces::devicePreset("h100").value, run, 0.6);
+    answer.assumptions.device = traces::deviceSpeed(traces::devicePreset("h100").value, run, 0.6);
     try {
       answer.asked = traces::predict(run, answer.sizes, answer.assumptions.device,
                                      answer.assumptions.hardware);

@@ -73,7 +73,7 @@ void expectSweep(std::mt19937& random) {
   const std::int64_t from = std::int64_t{64} << drawn(random, 0, 4),
                      to = from << drawn(random, 2, 9);
   run.seq_len = from;
-  answer.assumptions.device = traces::speedOf(traces::devicePreset("h100").value, run, 0.6);
+  answer.assumptions.device = traces::deviceSpeed(traces::devicePreset("h100").value, run, 0.6);
   answer.asked = traces::predict(run, sizes, answer.assumptions.device, hardware);
   answer.sweep = traces::sweepLengths(run, sizes, answer.assumptions.device, hardware, from, to);
   expectHides(traces::toJson(answer)["sweep"], traces::toText(answer));
@@ -189,7 +189,7 @@ void expectRecordedPrediction(const Case& c, std::mt19937& random) {
   answer.recorded = traces::recordedProgram(*c.trace, answer.first_step, answer.last_step);
   ASSERT_TRUE(answer.recorded.usable()) << answer.recorded.lacks.front();
   answer.timeline = traces::replay(answer.recorded.program, answer.hardware);
-  answer.communication = traces::communicationOf(answer.recorded.program, answer.timeline);
+  answer.communication = traces::sumCommunication(answer.recorded.program, answer.timeline);
   const json told = traces::toJson(answer);
   expectRecordedText(told, traces::toText(answer));
   std::int64_t all = 0;

@@ -8,9 +8,9 @@
 
 namespace ringscope::test {
 
-/// A case with simple numbers: full attention over 16 tokens per rank, 16 heads of width 2 in fp32,
-/// one layer. A block takes 1,000 ns forward and 2,000 ns backward with cp ranks as KV shards. A
-/// hop of KV or dKV has 4,096 bytes. Nothing else takes time.
+/// A case with simple numbers: full attention over 16 tokens per rank, 16 heads of 2 in fp32, one
+/// layer. A block takes 1,000 ns forward and 2,000 ns backward, a hop of KV or dKV has 4,096 bytes,
+/// and nothing else takes time.
 struct ClockCase {
   traces::RunSpec run;
   traces::ModelSizes sizes;
@@ -18,7 +18,7 @@ struct ClockCase {
   traces::Hardware hardware;
 };
 
-/// Returns a case whose link moves a hop in 2,000 ns and has 500 ns of latency.
+/// Returns a case whose link moves a hop in 2,000 ns after 500 ns of latency.
 inline ClockCase clockCase(int cp, traces::Strategy strategy = traces::Strategy::kRing) {
   constexpr double kNoTime = std::numeric_limits<double>::infinity();
   ClockCase c;
@@ -37,7 +37,7 @@ inline traces::ModelTimeline replayed(const ClockCase& c) {
   return traces::replay(traces::plannedProgram(c.run, c.sizes, c.device), c.hardware);
 }
 
-/// Returns the sum of one layer, direction and rank.
+/// Sums the communication of one rank in one direction of the layer.
 inline traces::CommunicationSum ofLayer(const traces::ModelTimeline& timeline, int rank,
                                         traces::Direction direction) {
   traces::CommunicationFilter filter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least time of kernels and transfers, what determines a step, and what the model cannot tell.
+// The floors of kernels and transfers, the limits of a step, and ties between strategies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include "tests/support/trace_builder.h"
 #include "traces/analysis/clock/recorded_program.h"
 #include "traces/analysis/clock/report.h"
-#include "traces/analysis/clock/stage_kernels.h"
+#include "traces/analysis/clock/stage_work.h"
 #include "traces/format/core/error.h"
 
 namespace ringscope::test {
@@ -21,7 +21,7 @@ StepLimits limitsOf(const ClockCase& c) {
   return stepLimits(program, c.hardware, replay(program, c.hardware));
 }
 
-TEST(ClockLimitsTest, AnEndlesslyQuickDeviceStillStartsItsKernels) {
+TEST(ClockLimitsTest, AnInfinitelyFastDeviceStillStartsItsKernels) {
   ClockCase c = clockCase(1);
   c.hardware.compute_scale = 1e9;
   EXPECT_LE(replayed(c).endNs(), 1) << "without a floor a step takes nothing";
@@ -34,7 +34,7 @@ TEST(ClockLimitsTest, AnEndlesslyQuickDeviceStillStartsItsKernels) {
   EXPECT_EQ(limitsOf(c).share(Limit::kLaunch), 1);
 }
 
-TEST(ClockLimitsTest, AFloorBelowTheWorkChangesNothing) {
+TEST(ClockLimitsTest, AFloorBelowTheWorkHasNoEffect) {
   ClockCase c = clockCase(4);
   const std::int64_t without = replayed(c).endNs();
   c.hardware.floors.kernel_us = 1e-6;  // a thousandth of a nanosecond
@@ -63,8 +63,8 @@ TEST(ClockLimitsTest, ATransferTakesAtLeastItsFloor) {
   EXPECT_EQ(ofLayer(replayed(c), 0, Direction::kForward).exposed_ns, 3 * (2500 - 1000));
 }
 
-TEST(ClockLimitsTest, AFloorKeepsNoLinkBusy) {
-  // Three messages leave one after the other, 2,000 ns each, and the last arrives at 6,500.
+TEST(ClockLimitsTest, AFloorDoesNotOccupyTheLink) {
+  // Three messages leave after each other, 2,000 ns each, and the last arrives at 6,500.
   ClockCase c = clockCase(4, Strategy::kAllGather);
   c.hardware.floors.collective_us = 6.5;
   EXPECT_EQ(ofLayer(replayed(c), 0, Direction::kForward).exposed_ns, 6500);
@@ -76,7 +76,7 @@ TEST(ClockLimitsTest, CollectivesOfOneRankHaveNoFloor) {
   EXPECT_EQ(replayed(c).endNs(), 1000 + 2000);
 }
 
-TEST(ClockLimitsTest, TheCriticalPathDeterminesAStep) {
+TEST(ClockLimitsTest, LimitsAddUpToTheCriticalPath) {
   ClockCase c = clockCase(4);
   const StepLimits slow_link = limitsOf(c);
   EXPECT_EQ(slow_link.total(), replayed(c).endNs());
@@ -91,7 +91,7 @@ TEST(ClockLimitsTest, TheCriticalPathDeterminesAStep) {
   EXPECT_EQ(limitsOf(c).boundBy(), Limit::kMemory);
 }
 
-TEST(ClockLimitsTest, NoLimitIsNamedWithoutHalfOfThePath) {
+TEST(ClockLimitsTest, ALimitNeedsHalfOfThePath) {
   StepLimits limits;
   EXPECT_EQ(describe(limits), "Nothing takes time in this step.");
   EXPECT_EQ(limitVerdict(limits), "nothing takes time");
@@ -106,7 +106,7 @@ TEST(ClockLimitsTest, NoLimitIsNamedWithoutHalfOfThePath) {
   EXPECT_EQ(limitVerdict(limits), "launch-bound (51 % of the critical path)");
 }
 
-TEST(ClockLimitsTest, RecordedStagesHaveTheKernelsOfPlannedOnes) {
+TEST(ClockLimitsTest, RecordedStagesHaveAsManyKernelsAsPlannedStages) {
   std::string text = "run cp=1 cores=1\n";
   double kernels = 0;
   int time = 0;
@@ -156,7 +156,7 @@ clip rank=1 direction=backward time=100-110 cpu=1
   EXPECT_EQ(kernels(0, EventKind::kCollective), 0);
 }
 
-TEST(ClockLimitsTest, RejectsImpossibleFloors) {
+TEST(ClockLimitsTest, RejectsInvalidFloors) {
   for (const double floor : {-1.0, 1e7, std::numeric_limits<double>::quiet_NaN()}) {
     ClockCase c = clockCase(1);
     c.hardware.floors.kernel_us = floor;
@@ -166,7 +166,7 @@ TEST(ClockLimitsTest, RejectsImpossibleFloors) {
   }
 }
 
-TEST(ClockLimitsTest, EveryDeviceHasAFloorOfKernelsAndTransfers) {
+TEST(ClockLimitsTest, EveryDeviceHasFloors) {
   for (const auto& device : devicePresets()) {
     EXPECT_GT(device.value.floors.kernel_us, 0) << device.key;
     EXPECT_GT(device.value.floors.collective_us, 0) << device.key;
@@ -187,7 +187,7 @@ std::vector<Prediction> predictionsOf(const std::vector<double>& steps_ms) {
 
 using Indices = std::vector<std::size_t>;
 
-TEST(ClockLimitsTest, StepsThatAreAlikeHaveNoQuickest) {
+TEST(ClockLimitsTest, SimilarStepsAreTied) {
   EXPECT_EQ(quickestStrategies(predictionsOf({5200, 5199, 5201}), 0.05).tied, (Indices{1, 0, 2}));
   EXPECT_EQ(quickestStrategies(predictionsOf({100, 106}), 0.05).tied, Indices{0});
   EXPECT_EQ(quickestStrategies(predictionsOf({100, 106}), 0.1).tied, (Indices{0, 1}));
@@ -211,7 +211,7 @@ PlannedAnswer answerOf(const std::vector<double>& steps_ms) {
   return answer;
 }
 
-TEST(ClockLimitsTest, AReportNamesStrategiesThatItCannotDistinguish) {
+TEST(ClockLimitsTest, AReportNamesTiedStrategies) {
   const auto says = [](const std::vector<double>& steps, const std::string& words) {
     const std::string text = toText(answerOf(steps));
     EXPECT_NE(text.find(words), std::string::npos) << text;
@@ -226,16 +226,19 @@ TEST(ClockLimitsTest, AReportNamesStrategiesThatItCannotDistinguish) {
   EXPECT_EQ(toJson(answerOf({5200, 5201}))["quickest"]["titles"].size(), 2u);
 }
 
-TEST(ClockLimitsTest, ACalibrationCannotTellWhatItsErrorHides) {
+TEST(ClockLimitsTest, ACalibrationTiesStepsWithinItsError) {
   PlannedAnswer answer = answerOf({100, 112});
   answer.assumptions.calibration.emplace().worst_error = 0.15;
+  answer.assumptions.calibration->device.measured[{EventKind::kMerge, Direction::kForward}] = {
+      1e-6, 0, 0, 0.07};
   EXPECT_EQ(answer.assumptions.uncertainty(), 0.15);
   EXPECT_NE(toText(answer).find("cannot tell these strategies apart"), std::string::npos);
+  EXPECT_NE(toText(answer).find("with a spread of at most 7 % (merge forward)"), std::string::npos);
   answer.assumptions.calibration->worst_error = 0.01;
   EXPECT_EQ(answer.assumptions.uncertainty(), 0.05) << "no finer than what is printed";
 }
 
-TEST(ClockLimitsTest, AReportWithoutHopsMentionsNoHiddenTime) {
+TEST(ClockLimitsTest, WithoutHopsNothingIsHidden) {
   ClockCase c = clockCase(1);
   PlannedAnswer answer;
   answer.sizes = c.sizes;

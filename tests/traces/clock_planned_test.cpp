@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans without a recording: pairs, bytes and operations by definition, and the statements about
-// them.
+// Plans without a recording: work, bytes and messages by definition.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,128 +29,63 @@ RunSpec onFour(Strategy strategy) {
   return run;
 }
 
-TEST(ClockPlannedTest, SizesOfALlamaAreThoseOfItsCard) {
+TEST(ClockPlannedTest, ParametersAgreeWithTheModelCard) {
   EXPECT_NEAR(static_cast<double>(llama8b().parameters()), 8.03e9, 0.01e9);
   const PlannedSizes sizes(onFour(Strategy::kRing), llama8b());
-  // 8,192 tokens of 8 heads of width 128, K and V in bf16, dK and dV in fp32; 8 billion fp32
-  // gradients.
-  EXPECT_EQ(sizes.kvBytes(), 2 * 8192 * 8 * 128 * 2);
-  EXPECT_EQ(sizes.dkvBytes(), 2 * 8192 * 8 * 128 * 4);
+  // 8,192 tokens of 8 heads of 128, K and V in bf16, dK and dV in fp32; 8 billion fp32 gradients.
+  EXPECT_EQ(sizes.messageBytes(Cargo::kKv), 2 * 8192 * 8 * 128 * 2);
+  EXPECT_EQ(sizes.messageBytes(Cargo::kDkv), 2 * 8192 * 8 * 128 * 4);
   EXPECT_EQ(sizes.gradientBytes(), 4 * llama8b().parameters());
 }
 
-TEST(ClockPlannedTest, MatrixProductsAreTwoOperationsForEachParameterAndToken) {
+TEST(ClockPlannedTest, MatrixProductsTakeTwoOperationsPerParameterAndToken) {
   const PlannedSizes sizes(onFour(Strategy::kRing), llama8b());
   const double embedding = 128256.0 * 4096, norms = 65 * 4096;
-  double forward = 32 * (sizes.project(Direction::kForward).matmul_flops +
-                         sizes.feedForward(Direction::kForward).matmul_flops) +
-                   sizes.loss(Direction::kForward).matmul_flops;
+  double forward = 32 * (sizes.project(Direction::kForward).flops +
+                         sizes.feedForward(Direction::kForward).flops) +
+                   sizes.loss(Direction::kForward).flops;
   EXPECT_DOUBLE_EQ(forward,
                    2 * 8192 * (static_cast<double>(llama8b().parameters()) - embedding - norms));
-  EXPECT_EQ(sizes.project(Direction::kBackward).matmul_flops,
-            2 * sizes.project(Direction::kForward).matmul_flops);
-  const StageWork attention = sizes.attend(Direction::kForward, 1000, {1200, 2});
-  EXPECT_EQ(attention.attention_flops, 4.0 * 128 * 32 * 1000);
-  EXPECT_EQ(attention.masked_flops, 4.0 * 128 * 32 * 200) << "computed, then left out";
-  EXPECT_EQ(attention.scores, 32 * 1200);
-  EXPECT_EQ(attention.calls, 2);
-  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, {1200, 2}).attention_backward_flops,
-            2.5 * 4 * 128 * 32 * 1000);
+  EXPECT_EQ(sizes.project(Direction::kBackward).flops,
+            2 * sizes.project(Direction::kForward).flops);
+  const KernelWork kernel{1000, 6, 3, 700, false};
+  const StageWork attention = sizes.attend(Direction::kForward, kernel);
+  EXPECT_EQ(attention.flops, 4.0 * 128 * 32 * 1000);
+  EXPECT_EQ(attention.calls, 6);
+  EXPECT_EQ(attention.events, 3);
+  EXPECT_EQ(sizes.attend(Direction::kBackward, kernel).flops, 2.5 * 4 * 128 * 32 * 1000);
 }
 
-TEST(ClockPlannedTest, WorkIsCountedByPieceByTileAndByParameterTensor) {
+TEST(ClockPlannedTest, AFirstWholeBlockIsConvertedAndNotMerged) {
   const PlannedSizes sizes(onFour(Strategy::kRing), llama8b());
-  KernelWork kernel;
-  kernel.pairs = 1200;
-  kernel.small_pairs = 300;
-  kernel.calls = 6;
-  kernel.tiles = 5;
-  kernel.pieces = 3;
-  kernel.rows = 700;
-  const StageWork attention = sizes.attend(Direction::kForward, 1000, kernel);
-  const StageSample parts = attention.parts();
-  EXPECT_EQ(attention.events, 3);
-  EXPECT_EQ(parts.calls, 6);
-  EXPECT_EQ(parts.tiles, 5 * 32) << "of each head";
-  EXPECT_EQ(parts.small_flops, 4.0 * 128 * 32 * 300);
-  EXPECT_EQ(parts.flops, 4.0 * 128 * 32 * 900);
-  EXPECT_EQ(parts.scores, 32 * 900);
-  const StageWork merge = sizes.merge(kernel);
-  EXPECT_EQ(merge.events, 3);
-  EXPECT_EQ(merge.memory_bytes, 700.0 * 32 * 128 * (2 * 4 + 2)) << "sums in fp32, blocks in bf16";
-  kernel.threads = 3;
-  EXPECT_EQ(sizes.attend(Direction::kForward, 1000, kernel).scores, 32 * 900);
-  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).scores, 32 * 900 * 9.0 / 8)
-      << "8 key heads, of which one thread has three and another two";
-  kernel.threads = 12;
-  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).scores, 32 * 900 * 12.0 / 8)
-      << "in bf16 four threads have none";
-  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).parts().small_flops,
-            2.5 * 4 * 128 * 32 * 300 * 36.0 / 32)
-      << "small pieces are computed in float32, with a key head for each query head";
-  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000, kernel).parts().flops,
-            2.5 * 4 * 128 * 32 * 900 * 12.0 / 8);
+  const double values = 700 * 32 * 128;
+  const KernelWork pieces{1000, 6, 3, 700, false}, whole{1000, 1, 1, 700, true};
+  EXPECT_EQ(sizes.merge(pieces, true).memory_bytes, values * (2 * 4 + 2))
+      << "fp32 sums, bf16 block";
+  EXPECT_EQ(sizes.merge(pieces, true).events, 3);
+  EXPECT_EQ(sizes.merge(whole, false).memory_bytes, values * (2 * 4 + 2));
+  EXPECT_EQ(sizes.merge(whole, true).memory_bytes, values * (2 + 4));
   RunSpec wide = onFour(Strategy::kRing);
   wide.dtype = DType::kFloat32;
-  const PlannedSizes in_float32(wide, llama8b());
-  EXPECT_EQ(in_float32.attend(Direction::kBackward, 1000, kernel).scores, 32 * 900 * 36.0 / 32)
-      << "32 query heads, three of them for some threads";
-  for (const StageWork& work : {sizes.gradSync(), sizes.clip(), sizes.optimizer()})
-    EXPECT_EQ(work.calls, 9 * 32 + 3);
+  EXPECT_EQ(PlannedSizes(wide, llama8b()).merge(whole, true).calls, 0) << "nothing to convert";
 }
 
-TEST(ClockPlannedTest, ALayersDataIsFarWhenOtherLayersCameBetween) {
-  ModelSizes sizes = llama8b();
-  for (const std::int32_t layers : {1, 4, 32}) {
-    sizes.layers = layers;
-    const PlannedSizes planned(onFour(Strategy::kRing), sizes);
-    const double share = (layers - 1.0) / layers;
-    for (const Direction direction : {Direction::kForward, Direction::kBackward})
-      for (const StageWork& work :
-           {planned.project(direction), planned.feedForward(direction),
-            planned.attend(direction, 1000, {1200, 2}), planned.merge({1200, 2})}) {
-        EXPECT_GE(work.parts().bytes, 0);
-        EXPECT_DOUBLE_EQ(work.parts().far_bytes, share * work.parts().bytes) << layers;
-      }
-  }
-}
-
-TEST(ClockPlannedTest, MoreOfTheParametersIsFarWhenAStepMovesMore) {
-  ModelSizes sizes = llama8b();
-  double before = 0;
-  for (const std::int32_t layers : {1, 4, 32}) {
-    sizes.layers = layers;
-    RunSpec run = onFour(Strategy::kRing);
-    run.seq_len = 1024;
-    const PlannedSizes planned(run, sizes);
-    const StageSample parts = planned.optimizer().parts();
-    const double share = parts.far_bytes / parts.bytes;
-    EXPECT_GT(share, before);
-    EXPECT_LT(share, 1);
-    for (const StageWork& work : {planned.gradSync(), planned.clip()})
-      EXPECT_DOUBLE_EQ(work.parts().far_bytes, share * work.parts().bytes);
-    run.seq_len = 32768;
-    EXPECT_GT(PlannedSizes(run, sizes).optimizer().far_share, share) << "longer sequences";
-    before = share;
-  }
-}
-
-TEST(ClockPlannedTest, APlanForAClusterMergesBlocksAndNotPieces) {
+TEST(ClockPlannedTest, OnlyTheEnginesPlanCutsBlocksIntoPieces) {
   RunSpec run = onFour(Strategy::kRing);
   run.mask = MaskKind::kWindow;
   run.window = 1000;
-  const DeviceSpeed h100 = speedOf(devicePreset("h100").value, run, 0.5);
+  const DeviceSpeed h100 = deviceSpeed(devicePreset("h100").value, run, 0.5);
   const auto merges = std::ranges::count(plannedProgram(run, llama8b(), h100).ranks[1].events,
                                          EventKind::kMerge, &Program::Happening::kind);
-  EXPECT_EQ(merges, 32 * (3 + 4)) << "of three blocks forward, and of the gradients of four";
+  EXPECT_EQ(merges, 32 * (3 + 4)) << "three blocks forward, and the gradients of four";
   const PlannedWork engine = plannedWork(run, llama8b());
   double pieces = 0;
-  for (const PlannedStage& stage : engine.stages[1])
-    if (stage.kind == EventKind::kMerge) pieces += stage.work.events;
-  EXPECT_GT(pieces, 2 * merges) << "the engine cuts windows into pieces, which it merges";
+  for (const PlannedStage& planned : engine.stages[1])
+    if (planned.stage.first == EventKind::kMerge) pieces += planned.work.events;
+  EXPECT_GT(pieces, 2 * merges) << "the engine merges each piece of a window";
 }
 
-TEST(ClockPlannedTest, EveryStrategySendsAsManyMessagesAsItsTableSays) {
+TEST(ClockPlannedTest, EveryStrategySendsTheMessagesOfItsTable) {
   struct Case {
     Strategy strategy;
     Rotate rotate;
@@ -171,7 +105,8 @@ TEST(ClockPlannedTest, EveryStrategySendsAsManyMessagesAsItsTableSays) {
     run.order = c.order;
     ModelSizes sizes = llama8b();
     sizes.layers = 1;
-    const Program program = plannedProgram(run, sizes, speedOf(devicePreset("h100").value, run, 1));
+    const Program program =
+        plannedProgram(run, sizes, deviceSpeed(devicePreset("h100").value, run, 1));
     for (const Program::Rank& rank : program.ranks) {
       const auto sends = [&](Payload payload, Direction direction) {
         return std::count_if(rank.events.begin(), rank.events.end(), [&](const auto& event) {
@@ -189,14 +124,15 @@ TEST(ClockPlannedTest, EveryStrategySendsAsManyMessagesAsItsTableSays) {
   }
 }
 
-TEST(ClockPlannedTest, DataAndTensorParallelRanksCountInTheirCollectives) {
+TEST(ClockPlannedTest, CollectivesCountDataAndTensorParallelRanks) {
   RunSpec run = onFour(Strategy::kRing);
   run.dp = 2;
   run.tp = 2;
   run.batch = 2;
   ModelSizes sizes = llama8b();
   sizes.layers = 1;
-  const Program program = plannedProgram(run, sizes, speedOf(devicePreset("h100").value, run, 1));
+  const Program program =
+      plannedProgram(run, sizes, deviceSpeed(devicePreset("h100").value, run, 1));
   ASSERT_EQ(program.ranks.size(), 4u);
   EXPECT_EQ(program.collectives.back().axis, GroupAxis::kDpCp);
   EXPECT_EQ(program.collectives.back().ranks, 8);
@@ -207,13 +143,13 @@ TEST(ClockPlannedTest, DataAndTensorParallelRanksCountInTheirCollectives) {
   // backward.
   EXPECT_EQ(program.collectives.size(), 4u * 8 + 1);
   run.recompute = true;
-  const Program again = plannedProgram(run, sizes, speedOf(devicePreset("h100").value, run, 1));
+  const Program again = plannedProgram(run, sizes, deviceSpeed(devicePreset("h100").value, run, 1));
   EXPECT_EQ(again.collectives.size(), 4u * 10 + 1);
 }
 
-TEST(ClockPlannedTest, ALongerSequenceHidesHopsThatAShortOneExposes) {
+TEST(ClockPlannedTest, ALongSequenceHidesHopsThatAShortOneExposes) {
   RunSpec run = onFour(Strategy::kRing);
-  const DeviceSpeed device = speedOf(devicePreset("h100").value, run, 0.6);
+  const DeviceSpeed device = deviceSpeed(devicePreset("h100").value, run, 0.6);
   Hardware hardware;
   hardware.link = linkPreset("pcie4").value;
   ModelSizes sizes = llama8b();
@@ -238,20 +174,20 @@ TEST(ClockPlannedTest, ALongerSequenceHidesHopsThatAShortOneExposes) {
   EXPECT_EQ(last.communication.attention.exposed_ns, 4 * 2 * (17'043'521 + 5'700));
 }
 
-TEST(ClockPlannedTest, StrategiesThatCannotRunAreLeftOut) {
+TEST(ClockPlannedTest, LeavesOutStrategiesThatCannotRun) {
   RunSpec run = onFour(Strategy::kRing);
   run.cp = 8;
   ModelSizes sizes = llama8b();
   sizes.layers = 1;
   sizes.heads = sizes.kv_heads = 4;  // too few for Ulysses over 8
-  const DeviceSpeed device = speedOf(devicePreset("b200").value, run, 0.6);
+  const DeviceSpeed device = deviceSpeed(devicePreset("b200").value, run, 0.6);
   std::vector<std::string> titles;
   for (const Prediction& p : predictStrategies(run, sizes, device, {})) titles.push_back(p.title);
   EXPECT_EQ(titles, (std::vector<std::string>{"ring", "ring, allgather", "all_gather",
                                               "hybrid 2 × 4", "hybrid 2 × 4, allgather"}));
 }
 
-TEST(ClockPlannedTest, RejectsPlansThatNeedData) {
+TEST(ClockPlannedTest, RejectsRunsThatOnlyDataDescribe) {
   RunSpec run = onFour(Strategy::kRing);
   run.mask = MaskKind::kDocuments;
   EXPECT_THROW(plannedProgram(run, llama8b(), {}), Error);
@@ -261,7 +197,7 @@ TEST(ClockPlannedTest, RejectsPlansThatNeedData) {
   EXPECT_THROW(linkPreset("carrier pigeon"), Error);
 }
 
-TEST(ClockPlannedTest, AConfigurationOfHuggingFaceGivesTheSizes) {
+TEST(ClockPlannedTest, ReadsSizesFromAHuggingFaceConfiguration) {
   const auto folder = std::filesystem::temp_directory_path() / "ringscope_clock_config";
   std::filesystem::create_directories(folder);
   const auto write = [&](const std::string& text) {
@@ -283,7 +219,7 @@ TEST(ClockPlannedTest, AConfigurationOfHuggingFaceGivesTheSizes) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(ClockPlannedTest, ManyRanksAndStepsTakeAsLongAsOneGroupDoes) {
+TEST(ClockPlannedTest, GroupsSideBySideTakeAsLongAsOneGroup) {
   const ClockCase c = clockCase(4);
   const Program one = plannedProgram(c.run, c.sizes, c.device);
   const ModelTimeline small = replay(one, c.hardware);

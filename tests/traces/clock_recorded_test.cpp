@@ -53,7 +53,7 @@ std::string without(std::string text, const std::string& part) {
   return text;
 }
 
-TEST(ClockRecordedTest, HasThePartsOfTheTraceAndCanBeStopped) {
+TEST(ClockRecordedTest, StepEventsGiveTheSameProgramAsTheTrace) {
   const auto trace = traceOf(kRing);
   StepEvents step = stepEvents(*trace, 0, 0);
   EXPECT_EQ(countEvents(step.of_rank), trace->eventCount());
@@ -68,7 +68,7 @@ TEST(ClockRecordedTest, HasThePartsOfTheTraceAndCanBeStopped) {
   EXPECT_THROW(recordedProgram(std::move(step), stop.get_token()), Stopped);
 }
 
-TEST(ClockRecordedTest, WaitsAreThoseOfTheLinkAndNotOfTheScheduler) {
+TEST(ClockRecordedTest, WaitsComeFromTheLinkAndNotFromTheScheduler) {
   const auto trace = traceOf(kRing);
   const auto recorded = recordedProgram(*trace, 0, 0);
   ASSERT_TRUE(recorded.usable()) << recorded.lacks.front();
@@ -94,7 +94,7 @@ TEST(ClockRecordedTest, WaitsAreThoseOfTheLinkAndNotOfTheScheduler) {
   EXPECT_EQ(timeline.critical_path[0].rank, WorldRank::of(1));
 }
 
-TEST(ClockRecordedTest, ADeviceIsQuickerByWhatRecordedAttentionTakesOnIt) {
+TEST(ClockRecordedTest, DeviceScaleFollowsRecordedAttention) {
   const auto recorded = recordedProgram(*traceOf(kRing), 0, 0);
   RunSpec run;
   run.cp = 2;
@@ -115,7 +115,7 @@ TEST(ClockRecordedTest, ADeviceIsQuickerByWhatRecordedAttentionTakesOnIt) {
   EXPECT_EQ(deviceScale(recorded, nullptr, device, 0.5).times, 0);
 }
 
-TEST(ClockRecordedTest, DistinguishesALatePeerFromASlowLink) {
+TEST(ClockRecordedTest, ALatePeerIsNotASlowLink) {
   const std::string late = "project rank=1 layer=0 time=100-150 cpu=3000\n" + std::string(kRing);
   const auto trace = traceOf(late);
   const auto recorded = recordedProgram(*trace, 0, 0);
@@ -126,7 +126,7 @@ TEST(ClockRecordedTest, DistinguishesALatePeerFromASlowLink) {
   EXPECT_EQ(of_0.under_way_ns, 2100);
 }
 
-TEST(ClockRecordedTest, TheCriticalPathGoesFromALatePeerOverTheMessage) {
+TEST(ClockRecordedTest, TheCriticalPathStartsAtTheLatePeer) {
   std::string text = "project rank=1 layer=0 time=100-150 cpu=3000\n" + std::string(kRing);
   text.replace(text.find("cpu=300\n"), 7, "cpu=9000");
   const auto trace = traceOf(text);
@@ -141,7 +141,7 @@ TEST(ClockRecordedTest, TheCriticalPathGoesFromALatePeerOverTheMessage) {
   EXPECT_EQ(timeline.critical_path[2].span, (ClockSpan{5100, 14100}));
 }
 
-TEST(ClockRecordedTest, ACollectiveCutsTheStageAroundItByTheRecordedClock) {
+TEST(ClockRecordedTest, ACollectiveCutsItsStageByTheRecordedClock) {
   const auto trace = traceOf(R"(
 run cp=2 cores=2
 group dp_cp 0,1
@@ -163,7 +163,7 @@ collective rank=1 direction=backward payload=grads group=0 flow=5 bytes=1000 tim
   EXPECT_EQ(of_1.late_ns, 500 - 102);
 }
 
-/// The device's clock continues while its rank waits: 40 of its 100 belong to the collective.
+/// The device's clock goes on while its rank waits: 40 of its 100 are the collective's.
 TEST(ClockRecordedTest, WaitsWithinADeviceStageAreNotWork) {
   const auto trace = traceOf(R"(
 run cp=2 cores=2
@@ -180,7 +180,7 @@ pause rank=0 time=100-9000
   EXPECT_EQ(replay(recorded.program, hardware(1, 0.1)).endNs(), 50 + 1200 + 10);
 }
 
-TEST(ClockRecordedTest, StagesByTwoClocksAreRefused) {
+TEST(ClockRecordedTest, RejectsStagesOfTwoClocks) {
   EXPECT_NE(lackOf(R"(
 run cp=1 cores=2
 attend rank=0 layer=0 stage=0 source=0 time=0-100 device=1
@@ -205,7 +205,7 @@ loss rank=0 time=95010-95020 cpu=7
   EXPECT_EQ(recorded.recorded_ns, 95020 - 89900 - 5000);
 }
 
-TEST(ClockRecordedTest, KeepsTrainingStepsApart) {
+TEST(ClockRecordedTest, ReplaysSeveralSteps) {
   const auto trace = traceOf(R"(
 run cp=1 cores=1
 embed rank=0 step=3 time=0-100 cpu=40
@@ -220,7 +220,7 @@ embed rank=0 step=5 time=200-300 cpu=60
   EXPECT_EQ(timeline.stepNs(), 55);
 }
 
-TEST(ClockRecordedTest, ReportsMissingDataInsteadOfANumber) {
+TEST(ClockRecordedTest, NamesWhatARecordingLacks) {
   const std::string no_cpu = [] {
     std::string text = kRing;
     for (const char* cpu : {" cpu=1000", " cpu=300", " cpu=4000"}) text = without(text, cpu);
@@ -240,7 +240,7 @@ TEST(ClockRecordedTest, ReportsMissingDataInsteadOfANumber) {
   EXPECT_NE(lackOf("run cp=1").find("no events"), std::string::npos);
 }
 
-TEST(ClockRecordedTest, AMessageOfOneEndNamesItsPlace) {
+TEST(ClockRecordedTest, AMessageWithOneEndNamesItsPlace) {
   std::string text = kRing;
   const auto at = text.find("send rank=1");
   text.erase(at, text.find('\n', at) - at);

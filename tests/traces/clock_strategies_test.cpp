@@ -36,16 +36,16 @@ class ClockStrategiesTest : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(ClockStrategiesTest, ARingExposesWhatAHopTakesLongerThanABlock) {
-  // In backward, KV and dKV share the link: the first dKV hop leaves when the first KV hop has
-  // left, at 2,000. From then on the link is always busy, so each later KV hop ends 4,000 after the
-  // one before, of which 2,000 are exposed. The last dKV hop home is fully exposed.
+TEST_P(ClockStrategiesTest, ARingExposesTheExcessOfAHopOverABlock) {
+  // Backward, KV and dKV share the link: the first dKV hop leaves when the first KV hop has left,
+  // at 2,000. From then on the link is always busy, so each KV hop but the first ends 4,000 after
+  // the one before: 2,000 of that are exposed. The last dKV hop home is exposed whole.
   const std::int64_t first = kHop - kBackward, later = 2 * kWire - kBackward;
   expectExposed(clockCase(cp()), others() * (kHop - kAttend),
                 first + (others() - 1) * later + kHop);
 }
 
-TEST_P(ClockStrategiesTest, ARingThatHidesItsHopsExposesTheLastHopHomeAlone) {
+TEST_P(ClockStrategiesTest, ARingWithHiddenHopsExposesTheLastHopHome) {
   ClockCase c = clockCase(cp());
   c.device.attention_flops /= 3;           // blocks of 3,000
   c.device.attention_backward_flops /= 3;  // and 6,000, longer than both hops
@@ -69,7 +69,7 @@ TEST_P(ClockStrategiesTest, AGatheredRingHidesOneBlockOfTheGather) {
   EXPECT_EQ(ofLayer(timeline, 0, Direction::kForward).hidden_ns, kAttend);
 }
 
-TEST_P(ClockStrategiesTest, AllGatherExposesAllOfIts) {
+TEST_P(ClockStrategiesTest, AllGatherExposesItsWholeGather) {
   const std::int64_t gather = others() * kWire + kLatency;
   expectExposed(clockCase(cp(), Strategy::kAllGather), gather, 2 * gather);
 }
@@ -83,7 +83,7 @@ TEST_P(ClockStrategiesTest, UlyssesExposesFiveAllToAlls) {
   expectExposed(c, swap(384) + swap(128) + swap(64), swap(128) + swap(384));
 }
 
-TEST_P(ClockStrategiesTest, HybridExposesItsSwapsAndWhatItsRingDoes) {
+TEST_P(ClockStrategiesTest, HybridExposesItsSwapsAndItsRing) {
   ClockCase c = clockCase(cp(), Strategy::kHybrid);
   c.run.ulysses = 2;
   // Two ranks exchange 8 heads of 16 tokens: 3,072 bytes, 1,024 and 512, then back 1,024 and 3,072.
@@ -115,7 +115,7 @@ TEST_P(ClockStrategiesTest, AHalfDuplexLinkTakesTwiceAsLong) {
             others() * (2 * kWire - kAttend));
 }
 
-TEST_P(ClockStrategiesTest, LinksOfTheirOwnForEveryPairCarryAGatherAtOnce) {
+TEST_P(ClockStrategiesTest, PairLinksCarryAGatherAtOnce) {
   ClockCase c = clockCase(cp(), Strategy::kAllGather);
   c.hardware.link.shared = false;
   expectExposed(c, kHop, 2 * kHop);
@@ -176,7 +176,7 @@ TEST(ClockTest, TwiceTheComputeHalvesTheWorkAndNoTransfer) {
   EXPECT_EQ(ofLayer(replayed(c), 0, Direction::kForward).exposed_ns, 3 * (kHop - kAttend / 2));
 }
 
-TEST(ClockTest, RejectsImpossibleHardware) {
+TEST(ClockTest, RejectsInvalidHardware) {
   ClockCase c = clockCase(2);
   c.hardware.compute_scale = 0;
   EXPECT_THROW(replayed(c), Error);
@@ -185,7 +185,7 @@ TEST(ClockTest, RejectsImpossibleHardware) {
   EXPECT_THROW(replayed(c), Error);
 }
 
-TEST(ClockTest, AReplayCanBeCancelled) {
+TEST(ClockTest, AReplayStopsOnRequest) {
   const ClockCase c = clockCase(2);
   const Program program = plannedProgram(c.run, c.sizes, c.device);
   std::stop_source stop;
@@ -195,7 +195,7 @@ TEST(ClockTest, AReplayCanBeCancelled) {
   EXPECT_THROW(replay(program, c.hardware, stop.get_token()), Stopped);
 }
 
-TEST(ClockTest, NamesRanksInADeadlock) {
+TEST(ClockTest, NamesTheRanksOfADeadlock) {
   ClockCase c = clockCase(2);
   Program program = plannedProgram(c.run, c.sizes, c.device);
   program.ranks[1].ops.clear();

@@ -200,7 +200,7 @@ TEST(OwnClockTest, AQuickerDeviceLeavesMoreExposed) {
 TEST(OwnClockTest, TheAccountEqualsThatOfPredict) {
   const auto clock = clockOf(kSwap, link(1, 0.1));
   const StepAccount account = makeStepAccount(*clock, {kZero, kOne});
-  const auto figures = traces::communicationOf(clock->recorded->program, clock->timeline);
+  const auto figures = traces::sumCommunication(clock->recorded->program, clock->timeline);
   EXPECT_TRUE(account.model);
   EXPECT_EQ(account.exposure().exposed_ns, figures.attention.exposed_ns + figures.other.exposed_ns);
   EXPECT_EQ(account.exposure().hidden_ns, figures.attention.hidden_ns);

@@ -9,19 +9,19 @@
 
 namespace ringscope::traces {
 
-/// Returns the balance of a run that can be planned without data. Throws usageError for
-/// per_document, and for a length that the ranks cannot share evenly.
+/// Reports whether only data say which pairs a run attends: its mask follows documents.
+bool dependsOnDocuments(const RunSpec& run);
+
+/// Returns the balance of a run that can be planned without data. Throws usageError for documents,
+/// and for a length that the ranks cannot share.
 Balance plannableBalance(const RunSpec& run);
 
-/// Returns the tokens of a rank of the cp group. All runs of a balance have the same stride.
-std::vector<ShardRun> plannedRuns(const RunSpec& run, GroupRank rank, Balance balance);
-
-/// Returns pairs[rank][source]: the number of (query, key) pairs that each rank of the cp group
-/// attends of each rank's block. Computed in closed form from the definitions of the balances and
-/// masks. Throws usageError for documents, because only the data say where they end.
+/// Returns the number of (query, key) pairs that each rank of the cp group attends in the block of
+/// each other, pairs[rank][source], in closed form. Throws what plannableBalance() throws.
 std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run);
 
-/// Returns pairs[ring][source] for groups of `ulysses` neighbouring ranks that join their shards.
+/// Returns the same for groups of `ulysses` neighbouring ranks that hold their shards together:
+/// pairs[ring][source].
 std::vector<std::vector<std::int64_t>> joinedPairs(
     const std::vector<std::vector<std::int64_t>>& pairs, std::int32_t ulysses);
 

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iostream>
-#include <optional>
 #include <tuple>
 
 #include "app/command_line/command.h"
 #include "app/ringscope/commands/predict_options.h"
-#include "traces/analysis/clock/calibration.h"
 #include "traces/analysis/clock/device_scale.h"
 #include "traces/analysis/clock/report.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
-#include "traces/plan/run_rules.h"
 
 namespace ringscope::app {
 namespace {
@@ -20,9 +17,8 @@ using namespace traces;
 
 using Options = PredictOptions;
 
-/// Sets how many times faster the recorded stages run on the device that --device names, by the
-/// ratio of attention times. A prediction at the recorded speed has no floors, because the recorded
-/// times include them.
+/// A named device makes all recorded stages faster by the factor by which it makes attention
+/// faster. A replay at the recorded speed has no floors, because the recording has its own.
 void scaleToDevice(const Options& o, const RecordedProgram& recorded, const RunSpec* run,
                    Hardware& hardware) {
   if (!o.named_device) {
@@ -40,20 +36,17 @@ void scaleToDevice(const Options& o, const RecordedProgram& recorded, const RunS
   setFloors(o, device.floors, hardware);
 }
 
-void print(const Options& o, const auto& answer) {
-  if (o.json)
-    std::cout << toJson(answer).dump(2) << "\n";
-  else
-    std::cout << toText(answer);
+int print(const Options& o, const auto& answer) {
+  std::cout << (o.json ? toJson(answer).dump(2) + "\n" : toText(answer));
+  return kSuccess;
 }
 
-/// Returns the first and last training step to use: the step of --step, or all but the first step,
-/// which warms up.
-std::pair<std::int32_t, std::int32_t> stepsOf(const Options& o, const Trace& trace) {
+/// Returns the first and last step: the one that was asked for, or all steps after the warm-up.
+std::pair<std::int32_t, std::int32_t> chooseSteps(const Options& o, const Trace& trace) {
   const auto steps = recordedSteps(trace);
   if (steps.empty()) return {0, 0};
   if (!o.step) return {steps.size() > 1 ? steps[1] : steps[0], steps.back()};
-  if (std::find(steps.begin(), steps.end(), *o.step) == steps.end())
+  if (!std::ranges::binary_search(steps, *o.step))
     throw usageError("no events of training step " + std::to_string(*o.step) +
                      " were recorded; steps go from " + std::to_string(steps.front()) + " to " +
                      std::to_string(steps.back()));
@@ -63,8 +56,8 @@ std::pair<std::int32_t, std::int32_t> stepsOf(const Options& o, const Trace& tra
 int predictRecorded(const Options& o) {
   const auto trace = openTrace(o.trace);
   RecordedAnswer answer;
-  answer.hardware = hardwareOf(o);
-  std::tie(answer.first_step, answer.last_step) = stepsOf(o, *trace);
+  answer.hardware = chooseHardware(o);
+  std::tie(answer.first_step, answer.last_step) = chooseSteps(o, *trace);
   answer.recorded = recordedProgram(*trace, answer.first_step, answer.last_step);
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   if (!answer.recorded.usable()) {
@@ -74,12 +67,11 @@ int predictRecorded(const Options& o) {
   }
   scaleToDevice(o, answer.recorded, trace->run(), answer.hardware);
   answer.timeline = replay(answer.recorded.program, answer.hardware);
-  answer.communication = communicationOf(answer.recorded.program, answer.timeline);
-  print(o, answer);
-  return kSuccess;
+  answer.communication = sumCommunication(answer.recorded.program, answer.timeline);
+  return print(o, answer);
 }
 
-std::pair<std::int64_t, std::int64_t> rangeOf(const std::string& text) {
+std::pair<std::int64_t, std::int64_t> parseRange(const std::string& text) {
   const auto colon = text.find(':');
   const auto whole = [&](const std::string& part) -> std::int64_t {
     if (part.empty() || part.size() > 10 ||
@@ -92,7 +84,7 @@ std::pair<std::int64_t, std::int64_t> rangeOf(const std::string& text) {
   return {whole(text.substr(0, colon)), whole(text.substr(colon + 1))};
 }
 
-Calibration calibrationOf(const Options& o) {
+Calibration calibrate(const Options& o) {
   Calibrator calibrator;
   for (const std::string& path : o.calibrate) {
     const auto trace = openTrace(path);
@@ -105,20 +97,18 @@ Calibration calibrationOf(const Options& o) {
   return calibrator.fit(!o.no_overlap);
 }
 
-/// Returns the planned run with the recordings' device and cores, and with their type unless
-/// --dtype is given.
-RunSpec alike(const Options& o, const Calibration& calibration) {
+/// Returns the asked run in the type of the recordings, which is the default for --dtype.
+RunSpec withRecordedType(const Options& o, const Calibration& calibration) {
   RunSpec run = o.run;
   run.device = calibration.made_on;
-  run.cores = calibration.cores;
   if (!o.named_type) run.dtype = calibration.dtype;
-  const auto of = [](DType dtype, bool fp8) {
+  const auto options = [](DType dtype, bool fp8) {
     return std::string("--dtype ") + name(dtype) + (fp8 ? " --fp8" : "");
   };
   if (run.dtype != calibration.dtype || run.fp8 != calibration.fp8)
     throw usageError("the recordings to calibrate by were made with " +
-                     of(calibration.dtype, calibration.fp8) + ", and a run with " +
-                     of(run.dtype, run.fp8) +
+                     options(calibration.dtype, calibration.fp8) + ", and a run with " +
+                     options(run.dtype, run.fp8) +
                      " has other rates; ask for theirs, or record with yours");
   return run;
 }
@@ -126,31 +116,29 @@ RunSpec alike(const Options& o, const Calibration& calibration) {
 int predictPlanned(const Options& o) {
   PlannedAnswer answer;
   RunSpec asked = o.run;
+  ModelAssumptions& assumed = answer.assumptions;
   answer.sizes = readModelSizes(o.model);
   if (o.calibrate.empty()) {
-    answer.assumptions.hardware = hardwareOf(o);
-    const DeviceRates& device = devicePreset(o.device).value;
-    answer.assumptions.device = speedOf(device, o.run, o.efficiency);
-    answer.assumptions.efficiency = o.efficiency;
-    answer.assumptions.hardware.device = DeviceShare{device.name, o.efficiency};
-    setFloors(o, device.floors, answer.assumptions.hardware);
+    const DeviceRates& rates = devicePreset(o.device).value;
+    assumed.hardware = chooseHardware(o);
+    assumed.device = deviceSpeed(rates, o.run, o.efficiency);
+    assumed.efficiency = o.efficiency;
+    assumed.hardware.device = DeviceShare{rates.name, o.efficiency};
+    setFloors(o, rates.floors, assumed.hardware);
   } else {
-    answer.assumptions.calibration = calibrationOf(o);
-    answer.assumptions.hardware = hardwareOf(o, *answer.assumptions.calibration);
-    setFloors(o, {}, answer.assumptions.hardware);
-    answer.assumptions.device = answer.assumptions.calibration->device;
-    asked = alike(o, *answer.assumptions.calibration);
+    assumed.calibration = calibrate(o);
+    assumed.hardware = chooseHardware(o, *assumed.calibration);
+    setFloors(o, {}, assumed.hardware);
+    assumed.device = assumed.calibration->device;
+    asked = withRecordedType(o, *assumed.calibration);
   }
-  const DeviceSpeed& device = answer.assumptions.device;
-  const Hardware& hardware = answer.assumptions.hardware;
-  answer.asked = predict(asked, answer.sizes, device, hardware);
-  answer.strategies = predictStrategies(asked, answer.sizes, device, hardware);
+  answer.asked = predict(asked, answer.sizes, assumed.device, assumed.hardware);
+  answer.strategies = predictStrategies(asked, answer.sizes, assumed.device, assumed.hardware);
   if (!o.sweep.empty()) {
-    const auto [from, to] = rangeOf(o.sweep);
-    answer.sweep = sweepLengths(asked, answer.sizes, device, hardware, from, to);
+    const auto [from, to] = parseRange(o.sweep);
+    answer.sweep = sweepLengths(asked, answer.sizes, assumed.device, assumed.hardware, from, to);
   }
-  print(o, answer);
-  return kSuccess;
+  return print(o, answer);
 }
 
 int run(const Options& o) {

@@ -20,7 +20,7 @@ void addNamed(CLI::App& command, const std::string& option, E& target, const std
       ->default_str(name(target));
 }
 
-std::string keysOf(const auto& presets) {
+std::string joinKeys(const auto& presets) {
   std::string keys;
   for (const auto& preset : presets) keys += (keys.empty() ? "" : ", ") + std::string(preset.key);
   return keys;
@@ -34,11 +34,11 @@ std::string floorText(double us) {
 
 }  // namespace
 
-Hardware hardwareOf(const PredictOptions& o, const Calibration& measured) {
+Hardware chooseHardware(const PredictOptions& o, const Calibration& measured) {
   Hardware hardware;
   const bool asked = !o.link.empty() || o.bandwidth;
   if (!asked && !measured.link)
-    throw usageError("name the link: --link " + keysOf(linkPresets()) +
+    throw usageError("name the link: --link " + joinKeys(linkPresets()) +
                      ", or --bandwidth GB/s and --latency µs");
   if (!o.link.empty())
     hardware.link = linkPreset(o.link).value;
@@ -95,7 +95,7 @@ void addRun(CLI::App& command, RunSpec& run) {
 }
 
 void addHardware(CLI::App& command, PredictOptions& o) {
-  command.add_option("--link", o.link, "Between ranks: " + keysOf(linkPresets()));
+  command.add_option("--link", o.link, "Between ranks: " + joinKeys(linkPresets()));
   command.add_option("--bandwidth", o.bandwidth, "GB/s of a rank in each direction; 0: endless");
   command.add_option("--latency", o.latency, "µs");
   command.add_option("--tp-link", o.tp_link, "Of tensor parallelism alone, by the same names");
@@ -106,7 +106,7 @@ void addHardware(CLI::App& command, PredictOptions& o) {
       .add_option("--device", o.device,
                   "Whose rates --model plans with, and how quick TRACE would be (default for "
                   "TRACE: as recorded): " +
-                      keysOf(devicePresets()))
+                      joinKeys(devicePresets()))
       ->capture_default_str();
   command
       .add_option("--efficiency", o.efficiency,

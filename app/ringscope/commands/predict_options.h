@@ -12,7 +12,7 @@
 
 namespace ringscope::app {
 
-/// The options of `ringscope predict`.
+/// The command line of `ringscope predict`.
 struct PredictOptions {
   std::string trace, model, link, tp_link, device = "h100", sweep;
   std::vector<std::string> calibrate;
@@ -29,11 +29,11 @@ void addRun(CLI::App& command, traces::RunSpec& run);
 /// Adds the options of links, devices and floors.
 void addHardware(CLI::App& command, PredictOptions& options);
 
-/// Returns the hardware of the prediction. `measured` is a calibration by recordings; its links are
-/// used where no link is named. Throws usageError if no link is known.
-traces::Hardware hardwareOf(const PredictOptions& options,
-                            const traces::Calibration& measured = {});
-/// Sets the floors of `hardware`. Floors given as options take precedence over those of a device.
+/// Returns the hardware that was asked for. Without --link the links of `measured` count; throws
+/// usageError if there are none either.
+traces::Hardware chooseHardware(const PredictOptions& options,
+                                const traces::Calibration& measured = {});
+/// Sets the floors that were asked for, and the device's floors for the rest.
 void setFloors(const PredictOptions& options, const traces::Floors& of_device,
                traces::Hardware& hardware);
 

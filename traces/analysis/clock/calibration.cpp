@@ -2,16 +2,24 @@
 #include "traces/analysis/clock/calibration.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
-#include "traces/analysis/clock/link_time.h"
-#include "traces/analysis/clock/recorded_times.h"
 #include "traces/analysis/clock/timeline.h"
 #include "traces/format/core/error.h"
-#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {
+
+using Op = Program::Op;
+using StageSamples = std::map<Stage, CostSample>;
+using CostParts = std::array<double, 3>;  ///< multiply-adds, bytes, calls, or what each costs
+
+double product(const CostParts& a, const CostParts& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -19,182 +27,215 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::map<RecordedTimes::Stage, StageSample> stagesOf(const PlannedWork& planned, std::size_t rank) {
-  std::map<RecordedTimes::Stage, StageSample> all;
-  for (const PlannedStage& stage : planned.stages[rank])
-    all[{stage.kind, stage.direction}].add(stage.work.parts());
-  return all;
+double seconds(std::int64_t ns) {
+  return static_cast<double>(ns) * 1e-9;
 }
 
-BetweenSample betweenStages(const PlannedWork& planned, std::size_t rank, const RunSpec& run) {
-  BetweenSample all;
-  for (const PlannedStage& stage : planned.stages[rank]) {
-    all.events += stage.work.events;
-    all.bytes += stage.work.memory_bytes;
+/// The times of one rank in a recorded training step.
+struct RankTimes {
+  StageSamples stages;
+  CostSample hops, all_reduces;
+};
+
+/// Reads one recorded training step.
+class StepReader {
+ public:
+  explicit StepReader(const RecordedProgram& step)
+      : step_(step),
+        collective_ns_(step.program.collectives.size(), std::numeric_limits<std::int64_t>::max()) {
+    for (std::size_t r = 0; r < step.program.ranks.size(); ++r)
+      for (const Op& op : step.program.ranks[r].ops)
+        if (op.kind == Op::Kind::kCollective)
+          collective_ns_[op.subject] =
+              std::min(collective_ns_[op.subject], event(r, op).duration());
   }
-  for (const Program::Happening& event : planned.schedule.ranks[rank].events) {
-    if (event.kind == EventKind::kWait) ++all.exchanges;
-    if (event.kind != EventKind::kSend) continue;
-    const auto packing = static_cast<std::size_t>(packingOf(event.payload, run));
-    all.packed[packing] += static_cast<double>(event.bytes);
+
+  /// Adds the recorded times to the planned work.
+  RankTimes read(std::size_t rank, const StageSamples& planned) const {
+    RankTimes times{planned, {}, {}};
+    double before_stage = 0;
+    auto last = times.stages.begin();
+    for (const Op& op : step_.program.ranks[rank].ops) {
+      if (op.kind == Op::Kind::kWait) addHop(times.hops, rank, op);
+      if (op.kind == Op::Kind::kCollective) before_stage += readCollective(times, rank, op);
+      if (op.kind != Op::Kind::kWork) continue;
+      before_stage += seconds(op.work_ns);
+      if (op.event == Program::kNone) continue;
+      const auto stage = times.stages.find({event(rank, op).kind, event(rank, op).place.direction});
+      if (stage == times.stages.end()) continue;
+      last = stage;
+      last->second.seconds += std::exchange(before_stage, 0);
+    }
+    last->second.seconds += before_stage;
+    return times;
   }
-  return all;
+
+ private:
+  const Event& event(std::size_t rank, const Op& op) const { return step_.events[rank][op.event]; }
+
+  /// Returns the time of a collective that no plan has. The gradient sync is predicted by the link.
+  /// A collective takes the time that its last member saw.
+  double readCollective(RankTimes& times, std::size_t rank, const Op& op) const {
+    const Event& recorded = event(rank, op);
+    if (recorded.payload == Payload::kGrads) return 0;
+    const double took = seconds(collective_ns_[op.subject]);
+    if (recorded.payload != Payload::kActivations) return took;
+    const std::int32_t ranks = step_.program.collectives[op.subject].ranks;
+    const double ring_steps = 2.0 * (ranks - 1);
+    times.all_reduces.work +=
+        {0, ring_steps / ranks * static_cast<double>(recorded.bytes), ring_steps, 0};
+    times.all_reduces.seconds += took;
+    return 0;
+  }
+
+  /// Adds the time from when all had posted and the rank waited.
+  void addHop(CostSample& hops, std::size_t r, const Op& op) const {
+    const Program::Rank& rank = step_.program.ranks[r];
+    const Program::Exchange& exchange = rank.exchanges[op.subject];
+    std::int64_t begin_ns = event(r, op).begin_ns, sent = 0, received = 0;
+    const auto postedNs = [&](WorldRank who, std::uint32_t e) {
+      return e == Program::kNone ? 0 : step_.events[who.index()][e].begin_ns;
+    };
+    for (std::uint32_t i = 0; i < exchange.count; ++i) {
+      const Program::Message& message = step_.program.messages[rank.posted[exchange.first + i]];
+      (message.from.index() == r ? sent : received) += message.bytes;
+      begin_ns = std::max({begin_ns, postedNs(message.from, message.send_event),
+                           postedNs(message.to, message.receive_event)});
+    }
+    hops.work += {0, static_cast<double>(std::max(sent, received)), 1, 0};
+    hops.seconds += seconds(std::max<std::int64_t>(0, event(r, op).end_ns - begin_ns));
+  }
+
+  const RecordedProgram& step_;
+  std::vector<std::int64_t> collective_ns_;
+};
+
+StageSamples plannedSamples(const std::vector<PlannedStage>& stages) {
+  StageSamples samples;
+  for (const PlannedStage& planned : stages) samples[planned.stage].work += planned.work;
+  std::erase_if(samples, [](const auto& sample) { return sample.second.work.calls == 0; });
+  return samples;
 }
 
-/// The gradient sync; null: one rank has none.
-const Program::Collective* syncOf(const PlannedWork& planned) {
-  const auto& all = planned.schedule.collectives;
-  const auto at = std::ranges::find(all, GroupAxis::kDpCp, &Program::Collective::axis);
-  return at == all.end() ? nullptr : &*at;
-}
-
-/// A number of each step, and of these the median.
-template <typename Number>
-double medianOf(const std::vector<RecordedTimes>& steps, Number number) {
+/// Returns the sample with the median of the times that `sample` selects.
+template <typename Select>
+CostSample medianSample(const std::vector<RankTimes>& steps, Select select) {
   std::vector<double> values;
-  values.reserve(steps.size());
-  for (const RecordedTimes& step : steps) values.push_back(number(step));
-  return median(std::move(values));
+  for (const RankTimes& step : steps) values.push_back(select(step).seconds);
+  return {select(steps.front()).work, median(std::move(values))};
 }
 
-/// Whose latency and bandwidth the samples have; nothing: there are none.
-std::optional<Link> linkOf(const std::vector<StageSample>& samples) {
+std::optional<Link> fitLink(const std::vector<CostSample>& samples) {
   if (samples.empty()) return std::nullopt;
   const StageCost cost = fitStageCost(samples);
   return Link{"as recorded", cost.per_byte > 0 ? 1e-9 / cost.per_byte : 0, cost.fixed * 1e6};
 }
 
-double secondsOn(const Link& link, const StageSample& sample) {
-  const double wire =
-      link.gigabytes_per_second > 0 ? sample.bytes / link.gigabytes_per_second * 1e-9 : 0;
-  return sample.calls * link.latency_us * 1e-6 + wire;
-}
-
-/// Each in the way that is the quicker one on the link, which is found in rounds.
-std::optional<Link> linkOf(const std::vector<AllReduces>& all) {
-  constexpr int kRounds = 4;
-  std::optional<Link> link;
-  for (int round = 0; round < kRounds; ++round) {
-    std::vector<StageSample> samples;
-    samples.reserve(all.size());
-    for (const AllReduces& each : all) {
-      const bool tree = link && secondsOn(*link, each.tree) < secondsOn(*link, each.ring);
-      samples.push_back(tree ? each.tree : each.ring);
-      samples.back().seconds = each.seconds;
-    }
-    link = linkOf(samples);
-  }
-  return link;
-}
-
-std::string typeOf(const RunSpec& run) {
+std::string describeType(const RunSpec& run) {
   return std::string(name(run.dtype)) + (run.fp8 ? " with FP8" : "") +
          (run.device == Device::kCuda ? " on a GPU" : "");
 }
 
-void requireUsable(const RecordedProgram& step) {
-  if (!step.lacks.empty())
-    throw inputError("there is no model of this recording; " + step.lacks[0]);
-  if (!step.own_cores)
-    throw inputError(
-        "its ranks shared cores, so their times are not those of a device; record with at most as "
-        "many ranks as cores");
-}
-
-void requirePlannable(const RunSpec& run) {
+void requireUsable(const RunSpec& run, const std::vector<RecordedProgram>& steps) {
+  if (steps.empty()) throw inputError("it holds no training step");
+  for (const RecordedProgram& step : steps) {
+    if (!step.usable())
+      throw inputError("there is no model of this recording; " + step.lacks.front());
+    if (!step.own_cores)
+      throw inputError(
+          "its ranks shared cores, so their times are not those of a device; record with at most "
+          "as many ranks as cores");
+  }
   if (run.p2p == PointToPoint::kOrdered)
     throw inputError("plans do not know --p2p ordered; record with --p2p batched");
 }
 
 }  // namespace
 
-void Calibrator::requireAlike(const RunSpec& run) const {
-  if (runs_.empty() || typeOf(runs_.front().run) == typeOf(run)) return;
-  throw inputError("it computes in " + typeOf(run) + ", and those named before it in " +
-                   typeOf(runs_.front().run) +
-                   "; rates of a device are other ones for other types, so name recordings of one");
+StageCost fitStageCost(const std::vector<CostSample>& samples) {
+  constexpr int kSweeps = 10'000;
+  std::vector<CostParts> rows;  // parts per second of recorded time
+  for (const auto& [work, took] : samples)
+    if (took > 0)
+      rows.push_back({work.multiplyAdds() / took, work.memory_bytes / took, work.calls / took});
+  std::array<CostParts, 3> squares{};
+  CostParts sums{}, cost{};
+  for (const CostParts& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      sums[i] += row[i];
+      for (std::size_t j = 0; j < row.size(); ++j) squares[i][j] += row[i] * row[j];
+    }
+  // Coordinate descent. A single sample gives all of its time to the first part.
+  for (int sweep = 0; sweep < kSweeps; ++sweep)
+    for (std::size_t i = 0; i < cost.size(); ++i)
+      if (squares[i][i] > 0)
+        cost[i] = std::max(0.0, cost[i] + (sums[i] - product(squares[i], cost)) / squares[i][i]);
+  double errors = 0;
+  for (const CostParts& row : rows) errors += std::pow(product(row, cost) - 1, 2);
+  const double count = std::max(1.0, static_cast<double>(rows.size()));
+  return {cost[2], cost[1], cost[0], std::sqrt(errors / count)};
+}
+
+Stage Calibration::leastCertainStage() const {
+  const auto spread = [](const auto& entry) { return entry.second.spread; };
+  return std::ranges::max_element(device.measured, {}, spread)->first;
 }
 
 void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
                      const std::vector<RecordedProgram>& steps) {
-  if (steps.empty()) throw inputError("it holds no training step");
-  for (const RecordedProgram& step : steps) requireUsable(step);
-  requirePlannable(run);
-  requireAlike(run);
+  requireUsable(run, steps);
+  if (!runs_.empty() && describeType(runs_.front().run) != describeType(run))
+    throw inputError("it computes in " + describeType(run) + ", and those named before it in " +
+                     describeType(runs_.front().run) +
+                     "; rates of a device are other ones for other types, so name recordings of "
+                     "one");
   const PlannedWork planned = plannedWork(run, sizes);
-  for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.cp); ++rank) {
-    std::vector<RecordedTimes> times;
-    times.reserve(steps.size());
-    for (const RecordedProgram& step : steps) times.push_back(recordedTimes(step, rank));
-    addRank(stagesOf(planned, rank), betweenStages(planned, rank, run), syncOf(planned), times);
+  const std::vector<StepReader> readers(steps.begin(), steps.end());
+  for (std::size_t rank = 0; rank < planned.stages.size(); ++rank) {
+    std::vector<RankTimes> times;
+    for (const StepReader& reader : readers)
+      times.push_back(reader.read(rank, plannedSamples(planned.stages[rank])));
+    for (const auto& [stage, sample] : times.front().stages)
+      stages_[stage].push_back(
+          medianSample(times, [&key = stage](const RankTimes& t) { return t.stages.at(key); }));
+    hops_.push_back(medianSample(times, [](const RankTimes& t) { return t.hops; }));
+    all_reduces_.push_back(medianSample(times, [](const RankTimes& t) { return t.all_reduces; }));
+    std::erase_if(hops_, [](const CostSample& sample) { return sample.work.calls == 0; });
+    std::erase_if(all_reduces_, [](const CostSample& sample) { return sample.work.calls == 0; });
   }
   std::vector<double> step_ns;
-  step_ns.reserve(steps.size());
   for (const RecordedProgram& step : steps)
     step_ns.push_back(static_cast<double>(step.recorded_ns));
   runs_.push_back({run, sizes, median(std::move(step_ns))});
 }
 
-void Calibrator::addRank(std::map<Stage, StageSample> planned, BetweenSample between,
-                         const Program::Collective* sync, const std::vector<RecordedTimes>& times) {
-  for (auto& [stage, sample] : planned) {
-    sample.seconds = medianOf(times, [&of = stage](const RecordedTimes& t) { return t.of(of); });
-    if (stage.first == EventKind::kGradSync)
-      sample.seconds += medianOf(times, [](const RecordedTimes& t) { return t.sync; });
-    if (stage.first == EventKind::kGradSync && sync)
-      syncs_.push_back({sample, sync->bytes, sync->ranks});
-    else if (!sample.empty())
-      samples_[stage].push_back(sample);
-  }
-  between.seconds = medianOf(times, [&](const RecordedTimes& t) {
-    double seconds = t.between;  // with stages that no plan has, or in which it has nothing to do
-    for (const auto& [stage, took] : t.stages)
-      if (const auto at = planned.find(stage); at == planned.end() || at->second.empty())
-        seconds += took;
-    return seconds;
-  });
-  between_.push_back(between);
-  StageSample hops = times.front().hops;
-  hops.seconds = medianOf(times, [](const RecordedTimes& t) { return t.hops.seconds; });
-  if (hops.calls > 0) hops_.push_back(hops);
-  AllReduces activations = times.front().activations;
-  activations.seconds =
-      medianOf(times, [](const RecordedTimes& t) { return t.activations.seconds; });
-  if (activations.ring.calls > 0) activations_.push_back(activations);
-}
-
 void Calibrator::add(const Trace& trace, const ModelSizes& sizes) {
   constexpr std::size_t kWarmUp = 2;
   if (!trace.run()) throw inputError("it does not say what was run");
-  std::vector<std::int32_t> numbers = recordedSteps(trace);
-  if (numbers.size() > kWarmUp) numbers.erase(numbers.begin(), numbers.begin() + kWarmUp);
+  const std::vector<std::int32_t> numbers = recordedSteps(trace);
   std::vector<RecordedProgram> steps;
-  steps.reserve(numbers.size());
-  for (const std::int32_t step : numbers) steps.push_back(recordedProgram(trace, step, step));
+  for (std::size_t i = numbers.size() > kWarmUp ? kWarmUp : 0; i < numbers.size(); ++i)
+    steps.push_back(recordedProgram(trace, numbers[i], numbers[i]));
   add(*trace.run(), sizes, steps);
 }
 
 Calibration Calibrator::fit(bool overlap) const {
   if (runs_.empty()) throw inputError("no recording to calibrate by");
+  const RunSpec& first = runs_.front().run;
   Calibration found;
-  found.dtype = runs_.front().run.dtype;
-  found.fp8 = runs_.front().run.fp8;
-  found.made_on = runs_.front().run.device;
-  found.cores = runs_.front().run.cores;
+  found.dtype = first.dtype;
+  found.fp8 = first.fp8;
+  found.made_on = first.device;
   found.recordings = static_cast<int>(runs_.size());
+  found.tp_link = fitLink(all_reduces_);
+  found.link = hops_.empty() ? found.tp_link : fitLink(hops_);
+  found.device.name = "as recorded";
+  for (const auto& [stage, samples] : stages_) found.device.measured[stage] = fitStageCost(samples);
   Hardware hardware;
   hardware.overlap = overlap;
-  found.tp_link = linkOf(activations_);
-  found.link = hops_.empty() ? found.tp_link : linkOf(hops_);
-  if (found.link) hardware.link = *found.link;
+  hardware.link = found.link.value_or(Link{});
   hardware.tp_link = found.tp_link;
-  MeasuredDevice& measured = found.device.measured.emplace();
-  for (const auto& [stage, samples] : samples_) measured.stages[stage] = fitStageCost(samples);
-  measured.stages[kSync] = fitStageCost(syncSamples(hardware.link));
-  measured.between = fitBetweenCost(between_);
-  found.device.name = "as recorded";
   std::vector<double> errors;
-  errors.reserve(runs_.size());
   for (const Run& run : runs_) {
     const Program program = plannedProgram(run.run, run.sizes, found.device);
     errors.push_back(std::abs(replay(program, hardware).stepNs() / run.step_ns - 1));
@@ -202,18 +243,6 @@ Calibration Calibrator::fit(bool overlap) const {
   found.worst_error = std::ranges::max(errors);
   found.median_error = median(std::move(errors));
   return found;
-}
-
-std::vector<StageSample> Calibrator::syncSamples(const Link& link) const {
-  std::vector<StageSample> samples;
-  if (const auto alone = samples_.find(kSync); alone != samples_.end()) samples = alone->second;
-  for (const Sync& sync : syncs_) {
-    samples.push_back(sync.sample);
-    samples.back().seconds =
-        std::max(0.0, sync.sample.seconds -
-                          1e-9 * static_cast<double>(allReduceNs(link, sync.bytes, sync.ranks)));
-  }
-  return samples;
 }
 
 ModelSizes recordedModelSizes(const Trace& trace) {

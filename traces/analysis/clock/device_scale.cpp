@@ -2,6 +2,7 @@
 #include "traces/analysis/clock/device_scale.h"
 
 #include "traces/analysis/clock/recorded_rank.h"
+#include "traces/analysis/clock/stage_work.h"
 #include "traces/format/core/error.h"
 #include "traces/plan/attended_pairs.h"
 
@@ -12,35 +13,36 @@ double real(std::int64_t value) {
   return static_cast<double>(value);
 }
 
-/// Sizes that a run can have.
-bool isKnown(const RunSpec& run) {
+bool hasSizes(const RunSpec& run) {
   const ModelShape& model = run.model;
   return model.layers > 0 && model.heads > 0 && model.head_dim > 0 && run.batch > 0 && run.cp > 0 &&
          run.cp <= 1024 && run.seq_len >= run.cp && run.seq_len <= std::int64_t{1} << 30;
 }
 
-struct Attended {
+/// The recorded attention of all ranks.
+struct RecordedAttention {
   std::int64_t worked_ns = 0;
   bool forward = false, backward = false;
 };
 
-/// What was computed again in backward is left out, as plans leave it out.
-Attended attendedIn(const RecordedProgram& recorded) {
-  Attended attended;
+/// Leaves out attention that is computed again in backward, as plans do.
+RecordedAttention recordedAttention(const RecordedProgram& recorded) {
+  RecordedAttention attention;
   for (const auto& events : recorded.events)
     for (const Event& event : events) {
       if (event.kind != EventKind::kAttend || event.pass == Pass::kRecompute) continue;
-      attended.worked_ns += workOf(event);
-      (event.place.direction == Direction::kForward ? attended.forward : attended.backward) = true;
+      attention.worked_ns += ownTimeNs(event);
+      (event.place.direction == Direction::kForward ? attention.forward : attention.backward) =
+          true;
     }
-  return attended;
+  return attention;
 }
 
-/// Of one sequence and layer, all ranks together.
-double pairsOf(const RunSpec& run) {
+/// Returns the pairs of one sequence and layer on all ranks.
+double countPairs(const RunSpec& run) {
   double pairs = 0;
-  for (const auto& of_rank : attendedPairs(run))
-    for (const std::int64_t of_source : of_rank) pairs += real(of_source);
+  for (const auto& on_rank : attendedPairs(run))
+    for (const std::int64_t in_block : on_rank) pairs += real(in_block);
   return pairs;
 }
 
@@ -48,20 +50,19 @@ double pairsOf(const RunSpec& run) {
 
 DeviceScale deviceScale(const RecordedProgram& recorded, const RunSpec* run,
                         const DeviceRates& device, double efficiency) {
-  if (!run || !isKnown(*run)) return {0, "the recording does not say how large the model is"};
-  if (run->mask == MaskKind::kDocuments)
-    return {0, "how much is attended depends on where documents end"};
-  const Attended attended = attendedIn(recorded);
-  if (attended.worked_ns == 0) return {0, "no time was recorded for attention"};
+  if (!run || !hasSizes(*run)) return {0, "the recording does not say how large the model is"};
+  if (dependsOnDocuments(*run)) return {0, "how much is attended depends on where documents end"};
+  const RecordedAttention attention = recordedAttention(recorded);
+  if (attention.worked_ns == 0) return {0, "no time was recorded for attention"};
   try {
     const ModelShape& model = run->model;
-    const double once = 4 * real(model.head_dim) * real(model.heads) * real(model.layers) *
-                        real(run->batch) * pairsOf(*run);
-    const DeviceSpeed speed = speedOf(device, *run, efficiency);
-    const double seconds = (attended.forward ? once / speed.attention_flops : 0) +
-                           (attended.backward ? 2.5 * once / speed.attention_backward_flops : 0);
+    const double forward = 4 * real(model.head_dim) * real(model.heads) * real(model.layers) *
+                           real(run->batch) * countPairs(*run);
+    const double rate = deviceSpeed(device, *run, efficiency).attention_flops;
+    const double seconds =
+        (attention.forward ? forward / rate : 0) + (attention.backward ? 2.5 * forward / rate : 0);
     if (!(seconds > 0)) return {0, "nothing is attended"};
-    return {real(attended.worked_ns) * 1e-9 / seconds, {}};
+    return {real(attention.worked_ns) * 1e-9 / seconds, {}};
   } catch (const Error& error) {
     return {0, error.what()};
   }

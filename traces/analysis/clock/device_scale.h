@@ -3,20 +3,20 @@
 
 #include <string>
 
-#include "traces/analysis/clock/planned_program.h"
+#include "traces/analysis/clock/hardware.h"
 #include "traces/analysis/clock/recorded_program.h"
 
 namespace ringscope::traces {
 
-/// How many times quicker than recorded a device would be: a Hardware::compute_scale.
+/// The speed of a device compared with a recording: a Hardware::compute_scale.
 struct DeviceScale {
-  double times = 0;  ///< 0: `why` says why it is not known
+  double times = 0;  ///< 0: unknown, see `why`
   std::string why;
 };
 
-/// The time that was recorded for attention, all ranks together, ÷ the time that its floating-point
-/// operations take on the device, counted as PlannedSizes counts them, at `efficiency` of its peak
-/// in the type of the run. Other stages are taken to be as many times quicker. `run` may be null.
+/// Divides the recorded time of attention on all ranks by its time on the device, which reaches
+/// `efficiency` of its peak in the type of the run. PlannedSizes says how operations are counted.
+/// All other stages are assumed to be faster by the same factor. `run` can be null.
 DeviceScale deviceScale(const RecordedProgram& recorded, const RunSpec* run,
                         const DeviceRates& device, double efficiency);
 

@@ -9,11 +9,11 @@
 namespace ringscope::traces {
 namespace {
 
-// Latencies are what NCCL reckons with for a step of a ring with its Simple protocol over NVLink,
-// PCIe and a network: hwLat in src/graph/tuning.cc of NVIDIA/nccl, 3.4, 5.7 and 14.0 µs.
+// NCCL assumes these latencies for one ring step with its Simple protocol over NVLink, PCIe and a
+// network: hwLat in src/graph/tuning.cc of NVIDIA/nccl.
 constexpr double kNvlinkUs = 3.4, kPcieUs = 5.7, kNetworkUs = 14.0;
 
-// Bandwidths are those of one direction; makers of NVLink print both directions' sum.
+// Bandwidths are per direction; NVIDIA's datasheets print the sum of both directions.
 const std::array<Preset<Link>, 6> kLinks = {{
     {"nvlink4",
      "NVLink 4 (H100, H200)",
@@ -41,18 +41,18 @@ const std::array<Preset<Link>, 6> kLinks = {{
      {"Ethernet 100 GbE", 12.5, kNetworkUs, true, true}},
 }};
 
-// The kernel floor: a host starts an empty kernel 2.37 µs after it asks for it on an Intel host
-// with an H100 (2.26 µs: AMD host, A100; 2.77 µs: GH200), "Characterizing and Optimizing LLM
-// Inference Workloads on CPU-GPU Coupled Architectures", arXiv:2504.11750, table of nullKernel
-// launches. No such figure is published for the B200, which gets the H100's. PyTorch's eager mode
-// takes several times as long for an operator; CUDA graphs take less.
+// A host starts an empty kernel 2.37 µs after the call on an Intel host with an H100 (2.26 µs: AMD
+// host, A100; 2.77 µs: GH200), "Characterizing and Optimizing LLM Inference Workloads on CPU-GPU
+// Coupled Architectures", arXiv:2504.11750, table of nullKernel launches. No figure is published
+// for the B200, which gets the H100's. PyTorch's eager mode takes several times as long per
+// operator; CUDA graphs take less.
 constexpr double kKernelUs = 2.4;
-// The collective floor: what NCCL reckons with for any ring collective with its Simple protocol
-// before the first step, baseLat in src/graph/tuning.cc of NVIDIA/nccl.
+// NCCL assumes this time for a ring collective with its Simple protocol before the first step:
+// baseLat in src/graph/tuning.cc of NVIDIA/nccl.
 constexpr double kCollectiveUs = 8.4;
 constexpr Floors kFloors{kKernelUs, kCollectiveUs};
 
-// Dense rates; datasheets print twice as much for 2:4 sparsity.
+// Dense rates; datasheets print twice as much, for 2:4 sparsity.
 const std::array<Preset<DeviceRates>, 3> kDevices = {{
     {"h100",
      "H100 SXM (80 GB HBM3)",
@@ -69,7 +69,7 @@ const std::array<Preset<DeviceRates>, 3> kDevices = {{
 }};
 
 template <typename Presets>
-const auto& presetOf(const Presets& presets, std::string_view key, const char* what) {
+const auto& findPreset(const Presets& presets, std::string_view key, const char* what) {
   std::string keys;
   for (const auto& preset : presets) {
     if (preset.key == key) return preset;
@@ -95,8 +95,8 @@ void requireSensible(const Floors& floors) {
 
 std::string_view efficiencySource() {
   return "attention reaches 50 to 73 % of an A100's peak (FlashAttention-2, arXiv:2307.08691) and "
-         "up "
-         "to 75 % of an H100's (FlashAttention-3, arXiv:2407.08608); whole training steps on H100s "
+         "up to 75 % of an H100's (FlashAttention-3, arXiv:2407.08608); whole training steps on "
+         "H100s "
          "reach 41 to 48 %, communication included (README of NVIDIA/Megatron-LM)";
 }
 const Floors& defaultFloors() {
@@ -116,10 +116,10 @@ std::span<const Preset<DeviceRates>> devicePresets() {
 }
 
 const Preset<Link>& linkPreset(std::string_view key) {
-  return presetOf(kLinks, key, "link");
+  return findPreset(kLinks, key, "link");
 }
 const Preset<DeviceRates>& devicePreset(std::string_view key) {
-  return presetOf(kDevices, key, "device");
+  return findPreset(kDevices, key, "device");
 }
 
 void requireSensible(const Hardware& hardware) {

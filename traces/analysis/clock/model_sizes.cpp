@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/clock/model_sizes.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "traces/format/core/error.h"
@@ -9,12 +10,12 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of a configuration's key, or of `otherwise` where it is missing and that is not 0.
-std::int64_t sizeOf(const nlohmann::json& config, const char* key, const std::string& source,
-                    std::int64_t otherwise = 0) {
+/// Reads a size from a configuration. A missing key gives `fallback`, if that is not 0.
+std::int64_t readSize(const nlohmann::json& config, const char* key, const std::string& source,
+                      std::int64_t fallback = 0) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) {
-    if (otherwise > 0) return otherwise;
+    if (fallback > 0) return fallback;
     throw inputError(source + ": lacks " + key);
   }
   if (!found->is_number_integer()) throw inputError(source + ": " + key + " is no whole number");
@@ -33,6 +34,15 @@ std::int64_t ModelSizes::parameters() const {
   return layers * (attention + mlp) + norms + (tied_embeddings ? 1 : 2) * vocab_size * hidden_size;
 }
 
+ModelSizes ModelSizes::shard(std::int32_t tp) const {
+  ModelSizes part = *this;
+  part.heads /= tp;
+  part.kv_heads = std::max<std::int64_t>(1, kv_heads / tp);
+  part.intermediate_size /= tp;
+  part.vocab_size /= tp;
+  return part;
+}
+
 ModelSizes readModelSizes(const std::string& path) {
   namespace fs = std::filesystem;
   const std::string source = fs::is_directory(path) ? path + "/config.json" : path;
@@ -47,13 +57,13 @@ ModelSizes readModelSizes(const std::string& path) {
   ModelSizes sizes;
   const fs::path folder = fs::absolute(source).lexically_normal().parent_path();
   sizes.name = folder.filename().string();
-  sizes.layers = sizeOf(config, "num_hidden_layers", source);
-  sizes.hidden_size = sizeOf(config, "hidden_size", source);
-  sizes.heads = sizeOf(config, "num_attention_heads", source);
-  sizes.kv_heads = sizeOf(config, "num_key_value_heads", source, sizes.heads);
-  sizes.head_dim = sizeOf(config, "head_dim", source, sizes.hidden_size / sizes.heads);
-  sizes.intermediate_size = sizeOf(config, "intermediate_size", source);
-  sizes.vocab_size = sizeOf(config, "vocab_size", source);
+  sizes.layers = readSize(config, "num_hidden_layers", source);
+  sizes.hidden_size = readSize(config, "hidden_size", source);
+  sizes.heads = readSize(config, "num_attention_heads", source);
+  sizes.kv_heads = readSize(config, "num_key_value_heads", source, sizes.heads);
+  sizes.head_dim = readSize(config, "head_dim", source, sizes.hidden_size / sizes.heads);
+  sizes.intermediate_size = readSize(config, "intermediate_size", source);
+  sizes.vocab_size = readSize(config, "vocab_size", source);
   const auto tied = config.find("tie_word_embeddings");
   sizes.tied_embeddings = tied != config.end() && tied->is_boolean() && tied->get<bool>();
   if (sizes.heads % sizes.kv_heads != 0)

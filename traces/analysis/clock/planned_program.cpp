@@ -1,45 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/clock/planned_program.h"
 
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 
-#include "traces/analysis/clock/planned_writer.h"
 #include "traces/format/core/error.h"
-#include "traces/plan/attended_pairs.h"
-#include "traces/plan/kernel_work.h"
-#include "traces/plan/run_rules.h"
+#include "traces/format/schema/run_rules.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// The stages of engine/attention/strategies/README.md, in the order in which ranks visit them.
+using Op = Program::Op;
+using Stages = std::vector<std::vector<PlannedStage>>;
+constexpr std::uint32_t kNone = Program::kNone;
+constexpr auto kForward = Direction::kForward, kBackward = Direction::kBackward;
+
+std::uint32_t addEvent(Program::Rank& rank, const Program::Happening& event) {
+  rank.events.push_back(event);
+  return static_cast<std::uint32_t>(rank.events.size() - 1);
+}
+
+/// Writes a program in which all ranks do the same ops in the same order.
+class ProgramWriter {
+ public:
+  ProgramWriter(const RunSpec& run, const DeviceSpeed& device, Stages* stages)
+      : recompute_(run.recompute), device_(device), stages_(stages) {
+    program_.ranks.resize(static_cast<std::size_t>(run.cp));
+    if (stages_) stages_->resize(program_.ranks.size());
+  }
+
+  std::size_t rankCount() const { return program_.ranks.size(); }
+
+  void work(EventKind kind, const Place& place, const StageWork& work) {
+    for (std::size_t r = 0; r < rankCount(); ++r) workOn(r, kind, place, work, WorldRank::none());
+  }
+
+  /// Adds work of one rank; `source` owns the block.
+  void workOn(std::size_t r, EventKind kind, const Place& place, const StageWork& work,
+              WorldRank source) {
+    const Stage stage{kind, place.direction};
+    if (stages_) (*stages_)[r].push_back({stage, work});
+    Program::Rank& rank = program_.ranks[r];
+    const auto event = addEvent(rank, {place, 0, source, WorldRank::none(), kind, Payload::kNone});
+    Op op{std::llround(device_.seconds(stage, work) * 1e9), kNone, event, Op::Kind::kWork};
+    op.kernels = static_cast<float>(stageKernels(kind, place.direction, recompute_) * work.events);
+    if (device_.measured.empty())
+      op.memory_share = static_cast<float>(device_.memoryShare(stage, work));
+    rank.ops.push_back(op);
+  }
+
+  struct Posted {
+    std::uint32_t exchange = kNone;  ///< the same number on all ranks
+    Place place;
+    Payload payload = Payload::kNone;
+  };
+
+  /// Each rank posts a message of `bytes` to each of its receivers.
+  Posted post(const Place& place, Payload payload, std::int64_t bytes,
+              const std::function<std::vector<GroupRank>(GroupRank)>& receivers) {
+    const auto exchange = static_cast<std::uint32_t>(program_.ranks.front().exchanges.size());
+    std::vector<std::vector<std::uint32_t>> posted(rankCount());
+    for (std::size_t r = 0; r < rankCount(); ++r)
+      for (const GroupRank to : receivers(GroupRank::of(r))) {
+        const auto m = static_cast<std::uint32_t>(program_.messages.size());
+        program_.messages.push_back(
+            {bytes, WorldRank::of(r), WorldRank::of(to.value()), exchange, exchange, kNone, kNone});
+        posted[r].push_back(m);
+        posted[to.index()].push_back(m);
+      }
+    for (std::size_t r = 0; r < rankCount(); ++r) {
+      Program::Rank& rank = program_.ranks[r];
+      rank.exchanges.push_back({static_cast<std::uint32_t>(rank.posted.size()),
+                                static_cast<std::uint32_t>(posted[r].size())});
+      rank.posted.insert(rank.posted.end(), posted[r].begin(), posted[r].end());
+      rank.ops.push_back({0, exchange, kNone, Op::Kind::kPost});
+    }
+    return {exchange, place, payload};
+  }
+
+  void wait(const Posted& posted) {
+    for (std::size_t r = 0; r < rankCount(); ++r) {
+      Program::Rank& rank = program_.ranks[r];
+      const auto event =
+          addEvent(rank, {posted.place, 0, {}, {}, EventKind::kWait, posted.payload});
+      rank.ops.push_back({0, posted.exchange, event, Op::Kind::kWait});
+      const Program::Exchange exchange = rank.exchanges[posted.exchange];
+      for (std::uint32_t i = 0; i < exchange.count; ++i) {
+        Program::Message& message = program_.messages[rank.posted[exchange.first + i]];
+        const bool sends = message.from.index() == r;
+        (sends ? message.send_event : message.receive_event) =
+            addEvent(rank, {posted.place,
+                            message.bytes,
+                            {},
+                            sends ? message.to : message.from,
+                            sends ? EventKind::kSend : EventKind::kReceive,
+                            posted.payload});
+      }
+    }
+  }
+
+  /// Adds an all-reduce over `among` ranks. `together`: all ranks here are members of one
+  /// collective; otherwise each is a member of its own.
+  void allReduce(const Place& place, Payload payload, std::int64_t bytes, std::int32_t among,
+                 GroupAxis axis, bool together) {
+    if (among < 2) return;
+    auto& collectives = program_.collectives;
+    for (Program::Rank& rank : program_.ranks) {
+      if (!together || &rank == &program_.ranks.front())
+        collectives.push_back(
+            {bytes, among, together ? static_cast<std::int32_t>(rankCount()) : 1, axis});
+      const auto event = addEvent(rank, {place, bytes, {}, {}, EventKind::kCollective, payload});
+      rank.ops.push_back(
+          {0, static_cast<std::uint32_t>(collectives.size() - 1), event, Op::Kind::kCollective});
+    }
+  }
+
+  Program take() { return std::move(program_); }
+
+ private:
+  const bool recompute_;
+  const DeviceSpeed& device_;
+  Program program_;
+  Stages* const stages_;
+};
+
+/// Plans the stages of a step in the order of engine/attention/strategies/README.md.
 class Planner {
  public:
-  /// `kind`: for whose kernels the engine cuts what is attended.
-  Planner(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device, Device kind,
-          std::vector<std::vector<PlannedStage>>* stages)
+  /// `device_kind`: the device for whose kernels the engine cuts blocks into pieces.
+  Planner(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
+          Device device_kind, Stages* stages)
       : run_(run),
         layers_(sizes.layers),
         sizes_(run, sizes),
-        pairs_(joinedPairs(attendedPairs(run), sizes_.ulysses())),
-        kernels_(device.measured || stages ? kernelsOf(run, sizes_.ulysses(), kind)
-                                           : kernelsThatSkip(run, pairs_)),
-        rings_(run.cp / sizes_.ulysses()),
-        writer_(run, device, stages) {}
+        plan_(run),
+        writer_(run, device, stages) {
+    RunSpec on_device = run;
+    on_device.device = device_kind;
+    const bool by_engine = stages || !device.measured.empty();
+    for (const Direction direction : {kForward, kBackward}) {
+      blocks_[direction] = by_engine ? kernelWork(on_device, plan_.ulysses(), direction)
+                                     : singleCallWork(run, plan_.ulysses());
+      actions_[direction] = plan_.actions(direction);
+    }
+  }
 
   Program plan() {
-    const Place begin{0, {}, Direction::kForward, {}}, end{0, {}, Direction::kBackward, {}};
-    writer_.beginStep();
-    writer_.work(EventKind::kEmbed, begin, sizes_.embed(Direction::kForward));
-    activations(begin, 1);
+    const Place begin{0, {}, kForward, {}}, end{0, {}, kBackward, {}};
+    writer_.work(EventKind::kEmbed, begin, sizes_.embed(kForward));
+    reduceActivations(begin, 1);
     for (std::int64_t l = 0; l < layers_; ++l) forward(Layer::of(l));
-    writer_.work(EventKind::kLoss, begin, sizes_.loss(Direction::kForward));
-    lossSums(begin);
-    writer_.work(EventKind::kLoss, end, sizes_.loss(Direction::kBackward));
-    activations(end, 1);
+    writer_.work(EventKind::kLoss, begin, sizes_.loss(kForward));
+    // The vocabulary is cut: each token's log-sum-exp of all tp ranks, and its target's score.
+    reduceTp(begin, run_.tp * sizes_.tokenSumBytes());
+    reduceTp(begin, sizes_.tokenSumBytes());
+    writer_.work(EventKind::kLoss, end, sizes_.loss(kBackward));
+    reduceActivations(end, 1);
     for (std::int64_t l = layers_ - 1; l >= 0; --l) backward(Layer::of(l));
-    writer_.work(EventKind::kEmbed, end, sizes_.embed(Direction::kBackward));
+    writer_.work(EventKind::kEmbed, end, sizes_.embed(kBackward));
     writer_.work(EventKind::kGradSync, end, sizes_.gradSync());
     writer_.allReduce(end, Payload::kGrads, sizes_.gradientBytes(), run_.dp * run_.cp,
                       GroupAxis::kDpCp, true);
@@ -49,192 +169,86 @@ class Planner {
   }
 
  private:
-  using Posted = ProgramWriter::Posted;
-  using Kernels = std::map<Direction, std::vector<std::vector<KernelWork>>>;
-  static constexpr auto kForward = Direction::kForward, kBackward = Direction::kBackward;
-
-  static Kernels kernelsOf(RunSpec run, std::int32_t ulysses, Device kind) {
-    run.device = kind;
-    return {{kForward, kernelWork(run, ulysses, kForward)},
-            {kBackward, kernelWork(run, ulysses, kBackward)}};
+  void reduceTp(const Place& place, std::int64_t bytes) {
+    writer_.allReduce(place, Payload::kActivations, bytes, run_.tp, GroupAxis::kTp, false);
   }
-
-  /// Of a cluster's kernels nothing is known but that they attend a block in one call, and leave
-  /// out what its mask does.
-  static Kernels kernelsThatSkip(const RunSpec& run,
-                                 const std::vector<std::vector<std::int64_t>>& pairs) {
-    std::vector<std::vector<KernelWork>> work(pairs.size());
-    for (std::size_t ring = 0; ring < pairs.size(); ++ring)
-      for (const std::int64_t attended : pairs[ring]) {
-        KernelWork& of = work[ring].emplace_back();
-        of.pairs = attended;
-        of.calls = of.pieces = 1;
-        of.whole = true;
-        of.rows = run.seq_len / static_cast<std::int64_t>(pairs.size());
-      }
-    return {{kForward, work}, {kBackward, work}};
-  }
-
-  void activations(const Place& place, int times) {
-    for (int i = 0; i < times; ++i)
-      writer_.allReduce(place, Payload::kActivations, sizes_.activationBytes(), run_.tp,
-                        GroupAxis::kTp, false);
-  }
-
-  /// Of a vocabulary in shares: everyone's log-sum-exp, and the score of each target.
-  void lossSums(const Place& place) {
-    for (const std::int32_t numbers : {run_.tp, 1})
-      writer_.allReduce(place, Payload::kActivations, numbers * sizes_.tokenSumBytes(), run_.tp,
-                        GroupAxis::kTp, false);
+  void reduceActivations(const Place& place, int times) {
+    for (int i = 0; i < times; ++i) reduceTp(place, sizes_.activationBytes());
   }
 
   void forward(Layer layer) {
-    const Place whole{0, layer, kForward, {}}, first{0, layer, kForward, RingStep::of(0)};
-    writer_.work(EventKind::kProject, whole, sizes_.project(kForward));
-    heads(first, sizes_.qkvHeadsBytes());
-    gathers() ? gatheredForward(layer) : ringForward(layer);
-    heads(first, sizes_.outHeadsBytes());
-    heads(first, sizes_.lseHeadsBytes());
-    writer_.work(EventKind::kFeedForward, whole, sizes_.feedForward(kForward));
-    activations(whole, 2);
+    const Place place{0, layer, kForward, {}};
+    writer_.work(EventKind::kProject, place, sizes_.project(kForward));
+    attention(layer, kForward);
+    writer_.work(EventKind::kFeedForward, place, sizes_.feedForward(kForward));
+    reduceActivations(place, 2);
   }
 
   void backward(Layer layer) {
-    const Place whole{0, layer, kBackward, {}}, first{0, layer, kBackward, RingStep::of(0)};
-    writer_.work(EventKind::kFeedForward, whole, sizes_.feedForward(kBackward));
-    activations(whole, run_.recompute ? 3 : 1);
-    heads(first, sizes_.outHeadsBytes());
-    gathers() ? gatheredBackward(layer) : ringBackward(layer);
-    heads(first, sizes_.gradHeadsBytes());
-    writer_.work(EventKind::kProject, whole, sizes_.project(kBackward));
-    activations(whole, 1);
+    const Place place{0, layer, kBackward, {}};
+    writer_.work(EventKind::kFeedForward, place, sizes_.feedForward(kBackward));
+    reduceActivations(place, run_.recompute ? 3 : 1);
+    attention(layer, kBackward);
+    writer_.work(EventKind::kProject, place, sizes_.project(kBackward));
+    reduceActivations(place, 1);
   }
 
-  int ringSeat(int rank) const { return rank / sizes_.ulysses(); }
-  int rankAt(int seat, int rank) const {
-    return (seat + rings_) % rings_ * sizes_.ulysses() + rank % sizes_.ulysses();
-  }
-
-  /// Between those that share heads: a message to each other one, and nothing to do meanwhile.
-  void heads(const Place& place, std::int64_t bytes) {
-    const int together = sizes_.ulysses();
-    if (together == 1) return;
-    writer_.wait(writer_.post(place, Payload::kHeads, bytes, [together](int rank) {
-      std::vector<int> others;
-      for (int i = 1; i < together; ++i)
-        others.push_back(rank / together * together + (rank + i) % together);
-      return others;
-    }));
-  }
-
-  Posted hop(const Place& place, Payload payload, std::int64_t bytes, int towards) {
-    return writer_.post(place, payload, bytes, [this, towards](int rank) {
-      return std::vector{rankAt(ringSeat(rank) + towards, rank)};
-    });
-  }
-
-  Posted gather(const Place& place, Payload payload, std::int64_t bytes) {
-    return writer_.post(place, payload, bytes, [this](int rank) {
-      std::vector<int> others;
-      for (int i = 1; i < rings_; ++i) others.push_back(rankAt(ringSeat(rank) + i, rank));
-      return others;
-    });
-  }
-
-  /// Whose block `rank` holds at a step, as a seat in its ring.
-  int sourceAt(int rank, int step, Direction direction) const {
-    const bool against = direction == kBackward && diagonalLast() && !gathers();
-    const int seat = ringSeat(rank);
-    return ((against ? seat + 1 + step : seat - step) % rings_ + rings_) % rings_;
-  }
-  /// All blocks at once, before any is attended.
-  bool gathers() const { return !hasRingHops(run_) && rings_ == run_.cp; }
-  bool diagonalLast() const { return run_.order == Order::kDiagonalLast; }
-
-  /// Attends a step's blocks. A rank that shares its sequence with none merges inside of that.
-  void attend(const Place& place, int step, Direction direction, std::vector<bool>& holds) {
-    for (int r = 0; r < writer_.ranks(); ++r) {
-      const int source = sourceAt(r, step, direction);
-      const auto at = static_cast<std::size_t>(ringSeat(r)), of = static_cast<std::size_t>(source);
-      if (pairs_[at][of] == 0) continue;
-      const WorldRank owner = WorldRank::of(rankAt(source, r));
-      const KernelWork& kernel = kernels_.at(direction)[at][of];
-      StageWork work = sizes_.attend(direction, pairs_[at][of], kernel);
-      if (run_.cp == 1 && kernel.pieces > 1) work.memory_bytes = sizes_.merge(kernel).memory_bytes;
-      writer_.workOf(WorldRank::of(r), EventKind::kAttend, place, work, owner);
-      const bool first = !holds[static_cast<std::size_t>(r)];
-      holds[static_cast<std::size_t>(r)] = true;
-      if (run_.cp == 1 || direction == kBackward) continue;
-      writer_.workOf(WorldRank::of(r), EventKind::kMerge, place,
-                     first && kernel.whole ? sizes_.takeOver(kernel) : sizes_.merge(kernel), owner);
+  void attention(Layer layer, Direction direction) {
+    std::vector<bool> holds_result(writer_.rankCount(), false);
+    std::map<Cargo, ProgramWriter::Posted> posted;
+    for (const LayerAction& action : actions_[direction]) {
+      const Place place{0, layer, direction, action.ring_step};
+      switch (action.kind) {
+        case LayerAction::Kind::kPost:
+          posted[action.cargo] =
+              writer_.post(place, payload(action.cargo), sizes_.messageBytes(action.cargo),
+                           [&](GroupRank rank) { return plan_.receivers(rank, action.receivers); });
+          break;
+        case LayerAction::Kind::kWait:
+          writer_.wait(posted[action.cargo]);
+          break;
+        case LayerAction::Kind::kAttend:
+          attend(place, action.count, holds_result);
+          break;
+        case LayerAction::Kind::kMergeGradients:
+          writer_.work(EventKind::kMerge, place, sizes_.mergeGradients(action.count));
+      }
     }
   }
 
-  void ringForward(Layer layer) {
-    std::vector<bool> holds(static_cast<std::size_t>(writer_.ranks()), false);
-    for (int step = 0; step < rings_; ++step) {
-      const Place place{0, layer, kForward, RingStep::of(step)};
-      const bool moves = step + 1 < rings_ && (step == 0 || run_.rotate != Rotate::kAllGather);
-      const Posted kv = moves ? kvFrom(place, 1) : Posted{};
-      attend(place, step, kForward, holds);
-      if (moves) writer_.wait(kv);
+  static Payload payload(Cargo cargo) {
+    if (cargo == Cargo::kKv) return Payload::kKv;
+    return cargo == Cargo::kDkv ? Payload::kDkv : Payload::kHeads;
+  }
+
+  /// Attends the n-th block of each rank. A rank that shares its sequence with no other does not
+  /// merge.
+  void attend(const Place& place, int nth, std::vector<bool>& holds_result) {
+    for (std::size_t r = 0; r < writer_.rankCount(); ++r) {
+      const GroupRank rank = GroupRank::of(r), owner = plan_.blockOwner(rank, nth, place.direction);
+      const KernelWork& kernel =
+          blocks_[place.direction][plan_.ringRank(rank).index()][plan_.ringRank(owner).index()];
+      if (kernel.pairs == 0) continue;
+      const WorldRank source = WorldRank::of(owner.value());
+      writer_.workOn(r, EventKind::kAttend, place, sizes_.attend(place.direction, kernel), source);
+      if (run_.cp == 1 || place.direction == kBackward) continue;
+      writer_.workOn(r, EventKind::kMerge, place, sizes_.merge(kernel, !holds_result[r]), source);
+      holds_result[r] = true;
     }
-  }
-
-  Posted kvFrom(const Place& place, int towards) {
-    return run_.rotate == Rotate::kAllGather ? gather(place, Payload::kKv, sizes_.kvBytes())
-                                             : hop(place, Payload::kKv, sizes_.kvBytes(), towards);
-  }
-
-  void ringBackward(Layer layer) {
-    std::vector<bool> holds(static_cast<std::size_t>(writer_.ranks()), false);
-    const bool gathered = run_.rotate == Rotate::kAllGather;
-    const int towards = diagonalLast() ? -1 : 1;
-    Posted returning;
-    if (gathered && diagonalLast() && rings_ > 1)
-      writer_.wait(kvFrom({0, layer, kBackward, RingStep::of(0)}, towards));
-    for (int step = 0; step < rings_; ++step) {
-      const Place place{0, layer, kBackward, RingStep::of(step)};
-      const bool more = step + 1 < rings_;
-      const bool moves = more && (!gathered || (step == 0 && !diagonalLast()));
-      const Posted kv = moves ? kvFrom(place, towards) : Posted{};
-      attend(place, step, kBackward, holds);
-      if (returning.exchange != Program::kNone) writer_.wait(returning);
-      returning = {};
-      if (run_.cp > 1) writer_.work(EventKind::kMerge, place, sizes_.mergeGradients());
-      if (rings_ > 1 && (more || !diagonalLast()))
-        returning = hop(place, Payload::kDkv, sizes_.dkvBytes(), towards);
-      if (moves) writer_.wait(kv);
-    }
-    if (returning.exchange != Program::kNone) writer_.wait(returning);
-  }
-
-  void gatheredForward(Layer layer) {
-    const Place place{0, layer, kForward, RingStep::of(0)};
-    std::vector<bool> holds(static_cast<std::size_t>(writer_.ranks()), false);
-    if (rings_ > 1) writer_.wait(gather(place, Payload::kKv, sizes_.kvBytes()));
-    for (int step = 0; step < rings_; ++step) attend(place, step, kForward, holds);
-  }
-
-  void gatheredBackward(Layer layer) {
-    const Place place{0, layer, kBackward, RingStep::of(0)};
-    std::vector<bool> holds(static_cast<std::size_t>(writer_.ranks()), false);
-    if (rings_ > 1) writer_.wait(gather(place, Payload::kKv, sizes_.kvBytes()));
-    for (int step = 0; step < rings_; ++step) attend(place, step, kBackward, holds);
-    if (rings_ > 1) writer_.wait(gather(place, Payload::kDkv, sizes_.dkvBytes()));
-    if (rings_ > 1) writer_.work(EventKind::kMerge, place, sizes_.mergeGradients(rings_ - 1));
   }
 
   const RunSpec& run_;
   const std::int64_t layers_;
   const PlannedSizes sizes_;
-  const std::vector<std::vector<std::int64_t>> pairs_;
-  const Kernels kernels_;
-  const int rings_;
+  const LayerPlan plan_;
+  std::map<Direction, BlockWork> blocks_;
+  std::map<Direction, std::vector<LayerAction>> actions_;
   ProgramWriter writer_;
 };
 
-RunSpec onCluster(RunSpec run, const ModelSizes& sizes) {
+Program plan(RunSpec run, const ModelSizes& sizes, const DeviceSpeed& device, Stages* stages) {
+  constexpr std::int64_t kMostRanks = 1024, kMostSteps = std::int64_t{1} << 22;
+  const Device recorded_on = run.device;
   run.command = Command::kTrain;
   run.launch = Launch::kEnv;
   run.device = Device::kCuda;
@@ -243,31 +257,23 @@ RunSpec onCluster(RunSpec run, const ModelSizes& sizes) {
   run.model.heads = sizes.heads;
   run.model.kv_heads = sizes.kv_heads;
   run.model.head_dim = sizes.head_dim;
-  return run;
-}
-
-Program planned(const RunSpec& asked, const ModelSizes& sizes, const DeviceSpeed& device,
-                std::vector<std::vector<PlannedStage>>* stages) {
-  constexpr std::int64_t kMostRanks = 1024, kMostSteps = std::int64_t{1} << 22;
-  const RunSpec run = onCluster(asked, sizes);
   if (const auto reason = refusal(run)) throw usageError(*reason);
   if (run.cp > kMostRanks || sizes.layers * run.cp * run.cp > kMostSteps)
     throw usageError("cp " + std::to_string(run.cp) + " over " + std::to_string(sizes.layers) +
                      " layers is more than this model replays; use fewer of either");
-  return Planner(run, sizes, device, asked.device, stages).plan();
+  return Planner(run, sizes, device, recorded_on, stages).plan();
 }
 
 }  // namespace
 
 Program plannedProgram(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device) {
-  return planned(run, sizes, device, nullptr);
+  return plan(run, sizes, device, nullptr);
 }
 
 PlannedWork plannedWork(const RunSpec& run, const ModelSizes& sizes) {
-  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  constexpr double kNoTime = std::numeric_limits<double>::infinity();
   PlannedWork work;
-  work.schedule =
-      planned(run, sizes, {"", kEndless, kEndless, kEndless, kEndless, std::nullopt}, &work.stages);
+  work.schedule = plan(run, sizes, {"", kNoTime, kNoTime, kNoTime, kNoTime}, &work.stages);
   return work;
 }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "traces/analysis/clock/report.h"
-#include "traces/analysis/clock/report_parts.h"
 #include "traces/format/core/prose.h"
 #include "traces/plan/run_rules.h"
 
@@ -30,11 +29,11 @@ nlohmann::json toJson(const LengthSweep& sweep) {
   nlohmann::json lengths = nlohmann::json::array();
   for (std::size_t i = 0; i < sweep.lengths.size(); ++i)
     lengths.push_back({{"seq_len", sweep.lengths[i]}, {"strategies", toJson(sweep.at[i])}});
-  return {{"lengths", lengths},
-          {"ring_has_hops", sweep.ring_has_hops},
-          {"ring_hides_forward_at", sweep.ring_hides_forward_at
-                                        ? nlohmann::json(*sweep.ring_hides_forward_at)
-                                        : nlohmann::json()}};
+  nlohmann::json json = {{"lengths", lengths},
+                         {"ring_has_hops", sweep.ring_has_hops},
+                         {"ring_hides_forward_at", nullptr}};
+  if (sweep.ring_hides_forward_at) json["ring_hides_forward_at"] = *sweep.ring_hides_forward_at;
+  return json;
 }
 
 std::string padded(const std::string& text, std::size_t width) {
@@ -44,22 +43,22 @@ std::string padded(const std::string& text, std::size_t width) {
   return text + std::string(width - std::min(width, columns), ' ');
 }
 
-std::string rowOf(const Prediction& p) {
+std::string strategyRow(const Prediction& p) {
   return padded(p.title, 26) + padded(describeNs(p.step_ns), 12) +
-         padded(meanOf(p.communication.attention.exposed_ns, p.ranks), 12) +
+         padded(describeMeanNs(p.communication.attention.exposed_ns, p.ranks), 12) +
          padded(describeShare(p.exposedShare()), 8) +
-         padded(meanOf(p.communication.attention.hidden_ns, p.ranks), 12) +
+         padded(describeMeanNs(p.communication.attention.hidden_ns, p.ranks), 12) +
          padded(describeBytes(p.communication.attention.bytes / std::max(1, p.ranks)), 20) +
          limitTitle(p.limits);
 }
 
-std::string titlesOf(const std::vector<Prediction>& all, const std::vector<std::size_t>& which) {
+std::string joinTitles(const std::vector<Prediction>& all, const std::vector<std::size_t>& which) {
   std::string titles;
   for (const std::size_t i : which) titles += (titles.empty() ? "" : "; ") + all[i].title;
   return titles;
 }
 
-/// A share as a difference: "12 %", "0.3 %".
+/// Returns a difference as "12 %" or "0.3 %".
 std::string describeDifference(double share) {
   return share < 0.0995 ? describeSignificant(100 * share, share < 0.00995 ? 1 : 2) + " %"
                         : describeShare(share);
@@ -67,7 +66,7 @@ std::string describeDifference(double share) {
 
 std::string quickestText(const std::vector<Prediction>& all, double uncertainty) {
   const Quickest quickest = quickestStrategies(all, uncertainty);
-  const std::string titles = titlesOf(all, quickest.tied);
+  const std::string titles = joinTitles(all, quickest.tied);
   const std::string differ = "steps that differ by " + describeDifference(quickest.spread) +
                              " (it can tell " + describeDifference(uncertainty) + ")";
   if (quickest.tied.size() == all.size())
@@ -92,12 +91,12 @@ std::string strategiesText(const PlannedAnswer& answer) {
   std::string text = "\nMeans over the ranks that share a sequence:\n" + padded("strategy", 26) +
                      padded("step", 12) + padded("exposed", 12) + padded("of step", 8) +
                      padded("hidden", 12) + padded("received", 20) + "determined by\n";
-  for (const Prediction& p : answer.strategies) text += rowOf(p) + "\n";
+  for (const Prediction& p : answer.strategies) text += strategyRow(p) + "\n";
   return text + quickestText(answer.strategies, answer.assumptions.uncertainty());
 }
 
-/// Of all lengths: some strategies cannot run at each.
-std::vector<std::string> titlesOf(const LengthSweep& sweep) {
+/// Collects the strategies of all lengths. Some cannot run at each length.
+std::vector<std::string> collectTitles(const LengthSweep& sweep) {
   std::vector<std::string> titles;
   for (const auto& strategies : sweep.at)
     for (const Prediction& p : strategies)
@@ -107,7 +106,7 @@ std::vector<std::string> titlesOf(const LengthSweep& sweep) {
 
 std::string sweepText(const LengthSweep& sweep) {
   std::string text = "\nexposed share of the step, by length\n" + padded("length", 12);
-  const std::vector<std::string> titles = titlesOf(sweep);
+  const std::vector<std::string> titles = collectTitles(sweep);
   for (const std::string& title : titles) text += padded(title, 26);
   text += "\n";
   for (std::size_t i = 0; i < sweep.lengths.size(); ++i) {
@@ -131,20 +130,23 @@ std::string sweepText(const LengthSweep& sweep) {
               : "any of these lengths.\n");
 }
 
-/// Of fewer the costs of a stage can be found that fit them all and no other run.
-constexpr int kFewRecordings = 8;
+std::string calibrationSentence(const Calibration& c) {
+  constexpr int kFewRecordings = 8;  // so few can be fitted closely by costs that fit no other run
+  const Stage stage = c.leastCertainStage();
+  return "device: each kind of stage takes fixed time + time per byte + time per multiply-add, "
+         "fitted to what it took in " +
+         describeCount(c.recordings, "recording") + " with a spread of at most " +
+         describeShare(c.device.measured.at(stage).spread) + " (" + name(stage.first) + " " +
+         name(stage.second) + "); of their own step times the model misses " +
+         describeShare(c.median_error) + " in the median and " + describeShare(c.worst_error) +
+         " at most" +
+         (c.recordings < kFewRecordings
+              ? ", which says little of others, since it was fitted to these few"
+              : "");
+}
 
 std::string deviceSentence(const ModelAssumptions& a) {
   const auto tera = [](double flops) { return describeSignificant(flops / 1e12, 3) + " TFLOP/s"; };
-  if (a.calibration)
-    return "device: each kind of stage takes what it took in " +
-           describeCount(a.calibration->recordings, "recording") +
-           ", by its operations and bytes; of their own step times the model misses " +
-           describeShare(a.calibration->median_error) + " in the median and " +
-           describeShare(a.calibration->worst_error) + " at most" +
-           (a.calibration->recordings < kFewRecordings
-                ? ", which says little of others, since it was fitted to these few"
-                : "");
   return "device: " + a.device.name + " at " + describeEfficiency(a.efficiency) +
          " of its peak rates: " + tera(a.device.matmul_flops) + " in matrix products, " +
          tera(a.device.attention_flops) + " in attention, " +
@@ -155,14 +157,12 @@ std::string deviceSentence(const ModelAssumptions& a) {
 
 std::vector<std::string> ModelAssumptions::sentences() const {
   std::vector<std::string> all = {
-      "link: " + describe(hardware.link),
-      hardware.overlap ? "messages move while ranks compute"
-                       : "messages move only while both ranks wait for them",
-      deviceSentence(*this),
+      "link: " + describe(hardware.link), describeOverlap(hardware),
+      calibration ? calibrationSentence(*calibration) : deviceSentence(*this),
       "the gradient sync is one fp32 all-reduce after backward that hides nothing"};
-  const bool of_hops =
+  const bool hops_measured =
       calibration && calibration->link && calibration->link != calibration->tp_link;
-  if (of_hops && hardware.link == *calibration->link)
+  if (hops_measured && hardware.link == *calibration->link)
     all.emplace_back(
         "a hop takes what ranks waited for it, which is less than it takes where messages moved "
         "while ranks computed");
@@ -178,7 +178,7 @@ std::vector<std::string> ModelAssumptions::sentences() const {
 }
 
 double ModelAssumptions::uncertainty() const {
-  constexpr double kPrinted = 0.05;  // of the two digits of "5.2 s"
+  constexpr double kPrinted = 0.05;  // two digits, as in "5.2 s"
   return calibration ? std::max(kPrinted, calibration->worst_error) : kPrinted;
 }
 
@@ -198,7 +198,7 @@ std::string toText(const PlannedAnswer& answer) {
   const Prediction& asked = answer.asked;
   const RunSpec& run = asked.run;
   const CommunicationFigures& figures = asked.communication;
-  const auto mean = [&](std::int64_t ns) { return meanOf(ns, asked.ranks); };
+  const auto mean = [&](std::int64_t ns) { return describeMeanNs(ns, asked.ranks); };
   std::string text = std::string("Model, not a measurement: ") + answer.sizes.name + ", " +
                      describeCount(answer.sizes.parameters(), "parameter") + ", " +
                      describeCount(run.seq_len) + " tokens, batch " + std::to_string(run.batch) +

@@ -7,22 +7,13 @@
 
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
-#include "traces/plan/run_rules.h"
+#include "traces/format/schema/run_rules.h"
+#include "traces/plan/strategy_choices.h"
 
 namespace ringscope::traces {
 namespace {
 
-std::string titleOf(const RunSpec& run) {
-  std::string title = name(run.strategy);
-  if (run.strategy == Strategy::kHybrid) {
-    const std::int32_t ulysses = ulyssesSize(run);
-    title += " " + std::to_string(ulysses) + " × " + std::to_string(run.cp / ulysses);
-  }
-  if (hasRingHops(run) && run.rotate != Rotate::kP2p) title += std::string(", ") + name(run.rotate);
-  return title;
-}
-
-/// Whether a rank does nothing else between posting an exchange and waiting for it.
+/// Reports for each exchange whether the rank does no work between posting it and waiting for it.
 std::vector<bool> idleExchanges(const Program::Rank& rank) {
   std::vector<bool> idle(rank.exchanges.size(), false);
   std::vector<std::int64_t> worked_before(rank.exchanges.size(), -1);
@@ -46,26 +37,16 @@ void addCost(CommunicationFigures& figures, const WaitCost& cost, bool idle) {
   if (!forward && cost.payload == Payload::kDkv && idle) figures.last_hop_home.add(cost);
 }
 
-std::int64_t roundedUp(std::int64_t length, const RunSpec& run) {
-  const std::int64_t unit = lengthUnit(chosenBalance(run), run.cp);
-  return (length + unit - 1) / unit * unit;
-}
-
-/// From this share on hops count as hidden.
+/// Hops count as hidden from this share on.
 constexpr double kHidden = 0.99;
 
 bool hidesForward(const Prediction& prediction) {
   return prediction.communication.forward_kv.hiddenShare().value_or(1) >= kHidden;
 }
 
-bool isPlainRing(const Prediction& prediction) {
-  const RunSpec usual;  // a ring
-  return prediction.run.strategy == usual.strategy && prediction.run.rotate == Rotate::kP2p;
-}
-
 bool hasForwardHops(const std::vector<Prediction>& strategies) {
   return std::ranges::any_of(strategies, [](const Prediction& p) {
-    return isPlainRing(p) && p.communication.forward_kv.under_way_ns > 0;
+    return isPlainRing(p.run) && p.communication.forward_kv.under_way_ns > 0;
   });
 }
 
@@ -75,9 +56,9 @@ bool printsAlike(double a_ns, double b_ns) {
 
 }  // namespace
 
-CommunicationFigures communicationOf(const Program& program, const ModelTimeline& timeline) {
+CommunicationFigures sumCommunication(const Program& program, const ModelTimeline& timeline) {
   CommunicationFigures figures;
-  std::size_t next = 0;  // waits are in the order of ranks and ops
+  std::size_t next = 0;  // waits have the order of ranks and ops
   for (const Program::Rank& rank : program.ranks) {
     const auto idle = idleExchanges(rank);
     for (const Program::Op& op : rank.ops) {
@@ -102,34 +83,23 @@ Prediction predict(const RunSpec& asked, const ModelSizes& sizes, const DeviceSp
   const Program program = plannedProgram(run, sizes, device);
   const ModelTimeline timeline = replay(program, hardware);
   return {run,
-          titleOf(run),
+          strategyTitle(run),
           run.cp,
           timeline.stepNs(),
-          communicationOf(program, timeline),
+          sumCommunication(program, timeline),
           stepLimits(program, hardware, timeline)};
 }
 
 std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& sizes,
                                           const DeviceSpeed& device, const Hardware& hardware) {
   std::vector<Prediction> all;
-  const auto add = [&](Strategy strategy, Rotate rotate) {
-    RunSpec other = run;
-    other.strategy = strategy;
-    other.rotate = rotate;
-    other.model.heads = sizes.heads;
-    const bool hybrid = strategy == Strategy::kHybrid;
-    if (!hybrid) other.ulysses = 0;
-    if (hybrid && (ulyssesSize(other) == 1 || ulyssesSize(other) == run.cp)) return;
-    if (!hasRingHops(other) && rotate != Rotate::kP2p) return;
-    try {
-      all.push_back(predict(other, sizes, device, hardware));
+  RunSpec asked = run;
+  asked.model.heads = sizes.heads;
+  for (const RunSpec& choice : strategyChoices(asked)) try {
+      all.push_back(predict(choice, sizes, device, hardware));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUsage) throw;
     }
-  };
-  for (std::size_t s = 0; s < (run.cp == 1 ? 1 : kValueCount<Strategy>); ++s)
-    for (const Rotate rotate : {Rotate::kP2p, Rotate::kAllGather})
-      if (run.cp > 1 || rotate == Rotate::kP2p) add(static_cast<Strategy>(s), rotate);
   return all;
 }
 
@@ -154,8 +124,8 @@ Quickest quickestStrategies(const std::vector<Prediction>& all, double uncertain
 }
 
 bool ringHidesForward(const std::vector<Prediction>& strategies) {
-  return std::ranges::any_of(strategies,
-                             [](const Prediction& p) { return isPlainRing(p) && hidesForward(p); });
+  return std::ranges::any_of(
+      strategies, [](const Prediction& p) { return isPlainRing(p.run) && hidesForward(p); });
 }
 
 LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
@@ -163,23 +133,22 @@ LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const Devi
   if (from < 1 || to < from || to > (std::int64_t{1} << 30))
     throw usageError("a sweep goes from a length of 1 or more up to a longer one");
   LengthSweep sweep;
-  RunSpec at = run;
+  const std::int64_t unit = lengthUnit(chosenBalance(run), run.cp);
+  const auto withUnits = [unit](RunSpec sized, std::int64_t units) {
+    sized.seq_len = units * unit;
+    return sized;
+  };
   for (std::int64_t length = from; length <= to; length *= 2) {
-    at.seq_len = roundedUp(length, run);
-    sweep.lengths.push_back(at.seq_len);
-    sweep.at.push_back(predictStrategies(at, sizes, device, hardware));
+    const RunSpec sized = withUnits(run, (length + unit - 1) / unit);
+    sweep.lengths.push_back(sized.seq_len);
+    sweep.at.push_back(predictStrategies(sized, sizes, device, hardware));
   }
   sweep.ring_has_hops = std::ranges::any_of(sweep.at, hasForwardHops);
   if (!sweep.ring_has_hops) return sweep;
-  at.strategy = RunSpec().strategy;  // a ring
-  at.rotate = Rotate::kP2p;
-  at.ulysses = 0;
   const auto hides = [&](std::int64_t units) {
-    at.seq_len = units * lengthUnit(chosenBalance(run), run.cp);
-    return hidesForward(predict(at, sizes, device, hardware));
+    return hidesForward(predict(withUnits(asPlainRing(run), units), sizes, device, hardware));
   };
-  const std::int64_t unit = lengthUnit(chosenBalance(run), run.cp);
-  std::int64_t low = 0, high = (to + unit - 1) / unit;  // low does not hide, high does
+  std::int64_t low = 0, high = (to + unit - 1) / unit;  // low does not hide its hops, high does
   if (!hides(high)) return sweep;
   for (std::size_t i = 0; i < sweep.lengths.size(); ++i)
     if (!ringHidesForward(sweep.at[i])) low = sweep.lengths[i] / unit;

@@ -11,64 +11,63 @@
 
 namespace ringscope::traces {
 
-/// "model, not a measurement": goes with every figure of this folder.
+/// The label of every figure of the model.
 inline constexpr const char* kModelLabel = "model, not a measurement";
 
-/// What the model says of communication: sums of all ranks.
+/// The communication of all ranks by the model.
 struct CommunicationFigures {
   CommunicationSum attention;          ///< KV, dKV and heads
-  CommunicationSum forward, backward;  ///< of `attention`
-  CommunicationSum forward_kv;         ///< hops of KV, of `forward`
-  CommunicationSum last_hop_home;      ///< of `backward`: waits for dKV that nothing is done under
-  CommunicationSum other;              ///< gradients, activations, scalars
+  CommunicationSum forward, backward;  ///< parts of `attention`
+  CommunicationSum forward_kv;         ///< hops of KV, part of `forward`
+  CommunicationSum last_hop_home;  ///< part of `backward`: waits for dKV under which no work runs
+  CommunicationSum other;          ///< gradients, activations, scalars
 };
-CommunicationFigures communicationOf(const Program& program, const ModelTimeline& timeline);
+CommunicationFigures sumCommunication(const Program& program, const ModelTimeline& timeline);
 
-/// What the model says of one schedule on one hardware.
+/// The model's answer for one schedule on one kind of hardware.
 struct Prediction {
   RunSpec run;
-  std::string title;   ///< "ring", "ring, allgather", "all_gather", "ulysses", "hybrid 2 × 4"
-  int ranks = 1;       ///< whose communication is summed: one cp group
+  std::string title;   ///< of its strategy, see strategyTitle()
+  int ranks = 1;       ///< the cp group whose communication is summed
   double step_ns = 0;  ///< of one training step
   CommunicationFigures communication;
   StepLimits limits;
-  /// Of the step: the share in which a rank stands still for messages of attention, mean of ranks.
+  /// Returns the share of the step during which a rank waits for messages of attention, mean of the
+  /// ranks.
   double exposedShare() const;
 };
 
-/// As plannedProgram() plans it.
+/// Replays the program that plannedProgram() plans.
 Prediction predict(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
                    const Hardware& hardware);
 
-/// The same run with each strategy that its mask, heads and length allow, those with ring hops with
-/// rotate allgather too. In the order of their names; the first alone for one rank.
+/// Predicts those of strategyChoices() that the mask, heads and length allow.
 std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& sizes,
                                           const DeviceSpeed& device, const Hardware& hardware);
 
 /// The strategies with the shortest step, as far as the model can tell.
 struct Quickest {
-  /// Indices of the shortest step and of those that cannot be told from it: they are longer by less
-  /// than the uncertainty, or are printed alike. The shortest first.
+  /// Indices of the shortest step, and of steps that are longer by less than the uncertainty or are
+  /// printed alike. The shortest comes first.
   std::vector<std::size_t> tied;
-  double spread = 0;                ///< the longest of them ÷ the shortest, minus 1
-  std::optional<std::size_t> next;  ///< the shortest of the others; nothing: there is none
-  double ahead = 0;                 ///< its step ÷ the shortest, minus 1
+  double spread = 0;                ///< the longest tied step ÷ the shortest, minus 1
+  std::optional<std::size_t> next;  ///< the shortest step that is not tied
+  double ahead = 0;                 ///< the next step ÷ the shortest, minus 1
 };
-/// `uncertainty`: the share by which steps must differ. Nothing is tied without predictions.
+/// `uncertainty`: the share by which two steps must differ to be told apart.
 Quickest quickestStrategies(const std::vector<Prediction>& all, double uncertainty);
 
-/// Whether 99 % of the time of forward KV hops is hidden, by a plain ring among these strategies.
+/// Reports whether a plain ring among these strategies hides 99 % of its forward KV hops.
 bool ringHidesForward(const std::vector<Prediction>& strategies);
 
-/// Lengths from `from` to `to`, doubling, each rounded up to what the balance needs.
+/// Predictions over lengths that double, each rounded up to a length that the balance can share.
 struct LengthSweep {
   std::vector<std::int64_t> lengths;
-  std::vector<std::vector<Prediction>> at;  ///< by length: every strategy that can run
-  /// The shortest length from which on, up to `to`, 99 % of the time of the ring's forward KV hops
-  /// is hidden: found by halving between the lengths above. Nothing when it is not so at `to`, as
-  /// with a window that a long sequence outgrows, or with fewer than two ranks.
+  std::vector<std::vector<Prediction>> at;  ///< by length: all strategies that can run
+  /// The shortest length from which on, up to the last, the ring hides 99 % of its forward KV hops.
+  /// It is found by halving between the lengths above. nullopt: the last length does not hide them.
   std::optional<std::int64_t> ring_hides_forward_at;
-  /// A ring's forward KV hops take time at one of the lengths; false: there is nothing to hide.
+  /// A ring's forward KV hops take time at one of the lengths.
   bool ring_has_hops = false;
 };
 LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,

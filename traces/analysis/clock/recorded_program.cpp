@@ -14,15 +14,7 @@
 namespace ringscope::traces {
 namespace {
 
-std::vector<Event> eventsOfSteps(const Trace& trace, WorldRank rank, std::int32_t first,
-                                 std::int32_t last) {
-  const Place from{first, Layer::none(), Direction::kForward, RingStep::none()};
-  const Place until{last, Layer::none(), Direction::kBackward,
-                    RingStep::of(std::numeric_limits<RingStep::Value>::max())};
-  return trace.eventsAt(from, until, rank);
-}
-
-/// Pairs sends with receives, and members of collectives, over all ranks.
+/// Joins sends with receives, and the members of collectives, over all ranks.
 class Joiner {
  public:
   Joiner(const std::vector<GroupRecord>& groups, RecordedProgram& recorded)
@@ -31,15 +23,15 @@ class Joiner {
   void add(std::size_t r, RecordedRank rank) {
     for (const RecordedRank::Transfer& transfer : rank.transfers)
       rank.rank.posted.push_back(addTransfer(r, transfer));
-    std::vector<std::uint32_t> collective_of;
-    collective_of.reserve(rank.collectives.size());
-    for (const std::uint32_t e : rank.collectives) collective_of.push_back(addCollective(r, e));
+    std::vector<std::uint32_t> subjects;
+    subjects.reserve(rank.collectives.size());
+    for (const std::uint32_t e : rank.collectives) subjects.push_back(addCollective(r, e));
     for (Program::Op& op : rank.rank.ops)
-      if (op.kind == Program::Op::Kind::kCollective) op.subject = collective_of[op.subject];
+      if (op.kind == Program::Op::Kind::kCollective) op.subject = subjects[op.subject];
     recorded_.program.ranks[r] = std::move(rank.rank);
   }
 
-  /// Says what has no other end.
+  /// Reports messages and collectives that were not recorded on all their ranks.
   void finish() {
     std::int64_t alone = 0;
     std::string first;
@@ -72,9 +64,9 @@ class Joiner {
   std::uint32_t addTransfer(std::size_t r, const RecordedRank::Transfer& transfer) {
     auto& messages = recorded_.program.messages;
     const Event& event = recorded_.events[r][transfer.event];
-    auto [at, added] = message_of_.try_emplace(event.flow, messages.size());
+    auto [at, added] = message_index_.try_emplace(event.flow, messages.size());
     const bool sends = event.kind == EventKind::kSend;
-    // An end that is there already is of another message, whatever it says: a flow is used once.
+    // A flow is used once: a second send or receive with its number starts another message.
     if (!added && (sends ? messages[at->second].from : messages[at->second].to).exists())
       at->second = messages.size();
     if (at->second == messages.size()) messages.emplace_back();
@@ -89,7 +81,7 @@ class Joiner {
   std::uint32_t addCollective(std::size_t r, std::uint32_t e) {
     auto& collectives = recorded_.program.collectives;
     const Event& event = recorded_.events[r][e];
-    const auto [at, added] = collective_of_.try_emplace(event.flow, collectives.size());
+    const auto [at, added] = collective_index_.try_emplace(event.flow, collectives.size());
     if (added) {
       const auto group = std::ranges::find(groups_, event.group, &GroupRecord::id);
       const bool known = group != groups_.end();
@@ -103,15 +95,13 @@ class Joiner {
 
   const std::vector<GroupRecord>& groups_;
   RecordedProgram& recorded_;
-  std::unordered_map<std::uint64_t, std::size_t> message_of_, collective_of_;
-  std::vector<std::int32_t> expected_;  ///< members, by collective
+  std::unordered_map<std::uint64_t, std::size_t> message_index_, collective_index_;
+  std::vector<std::int32_t> expected_;  ///< number of members, by collective
 };
 
-/// What must have been recorded of every event of a rank.
-class Needs {
+/// Collects what the events of all ranks lack for a model.
+class Lacks {
  public:
-  explicit Needs(RecordedProgram& recorded) : recorded_(recorded) {}
-
   void look(const std::vector<Event>& events, const RecordedRank& rank) {
     std::int64_t worked = 0, took = 0;
     for (const Event& event : events) {
@@ -122,63 +112,58 @@ class Needs {
       lost_ += message && event.exchange == 0;
       pending_ += event.pending != 0;
       if (message || collective || event.kind == EventKind::kWait) continue;
-      worked += workOf(event);
+      worked += ownTimeNs(event);
       took += event.duration();
       by_device_ |= event.clock == Clock::kDevice;
       by_host_ |= event.clock == Clock::kHost && isDeviceWork(event.kind) && event.duration() > 0;
     }
-    lost_ += static_cast<std::int64_t>(rank.lost_waits.size());
+    lost_ += std::ssize(rank.lost_waits);
     without_cpu_ += took > 0 && worked == 0;
     empty_ += events.empty();
   }
 
-  void finish(const StepEvents& step) {
-    const auto lacks = [this](const std::string& sentence) { recorded_.lacks.push_back(sentence); };
-    // Of somebody else's job only what it lacks is said: it is no run of ours.
-    const auto own_run = [foreign = step.foreign](const std::string& advice) {
-      return foreign ? std::string() : advice;
+  void describe(const StepEvents& step, std::vector<std::string>& lacks) const {
+    // Advice about ringscope train does not help with another program's recording.
+    const auto advice = [&](const char* text) { return step.foreign ? std::string() : text; };
+    const auto add = [&](bool found, const std::string& sentence) {
+      if (found) lacks.push_back(sentence);
     };
-    if (empty_ > 0)
-      lacks(describeCount(empty_, "rank") +
+    add(empty_ > 0,
+        describeCount(empty_, "rank") +
             " recorded no events in these training steps; record all ranks, or merge their files");
-    if (without_cpu_ > 0)
-      lacks("no CPU time was recorded for the stages of " + describeCount(without_cpu_, "rank") +
-            ", and their wall time holds whatever else ran there" +
-            own_run("; a recording of ringscope train has CPU times"));
-    if (by_device_ && by_host_)
-      lacks(
-          "a device did the work, and its clock was recorded for some stages only; the others have "
-          "the "
-          "time that it took to start them" +
-          own_run("; record it again, with this version of ringscope train"));
-    if (unnamed_ > 0)
-      lacks(describeCount(unnamed_) +
-            (unnamed_ == 1 ? " message or collective" : " messages or collectives") +
-            " not told which send belongs to which receive" +
-            own_run("; a recording of ringscope train says so"));
-    if (lost_ > 0)
-      lacks(describeCount(lost_) + (lost_ == 1 ? " wait or message" : " waits or messages") +
+    add(without_cpu_ > 0, "no CPU time was recorded for the stages of " +
+                              describeCount(without_cpu_, "rank") +
+                              ", and their wall time holds whatever else ran there" +
+                              advice("; a recording of ringscope train has CPU times"));
+    add(by_device_ && by_host_,
+        "a device did the work, and its clock was recorded for some stages only; the others have "
+        "the time that it took to start them" +
+            advice("; record it again, with this version of ringscope train"));
+    add(unnamed_ > 0, describeCount(unnamed_) +
+                          (unnamed_ == 1 ? " message or collective" : " messages or collectives") +
+                          " not told which send belongs to which receive" +
+                          advice("; a recording of ringscope train says so"));
+    add(lost_ > 0,
+        describeCount(lost_) + (lost_ == 1 ? " wait or message" : " waits or messages") +
             " without the number of its exchange, so nobody knows which wait is for which message" +
-            own_run("; a recording of ringscope train has it"));
-    if (pending_ > 0)
-      lacks(describeCount(pending_, "event") +
-            " whose times never came: the recording was cut off");
-    if (transfers_ == 0 && step.run && step.run->cp > 1)
-      lacks("it holds no messages, though " + std::to_string(step.run->cp) +
-            " ranks share a sequence" + own_run("; record with ringscope train --trace"));
-    if (step.dropped > 0)
-      lacks(describeCount(static_cast<std::int64_t>(step.dropped), "event") +
-            " dropped while recording; record fewer steps or values at once");
+            advice("; a recording of ringscope train has it"));
+    add(pending_ > 0,
+        describeCount(pending_, "event") + " whose times never came: the recording was cut off");
+    if (step.run)
+      add(transfers_ == 0 && step.run->cp > 1,
+          "it holds no messages, though " + std::to_string(step.run->cp) +
+              " ranks share a sequence" + advice("; record with ringscope train --trace"));
+    add(step.dropped > 0, describeCount(static_cast<std::int64_t>(step.dropped), "event") +
+                              " dropped while recording; record fewer steps or values at once");
   }
 
  private:
-  RecordedProgram& recorded_;
   std::int64_t transfers_ = 0, unnamed_ = 0, lost_ = 0, pending_ = 0, without_cpu_ = 0, empty_ = 0;
   bool by_device_ = false, by_host_ = false;
 };
 
-/// From the first begin to the last end, without pauses and verification.
-std::int64_t recordedTime(const std::vector<std::vector<Event>>& ranks) {
+/// Returns the time from the first begin to the last end, without pauses and verification.
+std::int64_t recordedNs(const std::vector<std::vector<Event>>& ranks) {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0, held = 0;
   for (const auto& events : ranks) {
     std::int64_t here = 0;
@@ -203,9 +188,11 @@ std::size_t countEvents(const std::vector<std::vector<Event>>& of_rank) {
 
 StepEvents stepEvents(const Trace& trace, std::int32_t first_step, std::int32_t last_step) {
   StepEvents step;
-  step.of_rank.reserve(static_cast<std::size_t>(trace.worldSize()));
+  const Place from{first_step, Layer::none(), Direction::kForward, RingStep::none()};
+  const Place until{last_step, Layer::none(), Direction::kBackward,
+                    RingStep::of(std::numeric_limits<RingStep::Value>::max())};
   for (int r = 0; r < trace.worldSize(); ++r)
-    step.of_rank.push_back(eventsOfSteps(trace, WorldRank::of(r), first_step, last_step));
+    step.of_rank.push_back(trace.eventsAt(from, until, WorldRank::of(r)));
   if (trace.run()) step.run = *trace.run();
   step.groups = trace.groups();
   step.dropped = trace.end() ? trace.end()->dropped_events : 0;
@@ -228,17 +215,17 @@ RecordedProgram recordedProgram(StepEvents step, const std::stop_token& stop) {
   recorded.program.ranks.resize(ranks);
   recorded.events.resize(ranks);
   Joiner joiner(step.groups, recorded);
-  Needs needs(recorded);
+  Lacks lacks;
   for (std::size_t r = 0; r < ranks; ++r) {
     if (stop.stop_requested()) throw Stopped();
     RecordedRank rank = recordedRank(recorded.events[r], recorded.own_cores, recompute);
     recorded.outside_ns += rank.outside_ns / static_cast<std::int64_t>(ranks);
-    needs.look(recorded.events[r], rank);
+    lacks.look(recorded.events[r], rank);
     joiner.add(r, std::move(rank));
   }
   joiner.finish();
-  needs.finish(step);
-  recorded.recorded_ns = recordedTime(recorded.events);
+  lacks.describe(step, recorded.lacks);
+  recorded.recorded_ns = recordedNs(recorded.events);
   if (ranks == 0) recorded.lacks.push_back("it holds no events");
   if (!recorded.own_cores && recorded.outside_ns > 0)
     recorded.notes.push_back(

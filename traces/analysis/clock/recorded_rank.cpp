@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "traces/analysis/clock/stage_kernels.h"
+#include "traces/analysis/clock/stage_work.h"
 
 namespace ringscope::traces {
 namespace {
@@ -16,16 +16,16 @@ using Op = Program::Op;
 bool isTransfer(const Event& event) {
   return event.kind == EventKind::kSend || event.kind == EventKind::kReceive;
 }
-/// No part of the training step.
+/// Reports whether an event is no part of the training step.
 bool isLeftOut(const Event& event) {
   return event.kind == EventKind::kPause || event.kind == EventKind::kVerify;
 }
 
-/// A stage, or the moment at which an exchange is posted, with what it holds inside.
+/// A stage, or the moment at which an exchange is posted, with the nodes inside it.
 struct Node {
   std::int64_t begin_ns = 0, end_ns = 0;
   std::uint32_t event = Program::kNone;
-  std::uint32_t exchange = Program::kNone;  ///< posted
+  std::uint32_t exchange = Program::kNone;  ///< that is posted
   std::vector<std::size_t> inside;
 };
 
@@ -49,11 +49,11 @@ class Reader {
   }
 
  private:
-  using ExchangeOf = std::pair<GroupId::Value, std::uint32_t>;
+  using ExchangeKey = std::pair<GroupId::Value, std::uint32_t>;
 
-  /// Exchanges are posted with their first message.
+  /// Posts each exchange with its first message.
   void addExchanges() {
-    std::map<ExchangeOf, std::vector<std::uint32_t>> by_number;
+    std::map<ExchangeKey, std::vector<std::uint32_t>> by_number;
     for (std::uint32_t e = 0; e < events_.size(); ++e)
       if (isTransfer(events_[e]) && events_[e].exchange > 0)
         by_number[{events_[e].group.value(), events_[e].exchange}].push_back(e);
@@ -66,12 +66,12 @@ class Reader {
         result_.transfers.push_back({e, index});
       }
       result_.rank.exchanges.push_back({first, static_cast<std::uint32_t>(transfers.size())});
-      exchange_of_[number] = index;
+      exchange_index_[number] = index;
       nodes_.push_back({posted_ns, posted_ns, Program::kNone, index, {}});
     }
   }
 
-  /// Who holds whom: the latest stage that has begun and not ended.
+  /// Puts each node inside the latest stage that has begun and not ended.
   void nest() {
     std::sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) {
       return std::tuple(a.begin_ns, -a.end_ns, a.event) <
@@ -121,8 +121,8 @@ class Reader {
   }
 
   void addWait(std::uint32_t e) {
-    const auto found = exchange_of_.find({events_[e].group.value(), events_[e].exchange});
-    if (found == exchange_of_.end()) {
+    const auto found = exchange_index_.find({events_[e].group.value(), events_[e].exchange});
+    if (found == exchange_index_.end()) {
       result_.lost_waits.push_back(e);
       return;
     }
@@ -130,43 +130,45 @@ class Reader {
     addOp(first ? Op::Kind::kWait : Op::Kind::kWork, e, first ? found->second : Program::kNone, 0);
   }
 
-  /// What of a stage's work is not its own. A device's clock goes on while its rank waits.
-  static std::int64_t takenFrom(const Event& stage, const Event& inside) {
+  /// Returns the part of a stage's time that belongs to an event inside it. A device's clock goes
+  /// on while its rank waits.
+  static std::int64_t innerTimeNs(const Event& stage, const Event& inside) {
     const bool by_device = stage.clock == Clock::kDevice && !isDeviceWork(inside.kind);
-    return by_device ? inside.duration() : workOf(inside);
+    return by_device ? inside.duration() : ownTimeNs(inside);
   }
 
-  /// Its own work and its kernels are cut by what it holds, in proportion to the recorded clock
-  /// between.
+  /// Cuts the stage's own time and kernels at the nodes inside it, in proportion to the recorded
+  /// clock between them.
   void addStage(const Node& node) {
     const Event& stage = events_[node.event];
-    std::int64_t own = workOf(stage), open_ns = 0, until = node.begin_ns;
+    std::int64_t own_ns = ownTimeNs(stage);
+    std::vector<std::int64_t> gaps_ns;
+    std::int64_t until = node.begin_ns, open_ns = 0;
     for (const std::size_t n : node.inside) {
-      if (nodes_[n].event != Program::kNone) own -= takenFrom(stage, events_[nodes_[n].event]);
-      open_ns += std::max<std::int64_t>(0, nodes_[n].begin_ns - until);
+      if (nodes_[n].event != Program::kNone) own_ns -= innerTimeNs(stage, events_[nodes_[n].event]);
+      gaps_ns.push_back(std::max<std::int64_t>(0, nodes_[n].begin_ns - until));
+      open_ns += gaps_ns.back();
       until = std::max(until, nodes_[n].end_ns);
     }
-    own = std::max<std::int64_t>(0, own);
+    own_ns = std::max<std::int64_t>(0, own_ns);
     open_ns += std::max<std::int64_t>(0, node.end_ns - until);
     const double kernels = stageKernels(stage.kind, stage.place.direction, recompute_);
-    const auto kernelsOf = [&](std::int64_t part) {
-      return own == 0 ? 0 : kernels * static_cast<double>(part) / static_cast<double>(own);
+    const auto addPart = [&](std::int64_t part_ns, double without_time) {
+      const double share =
+          own_ns == 0 ? without_time : static_cast<double>(part_ns) / static_cast<double>(own_ns);
+      addOp(Op::Kind::kWork, node.event, Program::kNone, part_ns, kernels * share);
     };
-    std::int64_t spent = 0;
-    until = node.begin_ns;
-    for (const std::size_t n : node.inside) {
-      const std::int64_t before = std::max<std::int64_t>(0, nodes_[n].begin_ns - until);
-      const auto part = open_ns == 0 ? 0
-                                     : static_cast<std::int64_t>(static_cast<double>(own) *
-                                                                 static_cast<double>(before) /
-                                                                 static_cast<double>(open_ns));
-      addOp(Op::Kind::kWork, node.event, Program::kNone, part, kernelsOf(part));
-      spent += part;
-      addNode(nodes_[n]);
-      until = std::max(until, nodes_[n].end_ns);
+    std::int64_t left_ns = own_ns;
+    for (std::size_t i = 0; i < node.inside.size(); ++i) {
+      const auto part_ns = static_cast<std::int64_t>(
+          open_ns == 0 ? 0
+                       : static_cast<double>(own_ns) * static_cast<double>(gaps_ns[i]) /
+                             static_cast<double>(open_ns));
+      addPart(part_ns, 0);
+      left_ns -= part_ns;
+      addNode(nodes_[node.inside[i]]);
     }
-    addOp(Op::Kind::kWork, node.event, Program::kNone, own - spent,
-          own == 0 ? kernels : kernelsOf(own - spent));
+    addPart(left_ns, 1);
   }
 
   const std::vector<Event>& events_;
@@ -174,7 +176,7 @@ class Reader {
   RecordedRank result_;
   std::vector<Node> nodes_;
   std::vector<std::size_t> top_;
-  std::map<ExchangeOf, std::uint32_t> exchange_of_;
+  std::map<ExchangeKey, std::uint32_t> exchange_index_;
   std::set<std::uint32_t> waited_;
 };
 

@@ -2,14 +2,13 @@
 #include <map>
 
 #include "traces/analysis/clock/report.h"
-#include "traces/analysis/clock/report_parts.h"
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// By layer and direction, means of the ranks.
-nlohmann::json layersOf(const RecordedAnswer& answer) {
+/// Returns the communication by layer and direction, means of the ranks.
+nlohmann::json layersJson(const RecordedAnswer& answer) {
   std::map<std::pair<Layer::Value, Direction>, CommunicationSum> sums;
   for (const WaitCost& cost : answer.timeline.waits)
     if (cost.place.layer.exists()) sums[{cost.place.layer.value(), cost.place.direction}].add(cost);
@@ -24,7 +23,7 @@ nlohmann::json layersOf(const RecordedAnswer& answer) {
   return layers;
 }
 
-nlohmann::json pathOf(const RecordedAnswer& answer) {
+nlohmann::json pathJson(const RecordedAnswer& answer) {
   nlohmann::json path = nlohmann::json::array();
   for (const CriticalPart& part : answer.timeline.critical_path) {
     const bool named = part.event != Program::kNone;
@@ -40,7 +39,7 @@ nlohmann::json pathOf(const RecordedAnswer& answer) {
   return path;
 }
 
-StepLimits limitsOf(const RecordedAnswer& answer) {
+StepLimits answerLimits(const RecordedAnswer& answer) {
   return stepLimits(answer.recorded.program, answer.hardware, answer.timeline);
 }
 
@@ -69,10 +68,10 @@ nlohmann::json toJson(const RecordedAnswer& answer) {
           {"own_cores", answer.recorded.own_cores},
           {"outside_ns", answer.recorded.outside_ns},
           {"communication", toJson(answer.communication, count)},
-          {"limits", toJson(limitsOf(answer))},
+          {"limits", toJson(answerLimits(answer))},
           {"ranks", ranks},
-          {"layers", layersOf(answer)},
-          {"critical_path", pathOf(answer)},
+          {"layers", layersJson(answer)},
+          {"critical_path", pathJson(answer)},
           {"notes", answer.recorded.notes}};
 }
 
@@ -90,21 +89,20 @@ std::string toText(const RecordedAnswer& answer) {
           (answer.recorded.own_cores ? ", on a machine with a core for each rank"
                                      : ", where ranks shared cores or may have") +
           ".\nOf it a rank stands still on average for " +
-          meanOf(figures.attention.exposed_ns, ranks) + " because of attention's messages (" +
-          meanOf(figures.forward.exposed_ns, ranks) + " in forward, " +
-          meanOf(figures.backward.exposed_ns, ranks) + " in backward), " +
-          meanOf(figures.other.exposed_ns, ranks) + " because of collectives; " +
-          meanOf(figures.attention.hidden_ns, ranks) + " of messages are hidden.\n" +
-          describe(limitsOf(answer)) + "\n\n";
+          describeMeanNs(figures.attention.exposed_ns, ranks) +
+          " because of attention's messages (" + describeMeanNs(figures.forward.exposed_ns, ranks) +
+          " in forward, " + describeMeanNs(figures.backward.exposed_ns, ranks) + " in backward), " +
+          describeMeanNs(figures.other.exposed_ns, ranks) + " because of collectives; " +
+          describeMeanNs(figures.attention.hidden_ns, ranks) + " of messages are hidden.\n" +
+          describe(answerLimits(answer)) + "\n\n";
   for (int r = 0; r < ranks; ++r) {
     const CommunicationSum sum = answer.timeline.sum({.rank = WorldRank::of(r)});
-    text += "rank " + std::to_string(r) + ": exposed " + meanOf(sum.exposed_ns, 1) + ", of that " +
-            meanOf(sum.late_ns, 1) + " for late peers; hidden " + meanOf(sum.hidden_ns, 1) + ", " +
-            describeBytes(sum.bytes) + " received\n";
+    text += "rank " + std::to_string(r) + ": exposed " + describeMeanNs(sum.exposed_ns, 1) +
+            ", of that " + describeMeanNs(sum.late_ns, 1) + " for late peers; hidden " +
+            describeMeanNs(sum.hidden_ns, 1) + ", " + describeBytes(sum.bytes) + " received\n";
   }
   text += "\nAssumed:\n  link: " + describe(answer.hardware.link) + "\n  " +
-          (answer.hardware.overlap ? "messages move while ranks compute"
-                                   : "messages move only while both ranks wait for them") +
+          describeOverlap(answer.hardware) +
           "\n  a stage takes the CPU time that was recorded for it" +
           (answer.hardware.compute_scale == 1
                ? ""

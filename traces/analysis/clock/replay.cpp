@@ -5,10 +5,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "traces/analysis/clock/link_time.h"
 #include "traces/analysis/clock/replay_state.h"
-#include "traces/analysis/clock/timeline.h"
-#include "traces/analysis/clock/work_time.h"
+#include "traces/analysis/clock/replay_times.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/stopped.h"
 
@@ -17,8 +15,8 @@ namespace {
 
 using Op = Program::Op;
 
-/// A message that both ends have posted, or whose first byte reaches its receiver. Of those at the
-/// same time the nearest receiver after the sender comes first; then the program's order counts.
+/// A message that leaves, or whose first byte reaches its receiver. Movements at the same time go
+/// in the order of the receiver's distance after the sender, then in the program's order.
 struct Movement {
   std::int64_t at_ns;
   std::uint32_t distance, message;
@@ -31,15 +29,15 @@ struct Movement {
   }
 };
 
-/// Ranks run ahead until they wait for something; messages move in the order of time. That is safe:
-/// whoever a movement wakes posts nothing before it, and the next movement is not before it either.
+/// Ranks run ahead until they wait; messages move in the order of time. This is safe because a rank
+/// that a movement wakes posts nothing before that movement.
 class Replay {
  public:
   Replay(const Program& program, const Hardware& hardware)
       : program_(program),
         hardware_(hardware),
         latency_ns_(latencyNs(hardware.link)),
-        transfer_floor_ns_(floorNs(hardware.floors.collective_us)),
+        transfer_floor_ns_(transferFloorNs(hardware)),
         at_(program.ranks.size()),
         sending_until_(program.ranks.size(), 0),
         receiving_until_(program.ranks.size(), 0) {
@@ -75,7 +73,7 @@ class Replay {
  private:
   struct RankAt {
     std::uint32_t op = 0;
-    bool posted = false;  ///< the collective that it is at
+    bool posted = false;  ///< the collective at `op`
     std::int64_t now_ns = 0;
   };
 
@@ -88,13 +86,13 @@ class Replay {
     RankAt& at = at_[r];
     const auto& ops = program_.ranks[r].ops;
     for (; at.op < ops.size(); ++at.op, at.posted = false) {
-      if (!passes(r, ops[at.op])) return;
+      if (!finishes(r, ops[at.op])) return;
       state_.op_end_ns[r][at.op] = at.now_ns;
     }
   }
 
-  /// Does an op, and says whether it has ended; then now_ns is when.
-  bool passes(std::uint32_t r, const Op& op) {
+  /// Does an op. Reports whether it has ended, at now_ns.
+  bool finishes(std::uint32_t r, const Op& op) {
     RankAt& at = at_[r];
     switch (op.kind) {
       case Op::Kind::kWork:
@@ -104,14 +102,14 @@ class Replay {
         if (hardware_.overlap) post(r, op.subject);
         return true;
       case Op::Kind::kWait:
-        return hasArrived(r, op.subject);
+        return finishesWait(r, op.subject);
       case Op::Kind::kCollective:
-        return isComplete(r, op.subject);
+        return finishesCollective(r, op.subject);
     }
     return true;
   }
 
-  bool hasArrived(std::uint32_t r, std::uint32_t e) {
+  bool finishesWait(std::uint32_t r, std::uint32_t e) {
     auto& exchange = state_.exchanges[r][e];
     if (exchange.post_op == Program::kNone) post(r, e);
     if (exchange.outstanding > 0) return false;
@@ -132,16 +130,16 @@ class Replay {
       auto& moving = state_.messages[m];
       const bool sends = sendsIn(message, r, e) && moving.sender_posted_ns == ReplayState::kNever;
       (sends ? moving.sender_posted_ns : moving.receiver_posted_ns) = now_ns;
-      if (moving.posted()) moving_.push({moving.readyNs(), distanceOf(message), m, false});
+      if (moving.posted()) moving_.push({moving.readyNs(), hopDistance(message), m, false});
     }
   }
 
-  std::uint32_t distanceOf(const Program::Message& message) const {
+  std::uint32_t hopDistance(const Program::Message& message) const {
     const auto ranks = static_cast<std::int64_t>(at_.size());
     return static_cast<std::uint32_t>((message.to.value() - message.from.value() + ranks) % ranks);
   }
 
-  bool isComplete(std::uint32_t r, std::uint32_t c) {
+  bool finishesCollective(std::uint32_t r, std::uint32_t c) {
     RankAt& at = at_[r];
     auto& collective = state_.collectives[c];
     const Program::Collective& planned = program_.collectives[c];
@@ -153,7 +151,11 @@ class Replay {
         collective.last_rank = r;
         collective.last_op = at.op;
       }
-      if (collective.posted == planned.members) complete(collective, planned, waiting_for_[c]);
+      if (collective.posted == planned.members) {
+        collective.end_ns = collective.ready_ns + collectiveTime(planned, hardware_).totalNs();
+        woken_.insert(woken_.end(), waiting_for_[c].begin(), waiting_for_[c].end());
+        waiting_for_[c].clear();
+      }
     }
     if (collective.posted < planned.members) {
       waiting_for_[c].push_back(r);
@@ -161,13 +163,6 @@ class Replay {
     }
     at.now_ns = collective.end_ns;
     return true;
-  }
-
-  void complete(ReplayState::Collective& collective, const Program::Collective& planned,
-                std::vector<std::uint32_t>& waiting) {
-    collective.end_ns = collective.ready_ns + collectiveTime(planned, hardware_).totalNs();
-    woken_.insert(woken_.end(), waiting.begin(), waiting.end());
-    waiting.clear();
   }
 
   void leave(const Movement& movement) {
@@ -196,7 +191,7 @@ class Replay {
     finish(message.to.index(), message.receive_exchange, movement.message, moving.end_ns);
   }
 
-  /// Until when the link is busy that the message leaves by.
+  /// Returns when the link by which the message leaves becomes free.
   std::int64_t& sendingUntil(const Program::Message& message) {
     if (hardware_.link.shared) return sending_until_[message.from.index()];
     auto from = static_cast<std::uint64_t>(message.from.value());
@@ -227,11 +222,11 @@ class Replay {
                                     ? std::string("an unnamed place")
                                     : describe(program_.ranks[r].events[op.event].place);
       throw inputError("rank " + std::to_string(r) + " waits for ever at " + where + ", for " +
-                       blockerOf(r, op) + "; such a schedule has no times");
+                       describeBlocker(r, op) + "; such a schedule has no times");
     }
   }
 
-  std::string blockerOf(std::size_t r, const Op& op) const {
+  std::string describeBlocker(std::size_t r, const Op& op) const {
     if (op.kind == Op::Kind::kCollective) {
       const auto missing =
           program_.collectives[op.subject].members - state_.collectives[op.subject].posted;

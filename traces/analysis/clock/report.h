@@ -7,23 +7,23 @@
 
 #include "traces/analysis/clock/calibration.h"
 #include "traces/analysis/clock/prediction.h"
-#include "traces/analysis/clock/recorded_program.h"
 
 namespace ringscope::traces {
 
-/// What goes with every answer: on what it rests.
+/// The device and hardware on which a planned answer rests.
 struct ModelAssumptions {
   DeviceSpeed device;
-  double efficiency = 1;                     ///< of the device's peak
-  std::optional<Calibration> calibration{};  ///< in place of peak and efficiency
+  double efficiency = 1;                     ///< the share of the device's peak
+  std::optional<Calibration> calibration{};  ///< replaces peak and efficiency
   Hardware hardware;
   std::vector<std::string> sentences() const;
-  /// The share by which two steps must differ for the model to tell them apart: what durations are
-  /// printed to, and for a calibration its worst error.
+  /// Returns the share by which two steps must differ for the model to tell them apart: the
+  /// precision of printed durations, or the worst error of the calibration.
   double uncertainty() const;
 };
 
-/// The model's answer for a plan: the asked run, the same with other strategies, other lengths.
+/// The model's answer for a plan: the asked run, the same run with other strategies, and with other
+/// lengths.
 struct PlannedAnswer {
   ModelAssumptions assumptions;
   ModelSizes sizes;
@@ -44,5 +44,18 @@ struct RecordedAnswer {
 };
 nlohmann::json toJson(const RecordedAnswer& answer);
 std::string toText(const RecordedAnswer& answer);
+
+// Parts of both answers. `ranks`: the number of ranks over which sums become means.
+nlohmann::json toJson(const CommunicationSum& sum, int ranks);
+nlohmann::json toJson(const CommunicationFigures& figures, int ranks);
+nlohmann::json toJson(const Hardware& hardware);
+nlohmann::json toJson(const StepLimits& limits);
+std::string describe(const Link& link);
+std::string describe(const Floors& floors);
+std::string describeOverlap(const Hardware& hardware);
+/// Returns "60 %", with three digits.
+std::string describeEfficiency(double share);
+std::string describeNs(double ns);
+std::string describeMeanNs(std::int64_t sum_ns, int ranks);
 
 }  // namespace ringscope::traces

@@ -5,15 +5,16 @@
 #include <numeric>
 #include <vector>
 
-#include "traces/analysis/clock/work_time.h"
+#include "traces/analysis/clock/replay_times.h"
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {
 namespace {
 
-class Tally {
+/// Adds the parts of a critical path.
+class LimitSums {
  public:
-  Tally(const Program& program, const Hardware& hardware)
+  LimitSums(const Program& program, const Hardware& hardware)
       : program_(program), hardware_(hardware) {}
 
   void add(const CriticalPart& part) {
@@ -30,30 +31,30 @@ class Tally {
   StepLimits take() const { return limits_; }
 
  private:
-  std::int64_t& of(Limit limit) { return limits_.ns[static_cast<std::size_t>(limit)]; }
+  std::int64_t& ns(Limit limit) { return limits_.ns[static_cast<std::size_t>(limit)]; }
 
-  void addWork(const Program::Op& op, std::int64_t ns) {
+  void addWork(const Program::Op& op, std::int64_t duration_ns) {
     const double scaled = static_cast<double>(op.work_ns) / hardware_.compute_scale;
     if (static_cast<double>(kernelFloorNs(op, hardware_)) > scaled) {
-      of(Limit::kLaunch) += ns;
+      ns(Limit::kLaunch) += duration_ns;
     } else if (op.memory_share < 0) {
-      of(Limit::kWork) += ns;
+      ns(Limit::kWork) += duration_ns;
     } else {
-      const std::int64_t memory = std::llround(static_cast<double>(ns) * op.memory_share);
-      of(Limit::kMemory) += memory;
-      of(Limit::kCompute) += ns - memory;
+      const std::int64_t memory = std::llround(static_cast<double>(duration_ns) * op.memory_share);
+      ns(Limit::kMemory) += memory;
+      ns(Limit::kCompute) += duration_ns - memory;
     }
   }
 
   TransferTime messageTime(const Program::Message& message) const {
-    return atLeast({latencyNs(hardware_.link), wireNs(hardware_.link, message.bytes)},
-                   floorNs(hardware_.floors.collective_us));
+    return TransferTime{latencyNs(hardware_.link), wireNs(hardware_.link, message.bytes)}.atLeast(
+        transferFloorNs(hardware_));
   }
 
-  /// A transfer that takes longer than it would alone waits for the link's bandwidth.
-  void addTransfer(const TransferTime& alone, std::int64_t ns) {
-    of(Limit::kLink) += ns;
-    limits_.link_fixed_ns += std::min(ns, alone.fixed_ns);
+  /// `alone`: the time of the transfer on a free link. The rest waits for bandwidth.
+  void addTransfer(const TransferTime& alone, std::int64_t duration_ns) {
+    ns(Limit::kLink) += duration_ns;
+    limits_.link_fixed_ns += std::min(duration_ns, alone.fixed_ns);
   }
 
   const Program& program_;
@@ -94,9 +95,9 @@ std::optional<Limit> StepLimits::boundBy() const {
 
 StepLimits stepLimits(const Program& program, const Hardware& hardware,
                       const ModelTimeline& timeline) {
-  Tally tally(program, hardware);
-  for (const CriticalPart& part : timeline.critical_path) tally.add(part);
-  return tally.take();
+  LimitSums sums(program, hardware);
+  for (const CriticalPart& part : timeline.critical_path) sums.add(part);
+  return sums.take();
 }
 
 std::string limitTitle(const StepLimits& limits) {

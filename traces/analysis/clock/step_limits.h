@@ -12,12 +12,12 @@
 
 namespace ringscope::traces {
 
-/// The reason why a stretch of the critical path is not shorter.
+/// The reason for the length of a stretch of the critical path.
 enum class Limit : std::uint8_t {
-  kLaunch = 0,  ///< kernels that take their floor
+  kLaunch = 0,  ///< kernels at their floor
   kCompute,     ///< floating-point operations
   kMemory,      ///< memory traffic
-  kWork,        ///< work by recorded times, which do not tell compute from memory
+  kWork,        ///< recorded work, in which compute and memory are not told apart
   kLink,        ///< messages and collectives
   kCount
 };
@@ -28,31 +28,31 @@ struct EnumNames<Limit> {
                                                         "link"};
 };
 
-/// The critical path of a replay by what limits it. The one owner of "what determines the result".
+/// The critical path of a replay, divided by what limits it.
 struct StepLimits {
   std::array<std::int64_t, kValueCount<Limit>> ns{};
-  /// Of the link's: latency and the floor of transfers, which more bandwidth does not shorten.
+  /// The part of the link's time that bandwidth does not shorten: latency and the transfer floor.
   std::int64_t link_fixed_ns = 0;
 
   std::int64_t of(Limit limit) const { return ns[static_cast<std::size_t>(limit)]; }
   std::int64_t total() const;
   double share(Limit limit) const;
-  /// The limit of more than half of the critical path; nothing: there is none.
+  /// Returns the limit of more than half of the critical path, if there is one.
   std::optional<Limit> boundBy() const;
 };
 StepLimits stepLimits(const Program& program, const Hardware& hardware,
                       const ModelTimeline& timeline);
 
-/// The limits that the critical path has, the longest first.
+/// Returns the limits that take time, the longest first.
 std::vector<Limit> longestFirst(const StepLimits& limits);
-/// "kernels at their floor", "compute", "the link".
+/// Returns "kernels at their floor", "compute", "the link".
 const char* limitWords(Limit limit);
-/// "launch-bound", "mixed"; "nothing takes time".
+/// Returns "launch-bound", "mixed" or "nothing takes time".
 std::string limitTitle(const StepLimits& limits);
-/// "launch-bound (81 % of the critical path)", "bound by no single limit".
+/// Returns "launch-bound (81 % of the critical path)" or "bound by no single limit".
 std::string limitVerdict(const StepLimits& limits);
-/// "Launch-bound: kernels at their floor take 81 % of the critical path, compute 12 %, the link
-/// 7 %."
+/// Returns "Launch-bound: kernels at their floor take 81 % of the critical path, compute 12 %, the
+/// link 7 %."
 std::string describe(const StepLimits& limits);
 
 }  // namespace ringscope::traces

@@ -8,8 +8,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of every stage, wait and collective: from the begin of its first op to the end of its last.
-void drawOps(const Program& program, const ReplayState& state, ModelTimeline& timeline) {
+/// Sets the spans of stages, waits and collectives, from their first op to their last.
+void setOpSpans(const Program& program, const ReplayState& state, ModelTimeline& timeline) {
   constexpr ClockSpan kNotYet{0, -1};
   timeline.spans.resize(program.ranks.size());
   for (std::size_t r = 0; r < program.ranks.size(); ++r) {
@@ -26,7 +26,8 @@ void drawOps(const Program& program, const ReplayState& state, ModelTimeline& ti
   }
 }
 
-void drawMessages(const Program& program, const ReplayState& state, ModelTimeline& timeline) {
+/// Sets the spans of sends and receives.
+void setMessageSpans(const Program& program, const ReplayState& state, ModelTimeline& timeline) {
   for (std::size_t m = 0; m < program.messages.size(); ++m) {
     const Program::Message& message = program.messages[m];
     if (!state.messages[m].posted()) continue;
@@ -38,8 +39,8 @@ void drawMessages(const Program& program, const ReplayState& state, ModelTimelin
   }
 }
 
-/// Ops of no event belong to the step around them.
-void endSteps(const Program& program, const ReplayState& state, ModelTimeline& timeline) {
+/// Sets the ends of training steps. An op without an event belongs to the step before it.
+void setStepEnds(const Program& program, const ReplayState& state, ModelTimeline& timeline) {
   std::map<std::int32_t, std::int64_t> ends;
   for (std::size_t r = 0; r < program.ranks.size(); ++r) {
     const Program::Rank& rank = program.ranks[r];
@@ -61,14 +62,6 @@ void endSteps(const Program& program, const ReplayState& state, ModelTimeline& t
   }
 }
 
-bool agrees(const WaitCost& cost, const CommunicationFilter& filter) {
-  return (!filter.rank || *filter.rank == cost.rank) &&
-         (!filter.train_step || *filter.train_step == cost.place.train_step) &&
-         (!filter.layer || *filter.layer == cost.place.layer) &&
-         (!filter.direction || *filter.direction == cost.place.direction) &&
-         (!filter.payload || *filter.payload == cost.payload);
-}
-
 }  // namespace
 
 std::optional<double> hiddenShare(std::int64_t hidden_ns, std::int64_t in_flight_ns) {
@@ -85,6 +78,13 @@ void CommunicationSum::add(const WaitCost& cost) {
   ++waits;
 }
 
+bool CommunicationFilter::accepts(const WaitCost& cost) const {
+  return (!rank || *rank == cost.rank) && (!train_step || *train_step == cost.place.train_step) &&
+         (!layer || *layer == cost.place.layer) &&
+         (!direction || *direction == cost.place.direction) &&
+         (!payload || *payload == cost.payload);
+}
+
 double ModelTimeline::stepNs() const {
   return step_end_ns.empty()
              ? 0
@@ -94,7 +94,7 @@ double ModelTimeline::stepNs() const {
 CommunicationSum ModelTimeline::sum(const CommunicationFilter& filter) const {
   CommunicationSum sum;
   for (const WaitCost& cost : waits)
-    if (agrees(cost, filter)) sum.add(cost);
+    if (filter.accepts(cost)) sum.add(cost);
   return sum;
 }
 
@@ -102,12 +102,12 @@ ModelTimeline replay(const Program& program, const Hardware& hardware,
                      const std::stop_token& stop) {
   const ReplayState state = replayState(program, hardware, stop);
   ModelTimeline timeline;
-  drawOps(program, state, timeline);
-  drawMessages(program, state, timeline);
+  setOpSpans(program, state, timeline);
+  setMessageSpans(program, state, timeline);
   for (auto& spans : timeline.spans)
     for (ClockSpan& span : spans)
-      if (span.end_ns < span.begin_ns) span = {};  // nothing of it was replayed
-  endSteps(program, state, timeline);
+      if (span.end_ns < span.begin_ns) span = {};  // the event has no op
+  setStepEnds(program, state, timeline);
   timeline.waits = waitCosts(program, state);
   timeline.critical_path = criticalPath(program, state);
   return timeline;

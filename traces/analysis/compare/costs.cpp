@@ -49,8 +49,8 @@ void take(const Event& event, Costs& costs) {
   add(costs[Cost::kCollectives], collective ? static_cast<double>(event.bytes) : 0.0);
   if (event.kind == EventKind::kWait)
     add(costs[Cost::kWait], static_cast<double>(event.duration()));
-  if (event.kind == EventKind::kAttend && workOf(event) > 0)
-    add(costs[Cost::kAttend], static_cast<double>(workOf(event)));
+  if (event.kind == EventKind::kAttend && ownTimeNs(event) > 0)
+    add(costs[Cost::kAttend], static_cast<double>(ownTimeNs(event)));
 }
 
 /// A consumer of events. Events of one place are consecutive, so the costs that they add to are

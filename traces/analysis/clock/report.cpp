@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/analysis/clock/report_parts.h"
+// The parts that answers for plans and for recordings share.
+#include "traces/analysis/clock/report.h"
 
 #include <cmath>
 
@@ -37,21 +38,25 @@ nlohmann::json toJson(const CommunicationFigures& figures, int ranks) {
 }
 
 nlohmann::json toJson(const Hardware& hardware) {
-  return {{"link", toJson(hardware.link)},
-          {"tp_link", hardware.tp_link ? toJson(*hardware.tp_link) : nlohmann::json()},
-          {"overlap", hardware.overlap},
-          {"compute_scale", hardware.compute_scale},
-          {"kernel_floor_us", hardware.floors.kernel_us},
-          {"collective_floor_us", hardware.floors.collective_us},
-          {"device", hardware.device ? nlohmann::json(hardware.device->name) : nlohmann::json()},
-          {"efficiency",
-           hardware.device ? nlohmann::json(hardware.device->efficiency) : nlohmann::json()}};
+  nlohmann::json json = {{"link", toJson(hardware.link)},
+                         {"tp_link", nullptr},
+                         {"overlap", hardware.overlap},
+                         {"compute_scale", hardware.compute_scale},
+                         {"kernel_floor_us", hardware.floors.kernel_us},
+                         {"collective_floor_us", hardware.floors.collective_us},
+                         {"device", nullptr},
+                         {"efficiency", nullptr}};
+  if (hardware.tp_link) json["tp_link"] = toJson(*hardware.tp_link);
+  if (hardware.device) {
+    json["device"] = hardware.device->name;
+    json["efficiency"] = hardware.device->efficiency;
+  }
+  return json;
 }
 
 nlohmann::json toJson(const StepLimits& limits) {
-  nlohmann::json json = {
-      {"bound_by", limits.boundBy() ? nlohmann::json(name(*limits.boundBy())) : nlohmann::json()},
-      {"link_fixed_ns", limits.link_fixed_ns}};
+  nlohmann::json json = {{"bound_by", nullptr}, {"link_fixed_ns", limits.link_fixed_ns}};
+  if (limits.boundBy()) json["bound_by"] = name(*limits.boundBy());
   for (std::size_t i = 0; i < kValueCount<Limit>; ++i)
     json[std::string(name(static_cast<Limit>(i))) + "_ns"] = limits.ns[i];
   return json;
@@ -76,6 +81,11 @@ std::string describe(const Link& link) {
          (link.shared ? "shared by all messages of a rank" : "one for each pair of ranks");
 }
 
+std::string describeOverlap(const Hardware& hardware) {
+  return hardware.overlap ? "messages move while ranks compute"
+                          : "messages move only while both ranks wait for them";
+}
+
 std::string describeEfficiency(double share) {
   return describeSignificant(100 * share, 3) + " %";
 }
@@ -84,8 +94,8 @@ std::string describeNs(double ns) {
   return describeDuration(std::llround(ns));
 }
 
-std::string meanOf(std::int64_t ns, int ranks) {
-  return describeNs(static_cast<double>(ns) / std::max(1, ranks));
+std::string describeMeanNs(std::int64_t sum_ns, int ranks) {
+  return describeNs(static_cast<double>(sum_ns) / std::max(1, ranks));
 }
 
 }  // namespace ringscope::traces
