@@ -61,7 +61,8 @@ Deeds planned(const traces::PlannedWork& plan, std::size_t rank) {
   Deeds deeds;
   addKernels(deeds, plan.schedule.ranks[rank]);
   for (const traces::PlannedStage& stage : plan.stages[rank])
-    deeds[nameOf(stage.stage.first, stage.stage.second, Payload::kNone)].events += stage.work.events;
+    deeds[nameOf(stage.stage.first, stage.stage.second, Payload::kNone)].events +=
+        stage.work.events;
   for (const auto& event : plan.schedule.ranks[rank].events) {
     if (!isMessage(event.kind, event.payload)) continue;
     Sum& sum = deeds[nameOf(event.kind, event.place.direction, event.payload)];

@@ -196,12 +196,13 @@ TEST(CalibrationTest, TimeBetweenStagesCountsAsTheNextStage) {
 TEST(CalibrationTest, StagesWithoutARecordingAreNotPredicted) {
   Calibrator alone, ulysses;
   record(alone, sized(1, 64, 32));
-  EXPECT_FALSE(alone.fit(true).link) << "one rank has no messages";
   record(ulysses, sized(2, 64, 32, Strategy::kUlysses));
   record(ulysses, sized(2, 256, 64, Strategy::kUlysses));
+  EXPECT_FALSE(alone.fit(true).link) << "one rank has no messages";
+  EXPECT_LT(ulysses.fit(false).worst_error, 0.01) << "its only merges convert nothing";
   const Sized ring = sized(2, 64, 32);
-  for (const Calibrator& calibrator : {alone, ulysses})
-    EXPECT_ERROR(predict(ring.run, ring.sizes, calibrator.fit(true).device, {}), ErrorCode::kUsage,
+  for (const Calibration& found : {alone.fit(true), ulysses.fit(true)})
+    EXPECT_ERROR(predict(ring.run, ring.sizes, found.device, {}), ErrorCode::kUsage,
                  "no recording to calibrate by has a stage 'merge' in forward");
 }
 

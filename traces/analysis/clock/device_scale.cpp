@@ -19,25 +19,6 @@ bool hasSizes(const RunSpec& run) {
          run.cp <= 1024 && run.seq_len >= run.cp && run.seq_len <= std::int64_t{1} << 30;
 }
 
-/// The recorded attention of all ranks.
-struct RecordedAttention {
-  std::int64_t worked_ns = 0;
-  bool forward = false, backward = false;
-};
-
-/// Leaves out attention that is computed again in backward, as plans do.
-RecordedAttention recordedAttention(const RecordedProgram& recorded) {
-  RecordedAttention attention;
-  for (const auto& events : recorded.events)
-    for (const Event& event : events) {
-      if (event.kind != EventKind::kAttend || event.pass == Pass::kRecompute) continue;
-      attention.worked_ns += ownTimeNs(event);
-      (event.place.direction == Direction::kForward ? attention.forward : attention.backward) =
-          true;
-    }
-  return attention;
-}
-
 /// Returns the pairs of one sequence and layer on all ranks.
 double countPairs(const RunSpec& run) {
   double pairs = 0;
@@ -52,17 +33,24 @@ DeviceScale deviceScale(const RecordedProgram& recorded, const RunSpec* run,
                         const DeviceRates& device, double efficiency) {
   if (!run || !hasSizes(*run)) return {0, "the recording does not say how large the model is"};
   if (dependsOnDocuments(*run)) return {0, "how much is attended depends on where documents end"};
-  const RecordedAttention attention = recordedAttention(recorded);
-  if (attention.worked_ns == 0) return {0, "no time was recorded for attention"};
+  std::int64_t worked_ns = 0;
+  bool forward = false, backward = false;
+  for (const auto& events : recorded.events)
+    for (const Event& event : events) {
+      // Plans leave out attention that is computed again in backward.
+      if (event.kind != EventKind::kAttend || event.pass == Pass::kRecompute) continue;
+      worked_ns += ownTimeNs(event);
+      (event.place.direction == Direction::kForward ? forward : backward) = true;
+    }
+  if (worked_ns == 0) return {0, "no time was recorded for attention"};
   try {
     const ModelShape& model = run->model;
-    const double forward = 4 * real(model.head_dim) * real(model.heads) * real(model.layers) *
-                           real(run->batch) * countPairs(*run);
+    const double flops = 4 * real(model.head_dim) * real(model.heads) * real(model.layers) *
+                         real(run->batch) * countPairs(*run);
     const double rate = deviceSpeed(device, *run, efficiency).attention_flops;
-    const double seconds =
-        (attention.forward ? forward / rate : 0) + (attention.backward ? 2.5 * forward / rate : 0);
+    const double seconds = (forward ? flops / rate : 0) + (backward ? 2.5 * flops / rate : 0);
     if (!(seconds > 0)) return {0, "nothing is attended"};
-    return {real(attention.worked_ns) * 1e-9 / seconds, {}};
+    return {real(worked_ns) * 1e-9 / seconds, {}};
   } catch (const Error& error) {
     return {0, error.what()};
   }

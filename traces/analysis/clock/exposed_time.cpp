@@ -63,8 +63,8 @@ WaitCost waitCost(const Program& program, const ReplayState& state, std::size_t 
   return cost;
 }
 
-/// Walks back from the last end to 0 over the work of ranks. A wait is crossed over the transfer that
-/// ended it, to the rank that posted this transfer last.
+/// Walks back from the last end to 0 over the work of ranks. A wait is crossed over the transfer
+/// that ended it, to the rank that posted this transfer last.
 class CriticalWalk {
  public:
   CriticalWalk(const Program& program, const ReplayState& state)

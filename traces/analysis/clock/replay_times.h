@@ -33,6 +33,12 @@ struct TransferTime {
   }
 };
 
+/// Returns the time of a message on a free link.
+inline TransferTime messageTime(std::int64_t bytes, const Hardware& hardware) {
+  return TransferTime{latencyNs(hardware.link), wireNs(hardware.link, bytes)}.atLeast(
+      transferFloorNs(hardware));
+}
+
 /// Returns the time of an all-reduce over n ranks, as a ring or as a tree, whichever is shorter. A
 /// ring takes 2(n − 1) steps of bytes ÷ n (the factor of nccl-tests' doc/PERFORMANCE.md). A binary
 /// tree there and back takes 2⌈log₂ n⌉ steps of all bytes.

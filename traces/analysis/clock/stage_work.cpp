@@ -50,6 +50,7 @@ double DeviceSpeed::memorySeconds(const StageWork& work) const {
 
 double DeviceSpeed::seconds(const Stage& stage, const StageWork& work) const {
   if (measured.empty()) return flopsSeconds(stage, work) + memorySeconds(work);
+  if (work.calls == 0) return 0;
   const auto cost = measured.find(stage);
   if (cost != measured.end()) return cost->second.seconds(work);
   throw usageError(std::string("no recording to calibrate by has a stage '") +

@@ -18,7 +18,7 @@ using Stage = std::pair<EventKind, Direction>;
 struct StageWork {
   double flops = 0;         ///< floating-point operations of matrix products
   double memory_bytes = 0;  ///< traffic of everything that is not a matrix product
-  double calls = 1;         ///< kernel calls of attention and merges; of other stages 1
+  double calls = 1;         ///< kernel calls of attention and merges; of other stages 1; 0: no work
   double events = 1;        ///< the number of events that a recording has for the stage
 
   StageWork& operator+=(const StageWork& more);

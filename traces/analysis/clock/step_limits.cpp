@@ -9,61 +9,6 @@
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {
-namespace {
-
-/// Adds the parts of a critical path.
-class LimitSums {
- public:
-  LimitSums(const Program& program, const Hardware& hardware)
-      : program_(program), hardware_(hardware) {}
-
-  void add(const CriticalPart& part) {
-    const Program::Op& op = program_.ranks[part.rank.index()].ops[part.op];
-    if (part.kind == CriticalPart::Kind::kWork)
-      addWork(op, part.span.duration());
-    else if (part.message != Program::kNone)
-      addTransfer(messageTime(program_.messages[part.message]), part.span.duration());
-    else
-      addTransfer(collectiveTime(program_.collectives[op.subject], hardware_),
-                  part.span.duration());
-  }
-
-  StepLimits take() const { return limits_; }
-
- private:
-  std::int64_t& ns(Limit limit) { return limits_.ns[static_cast<std::size_t>(limit)]; }
-
-  void addWork(const Program::Op& op, std::int64_t duration_ns) {
-    const double scaled = static_cast<double>(op.work_ns) / hardware_.compute_scale;
-    if (static_cast<double>(kernelFloorNs(op, hardware_)) > scaled) {
-      ns(Limit::kLaunch) += duration_ns;
-    } else if (op.memory_share < 0) {
-      ns(Limit::kWork) += duration_ns;
-    } else {
-      const std::int64_t memory = std::llround(static_cast<double>(duration_ns) * op.memory_share);
-      ns(Limit::kMemory) += memory;
-      ns(Limit::kCompute) += duration_ns - memory;
-    }
-  }
-
-  TransferTime messageTime(const Program::Message& message) const {
-    return TransferTime{latencyNs(hardware_.link), wireNs(hardware_.link, message.bytes)}.atLeast(
-        transferFloorNs(hardware_));
-  }
-
-  /// `alone`: the time of the transfer on a free link. The rest waits for bandwidth.
-  void addTransfer(const TransferTime& alone, std::int64_t duration_ns) {
-    ns(Limit::kLink) += duration_ns;
-    limits_.link_fixed_ns += std::min(duration_ns, alone.fixed_ns);
-  }
-
-  const Program& program_;
-  const Hardware& hardware_;
-  StepLimits limits_;
-};
-
-}  // namespace
-
 const char* limitWords(Limit limit) {
   constexpr std::array<const char*, kValueCount<Limit>> kWords = {
       "kernels at their floor", "compute", "memory traffic", "recorded work", "the link"};
@@ -95,9 +40,32 @@ std::optional<Limit> StepLimits::boundBy() const {
 
 StepLimits stepLimits(const Program& program, const Hardware& hardware,
                       const ModelTimeline& timeline) {
-  LimitSums sums(program, hardware);
-  for (const CriticalPart& part : timeline.critical_path) sums.add(part);
-  return sums.take();
+  StepLimits limits;
+  const auto add = [&](Limit limit, std::int64_t ns) {
+    limits.ns[static_cast<std::size_t>(limit)] += ns;
+  };
+  for (const CriticalPart& part : timeline.critical_path) {
+    const Program::Op& op = program.ranks[part.rank.index()].ops[part.op];
+    const std::int64_t ns = part.span.duration();
+    if (part.kind == CriticalPart::Kind::kTransfer) {
+      // The time on a free link; the rest of the transfer waits for bandwidth.
+      const TransferTime alone = part.message == Program::kNone
+                                     ? collectiveTime(program.collectives[op.subject], hardware)
+                                     : messageTime(program.messages[part.message].bytes, hardware);
+      add(Limit::kLink, ns);
+      limits.link_fixed_ns += std::min(ns, alone.fixed_ns);
+    } else if (static_cast<double>(kernelFloorNs(op, hardware)) >
+               static_cast<double>(op.work_ns) / hardware.compute_scale) {
+      add(Limit::kLaunch, ns);
+    } else if (op.memory_share < 0) {
+      add(Limit::kWork, ns);
+    } else {
+      const std::int64_t memory_ns = std::llround(static_cast<double>(ns) * op.memory_share);
+      add(Limit::kMemory, memory_ns);
+      add(Limit::kCompute, ns - memory_ns);
+    }
+  }
+  return limits;
 }
 
 std::string limitTitle(const StepLimits& limits) {
