@@ -16,7 +16,7 @@ namespace {
 
 using namespace traces;
 
-StepLimits limitsOf(const ClockCase& c) {
+StepLimits caseLimits(const ClockCase& c) {
   const Program program = plannedProgram(c.run, c.sizes, c.device);
   return stepLimits(program, c.hardware, replay(program, c.hardware));
 }
@@ -30,8 +30,8 @@ TEST(ClockLimitsTest, AnInfinitelyFastDeviceStillStartsItsKernels) {
   // loss 3 + 4, gradients 2, clip 2, optimizer 1.
   const int kernels = 2 + 15 + 4 + 18 + 7 + 2 + 2 + 1;
   EXPECT_EQ(replayed(c).endNs(), kernels * 2000);
-  EXPECT_EQ(limitsOf(c).boundBy(), Limit::kLaunch);
-  EXPECT_EQ(limitsOf(c).share(Limit::kLaunch), 1);
+  EXPECT_EQ(caseLimits(c).boundBy(), Limit::kLaunch);
+  EXPECT_EQ(caseLimits(c).share(Limit::kLaunch), 1);
 }
 
 TEST(ClockLimitsTest, AFloorBelowTheWorkHasNoEffect) {
@@ -55,7 +55,7 @@ TEST(ClockLimitsTest, ATransferTakesAtLeastItsFloor) {
   ClockCase c = clockCase(4);
   c.hardware.floors.collective_us = 10;
   EXPECT_EQ(ofLayer(replayed(c), 0, Direction::kForward).exposed_ns, 3 * (10'000 - 1000));
-  const StepLimits limits = limitsOf(c);
+  const StepLimits limits = caseLimits(c);
   EXPECT_EQ(limits.boundBy(), Limit::kLink);
   EXPECT_EQ(limits.link_fixed_ns, 7 * 10'000 + 6 * 500)
       << "seven hops at the floor, six steps of the gradients' all-reduce";
@@ -78,17 +78,17 @@ TEST(ClockLimitsTest, CollectivesOfOneRankHaveNoFloor) {
 
 TEST(ClockLimitsTest, LimitsAddUpToTheCriticalPath) {
   ClockCase c = clockCase(4);
-  const StepLimits slow_link = limitsOf(c);
+  const StepLimits slow_link = caseLimits(c);
   EXPECT_EQ(slow_link.total(), replayed(c).endNs());
   EXPECT_EQ(slow_link.boundBy(), Limit::kLink);
   EXPECT_EQ(limitTitle(slow_link), "link-bound");
   c.hardware.link.gigabytes_per_second = 0;
   c.hardware.link.latency_us = 0;
-  const StepLimits quick_link = limitsOf(c);
+  const StepLimits quick_link = caseLimits(c);
   EXPECT_EQ(quick_link.share(Limit::kCompute), 1);
   EXPECT_EQ(describe(quick_link), "Compute-bound: compute takes 100 % of the critical path.");
   c.device.memory_bytes = 1e6;
-  EXPECT_EQ(limitsOf(c).boundBy(), Limit::kMemory);
+  EXPECT_EQ(caseLimits(c).boundBy(), Limit::kMemory);
 }
 
 TEST(ClockLimitsTest, ALimitNeedsHalfOfThePath) {
@@ -166,16 +166,7 @@ TEST(ClockLimitsTest, RejectsInvalidFloors) {
   }
 }
 
-TEST(ClockLimitsTest, EveryDeviceHasFloors) {
-  for (const auto& device : devicePresets()) {
-    EXPECT_GT(device.value.floors.kernel_us, 0) << device.key;
-    EXPECT_GT(device.value.floors.collective_us, 0) << device.key;
-  }
-  EXPECT_FALSE(floorsSource().empty());
-  EXPECT_FALSE(efficiencySource().empty());
-}
-
-std::vector<Prediction> predictionsOf(const std::vector<double>& steps_ms) {
+std::vector<Prediction> withSteps(const std::vector<double>& steps_ms) {
   std::vector<Prediction> all;
   for (const double ms : steps_ms) {
     Prediction& p = all.emplace_back();
@@ -188,32 +179,32 @@ std::vector<Prediction> predictionsOf(const std::vector<double>& steps_ms) {
 using Indices = std::vector<std::size_t>;
 
 TEST(ClockLimitsTest, SimilarStepsAreTied) {
-  EXPECT_EQ(quickestStrategies(predictionsOf({5200, 5199, 5201}), 0.05).tied, (Indices{1, 0, 2}));
-  EXPECT_EQ(quickestStrategies(predictionsOf({100, 106}), 0.05).tied, Indices{0});
-  EXPECT_EQ(quickestStrategies(predictionsOf({100, 106}), 0.1).tied, (Indices{0, 1}));
-  EXPECT_EQ(quickestStrategies(predictionsOf({0, 0}), 0).tied, (Indices{0, 1}));
+  EXPECT_EQ(quickestStrategies(withSteps({5200, 5199, 5201}), 0.05).tied, (Indices{1, 0, 2}));
+  EXPECT_EQ(quickestStrategies(withSteps({100, 106}), 0.05).tied, Indices{0});
+  EXPECT_EQ(quickestStrategies(withSteps({100, 106}), 0.1).tied, (Indices{0, 1}));
+  EXPECT_EQ(quickestStrategies(withSteps({0, 0}), 0).tied, (Indices{0, 1}));
   EXPECT_TRUE(quickestStrategies({}, 0.05).tied.empty());
-  const Quickest printed_alike = quickestStrategies(predictionsOf({0.00101, 0.00109}), 0.01);
+  const Quickest printed_alike = quickestStrategies(withSteps({0.00101, 0.00109}), 0.01);
   EXPECT_EQ(printed_alike.tied, Indices{0}) << "1.0 and 1.1 µs";
-  EXPECT_EQ(quickestStrategies(predictionsOf({0.00096, 0.001}), 0.01).tied, Indices{0});
-  EXPECT_EQ(quickestStrategies(predictionsOf({1.06, 1.14}), 0.01).tied, (Indices{0, 1}))
+  EXPECT_EQ(quickestStrategies(withSteps({0.00096, 0.001}), 0.01).tied, Indices{0});
+  EXPECT_EQ(quickestStrategies(withSteps({1.06, 1.14}), 0.01).tied, (Indices{0, 1}))
       << "both 1.1 ms";
-  const Quickest clear = quickestStrategies(predictionsOf({120, 100, 300}), 0.05);
+  const Quickest clear = quickestStrategies(withSteps({120, 100, 300}), 0.05);
   EXPECT_EQ(clear.tied, Indices{1});
   EXPECT_EQ(clear.next, 0u);
   EXPECT_NEAR(clear.ahead, 0.2, 1e-9);
 }
 
-PlannedAnswer answerOf(const std::vector<double>& steps_ms) {
+PlannedAnswer answerWithSteps(const std::vector<double>& steps_ms) {
   PlannedAnswer answer;
-  answer.strategies = predictionsOf(steps_ms);
+  answer.strategies = withSteps(steps_ms);
   answer.asked = answer.strategies.front();
   return answer;
 }
 
 TEST(ClockLimitsTest, AReportNamesTiedStrategies) {
   const auto says = [](const std::vector<double>& steps, const std::string& words) {
-    const std::string text = toText(answerOf(steps));
+    const std::string text = toText(answerWithSteps(steps));
     EXPECT_NE(text.find(words), std::string::npos) << text;
   };
   says({5200, 5201},
@@ -221,13 +212,14 @@ TEST(ClockLimitsTest, AReportNamesTiedStrategies) {
        "(it can tell 5 %).");
   says({5200, 5201, 9000}, "it cannot tell them apart: s1; s2 have steps that differ by 0.02 %");
   says({100, 120}, "By the model s1 would be the quickest here; the next, s2, takes 20 % longer.");
-  EXPECT_EQ(toText(answerOf({100})).find("quickest"), std::string::npos) << "there is no other";
-  EXPECT_TRUE(toJson(answerOf({100}))["quickest"].is_null());
-  EXPECT_EQ(toJson(answerOf({5200, 5201}))["quickest"]["titles"].size(), 2u);
+  EXPECT_EQ(toText(answerWithSteps({100})).find("quickest"), std::string::npos)
+      << "there is no other";
+  EXPECT_TRUE(toJson(answerWithSteps({100}))["quickest"].is_null());
+  EXPECT_EQ(toJson(answerWithSteps({5200, 5201}))["quickest"]["titles"].size(), 2u);
 }
 
 TEST(ClockLimitsTest, ACalibrationTiesStepsWithinItsError) {
-  PlannedAnswer answer = answerOf({100, 112});
+  PlannedAnswer answer = answerWithSteps({100, 112});
   answer.assumptions.calibration.emplace().worst_error = 0.15;
   answer.assumptions.calibration->device.measured[{EventKind::kMerge, Direction::kForward}] = {
       1e-6, 0, 0, 0.07};

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "tests/support/clock_cases.h"
 #include "tests/support/many_ranks.h"
 #include "traces/analysis/clock/prediction.h"
 #include "traces/format/core/error.h"
+#include "traces/plan/strategy_choices.h"
 
 namespace ringscope::test {
 namespace {
@@ -93,6 +95,8 @@ TEST(ClockPlannedTest, EveryStrategySendsTheMessagesOfItsTable) {
     std::int64_t kv_forward, kv_backward, dkv, heads_forward, heads_backward;
   };
   constexpr auto kFirst = Order::kDiagonalFirst, kLast = Order::kDiagonalLast;
+  ModelSizes sizes = llama8b();
+  sizes.layers = 1;
   for (const Case& c : {Case{Strategy::kRing, Rotate::kP2p, kFirst, 3, 3, 4, 0, 0},
                         Case{Strategy::kRing, Rotate::kP2p, kLast, 3, 3, 3, 0, 0},
                         Case{Strategy::kRing, Rotate::kAllGather, kFirst, 3, 3, 4, 0, 0},
@@ -103,25 +107,41 @@ TEST(ClockPlannedTest, EveryStrategySendsTheMessagesOfItsTable) {
     RunSpec run = onFour(c.strategy);
     run.rotate = c.rotate;
     run.order = c.order;
-    ModelSizes sizes = llama8b();
-    sizes.layers = 1;
     const Program program =
         plannedProgram(run, sizes, deviceSpeed(devicePreset("h100").value, run, 1));
     for (const Program::Rank& rank : program.ranks) {
-      const auto sends = [&](Payload payload, Direction direction) {
-        return std::count_if(rank.events.begin(), rank.events.end(), [&](const auto& event) {
-          return event.kind == EventKind::kSend && event.payload == payload &&
-                 event.place.direction == direction;
-        });
-      };
-      const std::string what = std::string(name(c.strategy)) + " " + name(c.rotate);
-      EXPECT_EQ(sends(Payload::kKv, Direction::kForward), c.kv_forward) << what;
-      EXPECT_EQ(sends(Payload::kKv, Direction::kBackward), c.kv_backward) << what;
-      EXPECT_EQ(sends(Payload::kDkv, Direction::kBackward), c.dkv) << what;
-      EXPECT_EQ(sends(Payload::kHeads, Direction::kForward), c.heads_forward) << what;
-      EXPECT_EQ(sends(Payload::kHeads, Direction::kBackward), c.heads_backward) << what;
+      std::map<std::pair<Payload, Direction>, std::int64_t> sends;
+      for (const Program::Happening& event : rank.events)
+        if (event.kind == EventKind::kSend) ++sends[{event.payload, event.place.direction}];
+      const std::string what = strategyTitle(run);
+      EXPECT_EQ((sends[{Payload::kKv, Direction::kForward}]), c.kv_forward) << what;
+      EXPECT_EQ((sends[{Payload::kKv, Direction::kBackward}]), c.kv_backward) << what;
+      EXPECT_EQ((sends[{Payload::kDkv, Direction::kBackward}]), c.dkv) << what;
+      EXPECT_EQ((sends[{Payload::kHeads, Direction::kForward}]), c.heads_forward) << what;
+      EXPECT_EQ((sends[{Payload::kHeads, Direction::kBackward}]), c.heads_backward) << what;
     }
   }
+}
+
+TEST(ClockPlannedTest, BlocksAreAttendedInTheOrderOfTheRing) {
+  const auto owners = [](const RunSpec& run, Direction direction) {
+    ModelSizes sizes = llama8b();
+    sizes.layers = 1;
+    const auto device = deviceSpeed(devicePreset("h100").value, run, 1);
+    std::vector<int> all;
+    for (const auto& event : plannedProgram(run, sizes, device).ranks[1].events)
+      if (event.kind == EventKind::kAttend && event.place.direction == direction)
+        all.push_back(event.source_rank.value());
+    return all;
+  };
+  RunSpec run = onFour(Strategy::kRing);
+  EXPECT_EQ(owners(run, Direction::kForward), (std::vector{1, 0, 3, 2}));
+  EXPECT_EQ(owners(run, Direction::kBackward), (std::vector{1, 0, 3, 2}));
+  run.order = Order::kDiagonalLast;
+  EXPECT_EQ(owners(run, Direction::kForward), (std::vector{1, 0, 3, 2}));
+  EXPECT_EQ(owners(run, Direction::kBackward), (std::vector{2, 3, 0, 1}));
+  EXPECT_EQ(owners(onFour(Strategy::kHybrid), Direction::kForward), (std::vector{1, 3}));
+  EXPECT_EQ(owners(onFour(Strategy::kUlysses), Direction::kForward), (std::vector{1}));
 }
 
 TEST(ClockPlannedTest, CollectivesCountDataAndTensorParallelRanks) {
