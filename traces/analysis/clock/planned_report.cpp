@@ -133,9 +133,10 @@ std::string sweepText(const LengthSweep& sweep) {
 std::string calibrationSentence(const Calibration& c) {
   constexpr int kFewRecordings = 8;  // so few can be fitted closely by costs that fit no other run
   const Stage stage = c.leastCertainStage();
-  return "device: each kind of stage takes fixed time + time per byte + time per multiply-add, "
-         "fitted to what it took in " +
-         describeCount(c.recordings, "recording") + " with a spread of at most " +
+  return "device: each kind of stage takes what it took in " +
+         describeCount(c.recordings, "recording") +
+         ", fitted by fixed time + time per byte + time per multiply-add with a spread of at "
+         "most " +
          describeShare(c.device.measured.at(stage).spread) + " (" + name(stage.first) + " " +
          name(stage.second) + "); of their own step times the model misses " +
          describeShare(c.median_error) + " in the median and " + describeShare(c.worst_error) +
