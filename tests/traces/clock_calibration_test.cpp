@@ -68,7 +68,6 @@ struct TrueDevice {
         each += 0.1;
       }
     hardware.link = {"true", 5, 20};
-    hardware.tp_link = {"true", 3, 60};
     hardware.overlap = false;
   }
 
@@ -142,39 +141,19 @@ TEST(CalibrationTest, PredictsOtherRunsOfTheRecordedDevice) {
   }
 }
 
-TEST(CalibrationTest, TensorParallelismHasItsOwnLink) {
-  Calibrator calibrator;
-  for (Sized s : {sized(1, 64, 64), sized(2, 512, 32), sized(2, 128, 64), sized(1, 512, 128)}) {
-    s.run.tp = 2;
-    record(calibrator, s);
-  }
-  const Calibration found = calibrator.fit(false);
-  ASSERT_TRUE(found.tp_link);
-  EXPECT_NEAR(found.tp_link->latency_us, 60, 1);
-  EXPECT_NEAR(found.tp_link->gigabytes_per_second, 3, 0.1);
-  EXPECT_LT(found.worst_error, 0.01);
-  Calibrator without;
-  record(without, sized(2, 64, 32));
-  EXPECT_FALSE(without.fit(false).tp_link);
-}
-
-TEST(CalibrationTest, WithoutHopsTheGradientSyncUsesTheLinkOfTensorParallelism) {
+TEST(CalibrationTest, TheLinkPredictsAllReduces) {
   TrueDevice device;
-  device.hardware.link = *device.hardware.tp_link;
   Calibrator calibrator;
-  for (Sized s : {sized(1, 64, 64), sized(1, 256, 32), sized(1, 512, 128)}) {
+  for (Sized s : {sized(2, 512, 32), sized(2, 128, 64), sized(2, 64, 128)}) {
     s.run.tp = s.run.dp = s.run.batch = 2;
     record(calibrator, s, device);
   }
-  const Calibration found = calibrator.fit(false);
-  ASSERT_TRUE(found.link);
-  EXPECT_EQ(found.link, found.tp_link);
-  EXPECT_LT(found.worst_error, 0.01);
-  ModelAssumptions assumed;
-  assumed.calibration = found;
-  assumed.hardware.link = *found.link;
-  for (const std::string& sentence : assumed.sentences())
-    EXPECT_EQ(sentence.find("a hop takes"), std::string::npos) << "there was none: " << sentence;
+  EXPECT_LT(calibrator.fit(false).worst_error, 0.01);
+  Calibrator without_hops;
+  Sized alone = sized(1, 64, 64);
+  alone.run.tp = 2;
+  record(without_hops, alone, device);
+  EXPECT_FALSE(without_hops.fit(false).link);
 }
 
 TEST(CalibrationTest, TimeBetweenStagesCountsAsTheNextStage) {

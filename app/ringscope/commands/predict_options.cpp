@@ -52,7 +52,6 @@ Hardware chooseHardware(const PredictOptions& o, const Calibration& measured) {
   if (o.half_duplex) hardware.link.full_duplex = false;
   if (o.pair_links) hardware.link.shared = false;
   hardware.overlap = !o.no_overlap;
-  if (!asked && !o.latency) hardware.tp_link = measured.tp_link;
   if (!o.tp_link.empty()) hardware.tp_link = linkPreset(o.tp_link).value;
   hardware.compute_scale = o.compute;
   requireSensible(hardware);

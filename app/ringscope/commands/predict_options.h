@@ -29,8 +29,8 @@ void addRun(CLI::App& command, traces::RunSpec& run);
 /// Adds the options of links, devices and floors.
 void addHardware(CLI::App& command, PredictOptions& options);
 
-/// Returns the hardware that was asked for. Without --link the links of `measured` count; throws
-/// usageError if there are none either.
+/// Returns the hardware that was asked for. The default for --link is the link of `measured`.
+/// Throws usageError if there is none.
 traces::Hardware chooseHardware(const PredictOptions& options,
                                 const traces::Calibration& measured = {});
 /// Sets the floors that were asked for, and the device's floors for the rest.

@@ -34,7 +34,7 @@ double seconds(std::int64_t ns) {
 /// The times of one rank in a recorded training step.
 struct RankTimes {
   StageSamples stages;
-  CostSample hops, all_reduces;
+  CostSample hops;
 };
 
 /// Reads one recorded training step.
@@ -52,12 +52,12 @@ class StepReader {
 
   /// Adds the recorded times to the planned work.
   RankTimes read(std::size_t rank, const StageSamples& planned) const {
-    RankTimes times{planned, {}, {}};
+    RankTimes times{planned, {}};
     double before_stage = 0;
     auto last = times.stages.begin();
     for (const Op& op : step_.program.ranks[rank].ops) {
       if (op.kind == Op::Kind::kWait) addHop(times.hops, rank, op);
-      if (op.kind == Op::Kind::kCollective) before_stage += readCollective(times, rank, op);
+      if (op.kind == Op::Kind::kCollective) before_stage += unplannedSeconds(rank, op);
       if (op.kind != Op::Kind::kWork) continue;
       before_stage += seconds(op.work_ns);
       if (op.event == Program::kNone) continue;
@@ -73,19 +73,12 @@ class StepReader {
  private:
   const Event& event(std::size_t rank, const Op& op) const { return step_.events[rank][op.event]; }
 
-  /// Returns the time of a collective that no plan has. The gradient sync is predicted by the link.
-  /// A collective takes the time that its last member saw.
-  double readCollective(RankTimes& times, std::size_t rank, const Op& op) const {
-    const Event& recorded = event(rank, op);
-    if (recorded.payload == Payload::kGrads) return 0;
-    const double took = seconds(collective_ns_[op.subject]);
-    if (recorded.payload != Payload::kActivations) return took;
-    const std::int32_t ranks = step_.program.collectives[op.subject].ranks;
-    const double ring_steps = 2.0 * (ranks - 1);
-    times.all_reduces.work +=
-        {0, ring_steps / ranks * static_cast<double>(recorded.bytes), ring_steps, 0};
-    times.all_reduces.seconds += took;
-    return 0;
+  /// Returns the time of a collective that no plan has, which is the time that its last member saw.
+  /// The link predicts all-reduces of gradients and activations.
+  double unplannedSeconds(std::size_t rank, const Op& op) const {
+    const Payload payload = event(rank, op).payload;
+    const bool planned = payload == Payload::kGrads || payload == Payload::kActivations;
+    return planned ? 0 : seconds(collective_ns_[op.subject]);
   }
 
   /// Adds the time from when all had posted and the rank waited.
@@ -198,10 +191,8 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
     for (const auto& [stage, sample] : times.front().stages)
       stages_[stage].push_back(
           medianSample(times, [&key = stage](const RankTimes& t) { return t.stages.at(key); }));
-    hops_.push_back(medianSample(times, [](const RankTimes& t) { return t.hops; }));
-    all_reduces_.push_back(medianSample(times, [](const RankTimes& t) { return t.all_reduces; }));
-    std::erase_if(hops_, [](const CostSample& sample) { return sample.work.calls == 0; });
-    std::erase_if(all_reduces_, [](const CostSample& sample) { return sample.work.calls == 0; });
+    const CostSample hops = medianSample(times, [](const RankTimes& t) { return t.hops; });
+    if (hops.work.calls > 0) hops_.push_back(hops);
   }
   std::vector<double> step_ns;
   for (const RecordedProgram& step : steps)
@@ -227,14 +218,12 @@ Calibration Calibrator::fit(bool overlap) const {
   found.fp8 = first.fp8;
   found.made_on = first.device;
   found.recordings = static_cast<int>(runs_.size());
-  found.tp_link = fitLink(all_reduces_);
-  found.link = hops_.empty() ? found.tp_link : fitLink(hops_);
+  found.link = fitLink(hops_);
   found.device.name = "as recorded";
   for (const auto& [stage, samples] : stages_) found.device.measured[stage] = fitStageCost(samples);
   Hardware hardware;
   hardware.overlap = overlap;
   hardware.link = found.link.value_or(Link{});
-  hardware.tp_link = found.tp_link;
   std::vector<double> errors;
   for (const Run& run : runs_) {
     const Program program = plannedProgram(run.run, run.sizes, found.device);

@@ -20,11 +20,10 @@ struct CostSample {
 /// recorded times. Samples without a time are ignored.
 StageCost fitStageCost(const std::vector<CostSample>& samples);
 
-/// A device and links, fitted to recordings that were made on them.
+/// A device and a link, fitted to recordings that were made on them.
 struct Calibration {
   DeviceSpeed device;             ///< with DeviceSpeed::measured
-  std::optional<Link> link;       ///< of waits for messages; without any, tp_link
-  std::optional<Link> tp_link;    ///< of tensor parallelism; nullopt: there was none
+  std::optional<Link> link;       ///< of hops; nullopt: there were none
   DType dtype = DType::kFloat32;  ///< of all recordings; other types have other rates
   bool fp8 = false;
   Device made_on = Device::kCpu;
@@ -58,7 +57,7 @@ class Calibrator {
   };
   std::vector<Run> runs_;
   std::map<Stage, std::vector<CostSample>> stages_;
-  std::vector<CostSample> hops_, all_reduces_;  ///< calls: latencies; bytes: on a rank's link
+  std::vector<CostSample> hops_;
 };
 
 /// Reads the sizes of a recorded run's model from the configuration that the run names. Throws

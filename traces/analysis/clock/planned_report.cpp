@@ -161,9 +161,7 @@ std::vector<std::string> ModelAssumptions::sentences() const {
       "link: " + describe(hardware.link), describeOverlap(hardware),
       calibration ? calibrationSentence(*calibration) : deviceSentence(*this),
       "the gradient sync is one fp32 all-reduce after backward that hides nothing"};
-  const bool hops_measured =
-      calibration && calibration->link && calibration->link != calibration->tp_link;
-  if (hops_measured && hardware.link == *calibration->link)
+  if (calibration && calibration->link == hardware.link)
     all.emplace_back(
         "a hop takes what ranks waited for it, which is less than it takes where messages moved "
         "while ranks computed");
