@@ -27,7 +27,7 @@ using WorkOfRank = std::map<std::pair<GroupRank, Direction>, KernelWork>;
 class CountedCalls;
 thread_local CountedCalls* counting = nullptr;
 
-/// A counter of the kernel calls of its thread during its lifetime.
+/// Counts the calls of its thread while it lives.
 class CountedCalls {
  public:
   CountedCalls() {
@@ -64,7 +64,7 @@ class CountedCalls {
   std::map<Direction, KernelWork> work_;
 };
 
-/// Counts the work of each rank that attends one layer forward and backward.
+/// Of each rank that attends one layer there and back.
 WorkOfRank counted(const traces::RunSpec& run, at::ScalarType type) {
   RankThreadOptions options;
   options.mesh.cp = run.cp;
@@ -87,7 +87,7 @@ WorkOfRank counted(const traces::RunSpec& run, at::ScalarType type) {
   return all;
 }
 
-/// Returns the planned work of all blocks that a rank attends.
+/// Of all blocks that a rank attends.
 KernelWork planned(const traces::RunSpec& run, GroupRank rank, Direction direction) {
   const int together = traces::ulyssesSize(run);
   const auto of_rings = traces::kernelWork(run, together, direction);
@@ -130,7 +130,7 @@ traces::RunSpec runOf(Strategy strategy, int cp, std::int64_t length) {
 
 class KernelCallsTest : public testing::TestWithParam<std::pair<Strategy, int>> {};
 
-TEST_P(KernelCallsTest, EqualTheCallsOfThePlan) {
+TEST_P(KernelCallsTest, AreThoseThatThePlanCounts) {
   const auto [strategy, cp] = GetParam();
   for (const auto dtype : {traces::DType::kFloat32, traces::DType::kBFloat16})
     for (const auto balance :

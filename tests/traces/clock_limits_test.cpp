@@ -26,8 +26,8 @@ TEST(ClockLimitsTest, AnInfinitelyFastDeviceStillStartsItsKernels) {
   c.hardware.compute_scale = 1e9;
   EXPECT_LE(replayed(c).endNs(), 1) << "without a floor a step takes nothing";
   c.hardware.floors.kernel_us = 2;
-  // Kernels forward + backward: embedding 1 + 1, projections 6 + 9, attention 1 + 3, MLP 7 + 11,
-  // loss 3 + 4, gradients 2, clip 2, optimizer 1.
+  // Embedding 1 + 1, projections 6 + 9, attention 1 + 3, MLP 7 + 11, loss 3 + 4, gradients 2, clip
+  // 2, optimizer 1; forward + backward.
   const int kernels = 2 + 15 + 4 + 18 + 7 + 2 + 2 + 1;
   EXPECT_EQ(replayed(c).endNs(), kernels * 2000);
   EXPECT_EQ(caseLimits(c).boundBy(), Limit::kLaunch);
@@ -51,7 +51,7 @@ TEST(ClockLimitsTest, RecomputingAddsTheKernelsOfItsLayer) {
 }
 
 TEST(ClockLimitsTest, ATransferTakesAtLeastItsFloor) {
-  // A hop takes 2,500 ns; a floor of 10,000 ns starts when both of its ends have posted it.
+  // A hop takes 2,500; a floor of 10,000 counts from when both its ends have posted it.
   ClockCase c = clockCase(4);
   c.hardware.floors.collective_us = 10;
   EXPECT_EQ(ofLayer(replayed(c), 0, Direction::kForward).exposed_ns, 3 * (10'000 - 1000));

@@ -13,8 +13,8 @@ namespace {
 
 using namespace traces;
 
-/// Two ranks exchange blocks of 2,000 bytes while they attend their first block. Wall times are
-/// meaningless, because both ran on one core.
+/// Two ranks swap blocks of 2,000 bytes under their first block. Wall times say nothing: both ran
+/// on one core.
 const char* const kRing = R"(
 run cp=2 cores=1
 group cp 0,1
@@ -101,7 +101,7 @@ TEST(ClockRecordedTest, DeviceScaleFollowsRecordedAttention) {
   run.mask = MaskKind::kFull;
   run.seq_len = 32;
   run.model = {"case", 1, 8, 4, 4, 2, 8};
-  // 4 · 2 · 4 operations for each of 32 · 32 pairs: 2,000 ns at half of 32,768 per microsecond. The
+  // 4 · 2 · 4 operations for each of 32 · 32 pairs: 2,000 ns at half of 32,768 a microsecond. The
   // recording has 1,000 + 300 + 4,000 + 1,000 ns of CPU time for them, all forward.
   DeviceRates device;
   device.fp32_teraflops = 0.032768;
@@ -153,8 +153,8 @@ collective rank=1 direction=backward payload=grads group=0 flow=5 bytes=1000 tim
   const auto recorded = recordedProgram(*trace, 0, 0);
   ASSERT_TRUE(recorded.usable()) << recorded.lacks.front();
   const ModelTimeline timeline = replay(recorded.program, hardware(1, 0.1));
-  // Rank 0 works 600 · 50/60 = 500 before and 100 after. All-reduce over 2 ranks takes 2 · 100 +
-  // 1,000 in a ring and 2 · (100 + 1,000) in a tree.
+  // Rank 0 works 600 · 50/60 = 500 before and 100 after. All-reduce over 2: 2 · 100 + 1,000 in a
+  // ring, 2 · (100 + 1,000) in a tree.
   EXPECT_EQ(timeline.spans[0][eventOf(recorded, 0, EventKind::kCollective, 0)],
             (ClockSpan{500, 1700}));
   EXPECT_EQ(timeline.spans[0][eventOf(recorded, 0, EventKind::kGradSync, 0)], (ClockSpan{0, 1800}));
@@ -176,7 +176,7 @@ pause rank=0 time=100-9000
 )");
   const auto recorded = recordedProgram(*trace, 0, 0);
   ASSERT_TRUE(recorded.usable()) << recorded.lacks.front();
-  // 50 before and 10 after the collective, which takes 1,200 as above.
+  // 50 before and 10 after it, which takes 1,200 as above.
   EXPECT_EQ(replay(recorded.program, hardware(1, 0.1)).endNs(), 50 + 1200 + 10);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules computed by hand for cp 4 to 16. Blocks take 1,000 ns forward and 2,000 ns backward;
-// hops take 2,000 ns on the wire after 500 ns of latency (clock_cases.h).
+// Schedules computed by hand, for cp 4 to 16: blocks of 1,000 ns forward and 2,000 ns backward,
+// hops of 2,000 ns on the wire after 500 ns of latency (clock_cases.h).
 #include <gtest/gtest.h>
 
 #include "tests/support/clock_cases.h"
@@ -20,8 +20,7 @@ class ClockStrategiesTest : public testing::TestWithParam<int> {
   int cp() const { return GetParam(); }
   std::int64_t others() const { return cp() - 1; }
 
-  /// Expects the same exposed time on every rank, and that every nanosecond of communication is
-  /// accounted for.
+  /// Every rank has the same exposed time, and every nanosecond of communication is accounted for.
   void expectExposed(const ClockCase& c, std::int64_t forward, std::int64_t backward) {
     const ModelTimeline timeline = replayed(c);
     for (int rank = 0; rank < cp(); ++rank) {
@@ -75,8 +74,8 @@ TEST_P(ClockStrategiesTest, AllGatherExposesItsWholeGather) {
 }
 
 TEST_P(ClockStrategiesTest, UlyssesExposesFiveAllToAlls) {
-  // Each other rank receives 16 tokens of h = 16 ÷ cp heads: q, k, v and their gradients are 16 ·
-  // 3h · 2 · 4 = 384h bytes, out and dout 128h, lse 64h. At 1 GB/s a byte takes 1 ns.
+  // To each other rank go 16 tokens of h = 16 ÷ cp heads: q, k, v and their gradients are
+  // 16 · 3h · 2 · 4 = 384h bytes, out and dout 128h, lse 64h. At 1 GB/s a byte takes 1 ns.
   ClockCase c = clockCase(cp(), Strategy::kUlysses);
   c.hardware.link.gigabytes_per_second = 1;
   const auto swap = [&](std::int64_t bytes) { return others() * bytes * (16 / cp()) + kLatency; };
@@ -86,13 +85,12 @@ TEST_P(ClockStrategiesTest, UlyssesExposesFiveAllToAlls) {
 TEST_P(ClockStrategiesTest, HybridExposesItsSwapsAndItsRing) {
   ClockCase c = clockCase(cp(), Strategy::kHybrid);
   c.run.ulysses = 2;
-  // Two ranks exchange 8 heads of 16 tokens: 3,072 bytes, 1,024 and 512, then back 1,024 and 3,072.
-  // A block of the ring has twice the tokens and half the heads: 2,000 and 4,000 ns, hops as
-  // before.
+  // Two ranks swap 8 heads of 16 tokens: 3,072 bytes, 1,024 and 512, then back 1,024 and 3,072. A
+  // block of the ring has twice the tokens and half the heads: 2,000 and 4,000 ns, hops as before.
   const auto swap = [](std::int64_t bytes) { return bytes * kWire / 4096 + kLatency; };
   const std::int64_t rings = cp() / 2;
-  // In backward, KV leaves after the dKV that is posted with it. Every second KV hop ends 500 ns
-  // after the block that hides it, which leaves the link that much more time for the next hop.
+  // Backward, KV leaves after the dKV that is posted with it. Every second KV hop ends 500 ns after
+  // the block above it, which then leaves the link that much more time for the next.
   expectExposed(
       c, swap(3072) + (rings - 1) * (kHop - 2 * kAttend) + swap(1024) + swap(512),
       swap(1024) + (rings - 1) / 2 * (2 * kWire + kLatency - 2 * kBackward) + kHop + swap(3072));
@@ -146,16 +144,16 @@ TEST(ClockTest, OneRankExposesNothing) {
 }
 
 TEST(ClockTest, CausalWorkWithoutBalanceMakesRanksLate) {
-  // Four ranks of 16 tokens: the diagonal has 136 of 256 pairs, blocks above it none.
+  // Four ranks of 16 tokens: the diagonal has 136 of 256 pairs, blocks above it nothing.
   ClockCase c = clockCase(4);
   c.run.mask = MaskKind::kCausal;
   c.run.balance = Balance::kNone;
   c.device.attention_flops = 4 * 2 * 16 * 1e9;  // a pair takes 1 ns
   c.hardware.link = {"free", 0, 0, true, true};
   const ModelTimeline timeline = replayed(c);
-  // All ranks attend their diagonals at once, 136 ns. Then rank 0 has nothing left, and rank 3 has
-  // three blocks of 256 ns. A hop ends as soon as both ends have posted it: rank r + 1 posts its
-  // second hop when it has attended its first block.
+  // All attend their diagonals at once, 136. Then rank 0 has nothing left, rank 3 three blocks of
+  // 256, and a hop is over as soon as both ends have posted it: rank r + 1 posts its second when it
+  // has attended its first.
   EXPECT_EQ(ofLayer(timeline, 3, Direction::kForward).exposed_ns, 0);
   EXPECT_EQ(ofLayer(timeline, 0, Direction::kForward).exposed_ns, 256);
   EXPECT_EQ(ofLayer(timeline, 0, Direction::kForward).late_ns, 256);

@@ -5,7 +5,7 @@
 
 #include "traces/format/core/error.h"
 #include "traces/format/core/floor_div.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 #include "traces/plan/shard_layout.h"
 
 namespace ringscope::traces {

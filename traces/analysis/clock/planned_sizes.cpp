@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "traces/format/schema/run_rules.h"
 #include "traces/plan/head_split.h"
+#include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 #include "traces/plan/strategy_choices.h"
 
 namespace ringscope::traces {
