@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# In a build from scratch, most time goes into headers that every file reads again. With
-# RINGSCOPE_UNITY, twelve files of a folder at a time are compiled as one unit, in a third of the
-# time. Names in anonymous namespaces must therefore be distinct within a folder. If a folder's
-# files repeat such names on purpose, list the folder in RINGSCOPE_ALIKE; its files are then
-# compiled one by one.
+# From nothing, most of a build's time goes into headers that every file reads again. With
+# RINGSCOPE_UNITY the files of a folder, twelve at a time, are compiled as one: a third of the time.
+# Names in anonymous namespaces are therefore distinct within a folder. Files that are alike on purpose
+# are compiled one by one: those of the folders in RINGSCOPE_ALIKE and of the views.
 option(RINGSCOPE_UNITY "Compile the files of a folder together: quicker from nothing, slower after a change" OFF)
 set(RINGSCOPE_ALIKE app/ringscope/commands app/ringscope-engine/commands tests/app tests/bench tests/hostile
-    tests/traces tests/viz traces/analysis/sql viz/paint)
+    tests/traces tests/viz traces/analysis/sql)
 
 # ringscope_unity(TARGET): groups the sources that TARGET has at the time of the call.
 function(ringscope_unity target)
@@ -20,7 +19,7 @@ function(ringscope_unity target)
     cmake_path(IS_PREFIX CMAKE_SOURCE_DIR ${source} ours)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
     cmake_path(GET source PARENT_PATH folder)
-    if(NOT ours OR NOT source MATCHES "\\.cpp$" OR folder IN_LIST RINGSCOPE_ALIKE)
+    if(NOT ours OR NOT source MATCHES "\\.cpp$" OR folder IN_LIST RINGSCOPE_ALIKE OR folder MATCHES "^viz/views/")
       continue()
     endif()
     string(MAKE_C_IDENTIFIER ${folder} group)

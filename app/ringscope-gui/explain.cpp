@@ -9,9 +9,9 @@
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
 #include "traces/format/trace/trace.h"
-#include "viz/scene/finding_card.h"
-#include "viz/views/explanation_page.h"
-#include "viz/views/view_picture.h"
+#include "viz/views/doctor/explanation_page.h"
+#include "viz/views/doctor/finding_card_scene.h"
+#include "viz/views/doctor/view_picture.h"
 
 namespace ringscope::app {
 namespace {

@@ -18,9 +18,9 @@
 
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
-#include "viz/paint/pass_painter.h"
-#include "viz/paint/ring_painter.h"
-#include "viz/views/timeline_view.h"
+#include "viz/views/pass/pass_painter.h"
+#include "viz/views/ring/ring_painter.h"
+#include "viz/views/timeline/timeline_view.h"
 #include "viz/window/main_window.h"
 
 namespace {

@@ -18,7 +18,7 @@
 #include "tests/facts/said.h"
 #include "traces/analysis/compare/run_comparison.h"
 #include "traces/format/trace/trace.h"
-#include "viz/scene/compare_scene.h"
+#include "viz/views/compare/compare_scene.h"
 
 namespace ringscope::facts {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "tests/facts/facts_case.h"
 #include "traces/analysis/compare/run_comparison.h"
-#include "viz/scene/compare_scene.h"
+#include "viz/views/compare/compare_scene.h"
 
 namespace ringscope::facts {
 

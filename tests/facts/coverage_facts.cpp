@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tests/facts/scene_facts.h"
-#include "viz/scene/coverage_scene.h"
+#include "viz/views/coverage/coverage_scene.h"
 
 namespace ringscope::facts {
 namespace {

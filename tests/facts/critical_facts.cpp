@@ -10,7 +10,7 @@
 
 #include "tests/facts/own_clock_facts.h"
 #include "tests/facts/said.h"
-#include "viz/scene/critical_chain.h"
+#include "viz/views/timeline/critical_chain_scene.h"
 
 namespace ringscope::facts {
 namespace {

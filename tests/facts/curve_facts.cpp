@@ -7,7 +7,7 @@
 
 #include "tests/facts/said.h"
 #include "tests/facts/scene_facts.h"
-#include "viz/scene/curves_scene.h"
+#include "viz/views/curves/curves_scene.h"
 
 namespace ringscope::facts {
 namespace {

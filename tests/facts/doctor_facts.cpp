@@ -8,8 +8,8 @@
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
-#include "viz/scene/doctor_scene.h"
-#include "viz/scene/inspector_scene.h"
+#include "viz/views/doctor/doctor_scene.h"
+#include "viz/views/inspector/inspector_scene.h"
 
 namespace ringscope::facts {
 namespace {

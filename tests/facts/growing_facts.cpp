@@ -5,16 +5,16 @@
 #include "tests/facts/scene_facts.h"
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
-#include "viz/scene/coverage_scene.h"
-#include "viz/scene/diff_scene.h"
 #include "viz/scene/groups.h"
-#include "viz/scene/inspector_scene.h"
-#include "viz/scene/memory_scene.h"
-#include "viz/scene/merge_history.h"
-#include "viz/scene/pass_scene.h"
 #include "viz/scene/position_rows.h"
 #include "viz/scene/ring_scene.h"
-#include "viz/scene/run_summary.h"
+#include "viz/views/compare/run_summary_scene.h"
+#include "viz/views/coverage/coverage_scene.h"
+#include "viz/views/diff/diff_scene.h"
+#include "viz/views/inspector/inspector_scene.h"
+#include "viz/views/memory/memory_scene.h"
+#include "viz/views/merge/merge_scene.h"
+#include "viz/views/pass/pass_scene.h"
 
 namespace ringscope::facts {
 namespace {

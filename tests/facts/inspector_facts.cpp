@@ -4,7 +4,7 @@
 #include "tests/facts/scene_facts.h"
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
-#include "viz/scene/inspector_scene.h"
+#include "viz/views/inspector/inspector_scene.h"
 
 namespace ringscope::facts {
 namespace {

@@ -12,8 +12,8 @@
 #include "tests/facts/said.h"
 #include "tests/facts/span_facts.h"
 #include "tests/facts/timeline_facts.h"
-#include "viz/scene/lane_sample.h"
-#include "viz/scene/track_search.h"
+#include "viz/views/timeline/lane_sample_scene.h"
+#include "viz/views/timeline/track_search_scene.h"
 
 namespace ringscope::facts {
 namespace {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "tests/facts/scene_facts.h"
-#include "viz/scene/merge_history.h"
+#include "viz/views/merge/merge_scene.h"
 
 namespace ringscope::facts {
 namespace {

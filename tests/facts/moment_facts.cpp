@@ -6,10 +6,10 @@
 
 #include "tests/facts/scene_facts.h"
 #include "traces/format/trace/trace.h"
-#include "viz/maths/time_scale.h"
-#include "viz/scene/pass_scene.h"
 #include "viz/scene/ring_scene.h"
 #include "viz/scene/units.h"
+#include "viz/views/pass/pass_scene.h"
+#include "viz/views/pass/time_scale.h"
 
 namespace ringscope::facts {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tests/facts/facts_case.h"
 #include "tests/facts/plain_replay.h"
-#include "viz/scene/own_clock.h"
+#include "viz/views/timeline/own_clock_scene.h"
 
 namespace ringscope::facts {
 

@@ -7,12 +7,12 @@
 #include "tests/facts/scene_facts.h"
 #include "traces/analysis/diff/summary.h"
 #include "traces/format/trace/trace.h"
-#include "viz/scene/diff_scene.h"
-#include "viz/scene/memory_scene.h"
-#include "viz/scene/pass_scene.h"
 #include "viz/scene/position_rows.h"
-#include "viz/scene/run_summary.h"
-#include "viz/scene/token_table.h"
+#include "viz/views/compare/run_summary_scene.h"
+#include "viz/views/diff/diff_scene.h"
+#include "viz/views/memory/memory_scene.h"
+#include "viz/views/pass/pass_scene.h"
+#include "viz/views/positions/token_table_scene.h"
 
 namespace ringscope::facts {
 int usedPosition(const Case& c, const Look& look, int rank, int row) {

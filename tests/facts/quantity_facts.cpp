@@ -9,10 +9,10 @@
 #include "traces/analysis/sql/named_queries.h"
 #include "traces/analysis/sql/query.h"
 #include "traces/format/trace/steps.h"
-#include "viz/scene/coverage_scene.h"
-#include "viz/scene/curves_scene.h"
-#include "viz/scene/memory_scene.h"
-#include "viz/scene/run_summary.h"
+#include "viz/views/compare/run_summary_scene.h"
+#include "viz/views/coverage/coverage_scene.h"
+#include "viz/views/curves/curves_scene.h"
+#include "viz/views/memory/memory_scene.h"
 
 namespace ringscope::facts {
 namespace {

@@ -6,7 +6,7 @@
 #include "tests/facts/scene_facts.h"
 #include "traces/analysis/sql/query.h"
 #include "traces/exchange/tables/cell_text.h"
-#include "viz/scene/query_scene.h"
+#include "viz/views/query/query_scene.h"
 
 namespace ringscope::facts {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tests/facts/drawing.h"
 #include "tests/facts/said.h"
-#include "viz/scene/span_details.h"
+#include "viz/views/timeline/span_details_scene.h"
 
 namespace ringscope::facts {
 

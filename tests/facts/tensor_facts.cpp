@@ -6,8 +6,8 @@
 
 #include "tests/facts/scene_facts.h"
 #include "traces/format/trace/trace.h"
-#include "viz/scene/error_map.h"
-#include "viz/scene/tensor_scene.h"
+#include "viz/views/diff/error_map_scene.h"
+#include "viz/views/tensor/tensor_scene.h"
 
 namespace ringscope::facts {
 namespace {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing of lanes: where bars lie, what their text says, and that their number is bounded by
-// the pixels.
-#include "viz/paint/chart_painter.h"
+// How lanes are drawn: where bars lie, what they say, and that their number is that of the pixels.
+#include "viz/views/timeline/chart_painter.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
 #include "tests/viz/drawn.h"
 #include "traces/format/trace/trace.h"
-#include "viz/paint/account_painter.h"
-#include "viz/paint/overview_painter.h"
+#include "viz/views/timeline/account_painter.h"
+#include "viz/views/timeline/overview_painter.h"
 
 namespace ringscope::viz {
 namespace {

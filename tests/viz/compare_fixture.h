@@ -11,8 +11,8 @@
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
-#include "viz/paint/compare_cards.h"
-#include "viz/paint/compare_painter.h"
+#include "viz/views/compare/compare_cards.h"
+#include "viz/views/compare/compare_painter.h"
 
 namespace ringscope::viz {
 

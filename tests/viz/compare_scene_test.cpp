@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two recordings side by side: the content of each row, and the places that the rows lead to.
-#include "viz/scene/compare_scene.h"
+// Two recordings side by side: what stands in which row, and where the rows lead.
+#include "viz/views/compare/compare_scene.h"
 
 #include <gtest/gtest.h>
 

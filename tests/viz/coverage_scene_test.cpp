@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The attended pairs under every strategy, balance and mask.
-#include "viz/scene/coverage_scene.h"
+// Who attended what, under every strategy, balance and mask.
+#include "viz/views/coverage/coverage_scene.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/recorded_ring.h"
 #include "tests/viz/ring_runs.h"
-#include "viz/scene/run_summary.h"
+#include "viz/views/compare/run_summary_scene.h"
 
 namespace ringscope::viz {
 namespace {

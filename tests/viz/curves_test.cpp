@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tests/support/trace_builder.h"
-#include "viz/scene/curves_scene.h"
+#include "viz/views/curves/curves_scene.h"
 
 namespace ringscope::viz {
 namespace {

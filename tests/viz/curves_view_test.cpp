@@ -9,8 +9,8 @@
 
 #include "tests/viz/drawn.h"
 #include "tests/viz/recorded_ring.h"
-#include "viz/paint/curves_painter.h"
-#include "viz/views/view.h"
+#include "viz/views/base/view.h"
+#include "viz/views/curves/curves_painter.h"
 
 namespace ringscope::viz {
 namespace {

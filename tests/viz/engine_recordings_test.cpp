@@ -7,12 +7,12 @@
 #include "tests/viz/sample_trace.h"
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/exchange/import/open_trace.h"
-#include "viz/scene/coverage_scene.h"
 #include "viz/scene/memory_estimate.h"
-#include "viz/scene/memory_law.h"
-#include "viz/scene/merge_history.h"
 #include "viz/scene/position_rows.h"
 #include "viz/scene/stage_window.h"
+#include "viz/views/coverage/coverage_scene.h"
+#include "viz/views/memory/memory_law_scene.h"
+#include "viz/views/merge/merge_scene.h"
 
 namespace ringscope::viz {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The layout of an explanation: headings, code, links and picture, on a page and in every theme.
-#include "viz/views/explanation_page.h"
+// How an explanation is set: its headings, code, links and picture, on a page and in every theme.
+#include "viz/views/doctor/explanation_page.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include "tests/viz/drawn.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/exchange/import/open_trace.h"
-#include "viz/views/view.h"
-#include "viz/views/view_picture.h"
+#include "viz/views/base/view.h"
+#include "viz/views/doctor/view_picture.h"
 
 namespace ringscope::viz {
 namespace {

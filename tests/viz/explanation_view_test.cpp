@@ -9,7 +9,7 @@
 
 #include "tests/support/run_program.h"
 #include "tests/viz/window_fixture.h"
-#include "viz/views/explanation_pane.h"
+#include "viz/views/doctor/explanation_pane.h"
 #include "viz/window/application.h"
 
 namespace ringscope::viz {

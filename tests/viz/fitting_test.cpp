@@ -8,17 +8,17 @@
 
 #include "tests/support/place_at.h"
 #include "tests/viz/drawn.h"
-#include "viz/paint/coverage_painter.h"
-#include "viz/paint/diff_painter.h"
-#include "viz/paint/error_map_painter.h"
-#include "viz/paint/inspector_painter.h"
-#include "viz/paint/memory_painter.h"
-#include "viz/paint/merge_painter.h"
-#include "viz/paint/now_painter.h"
-#include "viz/paint/pass_painter.h"
-#include "viz/paint/position_strip_painter.h"
-#include "viz/paint/tensor_painter.h"
 #include "viz/style/colormap.h"
+#include "viz/views/coverage/coverage_painter.h"
+#include "viz/views/diff/diff_painter.h"
+#include "viz/views/diff/error_map_painter.h"
+#include "viz/views/inspector/inspector_painter.h"
+#include "viz/views/memory/memory_painter.h"
+#include "viz/views/merge/merge_painter.h"
+#include "viz/views/now/now_painter.h"
+#include "viz/views/pass/pass_painter.h"
+#include "viz/views/positions/position_strip_painter.h"
+#include "viz/views/tensor/tensor_painter.h"
 
 namespace ringscope::viz {
 namespace {

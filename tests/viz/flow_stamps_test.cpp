@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "viz/paint/flow_stamps.h"
+#include "viz/views/timeline/flow_stamps.h"
 
 #include <gtest/gtest.h>
 

@@ -9,15 +9,15 @@
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/trace.h"
-#include "viz/scene/coverage_scene.h"
-#include "viz/scene/diff_scene.h"
-#include "viz/scene/error_map.h"
-#include "viz/scene/inspector_scene.h"
-#include "viz/scene/memory_scene.h"
-#include "viz/scene/merge_history.h"
 #include "viz/scene/position_rows.h"
-#include "viz/scene/tensor_scene.h"
-#include "viz/scene/token_table.h"
+#include "viz/views/coverage/coverage_scene.h"
+#include "viz/views/diff/diff_scene.h"
+#include "viz/views/diff/error_map_scene.h"
+#include "viz/views/inspector/inspector_scene.h"
+#include "viz/views/memory/memory_scene.h"
+#include "viz/views/merge/merge_scene.h"
+#include "viz/views/positions/token_table_scene.h"
+#include "viz/views/tensor/tensor_scene.h"
 
 namespace ringscope::viz {
 namespace {

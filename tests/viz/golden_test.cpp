@@ -14,7 +14,7 @@
 #include "tests/viz/recorded_ring.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/trace.h"
-#include "viz/views/view.h"
+#include "viz/views/base/view.h"
 
 namespace ringscope::viz {
 namespace {

@@ -7,14 +7,14 @@
 #include "tests/support/trace_builder.h"
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
-#include "viz/scene/diff_scene.h"
-#include "viz/scene/doctor_scene.h"
-#include "viz/scene/inspector_scene.h"
 #include "viz/scene/meant.h"
-#include "viz/scene/memory_law.h"
-#include "viz/scene/memory_scene.h"
-#include "viz/scene/merge_history.h"
 #include "viz/scene/run_words.h"
+#include "viz/views/diff/diff_scene.h"
+#include "viz/views/doctor/doctor_scene.h"
+#include "viz/views/inspector/inspector_scene.h"
+#include "viz/views/memory/memory_law_scene.h"
+#include "viz/views/memory/memory_scene.h"
+#include "viz/views/merge/merge_scene.h"
 
 namespace ringscope::viz {
 namespace {

@@ -5,8 +5,8 @@
 #include "tests/support/place_at.h"
 #include "tests/support/trace_builder.h"
 #include "tests/viz/drawn.h"
-#include "viz/paint/memory_painter.h"
-#include "viz/paint/pass_painter.h"
+#include "viz/views/memory/memory_painter.h"
+#include "viz/views/pass/pass_painter.h"
 
 namespace ringscope::viz {
 namespace {

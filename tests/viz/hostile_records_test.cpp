@@ -9,14 +9,14 @@
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/format/trace/layer_merge.h"
 #include "viz/scene/chunks.h"
-#include "viz/scene/coverage_scene.h"
-#include "viz/scene/error_map.h"
 #include "viz/scene/memory_series.h"
-#include "viz/scene/merge_history.h"
 #include "viz/scene/position_rows.h"
 #include "viz/scene/ring_scene.h"
 #include "viz/scene/tensor_slice.h"
-#include "viz/scene/token_table.h"
+#include "viz/views/coverage/coverage_scene.h"
+#include "viz/views/diff/error_map_scene.h"
+#include "viz/views/merge/merge_scene.h"
+#include "viz/views/positions/token_table_scene.h"
 
 namespace ringscope::viz {
 namespace {

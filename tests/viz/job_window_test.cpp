@@ -10,7 +10,7 @@
 #include "tests/viz/window_fixture.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/trace.h"
-#include "viz/paint/ring_painter.h"
+#include "viz/views/ring/ring_painter.h"
 #include "viz/window/job_bar.h"
 
 namespace ringscope::viz {

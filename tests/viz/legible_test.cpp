@@ -8,9 +8,9 @@
 #include "tests/support/places.h"
 #include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
-#include "viz/paint/compare_cards.h"
-#include "viz/scene/compare_scene.h"
-#include "viz/window/elided_label.h"
+#include "viz/kit/elided_label.h"
+#include "viz/views/compare/compare_cards.h"
+#include "viz/views/compare/compare_scene.h"
 
 namespace ringscope::viz {
 namespace {

@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "tests/viz/window_fixture.h"
-#include "viz/views/tensor_list.h"
+#include "viz/views/tensor/tensor_list.h"
 
 namespace ringscope::viz {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "tests/viz/small_run.h"
 #include "tests/viz/window_fixture.h"
+#include "viz/kit/tick_box.h"
 #include "viz/style/palette.h"
-#include "viz/views/tick_box.h"
 #include "viz/window/break_box.h"
 
 namespace ringscope::viz {

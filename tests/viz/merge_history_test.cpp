@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The merge of rows: every strategy, balance and mask, and a merge that is wrong.
-#include "viz/scene/merge_history.h"
-
+// How rows came together: every strategy, balance and mask, and a merge that is wrong.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -9,6 +7,7 @@
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/recorded_ring.h"
 #include "tests/viz/ring_runs.h"
+#include "viz/views/merge/merge_scene.h"
 
 namespace ringscope::viz {
 namespace {

@@ -8,9 +8,9 @@
 #include "tests/viz/recorded_ring.h"
 #include "traces/analysis/doctor/hang_finding.h"
 #include "traces/analysis/mistakes/catalogue.h"
-#include "viz/models/findings_model.h"
-#include "viz/models/tensor_list_model.h"
-#include "viz/views/view.h"
+#include "viz/views/base/view.h"
+#include "viz/views/doctor/findings_model.h"
+#include "viz/views/tensor/tensor_list_model.h"
 
 namespace ringscope::viz {
 namespace {

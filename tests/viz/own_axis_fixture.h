@@ -8,7 +8,7 @@
 
 #include "tests/support/trace_builder.h"
 #include "tests/viz/own_clock_cases.h"
-#include "viz/views/timeline_view.h"
+#include "viz/views/timeline/timeline_view.h"
 
 namespace ringscope::viz {
 

@@ -3,7 +3,7 @@
 #include <QStandardItemModel>
 
 #include "tests/viz/own_axis_fixture.h"
-#include "viz/paint/chain_painter.h"
+#include "viz/views/timeline/chain_painter.h"
 
 namespace ringscope::viz {
 namespace {

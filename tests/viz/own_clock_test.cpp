@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window's own-device clock, compared with schedules computed by hand and with `predict`.
-#include "viz/scene/own_clock.h"
-
+// The own-device clock as the window has it, against schedules computed by hand and `predict`.
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
 #include "tests/viz/own_clock_cases.h"
 #include "traces/analysis/clock/prediction.h"
-#include "viz/scene/critical_chain.h"
+#include "viz/views/timeline/critical_chain_scene.h"
+#include "viz/views/timeline/own_clock_scene.h"
 
 namespace ringscope::viz {
 namespace {

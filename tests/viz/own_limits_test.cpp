@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
-#include "viz/scene/own_clock.h"
-#include "viz/scene/rank_caption.h"
+#include "viz/views/timeline/own_clock_scene.h"
+#include "viz/views/timeline/rank_caption_scene.h"
 
 namespace ringscope::viz {
 namespace {

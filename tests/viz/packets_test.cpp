@@ -7,10 +7,10 @@
 #include "tests/support/place_at.h"
 #include "tests/viz/recorded_ring.h"
 #include "tests/viz/ring_runs.h"
-#include "viz/paint/ring_packets.h"
-#include "viz/paint/ring_painter.h"
 #include "viz/scene/units.h"
 #include "viz/session/viewing.h"
+#include "viz/views/ring/ring_packets.h"
+#include "viz/views/ring/ring_painter.h"
 
 namespace ringscope::viz {
 namespace {

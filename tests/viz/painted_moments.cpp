@@ -8,11 +8,11 @@
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/format/core/prose.h"
-#include "viz/paint/coverage_painter.h"
-#include "viz/paint/inspector_painter.h"
-#include "viz/paint/now_painter.h"
-#include "viz/paint/pass_painter.h"
-#include "viz/paint/ring_painter.h"
+#include "viz/views/coverage/coverage_painter.h"
+#include "viz/views/inspector/inspector_painter.h"
+#include "viz/views/now/now_painter.h"
+#include "viz/views/pass/pass_painter.h"
+#include "viz/views/ring/ring_painter.h"
 
 namespace ringscope::facts {
 namespace {

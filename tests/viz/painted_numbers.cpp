@@ -6,11 +6,11 @@
 #include "tests/viz/painted_facts.h"
 #include "tests/viz/painted_words.h"
 #include "traces/format/core/prose.h"
-#include "viz/paint/diff_painter.h"
-#include "viz/paint/memory_painter.h"
-#include "viz/paint/merge_painter.h"
-#include "viz/paint/positions_painter.h"
 #include "viz/scene/tensor_slice.h"
+#include "viz/views/diff/diff_painter.h"
+#include "viz/views/memory/memory_painter.h"
+#include "viz/views/merge/merge_painter.h"
+#include "viz/views/positions/positions_painter.h"
 
 namespace ringscope::facts {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "tests/support/place_at.h"
 #include "tests/viz/drawn.h"
-#include "viz/maths/ring_layout.h"
-#include "viz/paint/coverage_painter.h"
-#include "viz/paint/now_painter.h"
-#include "viz/paint/pass_painter.h"
-#include "viz/paint/positions_painter.h"
-#include "viz/paint/ring_painter.h"
+#include "viz/views/coverage/coverage_painter.h"
+#include "viz/views/now/now_painter.h"
+#include "viz/views/pass/pass_painter.h"
+#include "viz/views/positions/positions_painter.h"
+#include "viz/views/ring/ring_layout.h"
+#include "viz/views/ring/ring_painter.h"
 
 namespace ringscope::viz {
 namespace {

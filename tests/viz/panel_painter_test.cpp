@@ -6,12 +6,12 @@
 
 #include "tests/support/place_at.h"
 #include "tests/viz/drawn.h"
-#include "viz/paint/diff_painter.h"
-#include "viz/paint/doctor_painter.h"
-#include "viz/paint/inspector_painter.h"
-#include "viz/paint/memory_painter.h"
-#include "viz/paint/merge_painter.h"
-#include "viz/paint/tensor_painter.h"
+#include "viz/views/diff/diff_painter.h"
+#include "viz/views/doctor/doctor_painter.h"
+#include "viz/views/inspector/inspector_painter.h"
+#include "viz/views/memory/memory_painter.h"
+#include "viz/views/merge/merge_painter.h"
+#include "viz/views/tensor/tensor_painter.h"
 
 namespace ringscope::viz {
 namespace {

@@ -6,7 +6,7 @@
 #include "tests/viz/recorded_ring.h"
 #include "tests/viz/ring_runs.h"
 #include "viz/scene/position_rows.h"
-#include "viz/scene/token_table.h"
+#include "viz/views/positions/token_table_scene.h"
 
 namespace ringscope::viz {
 namespace {

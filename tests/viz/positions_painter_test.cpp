@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The colours of the Positions view's texts about a rank's buffers.
-#include "viz/paint/positions_painter.h"
+// The colours in which the Positions view speaks of a rank's buffers.
+#include "viz/views/positions/positions_painter.h"
 
 #include <gtest/gtest.h>
 

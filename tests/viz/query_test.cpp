@@ -3,7 +3,7 @@
 
 #include "tests/support/files.h"
 #include "tests/support/places.h"
-#include "viz/scene/query_scene.h"
+#include "viz/views/query/query_scene.h"
 
 namespace ringscope::viz {
 namespace {

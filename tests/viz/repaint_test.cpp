@@ -7,8 +7,8 @@
 
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/recorded_ring.h"
-#include "viz/paint/ring_painter.h"
 #include "viz/style/theme.h"
+#include "viz/views/ring/ring_painter.h"
 
 namespace ringscope::viz {
 namespace {

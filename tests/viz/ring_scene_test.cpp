@@ -7,8 +7,8 @@
 #include "tests/viz/ring_runs.h"
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
-#include "viz/scene/inspector_scene.h"
 #include "viz/scene/why_empty.h"
+#include "viz/views/inspector/inspector_scene.h"
 
 namespace ringscope::viz {
 namespace {

@@ -7,14 +7,14 @@
 
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/recorded_ring.h"
-#include "viz/maths/time_scale.h"
-#include "viz/scene/diff_scene.h"
-#include "viz/scene/error_map.h"
-#include "viz/scene/memory_law.h"
 #include "viz/scene/memory_series.h"
-#include "viz/scene/run_summary.h"
-#include "viz/scene/tensor_scene.h"
 #include "viz/scene/units.h"
+#include "viz/views/compare/run_summary_scene.h"
+#include "viz/views/diff/diff_scene.h"
+#include "viz/views/diff/error_map_scene.h"
+#include "viz/views/memory/memory_law_scene.h"
+#include "viz/views/pass/time_scale.h"
+#include "viz/views/tensor/tensor_scene.h"
 
 namespace ringscope::viz {
 namespace {

@@ -11,8 +11,8 @@
 #include "tests/support/files.h"
 #include "tests/support/place_at.h"
 #include "tests/viz/small_run.h"
-#include "viz/scene/doctor_scene.h"
 #include "viz/session/viewing.h"
+#include "viz/views/doctor/doctor_scene.h"
 
 namespace ringscope::viz {
 namespace {

@@ -7,11 +7,11 @@
 #include <cmath>
 
 #include "traces/format/core/error.h"
-#include "viz/maths/ring_layout.h"
 #include "viz/style/colormap.h"
 #include "viz/style/elide.h"
 #include "viz/style/face.h"
 #include "viz/style/theme.h"
+#include "viz/views/ring/ring_layout.h"
 #include "viz/window/run_config.h"
 
 namespace ringscope::viz {

@@ -6,10 +6,10 @@
 #include <random>
 #include <set>
 
-#include "viz/maths/chart_state.h"
 #include "viz/maths/span_tree.h"
 #include "viz/maths/time_folds.h"
-#include "viz/scene/ruler.h"
+#include "viz/views/timeline/chart_state.h"
+#include "viz/views/timeline/ruler_scene.h"
 
 namespace ringscope::viz {
 namespace {

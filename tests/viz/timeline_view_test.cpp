@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every gesture of the Timeline view, by real mouse and key events on the real window.
-#include "viz/views/timeline_view.h"
+#include "viz/views/timeline/timeline_view.h"
 
 #include <QLineEdit>
 #include <QWheelEvent>
 
 #include "tests/viz/window_fixture.h"
-#include "viz/paint/overview_painter.h"
+#include "viz/views/timeline/overview_painter.h"
 
 namespace ringscope::viz {
 namespace {

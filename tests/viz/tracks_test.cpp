@@ -7,10 +7,10 @@
 #include "tests/support/trace_builder.h"
 #include "tests/viz/small_run.h"
 #include "traces/format/trace/trace.h"
-#include "viz/scene/chart_scene.h"
-#include "viz/scene/lane_sample.h"
-#include "viz/scene/step_account.h"
-#include "viz/scene/track_search.h"
+#include "viz/views/timeline/chart_scene.h"
+#include "viz/views/timeline/lane_sample_scene.h"
+#include "viz/views/timeline/step_account_scene.h"
+#include "viz/views/timeline/track_search_scene.h"
 
 namespace ringscope::viz {
 namespace {

@@ -10,9 +10,9 @@
 #include "tests/viz/ring_runs.h"
 #include "tests/viz/window_fixture.h"
 #include "traces/format/core/prose.h"
-#include "viz/paint/memory_painter.h"
-#include "viz/paint/tensor_painter.h"
-#include "viz/views/tensor_list.h"
+#include "viz/views/memory/memory_painter.h"
+#include "viz/views/tensor/tensor_list.h"
+#include "viz/views/tensor/tensor_painter.h"
 
 namespace ringscope::viz {
 namespace {

@@ -4,8 +4,8 @@
 #include <QGridLayout>
 #include <QLabel>
 
-#include "viz/views/choice.h"
-#include "viz/views/tick_box.h"
+#include "viz/kit/choice.h"
+#include "viz/kit/tick_box.h"
 
 namespace ringscope::viz {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/compare_bar.h"
 
-#include "viz/scene/run_summary.h"
-#include "viz/window/bar.h"
+#include "viz/kit/bar.h"
+#include "viz/views/compare/run_summary_scene.h"
 
 namespace ringscope::viz {
 

@@ -13,7 +13,7 @@
 #include <QTextEdit>
 #include <QToolButton>
 
-#include "viz/views/view.h"
+#include "viz/views/base/view.h"
 #include "viz/window/keys.h"
 
 namespace ringscope::viz {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/job_bar.h"
 
-#include "viz/window/bar.h"
+#include "viz/kit/bar.h"
 
 namespace ringscope::viz {
 namespace {

@@ -4,8 +4,8 @@
 #include <QToolButton>
 #include <QWidget>
 
+#include "viz/kit/elided_label.h"
 #include "viz/link/job_link.h"
-#include "viz/window/elided_label.h"
 
 namespace ringscope::viz {
 

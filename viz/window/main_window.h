@@ -12,15 +12,16 @@
 #include <vector>
 
 #include "traces/exchange/import/open_trace.h"
+#include "viz/kit/elided_label.h"
 #include "viz/link/engine_link.h"
 #include "viz/link/job_link.h"
 #include "viz/link/run_folder.h"
 #include "viz/session/viewing.h"
-#include "viz/views/view.h"
+#include "viz/views/base/view.h"
+#include "viz/views/inspector/inspector_view.h"
+#include "viz/views/pass/pass_view.h"
 #include "viz/window/compare_bar.h"
-#include "viz/window/elided_label.h"
 #include "viz/window/export_button.h"
-#include "viz/window/inspector.h"
 #include "viz/window/job_bar.h"
 #include "viz/window/notice_bar.h"
 #include "viz/window/panes.h"
@@ -28,7 +29,6 @@
 #include "viz/window/run_panel.h"
 #include "viz/window/runs_button.h"
 #include "viz/window/stage.h"
-#include "viz/window/timeline_strip.h"
 #include "viz/window/transport_bar.h"
 
 namespace ringscope::viz {

@@ -7,7 +7,7 @@
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/format/core/error.h"
 #include "traces/format/storage/sealed.h"
-#include "viz/views/tick_box.h"
+#include "viz/kit/tick_box.h"
 #include "viz/window/injected.h"
 
 namespace ringscope::viz {

@@ -3,7 +3,7 @@
 
 #include <QToolButton>
 
-#include "viz/window/bar.h"
+#include "viz/kit/bar.h"
 
 namespace ringscope::viz {
 

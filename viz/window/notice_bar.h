@@ -3,7 +3,7 @@
 
 #include <QWidget>
 
-#include "viz/window/elided_label.h"
+#include "viz/kit/elided_label.h"
 
 namespace ringscope::viz {
 

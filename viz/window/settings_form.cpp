@@ -8,9 +8,9 @@
 #include <climits>
 
 #include "traces/format/core/error.h"
-#include "traces/plan/run_rules.h"
+#include "traces/format/schema/run_rules.h"
+#include "viz/kit/choice.h"
 #include "viz/scene/units.h"
-#include "viz/views/choice.h"
 
 namespace ringscope::viz {
 namespace {

@@ -8,8 +8,8 @@
 #include <QSpinBox>
 #include <QWidget>
 
+#include "viz/kit/tick_box.h"
 #include "viz/scene/memory_estimate.h"
-#include "viz/views/tick_box.h"
 #include "viz/window/run_config.h"
 
 namespace ringscope::viz {

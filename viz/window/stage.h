@@ -3,7 +3,7 @@
 
 #include <QStackedWidget>
 
-#include "viz/views/view.h"
+#include "viz/views/base/view.h"
 
 namespace ringscope::viz {
 

@@ -6,8 +6,8 @@
 #include <QSlider>
 #include <QWidget>
 
+#include "viz/kit/steady_button.h"
 #include "viz/session/viewing.h"
-#include "viz/window/steady_button.h"
 
 namespace ringscope::viz {
 

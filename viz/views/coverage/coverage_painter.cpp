@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/views/coverage/coverage_painter.h"
+
+#include "viz/kit/page.h"
+#include "viz/scene/units.h"
+#include "viz/style/face.h"
+
+namespace ringscope::viz {
+namespace {
+
+/// What the parts of the drawing share.
+struct Canvas {
+  QPainter& p;
+  QRectF area;
+  const CoverageScene& scene;
+  const Theme& theme;
+};
+
+constexpr double kMatrixLeft = 84, kTop = 84, kMargin = 24, kBeside = 56;
+constexpr double kLeastWork = 280, kLeastMatrix = 160;  // widths
+constexpr double kLeastPitch = 13, kMostPitch = 40;     // of the list of ranks
+constexpr double kName = 54, kCount = 52, kWait = 74;   // its columns beside the bars
+constexpr double kNumberFrom = 26;                      // side of a cell with its ring step
+
+QRectF matrixOf(const QRectF& area) {
+  const double beside_work = area.width() - kMatrixLeft - kBeside - kLeastWork - kMargin;
+  const double side = std::min(
+      {area.width() * 0.62 - 110, std::max(kLeastMatrix, beside_work), area.height() - 130});
+  return {area.left() + kMatrixLeft, area.top() + kTop, side, side};
+}
+
+QRectF cellRect(const QRectF& matrix, int chunks, int q, int k) {
+  const double pitch = matrix.width() / chunks, gap = std::min(3.0, pitch * 0.12);
+  return {matrix.left() + k * pitch, matrix.top() + q * pitch, pitch - gap, pitch - gap};
+}
+
+/// What would have recorded the mask is said beside, where words wrap.
+std::string headOf(const CoverageScene& scene) {
+  if (scene.wanted_known || scene.faulty()) return describe(scene);
+  return "the mask that was meant is not recorded";
+}
+
+void drawHead(const Canvas& c) {
+  const QRectF page = c.area.adjusted(24, 0, -24, 0);
+  c.p.setPen(c.theme.text);
+  c.p.setFont(textFont(15, QFont::DemiBold));
+  c.p.drawText(QRectF(page.left(), page.top() + 12, page.width(), 24), Qt::AlignVCenter,
+               "Who attended what, and when");
+  c.p.setPen(c.scene.faulty() ? c.theme.wrong : c.scene.complete ? c.theme.right : c.theme.dim);
+  c.p.setFont(textFont(13, QFont::Medium));
+  c.p.drawText(QRectF(page.left(), page.top() + 34, page.width(), 22), Qt::AlignVCenter,
+               QString::fromStdString(headOf(c.scene)));
+}
+
+/// A strip of the cell for each rank that attends some of the heads; below the diagonal where only
+/// that is attended.
+void drawPainters(const Canvas& c, const QRectF& box, int query, int key) {
+  const std::vector<WorldRank> painters = c.scene.paintersOf(query, key);
+  const double width = box.width() / static_cast<double>(painters.size());
+  const bool diagonal = c.scene.at(query, key).diagonal;
+  c.p.setBrushOrigin(box.topLeft());
+  double x = box.left();
+  for (const WorldRank painter : painters) {
+    const double down = diagonal ? x - box.left() : 0;  // the diagonal falls with x
+    const double down_to = diagonal ? down + width : 0;
+    if (painter.exists()) {
+      c.p.setBrush(rankBrush(painter));
+      c.p.drawPolygon(QPolygonF{{x, box.top() + down},
+                                {x, box.bottom()},
+                                {x + width, box.bottom()},
+                                {x + width, box.top() + down_to}});
+    }
+    x += width;
+  }
+}
+
+void drawCell(const Canvas& c, const QRectF& box, int query, int key) {
+  const PairCell& cell = c.scene.at(query, key);
+  c.p.setPen(Qt::NoPen);
+  c.p.setBrush(cell.masked() ? c.theme.background : c.theme.raised);
+  c.p.drawRect(box);
+  if (cell.ring_step.exists()) {
+    drawPainters(c, box, query, key);
+    if (box.width() > kNumberFrom && !cell.diagonal) {
+      const QRectF plate(box.center().x() - 9, box.center().y() - 8, 18, 16);
+      c.p.setBrush(c.theme.plate);
+      c.p.drawRoundedRect(plate, 3, 3);
+      c.p.setPen(c.theme.on_plate);
+      c.p.setFont(monoFont(11, QFont::Bold));
+      c.p.drawText(plate, Qt::AlignCenter, QString::number(cell.ring_step.value()));
+    }
+  }
+  c.p.setBrush(Qt::NoBrush);
+  if (c.scene.isFault(cell)) {
+    c.p.setPen(QPen(c.theme.wrong, 2));
+    c.p.drawRect(box.adjusted(1, 1, -1, -1));
+    c.p.drawLine(box.topLeft(), box.bottomRight());
+  } else if (cell.now) {
+    c.p.setPen(QPen(c.theme.text, 2));
+    c.p.drawRect(box.adjusted(1, 1, -1, -1));
+  }
+}
+
+void drawAxes(const Canvas& c) {
+  c.p.setFont(monoFont(11));
+  c.p.setPen(c.theme.dim);
+  const QRectF m = matrixOf(c.area);
+  for (int i = 0; i < c.scene.chunks; ++i) {
+    if (cellRect(m, c.scene.chunks, 0, 0).width() < 14 && i % 4) continue;
+    const QRectF q = cellRect(m, c.scene.chunks, i, 0), k = cellRect(m, c.scene.chunks, 0, i);
+    // A number may be larger than its cell.
+    c.p.drawText(QRectF(m.left() - 40, q.center().y() - 8, 32, 16),
+                 Qt::AlignVCenter | Qt::AlignRight, QString::number(i));
+    c.p.drawText(QRectF(k.center().x() - 16, m.top() - 20, 32, 16), Qt::AlignCenter,
+                 QString::number(i));
+  }
+  c.p.setFont(textFont(12));
+  const bool numbered = cellRect(m, c.scene.chunks, 0, 0).width() > kNumberFrom;
+  c.p.drawText(QRectF(m.left() - 44, m.bottom() + 6, m.width() + 44 + kBeside / 2, 36),
+               Qt::AlignTop | Qt::TextWordWrap,
+               numbered
+                   ? "key chunks across, query chunks down; the number is the ring step"
+                   : "key chunks across, query chunks down; point at a cell for its ring step");
+}
+
+/// "1,088", "34 k", "2.1 M"
+QString shortCount(double count) {
+  if (count < 1e4) return QString("%L1").arg(static_cast<qint64>(std::llround(count)));
+  return count < 1e6 ? QString("%1 k").arg(count / 1e3, 0, 'f', 0)
+                     : QString("%L1 M").arg(count / 1e6, 0, 'f', count < 1e8 ? 1 : 0);
+}
+
+void drawRank(const Canvas& c, const QRectF& row, std::size_t i) {
+  const WorldRank rank = c.scene.ranks[i];
+  const double largest =
+      std::max(1e-9, *std::max_element(c.scene.work_total.begin(), c.scene.work_total.end()));
+  const double thin = row.height() < 20 ? 0.2 : 0.38;
+  const QRectF bar = row.adjusted(kName, 0, -kCount - kWait, -row.height() * thin);
+  const int size = row.height() < 15 ? 11 : 12;
+  c.p.setPen(rank == c.scene.selected ? c.theme.text : c.theme.dim);
+  c.p.setFont(textFont(size));
+  const QRectF words(row.left(), bar.center().y() - 8, row.width(), 16);
+  c.p.drawText(words, Qt::AlignVCenter, QString("rank %1").arg(rank.value()));
+  c.p.setPen(QPen(c.theme.line, 1));
+  c.p.setBrush(c.theme.raised);
+  c.p.drawRect(
+      QRectF(bar.topLeft(), QSizeF(bar.width() * c.scene.work_total[i] / largest, bar.height())));
+  c.p.setPen(Qt::NoPen);
+  c.p.setBrushOrigin(bar.topLeft());
+  c.p.setBrush(rankBrush(rank));
+  c.p.drawRect(
+      QRectF(bar.topLeft(),
+             QSizeF(bar.width() * std::min(1.0, c.scene.work_done[i] / largest), bar.height())));
+  c.p.setPen(c.theme.text);
+  c.p.setFont(monoFont(size));
+  c.p.drawText(words.adjusted(0, 0, -kWait, 0), Qt::AlignVCenter | Qt::AlignRight,
+               shortCount(c.scene.work_total[i]));
+  const bool most = rank == c.scene.longestWaiting();
+  c.p.setFont(monoFont(size, most ? QFont::Bold : QFont::Normal));
+  c.p.setPen(most ? c.theme.wait : c.theme.dim);
+  c.p.drawText(words, Qt::AlignVCenter | Qt::AlignRight,
+               describeDuration(c.scene.wait_ns[i]).c_str());
+}
+
+QString balanceText(const CoverageScene& scene) {
+  QString words;
+  if (!scene.wanted_known)
+    words = QString("Nothing says what should be attended; %1. ").arg(scene.mask_advice.c_str());
+  words += QString("Balance %1 %: the mean over the largest share.")
+               .arg(scene.efficiency() * 100, 0, 'f', 0);
+  if (scene.contiguous)
+    words += QString(" Contiguous shards would have %1 %.").arg(*scene.contiguous * 100, 0, 'f', 0);
+  if (const WorldRank rank = scene.longestWaiting(); rank.exists())
+    words += QString(" Rank %1 waits most.").arg(rank.value());
+  return words;
+}
+
+double heightOf(const QString& words, double width) {
+  return QFontMetricsF(textFont(13))
+      .boundingRect(QRectF(0, 0, width, 1e4), Qt::TextWordWrap, words)
+      .height();
+}
+
+void drawWork(const Canvas& c) {
+  const double left = matrixOf(c.area).right() + kBeside, right = c.area.right() - kMargin;
+  if (right - left < 120) return;
+  c.p.setPen(c.theme.dim);
+  c.p.setFont(textFont(11, QFont::DemiBold));
+  const QRectF head(left, c.area.top() + 66, right - left, 16);
+  c.p.drawText(head, Qt::AlignVCenter, "QUERY–KEY PAIRS PER HEAD");
+  c.p.drawText(head, Qt::AlignVCenter | Qt::AlignRight, "WAITS");
+  const QString words = balanceText(c.scene);
+  const double said = heightOf(words, right - left);
+  const auto ranks = static_cast<double>(std::max<std::size_t>(1, c.scene.ranks.size()));
+  const double pitch =
+      std::clamp((c.area.height() - kTop - said - 24) / ranks, kLeastPitch, kMostPitch);
+  double y = c.area.top() + kTop + 4;
+  for (std::size_t r = 0; r < c.scene.ranks.size(); ++r, y += pitch)
+    drawRank(c, QRectF(left, y, right - left, pitch), r);
+  c.p.setFont(textFont(13));
+  c.p.setPen(c.theme.text);
+  c.p.drawText(QRectF(left, y + 8, right - left, said + 2), Qt::TextWordWrap, words);
+}
+
+}  // namespace
+
+void paintCoverage(QPainter& painter, const QRectF& area, const CoverageScene& scene, double,
+                   const Theme& theme) {
+  painter.fillRect(area, theme.background);
+  if (!scene.note.empty()) return paintNote(painter, area, scene.note, theme);
+  const Canvas canvas{painter, area, scene, theme};
+  drawHead(canvas);
+  const QRectF matrix = matrixOf(area);
+  for (int q = 0; q < scene.chunks; ++q)
+    for (int k = 0; k < scene.chunks; ++k)
+      drawCell(canvas, cellRect(matrix, scene.chunks, q, k), q, k);
+  drawAxes(canvas);
+  drawWork(canvas);
+}
+
+double coverageHeight(double width, const CoverageScene& scene) {
+  if (!scene.note.empty()) return 0;
+  const double matrix = matrixOf(QRectF(0, 0, width, 1e4)).right();
+  const double beside = std::max(120.0, width - matrix - kBeside - kMargin);
+  return kTop + kLeastPitch * static_cast<double>(scene.ranks.size()) +
+         heightOf(balanceText(scene), beside) + 24;
+}
+
+std::optional<ChunkPair> coverageHit(const QPointF& point, const QRectF& area,
+                                     const CoverageScene& scene) {
+  const QRectF matrix = matrixOf(area);
+  for (int q = 0; q < scene.chunks; ++q)
+    for (int k = 0; k < scene.chunks; ++k)
+      if (cellRect(matrix, scene.chunks, q, k).contains(point)) return ChunkPair{q, k};
+  return std::nullopt;
+}
+
+}  // namespace ringscope::viz

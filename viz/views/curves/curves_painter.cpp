@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/views/curves/curves_painter.h"
+
+#include <QPainterPath>
+#include <algorithm>
+#include <cmath>
+
+#include "viz/kit/page.h"
+#include "viz/scene/units.h"
+#include "viz/style/elide.h"
+#include "viz/views/curves/curve_plot.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr double kHead = 70, kFoot = 24, kGap = 16, kLeast = 92, kWide = 560;
+
+int columnsOf(double width) {
+  return width < kWide ? 1 : 2;
+}
+
+int rowsOf(double width, const CurvesScene& scene) {
+  const int columns = columnsOf(width);
+  return (static_cast<int>(scene.curves.size()) + columns - 1) / columns;
+}
+
+/// The box of each curve, with its title and labels.
+std::vector<QRectF> boxesOf(const QRectF& area, const CurvesScene& scene) {
+  const QRectF all = area.adjusted(24, kHead, -24, -kFoot);
+  const int columns = columnsOf(area.width()), rows = rowsOf(area.width(), scene);
+  const double w = (all.width() - kGap * (columns - 1)) / columns,
+               h = (all.height() - kGap * (rows - 1)) / std::max(1, rows);
+  std::vector<QRectF> boxes;
+  boxes.reserve(scene.curves.size());
+  for (int i = 0; i < static_cast<int>(scene.curves.size()); ++i) {
+    const int row = i / columns, column = i % columns;
+    boxes.emplace_back(all.left() + (w + kGap) * column, all.top() + (h + kGap) * row, w, h);
+  }
+  return boxes;
+}
+
+void drawHead(QPainter& p, const QRectF& area, const CurvesScene& scene, std::int32_t train_step,
+              const Theme& theme) {
+  const QRectF line(area.left() + 24, area.top() + 12, area.width() - 48, 24);
+  p.setPen(theme.text);
+  p.setFont(textFont(17, QFont::DemiBold));
+  const QString title =
+      scene.steps.size() == 1
+          ? QString("One training step")
+          : QString("%1 training steps")
+                .arg(traces::describeCount(static_cast<std::int64_t>(scene.steps.size())).c_str());
+  p.drawText(line, Qt::AlignVCenter, title);
+  p.setPen(theme.dim);
+  p.setFont(textFont(13));
+  p.drawText(line.adjusted(0, 26, 0, 38), Qt::AlignTop | Qt::TextWordWrap,
+             QString::fromStdString(describeStep(scene, train_step)));
+}
+
+void drawFoot(QPainter& p, const QRectF& area, const CurvesScene& scene, const Theme& theme) {
+  QString words = "Click a step to go there; Ctrl+← → go by one.";
+  if (std::ranges::any_of(scene.curves, [](const Curve& c) { return !c.reference.empty(); }))
+    words += " Dashed: the step without sharding, in fp64.";
+  if (!scene.missing.empty()) words += " " + QString::fromStdString(scene.missing);
+  p.setPen(theme.dim);
+  p.setFont(textFont(12));
+  const QRectF line(area.left() + 24, area.bottom() - kFoot, area.width() - 48, kFoot);
+  p.drawText(line, Qt::AlignVCenter, elided(p.fontMetrics(), words, line.width()));
+}
+
+}  // namespace
+
+void paintCurves(QPainter& p, const QRectF& area, const CurvesScene& scene, std::int32_t train_step,
+                 const Theme& theme) {
+  p.fillRect(area, theme.background);
+  if (!scene.note.empty()) return paintNote(p, area, scene.note, theme);
+  drawHead(p, area, scene, train_step, theme);
+  const std::vector<QRectF> boxes = boxesOf(area, scene);
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    CurvePlot(boxes[i], scene.steps, scene.curves[i]).paint(p, train_step, theme);
+  drawFoot(p, area, scene, theme);
+}
+
+std::optional<std::int32_t> curvesHit(const QPointF& point, const QRectF& area,
+                                      const CurvesScene& scene) {
+  if (!scene.note.empty()) return std::nullopt;
+  const std::vector<QRectF> boxes = boxesOf(area, scene);
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    if (const CurvePlot plot(boxes[i], scene.steps, scene.curves[i]); plot.box().contains(point))
+      return plot.stepAt(point.x());
+  return std::nullopt;
+}
+
+double curvesHeight(double width, const CurvesScene& scene) {
+  const int rows = rowsOf(width, scene);
+  return scene.note.empty() ? kHead + kFoot + rows * kLeast + (rows - 1) * kGap : 0;
+}
+
+}  // namespace ringscope::viz

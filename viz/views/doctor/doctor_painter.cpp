@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/views/doctor/doctor_painter.h"
+
+#include "viz/kit/page.h"
+#include "viz/style/elide.h"
+
+namespace ringscope::viz {
+namespace {
+
+QColor colorOf(traces::Verdict verdict, const Theme& theme) {
+  return verdict == traces::Verdict::kFound           ? theme.wrong
+         : verdict == traces::Verdict::kNotObservable ? theme.dim
+                                                      : theme.right;
+}
+
+const char* glyphOf(traces::Verdict verdict) {
+  return verdict == traces::Verdict::kFound           ? "▲ "
+         : verdict == traces::Verdict::kNotObservable ? "– "
+                                                      : "✓ ";
+}
+
+QFont titleFont() {
+  return textFont(15, QFont::DemiBold);
+}
+
+QRectF cardOf(const QRectF& box) {
+  return box.adjusted(8, 4, -8, -6);
+}
+
+double textHeight(const std::string& words, double width, const QFont& font = textFont(13)) {
+  return QFontMetricsF(font)
+      .boundingRect(QRectF(0, 0, width, 4000), Qt::TextWordWrap, QString::fromStdString(words))
+      .height();
+}
+
+QRectF reachOf(const QRectF& area, const DoctorScene& scene) {
+  const double width = area.width() - 48;
+  const double height = scene.reach.empty() ? 0 : textHeight(scene.reach, width) + 6;
+  return {area.left() + 24, area.top() + 44, width, height};
+}
+
+void drawGround(QPainter& p, const QRectF& card, traces::Verdict verdict, bool selected,
+                const Theme& theme) {
+  p.setPen(QPen(selected ? theme.accent : theme.line, selected ? 2 : 1));
+  p.setBrush(theme.panel);
+  p.drawRoundedRect(card, 8, 8);
+  p.setPen(Qt::NoPen);
+  p.setBrush(colorOf(verdict, theme));
+  p.drawRoundedRect(QRectF(card.left() + 8, card.top() + 12, 4, card.height() - 24), 2, 2);
+}
+
+}  // namespace
+
+double findingCardHeight(const FindingCard& card, double width) {
+  const double room = width - 72;
+  double height = 26 + textHeight(glyphOf(card.verdict) + card.title, room, titleFont()) +
+                  textHeight(card.evidence, room);
+  if (!card.remedy.empty()) height += 26 + textHeight(card.remedy, room);
+  if (!card.view.empty()) height += 26;
+  return height + 12;
+}
+
+void paintFindingCard(QPainter& p, const QRectF& box, const FindingCard& card, bool selected,
+                      const Theme& theme) {
+  drawGround(p, cardOf(box), card.verdict, selected, theme);
+  QRectF space = cardOf(box).adjusted(24, 10, -16, 0);
+  auto say = [&](const std::string& words, const QFont& font, const QColor& ink, double gap) {
+    if (words.empty()) return;
+    p.setFont(font);
+    p.setPen(ink);
+    QRectF used;
+    p.drawText(space, Qt::TextWordWrap, QString::fromStdString(words), &used);
+    space.setTop(used.bottom() + gap);
+  };
+  const bool found = card.verdict == traces::Verdict::kFound;
+  say(glyphOf(card.verdict) + card.title, titleFont(), colorOf(card.verdict, theme), 6);
+  say(card.evidence, textFont(13), found ? theme.text : theme.dim, 8);
+  if (!card.remedy.empty()) {
+    say("WHAT TO CHANGE", textFont(11, QFont::DemiBold), theme.dim, 2);
+    say(card.remedy, textFont(13), theme.text, 8);
+  }
+  if (!card.view.empty())
+    say("→ see it in " + card.view + " (Enter, or double click)", textFont(12, QFont::Medium),
+        theme.accent, 0);
+}
+
+void paintDoctorHead(QPainter& p, const QRectF& area, const DoctorScene& scene,
+                     const Theme& theme) {
+  p.fillRect(area, theme.background);
+  if (!scene.note.empty()) return paintNote(p, area, scene.note, theme);
+  p.setFont(textFont(17, QFont::DemiBold));
+  p.setPen(scene.found ? theme.wrong : scene.clear ? theme.right : theme.wait);
+  const QRectF line(area.left() + 24, area.top() + 12, area.width() - 48, 28);
+  p.drawText(line, Qt::AlignVCenter,
+             elided(p.fontMetrics(), QString::fromStdString(scene.headline), line.width()));
+  if (scene.reach.empty()) return;
+  p.setFont(textFont(13));
+  p.setPen(theme.dim);
+  p.drawText(reachOf(area, scene), Qt::TextWordWrap, QString::fromStdString(scene.reach));
+}
+
+QRectF doctorCards(const QRectF& area, const DoctorScene& scene) {
+  return area.adjusted(16, 52 + reachOf(area, scene).height(), -16, -8);
+}
+
+void paintDoctor(QPainter& p, const QRectF& area, const DoctorScene& scene, const Theme& theme) {
+  paintDoctorHead(p, area, scene, theme);
+  const QRectF list = doctorCards(area, scene);
+  double y = list.top();
+  for (const FindingCard& card : scene.cards) {
+    const double height = findingCardHeight(card, list.width());
+    if (y + height > list.bottom()) return;
+    paintFindingCard(p, QRectF(list.left(), y, list.width(), height), card, false, theme);
+    y += height;
+  }
+}
+
+}  // namespace ringscope::viz

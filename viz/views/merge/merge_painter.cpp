@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/views/merge/merge_painter.h"
+
+#include <algorithm>
+
+#include "viz/kit/page.h"
+#include "viz/style/face.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr double kTop = 84, kHeads = 22, kLeastRow = 17, kMostRow = 44;
+constexpr double kResult = 26, kTightResult = 20, kSentence = 48;
+
+/// How high the parts are in an area; blocks give way first, then the sentence at the end.
+struct Heights {
+  double row = kMostRow, result = kResult;
+  bool has_sentence = true;
+
+  double results() const { return 3 * result + 14 + (has_sentence ? kSentence : 0); }
+  static Heights of(double height, std::size_t steps) {
+    const auto rows = static_cast<double>(std::max<std::size_t>(1, steps));
+    Heights h;
+    auto row_in = [&] { return (height - kTop - kHeads - h.results() - 20) / rows; };
+    if (row_in() < kLeastRow + 5) {
+      h.result = kTightResult;
+      h.has_sentence = false;
+    }
+    h.row = std::clamp(row_in(), kLeastRow, kMostRow);
+    return h;
+  }
+};
+
+/// What the parts of the drawing share.
+struct Canvas {
+  QPainter& p;
+  QRectF area;
+  const MergeScene& scene;
+  const Theme& theme;
+  Heights heights = Heights::of(area.height(), scene.history.steps.size());
+
+  double rowHeight() const { return heights.row; }
+  int numberSize() const { return rowHeight() < 22 ? 11 : 13; }
+  QRectF column(int i, double y) const {
+    static constexpr double kShares[] = {0, 0.10, 0.21, 0.34, 0.47, 0.78, 0.89, 1};
+    const double w = area.width() - 48;
+    return {area.left() + 24 + w * kShares[i], y, w * (kShares[i + 1] - kShares[i]) - 8,
+            rowHeight() - gap()};
+  }
+  double gap() const { return rowHeight() < 22 ? 1 : 6; }
+  void say(const QRectF& where, const QString& words, const QColor& color, const QFont& font,
+           int alignment = Qt::AlignVCenter) const {
+    p.setFont(font);
+    p.setPen(color);
+    p.drawText(where, alignment, words);
+  }
+};
+
+constexpr int kRight = Qt::AlignVCenter | Qt::AlignRight;
+
+void drawHead(const Canvas& c) {
+  const QRectF line(c.area.left() + 24, c.area.top() + 12, c.area.width() - 48, 26);
+  const WorldRank attending = c.scene.history.attending;
+  c.say(line,
+        QString("rank %1 · layer %2 · head %3 · query %4%5%6")
+            .arg(c.scene.rank.value())
+            .arg(c.scene.layer.value())
+            .arg(c.scene.row.head)
+            .arg(c.scene.row.query)
+            .arg(c.scene.token.exists()
+                     ? QString(", token %1 of the sequence").arg(c.scene.token.value())
+                     : QString(),
+                 attending.exists() && attending != c.scene.rank
+                     ? QString(" · attended by rank %1").arg(attending.value())
+                     : QString()),
+        c.theme.text, textFont(17, QFont::DemiBold));
+  c.say(QRectF(line.left(), c.area.top() + 38, line.width(), 20),
+        "↑ ↓ another query · Page Up, Page Down another head · 1–8, R another rank", c.theme.dim,
+        textFont(12));
+}
+
+/// What comes out, where it is seen without going to the end.
+void drawVerdict(const Canvas& c) {
+  const MergeHistory& h = c.scene.history;
+  const bool equal = h.largest_error_merged <= h.rounding;
+  c.say(QRectF(c.area.left() + 24, c.area.top() + 58, c.area.width() - 48, 20),
+        equal ? QString("✓ merged by their weights the blocks equal what was recorded")
+              : QString("≠ merged by their weights the blocks are off by up to %1")
+                    .arg(h.largest_error_merged, 0, 'g', 2),
+        equal ? c.theme.right : c.theme.wrong, textFont(13, QFont::Medium));
+}
+
+void drawColumns(const Canvas& c, double y) {
+  static const char* const kNames[] = {
+      "ring step", "block",        "block lse", "running lse", "weight in the result",
+      "",          "out[0] so far"};
+  for (int i = 0; i < 7; ++i)
+    c.say(QRectF(c.column(i, y).left() - (i == 6 ? 16 : 0), y,
+                 c.column(i, y).width() + (i == 6 ? 16 : 0), kHeads - 4),
+          kNames[i], c.theme.dim, textFont(11, QFont::DemiBold),
+          i < 2 || i == 4 ? Qt::AlignVCenter | Qt::AlignLeft : kRight);
+}
+
+/// The weight of a block as a bar, and in percent beside it.
+void drawWeight(const Canvas& c, const MergeStep& step, double y) {
+  const double inset = c.rowHeight() < 22 ? 3 : 4;
+  const QRectF bar = c.column(4, y).adjusted(0, inset, 0, -inset);
+  c.p.setPen(Qt::NoPen);
+  c.p.setBrush(c.theme.raised);
+  c.p.drawRoundedRect(bar, 3, 3);
+  c.p.setBrushOrigin(bar.topLeft());
+  c.p.setBrush(rankBrush(step.source_rank));
+  const double width = std::max(2.0, bar.width() * std::min(1.0, step.weight));
+  c.p.drawRoundedRect(QRectF(bar.left(), bar.top(), width, bar.height()), 3, 3);
+  c.say(c.column(5, y), QString("%1 %").arg(step.weight * 100, 0, 'f', 2), c.theme.text,
+        monoFont(c.numberSize()), kRight);
+}
+
+void drawStep(const Canvas& c, const MergeStep& step, double y) {
+  const bool now = step.ring_step == c.scene.now;
+  if (now) {
+    c.p.setPen(Qt::NoPen);
+    c.p.setBrush(c.theme.panel);
+    c.p.drawRoundedRect(
+        QRectF(c.area.left() + 16, y - c.gap() / 2, c.area.width() - 32, c.rowHeight()), 6, 6);
+  }
+  auto number = [&](int column, double value) {
+    c.say(c.column(column, y), QString::number(value, 'f', 4), c.theme.text,
+          monoFont(c.numberSize()), kRight);
+  };
+  c.say(c.column(0, y), QString::number(step.ring_step.value()), now ? c.theme.text : c.theme.dim,
+        monoFont(c.numberSize()));
+  const QRectF face = c.column(1, y);
+  if (step.source_rank.exists())
+    paintFace(c.p,
+              QRectF(face.left(), face.top() + 1, std::min(76.0, face.width()),
+                     std::min(28.0, face.height() - 2)),
+              step.source_rank, QString("KV %1").arg(step.source_rank.value()), c.theme);
+  if (!step.attended)
+    return c.say(c.column(4, y) | c.column(6, y),
+                 "nothing for this row: " + QString::fromStdString(step.words), c.theme.dim,
+                 textFont(12));
+  number(2, step.block_lse);
+  number(3, step.running_lse);
+  drawWeight(c, step, y);
+  number(6, step.running_out);
+}
+
+/// One of the results; `error`: how far it is from what was recorded, nothing for that itself.
+void drawResult(const Canvas& c, const QString& name, double value, std::optional<double> error,
+                double y) {
+  const double middle = c.area.left() + c.area.width() * 0.5;
+  c.say(QRectF(c.area.left() + 24, y, c.area.width() * 0.5, 24), name, c.theme.text, textFont(13));
+  c.say(QRectF(middle, y, 120, 24), QString::number(value, 'f', 6), c.theme.text, monoFont(13),
+        kRight);
+  if (!error) return;
+  const bool equal = *error <= c.scene.history.rounding;
+  c.say(QRectF(middle + 132, y, c.area.width() * 0.5 - 156, 24),
+        equal ? "✓ equals what was recorded" : QString("≠ off by up to %1").arg(*error, 0, 'g', 2),
+        equal ? c.theme.right : c.theme.wrong, textFont(13));
+}
+
+void drawResults(const Canvas& c, double y) {
+  const MergeHistory& h = c.scene.history;
+  c.p.setPen(QPen(c.theme.line, 1));
+  c.p.drawLine(QPointF(c.area.left() + 24, y - 10), QPointF(c.area.right() - 24, y - 10));
+  drawResult(c, "recorded out[0]", h.out, std::nullopt, y);
+  const double pitch = c.heights.result;
+  drawResult(c, "blocks merged by their weights", h.merged, h.largest_error_merged, y + pitch);
+  drawResult(c, "blocks simply added", h.naive, h.largest_error_naive, y + 2 * pitch);
+  if (!c.heights.has_sentence) return;
+  double weights = 0;
+  for (const MergeStep& step : h.steps) weights += step.weight;
+  c.say(QRectF(c.area.left() + 24, y + 3 * pitch + 2, c.area.width() - 48, kSentence),
+        QString("Each block's out is an average by itself. Weighted by exp(block lse − lse) they "
+                "add up to %1 %%2; simply added, every block would count in full.")
+            .arg(weights * 100, 0, 'f', 2)
+            .arg(c.scene.has_sink ? ", and the attention sink has the rest" : ""),
+        c.theme.dim, textFont(13), Qt::TextWordWrap);
+}
+
+}  // namespace
+
+void paintMerge(QPainter& painter, const QRectF& area, const MergeScene& scene,
+                const Theme& theme) {
+  painter.fillRect(area, theme.background);
+  const Canvas canvas{painter, area, scene, theme};
+  if (!scene.history.missing.empty() || scene.note.empty()) drawHead(canvas);
+  if (!scene.note.empty()) return paintNote(painter, area.adjusted(0, 60, 0, 0), scene.note, theme);
+  double y = area.top() + kTop;
+  drawVerdict(canvas);
+  drawColumns(canvas, y);
+  y += std::max(kHeads, canvas.rowHeight());
+  for (const MergeStep& step : scene.history.steps) {
+    drawStep(canvas, step, y);
+    y += canvas.rowHeight();
+  }
+  drawResults(canvas, y + 14);
+}
+
+double mergeHeight(const MergeScene& scene) {
+  if (!scene.note.empty()) return 0;
+  const std::size_t steps = scene.history.steps.size();
+  return kTop + kHeads + kLeastRow * static_cast<double>(steps) + Heights::of(1, steps).results() +
+         20;
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/views/positions/positions_painter.h"
+
+#include <QPainterPath>
+#include <algorithm>
+
+#include "viz/kit/page.h"
+#include "viz/style/elide.h"
+#include "viz/style/face.h"
+#include "viz/views/positions/position_strip_painter.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr double kLeft = 132, kCell = 46, kPitch = 24, kBuffer = 20;
+constexpr double kBand = 7 * kPitch + 32;  // of tokens, with the room above it
+
+/// Where the parts of the drawing lie; both painting and hit testing ask it.
+class Layout {
+ public:
+  Layout(const QRectF& area, const PositionsScene& scene)
+      : area_(area),
+        ranks_(static_cast<int>(scene.strip->rows.size())),
+        buffers_(static_cast<int>(scene.table.buffers.size())) {}
+
+  bool compact() const { return area_.height() < 560; }
+  QRectF strip() const {
+    const double row = compact() ? 15 : 22;
+    return {area_.left(), area_.top() + (compact() ? 36 : 58), area_.width(),
+            36 + row * std::clamp(ranks_, 1, 8)};
+  }
+  double tokensTop() const {
+    return strip().bottom() + (compact() ? 46 : 64) + kBuffer * std::max(3, buffers_);
+  }
+  int across() const { return std::max(4, static_cast<int>((area_.width() - kLeft - 24) / kCell)); }
+  /// As many bands of tokens as have room.
+  int bands() const {
+    return std::max(1, static_cast<int>((area_.bottom() - tokensTop() + 24) / kBand));
+  }
+  int visible() const { return across() * bands(); }
+
+ private:
+  QRectF area_;
+  int ranks_, buffers_;
+};
+
+/// What the parts of the drawing share.
+struct Canvas {
+  QPainter& p;
+  QRectF area;
+  const TokenTable& table;
+  Layout layout;
+  int first;
+  const Theme& theme;
+};
+
+/// Labels stand apart, so that there is room for the arrow to the token that they predict.
+double laneY(double top, int lane) {
+  return top + kPitch * (lane + (lane >= 4 ? 1 : 0));
+}
+
+/// Green and red are for what was compared.
+QColor colorOfValues(const BufferLane& lane, const Theme& theme) {
+  if (lane.compared == 0) return theme.dim;
+  return lane.wrong ? theme.wrong : theme.right;
+}
+
+void drawHead(const Canvas& c) {
+  const QRectF line(c.area.left() + 24, c.area.top() + 12, c.area.width() - 48, 24);
+  const int count = static_cast<int>(c.table.cells.size());
+  c.p.setPen(c.theme.text);
+  c.p.setFont(textFont(17, QFont::DemiBold));
+  c.p.drawText(line, Qt::AlignVCenter,
+               QString("rank %1 · step %2 · tokens %3 to %4 of its %5")
+                   .arg(c.table.rank.value())
+                   .arg(c.table.train_step)
+                   .arg(c.first)
+                   .arg(std::min(c.first + c.layout.visible(), count) - 1)
+                   .arg(count));
+  if (c.layout.compact()) return;
+  c.p.setPen(c.theme.dim);
+  c.p.setFont(textFont(12));
+  c.p.drawText(line.translated(0, 24), Qt::AlignVCenter,
+               "↑ ↓, Page Up, Page Down or the wheel: along the tokens · 1–8, R: another rank · "
+               "click a bar to go there");
+}
+
+void drawBuffers(const Canvas& c) {
+  const double left = c.area.left() + 24, split = c.area.left() + c.area.width() * 0.68;
+  double y = c.layout.strip().bottom() + (c.layout.compact() ? 2 : 10);
+  c.p.setFont(textFont(11, QFont::DemiBold));
+  c.p.setPen(c.theme.dim);
+  c.p.drawText(QRectF(left, y, 300, 18), Qt::AlignVCenter, "BUFFERS OF THIS RANK");
+  for (const BufferLane& lane : c.table.buffers) {
+    y += kBuffer;
+    c.p.setFont(monoFont(12));
+    c.p.setPen(c.theme.text);
+    c.p.drawText(QRectF(left, y, 120, 20), Qt::AlignVCenter,
+                 elided(c.p.fontMetrics(), QString::fromStdString(lane.name), 120));
+    c.p.setFont(textFont(12));
+    c.p.setPen(lane.accused() ? c.theme.wrong : c.theme.dim);
+    c.p.drawText(QRectF(left + 126, y, split - left - 126, 20), Qt::AlignVCenter,
+                 QString::fromStdString(describeCut(lane)));
+    c.p.setPen(colorOfValues(lane, c.theme));
+    const double room = c.area.right() - 24 - split;
+    c.p.drawText(QRectF(split, y, room, 20), Qt::AlignVCenter | Qt::AlignRight,
+                 elided(c.p.fontMetrics(), QString::fromStdString(describeValues(lane)), room));
+  }
+}
+
+void drawText(const Canvas& c, const QRectF& box, const QString& words, const QColor& color) {
+  c.p.setPen(color);
+  c.p.setFont(monoFont(12));
+  c.p.drawText(box, Qt::AlignCenter, words);
+}
+
+void drawValue(const Canvas& c, const QRectF& box, const QString& words, bool wrong) {
+  c.p.setPen(wrong ? QPen(c.theme.wrong, 1.5) : QPen(c.theme.line, 1));
+  c.p.setBrush(c.theme.panel);
+  c.p.drawRoundedRect(box, 3, 3);
+  if (wrong) {
+    QColor hatch = c.theme.wrong;
+    hatch.setAlpha(70);
+    c.p.setPen(Qt::NoPen);
+    c.p.setBrush(QBrush(hatch, Qt::BDiagPattern));
+    c.p.drawRoundedRect(box, 3, 3);
+  }
+  drawText(c, box, words, wrong ? c.theme.wrong : c.theme.text);
+}
+
+/// From the label up to the token that it predicts, one cell to the right.
+void drawArrow(const Canvas& c, const QRectF& label) {
+  const QPointF from(label.center().x(), label.top() - 1);
+  const QPointF to(label.center().x() + kCell * 0.78, label.top() - label.height() + 4);
+  QPainterPath path(from);
+  path.cubicTo(from + QPointF(0, -label.height() / 2), to + QPointF(0, label.height() / 2), to);
+  c.p.setPen(QPen(c.theme.faint, 1));
+  c.p.setBrush(Qt::NoBrush);
+  c.p.drawPath(path);
+  c.p.setPen(Qt::NoPen);
+  c.p.setBrush(c.theme.faint);
+  c.p.drawPolygon(QPolygonF{to + QPointF(0, -4), to + QPointF(-3, 2), to + QPointF(3, 2)});
+}
+
+bool isBorder(const TokenCell& cell) {
+  return cell.begins_chunk || cell.begins_document;
+}
+
+/// What begins here, in the words that have room; the global index stands below the line anyway.
+QString borderWords(const TokenCell& cell, const QFontMetricsF& letters, double room) {
+  const QString what = cell.begins_chunk && cell.begins_document ? "chunk and document begin"
+                       : cell.begins_chunk                       ? "chunk begins"
+                                                                 : "document begins";
+  const QString words = QString("%1 at %2").arg(what).arg(cell.global.value());
+  for (const QString& said : {words, what, what.section(' ', 0, 0)})
+    if (letters.horizontalAdvance(said) <= room) return said;
+  return "";
+}
+
+/// `room`: to the next border, or to the side of the page.
+void drawBorder(const Canvas& c, double x, double top, const TokenCell& cell, double room) {
+  constexpr double kGap = 4;
+  c.p.setPen(cell.begins_chunk ? QPen(rankColor(c.table.rank), 2)
+                               : QPen(c.theme.text, 1.5, Qt::DashLine));
+  c.p.drawLine(QPointF(x, top - 4), QPointF(x, laneY(top, 5) + kPitch));
+  c.p.setFont(textFont(11, QFont::DemiBold));
+  c.p.setPen(c.theme.dim);
+  c.p.drawText(QRectF(x + kGap, top - 20, room - kGap, 16), Qt::AlignVCenter,
+               borderWords(cell, QFontMetricsF(c.p.font()), room - 2 * kGap));
+}
+
+void drawToken(const Canvas& c, const TokenCell& cell, double x, double top, bool next_is_shown) {
+  const std::int64_t vocabulary = c.table.vocabulary;
+  auto box = [&](int lane) { return QRectF(x + 1, laneY(top, lane) + 1, kCell - 2, kPitch - 2); };
+  drawText(c, box(0), QString::number(cell.global.value()), c.theme.dim);
+  const QString token = cell.token ? tokenText(*cell.token, vocabulary).c_str() : "";
+  if (cell.tokenWrong()) {
+    drawValue(c, box(1), token, true);
+  } else {
+    c.p.setPen(Qt::NoPen);
+    c.p.setBrush(c.theme.raised);
+    c.p.drawRoundedRect(box(1), 3, 3);
+    drawText(c, box(1), token, c.theme.text);
+  }
+  drawValue(c, box(2), cell.position ? QString::number(*cell.position) : "–", cell.positionWrong());
+  drawText(c, box(3), cell.should_position ? QString::number(*cell.should_position) : "?",
+           c.theme.dim);
+  drawValue(c, box(4), cell.label ? tokenText(*cell.label, vocabulary).c_str() : "–",
+            cell.labelWrong());
+  drawText(c, box(5), cell.should_label ? tokenText(*cell.should_label, vocabulary).c_str() : "?",
+           c.theme.dim);
+  if (cell.label && *cell.label >= 0 && next_is_shown && !cell.labelWrong()) drawArrow(c, box(4));
+}
+
+void drawLaneNames(const Canvas& c, double top) {
+  static const char* const kLanes[] = {"global index", "token", "position id",
+                                       "should be",    "label", "next token"};
+  for (int lane = 0; lane < 6; ++lane) {
+    const bool ours = lane == 2 || lane == 4;
+    c.p.setFont(textFont(12, ours ? QFont::DemiBold : QFont::Normal));
+    c.p.setPen(ours ? c.theme.text : c.theme.dim);
+    c.p.drawText(QRectF(c.area.left() + 24, laneY(top, lane), kLeft - 36, kPitch), Qt::AlignVCenter,
+                 kLanes[lane]);
+  }
+}
+
+void drawTokens(const Canvas& c) {
+  const auto count = static_cast<int>(c.table.cells.size());
+  const int across = c.layout.across();
+  for (int band = 0; band < c.layout.bands(); ++band) {
+    const int begin = c.first + band * across, end = std::min(count, begin + across);
+    const double top = c.layout.tokensTop() + band * kBand;
+    if (begin >= end) return;
+    drawLaneNames(c, top);
+    double right = c.area.right();
+    for (int i = end - 1; i >= begin; --i) {
+      const TokenCell& cell = c.table.cells[static_cast<std::size_t>(i)];
+      const double x = c.area.left() + kLeft + kCell * (i - begin);
+      if (isBorder(cell)) {
+        drawBorder(c, x, top, cell, right - x);
+        right = x;
+      }
+      drawToken(c, cell, x, top, i + 1 < end);
+    }
+  }
+}
+
+}  // namespace
+
+int visibleTokens(const QRectF& area, const PositionsScene& scene) {
+  return Layout(area, scene).visible();
+}
+
+int clampedFirst(int first, const QRectF& area, const PositionsScene& scene) {
+  const auto count = static_cast<int>(scene.table.cells.size());
+  return std::clamp(first, 0, std::max(0, count - visibleTokens(area, scene)));
+}
+
+void paintPositions(QPainter& painter, const QRectF& area, const PositionsScene& scene, int first,
+                    const Theme& theme) {
+  painter.fillRect(area, theme.background);
+  if (!scene.note.empty()) return paintNote(painter, area, scene.note, theme);
+  const Canvas canvas{
+      painter, area, scene.table, Layout(area, scene), clampedFirst(first, area, scene), theme};
+  drawHead(canvas);
+  paintPositionStrip(painter, canvas.layout.strip(), *scene.strip, theme);
+  drawBuffers(canvas);
+  drawTokens(canvas);
+}
+
+std::optional<PositionsHit> positionsHit(const QPointF& point, const QRectF& area,
+                                         const PositionsScene& scene) {
+  if (!scene.note.empty() || scene.strip->rows.empty()) return std::nullopt;
+  const QRectF strip = Layout(area, scene).strip();
+  const auto& rows = scene.strip->rows;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const StripRow at = positionStripRow(strip, rows.size(), i);
+    if (!at.name.united(at.bar).adjusted(0, 0, 0, 4).contains(point)) continue;
+    return PositionsHit{rows[i].rank,
+                        std::clamp((point.x() - at.bar.left()) / at.bar.width(), 0.0, 1.0)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QKeyEvent>
+#include <QWheelEvent>
+
+#include "viz/views/base/view.h"
+#include "viz/views/positions/positions_painter.h"
+
+namespace ringscope::viz {
+namespace {
+
+/// Every sharded buffer of the selected rank, token by token. ↑ ↓ or the wheel move along the
+/// tokens; a click on a rank's bar goes there.
+class PositionsView : public View {
+ public:
+  PositionsView(Viewing& viewing, QWidget* parent)
+      : View(viewing, "Positions: tokens, position ids and labels of each rank's shard", parent) {}
+
+ protected:
+  Cursor watched(Cursor cursor) const override {
+    Cursor seen;
+    seen.group = cursor.group;
+    seen.rank = cursor.rank;
+    seen.place.train_step = cursor.place.train_step;
+    return seen;
+  }
+  void startOver() override { first_ = 0; }
+  void refresh() override {
+    scene_ = makePositionsScene(viewing_.session.trace(), cursor(),
+                                viewing_.session.positions(cursor()));
+    describe(viz::describe(*scene_));
+    goTo(first_);
+  }
+  void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
+    if (scene_) paintPositions(painter, page, *scene_, first_, *theme_);
+  }
+
+  void mousePressEvent(QMouseEvent* event) override {
+    if (!scene_) return;
+    const auto hit = positionsHit(onPage(event->position()), page(), *scene_);
+    if (!hit) return;
+    viewing_.navigator.selectRank(hit->rank);
+    const auto tokens = static_cast<double>(scene_->table.cells.size());
+    goTo(static_cast<int>(hit->share * tokens) - visibleTokens(page(), *scene_) / 2);
+  }
+  void wheelEvent(QWheelEvent* event) override {
+    goTo(first_ - (event->angleDelta().y() + event->angleDelta().x()) / 40);
+  }
+  void keyPressEvent(QKeyEvent* event) override {
+    const int page_size = scene_ ? visibleTokens(page(), *scene_) : 1;
+    const int by = event->key() == Qt::Key_Down       ? 1
+                   : event->key() == Qt::Key_Up       ? -1
+                   : event->key() == Qt::Key_PageDown ? page_size
+                   : event->key() == Qt::Key_PageUp   ? -page_size
+                                                      : 0;
+    if (by == 0) return View::keyPressEvent(event);
+    goTo(first_ + by);
+  }
+
+ private:
+  void goTo(int first) {
+    if (scene_) first_ = clampedFirst(first, page(), *scene_);
+    update();
+  }
+
+  std::optional<PositionsScene> scene_;
+  int first_ = 0;  // token that is shown first
+};
+
+}  // namespace
+
+View* makePositionsView(Viewing& viewing, QWidget* parent) {
+  return new PositionsView(viewing, parent);
+}
+
+}  // namespace ringscope::viz

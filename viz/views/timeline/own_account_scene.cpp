@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where the time of a training step goes by the own-device clock.
+#include <algorithm>
+#include <map>
+
+#include "traces/analysis/clock/prediction.h"
+#include "traces/format/trace/steps.h"
+#include "viz/scene/units.h"
+#include "viz/views/timeline/own_clock_scene.h"
+#include "viz/views/timeline/time_claims_scene.h"
+
+namespace ringscope::viz {
+
+using traces::CommunicationSum;
+using traces::Event;
+using traces::EventKind;
+
+namespace {
+
+/// As `ringscope predict` has it: who is in a collective waits.
+Claim modelClaim(const Event& event) {
+  return event.kind == EventKind::kCollective ? Claim::kWait : claimOf(event);
+}
+
+Exposure exposureOf(const CommunicationSum& sum) {
+  return {sum.exposed_ns, sum.hidden_ns, sum.bytes, sum.late_ns};
+}
+
+RankAccount accountOf(const OwnClock& clock, WorldRank rank) {
+  RankAccount account;
+  account.rank = rank;
+  if (rank.index() >= clock.events.size()) return account;
+  const std::vector<Event>& events = clock.events[rank.index()];
+  ClaimSweep(events, modelClaim).run([&](std::int64_t begin, std::int64_t end, Claim claim) {
+    account.used_ns[static_cast<std::size_t>(*useOf(claim))] += end - begin;
+    account.step_ns += end - begin;
+  });
+  account.exposure = exposureOf(clock.timeline.sum({.rank = rank}));
+  account.hops = std::ranges::count_if(events, [](const Event& event) {
+    return event.kind == EventKind::kSend &&
+           (event.payload == traces::Payload::kKv || event.payload == traces::Payload::kDkv);
+  });
+  return account;
+}
+
+struct PassBefore {
+  bool operator()(const Place& a, const Place& b) const { return traces::before(a, b); }
+};
+
+std::vector<LayerAccount> layersOf(const OwnClock& clock, const std::vector<WorldRank>& ranks) {
+  std::map<Place, CommunicationSum, PassBefore> sums;
+  for (const traces::WaitCost& wait : clock.timeline.waits) {
+    if (std::ranges::find(ranks, wait.rank) == ranks.end()) continue;
+    Place pass = wait.place;
+    pass.stage = RingStep::none();
+    sums[pass].add(wait);
+  }
+  std::vector<LayerAccount> layers;
+  layers.reserve(sums.size());
+  for (const auto& [place, sum] : sums)
+    layers.push_back({place.layer, place.direction, exposureOf(sum)});
+  return layers;
+}
+
+std::string floorWords(double floor_us) {
+  return floor_us > 0 ? describeFigure(floor_us) + " µs" : std::string("none");
+}
+
+std::string meanOf(std::int64_t sum, std::size_t ranks) {
+  return describeDuration(sum / static_cast<std::int64_t>(std::max<std::size_t>(1, ranks)));
+}
+
+std::string sentenceOf(const OwnClock& clock, const StepAccount& account) {
+  const Exposure sum = account.exposure();
+  std::string words = "Model: on " + describe(clock.hardware) + " this step takes " +
+                      describeDuration(clock.timeline.endNs());
+  if (clock.recorded->own_cores)
+    words += " (recorded " + describeDuration(clock.recorded->recorded_ns) + ")";
+  words += "; on average a rank stands still for " + meanOf(sum.exposed_ns, account.ranks.size()) +
+           " of it";
+  if (sum.late_ns > 0)
+    words += ", " + meanOf(sum.late_ns, account.ranks.size()) + " of that for late peers";
+  if (sum.hiddenShare()) words += "; " + hiddenWords(sum);
+  return words + "; " + traces::limitVerdict(*account.limits) + ".";
+}
+
+/// The floors, the device and its efficiency, and what of the critical path they determine.
+AccountSection limitsSection(const OwnClock& clock, const traces::StepLimits& limits) {
+  AccountSection section{"WHAT DETERMINES THE STEP BY THE MODEL", {}, {}};
+  for (const traces::Limit limit : longestFirst(limits))
+    section.rows.emplace_back(
+        traces::limitWords(limit),
+        describeDuration(limits.of(limit)) + " · " + traces::describeShare(limits.share(limit)));
+  if (limits.link_fixed_ns > 0)
+    section.rows.emplace_back("of the link: latency, floors",
+                              describeDuration(limits.link_fixed_ns) + " · " +
+                                  traces::describeShare(static_cast<double>(limits.link_fixed_ns) /
+                                                        static_cast<double>(limits.total())));
+  const traces::Hardware& hardware = clock.hardware;
+  if (hardware.device)
+    section.rows.emplace_back(
+        hardware.device->name,
+        "at " + describeFigure(100 * hardware.device->efficiency) + " % of its peak");
+  section.rows.emplace_back("least time of a kernel", floorWords(hardware.floors.kernel_us));
+  section.rows.emplace_back("least time of a transfer", floorWords(hardware.floors.collective_us));
+  return section;
+}
+
+std::string caveatOf(const traces::Hardware& hardware) {
+  std::string words =
+      "Model, not a measurement: each stage takes the CPU or device time that was recorded for it";
+  if (hardware.compute_scale != 1) words += " ÷ " + describeFigure(hardware.compute_scale);
+  if (hardware.floors.kernel_us > 0) words += ", but at least the least time of its kernels";
+  words += "; each message takes its bytes over this link";
+  if (hardware.floors.collective_us > 0) words += ", but at least the least time of a transfer";
+  words += ".";
+  if (hardware.device)
+    words += " The speed of " + hardware.device->name +
+             " is that of attention; other stages are taken to be as many times quicker.";
+  return words;
+}
+
+/// Both lengths of the step; on shared cores the recorded one is the scheduler's as well.
+AccountSection againstRecorded(const OwnClock& clock) {
+  return {"RECORDED AGAINST MODEL",
+          {{clock.recorded->own_cores ? "recorded, a core for each rank" : "recorded, shared cores",
+            describeDuration(clock.recorded->recorded_ns)},
+           {"model, own devices", describeDuration(clock.timeline.endNs())}},
+          {}};
+}
+
+}  // namespace
+
+StepAccount makeStepAccount(const OwnClock& clock, const std::vector<WorldRank>& ranks) {
+  StepAccount account;
+  account.train_step = clock.train_step;
+  account.model = true;
+  for (const WorldRank rank : ranks) {
+    account.ranks.push_back(accountOf(clock, rank));
+    account.timed |= account.ranks.back().step_ns > 0;
+  }
+  account.layers = layersOf(clock, ranks);
+  account.limits = traces::stepLimits(clock.recorded->program, clock.hardware, clock.timeline);
+  account.sentence = sentenceOf(clock, account);
+  account.sections.push_back(againstRecorded(clock));
+  account.sections.push_back(limitsSection(clock, *account.limits));
+  account.caveat = caveatOf(clock.hardware);
+  for (const std::string& note : clock.recorded->notes)
+    account.caveat += " Also assumed: " + note + ".";
+  return account;
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/views/timeline/slider_scales.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ringscope::viz {
+namespace {
+
+constexpr int kPositions = kSliderPositions;
+constexpr LogScale kFloor{0.01, 1000};
+
+}  // namespace
+
+double LogScale::valueAt(int position) const {
+  const double value = least * std::pow(most / least, static_cast<double>(position) / kPositions);
+  const double digit = std::pow(10, std::floor(std::log10(value)) - 2);
+  return std::round(value / digit) * digit;
+}
+
+int LogScale::positionOf(double value) const {
+  if (value <= least) return 0;
+  if (value >= most) return kPositions;
+  return static_cast<int>(
+      std::lround(kPositions * std::log(value / least) / std::log(most / least)));
+}
+
+double FloorScale::valueAt(int position) const {
+  return position <= 0 ? 0 : kFloor.valueAt(position);
+}
+int FloorScale::positionOf(double value) const {
+  return value <= 0 ? 0 : std::max(1, kFloor.positionOf(value));
+}
+
+double ShareScale::valueAt(int position) const {
+  return std::max(10, position) / static_cast<double>(kPositions);
+}
+int ShareScale::positionOf(double value) const {
+  return static_cast<int>(std::lround(value * kPositions));
+}
+
+}  // namespace ringscope::viz
