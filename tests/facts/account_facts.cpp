@@ -10,7 +10,7 @@
 
 #include "tests/facts/said.h"
 #include "tests/facts/timeline_facts.h"
-#include "viz/views/timeline/step_account_scene.h"
+#include "viz/views/timeline/account_scene.h"
 
 namespace ringscope::facts {
 namespace {

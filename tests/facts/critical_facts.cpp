@@ -10,7 +10,7 @@
 
 #include "tests/facts/own_clock_facts.h"
 #include "tests/facts/said.h"
-#include "viz/views/timeline/critical_chain_scene.h"
+#include "viz/views/timeline/account_scene.h"
 
 namespace ringscope::facts {
 namespace {
@@ -193,7 +193,7 @@ void expectShares(const viz::AccountSection& section, const std::vector<ChainLin
 void expectCriticalPath(const OwnStep& step) {
   const auto chain = viz::criticalChain(step.clock);
   Chain(step, chain->links).expect();
-  expectShares(viz::sectionOf(*chain), chain->links);
+  expectShares(viz::chainSection(*chain), chain->links);
 }
 
 }  // namespace ringscope::facts

@@ -55,13 +55,13 @@ class Lanes {
     const double spread = drawn(random_, 0, 2) == 0 ? tracks_->all().length() / 8 : 1;
     return static_cast<double>(any().second.begin) + spread * drawn(random_, -2, 2);
   }
-  const viz::SpanTree& laneOf(const Each& each) const {
+  const viz::SpanTree& eventLane(const Each& each) const {
     return tracks_->of(each.first.rank)->lane(static_cast<viz::LaneKind>(each.second.lane));
   }
 
   void expectBar() {
     const auto& [event, at] = any();
-    const viz::SpanTree& lane = laneOf({event, at});
+    const viz::SpanTree& lane = eventLane({event, at});
     const std::size_t i = random_() % lane.size();
     const viz::SpanPlace place{event.rank, static_cast<viz::LaneKind>(at.lane), lane[i]};
     const auto found = viz::eventOf(trace_, *tracks_, place);
@@ -92,7 +92,7 @@ class Lanes {
       nearest = far;
       shortest = length;
     }
-    const auto found = viz::spanAt(laneOf(of), point, tolerance);
+    const auto found = viz::spanAt(eventLane(of), point, tolerance);
     ASSERT_EQ(found.has_value(), shortest >= 0);
     if (!found) return;
     EXPECT_EQ(found->length(), shortest);
@@ -208,7 +208,7 @@ class Lanes {
   /// All time of a lane is drawn, as bars or in pixels; a point may be drawn wider than it is.
   void expectPixels() {
     const Each& of = any();
-    const viz::SpanTree& lane = laneOf(of);
+    const viz::SpanTree& lane = eventLane(of);
     const viz::WindowScale scale{tracks_->all().withMargin(), 0, 1.0 * drawn(random_, 50, 900)};
     const double per_pixel = scale.perPixel();
     viz::LaneSample sample;

@@ -8,7 +8,7 @@
 #include "traces/format/trace/trace.h"
 #include "viz/scene/cursor.h"
 #include "viz/scene/tracks.h"
-#include "viz/views/timeline/step_account_scene.h"
+#include "viz/views/timeline/account_scene.h"
 
 namespace ringscope::facts {
 

@@ -5,7 +5,7 @@
 #include "tests/support/trace_builder.h"
 #include "tests/viz/own_clock_cases.h"
 #include "traces/analysis/clock/prediction.h"
-#include "viz/views/timeline/critical_chain_scene.h"
+#include "viz/views/timeline/account_scene.h"
 #include "viz/views/timeline/own_clock_scene.h"
 
 namespace ringscope::viz {
@@ -89,7 +89,7 @@ TEST(OwnClockTest, AnAllGatherOfFourExposesWhatItsOwnBlockDoesNotCover) {
 TEST(OwnClockTest, TheCriticalPathOfASlowRingIsItsHopsAndTheLastBlock) {
   const auto clock = clockOf(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
   const auto chain = criticalChain(*clock);
-  const ChainAccount account = accountOf(*chain);
+  const ChainAccount account = chainAccount(*chain);
   EXPECT_EQ(account.sending_ns, 3 * 2500);
   EXPECT_EQ(account.computing_ns, 1000);
   EXPECT_EQ(account.waiting_ns, 0);
@@ -105,14 +105,14 @@ TEST(OwnClockTest, TheCriticalPathOfASlowRingIsItsHopsAndTheLastBlock) {
   // All ranks are equally late: the path stays with the first, which gets its hops from rank 3.
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(chain->links[i].rank, WorldRank::of(3));
   EXPECT_EQ(chain->links[3].rank, kZero);
-  const AccountSection section = sectionOf(*chain);
+  const AccountSection section = chainSection(*chain);
   EXPECT_EQ(section.rows[1].second, "7.5 µs · 88 %");
 }
 
 TEST(OwnClockTest, TheCriticalPathOfAnAllGatherWaitsForTheLink) {
   const auto clock = clockOf(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
-  const ChainAccount account = accountOf(*criticalChain(*clock));
-  // The last of three messages starts when two have left, at 4,000.
+  const ChainAccount account = chainAccount(*criticalChain(*clock));
+  // The last of three messages begins to move when two have left: at 4,000.
   EXPECT_EQ(account.waiting_ns, 4000);
   EXPECT_EQ(account.sending_ns, 2500);
   EXPECT_EQ(account.computing_ns, 3 * 1000);
@@ -120,7 +120,7 @@ TEST(OwnClockTest, TheCriticalPathOfAnAllGatherWaitsForTheLink) {
 
 TEST(OwnClockTest, TheCriticalPathOfAQuickRingIsWork) {
   const auto clock = clockOf(test::OwnClockCase::ring(3000), test::OwnClockCase::link());
-  const ChainAccount account = accountOf(*criticalChain(*clock));
+  const ChainAccount account = chainAccount(*criticalChain(*clock));
   EXPECT_EQ(account.computing_ns, 4 * 3000);
   EXPECT_EQ(account.sending_ns + account.waiting_ns, 0);
   EXPECT_EQ(account.ranks.size(), 1u);

@@ -97,7 +97,7 @@ TEST(OwnLimitsTest, TheRecordedAccountDefinesHiddenAlike) {
   EXPECT_TRUE(
       account.sentence.starts_with("70 % of the time that communication is in flight is hidden;"))
       << account.sentence;
-  EXPECT_TRUE(captionOf(account.ranks[0], false)
+  EXPECT_TRUE(rankCaption(account.ranks[0], false)
                   .starts_with("stands still for 50 ns · 70 ns of 100 ns in flight hidden"));
 }
 

@@ -6,12 +6,16 @@
 #include <random>
 #include <set>
 
+#include "traces/analysis/account/time_folds.h"
 #include "viz/maths/span_tree.h"
-#include "viz/maths/time_folds.h"
 #include "viz/views/timeline/chart_state.h"
 #include "viz/views/timeline/ruler_scene.h"
 
 namespace ringscope::viz {
+
+using traces::heldByAll;
+using traces::TimeFold;
+using traces::TimeFolds;
 namespace {
 
 Span span(std::int64_t begin, std::int64_t end, Shade shade = Shade::kAttend, int source = -1) {

@@ -7,9 +7,9 @@
 #include "tests/support/trace_builder.h"
 #include "tests/viz/small_run.h"
 #include "traces/format/trace/trace.h"
+#include "viz/views/timeline/account_scene.h"
 #include "viz/views/timeline/chart_scene.h"
 #include "viz/views/timeline/lane_sample_scene.h"
-#include "viz/views/timeline/step_account_scene.h"
 #include "viz/views/timeline/track_search_scene.h"
 
 namespace ringscope::viz {

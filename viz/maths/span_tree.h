@@ -7,22 +7,12 @@
 #include <memory>
 #include <vector>
 
+#include "traces/analysis/account/lanes.h"
+
 namespace ringscope::viz {
 
-/// What a stretch of a lane is counted as where many share a pixel.
-enum class Shade : std::uint8_t {
-  kAttend = 0,
-  kMerge,
-  kCompute,  ///< shards, embedding, projections, feed forward
-  kLoss,
-  kSync,  ///< gradient sync, clip, optimizer
-  kVerify,
-  kWait,
-  kPause,
-  kMessage,  ///< of lanes of messages and collectives
-  kCount
-};
-inline constexpr std::size_t kShades = static_cast<std::size_t>(Shade::kCount);
+using traces::kShades;
+using traces::Shade;
 
 /// A stretch of one lane; 24 bytes, since there may be ten millions.
 struct Span {

@@ -12,7 +12,7 @@ TimeFolds pausesOf(const traces::Trace& trace, WorldRank rank) {
   std::vector<TimeFold> held;
   for (const traces::Event& event : trace.events(rank))
     if (event.kind == traces::EventKind::kPause) held.push_back({event.begin_ns, event.end_ns});
-  return TimeFolds(heldByAll({held}));
+  return TimeFolds(traces::heldByAll({held}));
 }
 
 MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_t columns,

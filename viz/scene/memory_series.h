@@ -3,11 +3,14 @@
 
 #include <vector>
 
+#include "traces/analysis/account/time_folds.h"
 #include "traces/format/schema/memory_bytes.h"
-#include "viz/maths/time_folds.h"
 #include "viz/scene/data.h"
 
 namespace ringscope::viz {
+
+using traces::TimeFold;
+using traces::TimeFolds;
 
 using traces::kMemoryCategories;
 

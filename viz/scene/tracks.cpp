@@ -11,17 +11,12 @@ namespace ringscope::viz {
 
 using traces::Event;
 using traces::EventKind;
-using traces::Payload;
 
 namespace {
 
 std::int16_t narrow(WorldRank rank) {
   constexpr int kMost = std::numeric_limits<std::int16_t>::max();
   return static_cast<std::int16_t>(rank.value() > kMost ? -1 : rank.value());
-}
-
-bool isMessage(EventKind kind) {
-  return kind == EventKind::kSend || kind == EventKind::kCollective;
 }
 
 Span spanOf(const Event& event, const Stretch& at) {
@@ -32,49 +27,11 @@ Span spanOf(const Event& event, const Stretch& at) {
   span.peer_index = narrow(event.peer);
   span.kind = static_cast<std::uint8_t>(event.kind);
   span.payload = static_cast<std::uint8_t>(event.payload);
-  span.shade = shadeOf(event);
+  span.shade = eventShade(event);
   return span;
 }
 
 }  // namespace
-
-const char* title(LaneKind lane) {
-  constexpr const char* kTitles[] = {"compute", "KV out", "dKV out", "collectives"};
-  return kTitles[static_cast<std::size_t>(lane)];
-}
-
-LaneKind laneOf(const Event& event) {
-  if (!isMessage(event.kind)) return LaneKind::kCompute;
-  if (event.payload == Payload::kKv) return LaneKind::kKv;
-  return event.payload == Payload::kDkv ? LaneKind::kDkv : LaneKind::kCollective;
-}
-
-Shade shadeOf(const Event& event) {
-  switch (event.kind) {
-    case EventKind::kAttend:
-      return Shade::kAttend;
-    case EventKind::kMerge:
-      return Shade::kMerge;
-    case EventKind::kLoss:
-      return Shade::kLoss;
-    case EventKind::kGradSync:
-    case EventKind::kClip:
-    case EventKind::kOptimizer:
-      return Shade::kSync;
-    case EventKind::kVerify:
-      return Shade::kVerify;
-    case EventKind::kWait:
-      return Shade::kWait;
-    case EventKind::kPause:
-      return Shade::kPause;
-    case EventKind::kSend:
-    case EventKind::kReceive:
-    case EventKind::kCollective:
-      return Shade::kMessage;
-    default:
-      return Shade::kCompute;
-  }
-}
 
 const RankTracks* Tracks::of(WorldRank rank) const {
   return rank.exists() && rank.index() < ranks.size() ? &ranks[rank.index()] : nullptr;
@@ -106,7 +63,7 @@ void TracksBuilder::take(const Event& event) {
   const Span span = spanOf(event, axis_(event));
   if (event.kind == EventKind::kPause)
     pauses_[event.rank.index()].push_back({span.begin_ns, span.end_ns});
-  const LaneKind lane = laneOf(event);
+  const LaneKind lane = eventLane(event);
   tracks_->ranks[event.rank.index()].lanes[static_cast<std::size_t>(lane)].add(span, event.bytes);
   count(event, span);
 }

@@ -8,25 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "traces/analysis/account/time_folds.h"
 #include "viz/maths/span_tree.h"
-#include "viz/maths/time_folds.h"
 #include "viz/maths/time_window.h"
 #include "viz/scene/data.h"
 
 namespace ringscope::viz {
 
-/// The lanes of one rank, from the top.
-enum class LaneKind : std::uint8_t {
-  kCompute = 0,  ///< its own thread: work, waits, pauses
-  kKv,           ///< KV on its way out
-  kDkv,          ///< dK and dV on their way out
-  kCollective,   ///< collectives, and messages that carry something else
-  kCount
-};
-inline constexpr std::size_t kLaneKinds = static_cast<std::size_t>(LaneKind::kCount);
-
-/// "compute", "KV out", "dKV out", "collectives".
-const char* title(LaneKind lane);
+using traces::kLaneKinds;
+using traces::LaneKind;
+using traces::TimeFold;
+using traces::TimeFolds;
 
 /// All of one rank's time.
 struct RankTracks {
@@ -99,10 +91,5 @@ class TracksBuilder {
 std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace);
 std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace, std::int32_t first_step,
                                          std::int32_t last_step);
-
-/// On which lane of its rank an event lies.
-LaneKind laneOf(const traces::Event& event);
-/// What an event is counted as.
-Shade shadeOf(const traces::Event& event);
 
 }  // namespace ringscope::viz

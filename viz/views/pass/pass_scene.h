@@ -3,11 +3,14 @@
 
 #include <vector>
 
-#include "viz/maths/time_folds.h"
+#include "traces/analysis/account/time_folds.h"
 #include "viz/scene/cursor.h"
 #include "viz/scene/stage_window.h"
 
 namespace ringscope::viz {
+
+using traces::TimeFold;
+using traces::TimeFolds;
 
 /// A stretch of one rank's time: a block attended, a merge, a wait or a pause.
 struct PassBar {

@@ -4,8 +4,8 @@
 #include <QPainter>
 
 #include "viz/style/theme.h"
+#include "viz/views/timeline/account_scene.h"
 #include "viz/views/timeline/span_details_scene.h"
-#include "viz/views/timeline/step_account_scene.h"
 
 namespace ringscope::viz {
 

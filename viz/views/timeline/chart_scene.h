@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "viz/views/timeline/critical_chain_scene.h"
+#include "viz/views/timeline/account_scene.h"
 #include "viz/views/timeline/span_details_scene.h"
 
 namespace ringscope::viz {

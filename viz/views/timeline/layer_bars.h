@@ -4,7 +4,7 @@
 #include <QPainter>
 
 #include "viz/style/theme.h"
-#include "viz/views/timeline/step_account_scene.h"
+#include "viz/views/timeline/account_scene.h"
 
 namespace ringscope::viz {
 

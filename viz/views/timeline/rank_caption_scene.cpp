@@ -28,7 +28,7 @@ std::string recorded(const RankAccount& rank) {
 
 }  // namespace
 
-std::string captionOf(const RankAccount& rank, bool model) {
+std::string rankCaption(const RankAccount& rank, bool model) {
   if (rank.step_ns == 0) return "nothing is recorded in this step";
   return model ? modelled(rank) : recorded(rank);
 }

@@ -134,7 +134,7 @@ void TimelineView::findChain() {
     if (!scene_.chain) account_.sections.push_back(whyNoRecordedChain(*recorded, trace));
   }
   if (!scene_.chain) return;
-  account_.sections.push_back(sectionOf(*scene_.chain));
+  account_.sections.push_back(chainSection(*scene_.chain));
   if (!account_clock_) account_.sections.back().sentence = onCoresOf(account_);
 }
 

@@ -119,7 +119,7 @@ void TimelineView::makeAccount() {
   scene_.captions.clear();
   if (account_.timed)
     for (const RankAccount& rank : account_.ranks)
-      scene_.captions.push_back(captionOf(rank, account_.model));
+      scene_.captions.push_back(rankCaption(rank, account_.model));
   describe(account_.sentence);
 }
 

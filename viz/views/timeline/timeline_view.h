@@ -9,11 +9,11 @@
 
 #include "viz/views/base/live_throttle.h"
 #include "viz/views/base/view.h"
+#include "viz/views/timeline/account_scene.h"
 #include "viz/views/timeline/chart_painter.h"
 #include "viz/views/timeline/chart_state.h"
 #include "viz/views/timeline/clock_box.h"
 #include "viz/views/timeline/clock_replay.h"
-#include "viz/views/timeline/step_account_scene.h"
 #include "viz/views/timeline/timeline_page.h"
 #include "viz/views/timeline/track_search_scene.h"
 

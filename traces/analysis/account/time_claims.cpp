@@ -1,17 +1,14 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-#include "viz/views/timeline/time_claims_scene.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/account/time_claims.h"
 
 #include <algorithm>
 
-#include "viz/scene/tracks.h"
+#include "traces/analysis/account/lanes.h"
 
-namespace ringscope::viz {
+namespace ringscope::traces {
 
-using traces::Event;
-using traces::EventKind;
-
-Claim claimOf(const Event& event) {
-  switch (shadeOf(event)) {
+Claim eventClaim(const Event& event) {
+  switch (eventShade(event)) {
     case Shade::kPause:
       return Claim::kPause;
     case Shade::kWait:
@@ -30,7 +27,7 @@ Claim claimOf(const Event& event) {
   }
 }
 
-std::optional<TimeUse> useOf(Claim claim) {
+std::optional<TimeUse> claimedUse(Claim claim) {
   switch (claim) {
     case Claim::kPause:
       return std::nullopt;
@@ -50,7 +47,7 @@ std::optional<TimeUse> useOf(Claim claim) {
   }
 }
 
-ClaimSweep::ClaimSweep(const std::vector<Event>& events, ClaimOf claim_of) {
+ClaimSweep::ClaimSweep(const std::vector<Event>& events, ClaimRule claim_of) {
   for (const Event& event : events) {
     const Claim claim = claim_of(event);
     if (claim == Claim::kCount || event.end_ns <= event.begin_ns) continue;
@@ -60,4 +57,4 @@ ClaimSweep::ClaimSweep(const std::vector<Event>& events, ClaimOf claim_of) {
   std::ranges::sort(edges_, {}, &Edge::ns);
 }
 
-}  // namespace ringscope::viz
+}  // namespace ringscope::traces

@@ -1,18 +1,18 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "viz/maths/time_folds.h"
+#include "traces/analysis/account/time_folds.h"
 
-namespace ringscope::viz {
+namespace ringscope::traces {
 
 /// Stretches of one rank's time.
 using Stretches = std::vector<TimeFold>;
 
-/// Joins what overlaps.
+/// Sorts stretches and joins those that overlap.
 inline Stretches joined(Stretches all) {
   std::ranges::sort(all, {}, &TimeFold::begin_ns);
   Stretches out;
@@ -25,13 +25,13 @@ inline Stretches joined(Stretches all) {
   return out;
 }
 
-inline std::int64_t lengthOf(const Stretches& all) {
+inline std::int64_t totalLength(const Stretches& all) {
   std::int64_t sum = 0;
   for (const TimeFold& each : all) sum += each.length();
   return sum;
 }
 
-/// How much of `a` lies in `b`; both joined.
+/// Returns the length that `a` and `b` have in common. Both must be joined.
 inline std::int64_t common(const Stretches& a, const Stretches& b) {
   std::int64_t sum = 0;
   for (std::size_t i = 0, k = 0; i < a.size() && k < b.size();) {
@@ -42,7 +42,7 @@ inline std::int64_t common(const Stretches& a, const Stretches& b) {
   return sum;
 }
 
-/// The parts of `a` that lie in `b`; both joined.
+/// Returns the parts of `a` that lie in `b`. Both must be joined.
 inline Stretches within(const Stretches& a, const Stretches& b) {
   Stretches out;
   for (std::size_t i = 0, k = 0; i < a.size() && k < b.size();) {
@@ -54,7 +54,7 @@ inline Stretches within(const Stretches& a, const Stretches& b) {
   return out;
 }
 
-/// The parts of `a` that do not lie in `b`; both joined.
+/// Returns the parts of `a` that do not lie in `b`. Both must be joined.
 inline Stretches without(const Stretches& a, const Stretches& b) {
   Stretches out;
   std::size_t k = 0;
@@ -70,4 +70,4 @@ inline Stretches without(const Stretches& a, const Stretches& b) {
   return out;
 }
 
-}  // namespace ringscope::viz
+}  // namespace ringscope::traces

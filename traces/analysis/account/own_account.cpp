@@ -1,25 +1,21 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-License-Identifier: Apache-2.0
 // Where the time of a training step goes by the own-device clock.
 #include <algorithm>
 #include <map>
 
+#include "traces/analysis/account/own_clock.h"
+#include "traces/analysis/account/time_claims.h"
 #include "traces/analysis/clock/prediction.h"
+#include "traces/format/core/prose.h"
 #include "traces/format/trace/steps.h"
-#include "viz/scene/units.h"
-#include "viz/views/timeline/own_clock_scene.h"
-#include "viz/views/timeline/time_claims_scene.h"
 
-namespace ringscope::viz {
-
-using traces::CommunicationSum;
-using traces::Event;
-using traces::EventKind;
+namespace ringscope::traces {
 
 namespace {
 
 /// As `ringscope predict` has it: who is in a collective waits.
 Claim modelClaim(const Event& event) {
-  return event.kind == EventKind::kCollective ? Claim::kWait : claimOf(event);
+  return event.kind == EventKind::kCollective ? Claim::kWait : eventClaim(event);
 }
 
 Exposure exposureOf(const CommunicationSum& sum) {
@@ -32,24 +28,24 @@ RankAccount accountOf(const OwnClock& clock, WorldRank rank) {
   if (rank.index() >= clock.events.size()) return account;
   const std::vector<Event>& events = clock.events[rank.index()];
   ClaimSweep(events, modelClaim).run([&](std::int64_t begin, std::int64_t end, Claim claim) {
-    account.used_ns[static_cast<std::size_t>(*useOf(claim))] += end - begin;
+    account.used_ns[static_cast<std::size_t>(*claimedUse(claim))] += end - begin;
     account.step_ns += end - begin;
   });
   account.exposure = exposureOf(clock.timeline.sum({.rank = rank}));
   account.hops = std::ranges::count_if(events, [](const Event& event) {
     return event.kind == EventKind::kSend &&
-           (event.payload == traces::Payload::kKv || event.payload == traces::Payload::kDkv);
+           (event.payload == Payload::kKv || event.payload == Payload::kDkv);
   });
   return account;
 }
 
 struct PassBefore {
-  bool operator()(const Place& a, const Place& b) const { return traces::before(a, b); }
+  bool operator()(const Place& a, const Place& b) const { return before(a, b); }
 };
 
 std::vector<LayerAccount> layersOf(const OwnClock& clock, const std::vector<WorldRank>& ranks) {
   std::map<Place, CommunicationSum, PassBefore> sums;
-  for (const traces::WaitCost& wait : clock.timeline.waits) {
+  for (const WaitCost& wait : clock.timeline.waits) {
     if (std::ranges::find(ranks, wait.rank) == ranks.end()) continue;
     Place pass = wait.place;
     pass.stage = RingStep::none();
@@ -81,22 +77,21 @@ std::string sentenceOf(const OwnClock& clock, const StepAccount& account) {
   if (sum.late_ns > 0)
     words += ", " + meanOf(sum.late_ns, account.ranks.size()) + " of that for late peers";
   if (sum.hiddenShare()) words += "; " + hiddenWords(sum);
-  return words + "; " + traces::limitVerdict(*account.limits) + ".";
+  return words + "; " + limitVerdict(*account.limits) + ".";
 }
 
 /// The floors, the device and its efficiency, and what of the critical path they determine.
-AccountSection limitsSection(const OwnClock& clock, const traces::StepLimits& limits) {
+AccountSection limitsSection(const OwnClock& clock, const StepLimits& limits) {
   AccountSection section{"WHAT DETERMINES THE STEP BY THE MODEL", {}, {}};
-  for (const traces::Limit limit : longestFirst(limits))
-    section.rows.emplace_back(
-        traces::limitWords(limit),
-        describeDuration(limits.of(limit)) + " · " + traces::describeShare(limits.share(limit)));
+  for (const Limit limit : longestFirst(limits))
+    section.rows.emplace_back(limitWords(limit), describeDuration(limits.of(limit)) + " · " +
+                                                     describeShare(limits.share(limit)));
   if (limits.link_fixed_ns > 0)
     section.rows.emplace_back("of the link: latency, floors",
                               describeDuration(limits.link_fixed_ns) + " · " +
-                                  traces::describeShare(static_cast<double>(limits.link_fixed_ns) /
-                                                        static_cast<double>(limits.total())));
-  const traces::Hardware& hardware = clock.hardware;
+                                  describeShare(static_cast<double>(limits.link_fixed_ns) /
+                                                static_cast<double>(limits.total())));
+  const Hardware& hardware = clock.hardware;
   if (hardware.device)
     section.rows.emplace_back(
         hardware.device->name,
@@ -106,7 +101,7 @@ AccountSection limitsSection(const OwnClock& clock, const traces::StepLimits& li
   return section;
 }
 
-std::string caveatOf(const traces::Hardware& hardware) {
+std::string caveatOf(const Hardware& hardware) {
   std::string words =
       "Model, not a measurement: each stage takes the CPU or device time that was recorded for it";
   if (hardware.compute_scale != 1) words += " ÷ " + describeFigure(hardware.compute_scale);
@@ -140,7 +135,7 @@ StepAccount makeStepAccount(const OwnClock& clock, const std::vector<WorldRank>&
     account.timed |= account.ranks.back().step_ns > 0;
   }
   account.layers = layersOf(clock, ranks);
-  account.limits = traces::stepLimits(clock.recorded->program, clock.hardware, clock.timeline);
+  account.limits = stepLimits(clock.recorded->program, clock.hardware, clock.timeline);
   account.sentence = sentenceOf(clock, account);
   account.sections.push_back(againstRecorded(clock));
   account.sections.push_back(limitsSection(clock, *account.limits));
@@ -150,4 +145,4 @@ StepAccount makeStepAccount(const OwnClock& clock, const std::vector<WorldRank>&
   return account;
 }
 
-}  // namespace ringscope::viz
+}  // namespace ringscope::traces

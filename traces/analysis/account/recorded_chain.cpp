@@ -1,16 +1,13 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-License-Identifier: Apache-2.0
 // The critical path of what was recorded, where every rank had its own core.
 #include <algorithm>
 #include <unordered_map>
 
+#include "traces/analysis/account/critical_chain.h"
 #include "traces/analysis/clock/recorded_program.h"
-#include "viz/views/timeline/critical_chain_scene.h"
 
-namespace ringscope::viz {
+namespace ringscope::traces {
 
-using traces::Event;
-using traces::EventKind;
-using traces::Program;
 using Kind = ChainLink::Kind;
 
 namespace {
@@ -24,7 +21,7 @@ struct Stop {
 /// Walks back from the last end.
 class RecordedWalk {
  public:
-  RecordedWalk(const traces::RecordedProgram& recorded, const TimeFolds& folds)
+  RecordedWalk(const RecordedProgram& recorded, const TimeFolds& folds)
       : recorded_(recorded), folds_(folds), stops_(recorded.events.size()) {
     for (std::size_t r = 0; r < stops_.size(); ++r) findStops(r);
   }
@@ -102,7 +99,7 @@ class RecordedWalk {
     const Event& received = recorded_.events[message->to.index()][message->receive_event];
     const std::int64_t posted = std::max(sent->begin_ns, received.begin_ns);
     add(rank_, LaneKind::kCompute, arrived, Kind::kWait);
-    const LaneKind lane = laneOf(*sent);
+    const LaneKind lane = eventLane(*sent);
     add(message->from.index(), lane, std::max(posted, sent->start_ns), Kind::kMove);
     add(message->from.index(), lane, posted, Kind::kWait);
     if (sent->begin_ns != received.begin_ns)
@@ -135,7 +132,7 @@ class RecordedWalk {
     now_ns_ = begin_ns;
   }
 
-  const traces::RecordedProgram& recorded_;
+  const RecordedProgram& recorded_;
   const TimeFolds& folds_;
   std::vector<std::vector<Stop>> stops_;  // by rank, ascending
   std::unordered_map<std::uint32_t, std::vector<std::pair<std::size_t, std::int64_t>>> members_;
@@ -146,10 +143,10 @@ class RecordedWalk {
 
 }  // namespace
 
-std::shared_ptr<const CriticalChain> recordedChain(const traces::RecordedProgram& recorded,
+std::shared_ptr<const CriticalChain> recordedChain(const RecordedProgram& recorded,
                                                    const TimeFolds& folds) {
   if (!recorded.usable() || !recorded.own_cores) return nullptr;
   return std::make_shared<const CriticalChain>(RecordedWalk(recorded, folds).run());
 }
 
-}  // namespace ringscope::viz
+}  // namespace ringscope::traces

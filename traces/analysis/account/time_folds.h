@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-namespace ringscope::viz {
+namespace ringscope::traces {
 
-/// A stretch of time that is left out.
+/// A stretch of time that an axis leaves out.
 struct TimeFold {
   std::int64_t begin_ns = 0, end_ns = 0;
 
@@ -15,7 +15,7 @@ struct TimeFold {
   friend bool operator==(const TimeFold&, const TimeFold&) = default;
 };
 
-/// An axis of the run's clock from which stretches are left out: held at a gate, nobody works.
+/// The clock of a run without the stretches during which a gate holds all ranks.
 class TimeFolds {
  public:
   TimeFolds() = default;
@@ -29,7 +29,7 @@ class TimeFolds {
     }
   }
 
-  /// Where a time of the run lies on the axis; what is left out lies on the fold.
+  /// Returns the point of the axis at a time of the run. A time that is left out lies on its fold.
   std::int64_t folded(std::int64_t ns) const {
     const auto after = std::upper_bound(
         folds_.begin(), folds_.end(), ns,
@@ -38,7 +38,7 @@ class TimeFolds {
     const auto i = static_cast<std::size_t>(after - folds_.begin()) - 1;
     return ns - before_[i] - (std::min(ns, folds_[i].end_ns) - folds_[i].begin_ns);
   }
-  /// The time of the run at a point of the axis; on a fold, when it begins.
+  /// Returns the time of the run at a point of the axis; at a fold, the time at which it ends.
   std::int64_t unfolded(std::int64_t axis_ns) const {
     const auto after = std::lower_bound(at_.begin(), at_.end(), axis_ns);
     if (after == at_.begin()) return axis_ns;
@@ -46,7 +46,7 @@ class TimeFolds {
     return axis_ns + before_[i] + folds_[i].length();
   }
   const std::vector<TimeFold>& all() const { return folds_; }
-  /// Where each lies on the axis.
+  /// Returns the point of the axis at which each fold lies.
   const std::vector<std::int64_t>& places() const { return at_; }
   bool empty() const { return folds_.empty(); }
   friend bool operator==(const TimeFolds&, const TimeFolds&) = default;
@@ -57,7 +57,8 @@ class TimeFolds {
   std::vector<std::int64_t> before_;  // left out before each
 };
 
-/// Where all of several ranks stand still at once: `held` has the stretches of each, in any order.
+/// Returns the stretches during which all ranks stand still. `held` has the stretches per rank, in
+/// any order.
 inline std::vector<TimeFold> heldByAll(const std::vector<std::vector<TimeFold>>& held) {
   struct Edge {
     std::int64_t ns;
@@ -91,4 +92,4 @@ inline std::vector<TimeFold> heldByAll(const std::vector<std::vector<TimeFold>>&
   return folds;
 }
 
-}  // namespace ringscope::viz
+}  // namespace ringscope::traces

@@ -1,26 +1,19 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-#include "viz/views/timeline/step_account_scene.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/account/step_account.h"
 
 #include <algorithm>
 #include <map>
 
+#include "traces/analysis/account/stretches.h"
+#include "traces/analysis/account/time_claims.h"
 #include "traces/analysis/clock/timeline.h"
+#include "traces/format/core/prose.h"
 #include "traces/format/trace/imported.h"
 #include "traces/format/trace/shared_cores.h"
 #include "traces/format/trace/steps.h"
 #include "traces/format/trace/trace.h"
-#include "viz/scene/groups.h"
-#include "viz/scene/run_words.h"
-#include "viz/scene/tracks.h"
-#include "viz/scene/units.h"
-#include "viz/views/timeline/stretches.h"
-#include "viz/views/timeline/time_claims_scene.h"
 
-namespace ringscope::viz {
-
-using traces::Event;
-using traces::EventKind;
-using traces::Payload;
+namespace ringscope::traces {
 
 namespace {
 
@@ -36,7 +29,7 @@ struct LayerTimes {
 };
 
 struct PassBefore {
-  bool operator()(const Place& a, const Place& b) const { return traces::before(a, b); }
+  bool operator()(const Place& a, const Place& b) const { return before(a, b); }
 };
 using ByLayer = std::map<Place, LayerTimes, PassBefore>;
 
@@ -46,7 +39,7 @@ class RankReader {
     account_.rank = rank;
     for (const Event& event : events) take(event);
     ClaimSweep(events).run([&](std::int64_t begin, std::int64_t end, Claim claim) {
-      const std::optional<TimeUse> use = useOf(claim);
+      const std::optional<TimeUse> use = claimedUse(claim);
       if (!use) return paused_.push_back({begin, end});
       account_.used_ns[static_cast<std::size_t>(*use)] += end - begin;
       account_.step_ns += end - begin;
@@ -62,8 +55,8 @@ class RankReader {
       all.insert(all.end(), times.under_way.begin(), times.under_way.end());
     under_way_ = without(joined(std::move(all)), paused_);
     account_.exposure.exposed_ns = account_.used(TimeUse::kExposed);
-    account_.exposure.late_ns = lengthOf(without(exposed_, under_way_));
-    account_.exposure.hidden_ns = lengthOf(without(under_way_, exposed_));
+    account_.exposure.late_ns = totalLength(without(exposed_, under_way_));
+    account_.exposure.hidden_ns = totalLength(without(under_way_, exposed_));
     return account_;
   }
   /// After account(). A moment counts for the pass that waits in it; in no wait for that of the
@@ -72,23 +65,23 @@ class RankReader {
     Stretches exposed = exposed_, hidden = without(under_way_, exposed_);
     const auto expose = [&](const Place& place, const Stretches& by) {
       const Stretches part = within(exposed, joined(by));
-      layers[place] += Exposure{lengthOf(part), 0, 0, lengthOf(without(part, under_way_))};
+      layers[place] += Exposure{totalLength(part), 0, 0, totalLength(without(part, under_way_))};
       exposed = without(exposed, part);
     };
     for (const auto& [place, times] : layers_) expose(place, times.waits);
     for (const auto& [place, times] : layers_) {
       expose(place, times.collectives);
       const Stretches part = within(hidden, joined(times.under_way));
-      layers[place] += Exposure{0, lengthOf(part), times.bytes};
+      layers[place] += Exposure{0, totalLength(part), times.bytes};
       hidden = without(hidden, part);
     }
   }
 
  private:
   void take(const Event& event) {
-    const Claim claim = claimOf(event);
+    const Claim claim = eventClaim(event);
     // Where a device did the work, its wall time is not that of the thread that asked for it.
-    const bool by_thread = event.clock == traces::Clock::kHost && event.cpu_ns > 0;
+    const bool by_thread = event.clock == Clock::kHost && event.cpu_ns > 0;
     if (by_thread && (claim == Claim::kAttention || claim == Claim::kCompute)) {
       account_.cpu_ns += event.cpu_ns;
       account_.wall_ns += event.duration();
@@ -140,10 +133,8 @@ std::string sentenceOf(const StepAccount& account) {
     return "No message or wait of this training step has a length outside of pauses.";
   std::string words = hiddenWords(sum);
   if (step > 0)
-    words +=
-        "; " +
-        traces::describeShare(static_cast<double>(sum.exposed_ns) / static_cast<double>(step)) +
-        " of the ranks' time is exposed";
+    words += "; " + describeShare(static_cast<double>(sum.exposed_ns) / static_cast<double>(step)) +
+             " of the ranks' time is exposed";
   const auto places = exposedPlaces(account);
   const auto worst = std::ranges::max_element(places, {}, &ExposedPlace::exposed_ns);
   if (worst == places.end() || worst->exposed_ns == 0) return words + ".";
@@ -168,8 +159,7 @@ std::optional<double> Exposure::hiddenShare() const {
 
 std::string hiddenWords(const Exposure& exposure) {
   const auto share = exposure.hiddenShare();
-  return share ? traces::describeShare(*share) +
-                     " of the time that communication is in flight is hidden"
+  return share ? describeShare(*share) + " of the time that communication is in flight is hidden"
                : std::string("no communication is in flight");
 }
 
@@ -199,19 +189,20 @@ std::int64_t StepAccount::stepNs() const {
   return sum;
 }
 
-StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
+StepAccount makeStepAccount(const Trace& trace, std::int32_t train_step,
+                            const std::vector<WorldRank>& ranks) {
   StepAccount account;
-  account.train_step = cursor.place.train_step;
-  if (traces::importedFrom(trace)) {
+  account.train_step = train_step;
+  if (importedFrom(trace)) {
     account.sentence =
         "What hides communication is not known: these files tell little or nothing of the ranks' "
         "other work.";
     return account;
   }
   std::map<Place, Exposure, PassBefore> layers;
-  for (const WorldRank rank : ranksOf(trace, cursor.group)) {
-    const auto events = trace.eventsAt(traces::firstPlaceOf(account.train_step),
-                                       traces::lastPlaceOf(account.train_step), rank);
+  for (const WorldRank rank : ranks) {
+    const auto events =
+        trace.eventsAt(firstPlaceOf(account.train_step), lastPlaceOf(account.train_step), rank);
     RankReader reader(rank, events);
     account.ranks.push_back(reader.account());
     reader.addTo(layers);
@@ -219,7 +210,7 @@ StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
   }
   for (const auto& [place, exposure] : layers)
     account.layers.push_back({place.layer, place.direction, exposure});
-  account.shared_cores = traces::sharesCores(trace);
+  account.shared_cores = sharesCores(trace);
   if (!account.timed) {
     account.sentence =
         "Nothing that these ranks did in this training step has a length: where its time goes is "
@@ -227,8 +218,8 @@ StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
     return account;
   }
   account.sentence = sentenceOf(account);
-  account.caveat = traces::sharedCoresCaveat(trace);
+  account.caveat = sharedCoresCaveat(trace);
   return account;
 }
 
-}  // namespace ringscope::viz
+}  // namespace ringscope::traces

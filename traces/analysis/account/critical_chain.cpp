@@ -1,29 +1,25 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-#include "viz/views/timeline/critical_chain_scene.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/account/critical_chain.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
+#include "traces/analysis/account/own_clock.h"
+#include "traces/format/core/prose.h"
 #include "traces/format/trace/shared_cores.h"
 #include "traces/format/trace/trace.h"
-#include "viz/scene/run_words.h"
-#include "viz/scene/units.h"
-#include "viz/views/timeline/own_clock_scene.h"
 
-namespace ringscope::viz {
-
-using traces::CriticalPart;
-using traces::Program;
+namespace ringscope::traces {
 
 namespace {
 
 void addMessage(CriticalChain& chain, const OwnClock& clock, const CriticalPart& part) {
   const Program::Message& message = clock.recorded->program.messages[part.message];
   const std::size_t from = message.from.index();
-  const traces::Event& sent = clock.events[from][message.send_event];
+  const Event& sent = clock.events[from][message.send_event];
   const std::int64_t moves = std::clamp(sent.begin_ns, part.span.begin_ns, part.span.end_ns);
-  const LaneKind lane = laneOf(sent);
+  const LaneKind lane = eventLane(sent);
   if (moves > part.span.begin_ns)
     chain.links.push_back({message.from, lane, part.span.begin_ns, moves, ChainLink::Kind::kWait});
   if (part.span.end_ns > moves)
@@ -47,7 +43,7 @@ std::shared_ptr<const CriticalChain> criticalChain(const OwnClock& clock) {
   return chain;
 }
 
-ChainAccount accountOf(const CriticalChain& chain) {
+ChainAccount chainAccount(const CriticalChain& chain) {
   ChainAccount account;
   std::map<WorldRank, std::int64_t> ranks;
   for (const ChainLink& link : chain.links) {
@@ -62,13 +58,13 @@ ChainAccount accountOf(const CriticalChain& chain) {
   return account;
 }
 
-AccountSection sectionOf(const CriticalChain& chain) {
-  const ChainAccount account = accountOf(chain);
+AccountSection chainSection(const CriticalChain& chain) {
+  const ChainAccount account = chainAccount(chain);
   AccountSection section{"CRITICAL PATH", {}, {}};
   const auto row = [&](const std::string& what, std::int64_t ns) {
     const double share =
         static_cast<double>(ns) / static_cast<double>(std::max<std::int64_t>(1, account.allNs()));
-    section.rows.emplace_back(what, describeDuration(ns) + " · " + traces::describeShare(share));
+    section.rows.emplace_back(what, describeDuration(ns) + " · " + describeShare(share));
   };
   row("computing", account.computing_ns);
   row("sending", account.sending_ns);
@@ -85,10 +81,9 @@ AccountSection sectionOf(const CriticalChain& chain) {
   return section;
 }
 
-AccountSection whyNoRecordedChain(const traces::RecordedProgram& recorded,
-                                  const traces::Trace& trace) {
+AccountSection whyNoRecordedChain(const RecordedProgram& recorded, const Trace& trace) {
   AccountSection section{"CRITICAL PATH", {}, "Not known as recorded: "};
-  const traces::RunSpec* run = trace.run();
+  const RunSpec* run = trace.run();
   if (!recorded.lacks.empty()) {
     for (const std::string& lack : recorded.lacks)
       section.sentence += (&lack == &recorded.lacks.front() ? "" : "; ") + lack;
@@ -96,13 +91,13 @@ AccountSection whyNoRecordedChain(const traces::RecordedProgram& recorded,
     return section;
   }
   section.sentence +=
-      traces::sharesCores(trace)
-          ? traces::describeCount(run->worldSize(), "virtual rank") + " took turns on " +
-                traces::describeCount(run->cores, "core") +
+      sharesCores(trace)
+          ? describeCount(run->worldSize(), "virtual rank") + " took turns on " +
+                describeCount(run->cores, "core") +
                 ", and which of them kept another from its core is not recorded."
           : std::string("the recording does not say that each rank had a core of its own.");
   section.sentence += " Own devices (O) have one, by the model.";
   return section;
 }
 
-}  // namespace ringscope::viz
+}  // namespace ringscope::traces
